@@ -1,0 +1,24 @@
+/* faults.h - a list of everything wrong with an input, so that all of it is reported at once. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_BASE_FAULTS_H
+#define HOST_BASE_FAULTS_H
+
+#include "base/json.h"
+
+typedef struct faults faults; /* opaque */
+
+faults *faults_create(void);    /* NULL when out of memory */
+void faults_destroy(faults *f); /* NULL is allowed */
+
+/* Adds one sentence.  With `at` it is headed by "file:line: path: ". */
+TUTTI_PRINTF(3, 4)
+void faults_add(faults *f, const json_node *at, const char *format, ...);
+
+size_t faults_count(const faults *f);
+const char *faults_text(const faults *f, size_t k); /* k-th sentence, borrowed */
+
+/* The entry of `words` (NULL-terminated) that is nearest to `word` by edit distance, if it is
+ * near enough to be meant; else NULL. */
+const char *nearest_word(const char *word, const char *const *words);
+
+#endif

@@ -1,0 +1,65 @@
+/* engine.h - the dispatcher: who hears an event, in which order, and what came of it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_ENGINE_ENGINE_H
+#define HOST_ENGINE_ENGINE_H
+
+#include "plugin/registry.h"
+#include "tutti/logger.h"
+#include "tutti/tutti.h"
+
+#include <stdbool.h>
+
+typedef struct engine engine; /* opaque */
+
+/* Clocks that events carry; borrowed for the engine's life. */
+typedef struct engine_options {
+    const tutti_timestamp *time;
+    const tutti_timestamp *eval_time;
+    /* Each algorithm that ran at an event, after it.  May be NULL. */
+    void (*trace)(void *ctx, const tutti_trace *trace);
+    /* Warnings and errors (disabled plugins, failing close), and ENGINE_DEBUG lines.  May be NULL. */
+    void (*log)(void *ctx, int level, const char *component, const char *text);
+    void *ctx;
+} engine_options;
+
+TUTTI_NODISCARD tutti_status engine_create(const engine_options *options, engine **ret_engine,
+                                           tutti_error *err);
+/* Closes if need be.  Instances stay the caller's.  NULL is allowed. */
+void engine_destroy(engine *e);
+
+/* Adds a participant (algorithm, callback, logger or pass) in list order; kind, events, tags, order
+ * rules and on_error come from its manifest.  Before seal.  [control] */
+TUTTI_NODISCARD tutti_status engine_add(engine *e, instance *i, tutti_error *err);
+
+/* Checks the rules (conflicts, exclusive, cycles: the edges and their files) and fixes the orders.
+ * Errors name the participants.  [control] */
+TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
+
+/* Runs an event: INIT loggers, callbacks, algorithms; all others algorithms, callbacks, loggers.  All
+ * matches come before any apply.  The first error of a participant whose on_error is "stop" is
+ * returned, headed by its name and the event.  E_STATE after close.  [step] */
+TUTTI_NODISCARD tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err);
+
+/* Whether anyone listens to `event`: one load and one mask. */
+bool engine_listens(const engine *e, int32_t event);
+
+/* close on every callback and logger in list order, then post_close on those that closed well,
+ * then algorithms and passes likewise; errors are logged and swallowed.  Idempotent.  [control] */
+void engine_close(engine *e);
+
+/* The order at `event` if every subscriber matched: participants in turn, each with the reason of its
+ * place ("list order", "first: its manifest", "reversed: after_* events run last in, first out"). */
+typedef struct engine_place {
+    const char *name;
+    const char *kind;
+    const char *reason;
+} engine_place;
+size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room);
+
+/* Event names: upper or lower case, or the value; -1 when unknown. */
+int32_t event_find(const char *name);
+const char *event_name(int32_t event);      /* "before_loss" */
+const char *event_canonical(int32_t event); /* "loss" */
+int event_side(int32_t event);              /* -1 before, +1 after, 0 neither */
+
+#endif

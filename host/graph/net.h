@@ -1,0 +1,106 @@
+/* net.h - a model: its module tree, weights and buffers, and the plans that run it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_NET_H
+#define HOST_GRAPH_NET_H
+
+#include "plugin/registry.h"
+#include "tutti/model.h"
+#include "tutti/module.h"
+#include "tutti/op.h"
+#include "tutti/weights.h"
+
+#include <stdbool.h>
+
+typedef struct net net;   /* opaque */
+typedef struct plan plan; /* opaque; owned by its net */
+
+typedef struct net_options {
+    const tutti_op *const *ops; /* NULL-terminated table of the built-in operations */
+    registry *layers;           /* where module kinds come from; may be NULL (tests) */
+    service_fn services;        /* for layer instances */
+    void *services_ctx;
+    uint64_t seed;
+    int threads;
+    int reserved;
+} net_options;
+
+TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,
+                                        tutti_error *err);
+void net_destroy(net *n); /* NULL is allowed */
+
+/* Builds the tree of an opened model (kind "model") for samples of these columns.  [control] */
+TUTTI_NODISCARD tutti_status net_build(net *n, instance *model, const tutti_column *columns,
+                                       uint32_t ncolumns, tutti_error *err);
+/* The surgery service for plugins; lives with the net. */
+const tutti_module_v1 *net_modules(net *n);
+
+/* Ends a surgery: weights are gathered into flat arenas (weights, gradients; trainable ones first, in
+ * the order in which the backward pass completes them), plans of the old tree are dropped, version
+ * goes up if anything changed.  Values survive.  [control] */
+TUTTI_NODISCARD tutti_status net_commit(net *n, tutti_error *err);
+uint64_t net_version(const net *n);
+
+/* Weights and buffers in arena order; views valid until the next commit that changes something. */
+uint32_t net_weight_count(const net *n);
+const tutti_weight *net_weight(const net *n, uint32_t k);
+/* The flat arena of trainable weights and its gradients: *ret_count f32 each (padding between
+ * weights, if any, stays 0). */
+void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count);
+/* Offset of trainable weight k in the arena; -1 for buffers and frozen weights. */
+int64_t net_offset(const net *n, uint32_t k);
+/* The flat index that weight k had before the last commit, or -1: to carry optimizer state over. */
+int64_t net_previous_offset(const net *n, uint32_t k);
+
+/* ---- plans ---- */
+
+enum {
+    PLAN_TRAIN,     /* forward, loss, backward; gradients are written */
+    PLAN_TRAIN_ADD, /* the same; gradients are added to */
+    PLAN_LOSSES,    /* training-mode forward and one loss a sample, no gradients */
+    PLAN_EVAL,      /* evaluation-mode forward and mean loss (0 targets: no loss) */
+};
+enum { SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD, SEGMENT_COUNT };
+
+typedef struct plan_request {
+    int kind; /* PLAN_* */
+    uint32_t ninputs;
+    uint32_t ntargets;
+    uint32_t reserved;
+    tutti_desc inputs[TUTTI_MAX_COLUMNS];
+    tutti_desc targets[TUTTI_MAX_COLUMNS];
+} plan_request;
+
+/* The plan for these shapes, from the cache or newly traced, differentiated, scheduled and laid
+ * out.  Valid until commit changes the tree.  E_NOMEM: "... needs 12.3 GiB, 8.0 GiB are available"
+ * (limit set by net_set_memory_limit).  Errors of shapes name module path and op.  [control] */
+TUTTI_NODISCARD tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan,
+                                      tutti_error *err);
+void net_set_memory_limit(net *n, uint64_t bytes); /* 0: what the system says is available */
+
+/* Where input or target k lies; the caller writes there (or points the plan elsewhere: `data` must
+ * then stay valid during the runs, 64-byte aligned). */
+tutti_tensor plan_input(plan *p, uint32_t k);
+tutti_tensor plan_target(plan *p, uint32_t k);
+void plan_set_input(plan *p, uint32_t k, const void *data);
+void plan_set_target(plan *p, uint32_t k, const void *data);
+/* Results; valid until another plan of this net runs. */
+tutti_tensor plan_output(plan *p, uint32_t k);
+tutti_tensor plan_loss(plan *p); /* scalar f32; (B) for PLAN_LOSSES */
+uint32_t plan_noutputs(const plan *p);
+
+/* Runs one segment.  SEGMENT_LOSS computes the loss and its gradient for the outputs, times
+ * `loss_scale`; SEGMENT_BACKWARD goes on from there to the weights.  To blend a second target into
+ * the loss see plan_mix_loss.  [step] */
+TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,
+                                      float loss_scale, tutti_error *err);
+/* After SEGMENT_LOSS: loss and output gradients become (1 - weight) * what they are + weight * those
+ * for `target` (shape and dtype may differ from the plan's).  [step] */
+TUTTI_NODISCARD tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double weight,
+                                           const tutti_step *step, float loss_scale,
+                                           tutti_error *err);
+uint64_t plan_bytes(const plan *p); /* arena and scratch */
+double plan_flops(const plan *p);   /* of matrix products and convolutions; 0 when unknown */
+/* Writes nodes, kernels, shapes, bytes and the arena map as text. */
+void plan_dump(const plan *p, FILE *file);
+
+#endif

@@ -1,0 +1,123 @@
+/* registry.h - the plugins that this host knows: found, judged, loaded, opened. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_PLUGIN_REGISTRY_H
+#define HOST_PLUGIN_REGISTRY_H
+
+#include "base/faults.h"
+#include "base/json.h"
+#include "tutti/tutti.h"
+
+#include <stdbool.h>
+
+typedef struct registry registry; /* opaque */
+typedef struct object object;     /* one object of one plugin; borrowed from the registry */
+typedef struct instance instance; /* one opened object */
+
+enum { TRUST_OWNER, TRUST_PINNED, TRUST_NONE }; /* NONE: for sanitizer builds and tests only */
+
+typedef struct registry_options {
+    const char *const *plugin_paths; /* --plugin-path, in order; NULL-terminated; may be NULL */
+    const char *lock_file;           /* for TRUST_PINNED */
+    int trust;                       /* TRUST_* */
+    int reserved;
+    /* One line per thing that an operator should know (skipped plugin, ignored variable ...). */
+    void (*report)(void *ctx, int level, const char *text); /* may be NULL */
+    void *report_ctx;
+} registry_options;
+
+/* Reads the manifests of every plugin on the search path (plugin-path, TUTTI_ADD_PLUGIN_PATH,
+ * TUTTI_PLUGIN_PATH, XDG data home, /etc/tutti/plugins.d, /usr/local/lib/tutti/plugins,
+ * /usr/lib/tutti/plugins, beside the executable).  Nothing is loaded yet.  A bad plugin is reported
+ * and kept with its fault, so that a run that names it can say why.  [control] */
+TUTTI_NODISCARD tutti_status registry_create(const registry_options *options,
+                                             registry **ret_registry, tutti_error *err);
+void registry_destroy(registry *r); /* NULL is allowed; all instances must be closed */
+
+/* The object `name` of `kind`.  `name` may be "id:name" or "id@version:name" to pick a plugin.
+ * NOTFOUND names the nearest object of that kind, and the fault of a plugin that has one but could
+ * not be used.  [control] */
+TUTTI_NODISCARD tutti_status registry_find(registry *r, const char *kind, const char *name,
+                                           const object **ret_object, tutti_error *err);
+
+/* For listing: plugins in search order, each with its verdict. */
+size_t registry_plugin_count(const registry *r);
+typedef struct plugin_info {
+    const char *id;      /* "?" when the manifest could not be read */
+    const char *version; /* "?" likewise */
+    const char *folder;
+    const char *license;
+    const char *fault; /* NULL when usable, else the whole sentence */
+    size_t nobjects;
+    const object *const *objects;
+} plugin_info;
+void registry_plugin(const registry *r, size_t k, plugin_info *ret_info);
+
+/* What the manifest says of an object.  All borrowed from the registry. */
+typedef struct object_info {
+    const char *name;
+    const char *kind;
+    const char *doc;
+    const char *plugin_id;
+    const char *plugin_version;
+    const char *manifest;  /* path */
+    const int32_t *events; /* ids subscribed to */
+    size_t nevents;
+    const char *const *tags;   /* NULL-terminated */
+    const char *const *traits; /* NULL-terminated: find_unused_parameters, interpolate_loss,
+                                  backwards_create_graph, required_on_load */
+    const json_node *order;    /* the "order" object of the manifest, or NULL */
+    const json_node *params;   /* the "params" object, or NULL */
+    int on_error;              /* ON_ERROR_* */
+} object_info;
+enum { ON_ERROR_STOP, ON_ERROR_DISABLE, ON_ERROR_IGNORE };
+const object_info *object_describe(const object *o);
+
+/* Settings for `o` out of a run file's object `given` (NULL: all defaults): members of `given` other
+ * than the names in `skip` (NULL-terminated, may be NULL) are checked against the manifest: type,
+ * range, unit, unknown names with the nearest known one.  Everything wrong goes to `f`.  Relative
+ * PATHs are taken from `folder`.  Returns NULL when something was wrong or memory is out; the
+ * caller frees the result with params_free.  [control] */
+tutti_params *params_from_json(const object *o, const json_node *given, const char *const *skip,
+                               const char *folder, faults *f);
+/* The same from attributes in memory, for modules that plugins create. */
+TUTTI_NODISCARD tutti_status params_from_attrs(const object *o,
+                                               const void *attrs /* tutti_attr[] */,
+                                               uint32_t nattrs, tutti_params **ret_params,
+                                               tutti_error *err);
+void params_free(tutti_params *p);        /* NULL is allowed */
+char *params_text(const tutti_params *p); /* as a JSON object; the caller frees it */
+
+/* Loads the plugin if it is not loaded yet and opens an instance called `name`; it keeps `params`
+ * (and frees them at close).  On failure the caller still owns `params`.  `services` answers the
+ * plugin's queries; its ctx gets the instance through instance_host.  [control] */
+typedef const void *(*service_fn)(void *ctx, instance *i, const char *interface_id);
+TUTTI_NODISCARD tutti_status instance_open(const object *o, const char *name,
+                                           tutti_params *params, service_fn services, void *ctx,
+                                           instance **ret_instance, tutti_error *err);
+/* The two halves of the end; each at most once.  Errors carry the plugin's sentence. */
+tutti_status instance_close(instance *i, tutti_error *err);
+tutti_status instance_post_close(instance *i, tutti_error *err);
+void instance_free(
+    instance *i); /* closes what is still open, ignoring errors; NULL is allowed */
+
+const char *instance_name(const instance *i);
+const object *instance_object(const instance *i);
+const tutti_params *instance_params(const instance *i);
+const tutti_calls *instance_calls(const instance *i);
+void *instance_self(const instance *i);
+/* The instance's typed table, checked for its struct_size; NULL when it has none. */
+const void *instance_query(instance *i, const char *interface_id);
+
+/* Crash attribution: what the host is calling on this thread.  A fatal signal prints plugin, call,
+ * event and step to stderr, then the process dies of that signal. */
+void crash_handler_install(void);
+typedef struct breadcrumb {
+    const char *plugin; /* id */
+    const char *object; /* instance name */
+    const char *call;   /* "apply" */
+    const char *event;  /* "before_loss", or NULL */
+    uint64_t step;
+} breadcrumb;
+extern _Thread_local breadcrumb crash_breadcrumb; /* set before a plugin call, cleared after */
+
+#endif

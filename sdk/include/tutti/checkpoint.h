@@ -1,0 +1,31 @@
+/* checkpoint.h - tutti.checkpoint/1: saving the run. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_CHECKPOINT_H
+#define TUTTI_CHECKPOINT_H
+
+#include "base.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_CHECKPOINT_V1 "tutti.checkpoint/1"
+
+typedef struct tutti_checkpoint_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    void *ctx;
+    /* Whether some saver will write a checkpoint at `event`.  [step] */
+    int32_t (*due)(void *ctx, int32_t event);
+    /* Writes a checkpoint of the whole run to `path` (made with its folders): a temporary file,
+     * synced, then renamed, so that a failure leaves what was there.  [step] */
+    tutti_status (*save)(void *ctx, const char *path, tutti_error *err);
+    const char *(*run_name)(void *ctx);   /* never NULL; [any] */
+    const char *(*run_folder)(void *ctx); /* where this run's files go; absolute; [any] */
+} tutti_checkpoint_v1;
+
+TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, due, 16);
+TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, save, 24);
+TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, run_name, 32);
+TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, run_folder, 40);
+
+TUTTI_C_END
+#endif

@@ -1,0 +1,65 @@
+/* logger.h - tutti.logger/1: a destination for metrics, settings, traces and messages. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_LOGGER_H
+#define TUTTI_LOGGER_H
+
+#include "base.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_LOGGER_V1 "tutti.logger/1"
+
+typedef struct tutti_named_value {
+    const char *name; /* "loss/train/total" */
+    double value;
+} tutti_named_value;
+
+typedef struct tutti_named_text {
+    const char *name; /* "enabled_algorithms/mixup" */
+    const char *text; /* a JSON value: 3, "x", true */
+} tutti_named_text;
+
+/* One algorithm at one event. */
+typedef struct tutti_trace {
+    uint32_t struct_size;
+    int32_t event;
+    const char *name;       /* the algorithm's instance name */
+    const char *event_name; /* "before_loss" */
+    uint64_t step;
+    int64_t exit_code; /* TUTTI_EXIT_NONE for none */
+    int32_t order;     /* place in the event; -1 when it did not run */
+    int32_t ran;
+    uint64_t duration_ns;
+} tutti_trace;
+
+enum { TUTTI_LOG_DEBUG = 0, TUTTI_LOG_INFO = 1, TUTTI_LOG_WARNING = 2, TUTTI_LOG_ERROR = 3 };
+
+/* Calls that a logger does not care for are NULL.  Everything is borrowed for the call.  [step] */
+typedef struct tutti_logger_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    tutti_status (*metrics)(void *self, const tutti_named_value *values, uint32_t n,
+                            uint64_t step, tutti_error *err);
+    tutti_status (*hyperparameters)(void *self, const tutti_named_text *values, uint32_t n,
+                                    tutti_error *err);
+    tutti_status (*trace)(void *self, const tutti_trace *trace, tutti_error *err);
+    /* A message of the host or of a plugin, one line without its newline. */
+    tutti_status (*message)(void *self, int32_t level, const char *component, const char *text,
+                            tutti_error *err);
+} tutti_logger_v1;
+
+TUTTI_ASSERT_OFFSET(tutti_trace, event, 4);
+TUTTI_ASSERT_OFFSET(tutti_trace, name, 8);
+TUTTI_ASSERT_OFFSET(tutti_trace, event_name, 16);
+TUTTI_ASSERT_OFFSET(tutti_trace, step, 24);
+TUTTI_ASSERT_OFFSET(tutti_trace, exit_code, 32);
+TUTTI_ASSERT_OFFSET(tutti_trace, order, 40);
+TUTTI_ASSERT_OFFSET(tutti_trace, ran, 44);
+TUTTI_ASSERT_OFFSET(tutti_trace, duration_ns, 48);
+TUTTI_ASSERT_OFFSET(tutti_logger_v1, metrics, 8);
+TUTTI_ASSERT_OFFSET(tutti_logger_v1, hyperparameters, 16);
+TUTTI_ASSERT_OFFSET(tutti_logger_v1, trace, 24);
+TUTTI_ASSERT_OFFSET(tutti_logger_v1, message, 32);
+
+TUTTI_C_END
+#endif

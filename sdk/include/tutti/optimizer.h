@@ -1,0 +1,51 @@
+/* optimizer.h - tutti.optimizer/1: the update of weights from gradients. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_OPTIMIZER_H
+#define TUTTI_OPTIMIZER_H
+
+#include "tensor.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_OPTIMIZER_V1 "tutti.optimizer/1"
+#define TUTTI_OPTIMIZER_MAX_SLOTS 4
+
+/* A stretch of weights, gradients and state, all f32 of length n, 64-byte aligned where the
+ * host can.  The host owns the arrays and keeps the slots (zero at first) in checkpoints. */
+typedef struct tutti_update {
+    uint32_t struct_size;
+    uint32_t reserved;
+    int64_t n;
+    float *w;
+    const float *g;
+    float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
+    double lr;         /* after the schedulers */
+    double lr_initial; /* before them; 0 when the run's learning rate is 0 */
+    int64_t step;      /* 1 on the first update of these weights */
+} tutti_update;
+
+/* One opened object is one parameter group with its settings. */
+typedef struct tutti_optimizer_v1 {
+    uint32_t struct_size;
+    uint32_t nslots;               /* numbers of state per weight */
+    const char *const *slot_names; /* nslots names, for checkpoints: "momentum" */
+    double lr;                     /* the group's learning rate before schedulers */
+    /* Updates w and slots of the stretch, element by element: the host cuts a group into
+     * stretches at any place and updates them at once on several threads.  [any] */
+    void (*update)(void *self, const tutti_update *u);
+} tutti_optimizer_v1;
+
+TUTTI_ASSERT_OFFSET(tutti_update, n, 8);
+TUTTI_ASSERT_OFFSET(tutti_update, w, 16);
+TUTTI_ASSERT_OFFSET(tutti_update, g, 24);
+TUTTI_ASSERT_OFFSET(tutti_update, slot, 32);
+TUTTI_ASSERT_OFFSET(tutti_update, lr, 64);
+TUTTI_ASSERT_OFFSET(tutti_update, lr_initial, 72);
+TUTTI_ASSERT_OFFSET(tutti_update, step, 80);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, nslots, 4);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, slot_names, 8);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, lr, 16);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update, 24);
+
+TUTTI_C_END
+#endif

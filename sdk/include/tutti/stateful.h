@@ -1,0 +1,47 @@
+/* stateful.h - tutti.stateful/1 and tutti.saver/1: what checkpoints keep, and who makes them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_STATEFUL_H
+#define TUTTI_STATEFUL_H
+
+#include "events.h"
+#include "tensor.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_STATEFUL_V1 "tutti.stateful/1"
+
+typedef struct tutti_state_item {
+    char name[64]; /* "ema.conv1.weight"; unique within the object */
+    tutti_tensor
+        tensor; /* the object's own memory; the host reads it to save and writes it to load */
+} tutti_state_item;
+
+/* An object whose memory must survive a stop and a resume answers this to query. */
+typedef struct tutti_stateful_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* Writes up to `room` items and sets *ret_count to how many there are.  Called twice: for
+     * the number, then for the items; both views valid until the object's next call.  [step] */
+    tutti_status (*items)(void *self, tutti_state_item *items, uint32_t room,
+                          uint32_t *ret_count, tutti_error *err);
+    /* The host has written all items back.  NULL when nothing is left to do.  [step] */
+    tutti_status (*restored)(void *self, tutti_error *err);
+} tutti_stateful_v1;
+
+#define TUTTI_SAVER_V1 "tutti.saver/1"
+
+/* A callback that writes checkpoints says beforehand whether it will at an event, so that
+ * averaging algorithms can put their weights in place. */
+typedef struct tutti_saver_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    int32_t (*due)(void *self, int32_t event); /* pure; [step] */
+} tutti_saver_v1;
+
+TUTTI_ASSERT_OFFSET(tutti_state_item, tensor, 64);
+TUTTI_ASSERT_OFFSET(tutti_stateful_v1, items, 8);
+TUTTI_ASSERT_OFFSET(tutti_stateful_v1, restored, 16);
+TUTTI_ASSERT_OFFSET(tutti_saver_v1, due, 8);
+
+TUTTI_C_END
+#endif

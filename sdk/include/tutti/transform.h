@@ -1,0 +1,43 @@
+/* transform.h - tutti.transform/1: a step from stored sample to training sample. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_TRANSFORM_H
+#define TUTTI_TRANSFORM_H
+
+#include "dataset.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_TRANSFORM_V1 "tutti.transform/1"
+
+/* Keys for random draws: use tutti_stream_at(seed, TUTTI_RNG_TRANSFORM ^ your own hash, epoch,
+ * index), so that a sample's draw depends on nothing else. */
+typedef struct tutti_sample {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t seed;
+    uint64_t epoch;
+    uint64_t index; /* in the dataset */
+} tutti_sample;
+
+typedef struct tutti_transform_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* Changes the descriptions of a sample's columns as apply will change the sample, or says why
+     * they do not fit.  [control] */
+    tutti_status (*infer)(void *self, tutti_column *columns, uint32_t ncolumns,
+                          tutti_error *err);
+    /* Reads column `k` from `in` and writes it to out->data (room as `infer` told; for -1
+     * dimensions as in->desc), setting out->desc.  `in` and `out` never overlap.  Returns 1 when
+     * it has written, 0 when it leaves this column as it is, negative status on error.  [any] */
+    int32_t (*apply)(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
+                     tutti_tensor *out, tutti_error *err);
+} tutti_transform_v1;
+
+TUTTI_ASSERT_OFFSET(tutti_sample, seed, 8);
+TUTTI_ASSERT_OFFSET(tutti_sample, epoch, 16);
+TUTTI_ASSERT_OFFSET(tutti_sample, index, 24);
+TUTTI_ASSERT_OFFSET(tutti_transform_v1, infer, 8);
+TUTTI_ASSERT_OFFSET(tutti_transform_v1, apply, 16);
+
+TUTTI_C_END
+#endif

@@ -1,0 +1,50 @@
+/* weights.h - tutti.weights/1: the model's weights, gradients and learning rates. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_WEIGHTS_H
+#define TUTTI_WEIGHTS_H
+
+#include "tensor.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_WEIGHTS_V1 "tutti.weights/1"
+
+typedef struct tutti_weight {
+    uint32_t struct_size;
+    uint32_t flags;    /* TUTTI_WEIGHT_* of module.h */
+    const char *path;  /* "stage1.block0.conv1.weight" */
+    tutti_tensor data; /* f32 for trainable ones */
+    void *grad;    /* f32, same shape; NULL for buffers, frozen weights, and before training */
+    int32_t group; /* optimizer group; -1 for none */
+    int32_t reserved;
+} tutti_weight;
+
+/* The model's weights and buffers, in a fixed order until the module tree changes. */
+typedef struct tutti_weights_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    void *ctx;
+    uint32_t (*count)(void *ctx); /* [step] */
+    /* The k-th; views are valid until the tree changes.  [step] */
+    tutti_status (*at)(void *ctx, uint32_t k, tutti_weight *ret_weight, tutti_error *err);
+    /* Goes up whenever the tree, and so the views, have changed.  [step] */
+    uint64_t (*version)(void *ctx);
+    /* Optimizer groups: how many, the object's name, the learning rate of now.  [step] */
+    uint32_t (*groups)(void *ctx);
+    const char *(*optimizer)(void *ctx);
+    double (*lr)(void *ctx, uint32_t group);
+} tutti_weights_v1;
+
+TUTTI_ASSERT_OFFSET(tutti_weight, path, 8);
+TUTTI_ASSERT_OFFSET(tutti_weight, data, 16);
+TUTTI_ASSERT_OFFSET(tutti_weight, grad, 88);
+TUTTI_ASSERT_OFFSET(tutti_weight, group, 96);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, count, 16);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, at, 24);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, version, 32);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, groups, 40);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, optimizer, 48);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, lr, 56);
+
+TUTTI_C_END
+#endif

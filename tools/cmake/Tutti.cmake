@@ -1,0 +1,125 @@
+# Tutti.cmake - flags in one place, and the four verbs: library, op, plugin, test.
+
+option(TUTTI_WERROR "Warnings are errors" OFF)
+option(TUTTI_CUDA "Build the CUDA kernels" OFF)
+set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_package(PkgConfig REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C)
+find_package(Threads REQUIRED)
+
+# Our own code, never third parties'.
+add_library(tutti_flags INTERFACE)
+target_compile_definitions(tutti_flags INTERFACE _GNU_SOURCE)
+target_compile_options(tutti_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
+  -Wno-unused-parameter -fno-math-errno -fvisibility=hidden -fno-strict-aliasing
+  $<$<BOOL:${TUTTI_WERROR}>:-Werror>
+  $<$<CONFIG:Release>:-O3>)
+if(TUTTI_SANITIZE)
+  target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE})
+endif()
+
+# The SDK: headers alone.
+add_library(tutti_sdk INTERFACE)
+target_include_directories(tutti_sdk INTERFACE "${CMAKE_SOURCE_DIR}/sdk/include")
+
+# tutti_pkg(<target> <pkg-config name>): an imported target pkg::<target>.
+function(tutti_pkg target module)
+  pkg_check_modules(${target} REQUIRED IMPORTED_TARGET ${module})
+endfunction()
+
+# tutti_add_test(<name> SOURCES ... [LIBS ...] [LABEL ...] [ARGS ...] [TIMEOUT s]): a Check program.
+function(tutti_add_test name)
+  cmake_parse_arguments(T "" "LABEL;TIMEOUT" "SOURCES;LIBS;ARGS" ${ARGN})
+  if(NOT TARGET PkgConfig::CHECK)
+    pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET GLOBAL check)
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests/include")
+  target_link_libraries(${name} PRIVATE tutti_flags tutti_sdk ${T_LIBS} PkgConfig::CHECK
+    Threads::Threads m)
+  add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}
+    ENVIRONMENT "OMP_WAIT_POLICY=passive;TUTTI_BUILD=${CMAKE_BINARY_DIR};TUTTI_SOURCE=${CMAKE_SOURCE_DIR}")
+endfunction()
+
+# tutti_add_library(<name> SOURCES ... [LIBS ...] [INCLUDE dir ...]): a static library of the host.
+function(tutti_add_library name)
+  cmake_parse_arguments(T "" "" "SOURCES;LIBS;INCLUDE" ${ARGN})
+  add_library(${name} STATIC ${T_SOURCES})
+  target_include_directories(${name} PUBLIC ${T_INCLUDE})
+  target_link_libraries(${name} PUBLIC tutti_sdk ${T_LIBS} PRIVATE tutti_flags)
+endfunction()
+
+# tutti_add_op(<folder> OPS op ... SOURCES file ... [LIBS ...] [TEST file]): one folder of kernels/.
+# Every OPS entry is a `const tutti_op tutti_op_<name>` in SOURCES and joins the generated table.
+function(tutti_add_op folder)
+  cmake_parse_arguments(T "" "" "OPS;SOURCES;LIBS;TEST" ${ARGN})
+  add_library(op_${folder} OBJECT ${T_SOURCES})
+  target_include_directories(op_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/kernels")
+  target_link_libraries(op_${folder} PRIVATE tutti_flags tutti_sdk OpenMP::OpenMP_C ${T_LIBS})
+  target_compile_options(op_${folder} PRIVATE -ffp-contract=off)
+  set_property(GLOBAL APPEND PROPERTY TUTTI_OPS ${T_OPS})
+  set_property(GLOBAL APPEND PROPERTY TUTTI_OP_OBJECTS $<TARGET_OBJECTS:op_${folder}>)
+  set_property(GLOBAL APPEND PROPERTY TUTTI_OP_LIBS ${T_LIBS})
+  if(T_TEST)
+    set_property(GLOBAL APPEND PROPERTY TUTTI_OP_TESTS
+      "${folder}=${CMAKE_CURRENT_SOURCE_DIR}/${T_TEST}")
+  endif()
+endfunction()
+
+# tutti_add_plugin(<name> SOURCES ... [LIBS ...] [TEST file] [MANIFEST plugin.json]): one folder of
+# plugins/: a module that sees the SDK alone, its manifest beside it, its test, and a check that it
+# exports the entry function and nothing but what the manifest names.
+set(TUTTI_PLUGIN_DIR "${CMAKE_BINARY_DIR}/lib/tutti/plugins")
+function(tutti_add_plugin name)
+  cmake_parse_arguments(T "" "MANIFEST;OUTPUT" "SOURCES;LIBS;TEST" ${ARGN})
+  if(NOT T_MANIFEST)
+    set(T_MANIFEST plugin.json)
+  endif()
+  if(NOT T_OUTPUT)
+    set(T_OUTPUT "${TUTTI_PLUGIN_DIR}")
+  endif()
+  add_library(plugin_${name} MODULE ${T_SOURCES})
+  set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY "${T_OUTPUT}/${name}")
+  target_link_libraries(plugin_${name} PRIVATE tutti_flags tutti_sdk ${T_LIBS} m)
+  target_link_options(plugin_${name} PRIVATE -Wl,-z,now,-z,relro -Wl,--exclude-libs,ALL
+    $<$<NOT:$<BOOL:${TUTTI_SANITIZE}>>:-Wl,--no-undefined>)
+  configure_file(${T_MANIFEST} "${T_OUTPUT}/${name}/plugin.json" COPYONLY)
+  set_property(GLOBAL APPEND PROPERTY TUTTI_PLUGINS plugin_${name})
+  if(T_TEST)
+    tutti_add_test(${name}_test SOURCES ${T_TEST} LIBS ${CMAKE_DL_LIBS} LABEL plugins)
+    target_compile_definitions(${name}_test PRIVATE
+      PLUGIN_PATH="$<TARGET_FILE:plugin_${name}>"
+      PLUGIN_FOLDER="${T_OUTPUT}/${name}")
+    add_dependencies(${name}_test plugin_${name})
+    target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  endif()
+endfunction()
+
+# tutti_add_folders(): every sub-folder that has a CMakeLists.txt, in byte order.
+function(tutti_add_folders)
+  file(GLOB entries CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt")
+  list(SORT entries)
+  foreach(entry IN LISTS entries)
+    get_filename_component(folder "${entry}" DIRECTORY)
+    add_subdirectory("${folder}")
+  endforeach()
+endfunction()
