@@ -18,9 +18,9 @@ typedef struct op_case {
      * for them [0, 0) is all zeros. */
     double low[OP_CASE_MAX];
     double high[OP_CASE_MAX];
-    uint32_t no_grad;      /* bit k: in[k] is not differentiated */
-    uint32_t no_second;    /* 1: leave out the second order */
-    double tolerance;      /* kernel against reference, max |got - want| over max(1, max |want|);
+    uint32_t no_grad;   /* bit k: in[k] is not differentiated */
+    uint32_t no_second; /* 1: leave out the second order */
+    double tolerance;   /* kernel against reference, max |got - want| over max(1, max |want|);
                               0: 1e-6 * sqrt(elements read for one result), at most 1e-3 */
     double grad_tolerance; /* gradient against differences, likewise; 0: 1e-5 */
     uint64_t seed;

@@ -12,8 +12,8 @@
 #define ck_assert_close(got, want, tolerance)                                                  \
     do {                                                                                       \
         const double got_ = (double)(got), want_ = (double)(want);                             \
-        ck_assert_msg(fabs(got_ - want_) <= (double)(tolerance), "%s is %.9g, want %.9g (+-%g)", \
-                      #got, got_, want_, (double)(tolerance));                                 \
+        ck_assert_msg(fabs(got_ - want_) <= (double)(tolerance),                               \
+                      "%s is %.9g, want %.9g (+-%g)", #got, got_, want_, (double)(tolerance)); \
     } while (0)
 
 /* An error must be there, with this status and this whole sentence. */

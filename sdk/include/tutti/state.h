@@ -35,6 +35,7 @@ typedef struct tutti_state_v1 {
     tutti_status (*set)(void *ctx, const char *name, const tutti_tensor *t, tutti_error *err);
     /* Training ends after the current batch; `reason` is logged.  [step] */
     void (*stop_training)(void *ctx, const char *reason);
+    const uint32_t *microbatch; /* live: index of the current microbatch in its batch */
 } tutti_state_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_state_v1, ctx, 8);
@@ -48,6 +49,7 @@ TUTTI_ASSERT_OFFSET(tutti_state_v1, eval_label, 64);
 TUTTI_ASSERT_OFFSET(tutti_state_v1, get, 72);
 TUTTI_ASSERT_OFFSET(tutti_state_v1, set, 80);
 TUTTI_ASSERT_OFFSET(tutti_state_v1, stop_training, 88);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, microbatch, 96);
 
 TUTTI_C_END
 #endif

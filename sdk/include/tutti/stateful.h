@@ -36,12 +36,18 @@ typedef struct tutti_saver_v1 {
     uint32_t struct_size;
     uint32_t reserved;
     int32_t (*due)(void *self, int32_t event); /* pure; [step] */
+    /* Saves now, whatever the interval says (the run is being stopped).  [step] */
+    tutti_status (*save)(void *self, tutti_error *err);
+    /* Path of the link to its latest checkpoint; it may not exist yet.  Borrowed.  [step] */
+    const char *(*latest)(void *self);
 } tutti_saver_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_state_item, tensor, 64);
 TUTTI_ASSERT_OFFSET(tutti_stateful_v1, items, 8);
 TUTTI_ASSERT_OFFSET(tutti_stateful_v1, restored, 16);
 TUTTI_ASSERT_OFFSET(tutti_saver_v1, due, 8);
+TUTTI_ASSERT_OFFSET(tutti_saver_v1, save, 16);
+TUTTI_ASSERT_OFFSET(tutti_saver_v1, latest, 24);
 
 TUTTI_C_END
 #endif

@@ -1,0 +1,41 @@
+/* trainer.h - one training run: opens what the run file names, fits, evaluates, saves. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_TRAINER_H
+#define HOST_TRAIN_TRAINER_H
+
+#include "engine/engine.h"
+#include "train/runfile.h"
+#include "tutti/op.h"
+
+typedef struct trainer trainer; /* opaque */
+
+/* Opens every object, builds the model, seals the engine.  Takes the params out of `run`, which must
+ * outlive the trainer.  `ops` is the NULL-terminated table of operations.  [control] */
+TUTTI_NODISCARD tutti_status trainer_create(run_file *run, registry *r,
+                                            const tutti_op *const *ops, trainer **ret_trainer,
+                                            tutti_error *err);
+void trainer_destroy(trainer *t); /* closes what is open; NULL is allowed */
+
+/* Warnings and errors that belong on the operator's terminal whatever loggers there are. */
+void trainer_on_message(trainer *t,
+                        void (*message)(void *ctx, int level, const char *component,
+                                        const char *text),
+                        void *ctx);
+
+/* Trains until the run's duration is over.  `resume`: NULL for a fresh start, "auto" for the latest
+ * checkpoint of this run if there is one, else a checkpoint's path.  Returns E_INTERRUPTED when a
+ * caught signal ended it after a batch; a checkpoint has then been written if the run has a saver.
+ * [control] */
+TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err);
+
+engine *trainer_engine(trainer *t);
+const tutti_timestamp *trainer_time(const trainer *t);
+/* The last value logged under `name`, or NaN. */
+double trainer_metric(const trainer *t, const char *name);
+
+/* SIGINT and SIGTERM stop every trainer of this process after the batch under way; a second signal
+ * kills as usual.  trainer_signal: the signal that came, or 0. */
+void trainer_catch_signals(void);
+int trainer_signal(void);
+
+#endif
