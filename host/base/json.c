@@ -1,0 +1,140 @@
+/* json.c - jansson checks and decodes the text; a scanner beside it finds every value's line. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_tree.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Walks the text in step with jansson's values, which keep document order.  The text has been
+ * accepted, so nothing is checked again. */
+typedef struct scanner {
+    json_doc *doc;
+    const char *at;
+    const char *end;
+    int line;
+    bool no_lines;
+    tutti_error *err;
+} scanner;
+
+/* To the next byte that is not white space. */
+static void skip_space(scanner *s)
+{
+    for (; s->at < s->end && strchr(" \t\r\n", *s->at); s->at++)
+        s->line += *s->at == '\n';
+}
+
+/* Over the one punctuation byte that stands next. */
+static void skip_mark(scanner *s)
+{
+    skip_space(s);
+    s->at++;
+}
+
+static void skip_string(scanner *s)
+{
+    skip_space(s);
+    for (s->at++; s->at < s->end && *s->at != '"'; s->at++)
+        s->at += *s->at == '\\';
+    s->at++;
+}
+
+static void skip_word(scanner *s)
+{
+    while (s->at < s->end && !strchr(" \t\r\n,]}", *s->at))
+        s->at++;
+}
+
+static tutti_status no_memory(scanner *s)
+{
+    return tutti_fail(s->err, TUTTI_E_NOMEM, "%s: no memory for its values", s->doc->name);
+}
+
+static tutti_status convert(scanner *s, const json_t *value, int depth, json_node **ret_node);
+
+static tutti_status convert_items(scanner *s, const json_t *value, int depth, json_node *node)
+{
+    tutti_status status = TUTTI_OK;
+    size_t done = 0;
+    void *member = json_object_iter((json_t *)value);
+    const size_t count = node->type == NODE_OBJECT ? json_object_size(value)
+                                                   : json_array_size(value);
+    if (depth >= TREE_MAX_DEPTH)
+        return tutti_fail(s->err, TUTTI_E_FORMAT, "%s:%d: values are nested more than %d deep",
+                          s->doc->name, s->line, TREE_MAX_DEPTH);
+    skip_mark(s);
+    for (; done < count && !status; done++) {
+        json_node *item = NULL;
+        const char *key = NULL;
+        const json_t *next;
+        if (node->type == NODE_OBJECT) {
+            key = json_object_iter_key(member);
+            next = json_object_iter_value(member);
+            member = json_object_iter_next((json_t *)value, member);
+            skip_string(s);
+            skip_mark(s);
+        } else {
+            next = json_array_get(value, done);
+        }
+        status = convert(s, next, depth + 1, &item);
+        if (status)
+            break;
+        if (tree_append(node, key, item)) {
+            tree_free(item);
+            status = no_memory(s);
+        }
+        skip_mark(s); /* the comma, or the closing bracket after the last */
+    }
+    if (!count)
+        skip_mark(s);
+    return status;
+}
+
+static tutti_status convert(scanner *s, const json_t *value, int depth, json_node **ret_node)
+{
+    static const int types[] = {
+        [JSON_OBJECT] = NODE_OBJECT, [JSON_ARRAY] = NODE_ARRAY, [JSON_STRING] = NODE_STRING,
+        [JSON_INTEGER] = NODE_INT,   [JSON_REAL] = NODE_REAL,   [JSON_TRUE] = NODE_BOOL,
+        [JSON_FALSE] = NODE_BOOL,    [JSON_NULL] = NODE_NULL,
+    };
+    tutti_status status = TUTTI_OK;
+    skip_space(s);
+    json_node *node = tree_node(s->doc, types[json_typeof(value)], s->no_lines ? 0 : s->line);
+    if (!node)
+        return no_memory(s);
+    switch (node->type) {
+    case NODE_OBJECT:
+    case NODE_ARRAY:
+        status = convert_items(s, value, depth, node);
+        break;
+    case NODE_STRING:
+        node->string = strdup(json_string_value(value));
+        if (!node->string)
+            status = no_memory(s);
+        skip_string(s);
+        break;
+    default:
+        node->integer = json_is_true(value) ? 1 : json_integer_value(value);
+        node->real = json_number_value(value);
+        skip_word(s);
+    }
+    if (status)
+        tree_free(node);
+    else
+        *ret_node = node;
+    return status;
+}
+
+tutti_status tree_read(json_doc *doc, const char *text, size_t size, bool no_lines,
+                       json_node **ret_root, tutti_error *err)
+{
+    json_error_t cause;
+    json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &cause);
+    if (!value)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: not valid JSON: %s", doc->name,
+                          cause.line > 0 ? cause.line : 1, cause.text);
+    scanner s = {doc, text, text + size, 1, no_lines, err};
+    const tutti_status status = convert(&s, value, 0, ret_root);
+    json_decref(value);
+    return status;
+}
