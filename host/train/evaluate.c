@@ -1,0 +1,99 @@
+/* evaluate.c - evaluations inside a fit: when they are due, and one after the other. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <string.h>
+
+static tutti_status eval_batch(trainer *t, source *e, tutti_error *err)
+{
+    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_START, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err)))
+        return s;
+    plan_request request;
+    plan *p;
+    s = trainer_request(t, PLAN_EVAL, &t->eval_batch, &request, err);
+    if (s || (s = net_plan(t->net, &request, &p, err)))
+        return s;
+    trainer_bind(t, p, &t->eval_batch, false);
+    if ((s = plan_run(p, SEGMENT_FORWARD, &t->step, 1.0f, err)) ||
+        (s = plan_run(p, SEGMENT_LOSS, &t->step, 1.0f, err)))
+        return s;
+    trainer_publish(t, p);
+    if ((s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err)))
+        return s;
+    tutti_tensor outputs[2], targets[TUTTI_MAX_COLUMNS];
+    for (uint32_t k = 0; k < t->noutputs; k++)
+        outputs[k] = t->outputs[k].now;
+    for (uint32_t k = 0; k < request.ntargets; k++)
+        targets[k] = batch_find(&t->eval_batch, t->model_table->targets[k])->now;
+    const tutti_metric_input in = {sizeof in,
+                                   t->noutputs,
+                                   outputs,
+                                   targets,
+                                   request.ntargets,
+                                   0,
+                                   *(const float *)t->loss.now.data,
+                                   t->eval_batch.samples};
+    if ((s = metric_set_update(&e->metrics, &in, err)))
+        return s;
+    timestamp_next_batch(&t->eval_time, t->eval_batch.samples, 0, 0);
+    return trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END, err);
+}
+
+static tutti_status evaluate_one(trainer *t, source *e, tutti_error *err)
+{
+    t->eval_label = e->spec->label;
+    memset(&t->eval_time, 0, sizeof t->eval_time);
+    t->eval_time.struct_size = sizeof t->eval_time;
+    metric_set_reset(&e->metrics);
+    tutti_status s = loader_seek(e->loader, 0, 0, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
+        return s;
+    uint32_t ncolumns;
+    const tutti_column *columns = loader_columns(e->loader, &ncolumns);
+    while (!trainer_signal()) {
+        tutti_tensor tensors[TUTTI_MAX_COLUMNS];
+        int64_t samples;
+        if ((s = loader_next(e->loader, tensors, &ncolumns, &samples, err)))
+            return s;
+        if (samples == 0)
+            break;
+        batch_load(&t->eval_batch, columns, tensors, ncolumns);
+        if ((s = eval_batch(t, e, err)))
+            return s;
+    }
+    if (!trainer_signal()) /* half an evaluation says nothing */
+        metric_set_log(t, &e->metrics, e->spec->label);
+    s = trainer_event(t, TUTTI_EVENT_EVAL_END, err);
+    t->eval_label = NULL;
+    return s;
+}
+
+tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
+{
+    bool started = false;
+    tutti_status s = TUTTI_OK;
+    const int phase = t->phase;
+    const int64_t began = now_ns();
+    for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++) {
+        source *e = &t->evals[k];
+        bool due;
+        s = interval_due(&e->due, event, &t->time, t->has_previous ? &t->previous : NULL,
+                         t->max_duration, loader_batches(t->train.loader), &due, err);
+        if (s || !due)
+            continue;
+        if (!started) {
+            started = true;
+            if ((s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_ALL, err)))
+                break;
+            t->phase = PHASE_EVAL;
+        }
+        s = evaluate_one(t, e, err);
+    }
+    t->phase = phase;
+    if (started && s == TUTTI_OK)
+        s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_ALL, err);
+    if (started)
+        t->clock_ns += now_ns() - began; /* training time excludes evaluations */
+    return s;
+}

@@ -1,0 +1,230 @@
+/* fit.c - Composer's training loop, every event in its place. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number)
+{
+    caught = number;
+}
+
+void trainer_catch_signals(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = (int)(SA_RESETHAND | SA_RESTART); /* a second signal kills as usual */
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+int trainer_signal(void)
+{
+    return (int)caught;
+}
+
+int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
+{
+    return engine_run_event(t->engine, event, err);
+}
+
+bool trainer_done(const trainer *t)
+{
+    if (t->stopping || trainer_signal())
+        return true;
+    return tutti_timestamp_get(&t->time, t->max_duration.unit) >= t->max_duration.count;
+}
+
+/* Nanoseconds since the last call, evaluations left out. */
+static int64_t lap(trainer *t)
+{
+    const int64_t now = now_ns(), passed = now - t->clock_ns;
+    t->clock_ns = now;
+    return passed;
+}
+
+static void log_batch_start(trainer *t)
+{
+    const tutti_named_value v[] = {
+        {"time/batch", (double)t->time.batch},
+        {"time/sample", (double)t->time.sample},
+        {"time/batch_in_epoch", (double)t->time.batch_in_epoch},
+        {"time/sample_in_epoch", (double)t->time.sample_in_epoch},
+    };
+    trainer_log(t, v, sizeof v / sizeof *v);
+}
+
+/* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */
+static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
+{
+    uint32_t ncolumns;
+    const tutti_column *columns = loader_columns(t->train.loader, &ncolumns);
+    tutti_tensor tensors[TUTTI_MAX_COLUMNS];
+    int64_t samples;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_DATALOADER, err);
+    if (s || (s = loader_next(t->train.loader, tensors, &ncolumns, &samples, err)))
+        return s;
+    if (samples == 0) {
+        *ret_end = true;
+        return TUTTI_OK;
+    }
+    batch_load(&t->whole, columns, tensors, ncolumns);
+    t->phase = PHASE_BATCH;
+    t->step.step = (uint64_t)t->time.batch;
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_DATALOADER, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BATCH_START, err)))
+        return s;
+    log_batch_start(t);
+    if ((s = trainer_step_batch(t, err)))
+        return s;
+    t->previous = t->time;
+    t->has_previous = true;
+    timestamp_next_batch(&t->time, samples, 0, lap(t));
+    if ((s = trainer_event(t, TUTTI_EVENT_BATCH_END, err)) ||
+        (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
+        return s;
+    t->phase = PHASE_IDLE;
+    t->noutputs = 0;
+    t->loss.now.data = NULL;
+    return trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
+}
+
+static tutti_status end_epoch(trainer *t, tutti_error *err)
+{
+    timestamp_next_epoch(&t->time, lap(t));
+    tutti_status s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err);
+    if (s || (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
+        return s;
+    return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
+}
+
+static tutti_status epoch(trainer *t, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    bool end = false, early = false;
+    if (t->time.epoch_in_iteration == 0 && t->time.batch_in_epoch == 0)
+        s = trainer_event(t, TUTTI_EVENT_ITERATION_START, err);
+    if (s == TUTTI_OK && t->time.batch_in_epoch == 0) {
+        if ((s = trainer_event(t, TUTTI_EVENT_EPOCH_START, err)))
+            return s;
+        const tutti_named_value v = {"time/epoch", (double)t->time.epoch};
+        trainer_log(t, &v, 1);
+    }
+    while (s == TUTTI_OK && !end && !early) {
+        s = batch_of_epoch(t, &end, err);
+        early = !end && trainer_done(t);
+    }
+    if (s)
+        return s;
+    if (trainer_signal() && t->time.batch_in_epoch != loader_batches(t->train.loader))
+        return TUTTI_OK; /* stopped in the middle: the epoch goes on after a resume */
+    if (!early || t->time.batch_in_epoch == loader_batches(t->train.loader))
+        s = end_epoch(t, err);
+    return s;
+}
+
+/* The first training plan, so that one too large for this machine is refused before any step. */
+static tutti_status plan_ahead(trainer *t, tutti_error *err)
+{
+    uint32_t n;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    const int64_t whole = t->train.spec->batch_size;
+    const int64_t rows = t->run->microbatch_size > 0 && t->run->microbatch_size < whole
+                             ? t->run->microbatch_size
+                             : whole;
+    batch shape;
+    memset(&shape, 0, sizeof shape);
+    shape.ncolumns = n;
+    for (uint32_t k = 0; k < n; k++) {
+        tutti_desc d = columns[k].desc;
+        memmove(&d.dim[1], &d.dim[0], (size_t)d.rank * sizeof d.dim[0]);
+        d.dim[0] = rows;
+        d.rank++;
+        memcpy(shape.columns[k].name, columns[k].name, sizeof shape.columns[k].name);
+        shape.columns[k].now.desc = d;
+    }
+    plan_request request;
+    plan *p;
+    const tutti_status s = trainer_request(t, PLAN_TRAIN, &shape, &request, err);
+    return s ? s : net_plan(t->net, &request, &p, err);
+}
+
+static tutti_status begin(trainer *t, const char *resume, tutti_error *err)
+{
+    tutti_status s = trainer_event(t, TUTTI_EVENT_INIT, err);
+    if (s)
+        return s;
+    t->initialised = true;
+    char json[64];
+    (void)snprintf(json, sizeof json, "%llu", (unsigned long long)t->seed);
+    trainer_hyperparameter(t, "seed", json);
+    for (size_t k = 0; k < t->nparticipants; k++) {
+        const object_info *o = object_describe(instance_object(t->participants[k]));
+        if (strcmp(o->kind, TUTTI_KIND_ALGORITHM) == 0) {
+            char name[128];
+            (void)snprintf(name, sizeof name, "enabled_algorithms/%s",
+                           instance_name(t->participants[k]));
+            trainer_hyperparameter(t, name, "true");
+        }
+    }
+    if ((s = net_commit(t->net, err)) || (s = updater_fit(t, err)) ||
+        (s = updater_schedule(t, &t->time, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) || (s = net_commit(t->net, err)) ||
+        (s = updater_fit(t, err)))
+        return s;
+    if (resume && (s = trainer_load(t, resume, err)))
+        return s;
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) || (s = net_commit(t->net, err)) ||
+        (s = updater_fit(t, err)))
+        return s;
+    if (t->has_previous && (s = updater_schedule(t, &t->previous, err)))
+        return s;
+    return loader_seek(t->train.loader, t->time.epoch, t->time.batch_in_epoch, err);
+}
+
+/* A caught signal: what is not saved yet is saved by the run's saver. */
+static tutti_status stop_by_signal(trainer *t, tutti_error *err)
+{
+    void *self;
+    const tutti_saver_v1 *saver = trainer_saver(t, &self);
+    if (saver && TUTTI_HAS(saver, tutti_saver_v1, save) && saver->save) {
+        const tutti_status s = saver->save(self, err);
+        if (s)
+            return s;
+    }
+    return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",
+                      trainer_signal(), (long long)t->time.batch,
+                      saver ? ", which is saved"
+                            : "; no checkpoint_saver, so nothing is saved");
+}
+
+tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err)
+{
+    tutti_status s = begin(t, resume, err);
+    if (s || (s = plan_ahead(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
+        return s;
+    t->clock_ns = now_ns();
+    while (s == TUTTI_OK && !trainer_done(t))
+        s = epoch(t, err);
+    if (s)
+        return s;
+    if (trainer_signal())
+        return stop_by_signal(t, err);
+    if ((s = trainer_event(t, TUTTI_EVENT_FIT_END, err)))
+        return s;
+    return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
+}

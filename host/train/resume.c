@@ -1,0 +1,312 @@
+/* resume.c - what a checkpoint holds, and taking a run up from it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+#include "train/checkpoint.h"
+#include "train/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>", and
+ * "run.clock": the counters below, i64.  Texts: "tutti" (format), "run" (the run file), "plugins". */
+enum {
+    CLOCK_FIELDS = 14,             /* counters of a timestamp */
+    CLOCK_STEP = 2 * CLOCK_FIELDS, /* optimizer updates */
+    CLOCK_HAS_PREVIOUS = CLOCK_STEP + 1,
+    CLOCK_STOPPING = CLOCK_STEP + 2,
+    CLOCK_EVALS = CLOCK_STEP + 3, /* last batch of each evaluation */
+};
+
+typedef struct items {
+    checkpoint_item *list;
+    char (*names)[192];
+    size_t count;
+    size_t room;
+} items;
+
+static tutti_status items_add(items *v, const tutti_tensor *tensor, tutti_error *err,
+                              const char *format, ...) TUTTI_PRINTF(4, 5);
+
+static tutti_status items_add(items *v, const tutti_tensor *tensor, tutti_error *err,
+                              const char *format, ...)
+{
+    if (v->count == v->room)
+        return tutti_fail(err, TUTTI_E_RANGE, "the checkpoint has more than %zu tensors",
+                          v->room);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(v->names[v->count], sizeof v->names[0], format, args);
+    va_end(args);
+    v->list[v->count].name = v->names[v->count];
+    v->list[v->count++].tensor = *tensor;
+    return TUTTI_OK;
+}
+
+static tutti_tensor flat(void *data, int32_t dtype, int64_t n)
+{
+    tutti_tensor t = {.data = data, .device = TUTTI_DEVICE_CPU};
+    t.desc.rank = 1;
+    t.desc.dim[0] = n;
+    t.desc.dtype = dtype;
+    return t;
+}
+
+/* The state of one object: its items' memory is saved from and loaded to in place. */
+static tutti_status add_object(items *v, instance *i, tutti_error *err)
+{
+    const tutti_stateful_v1 *table = instance_query(i, TUTTI_STATEFUL_V1);
+    uint32_t n = 0;
+    if (!table)
+        return TUTTI_OK;
+    tutti_status s = table->items(instance_self(i), NULL, 0, &n, err);
+    if (s || n == 0)
+        return s;
+    tutti_state_item *list = calloc(n, sizeof *list);
+    if (!list)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the state of %s",
+                          instance_name(i));
+    uint32_t count = 0;
+    s = table->items(instance_self(i), list, n, &count, err);
+    for (uint32_t k = 0; s == TUTTI_OK && k < count && k < n; k++)
+        s = items_add(v, &list[k].tensor, err, "%s.%s.%s",
+                      object_describe(instance_object(i))->kind, instance_name(i),
+                      list[k].name);
+    free(list);
+    return s;
+}
+
+static size_t count_objects(trainer *t)
+{
+    size_t total = 0;
+    for (size_t k = 0; k < t->nparticipants; k++) {
+        const tutti_stateful_v1 *table = instance_query(t->participants[k], TUTTI_STATEFUL_V1);
+        uint32_t n = 0;
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (table && table->items(instance_self(t->participants[k]), NULL, 0, &n, &e) == 0)
+            total += n;
+    }
+    return total;
+}
+
+/* Everything that a checkpoint keeps, as views of where it lives. */
+static tutti_status collect(trainer *t, int64_t *clock, items *v, tutti_error *err)
+{
+    const uint32_t n = net_weight_count(t->net);
+    v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + 8;
+    v->list = calloc(v->room, sizeof *v->list);
+    v->names = calloc(v->room, sizeof *v->names);
+    if (!v->list || !v->names)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
+    tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_EVALS + (int64_t)t->nevals);
+    tutti_status s = items_add(v, &c, err, "run.clock");
+    for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
+        const tutti_weight *w = net_weight(t->net, k);
+        s = items_add(v, &w->data, err, "model.%s", w->path);
+        const int64_t at = net_offset(t->net, k);
+        if (at < 0)
+            continue;
+        const tutti_optimizer_v1 *o = t->update.groups[0].table;
+        for (uint32_t slot = 0; s == TUTTI_OK && slot < t->update.nslots; slot++) {
+            tutti_tensor one = w->data;
+            one.data = t->update.slots[slot] + at;
+            s = items_add(v, &one, err, "optimizer.%s.%s", o->slot_names[slot], w->path);
+        }
+    }
+    for (size_t k = 0; s == TUTTI_OK && k < t->nparticipants; k++)
+        s = add_object(v, t->participants[k], err);
+    return s;
+}
+
+static void items_fini(items *v)
+{
+    free(v->list);
+    free(v->names);
+}
+
+/* Every plugin in use, one line each: "id version kind instance". */
+static char *plugins_text(trainer *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    const object_info *m = object_describe(instance_object(t->model));
+    (void)fprintf(out, "%s %s %s %s\n", m->plugin_id, m->plugin_version, m->kind,
+                  instance_name(t->model));
+    const object_info *o = object_describe(instance_object(t->update.groups[0].optimizer));
+    (void)fprintf(out, "%s %s %s %s\n", o->plugin_id, o->plugin_version, o->kind,
+                  instance_name(t->update.groups[0].optimizer));
+    for (size_t k = 0; k < t->nparticipants; k++) {
+        const object_info *p = object_describe(instance_object(t->participants[k]));
+        (void)fprintf(out, "%s %s %s %s\n", p->plugin_id, p->plugin_version, p->kind,
+                      instance_name(t->participants[k]));
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
+{
+    items v = {NULL, NULL, 0, 0};
+    char *plugins = plugins_text(t);
+    int64_t *clock = calloc(CLOCK_EVALS + t->nevals, sizeof *clock);
+    tutti_status s;
+    if (!plugins || !clock) {
+        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the checkpoint", path);
+        goto fail;
+    }
+    memcpy(clock, &t->time.iteration, CLOCK_FIELDS * sizeof *clock);
+    memcpy(clock + CLOCK_FIELDS, &t->previous.iteration, CLOCK_FIELDS * sizeof *clock);
+    clock[CLOCK_STEP] = t->update.step;
+    clock[CLOCK_HAS_PREVIOUS] = t->has_previous;
+    clock[CLOCK_STOPPING] = t->stopping;
+    for (size_t k = 0; k < t->nevals; k++)
+        clock[CLOCK_EVALS + k] = t->evals[k].due.last_batch;
+    s = collect(t, clock, &v, err);
+    if (s == TUTTI_OK) {
+        const checkpoint_text texts[] = {
+            {"format", "pt"}, {"tutti", "1"}, {"run", t->run->text}, {"plugins", plugins}};
+        s = checkpoint_write(path, v.list, v.count, texts, sizeof texts / sizeof *texts, err);
+    }
+
+fail:
+    items_fini(&v);
+    free(clock);
+    free(plugins);
+    return s;
+}
+
+/* Same plugins, same kinds, versions that agree in what may not change. */
+static tutti_status check_plugins(trainer *t, const char *path, const checkpoint *c,
+                                  tutti_error *err)
+{
+    const char *then = checkpoint_value(c, "plugins");
+    char *now = plugins_text(t);
+    tutti_status s = TUTTI_OK;
+    if (!then || !now) {
+        free(now);
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not say which plugins wrote it", path);
+    }
+    for (const char *line = then; *line && s == TUTTI_OK;) {
+        char id[136], version[40], kind[24], name[72], want[280];
+        int used = 0;
+        if (sscanf(line, "%135s %39s %23s %71s%n", id, version, kind, name, &used) != 4)
+            break;
+        line += used;
+        while (*line == '\n')
+            line++;
+        (void)snprintf(want, sizeof want, "%s %s %s", id, version, kind);
+        if (strstr(now, want))
+            continue;
+        (void)snprintf(want, sizeof want, "%s ", id);
+        const char *other = strstr(now, want);
+        if (!other) /* a participant that this run leaves out: its state is left out too */
+            continue;
+        char here[40] = "?";
+        (void)sscanf(other + strlen(want), "%39s", here);
+        if (atoi(here) != atoi(version))
+            s = tutti_fail(
+                err, TUTTI_E_VERSION,
+                "%s: was written with plugin %s %s, this run has %s; use the version "
+                "that wrote it, or start anew",
+                path, id, version, here);
+    }
+    free(now);
+    return s;
+}
+
+static tutti_status restore(trainer *t, const char *path, const checkpoint *c, const items *v,
+                            tutti_error *err)
+{
+    for (size_t k = 0; k < v->count; k++) {
+        tutti_tensor from;
+        tutti_error e = TUTTI_ERROR_INIT;
+        const tutti_tensor *to = &v->list[k].tensor;
+        if (checkpoint_find(c, v->list[k].name, &from, &e)) {
+            if (strncmp(v->list[k].name, "model.", 6) != 0 &&
+                strncmp(v->list[k].name, "optimizer.", 10) != 0 &&
+                strcmp(v->list[k].name, "run.clock") != 0)
+                continue; /* an object that joined the run since */
+            return tutti_fail(err, TUTTI_E_NOTFOUND,
+                              "%s: has no %s; it was written by another model or optimizer",
+                              path, v->list[k].name);
+        }
+        if (!tutti_same_shape(&from.desc, &to->desc) || from.desc.dtype != to->desc.dtype) {
+            char have[96], want[96];
+            return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, this run's is %s", path,
+                              v->list[k].name, tutti_desc_text(&from.desc, have, sizeof have),
+                              tutti_desc_text(&to->desc, want, sizeof want));
+        }
+    }
+    for (size_t k = 0; k < v->count; k++) {
+        tutti_tensor from;
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (checkpoint_find(c, v->list[k].name, &from, &e) == TUTTI_OK)
+            memcpy(v->list[k].tensor.data, from.data, tutti_nbytes(&from.desc));
+    }
+    for (size_t k = 0; k < t->nparticipants; k++) {
+        const tutti_stateful_v1 *table = instance_query(t->participants[k], TUTTI_STATEFUL_V1);
+        const tutti_status s = table && table->restored
+                                   ? table->restored(instance_self(t->participants[k]), err)
+                                   : TUTTI_OK;
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status load_file(trainer *t, const char *path, tutti_error *err)
+{
+    items v = {NULL, NULL, 0, 0};
+    checkpoint *c = NULL;
+    int64_t *clock = calloc(CLOCK_EVALS + t->nevals, sizeof *clock);
+    if (!clock)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", path);
+    tutti_status s = checkpoint_open(path, &c, err);
+    if (s || (s = check_plugins(t, path, c, err)) || (s = collect(t, clock, &v, err)) ||
+        (s = restore(t, path, c, &v, err)))
+        goto fail;
+    memcpy(&t->time.iteration, clock, CLOCK_FIELDS * sizeof *clock);
+    memcpy(&t->previous.iteration, clock + CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);
+    t->previous.struct_size = sizeof t->previous;
+    t->update.step = clock[CLOCK_STEP];
+    t->has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
+    t->stopping = clock[CLOCK_STOPPING] != 0;
+    for (size_t k = 0; k < t->nevals; k++)
+        t->evals[k].due.last_batch = clock[CLOCK_EVALS + k];
+
+fail:
+    checkpoint_close(c);
+    items_fini(&v);
+    free(clock);
+    return s;
+}
+
+tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
+{
+    char text[640];
+    if (strcmp(path, "auto") == 0) {
+        void *self;
+        const tutti_saver_v1 *saver = trainer_saver(t, &self);
+        if (!saver || !TUTTI_HAS(saver, tutti_saver_v1, latest) || !saver->latest)
+            return tutti_fail(err, TUTTI_E_STATE,
+                              "--resume auto needs a checkpoint_saver among the callbacks");
+        path = saver->latest(self);
+        if (!path || access(path, F_OK) != 0) {
+            trainer_message(t, TUTTI_LOG_INFO, "train", "no checkpoint yet: a fresh start");
+            return TUTTI_OK;
+        }
+    }
+    const tutti_status s = load_file(t, path, err);
+    if (s == TUTTI_OK) {
+        (void)snprintf(text, sizeof text, "resumed from %s at batch %lld", path,
+                       (long long)t->time.batch);
+        trainer_message(t, TUTTI_LOG_INFO, "train", text);
+    }
+    return s;
+}

@@ -1,0 +1,336 @@
+/* services.c - what plugins can ask of a run: state, metrics, weights, train, checkpoint, log. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- state ---- */
+
+static double state_elapsed(void *ctx)
+{
+    const trainer *t = ctx;
+    return duration_elapsed(&t->time, t->max_duration);
+}
+
+static int64_t state_dataloader_len(void *ctx)
+{
+    const trainer *t = ctx;
+    return t->train.loader ? loader_batches(t->train.loader) : -1;
+}
+
+static const char *state_eval_label(void *ctx)
+{
+    return ((trainer *)ctx)->eval_label;
+}
+
+static slot *find_slot(trainer *t, const char *name)
+{
+    if (strcmp(name, "loss") == 0)
+        return t->loss.now.data ? &t->loss : NULL;
+    if (strcmp(name, "outputs") == 0 || strcmp(name, "outputs.0") == 0)
+        return t->noutputs > 0 ? &t->outputs[0] : NULL;
+    if (strcmp(name, "outputs.1") == 0)
+        return t->noutputs > 1 ? &t->outputs[1] : NULL;
+    return t->phase == PHASE_IDLE ? NULL : batch_find(trainer_batch(t), name);
+}
+
+static tutti_status no_slot(trainer *t, const char *name, tutti_error *err)
+{
+    char known[200] = "";
+    if (t->phase != PHASE_IDLE) {
+        const batch *b = trainer_batch(t);
+        for (uint32_t k = 0; k < b->ncolumns; k++) {
+            const size_t used = strlen(known);
+            (void)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "",
+                           b->columns[k].name);
+        }
+    }
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s now; the batch has: %s", name,
+                      known[0] ? known : "nothing");
+}
+
+static tutti_status state_get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
+{
+    trainer *t = ctx;
+    const slot *s = find_slot(t, name);
+    if (!s)
+        return no_slot(t, name, err);
+    *ret = s->now;
+    return TUTTI_OK;
+}
+
+static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *tensor,
+                              tutti_error *err)
+{
+    trainer *t = ctx;
+    slot *s = find_slot(t, name);
+    if (!s)
+        return no_slot(t, name, err);
+    const bool computed = s == &t->loss || s == &t->outputs[0] || s == &t->outputs[1];
+    if (computed) { /* these stay where the plan reads them */
+        if (!tutti_same_shape(&s->now.desc, &tensor->desc) ||
+            s->now.desc.dtype != tensor->desc.dtype)
+            return tutti_fail(err, TUTTI_E_SHAPE, "%s keeps its shape and dtype", name);
+        memmove(s->now.data, tensor->data, tutti_nbytes(&tensor->desc));
+        return TUTTI_OK;
+    }
+    const tutti_status status = slot_set(s, tensor, err);
+    if (status == TUTTI_OK)
+        trainer_batch(t)->samples = trainer_batch(t)->columns[0].now.desc.dim[0];
+    return status;
+}
+
+static void state_stop(void *ctx, const char *reason)
+{
+    trainer *t = ctx;
+    t->stopping = true;
+    trainer_message(t, TUTTI_LOG_INFO, "train", reason);
+}
+
+/* ---- metrics ---- */
+
+static void metrics_log(void *ctx, const tutti_named_value *values, uint32_t n)
+{
+    trainer_log(ctx, values, n);
+}
+
+static tutti_status metrics_get(void *ctx, const char *name, double *ret, tutti_error *err)
+{
+    const trainer *t = ctx;
+    for (uint32_t k = 0; k < t->values.count; k++)
+        if (strcmp(t->values.items[k].name, name) == 0) {
+            *ret = t->values.items[k].value;
+            return TUTTI_OK;
+        }
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "nothing has been logged as %s", name);
+}
+
+static const char *metrics_name_at(void *ctx, uint32_t k)
+{
+    const trainer *t = ctx;
+    return k < t->values.count ? t->values.items[k].name : NULL;
+}
+
+static void metrics_hyperparameter(void *ctx, const char *name, const char *json)
+{
+    trainer_hyperparameter(ctx, name, json);
+}
+
+/* ---- weights ---- */
+
+static uint32_t weights_count(void *ctx)
+{
+    return net_weight_count(((trainer *)ctx)->net);
+}
+
+static tutti_status weights_at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
+{
+    trainer *t = ctx;
+    if (k >= net_weight_count(t->net))
+        return tutti_fail(err, TUTTI_E_RANGE, "there are %u weights, %u is past the last",
+                          net_weight_count(t->net), k);
+    *ret = *net_weight(t->net, k);
+    ret->group = t->update.group_of && t->update.version == net_version(t->net)
+                     ? t->update.group_of[k]
+                     : -1;
+    return TUTTI_OK;
+}
+
+static uint64_t weights_version(void *ctx)
+{
+    return net_version(((trainer *)ctx)->net);
+}
+
+static uint32_t weights_groups(void *ctx)
+{
+    return (uint32_t)((trainer *)ctx)->update.ngroups;
+}
+
+static const char *weights_optimizer(void *ctx)
+{
+    const trainer *t = ctx;
+    return t->update.ngroups
+               ? object_describe(instance_object(t->update.groups[0].optimizer))->name
+               : "";
+}
+
+static double weights_lr(void *ctx, uint32_t group)
+{
+    const trainer *t = ctx;
+    return group < t->update.ngroups ? t->update.groups[group].lr : 0.0;
+}
+
+/* ---- train ---- */
+
+static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
+                                        const tutti_tensor *targets, uint32_t ntargets,
+                                        float *losses, tutti_error *err)
+{
+    trainer *t = ctx;
+    if (t->phase != PHASE_BATCH)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "sample losses can be had between after_dataloader and "
+                          "before_train_batch only");
+    plan_request request = {.kind = PLAN_LOSSES, .ninputs = ninputs, .ntargets = ntargets};
+    if (ninputs > TUTTI_MAX_COLUMNS || ntargets > TUTTI_MAX_COLUMNS)
+        return tutti_fail(err, TUTTI_E_RANGE, "at most %d columns", TUTTI_MAX_COLUMNS);
+    for (uint32_t k = 0; k < ninputs; k++)
+        request.inputs[k] = inputs[k].desc;
+    for (uint32_t k = 0; k < ntargets; k++)
+        request.targets[k] = targets[k].desc;
+    plan *p;
+    tutti_status s = net_plan(t->net, &request, &p, err);
+    if (s)
+        return s;
+    for (uint32_t k = 0; k < ninputs; k++)
+        memcpy(plan_input(p, k).data, inputs[k].data, tutti_nbytes(&inputs[k].desc));
+    for (uint32_t k = 0; k < ntargets; k++)
+        memcpy(plan_target(p, k).data, targets[k].data, tutti_nbytes(&targets[k].desc));
+    s = plan_run(p, SEGMENT_FORWARD, &t->step, 1.0f, err);
+    if (s == TUTTI_OK)
+        s = plan_run(p, SEGMENT_LOSS, &t->step, 1.0f, err);
+    if (s == TUTTI_OK) {
+        const tutti_tensor loss = plan_loss(p);
+        memcpy(losses, loss.data, tutti_nbytes(&loss.desc));
+    }
+    return s;
+}
+
+static tutti_status train_mix_loss(void *ctx, const tutti_tensor *target, double weight,
+                                   tutti_error *err)
+{
+    trainer *t = ctx;
+    if (t->phase != PHASE_MICROBATCH || !t->loss_plan)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "a loss can be mixed between after_loss and before_backward only");
+    const tutti_status s =
+        plan_mix_loss(t->loss_plan, target, weight, &t->step, t->loss_scale, err);
+    if (s == TUTTI_OK)
+        trainer_publish(t, t->loss_plan);
+    return s;
+}
+
+/* ---- checkpoint ---- */
+
+static int32_t checkpoint_due(void *ctx, int32_t event)
+{
+    trainer *t = ctx;
+    for (size_t k = 0; k < t->nparticipants; k++) {
+        const tutti_saver_v1 *saver = instance_query(t->participants[k], TUTTI_SAVER_V1);
+        if (saver && saver->due(instance_self(t->participants[k]), event))
+            return 1;
+    }
+    return 0;
+}
+
+static tutti_status checkpoint_save(void *ctx, const char *path, tutti_error *err)
+{
+    return trainer_save(ctx, path, err);
+}
+
+static const char *checkpoint_run_name(void *ctx)
+{
+    return ((trainer *)ctx)->run->name;
+}
+
+static const char *checkpoint_run_folder(void *ctx)
+{
+    return ((trainer *)ctx)->folder;
+}
+
+const tutti_saver_v1 *trainer_saver(trainer *t, void **ret_self)
+{
+    for (size_t k = 0; k < t->nparticipants; k++) {
+        const tutti_saver_v1 *saver = instance_query(t->participants[k], TUTTI_SAVER_V1);
+        if (saver) {
+            *ret_self = instance_self(t->participants[k]);
+            return saver;
+        }
+    }
+    return NULL;
+}
+
+/* ---- log ---- */
+
+static void log_write(void *ctx, int32_t level, const char *text)
+{
+    const log_service *s = ctx;
+    trainer_message(s->trainer, level, s->instance ? instance_name(s->instance) : "plugin",
+                    text);
+}
+
+static const void *log_for(trainer *t, instance *i)
+{
+    for (log_service *s = t->logs; s; s = s->next)
+        if (s->instance == i)
+            return &s->table;
+    log_service *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->table = (tutti_log_v1){sizeof s->table, 0, s, log_write};
+    s->trainer = t;
+    s->instance = i;
+    s->next = t->logs;
+    t->logs = s;
+    return &s->table;
+}
+
+void trainer_services_init(trainer *t)
+{
+    t->state_service = (tutti_state_v1){sizeof t->state_service,
+                                        0,
+                                        t,
+                                        &t->time,
+                                        &t->eval_time,
+                                        &t->max_duration,
+                                        &t->seed,
+                                        state_elapsed,
+                                        state_dataloader_len,
+                                        state_eval_label,
+                                        state_get,
+                                        state_set,
+                                        state_stop,
+                                        &t->microbatch};
+    t->metrics_service = (tutti_metrics_v1){
+        sizeof t->metrics_service, 0, t, metrics_log, metrics_get, metrics_name_at,
+        metrics_hyperparameter};
+    t->weights_service = (tutti_weights_v1){sizeof t->weights_service,
+                                            0,
+                                            t,
+                                            weights_count,
+                                            weights_at,
+                                            weights_version,
+                                            weights_groups,
+                                            weights_optimizer,
+                                            weights_lr};
+    t->train_service =
+        (tutti_train_v1){sizeof t->train_service, 0, t, train_sample_losses, train_mix_loss};
+    t->checkpoint_service = (tutti_checkpoint_v1){sizeof t->checkpoint_service,
+                                                  0,
+                                                  t,
+                                                  checkpoint_due,
+                                                  checkpoint_save,
+                                                  checkpoint_run_name,
+                                                  checkpoint_run_folder};
+}
+
+const void *trainer_service(void *ctx, instance *i, const char *interface_id)
+{
+    trainer *t = ctx;
+    if (strcmp(interface_id, TUTTI_STATE_V1) == 0)
+        return &t->state_service;
+    if (strcmp(interface_id, TUTTI_METRICS_V1) == 0)
+        return &t->metrics_service;
+    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
+        return &t->weights_service;
+    if (strcmp(interface_id, TUTTI_TRAIN_V1) == 0)
+        return &t->train_service;
+    if (strcmp(interface_id, TUTTI_CHECKPOINT_V1) == 0)
+        return &t->checkpoint_service;
+    if (strcmp(interface_id, TUTTI_MODULE_V1) == 0)
+        return t->net ? net_modules(t->net) : NULL;
+    if (strcmp(interface_id, TUTTI_LOG_V1) == 0)
+        return log_for(t, i);
+    return NULL;
+}

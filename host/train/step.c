@@ -1,0 +1,188 @@
+/* step.c - one training batch: microbatches forward, loss, backward, then the update. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+batch *trainer_batch(trainer *t)
+{
+    if (t->phase == PHASE_EVAL)
+        return &t->eval_batch;
+    return t->phase == PHASE_MICROBATCH ? &t->micro : &t->whole;
+}
+
+static tutti_status describe(batch *b, const char *const *names, tutti_desc *descs,
+                             uint32_t *ret_count, tutti_error *err)
+{
+    uint32_t n = 0;
+    for (; names && names[n]; n++) {
+        const slot *s = batch_find(b, names[n]);
+        if (!s)
+            return tutti_fail(
+                err, TUTTI_E_NOTFOUND,
+                "the model needs the batch column %s, which the data does not have", names[n]);
+        descs[n] = s->now.desc;
+    }
+    *ret_count = n;
+    return TUTTI_OK;
+}
+
+tutti_status trainer_request(trainer *t, int kind, batch *b, plan_request *ret_request,
+                             tutti_error *err)
+{
+    memset(ret_request, 0, sizeof *ret_request);
+    ret_request->kind = kind;
+    const tutti_status s =
+        describe(b, t->model_table->inputs, ret_request->inputs, &ret_request->ninputs, err);
+    return s ? s
+             : describe(b, t->model_table->targets, ret_request->targets,
+                        &ret_request->ntargets, err);
+}
+
+/* Kernels want 64-byte alignment; rows inside a batch often do not have it. */
+static bool aligned(const void *p)
+{
+    return ((uintptr_t)p & 63) == 0;
+}
+
+void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only)
+{
+    for (uint32_t k = 0; !targets_only && t->model_table->inputs[k]; k++) {
+        const tutti_tensor *from = &batch_find(b, t->model_table->inputs[k])->now;
+        if (aligned(from->data))
+            plan_set_input(p, k, from->data);
+        else {
+            plan_set_input(p, k, NULL);
+            memcpy(plan_input(p, k).data, from->data, tutti_nbytes(&from->desc));
+        }
+    }
+    for (uint32_t k = 0; t->model_table->targets && t->model_table->targets[k]; k++) {
+        const tutti_tensor *from = &batch_find(b, t->model_table->targets[k])->now;
+        if (aligned(from->data))
+            plan_set_target(p, k, from->data);
+        else {
+            plan_set_target(p, k, NULL);
+            memcpy(plan_target(p, k).data, from->data, tutti_nbytes(&from->desc));
+        }
+    }
+}
+
+void trainer_publish(trainer *t, plan *p)
+{
+    t->noutputs = plan_noutputs(p) < 2 ? plan_noutputs(p) : 2;
+    for (uint32_t k = 0; k < t->noutputs; k++)
+        t->outputs[k].now = plan_output(p, k);
+    t->loss.now = plan_loss(p);
+}
+
+/* What metrics compare with: the targets before any algorithm. */
+static tutti_status keep_targets(trainer *t, slot *kept, tutti_error *err)
+{
+    for (uint32_t k = 0; t->model_table->targets[k] && k < TUTTI_MAX_COLUMNS; k++) {
+        const tutti_status s =
+            slot_set(&kept[k], &batch_find(&t->micro, t->model_table->targets[k])->now, err);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status update_metrics(trainer *t, const slot *kept, tutti_error *err)
+{
+    tutti_tensor targets[TUTTI_MAX_COLUMNS], outputs[2];
+    uint32_t n = 0;
+    for (; t->model_table->targets[n] && n < TUTTI_MAX_COLUMNS; n++)
+        targets[n] = kept[n].now;
+    for (uint32_t k = 0; k < t->noutputs; k++)
+        outputs[k] = t->outputs[k].now;
+    const tutti_metric_input in = {
+        sizeof in,       t->noutputs, outputs, targets, n, 0, *(const float *)t->loss.now.data,
+        t->micro.samples};
+    return metric_set_update(&t->train.metrics, &in, err);
+}
+
+/* Events 11 to 16 for one microbatch.  `first` overwrites the gradients, later ones add. */
+static tutti_status microbatch(trainer *t, bool first, double weight, slot *kept,
+                               double *ret_loss, tutti_error *err)
+{
+    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_FORWARD, err);
+    if (s)
+        return s;
+    plan_request request;
+    s = trainer_request(t, first ? PLAN_TRAIN : PLAN_TRAIN_ADD, &t->micro, &request, err);
+    if (s || (s = net_plan(t->net, &request, &t->plan, err)))
+        return s;
+    trainer_bind(t, t->plan, &t->micro, false);
+    t->loss_scale = (float)weight;
+    if ((s = plan_run(t->plan, SEGMENT_FORWARD, &t->step, t->loss_scale, err)))
+        return s;
+    trainer_publish(t, t->plan);
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_FORWARD, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOSS, err)))
+        return s;
+    /* Targets may have become soft: that is another plan over the same forward pass. */
+    s = trainer_request(t, request.kind, &t->micro, &request, err);
+    if (s || (s = net_plan(t->net, &request, &t->loss_plan, err)))
+        return s;
+    trainer_bind(t, t->loss_plan, &t->micro, t->loss_plan == t->plan);
+    if ((s = plan_run(t->loss_plan, SEGMENT_LOSS, &t->step, t->loss_scale, err)))
+        return s;
+    trainer_publish(t, t->loss_plan);
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOSS, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BEFORE_BACKWARD, err)))
+        return s;
+    *ret_loss += weight * (double)*(const float *)t->loss.now.data;
+    /* After-events may have put the first targets back; the backward pass keeps its own. */
+    if ((s = plan_run(t->loss_plan, SEGMENT_BACKWARD, &t->step, t->loss_scale, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_AFTER_BACKWARD, err)))
+        return s;
+    return t->train.metrics.count ? update_metrics(t, kept, err) : TUTTI_OK;
+}
+
+static tutti_status microbatches(trainer *t, double *ret_loss, tutti_error *err)
+{
+    const int64_t all = t->whole.samples;
+    const int64_t size = t->run->microbatch_size > 0 && t->run->microbatch_size < all
+                             ? t->run->microbatch_size
+                             : all;
+    slot kept[TUTTI_MAX_COLUMNS];
+    memset(kept, 0, sizeof kept);
+    tutti_status s = TUTTI_OK;
+    t->microbatch = 0;
+    for (int64_t first = 0; first < all && s == TUTTI_OK; first += size, t->microbatch++) {
+        const int64_t count = first + size < all ? size : all - first;
+        batch_slice(&t->micro, &t->whole, first, count);
+        t->phase = PHASE_MICROBATCH;
+        t->step.microbatch = t->microbatch;
+        t->step.first_sample = (uint64_t)first;
+        if (t->train.metrics.count)
+            s = keep_targets(t, kept, err);
+        if (s == TUTTI_OK)
+            s = microbatch(t, first == 0, (double)count / (double)all, kept, ret_loss, err);
+        t->phase = PHASE_BATCH;
+    }
+    t->microbatch = 0;
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(kept[k].own);
+    return s;
+}
+
+tutti_status trainer_step_batch(trainer *t, tutti_error *err)
+{
+    double loss = 0.0;
+    t->step.step = (uint64_t)t->time.batch;
+    metric_set_reset(&t->train.metrics);
+    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err);
+    if (s || (s = microbatches(t, &loss, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
+        return s;
+    updater_step(t);
+    const tutti_named_value v = {"loss/train/total", loss};
+    trainer_log(t, &v, 1);
+    /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */
+    if ((s = updater_schedule(t, &t->time, err)))
+        return s;
+    metric_set_log(t, &t->train.metrics, "train");
+    return TUTTI_OK;
+}

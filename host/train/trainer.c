@@ -1,0 +1,236 @@
+/* trainer.c - putting a run together, and taking it apart. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <omp.h>
+
+tutti_status trainer_open(trainer *t, run_part *part, instance **ret_instance, tutti_error *err)
+{
+    const tutti_status s = instance_open(part->object, part->name, part->params,
+                                         trainer_service, t, ret_instance, err);
+    if (s == TUTTI_OK)
+        part->params = NULL; /* the instance has them */
+    return s;
+}
+
+static tutti_status source_open(trainer *t, source *s, run_data *spec, tutti_error *err)
+{
+    s->spec = spec;
+    tutti_status status = trainer_open(t, &spec->dataset, &s->dataset, err);
+    if (status)
+        return status;
+    s->transforms = calloc(spec->transforms.count + 1, sizeof *s->transforms);
+    if (!s->transforms)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for transforms");
+    for (size_t k = 0; k < spec->transforms.count; k++)
+        if ((status = trainer_open(t, &spec->transforms.items[k], &s->transforms[k], err)))
+            return status;
+    const loader_options options = {.dataset = s->dataset,
+                                    .transforms = s->transforms,
+                                    .ntransforms = (uint32_t)spec->transforms.count,
+                                    .workers = spec->workers,
+                                    .prefetch = spec->prefetch,
+                                    .shuffle = spec->shuffle,
+                                    .drop_last = spec->drop_last,
+                                    .batch_size = spec->batch_size,
+                                    .subset_num_batches = spec->subset_num_batches,
+                                    .seed = t->seed};
+    if ((status = loader_create(&options, &s->loader, err)))
+        return status;
+    s->due = (interval){spec->interval, true, false, -1};
+    return metric_set_open(t, &s->metrics, &spec->metrics, err);
+}
+
+static void source_close(source *s)
+{
+    loader_destroy(s->loader);
+    metric_set_close(&s->metrics);
+    for (size_t k = 0; s->transforms && s->transforms[k]; k++)
+        instance_free(s->transforms[k]);
+    free(s->transforms);
+    instance_free(s->dataset);
+}
+
+static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_error *err)
+{
+    const net_options options = {.ops = ops,
+                                 .layers = t->registry,
+                                 .services = trainer_service,
+                                 .services_ctx = t,
+                                 .seed = t->seed,
+                                 .threads = t->threads};
+    tutti_status s = net_create(&options, &t->net, err);
+    if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))
+        return s;
+    t->model_table = instance_query(t->model, TUTTI_MODEL_V1);
+    if (!t->model_table)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "model %s has no " TUTTI_MODEL_V1,
+                          t->run->model.name);
+    uint32_t n;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    if ((s = net_build(t->net, t->model, columns, n, err)))
+        return s;
+    return net_commit(t->net, err);
+}
+
+static void engine_message(void *ctx, int level, const char *component, const char *text)
+{
+    trainer_message(ctx, level, component, text);
+}
+
+static tutti_status open_participants(trainer *t, tutti_error *err)
+{
+    run_parts *lists[] = {&t->run->loggers, &t->run->callbacks, &t->run->algorithms,
+                          &t->run->passes};
+    size_t n = 0;
+    for (size_t l = 0; l < 4; l++)
+        n += lists[l]->count;
+    t->participants = calloc(n + 1, sizeof(instance *));
+    if (!t->participants)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %zu participants", n);
+    const engine_options options = {&t->time, &t->eval_time, trainer_trace, engine_message, t};
+    tutti_status s = engine_create(&options, &t->engine, err);
+    for (size_t l = 0; l < 4; l++)
+        for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++) {
+            instance **i = &t->participants[t->nparticipants];
+            s = trainer_open(t, &lists[l]->items[k], i, err);
+            if (s)
+                break;
+            t->nparticipants++;
+            t->nloggers += l == 0;
+            s = engine_add(t->engine, *i, err);
+        }
+    return s ? s : engine_seal(t->engine, err);
+}
+
+static tutti_status check_settings(trainer *t, tutti_error *err)
+{
+    const run_file *run = t->run;
+    if (strcmp(run->precision, "fp32") != 0)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "precision %s is not available in this build, want fp32",
+                          run->precision);
+    if (strcmp(run->device, "auto") != 0 && strcmp(run->device, "cpu") != 0)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "device %s is not available in this build, want auto or cpu",
+                          run->device);
+    if (t->max_duration.unit == TUTTI_UNIT_DURATION || t->max_duration.unit == TUTTI_UNIT_NONE)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "max_duration is given in dur, want ep, ba, sp, tok or sec");
+    return TUTTI_OK;
+}
+
+static void find_folder(trainer *t)
+{
+    char here[400];
+    if (!getcwd(here, sizeof here))
+        strcpy(here, ".");
+    (void)snprintf(t->folder, sizeof t->folder, "%s/runs/%.80s", here, t->run->name);
+}
+
+static int available_threads(void)
+{
+    cpu_set_t set;
+    const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n > 0 ? n : 1;
+}
+
+tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,
+                            trainer **ret_trainer, tutti_error *err)
+{
+    trainer *t = calloc(1, sizeof *t);
+    if (!t)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the trainer");
+    t->run = run;
+    t->registry = r;
+    t->seed = run->seed;
+    t->threads = run->threads > 0 ? run->threads : available_threads();
+    omp_set_num_threads(t->threads);
+    t->max_duration = run->max_duration;
+    if (run->scale_schedule_ratio != 1.0)
+        t->max_duration.count =
+            (int64_t)((double)t->max_duration.count * run->scale_schedule_ratio);
+    t->time.struct_size = t->eval_time.struct_size = sizeof t->time;
+    t->step = (tutti_step){.struct_size = sizeof t->step, .seed = t->seed};
+    strcpy(t->loss.name, "loss");
+    strcpy(t->outputs[0].name, "outputs");
+    strcpy(t->outputs[1].name, "outputs.1");
+    find_folder(t);
+    trainer_services_init(t);
+    tutti_status s = check_settings(t, err);
+    if (s || (s = source_open(t, &t->train, &run->train, err)) ||
+        (s = open_model(t, ops, err)) || (s = updater_open(t, err)))
+        goto fail;
+    t->evals = calloc(run->nevals + 1, sizeof *t->evals);
+    if (!t->evals) {
+        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
+        goto fail;
+    }
+    for (size_t k = 0; k < run->nevals; k++) {
+        t->nevals = k + 1;
+        if ((s = source_open(t, &t->evals[k], &run->evals[k], err)))
+            goto fail;
+    }
+    if ((s = open_participants(t, err)) || (s = updater_fit(t, err)))
+        goto fail;
+    *ret_trainer = t;
+    return TUTTI_OK;
+
+fail:
+    trainer_destroy(t);
+    return s;
+}
+
+void trainer_destroy(trainer *t)
+{
+    if (!t)
+        return;
+    if (t->engine)
+        engine_close(t->engine);
+    t->initialised = false;
+    engine_destroy(t->engine);
+    for (size_t k = 0; k < t->nparticipants; k++)
+        instance_free(t->participants[k]);
+    free(t->participants);
+    for (size_t k = 0; k < t->nevals; k++)
+        source_close(&t->evals[k]);
+    free(t->evals);
+    updater_close(&t->update);
+    net_destroy(t->net);
+    instance_free(t->model);
+    source_close(&t->train);
+    batch_fini(&t->whole);
+    batch_fini(&t->micro);
+    batch_fini(&t->eval_batch);
+    value_table_fini(&t->values);
+    while (t->logs) {
+        log_service *next = t->logs->next;
+        free(t->logs);
+        t->logs = next;
+    }
+    free(t);
+}
+
+void trainer_on_message(trainer *t,
+                        void (*message)(void *ctx, int level, const char *component,
+                                        const char *text),
+                        void *ctx)
+{
+    t->message = message;
+    t->message_ctx = ctx;
+}
+
+engine *trainer_engine(trainer *t)
+{
+    return t->engine;
+}
+
+const tutti_timestamp *trainer_time(const trainer *t)
+{
+    return &t->time;
+}

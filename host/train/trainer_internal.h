@@ -1,0 +1,231 @@
+/* trainer_internal.h - the parts of a trainer, as its own files see them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_TRAINER_INTERNAL_H
+#define HOST_TRAIN_TRAINER_INTERNAL_H
+
+#include "engine/duration.h"
+#include "engine/engine.h"
+#include "graph/net.h"
+#include "train/loader.h"
+#include "train/trainer.h"
+#include "tutti/checkpoint.h"
+#include "tutti/log.h"
+#include "tutti/logger.h"
+#include "tutti/metric.h"
+#include "tutti/metrics.h"
+#include "tutti/model.h"
+#include "tutti/optimizer.h"
+#include "tutti/scheduler.h"
+#include "tutti/state.h"
+#include "tutti/stateful.h"
+#include "tutti/train.h"
+#include "tutti/weights.h"
+
+/* ---- the batch ---- */
+
+/* A named tensor of the state: a view of somebody's memory, or of `own` once it was replaced. */
+typedef struct slot {
+    char name[32];
+    tutti_tensor now;
+    void *own; /* 64-byte aligned */
+    uint64_t room;
+} slot;
+
+typedef struct batch {
+    slot columns[TUTTI_MAX_COLUMNS];
+    uint32_t ncolumns;
+    int64_t samples; /* of the first column */
+} batch;
+
+void batch_load(batch *b, const tutti_column *names, const tutti_tensor *columns, uint32_t n);
+/* Makes `part` the rows [first, first + count) of `whole`. */
+void batch_slice(batch *part, const batch *whole, int64_t first, int64_t count);
+slot *batch_find(batch *b, const char *name); /* by name or number; NULL when absent */
+TUTTI_NODISCARD tutti_status slot_set(slot *s, const tutti_tensor *t, tutti_error *err);
+void batch_fini(batch *b);
+
+/* ---- metrics and loggers ---- */
+
+typedef struct value {
+    char *name;
+    double value;
+} value;
+
+typedef struct value_table {
+    value *items;
+    uint32_t count;
+    uint32_t room;
+} value_table;
+
+/* Keeps the values and sends them to every logger. */
+void trainer_log(trainer *t, const tutti_named_value *values, uint32_t n);
+void trainer_message(trainer *t, int level, const char *component, const char *text);
+void trainer_hyperparameter(trainer *t, const char *name, const char *json);
+void trainer_trace(void *ctx, const tutti_trace *trace);
+void value_table_fini(value_table *v);
+
+/* ---- metric objects ---- */
+
+typedef struct metric_set {
+    instance **instances;
+    const tutti_metric_v1 **tables;
+    size_t count;
+} metric_set;
+
+TUTTI_NODISCARD tutti_status metric_set_open(trainer *t, metric_set *m, run_parts *parts,
+                                             tutti_error *err);
+void metric_set_reset(metric_set *m);
+TUTTI_NODISCARD tutti_status metric_set_update(metric_set *m, const tutti_metric_input *in,
+                                               tutti_error *err);
+/* Logs "metrics/<label>/<name>" for each. */
+void metric_set_log(trainer *t, metric_set *m, const char *label);
+void metric_set_close(metric_set *m);
+
+/* ---- data ---- */
+
+typedef struct source {
+    const run_data *spec;
+    instance *dataset;
+    instance **transforms;
+    loader *loader;
+    metric_set metrics;
+    interval due; /* of an evaluation */
+} source;
+
+/* ---- learning rate and update ---- */
+
+typedef struct group {
+    instance *optimizer;
+    const tutti_optimizer_v1 *table;
+    const char *match;
+    double lr; /* of now */
+} group;
+
+typedef struct stretch {
+    int64_t first; /* in the arena */
+    int64_t count;
+    uint32_t group;
+    uint32_t reserved;
+} stretch;
+
+typedef struct updater {
+    group *groups;
+    size_t ngroups;
+    instance **schedulers;
+    size_t nschedulers;
+    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* each as long as the arena */
+    uint32_t nslots;
+    uint32_t reserved;
+    int64_t count; /* of the arena that the slots fit */
+    stretch *stretches;
+    size_t nstretches;
+    int32_t *group_of; /* per weight of the net; -1 for none */
+    uint64_t version;  /* of the net that all this fits */
+    int64_t step;      /* updates so far */
+} updater;
+
+TUTTI_NODISCARD tutti_status updater_open(trainer *t, tutti_error *err);
+/* Fits slots and stretches to the net after a commit; state moves along with its weights. */
+TUTTI_NODISCARD tutti_status updater_fit(trainer *t, tutti_error *err);
+/* Sets every group's learning rate for the time `at`. */
+TUTTI_NODISCARD tutti_status updater_schedule(trainer *t, const tutti_timestamp *at,
+                                              tutti_error *err);
+void updater_step(trainer *t);
+void updater_close(updater *u);
+
+/* ---- services ---- */
+
+typedef struct log_service {
+    tutti_log_v1 table;
+    trainer *trainer;
+    instance *instance;
+    struct log_service *next;
+} log_service;
+
+/* Answers a plugin's host->query.  ctx is the trainer. */
+const void *trainer_service(void *ctx, instance *i, const char *interface_id);
+
+/* ---- all of it ---- */
+
+enum { PHASE_IDLE, PHASE_BATCH, PHASE_MICROBATCH, PHASE_EVAL };
+
+struct trainer {
+    run_file *run;
+    registry *registry;
+    engine *engine;
+    net *net;
+    char folder[512]; /* absolute: <working directory>/runs/<name> */
+
+    instance *model;
+    const tutti_model_v1 *model_table;
+    source train;
+    source *evals;
+    size_t nevals;
+    updater update;
+    instance **participants; /* loggers, callbacks, algorithms, passes */
+    size_t nparticipants;
+    size_t nloggers; /* the first so many participants */
+
+    tutti_timestamp time;
+    tutti_timestamp previous;
+    tutti_timestamp eval_time;
+    bool has_previous;
+    bool stopping;
+    bool initialised; /* INIT has been fired: loggers are ready */
+    tutti_time max_duration;
+    uint64_t seed;
+    int threads;
+    int phase;
+    int64_t clock_ns; /* when the present stretch of training time began */
+
+    batch whole;
+    batch micro;
+    batch eval_batch;
+    uint32_t microbatch; /* index of the current one */
+    uint32_t reserved;
+    slot outputs[2]; /* views of the plan's results; at most two are named */
+    uint32_t noutputs;
+    float loss_value;
+    slot loss;
+    plan *plan; /* of the forward pass under way */
+    plan *loss_plan;
+    float loss_scale;
+    tutti_step step;
+    const char *eval_label;
+
+    value_table values;
+    log_service *logs;
+    void (*message)(void *ctx, int level, const char *component, const char *text);
+    void *message_ctx;
+
+    tutti_state_v1 state_service;
+    tutti_metrics_v1 metrics_service;
+    tutti_weights_v1 weights_service;
+    tutti_train_v1 train_service;
+    tutti_checkpoint_v1 checkpoint_service;
+};
+
+void trainer_services_init(trainer *t);
+TUTTI_NODISCARD tutti_status trainer_open(trainer *t, run_part *part, instance **ret_instance,
+                                          tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err);
+/* The batch that `get` and `set` of the state mean now. */
+batch *trainer_batch(trainer *t);
+TUTTI_NODISCARD tutti_status trainer_request(trainer *t, int kind, batch *b,
+                                             plan_request *ret_request, tutti_error *err);
+/* Points the plan's inputs and targets at the batch, copying what is not aligned. */
+void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only);
+/* Takes up the plan's outputs and loss into the state. */
+void trainer_publish(trainer *t, plan *p);
+bool trainer_done(const trainer *t);
+int64_t now_ns(void);
+
+TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
+
+TUTTI_NODISCARD tutti_status trainer_save(trainer *t, const char *path, tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_load(trainer *t, const char *path, tutti_error *err);
+/* The first participant that can save, or NULL. */
+const tutti_saver_v1 *trainer_saver(trainer *t, void **ret_self);
+
+#endif

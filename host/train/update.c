@@ -1,0 +1,194 @@
+/* update.c - learning rates from the schedulers, and the optimizer over the flat arenas. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 16384 }; /* elements that one thread updates at a time */
+
+tutti_status updater_open(trainer *t, tutti_error *err)
+{
+    run_file *run = t->run;
+    updater *u = &t->update;
+    u->groups = calloc(run->ngroups, sizeof *u->groups);
+    u->schedulers = calloc(run->schedulers.count + 1, sizeof *u->schedulers);
+    if (!u->groups || !u->schedulers)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
+    for (size_t k = 0; k < run->ngroups; k++) {
+        group *g = &u->groups[k];
+        const tutti_status s = trainer_open(t, &run->groups[k].part, &g->optimizer, err);
+        if (s)
+            return s;
+        u->ngroups = k + 1;
+        g->table = instance_query(g->optimizer, TUTTI_OPTIMIZER_V1);
+        if (!g->table)
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "optimizer %s has no " TUTTI_OPTIMIZER_V1,
+                              run->groups[k].part.name);
+        g->match = run->groups[k].match;
+        g->lr = g->table->lr;
+        if (g->table->nslots > u->nslots)
+            u->nslots = g->table->nslots;
+    }
+    if (u->nslots > TUTTI_OPTIMIZER_MAX_SLOTS)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "optimizer %s wants %u slots, at most %d are possible",
+                          run->groups[0].part.name, u->nslots, TUTTI_OPTIMIZER_MAX_SLOTS);
+    for (size_t k = 0; k < run->schedulers.count; k++) {
+        const tutti_status s =
+            trainer_open(t, &run->schedulers.items[k], &u->schedulers[k], err);
+        if (s)
+            return s;
+        u->nschedulers = k + 1;
+        if (!instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1))
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "scheduler %s has no " TUTTI_SCHEDULER_V1,
+                              run->schedulers.items[k].name);
+    }
+    return TUTTI_OK;
+}
+
+static int32_t group_of(const updater *u, const char *path)
+{
+    for (size_t k = 0; k < u->ngroups; k++)
+        if (fnmatch(u->groups[k].match, path, 0) == 0)
+            return (int32_t)k;
+    return (int32_t)u->ngroups - 1;
+}
+
+/* New slots as long as the arena; what belongs to a surviving weight is copied. */
+static tutti_status move_slots(trainer *t, int64_t count, bool first, tutti_error *err)
+{
+    updater *u = &t->update;
+    for (uint32_t s = 0; s < u->nslots; s++) {
+        const uint64_t bytes = ((uint64_t)count * sizeof(float) + 63) / 64 * 64 + 64;
+        float *next = aligned_alloc(64, bytes);
+        if (!next)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
+                              (unsigned long long)bytes);
+        memset(next, 0, bytes);
+        for (uint32_t k = 0; !first && k < net_weight_count(t->net); k++) {
+            const int64_t to = net_offset(t->net, k), from = net_previous_offset(t->net, k);
+            const int64_t n = tutti_numel(&net_weight(t->net, k)->data.desc);
+            if (to >= 0 && from >= 0 && from + n <= u->count)
+                memcpy(next + to, u->slots[s] + from, (size_t)n * sizeof(float));
+        }
+        free(u->slots[s]);
+        u->slots[s] = next;
+    }
+    u->count = count;
+    return TUTTI_OK;
+}
+
+tutti_status updater_fit(trainer *t, tutti_error *err)
+{
+    updater *u = &t->update;
+    if (u->group_of && u->version == net_version(t->net))
+        return TUTTI_OK;
+    float *weights, *grads;
+    int64_t count;
+    net_arena(t->net, &weights, &grads, &count);
+    const tutti_status s = move_slots(t, count, !u->group_of, err);
+    if (s)
+        return s;
+    const uint32_t n = net_weight_count(t->net);
+    int32_t *groups = calloc((size_t)n + 1, sizeof *groups);
+    stretch *stretches = calloc((size_t)n + 1, sizeof *stretches);
+    if (!groups || !stretches) {
+        free(groups);
+        free(stretches);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
+    }
+    free(u->group_of);
+    free(u->stretches);
+    u->group_of = groups;
+    u->stretches = stretches;
+    u->nstretches = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const int64_t first = net_offset(t->net, k);
+        const tutti_weight *w = net_weight(t->net, k);
+        groups[k] = first < 0 ? -1 : group_of(u, w->path);
+        if (first < 0)
+            continue;
+        stretch *last = u->nstretches ? &stretches[u->nstretches - 1] : NULL;
+        const int64_t size = tutti_numel(&w->data.desc);
+        /* Padding between two weights of one group is zero and stays zero under any update. */
+        if (last && last->group == (uint32_t)groups[k] && first >= last->first + last->count &&
+            first < last->first + last->count + 16)
+            last->count = first + size - last->first;
+        else
+            stretches[u->nstretches++] = (stretch){first, size, (uint32_t)groups[k], 0};
+    }
+    u->version = net_version(t->net);
+    return TUTTI_OK;
+}
+
+tutti_status updater_schedule(trainer *t, const tutti_timestamp *at, tutti_error *err)
+{
+    updater *u = &t->update;
+    const tutti_schedule s = {sizeof s,
+                              0,
+                              at,
+                              t->max_duration,
+                              loader_batches(t->train.loader),
+                              t->run->scale_schedule_ratio};
+    double factor = 1.0;
+    for (size_t k = 0; k < u->nschedulers; k++) {
+        const tutti_scheduler_v1 *table = instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1);
+        double one = 1.0;
+        const tutti_status status =
+            table->multiplier(instance_self(u->schedulers[k]), &s, &one, err);
+        if (status)
+            return status;
+        factor *= one;
+    }
+    for (size_t k = 0; k < u->ngroups; k++)
+        u->groups[k].lr = u->groups[k].table->lr * factor;
+    return TUTTI_OK;
+}
+
+void updater_step(trainer *t)
+{
+    updater *u = &t->update;
+    float *weights, *grads;
+    int64_t count;
+    net_arena(t->net, &weights, &grads, &count);
+    u->step++;
+    for (size_t k = 0; k < u->nstretches; k++) {
+        const stretch *st = &u->stretches[k];
+        const group *g = &u->groups[st->group];
+        const int64_t chunks = (st->count + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(static) num_threads(t->threads) if (chunks > 1)
+        for (int64_t c = 0; c < chunks; c++) {
+            const int64_t first = st->first + c * CHUNK;
+            const int64_t left = st->first + st->count - first;
+            tutti_update one = {.struct_size = sizeof one,
+                                .n = left < CHUNK ? left : CHUNK,
+                                .w = weights + first,
+                                .g = grads + first,
+                                .lr = g->lr,
+                                .lr_initial = g->table->lr,
+                                .step = u->step};
+            for (uint32_t s = 0; s < g->table->nslots; s++)
+                one.slot[s] = u->slots[s] + first;
+            g->table->update(instance_self(g->optimizer), &one);
+        }
+    }
+}
+
+void updater_close(updater *u)
+{
+    for (size_t k = 0; k < u->ngroups; k++)
+        instance_free(u->groups[k].optimizer);
+    for (size_t k = 0; k < u->nschedulers; k++)
+        instance_free(u->schedulers[k]);
+    for (uint32_t s = 0; s < TUTTI_OPTIMIZER_MAX_SLOTS; s++)
+        free(u->slots[s]);
+    free(u->groups);
+    free(u->schedulers);
+    free(u->stretches);
+    free(u->group_of);
+    memset(u, 0, sizeof *u);
+}
