@@ -107,10 +107,10 @@ static tutti_status collect(trainer *t, int64_t *clock, items *v, tutti_error *e
         if (at < 0)
             continue;
         const tutti_optimizer_v1 *o = t->update.groups[0].table;
-        for (uint32_t slot = 0; s == TUTTI_OK && slot < t->update.nslots; slot++) {
+        for (uint32_t j = 0; s == TUTTI_OK && j < t->update.nslots; j++) {
             tutti_tensor one = w->data;
-            one.data = t->update.slots[slot] + at;
-            s = items_add(v, &one, err, "optimizer.%s.%s", o->slot_names[slot], w->path);
+            one.data = t->update.slots[j] + at;
+            s = items_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
         }
     }
     for (size_t k = 0; s == TUTTI_OK && k < t->nparticipants; k++)

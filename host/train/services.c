@@ -155,10 +155,10 @@ static const char *weights_optimizer(void *ctx)
                : "";
 }
 
-static double weights_lr(void *ctx, uint32_t group)
+static double weights_lr(void *ctx, uint32_t k)
 {
     const trainer *t = ctx;
-    return group < t->update.ngroups ? t->update.groups[group].lr : 0.0;
+    return k < t->update.ngroups ? t->update.groups[k].lr : 0.0;
 }
 
 /* ---- train ---- */
