@@ -17,7 +17,8 @@
 
 #include <xxhash.h>
 
-#define CHECKSUM_KEY "xxh3_64" /* metadata: the hash of all tensor bytes, 16 hexadecimal digits */
+#define CHECKSUM_KEY                                                                           \
+    "xxh3_64" /* metadata: the hash of all tensor bytes, 16 hexadecimal digits */
 #define HEADER_LIMIT (100u << 20)
 
 /* ---- writing ---- */
@@ -107,7 +108,8 @@ static tutti_status sync_folder(const char *path, tutti_error *err)
     char *slash = strrchr(folder, '/');
     if (slash)
         *slash = '\0';
-    const int fd = open(slash ? (*folder ? folder : "/") : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd =
+        open(slash ? (*folder ? folder : "/") : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return tutti_fail(err, TUTTI_E_IO, "%s: cannot open its folder: %s", path,
                           strerror(errno));
@@ -136,8 +138,8 @@ tutti_status checkpoint_write(const char *path, const checkpoint_item *items, si
     fd = mkstemp(temporary);
     if (fd < 0) {
         free(header.data);
-        return tutti_fail(err, TUTTI_E_IO, "%s: cannot make a temporary file beside it: %s", path,
-                          strerror(errno));
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot make a temporary file beside it: %s",
+                          path, strerror(errno));
     }
     (void)fchmod(fd, 0644);
     unsigned char length[8];
@@ -209,8 +211,8 @@ static int32_t dtype_find(const char *word)
     return TUTTI_DTYPE_NONE;
 }
 
-static tutti_status read_item(checkpoint *c, const json_node *n, const char *data,
-                              uint64_t *at, uint64_t bytes, tutti_error *err)
+static tutti_status read_item(checkpoint *c, const json_node *n, const char *data, uint64_t *at,
+                              uint64_t bytes, tutti_error *err)
 {
     checkpoint_item *item = &c->items[c->count];
     const json_node *shape = json_get(n, "shape"), *offsets = json_get(n, "data_offsets");

@@ -1,0 +1,119 @@
+/* cli.c - options, the registry and the run file, for every command. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct option {
+    const char *name;
+    const char **list; /* where values go */
+    size_t *count;
+    const char *prefix; /* "device=": the value becomes an override */
+} option;
+
+static int add(const char **list, size_t *count, const char *value)
+{
+    if (*count == CLI_MAX_OPTIONS) {
+        (void)fprintf(stderr, "tutti: more than %d options of one kind\n", CLI_MAX_OPTIONS);
+        return CLI_USAGE;
+    }
+    list[(*count)++] = value;
+    list[*count] = NULL;
+    return CLI_OK;
+}
+
+/* "device=cpu" out of --device cpu; lives as long as the program. */
+static const char *joined(const char *prefix, const char *value)
+{
+    const size_t size = strlen(prefix) + strlen(value) + 1;
+    char *text = malloc(size);
+    if (text)
+        (void)snprintf(text, size, "%s%s", prefix, value);
+    return text;
+}
+
+int cli_read(int argc, char **argv, const char *usage, cli_options *o)
+{
+    static const char *const known[] = {"--set",     "--plugin-path", "--resume", "--device",
+                                        "--threads", "--help",        NULL};
+    memset(o, 0, sizeof *o);
+    size_t nresume = 0;
+    const char *resume[CLI_MAX_OPTIONS + 1] = {NULL};
+    const option options[] = {{"--set", o->sets, &o->nsets, NULL},
+                              {"--plugin-path", o->plugin_paths, &o->npaths, NULL},
+                              {"--resume", resume, &nresume, NULL},
+                              {"--device", o->sets, &o->nsets, "device="},
+                              {"--threads", o->sets, &o->nsets, "threads="}};
+    for (int k = 0; k < argc; k++) {
+        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
+            (void)fputs(usage, stdout);
+            o->help = true;
+            return CLI_OK;
+        }
+        if (strncmp(argv[k], "--", 2) != 0) {
+            if (add(o->words, &o->nwords, argv[k]))
+                return CLI_USAGE;
+            continue;
+        }
+        const option *found = NULL;
+        for (size_t j = 0; j < sizeof options / sizeof *options && !found; j++)
+            if (strcmp(options[j].name, argv[k]) == 0)
+                found = &options[j];
+        if (!found || k + 1 == argc) {
+            const char *near = found ? NULL : nearest_word(argv[k], known);
+            (void)fprintf(stderr, "tutti: %s %s%s%s\n", argv[k],
+                          found ? "needs a value" : "is no option",
+                          near ? "; did you mean " : "", near ? near : "");
+            return CLI_USAGE;
+        }
+        const char *value = argv[++k];
+        if (found->prefix)
+            value = joined(found->prefix, value);
+        if (!value || add(found->list, found->count, value))
+            return CLI_USAGE;
+    }
+    o->run = o->nwords ? o->words[0] : NULL;
+    o->resume = nresume ? resume[nresume - 1] : NULL;
+    return CLI_OK;
+}
+
+static void report(void *ctx, int level, const char *text)
+{
+    (void)ctx;
+    if (level >= TUTTI_LOG_WARNING)
+        (void)fprintf(stderr, "tutti: %s\n", text);
+}
+
+registry *cli_registry(const cli_options *o)
+{
+    const registry_options options = {
+        .plugin_paths = o->plugin_paths, .trust = TRUST_OWNER, .report = report};
+    registry *r;
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (registry_create(&options, &r, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        return NULL;
+    }
+    return r;
+}
+
+run_file *cli_run(const cli_options *o, registry *r)
+{
+    run_file *run = NULL;
+    faults *f = faults_create();
+    char here[4096];
+    if (!f)
+        return NULL;
+    if (!getcwd(here, sizeof here))
+        (void)snprintf(here, sizeof here, ".");
+    const tutti_status s =
+        o->run ? run_file_read(o->run, o->sets, r, &run, f)
+               : run_file_parse("embedded run", cli_default_run, here, o->sets, r, &run, f);
+    for (size_t k = 0; k < faults_count(f); k++)
+        (void)fprintf(stderr, "%s\n", faults_text(f, k));
+    faults_destroy(f);
+    return s ? NULL : run;
+}

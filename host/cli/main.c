@@ -1,0 +1,50 @@
+/* main.c - the program: finds the command; the one place that joins host and kernels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "op_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv, const tutti_op *const *ops);
+    const char *text;
+} command;
+
+static const command commands[] = {
+    {"train", cli_train, "train a model as a run file says"},
+    {"validate", cli_validate, "check a run file and say everything that is wrong"},
+    {"explain", cli_explain, "print who runs at each event, in which order, and why"},
+    {"plugins", cli_plugins, "list plugins, or describe one"},
+    {"version", cli_version, "print the versions of the program and its ABI"},
+};
+
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+static void usage(FILE *out)
+{
+    (void)fprintf(out, "usage: tutti COMMAND [OPTION]...\n\n");
+    for (int k = 0; k < NCOMMANDS; k++)
+        (void)fprintf(out, "  %-9s %s\n", commands[k].name, commands[k].text);
+    (void)fprintf(out, "\n`tutti COMMAND --help` tells more of each.\n");
+}
+
+int main(int argc, char **argv)
+{
+    crash_handler_install();
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        usage(argc < 2 ? stderr : stdout);
+        return argc < 2 ? CLI_USAGE : CLI_OK;
+    }
+    const char *names[NCOMMANDS + 1] = {NULL};
+    for (int k = 0; k < NCOMMANDS; k++) {
+        names[k] = commands[k].name;
+        if (strcmp(argv[1], commands[k].name) == 0)
+            return commands[k].run(argc - 2, argv + 2, tutti_op_table);
+    }
+    const char *near = nearest_word(argv[1], names);
+    (void)fprintf(stderr, "tutti: there is no command %s%s%s%s\n", argv[1],
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return CLI_USAGE;
+}

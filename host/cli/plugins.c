@@ -1,0 +1,117 @@
+/* plugins.c - tutti plugins: list them with their verdicts, or describe one object. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: tutti plugins list [--plugin-path DIR]...\n"
+    "       tutti plugins info NAME [--plugin-path DIR]...\n\n"
+    "list prints every plugin on the search path with its objects, or why it cannot be used.\n"
+    "info prints what a plugin's manifest says of the object NAME: events, settings, "
+    "defaults.\n";
+
+static int list(registry *r)
+{
+    for (size_t k = 0; k < registry_plugin_count(r); k++) {
+        plugin_info p;
+        registry_plugin(r, k, &p);
+        (void)printf("%s %s", p.id, p.version);
+        for (size_t o = 0; o < p.nobjects; o++) {
+            const object_info *info = object_describe(p.objects[o]);
+            (void)printf("%s %s %s", o ? "," : ":", info->kind, info->name);
+        }
+        (void)printf("\n");
+        if (p.fault)
+            (void)printf("  not usable: %s\n", p.fault);
+    }
+    return CLI_OK;
+}
+
+static void print_params(const object_info *o)
+{
+    for (size_t k = 0; o->params && k < json_count(o->params); k++) {
+        const json_node *p = json_at(o->params, k);
+        const json_node *type = json_get(p, "type"), *doc = json_get(p, "doc");
+        const json_node *unit = json_get(p, "unit"), *fallback = json_get(p, "default");
+        char *value = fallback ? json_text(fallback) : NULL;
+        (void)printf("  %s (%s%s%s", json_key(p), type ? json_string(type) : "?",
+                     unit ? ", " : "", unit ? json_string(unit) : "");
+        if (value)
+            (void)printf(", default %s", value);
+        else
+            (void)printf(json_get(p, "required") ? ", required" : ", may be null");
+        for (size_t m = 0; m < json_count(p); m++) {
+            const char *key = json_key(json_at(p, m));
+            if (strcmp(key, "min") && strcmp(key, "max") && strcmp(key, "above") &&
+                strcmp(key, "below") && strcmp(key, "values") && strcmp(key, "units"))
+                continue;
+            char *bound = json_text(json_at(p, m));
+            (void)printf(", %s %s", key, bound ? bound : "?");
+            free(bound);
+        }
+        (void)printf(")%s%s\n", doc ? ": " : "", doc ? json_string(doc) : "");
+        free(value);
+    }
+}
+
+static void print_object(const object_info *o)
+{
+    (void)printf("%s: %s of %s %s\n  %s\n", o->name, o->kind, o->plugin_id, o->plugin_version,
+                 o->doc ? o->doc : "");
+    if (o->nevents) {
+        (void)printf("hears:");
+        for (size_t k = 0; k < o->nevents; k++)
+            (void)printf(" %s", event_name(o->events[k]));
+        (void)printf("\n");
+    }
+    (void)printf("settings:\n");
+    print_params(o);
+}
+
+static int info(registry *r, const char *name)
+{
+    int found = 0;
+    for (size_t k = 0; k < registry_plugin_count(r); k++) {
+        plugin_info p;
+        registry_plugin(r, k, &p);
+        const int whole = strcmp(p.id, name) == 0;
+        for (size_t o = 0; o < p.nobjects; o++) {
+            const object_info *one = object_describe(p.objects[o]);
+            if (whole || strcmp(one->name, name) == 0) {
+                print_object(one);
+                found++;
+            }
+        }
+        if (p.fault && (whole || found))
+            (void)printf("not usable: %s\n", p.fault);
+    }
+    if (found)
+        return CLI_OK;
+    (void)fprintf(stderr, "tutti: no plugin has an object %s; `tutti plugins list` shows all\n",
+                  name);
+    return CLI_USAGE;
+}
+
+int cli_plugins(int argc, char **argv, const tutti_op *const *ops)
+{
+    (void)ops;
+    cli_options o;
+    const int status = cli_read(argc, argv, usage, &o);
+    if (status || o.help)
+        return status;
+    const int is_list = o.nwords == 1 && strcmp(o.words[0], "list") == 0;
+    if (!is_list && !(o.nwords == 2 && strcmp(o.words[0], "info") == 0)) {
+        (void)fputs(usage, stderr);
+        return CLI_USAGE;
+    }
+    registry *r = cli_registry(&o);
+    if (!r)
+        return CLI_USAGE;
+    const int result = is_list ? list(r) : info(r, o.words[1]);
+    registry_destroy(r);
+    return result;
+}

@@ -1,0 +1,81 @@
+/* train.c - tutti train: fit, with the result on stdout. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: tutti train [RUN.json] [--set path=value]... [--plugin-path DIR]...\n"
+    "                   [--resume auto|FILE] [--device auto|cpu] [--threads N]\n\n"
+    "Trains the model of RUN.json (the embedded run without one: a small CNN on drawn "
+    "digits).\n"
+    "  --set path=value   overrides a value: train.dataset.path=/data, eval.0.batch_size=100\n"
+    "  --plugin-path DIR  looks for plugins there first\n"
+    "  --resume auto      goes on from the run's latest checkpoint if there is one\n"
+    "  --resume FILE      goes on from that checkpoint\n"
+    "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input, 128 + signal when "
+    "stopped.\n";
+
+static void message(void *ctx, int level, const char *component, const char *text)
+{
+    (void)ctx;
+    (void)level;
+    (void)fprintf(stderr, "tutti: %s: %s\n", component, text);
+}
+
+/* The last value of every metric, one a line. */
+static void print_results(const trainer *t, const run_file *run)
+{
+    (void)printf("trained %lld batches, %lld samples, %.1f s\n",
+                 (long long)trainer_time(t)->batch, (long long)trainer_time(t)->sample,
+                 (double)trainer_time(t)->total_ns * 1e-9);
+    for (size_t e = 0; e < run->nevals; e++)
+        for (size_t k = 0; k < run->evals[e].metrics.count; k++) {
+            char name[160];
+            (void)snprintf(name, sizeof name, "metrics/%s/%s", run->evals[e].label,
+                           run->evals[e].metrics.items[k].name);
+            const double value = trainer_metric(t, name);
+            if (isfinite(value))
+                (void)printf("%s %s: %.4f\n", run->evals[e].label,
+                             run->evals[e].metrics.items[k].name, value);
+        }
+}
+
+int cli_train(int argc, char **argv, const tutti_op *const *ops)
+{
+    cli_options o;
+    int status = cli_read(argc, argv, usage, &o);
+    if (status || o.help)
+        return status;
+    if (o.nwords > 1) {
+        (void)fprintf(stderr, "tutti: train takes one run file, not %zu\n", o.nwords);
+        return CLI_USAGE;
+    }
+    status = CLI_USAGE;
+    trainer *t = NULL;
+    run_file *run = NULL;
+    tutti_error e = TUTTI_ERROR_INIT;
+    registry *r = cli_registry(&o);
+    if (!r || !(run = cli_run(&o, r)))
+        goto end;
+    trainer_catch_signals();
+    if (trainer_create(run, r, ops, &t, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        goto end;
+    }
+    trainer_on_message(t, message, NULL);
+    status = CLI_OK;
+    if (trainer_fit(t, o.resume, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
+    } else
+        print_results(t, run);
+
+end:
+    trainer_destroy(t);
+    run_file_free(run);
+    registry_destroy(r);
+    return status;
+}

@@ -1,0 +1,493 @@
+/* runfile.c - reading a run file: every fault at once, each with its line. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/runfile.h"
+
+#include "base/duration.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RUN_LIMIT = 4 << 20, MAX_BATCH = 1 << 24, MAX_WORKERS = 256 };
+
+typedef struct reader {
+    registry *registry;
+    const char *folder;
+    faults *faults;
+    run_file *run;
+} reader;
+
+static const char *const part_skip[] = {"name", "id", NULL};
+static const char *const optimizer_skip[] = {"name", "id", "groups", NULL};
+
+/* ---- values ---- */
+
+static void check_keys(reader *r, const json_node *at, const char *const *known)
+{
+    for (size_t k = 0; k < json_count(at); k++) {
+        const char *key = json_key(json_at(at, k));
+        bool found = false;
+        for (size_t w = 0; known[w] && !found; w++)
+            found = strcmp(known[w], key) == 0;
+        if (found || strncmp(key, "x-", 2) == 0)
+            continue;
+        const char *near = nearest_word(key, known);
+        faults_add(r->faults, json_at(at, k), "unknown key%s%s%s",
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    }
+}
+
+static int64_t read_int(reader *r, const json_node *at, const char *key, int64_t fallback,
+                        int64_t min, int64_t max)
+{
+    const json_node *n = json_get(at, key);
+    if (!n)
+        return fallback;
+    if (json_type(n) != JSON_INT)
+        faults_add(r->faults, n, "is %s, want a whole number", json_type_name(n));
+    else if (json_int(n) < min || json_int(n) > max)
+        faults_add(r->faults, n, "is %lld, want %lld to %lld", (long long)json_int(n),
+                   (long long)min, (long long)max);
+    else
+        return json_int(n);
+    return fallback;
+}
+
+static bool read_bool(reader *r, const json_node *at, const char *key, bool fallback)
+{
+    const json_node *n = json_get(at, key);
+    if (!n)
+        return fallback;
+    if (json_type(n) != JSON_BOOL) {
+        faults_add(r->faults, n, "is %s, want true or false", json_type_name(n));
+        return fallback;
+    }
+    return json_bool(n);
+}
+
+static const char *read_string(reader *r, const json_node *at, const char *key,
+                               const char *fallback)
+{
+    const json_node *n = json_get(at, key);
+    if (!n)
+        return fallback;
+    if (json_type(n) != JSON_STRING || !*json_string(n)) {
+        faults_add(r->faults, n, "is %s, want a string that is not empty", json_type_name(n));
+        return fallback;
+    }
+    return json_string(n);
+}
+
+static const char *read_word(reader *r, const json_node *at, const char *key,
+                             const char *const *words, const char *list)
+{
+    const char *word = read_string(r, at, key, words[0]);
+    for (size_t k = 0; words[k]; k++)
+        if (strcmp(words[k], word) == 0)
+            return words[k];
+    faults_add(r->faults, json_get(at, key), "is \"%s\", want one of %s", word, list);
+    return words[0];
+}
+
+static tutti_time read_time(reader *r, const json_node *at, const char *key,
+                            const char *fallback)
+{
+    tutti_time t = {0, 0.0, TUTTI_UNIT_NONE, 0};
+    const json_node *n = json_get(at, key);
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (n && json_type(n) != JSON_STRING)
+        faults_add(r->faults, n, "is %s, want a time such as \"10ep\"", json_type_name(n));
+    else if ((n || fallback) && duration_parse(n ? json_string(n) : fallback, &t, &e))
+        faults_add(r->faults, n, "%s", e.text);
+    return t;
+}
+
+/* ---- objects ---- */
+
+static void read_part(reader *r, const json_node *n, const char *kind, const char *const *skip,
+                      run_part *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    ret->at = n;
+    if (json_type(n) != JSON_OBJECT) {
+        faults_add(r->faults, n, "is %s, want an object with the name of a %s",
+                   json_type_name(n), kind);
+        return;
+    }
+    const json_node *name = json_get(n, "name");
+    if (!name || json_type(name) != JSON_STRING) {
+        faults_add(r->faults, name ? name : n, "%s, want the name of a %s",
+                   name ? "the name is not a string" : "has no name", kind);
+        return;
+    }
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (registry_find(r->registry, kind, json_string(name), &ret->object, &e)) {
+        faults_add(r->faults, name, "%s", e.text);
+        return;
+    }
+    ret->name = read_string(r, n, "id", object_describe(ret->object)->name);
+    ret->params = params_from_json(ret->object, n, skip, r->folder, r->faults);
+}
+
+static void read_parts(reader *r, const json_node *at, const char *key, const char *kind,
+                       run_parts *ret)
+{
+    const json_node *list = json_get(at, key);
+    memset(ret, 0, sizeof *ret);
+    if (!list)
+        return;
+    if (json_type(list) != JSON_ARRAY) {
+        faults_add(r->faults, list, "is %s, want an array of %ss", json_type_name(list), kind);
+        return;
+    }
+    ret->items = calloc(json_count(list) + 1, sizeof *ret->items);
+    if (!ret->items) {
+        faults_add(r->faults, list, "out of memory");
+        return;
+    }
+    ret->count = json_count(list);
+    for (size_t k = 0; k < ret->count; k++)
+        read_part(r, json_at(list, k), kind, part_skip, &ret->items[k]);
+}
+
+/* Two participants of one name could not be told apart in traces and checkpoints. */
+static void check_names(reader *r)
+{
+    const run_parts *lists[] = {&r->run->loggers, &r->run->callbacks, &r->run->algorithms,
+                                &r->run->passes};
+    for (size_t l = 0; l < 4; l++)
+        for (size_t k = 0; k < lists[l]->count; k++)
+            for (size_t m = 0; m <= l; m++)
+                for (size_t j = 0; j < (m == l ? k : lists[m]->count); j++) {
+                    const run_part *a = &lists[l]->items[k], *b = &lists[m]->items[j];
+                    if (a->name && b->name && strcmp(a->name, b->name) == 0)
+                        faults_add(r->faults, a->at,
+                                   "there is another %s at line %d; give one of them an \"id\"",
+                                   a->name, json_line(b->at));
+                }
+}
+
+static const char *const data_keys[] = {
+    "dataset", "transforms", "metrics", "batch_size", "subset_num_batches",
+    "workers", "prefetch",   "shuffle", "drop_last",  NULL};
+static const char *const eval_keys[] = {
+    "dataset",  "transforms", "metrics",   "batch_size", "subset_num_batches", "workers",
+    "prefetch", "shuffle",    "drop_last", "label",      "interval",           NULL};
+
+static void read_data(reader *r, const json_node *at, bool train, run_data *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    ret->label = "train";
+    if (json_type(at) != JSON_OBJECT) {
+        faults_add(r->faults, at, "is %s, want an object with a dataset", json_type_name(at));
+        return;
+    }
+    check_keys(r, at, train ? data_keys : eval_keys);
+    if (json_get(at, "dataset"))
+        read_part(r, json_get(at, "dataset"), TUTTI_KIND_DATASET, part_skip, &ret->dataset);
+    else
+        faults_add(r->faults, at, "has no dataset");
+    read_parts(r, at, "transforms", TUTTI_KIND_TRANSFORM, &ret->transforms);
+    read_parts(r, at, "metrics", TUTTI_KIND_METRIC, &ret->metrics);
+    ret->batch_size = read_int(r, at, "batch_size", train ? 128 : 500, 1, MAX_BATCH);
+    ret->subset_num_batches = read_int(r, at, "subset_num_batches", -1, -1, INT64_MAX);
+    ret->workers = (uint32_t)read_int(r, at, "workers", 2, 1, MAX_WORKERS);
+    ret->prefetch = (uint32_t)read_int(r, at, "prefetch", 4, 1, 1024);
+    ret->shuffle = read_bool(r, at, "shuffle", train);
+    ret->drop_last = read_bool(r, at, "drop_last", train);
+    if (!train) {
+        ret->label = read_string(r, at, "label", "eval");
+        ret->interval = read_time(r, at, "interval", "1ep");
+    }
+}
+
+static void read_evals(reader *r, const json_node *root)
+{
+    const json_node *list = json_get(root, "eval");
+    if (!list)
+        return;
+    if (json_type(list) != JSON_ARRAY) {
+        faults_add(r->faults, list, "is %s, want an array of evaluations",
+                   json_type_name(list));
+        return;
+    }
+    r->run->evals = calloc(json_count(list) + 1, sizeof *r->run->evals);
+    if (!r->run->evals) {
+        faults_add(r->faults, list, "out of memory");
+        return;
+    }
+    r->run->nevals = json_count(list);
+    for (size_t k = 0; k < r->run->nevals; k++) {
+        read_data(r, json_at(list, k), false, &r->run->evals[k]);
+        for (size_t j = 0; j < k; j++)
+            if (strcmp(r->run->evals[j].label, r->run->evals[k].label) == 0)
+                faults_add(r->faults, json_at(list, k), "there is another evaluation \"%s\"",
+                           r->run->evals[k].label);
+    }
+}
+
+/* Group settings over the optimizer's own: one object with both, read as its own document. */
+static json_doc *merged(reader *r, const json_node *optimizer, const json_node *group)
+{
+    json_doc *doc = NULL;
+    tutti_error e = TUTTI_ERROR_INIT;
+    char *text = json_text(optimizer);
+    if (!text || json_parse(json_name(optimizer), text, strlen(text), &doc, &e))
+        doc = NULL;
+    free(text);
+    for (size_t k = 0; doc && k < json_count(group); k++) {
+        const json_node *n = json_at(group, k);
+        if (strcmp(json_key(n), "match") == 0)
+            continue;
+        char *value = json_text(n);
+        if (!value || json_override(doc, json_key(n), value, &e)) {
+            json_free(doc);
+            doc = NULL;
+        }
+        free(value);
+    }
+    if (!doc)
+        faults_add(r->faults, group, "out of memory");
+    return doc;
+}
+
+static void read_group(reader *r, const json_node *optimizer, const json_node *group,
+                       run_group *ret)
+{
+    if (json_type(group) != JSON_OBJECT || !json_get(group, "match")) {
+        faults_add(r->faults, group,
+                   "want an object with \"match\": a pattern of weight paths");
+        return;
+    }
+    ret->match = read_string(r, group, "match", "*");
+    json_doc *doc = merged(r, optimizer, group);
+    if (!doc)
+        return;
+    const size_t before = faults_count(r->faults);
+    read_part(r, json_root(doc), TUTTI_KIND_OPTIMIZER, optimizer_skip, &ret->part);
+    if (faults_count(r->faults) > before)
+        faults_add(r->faults, group, "the settings above are those of this group");
+    ret->part.at = group;
+    ret->part.name = ret->part.object ? object_describe(ret->part.object)->name : NULL;
+    json_free(doc);
+}
+
+static void read_optimizer(reader *r, const json_node *root)
+{
+    const json_node *n = json_get(root, "optimizer");
+    if (!n) {
+        faults_add(r->faults, root, "has no optimizer");
+        return;
+    }
+    if (json_type(n) == JSON_ARRAY) {
+        faults_add(
+            r->faults, n,
+            "is an array of %zu, want one optimizer; use its \"groups\" for weights that "
+            "need other settings",
+            json_count(n));
+        return;
+    }
+    const json_node *groups = json_get(n, "groups");
+    const size_t more = groups && json_type(groups) == JSON_ARRAY ? json_count(groups) : 0;
+    if (groups && json_type(groups) != JSON_ARRAY)
+        faults_add(r->faults, groups, "is %s, want an array of groups", json_type_name(groups));
+    r->run->groups = calloc(more + 1, sizeof *r->run->groups);
+    if (!r->run->groups) {
+        faults_add(r->faults, n, "out of memory");
+        return;
+    }
+    r->run->ngroups = more + 1;
+    for (size_t k = 0; k < more; k++)
+        read_group(r, n, json_at(groups, k), &r->run->groups[k]);
+    r->run->groups[more].match = "*";
+    read_part(r, n, TUTTI_KIND_OPTIMIZER, optimizer_skip, &r->run->groups[more].part);
+}
+
+/* ---- the whole ---- */
+
+static const char *const run_keys[] = {"name",
+                                       "seed",
+                                       "model",
+                                       "train",
+                                       "eval",
+                                       "optimizer",
+                                       "schedulers",
+                                       "algorithms",
+                                       "callbacks",
+                                       "loggers",
+                                       "passes",
+                                       "max_duration",
+                                       "precision",
+                                       "device",
+                                       "threads",
+                                       "microbatch_size",
+                                       "scale_schedule_ratio",
+                                       "plugin_paths",
+                                       NULL};
+
+static void read_run(reader *r)
+{
+    static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
+    run_file *run = r->run;
+    const json_node *root = json_root(run->doc);
+    if (json_type(root) != JSON_OBJECT) {
+        faults_add(r->faults, root, "is %s, want an object", json_type_name(root));
+        return;
+    }
+    check_keys(r, root, run_keys);
+    run->name = read_string(r, root, "name", "run");
+    if (strchr(run->name, '/'))
+        faults_add(r->faults, json_get(root, "name"), "has a slash; it names a folder");
+    run->seed = (uint64_t)read_int(r, root, "seed", 17, 0, INT64_MAX);
+    if (json_get(root, "model"))
+        read_part(r, json_get(root, "model"), TUTTI_KIND_MODEL, part_skip, &run->model);
+    else
+        faults_add(r->faults, root, "has no model");
+    if (json_get(root, "train"))
+        read_data(r, json_get(root, "train"), true, &run->train);
+    else
+        faults_add(r->faults, root, "has no train data");
+    read_evals(r, root);
+    read_optimizer(r, root);
+    read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedulers);
+    read_parts(r, root, "algorithms", TUTTI_KIND_ALGORITHM, &run->algorithms);
+    read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->callbacks);
+    read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->loggers);
+    read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);
+    check_names(r);
+    if (json_get(root, "max_duration"))
+        run->max_duration = read_time(r, root, "max_duration", NULL);
+    else
+        faults_add(r->faults, root, "has no max_duration, such as \"10ep\"");
+    if (run->max_duration.unit == TUTTI_UNIT_DURATION)
+        faults_add(r->faults, json_get(root, "max_duration"),
+                   "is in dur, want ep, ba, sp, tok or sec");
+    run->microbatch_size = read_int(r, root, "microbatch_size", 0, 0, MAX_BATCH);
+    run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
+    run->precision =
+        read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
+    run->device = read_string(r, root, "device", "auto");
+    run->scale_schedule_ratio = 1.0;
+    const json_node *ratio = json_get(root, "scale_schedule_ratio");
+    if (ratio && (json_type(ratio) != JSON_INT && json_type(ratio) != JSON_REAL))
+        faults_add(r->faults, ratio, "is %s, want a number above 0", json_type_name(ratio));
+    else if (ratio && !(json_real(ratio) > 0))
+        faults_add(r->faults, ratio, "is %g, want a number above 0", json_real(ratio));
+    else if (ratio)
+        run->scale_schedule_ratio = json_real(ratio);
+}
+
+static tutti_status finish(json_doc *doc, const char *folder, const char *const *overrides,
+                           registry *r, run_file **ret_run, faults *faults)
+{
+    run_file *run = calloc(1, sizeof *run);
+    if (!run) {
+        json_free(doc);
+        faults_add(faults, NULL, "out of memory");
+        return TUTTI_E_NOMEM;
+    }
+    run->doc = doc;
+    for (size_t k = 0; overrides && overrides[k]; k++) {
+        char path[256];
+        const char *equals = strchr(overrides[k], '=');
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (!equals || equals == overrides[k] || equals - overrides[k] >= (int)sizeof path)
+            faults_add(faults, NULL, "--set %s: want path=value", overrides[k]);
+        else {
+            (void)snprintf(path, sizeof path, "%.*s", (int)(equals - overrides[k]),
+                           overrides[k]);
+            if (json_override(doc, path, equals + 1, &e))
+                faults_add(faults, NULL, "--set %s: %s", overrides[k], e.text);
+        }
+    }
+    reader reader = {r, folder, faults, run};
+    read_run(&reader);
+    run->text = json_text(json_root(doc));
+    if (!run->text)
+        faults_add(faults, NULL, "out of memory");
+    if (faults_count(faults)) {
+        run_file_free(run);
+        return TUTTI_E_ARG;
+    }
+    *ret_run = run;
+    return TUTTI_OK;
+}
+
+tutti_status run_file_parse(const char *name, const char *text, const char *folder,
+                            const char *const *overrides, registry *r, run_file **ret_run,
+                            faults *faults)
+{
+    json_doc *doc;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const tutti_status s = json_parse(name, text, strlen(text), &doc, &e);
+    if (s) {
+        faults_add(faults, NULL, "%s", e.text);
+        return s;
+    }
+    return finish(doc, folder, overrides, r, ret_run, faults);
+}
+
+tutti_status run_file_read(const char *path, const char *const *overrides, registry *r,
+                           run_file **ret_run, faults *faults)
+{
+    json_doc *doc;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const tutti_status s = json_read(path, RUN_LIMIT, &doc, &e);
+    if (s) {
+        faults_add(faults, NULL, "%s", e.text);
+        return s;
+    }
+    char folder[PATH_MAX];
+    if (!realpath(path, folder))
+        (void)snprintf(folder, sizeof folder, ".");
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    return finish(doc, *folder ? folder : "/", overrides, r, ret_run, faults);
+}
+
+/* ---- the end ---- */
+
+static void part_fini(run_part *p)
+{
+    params_free(p->params);
+    p->params = NULL;
+}
+
+static void parts_fini(run_parts *p)
+{
+    for (size_t k = 0; k < p->count; k++)
+        part_fini(&p->items[k]);
+    free(p->items);
+}
+
+static void data_fini(run_data *d)
+{
+    part_fini(&d->dataset);
+    parts_fini(&d->transforms);
+    parts_fini(&d->metrics);
+}
+
+void run_file_free(run_file *run)
+{
+    if (!run)
+        return;
+    part_fini(&run->model);
+    data_fini(&run->train);
+    for (size_t k = 0; k < run->nevals; k++)
+        data_fini(&run->evals[k]);
+    free(run->evals);
+    for (size_t k = 0; k < run->ngroups; k++)
+        part_fini(&run->groups[k].part);
+    free(run->groups);
+    parts_fini(&run->schedulers);
+    parts_fini(&run->algorithms);
+    parts_fini(&run->callbacks);
+    parts_fini(&run->loggers);
+    parts_fini(&run->passes);
+    free(run->text);
+    json_free(run->doc);
+    free(run);
+}
