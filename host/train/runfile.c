@@ -380,12 +380,12 @@ static void read_run(reader *r)
 }
 
 static tutti_status finish(json_doc *doc, const char *folder, const char *const *overrides,
-                           registry *r, run_file **ret_run, faults *faults)
+                           registry *r, run_file **ret_run, faults *f)
 {
     run_file *run = calloc(1, sizeof *run);
     if (!run) {
         json_free(doc);
-        faults_add(faults, NULL, "out of memory");
+        faults_add(f, NULL, "out of memory");
         return TUTTI_E_NOMEM;
     }
     run->doc = doc;
@@ -394,20 +394,20 @@ static tutti_status finish(json_doc *doc, const char *folder, const char *const 
         const char *equals = strchr(overrides[k], '=');
         tutti_error e = TUTTI_ERROR_INIT;
         if (!equals || equals == overrides[k] || equals - overrides[k] >= (int)sizeof path)
-            faults_add(faults, NULL, "--set %s: want path=value", overrides[k]);
+            faults_add(f, NULL, "--set %s: want path=value", overrides[k]);
         else {
             (void)snprintf(path, sizeof path, "%.*s", (int)(equals - overrides[k]),
                            overrides[k]);
             if (json_override(doc, path, equals + 1, &e))
-                faults_add(faults, NULL, "--set %s: %s", overrides[k], e.text);
+                faults_add(f, NULL, "--set %s: %s", overrides[k], e.text);
         }
     }
-    reader reader = {r, folder, faults, run};
-    read_run(&reader);
+    reader all = {r, folder, f, run};
+    read_run(&all);
     run->text = json_text(json_root(doc));
     if (!run->text)
-        faults_add(faults, NULL, "out of memory");
-    if (faults_count(faults)) {
+        faults_add(f, NULL, "out of memory");
+    if (faults_count(f)) {
         run_file_free(run);
         return TUTTI_E_ARG;
     }
@@ -417,26 +417,26 @@ static tutti_status finish(json_doc *doc, const char *folder, const char *const 
 
 tutti_status run_file_parse(const char *name, const char *text, const char *folder,
                             const char *const *overrides, registry *r, run_file **ret_run,
-                            faults *faults)
+                            faults *f)
 {
     json_doc *doc;
     tutti_error e = TUTTI_ERROR_INIT;
     const tutti_status s = json_parse(name, text, strlen(text), &doc, &e);
     if (s) {
-        faults_add(faults, NULL, "%s", e.text);
+        faults_add(f, NULL, "%s", e.text);
         return s;
     }
-    return finish(doc, folder, overrides, r, ret_run, faults);
+    return finish(doc, folder, overrides, r, ret_run, f);
 }
 
 tutti_status run_file_read(const char *path, const char *const *overrides, registry *r,
-                           run_file **ret_run, faults *faults)
+                           run_file **ret_run, faults *f)
 {
     json_doc *doc;
     tutti_error e = TUTTI_ERROR_INIT;
     const tutti_status s = json_read(path, RUN_LIMIT, &doc, &e);
     if (s) {
-        faults_add(faults, NULL, "%s", e.text);
+        faults_add(f, NULL, "%s", e.text);
         return s;
     }
     char folder[PATH_MAX];
@@ -445,7 +445,7 @@ tutti_status run_file_read(const char *path, const char *const *overrides, regis
     char *slash = strrchr(folder, '/');
     if (slash)
         *slash = '\0';
-    return finish(doc, *folder ? folder : "/", overrides, r, ret_run, faults);
+    return finish(doc, *folder ? folder : "/", overrides, r, ret_run, f);
 }
 
 /* ---- the end ---- */
