@@ -1,0 +1,16 @@
+/* add_op.c - a + b, broadcast. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/elementwise.h"
+
+#include <math.h>
+
+static tutti_status add_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                            tutti_value *dx)
+{
+    for (int k = 0; k < 2; k++)
+        if (n->need >> k & 1)
+            dx[k] = op_sum_to(g, dy[0], n->in[k]);
+    return TUTTI_OK;
+}
+
+OP_BINARY(add, TUTTI_OP_COMMUTATIVE, x + y, x + y, add_vjp)

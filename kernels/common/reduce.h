@@ -1,0 +1,157 @@
+/* reduce.h - sums over any axes: the axes as groups, and a kernel with a fixed order of addition. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_COMMON_REDUCE_H
+#define KERNELS_COMMON_REDUCE_H
+
+#include "common/op_util.h"
+
+#include <string.h>
+
+/* Neighbouring axes that are all reduced, or all kept, merged; the first may be of either sort. */
+typedef struct reduction {
+    int32_t rank;
+    int32_t reserved;
+    int64_t dim[TUTTI_MAX_RANK];
+    int32_t reduced[TUTTI_MAX_RANK];
+} reduction;
+
+static inline reduction reduction_make(const tutti_desc *x, const int32_t *reduced)
+{
+    reduction r = {0};
+    for (int32_t k = 0; k < x->rank; k++) {
+        if (r.rank && r.reduced[r.rank - 1] == reduced[k])
+            r.dim[r.rank - 1] *= x->dim[k];
+        else {
+            r.dim[r.rank] = x->dim[k];
+            r.reduced[r.rank++] = reduced[k];
+        }
+    }
+    return r;
+}
+
+/* Adds up in f64, element by element: the definition. */
+static inline void reduction_reference(const reduction *r, const double *x, double *y,
+                                       int64_t nx, int64_t ny)
+{
+    for (int64_t i = 0; i < ny; i++)
+        y[i] = 0.0;
+    for (int64_t i = 0; i < nx; i++) {
+        int64_t left = i, at = 0, stride = 1;
+        for (int32_t k = r->rank - 1; k >= 0; k--) {
+            if (!r->reduced[k]) {
+                at += left % r->dim[k] * stride;
+                stride *= r->dim[k];
+            }
+            left /= r->dim[k];
+        }
+        y[at] += x[i];
+    }
+}
+
+/* sum of a row, in eight f64 lanes */
+OP_SIMD static double reduce_row(const float *x, int64_t n)
+{
+    double lane[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            lane[k] += (double)x[i + k];
+    double s = 0.0;
+    for (; i < n; i++)
+        s += (double)x[i];
+    for (int k = 0; k < 8; k++)
+        s += lane[k];
+    return s;
+}
+
+/* total (n) += rows of x (count, n) */
+OP_SIMD static void reduce_columns(const float *x, int64_t count, int64_t n, double *total)
+{
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t i = 0; i < n; i++)
+            total[i] += (double)x[r * n + i];
+}
+
+/* As (outer, reduced, inner), any of them 1; 0 when the axes are not of that form. */
+static inline int reduction_simple(const reduction *r, int64_t *outer, int64_t *mid,
+                                   int64_t *inner)
+{
+    int32_t k = 0;
+    *outer = *mid = *inner = 1;
+    if (k < r->rank && !r->reduced[k])
+        *outer = r->dim[k++];
+    if (k < r->rank && r->reduced[k])
+        *mid = r->dim[k++];
+    if (k < r->rank && !r->reduced[k])
+        *inner = r->dim[k++];
+    return k == r->rank;
+}
+
+/* Scratch that reduce_f32 needs: partial columns, one row a thread, in f64. */
+static inline uint64_t reduce_scratch(const reduction *r, int threads, int64_t ny)
+{
+    int64_t outer, mid, inner;
+    if (!reduction_simple(r, &outer, &mid, &inner))
+        return (uint64_t)ny * sizeof(double);
+    return inner > 1 ? (uint64_t)threads * (uint64_t)inner * sizeof(double) : 0;
+}
+
+/* y = scale * sum; partial sums are f64 and join in the order of the threads. */
+static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const float *x,
+                              float *y, double scale, void *scratch)
+{
+    const int64_t nx = tutti_numel(&c->in[0]), ny = tutti_numel(&c->out[0]);
+    int64_t outer, mid, inner;
+    double *part = scratch;
+    const int simple = reduction_simple(r, &outer, &mid, &inner);
+    const int threads = op_threads(c, nx);
+    if (!simple) {
+        memset(part, 0, (size_t)ny * sizeof *part);
+        for (int64_t i = 0; i < nx; i++) {
+            int64_t left = i, at = 0, stride = 1;
+            for (int32_t k = r->rank - 1; k >= 0; k--) {
+                if (!r->reduced[k]) {
+                    at += left % r->dim[k] * stride;
+                    stride *= r->dim[k];
+                }
+                left /= r->dim[k];
+            }
+            part[at] += (double)x[i];
+        }
+        for (int64_t i = 0; i < ny; i++)
+            y[i] = (float)(scale * part[i]);
+    } else if (inner == 1) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+        for (int64_t o = 0; o < outer; o++)
+            y[o] = (float)(scale * reduce_row(x + o * mid, mid));
+    } else if (outer > 1) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+        for (int t = 0; t < threads; t++) {
+            double *own = part + (int64_t)t * inner;
+            const int64_t some = (outer + threads - 1) / threads;
+            for (int64_t o = some * t; o < some * (t + 1) && o < outer; o++) {
+                memset(own, 0, (size_t)inner * sizeof *own);
+                reduce_columns(x + o * mid * inner, mid, inner, own);
+                for (int64_t i = 0; i < inner; i++)
+                    y[o * inner + i] = (float)(scale * own[i]);
+            }
+        }
+    } else {
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+        for (int t = 0; t < threads; t++) {
+            const int64_t some = (mid + threads - 1) / threads;
+            const int64_t first = some * t < mid ? some * t : mid;
+            const int64_t count = first + some < mid ? some : mid - first;
+            memset(part + (int64_t)t * inner, 0, (size_t)inner * sizeof *part);
+            reduce_columns(x + first * inner, count, inner, part + (int64_t)t * inner);
+        }
+        for (int64_t i = 0; i < inner; i++) {
+            double s = 0.0;
+            for (int t = 0; t < threads; t++)
+                s += part[(int64_t)t * inner + i];
+            y[i] = (float)(scale * s);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* copy_test.c - copy against its definition and finite differences. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/op_test.h"
+
+static const op_case cases[] = {
+    {.op = "copy", .nin = 1, .in = {DESC(F32, 1, 7)}},
+    {.op = "copy", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}},
+    {.op = "copy", .nin = 1, .in = {DESC(F32, 2, 0, 4)}},
+    {.op = "copy", .nin = 1, .in = {DESC(F32, 2, 300, 200)}},
+};
+
+OP_TEST_MAIN(copy)

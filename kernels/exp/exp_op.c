@@ -1,0 +1,15 @@
+/* exp_op.c - e to the power x. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/elementwise.h"
+
+#include <math.h>
+
+static tutti_status exp_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                            tutti_value *dx)
+{
+    if (n->need & 1)
+        dx[0] = tutti_mul(g, dy[0], n->out[0]);
+    return TUTTI_OK;
+}
+
+OP_UNARY(exp, expf(x), exp(x), exp_vjp)

@@ -1,0 +1,15 @@
+/* log_op.c - natural logarithm. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/elementwise.h"
+
+#include <math.h>
+
+static tutti_status log_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                            tutti_value *dx)
+{
+    if (n->need & 1)
+        dx[0] = tutti_div(g, dy[0], n->in[0]);
+    return TUTTI_OK;
+}
+
+OP_UNARY(log, logf(x), log(x), log_vjp)

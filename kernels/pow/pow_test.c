@@ -1,0 +1,43 @@
+/* pow_test.c - pow against its definition and finite differences. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/op_test.h"
+
+static const op_case cases[] = {
+    {.op = "pow",
+     .nin = 2,
+     .in = {DESC(F32, 2, 4, 3), DESC(F32, 2, 4, 3)},
+     .low = {0.5, 0.5},
+     .high = {2.0, 2.0}},
+    {.op = "pow",
+     .nin = 2,
+     .in = {DESC(F32, 3, 2, 3, 4), DESC(F32, 1, 4)},
+     .low = {0.5, 0.5},
+     .high = {2.0, 2.0}},
+    {.op = "pow",
+     .nin = 2,
+     .in = {DESC(F32, 3, 2, 1, 4), DESC(F32, 3, 1, 3, 1)},
+     .low = {0.5, 0.5},
+     .high = {2.0, 2.0}},
+    {.op = "pow",
+     .nin = 2,
+     .in = {DESC(F32, 0, 0), DESC(F32, 1, 5)},
+     .low = {0.5, 0.5},
+     .high = {2.0, 2.0}},
+    {.op = "pow",
+     .nin = 2,
+     .in = {DESC(F32, 2, 0, 3), DESC(F32, 1, 3)},
+     .low = {0.5, 0.5},
+     .high = {2.0, 2.0}},
+    {.op = "pow",
+     .nin = 2,
+     .in = {DESC(F32, 2, 500, 130), DESC(F32, 2, 500, 130)},
+     .low = {0.5, 0.5},
+     .high = {2.0, 2.0}},
+    {.op = "pow",
+     .nin = 2,
+     .in = {DESC(F32, 2, 500, 130), DESC(F32, 2, 500, 1)},
+     .low = {0.5, 0.5},
+     .high = {2.0, 2.0}},
+};
+
+OP_TEST_MAIN(pow)

@@ -1,0 +1,23 @@
+/* relu_op.c - max(x, 0), and its gradient from the output. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/elementwise.h"
+
+/* relu_grad(dy, y): dy where y > 0, else 0.  Linear in dy; y passes no gradient. */
+static tutti_status relu_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                             tutti_value *dx)
+{
+    if (n->need & 1)
+        dx[0] = tutti_op2(g, "relu_grad", dy[0], n->out[0]);
+    return TUTTI_OK;
+}
+
+static tutti_status relu_grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                                  tutti_value *dx)
+{
+    if (n->need & 1)
+        dx[0] = tutti_op2(g, "relu_grad", dy[0], n->in[1]);
+    return TUTTI_OK;
+}
+
+OP_UNARY(relu, x > 0.0f ? x : 0.0f, x > 0.0 ? x : 0.0, relu_vjp)
+OP_BINARY(relu_grad, 0, y > 0.0f ? x : 0.0f, y > 0.0 ? x : 0.0, relu_grad_vjp)
