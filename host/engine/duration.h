@@ -1,21 +1,24 @@
-/* duration.h - the grammar and arithmetic of training time, and "every interval". */
+/* duration.h - arithmetic of training time, the steps of its clocks, and "every interval". */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_ENGINE_DURATION_H
 #define HOST_ENGINE_DURATION_H
 
+#include "base/duration.h"
 #include "tutti/time.h"
 
 #include <stdbool.h>
 
-/* Reads "10ep", "3e10sp", "0.5dur", "1h20m40s" (Composer's grammar; bare numbers, the empty string and
- * a wall-clock text without its unit are refused).  [any]
- * Errors: E_ARG "1.5ep is not a whole number of epochs"; E_FORMAT for anything else. */
-TUTTI_NODISCARD tutti_status duration_parse(const char *text, tutti_time *ret_time,
-                                            tutti_error *err);
-/* "10ep", "0.5dur".  Returns `text`. */
-const char *duration_text(tutti_time t, char *text, size_t size);
+/* A plain number as an operand: unit NONE, the value in `fraction`. */
+static inline tutti_time duration_number(double value)
+{
+    const tutti_time t = {0, value, TUTTI_UNIT_NONE, 0};
+    return t;
+}
 
-/* Arithmetic as Composer's Time; E_ARG when units do not agree. */
+/* Arithmetic as Composer's Time.  A number beside a time takes its unit in add, sub, mod and compare
+ * (it must be whole unless that is dur) and scales it in mul and div, where all but dur are cut to
+ * whole numbers (7ba / 2 is 3ba).  time / time is a dur; time * dur has the time's unit.
+ * Errors, *ret untouched: E_ARG units do not agree; E_RANGE division by zero, overflow.  [any] */
 TUTTI_NODISCARD tutti_status duration_add(tutti_time a, tutti_time b, tutti_time *ret,
                                           tutti_error *err);
 TUTTI_NODISCARD tutti_status duration_sub(tutti_time a, tutti_time b, tutti_time *ret,
@@ -24,8 +27,10 @@ TUTTI_NODISCARD tutti_status duration_mul(tutti_time a, tutti_time b, tutti_time
                                           tutti_error *err);
 TUTTI_NODISCARD tutti_status duration_div(tutti_time a, tutti_time b, tutti_time *ret,
                                           tutti_error *err);
+/* The result has the sign of `b`. */
 TUTTI_NODISCARD tutti_status duration_mod(tutti_time a, tutti_time b, tutti_time *ret,
                                           tutti_error *err);
+/* *ret is -1, 0 or 1. */
 TUTTI_NODISCARD tutti_status duration_compare(tutti_time a, tutti_time b, int *ret,
                                               tutti_error *err);
 
@@ -45,7 +50,9 @@ typedef struct interval {
     int64_t last_batch;     /* batch at which it was last due; -1 */
 } interval;
 /* Whether it is due at `event`.  `previous` is the timestamp before the last batch (NULL before the
- * first).  E_ARG: "dur" needs to know the number of batches. */
+ * first).  At the end of training both BATCH_CHECKPOINT and EPOCH_CHECKPOINT of the last batch may
+ * be due, as upstream: consumers that must act once compare the batch.  E_ARG: "dur" needs to know
+ * the number of batches, and a maximum in ep, ba, sp or tok. */
 TUTTI_NODISCARD tutti_status interval_due(interval *v, int32_t event,
                                           const tutti_timestamp *now,
                                           const tutti_timestamp *previous,

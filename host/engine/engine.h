@@ -28,11 +28,15 @@ TUTTI_NODISCARD tutti_status engine_create(const engine_options *options, engine
 void engine_destroy(engine *e);
 
 /* Adds a participant (algorithm, callback, logger or pass) in list order; kind, events, tags, order
- * rules and on_error come from its manifest.  Before seal.  [control] */
+ * rules and on_error come from its manifest.  A pass counts on its events, or on all when it names
+ * none; its manifest's order.index, or its setting `index`, is its place among the passes: lifo,
+ * loss interpolation, rules; -1 (default) comes after them.  Rules select by name of object or
+ * instance, or "tag:x", and are turned round on the events of reverse_on.  Before seal.  [control]
+ * Errors: E_EXISTS the kind has one of this name; E_ARG a call that its kind needs is NULL. */
 TUTTI_NODISCARD tutti_status engine_add(engine *e, instance *i, tutti_error *err);
 
-/* Checks the rules (conflicts, exclusive, cycles: the edges and their files) and fixes the orders.
- * Errors name the participants.  [control] */
+/* Checks the rules (exclusive, circles: their edges and files) and fixes the orders.  Errors name the
+ * participants.  [control] */
 TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
 
 /* Runs an event: INIT loggers, callbacks, algorithms; all others algorithms, callbacks, loggers.  All
@@ -48,7 +52,9 @@ bool engine_listens(const engine *e, int32_t event);
 void engine_close(engine *e);
 
 /* The order at `event` if every subscriber matched: participants in turn, each with the reason of its
- * place ("list order", "first: its manifest", "reversed: after_* events run last in, first out"). */
+ * place ("list order", "first: its manifest", "reversed: after_* events run last in, first out").
+ * Reasons are borrowed until the next call.  Returns how many there are, of which `room` are
+ * written.  After seal. */
 typedef struct engine_place {
     const char *name;
     const char *kind;

@@ -1,0 +1,157 @@
+/* close.c - the end of participants, the callbacks that are open, and the engine's own lines. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/participant.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Callbacks and loggers that took part in an init and are not closed, over all engines. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static const void **open_list;
+static size_t nopen, open_room;
+
+void engine_log(const engine *e, int level, const char *component, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    if (!e->options.log)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    e->options.log(e->options.ctx, level, component, text);
+}
+
+void engine_debug(const engine *e, int32_t event, const char *format, ...)
+{
+    char text[512], eval[48] = "", upper[64];
+    const char *name = event_name(event);
+    va_list args;
+    if (!e->debug)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const bool predicts = strncmp(name, "predict", 7) == 0;
+    if (predicts || strncmp(name, "eval", 4) == 0)
+        (void)snprintf(eval, sizeof eval, "[%s_ba=%lld]", predicts ? "predict" : "eval",
+                       (long long)e->options.eval_time->batch);
+    size_t k = 0;
+    for (; name[k] && k + 1 < sizeof upper; k++)
+        upper[k] = (char)(name[k] >= 'a' && name[k] <= 'z' ? name[k] - 'a' + 'A' : name[k]);
+    upper[k] = '\0';
+    engine_log(e, TUTTI_LOG_DEBUG, "engine", "[ep=%lld][ba=%lld]%s[event=%s]: %s",
+               (long long)e->options.time->epoch, (long long)e->options.time->batch, eval,
+               upper, text);
+}
+
+static bool listener(const participant *p)
+{
+    return p->class == CLASS_CALLBACK || p->class == CLASS_LOGGER;
+}
+
+static size_t find_open(const void *self)
+{
+    size_t k = 0;
+    while (k < nopen && open_list[k] != self)
+        k++;
+    return k;
+}
+
+static tutti_status note_open(const participant *p, tutti_error *err)
+{
+    if (find_open(p->self) < nopen)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "%s %s is still open from an earlier run: close that engine first",
+                          p->kind, p->name);
+    if (nopen == open_room) {
+        const size_t room = open_room ? 2 * open_room : 16;
+        const void **grown = realloc(open_list, room * sizeof *grown);
+        if (!grown)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory to open %s", p->name);
+        open_list = grown;
+        open_room = room;
+    }
+    open_list[nopen++] = p->self;
+    return TUTTI_OK;
+}
+
+tutti_status engine_check_open(engine *e, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    (void)pthread_mutex_lock(&open_lock);
+    for (size_t k = 0; k < e->nparts && s == TUTTI_OK; k++)
+        if (listener(&e->parts[k]) && e->parts[k].self)
+            s = note_open(&e->parts[k], err);
+    (void)pthread_mutex_unlock(&open_lock);
+    return s;
+}
+
+/* Its memory is gone or about to go, so its address means nothing any more. */
+static void note_closed(const participant *p)
+{
+    (void)pthread_mutex_lock(&open_lock);
+    const size_t k = find_open(p->self);
+    if (k < nopen)
+        open_list[k] = open_list[--nopen];
+    if (!nopen) {
+        free(open_list);
+        open_list = NULL;
+        open_room = 0;
+    }
+    (void)pthread_mutex_unlock(&open_lock);
+}
+
+static tutti_status call_end(participant *p, bool post, tutti_error *err)
+{
+    tutti_status (*own)(void *, tutti_error *) = post ? p->post_close : p->close;
+    tutti_status (*call)(void *, tutti_error *) = post ? p->calls->post_close : p->calls->close;
+    tutti_status s = TUTTI_OK;
+    const breadcrumb was = crash_breadcrumb;
+    crash_breadcrumb =
+        (breadcrumb){p->plugin, p->name, post ? "post_close" : "close", NULL, was.step};
+    if (own)
+        s = own(p->owner, err);
+    else if (call)
+        s = call(p->self, err);
+    crash_breadcrumb = was;
+    return s;
+}
+
+/* Errors are told and swallowed.  `listeners`: callbacks and loggers, else the others. */
+static void close_round(engine *e, bool listeners, bool post)
+{
+    for (size_t k = 0; k < e->nparts; k++) {
+        participant *p = &e->parts[k];
+        if (listener(p) != listeners || (post && !p->closed))
+            continue;
+        const char *kind = listeners ? "callback" : p->kind;
+        tutti_error cause = TUTTI_ERROR_INIT;
+        engine_log(e, TUTTI_LOG_DEBUG, "engine", "%s %s %s", post ? "Post-closing" : "Closing",
+                   kind, p->name);
+        const tutti_status s = call_end(p, post, &cause);
+        if (s != TUTTI_OK)
+            engine_log(e, TUTTI_LOG_ERROR, p->name, "%s on %s: %s", p->name,
+                       post ? "post_close" : "close",
+                       cause.text[0] ? cause.text : tutti_status_name(s));
+        p->closed = s == TUTTI_OK;
+        if (post || s != TUTTI_OK)
+            note_closed(p);
+    }
+}
+
+void engine_close(engine *e)
+{
+    if (!e || e->closed)
+        return;
+    e->closed = true;
+    memset(e->gate, 0xff, sizeof e->gate); /* run_event must refuse */
+    memset(e->listens, 0, sizeof e->listens);
+    engine_log(e, TUTTI_LOG_DEBUG, "engine", "Closing the engine.");
+    close_round(e, true, false);
+    close_round(e, true, true);
+    close_round(e, false, false);
+    close_round(e, false, true);
+    engine_log(e, TUTTI_LOG_DEBUG, "engine", "Engine closed.");
+}

@@ -1,0 +1,217 @@
+/* dispatch.c - runs an event: who hears it, in turn, and what their failures do to the run. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/participant.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+bool engine_listens(const engine *e, int32_t event)
+{
+    const uint32_t k = (uint32_t)event;
+    return k < ENGINE_EVENTS && (e->listens[k >> 6] >> (k & 63) & 1);
+}
+
+static int32_t never_matches(void *self, const tutti_event *event)
+{
+    return 0;
+}
+
+static tutti_status hears_nothing(void *self, const tutti_event *event, tutti_error *err)
+{
+    return TUTTI_OK;
+}
+
+/* From now on the participant matches and hears nothing; kept orders stay valid. */
+static void disable(engine *e, uint32_t part)
+{
+    e->parts[part].disabled = true;
+    for (int32_t event = 0; event < ENGINE_EVENTS; event++) {
+        event_slot *slot = &e->slots[event];
+        const uint32_t n = slot->nalgorithms + slot->nlisteners;
+        bool anyone = false;
+        for (uint32_t k = 0; k < n; k++) {
+            hot *h = &slot->hot[k];
+            if (h->part == part) {
+                h->match = never_matches;
+                h->hear = hears_nothing;
+            }
+            anyone = anyone || !e->parts[h->part].disabled;
+        }
+        if (n && !anyone) {
+            e->listens[event >> 6] &= ~(UINT64_C(1) << (event & 63));
+            if (!e->debug)
+                e->gate[event >> 6] &= ~(UINT64_C(1) << (event & 63));
+        }
+    }
+}
+
+/* What a participant's failure does to the run: an error when it is to stop, else OK. */
+static tutti_status failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
+                           tutti_status status, const tutti_error *cause, tutti_error *err)
+{
+    const participant *p = &e->parts[part];
+    char bare[96];
+    const char *text = cause->text;
+    if (!text[0]) {
+        (void)snprintf(bare, sizeof bare, "%s failed with %s", call, tutti_status_name(status));
+        text = bare;
+    }
+    if (p->on_error == ON_ERROR_STOP)
+        return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s on %s: %s", p->name,
+                          event->name, text);
+    if (p->on_error == ON_ERROR_DISABLE) {
+        engine_log(e, TUTTI_LOG_ERROR, p->name, "%s on %s: %s (disabled from now on)", p->name,
+                   event->name, text);
+        disable(e, part);
+    } else {
+        engine_log(e, TUTTI_LOG_WARNING, p->name, "%s on %s: %s (ignored)", p->name,
+                   event->name, text);
+    }
+    return TUTTI_OK;
+}
+
+/* Asks every algorithm of the event; nothing is applied before all have answered. */
+static tutti_status match_all(engine *e, const event_slot *slot, const tutti_event *event,
+                              uint64_t *ret_matched, tutti_error *err)
+{
+    breadcrumb *crumb = &crash_breadcrumb;
+    uint64_t matched = 0;
+    crumb->call = "match";
+    for (uint32_t k = 0; k < slot->nalgorithms; k++) {
+        const hot *h = &slot->hot[k];
+        crumb->plugin = h->plugin;
+        crumb->object = h->name;
+        const int32_t answer = h->match(h->self, event);
+        if (answer > 0) {
+            matched |= UINT64_C(1) << k;
+        } else if (answer < 0) {
+            const tutti_error cause = TUTTI_ERROR_INIT;
+            const tutti_status s = failed(e, h->part, "match", event, answer, &cause, err);
+            if (s != TUTTI_OK)
+                return s;
+        }
+    }
+    *ret_matched = matched;
+    return TUTTI_OK;
+}
+
+static tutti_status apply_one(engine *e, const hot *h, int32_t order, const tutti_event *event,
+                              tutti_error *err)
+{
+    const participant *p = &e->parts[h->part];
+    tutti_error cause = TUTTI_ERROR_INIT;
+    tutti_trace trace = {.struct_size = (uint32_t)sizeof trace,
+                         .event = event->id,
+                         .name = h->name,
+                         .event_name = event->name,
+                         .step = event->step,
+                         .exit_code = TUTTI_EXIT_NONE,
+                         .order = order,
+                         .ran = 1};
+    if (p->disabled)
+        return TUTTI_OK;
+    if (e->debug)
+        engine_debug(e, event->id, "Running algorithm %s", h->name);
+    crash_breadcrumb.plugin = h->plugin;
+    crash_breadcrumb.object = h->name;
+    crash_breadcrumb.call = "apply";
+    const uint64_t started = e->options.trace ? now_ns() : 0;
+    const tutti_status s = p->calls->apply(h->self, event, &trace.exit_code, &cause);
+    if (e->options.trace) {
+        trace.duration_ns = now_ns() - started;
+        e->options.trace(e->options.ctx, &trace);
+    }
+    return s == TUTTI_OK ? TUTTI_OK : failed(e, h->part, "apply", event, s, &cause, err);
+}
+
+static tutti_status run_algorithms(engine *e, const event_slot *slot, const tutti_event *event,
+                                   tutti_error *err)
+{
+    uint64_t matched = 0;
+    const kept_order *kept = NULL;
+    tutti_status s = match_all(e, slot, event, &matched, err);
+    if (s != TUTTI_OK || !matched)
+        return s;
+    s = engine_find_order(e, event->id, matched, &kept, err);
+    if (s != TUTTI_OK)
+        return s;
+    uint8_t place[ENGINE_WIDTH]; /* an apply may run events itself, which may move `kept` */
+    const uint32_t n = kept->n;
+    memcpy(place, kept->place, n);
+    for (uint32_t k = 0; k < n && s == TUTTI_OK; k++)
+        s = apply_one(e, &slot->hot[place[k]], (int32_t)k, event, err);
+    return s;
+}
+
+static tutti_status run_listeners(engine *e, const event_slot *slot, const tutti_event *event,
+                                  tutti_error *err)
+{
+    for (uint32_t k = 0; k < slot->nlisteners; k++) {
+        const hot *h = &slot->hot[slot->nalgorithms + k];
+        tutti_error cause = TUTTI_ERROR_INIT;
+        if (e->debug && !e->parts[h->part].disabled)
+            engine_debug(e, event->id, "Running callback %s", h->name);
+        crash_breadcrumb.plugin = h->plugin;
+        crash_breadcrumb.object = h->name;
+        crash_breadcrumb.call = "run_event";
+        const tutti_status s = h->hear(h->self, event, &cause);
+        if (s != TUTTI_OK) {
+            const tutti_status stop = failed(e, h->part, "run_event", event, s, &cause, err);
+            if (stop != TUTTI_OK)
+                return stop;
+        }
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status run_open_gate(engine *e, int32_t id, tutti_error *err)
+{
+    if (e->closed)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "the engine was already closed and cannot run %s: make a new one",
+                          event_name(id));
+    if (!e->sealed)
+        return tutti_fail(err, TUTTI_E_STATE, "the engine is not sealed yet and cannot run %s",
+                          event_name(id));
+    const tutti_event event = {(uint32_t)sizeof event, id,
+                               event_name(id),         (uint64_t)e->options.time->batch,
+                               e->options.time,        e->options.eval_time};
+    const event_slot *slot = &e->slots[id];
+    engine_debug(e, id, "Running event");
+
+    const breadcrumb was = crash_breadcrumb;
+    crash_breadcrumb.event = event.name;
+    crash_breadcrumb.step = event.step;
+    tutti_status s;
+    if (id != TUTTI_EVENT_INIT) {
+        s = run_algorithms(e, slot, &event, err);
+        if (s == TUTTI_OK)
+            s = run_listeners(e, slot, &event, err);
+    } else {
+        s = engine_check_open(e, err);
+        if (s == TUTTI_OK)
+            s = run_listeners(e, slot, &event, err);
+        if (s == TUTTI_OK)
+            s = run_algorithms(e, slot, &event, err);
+    }
+    crash_breadcrumb = was;
+    return s;
+}
+
+tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err)
+{
+    const uint32_t k = (uint32_t)event;
+    if (k >= ENGINE_EVENTS)
+        return tutti_fail(err, TUTTI_E_ARG, "there is no event %d", event);
+    if (!(e->gate[k >> 6] >> (k & 63) & 1))
+        return TUTTI_OK;
+    return run_open_gate(e, event, err);
+}

@@ -1,0 +1,61 @@
+/* events.c - names, partners and sides of the events of both engines. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/engine.h"
+
+#include <strings.h>
+
+typedef struct event_row {
+    int32_t id;
+    int side;
+    const char *name;
+    const char *canonical;
+} event_row;
+
+enum { B = -1, N = 0, A = 1 };
+
+static const event_row rows[] = {
+#define TUTTI_X(name, value, canonical, side) {TUTTI_EVENT_##name, side, value, canonical},
+    TUTTI_COMPOSER_EVENTS(TUTTI_X)
+#undef TUTTI_X
+#define TUTTI_X(name, value, code) {TUTTI_EVENT_##name, N, value, value},
+        TUTTI_IGNITE_EVENTS(TUTTI_X)
+#undef TUTTI_X
+};
+
+enum { NROWS = sizeof rows / sizeof *rows };
+
+/* The rows are in order of their ids, with one gap before Ignite's. */
+static const event_row *find_row(int32_t event)
+{
+    if (event >= 0 && event < TUTTI_COMPOSER_EVENT_COUNT)
+        return &rows[event];
+    if (event >= TUTTI_IGNITE_FIRST && event < TUTTI_IGNITE_END)
+        return &rows[TUTTI_COMPOSER_EVENT_COUNT + event - TUTTI_IGNITE_FIRST];
+    return NULL;
+}
+
+int32_t event_find(const char *name)
+{
+    for (size_t k = 0; name && k < NROWS; k++)
+        if (strcasecmp(rows[k].name, name) == 0)
+            return rows[k].id;
+    return -1;
+}
+
+const char *event_name(int32_t event)
+{
+    const event_row *row = find_row(event);
+    return row ? row->name : "custom";
+}
+
+const char *event_canonical(int32_t event)
+{
+    const event_row *row = find_row(event);
+    return row ? row->canonical : "custom";
+}
+
+int event_side(int32_t event)
+{
+    const event_row *row = find_row(event);
+    return row ? row->side : N;
+}

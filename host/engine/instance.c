@@ -1,0 +1,107 @@
+/* instance.c - a plugin's instance becomes a participant: what its manifest says of events and order. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/participant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tutti_status end_close(void *owner, tutti_error *err)
+{
+    return instance_close(owner, err);
+}
+
+static tutti_status end_post_close(void *owner, tutti_error *err)
+{
+    return instance_post_close(owner, err);
+}
+
+/* Copies a list of strings into `*room`, moves it past, and returns the copy, NULL-terminated. */
+static const char *const *copy_list(const json_node *list, const char ***room)
+{
+    const char **copy = *room;
+    if (!list)
+        return NULL;
+    for (size_t k = 0; k < json_count(list); k++)
+        *(*room)++ = json_string(json_at(list, k));
+    *(*room)++ = NULL;
+    return copy;
+}
+
+static tutti_status read_events(const json_node *list, uint64_t *mask, const char *manifest,
+                                tutti_error *err)
+{
+    for (size_t k = 0; list && k < json_count(list); k++) {
+        const char *name = json_string(json_at(list, k));
+        const int32_t event = event_find(name);
+        if (event < 0)
+            return tutti_fail(err, TUTTI_E_ARG, "%s: reverse_on names no event: %s", manifest,
+                              name);
+        mask[event >> 6] |= UINT64_C(1) << (event & 63);
+    }
+    return TUTTI_OK;
+}
+
+/* The manifest's "order" object; texts stay the manifest's, the lists go to p->memory. */
+static tutti_status read_order(const json_node *order, participant *p, tutti_error *err)
+{
+    static const char *const lists[] = {"before", "after", "exclusive"};
+    size_t count = 0;
+    if (!order)
+        return TUTTI_OK;
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        const json_node *list = json_get(order, lists[k]);
+        count += list ? json_count(list) + 1 : 0;
+    }
+    const char **room = malloc((count + 1) * sizeof *room);
+    if (!room)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order rules of %s", p->name);
+    p->memory = room;
+    const json_node *first = json_get(order, "first"), *last = json_get(order, "last"),
+                    *index = json_get(order, "index");
+    p->rules.first = first && json_bool(first);
+    p->rules.last = last && json_bool(last);
+    p->rules.before = copy_list(json_get(order, "before"), &room);
+    p->rules.after = copy_list(json_get(order, "after"), &room);
+    p->rules.exclusive = copy_list(json_get(order, "exclusive"), &room);
+    if (index)
+        p->pass_index = (int)json_int(index);
+    return read_events(json_get(order, "reverse_on"), p->rules.reverse_on, p->manifest, err);
+}
+
+static bool has_word(const char *const *words, const char *word)
+{
+    for (; words && *words; words++)
+        if (strcmp(*words, word) == 0)
+            return true;
+    return false;
+}
+
+tutti_status engine_add(engine *e, instance *i, tutti_error *err)
+{
+    const object_info *info = object_describe(instance_object(i));
+    const tutti_param *switched = tutti_param_find(instance_params(i), "interpolate_loss");
+    const tutti_param *index = tutti_param_find(instance_params(i), "index");
+    participant p = {.name = instance_name(i),
+                     .object = info->name,
+                     .kind = info->kind,
+                     .plugin = info->plugin_id,
+                     .manifest = info->manifest,
+                     .calls = instance_calls(i),
+                     .self = instance_self(i),
+                     .events = info->events,
+                     .nevents = info->nevents,
+                     .tags = info->tags,
+                     .on_error = info->on_error,
+                     .pass_index = index && index->type == TUTTI_PARAM_INT ? (int)index->i : -1,
+                     .interpolates_loss = has_word(info->traits, "interpolate_loss") &&
+                                          (!switched || switched->i),
+                     .close = end_close,
+                     .post_close = end_post_close,
+                     .owner = i};
+    tutti_status s = read_order(info->order, &p, err);
+    if (s == TUTTI_OK)
+        s = engine_add_object(e, &p, err);
+    if (s != TUTTI_OK)
+        free(p.memory);
+    return s;
+}

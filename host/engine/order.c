@@ -1,0 +1,288 @@
+/* order.c - the passes over the algorithms that matched, and the orders that came of them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/participant.h"
+#include "tutti/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The working list of one pass pipeline: bits of the event's algorithms, in their present order. */
+typedef struct ordering {
+    engine *e;
+    int32_t event;
+    bool quiet; /* for engine_order: no warnings */
+    uint32_t n;
+    uint8_t place[ENGINE_WIDTH];
+    const participant *list[ENGINE_WIDTH];
+} ordering;
+
+static const participant *algorithm_at(const engine *e, int32_t event, uint32_t bit)
+{
+    return &e->parts[e->slots[event].hot[bit].part];
+}
+
+/* place[k] = place[order[k]] for the first `n`. */
+static void apply_places(ordering *o, const uint8_t *order, uint32_t n)
+{
+    uint8_t next[ENGINE_WIDTH];
+    for (uint32_t k = 0; k < n; k++)
+        next[k] = o->place[order[k]];
+    memcpy(o->place, next, n);
+    o->n = n;
+    for (uint32_t k = 0; k < n; k++)
+        o->list[k] = algorithm_at(o->e, o->event, o->place[k]);
+}
+
+/* Exactly the events named after_*: neither *_end nor eval_after_* and predict_after_*. */
+static bool lifo_event(int32_t event)
+{
+    return strncmp(event_name(event), "after_", 6) == 0;
+}
+
+static void pass_lifo(ordering *o)
+{
+    uint8_t order[ENGINE_WIDTH];
+    if (!lifo_event(o->event))
+        return;
+    for (uint32_t k = 0; k < o->n; k++)
+        order[k] = (uint8_t)(o->n - 1 - k);
+    apply_places(o, order, o->n);
+}
+
+static void pass_interpolation(ordering *o)
+{
+    const participant *first = NULL;
+    if (o->quiet || o->e->warned_interpolation)
+        return;
+    for (uint32_t k = 0; k < o->n; k++) {
+        if (!o->list[k]->interpolates_loss)
+            continue;
+        if (first) {
+            engine_log(o->e, TUTTI_LOG_WARNING, "engine",
+                       "%s and %s both interpolate the loss: together they mix targets in a "
+                       "way that neither means",
+                       first->name, o->list[k]->name);
+            o->e->warned_interpolation = true;
+            return;
+        }
+        first = o->list[k];
+    }
+}
+
+static tutti_status pass_rules(ordering *o, tutti_error *err)
+{
+    uint8_t order[ENGINE_WIDTH];
+    const tutti_status s = rules_sort(o->list, o->n, o->event, order, err);
+    if (s == TUTTI_OK)
+        apply_places(o, order, o->n);
+    return s;
+}
+
+static bool hears(const participant *p, int32_t event)
+{
+    for (size_t k = 0; k < p->nevents; k++)
+        if (p->events[k] == event)
+            return true;
+    return p->nevents == 0;
+}
+
+/* What a code pass answers must be drawn from what it was given. */
+static tutti_status check_answer(const participant *p, const uint32_t *order, uint32_t count,
+                                 uint32_t n, uint8_t *ret_order, tutti_error *err)
+{
+    uint64_t seen = 0;
+    if (count > n)
+        return tutti_fail(err, TUTTI_E_RANGE, "it returned %u algorithms out of %u", count, n);
+    for (uint32_t k = 0; k < count; k++) {
+        if (order[k] >= n || seen >> order[k] & 1)
+            return tutti_fail(err, TUTTI_E_RANGE,
+                              "it returned index %u %s, want each of 0 to %u at most once",
+                              order[k], order[k] >= n ? "of none" : "twice", n - 1);
+        seen |= UINT64_C(1) << order[k];
+        ret_order[k] = (uint8_t)order[k];
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status pass_code(ordering *o, participant *p, tutti_error *err)
+{
+    const char *names[ENGINE_WIDTH];
+    uint32_t order[ENGINE_WIDTH] = {0}, count = o->n;
+    uint8_t small[ENGINE_WIDTH];
+    if (p->disabled || !hears(p, o->event))
+        return TUTTI_OK;
+    for (uint32_t k = 0; k < o->n; k++)
+        names[k] = o->list[k]->name;
+
+    tutti_error cause = TUTTI_ERROR_INIT;
+    const tutti_pass_v1 *pass = p->calls->query(p->self, TUTTI_PASS_V1);
+    const breadcrumb was = crash_breadcrumb;
+    crash_breadcrumb =
+        (breadcrumb){p->plugin, p->name, "order", event_name(o->event), was.step};
+    tutti_status s = pass ? pass->order(p->self, o->event, names, o->n, order, &count, &cause)
+                          : tutti_fail(&cause, TUTTI_E_STATE, "it has no %s", TUTTI_PASS_V1);
+    crash_breadcrumb = was;
+    if (s == TUTTI_OK)
+        s = check_answer(p, order, count, o->n, small, &cause);
+    if (s == TUTTI_OK) {
+        apply_places(o, small, count);
+        return TUTTI_OK;
+    }
+    if (p->on_error == ON_ERROR_STOP)
+        return tutti_fail(err, s, "pass %s on %s: %s", p->name, event_name(o->event),
+                          cause.text[0] ? cause.text : tutti_status_name(s));
+    p->disabled = p->on_error == ON_ERROR_DISABLE;
+    engine_log(o->e, TUTTI_LOG_WARNING, p->name, "pass %s on %s: %s (%s)", p->name,
+               event_name(o->event), cause.text[0] ? cause.text : tutti_status_name(s),
+               p->disabled ? "disabled from now on" : "ignored");
+    return TUTTI_OK;
+}
+
+static tutti_status run_pass(ordering *o, int pass, tutti_error *err)
+{
+    switch (pass) {
+    case PASS_LIFO:
+        pass_lifo(o);
+        return TUTTI_OK;
+    case PASS_INTERPOLATION:
+        pass_interpolation(o);
+        return TUTTI_OK;
+    case PASS_RULES:
+        return pass_rules(o, err);
+    default:
+        return pass_code(o, &o->e->parts[pass], err);
+    }
+}
+
+static void start(ordering *o, engine *e, int32_t event, uint64_t matched, bool quiet)
+{
+    *o = (ordering){.e = e, .event = event, .quiet = quiet};
+    for (uint64_t left = matched; left; left &= left - 1) {
+        o->place[o->n] = (uint8_t)__builtin_ctzll(left);
+        o->list[o->n] = algorithm_at(e, event, o->place[o->n]);
+        o->n++;
+    }
+}
+
+/* A place for one more order of the event: new memory up to ENGINE_ORDERS, then the oldest. */
+static kept_order *place_for_order(event_slot *slot)
+{
+    if (slot->norders == slot->room && slot->room < ENGINE_ORDERS) {
+        const uint32_t room = slot->room ? 2 * slot->room : 4;
+        kept_order *grown = realloc(slot->orders, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        slot->orders = grown;
+        slot->room = room;
+    }
+    if (slot->norders < slot->room)
+        return &slot->orders[slot->norders++];
+    slot->victim = (slot->victim + 1) % slot->norders;
+    return &slot->orders[slot->victim];
+}
+
+tutti_status engine_find_order(engine *e, int32_t event, uint64_t matched,
+                               const kept_order **ret, tutti_error *err)
+{
+    event_slot *slot = &e->slots[event];
+    if (slot->latest < slot->norders && slot->orders[slot->latest].matched == matched) {
+        *ret = &slot->orders[slot->latest];
+        return TUTTI_OK;
+    }
+    for (uint32_t k = 0; k < slot->norders; k++) {
+        if (slot->orders[k].matched == matched) {
+            slot->latest = k;
+            *ret = &slot->orders[k];
+            return TUTTI_OK;
+        }
+    }
+    ordering o;
+    start(&o, e, event, matched, false);
+    for (size_t k = 0; k < e->npasses; k++) {
+        const tutti_status s = run_pass(&o, e->passes[k], err);
+        if (s != TUTTI_OK)
+            return s;
+    }
+    kept_order *kept = place_for_order(slot);
+    if (!kept)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order at %s",
+                          event_name(event));
+    kept->matched = matched;
+    kept->n = o.n;
+    memcpy(kept->place, o.place, sizeof kept->place);
+    slot->latest = (uint32_t)(kept - slot->orders);
+    *ret = kept;
+    return TUTTI_OK;
+}
+
+/* Runs the passes one by one and notes, for each algorithm, the last one that had a say. */
+static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *places, size_t room)
+{
+    const uint32_t width = e->slots[event].nalgorithms;
+    ordering o;
+    start(&o, e, event, width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1, true);
+    for (uint32_t k = 0; k < o.n; k++)
+        (void)snprintf(e->reasons[k], sizeof e->reasons[k], "list order");
+    for (size_t pass = 0; pass < e->npasses; pass++) {
+        const ordering was = o;
+        tutti_error ignored = TUTTI_ERROR_INIT;
+        (void)run_pass(&o, e->passes[pass], &ignored);
+        for (uint32_t k = 0; k < o.n; k++) {
+            char *reason = e->reasons[o.place[k]];
+            if (e->passes[pass] == PASS_RULES)
+                (void)rules_reason(o.list, o.n, k, event, reason, sizeof e->reasons[0]);
+            else if (e->passes[pass] == PASS_LIFO && lifo_event(event))
+                (void)snprintf(reason, sizeof e->reasons[0],
+                               "reversed: after_* events run last in, first out");
+            else if (e->passes[pass] >= 0 && was.place[k] != o.place[k])
+                (void)snprintf(reason, sizeof e->reasons[0], "moved by pass %s",
+                               e->parts[e->passes[pass]].name);
+        }
+    }
+    for (uint32_t k = 0; k < o.n && k < room; k++)
+        places[k] = (engine_place){o.list[k]->name, o.list[k]->kind, e->reasons[o.place[k]]};
+    return o.n;
+}
+
+/* Callbacks and loggers keep the order of their list but for their manifests' rules. */
+static size_t ordered_listeners(engine *e, int32_t event, engine_place *places, size_t room)
+{
+    const event_slot *slot = &e->slots[event];
+    const participant *list[ENGINE_WIDTH];
+    uint32_t n = 0, first = 0;
+    for (uint32_t k = 0; k < slot->nlisteners; k++) {
+        const participant *p = &e->parts[slot->hot[slot->nalgorithms + k].part];
+        if (n && list[0]->class != p->class) {
+            first = k;
+            n = 0;
+        }
+        list[n++] = p;
+        if (k + 1 < slot->nlisteners &&
+            e->parts[slot->hot[slot->nalgorithms + k + 1].part].class == p->class)
+            continue;
+        for (uint32_t j = 0; j < n && first + j < room; j++) {
+            char *reason = e->reasons[ENGINE_WIDTH * (list[j]->class) + j];
+            if (!rules_reason(list, n, j, event, reason, sizeof e->reasons[0]))
+                (void)snprintf(reason, sizeof e->reasons[0], "list order");
+            places[first + j] = (engine_place){list[j]->name, list[j]->kind, reason};
+        }
+    }
+    return slot->nlisteners;
+}
+
+size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room)
+{
+    const bool init = event == TUTTI_EVENT_INIT;
+    if (event < 0 || event >= ENGINE_EVENTS || !e->sealed)
+        return 0;
+    if (!e->reasons)
+        e->reasons = calloc((size_t)ENGINE_WIDTH * CLASS_COUNT, sizeof *e->reasons);
+    if (!e->reasons)
+        return 0;
+    const size_t n = init ? ordered_listeners(e, event, places, room)
+                          : ordered_algorithms(e, event, places, room);
+    engine_place *rest = n < room ? places + n : NULL;
+    const size_t left = n < room ? room - n : 0;
+    return n + (init ? ordered_algorithms(e, event, rest, left)
+                     : ordered_listeners(e, event, rest, left));
+}

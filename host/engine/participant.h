@@ -1,0 +1,132 @@
+/* participant.h - inside the engine: who takes part, and what it keeps about them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_ENGINE_PARTICIPANT_H
+#define HOST_ENGINE_PARTICIPANT_H
+
+#include "engine/engine.h"
+
+enum {
+    ENGINE_EVENTS = 256, /* built-in and custom ones */
+    ENGINE_WIDTH = 64,   /* algorithms at one event: one bit each */
+    ENGINE_ORDERS = 64   /* kept orders of one event */
+};
+
+/* The "order" rules of a manifest.  The lists are NULL-terminated selectors, an object's or instance's
+ * name or "tag:x"; NULL means none. */
+typedef struct order_rules {
+    bool first;
+    bool last;
+    const char *const *before;
+    const char *const *after;
+    const char *const *exclusive;
+    uint64_t reverse_on[ENGINE_EVENTS / 64]; /* events at which the rules are turned round */
+} order_rules;
+
+enum { CLASS_ALGORITHM, CLASS_CALLBACK, CLASS_LOGGER, CLASS_PASS, CLASS_COUNT };
+
+/* One participant; all texts and lists are borrowed for the engine's life. */
+typedef struct participant {
+    const char *name;     /* of the instance */
+    const char *object;   /* name of its object */
+    const char *kind;     /* TUTTI_KIND_* of a participant */
+    const char *plugin;   /* id */
+    const char *manifest; /* path */
+    const tutti_calls *calls;
+    void *self;
+    const int32_t *events;
+    size_t nevents;
+    const char *const *tags; /* NULL-terminated, or NULL */
+    order_rules rules;
+    int on_error;   /* ON_ERROR_* */
+    int pass_index; /* of a pass: its place among the passes, -1 for the end */
+    bool interpolates_loss;
+    /* How it ends: NULL means calls->close and calls->post_close. */
+    tutti_status (*close)(void *owner, tutti_error *err);
+    tutti_status (*post_close)(void *owner, tutti_error *err);
+    void *owner;
+    void *memory; /* freed with the engine */
+    /* The engine's own. */
+    int class;
+    bool disabled;
+    bool closed;
+} participant;
+
+/* engine_add, without a registry: `p` is copied, and its `memory` becomes the engine's on success. */
+TUTTI_NODISCARD tutti_status engine_add_object(engine *e, const participant *p,
+                                               tutti_error *err);
+
+/* What dispatch touches for one participant at one event, side by side. */
+typedef struct hot {
+    int32_t (*match)(void *self, const tutti_event *event);
+    tutti_status (*hear)(void *self, const tutti_event *event, tutti_error *err);
+    void *self;
+    const char *plugin; /* as in the breadcrumb: one 16-byte copy */
+    const char *name;
+    uint32_t part; /* index in parts */
+    uint32_t reserved;
+} hot;
+
+/* The order of one set of matches. */
+typedef struct kept_order {
+    uint64_t matched;
+    uint32_t n;
+    uint8_t place[ENGINE_WIDTH];
+} kept_order;
+
+typedef struct event_slot {
+    hot *hot; /* algorithms, then listeners in the order of their turn */
+    const char *name;
+    uint32_t nalgorithms;
+    uint32_t nlisteners;
+    kept_order *orders;
+    uint32_t norders;
+    uint32_t room;
+    uint32_t latest; /* where the last look-up hit */
+    uint32_t victim; /* replaced next once `orders` is full */
+} event_slot;
+
+enum { PASS_LIFO = -1, PASS_INTERPOLATION = -2, PASS_RULES = -3 };
+
+struct engine {
+    uint64_t gate[ENGINE_EVENTS / 64]; /* run_event has something to do or to refuse */
+    uint64_t listens[ENGINE_EVENTS / 64];
+    engine_options options;
+    participant *parts;
+    size_t nparts;
+    size_t room;
+    int *passes; /* built-in PASS_*, or the index of a code pass in parts */
+    size_t npasses;
+    bool sealed;
+    bool closed;
+    bool debug;
+    bool warned_interpolation;
+    char (*reasons)[192]; /* of the latest engine_order */
+    event_slot slots[ENGINE_EVENTS];
+};
+
+/* order.c: the algorithms of `event` whose bits are in `matched`, in the order in which they run.
+ * Cached; *ret is valid until the next call. */
+tutti_status engine_find_order(engine *e, int32_t event, uint64_t matched,
+                               const kept_order **ret, tutti_error *err);
+
+/* rules.c: sorts `list` (n participants in their present order, at most ENGINE_WIDTH) by the absolute
+ * rules and the manifests'; place[k] is the index of the k-th to run.  E_STATE: the rules go round
+ * in a circle, with its edges. */
+tutti_status rules_sort(const participant *const *list, uint32_t n, int32_t event,
+                        uint8_t *place, tutti_error *err);
+/* Which rule holds list[k] where it is; false when none does. */
+bool rules_reason(const participant *const *list, uint32_t n, uint32_t k, int32_t event,
+                  char *text, size_t size);
+/* Whether `selector` means `p`. */
+bool rules_select(const char *selector, const participant *p);
+
+/* close.c */
+tutti_status engine_check_open(engine *e, tutti_error *err); /* at INIT */
+
+TUTTI_PRINTF(4, 5)
+void engine_log(const engine *e, int level, const char *component, const char *format, ...);
+/* An ENGINE_DEBUG line, headed by the clocks and the event. */
+TUTTI_PRINTF(3, 4)
+void engine_debug(const engine *e, int32_t event, const char *format, ...);
+
+#endif
