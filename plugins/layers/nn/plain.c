@@ -1,0 +1,153 @@
+/* plain.c - layers without weights: activations, pooling, shapes, dropout, sequences. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nn.h"
+
+#include <string.h>
+
+static tutti_status no_build(void *self, tutti_module m, tutti_error *err)
+{
+    (void)self, (void)m, (void)err;
+    return TUTTI_OK;
+}
+
+/* A layer that is one unary operation of its own name. */
+#define NN_UNARY(name)                                                                         \
+    static tutti_status name##_trace(void *self, tutti_graph *g, tutti_module m,               \
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,    \
+                                     uint32_t nout)                                            \
+    {                                                                                          \
+        (void)self, (void)m, (void)nin, (void)nout;                                            \
+        out[0] = tutti_op1(g, #name, in[0]);                                                   \
+        return g->status(g);                                                                   \
+    }                                                                                          \
+    NN_OBJECT(name, nn_open, no_build, name##_trace)
+
+NN_UNARY(relu)
+NN_UNARY(gelu)
+NN_UNARY(tanh)
+NN_UNARY(sigmoid)
+NN_UNARY(silu)
+
+static tutti_status identity_trace(void *self, tutti_graph *g, tutti_module m,
+                                   const tutti_value *in, uint32_t nin, tutti_value *out,
+                                   uint32_t nout)
+{
+    (void)self, (void)m, (void)nin, (void)nout;
+    out[0] = in[0];
+    return g->status(g);
+}
+NN_OBJECT(identity, nn_open, no_build, identity_trace)
+
+/* ---- pooling over (B, H, W, C) ---- */
+
+static tutti_status pool_open(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
+{
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    if (s)
+        return s;
+    nn_layer *l = *ret_self;
+    l->i[0] = tutti_param_i64(params, "kernel_size");
+    l->i[1] =
+        tutti_param_is_set(params, "stride") ? tutti_param_i64(params, "stride") : l->i[0];
+    l->i[2] = tutti_param_i64(params, "padding");
+    return TUTTI_OK;
+}
+
+static tutti_status pool(void *self, tutti_graph *g, const char *op, const tutti_value *in,
+                         tutti_value *out)
+{
+    const nn_layer *l = self;
+    const int64_t kernel[2] = {l->i[0], l->i[0]}, stride[2] = {l->i[1], l->i[1]};
+    const int64_t padding[2] = {l->i[2], l->i[2]};
+    const tutti_attr attr[3] = {tutti_attr_list("kernel", kernel, 2),
+                                tutti_attr_list("stride", stride, 2),
+                                tutti_attr_list("padding", padding, 2)};
+    out[0] = g->emit(g, op, in, 1, attr, 3, NULL, 0);
+    return g->status(g);
+}
+
+static tutti_status max_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
+{
+    (void)m, (void)nin, (void)nout;
+    return pool(self, g, "max_pool2d", in, out);
+}
+NN_OBJECT(max_pool2d, pool_open, no_build, max_pool2d_trace)
+
+static tutti_status avg_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
+{
+    (void)m, (void)nin, (void)nout;
+    return pool(self, g, "avg_pool2d", in, out);
+}
+NN_OBJECT(avg_pool2d, pool_open, no_build, avg_pool2d_trace)
+
+/* (B, H, W, C) -> (B, C) */
+static tutti_status global_avg_pool_trace(void *self, tutti_graph *g, tutti_module m,
+                                          const tutti_value *in, uint32_t nin, tutti_value *out,
+                                          uint32_t nout)
+{
+    (void)self, (void)m, (void)nin, (void)nout;
+    const int64_t axes[2] = {1, 2};
+    out[0] = tutti_reduce(g, "mean", in[0], axes, 2, 0);
+    return g->status(g);
+}
+NN_OBJECT(global_avg_pool, nn_open, no_build, global_avg_pool_trace)
+
+/* (B, ...) -> (B, N) */
+static tutti_status flatten_trace(void *self, tutti_graph *g, tutti_module m,
+                                  const tutti_value *in, uint32_t nin, tutti_value *out,
+                                  uint32_t nout)
+{
+    (void)self, (void)m, (void)nin, (void)nout;
+    const int64_t shape[2] = {g->desc(g, in[0])->dim[0], -1};
+    out[0] = tutti_reshape(g, in[0], shape, 2);
+    return g->status(g);
+}
+NN_OBJECT(flatten, nn_open, no_build, flatten_trace)
+
+/* ---- dropout: each place in the tree draws its own stream ---- */
+
+static tutti_status dropout_open(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
+{
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    if (s == TUTTI_OK)
+        ((nn_layer *)*ret_self)->f[0] = tutti_param_f64(params, "p");
+    return s;
+}
+
+static tutti_status dropout_trace(void *self, tutti_graph *g, tutti_module m,
+                                  const tutti_value *in, uint32_t nin, tutti_value *out,
+                                  uint32_t nout)
+{
+    const nn_layer *l = self;
+    (void)nin, (void)nout;
+    out[0] = in[0];
+    if (g->mode != TUTTI_MODE_TRAIN || l->f[0] == 0.0)
+        return g->status(g);
+    const tutti_attr attr[2] = {tutti_attr_f("p", l->f[0]), tutti_attr_i("stream", (int64_t)m)};
+    out[0] = g->emit(g, "dropout", in, 1, attr, 2, NULL, 0);
+    return g->status(g);
+}
+NN_OBJECT(dropout, dropout_open, no_build, dropout_trace)
+
+/* ---- sequential: its children, one after the other ---- */
+
+static tutti_status sequential_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
+{
+    const tutti_module_v1 *modules = ((nn_layer *)self)->modules;
+    (void)nin, (void)nout;
+    tutti_value x = in[0];
+    for (uint32_t k = 0; modules->child_at(modules->ctx, m, k); k++)
+        if (g->call(g, modules->child_at(modules->ctx, m, k), &x, 1, &x, 1))
+            return g->status(g);
+    out[0] = x;
+    return g->status(g);
+}
+NN_OBJECT(sequential, nn_open, no_build, sequential_trace)

@@ -1,0 +1,101 @@
+/* plugin.c - mlp: a multilayer perceptron on flattened inputs. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../model.h"
+
+#include <stdlib.h>
+
+enum { MAX_HIDDEN = 64 };
+
+typedef struct mlp {
+    const tutti_module_v1 *modules;
+    char activation[16];
+    double dropout;
+    int64_t classes;
+    uint64_t nhidden;
+    int64_t hidden[MAX_HIDDEN];
+} mlp;
+
+static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
+                         tutti_error *err)
+{
+    mlp *m = calloc(1, sizeof *m);
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mlp: no memory");
+    const tutti_param *hidden = tutti_param_find(params, "hidden");
+    m->modules = host->query(host->ctx, TUTTI_MODULE_V1);
+    m->nhidden = hidden->count < MAX_HIDDEN ? hidden->count : MAX_HIDDEN;
+    for (uint64_t k = 0; k < m->nhidden; k++)
+        m->hidden[k] = hidden->items[k]->i;
+    (void)snprintf(m->activation, sizeof m->activation, "%s",
+                   tutti_param_str(params, "activation"));
+    m->dropout = tutti_param_f64(params, "dropout");
+    m->classes = tutti_param_i64(params, "num_classes");
+    *ret_self = m;
+    return TUTTI_OK;
+}
+
+static tutti_status close(void *self, tutti_error *err)
+{
+    (void)err;
+    free(self);
+    return TUTTI_OK;
+}
+
+/* body: linear0 act0 [drop0] linear1 ... head */
+static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
+                          uint32_t ncolumns, tutti_error *err)
+{
+    const mlp *m = self;
+    tutti_desc input;
+    int64_t classes;
+    tutti_status s =
+        classifier_columns("mlp", columns, ncolumns, m->classes, &input, &classes, err);
+    tutti_module body;
+    if (s || (s = model_add(m->modules, root, "body", "sequential", NULL, 0, &body, err)) ||
+        (s = model_add(m->modules, body, "flatten", "flatten", NULL, 0, NULL, err)))
+        return s;
+    int64_t width = tutti_numel(&input);
+    for (uint64_t k = 0; k < m->nhidden; k++) {
+        char linear[32], act[32], drop[32];
+        (void)snprintf(linear, sizeof linear, "linear%llu", (unsigned long long)k);
+        (void)snprintf(act, sizeof act, "act%llu", (unsigned long long)k);
+        (void)snprintf(drop, sizeof drop, "drop%llu", (unsigned long long)k);
+        const tutti_attr p = tutti_attr_f("p", m->dropout);
+        if ((s = model_linear(m->modules, body, linear, width, m->hidden[k], err)) ||
+            (s = model_add(m->modules, body, act, m->activation, NULL, 0, NULL, err)) ||
+            (m->dropout > 0 &&
+             (s = model_add(m->modules, body, drop, "dropout", &p, 1, NULL, err))))
+            return s;
+        width = m->hidden[k];
+    }
+    return model_linear(m->modules, body, "head", width, classes, err);
+}
+
+static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
+                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
+                          uint32_t noutputs)
+{
+    (void)ninputs, (void)noutputs;
+    outputs[0] = model_call(((mlp *)self)->modules, g, root, "body", inputs[0]);
+    return g->status(g);
+}
+
+static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
+                                     build,        trace, classifier_loss};
+
+static const void *query(void *self, const char *id)
+{
+    (void)self;
+    return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
+static const tutti_object object = TUTTI_OBJECT_INIT("mlp", TUTTI_KIND_MODEL, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.mlp", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}

@@ -1,0 +1,113 @@
+/* model.h - what the classifiers share: making modules, and the loss. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_MODEL_H
+#define PLUGIN_MODEL_H
+
+#include "tutti/model.h"
+#include "tutti/module.h"
+#include "tutti/ops.h"
+#include "tutti/tutti.h"
+
+#include <string.h>
+
+static const char *const classifier_inputs[] = {"input", NULL};
+static const char *const classifier_targets[] = {"target", NULL};
+
+/* A module of `kind` under `parent` as `name`; *ret (may be NULL) is its handle. */
+static inline tutti_status model_add(const tutti_module_v1 *m, tutti_module parent,
+                                     const char *name, const char *kind, const tutti_attr *attr,
+                                     uint32_t nattr, tutti_module *ret, tutti_error *err)
+{
+    tutti_module child;
+    tutti_status s = m->create(m->ctx, kind, attr, nattr, &child, err);
+    if (s || (s = m->add(m->ctx, parent, name, child, err)))
+        return s;
+    if (ret)
+        *ret = child;
+    return TUTTI_OK;
+}
+
+static inline tutti_status model_conv(const tutti_module_v1 *m, tutti_module parent,
+                                      const char *name, int64_t in, int64_t out, int64_t kernel,
+                                      int64_t stride, tutti_error *err)
+{
+    const tutti_attr attr[6] = {
+        tutti_attr_i("in_channels", in),     tutti_attr_i("out_channels", out),
+        tutti_attr_i("kernel_size", kernel), tutti_attr_i("stride", stride),
+        tutti_attr_i("padding", kernel / 2), tutti_attr_i("bias", 0)};
+    return model_add(m, parent, name, "conv2d", attr, 6, NULL, err);
+}
+
+static inline tutti_status model_norm(const tutti_module_v1 *m, tutti_module parent,
+                                      const char *name, int64_t channels, tutti_error *err)
+{
+    const tutti_attr attr = tutti_attr_i("num_features", channels);
+    return model_add(m, parent, name, "batch_norm2d", &attr, 1, NULL, err);
+}
+
+static inline tutti_status model_linear(const tutti_module_v1 *m, tutti_module parent,
+                                        const char *name, int64_t in, int64_t out,
+                                        tutti_error *err)
+{
+    const tutti_attr attr[2] = {tutti_attr_i("in_features", in),
+                                tutti_attr_i("out_features", out)};
+    return model_add(m, parent, name, "linear", attr, 2, NULL, err);
+}
+
+/* Runs child `name` of `m` on x; 0 after an error. */
+static inline tutti_value model_call(const tutti_module_v1 *s, tutti_graph *g, tutti_module m,
+                                     const char *name, tutti_value x)
+{
+    tutti_value y = 0;
+    return g->call(g, s->child(s->ctx, m, name), &x, 1, &y, 1) ? 0 : y;
+}
+
+/* Finds the columns "input" (f32) and "target"; *ret_classes is the number of classes: `classes` if
+ * above 0, else the data's. */
+static inline tutti_status classifier_columns(const char *model, const tutti_column *columns,
+                                              uint32_t n, int64_t classes,
+                                              tutti_desc *ret_input, int64_t *ret_classes,
+                                              tutti_error *err)
+{
+    const tutti_column *input = NULL, *target = NULL;
+    char text[96];
+    for (uint32_t k = 0; k < n; k++) {
+        if (strcmp(columns[k].name, "input") == 0)
+            input = &columns[k];
+        if (strcmp(columns[k].name, "target") == 0)
+            target = &columns[k];
+    }
+    if (!input || !target)
+        return tutti_fail(err, TUTTI_E_NOTFOUND,
+                          "%s: the data has no column \"%s\", which the model needs", model,
+                          input ? "target" : "input");
+    if (input->desc.dtype != TUTTI_F32)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "%s: the input is %s, want F32; add the transform normalize", model,
+                          tutti_desc_text(&input->desc, text, sizeof text));
+    if (classes <= 0)
+        classes = target->classes;
+    if (classes < 2)
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "%s: the data does not say how many classes there are; set num_classes", model);
+    if (target->classes > classes)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: num_classes is %lld, the data has %lld",
+                          model, (long long)classes, (long long)target->classes);
+    *ret_input = input->desc;
+    *ret_classes = classes;
+    return TUTTI_OK;
+}
+
+/* Softmax cross entropy, mean over the batch or one number a sample. */
+static inline tutti_value classifier_loss(void *self, tutti_graph *g,
+                                          const tutti_value *outputs, uint32_t noutputs,
+                                          const tutti_value *targets, uint32_t ntargets,
+                                          int32_t reduction)
+{
+    (void)self, (void)noutputs, (void)ntargets;
+    const tutti_value l = tutti_softmax_cross_entropy(g, outputs[0], targets[0]);
+    return reduction == TUTTI_REDUCTION_MEAN ? tutti_reduce(g, "mean", l, NULL, 0, 0) : l;
+}
+
+#endif
