@@ -64,8 +64,8 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
                           uint32_t ncolumns, tutti_error *err)
 {
     const cnn *m = self;
-    tutti_desc input;
-    int64_t classes;
+    tutti_desc input = {{0}, 0, 0};
+    int64_t classes = 0;
     char text[96];
     tutti_status s =
         classifier_columns("cnn", columns, ncolumns, m->classes, &input, &classes, err);

@@ -46,8 +46,8 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
                           uint32_t ncolumns, tutti_error *err)
 {
     const mlp *m = self;
-    tutti_desc input;
-    int64_t classes;
+    tutti_desc input = {{0}, 0, 0};
+    int64_t classes = 0;
     tutti_status s =
         classifier_columns("mlp", columns, ncolumns, m->classes, &input, &classes, err);
     tutti_module body;

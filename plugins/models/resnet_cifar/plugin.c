@@ -154,8 +154,8 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
                           uint32_t ncolumns, tutti_error *err)
 {
     const resnet *r = self;
-    tutti_desc input;
-    int64_t classes;
+    tutti_desc input = {{0}, 0, 0};
+    int64_t classes = 0;
     char text[96];
     tutti_status s = classifier_columns("resnet_cifar", columns, ncolumns, r->classes, &input,
                                         &classes, err);
