@@ -1,0 +1,17 @@
+/* constant_with_warmup - alpha * min(1, t / t_warmup). */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define SCHEDULE_NAME "constant_with_warmup"
+#include "../schedule_plugin.h"
+
+static tutti_status schedule_factor(const schedule *c, const tutti_schedule *s, double *ret,
+                                    tutti_error *err)
+{
+    warmup w = {0, 0, 0.0, 0.0};
+    tutti_status status = schedule_covers(s, c->t_max, err);
+    if (status == TUTTI_OK)
+        status = schedule_warmup(s, c->t_warmup, c->scale_warmup, c->alpha, &c->t_max, &w, err);
+    if (status != TUTTI_OK)
+        return status;
+    *ret = w.active ? w.factor : c->alpha;
+    return TUTTI_OK;
+}

@@ -1,0 +1,17 @@
+/* cosine_annealing_with_warmup - t / t_warmup while t < t_warmup, then alpha_f + (1 - alpha_f) * (1 + cos(pi * x)) / 2. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define SCHEDULE_NAME "cosine_annealing_with_warmup"
+#include "../schedule_plugin.h"
+
+static tutti_status schedule_factor(const schedule *c, const tutti_schedule *s, double *ret,
+                                    tutti_error *err)
+{
+    warmup w = {0, 0, 0.0, 0.0};
+    tutti_status status = schedule_covers(s, c->t_max, err);
+    if (status == TUTTI_OK)
+        status = schedule_warmup(s, c->t_warmup, c->scale_warmup, 1.0, &c->t_max, &w, err);
+    if (status != TUTTI_OK)
+        return status;
+    *ret = w.active ? w.factor : ramp_cosine(c->alpha_f, w.passed);
+    return TUTTI_OK;
+}

@@ -1,0 +1,18 @@
+/* linear_with_warmup - alpha_i * t / t_warmup while t < t_warmup, then alpha_i + x * (alpha_f - alpha_i). */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define SCHEDULE_NAME "linear_with_warmup"
+#include "../schedule_plugin.h"
+
+static tutti_status schedule_factor(const schedule *c, const tutti_schedule *s, double *ret,
+                                    tutti_error *err)
+{
+    warmup w = {0, 0, 0.0, 0.0};
+    tutti_status status = schedule_covers(s, c->t_max, err);
+    if (status == TUTTI_OK)
+        status =
+            schedule_warmup(s, c->t_warmup, c->scale_warmup, c->alpha_i, &c->t_max, &w, err);
+    if (status != TUTTI_OK)
+        return status;
+    *ret = w.active ? w.factor : ramp_linear(c->alpha_i, c->alpha_f, w.passed);
+    return TUTTI_OK;
+}

@@ -1,0 +1,17 @@
+/* polynomial_with_warmup - t / t_warmup while t < t_warmup, then alpha_f + (1 - alpha_f) * (1 - x) ^ power. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define SCHEDULE_NAME "polynomial_with_warmup"
+#include "../schedule_plugin.h"
+
+static tutti_status schedule_factor(const schedule *c, const tutti_schedule *s, double *ret,
+                                    tutti_error *err)
+{
+    warmup w = {0, 0, 0.0, 0.0};
+    tutti_status status = schedule_covers(s, c->t_max, err);
+    if (status == TUTTI_OK)
+        status = schedule_warmup(s, c->t_warmup, c->scale_warmup, 1.0, &c->t_max, &w, err);
+    if (status != TUTTI_OK)
+        return status;
+    *ret = w.active ? w.factor : ramp_polynomial(c->alpha_f, c->power, w.passed);
+    return TUTTI_OK;
+}
