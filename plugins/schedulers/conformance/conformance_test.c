@@ -1,4 +1,4 @@
-/* conformance_test - schedules against the open conformance file, settings from their manifests. */
+/* conformance_test.c - schedules against the open conformance file, settings from their manifests. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../schedule_check.h"
 #include "base/duration.h"

@@ -1,4 +1,4 @@
-/* constant - alpha while t < t_max, then 1. */
+/* plugin.c - constant: the factor is alpha until t_max, then 1. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "constant"
 #include "../schedule_plugin.h"

@@ -1,4 +1,4 @@
-/* constant_with_warmup - alpha * min(1, t / t_warmup). */
+/* plugin.c - constant_with_warmup: a constant factor after a linear warm-up from 0. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "constant_with_warmup"
 #include "../schedule_plugin.h"

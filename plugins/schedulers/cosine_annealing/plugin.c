@@ -1,4 +1,4 @@
-/* cosine_annealing - alpha_f + (1 - alpha_f) * (1 + cos(pi * min(1, t / t_max))) / 2. */
+/* plugin.c - cosine_annealing: the factor goes from 1 to alpha_f along half a cosine. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "cosine_annealing"
 #include "../schedule_plugin.h"

@@ -1,4 +1,4 @@
-/* cosine_annealing_warm_restarts - alpha_f + (1 - alpha_f) * (1 + cos(pi * x)) / 2. */
+/* plugin.c - cosine_annealing_warm_restarts: cosine annealing that starts over, in intervals that grow by t_mult. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "cosine_annealing_warm_restarts"
 #include "../schedule_plugin.h"

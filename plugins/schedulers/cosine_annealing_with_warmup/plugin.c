@@ -1,4 +1,4 @@
-/* cosine_annealing_with_warmup - t / t_warmup while t < t_warmup, then alpha_f + (1 - alpha_f) * (1 + cos(pi * x)) / 2. */
+/* plugin.c - cosine_annealing_with_warmup: cosine annealing to alpha_f after a linear warm-up from 0. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "cosine_annealing_with_warmup"
 #include "../schedule_plugin.h"

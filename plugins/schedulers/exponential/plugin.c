@@ -1,4 +1,4 @@
-/* exponential - gamma ^ (t / decay_period). */
+/* plugin.c - exponential: the factor falls by gamma over every decay_period, smoothly. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "exponential"
 #include "../schedule_plugin.h"

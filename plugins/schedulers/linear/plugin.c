@@ -1,4 +1,4 @@
-/* linear - alpha_i + min(1, t / t_max) * (alpha_f - alpha_i). */
+/* plugin.c - linear: the factor goes from alpha_i to alpha_f in a straight line. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "linear"
 #include "../schedule_plugin.h"

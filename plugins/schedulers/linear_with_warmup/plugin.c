@@ -1,4 +1,4 @@
-/* linear_with_warmup - alpha_i * t / t_warmup while t < t_warmup, then alpha_i + x * (alpha_f - alpha_i). */
+/* plugin.c - linear_with_warmup: a straight line from alpha_i to alpha_f after a linear warm-up from 0 to alpha_i. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "linear_with_warmup"
 #include "../schedule_plugin.h"

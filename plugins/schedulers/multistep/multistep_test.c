@@ -1,4 +1,4 @@
-/* multistep_test - the schedule through its entry function. */
+/* multistep_test.c - the schedule through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../schedule_check.h"
 

@@ -1,4 +1,4 @@
-/* multistep - gamma ^ (number of milestones m with t >= m). */
+/* plugin.c - multistep: the factor falls by gamma at each milestone. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "multistep"
 #include "../schedule_plugin.h"

@@ -1,4 +1,4 @@
-/* multistep_with_warmup_test - the schedule through its entry function. */
+/* multistep_with_warmup_test.c - the schedule through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../schedule_check.h"
 #include "tutti/log.h"

@@ -1,4 +1,4 @@
-/* multistep_with_warmup - t / t_warmup while t < t_warmup, then gamma ^ (number of milestones m with t >= m). */
+/* plugin.c - multistep_with_warmup: multistep after a linear warm-up from 0. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "multistep_with_warmup"
 #include "../schedule_plugin.h"

@@ -1,4 +1,4 @@
-/* polynomial - alpha_f + (1 - alpha_f) * (1 - min(1, t / t_max)) ^ power. */
+/* plugin.c - polynomial: the factor goes from 1 to alpha_f as a power of the time that is left. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "polynomial"
 #include "../schedule_plugin.h"

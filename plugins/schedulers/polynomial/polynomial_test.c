@@ -1,4 +1,4 @@
-/* polynomial_test - the schedule through its entry function. */
+/* polynomial_test.c - the schedule through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../schedule_check.h"
 

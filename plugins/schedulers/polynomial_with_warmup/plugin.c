@@ -1,4 +1,4 @@
-/* polynomial_with_warmup - t / t_warmup while t < t_warmup, then alpha_f + (1 - alpha_f) * (1 - x) ^ power. */
+/* plugin.c - polynomial_with_warmup: polynomial decay to alpha_f after a linear warm-up from 0. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "polynomial_with_warmup"
 #include "../schedule_plugin.h"

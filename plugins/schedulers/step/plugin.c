@@ -1,4 +1,4 @@
-/* step - gamma ^ floor(t / step_size). */
+/* plugin.c - step: the factor falls by gamma every step_size. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "step"
 #include "../schedule_plugin.h"

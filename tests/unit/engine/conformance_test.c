@@ -1,4 +1,4 @@
-/* conformance_test - the open conformance files for time, intervals and dispatch, where they are. */
+/* conformance_test.c - the open conformance files for time, intervals and dispatch, where they are. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/duration.h"
 #include "engine_check.h"

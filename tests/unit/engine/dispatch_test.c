@@ -1,4 +1,4 @@
-/* dispatch_test - who hears an event, what failures do, how an engine ends. */
+/* dispatch_test.c - who hears an event, what failures do, how an engine ends. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine_check.h"
 

@@ -1,4 +1,4 @@
-/* duration_test - arithmetic of time, the steps of the clocks, elapsed fractions. */
+/* duration_test.c - arithmetic of time, the steps of the clocks, elapsed fractions. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/duration.h"
 #include "tutti/events.h"

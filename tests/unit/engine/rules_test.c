@@ -1,4 +1,4 @@
-/* rules_test - the order of algorithms: passes, manifests' rules, circles, and the reasons told. */
+/* rules_test.c - the order of algorithms: passes, manifests' rules, circles, and the reasons told. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine_check.h"
 
