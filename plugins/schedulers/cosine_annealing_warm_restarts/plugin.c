@@ -1,4 +1,4 @@
-/* plugin.c - cosine_annealing_warm_restarts: cosine annealing that starts over, in intervals that grow by t_mult. */
+/* plugin.c - cosine_annealing_warm_restarts: half cosines, each t_mult times as long. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "cosine_annealing_warm_restarts"
 #include "../schedule_plugin.h"

@@ -1,4 +1,4 @@
-/* plugin.c - cosine_annealing_with_warmup: cosine annealing to alpha_f after a linear warm-up from 0. */
+/* plugin.c - cosine_annealing_with_warmup: a linear ramp from 0, then half a cosine to alpha_f. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "cosine_annealing_with_warmup"
 #include "../schedule_plugin.h"

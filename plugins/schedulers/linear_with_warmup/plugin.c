@@ -1,4 +1,4 @@
-/* plugin.c - linear_with_warmup: a straight line from alpha_i to alpha_f after a linear warm-up from 0 to alpha_i. */
+/* plugin.c - linear_with_warmup: a linear ramp from 0 to alpha_i, then a line to alpha_f. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "linear_with_warmup"
 #include "../schedule_plugin.h"

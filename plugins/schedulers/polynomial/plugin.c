@@ -1,4 +1,4 @@
-/* plugin.c - polynomial: the factor goes from 1 to alpha_f as a power of the time that is left. */
+/* plugin.c - polynomial: from 1 to alpha_f as a power of the time that is left. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "polynomial"
 #include "../schedule_plugin.h"

@@ -1,4 +1,4 @@
-/* plugin.c - polynomial_with_warmup: polynomial decay to alpha_f after a linear warm-up from 0. */
+/* plugin.c - polynomial_with_warmup: a linear ramp from 0, then a power down to alpha_f. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SCHEDULE_NAME "polynomial_with_warmup"
 #include "../schedule_plugin.h"
