@@ -1,0 +1,374 @@
+/* dnnl.c - oneDNN behind four calls. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/dnnl.h"
+
+#include <dnnl.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+/* One tensor: the caller's memory, the primitive's, and the way between them. */
+typedef struct slot {
+    dnnl_memory_t user;
+    dnnl_memory_t own; /* == user when the layouts agree */
+    dnnl_primitive_t reorder;
+    uint64_t offset; /* of `own` in the scratch memory */
+    int is_output;
+} slot;
+
+struct dnn {
+    int32_t kind;
+    int32_t threads;
+    dnnl_stream_t stream;
+    dnnl_primitive_desc_t pd;
+    dnnl_primitive_t primitive;
+    dnnl_memory_t scratchpad;
+    slot slots[DNN_SLOTS];
+    dnnl_exec_arg_t args[DNN_SLOTS + 1];
+    int nargs;
+};
+
+typedef union op_desc {
+    dnnl_convolution_desc_t conv;
+    dnnl_matmul_desc_t matmul;
+} op_desc;
+
+static dnnl_engine_t the_engine;
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+
+static void engine_create(void)
+{
+    if (dnnl_engine_create(&the_engine, dnnl_cpu, 0) != dnnl_success)
+        the_engine = NULL;
+}
+
+static uint64_t align(uint64_t n)
+{
+    return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static dnnl_status_t describe(const dnn_tensor *t, int any, dnnl_memory_desc_t *ret)
+{
+    dnnl_dims_t dim = {0}, stride = {0};
+    memcpy(dim, t->dim, (size_t)t->rank * sizeof *dim);
+    memcpy(stride, t->stride, (size_t)t->rank * sizeof *stride);
+    if (t->rank == 0) {
+        memset(ret, 0, sizeof *ret);
+        return dnnl_success;
+    }
+    if (any)
+        return dnnl_memory_desc_init_by_tag(ret, t->rank, dim, dnnl_f32, dnnl_format_tag_any);
+    return dnnl_memory_desc_init_by_strides(ret, t->rank, dim, dnnl_f32, stride);
+}
+
+/* The window of a convolution as oneDNN wants to read it. */
+typedef struct window {
+    dnnl_dims_t stride, padding, dilates;
+} window;
+
+static window window_of(const dnn_call *c)
+{
+    window w = {{0}, {0}, {0}};
+    for (int k = 0; k < 2; k++) {
+        w.stride[k] = c->stride[k];
+        w.padding[k] = c->padding[k];
+        w.dilates[k] = c->dilation[k] - 1;
+    }
+    return w;
+}
+
+static dnnl_status_t conv_forward_init(const dnn_call *c, const dnnl_memory_desc_t *md,
+                                       dnnl_convolution_desc_t *ret)
+{
+    const window w = window_of(c);
+    return dnnl_dilated_convolution_forward_desc_init(
+        ret, dnnl_forward_training, dnnl_convolution_direct, &md[DNN_SRC], &md[DNN_WEIGHTS],
+        md[DNN_BIAS].ndims ? &md[DNN_BIAS] : NULL, &md[DNN_DST], w.stride, w.dilates, w.padding,
+        w.padding);
+}
+
+static dnnl_status_t op_init(const dnn_call *c, const dnnl_memory_desc_t *md, op_desc *ret)
+{
+    const window w = window_of(c);
+    switch (c->kind) {
+    case DNN_CONV:
+        return conv_forward_init(c, md, &ret->conv);
+    case DNN_CONV_GRAD_INPUT:
+        return dnnl_dilated_convolution_backward_data_desc_init(
+            &ret->conv, dnnl_convolution_direct, &md[DNN_SRC], &md[DNN_WEIGHTS], &md[DNN_DST],
+            w.stride, w.dilates, w.padding, w.padding);
+    case DNN_CONV_GRAD_WEIGHT:
+        return dnnl_dilated_convolution_backward_weights_desc_init(
+            &ret->conv, dnnl_convolution_direct, &md[DNN_SRC], &md[DNN_WEIGHTS], NULL,
+            &md[DNN_DST], w.stride, w.dilates, w.padding, w.padding);
+    default:
+        return dnnl_matmul_desc_init(&ret->matmul, &md[DNN_SRC], &md[DNN_WEIGHTS],
+                                     md[DNN_BIAS].ndims ? &md[DNN_BIAS] : NULL, &md[DNN_DST]);
+    }
+}
+
+/* Attributes: scratchpads are the caller's; a ReLU after the sum. */
+static dnnl_status_t attr_init(int relu, dnnl_primitive_attr_t *ret)
+{
+    dnnl_post_ops_t ops = NULL;
+    dnnl_status_t s = dnnl_primitive_attr_create(ret);
+    if (s == dnnl_success)
+        s = dnnl_primitive_attr_set_scratchpad_mode(*ret, dnnl_scratchpad_mode_user);
+    if (s == dnnl_success && relu) {
+        s = dnnl_post_ops_create(&ops);
+        if (s == dnnl_success)
+            s = dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
+        if (s == dnnl_success)
+            s = dnnl_primitive_attr_set_post_ops(*ret, ops);
+        if (ops)
+            (void)dnnl_post_ops_destroy(ops);
+    }
+    return s;
+}
+
+static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
+{
+    dnnl_memory_desc_t md[DNN_SLOTS];
+    dnnl_primitive_attr_t attr = NULL, plain = NULL;
+    dnnl_primitive_desc_t hint = NULL;
+    op_desc op, forward;
+    dnnl_status_t s = dnnl_success;
+    for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
+        s = describe(&c->slot[k], c->slot[k].any, &md[k]);
+    if (s == dnnl_success)
+        s = op_init(c, md, &op);
+    if (s == dnnl_success)
+        s = attr_init(c->relu, &attr);
+    if (s == dnnl_success)
+        s = attr_init(0, &plain);
+    if (s == dnnl_success &&
+        (c->kind == DNN_CONV_GRAD_INPUT || c->kind == DNN_CONV_GRAD_WEIGHT)) {
+        s = conv_forward_init(c, md, &forward.conv);
+        if (s == dnnl_success)
+            s = dnnl_primitive_desc_create(&hint, &forward, plain, the_engine, NULL);
+    }
+    if (s == dnnl_success)
+        s = dnnl_primitive_desc_create(ret, &op, attr, the_engine, hint);
+    if (hint)
+        (void)dnnl_primitive_desc_destroy(hint);
+    if (attr)
+        (void)dnnl_primitive_attr_destroy(attr);
+    if (plain)
+        (void)dnnl_primitive_attr_destroy(plain);
+    return s;
+}
+
+/* What the primitive calls slot k: the query for its layout and the number of the argument. */
+static void slot_names(int kind, int k, dnnl_query_t *ret_query, int *ret_arg, int *ret_output)
+{
+    const int back_in = kind == DNN_CONV_GRAD_INPUT, back_w = kind == DNN_CONV_GRAD_WEIGHT;
+    *ret_output = 0;
+    switch (k) {
+    case DNN_SRC:
+        *ret_query = back_in ? dnnl_query_diff_src_md : dnnl_query_src_md;
+        *ret_arg = back_in ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC;
+        *ret_output = back_in;
+        break;
+    case DNN_WEIGHTS:
+        *ret_query = back_w ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
+        *ret_arg = back_w ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS;
+        *ret_output = back_w;
+        break;
+    case DNN_BIAS:
+        *ret_query = dnnl_query_weights_md;
+        *ret_arg = DNNL_ARG_BIAS;
+        break;
+    default:
+        *ret_query = back_in || back_w ? dnnl_query_diff_dst_md : dnnl_query_dst_md;
+        *ret_arg = back_in || back_w ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST;
+        *ret_output = !back_in && !back_w;
+    }
+}
+
+/* The reorder between the two layouts of a slot; *scratchpad grows to what it needs. */
+static dnnl_status_t reorder_create(slot *s, const dnnl_memory_desc_t *user,
+                                    const dnnl_memory_desc_t *own, uint64_t *scratchpad)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    const dnnl_memory_desc_t *from = s->is_output ? own : user;
+    const dnnl_memory_desc_t *to = s->is_output ? user : own;
+    dnnl_status_t r = attr_init(0, &attr);
+    if (r == dnnl_success)
+        r = dnnl_reorder_primitive_desc_create(&pd, from, the_engine, to, the_engine, attr);
+    if (r == dnnl_success)
+        r = dnnl_primitive_create(&s->reorder, pd);
+    if (r == dnnl_success) {
+        const uint64_t size = dnnl_memory_desc_get_size(
+            dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
+        *scratchpad = size > *scratchpad ? size : *scratchpad;
+    }
+    if (pd)
+        (void)dnnl_primitive_desc_destroy(pd);
+    if (attr)
+        (void)dnnl_primitive_attr_destroy(attr);
+    return r;
+}
+
+/* Memories of slot k; *scratch grows by its reordered copy. */
+static dnnl_status_t slot_create(dnn *p, const dnn_call *c, int k, uint64_t *scratch,
+                                 uint64_t *scratchpad)
+{
+    slot *s = &p->slots[k];
+    dnnl_query_t query;
+    dnnl_memory_desc_t user;
+    int arg;
+    if (c->slot[k].rank == 0)
+        return dnnl_success;
+    slot_names(c->kind, k, &query, &arg, &s->is_output);
+    const dnnl_memory_desc_t *own = dnnl_primitive_desc_query_md(p->pd, query, k == DNN_BIAS);
+    dnnl_status_t r = describe(&c->slot[k], 0, &user);
+    if (r == dnnl_success)
+        r = dnnl_memory_create(&s->user, &user, the_engine, DNNL_MEMORY_NONE);
+    if (r == dnnl_success && dnnl_memory_desc_equal(&user, own)) {
+        s->own = s->user;
+    } else if (r == dnnl_success) {
+        s->offset = *scratch;
+        *scratch += align(dnnl_memory_desc_get_size(own));
+        r = dnnl_memory_create(&s->own, own, the_engine, DNNL_MEMORY_NONE);
+        if (r == dnnl_success)
+            r = reorder_create(s, &user, own, scratchpad);
+    }
+    p->args[p->nargs].arg = arg;
+    p->args[p->nargs++].memory = s->own;
+    return r;
+}
+
+static dnnl_status_t build(dnn *p, const dnn_call *c, uint64_t *ret_scratch)
+{
+    uint64_t scratch = 0, scratchpad = 0;
+    dnnl_status_t s = dnnl_stream_create(&p->stream, the_engine, dnnl_stream_default_flags);
+    if (s == dnnl_success)
+        s = pd_create(c, &p->pd);
+    if (s == dnnl_success)
+        s = dnnl_primitive_create(&p->primitive, p->pd);
+    if (s != dnnl_success)
+        return s;
+    const dnnl_memory_desc_t *pad =
+        dnnl_primitive_desc_query_md(p->pd, dnnl_query_scratchpad_md, 0);
+    scratchpad = dnnl_memory_desc_get_size(pad);
+    for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
+        s = slot_create(p, c, k, &scratch, &scratchpad);
+    if (s == dnnl_success) {
+        /* One region serves the primitive and the reorders: they follow one another. */
+        dnnl_memory_desc_t bytes;
+        const dnnl_dims_t size = {(int64_t)align(scratchpad)}, one = {1};
+        s = dnnl_memory_desc_init_by_strides(&bytes, 1, size, dnnl_u8, one);
+        if (s == dnnl_success)
+            s = dnnl_memory_create(&p->scratchpad, &bytes, the_engine, DNNL_MEMORY_NONE);
+    }
+    p->args[p->nargs].arg = DNNL_ARG_SCRATCHPAD;
+    p->args[p->nargs++].memory = p->scratchpad;
+    *ret_scratch = align(scratchpad) + scratch;
+    return s;
+}
+
+tutti_status dnn_create(const dnn_call *c, const char *op, dnn **ret, uint64_t *ret_scratch,
+                        tutti_error *err)
+{
+    uint64_t scratch = 0;
+    (void)pthread_once(&engine_once, engine_create);
+    if (!the_engine)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: oneDNN has no CPU engine", op);
+    dnn *p = calloc(1, sizeof *p);
+    if (!p)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its state", op);
+    p->kind = c->kind;
+    p->threads = c->threads;
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(c->threads); /* a primitive is made for one number of threads */
+    const dnnl_status_t s = build(p, c, &scratch);
+    omp_set_num_threads(before);
+    if (s != dnnl_success) {
+        dnn_destroy(p);
+        if (s == dnnl_out_of_memory)
+            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for oneDNN", op);
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: oneDNN refuses it with status %d", op,
+                          (int)s);
+    }
+    *ret = p;
+    *ret_scratch = scratch;
+    return TUTTI_OK;
+}
+
+static dnnl_status_t reorder(const dnn *p, const slot *s)
+{
+    const dnnl_exec_arg_t args[3] = {{DNNL_ARG_FROM, s->is_output ? s->own : s->user},
+                                     {DNNL_ARG_TO, s->is_output ? s->user : s->own},
+                                     {DNNL_ARG_SCRATCHPAD, p->scratchpad}};
+    return dnnl_primitive_execute(s->reorder, p->stream, 3, args);
+}
+
+static dnnl_status_t execute(dnn *p, void *const data[DNN_SLOTS], void *scratch)
+{
+    dnnl_memory_desc_t const *pad = NULL;
+    dnnl_status_t r = dnnl_memory_get_memory_desc(p->scratchpad, &pad);
+    char *copies = (char *)scratch + (r == dnnl_success ? pad->dims[0] : 0);
+    if (r == dnnl_success)
+        r = dnnl_memory_set_data_handle(p->scratchpad, scratch);
+    for (int k = 0; k < DNN_SLOTS && r == dnnl_success; k++) {
+        slot *s = &p->slots[k];
+        if (!s->user)
+            continue;
+        r = dnnl_memory_set_data_handle(s->user, data[k]);
+        if (r == dnnl_success && s->reorder)
+            r = dnnl_memory_set_data_handle(s->own, copies + s->offset);
+        if (r == dnnl_success && s->reorder && !s->is_output)
+            r = reorder(p, s);
+    }
+    if (r == dnnl_success)
+        r = dnnl_primitive_execute(p->primitive, p->stream, p->nargs, p->args);
+    for (int k = 0; k < DNN_SLOTS && r == dnnl_success; k++)
+        if (p->slots[k].reorder && p->slots[k].is_output)
+            r = reorder(p, &p->slots[k]);
+    return r;
+}
+
+tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch)
+{
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(p->threads);
+    const dnnl_status_t s = execute(p, data, scratch);
+    omp_set_num_threads(before);
+    return s == dnnl_success ? TUTTI_OK : TUTTI_E_FAIL;
+}
+
+const char *dnn_implementation(const dnn *p)
+{
+    const char *name = NULL;
+    if (dnnl_primitive_desc_query(p->pd, dnnl_query_impl_info_str, 0, &name) != dnnl_success)
+        return "unknown";
+    return name;
+}
+
+void dnn_destroy(dnn *p)
+{
+    if (!p)
+        return;
+    for (int k = 0; k < DNN_SLOTS; k++) {
+        slot *s = &p->slots[k];
+        if (s->reorder)
+            (void)dnnl_primitive_destroy(s->reorder);
+        if (s->own && s->own != s->user)
+            (void)dnnl_memory_destroy(s->own);
+        if (s->user)
+            (void)dnnl_memory_destroy(s->user);
+    }
+    if (p->scratchpad)
+        (void)dnnl_memory_destroy(p->scratchpad);
+    if (p->primitive)
+        (void)dnnl_primitive_destroy(p->primitive);
+    if (p->pd)
+        (void)dnnl_primitive_desc_destroy(p->pd);
+    if (p->stream)
+        (void)dnnl_stream_destroy(p->stream);
+    free(p);
+}

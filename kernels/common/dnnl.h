@@ -1,0 +1,50 @@
+/* dnnl.h - oneDNN behind four calls: one f32 convolution or matrix product, prepared once. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_COMMON_DNNL_H
+#define KERNELS_COMMON_DNNL_H
+
+#include "tutti/tensor.h"
+
+enum {
+    DNN_CONV,             /* src, weights, bias -> dst */
+    DNN_CONV_GRAD_INPUT,  /* dst, weights -> src */
+    DNN_CONV_GRAD_WEIGHT, /* src, dst -> weights */
+    DNN_MATMUL,           /* src, weights, bias -> dst */
+    DNN_KINDS
+};
+
+enum { DNN_SRC, DNN_WEIGHTS, DNN_BIAS, DNN_DST, DNN_SLOTS };
+
+/* A tensor in memory, sizes in oneDNN's order: N C H W, [G] O I KH KW, [batch] M N. */
+typedef struct dnn_tensor {
+    int32_t rank; /* 0: there is none */
+    int32_t any;  /* 1: oneDNN may ask for another layout; it is then reordered in every run */
+    int64_t dim[TUTTI_MAX_RANK];
+    int64_t stride[TUTTI_MAX_RANK]; /* in elements */
+} dnn_tensor;
+
+typedef struct dnn_call {
+    int32_t kind; /* DNN_CONV ... */
+    int32_t threads;
+    int32_t relu; /* 1: dst = max(0, ...) */
+    int32_t reserved;
+    dnn_tensor slot[DNN_SLOTS];
+    int64_t stride[2], padding[2], dilation[2]; /* convolutions; dilation 1 is none */
+} dnn_call;
+
+/* A prepared primitive.  Not to be run by two threads at once. */
+typedef struct dnn dnn;
+
+/* TUTTI_E_UNSUPPORTED when oneDNN has no such primitive.  `op` begins the sentence.  [control] */
+tutti_status dnn_create(const dnn_call *c, const char *op, dnn **ret, uint64_t *ret_scratch,
+                        tutti_error *err);
+
+/* data[DNN_SRC ...]: the tensors in the layouts that the call told.  Allocates nothing.  [step] */
+tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch);
+
+/* The name that oneDNN gives to the implementation: "jit:avx512_common" and so on. */
+const char *dnn_implementation(const dnn *p);
+
+void dnn_destroy(dnn *p); /* NULL is fine */
+
+#endif

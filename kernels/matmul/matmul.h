@@ -1,0 +1,39 @@
+/* matmul.h - y = a b + bias over the last two dimensions: shapes and kernels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_MATMUL_MATMUL_H
+#define KERNELS_MATMUL_MATMUL_H
+
+#include "common/broadcast.h"
+
+typedef struct matmul_attr {
+    int64_t transpose_a; /* a is (..., K, M) */
+    int64_t transpose_b; /* b is (..., N, K) */
+} matmul_attr;
+
+/* What is to be done, leading dimensions aside: `count` products (M, K) x (K, N).  Strides are in
+ * elements; the matrices of product i lie where broadcast_at(&lead, i) says, in whole matrices. */
+typedef struct matmul_shape {
+    int64_t m, n, k;
+    int64_t a_row, a_col; /* a(i, j) = a[i * a_row + j * a_col] */
+    int64_t b_row, b_col;
+    int64_t count;
+    broadcast lead;
+} matmul_shape;
+
+/* c->in and c->out have been checked.  When b is one matrix, a's leading dimensions become rows. */
+matmul_shape matmul_shape_of(const tutti_op_call *c);
+
+/* One product of at most this many multiply-adds goes to matmul_small. */
+enum { MATMUL_SMALL = 64 * 64 * 64 };
+
+/* Floats of `packed` that matmul_small needs. */
+int64_t matmul_small_room(const matmul_shape *s);
+
+/* y (M, N) = a b + bias (N, or NULL).  `packed` is 64-byte aligned. */
+void matmul_small(const matmul_shape *s, const float *a, const float *b, const float *bias,
+                  float *y, float *packed);
+
+extern const tutti_kernel matmul_cpu;
+extern const tutti_op tutti_op_matmul;
+
+#endif

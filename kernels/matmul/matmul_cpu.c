@@ -1,0 +1,123 @@
+/* matmul_cpu.c - oneDNN for large products, our own loop for small ones. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/dnnl.h"
+#include "matmul/matmul.h"
+
+#include <stdlib.h>
+
+typedef struct state {
+    matmul_shape shape;
+    dnn *big;       /* NULL: matmul_small does it */
+    int64_t batch;  /* products that one run of `big` does */
+    int64_t packed; /* floats of one thread's packed matrix */
+} state;
+
+static void destroy(void *self)
+{
+    state *s = self;
+    if (s)
+        dnn_destroy(s->big);
+    free(s);
+}
+
+/* rank 2, or 3 with `batch` matrices one after the other. */
+static dnn_tensor matrix(int64_t batch, int64_t rows, int64_t cols, int64_t row, int64_t col)
+{
+    if (batch == 1)
+        return (dnn_tensor){.rank = 2, .dim = {rows, cols}, .stride = {row, col}};
+    return (dnn_tensor){
+        .rank = 3, .dim = {batch, rows, cols}, .stride = {rows * cols, row, col}};
+}
+
+static tutti_status prepare_big(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
+                                tutti_error *err)
+{
+    const matmul_shape *m = &s->shape;
+    /* Equal leading dimensions merge into one; oneDNN then does all products at once. */
+    const int equal = m->lead.rank == 1 && m->lead.sa[0] == 1 && m->lead.sb[0] == 1;
+    s->batch = equal && m->count > 1 ? m->count : 1;
+    dnn_call call = {.kind = DNN_MATMUL, .threads = c->threads};
+    call.slot[DNN_SRC] = matrix(s->batch, m->m, m->k, m->a_row, m->a_col);
+    call.slot[DNN_WEIGHTS] = matrix(s->batch, m->k, m->n, m->b_row, m->b_col);
+    call.slot[DNN_DST] = matrix(s->batch, m->m, m->n, m->n, 1);
+    if (c->nin > 2) {
+        dnn_tensor bias = {.rank = 2, .dim = {1, m->n}, .stride = {m->n, 1}};
+        if (s->batch > 1)
+            bias = (dnn_tensor){.rank = 3, .dim = {1, 1, m->n}, .stride = {m->n, m->n, 1}};
+        call.slot[DNN_BIAS] = bias;
+    }
+    return dnn_create(&call, "matmul", &s->big, ret_scratch, err);
+}
+
+static int small_threads(const matmul_shape *m, const tutti_op_call *c)
+{
+    const int64_t work = m->count * m->m * m->n * m->k;
+    return m->count > 1 && work > MATMUL_SMALL / 2 ? c->threads : 1;
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    state *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for its state");
+    s->shape = matmul_shape_of(c);
+    const matmul_shape *m = &s->shape;
+    s->packed = (matmul_small_room(m) + 15) / 16 * 16;
+    tutti_status status = TUTTI_OK;
+    /* A library that refuses leaves the plain loop; oneDNN takes no empty sums. */
+    if (m->m * m->n * m->k > MATMUL_SMALL)
+        status = prepare_big(s, c, ret_scratch, NULL);
+    if (status == TUTTI_E_NOMEM) {
+        destroy(s);
+        return tutti_fail(err, status, "matmul: no memory for oneDNN");
+    }
+    if (!s->big)
+        *ret_scratch = (uint64_t)(s->packed * small_threads(m, c)) * sizeof(float);
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
+static tutti_status run_big(const state *s, const void *const *in, const void *bias, float *y,
+                            void *scratch)
+{
+    const matmul_shape *m = &s->shape;
+    for (int64_t p = 0; p < m->count; p += s->batch) {
+        int64_t ia, ib;
+        broadcast_at(&m->lead, p, &ia, &ib);
+        void *const data[DNN_SLOTS] = {
+            [DNN_SRC] = (void *)(uintptr_t)((const float *)in[0] + ia * m->m * m->k),
+            [DNN_WEIGHTS] = (void *)(uintptr_t)((const float *)in[1] + ib * m->k * m->n),
+            [DNN_BIAS] = (void *)(uintptr_t)bias,
+            [DNN_DST] = y + p * m->m * m->n};
+        const tutti_status status = dnn_run(s->big, data, scratch);
+        if (status)
+            return status;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    const state *s = self;
+    const matmul_shape *m = &s->shape;
+    const float *bias = c->nin > 2 ? in[2] : NULL;
+    if (s->big)
+        return run_big(s, in, bias, out[0], scratch);
+    const int threads = small_threads(m, c);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        const int64_t end = m->count * (t + 1) / threads;
+        for (int64_t p = m->count * t / threads; p < end; p++) {
+            int64_t ia, ib;
+            broadcast_at(&m->lead, p, &ia, &ib);
+            matmul_small(m, (const float *)in[0] + ia * m->m * m->k,
+                         (const float *)in[1] + ib * m->k * m->n, bias,
+                         (float *)out[0] + p * m->m * m->n, (float *)scratch + t * s->packed);
+        }
+    }
+    return TUTTI_OK;
+}
+
+const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};

@@ -1,0 +1,187 @@
+/* matmul_op.c - a (..., M, K) times b (..., K, N) plus bias (N) -> (..., M, N). */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "matmul/matmul.h"
+
+static const tutti_attr_field fields[] = {OP_FIELD_I64(matmul_attr, transpose_a, 0),
+                                          OP_FIELD_I64(matmul_attr, transpose_b, 0)};
+
+/* The leading dimensions of `d` alone. */
+static tutti_desc lead_of(const tutti_desc *d)
+{
+    tutti_desc r = *d;
+    r.rank = d->rank - 2;
+    r.dim[r.rank] = r.dim[r.rank + 1] = 0;
+    return r;
+}
+
+static int64_t rows_of(const tutti_desc *d, int64_t transposed)
+{
+    return d->dim[d->rank - (transposed ? 1 : 2)];
+}
+
+static int64_t cols_of(const tutti_desc *d, int64_t transposed)
+{
+    return d->dim[d->rank - (transposed ? 2 : 1)];
+}
+
+static tutti_status want_matrix(const char *name, const tutti_desc *d, tutti_error *err)
+{
+    char text[96];
+    if (d->rank >= 2)
+        return op_want_f32("matmul", name, d, err);
+    return tutti_fail(err, TUTTI_E_SHAPE, "matmul: %s is %s, want rank 2 or more", name,
+                      tutti_desc_text(d, text, sizeof text));
+}
+
+static tutti_status want_bias(const tutti_desc *d, int64_t n, tutti_error *err)
+{
+    char text[96];
+    if (d->rank != 1 || d->dim[0] != n)
+        return tutti_fail(err, TUTTI_E_SHAPE, "matmul: bias is %s, want (%lld)",
+                          tutti_desc_text(d, text, sizeof text), (long long)n);
+    return op_want_f32("matmul", "bias", d, err);
+}
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const matmul_attr *t = c->attr;
+    const tutti_desc *a = &c->in[0], *b = &c->in[1];
+    char ta[96], tb[96];
+    tutti_status s = want_matrix("a", a, err);
+    if (!s)
+        s = want_matrix("b", b, err);
+    if (s)
+        return s;
+    const int64_t m = rows_of(a, t->transpose_a), n = cols_of(b, t->transpose_b);
+    const int64_t ka = cols_of(a, t->transpose_a), kb = rows_of(b, t->transpose_b);
+    if (ka != kb)
+        return tutti_fail(
+            err, TUTTI_E_SHAPE, "matmul: a is %s with %lld columns, b is %s with %lld rows%s",
+            tutti_desc_text(a, ta, sizeof ta), (long long)ka, tutti_desc_text(b, tb, sizeof tb),
+            (long long)kb, t->transpose_a || t->transpose_b ? ", as transposed" : "");
+    const tutti_desc la = lead_of(a), lb = lead_of(b);
+    tutti_desc y;
+    s = broadcast_shape("matmul", &la, &lb, &y, NULL);
+    if (s)
+        return tutti_fail(
+            err, s, "matmul: a is %s and b is %s, whose leading dimensions do not broadcast",
+            tutti_desc_text(a, ta, sizeof ta), tutti_desc_text(b, tb, sizeof tb));
+    if (c->nin > 2 && (s = want_bias(&c->in[2], n, err)) != TUTTI_OK)
+        return s;
+    y.dim[y.rank++] = m;
+    y.dim[y.rank++] = n;
+    *out = y;
+    return TUTTI_OK;
+}
+
+matmul_shape matmul_shape_of(const tutti_op_call *c)
+{
+    const matmul_attr *t = c->attr;
+    const tutti_desc *a = &c->in[0], *b = &c->in[1];
+    tutti_desc la = lead_of(a), lb = lead_of(b), ly = lead_of(&c->out[0]);
+    matmul_shape s = {.m = rows_of(a, t->transpose_a),
+                      .n = cols_of(b, t->transpose_b),
+                      .k = cols_of(a, t->transpose_a)};
+    s.a_row = t->transpose_a ? 1 : s.k;
+    s.a_col = t->transpose_a ? s.m : 1;
+    s.b_row = t->transpose_b ? 1 : s.n;
+    s.b_col = t->transpose_b ? s.k : 1;
+    s.count = tutti_numel(&ly);
+    if (!t->transpose_a && s.count > 1 && tutti_numel(&lb) == 1) {
+        s.m *= s.count;
+        s.count = 1;
+        la.rank = lb.rank = ly.rank = 0;
+    }
+    s.lead = broadcast_make(&la, &lb, &ly);
+    return s;
+}
+
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    const matmul_shape s = matmul_shape_of(c);
+    for (int64_t p = 0; p < s.count; p++) {
+        int64_t ia, ib;
+        broadcast_at(&s.lead, p, &ia, &ib);
+        const double *a = in[0] + ia * s.m * s.k, *b = in[1] + ib * s.k * s.n;
+        for (int64_t i = 0; i < s.m; i++) {
+            for (int64_t j = 0; j < s.n; j++) {
+                double sum = c->nin > 2 ? in[2][j] : 0.0;
+                for (int64_t k = 0; k < s.k; k++)
+                    sum += a[i * s.a_row + k * s.a_col] * b[k * s.b_row + j * s.b_col];
+                out[0][(p * s.m + i) * s.n + j] = sum;
+            }
+        }
+    }
+    return TUTTI_OK;
+}
+
+static tutti_value sum_to(tutti_graph *g, tutti_value v, const tutti_desc *want)
+{
+    if (tutti_same_shape(g->desc(g, v), want))
+        return v;
+    const tutti_attr shape = tutti_attr_list("shape", want->dim, (uint32_t)want->rank);
+    return g->emit(g, "sum_to", &v, 1, &shape, 1, NULL, 0);
+}
+
+/* All dimensions but the last become rows. */
+static tutti_value flat(tutti_graph *g, tutti_value v)
+{
+    const tutti_desc d = *g->desc(g, v);
+    const int64_t last = d.rank ? d.dim[d.rank - 1] : 1;
+    const int64_t shape[2] = {last ? tutti_numel(&d) / last : 0, last};
+    return d.rank <= 2 ? v : tutti_reshape(g, v, shape, 2);
+}
+
+static tutti_value grad_a(tutti_graph *g, const tutti_node *n, tutti_value dy)
+{
+    const matmul_attr *t = n->attr;
+    const tutti_desc a = *g->desc(g, n->in[0]);
+    const int32_t tb = t->transpose_b != 0;
+    const tutti_value d = t->transpose_a ? tutti_matmul(g, n->in[1], dy, 0, tb, 1)
+                                         : tutti_matmul(g, dy, n->in[1], 0, 0, !tb);
+    return sum_to(g, d, &a);
+}
+
+static tutti_value grad_b(tutti_graph *g, const tutti_node *n, tutti_value dy)
+{
+    const matmul_attr *t = n->attr;
+    const tutti_desc b = *g->desc(g, n->in[1]);
+    const int32_t ta = t->transpose_a != 0;
+    tutti_value a = n->in[0];
+    if (b.rank == 2 && !ta) { /* one long product instead of many, summed */
+        a = flat(g, a);
+        dy = flat(g, dy);
+    }
+    const tutti_value d =
+        t->transpose_b ? tutti_matmul(g, dy, a, 0, 1, ta) : tutti_matmul(g, a, dy, 0, !ta, 0);
+    return sum_to(g, d, &b);
+}
+
+static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                        tutti_value *dx)
+{
+    if (n->need & 1)
+        dx[0] = grad_a(g, n, dy[0]);
+    if (n->need & 2)
+        dx[1] = grad_b(g, n, dy[0]);
+    if (n->need & 4) {
+        const tutti_desc bias = *g->desc(g, n->in[2]);
+        dx[2] = sum_to(g, dy[0], &bias);
+    }
+    return g->status(g);
+}
+
+const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
+                                  .flags = 0,
+                                  .name = "matmul",
+                                  .nin_min = 2,
+                                  .nin_max = 3,
+                                  .nout = 1,
+                                  .attr_size = sizeof(matmul_attr),
+                                  .fields = fields,
+                                  .nfields = sizeof fields / sizeof *fields,
+                                  .infer = infer,
+                                  .vjp = vjp,
+                                  .reference = reference,
+                                  .cpu = &matmul_cpu};
