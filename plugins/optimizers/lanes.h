@@ -1,0 +1,42 @@
+/* lanes.h - element-wise loops at the width of the machine, and what optimizers share around them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LANES_H
+#define LANES_H
+
+#include "tutti/log.h"
+#include "tutti/optimizer.h"
+#include "tutti/tutti.h"
+
+#include <stdlib.h>
+
+/* One copy of the function for each instruction set, chosen when the plugin is loaded.  All give the
+ * same bits: each lane does the same correctly rounded operations, and -ffp-contract=off keeps the
+ * compiler from joining them. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                         \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LANES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define LANES
+#endif
+
+/* Decoupled decay is not multiplied by the learning rate, so usual values are far smaller. */
+static inline void lanes_warn_decay(const tutti_host *host, const char *name, double decay)
+{
+    const tutti_log_v1 *log = (const tutti_log_v1 *)host->query(host->ctx, TUTTI_LOG_V1);
+    char text[160];
+    if (!log || decay < 1e-3)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "%s: weight_decay %g is large: this decay is not multiplied by the learning "
+                   "rate",
+                   name, decay);
+    log->write(log->ctx, TUTTI_LOG_WARNING, text);
+}
+
+/* lr / lr_initial: how the schedulers scale a decoupled decay; 1 when the run's rate is 0. */
+static inline double lanes_decay_scale(const tutti_update *u)
+{
+    return u->lr_initial != 0.0 ? u->lr / u->lr_initial : 1.0;
+}
+
+#endif
