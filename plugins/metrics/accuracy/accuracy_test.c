@@ -1,0 +1,72 @@
+/* accuracy_test.c - the metric through its entry function, against values worked out by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../metric_check.h"
+
+START_TEST(samples_whose_largest_logit_is_the_target_count)
+{
+    const float x[] = {0.1f,  0.9f,  0.0f,  5.0f, 1.0f, 2.0f,
+                       -1.0f, -2.0f, -0.5f, 1.0f, 1.0f, 0.0f};
+    const int64_t y[] = {1, 2, 2, 1};
+    gauge m;
+    gauge_open(&m, "accuracy", NULL);
+    gauge_add(&m, x, y, 2, 3); /* right, wrong */
+    ck_assert_close(gauge_read(&m), 0.5, 0.0);
+    gauge_add(&m, x + 6, y + 2, 2, 3); /* right; a tie that the first class wins */
+    ck_assert_close(gauge_read(&m), 0.5, 0.0);
+    gauge_add(&m, x, y, 1, 3); /* batches of other sizes weigh by their samples */
+    ck_assert_close(gauge_read(&m), 0.6, 1e-15);
+    m.table->reset(m.subject.self);
+    ck_assert(isnan(gauge_read(&m)));
+    subject_close(&m.subject);
+}
+END_TEST
+
+START_TEST(targets_may_be_i32_or_soft)
+{
+    const float x[] = {0.1f, 0.9f, 0.8f, 0.2f}, soft[] = {0.4f, 0.6f, 0.3f, 0.7f};
+    const int32_t y[] = {1, 1};
+    tutti_error err = TUTTI_ERROR_INIT;
+    gauge m;
+    gauge_open(&m, "accuracy", NULL);
+    ck_assert_ok(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 2),
+                            gauge_tensor(y, TUTTI_I32, 1, 2, 0), &err),
+                 err);
+    ck_assert_close(gauge_read(&m), 0.5, 0.0);
+    m.table->reset(m.subject.self);
+    ck_assert_ok(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 2),
+                            gauge_tensor(soft, TUTTI_F32, 2, 2, 2), &err),
+                 err);
+    ck_assert_close(gauge_read(&m), 0.5, 0.0);
+    subject_close(&m.subject);
+}
+END_TEST
+
+START_TEST(a_nan_is_never_right)
+{
+    const float x[] = {NAN, NAN};
+    const int64_t y[] = {0};
+    gauge m;
+    gauge_open(&m, "accuracy", NULL);
+    gauge_add(&m, x, y, 1, 2);
+    ck_assert_close(gauge_read(&m), 0.0, 0.0);
+    subject_close(&m.subject);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    gauge_refusals("accuracy", NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("accuracy");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, samples_whose_largest_logit_is_the_target_count);
+    tcase_add_test(tc, targets_may_be_i32_or_soft);
+    tcase_add_test(tc, a_nan_is_never_right);
+    tcase_add_test(tc, what_does_not_fit_is_refused);
+    return tutti_run(suite);
+}

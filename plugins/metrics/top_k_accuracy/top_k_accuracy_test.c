@@ -1,0 +1,55 @@
+/* top_k_accuracy_test.c - the metric through its entry function, against values worked out by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../metric_check.h"
+
+START_TEST(targets_among_the_k_largest_count)
+{
+    const float x[] = {0.1f, 0.9f, 0.5f, 0.2f, 4.0f, 3.0f, 2.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+    const int64_t y[] = {2, 2, 1};
+    given g;
+    gauge m;
+    given_init(&g);
+    given_int(&g, "k", 2);
+    gauge_open(&m, "top_k_accuracy", &g);
+    gauge_add(&m, x, y, 1, 4); /* second: right */
+    ck_assert_close(gauge_read(&m), 1.0, 0.0);
+    gauge_add(&m, x + 4, y + 1, 2, 4); /* third: wrong; second of a tie: right */
+    ck_assert_close(gauge_read(&m), 2.0 / 3.0, 1e-15);
+    subject_close(&m.subject);
+}
+END_TEST
+
+START_TEST(a_k_beyond_the_classes_takes_all_but_nan)
+{
+    const float x[] = {0.0f, 1.0f, NAN, 1.0f};
+    const int64_t y[] = {0, 0};
+    given g;
+    gauge m;
+    given_init(&g);
+    given_int(&g, "k", 9);
+    gauge_open(&m, "top_k_accuracy", &g);
+    gauge_add(&m, x, y, 2, 2);
+    ck_assert_close(gauge_read(&m), 0.5, 0.0);
+    subject_close(&m.subject);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    given g;
+    given_init(&g);
+    given_int(&g, "k", 2);
+    gauge_refusals("top_k_accuracy", &g);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("top_k_accuracy");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, targets_among_the_k_largest_count);
+    tcase_add_test(tc, a_k_beyond_the_classes_takes_all_but_nan);
+    tcase_add_test(tc, what_does_not_fit_is_refused);
+    return tutti_run(suite);
+}
