@@ -15,10 +15,9 @@ typedef struct unit_word {
     const char *plural;
 } unit_word;
 
-static const unit_word units[] = {
-    [TUTTI_UNIT_NONE] = {NULL, NULL},
+static const unit_word units[] = {[TUTTI_UNIT_NONE] = {NULL, NULL},
 #define TUTTI_X(name, suffix, text) [TUTTI_UNIT_##name] = {suffix, text},
-    TUTTI_TIME_UNITS(TUTTI_X)
+                                  TUTTI_TIME_UNITS(TUTTI_X)
 #undef TUTTI_X
 };
 
@@ -108,11 +107,12 @@ static bool clean_number(const char *text, size_t size, char *out, bool *ret_who
 
 static tutti_status bad_text(const char *text, tutti_error *err)
 {
-    return tutti_fail(err, TUTTI_E_FORMAT,
-                      "\"%s\" is not a duration: expected a number with a unit (iter, ep, ba, sp, "
-                      "tok, dur or sec) such as \"10ep\", or hours, minutes and seconds such as "
-                      "\"1h20m40s\"",
-                      text);
+    return tutti_fail(
+        err, TUTTI_E_FORMAT,
+        "\"%s\" is not a duration: expected a number with a unit (iter, ep, ba, sp, "
+        "tok, dur or sec) such as \"10ep\", or hours, minutes and seconds such as "
+        "\"1h20m40s\"",
+        text);
 }
 
 tutti_status duration_parse(const char *text, tutti_time *ret_time, tutti_error *err)

@@ -132,7 +132,7 @@ const char *nearest_word(const char *word, const char *const *words)
         size_t d = distance(word, n, *words, m);
         /* "weight" is meant for "weight_decay", however much is missing. */
         const bool prefix = n >= 3 && strncasecmp(word, *words, n) == 0;
-        if (d > (longer + 2) / 3 && !prefix)
+        if ((d > (longer + 2) / 3 || d >= n) && !prefix)
             continue;
         if (d < best_distance) {
             best_distance = d;

@@ -57,8 +57,8 @@ static tutti_status convert_items(scanner *s, const json_t *value, int depth, js
     tutti_status status = TUTTI_OK;
     size_t done = 0;
     void *member = json_object_iter((json_t *)value);
-    const size_t count = node->type == NODE_OBJECT ? json_object_size(value)
-                                                   : json_array_size(value);
+    const size_t count =
+        node->type == NODE_OBJECT ? json_object_size(value) : json_array_size(value);
     if (depth >= TREE_MAX_DEPTH)
         return tutti_fail(s->err, TUTTI_E_FORMAT, "%s:%d: values are nested more than %d deep",
                           s->doc->name, s->line, TREE_MAX_DEPTH);

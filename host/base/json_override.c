@@ -28,37 +28,31 @@ static tutti_status bad_path(const route *r, tutti_error *err)
                       r->path);
 }
 
-/* Cuts "a.b[2].c" into steps; the names lie in r->copy. */
+/* Cuts "a.b[2].c" into steps.  The names lie in r->copy, each ended by a NUL. */
 static tutti_status route_parse(route *r, tutti_error *err)
 {
-    char *at = r->copy;
-    while (*at) {
+    size_t at = 0;
+    while (r->path[at]) {
         if (r->count == TREE_MAX_DEPTH)
             return tutti_fail(err, TUTTI_E_ARG, "%s: a path has at most %d parts", r->path,
                               TREE_MAX_DEPTH);
         step *s = &r->steps[r->count++];
-        s->bracket = *at == '[';
-        s->name = s->bracket ? at + 1 : at;
-        char *stop = s->name + strcspn(s->name, s->bracket ? "]" : ".[");
-        if (stop == s->name || (s->bracket && !*stop))
+        s->bracket = r->path[at] == '[';
+        at += s->bracket;
+        s->name = r->copy + at;
+        const size_t size = strcspn(r->path + at, s->bracket ? "]" : ".[");
+        s->number = size < 10 && strspn(r->path + at, "0123456789") == size;
+        at += size;
+        if (!size || (s->bracket && (!r->path[at] || !s->number)))
             return bad_path(r, err);
-        s->end = (size_t)(stop - r->copy) + s->bracket;
-        s->number = strspn(s->name, "0123456789") == (size_t)(stop - s->name) &&
-                    stop - s->name < 10;
-        if (s->bracket && !s->number)
-            return bad_path(r, err);
+        r->copy[at] = '\0';
         s->index = s->number ? strtoul(s->name, NULL, 10) : 0;
-        const char mark = r->path[stop - r->copy + s->bracket];
-        at = stop + s->bracket;
-        if (mark == '.') {
-            at++;
-            if (!*at)
-                return bad_path(r, err);
-        } else if (mark && mark != '[') {
+        at += s->bracket;
+        s->end = at;
+        if (r->path[at] == '.' && !r->path[++at])
             return bad_path(r, err);
-        }
-        if (mark != '[' || s->bracket)
-            *stop = '\0';
+        if (r->path[s->end] && r->path[s->end] != '.' && r->path[s->end] != '[')
+            return bad_path(r, err);
     }
     return r->count ? TUTTI_OK : bad_path(r, err);
 }
@@ -104,8 +98,8 @@ static tutti_status may_add(const route *r, const json_node *node, const step *s
         return TUTTI_OK;
     }
     if (node->type != JSON_OBJECT)
-        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is %s, expected an object",
-                          (int)s->end, r->path, *node->path ? node->path : "the document",
+        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is %s, expected an object", (int)s->end,
+                          r->path, *node->path ? node->path : "the document",
                           json_type_name(node));
     if (s->bracket)
         return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is an object, expected a name",
@@ -171,7 +165,8 @@ tutti_status json_override(json_doc *doc, const char *path, const char *value, t
         status = may_add(&r, node, &r.steps[k], err);
         if (!status)
             status = wrap(&r, k + 1, &made, err);
-        if (!status && tree_append(node, node->type == JSON_ARRAY ? NULL : r.steps[k].name, made))
+        if (!status &&
+            tree_append(node, node->type == JSON_ARRAY ? NULL : r.steps[k].name, made))
             status = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a value", path);
         if (!status)
             made = NULL;

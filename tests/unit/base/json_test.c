@@ -1,0 +1,237 @@
+/* json_test.c - reading JSON with lines and paths, overriding, writing. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+#include "tutti_check.h"
+
+static const char sample[] = "{\n"
+                             "  \"name\": \"a \\\"b\\\" \\u00e9\",\n"
+                             "  \"train\": {\"dataset\": {\n"
+                             "      \"path\": \"x\"}},\n"
+                             "  \"empty\": {}, \"none\": [],\n"
+                             "  \"eval\": [\n"
+                             "    {\"label\": \"test\", \"n\": -3},\n"
+                             "    [1.5, true, false, null]\n"
+                             "  ]\n"
+                             "}\n";
+
+static json_doc *parse(const char *text)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    ck_assert_ok(json_parse("run.json", text, strlen(text), &doc, &err), err);
+    return doc;
+}
+
+static void ck_refused(const char *text, size_t size, const char *sentence)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    ck_assert_int_eq(json_parse("run.json", text, size, &doc, &err), TUTTI_E_FORMAT);
+    ck_assert_error(err, TUTTI_E_FORMAT, sentence);
+    ck_assert_ptr_null(doc);
+}
+
+START_TEST(every_value_knows_its_line_and_path)
+{
+    json_doc *doc = parse(sample);
+    const json_node *root = json_root(doc);
+    ck_assert_int_eq(json_type(root), JSON_OBJECT);
+    ck_assert_str_eq(json_path(root), "");
+    ck_assert_int_eq(json_line(root), 1);
+
+    const json_node *path = json_get(json_get(json_get(root, "train"), "dataset"), "path");
+    ck_assert_str_eq(json_string(path), "x");
+    ck_assert_str_eq(json_path(path), "train.dataset.path");
+    ck_assert_str_eq(json_key(path), "path");
+    ck_assert_int_eq(json_line(path), 4);
+
+    const json_node *eval = json_get(root, "eval");
+    ck_assert_int_eq(json_line(eval), 6);
+    const json_node *n = json_get(json_at(eval, 0), "n");
+    ck_assert_int_eq(json_int(n), -3);
+    ck_assert_double_eq(json_real(n), -3.0);
+    ck_assert_int_eq(json_line(n), 7);
+    ck_assert_str_eq(json_path(n), "eval[0].n");
+    const json_node *list = json_at(eval, 1);
+    ck_assert_uint_eq(json_count(list), 4);
+    ck_assert_double_eq(json_real(json_at(list, 0)), 1.5);
+    ck_assert(json_bool(json_at(list, 1)));
+    ck_assert(!json_bool(json_at(list, 2)));
+    ck_assert_int_eq(json_type(json_at(list, 3)), JSON_NULL);
+    ck_assert_int_eq(json_line(json_at(list, 3)), 8);
+    ck_assert_str_eq(json_path(json_at(list, 3)), "eval[1][3]");
+    ck_assert_ptr_null(json_at(list, 4));
+    ck_assert_ptr_null(json_get(root, "nothing"));
+    json_free(doc);
+}
+END_TEST
+
+START_TEST(text_is_written_compactly_in_document_order)
+{
+    json_doc *doc = parse(sample);
+    char *text = json_text(json_root(doc));
+    ck_assert_str_eq(text,
+                     "{\"name\":\"a \\\"b\\\" \303\251\",\"train\":{\"dataset\":{\"path\":"
+                     "\"x\"}},\"empty\":{},\"none\":[],\"eval\":[{\"label\":\"test\",\"n\":"
+                     "-3},[1.5,true,false,null]]}");
+    json_doc *again = parse(text);
+    char *twice = json_text(json_root(again));
+    ck_assert_str_eq(twice, text);
+    free(twice);
+    free(text);
+    json_free(again);
+    json_free(doc);
+}
+END_TEST
+
+START_TEST(reals_are_written_so_that_they_come_back)
+{
+    json_doc *doc = parse("[0.1, 1e300, 1.0, 1e-7, 0.30000000000000004, -0.0]");
+    char *text = json_text(json_root(doc));
+    ck_assert_str_eq(text, "[0.1,1e+300,1.0,1e-07,0.30000000000000004,-0.0]");
+    free(text);
+    json_free(doc);
+}
+END_TEST
+
+START_TEST(bad_text_is_refused_with_its_line)
+{
+    ck_refused("{\"a\": 1,\n \"a\": 2}", 17,
+               "run.json:2: not valid JSON: duplicate object key near '\"a\"'");
+    ck_refused("{\"a\": 1\n \"b\": 2}", 16,
+               "run.json:2: not valid JSON: '}' expected near '\"b\"'");
+    ck_refused("", 0, "run.json:1: not valid JSON: unexpected token near end of file");
+    ck_refused("[1] x", 5, "run.json:1: not valid JSON: end of file expected near 'x'");
+    ck_refused("[\"a\\u0000b\"]", 13,
+               "run.json:1: not valid JSON: \\u0000 is not allowed without JSON_ALLOW_NUL");
+    ck_refused("[NaN]", 5, "run.json:1: not valid JSON: invalid token near 'NaN'");
+    ck_refused("[99999999999999999999]", 22,
+               "run.json:1: not valid JSON: too big integer near '99999999999999999999'");
+}
+END_TEST
+
+START_TEST(nesting_beyond_64_is_refused)
+{
+    char text[140];
+    memset(text, '[', 65);
+    memset(text + 65, ']', 65);
+    ck_refused(text, 130, "run.json:1: values are nested more than 64 deep");
+    json_doc *doc = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(json_parse("run.json", text + 1, 128, &doc, &err), err);
+    json_free(doc);
+}
+END_TEST
+
+START_TEST(files_have_a_size_limit)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    char path[] = "/tmp/tutti-json-XXXXXX";
+    const int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    FILE *file = fdopen(fd, "w");
+    fputs("[1, 2]", file);
+    fclose(file);
+    ck_assert_ok(json_read(path, 6, &doc, &err), err);
+    ck_assert_uint_eq(json_count(json_root(doc)), 2);
+    json_free(doc);
+    char want[120];
+    snprintf(want, sizeof want, "%s: larger than the limit of 5 bytes", path);
+    ck_assert_int_eq(json_read(path, 5, &doc, &err), TUTTI_E_RANGE);
+    ck_assert_error(err, TUTTI_E_RANGE, want);
+    remove(path);
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    snprintf(want, sizeof want, "%s: No such file or directory", path);
+    ck_assert_int_eq(json_read(path, 5, &doc, &err), TUTTI_E_IO);
+    ck_assert_error(err, TUTTI_E_IO, want);
+}
+END_TEST
+
+static const struct {
+    const char *path, *value, *result;
+} overrides[] = {
+    {"a.b", "2", "{\"a\":{\"b\":2},\"l\":[{\"x\":1}]}"},
+    {"a", "null", "{\"a\":null,\"l\":[{\"x\":1}]}"},
+    {"a.b", "hello", "{\"a\":{\"b\":\"hello\"},\"l\":[{\"x\":1}]}"},
+    {"a.b", "1ep", "{\"a\":{\"b\":\"1ep\"},\"l\":[{\"x\":1}]}"},
+    {"a.c.d", "true", "{\"a\":{\"b\":1,\"c\":{\"d\":true}},\"l\":[{\"x\":1}]}"},
+    {"l.0.x", "[1]", "{\"a\":{\"b\":1},\"l\":[{\"x\":[1]}]}"},
+    {"l[0].y", "1.5", "{\"a\":{\"b\":1},\"l\":[{\"x\":1,\"y\":1.5}]}"},
+    {"l[1]", "{\"z\":0}", "{\"a\":{\"b\":1},\"l\":[{\"x\":1},{\"z\":0}]}"},
+    {"m[0][0].n", "\"3\"", "{\"a\":{\"b\":1},\"l\":[{\"x\":1}],\"m\":[[{\"n\":\"3\"}]]}"},
+};
+
+START_TEST(an_override_sets_one_value)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = parse("{\"a\": {\"b\": 1}, \"l\": [{\"x\": 1}]}");
+    ck_assert_ok(json_override(doc, overrides[_i].path, overrides[_i].value, &err), err);
+    char *text = json_text(json_root(doc));
+    ck_assert_str_eq(text, overrides[_i].result);
+    free(text);
+    json_free(doc);
+}
+END_TEST
+
+START_TEST(overridden_values_have_a_path_and_no_line)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = parse("{\"l\": [{\"x\": 1}]}");
+    ck_assert_ok(json_override(doc, "l.0.y.z", "1", &err), err);
+    const json_node *z =
+        json_get(json_get(json_at(json_get(json_root(doc), "l"), 0), "y"), "z");
+    ck_assert_str_eq(json_path(z), "l[0].y.z");
+    ck_assert_int_eq(json_line(z), 0);
+    ck_assert_str_eq(json_name(z), "run.json");
+    json_free(doc);
+}
+END_TEST
+
+static const struct {
+    const char *path, *sentence;
+} bad_overrides[] = {
+    {"a.b.c", "a.b.c: a.b is an integer, expected an object"},
+    {"l[3]", "l[3]: l has 1 items, expected an index up to 1"},
+    {"l.x.y", "l.x: l is an array, expected an index"},
+    {"a[0]", "a[0]: a is an object, expected a name"},
+    {"[0]", "[0]: the document is an object, expected a name"},
+    {"n[2]", "n[2]: the array is new, expected index 0"},
+    {"", ": not a path: expected names and indices such as \"eval[0].label\""},
+    {"a..b", "a..b: not a path: expected names and indices such as \"eval[0].label\""},
+    {"a.", "a.: not a path: expected names and indices such as \"eval[0].label\""},
+    {"l[x]", "l[x]: not a path: expected names and indices such as \"eval[0].label\""},
+    {"l[0]x", "l[0]x: not a path: expected names and indices such as \"eval[0].label\""},
+    {"l[0", "l[0: not a path: expected names and indices such as \"eval[0].label\""},
+};
+
+START_TEST(an_override_that_does_not_fit_is_refused)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = parse("{\"a\": {\"b\": 1}, \"l\": [{\"x\": 1}]}");
+    ck_assert_int_eq(json_override(doc, bad_overrides[_i].path, "1", &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, bad_overrides[_i].sentence);
+    char *text = json_text(json_root(doc));
+    ck_assert_str_eq(text, "{\"a\":{\"b\":1},\"l\":[{\"x\":1}]}");
+    free(text);
+    json_free(doc);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("json");
+    TCase *t = tcase_create("json");
+    tcase_add_test(t, every_value_knows_its_line_and_path);
+    tcase_add_test(t, text_is_written_compactly_in_document_order);
+    tcase_add_test(t, reals_are_written_so_that_they_come_back);
+    tcase_add_test(t, bad_text_is_refused_with_its_line);
+    tcase_add_test(t, nesting_beyond_64_is_refused);
+    tcase_add_test(t, files_have_a_size_limit);
+    tcase_add_loop_test(t, an_override_sets_one_value, 0, sizeof overrides / sizeof *overrides);
+    tcase_add_test(t, overridden_values_have_a_path_and_no_line);
+    tcase_add_loop_test(t, an_override_that_does_not_fit_is_refused, 0,
+                        sizeof bad_overrides / sizeof *bad_overrides);
+    suite_add_tcase(suite, t);
+    return tutti_run(suite);
+}
