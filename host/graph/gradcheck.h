@@ -18,10 +18,12 @@ typedef struct op_case {
      * for them [0, 0) is all zeros. */
     double low[OP_CASE_MAX];
     double high[OP_CASE_MAX];
-    uint32_t no_grad;   /* bit k: in[k] is not differentiated */
-    uint32_t no_second; /* 1: leave out the second order */
-    double tolerance;   /* kernel against reference, max |got - want| over max(1, max |want|);
-                              0: 1e-6 * sqrt(elements read for one result), at most 1e-3 */
+    uint32_t no_grad;     /* bit k: in[k] is not differentiated */
+    uint32_t no_grad_out; /* bit k: out[k] gets no gradient (statistics, saved values) */
+    uint32_t no_second;   /* 1: leave out the second order */
+    /* Kernel against reference: max |got - want| over max |want| (at least 0.01).
+     * 0: 1e-6 * sqrt(elements of the largest input), at most 1e-4. */
+    double tolerance;
     double grad_tolerance; /* gradient against differences, likewise; 0: 1e-5 */
     uint64_t seed;
 } op_case;
@@ -43,8 +45,9 @@ static inline tutti_desc op_desc_of(int32_t dtype, int32_t rank, const int64_t *
  * - the CPU kernel, its outputs and scratch filled with NaN, against the f64 reference; again in
  *   place for every bit of `inplace` whose shapes and dtypes allow it;
  * - the gradient graph, run in f64, against central differences of the reference under a random
- *   projection of the f32 and f64 outputs, for every floating input that no_grad leaves;
- * - the same for the gradient's own gradient when every op in it is differentiable.
+ *   projection of the floating outputs, for every floating input that no_grad leaves;
+ * - `decompose`, where there is one, against the reference;
+ * - the gradient's own gradient, when every op in it (or in the decomposed op's) has one.
  * An op without vjp must mark all floating inputs in no_grad.  A NaN never passes.  The sentence
  * in `err` names the op, what was compared, the worst element, what came and what was wanted.
  * `table` is NULL-terminated.  [any] */

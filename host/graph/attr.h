@@ -1,0 +1,16 @@
+/* attr.h - from named attributes to an op's attribute struct. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_ATTR_H
+#define HOST_GRAPH_ATTR_H
+
+#include "tutti/op.h"
+
+/* Fills the op->attr_size bytes at `blob` with the defaults, then with attr[0..nattr).
+ * Errors: E_ARG names the op, the attribute and all that the op has; blob is undefined then. */
+TUTTI_NODISCARD tutti_status attr_decode(const tutti_op *op, const tutti_attr *attr,
+                                         uint32_t nattr, void *blob, tutti_error *err);
+
+/* Appends " name=value" for every attribute that is not at its default. */
+void attr_dump(const tutti_op *op, const void *blob, FILE *file);
+
+#endif

@@ -1,0 +1,106 @@
+/* autodiff.c - reverse mode: from graph to graph, by each op's own gradient rule. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* needed[v]: v is, or depends on, one of the values asked for. */
+static void mark_needed(const graph *g, uint32_t nnodes, const tutti_value *wrt, uint32_t nwrt,
+                        bool *needed)
+{
+    for (uint32_t k = 0; k < nwrt; k++)
+        if (wrt[k])
+            needed[wrt[k]] = true;
+    for (uint32_t k = 0; k < nnodes; k++) {
+        const graph_node *n = graph_node_at(g, k);
+        bool any = false;
+        for (uint32_t j = 0; j < n->nin; j++)
+            any = any || needed[n->in[j]];
+        for (uint32_t j = 0; j < n->op->nout && any; j++)
+            needed[n->out + j] = needed[n->out + j] ||
+                                 graph_is_floating(graph_value_at(g, n->out + j)->desc.dtype);
+    }
+}
+
+static void add_to(tutti_graph *b, tutti_value *adjoint, tutti_value d)
+{
+    const tutti_value in[2] = {*adjoint, d};
+    *adjoint = *adjoint ? b->emit(b, "add", in, 2, NULL, 0, NULL, 0) : d;
+}
+
+static tutti_status check_shape(graph *g, const graph_node *n, uint32_t k, tutti_value dx)
+{
+    tutti_graph *b = graph_builder(g);
+    char want[96], got[96], text[320];
+    const tutti_desc *x = &graph_value_at(g, n->in[k])->desc, *d = b->desc(b, dx);
+    if (tutti_same_shape(x, d) && x->dtype == d->dtype)
+        return TUTTI_OK;
+    (void)snprintf(text, sizeof text, "%s: its gradient for input %u is %s, the input is %s",
+                   n->op->name, k, tutti_desc_text(d, got, sizeof got),
+                   tutti_desc_text(x, want, sizeof want));
+    return b->fail(b, TUTTI_E_SHAPE, text);
+}
+
+/* Emits node `k`'s gradient and adds it to the adjoints of its inputs. */
+static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
+                                  tutti_value *adjoint)
+{
+    tutti_graph *b = graph_builder(g);
+    const graph_node n = *graph_node_at(g, k); /* emitting moves the array */
+    tutti_value outs[TUTTI_OP_MAX_OUT], dy[TUTTI_OP_MAX_OUT], dx[TUTTI_OP_MAX_IN] = {0};
+    tutti_node node = {sizeof node, n.nin, n.op->nout, 0, n.in, outs, n.attr};
+    bool flows = false;
+    for (uint32_t j = 0; j < n.op->nout; j++) {
+        outs[j] = n.out + j;
+        dy[j] = adjoint[outs[j]];
+        flows = flows || dy[j];
+    }
+    for (uint32_t j = 0; j < n.nin; j++)
+        if (needed[n.in[j]] && graph_is_floating(graph_value_at(g, n.in[j])->desc.dtype))
+            node.need |= 1u << j;
+    if (!flows || !node.need)
+        return TUTTI_OK;
+    (void)graph_set_scope(g, n.scope);
+    if (!n.op->vjp) {
+        char text[160];
+        (void)snprintf(text, sizeof text, "%s: there is no gradient for this operation",
+                       n.op->name);
+        return b->fail(b, TUTTI_E_UNSUPPORTED, text);
+    }
+    const tutti_status s = n.op->vjp(b, &node, dy, dx);
+    if (s)
+        (void)b->fail(b, s, "a gradient rule failed without a reason");
+    for (uint32_t j = 0; j < n.nin && !b->status(b); j++)
+        if (node.need >> j & 1 && dx[j] && check_shape(g, &n, j, dx[j]) == TUTTI_OK)
+            add_to(b, &adjoint[n.in[j]], dx[j]);
+    return b->status(b);
+}
+
+tutti_status graph_gradient(graph *g, const tutti_value *out, const tutti_value *dout,
+                            uint32_t nout, const tutti_value *wrt, uint32_t nwrt,
+                            tutti_value *ret_d)
+{
+    tutti_graph *b = graph_builder(g);
+    const uint32_t nvalues = graph_nvalues(g), nnodes = graph_nnodes(g);
+    bool *needed = calloc(nvalues, sizeof *needed);
+    tutti_value *adjoint = calloc(nvalues, sizeof *adjoint);
+    const char *scope = graph_set_scope(g, "");
+    if (!needed || !adjoint) {
+        (void)b->fail(b, TUTTI_E_NOMEM, "no memory for the gradient");
+        goto done;
+    }
+    mark_needed(g, nnodes, wrt, nwrt, needed);
+    for (uint32_t k = 0; k < nout; k++)
+        if (out[k] && dout[k])
+            add_to(b, &adjoint[out[k]], dout[k]);
+    for (uint32_t k = nnodes; k-- > 0 && !b->status(b);)
+        (void)differentiate(g, k, needed, adjoint);
+    for (uint32_t k = 0; k < nwrt && !b->status(b); k++)
+        ret_d[k] = adjoint[wrt[k]];
+done:
+    (void)graph_set_scope(g, scope);
+    free(needed);
+    free(adjoint);
+    return b->status(b);
+}

@@ -1,0 +1,84 @@
+/* graph.h - the SSA graph: values, nodes, the builder that emits them, and its gradient. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_GRAPH_H
+#define HOST_GRAPH_GRAPH_H
+
+#include "tutti/op.h"
+
+#include <stdbool.h>
+
+typedef struct graph graph;
+
+enum { VALUE_NODE, VALUE_INPUT, VALUE_WEIGHT, VALUE_CONST };
+
+typedef struct graph_value {
+    tutti_desc desc;
+    int32_t kind;     /* VALUE_* */
+    uint32_t index;   /* NODE: its node; INPUT: its number; WEIGHT: the id given by the owner */
+    const void *data; /* CONST: the bytes, 64-byte aligned */
+} graph_value;
+
+typedef struct graph_node {
+    const tutti_op *op;
+    const tutti_value *in; /* nin */
+    const void *attr;
+    const char *scope; /* path of the module that emitted it; "" outside of any */
+    uint32_t nin;
+    tutti_value out; /* the first of op->nout consecutive values */
+    int32_t segment; /* as graph_set_segment said at the time */
+    int32_t reserved;
+} graph_node;
+
+typedef struct graph_assign {
+    uint32_t weight; /* id */
+    tutti_value value;
+} graph_assign;
+
+/* What the owner of a module tree answers for g->weight and g->call.  Errors go through g->fail. */
+typedef struct graph_hooks {
+    void *ctx;
+    /* *ret_id and *ret_desc of the weight; `trainable` ones cannot be assigned. */
+    tutti_status (*weight)(void *ctx, graph *g, tutti_module m, const char *name,
+                           uint32_t *ret_id, tutti_desc *ret_desc, bool *ret_trainable);
+    tutti_status (*call)(void *ctx, graph *g, tutti_module m, const tutti_value *in,
+                         uint32_t nin, tutti_value *out, uint32_t nout);
+} graph_hooks;
+
+/* `ops` is NULL-terminated and outlives the graph; `hooks` may be NULL.  NULL: out of memory. */
+graph *graph_create(const tutti_op *const *ops, int32_t mode, const graph_hooks *hooks);
+void graph_destroy(graph *g); /* NULL is allowed */
+
+tutti_graph *graph_builder(graph *g); /* lives in g */
+graph *graph_of(tutti_graph *b);
+
+/* The next input; 0 after an error. */
+tutti_value graph_input(graph *g, const tutti_desc *desc);
+/* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
+ * the texts of errors.  Returns the scope of before, for putting it back. */
+void graph_set_segment(graph *g, int32_t segment);
+const char *graph_set_scope(graph *g, const char *path);
+/* The first error, or OK; copies it to *err. */
+tutti_status graph_error(const graph *g, tutti_error *err);
+
+uint32_t graph_nvalues(const graph *g); /* ids run from 1 to nvalues - 1 */
+const graph_value *graph_value_at(const graph *g, tutti_value v);
+uint32_t graph_nnodes(const graph *g);
+const graph_node *graph_node_at(const graph *g, uint32_t k);
+uint32_t graph_nassigns(const graph *g);
+graph_assign graph_assign_at(const graph *g, uint32_t k);
+bool graph_is_floating(int32_t dtype);
+
+/* Marks in live[0..nnodes) the nodes that `roots` need.  Zero roots are skipped. */
+void graph_mark_live(const graph *g, const tutti_value *roots, uint32_t nroots, bool *live);
+
+/* Emits the gradient of sum_k <dout[k], out[k]> for wrt[0..nwrt) into ret_d; 0 where none flows.
+ * dout[k] may be 0.  Errors name module path and op and stick to the graph. */
+TUTTI_NODISCARD tutti_status graph_gradient(graph *g, const tutti_value *out,
+                                            const tutti_value *dout, uint32_t nout,
+                                            const tutti_value *wrt, uint32_t nwrt,
+                                            tutti_value *ret_d);
+
+/* One line a node: "%7 f32 (8, 4) = matmul(%1, %2) transpose_b=1  # fc". */
+void graph_dump(const graph *g, FILE *file);
+
+#endif

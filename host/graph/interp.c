@@ -1,0 +1,185 @@
+/* interp.c - runs any graph in f64 by the ops' reference maths. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/interp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct interp {
+    const graph *g;
+    double **values;
+    uint32_t nvalues;
+    uint32_t reserved;
+};
+
+static double half_to_f64(uint16_t h)
+{
+    const int exponent = h >> 10 & 31;
+    const double fraction = (h & 1023) / 1024.0, sign = h & 0x8000 ? -1.0 : 1.0;
+    if (exponent == 31)
+        return fraction != 0.0 ? NAN : sign * INFINITY;
+    return sign * (exponent ? ldexp(1.0 + fraction, exponent - 15) : ldexp(fraction, -14));
+}
+
+static double bf16_to_f64(uint16_t h)
+{
+    const uint32_t bits = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+double tensor_get(const tutti_tensor *t, int64_t k)
+{
+    switch (t->desc.dtype) {
+    case TUTTI_F32:
+        return (double)((const float *)t->data)[k];
+    case TUTTI_F64:
+        return ((const double *)t->data)[k];
+    case TUTTI_F16:
+        return half_to_f64(((const uint16_t *)t->data)[k]);
+    case TUTTI_BF16:
+        return bf16_to_f64(((const uint16_t *)t->data)[k]);
+    case TUTTI_I8:
+        return ((const int8_t *)t->data)[k];
+    case TUTTI_U8:
+    case TUTTI_BOOL:
+        return ((const uint8_t *)t->data)[k];
+    case TUTTI_I16:
+        return ((const int16_t *)t->data)[k];
+    case TUTTI_U16:
+        return ((const uint16_t *)t->data)[k];
+    case TUTTI_I32:
+        return ((const int32_t *)t->data)[k];
+    case TUTTI_I64:
+        return (double)((const int64_t *)t->data)[k];
+    case TUTTI_U64:
+        return (double)((const uint64_t *)t->data)[k];
+    default:
+        return NAN;
+    }
+}
+
+void tensor_set(const tutti_tensor *t, int64_t k, double value)
+{
+    switch (t->desc.dtype) {
+    case TUTTI_F32:
+        ((float *)t->data)[k] = (float)value;
+        break;
+    case TUTTI_F64:
+        ((double *)t->data)[k] = value;
+        break;
+    case TUTTI_I8:
+        ((int8_t *)t->data)[k] = (int8_t)llrint(value);
+        break;
+    case TUTTI_U8:
+    case TUTTI_BOOL:
+        ((uint8_t *)t->data)[k] = (uint8_t)llrint(value);
+        break;
+    case TUTTI_I16:
+        ((int16_t *)t->data)[k] = (int16_t)llrint(value);
+        break;
+    case TUTTI_U16:
+        ((uint16_t *)t->data)[k] = (uint16_t)llrint(value);
+        break;
+    case TUTTI_I32:
+        ((int32_t *)t->data)[k] = (int32_t)llrint(value);
+        break;
+    case TUTTI_I64:
+        ((int64_t *)t->data)[k] = llrint(value);
+        break;
+    case TUTTI_U64:
+        ((uint64_t *)t->data)[k] = (uint64_t)llrint(value);
+        break;
+    default: /* 16-bit floats arrive with mixed precision */
+        break;
+    }
+}
+
+double *interp_value(interp *it, tutti_value v)
+{
+    return it->values[v];
+}
+
+void interp_load(interp *it, tutti_value v, const tutti_tensor *t)
+{
+    for (int64_t k = 0, n = tutti_numel(&t->desc); k < n; k++)
+        it->values[v][k] = tensor_get(t, k);
+}
+
+tutti_status interp_create(const graph *g, interp **ret_interp, tutti_error *err)
+{
+    interp *it = calloc(1, sizeof *it);
+    if (!it)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the interpreter");
+    it->g = g;
+    it->nvalues = graph_nvalues(g);
+    it->values = calloc(it->nvalues, sizeof *it->values);
+    for (tutti_value v = 1; v < it->nvalues && it->values; v++) {
+        const graph_value *value = graph_value_at(g, v);
+        const size_t n = (size_t)tutti_numel(&value->desc);
+        it->values[v] = calloc(n ? n : 1, sizeof(double));
+        if (!it->values[v])
+            break;
+        const tutti_tensor t = {(void *)(uintptr_t)value->data, value->desc, TUTTI_DEVICE_CPU,
+                                0};
+        if (value->kind == VALUE_CONST)
+            interp_load(it, v, &t);
+    }
+    if (!it->values || (it->nvalues > 1 && !it->values[it->nvalues - 1])) {
+        interp_destroy(it);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the interpreter");
+    }
+    *ret_interp = it;
+    return TUTTI_OK;
+}
+
+void interp_destroy(interp *it)
+{
+    if (!it)
+        return;
+    for (tutti_value v = 1; v < it->nvalues && it->values; v++)
+        free(it->values[v]);
+    free(it->values);
+    free(it);
+}
+
+static tutti_status run_node(interp *it, const graph_node *n, const tutti_step *step,
+                             tutti_error *err)
+{
+    tutti_desc in_desc[TUTTI_OP_MAX_IN], out_desc[TUTTI_OP_MAX_OUT];
+    const double *in[TUTTI_OP_MAX_IN];
+    double *out[TUTTI_OP_MAX_OUT];
+    for (uint32_t j = 0; j < n->nin; j++) {
+        in_desc[j] = graph_value_at(it->g, n->in[j])->desc;
+        in[j] = it->values[n->in[j]];
+    }
+    for (uint32_t j = 0; j < n->op->nout; j++) {
+        out_desc[j] = graph_value_at(it->g, n->out + j)->desc;
+        out[j] = it->values[n->out + j];
+    }
+    if (n->op->flags & TUTTI_OP_VIEW) {
+        memcpy(out[0], in[0], sizeof(double) * (size_t)tutti_numel(&out_desc[0]));
+        return TUTTI_OK;
+    }
+    const tutti_op_call call = {sizeof call, n->nin,   n->op->nout, 1,
+                                in_desc,     out_desc, n->attr,     step};
+    const tutti_status s = n->op->reference(&call, in, out);
+    if (s)
+        return tutti_fail(err, s, "%s%s%s: the reference refused its input (%s)", n->scope,
+                          *n->scope ? ": " : "", n->op->name, tutti_status_name(s));
+    return TUTTI_OK;
+}
+
+tutti_status interp_run(interp *it, uint32_t first, uint32_t last, const tutti_step *step,
+                        tutti_error *err)
+{
+    const tutti_step zero = {sizeof zero, 0, 0, 0, 0};
+    for (uint32_t k = first; k < last; k++) {
+        const tutti_status s = run_node(it, graph_node_at(it->g, k), step ? step : &zero, err);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
