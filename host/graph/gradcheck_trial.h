@@ -20,6 +20,7 @@ typedef struct trial {
     uint32_t result[MAX_ARGS]; /* of that gradient: which result it weighs */
     bool wanted[MAX_ARGS];     /* differentiate this input */
     tutti_value out[MAX_ARGS]; /* 0: left out of the projection */
+    double *weights[MAX_ARGS]; /* of the projection, for each result in it */
 } trial;
 
 /* Element k of input `input`. */
