@@ -1,0 +1,116 @@
+/* algorithm.h - what the algorithms share: services, growing memory, keyed draws, soft targets. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_ALGORITHM_H
+#define PLUGIN_ALGORITHM_H
+
+#include "tutti/rng.h"
+#include "tutti/state.h"
+#include "tutti/tensor.h"
+#include "tutti/tutti.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The host's table `id`, or NULL with the sentence "<who>: this host has no <id>". */
+static inline const void *algorithm_service(const tutti_host *host, const char *who,
+                                            const char *id, tutti_error *err)
+{
+    const void *table = host->query(host->ctx, id);
+    if (!table)
+        (void)tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: this host has no %s", who, id);
+    return table;
+}
+
+/* Memory that grows and is freed once. */
+typedef struct algorithm_buffer {
+    void *data;
+    uint64_t room;
+} algorithm_buffer;
+
+/* Makes room for `bytes`; what was there is lost. */
+static inline tutti_status algorithm_room(algorithm_buffer *b, uint64_t bytes, const char *who,
+                                          tutti_error *err)
+{
+    if (bytes <= b->room)
+        return TUTTI_OK;
+    void *data = malloc(bytes);
+    if (!data)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", who,
+                          (unsigned long long)bytes);
+    free(b->data);
+    b->data = data;
+    b->room = bytes;
+    return TUTTI_OK;
+}
+
+/* Draws of algorithm `who` in one microbatch of one training batch: the same after a resume. */
+static inline tutti_stream algorithm_stream(const tutti_state_v1 *state, const char *who,
+                                            uint64_t step)
+{
+    const uint64_t microbatch =
+        TUTTI_HAS(state, tutti_state_v1, microbatch) ? *state->microbatch : 0;
+    return tutti_stream_at(*state->seed, TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash(who), step,
+                           microbatch);
+}
+
+/* Bytes of one sample of `d`, whose first dimension counts samples. */
+static inline uint64_t algorithm_row(const tutti_desc *d)
+{
+    return d->rank > 0 && d->dim[0] > 0 ? tutti_nbytes(d) / (uint64_t)d->dim[0] : 0;
+}
+
+/* Whether `t` is probabilities of the same shape as `outputs`. */
+static inline int32_t algorithm_is_soft(const tutti_tensor *t, const tutti_desc *outputs)
+{
+    return t->desc.dtype == TUTTI_F32 && tutti_same_shape(&t->desc, outputs);
+}
+
+/* Writes targets as probabilities into soft[numel(outputs)].  For outputs (B, ..., N) targets are
+ * classes (B, ...) of i32 or i64, which become ones and zeros, or probabilities (B, ..., N) f32,
+ * which are copied. */
+static inline tutti_status algorithm_soften(const char *who, const tutti_tensor *targets,
+                                            const tutti_desc *outputs, float *soft,
+                                            tutti_error *err)
+{
+    char got[96], out[96];
+    const tutti_desc *d = &targets->desc;
+    const uint64_t bytes = tutti_nbytes(outputs);
+    if (algorithm_is_soft(targets, outputs)) {
+        if (bytes)
+            memcpy(soft, targets->data, bytes);
+        return TUTTI_OK;
+    }
+    tutti_desc want = *outputs;
+    want.dtype = d->dtype;
+    if (want.rank > 0)
+        want.dim[--want.rank] = 0;
+    if (outputs->rank < 1 || !tutti_same_shape(d, &want) ||
+        (d->dtype != TUTTI_I32 && d->dtype != TUTTI_I64))
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "%s: the target is %s and the outputs are %s, want classes for all "
+                          "but the last dimension or F32 of the same shape",
+                          who, tutti_desc_text(d, got, sizeof got),
+                          tutti_desc_text(outputs, out, sizeof out));
+    const int64_t classes = outputs->dim[outputs->rank - 1], n = tutti_numel(d);
+    if (bytes)
+        memset(soft, 0, bytes);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t label = d->dtype == TUTTI_I32 ? ((const int32_t *)targets->data)[i]
+                                                    : ((const int64_t *)targets->data)[i];
+        if (label < 0 || label >= classes)
+            return tutti_fail(err, TUTTI_E_RANGE, "%s: a target is class %lld, want 0 to %lld",
+                              who, (long long)label, (long long)classes - 1);
+        soft[i * classes + label] = 1.0f;
+    }
+    return TUTTI_OK;
+}
+
+/* A view of f32 memory. */
+static inline tutti_tensor algorithm_view(float *data, const tutti_desc *shape)
+{
+    tutti_tensor t = {data, *shape, TUTTI_DEVICE_CPU, 0};
+    t.desc.dtype = TUTTI_F32;
+    return t;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* average.h - a second copy of the model's weights: averaged, exchanged, saved. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_EMA_AVERAGE_H
+#define PLUGIN_EMA_AVERAGE_H
+
+#include "../algorithm.h"
+#include "tutti/stateful.h"
+#include "tutti/weights.h"
+
+/* One f32 weight or buffer of the model, and its other value. */
+typedef struct average_entry {
+    char *path;
+    float *value;
+    tutti_desc desc;
+} average_entry;
+
+enum { AVERAGE_STARTED, AVERAGE_ACTIVE, AVERAGE_FLAGS };
+
+/* While it is active the model holds the average and the entries hold the training weights. */
+typedef struct average {
+    const tutti_weights_v1 *weights;
+    average_entry *entries;
+    uint64_t version; /* of the model's tree when the entries were made */
+    uint32_t count;
+    uint32_t reserved;
+    int64_t flags[AVERAGE_FLAGS];
+} average;
+
+static inline int32_t average_started(const average *a)
+{
+    return a->flags[AVERAGE_STARTED] != 0;
+}
+
+static inline int32_t average_active(const average *a)
+{
+    return a->flags[AVERAGE_ACTIVE] != 0;
+}
+
+/* Makes entries for the model as it is: those whose path and size are known keep their value, new
+ * ones copy the weight.  The other calls do this first whenever the tree has changed. */
+tutti_status average_fit(average *a, tutti_error *err);
+/* Copies all weights: averaging begins here. */
+tutti_status average_start(average *a, tutti_error *err);
+/* value = smoothing * value + (1 - smoothing) * weight */
+tutti_status average_update(average *a, double smoothing, tutti_error *err);
+/* Exchanges values and weights. */
+tutti_status average_swap(average *a, tutti_error *err);
+/* As tutti.stateful/1 wants it. */
+tutti_status average_items(average *a, tutti_state_item *list, uint32_t room,
+                           uint32_t *ret_count, tutti_error *err);
+void average_fini(average *a);
+
+#endif

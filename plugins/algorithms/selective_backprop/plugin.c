@@ -1,0 +1,171 @@
+/* plugin.c - selective_backprop: trains on the samples of each batch that have the largest losses. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "select.h"
+
+#include "tutti/train.h"
+
+typedef struct selector {
+    const tutti_state_v1 *state;
+    const tutti_train_v1 *train;
+    double start;
+    double end;
+    double keep;
+    double scale;
+    int64_t interrupt;
+    algorithm_buffer losses; /* f32 (B) */
+    algorithm_buffer small;  /* scaled inputs */
+    algorithm_buffer picked; /* u32 (count): the samples to train on, ascending */
+    algorithm_buffer rows;
+} selector;
+
+static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
+                         tutti_error *err)
+{
+    const double start = tutti_param_f64(params, "start"), end = tutti_param_f64(params, "end");
+    if (start >= end)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "selective_backprop: start is %g and end is %g, want start below end",
+                          start, end);
+    const tutti_state_v1 *state =
+        algorithm_service(host, "selective_backprop", TUTTI_STATE_V1, err);
+    const tutti_train_v1 *train =
+        algorithm_service(host, "selective_backprop", TUTTI_TRAIN_V1, err);
+    if (!state || !train)
+        return TUTTI_E_UNSUPPORTED;
+    selector *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "selective_backprop: no memory");
+    s->state = state;
+    s->train = train;
+    s->start = start;
+    s->end = end;
+    s->keep = tutti_param_f64(params, "keep");
+    s->scale = tutti_param_f64(params, "scale_factor");
+    s->interrupt = tutti_param_i64(params, "interrupt");
+    *ret_self = s;
+    return TUTTI_OK;
+}
+
+static tutti_status close(void *self, tutti_error *err)
+{
+    selector *s = self;
+    (void)err;
+    free(s->losses.data);
+    free(s->small.data);
+    free(s->picked.data);
+    free(s->rows.data);
+    free(s);
+    return TUTTI_OK;
+}
+
+static int32_t match(void *self, const tutti_event *event)
+{
+    const selector *s = self;
+    const double elapsed = s->state->elapsed(s->state->ctx);
+    if (event->id != TUTTI_EVENT_AFTER_DATALOADER || s->keep >= 1.0 || elapsed < s->start ||
+        elapsed >= s->end)
+        return 0;
+    return s->interrupt == 0 || (event->time->batch_in_epoch + 1) % s->interrupt != 0;
+}
+
+static tutti_status shrink(selector *s, tutti_tensor *x, tutti_error *err)
+{
+    char text[96];
+    tutti_tensor small = *x;
+    if (s->scale >= 1.0)
+        return TUTTI_OK;
+    if (x->desc.dtype != TUTTI_F32 || x->desc.rank != 4)
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "selective_backprop: the input is %s, want F32 (B, H, W, C) to scale",
+                          tutti_desc_text(&x->desc, text, sizeof text));
+    small.desc.dim[1] = select_size(x->desc.dim[1], s->scale);
+    small.desc.dim[2] = select_size(x->desc.dim[2], s->scale);
+    const tutti_status status =
+        algorithm_room(&s->small, tutti_nbytes(&small.desc), "selective_backprop", err);
+    if (status)
+        return status;
+    small.data = s->small.data;
+    select_shrink(x, &small, s->scale);
+    *x = small;
+    return TUTTI_OK;
+}
+
+/* The batch column `name` becomes the picked rows of itself. */
+static tutti_status keep_rows(selector *s, const char *name, const tutti_tensor *column,
+                              int64_t count, tutti_error *err)
+{
+    const uint64_t row = algorithm_row(&column->desc);
+    tutti_tensor kept = *column;
+    kept.desc.dim[0] = count;
+    const tutti_status status =
+        algorithm_room(&s->rows, row * (uint64_t)count, "selective_backprop", err);
+    if (status)
+        return status;
+    const uint32_t *picked = s->picked.data;
+    for (int64_t k = 0; k < count; k++)
+        memcpy((char *)s->rows.data + (uint64_t)k * row,
+               (const char *)column->data + picked[k] * row, row);
+    kept.data = s->rows.data;
+    return s->state->set(s->state->ctx, name, &kept, err);
+}
+
+static tutti_status keep_all(selector *s, int64_t samples, int64_t count, tutti_error *err)
+{
+    for (char name[2] = "0"; name[0] <= '9'; name[0]++) {
+        tutti_error past = TUTTI_ERROR_INIT; /* the last column has been */
+        tutti_tensor column;
+        if (s->state->get(s->state->ctx, name, &column, &past))
+            return TUTTI_OK;
+        if (column.desc.rank < 1 || column.desc.dim[0] != samples)
+            continue;
+        const tutti_status status = keep_rows(s, name, &column, count, err);
+        if (status)
+            return status;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                          tutti_error *err)
+{
+    selector *s = self;
+    (void)ret_exit_code;
+    tutti_tensor input, target;
+    tutti_status status = s->state->get(s->state->ctx, "input", &input, err);
+    if (status || (status = s->state->get(s->state->ctx, "target", &target, err)))
+        return status;
+    const int64_t samples = input.desc.rank > 0 ? input.desc.dim[0] : 0;
+    const int64_t count = select_count(samples, s->keep);
+    if (samples > UINT32_MAX)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "selective_backprop: a batch of %lld samples is too large",
+                          (long long)samples);
+    if (count >= samples)
+        return TUTTI_OK;
+    if ((status = algorithm_room(&s->losses, (uint64_t)samples * sizeof(float),
+                                 "selective_backprop", err)) ||
+        (status = algorithm_room(&s->picked, (uint64_t)count * sizeof(uint32_t),
+                                 "selective_backprop", err)) ||
+        (status = shrink(s, &input, err)) ||
+        (status = s->train->sample_losses(s->train->ctx, &input, 1, &target, 1, s->losses.data,
+                                          err)))
+        return status;
+    tutti_stream r = algorithm_stream(s->state, "selective_backprop", event->step);
+    if ((status =
+             select_pick(&r, s->losses.data, samples, s->keep, s->picked.data, count, err)))
+        return status;
+    return keep_all(s, samples, count, err);
+}
+
+static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_object object =
+    TUTTI_OBJECT_INIT("selective_backprop", TUTTI_KIND_ALGORITHM, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin =
+    TUTTI_PLUGIN_INIT("org.tutti.selective_backprop", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}
