@@ -1,0 +1,145 @@
+/* conv2d_cpu.c - convolution and its gradients by oneDNN, or by the plain loops. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/dnnl.h"
+#include "conv2d/conv2d.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct state {
+    conv2d_geometry g;
+    dnn *big; /* NULL: the plain loops */
+} state;
+
+static void destroy(void *self)
+{
+    state *s = self;
+    if (s)
+        dnn_destroy(s->big);
+    free(s);
+}
+
+/* NHWC memory, told in oneDNN's order N C H W. */
+static dnn_tensor image(int64_t b, int64_t h, int64_t w, int64_t c)
+{
+    return (dnn_tensor){.rank = 4, .dim = {b, c, h, w}, .stride = {h * w * c, 1, w * c, c}};
+}
+
+/* OHWI memory, told as [G] O I KH KW.  Weights are small: oneDNN may have them its own way. */
+static dnn_tensor weights(const conv2d_geometry *g)
+{
+    const int64_t i = g->c / g->g, v = g->kw * i, o = g->kh * v;
+    if (g->g == 1)
+        return (dnn_tensor){
+            .rank = 4, .any = 1, .dim = {g->o, i, g->kh, g->kw}, .stride = {o, 1, v, i}};
+    return (dnn_tensor){.rank = 5,
+                        .any = 1,
+                        .dim = {g->g, g->o / g->g, i, g->kh, g->kw},
+                        .stride = {g->o / g->g * o, o, 1, v, i}};
+}
+
+static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_call *c,
+                            void **ret_state, uint64_t *ret_scratch, tutti_error *err)
+{
+    state *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
+    s->g = *g;
+    *ret_scratch = 0;
+    if (g->b * g->h * g->w * g->c * g->o > 0) { /* oneDNN takes no empty sums */
+        dnn_call call = {.kind = kind,
+                         .threads = c->threads,
+                         .stride = {g->sh, g->sw},
+                         .padding = {g->ph, g->pw},
+                         .dilation = {g->dh, g->dw}};
+        call.slot[DNN_SRC] = image(g->b, g->h, g->w, g->c);
+        call.slot[DNN_WEIGHTS] = weights(g);
+        call.slot[DNN_DST] = image(g->b, g->oh, g->ow, g->o);
+        if (kind == DNN_CONV && c->nin > 2)
+            call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
+        /* What it refuses, the plain loops do. */
+        if (dnn_create(&call, "conv2d", &s->big, ret_scratch, NULL) == TUTTI_E_NOMEM) {
+            free(s);
+            return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for oneDNN");
+        }
+    }
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
+static tutti_status run_big(const state *s, const void *src, const void *w, const void *bias,
+                            const void *dst, void *scratch)
+{
+    void *const data[DNN_SLOTS] = {[DNN_SRC] = (void *)(uintptr_t)src,
+                                   [DNN_WEIGHTS] = (void *)(uintptr_t)w,
+                                   [DNN_BIAS] = (void *)(uintptr_t)bias,
+                                   [DNN_DST] = (void *)(uintptr_t)dst};
+    return dnn_run(s->big, data, scratch);
+}
+
+static tutti_status forward_prepare(const tutti_op_call *c, void **ret_state,
+                                    uint64_t *ret_scratch, tutti_error *err)
+{
+    const conv2d_geometry g = conv2d_geometry_of(c->attr, &c->in[0], &c->in[1], &c->out[0]);
+    return prepare(DNN_CONV, &g, c, ret_state, ret_scratch, err);
+}
+
+static tutti_status forward_run(void *self, const tutti_op_call *c, const void *const *in,
+                                void *const *out, void *scratch)
+{
+    const state *s = self;
+    const void *bias = c->nin > 2 ? in[2] : NULL;
+    if (s->big)
+        return run_big(s, in[0], in[1], bias, out[0], scratch);
+    const int64_t pixels = s->g.b * s->g.oh * s->g.ow;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t k = 0; k < pixels; k++)
+        conv2d_plain_f32(&s->g, in[0], in[1], bias, out[0], k, k + 1);
+    return TUTTI_OK;
+}
+
+static tutti_status input_prepare(const tutti_op_call *c, void **ret_state,
+                                  uint64_t *ret_scratch, tutti_error *err)
+{
+    const conv2d_geometry g = conv2d_geometry_of(c->attr, &c->out[0], &c->in[1], &c->in[0]);
+    return prepare(DNN_CONV_GRAD_INPUT, &g, c, ret_state, ret_scratch, err);
+}
+
+static tutti_status input_run(void *self, const tutti_op_call *c, const void *const *in,
+                              void *const *out, void *scratch)
+{
+    const state *s = self;
+    if (s->big)
+        return run_big(s, out[0], in[1], NULL, in[0], scratch);
+    const int64_t pixels = s->g.b * s->g.h * s->g.w;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t k = 0; k < pixels; k++)
+        conv2d_plain_input_f32(&s->g, in[0], in[1], out[0], k, k + 1);
+    return TUTTI_OK;
+}
+
+static tutti_status weight_prepare(const tutti_op_call *c, void **ret_state,
+                                   uint64_t *ret_scratch, tutti_error *err)
+{
+    const conv2d_geometry g = conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
+    return prepare(DNN_CONV_GRAD_WEIGHT, &g, c, ret_state, ret_scratch, err);
+}
+
+static tutti_status weight_run(void *self, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    const state *s = self;
+    if (s->big)
+        return run_big(s, in[0], out[0], NULL, in[1], scratch);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t k = 0; k < s->g.o; k++)
+        conv2d_plain_weight_f32(&s->g, in[0], in[1], out[0], k, k + 1);
+    return TUTTI_OK;
+}
+
+const tutti_kernel conv2d_cpu = {sizeof(tutti_kernel), 0, forward_prepare, forward_run,
+                                 destroy};
+const tutti_kernel conv2d_grad_input_cpu = {sizeof(tutti_kernel), 0, input_prepare, input_run,
+                                            destroy};
+const tutti_kernel conv2d_grad_weight_cpu = {sizeof(tutti_kernel), 0, weight_prepare,
+                                             weight_run, destroy};
