@@ -1,0 +1,238 @@
+/* plugin.c - glyphs: digits drawn with strokes, a new one for every index. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tutti/dataset.h"
+#include "tutti/rng.h"
+#include "tutti/tutti.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 28, MAX_POINTS = 16, TEST_OFFSET = 1 << 30 };
+
+typedef struct point {
+    float x;
+    float y;
+} point;
+
+/* A digit is polylines through points of the unit square, y downwards; a pen-up has x < 0. */
+static const point strokes[10][MAX_POINTS] = {
+    {{.5f, .1f},
+     {.75f, .2f},
+     {.8f, .5f},
+     {.75f, .8f},
+     {.5f, .9f},
+     {.25f, .8f},
+     {.2f, .5f},
+     {.25f, .2f},
+     {.5f, .1f},
+     {-2, 0}},
+    {{.35f, .25f}, {.52f, .1f}, {.52f, .9f}, {-2, 0}},
+    {{.22f, .3f},
+     {.35f, .12f},
+     {.62f, .1f},
+     {.77f, .28f},
+     {.68f, .48f},
+     {.22f, .9f},
+     {.8f, .9f},
+     {-2, 0}},
+    {{.24f, .16f},
+     {.5f, .1f},
+     {.74f, .2f},
+     {.72f, .4f},
+     {.45f, .48f},
+     {.76f, .58f},
+     {.78f, .78f},
+     {.52f, .9f},
+     {.22f, .84f},
+     {-2, 0}},
+    {{.66f, .9f}, {.66f, .1f}, {.2f, .65f}, {.84f, .65f}, {-2, 0}},
+    {{.76f, .1f},
+     {.3f, .1f},
+     {.27f, .46f},
+     {.55f, .4f},
+     {.78f, .55f},
+     {.74f, .8f},
+     {.5f, .9f},
+     {.22f, .83f},
+     {-2, 0}},
+    {{.7f, .12f},
+     {.42f, .2f},
+     {.25f, .5f},
+     {.27f, .78f},
+     {.5f, .9f},
+     {.75f, .78f},
+     {.74f, .57f},
+     {.5f, .48f},
+     {.27f, .62f},
+     {-2, 0}},
+    {{.2f, .1f}, {.8f, .1f}, {.45f, .9f}, {-2, 0}},
+    {{.5f, .48f},
+     {.27f, .36f},
+     {.3f, .16f},
+     {.5f, .1f},
+     {.7f, .16f},
+     {.73f, .36f},
+     {.5f, .48f},
+     {.76f, .64f},
+     {.74f, .84f},
+     {.5f, .9f},
+     {.26f, .84f},
+     {.24f, .64f},
+     {.5f, .48f},
+     {-2, 0}},
+    {{.73f, .4f},
+     {.5f, .52f},
+     {.27f, .42f},
+     {.26f, .2f},
+     {.5f, .1f},
+     {.72f, .2f},
+     {.73f, .4f},
+     {.68f, .72f},
+     {.42f, .9f},
+     {-2, 0}}};
+
+typedef struct glyphs {
+    int64_t samples;
+    uint64_t seed;
+    uint64_t offset;
+    float noise;
+    float distortion;
+} glyphs;
+
+static float between(tutti_stream *s, float low, float high)
+{
+    return low + (high - low) * (float)tutti_stream_uniform(s);
+}
+
+/* Distance from p to the segment a b. */
+static float distance(point p, point a, point b)
+{
+    const float dx = b.x - a.x, dy = b.y - a.y, px = p.x - a.x, py = p.y - a.y;
+    const float length = dx * dx + dy * dy;
+    float t = length > 0 ? (px * dx + py * dy) / length : 0;
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    const float ex = px - t * dx, ey = py - t * dy;
+    return sqrtf(ex * ex + ey * ey);
+}
+
+/* The digit's points, moved one by one and then rotated, sheared, scaled and shifted as a whole, in
+ * pixels.  Returns how many there are. */
+static int place(const glyphs *g, tutti_stream *s, int digit, point *p)
+{
+    const float d = g->distortion;
+    const float angle = between(s, -.35f, .35f) * d, shear = between(s, -.25f, .25f) * d;
+    const float sx = 20.0f * between(s, 1 - .25f * d, 1 + .15f * d);
+    const float sy = 20.0f * between(s, 1 - .25f * d, 1 + .15f * d);
+    const float cx = 14.0f + between(s, -2.5f, 2.5f) * d,
+                cy = 14.0f + between(s, -2.5f, 2.5f) * d;
+    int n = 0;
+    for (; strokes[digit][n].x > -1; n++) {
+        const float u = strokes[digit][n].x - .5f + between(s, -.05f, .05f) * d;
+        const float v = strokes[digit][n].y - .5f + between(s, -.05f, .05f) * d;
+        const float x = (u + shear * v) * sx, y = v * sy;
+        p[n].x = cx + cosf(angle) * x - sinf(angle) * y;
+        p[n].y = cy + sinf(angle) * x + cosf(angle) * y;
+    }
+    return n;
+}
+
+/* Adds the ink of one segment: a soft edge one pixel wide. */
+static void draw(float *ink, point a, point b, float half)
+{
+    const float margin = half + 1.5f;
+    const int x0 = (int)fmaxf(0, fminf(a.x, b.x) - margin);
+    const int y0 = (int)fmaxf(0, fminf(a.y, b.y) - margin);
+    const int x1 = (int)fminf(SIDE - 1, fmaxf(a.x, b.x) + margin);
+    const int y1 = (int)fminf(SIDE - 1, fmaxf(a.y, b.y) + margin);
+    for (int y = y0; y <= y1; y++)
+        for (int x = x0; x <= x1; x++) {
+            const point at = {(float)x + .5f, (float)y + .5f};
+            float v = half + .5f - distance(at, a, b);
+            v = v < 0 ? 0 : v > 1 ? 1 : v;
+            if (v > ink[y * SIDE + x])
+                ink[y * SIDE + x] = v;
+        }
+}
+
+static tutti_status info(void *self, tutti_dataset_info *ret, tutti_error *err)
+{
+    static const tutti_column columns[2] = {{"input", {{SIDE, SIDE, 1}, 3, TUTTI_U8}, 0},
+                                            {"target", {{0}, 0, TUTTI_I32}, 10}};
+    (void)err;
+    ret->samples = ((const glyphs *)self)->samples;
+    ret->ncolumns = 2;
+    memcpy(ret->columns, columns, sizeof columns);
+    return TUTTI_OK;
+}
+
+static tutti_status read(void *self, int64_t index, tutti_tensor *columns,
+                         const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+{
+    const glyphs *g = self;
+    if (index < 0 || index >= g->samples || ncolumns != 2)
+        return tutti_fail(err, TUTTI_E_RANGE, "glyphs: sample %lld, there are %lld",
+                          (long long)index, (long long)g->samples);
+    if (capacity[0] < SIDE * SIDE || capacity[1] < sizeof(int32_t))
+        return tutti_fail(err, TUTTI_E_RANGE, "glyphs: too little room for a sample");
+    tutti_stream s =
+        tutti_stream_at(g->seed, TUTTI_RNG_DATASET, 0, g->offset + (uint64_t)index);
+    const int digit = (int)tutti_stream_below(&s, 10);
+    float ink[SIDE * SIDE] = {0};
+    point p[MAX_POINTS];
+    const int n = place(g, &s, digit, p);
+    const float half = between(&s, .7f, 1.6f), level = between(&s, .65f, 1.0f);
+    for (int k = 0; k + 1 < n; k++)
+        draw(ink, p[k], p[k + 1], half);
+    uint8_t *pixels = columns[0].data;
+    for (int k = 0; k < SIDE * SIDE; k++) {
+        const float grain = g->noise * (between(&s, -1, 1) + between(&s, -1, 1));
+        float v = 255.0f * (level * ink[k] + grain);
+        v = v < 0 ? 0 : v > 255 ? 255 : v;
+        pixels[k] = (uint8_t)v;
+    }
+    *(int32_t *)columns[1].data = digit;
+    return TUTTI_OK;
+}
+
+static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
+                         tutti_error *err)
+{
+    (void)host;
+    glyphs *g = calloc(1, sizeof *g);
+    if (!g)
+        return tutti_fail(err, TUTTI_E_NOMEM, "glyphs: no memory");
+    g->samples = tutti_param_i64(params, "samples");
+    g->seed = (uint64_t)tutti_param_i64(params, "seed");
+    g->noise = (float)tutti_param_f64(params, "noise");
+    g->distortion = (float)tutti_param_f64(params, "distortion");
+    g->offset = strcmp(tutti_param_str(params, "split"), "test") == 0 ? TEST_OFFSET : 0;
+    *ret_self = g;
+    return TUTTI_OK;
+}
+
+static tutti_status close(void *self, tutti_error *err)
+{
+    (void)err;
+    free(self);
+    return TUTTI_OK;
+}
+
+static const tutti_dataset_v1 table = {sizeof table, 0, info, read};
+
+static const void *query(void *self, const char *id)
+{
+    (void)self;
+    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
+static const tutti_object object = TUTTI_OBJECT_INIT("glyphs", TUTTI_KIND_DATASET, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.glyphs", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}
