@@ -99,8 +99,10 @@ function(tutti_add_plugin name)
   set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
     LIBRARY_OUTPUT_DIRECTORY "${T_OUTPUT}/${name}")
   target_link_libraries(plugin_${name} PRIVATE tutti_flags tutti_sdk ${T_LIBS} m)
-  target_link_options(plugin_${name} PRIVATE -Wl,-z,now,-z,relro -Wl,--exclude-libs,ALL
-    $<$<NOT:$<BOOL:${TUTTI_SANITIZE}>>:-Wl,--no-undefined>)
+  target_link_options(plugin_${name} PRIVATE -Wl,-z,now,-z,relro -Wl,--exclude-libs,ALL)
+  if(NOT TUTTI_SANITIZE) # the sanitizers' symbols come from the program
+    target_link_options(plugin_${name} PRIVATE -Wl,--no-undefined)
+  endif()
   configure_file(${T_MANIFEST} "${T_OUTPUT}/${name}/plugin.json" COPYONLY)
   set_property(GLOBAL APPEND PROPERTY TUTTI_PLUGINS plugin_${name})
   if(T_TEST)
