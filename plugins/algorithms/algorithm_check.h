@@ -1,0 +1,212 @@
+/* algorithm_check.h - a run in miniature, for the tests of algorithms. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ALGORITHM_CHECK_H
+#define ALGORITHM_CHECK_H
+
+#include "plugin_check.h"
+
+#include "tutti/checkpoint.h"
+#include "tutti/state.h"
+#include "tutti/train.h"
+#include "tutti/weights.h"
+
+enum { RUN_COLUMNS = 4, RUN_WEIGHTS = 4, RUN_NUMBERS = 4096 };
+
+/* What an algorithm can ask for.  Not copyable: the tables point into it. */
+typedef struct run {
+    tutti_timestamp time;
+    tutti_time max_duration;
+    uint64_t seed;
+    uint32_t microbatch;
+    uint32_t ncolumns;
+    double elapsed;
+    const char *names[RUN_COLUMNS + 1]; /* "outputs" is the last */
+    tutti_tensor columns[RUN_COLUMNS + 1];
+    double memory[RUN_COLUMNS + 1][RUN_NUMBERS]; /* where columns that are set lie */
+    tutti_weight weights[RUN_WEIGHTS];
+    uint32_t nweights;
+    uint32_t reserved;
+    uint64_t version;
+    const float *losses; /* what sample_losses answers */
+    tutti_tensor asked;  /* its input */
+    float asked_data[RUN_NUMBERS];
+    tutti_tensor mixed; /* target of mix_loss */
+    int32_t mixed_data[64];
+    double mixed_weight;
+    int32_t due; /* the event at which a checkpoint is due */
+    tutti_state_v1 state;
+    tutti_weights_v1 weight_table;
+    tutti_train_v1 train;
+    tutti_checkpoint_v1 checkpoint;
+    service services[5];
+} run;
+
+static inline double run_elapsed(void *ctx)
+{
+    return ((run *)ctx)->elapsed;
+}
+
+static inline int32_t run_find(const run *r, const char *name)
+{
+    if (strcmp(name, "outputs") == 0)
+        return r->columns[RUN_COLUMNS].data ? RUN_COLUMNS : -1;
+    for (uint32_t k = 0; k < r->ncolumns; k++)
+        if (strcmp(r->names[k], name) == 0 || (name[0] == (char)('0' + k) && !name[1]))
+            return (int32_t)k;
+    return -1;
+}
+
+static inline tutti_status run_get(void *ctx, const char *name, tutti_tensor *ret,
+                                   tutti_error *err)
+{
+    const run *r = ctx;
+    const int32_t k = run_find(r, name);
+    if (k < 0)
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s", name);
+    *ret = r->columns[k];
+    return TUTTI_OK;
+}
+
+static inline tutti_status run_set(void *ctx, const char *name, const tutti_tensor *t,
+                                   tutti_error *err)
+{
+    run *r = ctx;
+    const int32_t k = run_find(r, name);
+    if (k < 0 || tutti_nbytes(&t->desc) > sizeof r->memory[0])
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "no room for %s", name);
+    memmove(r->memory[k], t->data, tutti_nbytes(&t->desc));
+    r->columns[k] = *t;
+    r->columns[k].data = r->memory[k];
+    return TUTTI_OK;
+}
+
+static inline uint32_t run_weight_count(void *ctx)
+{
+    return ((run *)ctx)->nweights;
+}
+
+static inline tutti_status run_weight_at(void *ctx, uint32_t k, tutti_weight *ret,
+                                         tutti_error *err)
+{
+    (void)err;
+    *ret = ((run *)ctx)->weights[k];
+    return TUTTI_OK;
+}
+
+static inline uint64_t run_version(void *ctx)
+{
+    return ((run *)ctx)->version;
+}
+
+static inline tutti_status run_sample_losses(void *ctx, const tutti_tensor *inputs,
+                                             uint32_t ninputs, const tutti_tensor *targets,
+                                             uint32_t ntargets, float *losses, tutti_error *err)
+{
+    run *r = ctx;
+    (void)targets, (void)err;
+    ck_assert_uint_eq(ninputs, 1);
+    ck_assert_uint_eq(ntargets, 1);
+    ck_assert_uint_le(tutti_nbytes(&inputs[0].desc), sizeof r->asked_data);
+    r->asked = inputs[0];
+    memcpy(r->asked_data, inputs[0].data, tutti_nbytes(&inputs[0].desc));
+    memcpy(losses, r->losses, (size_t)inputs[0].desc.dim[0] * sizeof *losses);
+    return TUTTI_OK;
+}
+
+static inline tutti_status run_mix_loss(void *ctx, const tutti_tensor *target, double weight,
+                                        tutti_error *err)
+{
+    run *r = ctx;
+    (void)err;
+    ck_assert_uint_le(tutti_nbytes(&target->desc), sizeof r->mixed_data);
+    r->mixed = *target;
+    memcpy(r->mixed_data, target->data, tutti_nbytes(&target->desc));
+    r->mixed_weight = weight;
+    return TUTTI_OK;
+}
+
+static inline int32_t run_due(void *ctx, int32_t event)
+{
+    return ((run *)ctx)->due == event;
+}
+
+static inline void run_init(run *r)
+{
+    memset(r, 0, sizeof *r);
+    r->time.struct_size = sizeof r->time;
+    r->seed = 17;
+    r->due = -1;
+    r->state.struct_size = sizeof r->state;
+    r->state.ctx = r->weight_table.ctx = r->train.ctx = r->checkpoint.ctx = r;
+    r->state.time = r->state.eval_time = &r->time;
+    r->state.max_duration = &r->max_duration;
+    r->state.seed = &r->seed;
+    r->state.elapsed = run_elapsed;
+    r->state.get = run_get;
+    r->state.set = run_set;
+    r->state.microbatch = &r->microbatch;
+    r->weight_table.struct_size = sizeof r->weight_table;
+    r->weight_table.count = run_weight_count;
+    r->weight_table.at = run_weight_at;
+    r->weight_table.version = run_version;
+    r->train.struct_size = sizeof r->train;
+    r->train.sample_losses = run_sample_losses;
+    r->train.mix_loss = run_mix_loss;
+    r->checkpoint.struct_size = sizeof r->checkpoint;
+    r->checkpoint.due = run_due;
+    r->services[0] = (service){TUTTI_STATE_V1, &r->state};
+    r->services[1] = (service){TUTTI_WEIGHTS_V1, &r->weight_table};
+    r->services[2] = (service){TUTTI_TRAIN_V1, &r->train};
+    r->services[3] = (service){TUTTI_CHECKPOINT_V1, &r->checkpoint};
+}
+
+static inline tutti_desc shape_of(int32_t dtype, int32_t rank, const int64_t *dim)
+{
+    tutti_desc d = {{0}, rank, dtype};
+    for (int32_t k = 0; k < rank; k++)
+        d.dim[k] = dim[k];
+    return d;
+}
+/* shape(TUTTI_F32, 2, 3) */
+#define shape(dtype, ...)                                                                      \
+    shape_of((dtype), (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),     \
+             (const int64_t[]){__VA_ARGS__})
+
+static inline void run_column(run *r, const char *name, tutti_desc desc, void *data)
+{
+    const uint32_t k = strcmp(name, "outputs") == 0 ? RUN_COLUMNS : r->ncolumns++;
+    r->names[k] = name;
+    r->columns[k] = (tutti_tensor){data, desc, TUTTI_DEVICE_CPU, 0};
+}
+
+static inline void run_weight(run *r, const char *path, tutti_desc desc, float *data,
+                              float *grad)
+{
+    r->weights[r->nweights++] = (tutti_weight){sizeof(tutti_weight),
+                                               grad ? 1u : 0u,
+                                               path,
+                                               {data, desc, TUTTI_DEVICE_CPU, 0},
+                                               grad,
+                                               0,
+                                               0};
+}
+
+/* One event as the engine runs it: match, then apply.  Returns what match said. */
+static inline int32_t run_event(run *r, subject *s, int32_t event, tutti_error *err)
+{
+    static const char *const names[] = {
+#define TUTTI_X(name, value, canonical, side) value,
+        TUTTI_COMPOSER_EVENTS(TUTTI_X)
+#undef TUTTI_X
+    };
+    const tutti_event e = {sizeof e, event,   names[event], (uint64_t)r->time.batch,
+                           &r->time, &r->time};
+    int64_t exit_code = TUTTI_EXIT_NONE;
+    const int32_t matched = s->calls->match(s->self, &e);
+    ck_assert_int_eq(s->calls->match(s->self, &e), matched); /* match changes nothing */
+    if (matched == 1)
+        (void)s->calls->apply(s->self, &e, &exit_code, err);
+    return matched;
+}
+
+#endif
