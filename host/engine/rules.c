@@ -72,7 +72,7 @@ static const participant *edge(const participant *p, const participant *q, int32
 static tutti_status circle(const participant *const *list, uint32_t n, uint64_t left,
                            const uint64_t *before, int32_t event, tutti_error *err)
 {
-    uint8_t path[ENGINE_WIDTH + 1];
+    uint8_t path[ENGINE_WIDTH + 1] = {0};
     uint32_t length = 0, start = 0;
     uint64_t seen = 0;
     uint32_t node = (uint32_t)__builtin_ctzll(left);

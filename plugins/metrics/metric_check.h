@@ -25,7 +25,7 @@ static inline tutti_tensor gauge_tensor(const void *data, int32_t dtype, int32_t
                                         int64_t d0, int64_t d1)
 {
     const tutti_tensor t = {
-        .data = (void *)(uintptr_t)data,
+        .data = (void *)data,
         .desc = {.dim = {d0, rank > 1 ? d1 : 0}, .rank = rank, .dtype = dtype},
         .device = TUTTI_DEVICE_CPU};
     return t;

@@ -231,7 +231,7 @@ static inline tutti_status subject_open(subject *s, const char *path, const char
     s->calls = s->object->calls;
     s->host.struct_size = (uint32_t)sizeof s->host;
     s->host.abi = TUTTI_ABI;
-    s->host.ctx = (void *)(uintptr_t)services;
+    s->host.ctx = (void *)services;
     s->host.query = fake_host_query;
     const tutti_status status = s->calls->open(&s->host, g ? &g->params : NULL, &s->self, err);
     if (status != TUTTI_OK)

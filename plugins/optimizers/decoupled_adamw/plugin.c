@@ -16,7 +16,7 @@ static tutti_status decoupled_adamw_open(const tutti_host *host, const tutti_par
         adam_open("decoupled_adamw", params, decoupled_adamw_update, &o, err);
     if (s != TUTTI_OK)
         return s;
-    lanes_warn_decay(host, "decoupled_adamw", o->weight_decay);
+    lanes_warn_decay(host, "decoupled_adamw", tutti_param_f64(params, "weight_decay"));
     *ret_self = o;
     return TUTTI_OK;
 }

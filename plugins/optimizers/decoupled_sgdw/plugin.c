@@ -16,7 +16,7 @@ static tutti_status decoupled_sgdw_open(const tutti_host *host, const tutti_para
         momentum_open("decoupled_sgdw", params, decoupled_sgdw_update, &o, err);
     if (s != TUTTI_OK)
         return s;
-    lanes_warn_decay(host, "decoupled_sgdw", o->weight_decay);
+    lanes_warn_decay(host, "decoupled_sgdw", tutti_param_f64(params, "weight_decay"));
     *ret_self = o;
     return TUTTI_OK;
 }

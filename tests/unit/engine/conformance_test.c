@@ -134,8 +134,7 @@ static void walk(const json_node *c, bool checkpoint, char *text, size_t size)
             f.previous = f.now;
             f.has_previous = true;
             timestamp_next_batch(&f.now, samples, 0, 0);
-            ask(&f, checkpoint ? TUTTI_EVENT_BATCH_CHECKPOINT : TUTTI_EVENT_BATCH_END,
-                checkpoint ? "ba" : "ba");
+            ask(&f, checkpoint ? TUTTI_EVENT_BATCH_CHECKPOINT : TUTTI_EVENT_BATCH_END, "ba");
         }
         if (f.now.batch_in_epoch < f.per_epoch)
             break;

@@ -339,9 +339,8 @@ START_TEST(orders_of_many_sets_of_matches_stay_right)
         for (int k = 7; k >= 0; k--) {
             if (!a[k].match)
                 continue;
-            if (want[0])
-                strcat(want, " ");
-            strcat(want, names[k]);
+            const size_t used = strlen(want);
+            (void)snprintf(want + used, sizeof want - used, "%s%s", used ? " " : "", names[k]);
         }
         ck_assert_str_eq(journal, want);
     }

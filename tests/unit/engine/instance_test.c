@@ -40,7 +40,7 @@ const tutti_calls *instance_calls(const instance *i)
 
 void *instance_self(const instance *i)
 {
-    return (void *)(uintptr_t)&i->actor;
+    return (void *)&i->actor;
 }
 
 tutti_status instance_close(instance *i, tutti_error *err)
