@@ -78,20 +78,22 @@ static tutti_status failed(engine *e, uint32_t part, const char *call, const tut
     return TUTTI_OK;
 }
 
-/* Asks every algorithm of the event; nothing is applied before all have answered. */
-static tutti_status match_all(engine *e, const event_slot *slot, const tutti_event *event,
-                              uint64_t *ret_matched, tutti_error *err)
+/* Asks every algorithm of the event; nothing is applied before all have answered.  Not inlined: the
+ * compiler would look up the thread's crumb anew for every algorithm. */
+__attribute__((noinline)) static tutti_status match_all(engine *e, const event_slot *slot,
+                                                        const tutti_event *event,
+                                                        breadcrumb *crumb,
+                                                        uint64_t *ret_matched, tutti_error *err)
 {
-    breadcrumb *crumb = &crash_breadcrumb;
+    const hot *h = slot->hot, *const end = h + slot->nalgorithms;
     uint64_t matched = 0;
     crumb->call = "match";
-    for (uint32_t k = 0; k < slot->nalgorithms; k++) {
-        const hot *h = &slot->hot[k];
+    for (uint64_t bit = 1; h < end; h++, bit <<= 1) {
         crumb->plugin = h->plugin;
         crumb->object = h->name;
         const int32_t answer = h->match(h->self, event);
         if (answer > 0) {
-            matched |= UINT64_C(1) << k;
+            matched |= bit;
         } else if (answer < 0) {
             const tutti_error cause = TUTTI_ERROR_INIT;
             const tutti_status s = failed(e, h->part, "match", event, answer, &cause, err);
@@ -119,7 +121,8 @@ static tutti_status apply_one(engine *e, const hot *h, int32_t order, const tutt
     if (p->disabled)
         return TUTTI_OK;
     if (e->debug)
-        engine_debug(e, event->id, "Running algorithm %s", h->name);
+        if (e->debug)
+            engine_debug(e, event->id, "Running algorithm %s", h->name);
     crash_breadcrumb.plugin = h->plugin;
     crash_breadcrumb.object = h->name;
     crash_breadcrumb.call = "apply";
@@ -137,7 +140,7 @@ static tutti_status run_algorithms(engine *e, const event_slot *slot, const tutt
 {
     uint64_t matched = 0;
     const kept_order *kept = NULL;
-    tutti_status s = match_all(e, slot, event, &matched, err);
+    tutti_status s = match_all(e, slot, event, &crash_breadcrumb, &matched, err);
     if (s != TUTTI_OK || !matched)
         return s;
     s = engine_find_order(e, event->id, matched, &kept, err);
@@ -181,11 +184,15 @@ static tutti_status run_open_gate(engine *e, int32_t id, tutti_error *err)
     if (!e->sealed)
         return tutti_fail(err, TUTTI_E_STATE, "the engine is not sealed yet and cannot run %s",
                           event_name(id));
-    const tutti_event event = {(uint32_t)sizeof event, id,
-                               event_name(id),         (uint64_t)e->options.time->batch,
-                               e->options.time,        e->options.eval_time};
     const event_slot *slot = &e->slots[id];
-    engine_debug(e, id, "Running event");
+    const tutti_event event = {.struct_size = (uint32_t)sizeof event,
+                               .id = id,
+                               .name = slot->name,
+                               .step = (uint64_t)e->options.time->batch,
+                               .time = e->options.time,
+                               .eval_time = e->options.eval_time};
+    if (e->debug)
+        engine_debug(e, id, "Running event");
 
     const breadcrumb was = crash_breadcrumb;
     crash_breadcrumb.event = event.name;
