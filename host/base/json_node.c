@@ -178,27 +178,27 @@ const char *json_key(const json_node *node)
 
 bool json_bool(const json_node *node)
 {
-    return node->type == JSON_BOOL && node->integer;
+    return node && node->type == JSON_BOOL && node->integer;
 }
 
 int64_t json_int(const json_node *node)
 {
-    return node->type == JSON_INT ? node->integer : 0;
+    return node && node->type == JSON_INT ? node->integer : 0;
 }
 
 double json_real(const json_node *node)
 {
-    return node->type == JSON_INT || node->type == JSON_REAL ? node->real : 0.0;
+    return node && (node->type == JSON_INT || node->type == JSON_REAL) ? node->real : 0.0;
 }
 
 const char *json_string(const json_node *node)
 {
-    return node->type == JSON_STRING ? node->string : NULL;
+    return node && node->type == JSON_STRING ? node->string : NULL;
 }
 
 size_t json_count(const json_node *node)
 {
-    return node->count;
+    return node ? node->count : 0;
 }
 
 json_node *json_at(const json_node *node, size_t k)
