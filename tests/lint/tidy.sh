@@ -10,6 +10,6 @@ printf '%s\0' "${files[@]}" |
   xargs -0 -r -P "$(nproc)" -n 4 sh -c '
     for file; do
       grep -q "$PWD/$file\"" "$0" || continue
-      clang-tidy --quiet -p "$(dirname "$0")" "$file" 2>/dev/null | grep -E "(warning|error):" && exit 255
+      clang-tidy --quiet -p "$(dirname "$0")" "$file" 2>/dev/null | grep -E "(warning|error):" && bad=1
     done
-    exit 0' "$commands"
+    exit ${bad:-0}' "$commands"
