@@ -56,15 +56,12 @@ static tutti_status read_order(const json_node *order, participant *p, tutti_err
     if (!room)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order rules of %s", p->name);
     p->memory = room;
-    const json_node *first = json_get(order, "first"), *last = json_get(order, "last"),
-                    *index = json_get(order, "index");
+    const json_node *first = json_get(order, "first"), *last = json_get(order, "last");
     p->rules.first = first && json_bool(first);
     p->rules.last = last && json_bool(last);
     p->rules.before = copy_list(json_get(order, "before"), &room);
     p->rules.after = copy_list(json_get(order, "after"), &room);
     p->rules.exclusive = copy_list(json_get(order, "exclusive"), &room);
-    if (index)
-        p->pass_index = (int)json_int(index);
     return read_events(json_get(order, "reverse_on"), p->rules.reverse_on, p->manifest, err);
 }
 
@@ -92,7 +89,8 @@ tutti_status engine_add(engine *e, instance *i, tutti_error *err)
                      .nevents = info->nevents,
                      .tags = info->tags,
                      .on_error = info->on_error,
-                     .pass_index = index && index->type == TUTTI_PARAM_INT ? (int)index->i : -1,
+                     .pass_index =
+                         index && index->type == TUTTI_PARAM_INT ? (int)index->i : info->index,
                      .interpolates_loss = has_word(info->traits, "interpolate_loss") &&
                                           (!switched || switched->i),
                      .close = end_close,

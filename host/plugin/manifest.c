@@ -249,6 +249,7 @@ static tutti_status read_object(bundle *b, object *o, const json_node *n, tutti_
     o->info.traits = o->traits;
     o->info.order = json_get(n, "order");
     o->info.params = json_get(n, "params");
+    o->info.index = json_get(n, "index") ? (int)json_int(json_get(n, "index")) : -1;
     const char *kind = json_string(json_get(n, "kind"));
     for (size_t k = 0; kinds[k]; k++)
         if (strcmp(kinds[k], kind) == 0)

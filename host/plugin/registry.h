@@ -68,6 +68,7 @@ typedef struct object_info {
     const json_node *order;    /* the "order" object of the manifest, or NULL */
     const json_node *params;   /* the "params" object, or NULL */
     int on_error;              /* ON_ERROR_* */
+    int index;                 /* of a pass: its place among the passes; -1: the end */
 } object_info;
 enum { ON_ERROR_STOP, ON_ERROR_DISABLE, ON_ERROR_IGNORE };
 const object_info *object_describe(const object *o);
