@@ -5,6 +5,17 @@
 
 #include "common/op_test.h"
 
+/* A list attribute of a case: LIST("stride", 2, 2). */
+#define LIST(name_, ...)                                                                       \
+    {                                                                                          \
+        .name = (name_), .type = TUTTI_ATTR_LIST,                                              \
+        .count = (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),         \
+        .list = (const int64_t[])                                                              \
+        {                                                                                      \
+            __VA_ARGS__                                                                        \
+        }                                                                                      \
+    }
+
 #define OP_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 /* A call that infer refuses with this status and this whole sentence. */

@@ -4,15 +4,6 @@
 
 #include "common/op_refusal.h"
 
-#define LIST(name_, ...)                                                                       \
-    {                                                                                          \
-        .name = (name_), .type = TUTTI_ATTR_LIST,                                              \
-        .count = (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),         \
-        .list = (const int64_t[])                                                              \
-        {                                                                                      \
-            __VA_ARGS__                                                                        \
-        }                                                                                      \
-    }
 #define GROUPS(n)                                                                              \
     {                                                                                          \
         .name = "groups", .type = TUTTI_ATTR_I64, .i = (n)                                     \

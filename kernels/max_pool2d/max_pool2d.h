@@ -1,0 +1,13 @@
+/* max_pool2d.h - the largest of each window, its gradient, and the gradient's gradient. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_MAX_POOL2D_MAX_POOL2D_H
+#define KERNELS_MAX_POOL2D_MAX_POOL2D_H
+
+#include "common/pool.h"
+
+/* max_pool2d:        x (B, H, W, C) -> y (B, OH, OW, C), index i32: h * W + w of each largest
+ * max_pool2d_grad:   dy, index -> dx; every index lies in its window
+ * max_pool2d_gather: x, index -> y: x at the index; closes the family under differentiation */
+extern const tutti_op tutti_op_max_pool2d, tutti_op_max_pool2d_grad, tutti_op_max_pool2d_gather;
+
+#endif

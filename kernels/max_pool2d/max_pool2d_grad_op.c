@@ -1,0 +1,177 @@
+/* max_pool2d_grad_op.c - dy back to where the largest were, and x from there. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "max_pool2d/max_pool2d.h"
+
+#include <string.h>
+
+static const tutti_attr_field fields[] = {
+    OP_FIELD_LIST(pool_attr, kernel), OP_FIELD_LIST(pool_attr, stride),
+    OP_FIELD_LIST(pool_attr, padding), OP_FIELD_LIST(pool_attr, input_shape)};
+
+static tutti_status want_index(const char *op, const tutti_desc *index, const tutti_desc *y,
+                               tutti_error *err)
+{
+    char got[96], want[96];
+    tutti_desc d = *y;
+    d.dtype = TUTTI_I32;
+    if (index->dtype == TUTTI_I32 && tutti_same_shape(index, y))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_SHAPE, "%s: index is %s, want %s", op,
+                      tutti_desc_text(index, got, sizeof got),
+                      tutti_desc_text(&d, want, sizeof want));
+}
+
+/* ---- max_pool2d_grad: dy, index -> dx ---- */
+
+static tutti_status grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const tutti_status s = pool_input("max_pool2d_grad", c->attr, &c->in[0], &out[0], err);
+    return s ? s : want_index("max_pool2d_grad", &c->in[1], &c->in[0], err);
+}
+
+static tutti_status grad_reference(const tutti_op_call *c, const double *const *in,
+                                   double *const *out)
+{
+    const pool_geometry g = pool_geometry_of(c->attr, &c->out[0], &c->in[0]);
+    memset(out[0], 0, (size_t)tutti_numel(&c->out[0]) * sizeof(double));
+    for (int64_t at = 0; at < g.b * g.oh * g.ow * g.c; at++) {
+        const int64_t b = at / (g.oh * g.ow * g.c), index = (int64_t)in[1][at];
+        if (index < 0 || index >= g.h * g.w)
+            return TUTTI_E_RANGE;
+        out[0][(b * g.h * g.w + index) * g.c + at % g.c] += in[0][at];
+    }
+    return TUTTI_OK;
+}
+
+/* One pixel of dx, number `at` of its image: the sum over the windows that found it largest. */
+OP_SIMD static void grad_pixel(const pool_geometry *g, int32_t at, const float *dy,
+                               const int32_t *index, float *restrict dx)
+{
+    const int64_t n = g->c, r = at / g->w, s = at % g->w;
+    const int64_t i_end = pool_end(r, g->sh, g->ph, g->oh),
+                  j_end = pool_end(s, g->sw, g->pw, g->ow);
+    memset(dx, 0, (size_t)n * sizeof *dx);
+    for (int64_t i = pool_first(r, g->kh, g->sh, g->ph); i < i_end; i++) {
+        for (int64_t j = pool_first(s, g->kw, g->sw, g->pw); j < j_end; j++) {
+            const float *from = dy + (i * g->ow + j) * n;
+            const int32_t *where = index + (i * g->ow + j) * n;
+            for (int64_t k = 0; k < n; k++)
+                dx[k] += where[k] == at ? from[k] : 0.0f;
+        }
+    }
+}
+
+static tutti_status grad_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    const pool_geometry g = pool_geometry_of(c->attr, &c->out[0], &c->in[0]);
+    const float *dy = in[0];
+    const int32_t *index = in[1];
+    float *dx = out[0];
+    const int threads = op_threads(c, tutti_numel(&c->out[0]));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < g.b * g.h; row++) {
+        const int64_t image = row / g.h * g.oh * g.ow * g.c;
+        for (int64_t s = 0; s < g.w; s++)
+            grad_pixel(&g, (int32_t)(row % g.h * g.w + s), dy + image, index + image,
+                       dx + (row * g.w + s) * g.c);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *e,
+                             tutti_value *d)
+{
+    const tutti_value in[2] = {e[0], n->in[1]};
+    if (n->need & 1)
+        d[0] = pool_emit(g, "max_pool2d_gather", n->attr, in, 2, NULL, NULL);
+    return g->status(g);
+}
+
+static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, NULL, grad_run, NULL};
+
+const tutti_op tutti_op_max_pool2d_grad = {.struct_size = sizeof(tutti_op),
+                                           .flags = 0,
+                                           .name = "max_pool2d_grad",
+                                           .nin_min = 2,
+                                           .nin_max = 2,
+                                           .nout = 1,
+                                           .attr_size = sizeof(pool_attr),
+                                           .fields = fields,
+                                           .nfields = 4,
+                                           .infer = grad_infer,
+                                           .vjp = grad_vjp,
+                                           .reference = grad_reference,
+                                           .cpu = &grad_cpu};
+
+/* ---- max_pool2d_gather: x, index -> y ---- */
+
+static tutti_status gather_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    tutti_status s = pool_shape("max_pool2d_gather", c->attr, &c->in[0], &out[0], err);
+    if (!s)
+        s = op_want_f32("max_pool2d_gather", "x", &c->in[0], err);
+    return s ? s : want_index("max_pool2d_gather", &c->in[1], &out[0], err);
+}
+
+static tutti_status gather_reference(const tutti_op_call *c, const double *const *in,
+                                     double *const *out)
+{
+    const pool_geometry g = pool_geometry_of(c->attr, &c->in[0], &c->out[0]);
+    for (int64_t at = 0; at < g.b * g.oh * g.ow * g.c; at++) {
+        const int64_t b = at / (g.oh * g.ow * g.c), index = (int64_t)in[1][at];
+        if (index < 0 || index >= g.h * g.w)
+            return TUTTI_E_RANGE;
+        out[0][at] = in[0][(b * g.h * g.w + index) * g.c + at % g.c];
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status gather_run(void *state, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    const pool_geometry g = pool_geometry_of(c->attr, &c->in[0], &c->out[0]);
+    const float *x = in[0];
+    const int32_t *index = in[1];
+    float *y = out[0];
+    const int64_t image = g.oh * g.ow * g.c, pixels = g.h * g.w, total = g.b * image;
+    const int threads = op_threads(c, total);
+    int outside = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)                \
+    reduction(|                                                                                \
+              : outside)
+    for (int64_t at = 0; at < total; at++) {
+        const int fits = index[at] >= 0 && index[at] < pixels;
+        outside |= !fits;
+        y[at] = fits ? x[(at / image * pixels + index[at]) * g.c + at % g.c] : 0.0f;
+    }
+    return outside ? TUTTI_E_RANGE : TUTTI_OK;
+}
+
+static tutti_status gather_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                               tutti_value *dx)
+{
+    const tutti_desc x = *g->desc(g, n->in[0]);
+    const tutti_value in[2] = {dy[0], n->in[1]};
+    if (n->need & 1)
+        dx[0] = pool_emit(g, "max_pool2d_grad", n->attr, in, 2, x.dim, NULL);
+    return g->status(g);
+}
+
+static const tutti_kernel gather_cpu = {sizeof(tutti_kernel), 0, NULL, gather_run, NULL};
+
+const tutti_op tutti_op_max_pool2d_gather = {.struct_size = sizeof(tutti_op),
+                                             .flags = 0,
+                                             .name = "max_pool2d_gather",
+                                             .nin_min = 2,
+                                             .nin_max = 2,
+                                             .nout = 1,
+                                             .attr_size = sizeof(pool_attr),
+                                             .fields = fields,
+                                             .nfields = 3,
+                                             .infer = gather_infer,
+                                             .vjp = gather_vjp,
+                                             .reference = gather_reference,
+                                             .cpu = &gather_cpu};

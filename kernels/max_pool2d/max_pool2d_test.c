@@ -1,0 +1,154 @@
+/* max_pool2d_test.c - max pooling against definition, differences and by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "max_pool2d/max_pool2d.h"
+
+#include "common/op_refusal.h"
+
+static const op_case cases[] = {
+    {.op = "max_pool2d",
+     .nin = 1,
+     .in = {DESC(F32, 4, 2, 4, 6, 3)},
+     .nattr = 1,
+     .attr = {LIST("kernel", 2, 2)}},
+    {.op = "max_pool2d",
+     .nin = 1,
+     .in = {DESC(F32, 4, 2, 5, 4, 2)},
+     .nattr = 3,
+     .attr = {LIST("kernel", 3, 2), LIST("stride", 2, 1), LIST("padding", 1, 1)}},
+    {.op = "max_pool2d",
+     .nin = 1,
+     .in = {DESC(F32, 4, 0, 5, 4, 2)},
+     .nattr = 1,
+     .attr = {LIST("kernel", 3, 2)}},
+    {.op = "max_pool2d",
+     .nin = 1,
+     .in = {DESC(F32, 4, 8, 17, 15, 37)},
+     .nattr = 3,
+     .attr = {LIST("kernel", 3, 3), LIST("stride", 2, 2), LIST("padding", 1, 1)},
+     .no_grad = 1},
+    /* The windows cover the whole image: any index lies in its window. */
+    {.op = "max_pool2d_grad",
+     .nin = 2,
+     .in = {DESC(F32, 4, 2, 1, 1, 3), DESC(I32, 4, 2, 1, 1, 3)},
+     .nattr = 2,
+     .attr = {LIST("kernel", 2, 3), LIST("input_shape", 2, 2, 3, 3)},
+     .high = {0, 6}},
+    {.op = "max_pool2d_gather",
+     .nin = 2,
+     .in = {DESC(F32, 4, 2, 4, 4, 3), DESC(I32, 4, 2, 2, 2, 3)},
+     .nattr = 1,
+     .attr = {LIST("kernel", 2, 2)}},
+};
+
+START_TEST(max_pooling_agrees_with_definition_and_differences)
+{
+    op_case_holds(&cases[_i], _i);
+}
+END_TEST
+
+/* Row 0: 1 5 5, row 1: NaN 2 -1; windows (2, 2), stride 1. */
+START_TEST(the_first_of_equals_wins_and_nan_beats_all)
+{
+    const tutti_desc in = DESC(F32, 4, 1, 2, 3, 1);
+    const tutti_desc out[2] = {DESC(F32, 4, 1, 1, 2, 1), DESC(I32, 4, 1, 1, 2, 1)};
+    const pool_attr attr = {.kernel = {2, {2, 2}}, .stride = {2, {1, 1}}};
+    const tutti_op_call c = {sizeof c, 1, 2, 1, &in, out, &attr, NULL};
+    const float x[6] = {1, 5, 5, NAN, 2, -1};
+    float y[2];
+    int32_t index[2];
+    const void *ins[1] = {x};
+    void *outs[2] = {y, index};
+    ck_assert_int_eq(tutti_op_max_pool2d.cpu->run(NULL, &c, ins, outs, NULL), TUTTI_OK);
+    ck_assert(isnan(y[0]));
+    ck_assert_int_eq(index[0], 3);
+    ck_assert_close(y[1], 5, 0.0);
+    ck_assert_int_eq(index[1], 1);
+}
+END_TEST
+
+START_TEST(an_index_outside_the_image_is_refused)
+{
+    const tutti_desc in[2] = {DESC(F32, 4, 1, 1, 2, 1), DESC(I32, 4, 1, 1, 1, 1)};
+    const tutti_desc out = DESC(F32, 4, 1, 1, 1, 1);
+    const pool_attr attr = {.kernel = {2, {1, 2}}};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, &attr, NULL};
+    const float x[2] = {1, 2};
+    const int32_t index = 2;
+    float y;
+    const void *ins[2] = {x, &index};
+    void *outs[1] = {&y};
+    ck_assert_int_eq(tutti_op_max_pool2d_gather.cpu->run(NULL, &c, ins, outs, NULL),
+                     TUTTI_E_RANGE);
+}
+END_TEST
+
+static const pool_attr two = {.kernel = {2, {2, 2}}}, none = {.kernel = {0}};
+static const pool_attr wide = {.kernel = {2, {3, 3}}, .padding = {2, {2, 1}}};
+static const pool_attr big = {.kernel = {2, {5, 2}}};
+static const pool_attr grad = {.kernel = {2, {2, 2}}, .input_shape = {4, {1, 4, 4, 3}}};
+
+static const op_refusal refusals[] = {
+    {{DESC(F32, 3, 4, 4, 3)},
+     1,
+     &two,
+     TUTTI_E_SHAPE,
+     "max_pool2d: x is F32 (4, 4, 3), want rank 4"},
+    {{DESC(U8, 4, 1, 4, 4, 3)},
+     1,
+     &two,
+     TUTTI_E_ARG,
+     "max_pool2d: x is U8 (1, 4, 4, 3), want F32"},
+    {{DESC(F32, 4, 1, 4, 4, 3)},
+     1,
+     &none,
+     TUTTI_E_ARG,
+     "max_pool2d: kernel has 0 entries, want 2"},
+    {{DESC(F32, 4, 1, 4, 4, 3)},
+     1,
+     &wide,
+     TUTTI_E_RANGE,
+     "max_pool2d: padding 2 is more than half of kernel 3"},
+    {{DESC(F32, 4, 1, 4, 4, 3)},
+     1,
+     &big,
+     TUTTI_E_SHAPE,
+     "max_pool2d: no window of (5, 2) fits into x F32 (1, 4, 4, 3) with its padding"},
+};
+static const op_refusal grad_refusals[] = {
+    {{DESC(F32, 4, 1, 3, 2, 3), DESC(I32, 4, 1, 2, 2, 3)},
+     2,
+     &grad,
+     TUTTI_E_SHAPE,
+     "max_pool2d_grad: dy is F32 (1, 3, 2, 3), want F32 (1, 2, 2, 3)"},
+    {{DESC(F32, 4, 1, 2, 2, 3), DESC(I64, 4, 1, 2, 2, 3)},
+     2,
+     &grad,
+     TUTTI_E_SHAPE,
+     "max_pool2d_grad: index is I64 (1, 2, 2, 3), want I32 (1, 2, 2, 3)"},
+    {{DESC(F32, 4, 1, 2, 2, 3), DESC(I32, 4, 1, 2, 2, 3)},
+     2,
+     &two,
+     TUTTI_E_ARG,
+     "max_pool2d_grad: input_shape has 0 entries, want 4"},
+};
+
+START_TEST(what_does_not_fit_is_refused_in_one_sentence)
+{
+    for (int k = 0; k < OP_COUNT(refusals); k++)
+        op_refusal_holds(&tutti_op_max_pool2d, &refusals[k]);
+    for (int k = 0; k < OP_COUNT(grad_refusals); k++)
+        op_refusal_holds(&tutti_op_max_pool2d_grad, &grad_refusals[k]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("max_pool2d");
+    TCase *t = op_test_cases(s, 60);
+    tcase_add_loop_test(t, max_pooling_agrees_with_definition_and_differences, 0,
+                        OP_COUNT(cases));
+    tcase_add_test(t, the_first_of_equals_wins_and_nan_beats_all);
+    tcase_add_test(t, an_index_outside_the_image_is_refused);
+    tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
+    return tutti_run(s);
+}
