@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# run_file_test.sh - everything wrong with a run file is said at once, with its line.
+. "$(dirname "$0")/lib.sh"
+small_run >good.json
+
+sed 's/"adamw"/"adamx"/; s/"batch_size": 64/"batch_size": "64"/; s/"threads": 2/"thread": 2/' \
+  good.json >bad.json
+says "several faults at once" 2 \
+'bad.json:21: thread: unknown key; did you mean threads?
+bad.json:8: train.batch_size: is a string, want a whole number
+bad.json:17: optimizer.name: there is no optimizer adamx; did you mean adamw?' \
+  "$TUTTI" validate bad.json
+
+sed 's/"lr": 0.01/"lr": -1/' good.json >bad.json
+says "out of range" 2 'bad.json:17: optimizer.lr: is -1, want at least 0 (per update)' \
+  "$TUTTI" validate bad.json
+
+sed 's/"optimizer": {"name": "adamw", "lr": 0.01}/"optimizer": [{"name": "sgd"}, {"name": "adamw"}]/' \
+  good.json >bad.json
+says "two optimizers" 2 \
+  'bad.json:17: optimizer: is an array of 2, want one optimizer; use its "groups" for weights that need other settings' \
+  "$TUTTI" validate bad.json
+
+sed 's/"max_duration": "3ep"/"max_duration": "3"/' good.json >bad.json
+"$TUTTI" validate bad.json 2>err.txt
+check "a bare number is no time" grep -q 'bad.json:19: max_duration: ' err.txt
+
+printf '{"name": "x",\n "seed": }\n' >bad.json
+"$TUTTI" validate bad.json 2>err.txt
+check "a syntax error has its line" grep -q '^bad.json:2: ' err.txt
+
+says "a missing file" 2 'nowhere.json: No such file or directory' "$TUTTI" validate nowhere.json
+check "an override" "$TUTTI" validate good.json --set max_duration=5ba --set optimizer.lr=0.5
+"$TUTTI" validate good.json --set optimizer.lr=high 2>err.txt
+check "a wrong override is refused" grep -q 'optimizer.lr: is a string, want a number' err.txt
+finish

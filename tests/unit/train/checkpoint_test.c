@@ -1,0 +1,174 @@
+/* checkpoint_test.c - files are whole or absent, and damage is noticed. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint.h"
+#include "tutti_check.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+static char path[96];
+static float weights[6] = {1, 2, 3, 4, 5, 6};
+static int64_t clock_[2] = {7, 8};
+
+static void setup(void)
+{
+    strcpy(folder, "/tmp/tutti_checkpoint_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/deep/er/a.safetensors", folder);
+}
+
+static void teardown(void)
+{
+    char command[160];
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static tutti_status save(float first, tutti_error *err)
+{
+    weights[0] = first;
+    const checkpoint_item items[] = {
+        {"model.a \"quoted\"", {weights, {{2, 3}, 2, TUTTI_F32}, TUTTI_DEVICE_CPU, 0}},
+        {"run.clock", {clock_, {{2}, 1, TUTTI_I64}, TUTTI_DEVICE_CPU, 0}},
+        {"empty", {weights, {{0, 4}, 2, TUTTI_F32}, TUTTI_DEVICE_CPU, 0}}};
+    const checkpoint_text texts[] = {{"run", "{\"a\": \"line\\n\"}"}};
+    return checkpoint_write(path, items, 3, texts, 1, err);
+}
+
+static long file_size(void)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (long)st.st_size : -1;
+}
+
+static void check_refused(const char *sentence)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    checkpoint *c = NULL;
+    char want[400];
+    (void)snprintf(want, sizeof want, "%s: the checkpoint is damaged: %s", path, sentence);
+    ck_assert_int_ne(checkpoint_open(path, &c, &err), TUTTI_OK);
+    ck_assert_error(err, TUTTI_E_FORMAT, want);
+    ck_assert_ptr_null(c);
+}
+
+START_TEST(what_is_written_is_read_back)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    checkpoint *c;
+    tutti_tensor t;
+    ck_assert_ok(save(1.5f, &err), err);
+    ck_assert_ok(checkpoint_open(path, &c, &err), err);
+    ck_assert_uint_eq(checkpoint_count(c), 3);
+    ck_assert_ok(checkpoint_find(c, "model.a \"quoted\"", &t, &err), err);
+    ck_assert_int_eq(t.desc.rank, 2);
+    ck_assert_int_eq(t.desc.dim[1], 3);
+    ck_assert_mem_eq(t.data, weights, sizeof weights);
+    ck_assert_ok(checkpoint_find(c, "run.clock", &t, &err), err);
+    ck_assert_int_eq(((const int64_t *)t.data)[1], 8);
+    ck_assert_str_eq(checkpoint_value(c, "run"), "{\"a\": \"line\\n\"}");
+    checkpoint_close(c);
+}
+END_TEST
+
+START_TEST(an_unknown_tensor_is_named_with_the_nearest)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    checkpoint *c;
+    tutti_tensor t;
+    char want[200];
+    ck_assert_ok(save(1, &err), err);
+    ck_assert_ok(checkpoint_open(path, &c, &err), err);
+    ck_assert_int_eq(checkpoint_find(c, "run.clok", &t, &err), TUTTI_E_NOTFOUND);
+    (void)snprintf(want, sizeof want, "%s: has no tensor run.clok (the nearest is run.clock)",
+                   path);
+    ck_assert_str_eq(err.text, want);
+    checkpoint_close(c);
+}
+END_TEST
+
+START_TEST(truncation_is_noticed_anywhere)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(save(1, &err), err);
+    ck_assert_int_eq(truncate(path, file_size() - 1), 0);
+    check_refused("it is shorter than its tensors");
+    ck_assert_int_eq(truncate(path, 100), 0);
+    check_refused("it ends within the header");
+    ck_assert_int_eq(truncate(path, 3), 0);
+    check_refused("it ends within the header");
+    ck_assert_int_eq(truncate(path, 0), 0);
+    check_refused("it is empty");
+}
+END_TEST
+
+START_TEST(a_flipped_bit_is_noticed)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(save(1, &err), err);
+    FILE *f = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fseek(f, -5, SEEK_END), 0);
+    const int byte = fgetc(f);
+    ck_assert_int_eq(fseek(f, -5, SEEK_END), 0);
+    ck_assert_int_eq(fputc(byte ^ 4, f), byte ^ 4);
+    ck_assert_int_eq(fclose(f), 0);
+    check_refused("its bytes do not match the checksum");
+}
+END_TEST
+
+START_TEST(a_full_disk_leaves_the_checkpoint_that_was_there)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    checkpoint *c;
+    tutti_tensor t;
+    char want[200], command[200];
+    ck_assert_ok(save(42, &err), err);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit limit = {64, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(save(43, &err), TUTTI_E_IO);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    (void)snprintf(want, sizeof want, "%s: cannot write the checkpoint: File too large", path);
+    ck_assert_str_eq(err.text, want);
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_ok(checkpoint_open(path, &c, &err), err);
+    ck_assert_ok(checkpoint_find(c, "model.a \"quoted\"", &t, &err), err);
+    ck_assert_float_eq(((const float *)t.data)[0], 42);
+    checkpoint_close(c);
+    (void)snprintf(command, sizeof command, "test $(ls %s/deep/er | wc -l) = 1", folder);
+    ck_assert_int_eq(system(command), 0); /* no temporary file stays */
+}
+END_TEST
+
+START_TEST(the_link_follows_the_last_file)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char link[128];
+    checkpoint *c;
+    ck_assert_ok(save(1, &err), err);
+    (void)snprintf(link, sizeof link, "%s/deep/er/latest", folder);
+    ck_assert_ok(checkpoint_link(link, path, &err), err);
+    ck_assert_ok(checkpoint_link(link, path, &err), err);
+    ck_assert_ok(checkpoint_open(link, &c, &err), err);
+    checkpoint_close(c);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("checkpoint");
+    TCase *t = tcase_create("files");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, what_is_written_is_read_back);
+    tcase_add_test(t, an_unknown_tensor_is_named_with_the_nearest);
+    tcase_add_test(t, truncation_is_noticed_anywhere);
+    tcase_add_test(t, a_flipped_bit_is_noticed);
+    tcase_add_test(t, a_full_disk_leaves_the_checkpoint_that_was_there);
+    tcase_add_test(t, the_link_follows_the_last_file);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
