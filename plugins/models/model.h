@@ -27,15 +27,19 @@ static inline tutti_status model_add(const tutti_module_v1 *m, tutti_module pare
     return TUTTI_OK;
 }
 
+/* A convolution without bias, as batch norm follows; it starts as He et al. 2015 say. */
 static inline tutti_status model_conv(const tutti_module_v1 *m, tutti_module parent,
                                       const char *name, int64_t in, int64_t out, int64_t kernel,
                                       int64_t stride, tutti_error *err)
 {
-    const tutti_attr attr[6] = {
-        tutti_attr_i("in_channels", in),     tutti_attr_i("out_channels", out),
-        tutti_attr_i("kernel_size", kernel), tutti_attr_i("stride", stride),
-        tutti_attr_i("padding", kernel / 2), tutti_attr_i("bias", 0)};
-    return model_add(m, parent, name, "conv2d", attr, 6, NULL, err);
+    const tutti_attr attr[7] = {tutti_attr_i("in_channels", in),
+                                tutti_attr_i("out_channels", out),
+                                tutti_attr_i("kernel_size", kernel),
+                                tutti_attr_i("stride", stride),
+                                tutti_attr_i("padding", kernel / 2),
+                                tutti_attr_i("bias", 0),
+                                tutti_attr_i("init", 1)}; /* kaiming_normal */
+    return model_add(m, parent, name, "conv2d", attr, 7, NULL, err);
 }
 
 static inline tutti_status model_norm(const tutti_module_v1 *m, tutti_module parent,

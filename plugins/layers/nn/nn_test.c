@@ -1,0 +1,243 @@
+/* nn_test.c - the weights that layers declare, and the operations that they emit. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer_check.h"
+
+static tree t;
+static record r;
+static subject s;
+static given g;
+static tutti_error err;
+static const tutti_layer_v1 *layer;
+static tutti_module m;
+
+static void start(void)
+{
+    tree_init(&t);
+    given_init(&g);
+    memset(&err, 0, sizeof err);
+}
+
+static void open_layer(const char *kind)
+{
+    static service services[2];
+    services[0] = (service){TUTTI_MODULE_V1, &t.table};
+    ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_LAYER, kind, &g, services, &err),
+                 err);
+    layer = subject_query(&s, TUTTI_LAYER_V1);
+    m = tree_new(&t, kind);
+    ck_assert_ok(layer->build(s.self, m, &err), err);
+}
+
+/* Traces the layer once and compares what it emits; the last line names its result. */
+static void emits(int32_t mode, const char *want)
+{
+    const tutti_desc shape = {{2, 8, 8, 4}, 4, TUTTI_F32};
+    const tutti_value in = 1;
+    tutti_value out = 0;
+    record_init(&r, mode, shape);
+    ck_assert_int_eq(layer->trace(s.self, &r.graph, m, &in, 1, &out, 1), TUTTI_OK);
+    record_add(&r, "v%u\n", out);
+    ck_assert_str_eq(r.text, want);
+}
+
+static void given_conv(int64_t groups, int bias, const char *init)
+{
+    given_int(&g, "in_channels", 4);
+    given_int(&g, "out_channels", 6);
+    given_int(&g, "kernel_size", 3);
+    given_int(&g, "stride", 2);
+    given_int(&g, "padding", 1);
+    given_int(&g, "dilation", 1);
+    given_int(&g, "groups", groups);
+    given_bool(&g, "bias", bias);
+    given_enum(&g, "init", init, 0);
+}
+
+START_TEST(conv2d_is_a_convolution_with_pytorchs_start)
+{
+    start();
+    given_conv(2, 1, "default");
+    open_layer("conv2d");
+    const tree_weight *w = t.modules[m].weights;
+    const tutti_desc want = {{6, 3, 3, 2}, 4, TUTTI_F32};
+    const double bound = 1.0 / sqrt(3 * 3 * 2);
+    ck_assert_uint_eq(t.modules[m].nweights, 2);
+    ck_assert_str_eq(w[0].name, "weight");
+    ck_assert(tutti_same_shape(&w[0].desc, &want));
+    ck_assert_uint_eq(w[0].flags, TUTTI_WEIGHT_TRAINABLE);
+    ck_assert_str_eq(w[1].name, "bias");
+    ck_assert_int_eq(w[1].desc.rank, 1);
+    ck_assert_int_eq(w[1].desc.dim[0], 6);
+    ck_assert_uint_eq(w[1].flags, TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_int_eq(w[k].init.kind, TUTTI_INIT_UNIFORM);
+        ck_assert_close(w[k].init.a, -bound, 1e-15);
+        ck_assert_close(w[k].init.b, bound, 1e-15);
+    }
+    emits(TUTTI_MODE_TRAIN, "v2 = conv2d(v1, weight, bias; stride=[2, 2], padding=[1, 1], "
+                            "dilation=[1, 1], groups=2)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(conv2d_can_start_as_he_says_and_without_bias)
+{
+    start();
+    given_conv(1, 0, "kaiming_normal");
+    open_layer("conv2d");
+    const tree_weight *w = t.modules[m].weights;
+    ck_assert_uint_eq(t.modules[m].nweights, 1);
+    ck_assert_int_eq(w->init.kind, TUTTI_INIT_KAIMING_NORMAL);
+    ck_assert_close(w->init.a, sqrt(2.0), 1e-15);
+    ck_assert_close(w->init.fan, 3 * 3 * 6, 0);
+    emits(TUTTI_MODE_EVAL, "v2 = conv2d(v1, weight; stride=[2, 2], padding=[1, 1], "
+                           "dilation=[1, 1], groups=1)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(channels_that_do_not_divide_are_refused)
+{
+    start();
+    given_conv(3, 1, "default");
+    ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "conv2d", &g, TUTTI_E_ARG,
+                           "conv2d: 4 channels in and 6 out do not divide into 3 groups");
+}
+END_TEST
+
+START_TEST(linear_is_a_product_with_the_transpose)
+{
+    start();
+    given_int(&g, "in_features", 16);
+    given_int(&g, "out_features", 5);
+    given_bool(&g, "bias", 1);
+    given_enum(&g, "init", "default", 0);
+    open_layer("linear");
+    const tree_weight *w = t.modules[m].weights;
+    const tutti_desc want = {{5, 16}, 2, TUTTI_F32};
+    ck_assert(tutti_same_shape(&w[0].desc, &want));
+    ck_assert_close(w[0].init.b, 0.25, 1e-15);
+    ck_assert_close(w[1].init.b, 0.25, 1e-15);
+    emits(TUTTI_MODE_TRAIN,
+          "v2 = matmul(v1, weight, bias; transpose_a=0, transpose_b=1)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(batch_norm2d_moves_its_statistics_in_training_only)
+{
+    start();
+    given_int(&g, "num_features", 4);
+    given_float(&g, "eps", 1e-5);
+    given_float(&g, "momentum", 0.1);
+    open_layer("batch_norm2d");
+    static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
+    const tree_weight *w = t.modules[m].weights;
+    ck_assert_uint_eq(t.modules[m].nweights, 4);
+    for (int k = 0; k < 4; k++) {
+        ck_assert_str_eq(w[k].name, names[k]);
+        ck_assert_int_eq(w[k].init.kind, TUTTI_INIT_CONSTANT);
+        ck_assert_close(w[k].init.a, k == 0 || k == 3, 0);
+        ck_assert_uint_eq(w[k].flags,
+                          k < 2 ? TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY : 0);
+    }
+    emits(TUTTI_MODE_TRAIN, "v2 = batch_norm(v1, weight, bias, running_mean, running_var; "
+                            "eps=1e-05, momentum=0.1)\n"
+                            "running_mean <- v5\nrunning_var <- v6\nv2\n");
+    emits(TUTTI_MODE_EVAL, "v2 = batch_norm_eval(v1, weight, bias, running_mean, running_var; "
+                           "eps=1e-05)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
+static const char *const activations[] = {"relu", "gelu", "tanh", "sigmoid", "silu"};
+
+START_TEST(an_activation_is_the_operation_of_its_name)
+{
+    char want[64];
+    start();
+    open_layer(activations[_i]);
+    (void)snprintf(want, sizeof want, "v2 = %s(v1)\nv2\n", activations[_i]);
+    emits(TUTTI_MODE_TRAIN, want);
+    subject_close(&s);
+}
+END_TEST
+
+static const char *const pools[] = {"max_pool2d", "avg_pool2d"};
+
+START_TEST(pooling_steps_by_its_window_unless_told)
+{
+    char want[160];
+    start();
+    given_int(&g, "kernel_size", 3);
+    given_int(&g, "padding", 1);
+    if (_i / 2)
+        given_int(&g, "stride", 2);
+    else
+        given_null(&g, "stride");
+    open_layer(pools[_i % 2]);
+    (void)snprintf(want, sizeof want,
+                   "v2 = %s(v1; kernel=[3, 3], stride=[%d, %d], padding=[1, 1])\nv2\n",
+                   pools[_i % 2], _i / 2 ? 2 : 3, _i / 2 ? 2 : 3);
+    emits(TUTTI_MODE_TRAIN, want);
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(shapes_change_as_said)
+{
+    start();
+    open_layer("global_avg_pool");
+    emits(TUTTI_MODE_TRAIN, "v2 = mean(v1; axes=[1, 2], keepdim=0)\nv2\n");
+    subject_close(&s);
+    open_layer("flatten");
+    emits(TUTTI_MODE_TRAIN, "v2 = reshape(v1; shape=[2, -1])\nv2\n");
+    subject_close(&s);
+    open_layer("identity");
+    emits(TUTTI_MODE_TRAIN, "v1\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(dropout_works_in_training_only_with_a_stream_of_its_place)
+{
+    char want[80];
+    start();
+    given_float(&g, "p", 0.25);
+    open_layer("dropout");
+    (void)snprintf(want, sizeof want, "v2 = dropout(v1; p=0.25, stream=%u)\nv2\n", m);
+    emits(TUTTI_MODE_TRAIN, want);
+    emits(TUTTI_MODE_EVAL, "v1\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(sequential_runs_its_children_in_order)
+{
+    start();
+    open_layer("sequential");
+    emits(TUTTI_MODE_TRAIN, "v1\n");
+    ck_assert_ok(tree_add(&t, m, "a", tree_new(&t, "x"), &err), err);
+    ck_assert_ok(tree_add(&t, m, "b", tree_new(&t, "x"), &err), err);
+    emits(TUTTI_MODE_TRAIN, "v2 = module 3(v1)\nv3 = module 4(v2)\nv3\n");
+    subject_close(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("nn");
+    TCase *c = tcase_create("all");
+    tcase_add_test(c, conv2d_is_a_convolution_with_pytorchs_start);
+    tcase_add_test(c, conv2d_can_start_as_he_says_and_without_bias);
+    tcase_add_test(c, channels_that_do_not_divide_are_refused);
+    tcase_add_test(c, linear_is_a_product_with_the_transpose);
+    tcase_add_test(c, batch_norm2d_moves_its_statistics_in_training_only);
+    tcase_add_loop_test(c, an_activation_is_the_operation_of_its_name, 0, 5);
+    tcase_add_loop_test(c, pooling_steps_by_its_window_unless_told, 0, 4);
+    tcase_add_test(c, shapes_change_as_said);
+    tcase_add_test(c, dropout_works_in_training_only_with_a_stream_of_its_place);
+    tcase_add_test(c, sequential_runs_its_children_in_order);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}

@@ -1,0 +1,284 @@
+/* layer_check.h - a module tree and a graph that write down what layers and surgery do to them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LAYER_CHECK_H
+#define LAYER_CHECK_H
+
+#include "plugin_check.h"
+
+#include "tutti/layer.h"
+#include "tutti/module.h"
+
+#include <stdarg.h>
+
+enum { TREE_ROOM = 24, TREE_WEIGHTS = 4, TEXT_ROOM = 4096 };
+
+typedef struct tree_weight {
+    const char *name;
+    tutti_desc desc;
+    tutti_init init;
+    uint32_t flags;
+    tutti_module from; /* taken from this module; 0: its own */
+} tree_weight;
+
+typedef struct tree_module {
+    const char *kind;
+    const char *name;
+    tutti_module parent;
+    uint32_t nweights;
+    tree_weight weights[TREE_WEIGHTS];
+    given given;
+} tree_module;
+
+/* Module 1 is the root.  A child comes after its parent: next is the next number in the tree. */
+typedef struct tree {
+    tree_module modules[TREE_ROOM];
+    uint32_t count; /* modules 1 to count */
+    uint32_t reserved;
+    tutti_module_v1 table;
+} tree;
+
+/* What a layer emits, one line an operation: "v2 = conv2d(v1, weight; stride=[2, 2], groups=1)". */
+typedef struct record {
+    tutti_graph graph;
+    char text[TEXT_ROOM];
+    tutti_desc shape;  /* of every value */
+    uint32_t values;   /* v1 to v<values> */
+    uint32_t nweights; /* weights are numbered from 1000, constants from 2000 */
+    const char *names[16];
+    tutti_desc constant_desc;
+    float constant[1024]; /* the last one */
+    tutti_status status;
+} record;
+
+TUTTI_PRINTF(2, 3)
+static inline void record_add(record *r, const char *format, ...)
+{
+    const size_t used = strlen(r->text);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(r->text + used, sizeof r->text - used, format, args);
+    va_end(args);
+}
+
+static inline void record_value(record *r, tutti_value v)
+{
+    if (v >= 2000)
+        record_add(r, "constant");
+    else if (v >= 1000)
+        record_add(r, "%s", r->names[v - 1000]);
+    else
+        record_add(r, "v%u", v);
+}
+
+static inline tutti_value record_emit(tutti_graph *g, const char *op, const tutti_value *in,
+                                      uint32_t nin, const tutti_attr *attr, uint32_t nattr,
+                                      tutti_value *out, uint32_t nout)
+{
+    record *r = g->ctx;
+    const tutti_value first = r->values + 1;
+    r->values += nout > 1 ? nout : 1;
+    record_add(r, "v%u = %s(", first, op);
+    for (uint32_t k = 0; k < nin; k++) {
+        record_add(r, "%s", k ? ", " : "");
+        record_value(r, in[k]);
+    }
+    for (uint32_t k = 0; k < nattr; k++) {
+        record_add(r, "%s%s=", k ? ", " : "; ", attr[k].name);
+        if (attr[k].type == TUTTI_ATTR_I64)
+            record_add(r, "%lld", (long long)attr[k].i);
+        else if (attr[k].type == TUTTI_ATTR_F64)
+            record_add(r, "%g", attr[k].f);
+        else
+            for (uint32_t j = 0; j < attr[k].count; j++)
+                record_add(r, "%s%lld%s", j ? ", " : "[", (long long)attr[k].list[j],
+                           j + 1 == attr[k].count ? "]" : "");
+    }
+    record_add(r, ")\n");
+    for (uint32_t k = 0; k < nout && out; k++)
+        out[k] = first + k;
+    return first;
+}
+
+static inline const tutti_desc *record_desc(tutti_graph *g, tutti_value v)
+{
+    (void)v;
+    return &((record *)g->ctx)->shape;
+}
+
+static inline tutti_value record_weight(tutti_graph *g, tutti_module m, const char *name)
+{
+    record *r = g->ctx;
+    (void)m;
+    r->names[r->nweights] = name;
+    return 1000 + r->nweights++;
+}
+
+static inline tutti_value record_constant(tutti_graph *g, const tutti_tensor *t)
+{
+    record *r = g->ctx;
+    ck_assert_uint_le(tutti_nbytes(&t->desc), sizeof r->constant);
+    memcpy(r->constant, t->data, tutti_nbytes(&t->desc));
+    r->constant_desc = t->desc;
+    return 2000;
+}
+
+static inline void record_assign(tutti_graph *g, tutti_value target, tutti_value v)
+{
+    record *r = g->ctx;
+    record_value(r, target);
+    record_add(r, " <- v%u\n", v);
+}
+
+static inline tutti_status record_call(tutti_graph *g, tutti_module m, const tutti_value *in,
+                                       uint32_t nin, tutti_value *out, uint32_t nout)
+{
+    record *r = g->ctx;
+    ck_assert_uint_eq(nin, 1);
+    ck_assert_uint_eq(nout, 1);
+    const tutti_value from = in[0];
+    out[0] = ++r->values;
+    record_add(r, "v%u = module %u(v%u)\n", out[0], m, from);
+    return TUTTI_OK;
+}
+
+static inline tutti_status record_fail(tutti_graph *g, tutti_status status, const char *text)
+{
+    record *r = g->ctx;
+    record_add(r, "failed: %s\n", text);
+    r->status = status;
+    return status;
+}
+
+static inline tutti_status record_status(const tutti_graph *g)
+{
+    return ((const record *)g->ctx)->status;
+}
+
+/* v1 is the input; every value has shape `desc`. */
+static inline void record_init(record *r, int32_t mode, tutti_desc desc)
+{
+    memset(r, 0, sizeof *r);
+    r->graph = (tutti_graph){
+        sizeof r->graph, mode,          r,           record_emit, record_desc,  record_weight,
+        record_constant, record_assign, record_call, record_fail, record_status};
+    r->shape = desc;
+    r->values = 1;
+}
+
+/* ---- the tree ---- */
+
+static inline tutti_module tree_new(tree *t, const char *kind)
+{
+    ck_assert_uint_lt(t->count + 1, TREE_ROOM);
+    tree_module *m = &t->modules[++t->count];
+    m->kind = kind;
+    given_init(&m->given);
+    return t->count;
+}
+
+static inline tutti_module tree_root(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+static inline tutti_status tree_create(void *ctx, const char *kind, const tutti_attr *params,
+                                       uint32_t nparams, tutti_module *ret, tutti_error *err)
+{
+    tree *t = ctx;
+    (void)err;
+    const tutti_module m = tree_new(t, kind);
+    for (uint32_t k = 0; k < nparams; k++)
+        given_int(&t->modules[m].given, params[k].name, params[k].i);
+    *ret = m;
+    return TUTTI_OK;
+}
+
+static inline tutti_status tree_add(void *ctx, tutti_module parent, const char *name,
+                                    tutti_module child, tutti_error *err)
+{
+    tree *t = ctx;
+    (void)err;
+    t->modules[child].parent = parent;
+    t->modules[child].name = name;
+    return TUTTI_OK;
+}
+
+static inline tutti_status tree_replace(void *ctx, tutti_module old, tutti_module next,
+                                        tutti_error *err)
+{
+    tree *t = ctx;
+    (void)err;
+    t->modules[next].parent = t->modules[old].parent;
+    t->modules[next].name = t->modules[old].name;
+    t->modules[old].parent = 0;
+    return TUTTI_OK;
+}
+
+static inline tutti_module tree_child_at(void *ctx, tutti_module m, uint32_t k)
+{
+    const tree *t = ctx;
+    for (tutti_module c = 2; c <= t->count; c++)
+        if (t->modules[c].parent == m && k-- == 0)
+            return c;
+    return 0;
+}
+
+static inline tutti_module tree_next(void *ctx, tutti_module m)
+{
+    const tree *t = ctx;
+    for (m++; m <= t->count; m++)
+        if (t->modules[m].parent)
+            return m;
+    return 0;
+}
+
+static inline const char *tree_kind(void *ctx, tutti_module m)
+{
+    return ((tree *)ctx)->modules[m].kind;
+}
+
+static inline const tutti_params *tree_params(void *ctx, tutti_module m)
+{
+    return &((tree *)ctx)->modules[m].given.params;
+}
+
+static inline tutti_status tree_weight_new(void *ctx, tutti_module m, const char *name,
+                                           const tutti_desc *desc, const tutti_init *init,
+                                           uint32_t flags, tutti_error *err)
+{
+    tree_module *module = &((tree *)ctx)->modules[m];
+    (void)err;
+    module->weights[module->nweights++] = (tree_weight){name, *desc, *init, flags, 0};
+    return TUTTI_OK;
+}
+
+static inline tutti_status tree_take(void *ctx, tutti_module m, const char *name,
+                                     tutti_module from, const char *from_name, tutti_error *err)
+{
+    tree_module *module = &((tree *)ctx)->modules[m];
+    (void)err;
+    ck_assert_str_eq(name, from_name);
+    module->weights[module->nweights++] = (tree_weight){.name = name, .from = from};
+    return TUTTI_OK;
+}
+
+static inline void tree_init(tree *t)
+{
+    memset(t, 0, sizeof *t);
+    t->table.struct_size = sizeof t->table;
+    t->table.ctx = t;
+    t->table.root = tree_root;
+    t->table.create = tree_create;
+    t->table.add = tree_add;
+    t->table.replace = tree_replace;
+    t->table.child_at = tree_child_at;
+    t->table.next = tree_next;
+    t->table.kind = tree_kind;
+    t->table.params = tree_params;
+    t->table.weight = tree_weight_new;
+    t->table.take_weight = tree_take;
+    (void)tree_new(t, "model");
+}
+
+#endif
