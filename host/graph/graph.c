@@ -66,7 +66,7 @@ static tutti_value add_value(graph *g, const tutti_desc *desc, int32_t kind, uin
         out_of_memory(g);
         return 0;
     }
-    g->values[g->nvalues] = (graph_value){*desc, kind, index, NULL};
+    g->values[g->nvalues] = (graph_value){*desc, kind, index, NULL, 0, 0};
     return g->nvalues++;
 }
 
@@ -315,8 +315,10 @@ static tutti_value build_weight(tutti_graph *b, tutti_module m, const char *name
     }
     if (g->hooks.weight(g->hooks.ctx, g, m, name, &id, &desc, &trainable))
         return 0;
-    const tutti_value v = current_value(g, id);
-    return v ? v : add_value(g, &desc, VALUE_WEIGHT, id);
+    tutti_value v = current_value(g, id);
+    if (!v && (v = add_value(g, &desc, VALUE_WEIGHT, id)))
+        g->values[v].trainable = trainable;
+    return v;
 }
 
 /* The weight that `target` stands for, directly or as the value last assigned to it. */
@@ -344,6 +346,10 @@ static void build_assign(tutti_graph *b, tutti_value target, tutti_value v)
         return;
     if (!weight_behind(g, target, &id) || v == 0 || v >= g->nvalues) {
         fail_at(g, TUTTI_E_ARG, "assign: the target is no buffer, or there is no value");
+        return;
+    }
+    if (g->values[target].trainable) {
+        fail_at(g, TUTTI_E_ARG, "assign: the target is a trainable weight, want a buffer");
         return;
     }
     const tutti_desc *a = &g->values[target].desc, *c = &g->values[v].desc;

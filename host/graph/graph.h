@@ -16,6 +16,8 @@ typedef struct graph_value {
     int32_t kind;     /* VALUE_* */
     uint32_t index;   /* NODE: its node; INPUT: its number; WEIGHT: the id given by the owner */
     const void *data; /* CONST: the bytes, 64-byte aligned */
+    int32_t trainable; /* WEIGHT: it is no buffer */
+    int32_t reserved;
 } graph_value;
 
 typedef struct graph_node {

@@ -1,0 +1,282 @@
+/* body.c - tracing a plan: the forward pass with its backward pass, and the loss. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/memory.h"
+#include "graph/net_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool body_trains(const body *b)
+{
+    return b->kind == PLAN_TRAIN || b->kind == PLAN_TRAIN_ADD;
+}
+
+static int32_t mode_of(int kind)
+{
+    return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
+}
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+}
+
+/* Inputs -> outputs. */
+static tutti_status trace_forward(net *n, body *b)
+{
+    tutti_graph *t = graph_builder(b->g);
+    const tutti_model_v1 *model = n->model.table;
+    b->noutputs = model->noutputs;
+    for (uint32_t k = 0; k < b->ninputs; k++)
+        b->inputs[k] = graph_input(b->g, &b->input_desc[k]);
+    graph_set_segment(b->g, SEGMENT_FORWARD);
+    n->depth = 0;
+    const tutti_status s =
+        model->trace(n->model.self, t, 1, b->inputs, b->ninputs, b->outputs, b->noutputs);
+    if (s)
+        (void)t->fail(t, s, "trace failed without a reason");
+    for (uint32_t k = 0; k < b->noutputs && !t->status(t); k++)
+        if (!b->outputs[k])
+            (void)t->fail(t, TUTTI_E_FAIL, "trace left an output of the model empty");
+    return t->status(t);
+}
+
+/* Gradients of the outputs -> gradients of every trainable weight, into grads[0..norder). */
+static tutti_status trace_backward(const net *n, body *b, tutti_value *grads, tutti_error *err)
+{
+    tutti_value *wrt = calloc((size_t)n->norder + 1, sizeof *wrt);
+    if (!wrt)
+        return out_of_memory(err);
+    for (tutti_value v = 1; v < graph_nvalues(b->g); v++) {
+        const graph_value *value = graph_value_at(b->g, v);
+        for (uint32_t k = 0; k < n->norder && value->kind == VALUE_WEIGHT; k++)
+            if (n->order[k]->offset >= 0 && n->order[k]->id == value->index)
+                wrt[k] = v;
+    }
+    graph_set_segment(b->g, SEGMENT_BACKWARD);
+    for (uint32_t k = 0; k < b->noutputs; k++) {
+        const tutti_desc d = graph_value_at(b->g, b->outputs[k])->desc;
+        b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->g, &d) : 0;
+    }
+    tutti_status s =
+        graph_gradient(b->g, b->outputs, b->douts, b->noutputs, wrt, n->norder, grads);
+    for (uint32_t k = 0; k < n->norder; k++)
+        if (!wrt[k])
+            grads[k] = 0;
+    free(wrt);
+    return s;
+}
+
+/* Assignments to buffers (the last one of each counts) and, for training, the gradients. */
+static uint32_t list_stores(const net *n, const body *b, const tutti_value *grads,
+                            program_store *stores)
+{
+    uint32_t count = 0;
+    const uint32_t nassigns = graph_nassigns(b->g);
+    for (uint32_t k = 0; k < nassigns; k++) {
+        const graph_assign a = graph_assign_at(b->g, k);
+        bool last = true;
+        for (uint32_t j = k + 1; j < nassigns; j++)
+            last = last && graph_assign_at(b->g, j).weight != a.weight;
+        if (last)
+            stores[count++] =
+                (program_store){.value = a.value, .kind = STORE_WEIGHT, .index = a.weight};
+    }
+    for (uint32_t k = 0; k < n->norder && body_trains(b); k++)
+        if (n->order[k]->offset >= 0)
+            stores[count++] = (program_store){.value = grads[k],
+                                              .kind = STORE_MEMORY,
+                                              .segment = 1,
+                                              .add = b->kind == PLAN_TRAIN_ADD,
+                                              .memory = n->order[k]->grad,
+                                              .bytes = tutti_nbytes(&n->order[k]->desc)};
+    return count;
+}
+
+tutti_status body_create(net *n, const plan_request *request, body **ret_body, tutti_error *err)
+{
+    body *b = calloc(1, sizeof *b);
+    if (!b)
+        return out_of_memory(err);
+    b->kind = request->kind;
+    b->ninputs = request->ninputs;
+    memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
+    b->g = net_graph(n, mode_of(b->kind));
+    tutti_status s = b->g ? trace_forward(n, b) : out_of_memory(err);
+    if (s) {
+        if (b->g)
+            s = graph_error(b->g, err);
+        body_destroy(b);
+        return s;
+    }
+    *ret_body = b;
+    return TUTTI_OK;
+}
+
+tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
+{
+    tutti_value *grads = calloc((size_t)n->norder + 1, sizeof *grads);
+    program_store *stores =
+        calloc((size_t)n->norder + graph_nassigns(b->g) + 1, sizeof *stores);
+    tutti_status s = grads && stores ? TUTTI_OK : out_of_memory(err);
+    if (!s && body_trains(b))
+        s = trace_backward(n, b, grads, err);
+    if (s) {
+        (void)graph_error(b->g, err);
+        goto done;
+    }
+    b->cut_bytes = cut_bytes;
+    const program_spec spec = {.g = b->g,
+                               .keep = b->outputs,
+                               .nkeep = b->noutputs,
+                               .held = b->douts,
+                               .nheld = b->noutputs,
+                               .stores = stores,
+                               .nstores = list_stores(n, b, grads, stores),
+                               .weights = n->addresses,
+                               .nexternal = b->ninputs,
+                               .cut_bytes = cut_bytes,
+                               .threads = n->options.threads};
+    s = program_create(&spec, &b->program, err);
+done:
+    free(grads);
+    free(stores);
+    return s;
+}
+
+void body_destroy(body *b)
+{
+    if (!b)
+        return;
+    program_destroy(b->program);
+    graph_destroy(b->g);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(b->own_input[k]);
+    free(b);
+}
+
+/* What trace and loss of the head share while it is made. */
+typedef struct head_values {
+    tutti_value outputs[NET_MAX_OUTPUTS];
+    tutti_value targets[TUTTI_MAX_COLUMNS];
+    tutti_value loss;
+    tutti_value douts[NET_MAX_OUTPUTS];
+} head_values;
+
+static tutti_status check_loss(const body *b, const plan_request *request, tutti_graph *t,
+                               tutti_value loss)
+{
+    char text[160], got[96];
+    const tutti_desc *d = t->desc(t, loss);
+    const int64_t rows =
+        request->ninputs && request->inputs[0].rank ? request->inputs[0].dim[0] : 1;
+    const bool sample = b->kind == PLAN_LOSSES;
+    if (t->status(t))
+        return t->status(t);
+    if (loss && d->dtype == TUTTI_F32 &&
+        (sample ? d->rank == 1 && d->dim[0] == rows : tutti_numel(d) == 1))
+        return TUTTI_OK;
+    (void)snprintf(text, sizeof text, "the loss is %s, want %s",
+                   tutti_desc_text(d, got, sizeof got),
+                   sample ? "F32 with one number a sample" : "one F32");
+    return t->fail(t, TUTTI_E_SHAPE, text);
+}
+
+/* Inputs of the head's graph, in this order: outputs, targets, scale.  The external places go on
+ * with the loss and the gradients of the outputs. */
+static tutti_status trace_head(net *n, const body *b, const plan_request *request, head *h,
+                               head_values *v)
+{
+    tutti_graph *t = graph_builder(h->g);
+    const tutti_model_v1 *model = n->model.table;
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        v->outputs[k] = graph_input(h->g, &graph_value_at(b->g, b->outputs[k])->desc);
+    for (uint32_t k = 0; k < request->ntargets; k++)
+        v->targets[k] = graph_input(h->g, &request->targets[k]);
+    (void)graph_set_scope(h->g, "loss");
+    n->in_loss = true;
+    n->depth = 0;
+    v->loss =
+        model->loss(n->model.self, t, v->outputs, b->noutputs, v->targets, request->ntargets,
+                    b->kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
+    n->in_loss = false;
+    tutti_status s = check_loss(b, request, t, v->loss);
+    if (s)
+        return s;
+    h->loss = *t->desc(t, v->loss);
+    const tutti_value scale = graph_input(h->g, &h->loss);
+    if (!body_trains(b))
+        return t->status(t);
+    graph_set_segment(h->g, 1);
+    tutti_value wrt[NET_MAX_OUTPUTS] = {0};
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        wrt[k] = v->outputs[k];
+    return graph_gradient(h->g, &v->loss, &scale, 1, wrt, b->noutputs, v->douts);
+}
+
+static tutti_status compile_head(net *n, const body *b, const plan_request *request, head *h,
+                                 const head_values *v, tutti_error *err)
+{
+    program_store stores[NET_MAX_OUTPUTS + 1];
+    const uint32_t first = b->noutputs + request->ntargets + 1;
+    uint32_t count = 0;
+    stores[count++] = (program_store){.value = v->loss,
+                                      .kind = STORE_EXTERNAL,
+                                      .index = first,
+                                      .bytes = tutti_nbytes(&h->loss)};
+    for (uint32_t k = 0; k < b->noutputs && body_trains(b); k++) {
+        const tutti_desc *d = &graph_value_at(b->g, b->outputs[k])->desc;
+        if (graph_is_floating(d->dtype))
+            stores[count++] = (program_store){.value = v->douts[k],
+                                              .kind = STORE_EXTERNAL,
+                                              .segment = 1,
+                                              .index = first + 1 + k,
+                                              .bytes = tutti_nbytes(d)};
+    }
+    const program_spec spec = {.g = h->g,
+                               .stores = stores,
+                               .nstores = count,
+                               .weights = n->addresses,
+                               .nexternal = first + 1 + b->noutputs,
+                               .threads = n->options.threads};
+    return program_create(&spec, &h->program, err);
+}
+
+tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
+                       tutti_error *err)
+{
+    head_values v = {.loss = 0};
+    *h = (head){.g = NULL};
+    if (!request->ntargets)
+        return TUTTI_OK;
+    h->g = net_graph(n, mode_of(b->kind));
+    tutti_status s = h->g ? trace_head(n, b, request, h, &v) : out_of_memory(err);
+    if (s && h->g)
+        (void)graph_error(h->g, err);
+    if (!s)
+        s = compile_head(n, b, request, h, &v, err);
+    if (!s) {
+        h->loss_data = memory_take(tutti_nbytes(&h->loss));
+        h->scale = memory_take(tutti_nbytes(&h->loss));
+        if (!h->loss_data || !h->scale)
+            s = out_of_memory(err);
+    }
+    if (s)
+        head_fini(h);
+    return s;
+}
+
+void head_fini(head *h)
+{
+    program_destroy(h->program);
+    graph_destroy(h->g);
+    free(h->own_arena);
+    free(h->loss_data);
+    free(h->scale);
+    free(h->mix_loss);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(h->own_target[k]);
+    for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
+        free(h->mix_dout[k]);
+    *h = (head){.g = NULL};
+}

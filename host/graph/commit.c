@@ -1,0 +1,208 @@
+/* commit.c - the end of a surgery: weights gathered into flat arenas. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/memory.h"
+#include "graph/net_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGN_F32 ((int64_t)(MEMORY_ALIGN / sizeof(float)))
+
+/* The new state, complete before anything of the old is touched. */
+typedef struct gathering {
+    weight **order;
+    char **paths; /* by id */
+    tutti_weight *views;
+    void **addresses; /* by id */
+    float *trainable, *grads;
+    unsigned char *buffers;
+    int64_t narena;
+    uint64_t nbuffers; /* bytes */
+    uint32_t norder;
+} gathering;
+
+static bool is_trainable(const weight *w)
+{
+    return w->flags & TUTTI_WEIGHT_TRAINABLE;
+}
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the model's weights");
+}
+
+/* Walks the tree, starts every weight that it reaches and notes the first path of each. */
+static tutti_status collect(net *n, gathering *g, tutti_error *err)
+{
+    for (uint32_t k = 0; k < n->nweights; k++)
+        n->weights[k]->listed = false;
+    for (tutti_module m = 1; m; m = tree_next(n, m)) {
+        const module *it = net_module(n, m);
+        for (uint32_t k = 0; k < it->nslots; k++) {
+            weight *w = it->slots[k].weight;
+            if (w->listed)
+                continue;
+            const char *path = tree_path(n, m);
+            const size_t size = strlen(path) + strlen(it->slots[k].name) + 2;
+            char *full = malloc(size);
+            if (!full)
+                return out_of_memory(err);
+            (void)snprintf(full, size, "%s%s%s", path, *path ? "." : "", it->slots[k].name);
+            g->paths[w->id] = full;
+            const tutti_status s = weight_start(n, w, full, err);
+            if (s)
+                return s;
+            w->listed = true;
+            g->order[g->norder++] = w;
+        }
+    }
+    return TUTTI_OK;
+}
+
+/* The backward pass completes the last weight of the tree first: trainable weights from the last to
+ * the first, then everything else in the tree's order. */
+static tutti_status sort(gathering *g, tutti_error *err)
+{
+    weight **sorted = calloc((size_t)g->norder + 1, sizeof(weight *));
+    if (!sorted)
+        return out_of_memory(err);
+    uint32_t used = 0;
+    for (uint32_t k = g->norder; k-- > 0;)
+        if (is_trainable(g->order[k]))
+            sorted[used++] = g->order[k];
+    for (uint32_t k = 0; k < g->norder; k++)
+        if (!is_trainable(g->order[k]))
+            sorted[used++] = g->order[k];
+    free(g->order);
+    g->order = sorted;
+    return TUTTI_OK;
+}
+
+/* Copies values to their new places; the weights themselves still know the old ones. */
+static tutti_status place(const net *n, gathering *g, tutti_error *err)
+{
+    for (uint32_t k = 0; k < g->norder; k++) {
+        const weight *w = g->order[k];
+        if (is_trainable(w))
+            g->narena += (tutti_numel(&w->desc) + ALIGN_F32 - 1) / ALIGN_F32 * ALIGN_F32;
+        else
+            g->nbuffers += memory_round(tutti_nbytes(&w->desc));
+    }
+    g->trainable = memory_take((uint64_t)g->narena * sizeof(float));
+    g->grads = memory_take((uint64_t)g->narena * sizeof(float));
+    g->buffers = memory_take(g->nbuffers);
+    g->views = calloc((size_t)g->norder + 1, sizeof *g->views);
+    g->addresses = calloc((size_t)n->nweights + 1, sizeof *g->addresses);
+    if (!g->trainable || !g->grads || !g->buffers || !g->views || !g->addresses)
+        return out_of_memory(err);
+    int64_t offset = 0;
+    uint64_t byte = 0;
+    for (uint32_t k = 0; k < g->norder; k++) {
+        const weight *w = g->order[k];
+        const uint64_t bytes = tutti_nbytes(&w->desc);
+        void *to = is_trainable(w) ? (void *)(g->trainable + offset) : g->buffers + byte;
+        memcpy(to, w->data, bytes);
+        g->addresses[w->id] = to;
+        g->views[k] = (tutti_weight){sizeof *g->views,
+                                     w->flags,
+                                     g->paths[w->id],
+                                     {to, w->desc, TUTTI_DEVICE_CPU, 0},
+                                     is_trainable(w) ? g->grads + offset : NULL,
+                                     -1,
+                                     0};
+        if (is_trainable(w))
+            offset += (tutti_numel(&w->desc) + ALIGN_F32 - 1) / ALIGN_F32 * ALIGN_F32;
+        else
+            byte += memory_round(bytes);
+    }
+    return TUTTI_OK;
+}
+
+/* Weights that left the tree keep their values in memory of their own. */
+static tutti_status rescue(const net *n, tutti_error *err)
+{
+    for (uint32_t k = 0; k < n->nweights; k++) {
+        weight *w = n->weights[k];
+        if (w->listed || w->owned || !w->data)
+            continue;
+        void *own = memory_take(tutti_nbytes(&w->desc));
+        if (!own)
+            return out_of_memory(err);
+        w->data = memcpy(own, w->data, tutti_nbytes(&w->desc));
+        w->owned = true;
+    }
+    return TUTTI_OK;
+}
+
+static void gathering_fini(gathering *g, uint32_t nweights)
+{
+    for (uint32_t k = 0; k < nweights && g->paths; k++)
+        free(g->paths[k]);
+    free(g->paths);
+    free(g->order);
+    free(g->views);
+    free(g->addresses);
+    free(g->trainable);
+    free(g->grads);
+    free(g->buffers);
+}
+
+/* Nothing can fail from here on. */
+static void adopt(net *n, gathering *g)
+{
+    for (uint32_t k = 0; k < n->nweights; k++) {
+        weight *w = n->weights[k];
+        free(w->path);
+        w->path = g->paths[k];
+        g->paths[k] = NULL;
+        w->previous = w->offset;
+        w->offset = -1;
+        w->grad = NULL;
+        if (!w->listed)
+            continue;
+        if (w->owned)
+            free(w->data);
+        w->owned = false;
+        w->data = g->addresses[k];
+    }
+    for (uint32_t k = 0; k < g->norder; k++)
+        if (g->views[k].grad) {
+            g->order[k]->grad = g->views[k].grad;
+            g->order[k]->offset = g->order[k]->grad - g->grads;
+        }
+    const gathering old = {
+        n->order, NULL, n->views, n->addresses, n->trainable, n->grads, n->buffers, 0, 0, 0};
+    n->order = g->order;
+    n->views = g->views;
+    n->addresses = g->addresses;
+    n->trainable = g->trainable;
+    n->grads = g->grads;
+    n->buffers = g->buffers;
+    n->narena = g->narena;
+    n->norder = g->norder;
+    free(g->paths);
+    *g = old;
+    n->changed = false;
+    n->version++;
+}
+
+tutti_status net_commit(net *n, tutti_error *err)
+{
+    if (!n->changed)
+        return TUTTI_OK;
+    gathering g = {.order = calloc((size_t)n->nweights + 1, sizeof(weight *)),
+                   .paths = calloc((size_t)n->nweights + 1, sizeof(char *))};
+    tutti_status s = g.order && g.paths ? collect(n, &g, err) : out_of_memory(err);
+    if (!s)
+        s = sort(&g, err);
+    if (!s)
+        s = place(n, &g, err);
+    if (!s)
+        s = rescue(n, err);
+    if (!s) {
+        plans_drop(n);
+        adopt(n, &g);
+    }
+    gathering_fini(&g, n->nweights);
+    return s;
+}

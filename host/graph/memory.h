@@ -1,0 +1,25 @@
+/* memory.h - zeroed, aligned memory for arenas. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_MEMORY_H
+#define HOST_GRAPH_MEMORY_H
+
+#include <stdint.h>
+
+#define MEMORY_ALIGN 64u
+
+static inline uint64_t memory_round(uint64_t bytes)
+{
+    return (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+}
+
+/* At least `bytes` zeroed bytes, 64-byte aligned (large ones in huge pages where the system has
+ * them); the caller frees them with free.  NULL when out of memory. */
+void *memory_take(uint64_t bytes);
+
+/* What the system says can be had without swapping; UINT64_MAX when it does not say. */
+uint64_t memory_available(void);
+
+/* "12.3 GiB".  Returns `text`. */
+const char *memory_text(uint64_t bytes, char *text, uint32_t size);
+
+#endif

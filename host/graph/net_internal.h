@@ -1,0 +1,169 @@
+/* net_internal.h - the module tree, weights and plans of a net. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_NET_INTERNAL_H
+#define HOST_GRAPH_NET_INTERNAL_H
+
+#include "graph/net.h"
+#include "graph/program.h"
+#include "tutti/layer.h"
+
+#define NET_MAX_OUTPUTS 16
+
+typedef struct weight {
+    tutti_desc desc;
+    tutti_init init;
+    void *data; /* NULL until the weight starts */
+    float *grad;
+    char *path;       /* as of the last commit; NULL outside of the tree */
+    int64_t offset;   /* in the arena of trainable weights, or -1 */
+    int64_t previous; /* the offset before the last commit */
+    uint32_t id;      /* index in net.weights */
+    uint32_t flags;   /* TUTTI_WEIGHT_* */
+    bool parameter;   /* declared trainable; a frozen one lost that flag only */
+    bool owned;       /* `data` is the weight's own, not in an arena */
+    bool listed;      /* reached by the walk of a commit */
+} weight;
+
+typedef struct weight_slot {
+    char *name;
+    weight *weight;
+} weight_slot;
+
+/* What a module does; `instance` is closed with the net, the rest is borrowed from it. */
+typedef struct layer_impl {
+    const tutti_layer_v1 *table; /* NULL for the root */
+    void *self;
+    const tutti_params *params;
+    instance *instance;
+} layer_impl;
+
+typedef struct module {
+    char *name; /* under its parent; NULL when not placed */
+    char *kind;
+    char *path; /* the last answer of tutti.module/1's path */
+    tutti_module *children;
+    weight_slot *slots;
+    layer_impl impl;
+    tutti_module parent;
+    uint32_t nchildren, nslots;
+} module;
+
+/* The model as the root sees it. */
+typedef struct model_impl {
+    const tutti_model_v1 *table;
+    void *self;
+    const tutti_params *params;
+    const char *kind;
+} model_impl;
+
+/* Opens a layer of `kind`; the default asks the registry. */
+typedef tutti_status (*layer_source)(void *ctx, const char *kind, const tutti_attr *params,
+                                     uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
+
+typedef struct body body;
+typedef struct head head;
+
+struct net {
+    net_options options;
+    tutti_module_v1 service;
+    layer_source make_layer;
+    void *make_layer_ctx;
+    model_impl model;
+    module **modules; /* by handle; [0] is NULL, [1] the root */
+    weight **weights; /* by id */
+    void **addresses; /* of weights, by id */
+    weight **order;   /* those in the tree, as of the last commit */
+    tutti_weight *views;
+    float *trainable, *grads;
+    void *buffers;
+    body *bodies;
+    plan *plans;
+    unsigned char *arena;
+    uint64_t arena_bytes;
+    uint64_t memory_limit;
+    uint64_t version;
+    int64_t narena; /* f32 in `trainable` */
+    uint32_t nmodules, nweights, norder;
+    int depth;    /* of nested calls while tracing */
+    bool in_loss; /* tracing the loss */
+    bool changed; /* since the last commit */
+};
+
+/* tree.c */
+module *net_module(const net *n, tutti_module m); /* NULL when there is none */
+void tree_init_service(net *n);
+tutti_status tree_new_module(net *n, const char *kind, tutti_module *ret, tutti_error *err);
+void tree_destroy(net *n);
+const char *tree_path(const net *n, tutti_module m);
+weight_slot *tree_slot(const module *m, const char *name);
+tutti_module tree_next(const net *n, tutti_module m);
+/* Fails with "... it has weight, bias". */
+tutti_status tree_no_weight(const net *n, tutti_module m, const char *name, tutti_error *err);
+
+/* weight.c */
+tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *init,
+                           uint32_t flags, weight **ret, tutti_error *err);
+/* Gives the weight its first values, drawn for `path`, unless it has some. */
+tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error *err);
+
+/* layers.c */
+tutti_status layers_open(void *ctx, const char *kind, const tutti_attr *params,
+                         uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
+
+/* net.c: net_build for a model that need not be an instance. */
+tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,
+                             uint32_t ncolumns, tutti_error *err);
+graph *net_graph(net *n, int32_t mode); /* an empty graph that traces this tree */
+
+/* plan.c, body.c: the forward pass, and the backward pass from given output gradients. */
+struct body {
+    body *next;
+    graph *g;
+    program *program;
+    tutti_value inputs[TUTTI_MAX_COLUMNS];
+    tutti_value outputs[NET_MAX_OUTPUTS];
+    tutti_value douts[NET_MAX_OUTPUTS]; /* 0 for those without a gradient */
+    tutti_desc input_desc[TUTTI_MAX_COLUMNS];
+    void *own_input[TUTTI_MAX_COLUMNS]; /* taken when first asked for */
+    const void *input[TUTTI_MAX_COLUMNS];
+    uint32_t ninputs, noutputs;
+    int kind;
+    int reserved;
+    uint64_t cut_bytes; /* room that a head finds in the arena */
+};
+
+/* The loss and its gradient for the outputs, for targets of certain shapes. */
+struct head {
+    graph *g;
+    program *program; /* NULL: no targets, no loss */
+    tutti_desc loss;
+    void *own_arena; /* when it does not fit in the body's */
+    void *own_target[TUTTI_MAX_COLUMNS];
+    const void *target[TUTTI_MAX_COLUMNS];
+    void *loss_data;
+    float *scale;    /* as the graph's input */
+    float *mix_loss; /* taken by the first plan_mix_loss, as are: */
+    float *mix_dout[NET_MAX_OUTPUTS];
+};
+
+struct plan {
+    plan *next;
+    net *n;
+    body *body;
+    head head;
+    plan_request request;
+};
+
+tutti_status body_create(net *n, const plan_request *request, body **ret_body,
+                         tutti_error *err);
+tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err);
+void body_destroy(body *b); /* NULL is allowed */
+tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
+                       tutti_error *err);
+void head_fini(head *h);
+bool body_trains(const body *b); /* has a backward pass */
+void plans_drop(net *n);
+
+double graph_flops(const graph *g);
+
+#endif

@@ -1,0 +1,189 @@
+/* program.c - binding a program to memory and replaying it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/program_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tutti_value program_class(const program *p, tutti_value v)
+{
+    while (p->class_of[v] != v)
+        v = p->class_of[v];
+    return v;
+}
+
+tutti_status store_copy(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    if (in[0] != out[0])
+        memcpy(out[0], in[0], tutti_nbytes(&c->in[0]));
+    return TUTTI_OK;
+}
+
+tutti_status store_add(void *state, const tutti_op_call *c, const void *const *in,
+                       void *const *out, void *scratch)
+{
+    const float *restrict x = in[0];
+    float *restrict y = out[0];
+    for (int64_t k = 0, n = tutti_numel(&c->in[0]); k < n; k++)
+        y[k] += x[k];
+    return TUTTI_OK;
+}
+
+tutti_status store_zero(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    memset(out[0], 0, (size_t)c->in[0].dim[0]);
+    return TUTTI_OK;
+}
+
+static void *class_address(const program *p, tutti_value class)
+{
+    const memory_class *m = &p->classes[class];
+    if (m->spot == SPOT_FIXED)
+        return m->fixed;
+    if (m->spot == SPOT_EXTERNAL)
+        return p->external[m->external];
+    return m->interval == NEVER || !p->arena ? NULL
+                                             : p->arena + p->intervals[m->interval].offset;
+}
+
+void *program_address(const program *p, tutti_value v)
+{
+    return class_address(p, program_class(p, v));
+}
+
+void program_set_arena(program *p, void *base)
+{
+    p->dirty = p->dirty || p->arena != base;
+    p->arena = base;
+}
+
+void program_set_external(program *p, uint32_t k, const void *place)
+{
+    if (p->external[k] == place)
+        return;
+    p->external[k] = (void *)(uintptr_t)place;
+    for (uint32_t j = 0; j < p->nslots && !p->dirty; j++) {
+        const memory_class *m = &p->classes[p->slot_class[j]];
+        if (m->spot == SPOT_EXTERNAL && m->external == k)
+            p->slots[j] = p->external[k];
+    }
+}
+
+static void bind(program *p)
+{
+    for (uint32_t j = 0; j < p->nslots; j++)
+        p->slots[j] = class_address(p, p->slot_class[j]);
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        if (p->steps[k].scratch_interval != NEVER)
+            p->steps[k].scratch = p->arena + p->intervals[p->steps[k].scratch_interval].offset;
+    p->dirty = false;
+}
+
+static tutti_status fail_step(const step *s, tutti_status status, tutti_error *err)
+{
+    const graph_node *n = s->node;
+    return tutti_fail(err, status, "%s%s%s: %s (%s)", n ? n->scope : "",
+                      n && *n->scope ? ": " : "", n ? n->op->name : "store",
+                      status == TUTTI_E_RANGE ? "a class or an index is out of range"
+                                              : "the kernel failed",
+                      tutti_status_name(status));
+}
+
+tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tutti_error *err)
+{
+    if (p->dirty)
+        bind(p);
+    p->now = *now;
+    const step *s = p->steps + (segment ? p->cut : 0);
+    const step *end = p->steps + (segment ? p->nsteps : p->cut);
+    for (; s < end; s++) {
+        const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
+        if (status)
+            return fail_step(s, status, err);
+    }
+    return TUTTI_OK;
+}
+
+uint64_t program_bytes(const program *p)
+{
+    return p->bytes;
+}
+
+uint64_t program_cut_offset(const program *p)
+{
+    return p->cut_offset;
+}
+
+uint32_t program_nsteps(const program *p)
+{
+    return p->nsteps;
+}
+
+const arena_interval *program_intervals(const program *p, uint32_t *ret_count)
+{
+    *ret_count = p->nintervals;
+    return p->intervals;
+}
+
+static void dump_place(const program *p, tutti_value v, FILE *file)
+{
+    char text[96];
+    const memory_class *m = &p->classes[program_class(p, v)];
+    (void)fprintf(file, " %%%u %s", v,
+                  tutti_desc_text(&graph_value_at(p->g, v)->desc, text, sizeof text));
+    if (m->spot == SPOT_EXTERNAL)
+        (void)fprintf(file, " at external %u", m->external);
+    else if (m->spot == SPOT_FIXED)
+        (void)fprintf(file, " fixed");
+    else if (m->interval != NEVER)
+        (void)fprintf(file, " at %llu", (unsigned long long)p->intervals[m->interval].offset);
+}
+
+void program_dump(const program *p, FILE *file)
+{
+    for (uint32_t k = 0; k < p->nsteps; k++) {
+        const step *s = &p->steps[k];
+        if (k == p->cut)
+            (void)fprintf(file, "---\n");
+        (void)fprintf(file, "%4u %s", s->time, s->node ? s->node->op->name : "store");
+        for (uint32_t j = 0; s->node && j < s->node->nin; j++)
+            dump_place(p, s->node->in[j], file);
+        (void)fprintf(file, " ->");
+        for (uint32_t j = 0; s->node && j < s->node->op->nout; j++)
+            dump_place(p, s->node->out + j, file);
+        if (s->scratch_interval != NEVER)
+            (void)fprintf(file, " scratch %llu at %llu",
+                          (unsigned long long)p->intervals[s->scratch_interval].bytes,
+                          (unsigned long long)p->intervals[s->scratch_interval].offset);
+        (void)fprintf(file, s->node && *s->node->scope ? "  # %s\n" : "\n",
+                      s->node ? s->node->scope : "");
+    }
+    for (uint32_t k = 0; k < p->nintervals; k++)
+        (void)fprintf(file, "arena %llu +%llu steps %u-%u\n",
+                      (unsigned long long)p->intervals[k].offset,
+                      (unsigned long long)p->intervals[k].bytes, p->intervals[k].first,
+                      p->intervals[k].last);
+    (void)fprintf(file, "arena %llu bytes\n", (unsigned long long)p->bytes);
+}
+
+void program_destroy(program *p)
+{
+    if (!p)
+        return;
+    for (uint32_t k = 0; k < p->nsteps; k++) {
+        const graph_node *n = p->steps[k].node;
+        if (n && n->op->cpu->destroy && n->op->cpu->prepare)
+            n->op->cpu->destroy(p->steps[k].state);
+    }
+    pool_free(&p->memory);
+    free(p->class_of);
+    free(p->classes);
+    free(p->steps);
+    free(p->slots);
+    free(p->slot_class);
+    free(p->intervals);
+    free(p->external);
+    free(p);
+}

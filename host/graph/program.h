@@ -1,0 +1,65 @@
+/* program.h - a graph made ready to run: scheduled steps over memory that is laid out. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_PROGRAM_H
+#define HOST_GRAPH_PROGRAM_H
+
+#include "graph/arena.h"
+#include "graph/graph.h"
+
+typedef struct program program;
+
+enum { STORE_WEIGHT, STORE_MEMORY, STORE_EXTERNAL };
+
+/* When `value` is there it goes to a fixed place: straight from the node that makes it where
+ * nothing forbids that, by a copy otherwise. */
+typedef struct program_store {
+    tutti_value value; /* 0: the place is filled with zeros */
+    int32_t kind;      /* STORE_*: a weight (an assignment), memory, or an external place */
+    uint32_t index;    /* of the weight or the external place */
+    int32_t segment;   /* the earliest that may do it */
+    bool add;          /* to what is there, in f32 */
+    void *memory;      /* STORE_MEMORY */
+    uint64_t bytes;
+} program_store;
+
+/* The graph's inputs lie at external places 0, 1, ..., except `held` ones: these live in the arena
+ * from between segments 0 and 1 on, where something outside writes them. */
+typedef struct program_spec {
+    const graph *g;
+    const tutti_value *keep; /* live to the end */
+    const tutti_value *held;
+    const program_store *stores;
+    void *const *weights; /* address by id */
+    uint32_t nkeep;
+    uint32_t nheld;
+    uint32_t nstores;
+    uint32_t nexternal;
+    uint64_t cut_bytes; /* wanted in the arena between segments 0 and 1 */
+    int32_t threads;
+    int32_t reserved;
+} program_spec;
+
+/* Needs of the spec only the graph and the weights' memory after this.  Errors name module path and op. */
+TUTTI_NODISCARD tutti_status program_create(const program_spec *spec, program **ret_program,
+                                            tutti_error *err);
+void program_destroy(program *p); /* NULL is allowed */
+
+uint64_t program_bytes(const program *p); /* of the arena */
+uint64_t program_cut_offset(const program *p);
+uint32_t program_nsteps(const program *p);
+
+/* Where the arena and the external places are; cheap when nothing changes. */
+void program_set_arena(program *p, void *base);
+void program_set_external(program *p, uint32_t k, const void *place);
+/* Where `v` lies; NULL when it was found useless, or its external place is not set. */
+void *program_address(const program *p, tutti_value v);
+
+/* Runs segment 0 or 1.  Errors name module path and op. */
+TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutti_step *step,
+                                         tutti_error *err);
+
+/* The arena's map, for checks; borrowed. */
+const arena_interval *program_intervals(const program *p, uint32_t *ret_count);
+void program_dump(const program *p, FILE *file);
+
+#endif

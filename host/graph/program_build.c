@@ -1,0 +1,408 @@
+/* program_build.c - from graph to program: schedule, shared memory, lifetimes, layout. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/memory.h"
+#include "graph/program_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Only while a program is built. */
+typedef struct builder {
+    const program_spec *spec;
+    const graph *g;
+    program *p;
+    bool *live;      /* by node */
+    bool *direct;    /* by store: the node writes there itself */
+    uint32_t *after; /* by store: the node after which it can run; NEVER: before all */
+    uint32_t nnodes;
+} builder;
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+}
+
+static bool is_view(const graph_node *n)
+{
+    return n->op->flags & TUTTI_OP_VIEW;
+}
+
+static memory_class *class_at(const builder *b, tutti_value v)
+{
+    return &b->p->classes[program_class(b->p, v)];
+}
+
+static bool is_held(const builder *b, tutti_value v)
+{
+    for (uint32_t k = 0; k < b->spec->nheld; k++)
+        if (b->spec->held[k] == v)
+            return true;
+    return false;
+}
+
+static tutti_status mark_live(builder *b, tutti_error *err)
+{
+    const program_spec *spec = b->spec;
+    tutti_value *roots = calloc((size_t)spec->nkeep + spec->nstores + 1, sizeof *roots);
+    if (!roots)
+        return out_of_memory(err);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < spec->nkeep; k++)
+        roots[n++] = spec->keep[k];
+    for (uint32_t k = 0; k < spec->nstores; k++)
+        roots[n++] = spec->stores[k].value;
+    graph_mark_live(b->g, roots, n, b->live);
+    free(roots);
+    return TUTTI_OK;
+}
+
+/* Where constants, weights and inputs lie; views join what they look at. */
+static void make_classes(builder *b)
+{
+    program *p = b->p;
+    for (tutti_value v = 0; v < p->nvalues; v++) {
+        const graph_value *value = graph_value_at(b->g, v);
+        memory_class *m = &p->classes[v];
+        p->class_of[v] = v;
+        *m = (memory_class){NULL, 0, NEVER, NEVER, 0, SPOT_ARENA, false, false};
+        if (value->kind == VALUE_CONST) {
+            m->spot = SPOT_FIXED;
+            m->fixed = (void *)(uintptr_t)value->data;
+        } else if (value->kind == VALUE_WEIGHT) {
+            m->spot = SPOT_FIXED;
+            m->fixed = b->spec->weights[value->index];
+        } else if (value->kind == VALUE_INPUT && !is_held(b, v)) {
+            m->spot = SPOT_EXTERNAL;
+            m->external = value->index;
+        }
+    }
+    for (uint32_t k = 0; k < b->nnodes; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        if (is_view(n))
+            p->class_of[n->out] = program_class(p, n->in[0]);
+    }
+    for (uint32_t k = 0; k < b->spec->nkeep; k++)
+        if (b->spec->keep[k])
+            class_at(b, b->spec->keep[k])->kept = true;
+}
+
+static void *store_place(const builder *b, const program_store *s)
+{
+    return s->kind == STORE_WEIGHT ? b->spec->weights[s->index] : s->memory;
+}
+
+/* The last live node that reads weight `id` as it was before the run, plus 1. */
+static uint32_t readers_end(const builder *b, uint32_t id)
+{
+    uint32_t end = 0;
+    for (uint32_t k = 0; k < b->nnodes; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        for (uint32_t j = 0; j < n->nin && b->live[k] && !is_view(n); j++) {
+            const graph_value *v = graph_value_at(b->g, program_class(b->p, n->in[j]));
+            if (v->kind == VALUE_WEIGHT && v->index == id)
+                end = k + 1;
+        }
+    }
+    return end;
+}
+
+/* Sets after[] and direct[].  A node writes straight to a store's place when its result has no
+ * other place yet and, for an assignment, nobody reads the old value from then on. */
+static void plan_stores(builder *b)
+{
+    for (uint32_t k = 0; k < b->spec->nstores; k++) {
+        const program_store *s = &b->spec->stores[k];
+        b->after[k] = NEVER;
+        if (!s->value)
+            continue;
+        const tutti_value class = program_class(b->p, s->value);
+        const graph_value *root = graph_value_at(b->g, class);
+        const uint32_t producer = root->kind == VALUE_NODE ? root->index : NEVER;
+        const uint32_t end = s->kind == STORE_WEIGHT ? readers_end(b, s->index) : 0;
+        memory_class *m = &b->p->classes[class];
+        if (producer != NEVER || end)
+            b->after[k] = producer == NEVER || end > producer + 1 ? end - 1 : producer;
+        if (s->add || producer == NEVER || m->spot != SPOT_ARENA || m->kept || end > producer)
+            continue;
+        b->direct[k] = true;
+        m->spot = s->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED;
+        m->external = s->index;
+        m->fixed = s->kind == STORE_EXTERNAL ? NULL : store_place(b, s);
+    }
+}
+
+static uint32_t add_interval(builder *b, uint64_t bytes, uint32_t first, uint32_t last)
+{
+    program *p = b->p;
+    p->intervals[p->nintervals] =
+        (arena_interval){memory_round(bytes ? bytes : 1), 0, first, last};
+    return p->nintervals++;
+}
+
+static void **add_slot(builder *b, tutti_value v)
+{
+    program *p = b->p;
+    p->slot_class[p->nslots] = v; /* its class once all are merged */
+    return &p->slots[p->nslots++];
+}
+
+static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tutti_error *err)
+{
+    const graph_node *n = s->node;
+    const tutti_kernel *kernel = n->op->cpu;
+    tutti_error why = TUTTI_ERROR_INIT;
+    tutti_status status = TUTTI_OK;
+    if (!kernel)
+        status =
+            tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: there is no CPU kernel", n->op->name);
+    else if (kernel->prepare)
+        status = kernel->prepare(s->call, &s->state, ret_scratch, &why);
+    if (!status)
+        return TUTTI_OK;
+    tutti_fail(&why, status, "%s: its kernel cannot do this", n->op->name);
+    s->node = NULL; /* nothing to destroy */
+    return tutti_fail(err, status, "%s%s%s", n->scope, *n->scope ? ": " : "", why.text);
+}
+
+static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
+{
+    program *p = b->p;
+    const graph_node *n = graph_node_at(b->g, k);
+    step *s = &p->steps[p->nsteps++];
+    tutti_desc *descs = pool_take(&p->memory, sizeof *descs * (n->nin + n->op->nout));
+    s->call = pool_take(&p->memory, sizeof *s->call);
+    if (!descs || !s->call)
+        return out_of_memory(err);
+    for (uint32_t j = 0; j < n->nin; j++)
+        descs[j] = graph_value_at(b->g, n->in[j])->desc;
+    for (uint32_t j = 0; j < n->op->nout; j++)
+        descs[n->nin + j] = graph_value_at(b->g, n->out + j)->desc;
+    *s->call = (tutti_op_call){sizeof *s->call, n->nin,         n->op->nout, b->spec->threads,
+                               descs,           descs + n->nin, n->attr,     &p->now};
+    s->node = n;
+    s->in = (const void *const *)(p->slots + p->nslots);
+    for (uint32_t j = 0; j < n->nin; j++)
+        (void)add_slot(b, n->in[j]);
+    s->out = p->slots + p->nslots;
+    for (uint32_t j = 0; j < n->op->nout; j++)
+        (void)add_slot(b, n->out + j);
+    uint64_t scratch = 0;
+    const tutti_status status = prepare(b, s, &scratch, err);
+    if (status)
+        return status;
+    s->run = n->op->cpu->run;
+    if (scratch)
+        s->scratch_interval = add_interval(b, scratch, s->time, s->time);
+    return TUTTI_OK;
+}
+
+/* The place of a store is a class of its own, behind the graph's values. */
+static tutti_status add_store_step(builder *b, uint32_t k, tutti_error *err)
+{
+    program *p = b->p;
+    const program_store *from = &b->spec->stores[k];
+    const tutti_value place = p->nvalues + k;
+    step *s = &p->steps[p->nsteps++];
+    tutti_desc *desc = pool_take(&p->memory, sizeof *desc);
+    s->call = pool_take(&p->memory, sizeof *s->call);
+    if (!desc || !s->call)
+        return out_of_memory(err);
+    p->classes[place] = (memory_class){
+        from->kind == STORE_EXTERNAL ? NULL : store_place(b, from), from->index, NEVER, 0, 0,
+        from->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED,  true,        true};
+    p->class_of[place] = place;
+    if (from->value)
+        *desc = graph_value_at(b->g, from->value)->desc;
+    else
+        *desc = (tutti_desc){{(int64_t)from->bytes}, 1, TUTTI_U8};
+    *s->call = (tutti_op_call){sizeof *s->call, 1, 1, 1, desc, desc, NULL, &p->now};
+    s->run = !from->value ? store_zero : from->add ? store_add : store_copy;
+    s->in = (const void *const *)add_slot(b, from->value ? from->value : place);
+    s->out = add_slot(b, place);
+    return TUTTI_OK;
+}
+
+static step *next_step(builder *b, int32_t segment)
+{
+    step *s = &b->p->steps[b->p->nsteps];
+    s->scratch_interval = NEVER;
+    s->time = b->p->nsteps + (segment ? 1 : 0); /* the time between the segments is free */
+    return s;
+}
+
+/* Adds the stores of this segment that wait for node `after`. */
+static tutti_status add_stores(builder *b, int32_t segment, uint32_t after, uint32_t upto,
+                               tutti_error *err)
+{
+    for (uint32_t k = 0; k < b->spec->nstores; k++) {
+        const program_store *s = &b->spec->stores[k];
+        const bool done = b->after[k] == NEVER || b->after[k] < upto;
+        const bool here = after == NEVER ? s->segment == segment && done
+                                         : s->segment <= segment && b->after[k] == after;
+        if (b->direct[k] || !here || (s->add && !s->value))
+            continue;
+        (void)next_step(b, segment);
+        const tutti_status status = add_store_step(b, k, err);
+        if (status)
+            return status;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status make_steps(builder *b, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    uint32_t k = 0;
+    for (int32_t segment = 0; segment < 2 && !s; segment++) {
+        if (segment)
+            b->p->cut = b->p->nsteps;
+        /* What could have been stored before this segment but belongs to it. */
+        s = add_stores(b, segment, NEVER, k, err);
+        for (; k < b->nnodes && !s; k++) {
+            const graph_node *n = graph_node_at(b->g, k);
+            if (n->segment > segment)
+                break;
+            if (!b->live[k])
+                continue;
+            if (!is_view(n)) {
+                (void)next_step(b, segment);
+                s = add_node_step(b, k, err);
+            }
+            if (!s)
+                s = add_stores(b, segment, k, 0, err);
+        }
+    }
+    return s;
+}
+
+static void touch(memory_class *m, uint32_t time)
+{
+    m->used = true;
+    m->first = time < m->first ? time : m->first;
+    m->last = time > m->last ? time : m->last;
+}
+
+static void find_lifetimes(builder *b)
+{
+    program *p = b->p;
+    const uint32_t end = p->nsteps + 1;
+    for (uint32_t k = 0; k < p->nsteps; k++) {
+        const step *s = &p->steps[k];
+        const uint32_t from = (uint32_t)((void *const *)s->in - p->slots);
+        for (uint32_t j = 0; j < s->call->nin + s->call->nout; j++)
+            touch(class_at(b, p->slot_class[from + j]), s->time);
+    }
+    for (uint32_t k = 0; k < b->spec->nheld; k++)
+        if (b->spec->held[k])
+            touch(class_at(b, b->spec->held[k]), p->cut);
+    for (uint32_t k = 0; k < b->spec->nkeep; k++)
+        if (b->spec->keep[k])
+            touch(class_at(b, b->spec->keep[k]), end);
+}
+
+/* Merges a step's out[0] into an input that dies there, where its kernel allows that. */
+static void merge_in_place(builder *b, const step *s)
+{
+    const graph_node *n = s->node;
+    program *p = b->p;
+    const tutti_value out = program_class(p, n->out);
+    if (!n->op->cpu->inplace || out != n->out || p->classes[out].spot != SPOT_ARENA)
+        return;
+    for (uint32_t k = 0; k < n->nin; k++) {
+        const tutti_value in = program_class(p, n->in[k]);
+        memory_class *m = &p->classes[in], *o = &p->classes[out];
+        bool fits = n->op->cpu->inplace >> k & 1 && m->spot == SPOT_ARENA &&
+                    m->last == s->time && !m->kept &&
+                    s->call->in[k].dtype == s->call->out[0].dtype &&
+                    tutti_same_shape(&s->call->in[k], &s->call->out[0]);
+        for (uint32_t j = 0; j < n->nin && fits; j++)
+            fits = j == k || program_class(p, n->in[j]) != in;
+        if (!fits)
+            continue;
+        m->last = o->last;
+        m->kept = o->kept;
+        o->used = false;
+        p->class_of[out] = in;
+        return;
+    }
+}
+
+static tutti_status lay_out(builder *b, tutti_error *err)
+{
+    program *p = b->p;
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        if (p->steps[k].node)
+            merge_in_place(b, &p->steps[k]);
+    for (tutti_value v = 1; v < p->nvalues; v++) {
+        memory_class *m = &p->classes[v];
+        if (p->class_of[v] == v && m->used && m->spot == SPOT_ARENA)
+            m->interval = add_interval(b, tutti_nbytes(&graph_value_at(b->g, v)->desc),
+                                       m->first, m->last);
+    }
+    uint32_t cut = NEVER;
+    if (b->spec->cut_bytes)
+        cut = add_interval(b, b->spec->cut_bytes, p->cut, p->cut);
+    for (uint32_t k = 0; k < p->nslots; k++)
+        p->slot_class[k] = program_class(p, p->slot_class[k]);
+    const tutti_status s = arena_pack(p->intervals, p->nintervals, &p->bytes, err);
+    if (!s && cut != NEVER)
+        p->cut_offset = p->intervals[cut].offset;
+    return s;
+}
+
+/* Everything is bounded by the graph, so memory is taken once. */
+static tutti_status reserve(builder *b, tutti_error *err)
+{
+    program *p = b->p;
+    const size_t stores = b->spec->nstores;
+    size_t slots = 2 * stores + 1;
+    b->nnodes = graph_nnodes(b->g);
+    p->nvalues = graph_nvalues(b->g);
+    p->nexternal = b->spec->nexternal;
+    for (uint32_t k = 0; k < b->nnodes; k++)
+        slots += graph_node_at(b->g, k)->nin + graph_node_at(b->g, k)->op->nout;
+    b->live = calloc((size_t)b->nnodes + 1, sizeof *b->live);
+    b->direct = calloc(stores + 1, sizeof *b->direct);
+    b->after = calloc(stores + 1, sizeof *b->after);
+    p->class_of = calloc(p->nvalues + stores, sizeof *p->class_of);
+    p->classes = calloc(p->nvalues + stores, sizeof *p->classes);
+    p->steps = calloc(b->nnodes + stores + 1, sizeof *p->steps);
+    p->slots = calloc(slots, sizeof *p->slots);
+    p->slot_class = calloc(slots, sizeof *p->slot_class);
+    p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
+    p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
+    return b->live && b->direct && b->after && p->class_of && p->classes && p->steps &&
+                   p->slots && p->slot_class && p->intervals && p->external
+               ? TUTTI_OK
+               : out_of_memory(err);
+}
+
+tutti_status program_create(const program_spec *spec, program **ret_program, tutti_error *err)
+{
+    builder b = {.spec = spec, .g = spec->g, .p = calloc(1, sizeof(program))};
+    if (!b.p)
+        return out_of_memory(err);
+    b.p->g = spec->g;
+    b.p->dirty = true;
+    b.p->now.struct_size = sizeof b.p->now;
+    tutti_status s = reserve(&b, err);
+    if (!s)
+        s = mark_live(&b, err);
+    if (!s) {
+        make_classes(&b);
+        plan_stores(&b);
+        s = make_steps(&b, err);
+    }
+    if (!s) {
+        find_lifetimes(&b);
+        s = lay_out(&b, err);
+    }
+    free(b.live);
+    free(b.direct);
+    free(b.after);
+    if (s)
+        program_destroy(b.p);
+    else
+        *ret_program = b.p;
+    return s;
+}

@@ -1,0 +1,69 @@
+/* program_internal.h - what building and running a program share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_PROGRAM_INTERNAL_H
+#define HOST_GRAPH_PROGRAM_INTERNAL_H
+
+#include "graph/pool.h"
+#include "graph/program.h"
+
+enum { SPOT_ARENA, SPOT_FIXED, SPOT_EXTERNAL };
+#define NEVER UINT32_MAX
+#define NO_CLASS 0 /* class numbers are value ids; nothing lies in class 0 */
+
+/* Values that share memory: a node's result with its views and what is computed in its place. */
+typedef struct memory_class {
+    void *fixed;
+    uint32_t external;
+    uint32_t interval; /* ARENA: its place in the map, or NEVER */
+    uint32_t first;    /* step times */
+    uint32_t last;
+    int32_t spot; /* SPOT_* */
+    bool used;
+    bool kept;
+} memory_class;
+
+/* One call of the replay.  The arrays point into program.slots. */
+typedef struct step {
+    tutti_status (*run)(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch);
+    void *state;
+    tutti_op_call *call;
+    const void *const *in;
+    void *const *out;
+    void *scratch;
+    const graph_node *node; /* NULL: a store */
+    uint32_t scratch_interval;
+    uint32_t time;
+} step;
+
+struct program {
+    const graph *g;
+    pool memory; /* calls, descs */
+    tutti_step now;
+    tutti_value *class_of; /* by value: union-find */
+    memory_class *classes; /* by value */
+    step *steps;
+    void **slots;
+    uint32_t *slot_class; /* by slot */
+    arena_interval *intervals;
+    void **external;
+    unsigned char *arena;
+    uint64_t bytes;
+    uint64_t cut_offset;
+    uint32_t nvalues, nsteps, nslots, nintervals, nexternal;
+    uint32_t cut; /* steps of segment 0 */
+    bool dirty;   /* the arena moved */
+};
+
+/* The class that `v` belongs to. */
+tutti_value program_class(const program *p, tutti_value v);
+
+/* Kernels of the stores; in[0] and out[0] are f32 for `add`, bytes for the others. */
+tutti_status store_copy(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch);
+tutti_status store_add(void *state, const tutti_op_call *c, const void *const *in,
+                       void *const *out, void *scratch);
+tutti_status store_zero(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch);
+
+#endif
