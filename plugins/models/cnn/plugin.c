@@ -26,8 +26,8 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     m->nchannels = channels->count < MAX_BLOCKS ? channels->count : MAX_BLOCKS;
     for (uint64_t k = 0; k < m->nchannels; k++)
         m->channels[k] = channels->items[k]->i;
-    (void)snprintf(m->activation, sizeof m->activation, "%s",
-                   tutti_param_str(params, "activation"));
+    const char *activation = tutti_param_str(params, "activation");
+    (void)snprintf(m->activation, sizeof m->activation, "%s", activation ? activation : "relu");
     m->dropout = tutti_param_f64(params, "dropout");
     m->classes = tutti_param_i64(params, "num_classes");
     *ret_self = m;
