@@ -1,0 +1,111 @@
+/* names.c - file names with {variables}: made for a time, and read back. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "names.h"
+
+#include <string.h>
+
+#define NAME_COUNTERS(X)                                                                       \
+    X(epoch, t->epoch)                                                                         \
+    X(batch, t->batch)                                                                         \
+    X(batch_in_epoch, t->batch_in_epoch)                                                       \
+    X(sample, t->sample)                                                                       \
+    X(sample_in_epoch, t->sample_in_epoch)                                                     \
+    X(token, t->token)                                                                         \
+    X(token_in_epoch, t->token_in_epoch)                                                       \
+    X(total_wct, t->total_ns / 1000000000)                                                     \
+    X(epoch_wct, t->epoch_ns / 1000000000)                                                     \
+    X(batch_wct, t->batch_ns / 1000000000)                                                     \
+    X(rank, 0)                                                                                 \
+    X(local_rank, 0)                                                                           \
+    X(node_rank, 0)                                                                            \
+    X(world_size, 1)                                                                           \
+    X(local_world_size, 1)
+
+/* The counter called name[0..n); false when there is none. */
+static bool counter(const char *name, size_t n, const tutti_timestamp *t, int64_t *ret)
+{
+#define NAME_X(word, value)                                                                    \
+    if (n == sizeof #word - 1 && memcmp(name, #word, n) == 0) {                                \
+        *ret = value;                                                                          \
+        return true;                                                                           \
+    }
+    NAME_COUNTERS(NAME_X)
+#undef NAME_X
+    return false;
+}
+
+static bool is_run_name(const char *name, size_t n)
+{
+    return n == 8 && memcmp(name, "run_name", 8) == 0;
+}
+
+tutti_status name_expand(const char *pattern, const char *run_name, const tutti_timestamp *time,
+                         char *ret, size_t size, tutti_error *err)
+{
+    size_t used = 0;
+    for (const char *p = pattern; *p;) {
+        char number[32];
+        const char *part = p;
+        size_t n = 1;
+        const char *end = *p == '{' ? strchr(p, '}') : NULL;
+        if (end) {
+            int64_t value;
+            const size_t length = (size_t)(end - p - 1);
+            if (is_run_name(p + 1, length)) {
+                part = run_name;
+                n = strlen(run_name);
+            } else if (counter(p + 1, length, time, &value)) {
+                n = (size_t)snprintf(number, sizeof number, "%lld", (long long)value);
+                part = number;
+            } else {
+                return tutti_fail(err, TUTTI_E_ARG,
+                                  "checkpoint_saver: %s has the unknown variable {%.*s}, want "
+                                  "run_name, epoch, batch, sample or another counter",
+                                  pattern, (int)length, p + 1);
+            }
+        }
+        if (used + n >= size)
+            return tutti_fail(err, TUTTI_E_RANGE,
+                              "checkpoint_saver: %s becomes longer than %zu characters",
+                              pattern, size - 1);
+        memcpy(ret + used, part, n);
+        used += n;
+        p = end ? end + 1 : p + 1;
+    }
+    ret[used] = '\0';
+    return TUTTI_OK;
+}
+
+bool name_match(const char *pattern, const char *run_name, const char *text, int64_t *ret_batch,
+                int64_t *ret_epoch)
+{
+    static const tutti_timestamp none;
+    *ret_batch = *ret_epoch = -1;
+    for (const char *p = pattern; *p;) {
+        const char *end = *p == '{' ? strchr(p, '}') : NULL;
+        if (!end) {
+            if (*p++ != *text++)
+                return false;
+            continue;
+        }
+        const size_t length = (size_t)(end - p - 1);
+        int64_t value = 0;
+        if (is_run_name(p + 1, length)) {
+            if (strncmp(text, run_name, strlen(run_name)) != 0)
+                return false;
+            text += strlen(run_name);
+        } else if (counter(p + 1, length, &none, &value)) {
+            const char *first = text;
+            for (value = 0; *text >= '0' && *text <= '9' && text - first < 18; text++)
+                value = 10 * value + (*text - '0');
+            if (text == first)
+                return false;
+            if (length == 5 && memcmp(p + 1, "batch", 5) == 0)
+                *ret_batch = value;
+            if (length == 5 && memcmp(p + 1, "epoch", 5) == 0)
+                *ret_epoch = value;
+        }
+        p = end + 1;
+    }
+    return *text == '\0';
+}

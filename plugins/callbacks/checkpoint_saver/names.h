@@ -1,0 +1,23 @@
+/* names.h - file names with {variables}: made for a time, and read back. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NAMES_H
+#define NAMES_H
+
+#include "tutti/time.h"
+
+#include <stdbool.h>
+
+/* Writes `pattern` with every {variable} replaced: run_name; epoch, batch, batch_in_epoch, sample,
+ * sample_in_epoch, token, token_in_epoch; total_wct, epoch_wct, batch_wct in seconds; rank and the
+ * like, which are 0, and world sizes, which are 1.
+ * Errors: E_ARG an unknown variable; E_RANGE it does not fit into `size`. */
+TUTTI_NODISCARD tutti_status name_expand(const char *pattern, const char *run_name,
+                                         const tutti_timestamp *time, char *ret, size_t size,
+                                         tutti_error *err);
+
+/* Whether `text` could have been made from `pattern`; *ret_batch and *ret_epoch are what it says of
+ * them, -1 for nothing. */
+bool name_match(const char *pattern, const char *run_name, const char *text, int64_t *ret_batch,
+                int64_t *ret_epoch);
+
+#endif

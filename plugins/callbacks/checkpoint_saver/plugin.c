@@ -1,0 +1,339 @@
+/* plugin.c - checkpoint_saver: writes checkpoints, keeps the newest, links the latest. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../callback.h"
+#include "names.h"
+#include "tutti/checkpoint.h"
+#include "tutti/log.h"
+#include "tutti/state.h"
+#include "tutti/stateful.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* One more than the manifest lets `keep` be: a new file is noted before an old one goes. */
+enum { SAVED_ROOM = 65, SAVED_NAME = 128 };
+
+typedef struct saver {
+    const tutti_state_v1 *state;
+    const tutti_checkpoint_v1 *checkpoint;
+    const tutti_log_v1 *log;
+    const char *filename;
+    const char *latest_name;
+    tutti_time interval;
+    int64_t keep;
+    bool overwrite;
+    bool has_previous;
+    tutti_timestamp previous; /* before the latest batch */
+    char folder[512];
+    char latest[768];
+    /* In checkpoints: the batch of the latest save, -1 for none; files, oldest first. */
+    int64_t last_batch;
+    char saved[SAVED_ROOM][SAVED_NAME];
+} saver;
+
+static tutti_status saver_close(void *self, tutti_error *err)
+{
+    (void)err;
+    free(self);
+    return TUTTI_OK;
+}
+
+static tutti_status find_folder(saver *v, const tutti_params *params, tutti_error *err)
+{
+    static const tutti_timestamp start;
+    const char *folder = tutti_param_str(params, "folder");
+    const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
+    tutti_status s = TUTTI_OK;
+    if (folder)
+        s = name_expand(folder, run, &start, v->folder, sizeof v->folder, err);
+    else
+        (void)snprintf(v->folder, sizeof v->folder, "%s/checkpoints",
+                       v->checkpoint->run_folder(v->checkpoint->ctx));
+    char probe[SAVED_NAME];
+    if (s == TUTTI_OK) /* an unknown variable is told now, not at the first save */
+        s = name_expand(v->filename, run, &start, probe, sizeof probe, err);
+    if (s == TUTTI_OK && strchr(probe, '/'))
+        s = tutti_fail(err, TUTTI_E_ARG,
+                       "checkpoint_saver: filename is %s, want a name without / (the setting "
+                       "folder says where)",
+                       v->filename);
+    (void)snprintf(v->latest, sizeof v->latest, "%s/%s", v->folder, v->latest_name);
+    return s;
+}
+
+static tutti_status saver_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
+{
+    saver *v = calloc(1, sizeof *v);
+    if (!v)
+        return tutti_fail(err, TUTTI_E_NOMEM, "checkpoint_saver: no memory");
+    tutti_status s = TUTTI_E_UNSUPPORTED;
+    v->state = callback_service(host, "checkpoint_saver", TUTTI_STATE_V1, err);
+    v->checkpoint = callback_service(host, "checkpoint_saver", TUTTI_CHECKPOINT_V1, err);
+    if (!v->state || !v->checkpoint)
+        goto fail;
+    v->log = host->query(host->ctx, TUTTI_LOG_V1); /* may be missing */
+    v->filename = tutti_param_str(params, "filename");
+    v->latest_name = tutti_param_str(params, "latest_filename");
+    v->interval = tutti_param_time(params, "interval");
+    v->keep = tutti_param_i64(params, "keep");
+    v->overwrite = tutti_param_i64(params, "overwrite") != 0;
+    v->last_batch = -1;
+    if ((s = find_folder(v, params, err)))
+        goto fail;
+    *ret_self = v;
+    return TUTTI_OK;
+
+fail:
+    free(v);
+    return s;
+}
+
+static void note(const saver *v, int32_t level, const char *text)
+{
+    if (v->log)
+        v->log->write(v->log->ctx, level, text);
+}
+
+/* ---- when ---- */
+
+static bool crossed(const saver *v, int32_t unit, double step)
+{
+    const int64_t n = step >= 1.0 && step < 9e18 ? (int64_t)ceil(step) : step > 0.0 ? 1 : 0;
+    return n > 0 && tutti_timestamp_get(&v->previous, unit) / n !=
+                        tutti_timestamp_get(v->state->time, unit) / n;
+}
+
+/* Composer's interval rule, on the checkpoint events. */
+static bool interval_due(const saver *v, int32_t event)
+{
+    const int32_t unit = v->interval.unit;
+    const tutti_time *max = v->state->max_duration;
+    const bool final =
+        event == TUTTI_EVENT_BATCH_CHECKPOINT || event == TUTTI_EVENT_EPOCH_CHECKPOINT;
+    const int32_t trigger = unit == TUTTI_UNIT_EPOCH       ? TUTTI_EVENT_EPOCH_CHECKPOINT
+                            : unit == TUTTI_UNIT_ITERATION ? TUTTI_EVENT_ITERATION_CHECKPOINT
+                                                           : TUTTI_EVENT_BATCH_CHECKPOINT;
+    if (final && v->state->elapsed(v->state->ctx) >= 1.0)
+        return true;
+    if (event != trigger)
+        return false;
+    if (unit != TUTTI_UNIT_DURATION)
+        return crossed(v, unit, (double)v->interval.count);
+    double step = (double)max->count * v->interval.fraction;
+    if (max->unit == TUTTI_UNIT_EPOCH) { /* counted in batches */
+        step *= (double)v->state->dataloader_len(v->state->ctx);
+        return crossed(v, TUTTI_UNIT_BATCH, step);
+    }
+    return crossed(v, max->unit, step);
+}
+
+static int32_t saver_due(void *self, int32_t event)
+{
+    const saver *v = self;
+    const bool off = v->interval.unit == TUTTI_UNIT_DURATION ? !(v->interval.fraction > 0.0)
+                                                             : v->interval.count <= 0;
+    if (off || !v->has_previous || v->state->time->batch == v->last_batch)
+        return 0;
+    if (event == TUTTI_EVENT_FIT_END) /* training was stopped before its time */
+        return 1;
+    return interval_due(v, event);
+}
+
+/* ---- what ---- */
+
+static uint32_t saved_count(const saver *v)
+{
+    uint32_t n = 0;
+    while (n < SAVED_ROOM && v->saved[n][0])
+        n++;
+    return n;
+}
+
+static void saved_drop(saver *v, uint32_t k)
+{
+    memmove(v->saved[k], v->saved[k + 1], (SAVED_ROOM - 1 - k) * sizeof v->saved[0]);
+    memset(v->saved[SAVED_ROOM - 1], 0, sizeof v->saved[0]);
+}
+
+/* Puts `name` last in the list; a full list forgets its oldest. */
+static void saved_add(saver *v, const char *name)
+{
+    uint32_t n = saved_count(v);
+    for (uint32_t k = 0; k < n; k++)
+        if (strcmp(v->saved[k], name) == 0) {
+            saved_drop(v, k);
+            n--;
+            break;
+        }
+    if (n == SAVED_ROOM) {
+        saved_drop(v, 0);
+        n--;
+    }
+    memset(v->saved[n], 0, sizeof v->saved[n]);
+    (void)snprintf(v->saved[n], sizeof v->saved[n], "%s", name);
+}
+
+/* A relative link, put in place in one step. */
+static tutti_status link_latest(const saver *v, const char *name, tutti_error *err)
+{
+    char temporary[800];
+    (void)snprintf(temporary, sizeof temporary, "%s.tmp", v->latest);
+    (void)unlink(temporary);
+    if (symlink(name, temporary) != 0 || rename(temporary, v->latest) != 0) {
+        const int cause = errno;
+        (void)unlink(temporary);
+        return tutti_fail(err, TUTTI_E_IO, "checkpoint_saver: cannot link %s to %s: %s",
+                          v->latest, name, strerror(cause));
+    }
+    return TUTTI_OK;
+}
+
+static void rotate(saver *v)
+{
+    while (v->keep >= 0 && (int64_t)saved_count(v) > v->keep) {
+        char path[768], text[1024];
+        (void)snprintf(path, sizeof path, "%s/%s", v->folder, v->saved[0]);
+        if (unlink(path) != 0 && errno != ENOENT) {
+            (void)snprintf(text, sizeof text, "cannot remove %s: %s", path, strerror(errno));
+            note(v, TUTTI_LOG_WARNING, text);
+        }
+        saved_drop(v, 0);
+    }
+}
+
+/* The file notes itself, so that a resumed run knows all there are. */
+static tutti_status saver_save(void *self, tutti_error *err)
+{
+    saver *v = self;
+    char name[SAVED_NAME], path[768], text[800];
+    if (v->state->time->batch == v->last_batch)
+        return TUTTI_OK;
+    tutti_status s = name_expand(v->filename, v->checkpoint->run_name(v->checkpoint->ctx),
+                                 v->state->time, name, sizeof name, err);
+    if (s)
+        return s;
+    (void)snprintf(path, sizeof path, "%s/%s", v->folder, name);
+    const int64_t before = v->last_batch;
+    char(*saved)[SAVED_NAME] = malloc(sizeof v->saved);
+    if (!saved)
+        return tutti_fail(err, TUTTI_E_NOMEM, "checkpoint_saver: no memory to save %s", path);
+    memcpy(saved, v->saved, sizeof v->saved);
+    v->last_batch = v->state->time->batch;
+    saved_add(v, name);
+    s = v->checkpoint->save(v->checkpoint->ctx, path, err);
+    if (s) {
+        v->last_batch = before;
+        memcpy(v->saved, saved, sizeof v->saved);
+    }
+    free(saved);
+    if (s)
+        return s;
+    (void)snprintf(text, sizeof text, "saved %s", path);
+    note(v, TUTTI_LOG_INFO, text);
+    if (v->keep != 0)
+        s = link_latest(v, name, err);
+    rotate(v);
+    return s;
+}
+
+/* A run that starts must not write over files of another. */
+static tutti_status check_folder(const saver *v, tutti_error *err)
+{
+    const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
+    DIR *dir = v->overwrite ? NULL : opendir(v->folder);
+    if (!dir)
+        return TUTTI_OK;
+    tutti_status s = TUTTI_OK;
+    for (struct dirent *e = readdir(dir); e && s == TUTTI_OK; e = readdir(dir)) {
+        int64_t batch, epoch;
+        if (!name_match(v->filename, run, e->d_name, &batch, &epoch))
+            continue;
+        const bool ahead = batch >= 0   ? batch > v->state->time->batch
+                           : epoch >= 0 ? epoch > v->state->time->epoch
+                                        : v->state->time->batch == 0;
+        if (ahead)
+            s = tutti_fail(err, TUTTI_E_EXISTS,
+                           "checkpoint_saver: %s/%s is there already and this run would write "
+                           "over it; resume from it, choose another folder, or set overwrite",
+                           v->folder, e->d_name);
+    }
+    (void)closedir(dir);
+    return s;
+}
+
+static tutti_status saver_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    saver *v = self;
+    switch (event->id) {
+    case TUTTI_EVENT_FIT_START:
+        return check_folder(v, err);
+    case TUTTI_EVENT_BATCH_START:
+        v->previous = *event->time;
+        v->has_previous = true;
+        return TUTTI_OK;
+    default:
+        return saver_due(self, event->id) ? saver_save(self, err) : TUTTI_OK;
+    }
+}
+
+static tutti_status saver_items(void *self, tutti_state_item *items, uint32_t room,
+                                uint32_t *ret_count, tutti_error *err)
+{
+    saver *v = self;
+    (void)err;
+    *ret_count = 2;
+    if (room >= 2) {
+        memset(items, 0, 2 * sizeof *items);
+        (void)snprintf(items[0].name, sizeof items[0].name, "last_batch");
+        items[0].tensor.data = &v->last_batch;
+        items[0].tensor.desc.dtype = TUTTI_I64;
+        (void)snprintf(items[1].name, sizeof items[1].name, "saved");
+        items[1].tensor.data = v->saved;
+        items[1].tensor.desc.dtype = TUTTI_U8;
+        items[1].tensor.desc.rank = 2;
+        items[1].tensor.desc.dim[0] = SAVED_ROOM;
+        items[1].tensor.desc.dim[1] = SAVED_NAME;
+        items[0].tensor.device = items[1].tensor.device = TUTTI_DEVICE_CPU;
+    }
+    return TUTTI_OK;
+}
+
+/* What a file says is made safe to use: ended names, no way out of the folder. */
+static tutti_status saver_restored(void *self, tutti_error *err)
+{
+    saver *v = self;
+    (void)err;
+    for (uint32_t k = 0; k < SAVED_ROOM; k++) {
+        v->saved[k][SAVED_NAME - 1] = '\0';
+        if (strchr(v->saved[k], '/'))
+            memset(v->saved[k], 0, (SAVED_ROOM - k) * sizeof v->saved[0]);
+    }
+    return TUTTI_OK;
+}
+
+static const char *saver_latest(void *self)
+{
+    return ((saver *)self)->latest;
+}
+
+static const void *saver_query(void *self, const char *interface_id)
+{
+    static const tutti_stateful_v1 stateful = {sizeof stateful, 0, saver_items, saver_restored};
+    static const tutti_saver_v1 table = {sizeof table, 0, saver_due, saver_save, saver_latest};
+    (void)self;
+    if (strcmp(interface_id, TUTTI_SAVER_V1) == 0)
+        return &table;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = saver_open,
+                                  .run_event = saver_event,
+                                  .close = saver_close,
+                                  .query = saver_query};
+
+CALLBACK_PLUGIN("checkpoint_saver", calls)

@@ -1,0 +1,131 @@
+/* plugin.c - speed_monitor: throughput over a window of batches, and where the time went. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../callback.h"
+#include "tutti/metrics.h"
+#include "tutti/state.h"
+#include "tutti/stateful.h"
+
+#include <stdlib.h>
+
+/* The clock at the end of a batch. */
+typedef struct mark {
+    int64_t batch;
+    int64_t sample;
+    int64_t token;
+    int64_t ns;
+} mark;
+
+typedef struct speed_monitor {
+    const tutti_state_v1 *state;
+    const tutti_metrics_v1 *metrics;
+    mark *ring; /* the last size marks */
+    int64_t size;
+    int64_t seen;    /* marks so far */
+    int64_t eval_ns; /* all evaluations; in checkpoints */
+    double unit_ns;
+} speed_monitor;
+
+static tutti_status speed_close(void *self, tutti_error *err)
+{
+    speed_monitor *m = self;
+    (void)err;
+    if (m)
+        free(m->ring);
+    free(m);
+    return TUTTI_OK;
+}
+
+static tutti_status speed_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
+{
+    static const double seconds[] = {1.0, 60.0, 3600.0, 86400.0}; /* as the manifest's values */
+    const tutti_state_v1 *state = callback_service(host, "speed_monitor", TUTTI_STATE_V1, err);
+    const tutti_metrics_v1 *metrics =
+        callback_service(host, "speed_monitor", TUTTI_METRICS_V1, err);
+    if (!state || !metrics)
+        return TUTTI_E_UNSUPPORTED;
+    speed_monitor *m = calloc(1, sizeof *m);
+    if (m) {
+        m->size = tutti_param_i64(params, "window_size") + 1;
+        m->ring = calloc((size_t)m->size, sizeof *m->ring);
+    }
+    if (!m || !m->ring) {
+        (void)speed_close(m, NULL);
+        return tutti_fail(err, TUTTI_E_NOMEM, "speed_monitor: no memory for the window");
+    }
+    m->state = state;
+    m->metrics = metrics;
+    m->unit_ns = 1e9 * seconds[tutti_param_i64(params, "time_unit") & 3];
+    *ret_self = m;
+    return TUTTI_OK;
+}
+
+static void log_rates(speed_monitor *m, const mark *now)
+{
+    m->ring[m->seen++ % m->size] = *now;
+    if (m->seen < m->size)
+        return;
+    const mark *then = &m->ring[m->seen % m->size];
+    const double passed = (double)(now->ns - then->ns) * 1e-9;
+    if (!(passed > 0.0))
+        return;
+    const double batches = (double)(now->batch - then->batch) / passed;
+    const double samples = (double)(now->sample - then->sample) / passed;
+    const double tokens = (double)(now->token - then->token) / passed;
+    const tutti_named_value v[] = {
+        {"throughput/batches_per_sec", batches}, {"throughput/device/batches_per_sec", batches},
+        {"throughput/samples_per_sec", samples}, {"throughput/device/samples_per_sec", samples},
+        {"throughput/tokens_per_sec", tokens},   {"throughput/device/tokens_per_sec", tokens},
+    };
+    m->metrics->log(m->metrics->ctx, v, now->token > 0 ? 6 : 4);
+}
+
+static tutti_status speed_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    speed_monitor *m = self;
+    (void)err;
+    if (event->id == TUTTI_EVENT_EVAL_END) {
+        m->eval_ns += event->eval_time->total_ns;
+        return TUTTI_OK;
+    }
+    const tutti_timestamp *t = event->time;
+    const mark now = {t->batch, t->sample, t->token, t->total_ns};
+    log_rates(m, &now);
+    const double train = (double)t->total_ns / m->unit_ns;
+    const double val = (double)m->eval_ns / m->unit_ns;
+    const tutti_named_value v[] = {
+        {"time/train", train}, {"time/val", val}, {"time/total", train + val}};
+    m->metrics->log(m->metrics->ctx, v, 3);
+    return TUTTI_OK;
+}
+
+static tutti_status speed_items(void *self, tutti_state_item *items, uint32_t room,
+                                uint32_t *ret_count, tutti_error *err)
+{
+    speed_monitor *m = self;
+    (void)err;
+    *ret_count = 1;
+    if (room >= 1) {
+        memset(&items[0], 0, sizeof items[0]);
+        (void)snprintf(items[0].name, sizeof items[0].name, "eval_ns");
+        items[0].tensor.data = &m->eval_ns;
+        items[0].tensor.desc.dtype = TUTTI_I64;
+        items[0].tensor.device = TUTTI_DEVICE_CPU;
+    }
+    return TUTTI_OK;
+}
+
+static const void *speed_query(void *self, const char *interface_id)
+{
+    static const tutti_stateful_v1 stateful = {sizeof stateful, 0, speed_items, NULL};
+    (void)self;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = speed_open,
+                                  .run_event = speed_event,
+                                  .close = speed_close,
+                                  .query = speed_query};
+
+CALLBACK_PLUGIN("speed_monitor", calls)

@@ -1,0 +1,82 @@
+/* speed_monitor_test.c - the callback through its entry function. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_check.h"
+#include "tutti/stateful.h"
+
+static stage run;
+static subject it;
+
+static void open_it(int64_t window)
+{
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    given_init(&g);
+    given_int(&g, "window_size", window);
+    given_enum(&g, "time_unit", "minutes", 1);
+    stage_init(&run);
+    ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "speed_monitor", &g,
+                              run.services, &err),
+                 err);
+}
+
+static double value(const char *name)
+{
+    double v = NAN;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(stage_metric(&run, name, &v, &err), err);
+    return v;
+}
+
+START_TEST(rates_come_once_the_window_is_full)
+{
+    open_it(2);
+    for (int k = 0; k < 2; k++) {
+        stage_next_batch(&run);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+        ck_assert_uint_eq(run.nvalues, 3); /* the times alone */
+    }
+    run.time.total_ns += 20000000; /* this batch takes 40 ms */
+    stage_next_batch(&run);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    /* 2 batches of 10 samples in 60 ms; 1e-9: a few roundings */
+    ck_assert_close(value("throughput/batches_per_sec"), 2 / 0.06, 1e-9);
+    ck_assert_close(value("throughput/device/samples_per_sec"), 20 / 0.06, 1e-9);
+    ck_assert_uint_eq(run.nvalues, 7); /* no tokens */
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(times_are_in_the_unit_and_evaluations_are_kept)
+{
+    open_it(100);
+    run.eval_time.total_ns = 30000000000;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
+    stage_next_batch(&run);
+    run.time.total_ns = 90000000000;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    ck_assert_close(value("time/train"), 1.5, 1e-12);
+    ck_assert_close(value("time/val"), 0.5, 1e-12);
+    ck_assert_close(value("time/total"), 2.0, 1e-12);
+    const tutti_stateful_v1 *table = subject_query(&it, TUTTI_STATEFUL_V1);
+    tutti_state_item item;
+    uint32_t n = 0;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(table->items(it.self, &item, 1, &n, &err), err);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(item.name, "eval_ns");
+    ck_assert_int_eq(*(const int64_t *)item.tensor.data, 30000000000);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("speed_monitor");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, rates_come_once_the_window_is_full);
+    tcase_add_test(tc, times_are_in_the_unit_and_evaluations_are_kept);
+    return tutti_run(suite);
+}

@@ -1,0 +1,299 @@
+/* run_check.h - a made-up run for the tests of callbacks and loggers: its clocks and services. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUN_CHECK_H
+#define RUN_CHECK_H
+
+#include "plugin_check.h"
+#include "tutti/checkpoint.h"
+#include "tutti/log.h"
+#include "tutti/logger.h"
+#include "tutti/metrics.h"
+#include "tutti/state.h"
+#include "tutti/weights.h"
+
+enum { STAGE_VALUES = 64 };
+
+/* Not copyable: its services point into it. */
+typedef struct stage {
+    tutti_timestamp time;
+    tutti_timestamp eval_time;
+    tutti_time max;
+    uint64_t seed;
+    uint32_t microbatch;
+    uint32_t nvalues;
+    int64_t len;       /* batches in an epoch */
+    const char *label; /* of the evaluation under way */
+    float loss;
+    uint32_t nlogged; /* calls of metrics->log */
+    struct {
+        char name[64];
+        double value;
+    } values[STAGE_VALUES];
+    double lr[2];
+    char stopped[256]; /* reason of the last stop */
+    char noted[1024];  /* the last message */
+    int32_t noted_level;
+    int32_t saves;
+    int32_t save_fails;
+    int32_t reserved;
+    char run_folder[256];
+    tutti_state_v1 state;
+    tutti_metrics_v1 metrics;
+    tutti_weights_v1 weights;
+    tutti_checkpoint_v1 checkpoint;
+    tutti_log_v1 log;
+    service services[8];
+} stage;
+
+static inline double stage_elapsed(void *ctx)
+{
+    const stage *s = (const stage *)ctx;
+    return s->max.count
+               ? (double)tutti_timestamp_get(&s->time, s->max.unit) / (double)s->max.count
+               : -1.0;
+}
+
+static inline int64_t stage_len(void *ctx)
+{
+    return ((const stage *)ctx)->len;
+}
+
+static inline const char *stage_label(void *ctx)
+{
+    return ((const stage *)ctx)->label;
+}
+
+static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *ret,
+                                     tutti_error *err)
+{
+    stage *s = (stage *)ctx;
+    if (strcmp(name, "loss") != 0)
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s now", name);
+    memset(ret, 0, sizeof *ret);
+    ret->data = &s->loss;
+    ret->desc.dtype = TUTTI_F32;
+    ret->device = TUTTI_DEVICE_CPU;
+    return TUTTI_OK;
+}
+
+static inline tutti_status stage_set(void *ctx, const char *name, const tutti_tensor *t,
+                                     tutti_error *err)
+{
+    (void)ctx;
+    (void)t;
+    return tutti_fail(err, TUTTI_E_STATE, "%s cannot be set here", name);
+}
+
+static inline void stage_stop(void *ctx, const char *reason)
+{
+    stage *s = (stage *)ctx;
+    (void)snprintf(s->stopped, sizeof s->stopped, "%s", reason);
+}
+
+static inline void stage_value(stage *s, const char *name, double value)
+{
+    uint32_t k = 0;
+    while (k < s->nvalues && strcmp(s->values[k].name, name) != 0)
+        k++;
+    ck_assert_uint_lt(k, STAGE_VALUES);
+    if (k == s->nvalues)
+        s->nvalues++;
+    (void)snprintf(s->values[k].name, sizeof s->values[k].name, "%s", name);
+    s->values[k].value = value;
+}
+
+static inline void stage_log(void *ctx, const tutti_named_value *values, uint32_t n)
+{
+    stage *s = (stage *)ctx;
+    s->nlogged++;
+    for (uint32_t k = 0; k < n; k++)
+        stage_value(s, values[k].name, values[k].value);
+}
+
+static inline tutti_status stage_metric(void *ctx, const char *name, double *ret,
+                                        tutti_error *err)
+{
+    const stage *s = (const stage *)ctx;
+    for (uint32_t k = 0; k < s->nvalues; k++)
+        if (strcmp(s->values[k].name, name) == 0) {
+            *ret = s->values[k].value;
+            return TUTTI_OK;
+        }
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "nothing has been logged as %s", name);
+}
+
+static inline const char *stage_name_at(void *ctx, uint32_t k)
+{
+    const stage *s = (const stage *)ctx;
+    return k < s->nvalues ? s->values[k].name : NULL;
+}
+
+static inline void stage_hyperparameter(void *ctx, const char *name, const char *json)
+{
+    (void)ctx;
+    (void)name;
+    (void)json;
+}
+
+static inline uint32_t stage_groups(void *ctx)
+{
+    (void)ctx;
+    return 2;
+}
+
+static inline const char *stage_optimizer(void *ctx)
+{
+    (void)ctx;
+    return "sgd";
+}
+
+static inline double stage_lr(void *ctx, uint32_t group)
+{
+    return ((const stage *)ctx)->lr[group];
+}
+
+/* The checkpoint is a short text; its folders are made, as the host does. */
+static inline tutti_status stage_save(void *ctx, const char *path, tutti_error *err)
+{
+    stage *s = (stage *)ctx;
+    char command[900];
+    if (s->save_fails)
+        return tutti_fail(err, TUTTI_E_IO, "%s: No space left on device", path);
+    (void)snprintf(command, sizeof command, "mkdir -p \"$(dirname '%s')\" && echo x > '%s'",
+                   path, path);
+    ck_assert_int_eq(system(command), 0);
+    s->saves++;
+    return TUTTI_OK;
+}
+
+static inline int32_t stage_due(void *ctx, int32_t event)
+{
+    (void)ctx;
+    (void)event;
+    return 0;
+}
+
+static inline const char *stage_run_name(void *ctx)
+{
+    (void)ctx;
+    return "trial";
+}
+
+static inline const char *stage_run_folder(void *ctx)
+{
+    return ((const stage *)ctx)->run_folder;
+}
+
+static inline void stage_note(void *ctx, int32_t level, const char *text)
+{
+    stage *s = (stage *)ctx;
+    s->noted_level = level;
+    (void)snprintf(s->noted, sizeof s->noted, "%s", text);
+}
+
+/* A run of 3 epochs of 4 batches of 10 samples, at its very start; a fresh folder for its files. */
+static inline void stage_init(stage *s)
+{
+    memset(s, 0, sizeof *s);
+    s->time.struct_size = s->eval_time.struct_size = (uint32_t)sizeof s->time;
+    s->max.count = 3;
+    s->max.unit = TUTTI_UNIT_EPOCH;
+    s->len = 4;
+    (void)snprintf(s->run_folder, sizeof s->run_folder, "/tmp/tutti_run_check.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(s->run_folder));
+    s->state = (tutti_state_v1){.struct_size = (uint32_t)sizeof s->state,
+                                .ctx = s,
+                                .time = &s->time,
+                                .eval_time = &s->eval_time,
+                                .max_duration = &s->max,
+                                .seed = &s->seed,
+                                .elapsed = stage_elapsed,
+                                .dataloader_len = stage_len,
+                                .eval_label = stage_label,
+                                .get = stage_get,
+                                .set = stage_set,
+                                .stop_training = stage_stop,
+                                .microbatch = &s->microbatch};
+    s->metrics = (tutti_metrics_v1){.struct_size = (uint32_t)sizeof s->metrics,
+                                    .ctx = s,
+                                    .log = stage_log,
+                                    .get = stage_metric,
+                                    .name_at = stage_name_at,
+                                    .hyperparameter = stage_hyperparameter};
+    s->weights = (tutti_weights_v1){.struct_size = (uint32_t)sizeof s->weights,
+                                    .ctx = s,
+                                    .groups = stage_groups,
+                                    .optimizer = stage_optimizer,
+                                    .lr = stage_lr};
+    s->checkpoint = (tutti_checkpoint_v1){.struct_size = (uint32_t)sizeof s->checkpoint,
+                                          .ctx = s,
+                                          .due = stage_due,
+                                          .save = stage_save,
+                                          .run_name = stage_run_name,
+                                          .run_folder = stage_run_folder};
+    s->log =
+        (tutti_log_v1){.struct_size = (uint32_t)sizeof s->log, .ctx = s, .write = stage_note};
+    const service all[] = {
+        {TUTTI_STATE_V1, &s->state},     {TUTTI_METRICS_V1, &s->metrics},
+        {TUTTI_WEIGHTS_V1, &s->weights}, {TUTTI_CHECKPOINT_V1, &s->checkpoint},
+        {TUTTI_LOG_V1, &s->log},         {NULL, NULL}};
+    memcpy(s->services, all, sizeof all);
+}
+
+static inline void stage_fini(stage *s)
+{
+    char command[300];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", s->run_folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* The subject hears `event` at the present time. */
+static inline tutti_status stage_event(stage *s, subject *who, int32_t event, tutti_error *err)
+{
+    static const char *const names[] = {
+#define TUTTI_X(name, value, canonical, side) value,
+        TUTTI_COMPOSER_EVENTS(TUTTI_X)
+#undef TUTTI_X
+    };
+    const tutti_event e = {(uint32_t)sizeof e,      event,    names[event],
+                           (uint64_t)s->time.batch, &s->time, &s->eval_time};
+    return who->calls->run_event(who->self, &e, err);
+}
+
+#define ck_assert_hears(stage, who, event)                                                     \
+    do {                                                                                       \
+        tutti_error err_ = TUTTI_ERROR_INIT;                                                   \
+        ck_assert_ok(stage_event(stage, who, event, &err_), err_);                             \
+    } while (0)
+
+/* One batch of 10 samples and 20 ms has been trained on. */
+static inline void stage_next_batch(stage *s)
+{
+    s->time.batch++;
+    s->time.batch_in_epoch++;
+    s->time.sample += 10;
+    s->time.sample_in_epoch += 10;
+    s->time.total_ns += 20000000;
+}
+
+static inline void stage_next_epoch(stage *s)
+{
+    s->time.epoch++;
+    s->time.batch_in_epoch = 0;
+    s->time.sample_in_epoch = 0;
+}
+
+/* The file under the run's folder, as text; "" when it is not there. */
+static inline const char *stage_file(const stage *s, const char *name, char *text, size_t size)
+{
+    char path[400];
+    (void)snprintf(path, sizeof path, "%s/%s", s->run_folder, name);
+    FILE *in = fopen(path, "r");
+    const size_t n = in ? fread(text, 1, size - 1, in) : 0;
+    text[n] = '\0';
+    if (in)
+        (void)fclose(in);
+    return text;
+}
+
+#endif
