@@ -135,6 +135,7 @@ static inline tutti_status record_call(tutti_graph *g, tutti_module m, const tut
     record *r = g->ctx;
     ck_assert_uint_eq(nin, 1);
     ck_assert_uint_eq(nout, 1);
+    out[0] = 0; /* as a host may: `out` is not `in` */
     const tutti_value from = in[0];
     out[0] = ++r->values;
     record_add(r, "v%u = module %u(v%u)\n", out[0], m, from);

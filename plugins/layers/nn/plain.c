@@ -144,9 +144,12 @@ static tutti_status sequential_trace(void *self, tutti_graph *g, tutti_module m,
     const tutti_module_v1 *modules = ((nn_layer *)self)->modules;
     (void)nin, (void)nout;
     tutti_value x = in[0];
-    for (uint32_t k = 0; modules->child_at(modules->ctx, m, k); k++)
-        if (g->call(g, modules->child_at(modules->ctx, m, k), &x, 1, &x, 1))
+    for (uint32_t k = 0; modules->child_at(modules->ctx, m, k); k++) {
+        tutti_value y = 0;
+        if (g->call(g, modules->child_at(modules->ctx, m, k), &x, 1, &y, 1))
             return g->status(g);
+        x = y;
+    }
     out[0] = x;
     return g->status(g);
 }
