@@ -53,7 +53,7 @@ static tutti_status trace_backward(const net *n, body *b, tutti_value *grads, tu
             if (n->order[k]->offset >= 0 && n->order[k]->id == value->index)
                 wrt[k] = v;
     }
-    graph_set_segment(b->g, SEGMENT_BACKWARD);
+    graph_set_segment(b->g, 1); /* of the body: loss is not in it */
     for (uint32_t k = 0; k < b->noutputs; k++) {
         const tutti_desc d = graph_value_at(b->g, b->outputs[k])->desc;
         b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->g, &d) : 0;
