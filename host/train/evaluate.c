@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static tutti_status eval_batch(trainer *t, source *e, tutti_error *err)
+/* `began` is when the batch's work began, its loading included. */
+static tutti_status eval_batch(trainer *t, source *e, int64_t began, tutti_error *err)
 {
     tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_START, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err)))
@@ -36,7 +37,7 @@ static tutti_status eval_batch(trainer *t, source *e, tutti_error *err)
                                    t->eval_batch.samples};
     if ((s = metric_set_update(&e->metrics, &in, err)))
         return s;
-    timestamp_next_batch(&t->eval_time, t->eval_batch.samples, 0, 0);
+    timestamp_next_batch(&t->eval_time, t->eval_batch.samples, 0, now_ns() - began);
     return trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END, err);
 }
 
@@ -54,12 +55,13 @@ static tutti_status evaluate_one(trainer *t, source *e, tutti_error *err)
     while (!trainer_signal()) {
         tutti_tensor tensors[TUTTI_MAX_COLUMNS];
         int64_t samples;
+        const int64_t began = now_ns();
         if ((s = loader_next(e->loader, tensors, &ncolumns, &samples, err)))
             return s;
         if (samples == 0)
             break;
         batch_load(&t->eval_batch, columns, tensors, ncolumns);
-        if ((s = eval_batch(t, e, err)))
+        if ((s = eval_batch(t, e, began, err)))
             return s;
     }
     if (!trainer_signal()) /* half an evaluation says nothing */

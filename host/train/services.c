@@ -16,6 +16,9 @@ static double state_elapsed(void *ctx)
 static int64_t state_dataloader_len(void *ctx)
 {
     const trainer *t = ctx;
+    for (size_t k = 0; t->eval_label && k < t->nevals; k++)
+        if (strcmp(t->evals[k].spec->label, t->eval_label) == 0)
+            return loader_batches(t->evals[k].loader);
     return t->train.loader ? loader_batches(t->train.loader) : -1;
 }
 

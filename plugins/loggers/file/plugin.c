@@ -1,0 +1,85 @@
+/* plugin.c - file: everything that is logged, a line each, in a text file. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../log_file.h"
+
+static tutti_status file_open(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
+{
+    log_file *f = calloc(1, sizeof *f);
+    if (!f)
+        return tutti_fail(err, TUTTI_E_NOMEM, "file: no memory");
+    const tutti_status s = log_file_init(f, "file", "log.txt", host, params, err);
+    if (s) {
+        free(f);
+        return s;
+    }
+    *ret_self = f;
+    return TUTTI_OK;
+}
+
+static tutti_status file_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    return log_file_event(self, event, err);
+}
+
+static tutti_status file_close(void *self, tutti_error *err)
+{
+    const tutti_status s = log_file_close(self, err);
+    free(self);
+    return s;
+}
+
+static tutti_status file_metrics(void *self, const tutti_named_value *values, uint32_t n,
+                                 uint64_t step, tutti_error *err)
+{
+    log_file *f = self;
+    char text[64];
+    for (uint32_t k = 0; f->out && k < n; k++)
+        (void)fprintf(f->out, "[metric][batch=%llu]: %s: %s \n", (unsigned long long)step,
+                      values[k].name, number_text(values[k].value, text, sizeof text));
+    return log_file_check(f, err);
+}
+
+static tutti_status file_hyperparameters(void *self, const tutti_named_text *values, uint32_t n,
+                                         tutti_error *err)
+{
+    log_file *f = self;
+    for (uint32_t k = 0; f->out && k < n; k++)
+        (void)fprintf(f->out, "[hyperparameter]: %s: %s \n", values[k].name, values[k].text);
+    return log_file_check(f, err);
+}
+
+static tutti_status file_trace(void *self, const tutti_trace *trace, tutti_error *err)
+{
+    log_file *f = self;
+    if (f->out && f->log_traces)
+        (void)fprintf(f->out, "[trace]: algorithm_traces/%s/%s:%d\n", trace->name,
+                      trace->event_name, trace->ran ? 1 : 0);
+    return log_file_check(f, err);
+}
+
+static tutti_status file_message(void *self, int32_t level, const char *component,
+                                 const char *text, tutti_error *err)
+{
+    static const char *const levels[] = {"debug", "info", "warning", "error"};
+    log_file *f = self;
+    if (f->out)
+        (void)fprintf(f->out, "[message][%s]: %s: %s\n", levels[level & 3], component, text);
+    return log_file_check(f, err);
+}
+
+static const void *file_query(void *self, const char *interface_id)
+{
+    static const tutti_logger_v1 table = {sizeof table,         0,          file_metrics,
+                                          file_hyperparameters, file_trace, file_message};
+    (void)self;
+    return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = file_open,
+                                  .run_event = file_event,
+                                  .close = file_close,
+                                  .query = file_query};
+
+LOGGER_PLUGIN("file", calls)

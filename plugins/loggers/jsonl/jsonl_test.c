@@ -1,0 +1,129 @@
+/* jsonl_test.c - the logger through its entry function. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_check.h"
+
+static stage run;
+static subject it;
+static char text[4096];
+
+static const tutti_logger_v1 *open_it(const char *filename, int overwrite)
+{
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    given_init(&g);
+    if (filename)
+        given_path(&g, "filename", filename);
+    else
+        given_null(&g, "filename");
+    given_bool(&g, "overwrite", overwrite);
+    given_int(&g, "flush_interval", 100);
+    given_bool(&g, "log_traces", 1);
+    ck_assert_ok(
+        subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "jsonl", &g, run.services, &err),
+        err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    return subject_query(&it, TUTTI_LOGGER_V1);
+}
+
+/* The file with the value of every leading "time" taken out. */
+static const char *lines(void)
+{
+    char *to = text;
+    (void)stage_file(&run, "log.jsonl", text, sizeof text);
+    for (const char *from = text; *from;) {
+        ck_assert_int_eq(strncmp(from, "{\"time\":", 8), 0);
+        from = strchr(from, ',');
+        ck_assert_ptr_nonnull(from);
+        *to++ = '{';
+        for (from++; *from && *from != '\n'; from++)
+            *to++ = *from;
+        *to++ = '\n';
+        from += *from == '\n';
+    }
+    *to = '\0';
+    return text;
+}
+
+START_TEST(each_item_is_an_object_on_a_line)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_named_value v[] = {{"loss/train/total", 0.1},
+                                   {"a", 1.0 / 3.0},
+                                   {"b", NAN},
+                                   {"c", -INFINITY},
+                                   {"d", 1e300}};
+    const tutti_named_text h[] = {{"seed", "17"}, {"name", "\"x\""}};
+    const tutti_trace trace = {.struct_size = sizeof trace,
+                               .name = "mixup",
+                               .event_name = "before_loss",
+                               .step = 3,
+                               .exit_code = TUTTI_EXIT_NONE,
+                               .order = -1,
+                               .duration_ns = 5};
+    stage_init(&run);
+    run.time.epoch = 2;
+    const tutti_logger_v1 *table = open_it(NULL, 0);
+    ck_assert_ok(table->hyperparameters(it.self, h, 2, &err), err);
+    ck_assert_ok(table->metrics(it.self, v, 5, 7, &err), err);
+    ck_assert_ok(table->trace(it.self, &trace, &err), err);
+    ck_assert_ok(table->message(it.self, TUTTI_LOG_ERROR, "train", "a \"b\"\\\n\001", &err),
+                 err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    ck_assert_str_eq(
+        lines(),
+        "{\"kind\":\"hyperparameters\",\"values\":{\"seed\":17,\"name\":\"x\"}}\n"
+        "{\"kind\":\"metrics\",\"batch\":7,\"epoch\":2,\"values\":{\"loss/train/total\":0.1,"
+        "\"a\":0.3333333333333333,\"b\":\"NaN\",\"c\":\"-Infinity\",\"d\":1e+300}}\n"
+        "{\"kind\":\"trace\",\"batch\":3,\"algorithm\":\"mixup\",\"event\":\"before_loss\","
+        "\"ran\":false,\"order\":-1,\"exit_code\":null,\"duration_ns\":5}\n"
+        "{\"kind\":\"message\",\"level\":\"error\",\"component\":\"train\",\"text\":"
+        "\"a \\\"b\\\"\\\\\\u000a\\u0001\"}\n");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(overwrite_starts_an_empty_file)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_named_value v = {"a", 1.0};
+    stage_init(&run);
+    for (int k = 0; k < 3; k++) {
+        const tutti_logger_v1 *table = open_it(NULL, k == 1);
+        ck_assert_ok(table->metrics(it.self, &v, 1, (uint64_t)k, &err), err);
+        subject_close(&it);
+    }
+    ck_assert_str_eq(lines(),
+                     "{\"kind\":\"metrics\",\"batch\":1,\"epoch\":0,\"values\":{\"a\":1}}\n"
+                     "{\"kind\":\"metrics\",\"batch\":2,\"epoch\":0,\"values\":{\"a\":1}}\n");
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_told_once)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_named_value v = {"a", 1.0};
+    stage_init(&run);
+    const tutti_logger_v1 *table = open_it("/dev/full", 0);
+    ck_assert_ok(table->metrics(it.self, &v, 1, 1, &err), err);
+    ck_assert_int_eq(stage_event(&run, &it, TUTTI_EVENT_EVAL_START, &err), TUTTI_E_IO);
+    ck_assert_error(err, TUTTI_E_IO,
+                    "jsonl: cannot write /dev/full: No space left on device; nothing more is "
+                    "logged there");
+    ck_assert_ok(table->metrics(it.self, &v, 1, 1, &err), err);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("jsonl");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, each_item_is_an_object_on_a_line);
+    tcase_add_test(tc, overwrite_starts_an_empty_file);
+    tcase_add_test(tc, a_full_disk_is_told_once);
+    return tutti_run(suite);
+}

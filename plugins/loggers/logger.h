@@ -1,0 +1,92 @@
+/* logger.h - what the loggers share: services, the text of a number, the latest values. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LOGGER_PLUGIN_H
+#define LOGGER_PLUGIN_H
+
+#include "tutti/logger.h"
+#include "tutti/state.h"
+#include "tutti/tutti.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* The host's table, or NULL with the error told. */
+static inline const void *logger_service(const tutti_host *host, const char *who,
+                                         const char *id, tutti_error *err)
+{
+    const void *table = host->query(host->ctx, id);
+    if (!table)
+        (void)tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: this host has no %s", who, id);
+    return table;
+}
+
+/* Whole numbers as such, small ones with an exponent, others with four decimals. */
+static inline const char *number_text(double v, char *text, size_t size)
+{
+    if (v == floor(v) && fabs(v) < 1e15)
+        (void)snprintf(text, size, "%.0f", v);
+    else if (fabs(v) < 1e-3)
+        (void)snprintf(text, size, "%.3e", v);
+    else
+        (void)snprintf(text, size, "%.4f", v);
+    return text;
+}
+
+/* Values by name, in the order in which the names first came. */
+typedef struct latest_value {
+    char name[96];
+    double value;
+} latest_value;
+
+typedef struct latest_values {
+    latest_value *items;
+    uint32_t count;
+    uint32_t room;
+} latest_values;
+
+/* False when there is no memory. */
+static inline bool latest_set(latest_values *v, const char *name, double value)
+{
+    for (uint32_t k = 0; k < v->count; k++)
+        if (strcmp(v->items[k].name, name) == 0) {
+            v->items[k].value = value;
+            return true;
+        }
+    if (v->count == v->room) {
+        const uint32_t room = v->room ? 2 * v->room : 32;
+        latest_value *items = (latest_value *)realloc(v->items, room * sizeof *items);
+        if (!items)
+            return false;
+        v->items = items;
+        v->room = room;
+    }
+    (void)snprintf(v->items[v->count].name, sizeof v->items[0].name, "%s", name);
+    v->items[v->count++].value = value;
+    return true;
+}
+
+/* Takes out the values whose name starts with `prefix`. */
+static inline void latest_drop(latest_values *v, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < v->count; k++)
+        if (strncmp(v->items[k].name, prefix, n) != 0)
+            v->items[kept++] = v->items[k];
+    v->count = kept;
+}
+
+#define LOGGER_PLUGIN(name_, calls_)                                                           \
+    static const tutti_object logger_object =                                                  \
+        TUTTI_OBJECT_INIT(name_, TUTTI_KIND_LOGGER, &(calls_));                                \
+    static const tutti_object *const logger_objects[] = {&logger_object, NULL};                \
+    static const tutti_plugin logger_plugin =                                                  \
+        TUTTI_PLUGIN_INIT("org.tutti." name_, "1.0.0", logger_objects);                        \
+    const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                                     \
+    {                                                                                          \
+        (void)host_abi;                                                                        \
+        return &logger_plugin;                                                                 \
+    }
+
+#endif
