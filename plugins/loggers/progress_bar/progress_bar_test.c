@@ -113,11 +113,10 @@ START_TEST(on_a_terminal_the_line_is_drawn_anew_and_cut_to_its_width)
     subject_close(&it);
     const ssize_t n = read(terminal, text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
-    ck_assert_str_eq(text,
-                     "\repoch 1/3 [=====>              ] 1/4, 500 samples/s, eta 0:\033[K"
-                     "\repoch 1/3 [==========>         ] 2/4, 500 samples/s, eta 0:\033[K"
-                     "\repoch 1/3 [====================] 4/4, 500 samples/s, eta 0:\033[K"
-                     "\r\n");
+    ck_assert_str_eq(text, "\repoch 1/3 [=====>              ] 1/4, 500 samples/s, eta 0:\033[K"
+                           "\repoch 1/3 [==========>         ] 2/4, 500 samples/s, eta 0:\033[K"
+                           "\repoch 1/3 [====================] 4/4, 500 samples/s, eta 0:\033[K"
+                           "\r\n");
     stage_fini(&run);
 }
 END_TEST
