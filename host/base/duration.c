@@ -109,7 +109,7 @@ static tutti_status bad_text(const char *text, tutti_error *err)
 {
     return tutti_fail(
         err, TUTTI_E_FORMAT,
-        "\"%s\" is not a duration: expected a number with a unit (iter, ep, ba, sp, "
+        "\"%s\" is not a duration: want a number with a unit (iter, ep, ba, sp, "
         "tok, dur or sec) such as \"10ep\", or hours, minutes and seconds such as "
         "\"1h20m40s\"",
         text);

@@ -24,7 +24,7 @@ typedef struct route {
 static tutti_status bad_path(const route *r, tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_ARG,
-                      "%s: not a path: expected names and indices such as \"eval[0].label\"",
+                      "%s: not a path: want names and indices such as \"eval[0].label\"",
                       r->path);
 }
 
@@ -89,20 +89,20 @@ static tutti_status may_add(const route *r, const json_node *node, const step *s
 {
     if (node->type == JSON_ARRAY) {
         if (!s->number)
-            return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is an array, expected an index",
+            return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is an array, want an index",
                               (int)s->end, r->path, node->path);
         if (s->index != node->count)
             return tutti_fail(err, TUTTI_E_ARG,
-                              "%.*s: %s has %zu items, expected an index up to %zu",
+                              "%.*s: %s has %zu items, want an index up to %zu",
                               (int)s->end, r->path, node->path, node->count, node->count);
         return TUTTI_OK;
     }
     if (node->type != JSON_OBJECT)
-        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is %s, expected an object", (int)s->end,
+        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is %s, want an object", (int)s->end,
                           r->path, *node->path ? node->path : "the document",
                           json_type_name(node));
     if (s->bracket)
-        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is an object, expected a name",
+        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is an object, want a name",
                           (int)s->end, r->path, *node->path ? node->path : "the document");
     return TUTTI_OK;
 }
@@ -113,7 +113,7 @@ static tutti_status wrap(const route *r, size_t from, json_node **value, tutti_e
     for (size_t k = r->count; k > from; k--) {
         const step *s = &r->steps[k - 1];
         if (s->number && s->index != 0)
-            return tutti_fail(err, TUTTI_E_ARG, "%.*s: the array is new, expected index 0",
+            return tutti_fail(err, TUTTI_E_ARG, "%.*s: the array is new, want index 0",
                               (int)s->end, r->path);
         json_node *outer = tree_node((*value)->doc, s->number ? JSON_ARRAY : JSON_OBJECT, 0);
         if (!outer || tree_append(outer, s->number ? NULL : s->name, *value)) {

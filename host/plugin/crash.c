@@ -1,4 +1,4 @@
-/* crash.c - a fatal signal inside a plugin names the plugin before the process dies of it. */
+/* crash.c - a fatal signal names what the host was calling, then kills as it would have. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/registry.h"
 
@@ -8,83 +8,88 @@
 
 _Thread_local breadcrumb crash_breadcrumb;
 
-enum { STACK_SIZE = 64 * 1024 };
-static char alternate_stack[STACK_SIZE];
+/* One line, put together without anything that is unsafe in a signal handler. */
+typedef struct line {
+    char text[512];
+    size_t size;
+} line;
 
-/* Only async-signal-safe calls from here on. */
-static void put(const char *text)
+static void add(line *l, const char *text)
 {
-    const ssize_t written = write(STDERR_FILENO, text, strlen(text));
-    (void)written;
+    while (*text && l->size < sizeof l->text - 1)
+        l->text[l->size++] = *text++;
 }
 
-static void put_number(uint64_t n)
+static void add_number(line *l, uint64_t value)
 {
-    char text[24];
-    size_t at = sizeof text;
-    text[--at] = '\0';
-    do
-        text[--at] = (char)('0' + n % 10);
-    while (n /= 10);
-    put(text + at);
+    char digits[21];
+    size_t k = sizeof digits - 1;
+    digits[k] = '\0';
+    do {
+        digits[--k] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    add(l, digits + k);
 }
 
-static const char *signal_text(int number)
+static const char *signal_name(int number)
 {
     switch (number) {
     case SIGSEGV:
-        return "segmentation fault";
+        return "SIGSEGV";
     case SIGBUS:
-        return "bus error";
+        return "SIGBUS";
     case SIGFPE:
-        return "arithmetic error";
+        return "SIGFPE";
     case SIGILL:
-        return "illegal instruction";
+        return "SIGILL";
     default:
-        return "abort";
+        return "SIGABRT";
     }
 }
 
-static void on_crash(int number)
+static void handle(int number)
 {
     const breadcrumb b = crash_breadcrumb;
-    put("tutti: ");
-    put(signal_text(number));
+    line l = {{0}, 0};
+    add(&l, "tutti: ");
     if (b.plugin) {
-        put(" in plugin ");
-        put(b.plugin);
-        if (b.object && *b.object) {
-            put(", object ");
-            put(b.object);
-        }
-        put(", call ");
-        put(b.call ? b.call : "?");
+        add(&l, "plugin ");
+        add(&l, b.plugin);
+        add(&l, " crashed: ");
+        add(&l, b.object ? b.object : "?");
+        add(&l, ", call ");
+        add(&l, b.call ? b.call : "?");
         if (b.event) {
-            put(", event ");
-            put(b.event);
-            put(", step ");
-            put_number(b.step);
+            add(&l, ", event ");
+            add(&l, b.event);
         }
-    } else
-        put(" outside any plugin");
-    put("\n");
-    /* SA_RESETHAND has put the default action back: this ends the process as the signal would. */
+        add(&l, ", step ");
+        add_number(&l, b.step);
+        add(&l, ": ");
+    } else {
+        add(&l, "crashed outside of any plugin: ");
+    }
+    add(&l, signal_name(number));
+    add(&l, "\n");
+    (void)!write(STDERR_FILENO, l.text, l.size);
+    /* SA_RESETHAND has put the default action back; it strikes here. */
     (void)raise(number);
 }
+
+/* A stack overflow leaves no room for a handler on the stack that overflowed. */
+static _Thread_local char alternate[64 * 1024];
 
 void crash_handler_install(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
     struct sigaction action;
-    stack_t stack;
-    memset(&stack, 0, sizeof stack);
-    stack.ss_sp = alternate_stack;
-    stack.ss_size = sizeof alternate_stack;
-    (void)sigaltstack(&stack, NULL);
     memset(&action, 0, sizeof action);
-    action.sa_handler = on_crash;
+    action.sa_handler = handle;
     action.sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
     (void)sigemptyset(&action.sa_mask);
+    (void)sigaltstack(&stack, NULL);
     for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
         (void)sigaction(signals[k], &action, NULL);
 }

@@ -1,145 +1,230 @@
-/* elf.c - a read-only look at a shared object: what would be wrong with it is said before it runs. */
+/* elf.c - reading ELF headers, the dynamic section and the exported symbols. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/plugin_internal.h"
+#include "plugin/elf.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
+enum { HERE = EM_X86_64 };
 #elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
+enum { HERE = EM_AARCH64 };
 #else
-#error "name this machine's ELF number here"
+enum { HERE = EM_NONE };
 #endif
 
 typedef struct image {
     const char *path;
     const unsigned char *data;
-    uint64_t size;
+    size_t size;
 } image;
 
-/* `count` things of `each` bytes at `offset` lie within the file. */
-static bool within(const image *m, uint64_t offset, uint64_t count, uint64_t each)
+/* Copies a header out of the file, wherever it lies; false when that is not inside. */
+static bool fetch(const image *m, uint64_t at, void *to, size_t size)
 {
-    return offset <= m->size && count <= (m->size - offset) / (each ? each : 1);
+    if (at > m->size || size > m->size - at)
+        return false;
+    memcpy(to, m->data + at, size);
+    return true;
 }
 
-static tutti_status broken(const image *m, const char *what, tutti_error *err)
+static const char *machine_name(unsigned machine)
 {
-    return tutti_fail(err, TUTTI_E_FORMAT, "%s: %s", m->path, what);
+    switch (machine) {
+    case EM_X86_64:
+        return "x86-64";
+    case EM_AARCH64:
+        return "aarch64";
+    case EM_386:
+        return "i386";
+    case EM_ARM:
+        return "arm";
+    case EM_RISCV:
+        return "riscv";
+    case EM_PPC64:
+        return "ppc64";
+    default:
+        return "another machine";
+    }
 }
 
 static tutti_status check_header(const image *m, const Elf64_Ehdr *h, tutti_error *err)
 {
-    if (m->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
-        return broken(m, "is not a shared object (no ELF header)", err);
-    if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
-        h->e_machine != OUR_MACHINE)
+    if (h->e_ident[EI_CLASS] != ELFCLASS64)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: a 32-bit object, want 64 bits",
+                          m->path);
+    if (h->e_ident[EI_DATA] != ELFDATA2LSB)
         return tutti_fail(err, TUTTI_E_FORMAT,
-                          "%s: is built for another architecture (ELF machine %u, this is %u)",
-                          m->path, h->e_machine, OUR_MACHINE);
+                          "%s: a big-endian object, want little-endian", m->path);
+    if (h->e_machine != HERE)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: built for %s, this machine is %s", m->path,
+                          machine_name(h->e_machine), machine_name(HERE));
     if (h->e_type != ET_DYN)
-        return broken(m, "is not a shared object (it is another type of ELF file)", err);
-    if (h->e_phentsize != sizeof(Elf64_Phdr) ||
-        !within(m, h->e_phoff, h->e_phnum, sizeof(Elf64_Phdr)) ||
-        (h->e_shnum && (h->e_shentsize != sizeof(Elf64_Shdr) ||
-                        !within(m, h->e_shoff, h->e_shnum, sizeof(Elf64_Shdr)))))
-        return broken(m, "is truncated", err);
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: an ELF file of type %u, want a shared "
+                          "object (type %u)",
+                          m->path, (unsigned)h->e_type, (unsigned)ET_DYN);
     return TUTTI_OK;
 }
 
-/* Compilers and linkers put these there themselves. */
-static bool harmless(const char *name)
+static tutti_status torn(const image *m, tutti_error *err)
 {
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: its ELF headers point outside of the file",
+                      m->path);
+}
+
+static tutti_status check_dynamic(const image *m, const Elf64_Phdr *p, tutti_error *err)
+{
+    for (uint64_t k = 0; k < p->p_filesz / sizeof(Elf64_Dyn); k++) {
+        Elf64_Dyn d;
+        if (!fetch(m, p->p_offset + k * sizeof d, &d, sizeof d))
+            return torn(m, err);
+        if (d.d_tag == DT_TEXTREL || (d.d_tag == DT_FLAGS && (d.d_un.d_val & DF_TEXTREL)))
+            return tutti_fail(err, TUTTI_E_TRUST,
+                              "%s: has relocations in its code (TEXTREL), want code built "
+                              "with -fPIC",
+                              m->path);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status check_segments(const image *m, const Elf64_Ehdr *h, tutti_error *err)
+{
+    bool stack = false;
+    for (unsigned k = 0; k < h->e_phnum; k++) {
+        Elf64_Phdr p;
+        tutti_status status = TUTTI_OK;
+        if (h->e_phentsize != sizeof p || !fetch(m, h->e_phoff + k * sizeof p, &p, sizeof p))
+            return torn(m, err);
+        if (p.p_type == PT_GNU_STACK)
+            stack = !(p.p_flags & PF_X);
+        if (p.p_type == PT_DYNAMIC)
+            status = check_dynamic(m, &p, err);
+        if (status)
+            return status;
+    }
+    if (!stack)
+        return tutti_fail(err, TUTTI_E_TRUST,
+                          "%s: asks for an executable stack, want -Wl,-z,noexecstack",
+                          m->path);
+    return TUTTI_OK;
+}
+
+/* What linkers and sanitizers add on their own. */
+static bool is_tools_own(const char *name)
+{
+    static const char *const prefixes[] = {"__asan_", "__odr_asan", "___asan_", "__ubsan_",
+                                           "__tsan_", "__sancov_",  "__gcov_"};
     static const char *const names[] = {"_init", "_fini", "_edata", "_end", "__bss_start"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(names[k], name) == 0)
+        if (strcmp(name, names[k]) == 0)
             return true;
-    return strncmp(name, "__asan_", 7) == 0 || strncmp(name, "__ubsan_", 8) == 0 ||
-           strncmp(name, "__odr_asan", 10) == 0 || strncmp(name, "__tsan_", 7) == 0;
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
+        if (strncmp(name, prefixes[k], strlen(prefixes[k])) == 0)
+            return true;
+    return false;
 }
 
-static tutti_status check_symbols(const image *m, const Elf64_Shdr *sections, unsigned n,
+static bool is_exported(const Elf64_Sym *s)
+{
+    return s->st_shndx != SHN_UNDEF && ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
+           ELF64_ST_VISIBILITY(s->st_other) != STV_HIDDEN &&
+           ELF64_ST_VISIBILITY(s->st_other) != STV_INTERNAL;
+}
+
+enum { MAX_WANTED = 600 };
+
+/* Symbols of section `table`, whose names are in section `names`. */
+static tutti_status check_symbols(const image *m, const Elf64_Shdr *table,
+                                  const Elf64_Shdr *names, const char *const *symbols,
                                   tutti_error *err)
 {
-    bool entry = false, table = false;
-    for (unsigned k = 0; k < n; k++) {
-        const Elf64_Shdr *s = &sections[k];
-        if (s->sh_type != SHT_DYNSYM || s->sh_link >= n)
+    bool found[MAX_WANTED] = {false};
+    if (names->sh_offset > m->size || names->sh_size > m->size - names->sh_offset ||
+        !names->sh_size || m->data[names->sh_offset + names->sh_size - 1])
+        return torn(m, err);
+    for (uint64_t k = 0; k < table->sh_size / sizeof(Elf64_Sym); k++) {
+        Elf64_Sym s;
+        if (!fetch(m, table->sh_offset + k * sizeof s, &s, sizeof s) ||
+            s.st_name >= names->sh_size)
+            return torn(m, err);
+        const char *name = (const char *)m->data + names->sh_offset + s.st_name;
+        size_t w = 0;
+        if (!is_exported(&s) || is_tools_own(name))
             continue;
-        const Elf64_Shdr *text = &sections[s->sh_link];
-        const uint64_t count = s->sh_size / sizeof(Elf64_Sym);
-        if (!within(m, s->sh_offset, count, sizeof(Elf64_Sym)) ||
-            !within(m, text->sh_offset, text->sh_size, 1) || text->sh_size == 0 ||
-            m->data[text->sh_offset + text->sh_size - 1] != '\0')
-            return broken(m, "is truncated", err);
-        table = true;
-        const Elf64_Sym *symbols = (const Elf64_Sym *)(const void *)(m->data + s->sh_offset);
-        for (uint64_t j = 0; j < count; j++) {
-            const int bind = ELF64_ST_BIND(symbols[j].st_info);
-            if (symbols[j].st_shndx == SHN_UNDEF || bind == STB_LOCAL ||
-                ELF64_ST_VISIBILITY(symbols[j].st_other) == STV_HIDDEN ||
-                symbols[j].st_name >= text->sh_size)
-                continue;
-            const char *name = (const char *)m->data + text->sh_offset + symbols[j].st_name;
-            if (strcmp(name, "tutti_plugin_v1") == 0)
-                entry = true;
-            else if (!harmless(name))
-                return tutti_fail(
-                    err, TUTTI_E_FORMAT,
-                    "%s: exports %s; a plugin exports tutti_plugin_v1 and nothing "
-                    "else (compile with -fvisibility=hidden)",
-                    m->path, name);
-        }
+        while (symbols[w] && strcmp(symbols[w], name) != 0)
+            w++;
+        if (!symbols[w])
+            return tutti_fail(
+                err, TUTTI_E_TRUST,
+                "%s: exports \"%s\", which the manifest does not declare; want "
+                "%s and declared kernels only",
+                m->path, name, symbols[0]);
+        if (w < MAX_WANTED)
+            found[w] = true;
     }
-    if (table && !entry)
-        return broken(m, "does not export the entry function tutti_plugin_v1", err);
+    for (size_t w = 0; symbols[w] && w < MAX_WANTED; w++)
+        if (!found[w])
+            return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"%s", m->path,
+                              symbols[w],
+                              w ? ", which the manifest declares" : ", the entry of a plugin");
     return TUTTI_OK;
 }
 
-static tutti_status check_image(const image *m, tutti_error *err)
+static tutti_status check_exports(const image *m, const Elf64_Ehdr *h,
+                                  const char *const *symbols, tutti_error *err)
 {
-    const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)m->data;
-    const tutti_status s = check_header(m, h, err);
-    if (s)
-        return s;
-    const Elf64_Phdr *p = (const Elf64_Phdr *)(const void *)(m->data + h->e_phoff);
-    for (unsigned k = 0; k < h->e_phnum; k++) {
-        if (p[k].p_type == PT_GNU_STACK && (p[k].p_flags & PF_X))
-            return broken(m, "asks for an executable stack", err);
-        if (p[k].p_type != PT_DYNAMIC || !within(m, p[k].p_offset, p[k].p_filesz, 1))
+    for (unsigned k = 0; k < h->e_shnum; k++) {
+        Elf64_Shdr table, names;
+        if (h->e_shentsize != sizeof table ||
+            !fetch(m, h->e_shoff + k * sizeof table, &table, sizeof table))
+            return torn(m, err);
+        if (table.sh_type != SHT_DYNSYM)
             continue;
-        const Elf64_Dyn *d = (const Elf64_Dyn *)(const void *)(m->data + p[k].p_offset);
-        for (uint64_t j = 0; j < p[k].p_filesz / sizeof *d && d[j].d_tag != DT_NULL; j++)
-            if (d[j].d_tag == DT_TEXTREL)
-                return broken(m, "has relocations in its code (compile with -fPIC)", err);
+        if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_link >= h->e_shnum ||
+            !fetch(m, h->e_shoff + table.sh_link * sizeof names, &names, sizeof names))
+            return torn(m, err);
+        return check_symbols(m, &table, &names, symbols, err);
     }
-    return check_symbols(m, (const Elf64_Shdr *)(const void *)(m->data + h->e_shoff),
-                         h->e_shnum, err);
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: has no table of dynamic symbols", m->path);
 }
 
-tutti_status elf_check(const char *path, tutti_error *err)
+tutti_status elf_check(const char *path, const char *const *symbols, tutti_error *err)
 {
-    struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        const tutti_status s = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    image m = {path, NULL, 0};
+    struct stat s;
+    Elf64_Ehdr h;
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &s)) {
+        const tutti_status status =
+            tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
         if (fd >= 0)
             (void)close(fd);
-        return s;
+        return status;
     }
-    image m = {path, NULL, (uint64_t)st.st_size};
-    void *map = m.size ? mmap(NULL, (size_t)m.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    m.size = (size_t)s.st_size;
+    void *map = m.size ? mmap(NULL, m.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     (void)close(fd);
     if (map == MAP_FAILED)
-        return broken(&m, "is not a shared object (it is empty)", err);
+        return tutti_fail(err, m.size ? TUTTI_E_IO : TUTTI_E_FORMAT,
+                          m.size ? "%s: cannot be mapped" : "%s: an empty file", path);
     m.data = map;
-    const tutti_status s = check_image(&m, err);
-    (void)munmap(map, (size_t)m.size);
-    return s;
+    tutti_status status = TUTTI_OK;
+    if (!fetch(&m, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+        status = tutti_fail(err, TUTTI_E_FORMAT,
+                            "%s: not an ELF file, want a shared object", path);
+    if (!status)
+        status = check_header(&m, &h, err);
+    if (!status)
+        status = check_segments(&m, &h, err);
+    if (!status)
+        status = check_exports(&m, &h, symbols, err);
+    (void)munmap(map, m.size);
+    return status;
 }

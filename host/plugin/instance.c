@@ -1,108 +1,206 @@
-/* instance.c - opened objects, every call into them marked for the crash report. */
+/* instance.c - one opened object: its host, its table, its end. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/plugin_internal.h"
+#include "plugin/call.h"
+#include "plugin/plugin.h"
+#include "plugin/registry_internal.h"
+#include "tutti/layer.h"
+#include "tutti/logger.h"
+#include "tutti/metric.h"
+#include "tutti/model.h"
+#include "tutti/optimizer.h"
+#include "tutti/pass.h"
+#include "tutti/scheduler.h"
+#include "tutti/stateful.h"
+#include "tutti/transform.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { NOT_OPEN, OPEN, CLOSED, DONE };
 
 struct instance {
     const object *object;
     char *name;
     tutti_params *params;
-    void *self;
     service_fn services;
-    void *ctx;
-    tutti_host host; /* as this instance sees it; host.ctx is the instance */
-    bool open;       /* close has not been called */
-    bool alive;      /* post_close is still to come */
+    void *services_ctx;
+    tutti_host host;
+    tutti_kernel_v1 kernels;
+    void *self;
+    int state;
 };
-
-static const void *host_query(void *ctx, const char *interface_id)
-{
-    instance *i = ctx;
-    return i->services ? i->services(i->ctx, i, interface_id) : NULL;
-}
 
 static breadcrumb enter(const instance *i, const char *call)
 {
     const breadcrumb outer = crash_breadcrumb;
-    crash_breadcrumb = (breadcrumb){i->object->info.plugin_id, i->name, call, NULL, 0};
+    crash_breadcrumb =
+        (breadcrumb){.plugin = i->object->info.plugin_id, .object = i->name, .call = call};
     return outer;
+}
+
+static tutti_status kernel_find(void *ctx, const char *name, uint32_t *ret_kernel,
+                                tutti_error *err)
+{
+    const instance *i = ctx;
+    const plugin *p = i->object->plugin;
+    for (size_t k = 0; k < p->nkernels; k++) {
+        if (p->kernels[k].handler || strcmp(p->kernels[k].name, name) != 0)
+            continue;
+        *ret_kernel = (uint32_t)k;
+        return TUTTI_OK;
+    }
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: declares no kernel called \"%s\"",
+                      p->manifest, name);
+}
+
+static tutti_status kernel_launch(void *ctx, uint32_t number, void *const *args, uint32_t nargs,
+                                  tutti_error *err)
+{
+    const instance *i = ctx;
+    const plugin *p = i->object->plugin;
+    if (number >= p->nkernels || p->kernels[number].handler)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: there is no kernel %u", p->id, number);
+    const kernel *k = &p->kernels[number];
+    if (nargs != k->nargs)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: kernel %s takes %u arguments, not %u", p->id,
+                          k->name, k->nargs, nargs);
+    call_run(k->cif, k->function, args);
+    return TUTTI_OK;
+}
+
+/* The host's services come from above; kernels of the manifest are called on the CPU here unless
+ * the services have a table of their own. */
+static const void *host_query(void *ctx, const char *interface_id)
+{
+    instance *i = ctx;
+    const void *table = i->services ? i->services(i->services_ctx, i, interface_id) : NULL;
+    if (!table && strcmp(interface_id, TUTTI_KERNEL_V1) == 0 && i->object->plugin->nkernels)
+        return &i->kernels;
+    return table;
+}
+
+/* Bytes that the first release of an interface has; of others, struct_size alone. */
+static uint32_t frozen_size(const char *interface_id)
+{
+    static const struct {
+        const char *id;
+        uint32_t size;
+    } tables[] = {{TUTTI_DATASET_V1, 24},   {TUTTI_TRANSFORM_V1, 24}, {TUTTI_OPTIMIZER_V1, 32},
+                  {TUTTI_SCHEDULER_V1, 16}, {TUTTI_METRIC_V1, 48},    {TUTTI_LOGGER_V1, 40},
+                  {TUTTI_LAYER_V1, 24},     {TUTTI_MODEL_V1, 48},     {TUTTI_STATEFUL_V1, 24},
+                  {TUTTI_SAVER_V1, 16},     {TUTTI_PASS_V1, 16}};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        if (strcmp(tables[k].id, interface_id) == 0)
+            return tables[k].size;
+    return 4;
+}
+
+static tutti_status check_requires(instance *i, tutti_error *err)
+{
+    const plugin *p = i->object->plugin;
+    for (size_t k = 0; p->requires_ && k < json_count(p->requires_); k++) {
+        const char *id = json_string(json_at(p->requires_, k));
+        if (!host_query(i, id))
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "%s: requires %s, which this host does not offer here",
+                              p->manifest, id);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status call_open(instance *i, tutti_error *err)
+{
+    tutti_error cause = TUTTI_ERROR_INIT;
+    void *self = NULL;
+    const breadcrumb outer = enter(i, "open");
+    const tutti_status status = i->object->calls.open(&i->host, i->params, &self, &cause);
+    crash_breadcrumb = outer;
+    if (status)
+        return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s: %s",
+                          i->object->info.kind, i->name,
+                          *cause.text ? cause.text : tutti_status_name(status));
+    i->self = self;
+    i->state = OPEN;
+    return TUTTI_OK;
 }
 
 tutti_status instance_open(const object *o, const char *name, tutti_params *params,
                            service_fn services, void *ctx, instance **ret_instance,
                            tutti_error *err)
 {
-    tutti_error why = TUTTI_ERROR_INIT;
-    tutti_status s = module_load(o->bundle, err);
-    if (s)
-        return s;
+    tutti_status status = registry_load(o->plugin, err);
+    if (status)
+        return status;
     instance *i = calloc(1, sizeof *i);
-    if (!i || !(i->name = strdup(name))) {
+    if (i)
+        i->name = strdup(name);
+    if (!i || !i->name) {
         free(i);
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to open it", name);
     }
     i->object = o;
+    i->params = params;
     i->services = services;
-    i->ctx = ctx;
-    i->host = (tutti_host){sizeof i->host, TUTTI_ABI, i, host_query};
-    const breadcrumb outer = enter(i, "open");
-    s = o->calls->open(&i->host, params, &i->self, &why);
-    crash_breadcrumb = outer;
-    if (s) {
-        s = tutti_fail(err, s, "%s %s cannot be opened: %s", o->info.kind, name,
-                       why.status ? why.text : tutti_status_name(s));
+    i->services_ctx = ctx;
+    i->host = (tutti_host){(uint32_t)sizeof i->host, TUTTI_ABI, i, host_query};
+    i->kernels =
+        (tutti_kernel_v1){(uint32_t)sizeof i->kernels, 0, i, kernel_find, kernel_launch};
+    status = check_requires(i, err);
+    if (!status)
+        status = call_open(i, err);
+    if (status) {
         free(i->name);
         free(i);
-        return s;
+        return status;
     }
-    i->params = params;
-    i->open = i->alive = true;
     *ret_instance = i;
     return TUTTI_OK;
 }
 
-/* Runs one of the two last calls; errors are headed by the object. */
-static tutti_status last_call(instance *i, const char *call,
-                              tutti_status (*fn)(void *self, tutti_error *err),
-                              tutti_error *err)
+static tutti_status end(instance *i, const char *call,
+                        tutti_status (*function)(void *, tutti_error *), tutti_error *err)
 {
-    tutti_error why = TUTTI_ERROR_INIT;
+    tutti_error cause = TUTTI_ERROR_INIT;
     const breadcrumb outer = enter(i, call);
-    const tutti_status s = fn(i->self, &why);
+    const tutti_status status = function(i->self, &cause);
     crash_breadcrumb = outer;
-    return s ? tutti_fail(err, s, "%s: %s failed: %s", i->name, call,
-                          why.status ? why.text : tutti_status_name(s))
-             : TUTTI_OK;
+    if (!status)
+        return TUTTI_OK;
+    return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s: %s: %s",
+                      i->object->info.kind, i->name, call,
+                      *cause.text ? cause.text : tutti_status_name(status));
 }
 
 tutti_status instance_close(instance *i, tutti_error *err)
 {
-    if (!i->open)
-        return TUTTI_OK;
-    i->open = false;
-    const tutti_status s = last_call(i, "close", i->object->calls->close, err);
-    if (s || !i->object->calls->post_close)
-        i->alive = false; /* the plugin has freed itself */
-    return s;
+    if (i->state != OPEN)
+        return tutti_fail(err, TUTTI_E_STATE, "%s %s: is not open", i->object->info.kind,
+                          i->name);
+    const tutti_calls *c = &i->object->calls;
+    const tutti_status status = end(i, "close", c->close, err);
+    i->state = c->post_close && !status ? CLOSED : DONE;
+    return status;
 }
 
 tutti_status instance_post_close(instance *i, tutti_error *err)
 {
-    if (i->open || !i->alive)
+    if (i->state == DONE)
         return TUTTI_OK;
-    i->alive = false;
-    return last_call(i, "post_close", i->object->calls->post_close, err);
+    if (i->state != CLOSED)
+        return tutti_fail(err, TUTTI_E_STATE, "%s %s: is not closed", i->object->info.kind,
+                          i->name);
+    i->state = DONE;
+    return end(i, "post_close", i->object->calls.post_close, err);
 }
 
 void instance_free(instance *i)
 {
-    tutti_error ignored = TUTTI_ERROR_INIT;
     if (!i)
         return;
-    (void)instance_close(i, &ignored);
-    (void)instance_post_close(i, &ignored);
+    if (i->state == OPEN)
+        (void)instance_close(i, NULL);
+    if (i->state == CLOSED)
+        (void)instance_post_close(i, NULL);
     params_free(i->params);
     free(i->name);
     free(i);
@@ -125,7 +223,7 @@ const tutti_params *instance_params(const instance *i)
 
 const tutti_calls *instance_calls(const instance *i)
 {
-    return i->object->calls;
+    return &i->object->calls;
 }
 
 void *instance_self(const instance *i)
@@ -135,11 +233,11 @@ void *instance_self(const instance *i)
 
 const void *instance_query(instance *i, const char *interface_id)
 {
-    const void *table = NULL;
-    if (i->alive && i->object->calls->query)
-        table = i->object->calls->query(i->self, interface_id);
-    uint32_t size = 0;
-    if (table)
-        memcpy(&size, table, sizeof size);
-    return size >= sizeof(uint32_t) ? table : NULL;
+    if (!i->object->calls.query)
+        return NULL;
+    const breadcrumb outer = enter(i, "query");
+    const uint32_t *table = i->object->calls.query(i->self, interface_id);
+    crash_breadcrumb = outer;
+    /* Every table starts with its struct_size. */
+    return table && *table >= frozen_size(interface_id) ? table : NULL;
 }

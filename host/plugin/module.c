@@ -1,96 +1,196 @@
-/* module.c - loading: the one file that knows dlopen. */
+/* module.c - loading a plugin's library and holding it to its manifest. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/plugin_internal.h"
+#include "plugin/call.h"
+#include "plugin/plugin.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
-typedef const tutti_plugin *(*entry_fn)(uint32_t host_abi);
+struct module {
+    void *handle;
+    const tutti_plugin *table;
+};
 
-/* The code says the same as the manifest did. */
-static tutti_status compare(bundle *b, const tutti_plugin *p, tutti_error *err)
+void module_free(module *m)
 {
-    if (!p)
-        return tutti_fail(err, TUTTI_E_VERSION, "%s: tutti_plugin_v1 returned NULL",
-                          b->library);
-    if (p->magic != TUTTI_MAGIC)
-        return tutti_fail(err, TUTTI_E_FORMAT,
-                          "%s: its magic number is %08x, want %08x: it is no Tutti plugin",
-                          b->library, p->magic, TUTTI_MAGIC);
-    if (p->struct_size < sizeof(tutti_plugin))
-        return tutti_fail(err, TUTTI_E_VERSION,
-                          "%s: its description has %u bytes, want at least %zu", b->library,
-                          p->struct_size, sizeof(tutti_plugin));
-    if (p->abi_built != b->abi_built || p->abi_min != b->abi_min)
-        return tutti_fail(err, TUTTI_E_VERSION,
-                          "%s: was built for ABI %u.%u (at least %u.%u), its manifest says "
-                          "%u.%u (at least %u.%u)",
-                          b->library, p->abi_built >> 16, p->abi_built & 0xFFFFu,
-                          p->abi_min >> 16, p->abi_min & 0xFFFFu, b->abi_built >> 16,
-                          b->abi_built & 0xFFFFu, b->abi_min >> 16, b->abi_min & 0xFFFFu);
-    if (!p->id || strcmp(p->id, b->id) != 0)
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s: calls itself %s, its manifest says %s",
-                          b->library, p->id ? p->id : "nothing", b->id);
-    if (!p->version || strcmp(p->version, b->version) != 0)
-        return tutti_fail(err, TUTTI_E_VERSION, "%s: is version %s, its manifest says %s",
-                          b->library, p->version ? p->version : "nothing", b->version);
-    return TUTTI_OK;
+    if (!m)
+        return;
+    if (m->handle)
+        (void)dlclose(m->handle);
+    free(m);
 }
 
-static tutti_status take_objects(bundle *b, const tutti_plugin *p, tutti_error *err)
-{
-    size_t n = 0;
-    for (; p->objects && p->objects[n]; n++) {
-        const tutti_object *from = p->objects[n];
-        object *to = NULL;
-        for (size_t k = 0; k < b->nobjects; k++)
-            if (strcmp(b->objects[k].info.name, from->name) == 0 &&
-                strcmp(b->objects[k].info.kind, from->kind) == 0)
-                to = &b->objects[k];
-        if (!to)
-            return tutti_fail(err, TUTTI_E_FORMAT,
-                              "%s: has the %s %s, which its manifest does not declare",
-                              b->library, from->kind, from->name);
-        if (!from->calls || from->calls->struct_size < sizeof(tutti_calls) ||
-            !from->calls->open || !from->calls->close)
-            return tutti_fail(err, TUTTI_E_FORMAT, "%s: the %s %s has no open and close",
-                              b->library, from->kind, from->name);
-        to->calls = from->calls;
-    }
-    for (size_t k = 0; k < b->nobjects; k++)
-        if (!b->objects[k].calls)
-            return tutti_fail(err, TUTTI_E_FORMAT,
-                              "%s: has no %s %s, which its manifest declares", b->library,
-                              b->objects[k].info.kind, b->objects[k].info.name);
-    return TUTTI_OK;
-}
+/* What the first release froze: a newer plugin may have more, none may have less. */
+enum { PLUGIN_V1 = 40, OBJECT_V1 = 32, CALLS_V1 = 64 };
+TUTTI_STATIC_ASSERT(sizeof(tutti_plugin) >= (size_t)PLUGIN_V1, "tutti_plugin has shrunk");
+TUTTI_STATIC_ASSERT(sizeof(tutti_object) >= (size_t)OBJECT_V1, "tutti_object has shrunk");
+TUTTI_STATIC_ASSERT(sizeof(tutti_calls) >= (size_t)CALLS_V1, "tutti_calls has shrunk");
 
-/* Code is never unmapped: a pointer into a plugin stays good to the end of the process. */
-tutti_status module_load(bundle *b, tutti_error *err)
+static tutti_status check_text(const plugin *p, const char *what, const char *got,
+                               const char *want, tutti_error *err)
 {
-    if (b->handle)
+    if (got && strcmp(got, want) == 0)
         return TUTTI_OK;
-    tutti_status s = elf_check(b->library, err);
-    if (s)
-        return s;
-    const breadcrumb outer = crash_breadcrumb;
-    crash_breadcrumb = (breadcrumb){b->id, "", "load", NULL, 0};
-    void *handle = dlopen(b->library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle) {
-        const char *why = dlerror();
-        crash_breadcrumb = outer;
-        return tutti_fail(err, TUTTI_E_IO, "%s", why ? why : b->library);
-    }
-    entry_fn entry;
-    void *symbol = dlsym(handle, "tutti_plugin_v1");
-    memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from object to function */
-    const tutti_plugin *p = entry ? entry(TUTTI_ABI) : NULL;
-    crash_breadcrumb = outer;
-    if (!entry)
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: its %s is \"%s\", its manifest says \"%s\"",
+                      p->library, what, got ? got : "", want);
+}
+
+static tutti_status check_table(const plugin *p, const tutti_plugin *t, tutti_error *err)
+{
+    if (!t)
+        return tutti_fail(err, TUTTI_E_VERSION, "%s: its entry has nothing for host ABI %u.%u",
+                          p->library, TUTTI_ABI >> 16, TUTTI_ABI & 0xffff);
+    if (t->magic != TUTTI_MAGIC)
         return tutti_fail(err, TUTTI_E_FORMAT,
-                          "%s: does not export the entry function tutti_plugin_v1", b->library);
-    if ((s = compare(b, p, err)) || (s = take_objects(b, p, err)))
-        return s;
-    b->handle = handle;
+                          "%s: its entry has magic 0x%08x, want 0x%08x", p->library,
+                          t->magic, TUTTI_MAGIC);
+    if (t->struct_size < PLUGIN_V1)
+        return tutti_fail(err, TUTTI_E_VERSION,
+                          "%s: its tutti_plugin has %u bytes, want at least %d", p->library,
+                          t->struct_size, PLUGIN_V1);
+    if (t->abi_built != p->abi_built || t->abi_min != p->abi_min)
+        return tutti_fail(err, TUTTI_E_VERSION,
+                          "%s: was built for host ABI %u.%u and needs %u.%u, its manifest says "
+                          "%u.%u and %u.%u",
+                          p->library, t->abi_built >> 16, t->abi_built & 0xffff,
+                          t->abi_min >> 16, t->abi_min & 0xffff, p->abi_built >> 16,
+                          p->abi_built & 0xffff, p->abi_min >> 16, p->abi_min & 0xffff);
+    const tutti_status status = check_text(p, "id", t->id, p->id, err);
+    return status ? status : check_text(p, "version", t->version, p->version, err);
+}
+
+/* Kinds that hear events need calls for them; the others answer query. */
+static const char *missing_call(const object *o, const tutti_calls *c)
+{
+    const char *kind = o->info.kind;
+    if (!c->open)
+        return "open";
+    if (!c->close)
+        return "close";
+    if (strcmp(kind, TUTTI_KIND_ALGORITHM) == 0)
+        return !c->match ? "match" : !c->apply ? "apply" : NULL;
+    if (strcmp(kind, TUTTI_KIND_CALLBACK) == 0 || strcmp(kind, TUTTI_KIND_LOGGER) == 0)
+        return c->run_event || (!o->event_names && c->query) ? NULL : "run_event";
+    if (strcmp(kind, TUTTI_KIND_PASS) == 0 && c->match && c->apply)
+        return NULL;
+    return c->query ? NULL : "query";
+}
+
+static tutti_status take_object(object *o, const tutti_object *t, tutti_error *err)
+{
+    const plugin *p = o->plugin;
+    if (!t->calls || t->calls->struct_size < CALLS_V1)
+        return tutti_fail(err, TUTTI_E_VERSION,
+                          "%s: the calls of %s have %u bytes, want at least %d", p->library,
+                          o->info.name, t->calls ? t->calls->struct_size : 0, CALLS_V1);
+    const size_t size =
+        t->calls->struct_size < sizeof o->calls ? t->calls->struct_size : sizeof o->calls;
+    memset(&o->calls, 0, sizeof o->calls);
+    memcpy(&o->calls, t->calls, size);
+    o->calls.struct_size = (uint32_t)size;
+    const char *missing = missing_call(o, &o->calls);
+    if (missing)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: %s of kind %s has no %s", p->library,
+                          o->info.name, o->info.kind, missing);
     return TUTTI_OK;
+}
+
+static bool same_object(const object *o, const tutti_object *t)
+{
+    return t->name && t->kind && strcmp(o->info.name, t->name) == 0 &&
+           strcmp(o->info.kind, t->kind) == 0;
+}
+
+static tutti_status check_objects(plugin *p, const tutti_plugin *t, tutti_error *err)
+{
+    size_t count = 0;
+    for (; t->objects && t->objects[count]; count++) {
+        const tutti_object *one = t->objects[count];
+        object *o = NULL;
+        if (one->struct_size < OBJECT_V1)
+            return tutti_fail(err, TUTTI_E_VERSION,
+                              "%s: its object %zu has %u bytes, want at least %d",
+                              p->library, count, one->struct_size, OBJECT_V1);
+        for (size_t k = 0; k < p->nobjects && !o; k++)
+            o = same_object(&p->objects[k], one) ? &p->objects[k] : NULL;
+        if (!o)
+            return tutti_fail(err, TUTTI_E_FORMAT,
+                              "%s: has an object of kind %s called %s, which its manifest does "
+                              "not have",
+                              p->library, one->kind ? one->kind : "?",
+                              one->name ? one->name : "?");
+        const tutti_status status = take_object(o, one, err);
+        if (status)
+            return status;
+    }
+    for (size_t k = 0; k < p->nobjects; k++) {
+        const object *o = &p->objects[k];
+        if (!o->calls.open)
+            return tutti_fail(err, TUTTI_E_FORMAT,
+                              "%s: has no object of kind %s called %s, which its manifest has",
+                              p->library, o->info.kind, o->info.name);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status take_kernels(plugin *p, void *handle, tutti_error *err)
+{
+    for (size_t k = 0; k < p->nkernels; k++) {
+        kernel *one = &p->kernels[k];
+        one->function = dlsym(handle, one->symbol);
+        if (!one->function)
+            return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
+                              one->symbol);
+        const tutti_status status = call_prepare(one->arg_types, one->nargs, &one->cif, err);
+        if (status)
+            return status;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status open_library(const plugin *p, module *m, tutti_error *err)
+{
+    const tutti_plugin *(*entry)(uint32_t) = NULL;
+    tutti_status status = trust_same(p->library, &p->library_mark, err);
+    if (status)
+        return status;
+    m->handle = dlopen(p->library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!m->handle)
+        return tutti_fail(err, TUTTI_E_IO, "%s", dlerror());
+    status = trust_same(p->library, &p->library_mark, err);
+    if (status)
+        return status;
+    void *symbol = dlsym(m->handle, ENTRY_SYMBOL);
+    if (!symbol)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
+                          ENTRY_SYMBOL);
+    memcpy(&entry, &symbol, sizeof entry);
+    m->table = entry(TUTTI_ABI);
+    return TUTTI_OK;
+}
+
+tutti_status module_load(plugin *p, tutti_error *err)
+{
+    if (p->module)
+        return TUTTI_OK;
+    module *m = calloc(1, sizeof *m);
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", p->library);
+    /* Constructors run inside dlopen. */
+    const breadcrumb outer = crash_breadcrumb;
+    crash_breadcrumb = (breadcrumb){.plugin = p->id, .object = p->library, .call = "load"};
+    tutti_status status = open_library(p, m, err);
+    crash_breadcrumb = outer;
+    if (!status)
+        status = check_table(p, m->table, err);
+    if (!status)
+        status = check_objects(p, m->table, err);
+    if (!status)
+        status = take_kernels(p, m->handle, err);
+    if (status)
+        module_free(m);
+    else
+        p->module = m;
+    return status;
 }

@@ -12,7 +12,7 @@ bad.json:17: optimizer.name: there is no optimizer adamx; did you mean adamw?' \
   "$TUTTI" validate bad.json
 
 sed 's/"lr": 0.01/"lr": -1/' good.json >bad.json
-says "out of range" 2 'bad.json:17: optimizer.lr: is -1, want at least 0 (per update)' \
+says "out of range" 2 'bad.json:17: optimizer.lr: is -1, want a number of at least 0 (per update)' \
   "$TUTTI" validate bad.json
 
 sed 's/"optimizer": {"name": "adamw", "lr": 0.01}/"optimizer": [{"name": "sgd"}, {"name": "adamw"}]/' \
@@ -32,5 +32,5 @@ check "a syntax error has its line" grep -q '^bad.json:2: ' err.txt
 says "a missing file" 2 'nowhere.json: No such file or directory' "$TUTTI" validate nowhere.json
 check "an override" "$TUTTI" validate good.json --set max_duration=5ba --set optimizer.lr=0.5
 "$TUTTI" validate good.json --set optimizer.lr=high 2>err.txt
-check "a wrong override is refused" grep -q 'optimizer.lr: is a string, want a number' err.txt
+check "a wrong override is refused" grep -q 'optimizer.lr: is "high", want a number of at least 0 (per update)' err.txt
 finish

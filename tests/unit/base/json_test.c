@@ -99,11 +99,11 @@ START_TEST(bad_text_is_refused_with_its_line)
     ck_refused("{\"a\": 1,\n \"a\": 2}", 17,
                "run.json:2: not valid JSON: duplicate object key near '\"a\"'");
     ck_refused("{\"a\": 1\n \"b\": 2}", 16,
-               "run.json:2: not valid JSON: '}' expected near '\"b\"'");
-    ck_refused("", 0, "run.json:1: not valid JSON: unexpected token near end of file");
-    ck_refused("[1] x", 5, "run.json:1: not valid JSON: end of file expected near 'x'");
+               "run.json:2: not valid JSON: '}' want near '\"b\"'");
+    ck_refused("", 0, "run.json:1: not valid JSON: unwant token near end of file");
+    ck_refused("[1] x", 5, "run.json:1: not valid JSON: end of file want near 'x'");
     ck_refused("[\"a\\u0000b\"]", 13,
-               "run.json:1: not valid JSON: \\u0000 is not allowed without JSON_ALLOW_NUL");
+               "run.json:1: not valid JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"a\\u0000b\"'");
     ck_refused("[NaN]", 5, "run.json:1: not valid JSON: invalid token near 'NaN'");
     ck_refused("[99999999999999999999]", 22,
                "run.json:1: not valid JSON: too big integer near '99999999999999999999'");
@@ -191,18 +191,18 @@ END_TEST
 static const struct {
     const char *path, *sentence;
 } bad_overrides[] = {
-    {"a.b.c", "a.b.c: a.b is an integer, expected an object"},
-    {"l[3]", "l[3]: l has 1 items, expected an index up to 1"},
-    {"l.x.y", "l.x: l is an array, expected an index"},
-    {"a[0]", "a[0]: a is an object, expected a name"},
-    {"[0]", "[0]: the document is an object, expected a name"},
-    {"n[2]", "n[2]: the array is new, expected index 0"},
-    {"", ": not a path: expected names and indices such as \"eval[0].label\""},
-    {"a..b", "a..b: not a path: expected names and indices such as \"eval[0].label\""},
-    {"a.", "a.: not a path: expected names and indices such as \"eval[0].label\""},
-    {"l[x]", "l[x]: not a path: expected names and indices such as \"eval[0].label\""},
-    {"l[0]x", "l[0]x: not a path: expected names and indices such as \"eval[0].label\""},
-    {"l[0", "l[0: not a path: expected names and indices such as \"eval[0].label\""},
+    {"a.b.c", "a.b.c: a.b is an integer, want an object"},
+    {"l[3]", "l[3]: l has 1 items, want an index up to 1"},
+    {"l.x.y", "l.x: l is an array, want an index"},
+    {"a[0]", "a[0]: a is an object, want a name"},
+    {"[0]", "[0]: the document is an object, want a name"},
+    {"n[2]", "n[2]: the array is new, want index 0"},
+    {"", ": not a path: want names and indices such as \"eval[0].label\""},
+    {"a..b", "a..b: not a path: want names and indices such as \"eval[0].label\""},
+    {"a.", "a.: not a path: want names and indices such as \"eval[0].label\""},
+    {"l[x]", "l[x]: not a path: want names and indices such as \"eval[0].label\""},
+    {"l[0]x", "l[0]x: not a path: want names and indices such as \"eval[0].label\""},
+    {"l[0", "l[0: not a path: want names and indices such as \"eval[0].label\""},
 };
 
 START_TEST(an_override_that_does_not_fit_is_refused)

@@ -1,0 +1,24 @@
+/* call.h - calling functions whose arguments are known from a manifest only. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_PLUGIN_CALL_H
+#define HOST_PLUGIN_CALL_H
+
+#include "tutti/kernel.h"
+
+#include <stdbool.h>
+
+#define CALL_MAX_ARGS 64
+
+/* Whether `type` is i8 to i64, u8 to u64, f32, f64 or buf<T>, where T may be f16 and bf16 too. */
+bool call_type_known(const char *type);
+
+/* Prepares calls of a function with these arguments and no result; the caller frees *ret_call with
+ * call_free.  [control] */
+TUTTI_NODISCARD tutti_status call_prepare(const char *const *types, uint32_t count,
+                                          void **ret_call, tutti_error *err);
+void call_free(void *call); /* NULL is allowed */
+
+/* Calls `function`; args[k] points to the storage of argument k.  [any] */
+void call_run(void *call, void *function, void *const *args);
+
+#endif

@@ -1,0 +1,107 @@
+/* kernels.c - the typed functions that a manifest declares: kernels and handlers. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin/call.h"
+#include "plugin/plugin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An argument is ["name", "type"] or ["name", "type", "in" | "out" | "inout"]. */
+static const char *read_arg(const json_node *node, faults *f)
+{
+    const size_t count = json_count(node);
+    const char *texts[3] = {NULL, NULL, "in"};
+    bool good = json_type(node) == JSON_ARRAY && (count == 2 || count == 3);
+    for (size_t k = 0; good && k < count; k++) {
+        texts[k] = json_string(json_at(node, k));
+        good = texts[k] && *texts[k];
+    }
+    if (!good) {
+        faults_add(f, node, "want [\"name\", \"type\"] or [\"name\", \"type\", \"in\"]");
+        return NULL;
+    }
+    if (!call_type_known(texts[1])) {
+        faults_add(f, node,
+                   "\"%s\" is no argument type, want i8 to i64, u8 to u64, f32, f64 or "
+                   "buf<T>",
+                   texts[1]);
+        return NULL;
+    }
+    if (strcmp(texts[2], "in") != 0 && strcmp(texts[2], "out") != 0 &&
+        strcmp(texts[2], "inout") != 0) {
+        faults_add(f, node, "\"%s\" is no direction, want in, out or inout", texts[2]);
+        return NULL;
+    }
+    return texts[1];
+}
+
+static void read_args(kernel *k, const json_node *node, faults *f)
+{
+    const json_node *args = read_member(node, "args", JSON_ARRAY, 1, f);
+    if (!args)
+        return;
+    if (json_count(args) > CALL_MAX_ARGS) {
+        faults_add(f, args, "has %zu arguments, want at most %d", json_count(args),
+                   CALL_MAX_ARGS);
+        return;
+    }
+    const char **types = calloc(json_count(args) + 1, sizeof *types);
+    if (!types) {
+        faults_add(f, args, "out of memory");
+        return;
+    }
+    for (size_t a = 0; a < json_count(args); a++)
+        types[a] = read_arg(json_at(args, a), f);
+    k->arg_types = types;
+    k->nargs = (uint32_t)json_count(args);
+}
+
+static const char *read_cpu_symbol(const json_node *node, faults *f)
+{
+    static const char *const keys[] = {"symbol", NULL};
+    const json_node *cpu = read_member(node, "cpu", JSON_OBJECT, 1, f);
+    if (!cpu)
+        return NULL;
+    read_keys(cpu, keys, 1, f);
+    return read_string(cpu, "symbol", 1, f);
+}
+
+void kernels_read(plugin *p, const json_node *list, int handlers, faults *f)
+{
+    static const char *const kernel_keys[] = {"name", "doc", "args", "cpu", "cuda", NULL};
+    static const char *const handler_keys[] = {"name", "doc", "args", "symbol", NULL};
+    kernel *kernels =
+        realloc(p->kernels, (p->nkernels + json_count(list) + 1) * sizeof *kernels);
+    if (!kernels) {
+        faults_add(f, list, "out of memory");
+        return;
+    }
+    p->kernels = kernels;
+    for (size_t n = 0; n < json_count(list); n++) {
+        const json_node *node = json_at(list, n);
+        kernel k = {.handler = (uint32_t)handlers};
+        if (json_type(node) != JSON_OBJECT) {
+            faults_add(f, node, "is %s, want an object", json_type_name(node));
+            continue;
+        }
+        read_keys(node, handlers ? handler_keys : kernel_keys, 1, f);
+        k.name = read_string(node, "name", 1, f);
+        (void)read_string(node, "doc", 0, f);
+        (void)read_member(node, "cuda", JSON_OBJECT, 0, f);
+        k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);
+        read_args(&k, node, f);
+        for (size_t m = 0; m < p->nkernels; m++)
+            if (k.name && p->kernels[m].name && strcmp(p->kernels[m].name, k.name) == 0)
+                faults_add(f, node, "there are two called \"%s\"", k.name);
+        p->kernels[p->nkernels++] = k;
+    }
+}
+
+void kernels_free(plugin *p)
+{
+    for (size_t k = 0; k < p->nkernels; k++) {
+        call_free(p->kernels[k].cif);
+        free((void *)p->kernels[k].arg_types);
+    }
+    free(p->kernels);
+}

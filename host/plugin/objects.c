@@ -1,0 +1,204 @@
+/* objects.c - the objects of a manifest: kind, events, order, settings. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin/plugin.h"
+#include "plugin/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {
+    TUTTI_KIND_ALGORITHM, TUTTI_KIND_CALLBACK,  TUTTI_KIND_LOGGER,
+    TUTTI_KIND_PASS,      TUTTI_KIND_MODEL,     TUTTI_KIND_LAYER,
+    TUTTI_KIND_OP,        TUTTI_KIND_DATASET,   TUTTI_KIND_TRANSFORM,
+    TUTTI_KIND_OPTIMIZER, TUTTI_KIND_SCHEDULER, TUTTI_KIND_METRIC,
+    TUTTI_KIND_COMM,      TUTTI_KIND_DEVICE,    NULL};
+
+static const char *const traits[] = {"find_unused_parameters", "backwards_create_graph",
+                                     "interpolate_loss", "required_on_load", NULL};
+
+static bool is_among(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0)
+            return true;
+    return false;
+}
+
+static void refuse_word(const json_node *at, const char *word, const char *what,
+                        const char *const *words, faults *f)
+{
+    const char *near = nearest_word(word, words);
+    if (near)
+        faults_add(f, at, "\"%s\" is no %s; did you mean %s?", word, what, near);
+    else
+        faults_add(f, at, "\"%s\" is no %s", word, what);
+}
+
+/* [a-z][a-z0-9_]* */
+static bool is_name(const char *name)
+{
+    return name[0] >= 'a' && name[0] <= 'z' && strlen(name) <= 63 &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+static void read_name(object *o, const json_node *node, faults *f)
+{
+    o->info.name = read_string(node, "name", 1, f);
+    if (o->info.name && !is_name(o->info.name)) {
+        faults_add(f, json_get(node, "name"),
+                   "is \"%s\", want a letter and then letters, digits and _ in lower case",
+                   o->info.name);
+        o->info.name = NULL;
+    }
+    o->info.kind = read_string(node, "kind", 1, f);
+    if (o->info.kind && !is_among(o->info.kind, kinds)) {
+        refuse_word(json_get(node, "kind"), o->info.kind, "kind of object", kinds, f);
+        o->info.kind = NULL;
+    }
+    o->info.doc = read_string(node, "doc", 1, f);
+}
+
+static bool hears_events(const char *kind)
+{
+    return strcmp(kind, TUTTI_KIND_ALGORITHM) == 0 || strcmp(kind, TUTTI_KIND_CALLBACK) == 0 ||
+           strcmp(kind, TUTTI_KIND_LOGGER) == 0 || strcmp(kind, TUTTI_KIND_PASS) == 0;
+}
+
+static void read_events(object *o, const json_node *node, faults *f)
+{
+    const char **words = read_words(node, "events", f);
+    if (!words)
+        return;
+    o->event_names = json_get(node, "events");
+    if (o->info.kind && !hears_events(o->info.kind))
+        faults_add(f, o->event_names, "an object of kind %s hears no events", o->info.kind);
+    o->event_ids = calloc(json_count(o->event_names), sizeof *o->event_ids);
+    if (!o->event_ids)
+        faults_add(f, o->event_names, "out of memory");
+    free(words);
+}
+
+static void read_order(object *o, const json_node *node, faults *f)
+{
+    static const char *const keys[] = {"first",      "last",      "before", "after",
+                                       "reverse_on", "exclusive", NULL};
+    static const char *const lists[] = {"before", "after", "exclusive", "reverse_on", NULL};
+    const json_node *order = read_member(node, "order", JSON_OBJECT, 0, f);
+    if (!order)
+        return;
+    read_keys(order, keys, 1, f);
+    (void)read_member(order, "first", JSON_BOOL, 0, f);
+    (void)read_member(order, "last", JSON_BOOL, 0, f);
+    for (size_t k = 0; lists[k]; k++)
+        free(read_words(order, lists[k], f));
+    o->info.order = order;
+}
+
+static void read_on_error(object *o, const json_node *node, faults *f)
+{
+    static const char *const words[] = {"stop", "disable", "ignore", NULL};
+    const char *word = read_string(node, "on_error", 0, f);
+    if (!word)
+        return;
+    for (int k = 0; words[k]; k++)
+        if (strcmp(words[k], word) == 0)
+            o->info.on_error = k + ON_ERROR_STOP;
+    if (!is_among(word, words))
+        faults_add(f, json_get(node, "on_error"), "is \"%s\", want stop, disable or ignore",
+                   word);
+}
+
+static void read_params(object *o, const json_node *node, faults *f)
+{
+    const json_node *params = read_member(node, "params", JSON_OBJECT, 0, f);
+    if (!params || !json_count(params)) {
+        o->info.params = params;
+        return;
+    }
+    o->specs = calloc(json_count(params), sizeof *o->specs);
+    if (!o->specs) {
+        faults_add(f, params, "out of memory");
+        return;
+    }
+    o->info.params = params;
+    o->nspecs = json_count(params);
+    for (size_t k = 0; k < o->nspecs; k++) {
+        const json_node *one = json_at(params, k);
+        if (!is_name(json_key(one)) || strcmp(json_key(one), "name") == 0 ||
+            strcmp(json_key(one), "id") == 0)
+            faults_add(f, one,
+                       "want a letter and then letters, digits and _ in lower case, and "
+                       "neither \"name\" nor \"id\"");
+        spec_read(&o->specs[k], one, false, f);
+    }
+}
+
+static void read_object(object *o, const json_node *node, faults *f)
+{
+    static const char *const keys[] = {"name",   "kind",   "doc",   "events",   "tags",
+                                       "traits", "params", "order", "on_error", "index", NULL};
+    if (json_type(node) != JSON_OBJECT) {
+        faults_add(f, node, "is %s, want an object", json_type_name(node));
+        return;
+    }
+    read_keys(node, keys, 1, f);
+    read_name(o, node, f);
+    read_events(o, node, f);
+    o->info.tags = read_words(node, "tags", f);
+    o->info.traits = read_words(node, "traits", f);
+    for (size_t k = 0; o->info.traits && o->info.traits[k]; k++)
+        if (!is_among(o->info.traits[k], traits))
+            refuse_word(json_get(node, "traits"), o->info.traits[k], "trait", traits, f);
+    read_order(o, node, f);
+    const json_node *index = read_member(node, "index", JSON_INT, 0, f);
+    o->info.index = index ? (int)json_int(index) : -1;
+    read_params(o, node, f);
+    read_on_error(o, node, f);
+}
+
+void objects_read(plugin *p, const json_node *list, faults *f)
+{
+    const size_t count = json_count(list);
+    if (!count) {
+        faults_add(f, list, "is empty, want at least one object");
+        return;
+    }
+    p->objects = calloc(count, sizeof *p->objects);
+    p->object_list = calloc(count + 1, sizeof(const object *));
+    if (!p->objects || !p->object_list) {
+        faults_add(f, list, "out of memory");
+        return;
+    }
+    for (size_t k = 0; k < count; k++) {
+        object *o = &p->objects[p->nobjects];
+        o->plugin = p;
+        o->info.plugin_id = p->id;
+        o->info.plugin_version = p->version;
+        o->info.manifest = p->manifest;
+        p->nobjects++;
+        read_object(o, json_at(list, k), f);
+        p->object_list[k] = o;
+        for (size_t m = 0; m < k; m++) {
+            const object_info *a = &p->objects[m].info, *b = &o->info;
+            if (a->name && b->name && a->kind && b->kind && strcmp(a->name, b->name) == 0 &&
+                strcmp(a->kind, b->kind) == 0)
+                faults_add(f, json_at(list, k), "there are two objects of kind %s called %s",
+                           b->kind, b->name);
+        }
+    }
+}
+
+void objects_free(plugin *p)
+{
+    for (size_t k = 0; k < p->nobjects; k++) {
+        object *o = &p->objects[k];
+        for (size_t m = 0; m < o->nspecs; m++)
+            spec_fini(&o->specs[m]);
+        free(o->specs);
+        free(o->event_ids);
+        free((void *)o->info.tags);
+        free((void *)o->info.traits);
+    }
+    free(p->objects);
+    free(p->object_list);
+}

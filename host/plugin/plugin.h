@@ -1,0 +1,99 @@
+/* plugin.h - one plugin as the registry keeps it; for the sources of this folder. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_PLUGIN_PLUGIN_H
+#define HOST_PLUGIN_PLUGIN_H
+
+#include "plugin/registry.h"
+#include "plugin/trust.h"
+
+#define MANIFEST_LIMIT ((size_t)1 << 20)
+#define MANIFEST_ITEMS 256 /* objects, settings, kernels, words in a list */
+#define ENTRY_SYMBOL "tutti_plugin_v1"
+
+typedef struct plugin plugin;
+typedef struct module module; /* a loaded library */
+typedef struct spec spec;     /* what a manifest says of one setting */
+
+/* A typed function that the manifest declares: a kernel or a handler. */
+typedef struct kernel {
+    const char *name;
+    const char *symbol;
+    const char *const *arg_types; /* nargs words such as "buf<f32>" */
+    uint32_t nargs;
+    uint32_t handler; /* 1: listed under "handlers" */
+    void *function;   /* set at load */
+    void *cif;        /* libffi's, prepared at load; owned */
+} kernel;
+
+struct object {
+    object_info info;
+    plugin *plugin;
+    spec *specs;
+    size_t nspecs;
+    const json_node *event_names;
+    int32_t *event_ids;
+    tutti_calls calls; /* the plugin's table, as much as both sides know; zeros before load */
+};
+
+struct plugin {
+    registry *registry;
+    char *folder;   /* absolute, symbolic links resolved */
+    char *manifest; /* path of plugin.json */
+    char *library;  /* path of the shared object */
+    json_doc *doc;
+    const char *id;
+    const char *version;
+    const char *license;
+    const char *library_name; /* as in the manifest */
+    const char *sha256;       /* or NULL */
+    uint32_t abi_built;
+    uint32_t abi_min;
+    size_t place; /* number of its folder on the search path */
+    object *objects;
+    size_t nobjects;
+    const object **object_list;
+    kernel *kernels;
+    size_t nkernels;
+    const json_node *event_names; /* custom events, or NULL */
+    const json_node *requires_;
+    const json_node *conflicts;
+    file_mark manifest_mark;
+    file_mark library_mark;
+    char *fault;
+    tutti_status fault_status;
+    int shadowed; /* another of this id comes first: only id@version reaches it */
+    module *module;
+};
+
+/* Reads p->doc into the rest of `p`; everything wrong goes to `f`.  What could be read is kept even
+ * then, so that messages can name the plugin. */
+void manifest_read(plugin *p, faults *f);
+
+/* The objects of a manifest and their settings. */
+void objects_read(plugin *p, const json_node *list, faults *f);
+void objects_free(plugin *p);
+
+/* The kernels and handlers of a manifest. */
+void kernels_read(plugin *p, const json_node *list, int handlers, faults *f);
+void kernels_free(plugin *p);
+
+/* Helpers of the strict readers.  A key outside `known` (NULL-terminated) is a fault with the
+ * nearest known one; "x-..." keys pass where `extensions` is set.  A wrong type is a fault and NULL;
+ * an absent member is NULL, and a fault when it is required. */
+void read_keys(const json_node *node, const char *const *known, int extensions, faults *f);
+const json_node *read_member(const json_node *node, const char *key, int type, int required,
+                             faults *f);
+/* At most MANIFEST_ITEMS strings, none empty or twice; NULL-terminated; the caller frees it.  NULL
+ * when absent or faulty. */
+const char **read_words(const json_node *node, const char *key, faults *f);
+const char *read_string(const json_node *node, const char *key, int required, faults *f);
+
+/* TUTTI_EVENT_* of a Composer or Ignite event; -1 for others. */
+int32_t event_number(const char *name);
+
+/* Loads p's library if that has not been done, checks it against the manifest, prepares its
+ * kernels. */
+TUTTI_NODISCARD tutti_status module_load(plugin *p, tutti_error *err);
+void module_free(module *m); /* the code stays mapped; NULL is allowed */
+
+#endif

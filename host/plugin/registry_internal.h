@@ -1,0 +1,47 @@
+/* registry_internal.h - the registry's own pieces; for the sources of this folder. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_PLUGIN_REGISTRY_INTERNAL_H
+#define HOST_PLUGIN_REGISTRY_INTERNAL_H
+
+#include "plugin/plugin.h"
+#include "tutti/logger.h"
+
+struct registry {
+    plugin **plugins;
+    size_t count;
+    size_t room;
+    int trust;
+    const char *lock_file;
+    void (*report)(void *ctx, int level, const char *text);
+    void *report_ctx;
+    const char **custom_events; /* number TUTTI_EVENT_CUSTOM + k */
+    size_t ncustom;
+};
+
+TUTTI_PRINTF(3, 4)
+void registry_report(const registry *r, int level, const char *format, ...);
+
+/* The folders to look in, in order. */
+typedef struct search_place {
+    char *path;
+    bool named; /* by an option or variable: it must be there */
+} search_place;
+TUTTI_NODISCARD tutti_status search_places(const registry *r, const char *const *plugin_paths,
+                                           search_place **ret_places, size_t *ret_count,
+                                           tutti_error *err);
+void search_free(search_place *places, size_t count);
+
+/* Adds the plugins below search folder number `place`.  What is wrong with one of them becomes its
+ * fault.  Errors: E_NOMEM only. */
+TUTTI_NODISCARD tutti_status search_folder(registry *r, const search_place *where, size_t place,
+                                           tutti_error *err);
+
+/* Keeps the first fault of a plugin and reports it. */
+void plugin_fault(plugin *p, int level, tutti_status status, const char *text);
+
+/* Loads p, unless it has a fault or conflicts with what is loaded; a failure becomes its fault. */
+TUTTI_NODISCARD tutti_status registry_load(plugin *p, tutti_error *err);
+
+void plugin_free(plugin *p);
+
+#endif

@@ -1,0 +1,269 @@
+/* search.c - where plugins are looked for, and judging what is there. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+#include "plugin/elf.h"
+#include "plugin/env.h"
+#include "plugin/registry_internal.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct place_list {
+    search_place *places;
+    size_t count;
+    bool failed;
+} place_list;
+
+static void add_place(place_list *l, bool named, const char *path, size_t size)
+{
+    if (!size || l->failed)
+        return;
+    search_place *places = realloc(l->places, (l->count + 1) * sizeof *places);
+    char *copy = places ? strndup(path, size) : NULL;
+    if (places)
+        l->places = places;
+    if (!copy) {
+        l->failed = true;
+        return;
+    }
+    places[l->count++] = (search_place){copy, named};
+}
+
+/* Folders with colons between them. */
+static void add_places(place_list *l, const char *paths)
+{
+    while (paths && *paths) {
+        const size_t size = strcspn(paths, ":");
+        add_place(l, true, paths, size);
+        paths += size + (paths[size] == ':');
+    }
+}
+
+static const char *get_env(const registry *r, int variable)
+{
+    const char *ignored;
+    const char *text = env_get(variable, &ignored);
+    if (ignored)
+        registry_report(r, TUTTI_LOG_WARNING, "%s is ignored in a set-uid program", ignored);
+    return text;
+}
+
+static void add_standard(const registry *r, place_list *l)
+{
+    char path[PATH_MAX];
+    const char *data = get_env(r, ENV_DATA_HOME);
+    const char *home = data ? NULL : get_env(r, ENV_HOME);
+    if (data || home) {
+        const int size = snprintf(path, sizeof path, "%s%s/tutti/plugins", data ? data : home,
+                                  data ? "" : "/.local/share");
+        if (size < (int)sizeof path && path[0] == '/')
+            add_place(l, false, path, (size_t)size);
+    }
+    static const char *const system[] = {"/etc/tutti/plugins.d", "/usr/local/lib/tutti/plugins",
+                                         "/usr/lib/tutti/plugins"};
+    for (size_t k = 0; k < sizeof system / sizeof *system; k++)
+        add_place(l, false, system[k], strlen(system[k]));
+    char exe[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (size <= 0)
+        return;
+    exe[size] = '\0';
+    char *slash = strrchr(exe, '/');
+    if (!slash)
+        return;
+    *slash = '\0';
+    static const char *const beside[] = {"/../lib/tutti/plugins", "/lib/tutti/plugins"};
+    for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
+        const int used = snprintf(path, sizeof path, "%s%s", exe, beside[k]);
+        if (used < (int)sizeof path)
+            add_place(l, false, path, (size_t)used);
+    }
+}
+
+tutti_status search_places(const registry *r, const char *const *plugin_paths,
+                           search_place **ret_places, size_t *ret_count, tutti_error *err)
+{
+    place_list l = {0};
+    for (; plugin_paths && *plugin_paths; plugin_paths++)
+        add_place(&l, true, *plugin_paths, strlen(*plugin_paths));
+    add_places(&l, get_env(r, ENV_ADD_PATH));
+    const char *only = get_env(r, ENV_PATH);
+    if (only)
+        add_places(&l, only);
+    else
+        add_standard(r, &l);
+    if (l.failed) {
+        search_free(l.places, l.count);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the plugin search path");
+    }
+    *ret_places = l.places;
+    *ret_count = l.count;
+    return TUTTI_OK;
+}
+
+void search_free(search_place *places, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        free(places[k].path);
+    free(places);
+}
+
+/* Everything that the manifest allows the library to export. */
+static tutti_status check_elf(const plugin *p, tutti_error *err)
+{
+    const char **symbols = calloc(p->nkernels + 2, sizeof *symbols);
+    if (!symbols)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->library);
+    symbols[0] = ENTRY_SYMBOL;
+    for (size_t k = 0; k < p->nkernels; k++)
+        symbols[k + 1] = p->kernels[k].symbol;
+    const tutti_status status = elf_check(p->library, symbols, err);
+    free(symbols);
+    return status;
+}
+
+static tutti_status check_library(plugin *p, tutti_error *err)
+{
+    const registry *r = p->registry;
+    char hex[TRUST_HEX_SIZE];
+    tutti_status status = trust_file(p->folder, p->library_name, r->trust != TRUST_NONE,
+                                     &p->library, &p->library_mark, err);
+    if (!status && r->trust == TRUST_PINNED)
+        status = trust_pinned(r->lock_file, p->library, err);
+    if (!status && p->sha256) {
+        status = trust_sha256(p->library, hex, err);
+        if (!status && strcmp(hex, p->sha256) != 0)
+            status = tutti_fail(err, TUTTI_E_TRUST, "%s: has SHA-256 %s, its manifest says %s",
+                                p->library, hex, p->sha256);
+    }
+    return status ? status : check_elf(p, err);
+}
+
+/* Several faults become one sentence, so that the list of plugins has them all. */
+static void keep_faults(plugin *p, const faults *f)
+{
+    text_buffer b = {0};
+    for (size_t k = 0; k < faults_count(f); k++)
+        text_add(&b, "%s%s", k ? "\n" : "", faults_text(f, k));
+    plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_FORMAT, b.data ? b.data : "out of memory");
+    free(b.data);
+}
+
+static tutti_status read_plugin(plugin *p, tutti_error *err)
+{
+    tutti_status status = json_read(p->manifest, MANIFEST_LIMIT, &p->doc, err);
+    if (!status)
+        status = trust_same(p->manifest, &p->manifest_mark, err);
+    if (!status && p->registry->trust == TRUST_PINNED)
+        status = trust_pinned(p->registry->lock_file, p->manifest, err);
+    if (status)
+        return status;
+    faults *f = faults_create();
+    if (!f)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->manifest);
+    manifest_read(p, f);
+    const bool good = faults_count(f) == 0;
+    if (!good)
+        keep_faults(p, f);
+    faults_destroy(f);
+    return good ? check_library(p, err) : TUTTI_OK;
+}
+
+/* The same file under two names is one plugin. */
+static bool is_known(const registry *r, const file_mark *mark)
+{
+    for (size_t k = 0; k < r->count; k++)
+        if (r->plugins[k]->manifest && r->plugins[k]->manifest_mark.inode == mark->inode &&
+            r->plugins[k]->manifest_mark.device == mark->device)
+            return true;
+    return false;
+}
+
+/* Takes `p` into the registry or frees it. */
+static tutti_status keep_plugin(registry *r, plugin *p, tutti_error *err)
+{
+    if (r->count == r->room) {
+        const size_t room = r->room ? 2 * r->room : 32;
+        plugin **plugins = realloc(r->plugins, room * sizeof *plugins);
+        if (!plugins) {
+            plugin_free(p);
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the list of plugins");
+        }
+        r->plugins = plugins;
+        r->room = room;
+    }
+    r->plugins[r->count++] = p;
+    return TUTTI_OK;
+}
+
+static tutti_status try_folder(registry *r, const char *path, size_t place, tutti_error *err)
+{
+    const bool owner = r->trust != TRUST_NONE;
+    tutti_error cause = TUTTI_ERROR_INIT;
+    plugin *p = calloc(1, sizeof *p);
+    if (!p)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", path);
+    p->registry = r;
+    p->place = place;
+    tutti_status status = trust_folder(path, owner, &p->folder, &cause);
+    if (!status)
+        status = trust_file(p->folder, "plugin.json", owner, &p->manifest, &p->manifest_mark,
+                            &cause);
+    const bool absent = p->folder && status == TUTTI_E_NOTFOUND;
+    if (absent || (!status && is_known(r, &p->manifest_mark))) {
+        plugin_free(p);
+        return TUTTI_OK;
+    }
+    if (!p->folder)
+        p->folder = strdup(path);
+    if (!status)
+        status = read_plugin(p, &cause);
+    if (status)
+        plugin_fault(p, TUTTI_LOG_WARNING, status, cause.text);
+    return keep_plugin(r, p, err);
+}
+
+static int is_candidate(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && entry->d_type != DT_REG;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+tutti_status search_folder(registry *r, const search_place *where, size_t place,
+                           tutti_error *err)
+{
+    char *real = NULL;
+    struct dirent **entries = NULL;
+    tutti_error cause = TUTTI_ERROR_INIT;
+    tutti_status status = trust_folder(where->path, r->trust != TRUST_NONE, &real, &cause);
+    if (status) {
+        if (where->named || status != TUTTI_E_NOTFOUND)
+            registry_report(r, TUTTI_LOG_WARNING, "no plugins are taken from %s: %s",
+                            where->path, cause.text);
+        return TUTTI_OK;
+    }
+    const int count = scandir(real, &entries, is_candidate, by_bytes);
+    if (count < 0)
+        registry_report(r, TUTTI_LOG_WARNING, "no plugins are taken from %s: cannot be listed",
+                        real);
+    for (int k = 0; k < count; k++) {
+        char path[PATH_MAX];
+        struct stat s;
+        const int size = snprintf(path, sizeof path, "%s/%s", real, entries[k]->d_name);
+        if (!status && size < (int)sizeof path && lstat(path, &s) == 0 &&
+            (S_ISDIR(s.st_mode) || S_ISLNK(s.st_mode)))
+            status = try_folder(r, path, place, err);
+        free(entries[k]);
+    }
+    free(entries);
+    free(real);
+    return status;
+}
