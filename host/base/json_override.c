@@ -93,8 +93,8 @@ static tutti_status may_add(const route *r, const json_node *node, const step *s
                               (int)s->end, r->path, node->path);
         if (s->index != node->count)
             return tutti_fail(err, TUTTI_E_ARG,
-                              "%.*s: %s has %zu items, want an index up to %zu",
-                              (int)s->end, r->path, node->path, node->count, node->count);
+                              "%.*s: %s has %zu items, want an index up to %zu", (int)s->end,
+                              r->path, node->path, node->count, node->count);
         return TUTTI_OK;
     }
     if (node->type != JSON_OBJECT)
@@ -102,8 +102,8 @@ static tutti_status may_add(const route *r, const json_node *node, const step *s
                           r->path, *node->path ? node->path : "the document",
                           json_type_name(node));
     if (s->bracket)
-        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is an object, want a name",
-                          (int)s->end, r->path, *node->path ? node->path : "the document");
+        return tutti_fail(err, TUTTI_E_ARG, "%.*s: %s is an object, want a name", (int)s->end,
+                          r->path, *node->path ? node->path : "the document");
     return TUTTI_OK;
 }
 

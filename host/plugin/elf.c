@@ -57,11 +57,10 @@ static const char *machine_name(unsigned machine)
 static tutti_status check_header(const image *m, const Elf64_Ehdr *h, tutti_error *err)
 {
     if (h->e_ident[EI_CLASS] != ELFCLASS64)
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s: a 32-bit object, want 64 bits",
-                          m->path);
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: a 32-bit object, want 64 bits", m->path);
     if (h->e_ident[EI_DATA] != ELFDATA2LSB)
-        return tutti_fail(err, TUTTI_E_FORMAT,
-                          "%s: a big-endian object, want little-endian", m->path);
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: a big-endian object, want little-endian",
+                          m->path);
     if (h->e_machine != HERE)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: built for %s, this machine is %s", m->path,
                           machine_name(h->e_machine), machine_name(HERE));
@@ -111,8 +110,7 @@ static tutti_status check_segments(const image *m, const Elf64_Ehdr *h, tutti_er
     }
     if (!stack)
         return tutti_fail(err, TUTTI_E_TRUST,
-                          "%s: asks for an executable stack, want -Wl,-z,noexecstack",
-                          m->path);
+                          "%s: asks for an executable stack, want -Wl,-z,noexecstack", m->path);
     return TUTTI_OK;
 }
 
@@ -161,11 +159,10 @@ static tutti_status check_symbols(const image *m, const Elf64_Shdr *table,
         while (symbols[w] && strcmp(symbols[w], name) != 0)
             w++;
         if (!symbols[w])
-            return tutti_fail(
-                err, TUTTI_E_TRUST,
-                "%s: exports \"%s\", which the manifest does not declare; want "
-                "%s and declared kernels only",
-                m->path, name, symbols[0]);
+            return tutti_fail(err, TUTTI_E_TRUST,
+                              "%s: exports \"%s\", which the manifest does not declare; want "
+                              "%s and declared kernels only",
+                              m->path, name, symbols[0]);
         if (w < MAX_WANTED)
             found[w] = true;
     }
@@ -217,8 +214,8 @@ tutti_status elf_check(const char *path, const char *const *symbols, tutti_error
     m.data = map;
     tutti_status status = TUTTI_OK;
     if (!fetch(&m, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-        status = tutti_fail(err, TUTTI_E_FORMAT,
-                            "%s: not an ELF file, want a shared object", path);
+        status =
+            tutti_fail(err, TUTTI_E_FORMAT, "%s: not an ELF file, want a shared object", path);
     if (!status)
         status = check_header(&m, &h, err);
     if (!status)

@@ -107,9 +107,8 @@ static tutti_status refuse_absent(const registry *r, const wanted *w, const char
         const plugin *p = r->plugins[k];
         if (p->fault && plugin_fits(p, w) &&
             (object_of(p, w) || (!p->nobjects && strcmp(folder_name(p), w->name) == 0)))
-            return tutti_fail(err, TUTTI_E_NOTFOUND,
-                              "the %s %s cannot be used: %s",
-                              w->kind, name, p->fault);
+            return tutti_fail(err, TUTTI_E_NOTFOUND, "the %s %s cannot be used: %s", w->kind,
+                              name, p->fault);
     }
     const char **names = names_of_kind(r, w);
     const char *near = names ? nearest_word(w->name, names) : NULL;
@@ -118,12 +117,11 @@ static tutti_status refuse_absent(const registry *r, const wanted *w, const char
         text_add(&b, "%s%s", k ? ", " : "", names[k]);
     tutti_status status;
     if (near)
-        status = tutti_fail(err, TUTTI_E_NOTFOUND,
-                            "there is no %s %s; did you mean %s?", w->kind, name,
-                            near);
+        status = tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s %s; did you mean %s?",
+                            w->kind, name, near);
     else if (b.data)
-        status = tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s %s; there are %s",
-                            w->kind, name, b.data);
+        status = tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s %s; there are %s", w->kind,
+                            name, b.data);
     else
         status = tutti_fail(err, TUTTI_E_NOTFOUND,
                             "there is no %s %s, nor any other %s on the plugin "

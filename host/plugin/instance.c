@@ -116,7 +116,7 @@ static tutti_status call_open(instance *i, tutti_error *err)
     const tutti_status status = i->object->calls.open(&i->host, i->params, &self, &cause);
     crash_breadcrumb = outer;
     if (status)
-        return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s: %s",
+        return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s cannot be opened: %s",
                           i->object->info.kind, i->name,
                           *cause.text ? cause.text : tutti_status_name(status));
     i->self = self;

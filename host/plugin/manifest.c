@@ -130,8 +130,7 @@ static bool read_abi(const json_node *node, const char *key, uint32_t *ret, faul
     if (strspn(text, "0123456789.") != strlen(text) || strlen(text) > 9 ||
         sscanf(text, "%u.%u%c", &major, &minor, &rest) != 2 || major > 0xffff ||
         minor > 0xffff) {
-        faults_add(f, json_get(node, key), "is \"%s\", want a version such as \"1.0\"",
-                   text);
+        faults_add(f, json_get(node, key), "is \"%s\", want a version such as \"1.0\"", text);
         return false;
     }
     *ret = TUTTI_ABI_VERSION(major, minor);
@@ -188,17 +187,16 @@ static void read_identity(plugin *p, const json_node *root, faults *f)
         faults_add(f, json_get(root, "format"), "is \"%s\", want \"1.0\"", format);
     p->id = read_string(root, "id", 1, f);
     if (p->id && !is_id(p->id)) {
-        faults_add(
-            f, json_get(root, "id"),
-            "is \"%s\", want a name such as \"org.example.thing\" of a-z, 0-9, dots, "
-            "- and _",
-            p->id);
+        faults_add(f, json_get(root, "id"),
+                   "is \"%s\", want a name such as \"org.example.thing\" of a-z, 0-9, dots, "
+                   "- and _",
+                   p->id);
         p->id = NULL;
     }
     p->version = read_string(root, "version", 1, f);
     if (p->version && !is_version(p->version))
-        faults_add(f, json_get(root, "version"),
-                   "is \"%s\", want a version such as \"1.2.0\"", p->version);
+        faults_add(f, json_get(root, "version"), "is \"%s\", want a version such as \"1.2.0\"",
+                   p->version);
     p->license = read_string(root, "license", 1, f);
     (void)read_string(root, "vendor", 0, f);
     (void)read_string(root, "url", 0, f);

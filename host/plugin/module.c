@@ -42,9 +42,8 @@ static tutti_status check_table(const plugin *p, const tutti_plugin *t, tutti_er
         return tutti_fail(err, TUTTI_E_VERSION, "%s: its entry has nothing for host ABI %u.%u",
                           p->library, TUTTI_ABI >> 16, TUTTI_ABI & 0xffff);
     if (t->magic != TUTTI_MAGIC)
-        return tutti_fail(err, TUTTI_E_FORMAT,
-                          "%s: its entry has magic 0x%08x, want 0x%08x", p->library,
-                          t->magic, TUTTI_MAGIC);
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: its entry has magic 0x%08x, want 0x%08x",
+                          p->library, t->magic, TUTTI_MAGIC);
     if (t->struct_size < PLUGIN_V1)
         return tutti_fail(err, TUTTI_E_VERSION,
                           "%s: its tutti_plugin has %u bytes, want at least %d", p->library,
@@ -110,8 +109,8 @@ static tutti_status check_objects(plugin *p, const tutti_plugin *t, tutti_error 
         object *o = NULL;
         if (one->struct_size < OBJECT_V1)
             return tutti_fail(err, TUTTI_E_VERSION,
-                              "%s: its object %zu has %u bytes, want at least %d",
-                              p->library, count, one->struct_size, OBJECT_V1);
+                              "%s: its object %zu has %u bytes, want at least %d", p->library,
+                              count, one->struct_size, OBJECT_V1);
         for (size_t k = 0; k < p->nobjects && !o; k++)
             o = same_object(&p->objects[k], one) ? &p->objects[k] : NULL;
         if (!o)

@@ -135,8 +135,9 @@ static void read_params(object *o, const json_node *node, faults *f)
 
 static void read_object(object *o, const json_node *node, faults *f)
 {
-    static const char *const keys[] = {"name",   "kind",   "doc",   "events",   "tags",
-                                       "traits", "params", "order", "on_error", "index", NULL};
+    static const char *const keys[] = {"name",     "kind",   "doc",    "events",
+                                       "tags",     "traits", "params", "order",
+                                       "on_error", "index",  NULL};
     if (json_type(node) != JSON_OBJECT) {
         faults_add(f, node, "is %s, want an object", json_type_name(node));
         return;

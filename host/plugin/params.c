@@ -112,8 +112,8 @@ tutti_params *params_from_json(const object *o, const json_node *given, const ch
 {
     const value_rules rules = {.folder = folder, .faults = f};
     if (given && json_type(given) != JSON_OBJECT) {
-        faults_add(f, given, "is %s, want an object of settings for %s",
-                   json_type_name(given), o->info.name);
+        faults_add(f, given, "is %s, want an object of settings for %s", json_type_name(given),
+                   o->info.name);
         return NULL;
     }
     return read_all(o, given, skip, &rules);

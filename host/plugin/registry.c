@@ -201,8 +201,7 @@ static void resolve_events(registry *r, object *o)
             const char *near = near_event(name);
             (void)snprintf(text, sizeof text, "%s:%d: %s: \"%s\" is no event%s%s%s",
                            p->manifest, json_line(node), json_path(node), name,
-                           near ? "; did you mean " : "", near ? near : "",
-                           near ? "?" : "");
+                           near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
             plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_FORMAT, text);
             return;
         }

@@ -184,6 +184,14 @@ static void add_counts(text_buffer *b, const spec *s)
     text_add(b, " items, each ");
 }
 
+static const char *example_unit(const spec *s)
+{
+    for (size_t k = 0; s->words && s->words[k]; k++)
+        if (strcmp(s->words[k], "ep") == 0)
+            return "ep";
+    return s->words ? s->words[0] : "ep";
+}
+
 void spec_text(const spec *s, text_buffer *b)
 {
     const char *link = " ";
@@ -213,7 +221,7 @@ void spec_text(const spec *s, text_buffer *b)
             add_words(b, s->words, "");
         else
             text_add(b, "iter, ep, ba, sp, tok, dur or sec");
-        text_add(b, " such as \"10%s\"", s->words ? s->words[0] : "ep");
+        text_add(b, " such as \"10%s\"", example_unit(s));
         break;
     case TUTTI_PARAM_PATH:
         text_add(b, "a path as a string");

@@ -42,10 +42,10 @@ static tutti_status judge(const char *path, const struct stat *s, const char *wh
     /* In a sticky folder nobody can replace what belongs to us, and the part below is judged. */
     const bool sticky = S_ISDIR(s->st_mode) && (s->st_mode & S_ISVTX);
     if ((s->st_mode & (S_IWGRP | S_IWOTH)) && !sticky)
-        return tutti_fail(
-            err, TUTTI_E_TRUST,
-            "%s: the %s is writable by %s (mode %04o), want only by its owner", path, what,
-            s->st_mode & S_IWOTH ? "everyone" : "its group", (unsigned)(s->st_mode & 07777));
+        return tutti_fail(err, TUTTI_E_TRUST,
+                          "%s: the %s is writable by %s (mode %04o), want only by its owner",
+                          path, what, s->st_mode & S_IWOTH ? "everyone" : "its group",
+                          (unsigned)(s->st_mode & 07777));
     return TUTTI_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "tutti_check.h"
 
 #define REST                                                                                   \
-    " is not a duration: want a number with a unit (iter, ep, ba, sp, tok, dur or sec) "   \
+    " is not a duration: want a number with a unit (iter, ep, ba, sp, tok, dur or sec) "       \
     "such as \"10ep\", or hours, minutes and seconds such as \"1h20m40s\""
 
 static const struct {

@@ -99,11 +99,12 @@ START_TEST(bad_text_is_refused_with_its_line)
     ck_refused("{\"a\": 1,\n \"a\": 2}", 17,
                "run.json:2: not valid JSON: duplicate object key near '\"a\"'");
     ck_refused("{\"a\": 1\n \"b\": 2}", 16,
-               "run.json:2: not valid JSON: '}' want near '\"b\"'");
-    ck_refused("", 0, "run.json:1: not valid JSON: unwant token near end of file");
-    ck_refused("[1] x", 5, "run.json:1: not valid JSON: end of file want near 'x'");
+               "run.json:2: not valid JSON: '}' expected near '\"b\"'");
+    ck_refused("", 0, "run.json:1: not valid JSON: unexpected token near end of file");
+    ck_refused("[1] x", 5, "run.json:1: not valid JSON: end of file expected near 'x'");
     ck_refused("[\"a\\u0000b\"]", 13,
-               "run.json:1: not valid JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"a\\u0000b\"'");
+               "run.json:1: not valid JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near "
+               "'\"a\\u0000b\"'");
     ck_refused("[NaN]", 5, "run.json:1: not valid JSON: invalid token near 'NaN'");
     ck_refused("[99999999999999999999]", 22,
                "run.json:1: not valid JSON: too big integer near '99999999999999999999'");
