@@ -4,7 +4,9 @@
 #include "op_table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct command {
     const char *name;
@@ -30,8 +32,20 @@ static void usage(FILE *out)
     (void)fprintf(out, "\n`tutti COMMAND --help` tells more of each.\n");
 }
 
+/* libgomp's threads spin for seconds of work at every barrier, which starves the data workers when
+ * cores are few.  It reads how long to spin when it is loaded, so the program starts itself once more
+ * with a short spin, unless the user has chosen. */
+static void limit_spinning(char **argv)
+{
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
+        return;
+    if (setenv("GOMP_SPINCOUNT", "20000", 1) == 0)
+        (void)execv("/proc/self/exe", argv); /* where that fails, spinning is only slower */
+}
+
 int main(int argc, char **argv)
 {
+    limit_spinning(argv);
     crash_handler_install();
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         usage(argc < 2 ? stderr : stdout);
