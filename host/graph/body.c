@@ -29,7 +29,7 @@ static tutti_status trace_forward(net *n, body *b)
     b->noutputs = model->noutputs;
     for (uint32_t k = 0; k < b->ninputs; k++)
         b->inputs[k] = graph_input(b->g, &b->input_desc[k]);
-    graph_set_segment(b->g, SEGMENT_FORWARD);
+    graph_set_segment(b->g, 0);
     n->depth = 0;
     const tutti_status s =
         model->trace(n->model.self, t, 1, b->inputs, b->ninputs, b->outputs, b->noutputs);
@@ -41,8 +41,8 @@ static tutti_status trace_forward(net *n, body *b)
     return t->status(t);
 }
 
-/* Gradients of the outputs -> gradients of every trainable weight, into grads[0..norder). */
-static tutti_status trace_backward(const net *n, body *b, tutti_value *grads, tutti_error *err)
+/* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
+static tutti_status trace_backward(const net *n, body *b, tutti_error *err)
 {
     tutti_value *wrt = calloc((size_t)n->norder + 1, sizeof *wrt);
     if (!wrt)
@@ -53,23 +53,22 @@ static tutti_status trace_backward(const net *n, body *b, tutti_value *grads, tu
             if (n->order[k]->offset >= 0 && n->order[k]->id == value->index)
                 wrt[k] = v;
     }
-    graph_set_segment(b->g, 1); /* of the body: loss is not in it */
+    graph_set_segment(b->g, 1); /* of the body: the loss is not in it */
     for (uint32_t k = 0; k < b->noutputs; k++) {
         const tutti_desc d = graph_value_at(b->g, b->outputs[k])->desc;
         b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->g, &d) : 0;
     }
     tutti_status s =
-        graph_gradient(b->g, b->outputs, b->douts, b->noutputs, wrt, n->norder, grads);
+        graph_gradient(b->g, b->outputs, b->douts, b->noutputs, wrt, n->norder, b->grads);
     for (uint32_t k = 0; k < n->norder; k++)
         if (!wrt[k])
-            grads[k] = 0;
+            b->grads[k] = 0;
     free(wrt);
     return s;
 }
 
 /* Assignments to buffers (the last one of each counts) and, for training, the gradients. */
-static uint32_t list_stores(const net *n, const body *b, const tutti_value *grads,
-                            program_store *stores)
+static uint32_t list_stores(const net *n, const body *b, program_store *stores)
 {
     uint32_t count = 0;
     const uint32_t nassigns = graph_nassigns(b->g);
@@ -84,7 +83,7 @@ static uint32_t list_stores(const net *n, const body *b, const tutti_value *grad
     }
     for (uint32_t k = 0; k < n->norder && body_trains(b); k++)
         if (n->order[k]->offset >= 0)
-            stores[count++] = (program_store){.value = grads[k],
+            stores[count++] = (program_store){.value = b->grads[k],
                                               .kind = STORE_MEMORY,
                                               .segment = 1,
                                               .add = b->kind == PLAN_TRAIN_ADD,
@@ -115,12 +114,12 @@ tutti_status body_create(net *n, const plan_request *request, body **ret_body, t
 
 tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
 {
-    tutti_value *grads = calloc((size_t)n->norder + 1, sizeof *grads);
+    b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
     program_store *stores =
         calloc((size_t)n->norder + graph_nassigns(b->g) + 1, sizeof *stores);
-    tutti_status s = grads && stores ? TUTTI_OK : out_of_memory(err);
+    tutti_status s = b->grads && stores ? TUTTI_OK : out_of_memory(err);
     if (!s && body_trains(b))
-        s = trace_backward(n, b, grads, err);
+        s = trace_backward(n, b, err);
     if (s) {
         (void)graph_error(b->g, err);
         goto done;
@@ -132,14 +131,13 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
                                .held = b->douts,
                                .nheld = b->noutputs,
                                .stores = stores,
-                               .nstores = list_stores(n, b, grads, stores),
+                               .nstores = list_stores(n, b, stores),
                                .weights = n->addresses,
                                .nexternal = b->ninputs,
                                .cut_bytes = cut_bytes,
                                .threads = n->options.threads};
     s = program_create(&spec, &b->program, err);
 done:
-    free(grads);
     free(stores);
     return s;
 }
@@ -150,18 +148,11 @@ void body_destroy(body *b)
         return;
     program_destroy(b->program);
     graph_destroy(b->g);
+    free(b->grads);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         free(b->own_input[k]);
     free(b);
 }
-
-/* What trace and loss of the head share while it is made. */
-typedef struct head_values {
-    tutti_value outputs[NET_MAX_OUTPUTS];
-    tutti_value targets[TUTTI_MAX_COLUMNS];
-    tutti_value loss;
-    tutti_value douts[NET_MAX_OUTPUTS];
-} head_values;
 
 static tutti_status check_loss(const body *b, const plan_request *request, tutti_graph *t,
                                tutti_value loss)
@@ -184,50 +175,47 @@ static tutti_status check_loss(const body *b, const plan_request *request, tutti
 
 /* Inputs of the head's graph, in this order: outputs, targets, scale.  The external places go on
  * with the loss and the gradients of the outputs. */
-static tutti_status trace_head(net *n, const body *b, const plan_request *request, head *h,
-                               head_values *v)
+static tutti_status trace_head(net *n, const body *b, const plan_request *request, head *h)
 {
     tutti_graph *t = graph_builder(h->g);
     const tutti_model_v1 *model = n->model.table;
+    tutti_value *outputs = h->inputs, *targets = h->inputs + b->noutputs;
     for (uint32_t k = 0; k < b->noutputs; k++)
-        v->outputs[k] = graph_input(h->g, &graph_value_at(b->g, b->outputs[k])->desc);
+        outputs[k] = graph_input(h->g, &graph_value_at(b->g, b->outputs[k])->desc);
     for (uint32_t k = 0; k < request->ntargets; k++)
-        v->targets[k] = graph_input(h->g, &request->targets[k]);
+        targets[k] = graph_input(h->g, &request->targets[k]);
     (void)graph_set_scope(h->g, "loss");
     n->in_loss = true;
     n->depth = 0;
-    v->loss =
-        model->loss(n->model.self, t, v->outputs, b->noutputs, v->targets, request->ntargets,
+    h->loss_value =
+        model->loss(n->model.self, t, outputs, b->noutputs, targets, request->ntargets,
                     b->kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
     n->in_loss = false;
-    tutti_status s = check_loss(b, request, t, v->loss);
+    tutti_status s = check_loss(b, request, t, h->loss_value);
     if (s)
         return s;
-    h->loss = *t->desc(t, v->loss);
-    const tutti_value scale = graph_input(h->g, &h->loss);
+    h->loss = *t->desc(t, h->loss_value);
+    const tutti_value scale = targets[request->ntargets] = graph_input(h->g, &h->loss);
     if (!body_trains(b))
         return t->status(t);
     graph_set_segment(h->g, 1);
-    tutti_value wrt[NET_MAX_OUTPUTS] = {0};
-    for (uint32_t k = 0; k < b->noutputs; k++)
-        wrt[k] = v->outputs[k];
-    return graph_gradient(h->g, &v->loss, &scale, 1, wrt, b->noutputs, v->douts);
+    return graph_gradient(h->g, &h->loss_value, &scale, 1, outputs, b->noutputs, h->douts);
 }
 
 static tutti_status compile_head(net *n, const body *b, const plan_request *request, head *h,
-                                 const head_values *v, tutti_error *err)
+                                 tutti_error *err)
 {
     program_store stores[NET_MAX_OUTPUTS + 1];
     const uint32_t first = b->noutputs + request->ntargets + 1;
     uint32_t count = 0;
-    stores[count++] = (program_store){.value = v->loss,
+    stores[count++] = (program_store){.value = h->loss_value,
                                       .kind = STORE_EXTERNAL,
                                       .index = first,
                                       .bytes = tutti_nbytes(&h->loss)};
     for (uint32_t k = 0; k < b->noutputs && body_trains(b); k++) {
         const tutti_desc *d = &graph_value_at(b->g, b->outputs[k])->desc;
         if (graph_is_floating(d->dtype))
-            stores[count++] = (program_store){.value = v->douts[k],
+            stores[count++] = (program_store){.value = h->douts[k],
                                               .kind = STORE_EXTERNAL,
                                               .segment = 1,
                                               .index = first + 1 + k,
@@ -245,16 +233,15 @@ static tutti_status compile_head(net *n, const body *b, const plan_request *requ
 tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
                        tutti_error *err)
 {
-    head_values v = {.loss = 0};
     *h = (head){.g = NULL};
     if (!request->ntargets)
         return TUTTI_OK;
     h->g = net_graph(n, mode_of(b->kind));
-    tutti_status s = h->g ? trace_head(n, b, request, h, &v) : out_of_memory(err);
+    tutti_status s = h->g ? trace_head(n, b, request, h) : out_of_memory(err);
     if (s && h->g)
         (void)graph_error(h->g, err);
     if (!s)
-        s = compile_head(n, b, request, h, &v, err);
+        s = compile_head(n, b, request, h, err);
     if (!s) {
         h->loss_data = memory_take(tutti_nbytes(&h->loss));
         h->scale = memory_take(tutti_nbytes(&h->loss));

@@ -369,13 +369,17 @@ static tutti_status build_call(tutti_graph *b, tutti_module m, const tutti_value
                                uint32_t nin, tutti_value *out, uint32_t nout)
 {
     graph *g = graph_of(b);
+    tutti_value args[TUTTI_OP_MAX_IN]; /* `out` may be the memory of `in` */
+    if (!g->error.status && !g->hooks.call)
+        fail_at(g, TUTTI_E_STATE, "this graph has no module tree");
+    if (!g->error.status && nin > TUTTI_OP_MAX_IN)
+        fail_at(g, TUTTI_E_ARG, "call: too many inputs");
+    for (uint32_t k = 0; k < nin && !g->error.status; k++)
+        args[k] = in[k];
     for (uint32_t k = 0; k < nout; k++)
         out[k] = 0;
-    if (g->error.status)
-        return g->error.status;
-    if (!g->hooks.call)
-        return fail_at(g, TUTTI_E_STATE, "this graph has no module tree");
-    return g->hooks.call(g->hooks.ctx, g, m, in, nin, out, nout);
+    return g->error.status ? g->error.status
+                           : g->hooks.call(g->hooks.ctx, g, m, args, nin, out, nout);
 }
 
 graph *graph_create(const tutti_op *const *ops, int32_t mode, const graph_hooks *hooks)

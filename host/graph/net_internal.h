@@ -126,6 +126,7 @@ struct body {
     tutti_desc input_desc[TUTTI_MAX_COLUMNS];
     void *own_input[TUTTI_MAX_COLUMNS]; /* taken when first asked for */
     const void *input[TUTTI_MAX_COLUMNS];
+    tutti_value *grads; /* by position in net.order */
     uint32_t ninputs, noutputs;
     int kind;
     int reserved;
@@ -137,6 +138,9 @@ struct head {
     graph *g;
     program *program; /* NULL: no targets, no loss */
     tutti_desc loss;
+    tutti_value loss_value;
+    tutti_value inputs[NET_MAX_OUTPUTS + TUTTI_MAX_COLUMNS + 1]; /* outputs, targets, scale */
+    tutti_value douts[NET_MAX_OUTPUTS];
     void *own_arena; /* when it does not fit in the body's */
     void *own_target[TUTTI_MAX_COLUMNS];
     const void *target[TUTTI_MAX_COLUMNS];

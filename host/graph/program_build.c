@@ -3,6 +3,7 @@
 #include "graph/memory.h"
 #include "graph/program_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,6 +273,7 @@ static tutti_status make_steps(builder *b, tutti_error *err)
                 s = add_stores(b, segment, k, 0, err);
         }
     }
+    assert(s || k == b->nnodes);
     return s;
 }
 

@@ -69,7 +69,7 @@ struct tutti_graph {
     tutti_value (*constant)(tutti_graph *g, const tutti_tensor *t);
     /* After this graph has run, the buffer behind `target` (a value from `weight`) holds `v`. */
     void (*assign)(tutti_graph *g, tutti_value target, tutti_value v);
-    /* Traces module `m`, whatever surgery has made of it. */
+    /* Traces module `m`, whatever surgery has made of it.  At most 16 inputs; `out` may be `in`. */
     tutti_status (*call)(tutti_graph *g, tutti_module m, const tutti_value *in, uint32_t nin,
                          tutti_value *out, uint32_t nout);
     /* Records an error of the caller's own; the first one wins.  Returns `status`. */
