@@ -8,11 +8,12 @@
 
 #include <stddef.h>
 
-/* Loops marked so are compiled for several CPUs and chosen at load.  Sanitizers and clang 14 get
+/* Loops marked so are compiled for several CPUs and chosen at load: by instruction set, because a
+ * CPU by name (arch=haswell) would match that CPU alone.  Sanitizers and clang 14 get
  * the plain one: their run-time resolvers do not work there. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                         \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define OP_SIMD __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#define OP_SIMD __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define OP_SIMD
 #endif

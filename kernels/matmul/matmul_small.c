@@ -22,7 +22,7 @@ INLINE void pack(const matmul_shape *s, const float *b, float *packed)
     for (int64_t j = 0; j < s->n; j += PANEL) {
         const int64_t width = s->n - j < PANEL ? s->n - j : PANEL;
         float *to = packed + j * s->k;
-        if (width < PANEL)
+        if (width < PANEL && s->k)
             memset(to, 0, (size_t)(PANEL * s->k) * sizeof *to);
         if (s->b_col == 1) {
             for (int64_t k = 0; k < s->k; k++)
