@@ -190,9 +190,9 @@ void trainer_destroy(trainer *t)
 {
     if (!t)
         return;
+    t->initialised = false; /* a logger that has closed hears nothing */
     if (t->engine)
         engine_close(t->engine);
-    t->initialised = false;
     engine_destroy(t->engine);
     for (size_t k = 0; k < t->nparticipants; k++)
         instance_free(t->participants[k]);
