@@ -6,24 +6,24 @@ small_run >good.json
 sed 's/"adamw"/"adamx"/; s/"batch_size": 64/"batch_size": "64"/; s/"threads": 2/"thread": 2/' \
   good.json >bad.json
 says "several faults at once" 2 \
-'bad.json:21: thread: unknown key; did you mean threads?
+'bad.json:19: thread: unknown key; did you mean threads?
 bad.json:8: train.batch_size: is a string, want a whole number
-bad.json:17: optimizer.name: there is no optimizer adamx; did you mean adamw?' \
+bad.json:16: optimizer.name: there is no optimizer adamx; did you mean adamw?' \
   "$TUTTI" validate bad.json
 
 sed 's/"lr": 0.01/"lr": -1/' good.json >bad.json
-says "out of range" 2 'bad.json:17: optimizer.lr: is -1, want a number of at least 0 (per update)' \
+says "out of range" 2 'bad.json:16: optimizer.lr: is -1, want a number of at least 0 (per update)' \
   "$TUTTI" validate bad.json
 
 sed 's/"optimizer": {"name": "adamw", "lr": 0.01}/"optimizer": [{"name": "sgd"}, {"name": "adamw"}]/' \
   good.json >bad.json
 says "two optimizers" 2 \
-  'bad.json:17: optimizer: is an array of 2, want one optimizer; use its "groups" for weights that need other settings' \
+  'bad.json:16: optimizer: is an array of 2, want one optimizer; use its "groups" for weights that need other settings' \
   "$TUTTI" validate bad.json
 
 sed 's/"max_duration": "3ep"/"max_duration": "3"/' good.json >bad.json
 "$TUTTI" validate bad.json 2>err.txt
-check "a bare number is no time" grep -q 'bad.json:19: max_duration: ' err.txt
+check "a bare number is no time" grep -q 'bad.json:17: max_duration: ' err.txt
 
 printf '{"name": "x",\n "seed": }\n' >bad.json
 "$TUTTI" validate bad.json 2>err.txt
