@@ -156,10 +156,11 @@ tutti_status json_override(json_doc *doc, const char *path, const char *value, t
     if (status)
         goto done;
 
-    for (json_node *next = node; k < r.count; k++, node = next) {
-        next = follow(node, &r.steps[k]);
+    for (; k < r.count; k++) {
+        json_node *next = follow(node, &r.steps[k]);
         if (!next)
             break;
+        node = next;
     }
     if (k < r.count) {
         status = may_add(&r, node, &r.steps[k], err);
