@@ -23,7 +23,7 @@ says "two optimizers" 2 \
 
 sed 's/"max_duration": "3ep"/"max_duration": "3"/' good.json >bad.json
 "$TUTTI" validate bad.json 2>err.txt
-check "a bare number is no time" grep -q 'bad.json:17: max_duration: ' err.txt
+check "a bare number is no time" grep -q 'bad.json:18: max_duration: ' err.txt
 
 printf '{"name": "x",\n "seed": }\n' >bad.json
 "$TUTTI" validate bad.json 2>err.txt
