@@ -1,8 +1,7 @@
-/* add_op.c - a + b, broadcast. */
+/* add_op.c - a + b, broadcast, and its gradients. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "add/add.h"
 #include "common/elementwise.h"
-
-#include <math.h>
 
 static tutti_status add_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                             tutti_value *dx)
@@ -13,4 +12,4 @@ static tutti_status add_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_BINARY(add, TUTTI_OP_COMMUTATIVE, x + y, x + y, add_vjp)
+OP_BINARY(add, 1, TUTTI_OP_COMMUTATIVE, add_vjp);

@@ -85,35 +85,66 @@ static inline void broadcast_at(const broadcast *r, int64_t i, int64_t *ret_a, i
     *ret_b = b;
 }
 
-typedef void (*broadcast_row)(const float *a, int64_t sa, const float *b, int64_t sb,
-                              float *out, int64_t n);
+/* What a loop does at a time: `rows` rows of `n` elements.  Within a row an input moves on by `step`
+ * elements (0: repeated, or 1), from row to row by `row` elements; the output is dense. */
+typedef struct broadcast_block {
+    int64_t rows;
+    int64_t n;
+    int64_t row_a;
+    int64_t row_b;
+    int32_t step_a;
+    int32_t step_b;
+} broadcast_block;
 
-/* Walks rows (the last merged dimension), one long row cut among the threads. */
-static inline void broadcast_rows(const tutti_op_call *c, const float *a, const float *b,
-                                  float *out, broadcast_row row)
+typedef void (*broadcast_loop)(const void *attr, const float *a, const float *b, float *out,
+                               const broadcast_block *block);
+
+/* Thread t's part: some of the rows or, when there are fewer than threads, some of each row. */
+static inline void broadcast_part(const broadcast *r, const void *attr, const float *a,
+                                  const float *b, float *out, broadcast_loop loop, int t,
+                                  int threads)
+{
+    const int32_t last = r->rank - 1;
+    const int64_t n = r->dim[last], height = last ? r->dim[last - 1] : 1;
+    int64_t rows = 1, first = 0, from = 0;
+    for (int32_t k = 0; k < last; k++)
+        rows *= r->dim[k];
+    broadcast_block block = {.n = n,
+                             .row_a = last ? r->sa[last - 1] : 0,
+                             .row_b = last ? r->sb[last - 1] : 0,
+                             .step_a = r->sa[last] != 0,
+                             .step_b = r->sb[last] != 0};
+    int64_t end = rows;
+    if (rows < threads)
+        block.n = op_share(n, t, threads, &from);
+    else {
+        first = rows * t / threads;
+        end = rows * (t + 1) / threads;
+    }
+    while (block.n > 0 && first < end) {
+        int64_t ia, ib;
+        const int64_t left = height - first % height;
+        block.rows = left < end - first ? left : end - first;
+        /* a block that cuts rows has their full distance in `out` only one row at a time */
+        if (block.n < n)
+            block.rows = 1;
+        broadcast_at(r, first * n + from, &ia, &ib);
+        loop(attr, a + ia, b + ib, out + first * n + from, &block);
+        first += block.rows;
+    }
+}
+
+static inline void broadcast_run(const tutti_op_call *c, const void *const *in, void *out,
+                                 broadcast_loop loop, int64_t cost)
 {
     const broadcast r = broadcast_make(&c->in[0], &c->in[1], &c->out[0]);
-    const int64_t n = r.dim[r.rank - 1], sa = r.sa[r.rank - 1], sb = r.sb[r.rank - 1];
-    int64_t rows = 1;
-    for (int32_t k = 0; k + 1 < r.rank; k++)
-        rows *= r.dim[k];
-    const int threads = op_threads(c, rows * n);
+    const int64_t n = tutti_numel(&c->out[0]);
+    if (n == 0)
+        return;
+    const int threads = op_threads(c, n * cost);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int t = 0; t < threads; t++) {
-        int64_t first = 0, count = rows, from = 0, length = n;
-        if (rows == 1)
-            length = op_share(n, t, threads, &from);
-        else {
-            const int64_t part = (rows + threads - 1) / threads;
-            first = part * t < rows ? part * t : rows;
-            count = first + part < rows ? part : rows - first;
-        }
-        for (int64_t k = first; k < first + count; k++) {
-            int64_t ia, ib;
-            broadcast_at(&r, k * n, &ia, &ib);
-            row(a + ia + from * sa, sa, b + ib + from * sb, sb, out + k * n + from, length);
-        }
-    }
+    for (int t = 0; t < threads; t++)
+        broadcast_part(&r, c->attr, in[0], in[1], out, loop, t, threads);
 }
 
 #endif

@@ -1,21 +1,32 @@
-/* elementwise.h - whole descriptors for unary and binary operations from one line of maths. */
+/* elementwise.h - whole descriptors for unary and binary operations from two functions of maths. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_ELEMENTWISE_H
 #define KERNELS_COMMON_ELEMENTWISE_H
 
 #include "common/broadcast.h"
-#include "common/op_util.h"
+
+/* A folder's header has the maths: float <op>_f32(...) for the kernel, double <op>_f64(...) for the
+ * reference.  Both take the elements, and with attributes a pointer to them.  `cost` is roughly how
+ * many additions an element is worth. */
+typedef struct no_attr {
+    char unused;
+} no_attr;
+
+/* The loop's attributes by value, so that the compiler may keep them in registers. */
+#define OP_LOCAL_ATTR(type)                                                                    \
+    const type none = {0}, own = attr ? *(const type *)attr : none, *const a = &own;           \
+    (void)a
 
 /* ---- y[i] = fn(x[i]) ---- */
 
 typedef void (*elementwise_loop)(const void *attr, const float *x, float *y, int64_t n);
 
 /* Runs `loop` over all of x, a share for each thread. */
-static inline void elementwise_rows(const tutti_op_call *c, const float *x, float *y,
-                                    elementwise_loop loop)
+static inline void elementwise_run(const tutti_op_call *c, const float *x, float *y,
+                                   elementwise_loop loop, int64_t cost)
 {
     const int64_t n = tutti_numel(&c->in[0]);
-    const int threads = op_threads(c, n);
+    const int threads = op_threads(c, n * cost);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < threads; k++) {
         int64_t first;
@@ -24,9 +35,9 @@ static inline void elementwise_rows(const tutti_op_call *c, const float *x, floa
     }
 }
 
-/* Defines tutti_op_<name> for f32 (N) -> f32 (N).  `f32` and `f64` are expressions in x and, with
- * attributes, in `a`; `vjp_` is its gradient rule. */
-#define OP_UNARY_ATTR(op, attr_type, fields_, nfields_, f32, f64, vjp_)                        \
+/* Defines tutti_op_<op>, f32 (N) -> f32 (N).  ARGS is (x) or (x, a); the rest are members of the
+ * descriptor: its gradient rule, and OP_ATTR. */
+#define OP_UNARY_WITH(op, attr_type, cost, ARGS, ...)                                          \
     static tutti_status op##_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)  \
     {                                                                                          \
         out[0] = c->in[0];                                                                     \
@@ -39,48 +50,46 @@ static inline void elementwise_rows(const tutti_op_call *c, const float *x, floa
         (void)a;                                                                               \
         for (int64_t i = 0, n = tutti_numel(&c->in[0]); i < n; i++) {                          \
             const double x = in[0][i];                                                         \
-            out[0][i] = (f64);                                                                 \
+            out[0][i] = op##_f64 ARGS;                                                         \
         }                                                                                      \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
     OP_SIMD static void op##_loop(const void *attr, const float *in, float *y, int64_t n)      \
     {                                                                                          \
-        const attr_type *a = attr;                                                             \
-        (void)a;                                                                               \
-        for (int64_t i = 0; i < n; i++) {                                                      \
+        OP_LOCAL_ATTR(attr_type);                                                              \
+        OP_LOOP for (int64_t i = 0; i < n; i++)                                                \
+        {                                                                                      \
             const float x = in[i];                                                             \
-            y[i] = (f32);                                                                      \
+            y[i] = op##_f32 ARGS;                                                              \
         }                                                                                      \
     }                                                                                          \
     static tutti_status op##_run(void *state, const tutti_op_call *c, const void *const *in,   \
                                  void *const *out, void *scratch)                              \
     {                                                                                          \
         (void)state, (void)scratch;                                                            \
-        elementwise_rows(c, in[0], out[0], op##_loop);                                         \
+        elementwise_run(c, in[0], out[0], op##_loop, cost);                                    \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
     static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 1, NULL, op##_run, NULL};      \
-    extern const tutti_op tutti_op_##op;                                                       \
-    const tutti_op tutti_op_##op = {.struct_size = sizeof(tutti_op),                           \
-                                    .flags = TUTTI_OP_ELEMENTWISE,                             \
-                                    .name = #op,                                               \
-                                    .nin_min = 1,                                              \
-                                    .nin_max = 1,                                              \
-                                    .nout = 1,                                                 \
-                                    .attr_size = (nfields_) ? sizeof(attr_type) : 0,           \
-                                    .fields = fields_,                                         \
-                                    .nfields = nfields_,                                       \
-                                    .infer = op##_infer,                                       \
-                                    .vjp = vjp_,                                               \
-                                    .reference = op##_reference,                               \
-                                    .cpu = &op##_cpu};
+    OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,                   \
+              .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu, __VA_ARGS__)
 
-#define OP_UNARY(op, f32, f64, vjp_) OP_UNARY_ATTR(op, char, NULL, 0, f32, f64, vjp_)
+#define OP_UNARY(op, cost, vjp_) OP_UNARY_WITH(op, no_attr, cost, (x), .vjp = (vjp_))
+#define OP_UNARY_ATTR(op, attr_type, fields, cost, vjp_)                                       \
+    OP_UNARY_WITH(op, attr_type, cost, (x, a), .vjp = (vjp_), OP_ATTR(attr_type, fields))
 
 /* ---- y = fn(a, b), broadcast ---- */
 
-/* Defines tutti_op_<name>; `f32` and `f64` are expressions in x (from a) and y (from b). */
-#define OP_BINARY(op, flags_, f32, f64, vjp_)                                                  \
+#define OP_BINARY_ROW(op, ARGS, x_, y_)                                                        \
+    OP_LOOP for (int64_t i = 0; i < s->n; i++)                                                 \
+    {                                                                                          \
+        const float x = (x_), y = (y_);                                                        \
+        out[i] = op##_f32 ARGS;                                                                \
+    }
+
+/* Defines all but the descriptor.  ARGS is (x, y) or (x, y, a): x from the first input, y from the
+ * second. */
+#define OP_BINARY_CODE(op, attr_type, cost, ARGS)                                              \
     static tutti_status op##_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)  \
     {                                                                                          \
         const tutti_status s = op_want_f32(#op, "a", &c->in[0], err);                          \
@@ -91,53 +100,55 @@ static inline void elementwise_rows(const tutti_op_call *c, const float *x, floa
     static tutti_status op##_reference(const tutti_op_call *c, const double *const *in,        \
                                        double *const *out)                                     \
     {                                                                                          \
-        const broadcast b = broadcast_make(&c->in[0], &c->in[1], &c->out[0]);                  \
+        const broadcast r = broadcast_make(&c->in[0], &c->in[1], &c->out[0]);                  \
+        const attr_type *a = c->attr;                                                          \
+        (void)a;                                                                               \
         for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++) {                         \
             int64_t ia, ib;                                                                    \
-            broadcast_at(&b, i, &ia, &ib);                                                     \
+            broadcast_at(&r, i, &ia, &ib);                                                     \
             const double x = in[0][ia], y = in[1][ib];                                         \
-            out[0][i] = (f64);                                                                 \
+            out[0][i] = op##_f64 ARGS;                                                         \
         }                                                                                      \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
-    OP_SIMD static void op##_row(const float *a, int64_t sa, const float *b, int64_t sb,       \
-                                 float *out, int64_t n)                                        \
+    OP_SIMD static void op##_loop(const void *attr, const float *pa, const float *pb,          \
+                                  float *out, const broadcast_block *s)                        \
     {                                                                                          \
-        if (sa && sb)                                                                          \
-            for (int64_t i = 0; i < n; i++) {                                                  \
-                const float x = a[i], y = b[i];                                                \
-                out[i] = (f32);                                                                \
-            }                                                                                  \
-        else if (sa)                                                                           \
-            for (int64_t i = 0; i < n; i++) {                                                  \
-                const float x = a[i], y = *b;                                                  \
-                out[i] = (f32);                                                                \
-            }                                                                                  \
-        else                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                  \
-                const float x = *a, y = b[sb ? i : 0];                                         \
-                out[i] = (f32);                                                                \
-            }                                                                                  \
+        OP_LOCAL_ATTR(attr_type);                                                              \
+        for (int64_t k = 0; k < s->rows; k++) {                                                \
+            if (s->step_a && s->step_b)                                                        \
+                OP_BINARY_ROW(op, ARGS, pa[i], pb[i])                                          \
+            else if (s->step_a) {                                                              \
+                const float same = *pb;                                                        \
+                OP_BINARY_ROW(op, ARGS, pa[i], same)                                           \
+            } else if (s->step_b) {                                                            \
+                const float same = *pa;                                                        \
+                OP_BINARY_ROW(op, ARGS, same, pb[i])                                           \
+            } else                                                                             \
+                OP_BINARY_ROW(op, ARGS, *pa, *pb)                                              \
+            pa += s->row_a;                                                                    \
+            pb += s->row_b;                                                                    \
+            out += s->n;                                                                       \
+        }                                                                                      \
     }                                                                                          \
     static tutti_status op##_run(void *state, const tutti_op_call *c, const void *const *in,   \
                                  void *const *out, void *scratch)                              \
     {                                                                                          \
         (void)state, (void)scratch;                                                            \
-        broadcast_rows(c, in[0], in[1], out[0], op##_row);                                     \
+        broadcast_run(c, in, out[0], op##_loop, cost);                                         \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
-    static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 3, NULL, op##_run, NULL};      \
-    extern const tutti_op tutti_op_##op;                                                       \
-    const tutti_op tutti_op_##op = {.struct_size = sizeof(tutti_op),                           \
-                                    .flags = TUTTI_OP_ELEMENTWISE | (flags_),                  \
-                                    .name = #op,                                               \
-                                    .nin_min = 2,                                              \
-                                    .nin_max = 2,                                              \
-                                    .nout = 1,                                                 \
-                                    .infer = op##_infer,                                       \
-                                    .vjp = vjp_,                                               \
-                                    .reference = op##_reference,                               \
-                                    .cpu = &op##_cpu};
+    static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 3, NULL, op##_run, NULL};
+
+#define OP_BINARY_WITH(op, attr_type, cost, ARGS, flags_, ...)                                 \
+    OP_BINARY_CODE(op, attr_type, cost, ARGS)                                                  \
+    OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE | (flags_), .nin_min = 2, .nin_max = 2,        \
+              .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu, __VA_ARGS__)
+
+#define OP_BINARY(op, cost, flags_, vjp_)                                                      \
+    OP_BINARY_WITH(op, no_attr, cost, (x, y), flags_, .vjp = (vjp_))
+#define OP_BINARY_ATTR(op, attr_type, fields, cost, vjp_)                                      \
+    OP_BINARY_WITH(op, attr_type, cost, (x, y, a), 0, .vjp = (vjp_), OP_ATTR(attr_type, fields))
 
 /* The gradient of a broadcast input: `d` summed back to the shape of `v`. */
 static inline tutti_value op_sum_to(tutti_graph *g, tutti_value d, tutti_value v)
@@ -153,10 +164,18 @@ static inline tutti_value op_sum_to(tutti_graph *g, tutti_value d, tutti_value v
 static inline tutti_value op_broadcast_to(tutti_graph *g, tutti_value v, tutti_value like)
 {
     const tutti_desc want = *g->desc(g, like);
-    if (tutti_same_shape(g->desc(g, v), &want))
-        return v;
-    const tutti_attr shape = tutti_attr_list("shape", want.dim, (uint32_t)want.rank);
-    return g->emit(g, "broadcast_to", &v, 1, &shape, 1, NULL, 0);
+    return tutti_same_shape(g->desc(g, v), &want)
+               ? v
+               : op_broadcast_dims(g, v, want.dim, want.rank);
+}
+
+enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE }; /* kinds of cmp */
+
+static inline tutti_value op_cmp(tutti_graph *g, tutti_value a, tutti_value b, int64_t kind)
+{
+    const tutti_value in[2] = {a, b};
+    const tutti_attr attr = tutti_attr_i("kind", kind);
+    return g->emit(g, "cmp", in, 2, &attr, 1, NULL, 0);
 }
 
 #endif

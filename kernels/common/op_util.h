@@ -18,6 +18,13 @@
 #define OP_SIMD
 #endif
 
+/* Before a loop whose rounds do not touch each other: an output that lies where an input lay does
+ * so element by element. */
+#define OP_LOOP _Pragma("omp simd")
+#if defined(__clang__) /* which says so where it cannot */
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 /* Elements below which one thread is faster than waking the others. */
 enum { OP_SERIAL_BELOW = 32768 };
 
@@ -68,6 +75,71 @@ static inline tutti_status op_want_same(const char *op, const char *a_name, cons
                       a_name, tutti_desc_text(a, ta, sizeof ta), b_name,
                       tutti_desc_text(b, tb, sizeof tb));
 }
+
+/* An attribute that counts axes, negative ones from the end, as an index. */
+static inline tutti_status op_axis(const char *op, int64_t axis, int32_t rank,
+                                   int32_t *ret_axis, tutti_error *err)
+{
+    if (axis < -rank || axis >= rank)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: axis %lld, want one of rank %d", op,
+                          (long long)axis, rank);
+    *ret_axis = (int32_t)(axis < 0 ? axis + rank : axis);
+    return TUTTI_OK;
+}
+
+static inline int op_is_index(int32_t dtype)
+{
+    return dtype == TUTTI_I32 || dtype == TUTTI_I64;
+}
+
+static inline tutti_status op_want_index(const char *op, const char *input, const tutti_desc *d,
+                                         tutti_error *err)
+{
+    char text[96];
+    if (op_is_index(d->dtype))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_ARG, "%s: %s is %s, want I32 or I64", op, input,
+                      tutti_desc_text(d, text, sizeof text));
+}
+
+static inline int64_t op_index_at(const void *data, int32_t dtype, int64_t i)
+{
+    return dtype == TUTTI_I32 ? ((const int32_t *)data)[i] : ((const int64_t *)data)[i];
+}
+
+/* The gradient rule of steps and whole numbers: none flows. */
+static inline tutti_status op_no_gradient(tutti_graph *g, const tutti_node *n,
+                                          const tutti_value *dy, tutti_value *dx)
+{
+    (void)g, (void)dy;
+    for (uint32_t k = 0; k < n->nin; k++)
+        dx[k] = 0;
+    return TUTTI_OK;
+}
+
+/* A scalar constant. */
+static inline tutti_value op_scalar(tutti_graph *g, double value)
+{
+    float x = (float)value;
+    const tutti_tensor t = {&x, {{0}, 0, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    return g->constant(g, &t);
+}
+
+static inline tutti_value op_broadcast_dims(tutti_graph *g, tutti_value v, const int64_t *dim,
+                                            int32_t rank)
+{
+    const tutti_attr shape = tutti_attr_list("shape", dim, (uint32_t)rank);
+    return g->emit(g, "broadcast_to", &v, 1, &shape, 1, NULL, 0);
+}
+
+/* Defines tutti_op_<op> with one output; the other members by name.  A table of fields tells the
+ * size of the attributes with OP_ATTR(type, fields). */
+#define OP_DEFINE(op, ...)                                                                     \
+    extern const tutti_op tutti_op_##op;                                                       \
+    const tutti_op tutti_op_##op = {                                                           \
+        .struct_size = sizeof(tutti_op), .name = #op, .nout = 1, __VA_ARGS__}
+#define OP_ATTR(type, table)                                                                   \
+    .attr_size = sizeof(type), .fields = (table), .nfields = sizeof(table) / sizeof *(table)
 
 #define OP_FIELD_I64(type, member, value)                                                      \
     {                                                                                          \

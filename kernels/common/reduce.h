@@ -29,23 +29,28 @@ static inline reduction reduction_make(const tutti_desc *x, const int32_t *reduc
     return r;
 }
 
+/* Which result element i of x belongs to. */
+static inline int64_t reduction_at(const reduction *r, int64_t i)
+{
+    int64_t at = 0, stride = 1;
+    for (int32_t k = r->rank - 1; k >= 0; k--) {
+        if (!r->reduced[k]) {
+            at += i % r->dim[k] * stride;
+            stride *= r->dim[k];
+        }
+        i /= r->dim[k];
+    }
+    return at;
+}
+
 /* Adds up in f64, element by element: the definition. */
 static inline void reduction_reference(const reduction *r, const double *x, double *y,
                                        int64_t nx, int64_t ny)
 {
     for (int64_t i = 0; i < ny; i++)
         y[i] = 0.0;
-    for (int64_t i = 0; i < nx; i++) {
-        int64_t left = i, at = 0, stride = 1;
-        for (int32_t k = r->rank - 1; k >= 0; k--) {
-            if (!r->reduced[k]) {
-                at += left % r->dim[k] * stride;
-                stride *= r->dim[k];
-            }
-            left /= r->dim[k];
-        }
-        y[at] += x[i];
-    }
+    for (int64_t i = 0; i < nx; i++)
+        y[reduction_at(r, i)] += x[i];
 }
 
 /* sum of a row, in eight f64 lanes */
@@ -107,17 +112,8 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
     const int threads = op_threads(c, nx);
     if (!simple) {
         memset(part, 0, (size_t)ny * sizeof *part);
-        for (int64_t i = 0; i < nx; i++) {
-            int64_t left = i, at = 0, stride = 1;
-            for (int32_t k = r->rank - 1; k >= 0; k--) {
-                if (!r->reduced[k]) {
-                    at += left % r->dim[k] * stride;
-                    stride *= r->dim[k];
-                }
-                left /= r->dim[k];
-            }
-            part[at] += (double)x[i];
-        }
+        for (int64_t i = 0; i < nx; i++)
+            part[reduction_at(r, i)] += (double)x[i];
         for (int64_t i = 0; i < ny; i++)
             y[i] = (float)(scale * part[i]);
     } else if (inner == 1) {

@@ -1,8 +1,7 @@
-/* mul_op.c - a * b, broadcast. */
+/* mul_op.c - a b, broadcast, and its gradients. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/elementwise.h"
-
-#include <math.h>
+#include "mul/mul.h"
 
 static tutti_status mul_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                             tutti_value *dx)
@@ -13,4 +12,4 @@ static tutti_status mul_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_BINARY(mul, TUTTI_OP_COMMUTATIVE, x *y, x *y, mul_vjp)
+OP_BINARY(mul, 1, TUTTI_OP_COMMUTATIVE, mul_vjp);

@@ -1,8 +1,7 @@
-/* neg_op.c - -x. */
+/* neg_op.c - -x, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/elementwise.h"
-
-#include <math.h>
+#include "neg/neg.h"
 
 static tutti_status neg_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                             tutti_value *dx)
@@ -12,4 +11,4 @@ static tutti_status neg_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_UNARY(neg, -x, -x, neg_vjp)
+OP_UNARY(neg, 1, neg_vjp);

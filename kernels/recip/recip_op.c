@@ -1,16 +1,16 @@
-/* recip_op.c - 1 / x. */
+/* recip_op.c - 1 / x, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/elementwise.h"
-
-#include <math.h>
+#include "recip/recip.h"
 
 static tutti_status recip_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                               tutti_value *dx)
 {
+    /* -dy y^2 */
+    const tutti_value y2 = tutti_mul(g, n->out[0], n->out[0]);
     if (n->need & 1)
-        dx[0] =
-            tutti_affine(g, tutti_mul(g, dy[0], tutti_mul(g, n->out[0], n->out[0])), -1.0, 0.0);
+        dx[0] = tutti_affine(g, tutti_mul(g, dy[0], y2), -1.0, 0.0);
     return TUTTI_OK;
 }
 
-OP_UNARY(recip, 1.0f / x, 1.0 / x, recip_vjp)
+OP_UNARY(recip, 3, recip_vjp);

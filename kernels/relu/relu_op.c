@@ -1,8 +1,9 @@
 /* relu_op.c - max(x, 0), and its gradient from the output. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/elementwise.h"
+#include "relu/relu.h"
 
-/* relu_grad(dy, y): dy where y > 0, else 0.  Linear in dy; y passes no gradient. */
+/* relu_grad(dy, y): linear in dy; y passes no gradient. */
 static tutti_status relu_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                              tutti_value *dx)
 {
@@ -19,5 +20,5 @@ static tutti_status relu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
     return TUTTI_OK;
 }
 
-OP_UNARY(relu, x > 0.0f ? x : 0.0f, x > 0.0 ? x : 0.0, relu_vjp)
-OP_BINARY(relu_grad, 0, y > 0.0f ? x : 0.0f, y > 0.0 ? x : 0.0, relu_grad_vjp)
+OP_UNARY(relu, 1, relu_vjp);
+OP_BINARY(relu_grad, 1, 0, relu_grad_vjp);

@@ -1,0 +1,46 @@
+/* flip_op.c - the order of elements turned round along some axes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/axes.h"
+#include "common/strided.h"
+
+/* axes: which ones; none: all. */
+typedef axes_attr flip_attr;
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    int32_t turned[TUTTI_MAX_RANK];
+    *out = c->in[0];
+    return axes_flags("flip", c->attr, &c->in[0], turned, err);
+}
+
+static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
+                         uint64_t size)
+{
+    int32_t turned[TUTTI_MAX_RANK];
+    strided v = strided_dense(&c->in[0]);
+    (void)axes_flags("flip", c->attr, &c->in[0], turned, NULL); /* infer has checked */
+    for (int32_t k = 0; k < v.rank; k++)
+        if (turned[k]) {
+            v.offset += (v.dim[k] - 1) * v.stride[k];
+            v.stride[k] = -v.stride[k];
+        }
+    strided_copy(c, &v, in[0], out[0], 0, size);
+    return TUTTI_OK;
+}
+
+STRIDED_KERNEL(move)
+
+static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                        tutti_value *dx)
+{
+    const flip_attr *a = n->attr;
+    const tutti_attr axes = tutti_attr_list("axes", a->axes.v, (uint32_t)a->axes.n);
+    if (n->need & 1)
+        dx[0] = g->emit(g, "flip", &dy[0], 1, &axes, 1, NULL, 0);
+    return TUTTI_OK;
+}
+
+static const tutti_attr_field fields[] = {OP_FIELD_LIST(flip_attr, axes)};
+
+OP_DEFINE(flip, .nin_min = 1, .nin_max = 1, OP_ATTR(flip_attr, fields), .infer = infer,
+          .vjp = vjp, .reference = reference, .cpu = &cpu);

@@ -1,0 +1,53 @@
+/* iota_op.c - the whole numbers 0, 1 ... size - 1. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/op_util.h"
+
+/* size: how many; dtype: I64 (the default), I32 or F32. */
+typedef struct iota_attr {
+    int64_t size;
+    int64_t dtype;
+} iota_attr;
+
+static const tutti_attr_field fields[] = {OP_FIELD_I64(iota_attr, size, 0),
+                                          OP_FIELD_I64(iota_attr, dtype, TUTTI_I64)};
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const iota_attr *a = c->attr;
+    if (a->size < 0)
+        return tutti_fail(err, TUTTI_E_RANGE, "iota: size is %lld, want 0 or more",
+                          (long long)a->size);
+    if (a->dtype != TUTTI_I64 && a->dtype != TUTTI_I32 && a->dtype != TUTTI_F32)
+        return tutti_fail(err, TUTTI_E_ARG, "iota: dtype is %s, want I64, I32 or F32",
+                          tutti_dtype_name((int32_t)a->dtype));
+    *out = (tutti_desc){{a->size}, 1, (int32_t)a->dtype};
+    return TUTTI_OK;
+}
+
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    (void)in;
+    for (int64_t i = 0; i < c->out[0].dim[0]; i++)
+        out[0][i] = (double)i;
+    return TUTTI_OK;
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    (void)state, (void)in, (void)scratch;
+    for (int64_t i = 0; i < c->out[0].dim[0]; i++)
+        if (c->out[0].dtype == TUTTI_I64)
+            ((int64_t *)out[0])[i] = i;
+        else if (c->out[0].dtype == TUTTI_I32)
+            ((int32_t *)out[0])[i] = (int32_t)i;
+        else
+            ((float *)out[0])[i] = (float)i;
+    return TUTTI_OK;
+}
+
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
+
+OP_DEFINE(iota, .nin_min = 0, .nin_max = 0, OP_ATTR(iota_attr, fields), .infer = infer,
+          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu);

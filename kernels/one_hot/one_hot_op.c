@@ -1,0 +1,62 @@
+/* one_hot_op.c - classes as rows of zeros with a single one. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/op_util.h"
+
+#include <string.h>
+
+/* x (...) of I32 or I64 -> (..., classes) f32.  A class outside [0, classes) is E_RANGE. */
+typedef struct one_hot_attr {
+    int64_t classes;
+} one_hot_attr;
+
+static const tutti_attr_field fields[] = {OP_FIELD_I64(one_hot_attr, classes, 0)};
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const one_hot_attr *a = c->attr;
+    char text[96];
+    if (a->classes < 1)
+        return tutti_fail(err, TUTTI_E_RANGE, "one_hot: classes is %lld, want 1 or more",
+                          (long long)a->classes);
+    if (c->in[0].rank == TUTTI_MAX_RANK)
+        return tutti_fail(err, TUTTI_E_SHAPE, "one_hot: x is %s, want rank %d at most",
+                          tutti_desc_text(&c->in[0], text, sizeof text), TUTTI_MAX_RANK - 1);
+    *out = c->in[0];
+    out->dim[out->rank++] = a->classes;
+    out->dtype = TUTTI_F32;
+    return op_want_index("one_hot", "x", &c->in[0], err);
+}
+
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    const int64_t classes = ((const one_hot_attr *)c->attr)->classes;
+    for (int64_t i = 0, n = tutti_numel(&c->in[0]); i < n; i++) {
+        if (in[0][i] < 0 || in[0][i] >= (double)classes)
+            return TUTTI_E_RANGE;
+        for (int64_t k = 0; k < classes; k++)
+            out[0][i * classes + k] = in[0][i] == (double)k;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    const int64_t classes = ((const one_hot_attr *)c->attr)->classes;
+    float *y = out[0];
+    memset(y, 0, tutti_nbytes(&c->out[0]));
+    for (int64_t i = 0, n = tutti_numel(&c->in[0]); i < n; i++) {
+        const int64_t k = op_index_at(in[0], c->in[0].dtype, i);
+        if (k < 0 || k >= classes)
+            return TUTTI_E_RANGE;
+        y[i * classes + k] = 1.0f;
+    }
+    return TUTTI_OK;
+}
+
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
+
+OP_DEFINE(one_hot, .nin_min = 1, .nin_max = 1, OP_ATTR(one_hot_attr, fields), .infer = infer,
+          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu);

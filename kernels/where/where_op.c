@@ -1,0 +1,129 @@
+/* where_op.c - a where a condition holds, else b; broadcast, of any dtype. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/elementwise.h"
+#include "common/strided.h"
+
+/* c: F32, U8 or BOOL, where 0 chooses b; a and b of one dtype. */
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const tutti_desc *in = c->in;
+    tutti_desc ab;
+    char ta[96], tb[96];
+    tutti_status s;
+    if (in[0].dtype != TUTTI_F32 && in[0].dtype != TUTTI_U8 && in[0].dtype != TUTTI_BOOL)
+        return tutti_fail(err, TUTTI_E_ARG, "where: c is %s, want F32, U8 or BOOL",
+                          tutti_desc_text(&in[0], ta, sizeof ta));
+    if (in[1].dtype != in[2].dtype)
+        return tutti_fail(err, TUTTI_E_ARG, "where: a is %s and b is %s, want one dtype",
+                          tutti_desc_text(&in[1], ta, sizeof ta),
+                          tutti_desc_text(&in[2], tb, sizeof tb));
+    if ((s = broadcast_shape("where", &in[1], &in[2], &ab, err)))
+        return s;
+    if (broadcast_shape("where", &in[0], &ab, out, NULL))
+        return tutti_fail(
+            err, TUTTI_E_SHAPE, "where: c is %s and a with b is %s, which do not broadcast",
+            tutti_desc_text(&in[0], ta, sizeof ta), tutti_desc_text(&ab, tb, sizeof tb));
+    out->dtype = in[1].dtype;
+    return TUTTI_OK;
+}
+
+/* Strides of the three inputs in the shape of the output. */
+typedef struct where_walk {
+    strided in[3];
+    int64_t rows;
+    int64_t n;
+    int64_t step[3];
+} where_walk;
+
+static where_walk walk(const tutti_op_call *c)
+{
+    const tutti_desc *y = &c->out[0];
+    where_walk w = {.rows = 1, .n = y->rank ? y->dim[y->rank - 1] : 1};
+    for (int k = 0; k < 3; k++) {
+        w.in[k] = strided_dense(y);
+        broadcast_strides(&c->in[k], y, w.in[k].stride);
+        w.step[k] = y->rank ? w.in[k].stride[y->rank - 1] : 0;
+    }
+    for (int32_t k = 0; k + 1 < y->rank; k++)
+        w.rows *= y->dim[k];
+    return w;
+}
+
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    const where_walk w = walk(c);
+    for (int64_t r = 0; r < w.rows; r++)
+        for (int64_t i = 0; i < w.n; i++) {
+            const int k = in[0][strided_row(&w.in[0], r) + i * w.step[0]] != 0.0 ? 1 : 2;
+            out[0][r * w.n + i] = in[k][strided_row(&w.in[k], r) + i * w.step[k]];
+        }
+    return TUTTI_OK;
+}
+
+/* One row of f32 under an f32 condition: what gradients and masks are. */
+OP_SIMD static void row_f32(const float *c, int64_t sc, const float *a, int64_t sa,
+                            const float *b, int64_t sb, float *y, int64_t n)
+{
+    if (sc && sa && sb)
+        OP_LOOP for (int64_t i = 0; i < n; i++) y[i] = c[i] != 0.0f ? a[i] : b[i];
+    else
+        OP_LOOP for (int64_t i = 0; i < n; i++) y[i] =
+            c[i * sc] != 0.0f ? a[i * sa] : b[i * sb];
+}
+
+static void row_any(const where_walk *w, const char *const *at, int condition_f32, char *y,
+                    uint64_t size)
+{
+    for (int64_t i = 0; i < w->n; i++) {
+        const int64_t ic = i * w->step[0];
+        const int holds =
+            condition_f32 ? ((const float *)(const void *)at[0])[ic] != 0.0f : at[0][ic] != 0;
+        const int k = holds ? 1 : 2;
+        memcpy(y + (uint64_t)i * size, at[k] + i * w->step[k] * (int64_t)size, size);
+    }
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    const where_walk w = walk(c);
+    const uint64_t size[3] = {tutti_dtype_size(c->in[0].dtype),
+                              tutti_dtype_size(c->in[1].dtype),
+                              tutti_dtype_size(c->in[2].dtype)};
+    const int all_f32 = size[0] == 4 && size[1] == 4;
+    const int threads = op_threads(c, w.rows * w.n * (all_f32 ? 1 : 4));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t r = 0; r < w.rows; r++) {
+        const char *at[3];
+        char *y = (char *)out[0] + (uint64_t)(r * w.n) * size[1];
+        for (int k = 0; k < 3; k++)
+            at[k] = (const char *)in[k] + strided_row(&w.in[k], r) * (int64_t)size[k];
+        if (all_f32)
+            row_f32((const float *)(const void *)at[0], w.step[0],
+                    (const float *)(const void *)at[1], w.step[1],
+                    (const float *)(const void *)at[2], w.step[2], (float *)(void *)y, w.n);
+        else
+            row_any(&w, at, size[0] == 4, y, size[1]);
+    }
+    return TUTTI_OK;
+}
+
+/* da = dy where c holds, else 0; db the other way round. */
+static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                        tutti_value *dx)
+{
+    const tutti_value zero = op_scalar(g, 0.0);
+    const tutti_value a[3] = {n->in[0], dy[0], zero}, b[3] = {n->in[0], zero, dy[0]};
+    if (n->need & 2)
+        dx[1] = op_sum_to(g, g->emit(g, "where", a, 3, NULL, 0, NULL, 0), n->in[1]);
+    if (n->need & 4)
+        dx[2] = op_sum_to(g, g->emit(g, "where", b, 3, NULL, 0, NULL, 0), n->in[2]);
+    return TUTTI_OK;
+}
+
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 6, NULL, run, NULL};
+
+OP_DEFINE(where, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 3, .nin_max = 3, .infer = infer,
+          .vjp = vjp, .reference = reference, .cpu = &cpu);
