@@ -1,6 +1,6 @@
 /* real_ops_test.c - plans out of the real operations, kernels against the f64 interpreter. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../../../kernels/op_table.h"
+#include "op_table.h"
 #include "toy_model.h"
 
 #define TRAIN TUTTI_WEIGHT_TRAINABLE
