@@ -127,7 +127,7 @@ static tutti_status hook_weight(void *ctx, graph *g, tutti_module m, const char 
     if (!it)
         tutti_fail(&why, TUTTI_E_ARG, "there is no module %u", m);
     else if (!slot)
-        (void)tree_no_weight(n, m, name, &why);
+        (void)tree_no_weight(it, "", name, &why);
     else if (!slot->weight->listed)
         tutti_fail(&why, TUTTI_E_STATE, "weight \"%s\" of %s is not in the tree", name,
                    it->kind);

@@ -97,8 +97,9 @@ void tree_destroy(net *n);
 const char *tree_path(const net *n, tutti_module m);
 weight_slot *tree_slot(const module *m, const char *name);
 tutti_module tree_next(const net *n, tutti_module m);
-/* Fails with "... it has weight, bias". */
-tutti_status tree_no_weight(const net *n, tutti_module m, const char *name, tutti_error *err);
+/* "where: there is no weight "bias"; it has weight, scale". */
+tutti_status tree_no_weight(const module *m, const char *where, const char *name,
+                            tutti_error *err);
 
 /* weight.c */
 tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *init,

@@ -69,16 +69,16 @@ weight_slot *tree_slot(const module *m, const char *name)
     return NULL;
 }
 
-tutti_status tree_no_weight(const net *n, tutti_module m, const char *name, tutti_error *err)
+tutti_status tree_no_weight(const module *m, const char *where, const char *name,
+                            tutti_error *err)
 {
-    const module *it = net_module(n, m);
     char known[256] = "no weights";
     size_t used = 0;
-    for (uint32_t k = 0; k < it->nslots && used < sizeof known; k++)
+    for (uint32_t k = 0; k < m->nslots && used < sizeof known; k++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "",
-                                 it->slots[k].name);
-    return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: there is no weight \"%s\"; it has %s",
-                      label(n, m), name, known);
+                                 m->slots[k].name);
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "%s%sthere is no weight \"%s\"; it has %s", where,
+                      *where ? ": " : "", name, known);
 }
 
 tutti_status tree_new_module(net *n, const char *kind, tutti_module *ret, tutti_error *err)
@@ -335,10 +335,10 @@ static tutti_status module_take_weight(void *ctx, tutti_module m, const char *na
         return no_module(net_module(n, m) ? from : m, err);
     weight_slot *to = tree_slot(n->modules[m], name);
     if (!to)
-        return tree_no_weight(n, m, name, err);
+        return tree_no_weight(net_module(n, m), label(n, m), name, err);
     const weight_slot *source = tree_slot(n->modules[from], from_name);
     if (!source)
-        return tree_no_weight(n, from, from_name, err);
+        return tree_no_weight(net_module(n, from), label(n, from), from_name, err);
     const tutti_desc *a = &to->weight->desc, *b = &source->weight->desc;
     if (!tutti_same_shape(a, b) || a->dtype != b->dtype)
         return tutti_fail(err, TUTTI_E_SHAPE, "%s: weight \"%s\" is %s, \"%s\" of %s is %s",
@@ -358,7 +358,7 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
         return no_module(m, err);
     const weight_slot *slot = tree_slot(it, name);
     if (!slot)
-        return tree_no_weight(n, m, name, err);
+        return tree_no_weight(net_module(n, m), label(n, m), name, err);
     char *path = joined(tree_path(n, m), name);
     const tutti_status s = path ? weight_start(n, slot->weight, path, err) : out_of_memory(err);
     free(path);
