@@ -29,6 +29,7 @@ typedef struct saver {
     tutti_timestamp previous; /* before the latest batch */
     char folder[512];
     char latest[768];
+    char newest[768];
     /* In checkpoints: the batch of the latest save, -1 for none; files, oldest first. */
     int64_t last_batch;
     char saved[SAVED_ROOM][SAVED_NAME];
@@ -315,9 +316,24 @@ static tutti_status saver_restored(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* The newest file by its name: a run that was killed between a save and its link has a newer one than
+ * the link's, and every file is whole.  Without numbers in the names, the link. */
 static const char *saver_latest(void *self)
 {
-    return ((saver *)self)->latest;
+    saver *v = self;
+    const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
+    DIR *dir = opendir(v->folder);
+    int64_t newest = -1;
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        int64_t batch, epoch;
+        if (name_match(v->filename, run, e->d_name, &batch, &epoch) && batch > newest) {
+            newest = batch;
+            (void)snprintf(v->newest, sizeof v->newest, "%s/%s", v->folder, e->d_name);
+        }
+    }
+    if (dir)
+        (void)closedir(dir);
+    return newest >= 0 ? v->newest : v->latest;
 }
 
 static const void *saver_query(void *self, const char *interface_id)

@@ -38,7 +38,7 @@ typedef struct tutti_saver_v1 {
     int32_t (*due)(void *self, int32_t event); /* pure; [step] */
     /* Saves now, whatever the interval says (the run is being stopped).  [step] */
     tutti_status (*save)(void *self, tutti_error *err);
-    /* Path of the link to its latest checkpoint; it may not exist yet.  Borrowed.  [step] */
+    /* Path of its newest checkpoint, or of where one would be.  Borrowed until the next call.  [step] */
     const char *(*latest)(void *self);
 } tutti_saver_v1;
 
