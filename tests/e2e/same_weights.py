@@ -17,6 +17,8 @@ def tensors(path):
     dtype, shape, raw = out["run.clock"]
     clock = list(struct.unpack(f"<{len(raw) // 8}q", raw))
     out["run.clock"] = clock[:10] + clock[14:24] + clock[28:]
+    # which files may be rotated away depends on where a kill came
+    out.pop("callback.checkpoint_saver.saved", None)
     return out
 
 
