@@ -301,6 +301,11 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
                               .objects = p->object_list};
 }
 
+tutti_status registry_check(registry *r, size_t k, tutti_error *err)
+{
+    return registry_load(r->plugins[k], err);
+}
+
 const object_info *object_describe(const object *o)
 {
     return &o->info;

@@ -52,6 +52,10 @@ typedef struct plugin_info {
 } plugin_info;
 void registry_plugin(const registry *r, size_t k, plugin_info *ret_info);
 
+/* Loads the k-th plugin, so that the code is held to all that its manifest says; opens nothing.
+ * What is wrong becomes the plugin's fault.  [control] */
+TUTTI_NODISCARD tutti_status registry_check(registry *r, size_t k, tutti_error *err);
+
 /* What the manifest says of an object.  All borrowed from the registry. */
 typedef struct object_info {
     const char *name;
