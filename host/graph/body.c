@@ -112,6 +112,48 @@ tutti_status body_create(net *n, const plan_request *request, body **ret_body, t
     return TUTTI_OK;
 }
 
+/* A batch of two samples as the columns describe them; false where they leave something open. */
+static bool small_batch(const net *n, plan_request *request)
+{
+    const char *const *names = n->model.table->inputs;
+    *request = (plan_request){.kind = PLAN_TRAIN};
+    for (uint32_t k = 0; names && names[k]; k++) {
+        const tutti_column *c = NULL;
+        for (uint32_t j = 0; j < n->ncolumns && !c; j++)
+            c = strcmp(n->columns[j].name, names[k]) == 0 ? &n->columns[j] : NULL;
+        if (!c || k >= TUTTI_MAX_COLUMNS || c->desc.rank >= TUTTI_MAX_RANK)
+            return false;
+        tutti_desc *d = &request->inputs[request->ninputs++];
+        *d = (tutti_desc){{2}, c->desc.rank + 1, c->desc.dtype};
+        for (int32_t j = 0; j < c->desc.rank; j++) {
+            if (c->desc.dim[j] < 0)
+                return false;
+            d->dim[j + 1] = c->desc.dim[j];
+        }
+    }
+    return request->ninputs > 0;
+}
+
+bool body_first_uses(net *n, uint32_t *first_use)
+{
+    plan_request request;
+    body *b;
+    uint32_t count = 0;
+    if (!n->model.table || n->model.table->noutputs > NET_MAX_OUTPUTS ||
+        !small_batch(n, &request) || body_create(n, &request, &b, NULL))
+        return false; /* net_plan will say what is wrong, with the real shapes */
+    for (uint32_t k = 0; k < graph_nnodes(b->g); k++) {
+        const graph_node *node = graph_node_at(b->g, k);
+        for (uint32_t j = 0; j < node->nin; j++) {
+            const graph_value *v = graph_value_at(b->g, node->in[j]);
+            if (v->kind == VALUE_WEIGHT && !first_use[v->index])
+                first_use[v->index] = ++count;
+        }
+    }
+    body_destroy(b);
+    return true;
+}
+
 tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
 {
     b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);

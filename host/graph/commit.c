@@ -59,20 +59,40 @@ static tutti_status collect(net *n, gathering *g, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* The backward pass completes the last weight of the tree first: trainable weights from the last to
- * the first, then everything else in the tree's order. */
-static tutti_status sort(gathering *g, tutti_error *err)
+/* Stable: entries with a larger key come first. */
+static void sort_by_key(weight **list, uint32_t n, const uint32_t *key)
+{
+    for (uint32_t k = 1; k < n; k++) {
+        weight *w = list[k];
+        uint32_t at = k;
+        for (; at > 0 && key[list[at - 1]->id] < key[w->id]; at--)
+            list[at] = list[at - 1];
+        list[at] = w;
+    }
+}
+
+/* The backward pass completes a weight where the forward pass used it first, so the last used comes
+ * first; without a trace the tree's order stands in for it.  Then everything that is not trained, in
+ * the tree's order. */
+static tutti_status sort(net *n, gathering *g, tutti_error *err)
 {
     weight **sorted = calloc((size_t)g->norder + 1, sizeof(weight *));
-    if (!sorted)
+    uint32_t *first_use = calloc((size_t)n->nweights + 1, sizeof *first_use);
+    if (!sorted || !first_use) {
+        free(sorted);
+        free(first_use);
         return out_of_memory(err);
+    }
     uint32_t used = 0;
     for (uint32_t k = g->norder; k-- > 0;)
         if (is_trainable(g->order[k]))
             sorted[used++] = g->order[k];
+    if (body_first_uses(n, first_use))
+        sort_by_key(sorted, used, first_use);
     for (uint32_t k = 0; k < g->norder; k++)
         if (!is_trainable(g->order[k]))
             sorted[used++] = g->order[k];
+    free(first_use);
     free(g->order);
     g->order = sorted;
     return TUTTI_OK;
@@ -194,7 +214,7 @@ tutti_status net_commit(net *n, tutti_error *err)
                    .paths = calloc((size_t)n->nweights + 1, sizeof(char *))};
     tutti_status s = g.order && g.paths ? collect(n, &g, err) : out_of_memory(err);
     if (!s)
-        s = sort(&g, err);
+        s = sort(n, &g, err);
     if (!s)
         s = place(n, &g, err);
     if (!s)

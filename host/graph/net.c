@@ -65,6 +65,9 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
     n->model.kind = net_module(n, root)->kind;
     net_module(n, root)->impl.params = model->params;
     n->changed = true;
+    n->ncolumns = ncolumns < TUTTI_MAX_COLUMNS ? ncolumns : TUTTI_MAX_COLUMNS;
+    for (uint32_t k = 0; k < n->ncolumns; k++)
+        n->columns[k] = columns[k];
     s = model->table->build(model->self, root, columns, ncolumns, err);
     return s ? tutti_fail(err, s, "%s: build failed without a reason", model->kind) : TUTTI_OK;
 }

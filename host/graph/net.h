@@ -35,7 +35,8 @@ TUTTI_NODISCARD tutti_status net_build(net *n, instance *model, const tutti_colu
 const tutti_module_v1 *net_modules(net *n);
 
 /* Ends a surgery: weights are gathered into flat arenas (weights, gradients; trainable ones first, in
- * the order in which the backward pass completes them), plans of the old tree are dropped, version
+ * the order in which the backward pass completes them: by a trace where the columns of net_build
+ * allow one, by the tree otherwise), plans of the old tree are dropped, version
  * goes up if anything changed.  Values survive.  [control] */
 TUTTI_NODISCARD tutti_status net_commit(net *n, tutti_error *err);
 uint64_t net_version(const net *n);
@@ -77,18 +78,22 @@ TUTTI_NODISCARD tutti_status net_plan(net *n, const plan_request *request, plan 
                                       tutti_error *err);
 void net_set_memory_limit(net *n, uint64_t bytes); /* 0: what the system says is available */
 
-/* Where input or target k lies; the caller writes there (or points the plan elsewhere: `data` must
- * then stay valid during the runs, 64-byte aligned). */
+/* Where input or target k lies; the caller writes there, or points the plan elsewhere: `data` must
+ * then stay valid during the runs, 64-byte aligned; NULL goes back to the plan's own memory.  That
+ * is taken when it is first asked for; `data` is NULL when there is none left.  Plans that differ
+ * in their targets alone share inputs, forward pass and outputs: a segment of one may follow that
+ * of another, as when a target changes its shape between forward and loss. */
 tutti_tensor plan_input(plan *p, uint32_t k);
 tutti_tensor plan_target(plan *p, uint32_t k);
 void plan_set_input(plan *p, uint32_t k, const void *data);
 void plan_set_target(plan *p, uint32_t k, const void *data);
-/* Results; valid until another plan of this net runs. */
+/* Results; valid until a plan for other inputs or of another kind is made or runs.  Outputs may be
+ * changed in place before SEGMENT_LOSS. */
 tutti_tensor plan_output(plan *p, uint32_t k);
-tutti_tensor plan_loss(plan *p); /* scalar f32; (B) for PLAN_LOSSES */
+tutti_tensor plan_loss(plan *p); /* scalar f32; (B) for PLAN_LOSSES; no data without targets */
 uint32_t plan_noutputs(const plan *p);
 
-/* Runs one segment.  SEGMENT_LOSS computes the loss and its gradient for the outputs, times
+/* Runs one segment.  SEGMENT_LOSS computes the loss, and its gradient for the outputs times
  * `loss_scale`; SEGMENT_BACKWARD goes on from there to the weights.  To blend a second target into
  * the loss see plan_mix_loss.  [step] */
 TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,

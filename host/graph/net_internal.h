@@ -69,10 +69,11 @@ struct net {
     layer_source make_layer;
     void *make_layer_ctx;
     model_impl model;
-    module **modules; /* by handle; [0] is NULL, [1] the root */
-    weight **weights; /* by id */
-    void **addresses; /* of weights, by id */
-    weight **order;   /* those in the tree, as of the last commit */
+    tutti_column columns[TUTTI_MAX_COLUMNS]; /* of net_build */
+    module **modules;                        /* by handle; [0] is NULL, [1] the root */
+    weight **weights;                        /* by id */
+    void **addresses;                        /* of weights, by id */
+    weight **order;                          /* those in the tree, as of the last commit */
     tutti_weight *views;
     float *trainable, *grads;
     void *buffers;
@@ -83,7 +84,7 @@ struct net {
     uint64_t memory_limit;
     uint64_t version;
     int64_t narena; /* f32 in `trainable` */
-    uint32_t nmodules, nweights, norder;
+    uint32_t nmodules, nweights, norder, ncolumns;
     int depth;    /* of nested calls while tracing */
     bool in_loss; /* tracing the loss */
     bool changed; /* since the last commit */
@@ -161,6 +162,9 @@ struct plan {
 
 tutti_status body_create(net *n, const plan_request *request, body **ret_body,
                          tutti_error *err);
+/* Where each weight is first used by a forward pass over a small batch of `n`'s columns, as
+ * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */
+bool body_first_uses(net *n, uint32_t *first_use);
 tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err);
 void body_destroy(body *b); /* NULL is allowed */
 tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,

@@ -282,6 +282,10 @@ tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_s
                       tutti_error *err)
 {
     void *dout[NET_MAX_OUTPUTS];
+    /* A larger plan may have failed to get its arena after the old one was given up. */
+    const tutti_status s = fit_arena(p->n, program_bytes(p->body->program), err);
+    if (s)
+        return s;
     if (segment == SEGMENT_LOSS) {
         if (!p->head.program)
             return TUTTI_OK;

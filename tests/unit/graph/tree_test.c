@@ -53,6 +53,20 @@ static tutti_status pair_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
+/* Calls its children from the last to the first. */
+static tutti_status reverse_trace(void *self, tutti_graph *g, tutti_module m,
+                                  const tutti_value *in, uint32_t nin, tutti_value *out,
+                                  uint32_t nout)
+{
+    uint32_t k = 0;
+    while (service->child_at(service->ctx, m, k))
+        k++;
+    out[0] = in[0];
+    while (k-- > 0)
+        (void)g->call(g, service->child_at(service->ctx, m, k), out, 1, out, 1);
+    return g->status(g);
+}
+
 static tutti_status empty_trace(void *self, tutti_graph *g, tutti_module m,
                                 const tutti_value *in, uint32_t nin, tutti_value *out,
                                 uint32_t nout)
@@ -82,6 +96,7 @@ static const struct {
     {"scale", {sizeof(tutti_layer_v1), 0, scale_build, scale_trace}},
     {"count", {sizeof(tutti_layer_v1), 0, count_build, count_trace}},
     {"pair", {sizeof(tutti_layer_v1), 0, pair_build, pair_trace}},
+    {"reverse", {sizeof(tutti_layer_v1), 0, pair_build, reverse_trace}},
     {"empty", {sizeof(tutti_layer_v1), 0, pair_build, empty_trace}},
     {"loop", {sizeof(tutti_layer_v1), 0, pair_build, loop_trace}},
     {"typo", {sizeof(tutti_layer_v1), 0, scale_build, typo_trace}},
@@ -419,12 +434,35 @@ START_TEST(shapes_that_do_not_fit_name_module_and_op)
 }
 END_TEST
 
+/* The tree has the second first, but it is used last: so it comes first. */
+START_TEST(with_columns_the_order_is_that_of_the_backward_pass)
+{
+    const net_options options = {.ops = tutti_op_table, .seed = 17, .threads = 1};
+    const model_impl backwards = {&table, NULL, NULL, "scales"};
+    const tutti_column column = {"input", toy_desc(TUTTI_F32, 1, 3, 0, 0, 0), 0};
+    drop();
+    ck_assert_ok(net_create(&options, &n, &err), err);
+    n->make_layer = make_layer;
+    service = net_modules(n);
+    ck_assert_ok(net_build_model(n, &backwards, &column, 1, &err), err);
+    const tutti_module wrap = layer("reverse"), old = find("body");
+    ck_assert_ok(service->replace(service->ctx, old, wrap, &err), err);
+    add(wrap, "second", layer("scale"));
+    add(wrap, "first", layer("scale"));
+    commit();
+    ck_assert_str_eq(net_weight(n, 0)->path, "body.second.weight");
+    ck_assert_str_eq(net_weight(n, 1)->path, "body.first.weight");
+    toy_compare(ready_plan(), 1.0f, 1e-5);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tree");
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, make, drop);
     tcase_add_test(all, weights_have_paths_and_the_last_comes_first);
+    tcase_add_test(all, with_columns_the_order_is_that_of_the_backward_pass);
     tcase_add_test(all, a_commit_without_a_change_is_nothing);
     tcase_add_test(all, a_first_value_depends_on_its_own_path_alone);
     tcase_add_test(all, wrapping_keeps_value_and_offset_of_the_inner_weights);
