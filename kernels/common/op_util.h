@@ -13,9 +13,10 @@
  * the plain one: their run-time resolvers do not work there. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                         \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define OP_SIMD __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define OP_SIMD                                                                                \
+    __attribute__((unused, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
-#define OP_SIMD
+#define OP_SIMD __attribute__((unused))
 #endif
 
 /* Before a loop whose rounds do not touch each other: an output that lies where an input lay does

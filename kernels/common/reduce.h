@@ -112,8 +112,15 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
     const int threads = op_threads(c, nx);
     if (!simple) {
         memset(part, 0, (size_t)ny * sizeof *part);
-        for (int64_t i = 0; i < nx; i++)
-            part[reduction_at(r, i)] += (double)x[i];
+        const int64_t n = r->dim[r->rank - 1];
+        const int sums = r->reduced[r->rank - 1];
+        for (int64_t i = 0; i < nx; i += n) {
+            const int64_t at = reduction_at(r, i);
+            if (sums)
+                part[at] += reduce_row(x + i, n);
+            else
+                reduce_columns(x + i, 1, n, part + at);
+        }
         for (int64_t i = 0; i < ny; i++)
             y[i] = (float)(scale * part[i]);
     } else if (inner == 1) {

@@ -23,42 +23,69 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 }
 
 /* Elements are drawn in blocks of four. */
-static tutti_rng4 draw(const tutti_op_call *c, int64_t block)
+typedef struct dropout_key {
+    uint64_t seed;
+    uint64_t step;
+    uint32_t purpose;
+} dropout_key;
+
+static dropout_key key(const tutti_op_call *c)
 {
     const dropout_attr *a = c->attr;
-    const tutti_step zero = {0};
-    const tutti_step *s = c->step ? c->step : &zero;
-    return tutti_rng(s->seed, TUTTI_RNG_OP ^ (uint32_t)(a->stream * 2654435761u),
-                     s->step << 16 | s->microbatch, (uint64_t)block);
+    const tutti_step zero = {0}, *s = c->step ? c->step : &zero;
+    return (dropout_key){s->seed, s->step << 16 | s->microbatch,
+                         TUTTI_RNG_OP ^ (uint32_t)(a->stream * 2654435761u)};
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
     const double p = ((const dropout_attr *)c->attr)->p;
+    const dropout_key k = key(c);
     for (int64_t i = 0, n = tutti_numel(&c->in[0]); i < n; i++) {
-        const float u = tutti_uniform_f32(draw(c, i / 4).v[i % 4]);
+        const tutti_rng4 r = tutti_rng(k.seed, k.purpose, k.step, (uint64_t)i / 4);
+        const float u = tutti_uniform_f32(r.v[i % 4]);
         out[0][i] = u >= (float)p ? in[0][i] / (1.0 - p) : 0.0;
     }
     return TUTTI_OK;
+}
+
+enum { BLOCKS = 64 };
+
+/* n <= 4 BLOCKS elements from block `first` on.  The draws of all blocks come first, in a loop that
+ * vectorises. */
+OP_SIMD static void part(const dropout_key *k, uint64_t first, float p, const float *x,
+                         float *y, int64_t n)
+{
+    const float scale = (float)(1.0 / (1.0 - (double)p));
+    uint32_t bits[4 * BLOCKS];
+    OP_LOOP for (int b = 0; b < BLOCKS; b++)
+    {
+        const tutti_rng4 r = tutti_rng(k->seed, k->purpose, k->step, first + (uint64_t)b);
+        bits[4 * b] = r.v[0];
+        bits[4 * b + 1] = r.v[1];
+        bits[4 * b + 2] = r.v[2];
+        bits[4 * b + 3] = r.v[3];
+    }
+    OP_LOOP for (int64_t i = 0; i < n; i++)
+    {
+        y[i] = tutti_uniform_f32(bits[i]) >= p ? x[i] * scale : 0.0f;
+    }
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
     (void)state, (void)scratch;
-    const double p = ((const dropout_attr *)c->attr)->p;
-    const float keep = (float)p, scale = (float)(1.0 / (1.0 - p));
+    const float p = (float)((const dropout_attr *)c->attr)->p;
+    const int64_t n = tutti_numel(&c->in[0]);
+    const dropout_key k = key(c);
+    const int threads = op_threads(c, 8 * n);
     const float *x = in[0];
     float *y = out[0];
-    const int64_t n = tutti_numel(&c->in[0]), blocks = (n + 3) / 4;
-    const int threads = op_threads(c, 8 * n);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t b = 0; b < blocks; b++) {
-        const tutti_rng4 r = draw(c, b);
-        for (int64_t i = 4 * b; i < 4 * b + 4 && i < n; i++)
-            y[i] = tutti_uniform_f32(r.v[i % 4]) >= keep ? x[i] * scale : 0.0f;
-    }
+    for (int64_t i = 0; i < n; i += 4 * BLOCKS)
+        part(&k, (uint64_t)i / 4, p, x + i, y + i, n - i < 4 * BLOCKS ? n - i : 4 * BLOCKS);
     return TUTTI_OK;
 }
 
@@ -74,17 +101,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
-extern const tutti_op tutti_op_dropout;
-const tutti_op tutti_op_dropout = {.struct_size = sizeof(tutti_op),
-                                   .flags = TUTTI_OP_RNG,
-                                   .name = "dropout",
-                                   .nin_min = 1,
-                                   .nin_max = 1,
-                                   .nout = 1,
-                                   .attr_size = sizeof(dropout_attr),
-                                   .fields = dropout_fields,
-                                   .nfields = sizeof dropout_fields / sizeof *dropout_fields,
-                                   .infer = infer,
-                                   .vjp = vjp,
-                                   .reference = reference,
-                                   .cpu = &cpu};
+OP_DEFINE(dropout, .flags = TUTTI_OP_RNG, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(dropout_attr, dropout_fields), .infer = infer, .vjp = vjp,
+          .reference = reference, .cpu = &cpu);

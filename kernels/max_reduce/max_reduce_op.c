@@ -40,29 +40,36 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* y (n) = max(y, x), and a NaN stays. */
+/* y, or x where it is more or a NaN. */
+static inline float greater(float x, float y)
+{
+    return x > y || x != x ? x : y;
+}
+
+/* y (n) = max(y, x) */
 OP_SIMD static void columns(const float *x, float *y, int64_t n)
 {
     OP_LOOP for (int64_t i = 0; i < n; i++)
     {
-        y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
+        y[i] = greater(x[i], y[i]);
     }
 }
 
 /* In sixteen lanes. */
-static float row(const float *x, int64_t n)
+OP_SIMD static float row(const float *x, int64_t n)
 {
-    float lane[16];
+    float lane[16], best = -INFINITY;
+    int64_t i = 0;
     for (int k = 0; k < 16; k++)
         lane[k] = -INFINITY;
-    int64_t i = 0;
     for (; i + 16 <= n; i += 16)
         for (int k = 0; k < 16; k++)
-            lane[k] = x[i + k] > lane[k] || x[i + k] != x[i + k] ? x[i + k] : lane[k];
-    columns(x + i, lane, n - i);
-    for (int k = 1; k < 16; k++)
-        columns(lane + k, lane, 1);
-    return lane[0];
+            lane[k] = greater(x[i + k], lane[k]);
+    for (; i < n; i++)
+        best = greater(x[i], best);
+    for (int k = 0; k < 16; k++)
+        best = greater(lane[k], best);
+    return best;
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -78,8 +85,16 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     if (!reduction_simple(&r, &outer, &mid, &inner)) {
         for (int64_t i = 0; i < ny; i++)
             y[i] = -INFINITY;
-        for (int64_t i = 0; i < nx; i++)
-            columns(x + i, y + reduction_at(&r, i), 1);
+        const int64_t n = r.dim[r.rank - 1];
+        for (int64_t i = 0; i < nx; i += n) {
+            const float *from = x + i;
+            float one;
+            if (r.reduced[r.rank - 1]) {
+                one = row(from, n);
+                from = &one;
+            }
+            columns(from, y + reduction_at(&r, i), from == &one ? 1 : n);
+        }
         return TUTTI_OK;
     }
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)

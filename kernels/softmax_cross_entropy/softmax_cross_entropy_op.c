@@ -1,8 +1,6 @@
-/* softmax_cross_entropy_op.c - cross entropy of a softmax, per sample, against classes or soft targets; with its gradient. */
+/* softmax_cross_entropy_op.c - cross entropy against classes or soft targets, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/elementwise.h"
-
-#include <math.h>
+#include "common/softmax.h"
 
 /* logits (B, N); target: classes (B) in i32 or i64, or weights (B, N) f32, which need not sum to 1.
  * loss_b = sum_n t_bn (log sum_m exp(z_bm) - z_bn)
@@ -15,7 +13,7 @@ static tutti_status check(const char *op, const tutti_op_call *c, tutti_error *e
     tutti_status s;
     if ((s = op_want_f32(op, "logits", z, err)) || (s = op_want_rank(op, "logits", z, 2, err)))
         return s;
-    const int classes = (t->dtype == TUTTI_I32 || t->dtype == TUTTI_I64) && t->rank == 1;
+    const int classes = op_is_index(t->dtype) && t->rank == 1;
     const int weights = t->dtype == TUTTI_F32 && tutti_same_shape(t, z);
     if (!weights && !(classes && t->dim[0] == z->dim[0]))
         return tutti_fail(
@@ -26,26 +24,10 @@ static tutti_status check(const char *op, const tutti_op_call *c, tutti_error *e
     return TUTTI_OK;
 }
 
-static int64_t class_of(const tutti_op_call *c, const void *target, int64_t b)
-{
-    return c->in[1].dtype == TUTTI_I32 ? ((const int32_t *)target)[b]
-                                       : ((const int64_t *)target)[b];
-}
-
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
     *out = (tutti_desc){{c->in[0].dim[0]}, 1, TUTTI_F32};
     return check("softmax_cross_entropy", c, err);
-}
-
-static double log_sum_exp_f64(const double *z, int64_t n)
-{
-    double max = -INFINITY, sum = 0.0;
-    for (int64_t k = 0; k < n; k++)
-        max = z[k] > max ? z[k] : max;
-    for (int64_t k = 0; k < n; k++)
-        sum += exp(z[k] - max);
-    return max + log(sum);
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
@@ -53,7 +35,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
 {
     const int64_t batch = c->in[0].dim[0], n = c->in[0].dim[1];
     for (int64_t b = 0; b < batch; b++) {
-        const double *z = in[0] + b * n, lse = log_sum_exp_f64(z, n);
+        const double *z = in[0] + b * n, lse = softmax_log_sum_f64(z, 1, n);
         double loss = 0.0;
         if (c->in[1].rank == 1) {
             const double k = in[1][b];
@@ -66,17 +48,6 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
         out[0][b] = loss;
     }
     return TUTTI_OK;
-}
-
-static float log_sum_exp_f32(const float *z, int64_t n)
-{
-    float max = -INFINITY;
-    double sum = 0.0;
-    for (int64_t k = 0; k < n; k++)
-        max = z[k] > max ? z[k] : max;
-    for (int64_t k = 0; k < n; k++)
-        sum += (double)expf(z[k] - max);
-    return max + (float)log(sum);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -92,9 +63,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     reduction(|                                                                                \
               : bad)
     for (int64_t b = 0; b < batch; b++) {
-        const float *z = logits + b * n, lse = log_sum_exp_f32(z, n);
+        const float *z = logits + b * n, lse = softmax_log_sum(z, n);
         if (c->in[1].rank == 1) {
-            const int64_t k = class_of(c, in[1], b);
+            const int64_t k = op_index_at(in[1], c->in[1].dtype, b);
             if (k < 0 || k >= n) {
                 bad = 1;
                 continue;
@@ -143,7 +114,7 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
 {
     const int64_t batch = c->in[0].dim[0], n = c->in[0].dim[1];
     for (int64_t b = 0; b < batch; b++) {
-        const double *z = in[0] + b * n, lse = log_sum_exp_f64(z, n), d = in[2][b];
+        const double *z = in[0] + b * n, lse = softmax_log_sum_f64(z, 1, n), d = in[2][b];
         double total = 1.0;
         if (c->in[1].rank == 2) {
             total = 0.0;
@@ -173,10 +144,10 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
     reduction(|                                                                                \
               : bad)
     for (int64_t b = 0; b < batch; b++) {
-        const float *z = logits + b * n, lse = log_sum_exp_f32(z, n), d = dloss[b];
+        const float *z = logits + b * n, lse = softmax_log_sum(z, n), d = dloss[b];
         float *dz = dlogits + b * n, total = 1.0f;
         const float *t = c->in[1].rank == 2 ? (const float *)in[1] + b * n : NULL;
-        const int64_t k = t ? 0 : class_of(c, in[1], b);
+        const int64_t k = t ? 0 : op_index_at(in[1], c->in[1].dtype, b);
         if (k < 0 || k >= n) {
             bad = 1;
             continue;
@@ -186,8 +157,11 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
             for (int64_t j = 0; j < n; j++)
                 total += t[j];
         }
-        for (int64_t j = 0; j < n; j++)
-            dz[j] = d * (expf(z[j] - lse) * total - (t ? t[j] : (float)(j == k)));
+        softmax_exp(z, lse, d * total, dz, n);
+        for (int64_t j = 0; t && j < n; j++)
+            dz[j] -= d * t[j];
+        if (!t)
+            dz[k] -= d;
     }
     return bad ? TUTTI_E_RANGE : TUTTI_OK;
 }
@@ -223,26 +197,7 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, NULL, grad_run, NULL};
 
-extern const tutti_op tutti_op_softmax_cross_entropy;
-const tutti_op tutti_op_softmax_cross_entropy = {.struct_size = sizeof(tutti_op),
-                                                 .flags = 0,
-                                                 .name = "softmax_cross_entropy",
-                                                 .nin_min = 2,
-                                                 .nin_max = 2,
-                                                 .nout = 1,
-                                                 .infer = infer,
-                                                 .vjp = vjp,
-                                                 .reference = reference,
-                                                 .cpu = &cpu};
-
-extern const tutti_op tutti_op_softmax_cross_entropy_grad;
-const tutti_op tutti_op_softmax_cross_entropy_grad = {.struct_size = sizeof(tutti_op),
-                                                      .flags = 0,
-                                                      .name = "softmax_cross_entropy_grad",
-                                                      .nin_min = 3,
-                                                      .nin_max = 3,
-                                                      .nout = 1,
-                                                      .infer = grad_infer,
-                                                      .vjp = grad_vjp,
-                                                      .reference = grad_reference,
-                                                      .cpu = &grad_cpu};
+OP_DEFINE(softmax_cross_entropy, .nin_min = 2, .nin_max = 2, .infer = infer, .vjp = vjp,
+          .reference = reference, .cpu = &cpu);
+OP_DEFINE(softmax_cross_entropy_grad, .nin_min = 3, .nin_max = 3, .infer = grad_infer,
+          .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu);

@@ -27,7 +27,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return TUTTI_OK;
 }
 
-/* Strides of the three inputs in the shape of the output. */
+/* The inputs as views in the shape of the output, dimensions merged where all three agree. */
 typedef struct where_walk {
     strided in[3];
     int64_t rows;
@@ -38,14 +38,31 @@ typedef struct where_walk {
 static where_walk walk(const tutti_op_call *c)
 {
     const tutti_desc *y = &c->out[0];
-    where_walk w = {.rows = 1, .n = y->rank ? y->dim[y->rank - 1] : 1};
-    for (int k = 0; k < 3; k++) {
-        w.in[k] = strided_dense(y);
-        broadcast_strides(&c->in[k], y, w.in[k].stride);
-        w.step[k] = y->rank ? w.in[k].stride[y->rank - 1] : 0;
+    int64_t stride[3][TUTTI_MAX_RANK];
+    where_walk w = {.rows = 1};
+    int32_t rank = 0;
+    for (int j = 0; j < 3; j++)
+        broadcast_strides(&c->in[j], y, stride[j]);
+    for (int32_t k = 0; k < y->rank; k++) {
+        int merge = rank > 0;
+        if (y->dim[k] == 1)
+            continue;
+        for (int j = 0; j < 3; j++)
+            merge = merge && w.in[j].stride[rank - 1] == stride[j][k] * y->dim[k];
+        const int64_t before = merge ? w.in[0].dim[--rank] : 1;
+        for (int j = 0; j < 3; j++) {
+            w.in[j].dim[rank] = before * y->dim[k];
+            w.in[j].stride[rank] = stride[j][k];
+        }
+        rank++;
     }
-    for (int32_t k = 0; k + 1 < y->rank; k++)
-        w.rows *= y->dim[k];
+    w.n = rank ? w.in[0].dim[rank - 1] : 1;
+    for (int32_t k = 0; k + 1 < rank; k++)
+        w.rows *= w.in[0].dim[k];
+    for (int j = 0; j < 3; j++) {
+        w.in[j].rank = rank;
+        w.step[j] = rank ? w.in[j].stride[rank - 1] : 0;
+    }
     return w;
 }
 
@@ -61,26 +78,36 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
+#define WHERE(c_, a_, b_)                                                                      \
+    OP_LOOP for (int64_t i = 0; i < n; i++)                                                    \
+    {                                                                                          \
+        y[i] = (c_) != 0.0f ? (a_) : (b_);                                                     \
+    }
+
 /* One row of f32 under an f32 condition: what gradients and masks are. */
-OP_SIMD static void row_f32(const float *c, int64_t sc, const float *a, int64_t sa,
-                            const float *b, int64_t sb, float *y, int64_t n)
+OP_SIMD static void row_f32(const float *c, const float *a, const float *b,
+                            const int64_t step[3], float *y, int64_t n)
 {
-    if (sc && sa && sb)
-        OP_LOOP for (int64_t i = 0; i < n; i++) y[i] = c[i] != 0.0f ? a[i] : b[i];
+    const float a0 = *a, b0 = *b;
+    if (step[0] && step[1] && step[2])
+        WHERE(c[i], a[i], b[i])
+    else if (step[0] && step[1])
+        WHERE(c[i], a[i], b0)
+    else if (step[0] && step[2])
+        WHERE(c[i], a0, b[i])
     else
-        OP_LOOP for (int64_t i = 0; i < n; i++) y[i] =
-            c[i * sc] != 0.0f ? a[i * sa] : b[i * sb];
+        WHERE(c[i * step[0]], a[i * step[1]], b[i * step[2]])
 }
 
-static void row_any(const where_walk *w, const char *const *at, int condition_f32, char *y,
-                    uint64_t size)
+static void row_any(const int64_t step[3], const char *const *at, int condition_f32, char *y,
+                    uint64_t size, int64_t n)
 {
-    for (int64_t i = 0; i < w->n; i++) {
-        const int64_t ic = i * w->step[0];
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t ic = i * step[0];
         const int holds =
             condition_f32 ? ((const float *)(const void *)at[0])[ic] != 0.0f : at[0][ic] != 0;
         const int k = holds ? 1 : 2;
-        memcpy(y + (uint64_t)i * size, at[k] + i * w->step[k] * (int64_t)size, size);
+        memcpy(y + (uint64_t)i * size, at[k] + i * step[k] * (int64_t)size, size);
     }
 }
 
@@ -94,18 +121,29 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                               tutti_dtype_size(c->in[2].dtype)};
     const int all_f32 = size[0] == 4 && size[1] == 4;
     const int threads = op_threads(c, w.rows * w.n * (all_f32 ? 1 : 4));
+    if (w.n == 0)
+        return TUTTI_OK;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t r = 0; r < w.rows; r++) {
-        const char *at[3];
-        char *y = (char *)out[0] + (uint64_t)(r * w.n) * size[1];
-        for (int k = 0; k < 3; k++)
-            at[k] = (const char *)in[k] + strided_row(&w.in[k], r) * (int64_t)size[k];
-        if (all_f32)
-            row_f32((const float *)(const void *)at[0], w.step[0],
-                    (const float *)(const void *)at[1], w.step[1],
-                    (const float *)(const void *)at[2], w.step[2], (float *)(void *)y, w.n);
-        else
-            row_any(&w, at, size[0] == 4, y, size[1]);
+    for (int t = 0; t < threads; t++) {
+        /* few rows: a part of each; many: some of them */
+        int64_t first = w.rows * t / threads, end = w.rows * (t + 1) / threads, from = 0;
+        const int64_t count = w.rows < threads ? op_share(w.n, t, threads, &from) : w.n;
+        if (w.rows < threads) {
+            first = 0;
+            end = count > 0 ? w.rows : 0;
+        }
+        for (int64_t r = first; r < end; r++) {
+            const char *at[3];
+            char *y = (char *)out[0] + (uint64_t)(r * w.n + from) * size[1];
+            for (int k = 0; k < 3; k++)
+                at[k] = (const char *)in[k] +
+                        (strided_row(&w.in[k], r) + from * w.step[k]) * (int64_t)size[k];
+            if (all_f32)
+                row_f32((const float *)(const void *)at[0], (const float *)(const void *)at[1],
+                        (const float *)(const void *)at[2], w.step, (float *)(void *)y, count);
+            else
+                row_any(w.step, at, size[0] == 4, y, size[1], count);
+        }
     }
     return TUTTI_OK;
 }

@@ -73,7 +73,9 @@ function(tutti_add_op folder)
   add_library(op_${folder} OBJECT ${T_SOURCES})
   target_include_directories(op_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/kernels")
   target_link_libraries(op_${folder} PRIVATE tutti_flags tutti_sdk OpenMP::OpenMP_C ${T_LIBS})
-  target_compile_options(op_${folder} PRIVATE -ffp-contract=off)
+  # No FMA by the way, so that results do not depend on the CPU; nobody looks at the floating point
+  # flags, which leaves compilers free to compute both sides of a choice.
+  target_compile_options(op_${folder} PRIVATE -ffp-contract=off -fno-trapping-math)
   set_property(GLOBAL APPEND PROPERTY TUTTI_OPS ${T_OPS})
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_OBJECTS $<TARGET_OBJECTS:op_${folder}>)
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_LIBS ${T_LIBS})
