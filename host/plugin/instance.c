@@ -233,7 +233,7 @@ void *instance_self(const instance *i)
 
 const void *instance_query(instance *i, const char *interface_id)
 {
-    if (!i->object->calls.query)
+    if (i->state != OPEN || !i->object->calls.query)
         return NULL;
     const breadcrumb outer = enter(i, "query");
     const uint32_t *table = i->object->calls.query(i->self, interface_id);

@@ -149,7 +149,8 @@ static void read_object(object *o, const json_node *node, faults *f)
     o->info.traits = read_words(node, "traits", f);
     for (size_t k = 0; o->info.traits && o->info.traits[k]; k++)
         if (!is_among(o->info.traits[k], traits))
-            refuse_word(json_get(node, "traits"), o->info.traits[k], "trait", traits, f);
+            refuse_word(json_at(json_get(node, "traits"), k), o->info.traits[k], "trait",
+                        traits, f);
     read_order(o, node, f);
     const json_node *index = read_member(node, "index", JSON_INT, 0, f);
     o->info.index = index ? (int)json_int(index) : -1;

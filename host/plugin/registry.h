@@ -110,7 +110,8 @@ const object *instance_object(const instance *i);
 const tutti_params *instance_params(const instance *i);
 const tutti_calls *instance_calls(const instance *i);
 void *instance_self(const instance *i);
-/* The instance's typed table; NULL when it has none, and from close on. */
+/* The instance's typed table; NULL when it has none, when it is shorter than its interface's first
+ * release, and from close on. */
 const void *instance_query(instance *i, const char *interface_id);
 
 /* Crash attribution: what the host is calling on this thread.  A fatal signal prints plugin, call,

@@ -42,7 +42,7 @@ static void read_words_of(spec *s, const json_node *node, faults *f)
         for (int32_t u = TUTTI_UNIT_NONE + 1; u < TUTTI_UNIT_END; u++)
             known = known || strcmp(s->words[k], duration_unit(u)) == 0;
         if (!known)
-            faults_add(f, json_get(node, "units"),
+            faults_add(f, json_at(json_get(node, "units"), k),
                        "\"%s\" is no unit, want iter, ep, ba, sp, tok, dur or sec",
                        s->words[k]);
     }

@@ -183,8 +183,9 @@ START_TEST(a_close_that_fails_is_the_last_call)
 }
 END_TEST
 
-START_TEST(tables_that_are_too_short_are_not_there)
+START_TEST(tables_are_there_until_close_unless_too_short)
 {
+    tutti_error err = TUTTI_ERROR_INIT;
     registry *r = registry_over(FIXTURES "/good");
     instance *i = open_good(r, 1);
     const uint32_t *table = instance_query(i, "org.fixture.table/1");
@@ -192,6 +193,8 @@ START_TEST(tables_that_are_too_short_are_not_there)
     ck_assert_uint_eq(table[2], 7);
     ck_assert_ptr_null(instance_query(i, TUTTI_SAVER_V1));
     ck_assert_ptr_null(instance_query(i, "org.fixture.none/1"));
+    ck_assert_ok(instance_close(i, &err), err);
+    ck_assert_ptr_null(instance_query(i, "org.fixture.table/1"));
     instance_free(i);
     registry_destroy(r);
 }
@@ -211,7 +214,7 @@ int main(void)
     tcase_add_test(t, a_search_folder_that_is_named_must_be_there);
     tcase_add_test(t, an_instance_closes_once_in_two_halves);
     tcase_add_test(t, a_close_that_fails_is_the_last_call);
-    tcase_add_test(t, tables_that_are_too_short_are_not_there);
+    tcase_add_test(t, tables_are_there_until_close_unless_too_short);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }

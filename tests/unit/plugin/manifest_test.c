@@ -1,0 +1,204 @@
+/* manifest_test.c - what the strict reader says of every way to get a manifest wrong. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "registry_check.h"
+
+/* Changes of the good manifest: the text `from` becomes `to`. */
+static const struct {
+    const char *from, *to, *sentence;
+} changes[] = {
+    {"\"1.0\",", "\"2.0\",", ":2: format: is \"2.0\", want \"1.0\""},
+    {"\"id\": \"org.fixture.good\"", "\"id\": \"Good\"",
+     ":3: id: is \"Good\", want a name such as \"org.example.thing\" of a-z, 0-9, dots, - and "
+     "_"},
+    {"\"version\": \"1.2.0\"", "\"version\": \"1.2\"",
+     ":4: version: is \"1.2\", want a version such as \"1.2.0\""},
+    {"\"version\": \"1.2.0\"", "\"version\": \"01.2.0\"",
+     ":4: version: is \"01.2.0\", want a version such as \"1.2.0\""},
+    {"  \"license\": \"Apache-2.0\",", "", ":1: license is missing, want a string"},
+    {"\"Apache-2.0\"", "\"\"", ":5: license: is empty"},
+    {"\"built\": \"1.0\"", "\"built\": \"one\"",
+     ":7: abi.built: is \"one\", want a version such as \"1.0\""},
+    {"\"min\": \"1.0\"", "\"min\": \"1.1\"",
+     ":7: abi.min: is above \"built\", want at most 1.0"},
+    {"\"good.so\"", "\"good.so\", \"sha256\": \"12\"",
+     ":8: library.sha256: want 64 lower-case hexadecimal digits"},
+    {"\"good.so\"", "\"/good.so\"",
+     ":8: library.path: is \"/good.so\", want a path below the manifest's folder, without "
+     "\"..\""},
+    {"\"tape_full\"],\n  \"x", "\"init\"],\n  \"x",
+     ":9: events[0]: \"init\" is an event of the host already"},
+    {"x-note", "note", ":10: note: unknown key"},
+    {"\"name\": \"good\"", "\"name\": \"Good\"",
+     ":13: objects[0].name: is \"Good\", want a letter and then letters, digits and _ in lower "
+     "case"},
+    {"\"kind\": \"callback\",\n      \"doc\": \"A callback with",
+     "\"kind\": \"calback\",\n      \"doc\": \"A callback with",
+     ":14: objects[0].kind: \"calback\" is no kind of object; did you mean callback?"},
+    {"\"kind\": \"callback\",\n      \"doc\": \"A callback with",
+     "\"kind\": \"model\",\n      \"doc\": \"A callback with",
+     ":16: objects[0].events: an object of kind model hears no events"},
+    {"\"batch_end\", \"completed\"", "\"batch_end\", \"batch_end\"",
+     ":16: objects[0].events[1]: \"batch_end\" is there twice"},
+    {"\"quiet\", \"small\"", "\"quiet\", 3",
+     ":17: objects[0].tags[1]: want a string that is not empty"},
+    {"required_on_load", "required_on_lode",
+     ":18: objects[0].traits[0]: \"required_on_lode\" is no trait; did you mean "
+     "required_on_load?"},
+    {"\"first\": true", "\"first\": 1",
+     ":19: objects[0].order.first: is an integer, want a boolean"},
+    {"\"first\": true", "\"frist\": true",
+     ":19: objects[0].order.frist: unknown key; did you mean first?"},
+    {"\"ignore\"", "\"skip\"",
+     ":20: objects[0].on_error: is \"skip\", want stop, disable or ignore"},
+    {"\"flag\": {\"type\": \"bool\"", "\"flag\": {\"type\": \"boolean\"",
+     ":22: objects[0].params.flag.type: is \"boolean\", want bool, int, float, string, enum, "
+     "time, path or list"},
+    {"\"flag\": {\"type\": \"bool\"", "\"flag\": {\"type\": \"bool\", \"min\": 0",
+     ":22: objects[0].params.flag.min: unknown key"},
+    {"\"flag\": {", "\"id\": {",
+     ":22: objects[0].params.id: want a letter and then letters, digits and _ in lower case, "
+     "and "
+     "neither \"name\" nor \"id\""},
+    {"\"default\": 3", "\"default\": 10",
+     ":23: objects[0].params.count.default: is 10, want an integer of at least 1 and of at "
+     "most "
+     "9"},
+    {"\"min\": 1, \"max\"", "\"min\": \"1\", \"max\"",
+     ":23: objects[0].params.count.min: is a string, want a number"},
+    {"\"default\": 0.5", "\"required\": true, \"default\": 0.5",
+     ":24: objects[0].params.rate: has both a default and \"required\": true, want one of "
+     "them"},
+    {"[\"ba\", \"ep\"]", "[\"ba\", \"hours\"]",
+     ":27: objects[0].params.every.units[1]: \"hours\" is no unit, want iter, ep, ba, sp, tok, "
+     "dur "
+     "or sec"},
+    {"\"items\": {\"type\": \"int\", \"min\": 0}, ", "",
+     ":29: objects[0].params.sizes: items is missing, want an object"},
+    {"\"min_count\": 1", "\"min_count\": -1",
+     ":29: objects[0].params.sizes.min_count: want an integer of at least 0"},
+    {"\"name\": \"strict\"", "\"name\": \"good\"",
+     ":32: objects[1]: there are two objects of kind callback called good"},
+    {"  \"objects\": [",
+     "  \"kernels\": [{\"name\": \"k\", \"args\": [[\"x\", \"f16\"]]}],\n  "
+     "\"objects\": [",
+     ":11: kernels[0]: cpu is missing, want an object\n@:11: kernels[0].args[0]: \"f16\" is no "
+     "argument type, want i8 to i64, u8 to u64, f32, f64 or buf<T>"},
+    {"\"events\": [\"batch_end\"", "\"events\": [\"batch_ent\"",
+     ":16: objects[0].events[0]: \"batch_ent\" is no event; did you mean batch_end?"},
+};
+
+/* Writes the good manifest with `from` changed, beside the good library. */
+static void write_changed(const char *from, const char *to)
+{
+    static char text[8192];
+    char path[PATH_MAX];
+    shell("umask 022; mkdir '%s/a'; cp '%s/good/good/good.so' '%s/a/'", temporary, FIXTURES,
+          temporary);
+    FILE *in = fopen(FIXTURES "/good/good/plugin.json", "r");
+    ck_assert_ptr_nonnull(in);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    fclose(in);
+    char *at = strstr(text, from);
+    ck_assert_msg(at != NULL, "the good manifest has no %s", from);
+    (void)snprintf(path, sizeof path, "%s/a/plugin.json", temporary);
+    FILE *out = fopen(path, "w");
+    ck_assert_ptr_nonnull(out);
+    fprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    fclose(out);
+}
+
+/* `text` with "@" in place of the manifest's path. */
+static const char *manifests_own(const char *text)
+{
+    static char own[4096];
+    size_t used = 0;
+    const char *path = "#/a/plugin.json";
+    for (text = shorten(text); *text && used < sizeof own - 1;) {
+        const bool here = strncmp(text, path, strlen(path)) == 0;
+        own[used++] = here ? '@' : *text;
+        text += here ? strlen(path) : 1;
+    }
+    own[used] = '\0';
+    return own;
+}
+
+START_TEST(a_wrong_manifest_says_where_and_what_was_wanted)
+{
+    make_temporary();
+    write_changed(changes[_i].from, changes[_i].to);
+    registry *r = registry_over(temporary);
+    const char *fault = manifests_own(plugin_in(r, "a").fault);
+    ck_assert_msg(*fault == '@', "%s", fault);
+    ck_assert_str_eq(fault + 1, changes[_i].sentence);
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
+START_TEST(what_is_no_json_is_refused_with_its_line)
+{
+    make_temporary();
+    write_changed("\"license\": \"Apache-2.0\",", "\"license\": \"Apache-2.0\"");
+    registry *r = registry_over(temporary);
+    ck_assert_str_eq(manifests_own(plugin_in(r, "a").fault),
+                     "@:6: not valid JSON: '}' expected near '\"vendor\"'");
+    ck_assert_str_eq(plugin_in(r, "a").id, "?");
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
+START_TEST(more_than_256_objects_are_refused)
+{
+    static char many[300 * 64];
+    size_t used = 0;
+    for (int k = 0; k < 256; k++)
+        used +=
+            (size_t)snprintf(many + used, sizeof many - used,
+                             "{\"name\": \"o%d\", \"kind\": \"metric\", \"doc\": \"x\"},\n", k);
+    make_temporary();
+    (void)snprintf(many + used, sizeof many - used, "%s", "");
+    char *to = malloc(used + 32);
+    ck_assert_ptr_nonnull(to);
+    (void)snprintf(to, used + 32, "\"objects\": [%s", many);
+    write_changed("\"objects\": [", to);
+    free(to);
+    registry *r = registry_over(temporary);
+    ck_assert_str_eq(manifests_own(plugin_in(r, "a").fault),
+                     "@:11: objects: has 258 entries, want at most 256");
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
+START_TEST(plugins_that_conflict_are_not_loaded_together)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    make_temporary();
+    write_changed("\"events\": [\"tape_full\"]",
+                  "\"events\": [\"tape_full\"], \"conflicts\": [\"org.fixture.kernels\"]");
+    const char *const paths[] = {temporary, FIXTURES "/kernels", NULL};
+    registry *r = registry_over_with(paths, TRUST_OWNER, NULL);
+    ck_assert_uint_eq(registry_plugin_count(r), 2);
+    ck_assert_ok(registry_check(r, 0, &err), err);
+    ck_assert_int_eq(registry_check(r, 1, &err), TUTTI_E_STATE);
+    ck_assert_str_eq(shorten(err.text),
+                     "@/kernels/kernels/plugin.json: conflicts with org.fixture.good, which is "
+                     "used");
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("manifest");
+    TCase *t = tcase_create("manifest");
+    tcase_add_loop_test(t, a_wrong_manifest_says_where_and_what_was_wanted, 0,
+                        sizeof changes / sizeof *changes);
+    tcase_add_test(t, what_is_no_json_is_refused_with_its_line);
+    tcase_add_test(t, more_than_256_objects_are_refused);
+    tcase_add_test(t, plugins_that_conflict_are_not_loaded_together);
+    suite_add_tcase(suite, t);
+    return tutti_run(suite);
+}
