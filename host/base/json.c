@@ -138,3 +138,10 @@ tutti_status tree_read(json_doc *doc, const char *text, size_t size, bool no_lin
     json_decref(value);
     return status;
 }
+
+bool tree_utf8(const char *text)
+{
+    json_t *string = json_stringn(text, strlen(text));
+    json_decref(string);
+    return string != NULL;
+}

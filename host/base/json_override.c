@@ -57,6 +57,16 @@ static tutti_status route_parse(route *r, tutti_error *err)
     return r->count ? TUTTI_OK : bad_path(r, err);
 }
 
+static size_t depth_of(const json_node *node)
+{
+    size_t deepest = 0;
+    for (size_t k = 0; k < node->count; k++) {
+        const size_t depth = depth_of(node->items[k]);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return deepest + (node->type == JSON_ARRAY || node->type == JSON_OBJECT);
+}
+
 /* The value as JSON; what is no JSON is a plain string. */
 static tutti_status read_value(json_doc *doc, const char *value, json_node **ret_node,
                                tutti_error *err)
@@ -150,9 +160,15 @@ tutti_status json_override(json_doc *doc, const char *path, const char *value, t
     size_t k = 0;
     if (!r.copy)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a value", path);
-    status = route_parse(&r, err);
+    if (!tree_utf8(path) || !tree_utf8(value))
+        status = tutti_fail(err, TUTTI_E_ARG, "a path or its value is not UTF-8");
+    else
+        status = route_parse(&r, err);
     if (!status)
         status = read_value(doc, value, &made, err);
+    if (!status && r.count + depth_of(made) > TREE_MAX_DEPTH)
+        status = tutti_fail(err, TUTTI_E_ARG, "%s: values are nested more than %d deep", path,
+                            TREE_MAX_DEPTH);
     if (status)
         goto done;
 

@@ -1,5 +1,6 @@
 /* json_tree.h - the nodes behind json.h, for its own sources.  jansson's names and those of json.h
- * clash, so the file that includes jansson.h sees this header only. */
+ * clash, so the file that includes jansson.h sees this header only, and never calls jansson's
+ * json_string and json_real: the linker takes ours. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_BASE_JSON_TREE_H
 #define HOST_BASE_JSON_TREE_H
@@ -47,5 +48,8 @@ TUTTI_NODISCARD tutti_status tree_place(json_node *node, const char *parent_path
  * Errors: E_FORMAT with the document's name and line; E_NOMEM. */
 TUTTI_NODISCARD tutti_status tree_read(json_doc *doc, const char *text, size_t size,
                                        bool no_lines, json_node **ret_root, tutti_error *err);
+
+/* Whether `text` is well-formed UTF-8. */
+bool tree_utf8(const char *text);
 
 #endif

@@ -192,11 +192,23 @@ static tutti_status check_exports(const image *m, const Elf64_Ehdr *h,
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: has no table of dynamic symbols", m->path);
 }
 
+tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
+                             const char *const *symbols, tutti_error *err)
+{
+    const image m = {path, data, size};
+    Elf64_Ehdr h;
+    if (!fetch(&m, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: not an ELF file, want a shared object",
+                          path);
+    tutti_status status = check_header(&m, &h, err);
+    if (!status)
+        status = check_segments(&m, &h, err);
+    return status ? status : check_exports(&m, &h, symbols, err);
+}
+
 tutti_status elf_check(const char *path, const char *const *symbols, tutti_error *err)
 {
-    image m = {path, NULL, 0};
     struct stat s;
-    Elf64_Ehdr h;
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &s)) {
         const tutti_status status =
@@ -205,23 +217,13 @@ tutti_status elf_check(const char *path, const char *const *symbols, tutti_error
             (void)close(fd);
         return status;
     }
-    m.size = (size_t)s.st_size;
-    void *map = m.size ? mmap(NULL, m.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    const size_t size = (size_t)s.st_size;
+    void *map = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     (void)close(fd);
     if (map == MAP_FAILED)
-        return tutti_fail(err, m.size ? TUTTI_E_IO : TUTTI_E_FORMAT,
-                          m.size ? "%s: cannot be mapped" : "%s: an empty file", path);
-    m.data = map;
-    tutti_status status = TUTTI_OK;
-    if (!fetch(&m, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-        status =
-            tutti_fail(err, TUTTI_E_FORMAT, "%s: not an ELF file, want a shared object", path);
-    if (!status)
-        status = check_header(&m, &h, err);
-    if (!status)
-        status = check_segments(&m, &h, err);
-    if (!status)
-        status = check_exports(&m, &h, symbols, err);
-    (void)munmap(map, m.size);
+        return tutti_fail(err, size ? TUTTI_E_IO : TUTTI_E_FORMAT,
+                          size ? "%s: cannot be mapped" : "%s: an empty file", path);
+    const tutti_status status = elf_check_bytes(path, map, size, symbols, err);
+    (void)munmap(map, size);
     return status;
 }

@@ -11,4 +11,8 @@
 TUTTI_NODISCARD tutti_status elf_check(const char *path, const char *const *symbols,
                                        tutti_error *err);
 
+/* The same for a file in memory; `path` stands in messages. */
+TUTTI_NODISCARD tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
+                                             const char *const *symbols, tutti_error *err);
+
 #endif

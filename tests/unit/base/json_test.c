@@ -175,6 +175,24 @@ START_TEST(an_override_sets_one_value)
 }
 END_TEST
 
+START_TEST(an_override_keeps_the_document_well_formed)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char value[129];
+    json_doc *doc = parse("{}");
+    ck_assert_int_eq(json_override(doc, "a", "\xff", &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, "a path or its value is not UTF-8");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    memset(value, '[', 64);
+    memset(value + 64, ']', 64);
+    value[128] = '\0';
+    ck_assert_int_eq(json_override(doc, "a", value, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, "a: values are nested more than 64 deep");
+    ck_assert_uint_eq(json_count(json_root(doc)), 0);
+    json_free(doc);
+}
+END_TEST
+
 START_TEST(overridden_values_have_a_path_and_no_line)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -230,6 +248,7 @@ int main(void)
     tcase_add_test(t, nesting_beyond_64_is_refused);
     tcase_add_test(t, files_have_a_size_limit);
     tcase_add_loop_test(t, an_override_sets_one_value, 0, sizeof overrides / sizeof *overrides);
+    tcase_add_test(t, an_override_keeps_the_document_well_formed);
     tcase_add_test(t, overridden_values_have_a_path_and_no_line);
     tcase_add_loop_test(t, an_override_that_does_not_fit_is_refused, 0,
                         sizeof bad_overrides / sizeof *bad_overrides);

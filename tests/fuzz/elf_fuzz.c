@@ -1,0 +1,14 @@
+/* elf_fuzz.c - any bytes as a shared object: a verdict, never a read outside of them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin/elf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const symbols[] = {"tutti_plugin_v1", "kernel", NULL};
+    tutti_error err = TUTTI_ERROR_INIT;
+    if (elf_check_bytes("plugin.so", data, size, symbols, &err) != TUTTI_OK && !err.text[0])
+        __builtin_trap();
+    return 0;
+}
