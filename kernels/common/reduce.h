@@ -106,6 +106,8 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
                               float *y, double scale, void *scratch)
 {
     const int64_t nx = tutti_numel(&c->in[0]), ny = tutti_numel(&c->out[0]);
+    if (ny == 0)
+        return;
     int64_t outer, mid, inner;
     double *part = scratch;
     const int simple = reduction_simple(r, &outer, &mid, &inner);
