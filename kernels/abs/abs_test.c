@@ -1,12 +1,23 @@
-/* abs_test.c - abs against its definition and finite differences. */
+/* abs_test.c - abs against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "abs", .nin = 1, .in = {DESC(F32, 1, 7)}},
-    {.op = "abs", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}},
-    {.op = "abs", .nin = 1, .in = {DESC(F32, 2, 0, 4)}},
-    {.op = "abs", .nin = 1, .in = {DESC(F32, 2, 300, 200)}},
+    OP_UNARY_CASES("abs", .seed = 0),
 };
 
-OP_TEST_MAIN(abs)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 1, 4)},
+     .data = {F32S(1, -2.5f, -INFINITY, NAN)},
+     .out = DESC(F32, 1, 4),
+     .want = F32S(1, 2.5f, INFINITY, NAN)},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(I32, 2, 2, 3)},
+     .nin = 1,
+     .status = TUTTI_E_ARG,
+     .text = "abs: x is I32 (2, 3), want F32"},
+};
+
+OP_TEST_FULL(abs, 1)

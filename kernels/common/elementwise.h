@@ -150,6 +150,23 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
 #define OP_BINARY_ATTR(op, attr_type, fields, cost, vjp_)                                      \
     OP_BINARY_WITH(op, attr_type, cost, (x, y, a), 0, .vjp = (vjp_), OP_ATTR(attr_type, fields))
 
+/* A gradient out of dy and the input or output x, which have one shape. */
+#define OP_GRADIENT_WITH(op, attr_type, cost, ARGS, ...)                                       \
+    OP_BINARY_CODE(op, attr_type, cost, ARGS)                                                  \
+    static tutti_status op##_infer_same(const tutti_op_call *c, tutti_desc *out,               \
+                                        tutti_error *err)                                      \
+    {                                                                                          \
+        const tutti_status s = op_want_same(#op, "dy", &c->in[0], "x", &c->in[1], err);        \
+        return s ? s : op##_infer(c, out, err);                                                \
+    }                                                                                          \
+    OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 2, .nin_max = 2,                   \
+              .infer = op##_infer_same, .reference = op##_reference, .cpu = &op##_cpu,         \
+              __VA_ARGS__)
+
+#define OP_GRADIENT(op, cost, vjp_) OP_GRADIENT_WITH(op, no_attr, cost, (x, y), .vjp = (vjp_))
+#define OP_GRADIENT_ATTR(op, attr_type, fields, cost, vjp_)                                    \
+    OP_GRADIENT_WITH(op, attr_type, cost, (x, y, a), .vjp = (vjp_), OP_ATTR(attr_type, fields))
+
 /* The gradient of a broadcast input: `d` summed back to the shape of `v`. */
 static inline tutti_value op_sum_to(tutti_graph *g, tutti_value d, tutti_value v)
 {

@@ -23,6 +23,53 @@ typedef struct op_example {
 #define U8S(...) ((const uint8_t[]){__VA_ARGS__})
 #define U16S(...) ((const uint16_t[]){__VA_ARGS__})
 
+/* The shapes that every unary, or binary, operation is checked on: a vector, an odd shape with a 1, a
+ * scalar, nothing, and enough for several threads.  The rest are members of each case. */
+#define OP_UNARY_CASES(name, ...)                                                              \
+    {.op = (name), .nin = 1, .in = {DESC(F32, 1, 7)}, __VA_ARGS__},                            \
+        {.op = (name), .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}, __VA_ARGS__},                  \
+        {.op = (name), .nin = 1, .in = {DESC(F32, 0, 0)}, __VA_ARGS__},                        \
+        {.op = (name), .nin = 1, .in = {DESC(F32, 2, 0, 4)}, __VA_ARGS__},                     \
+    {                                                                                          \
+        .op = (name), .nin = 1, .in = {DESC(F32, 2, 300, 131)}, __VA_ARGS__                    \
+    }
+
+#define OP_GRADIENT_CASES(name, ...)                                                           \
+    {.op = (name), .nin = 2, .in = {DESC(F32, 2, 4, 3), DESC(F32, 2, 4, 3)}, __VA_ARGS__},     \
+        {.op = (name), .nin = 2, .in = {DESC(F32, 0, 0), DESC(F32, 0, 0)}, __VA_ARGS__},       \
+        {.op = (name), .nin = 2, .in = {DESC(F32, 2, 0, 4), DESC(F32, 2, 0, 4)}, __VA_ARGS__}, \
+    {                                                                                          \
+        .op = (name), .nin = 2, .in = {DESC(F32, 2, 300, 131), DESC(F32, 2, 300, 131)},        \
+        __VA_ARGS__                                                                            \
+    }
+
+/* Also: a row, a column, both ways, three dimensions, a scalar. */
+#define OP_BINARY_CASES(name, ...)                                                             \
+    {.op = (name), .nin = 2, .in = {DESC(F32, 2, 4, 3), DESC(F32, 2, 4, 3)}, __VA_ARGS__},     \
+        {.op = (name), .nin = 2, .in = {DESC(F32, 3, 2, 3, 4), DESC(F32, 1, 4)}, __VA_ARGS__}, \
+        {.op = (name),                                                                         \
+         .nin = 2,                                                                             \
+         .in = {DESC(F32, 3, 2, 1, 4), DESC(F32, 3, 1, 3, 1)},                                 \
+         __VA_ARGS__},                                                                         \
+        {.op = (name),                                                                         \
+         .nin = 2,                                                                             \
+         .in = {DESC(F32, 4, 2, 3, 1, 2), DESC(F32, 3, 1, 5, 1)},                              \
+         __VA_ARGS__},                                                                         \
+        {.op = (name), .nin = 2, .in = {DESC(F32, 0, 0), DESC(F32, 1, 5)}, __VA_ARGS__},       \
+        {.op = (name), .nin = 2, .in = {DESC(F32, 2, 0, 3), DESC(F32, 1, 3)}, __VA_ARGS__},    \
+        {.op = (name),                                                                         \
+         .nin = 2,                                                                             \
+         .in = {DESC(F32, 2, 500, 67), DESC(F32, 2, 500, 67)},                                 \
+         __VA_ARGS__},                                                                         \
+        {.op = (name),                                                                         \
+         .nin = 2,                                                                             \
+         .in = {DESC(F32, 2, 500, 67), DESC(F32, 2, 500, 1)},                                  \
+         __VA_ARGS__},                                                                         \
+    {                                                                                          \
+        .op = (name), .nin = 2, .in = {DESC(F32, 2, 3, 20000), DESC(F32, 1, 20000)},           \
+        __VA_ARGS__                                                                            \
+    }
+
 static inline void op_example_compare(const op_example *e, const void *got)
 {
     if (e->out.dtype != TUTTI_F32) {
@@ -63,35 +110,49 @@ static inline void op_example_holds(const tutti_op *op, uint32_t nin, const op_e
     free(y);
 }
 
-/* The folder's test defines `cases`, `examples` and `refusals`, and calls this with the op's name and
- * its number of inputs. */
-#define OP_TEST_FULL(name, nin)                                                                \
-    extern const tutti_op tutti_op_##name;                                                     \
+#define OP_TEST_CASES(name)                                                                    \
     START_TEST(name##_agrees_with_its_reference_and_differences)                               \
     {                                                                                          \
         op_case_holds(&cases[_i], _i);                                                         \
     }                                                                                          \
-    END_TEST                                                                                   \
+    END_TEST
+
+#define OP_TEST_EXAMPLES(name, nin)                                                            \
     START_TEST(name##_gives_what_is_worked_out_by_hand)                                        \
     {                                                                                          \
         op_example_holds(&tutti_op_##name, nin, &examples[_i]);                                \
     }                                                                                          \
-    END_TEST                                                                                   \
+    END_TEST
+
+#define OP_TEST_REFUSALS(name)                                                                 \
     START_TEST(name##_refuses_with_a_sentence)                                                 \
     {                                                                                          \
         op_refusal_holds(&tutti_op_##name, &refusals[_i]);                                     \
     }                                                                                          \
-    END_TEST                                                                                   \
+    END_TEST
+
+#define OP_ADD(name, test, array) tcase_add_loop_test(t, name##_##test, 0, OP_COUNT(array))
+#define OP_ADD_CASES(name) OP_ADD(name, agrees_with_its_reference_and_differences, cases)
+#define OP_ADD_EXAMPLES(name) OP_ADD(name, gives_what_is_worked_out_by_hand, examples)
+#define OP_ADD_REFUSALS(name) OP_ADD(name, refuses_with_a_sentence, refusals)
+
+/* `add`: the OP_ADD_* that the program has, with semicolons. */
+#define OP_TEST_PROGRAM(name, add)                                                             \
     int main(void)                                                                             \
     {                                                                                          \
         Suite *s = suite_create(#name);                                                        \
         TCase *t = op_test_cases(s, 60);                                                       \
-        tcase_add_loop_test(t, name##_agrees_with_its_reference_and_differences, 0,            \
-                            OP_COUNT(cases));                                                  \
-        tcase_add_loop_test(t, name##_gives_what_is_worked_out_by_hand, 0,                     \
-                            OP_COUNT(examples));                                               \
-        tcase_add_loop_test(t, name##_refuses_with_a_sentence, 0, OP_COUNT(refusals));         \
+        add;                                                                                   \
         return tutti_run(s);                                                                   \
     }
+
+/* The folder's test defines `cases`, `examples` and `refusals`, and calls this with the op's name and
+ * its number of inputs. */
+#define OP_TEST_FULL(name, nin)                                                                \
+    extern const tutti_op tutti_op_##name;                                                     \
+    OP_TEST_CASES(name)                                                                        \
+    OP_TEST_EXAMPLES(name, nin)                                                                \
+    OP_TEST_REFUSALS(name)                                                                     \
+    OP_TEST_PROGRAM(name, OP_ADD_CASES(name); OP_ADD_EXAMPLES(name); OP_ADD_REFUSALS(name))
 
 #endif

@@ -159,4 +159,35 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
     }
 }
 
+/* Defines `reference`, `prepare`, `run` and `cpu` of scale * sum from make(c), the reduction, and an
+ * expression for the scale. */
+#define REDUCE_KERNEL(make, scale)                                                             \
+    static tutti_status reference(const tutti_op_call *c, const double *const *in,             \
+                                  double *const *out)                                          \
+    {                                                                                          \
+        const reduction r = make(c);                                                           \
+        const int64_t ny = tutti_numel(&c->out[0]);                                            \
+        reduction_reference(&r, in[0], out[0], tutti_numel(&c->in[0]), ny);                    \
+        for (int64_t i = 0; i < ny; i++)                                                       \
+            out[0][i] *= (scale);                                                              \
+        return TUTTI_OK;                                                                       \
+    }                                                                                          \
+    static tutti_status prepare(const tutti_op_call *c, void **ret_state,                      \
+                                uint64_t *ret_scratch, tutti_error *err)                       \
+    {                                                                                          \
+        (void)ret_state, (void)err;                                                            \
+        const reduction r = make(c);                                                           \
+        *ret_scratch = reduce_scratch(&r, c->threads, tutti_numel(&c->out[0]));                \
+        return TUTTI_OK;                                                                       \
+    }                                                                                          \
+    static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,        \
+                            void *const *out, void *scratch)                                   \
+    {                                                                                          \
+        (void)state;                                                                           \
+        const reduction r = make(c);                                                           \
+        reduce_f32(c, &r, in[0], out[0], (scale), scratch);                                    \
+        return TUTTI_OK;                                                                       \
+    }                                                                                          \
+    static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
+
 #endif

@@ -55,12 +55,6 @@ OP_SIMD static void softmax_exp(const float *x, float shift, float scale, float 
     }
 }
 
-static inline float softmax_log_sum(const float *x, int64_t n)
-{
-    const float max = softmax_max(x, n);
-    return max + (float)log(softmax_sum(x, max, n));
-}
-
 static inline double softmax_log_sum_f64(const double *x, int64_t stride, int64_t n)
 {
     double max = -INFINITY, sum = 0.0;

@@ -163,20 +163,22 @@ static inline void strided_copy(const tutti_op_call *c, const strided *view, con
     }
 }
 
-/* Defines `reference`, `run` and `cpu` from move(c, in, out, size), which moves elements of `size`
- * bytes whatever they are: f64 in the reference. */
-#define STRIDED_KERNEL(move)                                                                   \
-    static tutti_status reference(const tutti_op_call *c, const double *const *in,             \
-                                  double *const *out)                                          \
+/* Defines `reference`, `run` and `cpu` (after a prefix) from move(c, in, out, size), which moves
+ * elements of `size` bytes whatever they are: f64 in the reference. */
+#define STRIDED_KERNEL_AS(prefix, move)                                                        \
+    static tutti_status prefix##reference(const tutti_op_call *c, const double *const *in,     \
+                                          double *const *out)                                  \
     {                                                                                          \
         return move(c, (const void *const *)in, (void *const *)out, sizeof(double));           \
     }                                                                                          \
-    static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,        \
-                            void *const *out, void *scratch)                                   \
+    static tutti_status prefix##run(void *state, const tutti_op_call *c,                       \
+                                    const void *const *in, void *const *out, void *scratch)    \
     {                                                                                          \
         (void)state, (void)scratch;                                                            \
         return move(c, in, out, tutti_dtype_size(c->out[0].dtype));                            \
     }                                                                                          \
-    static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
+    static const tutti_kernel prefix##cpu = {sizeof(tutti_kernel), 0, NULL, prefix##run, NULL};
+
+#define STRIDED_KERNEL(move) STRIDED_KERNEL_AS(, move)
 
 #endif

@@ -1,12 +1,22 @@
-/* copy_test.c - copy against its definition and finite differences. */
+/* copy_test.c - copy against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "copy", .nin = 1, .in = {DESC(F32, 1, 7)}},
-    {.op = "copy", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}},
-    {.op = "copy", .nin = 1, .in = {DESC(F32, 2, 0, 4)}},
-    {.op = "copy", .nin = 1, .in = {DESC(F32, 2, 300, 200)}},
+    OP_UNARY_CASES("copy", .seed = 0),
+    {.op = "copy", .nin = 1, .in = {DESC(I64, 2, 7, 3)}, .low = {-9}, .high = {9}},
+    {.op = "copy", .nin = 1, .in = {DESC(BOOL, 1, 5)}, .high = {2}},
 };
 
-OP_TEST_MAIN(copy)
+static const op_example examples[] = {
+    {.in = {DESC(U8, 1, 5)},
+     .data = {U8S(1, 2, 3, 4, 5)},
+     .out = DESC(U8, 1, 5),
+     .want = U8S(1, 2, 3, 4, 5)},
+};
+
+extern const tutti_op tutti_op_copy;
+
+OP_TEST_CASES(copy)
+OP_TEST_EXAMPLES(copy, 1)
+OP_TEST_PROGRAM(copy, OP_ADD_CASES(copy); OP_ADD_EXAMPLES(copy))

@@ -1,12 +1,23 @@
-/* erf_test.c - erf against its definition and finite differences. */
+/* erf_test.c - erf against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "erf", .nin = 1, .in = {DESC(F32, 1, 7)}},
-    {.op = "erf", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}},
-    {.op = "erf", .nin = 1, .in = {DESC(F32, 2, 0, 4)}},
-    {.op = "erf", .nin = 1, .in = {DESC(F32, 2, 300, 200)}},
+    OP_UNARY_CASES("erf", .low = {-2, -2}, .high = {2, 2}),
 };
 
-OP_TEST_MAIN(erf)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 1, 6)},
+     .data = {F32S(0, 0.5f, -1, 4.0f, -INFINITY, NAN)},
+     .out = DESC(F32, 1, 6),
+     .want = F32S(0, 0.520499878f, -0.842700793f, 1, -1, NAN)},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(I32, 2, 2, 3)},
+     .nin = 1,
+     .status = TUTTI_E_ARG,
+     .text = "erf: x is I32 (2, 3), want F32"},
+};
+
+OP_TEST_FULL(erf, 1)

@@ -49,4 +49,4 @@ static tutti_status gelu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
 }
 
 OP_UNARY_ATTR(gelu, gelu_attr, fields, 20, gelu_vjp);
-OP_BINARY_ATTR(gelu_grad, gelu_attr, fields, 24, gelu_grad_vjp);
+OP_GRADIENT_ATTR(gelu_grad, gelu_attr, fields, 24, gelu_grad_vjp);

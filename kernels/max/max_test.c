@@ -1,15 +1,27 @@
-/* max_test.c - max against its definition and finite differences. */
+/* max_test.c - max against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "max", .nin = 2, .in = {DESC(F32, 2, 4, 3), DESC(F32, 2, 4, 3)}},
-    {.op = "max", .nin = 2, .in = {DESC(F32, 3, 2, 3, 4), DESC(F32, 1, 4)}},
-    {.op = "max", .nin = 2, .in = {DESC(F32, 3, 2, 1, 4), DESC(F32, 3, 1, 3, 1)}},
-    {.op = "max", .nin = 2, .in = {DESC(F32, 0, 0), DESC(F32, 1, 5)}},
-    {.op = "max", .nin = 2, .in = {DESC(F32, 2, 0, 3), DESC(F32, 1, 3)}},
-    {.op = "max", .nin = 2, .in = {DESC(F32, 2, 500, 130), DESC(F32, 2, 500, 130)}},
-    {.op = "max", .nin = 2, .in = {DESC(F32, 2, 500, 130), DESC(F32, 2, 500, 1)}},
+    OP_BINARY_CASES("max", .seed = 0),
 };
 
-OP_TEST_MAIN(max)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 1, 5), DESC(F32, 1, 5)},
+     .data = {F32S(1, 7, NAN, 1, 3), F32S(2, -7, 1, NAN, 3)},
+     .out = DESC(F32, 1, 5),
+     .want = F32S(2, 7, NAN, NAN, 3)},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(F32, 1, 2), DESC(I32, 1, 2)},
+     .nin = 2,
+     .status = TUTTI_E_ARG,
+     .text = "max: b is I32 (2), want F32"},
+    {.in = {DESC(F32, 2, 2, 3), DESC(F32, 1, 2)},
+     .nin = 2,
+     .status = TUTTI_E_SHAPE,
+     .text = "max: a is F32 (2, 3) and b is F32 (2), which do not broadcast"},
+};
+
+OP_TEST_FULL(max, 2)

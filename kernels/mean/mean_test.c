@@ -1,74 +1,103 @@
-/* mean_test.c - mean against its definition and finite differences. */
+/* mean_test.c - mean against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
-static const int64_t axes1[] = {1};
-static const int64_t axes2[] = {1, 2};
-static const int64_t axes3[] = {0, 2};
-static const int64_t axes4[] = {0, 1};
-static const int64_t axes5[] = {-1};
-static const int64_t axes6[] = {0};
-static const int64_t axes7[] = {1};
-static const int64_t axes9[] = {1};
-static const int64_t axes10[] = {0};
+typedef struct axes_attr {
+    tutti_list axes;
+    int64_t keepdim;
+} axes_attr;
 
 static const op_case cases[] = {
     {.op = "mean", .nin = 1, .in = {DESC(F32, 2, 4, 3)}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 3, 2, 3, 4)},
-     .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 1, 0, 0.0, axes1},
-              {"keepdim", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
+     .nattr = 1,
+     .attr = {LIST("axes", 1)}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 4, 2, 3, 4, 5)},
      .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 2, 0, 0.0, axes2},
-              {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},
+     .attr = {LIST("axes", 1, 2), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 4, 2, 3, 4, 5)},
-     .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 2, 0, 0.0, axes3},
-              {"keepdim", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
+     .nattr = 1,
+     .attr = {LIST("axes", 0, 2)}},
+    {.op = "mean",
+     .nin = 1,
+     .in = {DESC(F32, 4, 2, 3, 4, 5)},
+     .nattr = 1,
+     .attr = {LIST("axes", 1, 3)}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 3, 2, 3, 4)},
-     .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 2, 0, 0.0, axes4},
-              {"keepdim", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
+     .nattr = 1,
+     .attr = {LIST("axes", 0, 1)}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 2, 3, 4)},
      .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 1, 0, 0.0, axes5},
-              {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},
+     .attr = {LIST("axes", -1), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 2, 3000, 17)},
-     .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 1, 0, 0.0, axes6},
-              {"keepdim", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
+     .nattr = 1,
+     .attr = {LIST("axes", 0)}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 2, 40, 1700)},
-     .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 1, 0, 0.0, axes7},
-              {"keepdim", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
-    {.op = "mean", .nin = 1, .in = {DESC(F32, 0)}},
+     .nattr = 1,
+     .attr = {LIST("axes", 1)}},
+    {.op = "mean", .nin = 1, .in = {DESC(F32, 0, 0)}},
     {.op = "mean",
      .nin = 1,
      .in = {DESC(F32, 3, 64, 50, 20)},
-     .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 1, 0, 0.0, axes9},
-              {"keepdim", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
+     .nattr = 1,
+     .attr = {LIST("axes", 1)}},
+    {.op = "mean", .nin = 1, .in = {DESC(F32, 2, 4, 0)}, .nattr = 1, .attr = {LIST("axes", 0)}},
     {.op = "mean",
      .nin = 1,
-     .in = {DESC(F32, 2, 4, 1)},
-     .nattr = 2,
-     .attr = {{"axes", TUTTI_ATTR_LIST, 1, 0, 0.0, axes10},
-              {"keepdim", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
+     .in = {DESC(F32, 3, 2, 0, 3)},
+     .nattr = 1,
+     .attr = {LIST("axes", 0)}},
+    {.op = "mean",
+     .nin = 1,
+     .in = {DESC(F32, 4, 9, 40, 11, 13)},
+     .nattr = 1,
+     .attr = {LIST("axes", 0, 2)},
+     .no_second = 1},
 };
 
-OP_TEST_MAIN(mean)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 2, 2, 3)},
+     .data = {F32S(1, 2, 6, -1, -2, -6)},
+     .out = DESC(F32, 1, 2),
+     .want = F32S(3, -3),
+     .attr = &(const axes_attr){{1, {1}}, 0}},
+    {.in = {DESC(F32, 2, 2, 3)},
+     .data = {F32S(1, 2, 6, -1, -2, NAN)},
+     .out = DESC(F32, 2, 1, 3),
+     .want = F32S(0, 0, NAN),
+     .attr = &(const axes_attr){{1, {0}}, 1}},
+    {.in = {DESC(F32, 1, 0)},
+     .data = {F32S(0)},
+     .out = DESC(F32, 0, 0),
+     .want = F32S(0),
+     .attr = &(const axes_attr){{0, {0}}, 0}},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(F32, 2, 2, 3)},
+     .nin = 1,
+     .attr = &(const axes_attr){{1, {2}}, 0},
+     .status = TUTTI_E_RANGE,
+     .text = "mean: axis 2, want one of rank 2"},
+    {.in = {DESC(I32, 1, 2)},
+     .nin = 1,
+     .attr = &(const axes_attr){{0, {0}}, 0},
+     .status = TUTTI_E_ARG,
+     .text = "mean: x is I32 (2), want F32"},
+};
+
+OP_TEST_FULL(mean, 1)

@@ -1,12 +1,23 @@
-/* neg_test.c - neg against its definition and finite differences. */
+/* neg_test.c - neg against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "neg", .nin = 1, .in = {DESC(F32, 1, 7)}},
-    {.op = "neg", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}},
-    {.op = "neg", .nin = 1, .in = {DESC(F32, 2, 0, 4)}},
-    {.op = "neg", .nin = 1, .in = {DESC(F32, 2, 300, 200)}},
+    OP_UNARY_CASES("neg", .seed = 0),
 };
 
-OP_TEST_MAIN(neg)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 1, 4)},
+     .data = {F32S(1, -2.5f, 0.0f, NAN)},
+     .out = DESC(F32, 1, 4),
+     .want = F32S(-1, 2.5f, -0.0f, NAN)},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(I32, 2, 2, 3)},
+     .nin = 1,
+     .status = TUTTI_E_ARG,
+     .text = "neg: x is I32 (2, 3), want F32"},
+};
+
+OP_TEST_FULL(neg, 1)

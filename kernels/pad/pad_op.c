@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/strided.h"
 
-/* before, after: elements of `value` added at each end of every axis. */
+/* before, after: elements of `value` added at each end of every axis.  Other dtypes than F32 and F64
+ * are padded with zeros. */
 typedef struct pad_attr {
     tutti_list before;
     tutti_list after;
@@ -16,10 +17,12 @@ static const tutti_attr_field pad_fields[] = {OP_FIELD_LIST(pad_attr, before),
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
     const pad_attr *a = c->attr;
-    const tutti_status s = op_want_f32("pad", "x", &c->in[0], err);
-    if (s)
-        return s;
+    const int32_t dtype = c->in[0].dtype;
+    char text[96];
     *out = c->in[0];
+    if (dtype != TUTTI_F32 && dtype != TUTTI_F64 && a->value != 0.0)
+        return tutti_fail(err, TUTTI_E_ARG, "pad: x is %s, which can only be padded with 0",
+                          tutti_desc_text(&c->in[0], text, sizeof text));
     if (a->before.n != out->rank || a->after.n != out->rank)
         return tutti_fail(err, TUTTI_E_ARG,
                           "pad: before and after have %lld and %lld entries, want %d",
@@ -45,31 +48,24 @@ static strided view(const tutti_op_call *c)
     return v;
 }
 
-static tutti_status reference(const tutti_op_call *c, const double *const *in,
-                              double *const *out)
+/* The value repeated over all of y, then x put into its place. */
+static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
+                         uint64_t size)
 {
+    const double wide = ((const pad_attr *)c->attr)->value;
+    const float narrow = (float)wide;
     const strided v = view(c);
-    for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++)
-        out[0][i] = ((const pad_attr *)c->attr)->value;
-    strided_copy(c, &v, in[0], out[0], 1, sizeof(double));
+    strided fill = strided_dense(&c->out[0]);
+    memset(fill.stride, 0, sizeof fill.stride);
+    if (wide == 0.0 || size == sizeof wide)
+        strided_copy(c, &fill, &wide, out[0], 0, size);
+    else
+        strided_copy(c, &fill, &narrow, out[0], 0, size);
+    strided_copy(c, &v, in[0], out[0], 1, size);
     return TUTTI_OK;
 }
 
-static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
-                        void *const *out, void *scratch)
-{
-    (void)state, (void)scratch;
-    const strided v = view(c);
-    const float value = (float)((const pad_attr *)c->attr)->value;
-    float *y = out[0];
-    const int64_t n = tutti_numel(&c->out[0]);
-    const int threads = op_threads(c, n);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < n; i++)
-        y[i] = value;
-    strided_copy(c, &v, in[0], out[0], 1, sizeof(float));
-    return TUTTI_OK;
-}
+STRIDED_KERNEL(move)
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -86,19 +82,5 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
-
-extern const tutti_op tutti_op_pad;
-const tutti_op tutti_op_pad = {.struct_size = sizeof(tutti_op),
-                               .flags = 0,
-                               .name = "pad",
-                               .nin_min = 1,
-                               .nin_max = 1,
-                               .nout = 1,
-                               .attr_size = sizeof(pad_attr),
-                               .fields = pad_fields,
-                               .nfields = sizeof pad_fields / sizeof *pad_fields,
-                               .infer = infer,
-                               .vjp = vjp,
-                               .reference = reference,
-                               .cpu = &cpu};
+OP_DEFINE(pad, .nin_min = 1, .nin_max = 1, OP_ATTR(pad_attr, pad_fields), .infer = infer,
+          .vjp = vjp, .reference = reference, .cpu = &cpu);

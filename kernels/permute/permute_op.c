@@ -37,22 +37,15 @@ static strided view(const tutti_op_call *c)
     return v;
 }
 
-static tutti_status reference(const tutti_op_call *c, const double *const *in,
-                              double *const *out)
+static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
+                         uint64_t size)
 {
     const strided v = view(c);
-    strided_copy(c, &v, in[0], out[0], 0, sizeof(double));
+    strided_copy(c, &v, in[0], out[0], 0, size);
     return TUTTI_OK;
 }
 
-static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
-                        void *const *out, void *scratch)
-{
-    (void)state, (void)scratch;
-    const strided v = view(c);
-    strided_copy(c, &v, in[0], out[0], 0, tutti_dtype_size(c->in[0].dtype));
-    return TUTTI_OK;
-}
+STRIDED_KERNEL(move)
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -66,19 +59,5 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
-
-extern const tutti_op tutti_op_permute;
-const tutti_op tutti_op_permute = {.struct_size = sizeof(tutti_op),
-                                   .flags = 0,
-                                   .name = "permute",
-                                   .nin_min = 1,
-                                   .nin_max = 1,
-                                   .nout = 1,
-                                   .attr_size = sizeof(permute_attr),
-                                   .fields = permute_fields,
-                                   .nfields = sizeof permute_fields / sizeof *permute_fields,
-                                   .infer = infer,
-                                   .vjp = vjp,
-                                   .reference = reference,
-                                   .cpu = &cpu};
+OP_DEFINE(permute, .nin_min = 1, .nin_max = 1, OP_ATTR(permute_attr, permute_fields),
+          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu);

@@ -1,30 +1,78 @@
-/* permute_test.c - permute against its definition and finite differences. */
+/* permute_test.c - permute against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
-
-static const int64_t swap[] = {1, 0}, turn[] = {2, 0, 1}, nchw[] = {0, 3, 1, 2};
+#include "common/op_example.h"
 
 static const op_case cases[] = {
     {.op = "permute",
      .nin = 1,
      .in = {DESC(F32, 2, 4, 3)},
      .nattr = 1,
-     .attr = {{"order", TUTTI_ATTR_LIST, 2, 0, 0.0, swap}}},
+     .attr = {LIST("order", 1, 0)}},
     {.op = "permute",
      .nin = 1,
      .in = {DESC(F32, 3, 2, 3, 4)},
      .nattr = 1,
-     .attr = {{"order", TUTTI_ATTR_LIST, 3, 0, 0.0, turn}}},
+     .attr = {LIST("order", 2, 0, 1)}},
     {.op = "permute",
      .nin = 1,
      .in = {DESC(F32, 4, 2, 5, 4, 3)},
      .nattr = 1,
-     .attr = {{"order", TUTTI_ATTR_LIST, 4, 0, 0.0, nchw}}},
+     .attr = {LIST("order", 0, 3, 1, 2)}},
     {.op = "permute",
      .nin = 1,
      .in = {DESC(F32, 2, 0, 3)},
      .nattr = 1,
-     .attr = {{"order", TUTTI_ATTR_LIST, 2, 0, 0.0, swap}}},
+     .attr = {LIST("order", 1, 0)}},
+    {.op = "permute",
+     .nin = 1,
+     .in = {DESC(F32, 3, 2, 3, 4)},
+     .nattr = 1,
+     .attr = {LIST("order", 0, 1, 2)}},
+    {.op = "permute",
+     .nin = 1,
+     .in = {DESC(F32, 4, 2, 70, 33, 41)},
+     .nattr = 1,
+     .attr = {LIST("order", 0, 3, 2, 1)},
+     .no_second = 1},
+    {.op = "permute",
+     .nin = 1,
+     .in = {DESC(F32, 2, 130, 301)},
+     .nattr = 1,
+     .attr = {LIST("order", 1, 0)},
+     .no_second = 1},
+    {.op = "permute",
+     .nin = 1,
+     .in = {DESC(I64, 3, 4, 3, 1)},
+     .nattr = 1,
+     .attr = {LIST("order", 2, 1, 0)},
+     .high = {99}},
+    {.op = "permute",
+     .nin = 1,
+     .in = {DESC(F32, 4, 2, 70, 33, 41)},
+     .nattr = 1,
+     .attr = {LIST("order", 3, 0, 2, 1)},
+     .no_second = 1},
 };
 
-OP_TEST_MAIN(permute)
+static const op_example examples[] = {
+    {.in = {DESC(U8, 2, 2, 3)},
+     .data = {U8S(1, 2, 3, 4, 5, 6)},
+     .out = DESC(U8, 2, 3, 2),
+     .want = U8S(1, 4, 2, 5, 3, 6),
+     .attr = &(const tutti_list){2, {1, 0}}},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(F32, 2, 2, 3)},
+     .nin = 1,
+     .attr = &(const tutti_list){2, {1, 1}},
+     .status = TUTTI_E_ARG,
+     .text = "permute: order does not name every axis of x, which is F32 (2, 3)"},
+    {.in = {DESC(F32, 2, 2, 3)},
+     .nin = 1,
+     .attr = &(const tutti_list){1, {0}},
+     .status = TUTTI_E_ARG,
+     .text = "permute: order does not name every axis of x, which is F32 (2, 3)"},
+};
+
+OP_TEST_FULL(permute, 1)

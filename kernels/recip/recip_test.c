@@ -1,12 +1,23 @@
-/* recip_test.c - recip against its definition and finite differences. */
+/* recip_test.c - recip against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "recip", .nin = 1, .in = {DESC(F32, 1, 7)}, .low = {0.5}, .high = {2.0}},
-    {.op = "recip", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}, .low = {0.5}, .high = {2.0}},
-    {.op = "recip", .nin = 1, .in = {DESC(F32, 2, 0, 4)}, .low = {0.5}, .high = {2.0}},
-    {.op = "recip", .nin = 1, .in = {DESC(F32, 2, 300, 200)}, .low = {0.5}, .high = {2.0}},
+    OP_UNARY_CASES("recip", .low = {0.3, 0.3}, .high = {3.0, 3.0}),
 };
 
-OP_TEST_MAIN(recip)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 1, 4)},
+     .data = {F32S(4, -0.5f, 0, INFINITY)},
+     .out = DESC(F32, 1, 4),
+     .want = F32S(0.25f, -2, INFINITY, 0)},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(I32, 2, 2, 3)},
+     .nin = 1,
+     .status = TUTTI_E_ARG,
+     .text = "recip: x is I32 (2, 3), want F32"},
+};
+
+OP_TEST_FULL(recip, 1)

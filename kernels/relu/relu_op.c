@@ -21,4 +21,4 @@ static tutti_status relu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
 }
 
 OP_UNARY(relu, 1, relu_vjp);
-OP_BINARY(relu_grad, 1, 0, relu_grad_vjp);
+OP_GRADIENT(relu_grad, 1, relu_grad_vjp);

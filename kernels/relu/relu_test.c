@@ -1,13 +1,24 @@
-/* relu_test.c - relu against its definition and finite differences. */
+/* relu_test.c - relu against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "relu", .nin = 1, .in = {DESC(F32, 1, 7)}},
-    {.op = "relu", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}},
-    {.op = "relu", .nin = 1, .in = {DESC(F32, 2, 0, 4)}},
-    {.op = "relu", .nin = 1, .in = {DESC(F32, 2, 300, 200)}},
-    {.op = "relu_grad", .nin = 2, .in = {DESC(F32, 2, 9, 4), DESC(F32, 2, 9, 4)}, .no_grad = 2},
+    OP_UNARY_CASES("relu", .seed = 0),
+    OP_GRADIENT_CASES("relu_grad", .no_grad = 2),
 };
 
-OP_TEST_MAIN(relu)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 1, 5)},
+     .data = {F32S(1, -2, 0, NAN, INFINITY)},
+     .out = DESC(F32, 1, 5),
+     .want = F32S(1, 0, 0, NAN, INFINITY)},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(I32, 2, 2, 3)},
+     .nin = 1,
+     .status = TUTTI_E_ARG,
+     .text = "relu: x is I32 (2, 3), want F32"},
+};
+
+OP_TEST_FULL(relu, 1)

@@ -43,17 +43,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-extern const tutti_op tutti_op_reshape;
-const tutti_op tutti_op_reshape = {.struct_size = sizeof(tutti_op),
-                                   .flags = TUTTI_OP_VIEW,
-                                   .name = "reshape",
-                                   .nin_min = 1,
-                                   .nin_max = 1,
-                                   .nout = 1,
-                                   .attr_size = sizeof(shape_attr),
-                                   .fields = shape_fields,
-                                   .nfields = sizeof shape_fields / sizeof *shape_fields,
-                                   .infer = infer,
-                                   .vjp = vjp,
-                                   .reference = reference,
-                                   .cpu = NULL};
+OP_DEFINE(reshape, .flags = TUTTI_OP_VIEW, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(shape_attr, shape_fields), .infer = infer, .vjp = vjp,
+          .reference = reference);

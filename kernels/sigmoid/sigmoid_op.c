@@ -25,4 +25,4 @@ static tutti_status sigmoid_grad_vjp(tutti_graph *g, const tutti_node *n, const 
 }
 
 OP_UNARY(sigmoid, 9, sigmoid_vjp);
-OP_BINARY(sigmoid_grad, 1, 0, sigmoid_grad_vjp);
+OP_GRADIENT(sigmoid_grad, 1, sigmoid_grad_vjp);

@@ -29,4 +29,4 @@ static tutti_status silu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
 }
 
 OP_UNARY(silu, 10, silu_vjp);
-OP_BINARY(silu_grad, 12, 0, silu_grad_vjp);
+OP_GRADIENT(silu_grad, 12, silu_grad_vjp);

@@ -56,22 +56,15 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return cut("slice", c->attr, &c->in[0], out, err);
 }
 
-static tutti_status reference(const tutti_op_call *c, const double *const *in,
-                              double *const *out)
+static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
+                         uint64_t size)
 {
     const strided v = view(c->attr, &c->in[0], &c->out[0]);
-    strided_copy(c, &v, in[0], out[0], 0, sizeof(double));
+    strided_copy(c, &v, in[0], out[0], 0, size);
     return TUTTI_OK;
 }
 
-static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
-                        void *const *out, void *scratch)
-{
-    (void)state, (void)scratch;
-    const strided v = view(c->attr, &c->in[0], &c->out[0]);
-    strided_copy(c, &v, in[0], out[0], 0, tutti_dtype_size(c->in[0].dtype));
-    return TUTTI_OK;
-}
+STRIDED_KERNEL(move)
 
 /* The same cut, forth (slice) or back (slice_grad). */
 static tutti_value emit_like(tutti_graph *g, const char *op, const slice_attr *a, tutti_value v,
@@ -93,8 +86,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
-
 static tutti_status grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
     const slice_attr *a = c->attr;
@@ -102,30 +93,21 @@ static tutti_status grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_er
     memset(out, 0, sizeof *out);
     out->rank = (int32_t)a->shape.n;
     out->dtype = c->in[0].dtype;
-    memcpy(out->dim, a->shape.v, sizeof out->dim);
+    memcpy(out->dim, a->shape.v, (size_t)a->shape.n * sizeof *out->dim);
     const tutti_status s = cut("slice_grad", a, out, &part, err);
     return s ? s : op_want_same("slice_grad", "dy", &c->in[0], "the slice", &part, err);
 }
 
-static tutti_status grad_reference(const tutti_op_call *c, const double *const *in,
-                                   double *const *out)
+static tutti_status grad_move(const tutti_op_call *c, const void *const *in, void *const *out,
+                              uint64_t size)
 {
     const strided v = view(c->attr, &c->out[0], &c->in[0]);
-    for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++)
-        out[0][i] = 0.0;
-    strided_copy(c, &v, in[0], out[0], 1, sizeof(double));
+    memset(out[0], 0, (size_t)tutti_numel(&c->out[0]) * size);
+    strided_copy(c, &v, in[0], out[0], 1, size);
     return TUTTI_OK;
 }
 
-static tutti_status grad_run(void *state, const tutti_op_call *c, const void *const *in,
-                             void *const *out, void *scratch)
-{
-    (void)state, (void)scratch;
-    const strided v = view(c->attr, &c->out[0], &c->in[0]);
-    memset(out[0], 0, tutti_nbytes(&c->out[0]));
-    strided_copy(c, &v, in[0], out[0], 1, tutti_dtype_size(c->in[0].dtype));
-    return TUTTI_OK;
-}
+STRIDED_KERNEL_AS(grad_, grad_move)
 
 static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                              tutti_value *dx)
@@ -136,34 +118,8 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     return TUTTI_OK;
 }
 
-static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, NULL, grad_run, NULL};
+OP_DEFINE(slice, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields), .infer = infer,
+          .vjp = vjp, .reference = reference, .cpu = &cpu);
 
-extern const tutti_op tutti_op_slice;
-const tutti_op tutti_op_slice = {.struct_size = sizeof(tutti_op),
-                                 .flags = 0,
-                                 .name = "slice",
-                                 .nin_min = 1,
-                                 .nin_max = 1,
-                                 .nout = 1,
-                                 .attr_size = sizeof(slice_attr),
-                                 .fields = slice_fields,
-                                 .nfields = sizeof slice_fields / sizeof *slice_fields,
-                                 .infer = infer,
-                                 .vjp = vjp,
-                                 .reference = reference,
-                                 .cpu = &cpu};
-
-extern const tutti_op tutti_op_slice_grad;
-const tutti_op tutti_op_slice_grad = {.struct_size = sizeof(tutti_op),
-                                      .flags = 0,
-                                      .name = "slice_grad",
-                                      .nin_min = 1,
-                                      .nin_max = 1,
-                                      .nout = 1,
-                                      .attr_size = sizeof(slice_attr),
-                                      .fields = slice_fields,
-                                      .nfields = sizeof slice_fields / sizeof *slice_fields,
-                                      .infer = grad_infer,
-                                      .vjp = grad_vjp,
-                                      .reference = grad_reference,
-                                      .cpu = &grad_cpu};
+OP_DEFINE(slice_grad, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields),
+          .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu);

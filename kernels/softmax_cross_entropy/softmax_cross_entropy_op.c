@@ -63,20 +63,21 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     reduction(|                                                                                \
               : bad)
     for (int64_t b = 0; b < batch; b++) {
-        const float *z = logits + b * n, lse = softmax_log_sum(z, n);
+        const float *z = logits + b * n, max = softmax_max(z, n);
+        const double rest = log(softmax_sum(z, max, n)); /* log sum exp(z) - max */
         if (c->in[1].rank == 1) {
             const int64_t k = op_index_at(in[1], c->in[1].dtype, b);
             if (k < 0 || k >= n) {
                 bad = 1;
                 continue;
             }
-            loss[b] = lse - z[k];
+            loss[b] = (float)(rest + ((double)max - (double)z[k]));
             continue;
         }
         const float *t = (const float *)in[1] + b * n;
         double sum = 0.0;
         for (int64_t k = 0; k < n; k++)
-            sum += (double)t[k] * (double)(lse - z[k]);
+            sum += (double)t[k] * (rest + ((double)max - (double)z[k]));
         loss[b] = (float)sum;
     }
     return bad ? TUTTI_E_RANGE : TUTTI_OK;
@@ -144,7 +145,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
     reduction(|                                                                                \
               : bad)
     for (int64_t b = 0; b < batch; b++) {
-        const float *z = logits + b * n, lse = softmax_log_sum(z, n), d = dloss[b];
+        const float *z = logits + b * n, max = softmax_max(z, n), d = dloss[b];
         float *dz = dlogits + b * n, total = 1.0f;
         const float *t = c->in[1].rank == 2 ? (const float *)in[1] + b * n : NULL;
         const int64_t k = t ? 0 : op_index_at(in[1], c->in[1].dtype, b);
@@ -157,7 +158,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
             for (int64_t j = 0; j < n; j++)
                 total += t[j];
         }
-        softmax_exp(z, lse, d * total, dz, n);
+        softmax_exp(z, max, (float)((double)(d * total) / softmax_sum(z, max, n)), dz, n);
         for (int64_t j = 0; t && j < n; j++)
             dz[j] -= d * t[j];
         if (!t)

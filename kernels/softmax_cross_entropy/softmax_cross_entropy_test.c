@@ -1,6 +1,6 @@
-/* softmax_cross_entropy_test.c - softmax_cross_entropy against its definition and finite differences. */
+/* softmax_cross_entropy_test.c - softmax_cross_entropy against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
     {.op = "softmax_cross_entropy",
@@ -22,8 +22,61 @@ static const op_case cases[] = {
      .nin = 2,
      .in = {DESC(F32, 2, 700, 10), DESC(F32, 2, 700, 10)},
      .low = {-3, 0},
-     .high = {3, 1}},
+     .high = {3, 1},
+     .no_second = 1},
+    {.op = "softmax_cross_entropy",
+     .nin = 2,
+     .in = {DESC(F32, 2, 70, 130), DESC(I32, 1, 70)},
+     .low = {-3, 0},
+     .high = {3, 130},
+     .no_second = 1},
     {.op = "softmax_cross_entropy", .nin = 2, .in = {DESC(F32, 2, 0, 5), DESC(I32, 1, 0)}},
+    {.op = "softmax_cross_entropy", .nin = 2, .in = {DESC(F32, 2, 3, 1), DESC(I32, 1, 3)}},
+    {.op = "softmax_cross_entropy_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 6, 5), DESC(I32, 1, 6), DESC(F32, 1, 6)},
+     .low = {-3, 0, -1},
+     .high = {3, 5, 1}},
+    {.op = "softmax_cross_entropy_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 6, 5), DESC(F32, 2, 6, 5), DESC(F32, 1, 6)},
+     .low = {-3, 0, -1},
+     .high = {3, 1, 1}},
 };
 
-OP_TEST_MAIN(softmax_cross_entropy)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 2, 2, 3), DESC(I32, 1, 2)},
+     .data = {F32S(1, 2, 3, 1001, 1002, 1003), I32S(2, 0)},
+     .out = DESC(F32, 1, 2),
+     .want = F32S(0.407605964f, 2.40760596f)},
+    {.in = {DESC(F32, 2, 1, 3), DESC(F32, 2, 1, 3)},
+     .data = {F32S(1, 2, 3), F32S(0.5f, 0, 0.5f)},
+     .out = DESC(F32, 1, 1),
+     .want = F32S(1.40760596f)},
+    {.in = {DESC(F32, 2, 1, 3), DESC(I32, 1, 1)},
+     .data = {F32S(1, 2, 3), I32S(3)},
+     .out = DESC(F32, 1, 1),
+     .status = TUTTI_E_RANGE},
+    {.in = {DESC(F32, 2, 1, 3), DESC(I64, 1, 1)},
+     .data = {F32S(1, 2, 3), I64S(-1)},
+     .out = DESC(F32, 1, 1),
+     .status = TUTTI_E_RANGE},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(F32, 2, 2, 3), DESC(I32, 1, 3)},
+     .nin = 2,
+     .status = TUTTI_E_SHAPE,
+     .text = "softmax_cross_entropy: logits are F32 (2, 3) and the target is I32 (3), want "
+             "classes (B) of I32 or I64, or F32 in the shape of the logits"},
+    {.in = {DESC(F32, 1, 2), DESC(I32, 1, 2)},
+     .nin = 2,
+     .status = TUTTI_E_SHAPE,
+     .text = "softmax_cross_entropy: logits is F32 (2), want rank 2"},
+    {.in = {DESC(I32, 2, 2, 3), DESC(I32, 1, 2)},
+     .nin = 2,
+     .status = TUTTI_E_ARG,
+     .text = "softmax_cross_entropy: logits is I32 (2, 3), want F32"},
+};
+
+OP_TEST_FULL(softmax_cross_entropy, 2)

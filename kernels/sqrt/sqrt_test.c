@@ -1,12 +1,23 @@
-/* sqrt_test.c - sqrt against its definition and finite differences. */
+/* sqrt_test.c - sqrt against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/op_test.h"
+#include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "sqrt", .nin = 1, .in = {DESC(F32, 1, 7)}, .low = {0.3}, .high = {3.0}},
-    {.op = "sqrt", .nin = 1, .in = {DESC(F32, 3, 3, 1, 5)}, .low = {0.3}, .high = {3.0}},
-    {.op = "sqrt", .nin = 1, .in = {DESC(F32, 2, 0, 4)}, .low = {0.3}, .high = {3.0}},
-    {.op = "sqrt", .nin = 1, .in = {DESC(F32, 2, 300, 200)}, .low = {0.3}, .high = {3.0}},
+    OP_UNARY_CASES("sqrt", .low = {0.1, 0.1}, .high = {3.0, 3.0}),
 };
 
-OP_TEST_MAIN(sqrt)
+static const op_example examples[] = {
+    {.in = {DESC(F32, 1, 5)},
+     .data = {F32S(4, 2, 0, -1, INFINITY)},
+     .out = DESC(F32, 1, 5),
+     .want = F32S(2, 1.41421356f, 0, NAN, INFINITY)},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(I32, 2, 2, 3)},
+     .nin = 1,
+     .status = TUTTI_E_ARG,
+     .text = "sqrt: x is I32 (2, 3), want F32"},
+};
+
+OP_TEST_FULL(sqrt, 1)

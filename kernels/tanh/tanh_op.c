@@ -25,4 +25,4 @@ static tutti_status tanh_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
 }
 
 OP_UNARY(tanh, 14, tanh_vjp);
-OP_BINARY(tanh_grad, 1, 0, tanh_grad_vjp);
+OP_GRADIENT(tanh_grad, 1, tanh_grad_vjp);

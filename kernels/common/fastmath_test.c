@@ -1,0 +1,116 @@
+/* fastmath_test.c - the vectorisable functions against libm's in f64, over all magnitudes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/fastmath.h"
+#include "common/half.h"
+#include "tutti_check.h"
+
+static float sigmoid_f32(float x)
+{
+    return fast_sigmoid(x);
+}
+
+static double sigmoid_f64(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static float exp_f32(float x)
+{
+    return fast_exp(x);
+}
+
+static float log_f32(float x)
+{
+    return fast_log(x);
+}
+
+static float tanh_f32(float x)
+{
+    return fast_tanh(x);
+}
+
+static float erf_f32(float x)
+{
+    return fast_erf(x);
+}
+
+/* |got - want| in units of the last place of `want` as f32; subnormals share the smallest unit. */
+static double ulps(float got, double want)
+{
+    const float nearest = (float)want;
+    int exponent;
+    if (isnan(want) || isinf(nearest))
+        return isnan(want) == isnan(got) && (isnan(got) || got == nearest) ? 0.0 : INFINITY;
+    (void)frexp(want, &exponent);
+    return fabs((double)got - want) / ldexp(1.0, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+static const struct {
+    const char *name;
+    float (*f32)(float);
+    double (*f64)(double);
+    double limit;
+    double low; /* the limit holds from here on; below it, values under 1e-38 may be 0 */
+} functions[] = {
+    {"exp", exp_f32, exp, 1.1, -INFINITY},
+    {"log", log_f32, log, 0.9, -INFINITY},
+    {"tanh", tanh_f32, tanh, 1.7, -INFINITY},
+    {"erf", erf_f32, erf, 1.4, -INFINITY},
+    {"sigmoid", sigmoid_f32, sigmoid_f64, 2.5, -87.0},
+};
+
+START_TEST(errors_stay_within_what_the_header_says)
+{
+    double worst = 0.0;
+    float at = 0.0f;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 1021) {
+        const float x = fast_from_bits((uint32_t)bits), y = functions[_i].f32(x);
+        const double want = functions[_i].f64((double)x);
+        const double error = (double)x < functions[_i].low
+                                 ? (fabs((double)y - want) < 1.2e-38 ? 0.0 : INFINITY)
+                                 : ulps(y, want);
+        if (error > worst) {
+            worst = error;
+            at = x;
+        }
+    }
+    ck_assert_msg(worst <= functions[_i].limit, "%s is off by %g ulp at %.9g, want %g at most",
+                  functions[_i].name, worst, (double)at, functions[_i].limit);
+}
+END_TEST
+
+START_TEST(every_f16_and_bf16_survives_the_way_to_f32_and_back)
+{
+    for (uint32_t h = 0; h <= 0xFFFF; h++) {
+        const float a = half_from_f16((uint16_t)h), b = half_from_bf16((uint16_t)h);
+        ck_assert(isnan(a) ? isnan(half_from_f16(half_to_f16(a))) : half_to_f16(a) == h);
+        ck_assert(isnan(b) ? isnan(half_from_bf16(half_to_bf16(b))) : half_to_bf16(b) == h);
+    }
+}
+END_TEST
+
+/* Between two neighbours: the nearer one, in the middle the even one. */
+START_TEST(f16_rounds_to_the_nearest_and_ties_to_even)
+{
+    for (uint32_t h = 0; h < 0x7BFF; h++) {
+        const float low = half_from_f16((uint16_t)h), high = half_from_f16((uint16_t)(h + 1));
+        const float middle = 0.5f * (low + high);
+        ck_assert_uint_eq(half_to_f16(middle), h % 2 ? h + 1 : h);
+        ck_assert_uint_eq(half_to_f16(nextafterf(middle, INFINITY)), h + 1);
+        ck_assert_uint_eq(half_to_f16(nextafterf(middle, 0.0f)), h);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("fastmath");
+    TCase *t = tcase_create("functions");
+    tcase_set_timeout(t, 100);
+    tcase_add_loop_test(t, errors_stay_within_what_the_header_says, 0,
+                        (int)(sizeof functions / sizeof *functions));
+    tcase_add_test(t, every_f16_and_bf16_survives_the_way_to_f32_and_back);
+    tcase_add_test(t, f16_rounds_to_the_nearest_and_ties_to_even);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
