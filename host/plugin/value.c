@@ -152,7 +152,8 @@ static tutti_param *read_text(const spec *s, const json_node *node, const value_
     const bool relative = s->type == TUTTI_PARAM_PATH && text[0] != '/';
     if (s->type == TUTTI_PARAM_PATH && !*text)
         return refuse(s, node, rules);
-    return keep(s, rules, v, relative ? rules->folder : NULL, text);
+    /* A path in a run file is relative to that file, one given by --set to where we stand. */
+    return keep(s, rules, v, relative && json_line(node) > 0 ? rules->folder : NULL, text);
 }
 
 static tutti_param *read_list(const spec *s, const json_node *node, const value_rules *rules,

@@ -33,4 +33,13 @@ says "a missing file" 2 'nowhere.json: No such file or directory' "$TUTTI" valid
 check "an override" "$TUTTI" validate good.json --set max_duration=5ba --set optimizer.lr=0.5
 "$TUTTI" validate good.json --set optimizer.lr=high 2>err.txt
 check "a wrong override is refused" grep -q 'optimizer.lr: is "high", want a number of at least 0 (per update)' err.txt
+
+mkdir runs
+sed 's|"name": "glyphs", "samples": 640|"name": "mds", "path": "data"|' good.json >runs/mds.json
+says "a path in a run file is relative to the file" 2 \
+  'tutti: dataset mds cannot be opened: runs/data/index.json: No such file or directory' \
+  "$TUTTI" train runs/mds.json
+says "a path given by --set is relative to the working folder" 2 \
+  'tutti: dataset mds cannot be opened: data/index.json: No such file or directory' \
+  "$TUTTI" train runs/mds.json --set train.dataset.path=data
 finish
