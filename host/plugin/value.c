@@ -3,9 +3,11 @@
 #include "base/duration.h"
 #include "plugin/spec.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void value_fault(const value_rules *rules, const json_node *node, const char *format, ...)
 {
@@ -153,7 +155,9 @@ static tutti_param *read_text(const spec *s, const json_node *node, const value_
     if (s->type == TUTTI_PARAM_PATH && !*text)
         return refuse(s, node, rules);
     /* A path in a run file is relative to that file, one given by --set to where we stand. */
-    return keep(s, rules, v, relative && json_line(node) > 0 ? rules->folder : NULL, text);
+    char here[PATH_MAX];
+    const char *folder = json_line(node) > 0 ? rules->folder : getcwd(here, sizeof here);
+    return keep(s, rules, v, relative ? folder : NULL, text);
 }
 
 static tutti_param *read_list(const spec *s, const json_node *node, const value_rules *rules,

@@ -17,7 +17,8 @@ enum {
     TUTTI_PARAM_STRING, /* s */
     TUTTI_PARAM_ENUM,   /* s, one of the manifest's values; i is its index there */
     TUTTI_PARAM_TIME,   /* t; s is the text, such as "1000ba" */
-    TUTTI_PARAM_PATH,   /* s, absolute: relative paths count from the run file */
+    TUTTI_PARAM_PATH,   /* s, absolute: relative ones count from the run file, by --set
+                        from the working folder */
     TUTTI_PARAM_LIST    /* items, count of them, all of one type */
 };
 
