@@ -32,25 +32,65 @@ static tutti_status bad_index(const mds_set *set, const char *what, tutti_error 
     return tutti_fail(err, TUTTI_E_FORMAT, "%s/index.json: %s", set->folder, what);
 }
 
-/* {"basename", "bytes", "hashes"} of raw_data or zip_data. */
-static tutti_status read_file_info(mds_set *set, mds_shard *s, const json_t *file,
-                                   const json_t *wanted, char **ret_path, uint64_t *ret_bytes,
+/* The digest as Python's hashlib and xxhash write it; 0: a hash that is not known here. */
+static int digest(const char *kind, const void *data, uint64_t size,
+                  char ret[2 * EVP_MAX_MD_SIZE + 1])
+{
+    if (strcmp(kind, "xxh32") == 0)
+        return snprintf(ret, 9, "%08x", XXH32(data, size, 0));
+    if (strcmp(kind, "xxh64") == 0)
+        return snprintf(ret, 17, "%016llx", (unsigned long long)XXH64(data, size, 0));
+    if (strcmp(kind, "xxh3_64") == 0)
+        return snprintf(ret, 17, "%016llx", (unsigned long long)XXH3_64bits(data, size));
+    if (strcmp(kind, "xxh128") == 0 || strcmp(kind, "xxh3_128") == 0) {
+        const XXH128_hash_t h = XXH3_128bits(data, size);
+        return snprintf(ret, 33, "%016llx%016llx", (unsigned long long)h.high64,
+                        (unsigned long long)h.low64);
+    }
+    unsigned char bytes[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+    char name[32]; /* hashlib's sha3_256 is OpenSSL's sha3-256 */
+    (void)snprintf(name, sizeof name, "%s", kind);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    const EVP_MD *md = EVP_get_digestbyname(name);
+    if (!md || EVP_Digest(data, size, bytes, &n, md, NULL) != 1)
+        return 0;
+    for (unsigned k = 0; k < n; k++)
+        (void)snprintf(ret + 2 * k, 3, "%02x", bytes[k]);
+    return 1;
+}
+
+/* {"basename", "bytes", "hashes"} of raw_data or zip_data.  The first hash that is known here is
+ * kept; there may be none at all, but not only unknown ones. */
+static tutti_status read_file_info(mds_set *set, const json_t *file, mds_file *ret,
                                    tutti_error *err)
 {
-    const char *name = json_string_value(json_object_get(file, "basename"));
-    const json_t *hashes = json_object_get(file, "hashes");
-    if (!name || !*name || strstr(name, "..") ||
-        !json_is_integer(json_object_get(file, "bytes")))
+    const char *name = json_string_value(json_object_get(file, "basename")), *kind;
+    json_t *hashes = json_object_get(file, "hashes"), *value;
+    char text[2 * EVP_MAX_MD_SIZE + 1];
+    const json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
+    if (!name || !*name || strstr(name, "..") || bytes < 1 || bytes > INT64_MAX / 2)
         return bad_index(set, "a shard's file lacks a sound basename or bytes", err);
-    *ret_path = join(set->folder, name);
-    *ret_bytes = (uint64_t)json_integer_value(json_object_get(file, "bytes"));
-    const char *kind = json_string_value(json_array_get(wanted, 0));
-    const char *hash = kind ? json_string_value(json_object_get(hashes, kind)) : NULL;
-    free(s->hash_kind);
-    free(s->hash);
-    s->hash_kind = hash ? strdup(kind) : NULL;
-    s->hash = hash ? strdup(hash) : NULL;
-    return *ret_path ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
+    ret->path = join(set->folder, name);
+    ret->bytes = (uint64_t)bytes;
+    int memory = ret->path != NULL;
+    json_object_foreach(hashes, kind, value)
+    {
+        if (ret->hash || !json_is_string(value) || !digest(kind, "", 0, text))
+            continue;
+        ret->hash_kind = strdup(kind);
+        ret->hash = strdup(json_string_value(value));
+        memory = memory && ret->hash_kind && ret->hash;
+    }
+    if (!memory)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
+    if (set->verify && json_object_size(hashes) > 0 && !ret->hash)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "%s/index.json: %s has only the hash %s, which is not known here; "
+                          "verify false reads it unverified",
+                          set->folder, name, json_object_iter_key(json_object_iter(hashes)));
+    return TUTTI_OK;
 }
 
 static tutti_status read_columns(mds_set *set, const json_t *shard, int first, tutti_error *err)
@@ -69,8 +109,9 @@ static tutti_status read_columns(mds_set *set, const json_t *shard, int first, t
         const char *name = json_string_value(json_array_get(names, k));
         const char *encoding = json_string_value(json_array_get(encodings, k));
         const json_t *size = json_array_get(sizes, k);
-        if (!name || !encoding || strlen(name) > 31)
-            return bad_index(set, "a column has no sound name or encoding", err);
+        if (!name || !encoding || strlen(name) > 31 ||
+            (json_is_integer(size) && json_integer_value(size) < 0))
+            return bad_index(set, "a column has no sound name, encoding or size", err);
         if (!first) {
             if (strcmp(set->columns[k].name, name) ||
                 strcmp(set->columns[k].encoding, encoding))
@@ -91,7 +132,7 @@ static tutti_status read_shard(mds_set *set, const json_t *json, int first, tutt
 {
     mds_shard *s = &set->shards[set->nshards];
     const json_t *zip = json_object_get(json, "zip_data");
-    const json_t *hashes = json_object_get(json, "hashes");
+    const json_int_t samples = json_integer_value(json_object_get(json, "samples"));
     const char *format = json_string_value(json_object_get(json, "format"));
     const char *compression = json_string_value(json_object_get(json, "compression"));
     if (!format || strcmp(format, "mds") != 0 ||
@@ -99,21 +140,21 @@ static tutti_status read_shard(mds_set *set, const json_t *json, int first, tutt
         return bad_index(set, "a shard is not of format mds, version 2", err);
     (void)pthread_mutex_init(&s->lock, NULL);
     set->nshards++;
-    s->samples = json_integer_value(json_object_get(json, "samples"));
+    if (samples < 0 || samples > UINT32_MAX)
+        return bad_index(set, "a shard's number of samples is not from 0 to 4294967295", err);
+    s->samples = samples;
     s->first = set->samples;
-    if (s->samples < 0)
-        return bad_index(set, "a shard has a negative number of samples", err);
     set->samples += s->samples;
     tutti_status status = read_columns(set, json, first, err);
     if (status)
         return status;
-    if ((status = read_file_info(set, s, json_object_get(json, "raw_data"), hashes,
-                                 &s->raw_path, &s->raw_bytes, err)))
+    if ((status = read_file_info(set, json_object_get(json, "raw_data"), &s->raw, err)) ||
+        !json_is_object(zip))
         return status;
-    if (!json_is_object(zip))
-        return TUTTI_OK;
     s->zip_kind = strdup(compression ? compression : "");
-    return read_file_info(set, s, zip, hashes, &s->zip_path, &s->zip_bytes, err);
+    if (!s->zip_kind)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
+    return read_file_info(set, zip, &s->zip, err);
 }
 
 tutti_status mds_open(mds_set *set, const char *folder, int32_t verify, tutti_error *err)
@@ -154,6 +195,13 @@ tutti_status mds_open(mds_set *set, const char *folder, int32_t verify, tutti_er
     return s;
 }
 
+static void free_file(mds_file *f)
+{
+    free(f->path);
+    free(f->hash_kind);
+    free(f->hash);
+}
+
 void mds_close(mds_set *set)
 {
     for (uint64_t k = 0; k < set->nshards; k++) {
@@ -162,11 +210,9 @@ void mds_close(mds_set *set)
             (void)munmap((void *)(uintptr_t)s->data, (size_t)s->size);
         else
             free((void *)(uintptr_t)s->data);
-        free(s->raw_path);
-        free(s->zip_path);
+        free_file(&s->raw);
+        free_file(&s->zip);
         free(s->zip_kind);
-        free(s->hash_kind);
-        free(s->hash);
         (void)pthread_mutex_destroy(&s->lock);
     }
     for (uint32_t k = 0; k < set->ncolumns; k++) {
@@ -188,41 +234,13 @@ int32_t mds_find(const mds_set *set, const char *name)
 
 /* ---- shards ---- */
 
-static void hex(const unsigned char *bytes, size_t n, char *text)
+static tutti_status verify(const mds_file *f, const void *data, tutti_error *err)
 {
-    for (size_t k = 0; k < n; k++)
-        (void)snprintf(text + 2 * k, 3, "%02x", bytes[k]);
-}
-
-/* Hash names as Python's hashlib and xxhash give them. */
-static tutti_status verify(const mds_shard *s, const char *path, const void *data,
-                           uint64_t size, tutti_error *err)
-{
-    char have[2 * EVP_MAX_MD_SIZE + 1] = "";
-    if (!s->hash_kind)
+    char have[2 * EVP_MAX_MD_SIZE + 1];
+    if (!f->hash || (digest(f->hash_kind, data, f->bytes, have) && !strcasecmp(have, f->hash)))
         return TUTTI_OK;
-    if (strcmp(s->hash_kind, "xxh64") == 0)
-        (void)snprintf(have, sizeof have, "%016llx", (unsigned long long)XXH64(data, size, 0));
-    else if (strcmp(s->hash_kind, "xxh3_64") == 0)
-        (void)snprintf(have, sizeof have, "%016llx",
-                       (unsigned long long)XXH3_64bits(data, size));
-    else if (strcmp(s->hash_kind, "xxh128") == 0 || strcmp(s->hash_kind, "xxh3_128") == 0) {
-        const XXH128_hash_t h = XXH3_128bits(data, size);
-        (void)snprintf(have, sizeof have, "%016llx%016llx", (unsigned long long)h.high64,
-                       (unsigned long long)h.low64);
-    } else {
-        const EVP_MD *md = EVP_get_digestbyname(s->hash_kind);
-        unsigned char digest[EVP_MAX_MD_SIZE];
-        unsigned n = 0;
-        if (!md || EVP_Digest(data, size, digest, &n, md, NULL) != 1)
-            return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: the hash %s is not known here",
-                              path, s->hash_kind);
-        hex(digest, n, have);
-    }
-    if (strcasecmp(have, s->hash) != 0)
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s: its %s is %s, the index says %s", path,
-                          s->hash_kind, have, s->hash);
-    return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: its %s is %s, the index says %s", f->path,
+                      f->hash_kind, have, f->hash);
 }
 
 static tutti_status map_file(const char *path, uint64_t want, const unsigned char **ret_data,
@@ -252,43 +270,41 @@ static tutti_status inflate(mds_shard *s, const unsigned char *zip, tutti_error 
 {
     if (strncmp(s->zip_kind, "zstd", 4) != 0)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: compressed by %s, want zstd",
-                          s->zip_path, s->zip_kind);
-    unsigned char *raw = malloc(s->raw_bytes ? s->raw_bytes : 1);
+                          s->zip.path, s->zip_kind);
+    unsigned char *raw = malloc(s->raw.bytes);
     if (!raw)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", s->zip_path,
-                          (unsigned long long)s->raw_bytes);
-    const size_t n = ZSTD_decompress(raw, s->raw_bytes, zip, s->zip_bytes);
-    if (ZSTD_isError(n) || n != s->raw_bytes) {
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", s->zip.path,
+                          (unsigned long long)s->raw.bytes);
+    const size_t n = ZSTD_decompress(raw, s->raw.bytes, zip, s->zip.bytes);
+    if (ZSTD_isError(n) || n != s->raw.bytes) {
         free(raw);
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s: cannot be inflated: %s", s->zip_path,
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: cannot be inflated: %s", s->zip.path,
                           ZSTD_isError(n) ? ZSTD_getErrorName(n) : "wrong size");
     }
     s->data = raw;
-    s->size = s->raw_bytes;
+    s->size = s->raw.bytes;
     return TUTTI_OK;
 }
 
 /* An uncompressed copy is used when it is there, as Streaming does. */
 static tutti_status load(mds_set *set, mds_shard *s, tutti_error *err)
 {
-    const int zipped = s->zip_path && access(s->raw_path, F_OK) != 0;
-    const char *path = zipped ? s->zip_path : s->raw_path;
-    const uint64_t bytes = zipped ? s->zip_bytes : s->raw_bytes;
+    const int zipped = s->zip.path && access(s->raw.path, F_OK) != 0;
+    const mds_file *f = zipped ? &s->zip : &s->raw;
     const unsigned char *data = NULL;
-    tutti_status status = map_file(path, bytes, &data, err);
-    /* with zip_data the index's hash is the compressed file's */
-    if (status == TUTTI_OK && set->verify && zipped == (s->zip_path != NULL))
-        status = verify(s, path, data, bytes, err);
-    if (status == TUTTI_OK && zipped)
-        status = inflate(s, data, err);
-    else if (status == TUTTI_OK) {
+    tutti_status status = map_file(f->path, f->bytes, &data, err);
+    if (status == TUTTI_OK && set->verify)
+        status = verify(f, data, err);
+    if (status == TUTTI_OK && !zipped) {
         s->data = data;
-        s->size = bytes;
+        s->size = f->bytes;
         s->mapped = 1;
         return TUTTI_OK;
     }
+    if (status == TUTTI_OK)
+        status = inflate(s, data, err);
     if (data)
-        (void)munmap((void *)(uintptr_t)data, (size_t)bytes);
+        (void)munmap((void *)(uintptr_t)data, (size_t)f->bytes);
     return status;
 }
 
@@ -333,13 +349,13 @@ tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields, tutti_er
     const uint64_t table = 4 + 4 * ((uint64_t)s->samples + 1);
     if (s->size < table || u32(s->data) != (uint32_t)s->samples)
         return tutti_fail(err, TUTTI_E_FORMAT,
-                          "%s: its number of samples is not the index's %lld", s->raw_path,
+                          "%s: its number of samples is not the index's %lld", s->raw.path,
                           (long long)s->samples);
     const uint64_t begin = u32(s->data + 4 + 4 * at), end = u32(s->data + 8 + 4 * at);
     if (begin < table || end < begin || end > s->size)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %lld lies outside the file",
-                          s->raw_path, (long long)at);
-    uint64_t header = begin, data = begin;
+                          s->raw.path, (long long)at);
+    uint64_t header = begin, data = begin; /* both stay below 2^37 */
     for (uint32_t k = 0; k < set->ncolumns; k++)
         data += set->columns[k].size < 0 ? 4 : 0;
     for (uint32_t k = 0; k < set->ncolumns && data <= end; k++) {
@@ -353,6 +369,6 @@ tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields, tutti_er
     }
     if (data != end)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: the columns of sample %lld do not fill it",
-                          s->raw_path, (long long)at);
+                          s->raw.path, (long long)at);
     return TUTTI_OK;
 }

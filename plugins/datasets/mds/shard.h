@@ -16,14 +16,18 @@ typedef struct mds_column {
     int64_t size; /* bytes; -1: differs, and stands before the sample's data */
 } mds_column;
 
-typedef struct mds_shard {
-    char *raw_path;
-    char *zip_path;  /* NULL when not compressed */
-    char *zip_kind;  /* "zstd", "zstd:7" */
+/* One file of a shard: as it is, or compressed. */
+typedef struct mds_file {
+    char *path;
     char *hash_kind; /* NULL when the index gives none */
-    char *hash;      /* of the file that is read */
-    uint64_t raw_bytes;
-    uint64_t zip_bytes;
+    char *hash;
+    uint64_t bytes;
+} mds_file;
+
+typedef struct mds_shard {
+    mds_file raw;
+    mds_file zip;   /* path NULL when not compressed */
+    char *zip_kind; /* "zstd", "zstd:7" */
     int64_t samples;
     int64_t first; /* index of its first sample */
     /* once it has been read: */

@@ -1,0 +1,152 @@
+/* image.c - libjpeg-turbo and libpng behind two calls. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+#include <turbojpeg.h>
+
+enum { POOL_SIZE = 64, MAX_SIDE = 1 << 16 };
+
+struct image_pool {
+    pthread_mutex_t lock;
+    tjhandle idle[POOL_SIZE];
+    int count;
+};
+
+image_pool *image_pool_make(void)
+{
+    image_pool *pool = calloc(1, sizeof *pool);
+    if (pool)
+        (void)pthread_mutex_init(&pool->lock, NULL);
+    return pool;
+}
+
+void image_pool_free(image_pool *pool)
+{
+    if (!pool)
+        return;
+    while (pool->count > 0)
+        (void)tjDestroy(pool->idle[--pool->count]);
+    (void)pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+static tjhandle take(image_pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    tjhandle decoder = pool->count > 0 ? pool->idle[--pool->count] : NULL;
+    (void)pthread_mutex_unlock(&pool->lock);
+    return decoder ? decoder : tjInitDecompress();
+}
+
+static void give(image_pool *pool, tjhandle decoder)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    const int room = pool->count < POOL_SIZE;
+    if (room)
+        pool->idle[pool->count++] = decoder;
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (!room)
+        (void)tjDestroy(decoder);
+}
+
+image_format image_format_of(const void *data, uint64_t size)
+{
+    static const uint8_t png[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    static const uint8_t jpeg[3] = {0xff, 0xd8, 0xff};
+    if (size >= sizeof png && memcmp(data, png, sizeof png) == 0)
+        return IMAGE_PNG;
+    return size >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0 ? IMAGE_JPEG
+                                                                       : IMAGE_UNKNOWN;
+}
+
+static tutti_status fail(tutti_status status, const char *what, char why[IMAGE_WHY_SIZE])
+{
+    (void)snprintf(why, IMAGE_WHY_SIZE, "%s", what);
+    return status;
+}
+
+/* ---- JPEG ---- */
+
+static tutti_status jpeg_shape(tjhandle decoder, const void *data, uint64_t size,
+                               tutti_desc *ret, char why[IMAGE_WHY_SIZE])
+{
+    int width, height, sampling, space;
+    if (tjDecompressHeader3(decoder, data, (unsigned long)size, &width, &height, &sampling,
+                            &space) != 0)
+        return fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+    *ret = (tutti_desc){{height, width, space == TJCS_GRAY ? 1 : 3}, 3, TUTTI_U8};
+    return TUTTI_OK;
+}
+
+/* pixels NULL: the shape alone. */
+static tutti_status jpeg(image_pool *pool, const void *data, uint64_t size, tutti_desc *ret,
+                         uint8_t *pixels, char why[IMAGE_WHY_SIZE])
+{
+    tjhandle decoder = take(pool);
+    if (!decoder)
+        return fail(TUTTI_E_NOMEM, "no memory for a decoder", why);
+    tutti_status status = jpeg_shape(decoder, data, size, ret, why);
+    const int format = ret->dim[2] == 1 ? TJPF_GRAY : TJPF_RGB;
+    if (status == TUTTI_OK && pixels &&
+        tjDecompress2(decoder, data, (unsigned long)size, pixels, (int)ret->dim[1], 0,
+                      (int)ret->dim[0], format, 0) != 0)
+        status = fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+    give(pool, decoder);
+    return status;
+}
+
+/* ---- PNG ---- */
+
+static tutti_status png(const void *data, uint64_t size, tutti_desc *ret, uint8_t *pixels,
+                        char why[IMAGE_WHY_SIZE])
+{
+    png_image image;
+    memset(&image, 0, sizeof image);
+    image.version = PNG_IMAGE_VERSION;
+    if (!png_image_begin_read_from_memory(&image, data, (size_t)size))
+        return fail(TUTTI_E_FORMAT, image.message, why);
+    image.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;
+    tutti_status status = TUTTI_OK;
+    if (image.width > MAX_SIDE || image.height > MAX_SIDE)
+        status = fail(TUTTI_E_FORMAT, "more than 65536 pixels along a side", why);
+    else
+        *ret = (tutti_desc){
+            {image.height, image.width, PNG_IMAGE_SAMPLE_CHANNELS(image.format)}, 3, TUTTI_U8};
+    if (status == TUTTI_OK && pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
+        status = fail(TUTTI_E_FORMAT, image.message, why);
+    png_image_free(&image);
+    return status;
+}
+
+static tutti_status read(image_pool *pool, const void *data, uint64_t size, tutti_desc *ret,
+                         uint8_t *pixels, char why[IMAGE_WHY_SIZE])
+{
+    memset(ret, 0, sizeof *ret);
+    switch (image_format_of(data, size)) {
+    case IMAGE_JPEG:
+        return jpeg(pool, data, size, ret, pixels, why);
+    case IMAGE_PNG:
+        return png(data, size, ret, pixels, why);
+    case IMAGE_UNKNOWN:
+        break;
+    }
+    return fail(TUTTI_E_FORMAT, "is neither a JPEG nor a PNG", why);
+}
+
+tutti_status image_shape(image_pool *pool, const void *data, uint64_t size,
+                         tutti_desc *ret_desc, char why[IMAGE_WHY_SIZE])
+{
+    return read(pool, data, size, ret_desc, NULL, why);
+}
+
+tutti_status image_decode(image_pool *pool, const void *data, uint64_t size, uint8_t *pixels,
+                          char why[IMAGE_WHY_SIZE])
+{
+    tutti_desc shape;
+    return read(pool, data, size, &shape, pixels, why);
+}

@@ -1,0 +1,521 @@
+/* mds_test.c - the dataset through its entry function, on sets that the tests write. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "set_writer.h"
+
+#include "tutti/dataset.h"
+
+#include <pthread.h>
+
+static subject it;
+static const tutti_dataset_v1 *table;
+static tutti_dataset_info info;
+static writer w;
+
+static tutti_status open_path(const char *path, const char *input, int64_t classes,
+                              int64_t cache_mib, tutti_error *err)
+{
+    given g;
+    given_init(&g);
+    given_path(&g, "path", path);
+    input ? given_string(&g, "input_column", input) : given_null(&g, "input_column");
+    given_null(&g, "target_column");
+    given_int(&g, "classes", classes);
+    given_bool(&g, "verify", 1);
+    given_int(&g, "cache_mib", cache_mib);
+    const tutti_status s =
+        subject_open(&it, PLUGIN_PATH, TUTTI_KIND_DATASET, "mds", &g, NULL, err);
+    if (s)
+        return s;
+    table = subject_query(&it, TUTTI_DATASET_V1);
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    return table->info(it.self, &info, err);
+}
+
+static void open_set(const char *input)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    writer_finish(&w);
+    ck_assert_ok(open_path(w.folder, input, 0, 0, &err), err);
+}
+
+/* Reads a sample's columns into buffers of `room` bytes. */
+static tutti_status read_into(int64_t index, tutti_tensor *t, void *const *data, uint64_t room,
+                              tutti_error *err)
+{
+    const uint64_t capacity[2] = {room, room};
+    for (int k = 0; k < 2; k++)
+        t[k] = (tutti_tensor){.data = data[k], .device = TUTTI_DEVICE_CPU};
+    return table->read(it.self, index, t, capacity, info.ncolumns, err);
+}
+
+static tutti_tensor read_one(int64_t index, void *data, uint64_t room)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_tensor t[2];
+    int64_t target[8];
+    void *const to[2] = {data, target};
+    ck_assert_ok(read_into(index, t, to, room, &err), err);
+    return t[0];
+}
+
+static void assert_shape(const tutti_desc *d, const char *want)
+{
+    char text[96];
+    ck_assert_str_eq(tutti_desc_text(d, text, sizeof text), want);
+}
+
+/* An error on opening the set or reading its samples; "$" in the sentence is its folder. */
+static void assert_says(int64_t classes, const char *sentence)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char want[512] = "", *to = want;
+    tutti_status s = open_path(w.folder, NULL, classes, 0, &err);
+    if (s == TUTTI_OK) {
+        tutti_tensor t[2];
+        uint8_t image[12288];
+        int64_t target[2];
+        void *const data[2] = {image, target};
+        for (int64_t k = 0; s == TUTTI_OK && k < info.samples; k++)
+            s = read_into(k, t, data, sizeof image, &err);
+        subject_close(&it);
+    }
+    for (const char *c = sentence; *c; c++)
+        to += snprintf(to, 64, "%.*s", *c == '$' ? 64 : 1, *c == '$' ? w.folder : c);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_ne(s, TUTTI_OK);
+}
+
+#define FIELD(...)                                                                             \
+    (bytes)                                                                                    \
+    {                                                                                          \
+        (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})                 \
+    }
+
+static bytes text(const char *t)
+{
+    return (bytes){t, strlen(t)};
+}
+
+START_TEST(every_number_is_read)
+{
+    static const struct {
+        const char *encoding, *digits;
+        int size, whole;
+        uint64_t bits;
+        int64_t i;
+        float f;
+    } cases[] = {
+        {"int", NULL, 8, 1, (uint64_t)-5, -5, 0},
+        {"int8", NULL, 1, 1, 0xfe, -2, 0},
+        {"int16", NULL, 2, 1, 0x8000, -32768, 0},
+        {"int32", NULL, 4, 1, 0xffffffff, -1, 0},
+        {"int64", NULL, 8, 1, 1ull << 40, 1ll << 40, 0},
+        {"uint8", NULL, 1, 1, 0xfe, 254, 0},
+        {"uint16", NULL, 2, 1, 0x8000, 32768, 0},
+        {"uint32", NULL, 4, 1, 0xffffffff, 4294967295, 0},
+        {"uint64", NULL, 8, 1, 7, 7, 0},
+        {"float16", NULL, 2, 0, 0xc100, 0, -2.5f},
+        {"float16", NULL, 2, 0, 0x0001, 0, 5.9604645e-8f},
+        {"float32", NULL, 4, 0, 0x40200000, 0, 2.5f},
+        {"float64", NULL, 8, 0, 0x4004000000000000, 0, 2.5f},
+        {"str_int", "-123", -1, 1, 0, -123, 0},
+        {"str_float", "1e-3", -1, 0, 0, 0, 1e-3f},
+        {"str_decimal", "12.50", -1, 0, 0, 0, 12.5f},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const bytes bits = {&cases[k].bits, (size_t)(cases[k].size > 0 ? cases[k].size : 0)};
+        const bytes field = cases[k].digits ? text(cases[k].digits) : bits;
+        int64_t i;
+        float f;
+        uint8_t value[8];
+        writer_start(&w);
+        writer_column(&w, "x", cases[k].encoding, cases[k].size);
+        writer_sample(&w, &field);
+        open_set("x");
+        ck_assert_uint_eq(info.ncolumns, 1);
+        const tutti_tensor t = read_one(0, value, sizeof value);
+        assert_shape(&t.desc, cases[k].whole ? "I64 ()" : "F32 ()");
+        memcpy(&i, value, sizeof i);
+        memcpy(&f, value, sizeof f);
+        if (cases[k].whole)
+            ck_assert_int_eq(i, cases[k].i);
+        else
+            ck_assert_close(f, cases[k].f, 0.0);
+        subject_close(&it);
+    }
+}
+END_TEST
+
+START_TEST(arrays_are_read_in_all_forms)
+{
+    static const struct {
+        const char *encoding;
+        int size;
+    } forms[] = {{"ndarray", -1}, {"ndarray:int16", -1}, {"ndarray:int16:2,3", 12}};
+    const bytes fields[] = {
+        FIELD(17, 2 << 2, 2, 3, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 0xff, 0xff),
+        FIELD(2 << 2 | 1, 2, 0, 3, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 0xff, 0xff),
+        FIELD(1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 0xff, 0xff),
+    };
+    static const int16_t want[6] = {1, 2, 3, 4, 5, -1};
+    for (int k = 0; k < 3; k++) {
+        int16_t values[6];
+        writer_start(&w);
+        writer_column(&w, "x", forms[k].encoding, forms[k].size);
+        writer_sample(&w, &fields[k]);
+        open_set(NULL);
+        const tutti_tensor t = read_one(0, values, sizeof values);
+        assert_shape(&t.desc, "I16 (2, 3)");
+        ck_assert_mem_eq(values, want, sizeof want);
+        subject_close(&it);
+    }
+}
+END_TEST
+
+START_TEST(unsigned_words_widen)
+{
+    int64_t values[2];
+    const bytes field = FIELD(0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0);
+    writer_start(&w);
+    writer_column(&w, "x", "ndarray:uint32:2", 8);
+    writer_sample(&w, &field);
+    open_set(NULL);
+    const tutti_tensor t = read_one(0, values, sizeof values);
+    assert_shape(&t.desc, "I64 (2)");
+    ck_assert_int_eq(values[0], 4294967295);
+    ck_assert_int_eq(values[1], 1);
+    subject_close(&it);
+}
+END_TEST
+
+START_TEST(texts_are_their_bytes)
+{
+    static const char *const encodings[] = {"str", "bytes", "json"};
+    for (int k = 0; k < 3; k++) {
+        char value[16];
+        const bytes a = text("{\"a\": 1}"), b = text("[]");
+        writer_start(&w);
+        writer_column(&w, "x", encodings[k], -1);
+        writer_sample(&w, &a);
+        writer_sample(&w, &b);
+        open_set("x");
+        assert_shape(&info.columns[0].desc, "U8 (-1)");
+        const tutti_tensor t = read_one(0, value, sizeof value);
+        assert_shape(&t.desc, "U8 (8)");
+        ck_assert_mem_eq(value, "{\"a\": 1}", 8);
+        subject_close(&it);
+    }
+}
+END_TEST
+
+START_TEST(images_are_decoded)
+{
+    uint8_t pixels[32 * 32 * 3];
+    static const struct {
+        const char *kind, *shape;
+        int channels;
+    } cases[] = {{"png", "U8 (5, 7, 3)", 3},
+                 {"png", "U8 (5, 7, 1)", 1},
+                 {"jpeg", "U8 (5, 7, 3)", 3},
+                 {"jpeg", "U8 (5, 7, 1)", 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const bytes fields[] = {picture(cases[k].kind, 7, 5, cases[k].channels, 100),
+                                FIELD(3, 0, 0, 0, 0, 0, 0, 0)};
+        writer_start(&w);
+        writer_column(&w, "a", cases[k].kind, -1);
+        writer_column(&w, "b", "int", 8);
+        writer_sample(&w, fields);
+        open_set(NULL);
+        ck_assert_uint_eq(info.ncolumns, 2);
+        ck_assert_int_eq(info.columns[1].classes, 4);
+        for (int turn = 0; turn < 2; turn++) {
+            const tutti_tensor t = read_one(0, pixels, sizeof pixels);
+            assert_shape(&t.desc, cases[k].shape);
+            for (int p = 0; p < 35 * cases[k].channels; p++)
+                ck_assert_close(pixels[p], 100 + 20 * (p % cases[k].channels),
+                                strcmp(cases[k].kind, "png") == 0 ? 0 : 3);
+        }
+        subject_close(&it);
+    }
+}
+END_TEST
+
+START_TEST(raw_images_of_pillow_are_read)
+{
+    uint8_t pixels[6];
+    const bytes field =
+        FIELD(2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 'R', 'G', 'B', 1, 2, 3, 4, 5, 6);
+    writer_start(&w);
+    writer_column(&w, "x", "pil", -1);
+    writer_sample(&w, &field);
+    open_set(NULL);
+    const tutti_tensor t = read_one(0, pixels, sizeof pixels);
+    assert_shape(&t.desc, "U8 (1, 2, 3)");
+    for (int k = 0; k < 6; k++)
+        ck_assert_int_eq(pixels[k], k + 1);
+    subject_close(&it);
+}
+END_TEST
+
+START_TEST(lists_of_images_are_stacked)
+{
+    static const struct {
+        const char *encoding, *kind;
+        int skip;
+    } cases[] = {{"list[png]", "png", 4}, {"list[jpeg]", "jpeg", 4}, {"jpeg_array", "jpeg", 0}};
+    for (size_t k = 0; k < 3; k++) {
+        uint8_t field[8192] = {0}, pixels[2 * 4 * 4 * 3];
+        const bytes one = picture(cases[k].kind, 4, 4, 3, 10);
+        const bytes two = picture(cases[k].kind, 4, 4, 3, 150);
+        const uint32_t head[3] = {2, (uint32_t)one.size, (uint32_t)two.size};
+        uint8_t *to = field + cases[k].skip;
+        memcpy(to, head, sizeof head);
+        memcpy(to + 12, one.data, one.size);
+        memcpy(to + 12 + one.size, two.data, two.size);
+        const bytes whole = {field, (size_t)cases[k].skip + 12 + one.size + two.size};
+        writer_start(&w);
+        writer_column(&w, "x", cases[k].encoding, -1);
+        writer_sample(&w, &whole);
+        open_set(NULL);
+        const tutti_tensor t = read_one(0, pixels, sizeof pixels);
+        assert_shape(&t.desc, "U8 (2, 4, 4, 3)");
+        ck_assert_close(pixels[0], 10, 3);
+        ck_assert_close(pixels[48], 150, 3);
+        subject_close(&it);
+    }
+}
+END_TEST
+
+/* A set of `n` pictures and labels 0, 1, 2, ... */
+static void pictures(int n, const char *label_encoding, int label_size)
+{
+    writer_start(&w);
+    writer_column(&w, "image", "jpeg", -1);
+    writer_column(&w, "label", label_encoding, label_size);
+    for (int k = 0; k < n; k++) {
+        const int64_t label = k;
+        const bytes fields[] = {picture("jpeg", 8, 8, 3, 5 * k), {&label, 8}};
+        writer_sample(&w, fields);
+    }
+}
+
+START_TEST(compressed_shards_are_inflated_and_verified)
+{
+    uint8_t pixels[192];
+    pictures(4, "int", 8);
+    w.zip = 1;
+    open_set(NULL);
+    ck_assert_int_eq(info.samples, 4);
+    (void)read_one(3, pixels, sizeof pixels);
+    ck_assert_close(pixels[0], 15, 3);
+    subject_close(&it);
+    w.hash = "00";
+    writer_finish(&w);
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path(w.folder, NULL, 0, 0, &err), TUTTI_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "/shard.0.mds.zstd: its sha1 is "));
+}
+END_TEST
+
+START_TEST(faults_of_an_index_are_told)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path("/nowhere", NULL, 0, 0, &err), TUTTI_E_IO);
+    ck_assert_str_eq(err.text, "/nowhere/index.json: No such file or directory");
+    pictures(0, "int", 8);
+    writer_finish(&w);
+    assert_says(0, "$/index.json: the set is empty");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    pictures(1, "pickle", -1);
+    writer_finish(&w);
+    ck_assert_int_eq(open_path(w.folder, "label", 0, 0, &err), TUTTI_E_UNSUPPORTED);
+    ck_assert_str_eq(strstr(err.text, "/index"),
+                     "/index.json: column label is pickled, which runs code when read and is "
+                     "refused");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    pictures(1, "complex", -1);
+    writer_finish(&w);
+    ck_assert_int_eq(open_path(w.folder, "label", 0, 0, &err), TUTTI_E_UNSUPPORTED);
+    ck_assert_str_eq(strstr(err.text, "/index"),
+                     "/index.json: column label has the encoding complex, which is not known "
+                     "here");
+    pictures(1, "int32", 8);
+    writer_finish(&w);
+    assert_says(0, "$/index.json: column label of encoding int32 has the size 8, want 4");
+    pictures(1, "int", 8);
+    w.claim = 4294967296;
+    writer_finish(&w);
+    assert_says(0, "$/index.json: a shard's number of samples is not from 0 to 4294967295");
+    w.claim = 4294967295;
+    writer_finish(&w);
+    assert_says(0, "$/shard.0.mds: its number of samples is not the index's 4294967295");
+    w.claim = -1;
+    w.hash_kind = "crc99";
+    writer_finish(&w);
+    assert_says(0,
+                "$/index.json: shard.0.mds has only the hash crc99, which is not known here; "
+                "verify false reads it unverified");
+}
+END_TEST
+
+START_TEST(faults_of_a_shard_are_told)
+{
+    char sentence[512];
+    pictures(2, "int", 8);
+    w.cut = 3;
+    writer_finish(&w);
+    const unsigned size = 16 + w.used;
+    (void)snprintf(sentence, sizeof sentence, "$/shard.0.mds: has %u bytes, the index says %u",
+                   size - 3, size);
+    assert_says(0, sentence);
+    w.cut = 0;
+    w.hash = "0123";
+    writer_finish(&w);
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path(w.folder, NULL, 0, 0, &err), TUTTI_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "/shard.0.mds: its sha1 is "));
+    ck_assert_ptr_nonnull(strstr(err.text, ", the index says 0123"));
+    w.hash = NULL;
+    w.ends[1] = 1 << 20;
+    writer_finish(&w);
+    assert_says(0, "$/shard.0.mds: sample 0 lies outside the file");
+    pictures(2, "int", 8);
+    w.data[0] ^= 1; /* the length of sample 0's image */
+    writer_finish(&w);
+    assert_says(0, "$/shard.0.mds: the columns of sample 0 do not fill it");
+}
+END_TEST
+
+START_TEST(faults_of_a_sample_are_told)
+{
+    pictures(3, "int", 8);
+    writer_finish(&w);
+    assert_says(2, "$/shard.0.mds: sample 2: column label: label 2, want 0 to 1");
+    w.data[4 + 2] = 0; /* within the first picture's markers */
+    writer_finish(&w);
+    assert_says(0, "$/shard.0.mds: sample 0: column image: is neither a JPEG nor a PNG");
+    pictures(40, "int", 8);
+    for (uint32_t k = w.ends[7] - 14; k < w.ends[7] - 8; k++)
+        w.data[k] = 0xff; /* sample 6 is not one of the probes; markers where its pixels are */
+    writer_finish(&w);
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(open_path(w.folder, NULL, 0, 0, &err), err);
+    tutti_tensor t[2];
+    uint8_t pixels[192];
+    int64_t target;
+    void *const data[2] = {pixels, &target};
+    ck_assert_int_eq(read_into(6, t, data, sizeof pixels, &err), TUTTI_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "/shard.0.mds: sample 6: column image: "));
+    subject_close(&it);
+}
+END_TEST
+
+START_TEST(a_sample_of_another_shape_is_told)
+{
+    writer_start(&w);
+    writer_column(&w, "x", "png", -1);
+    for (int k = 0; k < 32; k++) {
+        const bytes field = picture("png", k == 3 ? 9 : 8, 8, 3, 0); /* 3 is not probed */
+        writer_sample(&w, &field);
+    }
+    writer_finish(&w);
+    assert_says(0,
+                "$/shard.0.mds: sample 3: column x: is U8 (8, 9, 3), others are U8 (8, 8, 3)");
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_tensor t[2];
+    uint8_t pixels[16];
+    void *const data[2] = {pixels, NULL};
+    ck_assert_ok(open_path(w.folder, NULL, 0, 1, &err), err);
+    ck_assert_int_eq(read_into(0, t, data, sizeof pixels, &err), TUTTI_E_RANGE);
+    ck_assert_ptr_nonnull(strstr(
+        err.text, "/shard.0.mds: sample 0: column x: U8 (8, 8, 3) does not fit into 16 bytes"));
+    subject_close(&it);
+}
+END_TEST
+
+static void *read_all(void *failed)
+{
+    for (int turn = 0; turn < 3; turn++)
+        for (int64_t k = 0; k < info.samples; k++) {
+            tutti_error err = TUTTI_ERROR_INIT;
+            tutti_tensor t[2];
+            uint8_t pixels[192];
+            int64_t target;
+            void *const data[2] = {pixels, &target};
+            if (read_into(k, t, data, sizeof pixels, &err) || abs(pixels[0] - 5 * (int)k) > 3)
+                *(int *)failed = 1;
+        }
+    return NULL;
+}
+
+START_TEST(threads_share_a_set)
+{
+    pthread_t threads[4];
+    int failed[4] = {0};
+    tutti_error err = TUTTI_ERROR_INIT;
+    pictures(30, "int", 8);
+    writer_finish(&w);
+    ck_assert_ok(open_path(w.folder, NULL, 0, 64, &err), err);
+    for (int k = 0; k < 4; k++)
+        ck_assert_int_eq(pthread_create(&threads[k], NULL, read_all, &failed[k]), 0);
+    for (int k = 0; k < 4; k++) {
+        (void)pthread_join(threads[k], NULL);
+        ck_assert_int_eq(failed[k], 0);
+    }
+    subject_close(&it);
+}
+END_TEST
+
+START_TEST(cifar_10_is_read)
+{
+    char path[512], index[600];
+    const char *root = getenv("TUTTI_SOURCE");
+    (void)snprintf(path, sizeof path, "%s/../shared/data/cifar10/test", root ? root : ".");
+    (void)snprintf(index, sizeof index, "%s/index.json", path);
+    if (access(index, R_OK) != 0) {
+        (void)printf("skipped: %s is not there\n", path);
+        return;
+    }
+    tutti_error err = TUTTI_ERROR_INIT;
+    uint8_t pixels[3072];
+    ck_assert_ok(open_path(path, NULL, 0, 64, &err), err);
+    ck_assert_int_eq(info.samples, 10000);
+    ck_assert_int_eq(info.columns[1].classes, 10);
+    assert_shape(&info.columns[0].desc, "U8 (32, 32, 3)");
+    (void)read_one(9999, pixels, sizeof pixels);
+    subject_close(&it);
+}
+END_TEST
+
+static void erase(void)
+{
+    char command[128];
+    if (strncmp(w.folder, "/tmp/mds_test.", 14) == 0) {
+        (void)snprintf(command, sizeof command, "rm -rf %s", w.folder);
+        (void)!system(command);
+    }
+}
+
+int main(void)
+{
+    Suite *s = suite_create("mds");
+    TCase *c = tcase_create("mds");
+    tcase_add_checked_fixture(c, NULL, erase);
+    tcase_add_test(c, every_number_is_read);
+    tcase_add_test(c, arrays_are_read_in_all_forms);
+    tcase_add_test(c, unsigned_words_widen);
+    tcase_add_test(c, texts_are_their_bytes);
+    tcase_add_test(c, images_are_decoded);
+    tcase_add_test(c, raw_images_of_pillow_are_read);
+    tcase_add_test(c, lists_of_images_are_stacked);
+    tcase_add_test(c, compressed_shards_are_inflated_and_verified);
+    tcase_add_test(c, faults_of_an_index_are_told);
+    tcase_add_test(c, faults_of_a_shard_are_told);
+    tcase_add_test(c, faults_of_a_sample_are_told);
+    tcase_add_test(c, a_sample_of_another_shape_is_told);
+    tcase_add_test(c, threads_share_a_set);
+    tcase_add_test(c, cifar_10_is_read);
+    suite_add_tcase(s, c);
+    return tutti_run(s);
+}
