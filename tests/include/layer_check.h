@@ -225,6 +225,26 @@ static inline tutti_module tree_child_at(void *ctx, tutti_module m, uint32_t k)
     return 0;
 }
 
+static inline tutti_module tree_child(void *ctx, tutti_module m, const char *name)
+{
+    const tree *t = ctx;
+    for (tutti_module c = 2; c <= t->count; c++)
+        if (t->modules[c].parent == m && strcmp(t->modules[c].name, name) == 0)
+            return c;
+    return 0;
+}
+
+static inline tutti_module tree_parent(void *ctx, tutti_module m)
+{
+    return ((tree *)ctx)->modules[m].parent;
+}
+
+/* The name alone, which is the path of the root's children. */
+static inline const char *tree_path(void *ctx, tutti_module m)
+{
+    return ((tree *)ctx)->modules[m].name;
+}
+
 static inline tutti_module tree_next(void *ctx, tutti_module m)
 {
     const tree *t = ctx;
@@ -274,6 +294,9 @@ static inline void tree_init(tree *t)
     t->table.add = tree_add;
     t->table.replace = tree_replace;
     t->table.child_at = tree_child_at;
+    t->table.child = tree_child;
+    t->table.parent = tree_parent;
+    t->table.path = tree_path;
     t->table.next = tree_next;
     t->table.kind = tree_kind;
     t->table.params = tree_params;

@@ -1,0 +1,131 @@
+/* plugin.c - squeeze_excite: puts an attention over channels behind convolutions. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../algorithm.h"
+#include "squeeze_excite.h"
+
+#include "tutti/log.h"
+#include "tutti/metrics.h"
+#include "tutti/module.h"
+
+typedef struct squeeze_excite {
+    const tutti_host *host;
+    double latent_channels;
+    int64_t min_channels;
+} squeeze_excite;
+
+static tutti_status excite_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
+{
+    squeeze_excite *a = calloc(1, sizeof *a);
+    if (!a)
+        return tutti_fail(err, TUTTI_E_NOMEM, "squeeze_excite: no memory");
+    a->host = host;
+    a->latent_channels = tutti_param_f64(params, "latent_channels");
+    a->min_channels = tutti_param_i64(params, "min_channels");
+    *ret_self = a;
+    return TUTTI_OK;
+}
+
+static tutti_status excite_close(void *self, tutti_error *err)
+{
+    (void)err;
+    free(self);
+    return TUTTI_OK;
+}
+
+static int32_t excite_match(void *self, const tutti_event *event)
+{
+    (void)self;
+    return event->id == TUTTI_EVENT_INIT;
+}
+
+/* Puts the block around convolution `m` if it is wide enough. */
+static tutti_status wrap(const squeeze_excite *a, const tutti_module_v1 *s, tutti_module m,
+                         uint32_t *count, tutti_error *err)
+{
+    const tutti_params *p = s->params(s->ctx, m);
+    const int64_t in = tutti_param_i64(p, "in_channels"),
+                  c = tutti_param_i64(p, "out_channels");
+    if ((in < c ? in : c) < a->min_channels)
+        return TUTTI_OK;
+    const double n = a->latent_channels;
+    const int64_t latent = n >= 1.0 ? (int64_t)n : (int64_t)(n * (double)c);
+    if (latent < 1)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "squeeze_excite: latent_channels %g leaves no channel of the %lld of "
+                          "%s",
+                          n, (long long)c, s->path(s->ctx, m));
+    const tutti_attr attr[2] = {tutti_attr_i("channels", c),
+                                tutti_attr_i("latent_channels", latent)};
+    tutti_module next;
+    tutti_status status = s->create(s->ctx, "squeeze_excite_conv2d", attr, 2, &next, err);
+    if (status || (status = s->replace(s->ctx, m, next, err)) ||
+        (status = s->add(s->ctx, next, "conv", m, err)))
+        return status;
+    ++*count;
+    return TUTTI_OK;
+}
+
+static void report(const squeeze_excite *a, uint32_t count)
+{
+    const tutti_metrics_v1 *metrics = a->host->query(a->host->ctx, TUTTI_METRICS_V1);
+    const tutti_log_v1 *log = a->host->query(a->host->ctx, TUTTI_LOG_V1);
+    char text[80];
+    (void)snprintf(text, sizeof text, "%u", count);
+    if (metrics)
+        metrics->hyperparameter(metrics->ctx, "squeeze_excite/num_squeeze_excite_layers", text);
+    (void)snprintf(text, sizeof text, "squeeze_excite put a block behind %u convolutions",
+                   count);
+    if (log && count)
+        log->write(log->ctx, TUTTI_LOG_INFO, text);
+    else if (log)
+        log->write(log->ctx, TUTTI_LOG_WARNING,
+                   "squeeze_excite has no effect: no convolution has min_channels channels");
+}
+
+static tutti_status excite_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                                 tutti_error *err)
+{
+    const squeeze_excite *a = self;
+    (void)event, (void)ret_exit_code;
+    const tutti_module_v1 *s =
+        algorithm_service(a->host, "squeeze_excite", TUTTI_MODULE_V1, err);
+    if (!s)
+        return TUTTI_E_UNSUPPORTED;
+    uint32_t n = 0, filled = 0, count = 0;
+    for (tutti_module m = s->root(s->ctx); m; m = s->next(s->ctx, m))
+        n++;
+    tutti_module *list = calloc(n + 1, sizeof *list); /* the walk ends where surgery begins */
+    if (!list)
+        return tutti_fail(err, TUTTI_E_NOMEM, "squeeze_excite: no memory for %u modules", n);
+    for (tutti_module m = s->root(s->ctx); m; m = s->next(s->ctx, m)) {
+        const tutti_module up = s->parent(s->ctx, m);
+        const int32_t wrapped = up && strcmp(s->kind(s->ctx, up), "squeeze_excite_conv2d") == 0;
+        if (strcmp(s->kind(s->ctx, m), "conv2d") == 0 && !wrapped)
+            list[filled++] = m;
+    }
+    tutti_status status = TUTTI_OK;
+    for (uint32_t k = 0; status == TUTTI_OK && k < filled; k++)
+        status = wrap(a, s, list[k], &count, err);
+    free(list);
+    if (status == TUTTI_OK)
+        report(a, count);
+    return status;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = excite_open,
+                                  .match = excite_match,
+                                  .apply = excite_apply,
+                                  .close = excite_close};
+static const tutti_object object =
+    TUTTI_OBJECT_INIT("squeeze_excite", TUTTI_KIND_ALGORITHM, &calls);
+static const tutti_object *const objects[] = {&object, &squeeze_excite_conv2d_object, NULL};
+static const tutti_plugin plugin =
+    TUTTI_PLUGIN_INIT("org.tutti.squeeze_excite", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}
