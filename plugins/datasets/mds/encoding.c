@@ -88,6 +88,7 @@ tutti_status mds_encoding_parse(const char *text, mds_encoding *e, char why[IMAG
         {"str_int", {.kind = MDS_DIGITS, .integer = 1}},
         {"str_float", {.kind = MDS_DIGITS}},
         {"str_decimal", {.kind = MDS_DIGITS}},
+        {"jpegarray", {.kind = MDS_LIST, .element = MDS_IMAGE}},
         {"jpeg_array", {.kind = MDS_LIST, .element = MDS_IMAGE}},
         {"list[jpeg]", {.kind = MDS_LIST, .element = MDS_IMAGE, .skip = 4}},
         {"list[png]", {.kind = MDS_LIST, .element = MDS_IMAGE, .skip = 4}},
@@ -107,7 +108,7 @@ tutti_status mds_encoding_parse(const char *text, mds_encoding *e, char why[IMAG
             .kind = MDS_NUMBER, .stored = dtypes[k].code, .integer = *text != 'f'};
         return TUTTI_OK;
     }
-    (void)(strcmp(text, "pickle") == 0
+    (void)(strcmp(text, "pkl") == 0 || strcmp(text, "pickle") == 0
                ? wrong(why, "is pickled, which runs code when read and is refused")
                : wrong(why, "has the encoding %s, which is not known here", text));
     return TUTTI_E_UNSUPPORTED;

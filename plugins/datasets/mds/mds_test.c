@@ -327,7 +327,7 @@ START_TEST(faults_of_an_index_are_told)
     writer_finish(&w);
     assert_says(0, "$/index.json: the set is empty");
     err = (tutti_error)TUTTI_ERROR_INIT;
-    pictures(1, "pickle", -1);
+    pictures(1, "pkl", -1);
     writer_finish(&w);
     ck_assert_int_eq(open_path(w.folder, "label", 0, 0, &err), TUTTI_E_UNSUPPORTED);
     ck_assert_str_eq(strstr(err.text, "/index"),

@@ -50,7 +50,10 @@ static int digest(const char *kind, const void *data, uint64_t size,
     unsigned char bytes[EVP_MAX_MD_SIZE];
     unsigned n = 0;
     char name[32]; /* hashlib's sha3_256 is OpenSSL's sha3-256 */
-    (void)snprintf(name, sizeof name, "%s", kind);
+    (void)snprintf(name, sizeof name, "%s",
+                   strcmp(kind, "blake2s") == 0   ? "blake2s256"
+                   : strcmp(kind, "blake2b") == 0 ? "blake2b512"
+                                                  : kind);
     for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : *c;
     const EVP_MD *md = EVP_get_digestbyname(name);
