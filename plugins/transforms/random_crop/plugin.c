@@ -18,17 +18,28 @@ static int is_image(const tutti_desc *d)
     return d->rank == 3 && (d->dtype == TUTTI_U8 || d->dtype == TUTTI_F32);
 }
 
+/* A reflection has no more rows and columns than the image without its edge. */
+static int fits(const crop *c, const tutti_desc *d)
+{
+    return !c->reflect || (c->padding < d->dim[0] && c->padding < d->dim[1]);
+}
+
+static tutti_status too_small(const crop *c, const tutti_desc *d, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_RANGE,
+                      "random_crop: padding is %lld, want less than the sides of an image of "
+                      "%lld x %lld to reflect",
+                      (long long)c->padding, (long long)d->dim[0], (long long)d->dim[1]);
+}
+
 static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
                           tutti_error *err)
 {
     const crop *c = self;
     for (uint32_t k = 0; k < ncolumns; k++) {
         const tutti_desc *d = &columns[k].desc;
-        if (is_image(d) && c->reflect && d->dim[0] > 0 &&
-            (c->padding >= d->dim[0] || c->padding >= d->dim[1]))
-            return tutti_fail(err, TUTTI_E_RANGE,
-                              "random_crop: padding is %lld, want less than the image's side",
-                              (long long)c->padding);
+        if (is_image(d) && d->dim[0] >= 0 && d->dim[1] >= 0 && !fits(c, d))
+            return too_small(c, d, err);
     }
     return TUTTI_OK;
 }
@@ -43,13 +54,35 @@ static int64_t source(const crop *c, int64_t at, int64_t n)
     return at < 0 ? -at : 2 * n - 2 - at;
 }
 
+/* Pixels dx to dx + w of a line: those inside in one piece, the others one by one. */
+static void crop_row(const crop *c, char *row, const char *line, int64_t w, int64_t dx,
+                     uint64_t pixel)
+{
+    const int64_t first = dx < 0 ? -dx : 0, last = dx > 0 ? w - dx : w;
+    for (int64_t x = 0; x < w; x++) {
+        if (x == first && last > first) {
+            memcpy(row + (uint64_t)first * pixel, line + (uint64_t)(first + dx) * pixel,
+                   (uint64_t)(last - first) * pixel);
+            x = last - 1;
+            continue;
+        }
+        const int64_t at = source(c, x + dx, w);
+        if (at < 0)
+            memset(row + (uint64_t)x * pixel, 0, pixel);
+        else
+            memcpy(row + (uint64_t)x * pixel, line + (uint64_t)at * pixel, pixel);
+    }
+}
+
 static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
                      tutti_tensor *out, tutti_error *err)
 {
     const crop *c = self;
-    (void)k, (void)err;
+    (void)k;
     if (!is_image(&in->desc) || c->padding == 0)
         return 0;
+    if (!fits(c, &in->desc))
+        return too_small(c, &in->desc, err);
     tutti_stream s =
         tutti_stream_at(sample->seed, TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash("random_crop"),
                         sample->epoch, sample->index);
@@ -62,27 +95,11 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     for (int64_t y = 0; y < h; y++) {
         const int64_t from = source(c, y + dy, h);
         char *row = (char *)out->data + (uint64_t)(y * w) * pixel;
-        const char *line = (const char *)in->data + (uint64_t)(from * w) * pixel;
-        if (from < 0) {
+        if (from < 0)
             memset(row, 0, (uint64_t)w * pixel);
-            continue;
-        }
-        /* the part inside in one piece, the edges pixel by pixel */
-        const int64_t first = dx < 0 ? -dx : 0, last = dx > 0 ? w - dx : w;
-        if (last > first)
-            memcpy(row + (uint64_t)first * pixel, line + (uint64_t)(first + dx) * pixel,
-                   (uint64_t)(last - first) * pixel);
-        for (int64_t x = 0; x < w; x++) {
-            if (x == first && last > first)
-                x = last;
-            if (x >= w)
-                break;
-            const int64_t at = source(c, x + dx, w);
-            if (at < 0)
-                memset(row + (uint64_t)x * pixel, 0, pixel);
-            else
-                memcpy(row + (uint64_t)x * pixel, line + (uint64_t)at * pixel, pixel);
-        }
+        else
+            crop_row(c, row, (const char *)in->data + (uint64_t)(from * w) * pixel, w, dx,
+                     pixel);
     }
     return 1;
 }

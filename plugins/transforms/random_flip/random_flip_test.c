@@ -1,0 +1,78 @@
+/* random_flip_test.c - mirrored or not, how often, and always the same for a sample. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../transform_check.h"
+
+enum { H = 3, W = 5, C = 3 };
+
+static bench b;
+static given g;
+static const tutti_desc image = {{H, W, C}, 3, TUTTI_U8};
+
+static void open_with(double p)
+{
+    given_init(&g);
+    given_float(&g, "p", p);
+    bench_open(&b, "random_flip", &g);
+}
+
+START_TEST(a_flip_mirrors_left_to_right)
+{
+    uint8_t x[H * W * C], y[H * W * C];
+    tutti_desc made;
+    for (int k = 0; k < H * W * C; k++)
+        x[k] = (uint8_t)k;
+    open_with(1.0);
+    ck_assert_int_eq(bench_apply(&b, &image, x, y, 0, 0, &made), 1);
+    ck_assert(tutti_same_shape(&made, &image));
+    for (int r = 0; r < H; r++)
+        for (int k = 0; k < W; k++)
+            for (int c = 0; c < C; c++)
+                ck_assert_int_eq(y[(r * W + k) * C + c], x[(r * W + W - 1 - k) * C + c]);
+    subject_close(&b.subject);
+    open_with(0.0);
+    ck_assert_int_eq(bench_apply(&b, &image, x, y, 0, 0, &made), 0);
+    subject_close(&b.subject);
+}
+END_TEST
+
+START_TEST(a_share_p_is_flipped_and_draws_are_keyed)
+{
+    uint8_t x[H * W * C] = {0}, y[H * W * C];
+    tutti_desc made;
+    int flipped = 0, again = 0, differ = 0;
+    open_with(0.3);
+    for (uint64_t k = 0; k < 4000; k++) {
+        const int32_t now = bench_apply(&b, &image, x, y, 2, k, &made);
+        flipped += now;
+        again += now == bench_apply(&b, &image, x, y, 2, k, &made);
+        differ += now != bench_apply(&b, &image, x, y, 3, k, &made);
+    }
+    ck_assert_close(flipped, 1200, 120); /* four standard deviations */
+    ck_assert_int_eq(again, 4000);
+    ck_assert_close(differ, 1680, 130); /* 2 p (1 - p) */
+    subject_close(&b.subject);
+}
+END_TEST
+
+START_TEST(what_is_no_image_stays)
+{
+    const tutti_desc label = {{0}, 0, TUTTI_I32};
+    tutti_desc made, d = label;
+    int32_t x = 3, y;
+    open_with(1.0);
+    ck_assert_ok(bench_infer(&b, &d), b.err);
+    ck_assert_int_eq(bench_apply(&b, &label, &x, &y, 0, 0, &made), 0);
+    subject_close(&b.subject);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("random_flip");
+    TCase *c = tcase_create("random_flip");
+    tcase_add_test(c, a_flip_mirrors_left_to_right);
+    tcase_add_test(c, a_share_p_is_flipped_and_draws_are_keyed);
+    tcase_add_test(c, what_is_no_image_stays);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}

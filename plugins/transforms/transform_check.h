@@ -1,0 +1,48 @@
+/* transform_check.h - a transform under test through its entry function. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TRANSFORM_CHECK_H
+#define TRANSFORM_CHECK_H
+
+#include "plugin_check.h"
+
+#include "tutti/transform.h"
+
+typedef struct bench {
+    subject subject;
+    const tutti_transform_v1 *table;
+    tutti_error err;
+} bench;
+
+static inline void bench_open(bench *b, const char *name, const given *g)
+{
+    memset(b, 0, sizeof *b);
+    ck_assert_ok(
+        subject_open(&b->subject, PLUGIN_PATH, TUTTI_KIND_TRANSFORM, name, g, NULL, &b->err),
+        b->err);
+    b->table = subject_query(&b->subject, TUTTI_TRANSFORM_V1);
+}
+
+/* One column called "input" through infer. */
+static inline tutti_status bench_infer(bench *b, tutti_desc *d)
+{
+    tutti_column c = {"input", *d, 0};
+    b->err = (tutti_error)TUTTI_ERROR_INIT;
+    const tutti_status status = b->table->infer(b->subject.self, &c, 1, &b->err);
+    *d = c.desc;
+    return status;
+}
+
+/* Sample `index` of `epoch`; returns what apply returned. */
+static inline int32_t bench_apply(bench *b, const tutti_desc *d, const void *in, void *out,
+                                  uint64_t epoch, uint64_t index, tutti_desc *ret_desc)
+{
+    const tutti_sample sample = {sizeof sample, 0, 17, epoch, index};
+    const tutti_tensor from = {(void *)(uintptr_t)in, *d, TUTTI_DEVICE_CPU, 0};
+    tutti_tensor to = {out, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0};
+    b->err = (tutti_error)TUTTI_ERROR_INIT;
+    const int32_t done = b->table->apply(b->subject.self, &sample, 0, &from, &to, &b->err);
+    *ret_desc = to.desc;
+    return done;
+}
+
+#endif
