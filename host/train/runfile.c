@@ -324,7 +324,6 @@ static const char *const run_keys[] = {"name",
                                        "threads",
                                        "microbatch_size",
                                        "scale_schedule_ratio",
-                                       "plugin_paths",
                                        NULL};
 
 static void read_run(reader *r)

@@ -16,6 +16,11 @@ endif()
 find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(Threads REQUIRED)
+# Tests in Python want Debian's interpreter, which has the packages that tools/setup installs.
+find_program(TUTTI_PYTHON python3 HINTS /usr/bin NO_CMAKE_SYSTEM_PATH)
+if(NOT TUTTI_PYTHON)
+  set(TUTTI_PYTHON python3)
+endif()
 
 # Our own code, never third parties'.
 add_library(tutti_flags INTERFACE)

@@ -1,0 +1,125 @@
+"""schema_test.py - run.schema.json and the host agree on run files: schema_test.py TUTTI."""
+# SPDX-License-Identifier: Apache-2.0
+import copy
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError:
+    print("skipped: python3 has no jsonschema")
+    sys.exit(77)
+
+GOOD = {
+    "name": "all",
+    "seed": 5,
+    "model": {"name": "mlp", "hidden": [8]},
+    "train": {
+        "dataset": {"name": "glyphs", "samples": 64},
+        "transforms": [{"name": "normalize", "mean": [0.1], "std": [0.3]}],
+        "metrics": [{"name": "accuracy"}],
+        "batch_size": 16, "subset_num_batches": 2, "workers": 1, "prefetch": 2,
+        "shuffle": False, "drop_last": True, "x-note": "mine",
+    },
+    "eval": [{"dataset": {"name": "glyphs", "samples": 16}, "label": "test", "interval": "1ep",
+              "transforms": [{"name": "normalize", "mean": [0.1], "std": [0.3]}]}],
+    "optimizer": {"name": "sgd", "lr": 0.1, "groups": [{"match": "*.bias", "weight_decay": 0}]},
+    "schedulers": [{"name": "constant"}],
+    "algorithms": [{"name": "mixup", "id": "mix"}],
+    "callbacks": [{"name": "lr_monitor"}],
+    "loggers": [{"name": "console"}],
+    "passes": [],
+    "max_duration": "1h30m",
+    "precision": "fp32",
+    "device": "cpu",
+    "threads": 1,
+    "microbatch_size": 8,
+    "scale_schedule_ratio": 0.5,
+    "x-anything": {"goes": 1},
+}
+
+# What a schema and the host both see: a path, and the value there instead (None: nothing).
+CHANGES = [
+    ("name", "a/b"), ("name", ""), ("name", 3), ("seed", -1), ("seed", 1.5), ("seed", "1"),
+    ("model", None), ("model", []), ("model.name", None), ("model.name", 1), ("model.id", ""),
+    ("train", None), ("train", "x"), ("train.dataset", None), ("train.dataset", "glyphs"),
+    ("train.transforms", {}), ("train.metrics", "accuracy"), ("train.batch_size", 0),
+    ("train.batch_size", 16777217), ("train.batch_size", "16"), ("train.workers", 0),
+    ("train.workers", 257), ("train.prefetch", 0), ("train.shuffle", 1), ("train.drop_last", "no"),
+    ("train.subset_num_batches", -2), ("train.label", "x"), ("train.interval", "1ep"),
+    ("train.batchsize", 16), ("eval", {}), ("eval.0.interval", 1), ("eval.0.interval", "1"),
+    ("eval.0.label", ""), ("eval.0.dataset", None), ("eval.0.lable", "x"),
+    ("optimizer", None), ("optimizer", [{"name": "sgd"}]), ("optimizer.groups", {}),
+    ("optimizer.groups.0.match", None), ("schedulers", {}), ("algorithms", "mixup"),
+    ("callbacks", [{}]), ("loggers", [1]), ("passes", {}), ("max_duration", None),
+    ("max_duration", "3"), ("max_duration", ""), ("max_duration", 3), ("max_duration", "0.5dur"),
+    ("max_duration", "3m5"), ("precision", "fp8"), ("device", 1), ("threads", -1),
+    ("threads", 5000), ("microbatch_size", -1), ("scale_schedule_ratio", 0),
+    ("scale_schedule_ratio", "1"), ("sed", 1),
+]
+
+
+def changed(path, value):
+    run = copy.deepcopy(GOOD)
+    *parents, last = [int(p) if p.isdigit() else p for p in path.split(".")]
+    at = run
+    for key in parents:
+        at = at[key]
+    if value is None:
+        del at[last]
+    else:
+        at[last] = value
+    return run
+
+
+def main():
+    tutti = sys.argv[1]
+    with open("sdk/schema/run.schema.json", encoding="utf-8") as f:
+        schema = json.load(f)
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    checked = failed = 0
+
+    def check(name, run, path, want=None):
+        nonlocal checked, failed
+        status = subprocess.run([tutti, "validate", path], capture_output=True, text=True,
+                                check=False)
+        faults = [f"{e.json_path}: {e.message}" for e in validator.iter_errors(run)]
+        host = status.returncode == 0
+        checked += 1
+        if host == bool(faults) or (want is not None and host != want):
+            failed += 1
+            print(f"{name}: host {'accepts' if host else status.stderr}; schema {faults or 'accepts'}")
+
+    for path in sorted(glob.glob("host/recipes/*.json") + glob.glob("tools/bench/rows/*.json")):
+        with open(path, encoding="utf-8") as f:
+            faults = [e.message for e in validator.iter_errors(json.load(f))]
+        checked += 1
+        if faults:
+            failed += 1
+            print(f"{path}: {faults}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.json")
+
+        def written(run):
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(run, f)
+            return path
+
+        check("the whole", GOOD, written(GOOD), True)
+        for where, value in CHANGES:
+            run = changed(where, value)
+            check(f"{where} = {value!r}", run, written(run), False)
+        for key in schema["properties"].keys() ^ GOOD.keys():
+            if not key.startswith("x-"):
+                failed += 1
+                print(f"{key}: not both in the schema and in the run that is tried")
+    print(f"{checked - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
