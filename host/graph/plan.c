@@ -85,10 +85,13 @@ static tutti_status check_memory(const net *n, const body *b, const head *h,
     }
     if (need <= have)
         return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_NOMEM,
-                      "the %s plan for inputs of %s needs %s, %s are available", kinds[r->kind],
-                      r->ninputs ? tutti_desc_text(&r->inputs[0], shape, sizeof shape) : "none",
-                      memory_text(need, a, sizeof a), memory_text(have, c, sizeof c));
+    return tutti_fail(
+        err, TUTTI_E_NOMEM,
+        "the %s plan for inputs of %s needs %s, %s are available; use a smaller %s",
+        kinds[r->kind],
+        r->ninputs ? tutti_desc_text(&r->inputs[0], shape, sizeof shape) : "none",
+        memory_text(need, a, sizeof a), memory_text(have, c, sizeof c),
+        r->kind == PLAN_EVAL ? "batch_size" : "microbatch_size");
 }
 
 /* One arena serves all plans; its contents need not outlive a change of shapes. */

@@ -114,6 +114,8 @@ static void make_batch(worker *w, place *p, int64_t epoch, int64_t batch)
         permutation_make((uint64_t)l->info.samples, l->options.seed, (uint64_t)epoch);
     p->samples = batch_samples(l, batch);
     for (int64_t row = 0; row < p->samples; row++) {
+        if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
+            return; /* nobody will ask for it */
         const uint64_t at = (uint64_t)(batch * l->options.batch_size + row);
         const uint64_t index = l->options.shuffle ? permutation_at(&order, at) : at;
         if (make_sample(w, p, row, (int64_t)index, epoch))
@@ -158,7 +160,7 @@ static void *work(void *argument)
 static void stop(loader *l)
 {
     (void)pthread_mutex_lock(&l->lock);
-    l->stop = true;
+    __atomic_store_n(&l->stop, true, __ATOMIC_RELAXED);
     (void)pthread_cond_broadcast(&l->freed);
     (void)pthread_mutex_unlock(&l->lock);
     for (uint32_t k = 0; k < l->nworkers; k++)
@@ -166,7 +168,7 @@ static void stop(loader *l)
             (void)pthread_join(l->workers[k].thread, NULL);
             l->workers[k].running = false;
         }
-    l->stop = false;
+    __atomic_store_n(&l->stop, false, __ATOMIC_RELAXED);
 }
 
 static tutti_status start(loader *l, tutti_error *err)

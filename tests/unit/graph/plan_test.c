@@ -292,7 +292,7 @@ START_TEST(a_plan_too_large_is_refused_with_the_numbers)
     ck_assert_uint_ge(plan_bytes(p), (112 + 16 + 2 * 144 + 2 * 64) * 1024);
     (void)snprintf(want, sizeof want,
                    "the training plan for inputs of F32 (4096, 7) needs %s, 100.0 KiB are "
-                   "available",
+                   "available; use a smaller microbatch_size",
                    memory_text(plan_bytes(p), need, sizeof need));
     ck_assert_error(refusal, TUTTI_E_NOMEM, want);
 }

@@ -1,0 +1,18 @@
+"""rewrite_checkpoint.py IN OUT OLD NEW - the checkpoint with OLD replaced in its metadata."""
+import json
+import struct
+import sys
+
+source, target, old, new = sys.argv[1:]
+with open(source, "rb") as f:
+    data = f.read()
+(size,) = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + size])
+before = json.dumps(header["__metadata__"])
+if old not in before:
+    sys.exit(f"{source}: its metadata has no {old}")
+header["__metadata__"] = json.loads(before.replace(old, new))
+text = json.dumps(header, separators=(",", ":")).encode()
+text += b" " * (-len(text) % 8)
+with open(target, "wb") as f:
+    f.write(struct.pack("<Q", len(text)) + text + data[8 + size:])
