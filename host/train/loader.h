@@ -38,7 +38,8 @@ int64_t loader_batches(const loader *l);                                  /* in 
 TUTTI_NODISCARD tutti_status loader_seek(loader *l, int64_t epoch, int64_t batch,
                                          tutti_error *err);
 
-/* The next batch: columns (B, ...), 64-byte aligned, valid until the next call; *ret_samples is B, and 0
+/* The next batch: columns (B, ...), 64-byte aligned, valid until the next call (`columns` has room for
+ * TUTTI_MAX_COLUMNS); *ret_samples is B, and 0
  * at the end of the epoch, after which the next call begins the next epoch.  The contents depend
  * on seed, epoch and batch alone, not on workers.  Errors name file and sample.  [step] */
 TUTTI_NODISCARD tutti_status loader_next(loader *l, tutti_tensor *columns,

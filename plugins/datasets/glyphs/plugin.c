@@ -155,14 +155,15 @@ static void draw(float *ink, point a, point b, float half)
         }
 }
 
+static const tutti_column all_columns[2] = {{"input", {{SIDE, SIDE, 1}, 3, TUTTI_U8}, 0},
+                                            {"target", {{0}, 0, TUTTI_I32}, 10}};
+
 static tutti_status info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
-    static const tutti_column columns[2] = {{"input", {{SIDE, SIDE, 1}, 3, TUTTI_U8}, 0},
-                                            {"target", {{0}, 0, TUTTI_I32}, 10}};
     (void)err;
     ret->samples = ((const glyphs *)self)->samples;
     ret->ncolumns = 2;
-    memcpy(ret->columns, columns, sizeof columns);
+    memcpy(ret->columns, all_columns, sizeof all_columns);
     return TUTTI_OK;
 }
 
@@ -184,6 +185,8 @@ static tutti_status read(void *self, int64_t index, tutti_tensor *columns,
     const float half = between(&s, .7f, 1.6f), level = between(&s, .65f, 1.0f);
     for (int k = 0; k + 1 < n; k++)
         draw(ink, p[k], p[k + 1], half);
+    for (int k = 0; k < 2; k++)
+        columns[k].desc = all_columns[k].desc;
     uint8_t *pixels = columns[0].data;
     for (int k = 0; k < SIDE * SIDE; k++) {
         const float grain = g->noise * (between(&s, -1, 1) + between(&s, -1, 1));

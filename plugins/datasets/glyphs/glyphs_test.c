@@ -1,0 +1,107 @@
+/* glyphs_test.c - drawings are a function of seed, split and index, and look like digits. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../dataset_check.h"
+
+enum { PIXELS = 28 * 28 };
+
+static shelf s;
+
+static void open_set(int64_t samples, int64_t seed, int test)
+{
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    given_init(&g);
+    given_int(&g, "samples", samples);
+    given_enum(&g, "split", test ? "test" : "train", test);
+    given_int(&g, "seed", seed);
+    given_float(&g, "noise", 0.1);
+    given_float(&g, "distortion", 1.0);
+    ck_assert_ok(shelf_open(&s, "glyphs", &g, &err), err);
+}
+
+static int32_t draw(int64_t index, uint8_t pixels[PIXELS])
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    int32_t label[PIXELS / 4];
+    void *const data[TUTTI_MAX_COLUMNS] = {pixels, label};
+    ck_assert_ok(shelf_read(&s, index, t, data, PIXELS, &err), err);
+    shelf_shape(&t[0].desc, "U8 (28, 28, 1)");
+    shelf_shape(&t[1].desc, "I32 ()");
+    return label[0];
+}
+
+START_TEST(a_drawing_has_ink_and_a_class)
+{
+    uint8_t pixels[PIXELS];
+    int counts[10] = {0};
+    open_set(2000, 0, 0);
+    ck_assert_int_eq(s.info.samples, 2000);
+    ck_assert_int_eq(s.info.columns[1].classes, 10);
+    for (int64_t k = 0; k < 2000; k++) {
+        int ink = 0;
+        const int32_t label = draw(k, pixels);
+        ck_assert(label >= 0 && label < 10);
+        counts[label]++;
+        for (int p = 0; p < PIXELS; p++)
+            ink += pixels[p] > 128;
+        ck_assert_int_gt(ink, 15);
+        ck_assert_int_lt(ink, PIXELS / 2);
+    }
+    for (int k = 0; k < 10; k++)
+        ck_assert_close(counts[k], 200, 60); /* more than four standard deviations */
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(a_drawing_depends_on_seed_split_and_index_alone)
+{
+    uint8_t first[PIXELS], again[PIXELS];
+    open_set(10, 3, 0);
+    (void)draw(7, first);
+    (void)draw(2, again);
+    ck_assert_mem_ne(first, again, PIXELS);
+    (void)draw(7, again);
+    ck_assert_mem_eq(first, again, PIXELS);
+    subject_close(&s.subject);
+    open_set(10000, 3, 0);
+    (void)draw(7, again);
+    ck_assert_mem_eq(first, again, PIXELS);
+    subject_close(&s.subject);
+    open_set(10, 4, 0);
+    (void)draw(7, again);
+    ck_assert_mem_ne(first, again, PIXELS);
+    subject_close(&s.subject);
+    open_set(10, 3, 1);
+    (void)draw(7, again);
+    ck_assert_mem_ne(first, again, PIXELS);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_refused)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    uint8_t pixels[PIXELS];
+    void *const data[TUTTI_MAX_COLUMNS] = {pixels, pixels};
+    open_set(10, 0, 0);
+    ck_assert_int_eq(shelf_read(&s, 10, t, data, PIXELS, &err), TUTTI_E_RANGE);
+    ck_assert_error(err, TUTTI_E_RANGE, "glyphs: sample 10, there are 10");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(shelf_read(&s, 0, t, data, 100, &err), TUTTI_E_RANGE);
+    ck_assert_error(err, TUTTI_E_RANGE, "glyphs: too little room for a sample");
+    subject_close(&s.subject);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("glyphs");
+    TCase *c = tcase_create("glyphs");
+    tcase_add_test(c, a_drawing_has_ink_and_a_class);
+    tcase_add_test(c, a_drawing_depends_on_seed_split_and_index_alone);
+    tcase_add_test(c, what_is_not_there_is_refused);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}

@@ -1,0 +1,218 @@
+/* loader_test.c - batches are a function of seed, epoch and number, whoever makes them and when. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/faults.h"
+#include "train/loader.h"
+#include "tutti/ops.h"
+#include "tutti_check.h"
+
+#include <limits.h>
+
+enum { SAMPLES = 50, BATCH = 8, PIXELS = 28 * 28 };
+
+static registry *plugins;
+static instance *glyphs, *crop, *scale;
+
+static const void *no_service(void *ctx, instance *i, const char *interface_id)
+{
+    (void)ctx, (void)i, (void)interface_id;
+    return NULL;
+}
+
+/* An instance of the shipped plugin `name` with the settings of a JSON object. */
+static instance *opened(const char *kind, const char *name, const char *settings)
+{
+    const object *o;
+    json_doc *doc;
+    instance *i;
+    tutti_error err = TUTTI_ERROR_INIT;
+    faults *f = faults_create();
+    ck_assert_ok(registry_find(plugins, kind, name, &o, &err), err);
+    ck_assert_ok(json_parse("test", settings, strlen(settings), &doc, &err), err);
+    tutti_params *p = params_from_json(o, json_root(doc), NULL, "/", f);
+    ck_assert_msg(p != NULL, "%s", faults_count(f) ? faults_text(f, 0) : "no settings");
+    ck_assert_ok(instance_open(o, name, p, no_service, NULL, &i, &err), err);
+    json_free(doc);
+    faults_destroy(f);
+    return i;
+}
+
+static void start(void)
+{
+    char folder[PATH_MAX];
+    const char *build = getenv("TUTTI_BUILD");
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ptr_nonnull(build);
+    (void)snprintf(folder, sizeof folder, "%s/lib/tutti/plugins", build);
+    const char *const paths[] = {folder, NULL};
+    const registry_options options = {.plugin_paths = paths, .trust = TRUST_NONE};
+    ck_assert_ok(registry_create(&options, &plugins, &err), err);
+    glyphs = opened("dataset", "glyphs", "{\"samples\": 50}");
+    crop = opened("transform", "random_crop", "{\"padding\": 2}");
+    scale = opened("transform", "normalize", "{\"mean\": [0.5], \"std\": [0.5]}");
+}
+
+static void end(void)
+{
+    instance_free(scale);
+    instance_free(crop);
+    instance_free(glyphs);
+    registry_destroy(plugins);
+}
+
+static loader *made(uint32_t workers, bool shuffle, bool drop_last, int64_t subset)
+{
+    static instance *transforms[2]; /* the loader borrows it */
+    transforms[0] = crop;
+    transforms[1] = scale;
+    const loader_options options = {.dataset = glyphs,
+                                    .transforms = transforms,
+                                    .ntransforms = 2,
+                                    .workers = workers,
+                                    .prefetch = 2,
+                                    .shuffle = shuffle,
+                                    .drop_last = drop_last,
+                                    .batch_size = BATCH,
+                                    .subset_num_batches = subset,
+                                    .seed = 17};
+    loader *l;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(loader_create(&options, &l, &err), err);
+    return l;
+}
+
+/* The next batch's images, which it copies, and how many there are. */
+static int64_t next(loader *l, float images[BATCH * PIXELS], int32_t labels[BATCH])
+{
+    tutti_tensor columns[TUTTI_MAX_COLUMNS];
+    uint32_t n;
+    int64_t samples;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(loader_next(l, columns, &n, &samples, &err), err);
+    if (samples == 0)
+        return 0;
+    ck_assert_uint_eq(n, 2);
+    ck_assert_int_eq(columns[0].desc.dim[0], samples);
+    ck_assert_int_eq(columns[0].desc.dtype, TUTTI_F32);
+    ck_assert_uint_eq((uintptr_t)columns[0].data % 64, 0);
+    memcpy(images, columns[0].data, (size_t)samples * PIXELS * sizeof *images);
+    memcpy(labels, columns[1].data, (size_t)samples * sizeof *labels);
+    return samples;
+}
+
+START_TEST(workers_change_nothing)
+{
+    static float one[BATCH * PIXELS], many[BATCH * PIXELS];
+    int32_t a[BATCH], b[BATCH];
+    loader *l = made(1, true, false, -1), *m = made(4, true, false, -1);
+    ck_assert_int_eq(loader_batches(l), 7);
+    for (int k = 0; k < 3 * 8; k++) { /* three epochs of 7 batches and an end */
+        const int64_t n = next(l, one, a);
+        ck_assert_int_eq(n, k % 8 == 7 ? 0 : k % 8 == 6 ? 2 : BATCH);
+        ck_assert_int_eq(next(m, many, b), n);
+        ck_assert_mem_eq(one, many, (size_t)n * PIXELS * sizeof *one);
+        ck_assert_mem_eq(a, b, (size_t)n * sizeof *a);
+    }
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
+START_TEST(seeking_equals_going_there)
+{
+    static float there[BATCH * PIXELS], sought[BATCH * PIXELS];
+    int32_t a[BATCH], b[BATCH];
+    tutti_error err = TUTTI_ERROR_INIT;
+    loader *l = made(2, true, true, -1), *m = made(3, true, true, -1);
+    ck_assert_int_eq(loader_batches(l), 6);
+    for (int64_t epoch = 0; epoch < 3; epoch++) {
+        for (int64_t batch = 0; batch < 6; batch++) {
+            ck_assert_int_eq(next(l, there, a), BATCH);
+            ck_assert_ok(loader_seek(m, epoch, batch, &err), err);
+            ck_assert_int_eq(next(m, sought, b), BATCH);
+            ck_assert_mem_eq(there, sought, sizeof there);
+        }
+        ck_assert_int_eq(next(l, there, a), 0);
+    }
+    ck_assert_ok(loader_seek(m, 1, 6, &err), err); /* the end of an epoch */
+    ck_assert_int_eq(next(m, sought, b), 0);
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
+START_TEST(an_epoch_is_a_permutation_and_epochs_differ)
+{
+    static float images[BATCH * PIXELS];
+    int32_t labels[BATCH], plain[SAMPLES], mixed[2][SAMPLES];
+    int counts[3][10] = {{0}};
+    loader *l = made(2, false, false, -1), *m = made(2, true, false, -1);
+    for (int k = 0, at = 0; k < 7; k++) {
+        const int64_t n = next(l, images, labels);
+        memcpy(plain + at, labels, (size_t)n * sizeof *labels);
+        at += (int)n;
+    }
+    for (int e = 0; e < 2; e++) {
+        for (int k = 0, at = 0; k < 7; k++) {
+            const int64_t n = next(m, images, labels);
+            memcpy(mixed[e] + at, labels, (size_t)n * sizeof *labels);
+            at += (int)n;
+        }
+        ck_assert_int_eq(next(m, images, labels), 0);
+    }
+    for (int k = 0; k < SAMPLES; k++) {
+        counts[0][plain[k]]++;
+        counts[1][mixed[0][k]]++;
+        counts[2][mixed[1][k]]++;
+    }
+    ck_assert_mem_eq(counts[0], counts[1], sizeof counts[0]);
+    ck_assert_mem_eq(counts[0], counts[2], sizeof counts[0]);
+    ck_assert_mem_ne(plain, mixed[0], sizeof plain);
+    ck_assert_mem_ne(mixed[0], mixed[1], sizeof plain);
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
+START_TEST(an_epoch_may_be_cut)
+{
+    static float images[BATCH * PIXELS];
+    int32_t labels[BATCH];
+    loader *l = made(2, true, true, 2);
+    ck_assert_int_eq(loader_batches(l), 2);
+    for (int k = 0; k < 6; k++)
+        ck_assert_int_eq(next(l, images, labels), k % 3 == 2 ? 0 : BATCH);
+    loader_destroy(l);
+}
+END_TEST
+
+START_TEST(no_whole_batch_is_refused)
+{
+    const loader_options options = {.dataset = glyphs,
+                                    .workers = 1,
+                                    .prefetch = 1,
+                                    .drop_last = true,
+                                    .batch_size = SAMPLES + 1,
+                                    .subset_num_batches = -1};
+    loader *l = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(loader_create(&options, &l, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG,
+                    "dataset glyphs has 50 samples, which is no whole batch of 51");
+    ck_assert_ptr_null(l);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("loader");
+    TCase *t = tcase_create("loader");
+    tcase_add_checked_fixture(t, start, end);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, workers_change_nothing);
+    tcase_add_test(t, seeking_equals_going_there);
+    tcase_add_test(t, an_epoch_is_a_permutation_and_epochs_differ);
+    tcase_add_test(t, an_epoch_may_be_cut);
+    tcase_add_test(t, no_whole_batch_is_refused);
+    suite_add_tcase(suite, t);
+    return tutti_run(suite);
+}
