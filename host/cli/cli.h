@@ -35,7 +35,10 @@ int cli_train(int argc, char **argv, const tutti_op *const *ops);
 int cli_validate(int argc, char **argv, const tutti_op *const *ops);
 int cli_explain(int argc, char **argv, const tutti_op *const *ops);
 int cli_plugins(int argc, char **argv, const tutti_op *const *ops);
+int cli_bench(int argc, char **argv, const tutti_op *const *ops);
 int cli_version(int argc, char **argv, const tutti_op *const *ops);
+
+int bench_dispatch(void); /* one of bench's; returns the exit status */
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 

@@ -19,6 +19,7 @@ static const command commands[] = {
     {"validate", cli_validate, "check a run file and say everything that is wrong"},
     {"explain", cli_explain, "print who runs at each event, in which order, and why"},
     {"plugins", cli_plugins, "list plugins, or describe one"},
+    {"bench", cli_bench, "measure a part of the host"},
     {"version", cli_version, "print the versions of the program and its ABI"},
 };
 

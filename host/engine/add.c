@@ -20,9 +20,14 @@ tutti_status engine_create(const engine_options *options, engine **ret_engine, t
     e->options = *options;
     const char *debug = getenv("ENGINE_DEBUG");
     e->debug = debug && debug[0];
-    memset(e->gate, 0xff, sizeof e->gate); /* until sealed, run_event refuses */
-    *ret_engine = e;
-    return TUTTI_OK;
+    engine_set_gates(e);
+    (void)engine_service(e);
+    const tutti_status s = engine_name_events(e, err);
+    if (s == TUTTI_OK)
+        *ret_engine = e;
+    else
+        engine_destroy(e);
+    return s;
 }
 
 void engine_destroy(engine *e)
@@ -38,6 +43,8 @@ void engine_destroy(engine *e)
         free(e->parts[k].memory);
     free(e->parts);
     free(e->passes);
+    engine_release_bound(e);
+    free(e->attributes);
     free(e->reasons);
     free(e);
 }
@@ -45,7 +52,8 @@ void engine_destroy(engine *e)
 static tutti_status class_of(const participant *p, int *ret_class, tutti_error *err)
 {
     static const char *const kinds[CLASS_COUNT] = {TUTTI_KIND_ALGORITHM, TUTTI_KIND_CALLBACK,
-                                                   TUTTI_KIND_LOGGER, TUTTI_KIND_PASS};
+                                                   TUTTI_KIND_LOGGER, TUTTI_KIND_PASS,
+                                                   KIND_HANDLER};
     for (int k = 0; k < CLASS_COUNT; k++) {
         if (strcmp(p->kind, kinds[k]) != 0)
             continue;
@@ -152,7 +160,7 @@ static tutti_status gather(engine *e, int32_t event, int class, uint32_t *found,
             continue;
         if (n == ENGINE_WIDTH)
             return tutti_fail(err, TUTTI_E_RANGE, "%s: more than %d %ss hear one event",
-                              event_name(event), ENGINE_WIDTH, p->kind);
+                              engine_event_name(e, event), ENGINE_WIDTH, p->kind);
         found[n++] = k;
     }
     *ret_n = n;
@@ -173,18 +181,19 @@ static tutti_status lay_class(engine *e, int32_t event, int class, uint32_t *at,
         return s;
     for (uint32_t k = 0; k < n; k++)
         list[k] = &e->parts[found[k]];
-    s = rules_sort(list, n, event, place, err);
+    s = rules_sort(list, n, event, engine_event_name(e, event), place, err);
     if (s != TUTTI_OK)
         return s;
     hot *grown = realloc(slot->hot, (*at + n) * sizeof *grown);
     if (!grown)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for event %s", event_name(event));
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for event %s",
+                          engine_event_name(e, event));
     slot->hot = grown;
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t part = found[class == CLASS_ALGORITHM ? k : place[k]];
         const participant *p = &e->parts[part];
         grown[(*at)++] =
-            (hot){p->calls->match, p->calls->run_event, p->self, p->plugin, p->name, part, 0};
+            (hot){{p->plugin, p->name}, p->calls->match, p->calls->run_event, p->self, part, 0};
     }
     return TUTTI_OK;
 }
@@ -193,15 +202,16 @@ static tutti_status lay_event(engine *e, int32_t event, tutti_error *err)
 {
     const bool init = event == TUTTI_EVENT_INIT;
     uint32_t n = 0;
+    /* At init the loggers come first, so that the others can log. */
+    const int classes[] = {init ? CLASS_LOGGER : CLASS_CALLBACK,
+                           init ? CLASS_CALLBACK : CLASS_HANDLER,
+                           init ? CLASS_HANDLER : CLASS_LOGGER};
     tutti_status s = lay_class(e, event, CLASS_ALGORITHM, &n, err);
     const uint32_t nalgorithms = n;
-    if (s == TUTTI_OK)
-        s = lay_class(e, event, init ? CLASS_LOGGER : CLASS_CALLBACK, &n, err);
-    if (s == TUTTI_OK)
-        s = lay_class(e, event, init ? CLASS_CALLBACK : CLASS_LOGGER, &n, err);
+    for (int k = 0; k < 3 && s == TUTTI_OK; k++)
+        s = lay_class(e, event, classes[k], &n, err);
     if (s != TUTTI_OK)
         return s;
-    e->slots[event].name = event_name(event);
     e->slots[event].nalgorithms = nalgorithms;
     e->slots[event].nlisteners = n - nalgorithms;
     if (n)
@@ -221,9 +231,7 @@ tutti_status engine_seal(engine *e, tutti_error *err)
         memset(e->listens, 0, sizeof e->listens);
         return s;
     }
-    if (!e->debug)
-        memcpy(e->gate, e->listens, sizeof e->gate);
-    e->gate[TUTTI_EVENT_INIT >> 6] |= UINT64_C(1) << (TUTTI_EVENT_INIT & 63);
     e->sealed = true;
+    engine_set_gates(e);
     return TUTTI_OK;
 }

@@ -26,7 +26,7 @@ void engine_log(const engine *e, int level, const char *component, const char *f
 void engine_debug(const engine *e, int32_t event, const char *format, ...)
 {
     char text[512], eval[48] = "", upper[64];
-    const char *name = event_name(event);
+    const char *name = engine_event_name(e, event);
     va_list args;
     if (!e->debug)
         return;
@@ -109,8 +109,10 @@ static tutti_status call_end(participant *p, bool post, tutti_error *err)
     tutti_status (*call)(void *, tutti_error *) = post ? p->calls->post_close : p->calls->close;
     tutti_status s = TUTTI_OK;
     const breadcrumb was = crash_breadcrumb;
-    crash_breadcrumb =
-        (breadcrumb){p->plugin, p->name, post ? "post_close" : "close", NULL, was.step};
+    crash_breadcrumb = (breadcrumb){.plugin = p->plugin,
+                                    .object = p->name,
+                                    .call = post ? "post_close" : "close",
+                                    .step = was.step};
     if (own)
         s = own(p->owner, err);
     else if (call)
@@ -146,8 +148,8 @@ void engine_close(engine *e)
     if (!e || e->closed)
         return;
     e->closed = true;
-    memset(e->gate, 0xff, sizeof e->gate); /* run_event must refuse */
     memset(e->listens, 0, sizeof e->listens);
+    engine_set_gates(e); /* run_event must refuse */
     engine_log(e, TUTTI_LOG_DEBUG, "engine", "Closing the engine.");
     close_round(e, true, false);
     close_round(e, true, true);

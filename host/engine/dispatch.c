@@ -19,6 +19,18 @@ bool engine_listens(const engine *e, int32_t event)
     return k < ENGINE_EVENTS && (e->listens[k >> 6] >> (k & 63) & 1);
 }
 
+void engine_set_gates(engine *e)
+{
+    e->slow = !e->sealed || e->closed || e->debug;
+    if (e->slow)
+        memset(e->gate, 0xff, sizeof e->gate);
+    else
+        memcpy(e->gate, e->listens, sizeof e->gate);
+    e->gate[TUTTI_EVENT_INIT >> 6] |= UINT64_C(1) << (TUTTI_EVENT_INIT & 63);
+}
+
+/* ---- failures ---- */
+
 static int32_t never_matches(void *self, const tutti_event *event)
 {
     return 0;
@@ -29,8 +41,7 @@ static tutti_status hears_nothing(void *self, const tutti_event *event, tutti_er
     return TUTTI_OK;
 }
 
-/* From now on the participant matches and hears nothing; kept orders stay valid. */
-static void disable(engine *e, uint32_t part)
+void engine_disable(engine *e, uint32_t part)
 {
     e->parts[part].disabled = true;
     for (int32_t event = 0; event < ENGINE_EVENTS; event++) {
@@ -45,12 +56,10 @@ static void disable(engine *e, uint32_t part)
             }
             anyone = anyone || !e->parts[h->part].disabled;
         }
-        if (n && !anyone) {
+        if (n && !anyone)
             e->listens[event >> 6] &= ~(UINT64_C(1) << (event & 63));
-            if (!e->debug)
-                e->gate[event >> 6] &= ~(UINT64_C(1) << (event & 63));
-        }
     }
+    engine_set_gates(e);
 }
 
 /* What a participant's failure does to the run: an error when it is to stop, else OK. */
@@ -70,7 +79,7 @@ static tutti_status failed(engine *e, uint32_t part, const char *call, const tut
     if (p->on_error == ON_ERROR_DISABLE) {
         engine_log(e, TUTTI_LOG_ERROR, p->name, "%s on %s: %s (disabled from now on)", p->name,
                    event->name, text);
-        disable(e, part);
+        engine_disable(e, part);
     } else {
         engine_log(e, TUTTI_LOG_WARNING, p->name, "%s on %s: %s (ignored)", p->name,
                    event->name, text);
@@ -78,23 +87,25 @@ static tutti_status failed(engine *e, uint32_t part, const char *call, const tut
     return TUTTI_OK;
 }
 
-/* Asks every algorithm of the event; nothing is applied before all have answered.  Not inlined: the
- * compiler would look up the thread's crumb anew for every algorithm. */
-__attribute__((noinline)) static tutti_status match_all(engine *e, const event_slot *slot,
-                                                        const tutti_event *event,
-                                                        breadcrumb *crumb,
-                                                        uint64_t *ret_matched, tutti_error *err)
+/* ---- algorithms ---- */
+
+/* Asks every algorithm of the event; nothing is applied before all have answered.  The hot loop of the
+ * whole host: one store says who is asked, and an answer of 0 costs nothing more. */
+static tutti_status match_all(engine *e, const event_slot *slot, breadcrumb *crumb,
+                              uint64_t *ret_matched, tutti_error *err)
 {
+    const tutti_event *event = &slot->event;
     const hot *h = slot->hot, *const end = h + slot->nalgorithms;
     uint64_t matched = 0;
     crumb->call = "match";
     for (uint64_t bit = 1; h < end; h++, bit <<= 1) {
-        crumb->plugin = h->plugin;
-        crumb->object = h->name;
+        crumb->who = &h->who;
         const int32_t answer = h->match(h->self, event);
+        if (__builtin_expect(answer == 0, 1))
+            continue;
         if (answer > 0) {
             matched |= bit;
-        } else if (answer < 0) {
+        } else {
             const tutti_error cause = TUTTI_ERROR_INIT;
             const tutti_status s = failed(e, h->part, "match", event, answer, &cause, err);
             if (s != TUTTI_OK)
@@ -106,13 +117,13 @@ __attribute__((noinline)) static tutti_status match_all(engine *e, const event_s
 }
 
 static tutti_status apply_one(engine *e, const hot *h, int32_t order, const tutti_event *event,
-                              tutti_error *err)
+                              breadcrumb *crumb, tutti_error *err)
 {
     const participant *p = &e->parts[h->part];
     tutti_error cause = TUTTI_ERROR_INIT;
     tutti_trace trace = {.struct_size = (uint32_t)sizeof trace,
                          .event = event->id,
-                         .name = h->name,
+                         .name = p->name,
                          .event_name = event->name,
                          .step = event->step,
                          .exit_code = TUTTI_EXIT_NONE,
@@ -121,11 +132,9 @@ static tutti_status apply_one(engine *e, const hot *h, int32_t order, const tutt
     if (p->disabled)
         return TUTTI_OK;
     if (e->debug)
-        if (e->debug)
-            engine_debug(e, event->id, "Running algorithm %s", h->name);
-    crash_breadcrumb.plugin = h->plugin;
-    crash_breadcrumb.object = h->name;
-    crash_breadcrumb.call = "apply";
+        engine_debug(e, event->id, "Running algorithm %s", p->name);
+    crumb->who = &h->who;
+    crumb->call = "apply";
     const uint64_t started = e->options.trace ? now_ns() : 0;
     const tutti_status s = p->calls->apply(h->self, event, &trace.exit_code, &cause);
     if (e->options.trace) {
@@ -135,36 +144,47 @@ static tutti_status apply_one(engine *e, const hot *h, int32_t order, const tutt
     return s == TUTTI_OK ? TUTTI_OK : failed(e, h->part, "apply", event, s, &cause, err);
 }
 
-static tutti_status run_algorithms(engine *e, const event_slot *slot, const tutti_event *event,
-                                   tutti_error *err)
+static tutti_status apply_all(engine *e, const event_slot *slot, uint64_t matched,
+                              breadcrumb *crumb, tutti_error *err)
 {
-    uint64_t matched = 0;
     const kept_order *kept = NULL;
-    tutti_status s = match_all(e, slot, event, &crash_breadcrumb, &matched, err);
-    if (s != TUTTI_OK || !matched)
-        return s;
-    s = engine_find_order(e, event->id, matched, &kept, err);
+    tutti_status s = engine_find_order(e, slot->event.id, matched, &kept, err);
     if (s != TUTTI_OK)
         return s;
     uint8_t place[ENGINE_WIDTH]; /* an apply may run events itself, which may move `kept` */
     const uint32_t n = kept->n;
     memcpy(place, kept->place, n);
     for (uint32_t k = 0; k < n && s == TUTTI_OK; k++)
-        s = apply_one(e, &slot->hot[place[k]], (int32_t)k, event, err);
+        s = apply_one(e, &slot->hot[place[k]], (int32_t)k, &slot->event, crumb, err);
     return s;
 }
 
-static tutti_status run_listeners(engine *e, const event_slot *slot, const tutti_event *event,
+static tutti_status run_algorithms(engine *e, const event_slot *slot, breadcrumb *crumb,
+                                   tutti_error *err)
+{
+    uint64_t matched = 0;
+    const tutti_status s = match_all(e, slot, crumb, &matched, err);
+    return s != TUTTI_OK || !matched ? s : apply_all(e, slot, matched, crumb, err);
+}
+
+/* ---- listeners ---- */
+
+static tutti_status run_listeners(engine *e, const event_slot *slot, breadcrumb *crumb,
                                   tutti_error *err)
 {
+    const tutti_event *event = &slot->event;
     for (uint32_t k = 0; k < slot->nlisteners; k++) {
         const hot *h = &slot->hot[slot->nalgorithms + k];
-        tutti_error cause = TUTTI_ERROR_INIT;
+        tutti_error cause;
+        cause.struct_size = (uint32_t)sizeof cause;
+        cause.status = TUTTI_OK;
+        cause.text[0] = '\0';
         if (e->debug && !e->parts[h->part].disabled)
-            engine_debug(e, event->id, "Running callback %s", h->name);
-        crash_breadcrumb.plugin = h->plugin;
-        crash_breadcrumb.object = h->name;
-        crash_breadcrumb.call = "run_event";
+            engine_debug(e, event->id, "Running %s %s",
+                         e->parts[h->part].class == CLASS_HANDLER ? "handler" : "callback",
+                         e->parts[h->part].name);
+        crumb->who = &h->who;
+        crumb->call = "run_event";
         const tutti_status s = h->hear(h->self, event, &cause);
         if (s != TUTTI_OK) {
             const tutti_status stop = failed(e, h->part, "run_event", event, s, &cause, err);
@@ -175,41 +195,52 @@ static tutti_status run_listeners(engine *e, const event_slot *slot, const tutti
     return TUTTI_OK;
 }
 
+/* ---- the event ---- */
+
+static tutti_status refuse(const engine *e, int32_t id, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_STATE,
+                      e->closed
+                          ? "the engine was already closed and cannot run %s: make a new one"
+                          : "the engine is not sealed yet and cannot run %s",
+                      engine_event_name(e, id));
+}
+
+static tutti_status run_slot(engine *e, event_slot *slot, breadcrumb *crumb, tutti_error *err)
+{
+    tutti_status s;
+    if (slot->event.id != TUTTI_EVENT_INIT) {
+        s = slot->nalgorithms ? run_algorithms(e, slot, crumb, err) : TUTTI_OK;
+        return s == TUTTI_OK && slot->nlisteners ? run_listeners(e, slot, crumb, err) : s;
+    }
+    s = engine_check_open(e, err);
+    if (s == TUTTI_OK)
+        s = run_listeners(e, slot, crumb, err);
+    return s == TUTTI_OK ? run_algorithms(e, slot, crumb, err) : s;
+}
+
 static tutti_status run_open_gate(engine *e, int32_t id, tutti_error *err)
 {
-    if (e->closed)
-        return tutti_fail(err, TUTTI_E_STATE,
-                          "the engine was already closed and cannot run %s: make a new one",
-                          event_name(id));
-    if (!e->sealed)
-        return tutti_fail(err, TUTTI_E_STATE, "the engine is not sealed yet and cannot run %s",
-                          event_name(id));
-    const event_slot *slot = &e->slots[id];
-    const tutti_event event = {.struct_size = (uint32_t)sizeof event,
-                               .id = id,
-                               .name = slot->name,
-                               .step = (uint64_t)e->options.time->batch,
-                               .time = e->options.time,
-                               .eval_time = e->options.eval_time};
-    if (e->debug)
-        engine_debug(e, id, "Running event");
-
-    const breadcrumb was = crash_breadcrumb;
-    crash_breadcrumb.event = event.name;
-    crash_breadcrumb.step = event.step;
-    tutti_status s;
-    if (id != TUTTI_EVENT_INIT) {
-        s = run_algorithms(e, slot, &event, err);
-        if (s == TUTTI_OK)
-            s = run_listeners(e, slot, &event, err);
-    } else {
-        s = engine_check_open(e, err);
-        if (s == TUTTI_OK)
-            s = run_listeners(e, slot, &event, err);
-        if (s == TUTTI_OK)
-            s = run_algorithms(e, slot, &event, err);
+    event_slot *slot = &e->slots[id];
+    if (e->slow) {
+        if (e->closed || !e->sealed)
+            return refuse(e, id, err);
+        if (e->debug)
+            engine_debug(e, id, "Running event");
     }
-    crash_breadcrumb = was;
+    slot->event.step = (uint64_t)e->options.time->batch;
+    slot->fires++;
+    /* The thread's crumb is looked up once; what it said is put back. */
+    breadcrumb *crumb = &crash_breadcrumb;
+    __asm__("" : "+r"(crumb));
+    const crash_who *const who = crumb->who;
+    const tutti_event *const at = crumb->at;
+    const char *const call = crumb->call;
+    crumb->at = &slot->event;
+    const tutti_status s = run_slot(e, slot, crumb, err);
+    crumb->at = at;
+    crumb->who = who;
+    crumb->call = call;
     return s;
 }
 
@@ -221,4 +252,39 @@ tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err)
     if (!(e->gate[k >> 6] >> (k & 63) & 1))
         return TUTTI_OK;
     return run_open_gate(e, event, err);
+}
+
+/* Ignite's event at the same point of a training loop. */
+static int32_t partner(int32_t event)
+{
+    switch (event) {
+    case TUTTI_EVENT_FIT_START:
+        return TUTTI_EVENT_STARTED;
+    case TUTTI_EVENT_EPOCH_START:
+        return TUTTI_EVENT_EPOCH_STARTED;
+    case TUTTI_EVENT_BEFORE_DATALOADER:
+        return TUTTI_EVENT_GET_BATCH_STARTED;
+    case TUTTI_EVENT_AFTER_DATALOADER:
+        return TUTTI_EVENT_GET_BATCH_COMPLETED;
+    case TUTTI_EVENT_BATCH_START:
+        return TUTTI_EVENT_ITERATION_STARTED;
+    case TUTTI_EVENT_BATCH_END:
+        return TUTTI_EVENT_ITERATION_COMPLETED;
+    case TUTTI_EVENT_EPOCH_END:
+        return TUTTI_EVENT_EPOCH_COMPLETED;
+    case TUTTI_EVENT_FIT_END:
+        return TUTTI_EVENT_COMPLETED;
+    default:
+        return -1;
+    }
+}
+
+tutti_status engine_run_train_event(engine *e, int32_t event, tutti_error *err)
+{
+    const int32_t other = partner(event);
+    if (other < 0)
+        return engine_run_event(e, event, err);
+    const bool outer_first = event_side(event) < 0;
+    const tutti_status s = engine_run_event(e, outer_first ? event : other, err);
+    return s != TUTTI_OK ? s : engine_run_event(e, outer_first ? other : event, err);
 }

@@ -4,12 +4,14 @@
 #define HOST_ENGINE_ENGINE_H
 
 #include "plugin/registry.h"
+#include "tutti/engine.h"
 #include "tutti/logger.h"
 #include "tutti/tutti.h"
 
 #include <stdbool.h>
 
-typedef struct engine engine; /* opaque */
+typedef struct engine engine;   /* opaque */
+typedef struct binding binding; /* engine/binding.h */
 
 /* Clocks that events carry; borrowed for the engine's life. */
 typedef struct engine_options {
@@ -20,6 +22,11 @@ typedef struct engine_options {
     /* Warnings and errors (disabled plugins, failing close), and ENGINE_DEBUG lines.  May be NULL. */
     void (*log)(void *ctx, int level, const char *component, const char *text);
     void *ctx;
+    /* Events of manifests: registry_events.  Borrowed for the engine's life. */
+    const custom_event *events;
+    size_t nevents;
+    /* Services for handlers ("tutti.state/1"); gets ctx.  May be NULL. */
+    const void *(*query)(void *ctx, const char *interface_id);
 } engine_options;
 
 TUTTI_NODISCARD tutti_status engine_create(const engine_options *options, engine **ret_engine,
@@ -35,6 +42,11 @@ void engine_destroy(engine *e);
  * Errors: E_EXISTS the kind has one of this name; E_ARG a call that its kind needs is NULL. */
 TUTTI_NODISCARD tutti_status engine_add(engine *e, instance *i, tutti_error *err);
 
+/* Binds a handler of the run file, which hears its events after the callbacks and before the loggers,
+ * in the order in which handlers are bound.  The binding becomes the engine's on success.  Loads the
+ * plugin that declares its function.  Before seal.  [control] */
+TUTTI_NODISCARD tutti_status engine_bind(engine *e, binding *b, tutti_error *err);
+
 /* Checks the rules (exclusive, circles: their edges and files) and fixes the orders.  Errors name the
  * participants.  [control] */
 TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
@@ -43,6 +55,17 @@ TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
  * matches come before any apply.  The first error of a participant whose on_error is "stop" is
  * returned, headed by its name and the event.  E_STATE after close.  [step] */
 TUTTI_NODISCARD tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err);
+
+/* Runs an event of a training loop together with the Ignite event at the same point, which comes inside:
+ * after fit_start started, before batch_end iteration_completed and so on.  [step] */
+TUTTI_NODISCARD tutti_status engine_run_train_event(engine *e, int32_t event, tutti_error *err);
+
+/* What the filters of handlers count at `event`: the iteration, the epoch, a custom event's attribute,
+ * else how often it has been run while somebody listened. */
+int64_t engine_event_count(const engine *e, int32_t event);
+
+/* tutti.engine/1 of this engine; lives as long as it. */
+const tutti_engine_v1 *engine_service(engine *e);
 
 /* Whether anyone listens to `event`: one load and one mask. */
 bool engine_listens(const engine *e, int32_t event);
@@ -62,7 +85,11 @@ typedef struct engine_place {
 } engine_place;
 size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room);
 
-/* Event names: upper or lower case, or the value; -1 when unknown. */
+/* The engine's events, custom ones included: number by name in any case (-1 when unknown), and name. */
+int32_t engine_find_event(const engine *e, const char *name);
+const char *engine_event_name(const engine *e, int32_t event);
+
+/* Names of the built-in events: upper or lower case, or the value; -1 when unknown. */
 int32_t event_find(const char *name);
 const char *event_name(int32_t event);      /* "before_loss" */
 const char *event_canonical(int32_t event); /* "loss" */

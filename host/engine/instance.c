@@ -27,12 +27,12 @@ static const char *const *copy_list(const json_node *list, const char ***room)
     return copy;
 }
 
-static tutti_status read_events(const json_node *list, uint64_t *mask, const char *manifest,
-                                tutti_error *err)
+static tutti_status read_events(const engine *e, const json_node *list, uint64_t *mask,
+                                const char *manifest, tutti_error *err)
 {
     for (size_t k = 0; list && k < json_count(list); k++) {
         const char *name = json_string(json_at(list, k));
-        const int32_t event = event_find(name);
+        const int32_t event = engine_find_event(e, name);
         if (event < 0)
             return tutti_fail(err, TUTTI_E_ARG, "%s: reverse_on names no event: %s", manifest,
                               name);
@@ -42,7 +42,8 @@ static tutti_status read_events(const json_node *list, uint64_t *mask, const cha
 }
 
 /* The manifest's "order" object; texts stay the manifest's, the lists go to p->memory. */
-static tutti_status read_order(const json_node *order, participant *p, tutti_error *err)
+static tutti_status read_order(const engine *e, const json_node *order, participant *p,
+                               tutti_error *err)
 {
     static const char *const lists[] = {"before", "after", "exclusive"};
     size_t count = 0;
@@ -62,7 +63,7 @@ static tutti_status read_order(const json_node *order, participant *p, tutti_err
     p->rules.before = copy_list(json_get(order, "before"), &room);
     p->rules.after = copy_list(json_get(order, "after"), &room);
     p->rules.exclusive = copy_list(json_get(order, "exclusive"), &room);
-    return read_events(json_get(order, "reverse_on"), p->rules.reverse_on, p->manifest, err);
+    return read_events(e, json_get(order, "reverse_on"), p->rules.reverse_on, p->manifest, err);
 }
 
 static bool has_word(const char *const *words, const char *word)
@@ -96,7 +97,7 @@ tutti_status engine_add(engine *e, instance *i, tutti_error *err)
                      .close = end_close,
                      .post_close = end_post_close,
                      .owner = i};
-    tutti_status s = read_order(info->order, &p, err);
+    tutti_status s = read_order(e, info->order, &p, err);
     if (s == TUTTI_OK)
         s = engine_add_object(e, &p, err);
     if (s != TUTTI_OK)

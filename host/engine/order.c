@@ -36,7 +36,7 @@ static void apply_places(ordering *o, const uint8_t *order, uint32_t n)
 /* Exactly the events named after_*: neither *_end nor eval_after_* and predict_after_*. */
 static bool lifo_event(int32_t event)
 {
-    return strncmp(event_name(event), "after_", 6) == 0;
+    return event < TUTTI_COMPOSER_EVENT_COUNT && strncmp(event_name(event), "after_", 6) == 0;
 }
 
 static void pass_lifo(ordering *o)
@@ -72,7 +72,8 @@ static void pass_interpolation(ordering *o)
 static tutti_status pass_rules(ordering *o, tutti_error *err)
 {
     uint8_t order[ENGINE_WIDTH];
-    const tutti_status s = rules_sort(o->list, o->n, o->event, order, err);
+    const tutti_status s =
+        rules_sort(o->list, o->n, o->event, engine_event_name(o->e, o->event), order, err);
     if (s == TUTTI_OK)
         apply_places(o, order, o->n);
     return s;
@@ -115,10 +116,14 @@ static tutti_status pass_code(ordering *o, participant *p, tutti_error *err)
         names[k] = o->list[k]->name;
 
     tutti_error cause = TUTTI_ERROR_INIT;
+    const char *name = engine_event_name(o->e, o->event);
     const tutti_pass_v1 *pass = p->calls->query(p->self, TUTTI_PASS_V1);
     const breadcrumb was = crash_breadcrumb;
-    crash_breadcrumb =
-        (breadcrumb){p->plugin, p->name, "order", event_name(o->event), was.step};
+    crash_breadcrumb = (breadcrumb){.plugin = p->plugin,
+                                    .object = p->name,
+                                    .call = "order",
+                                    .event = name,
+                                    .step = o->e->slots[o->event].event.step};
     tutti_status s = pass ? pass->order(p->self, o->event, names, o->n, order, &count, &cause)
                           : tutti_fail(&cause, TUTTI_E_STATE, "it has no %s", TUTTI_PASS_V1);
     crash_breadcrumb = was;
@@ -129,7 +134,7 @@ static tutti_status pass_code(ordering *o, participant *p, tutti_error *err)
         return TUTTI_OK;
     }
     if (p->on_error == ON_ERROR_STOP)
-        return tutti_fail(err, s, "pass %s on %s: %s", p->name, event_name(o->event),
+        return tutti_fail(err, s, "pass %s on %s: %s", p->name, name,
                           cause.text[0] ? cause.text : tutti_status_name(s));
     p->disabled = p->on_error == ON_ERROR_DISABLE;
     engine_log(o->e, TUTTI_LOG_WARNING, p->name, "pass %s on %s: %s (%s)", p->name,
@@ -206,7 +211,7 @@ tutti_status engine_find_order(engine *e, int32_t event, uint64_t matched,
     kept_order *kept = place_for_order(slot);
     if (!kept)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order at %s",
-                          event_name(event));
+                          engine_event_name(e, event));
     kept->matched = matched;
     kept->n = o.n;
     memcpy(kept->place, o.place, sizeof kept->place);

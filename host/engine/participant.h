@@ -3,6 +3,7 @@
 #ifndef HOST_ENGINE_PARTICIPANT_H
 #define HOST_ENGINE_PARTICIPANT_H
 
+#include "engine/binding.h"
 #include "engine/engine.h"
 
 enum {
@@ -22,7 +23,8 @@ typedef struct order_rules {
     uint64_t reverse_on[ENGINE_EVENTS / 64]; /* events at which the rules are turned round */
 } order_rules;
 
-enum { CLASS_ALGORITHM, CLASS_CALLBACK, CLASS_LOGGER, CLASS_PASS, CLASS_COUNT };
+enum { CLASS_ALGORITHM, CLASS_CALLBACK, CLASS_LOGGER, CLASS_PASS, CLASS_HANDLER, CLASS_COUNT };
+#define KIND_HANDLER "handler" /* a bound function; no object of a plugin has this kind */
 
 /* One participant; all texts and lists are borrowed for the engine's life. */
 typedef struct participant {
@@ -57,11 +59,10 @@ TUTTI_NODISCARD tutti_status engine_add_object(engine *e, const participant *p,
 
 /* What dispatch touches for one participant at one event, side by side. */
 typedef struct hot {
+    crash_who who; /* the breadcrumb points here while the participant runs */
     int32_t (*match)(void *self, const tutti_event *event);
     tutti_status (*hear)(void *self, const tutti_event *event, tutti_error *err);
     void *self;
-    const char *plugin; /* as in the breadcrumb: one 16-byte copy */
-    const char *name;
     uint32_t part; /* index in parts */
     uint32_t reserved;
 } hot;
@@ -74,8 +75,10 @@ typedef struct kept_order {
 } kept_order;
 
 typedef struct event_slot {
-    hot *hot; /* algorithms, then listeners in the order of their turn */
-    const char *name;
+    hot *hot;          /* algorithms, then listeners in the order of their turn */
+    tutti_event event; /* what they hear; its step is of the latest run */
+    int64_t fires;
+    int64_t *attribute; /* of a custom event that has one */
     uint32_t nalgorithms;
     uint32_t nlisteners;
     kept_order *orders;
@@ -84,6 +87,21 @@ typedef struct event_slot {
     uint32_t latest; /* where the last look-up hit */
     uint32_t victim; /* replaced next once `orders` is full */
 } event_slot;
+
+/* A counter of the state that custom events name. */
+typedef struct attribute {
+    const char *name;
+    int64_t value;
+} attribute;
+
+/* A handler that is bound: a participant of its own. */
+typedef struct bound {
+    engine *engine;
+    binding *binding;
+    void (*release)(binding *b); /* so that engines without handlers need no registry */
+    struct bound *next;
+    char name[96];
+} bound;
 
 enum { PASS_LIFO = -1, PASS_INTERPOLATION = -2, PASS_RULES = -3 };
 
@@ -99,8 +117,14 @@ struct engine {
     bool sealed;
     bool closed;
     bool debug;
+    bool slow; /* not sealed, closed, or every step is told: debug, traces of all, profiler */
     bool warned_interpolation;
     char (*reasons)[192]; /* of the latest engine_order */
+    struct bound *bound;  /* handlers, a list */
+    attribute *attributes;
+    size_t nattributes;
+    int depth; /* of events fired inside events */
+    tutti_engine_v1 service;
     event_slot slots[ENGINE_EVENTS];
 };
 
@@ -113,12 +137,22 @@ tutti_status engine_find_order(engine *e, int32_t event, uint64_t matched,
  * rules and the manifests'; place[k] is the index of the k-th to run.  E_STATE: the rules go round
  * in a circle, with its edges. */
 tutti_status rules_sort(const participant *const *list, uint32_t n, int32_t event,
-                        uint8_t *place, tutti_error *err);
+                        const char *event_text, uint8_t *place, tutti_error *err);
 /* Which rule holds list[k] where it is; false when none does. */
 bool rules_reason(const participant *const *list, uint32_t n, uint32_t k, int32_t event,
                   char *text, size_t size);
 /* Whether `selector` means `p`. */
 bool rules_select(const char *selector, const participant *p);
+
+/* dispatch.c: from now on the participant matches and hears nothing; kept orders stay valid. */
+void engine_disable(engine *e, uint32_t part);
+/* Opens and closes gates after debug, traces, profiler or participants changed. */
+void engine_set_gates(engine *e);
+
+/* service.c: names and attributes of custom events, tutti.engine/1. */
+tutti_status engine_name_events(engine *e, tutti_error *err);
+void engine_release_bound(engine *e);
+participant *engine_find_handler(engine *e, const char *name); /* NULL when there is none */
 
 /* close.c */
 tutti_status engine_check_open(engine *e, tutti_error *err); /* at INIT */

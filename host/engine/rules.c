@@ -70,7 +70,8 @@ static const participant *edge(const participant *p, const participant *q, int32
 
 /* The circle among the nodes of `left`: each has a predecessor in it, so walking back must return. */
 static tutti_status circle(const participant *const *list, uint32_t n, uint64_t left,
-                           const uint64_t *before, int32_t event, tutti_error *err)
+                           const uint64_t *before, int32_t event, const char *event_text,
+                           tutti_error *err)
 {
     uint8_t path[ENGINE_WIDTH + 1] = {0};
     uint32_t length = 0, start = 0;
@@ -99,11 +100,11 @@ static tutti_status circle(const participant *const *list, uint32_t n, uint64_t 
         used += more > 0 ? (size_t)more : 0;
     }
     return tutti_fail(err, TUTTI_E_STATE, "the order at %s goes round in a circle: %s",
-                      event_name(event), text);
+                      event_text, text);
 }
 
 tutti_status rules_sort(const participant *const *list, uint32_t n, int32_t event,
-                        uint8_t *place, tutti_error *err)
+                        const char *event_text, uint8_t *place, tutti_error *err)
 {
     uint64_t before[ENGINE_WIDTH] = {0};
     assert(n <= ENGINE_WIDTH);
@@ -118,7 +119,7 @@ tutti_status rules_sort(const participant *const *list, uint32_t n, int32_t even
         while (k < n && (!(left >> k & 1) || (before[k] & left)))
             k++;
         if (k == n)
-            return circle(list, n, left, before, event, err);
+            return circle(list, n, left, before, event, event_text, err);
         place[done] = (uint8_t)k;
         left &= ~(UINT64_C(1) << k);
     }

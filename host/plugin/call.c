@@ -44,8 +44,24 @@ bool call_type_known(const char *type)
     return type_of(type) != NULL;
 }
 
-tutti_status call_prepare(const char *const *types, uint32_t count, void **ret_call,
-                          tutti_error *err)
+/* What a run file can say, and the host's own pointers. */
+static ffi_type *handler_type_of(const char *word)
+{
+    if (strcmp(word, "bool") == 0)
+        return &ffi_type_sint32;
+    if (strcmp(word, "str") == 0 || strcmp(word, "time") == 0 || strcmp(word, "ptr") == 0)
+        return &ffi_type_pointer;
+    return strncmp(word, "buf<", 4) == 0 ? NULL : type_of(word);
+}
+
+bool call_handler_type_known(const char *type)
+{
+    return strcmp(type, "ptr") != 0 && handler_type_of(type);
+}
+
+static tutti_status prepare(const char *const *types, uint32_t count,
+                            ffi_type *(*find)(const char *), ffi_type *result, void **ret_call,
+                            tutti_error *err)
 {
     if (count > CALL_MAX_ARGS)
         return tutti_fail(err, TUTTI_E_RANGE, "%u arguments, want at most %d", count,
@@ -54,13 +70,13 @@ tutti_status call_prepare(const char *const *types, uint32_t count, void **ret_c
     if (!c)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a call of %u arguments", count);
     for (uint32_t k = 0; k < count; k++) {
-        c->types[k] = type_of(types[k]);
+        c->types[k] = find(types[k]);
         if (!c->types[k]) {
             free(c);
             return tutti_fail(err, TUTTI_E_ARG, "\"%s\" is no argument type", types[k]);
         }
     }
-    if (ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, count, &ffi_type_void, c->types) != FFI_OK) {
+    if (ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, count, result, c->types) != FFI_OK) {
         free(c);
         return tutti_fail(err, TUTTI_E_FAIL, "libffi cannot prepare a call of %u arguments",
                           count);
@@ -69,18 +85,41 @@ tutti_status call_prepare(const char *const *types, uint32_t count, void **ret_c
     return TUTTI_OK;
 }
 
+tutti_status call_prepare(const char *const *types, uint32_t count, void **ret_call,
+                          tutti_error *err)
+{
+    return prepare(types, count, type_of, &ffi_type_void, ret_call, err);
+}
+
+tutti_status call_prepare_handler(const char *const *types, uint32_t count, void **ret_call,
+                                  tutti_error *err)
+{
+    return prepare(types, count, handler_type_of, &ffi_type_sint32, ret_call, err);
+}
+
 void call_free(void *prepared)
 {
     free(prepared);
 }
 
-void call_run(void *prepared, void *function, void *const *args)
+static void run(call *c, void *function, void *result, void *const *args)
 {
-    call *c = prepared;
     void *copy[CALL_MAX_ARGS];
     void (*target)(void);
     /* libffi may write to the array of pointers. */
     memcpy(copy, args, c->cif.nargs * sizeof *copy);
     memcpy(&target, &function, sizeof target);
-    ffi_call(&c->cif, target, NULL, copy);
+    ffi_call(&c->cif, target, result, copy);
+}
+
+void call_run(void *prepared, void *function, void *const *args)
+{
+    run(prepared, function, NULL, args);
+}
+
+int32_t call_handler(void *prepared, void *function, void *const *args)
+{
+    ffi_arg result = 0; /* libffi widens small results */
+    run(prepared, function, &result, args);
+    return (int32_t)result;
 }

@@ -12,13 +12,20 @@
 /* Whether `type` is i8 to i64, u8 to u64, f32, f64 or buf<T>, where T may be f16 and bf16 too. */
 bool call_type_known(const char *type);
 
+/* Whether `type` may be an argument of a handler: a number as above, bool, str or time. */
+bool call_handler_type_known(const char *type);
+
 /* Prepares calls of a function with these arguments and no result; the caller frees *ret_call with
  * call_free.  [control] */
 TUTTI_NODISCARD tutti_status call_prepare(const char *const *types, uint32_t count,
                                           void **ret_call, tutti_error *err);
+/* The same for a function that returns an int32_t; `types` are a handler's, or "ptr". */
+TUTTI_NODISCARD tutti_status call_prepare_handler(const char *const *types, uint32_t count,
+                                                  void **ret_call, tutti_error *err);
 void call_free(void *call); /* NULL is allowed */
 
 /* Calls `function`; args[k] points to the storage of argument k.  [any] */
 void call_run(void *call, void *function, void *const *args);
+int32_t call_handler(void *call, void *function, void *const *args);
 
 #endif

@@ -50,7 +50,15 @@ static const char *signal_name(int number)
 
 static void handle(int number)
 {
-    const breadcrumb b = crash_breadcrumb;
+    breadcrumb b = crash_breadcrumb;
+    if (b.who) {
+        b.plugin = b.who->plugin;
+        b.object = b.who->object;
+    }
+    if (b.at) {
+        b.event = b.at->name;
+        b.step = b.at->step;
+    }
     line l = {{0}, 0};
     add(&l, "tutti: ");
     if (b.plugin) {

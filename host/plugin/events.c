@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/plugin.h"
 
-#include <string.h>
+#include <strings.h>
 
 int32_t event_number(const char *name)
 {
@@ -18,7 +18,7 @@ int32_t event_number(const char *name)
 #undef TUTTI_X
     };
     for (size_t k = 0; k < sizeof events / sizeof *events; k++)
-        if (strcmp(events[k].name, name) == 0)
+        if (strcasecmp(events[k].name, name) == 0)
             return events[k].number;
     return -1;
 }

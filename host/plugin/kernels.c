@@ -6,21 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An argument is ["name", "type"] or ["name", "type", "in" | "out" | "inout"]. */
-static const char *read_arg(const json_node *node, faults *f)
+/* An argument is ["name", "type"]; a kernel's may have "in", "out" or "inout" as its third. */
+static const char *read_arg(const json_node *node, bool in_handler, faults *f)
 {
     const size_t count = json_count(node);
     const char *texts[3] = {NULL, NULL, "in"};
-    bool good = json_type(node) == JSON_ARRAY && (count == 2 || count == 3);
+    bool good = json_type(node) == JSON_ARRAY && (count == 2 || (count == 3 && !in_handler));
     for (size_t k = 0; good && k < count; k++) {
         texts[k] = json_string(json_at(node, k));
         good = texts[k] && *texts[k];
     }
     if (!good) {
-        faults_add(f, node, "want [\"name\", \"type\"] or [\"name\", \"type\", \"in\"]");
+        faults_add(f, node, "want [\"name\", \"type\"]%s",
+                   in_handler ? "" : " or [\"name\", \"type\", \"in\"]");
         return NULL;
     }
-    if (!call_type_known(texts[1])) {
+    if (in_handler && !call_handler_type_known(texts[1])) {
+        faults_add(
+            f, node,
+            "\"%s\" is no type that a run file can give a handler, want i8 to i64, u8 to "
+            "u64, f32, f64, bool, str or time",
+            texts[1]);
+        return NULL;
+    }
+    if (!in_handler && !call_type_known(texts[1])) {
         faults_add(f, node,
                    "\"%s\" is no argument type, want i8 to i64, u8 to u64, f32, f64 or "
                    "buf<T>",
@@ -45,15 +54,24 @@ static void read_args(kernel *k, const json_node *node, faults *f)
                    CALL_MAX_ARGS);
         return;
     }
-    const char **types = calloc(json_count(args) + 1, sizeof *types);
+    const size_t count = json_count(args), hidden = k->handler ? HANDLER_HIDDEN : 0;
+    if (k->handler && count + hidden > CALL_MAX_ARGS) {
+        faults_add(f, args, "has %zu arguments, want at most %zu", count,
+                   CALL_MAX_ARGS - hidden);
+        return;
+    }
+    const char **types = calloc(2 * count + 1, sizeof *types);
     if (!types) {
         faults_add(f, args, "out of memory");
         return;
     }
-    for (size_t a = 0; a < json_count(args); a++)
-        types[a] = read_arg(json_at(args, a), f);
-    k->arg_types = types;
-    k->nargs = (uint32_t)json_count(args);
+    for (size_t a = 0; a < count; a++) {
+        types[a] = read_arg(json_at(args, a), k->handler, f);
+        types[count + a] = json_string(json_at(json_at(args, a), 0));
+    }
+    k->arg_types = types; /* one block with the names behind the types */
+    k->arg_names = types + count;
+    k->nargs = (uint32_t)count;
 }
 
 static const char *read_cpu_symbol(const json_node *node, faults *f)
@@ -66,10 +84,17 @@ static const char *read_cpu_symbol(const json_node *node, faults *f)
     return read_string(cpu, "symbol", 1, f);
 }
 
-void kernels_read(plugin *p, const json_node *list, int handlers, faults *f)
+static bool read_flag(const json_node *node, const char *key, faults *f)
+{
+    const json_node *flag = read_member(node, key, JSON_BOOL, 0, f);
+    return flag && json_bool(flag);
+}
+
+void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
 {
     static const char *const kernel_keys[] = {"name", "doc", "args", "cpu", "cuda", NULL};
-    static const char *const handler_keys[] = {"name", "doc", "args", "symbol", NULL};
+    static const char *const handler_keys[] = {"name",   "doc",    "args", "symbol",
+                                               "engine", "filter", NULL};
     kernel *kernels =
         realloc(p->kernels, (p->nkernels + json_count(list) + 1) * sizeof *kernels);
     if (!kernels) {
@@ -79,7 +104,7 @@ void kernels_read(plugin *p, const json_node *list, int handlers, faults *f)
     p->kernels = kernels;
     for (size_t n = 0; n < json_count(list); n++) {
         const json_node *node = json_at(list, n);
-        kernel k = {.handler = (uint32_t)handlers};
+        kernel k = {.plugin = p, .handler = handlers};
         if (json_type(node) != JSON_OBJECT) {
             faults_add(f, node, "is %s, want an object", json_type_name(node));
             continue;
@@ -89,6 +114,8 @@ void kernels_read(plugin *p, const json_node *list, int handlers, faults *f)
         (void)read_string(node, "doc", 0, f);
         (void)read_member(node, "cuda", JSON_OBJECT, 0, f);
         k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);
+        k.engine = handlers && read_flag(node, "engine", f);
+        k.filter = handlers && read_flag(node, "filter", f);
         read_args(&k, node, f);
         for (size_t m = 0; m < p->nkernels; m++)
             if (k.name && p->kernels[m].name && strcmp(p->kernels[m].name, k.name) == 0)

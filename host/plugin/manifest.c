@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void read_keys(const json_node *node, const char *const *known, int extensions, faults *f)
 {
@@ -211,6 +212,46 @@ static const json_node *read_list(const json_node *root, const char *key, faults
     return list;
 }
 
+const char *manifest_event(const json_node *node, const char **ret_attribute)
+{
+    *ret_attribute = json_string(json_get(node, "attribute"));
+    return json_type(node) == JSON_OBJECT ? json_string(json_get(node, "name"))
+                                          : json_string(node);
+}
+
+/* Custom events, each a name or an object with a name and the state attribute that counts it. */
+static void read_own_events(plugin *p, const json_node *root, faults *f)
+{
+    static const char *const keys[] = {"name", "attribute", NULL};
+    const size_t before = faults_count(f);
+    const json_node *list = read_member(root, "events", JSON_ARRAY, 0, f);
+    for (size_t k = 0; list && k < json_count(list); k++) {
+        const json_node *node = json_at(list, k);
+        const char *attribute, *name = manifest_event(node, &attribute), *ignored;
+        if (json_type(node) == JSON_OBJECT) {
+            read_keys(node, keys, 1, f);
+            (void)read_string(node, "name", 1, f);
+            (void)read_string(node, "attribute", 0, f);
+        }
+        if (!name || !*name) {
+            if (json_type(node) != JSON_OBJECT)
+                faults_add(f, node, "want a string that is not empty, or an object");
+            continue;
+        }
+        if (event_number(name) >= 0)
+            faults_add(f, node, "\"%s\" is an event of the host already", name);
+        for (size_t m = 0; m < k; m++) {
+            const char *other = manifest_event(json_at(list, m), &ignored);
+            if (other && strcasecmp(other, name) == 0)
+                faults_add(f, node, "\"%s\" is there twice", name);
+        }
+    }
+    if (list && !json_count(list))
+        faults_add(f, list, "is empty");
+    if (faults_count(f) == before)
+        p->events = list;
+}
+
 void manifest_read(plugin *p, faults *f)
 {
     static const char *const keys[] = {"format",   "id",        "version",  "license",
@@ -233,20 +274,15 @@ void manifest_read(plugin *p, faults *f)
             check_abi(p, abi, f);
     }
     read_library(p, root, f);
-    p->event_names = read_list(root, "events", f);
-    for (size_t k = 0; p->event_names && k < json_count(p->event_names); k++) {
-        const json_node *name = json_at(p->event_names, k);
-        if (event_number(json_string(name)) >= 0)
-            faults_add(f, name, "\"%s\" is an event of the host already", json_string(name));
-    }
+    read_own_events(p, root, f);
     p->requires_ = read_list(root, "requires", f);
     p->conflicts = read_list(root, "conflicts", f);
     const json_node *kernels = read_member(root, "kernels", JSON_ARRAY, 0, f);
     const json_node *handlers = read_member(root, "handlers", JSON_ARRAY, 0, f);
     if (kernels)
-        kernels_read(p, kernels, 0, f);
+        kernels_read(p, kernels, false, f);
     if (handlers)
-        kernels_read(p, handlers, 1, f);
+        kernels_read(p, handlers, true, f);
     const json_node *objects = read_member(root, "objects", JSON_ARRAY, 1, f);
     if (objects)
         objects_read(p, objects, f);

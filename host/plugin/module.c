@@ -141,7 +141,9 @@ static tutti_status take_kernels(plugin *p, void *handle, tutti_error *err)
         if (!one->function)
             return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
                               one->symbol);
-        const tutti_status status = call_prepare(one->arg_types, one->nargs, &one->cif, err);
+        const tutti_status status =
+            one->handler ? handler_prepare(one, err)
+                         : call_prepare(one->arg_types, one->nargs, &one->cif, err);
         if (status)
             return status;
     }

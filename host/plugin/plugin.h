@@ -9,21 +9,27 @@
 #define MANIFEST_LIMIT ((size_t)1 << 20)
 #define MANIFEST_ITEMS 256 /* objects, settings, kernels, words in a list */
 #define ENTRY_SYMBOL "tutti_plugin_v1"
+#define HANDLER_HIDDEN ((size_t)3) /* engine, count and error beside the declared arguments */
 
 typedef struct plugin plugin;
 typedef struct module module; /* a loaded library */
 typedef struct spec spec;     /* what a manifest says of one setting */
 
-/* A typed function that the manifest declares: a kernel or a handler. */
-typedef struct kernel {
+/* A typed function that the manifest declares: a kernel, or a handler of the run file. */
+typedef struct handler kernel;
+struct handler {
+    plugin *plugin;
     const char *name;
     const char *symbol;
-    const char *const *arg_types; /* nargs words such as "buf<f32>" */
+    const char *const *arg_names; /* nargs each */
+    const char *const *arg_types; /* words such as "buf<f32>" */
     uint32_t nargs;
-    uint32_t handler; /* 1: listed under "handlers" */
-    void *function;   /* set at load */
-    void *cif;        /* libffi's, prepared at load; owned */
-} kernel;
+    bool handler;   /* listed under "handlers" */
+    bool engine;    /* a handler whose first argument is the engine */
+    bool filter;    /* a handler that answers whether others are called */
+    void *function; /* set at load */
+    void *cif;      /* libffi's, prepared at load; owned */
+};
 
 struct object {
     object_info info;
@@ -54,7 +60,7 @@ struct plugin {
     const object **object_list;
     kernel *kernels;
     size_t nkernels;
-    const json_node *event_names; /* custom events, or NULL */
+    const json_node *events; /* custom events, or NULL */
     const json_node *requires_;
     const json_node *conflicts;
     file_mark manifest_mark;
@@ -74,8 +80,11 @@ void objects_read(plugin *p, const json_node *list, faults *f);
 void objects_free(plugin *p);
 
 /* The kernels and handlers of a manifest. */
-void kernels_read(plugin *p, const json_node *list, int handlers, faults *f);
+void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f);
 void kernels_free(plugin *p);
+
+/* Prepares calls of a handler, hidden arguments included. */
+TUTTI_NODISCARD tutti_status handler_prepare(kernel *k, tutti_error *err);
 
 /* Helpers of the strict readers.  A key outside `known` (NULL-terminated) is a fault with the
  * nearest known one; "x-..." keys pass where `extensions` is set.  A wrong type is a fault and NULL;
@@ -88,7 +97,10 @@ const json_node *read_member(const json_node *node, const char *key, int type, i
 const char **read_words(const json_node *node, const char *key, faults *f);
 const char *read_string(const json_node *node, const char *key, int required, faults *f);
 
-/* TUTTI_EVENT_* of a Composer or Ignite event; -1 for others. */
+/* Events of its own: {"name": ..., "attribute": ...} or the name alone.  NULL in *ret_attribute: none. */
+const char *manifest_event(const json_node *node, const char **ret_attribute);
+
+/* TUTTI_EVENT_* of a Composer or Ignite event, in any case; -1 for others. */
 int32_t event_number(const char *name);
 
 /* Loads p's library if that has not been done, checks it against the manifest, prepares its

@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/auxv.h>
 
 void registry_report(const registry *r, int level, const char *format, ...)
@@ -54,7 +55,7 @@ void registry_destroy(registry *r)
     for (size_t k = 0; k < r->count; k++)
         plugin_free(r->plugins[k]);
     free(r->plugins);
-    free((void *)r->custom_events);
+    free(r->custom_events);
     free((void *)r->lock_file);
     free(r);
 }
@@ -146,44 +147,83 @@ static void judge_shadowed(registry *r)
     }
 }
 
-static int32_t custom_number(const registry *r, const char *name)
+static custom_event *custom_find(const registry *r, const char *name)
 {
     for (size_t k = 0; k < r->ncustom; k++)
-        if (strcmp(r->custom_events[k], name) == 0)
-            return TUTTI_EVENT_CUSTOM + (int32_t)k;
-    return -1;
+        if (strcasecmp(r->custom_events[k].name, name) == 0)
+            return &r->custom_events[k];
+    return NULL;
+}
+
+/* Plugins may share an event, but then they agree on what counts it. */
+static void take_event(registry *r, plugin *p, const json_node *node)
+{
+    custom_event e;
+    char text[512];
+    e.name = manifest_event(node, &e.attribute);
+    custom_event *known = custom_find(r, e.name);
+    if (!known && r->ncustom == MAX_CUSTOM_EVENTS) {
+        (void)snprintf(text, sizeof text, "%s:%d: %s: all plugins together have over %d events",
+                       p->manifest, json_line(node), json_path(node), MAX_CUSTOM_EVENTS);
+        plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_RANGE, text);
+    } else if (!known) {
+        r->custom_events[r->ncustom++] = e;
+    } else if (e.attribute && known->attribute && strcmp(e.attribute, known->attribute) != 0) {
+        (void)snprintf(text, sizeof text,
+                       "%s:%d: %s: another plugin counts %s with the attribute %s, not %s",
+                       p->manifest, json_line(node), json_path(node), e.name, known->attribute,
+                       e.attribute);
+        plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_EXISTS, text);
+    } else if (e.attribute) {
+        known->attribute = e.attribute;
+    }
+}
+
+size_t registry_events(const registry *r, const custom_event **ret_events)
+{
+    *ret_events = r->custom_events;
+    return r->ncustom;
+}
+
+int32_t registry_event(const registry *r, const char *name)
+{
+    const int32_t number = event_number(name);
+    const custom_event *own = number < 0 ? custom_find(r, name) : NULL;
+    return own ? TUTTI_EVENT_CUSTOM + (int32_t)(own - r->custom_events) : number;
 }
 
 static tutti_status number_custom_events(registry *r, tutti_error *err)
 {
     size_t count = 0;
     for (size_t k = 0; k < r->count; k++)
-        count += r->plugins[k]->event_names ? json_count(r->plugins[k]->event_names) : 0;
+        count += r->plugins[k]->events ? json_count(r->plugins[k]->events) : 0;
     r->custom_events = calloc(count + 1, sizeof *r->custom_events);
     if (!r->custom_events)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the plugins' events");
     for (size_t k = 0; k < r->count; k++) {
-        const plugin *p = r->plugins[k];
-        for (size_t m = 0; !p->fault && p->event_names && m < json_count(p->event_names); m++) {
-            const char *name = json_string(json_at(p->event_names, m));
-            if (custom_number(r, name) < 0)
-                r->custom_events[r->ncustom++] = name;
-        }
+        plugin *p = r->plugins[k];
+        for (size_t m = 0; !p->fault && p->events && m < json_count(p->events); m++)
+            take_event(r, p, json_at(p->events, m));
     }
     return TUTTI_OK;
 }
 
-/* The nearest event's name, or NULL. */
-static const char *near_event(const char *name)
+const char *registry_near_event(const registry *r, const char *name)
 {
-    static const char *const names[] = {
+    const char *names[TUTTI_COMPOSER_EVENT_COUNT + TUTTI_IGNITE_END - TUTTI_IGNITE_FIRST +
+                      MAX_CUSTOM_EVENTS + 1] = {
 #define TUTTI_X(constant, value, canonical, side) value,
         TUTTI_COMPOSER_EVENTS(TUTTI_X)
 #undef TUTTI_X
 #define TUTTI_X(constant, value, code) value,
             TUTTI_IGNITE_EVENTS(TUTTI_X)
 #undef TUTTI_X
-                NULL};
+    };
+    size_t n = 0;
+    while (names[n])
+        n++;
+    for (size_t k = 0; k < r->ncustom; k++)
+        names[n + k] = r->custom_events[k].name;
     return nearest_word(name, names);
 }
 
@@ -193,12 +233,10 @@ static void resolve_events(registry *r, object *o)
     for (size_t k = 0; o->event_names && o->event_ids && k < json_count(o->event_names); k++) {
         const json_node *node = json_at(o->event_names, k);
         const char *name = json_string(node);
-        int32_t number = event_number(name);
-        if (number < 0)
-            number = custom_number(r, name);
+        const int32_t number = registry_event(r, name);
         if (number < 0) {
             char text[512];
-            const char *near = near_event(name);
+            const char *near = registry_near_event(r, name);
             (void)snprintf(text, sizeof text, "%s:%d: %s: \"%s\" is no event%s%s%s",
                            p->manifest, json_line(node), json_path(node), name,
                            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");

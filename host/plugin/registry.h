@@ -39,6 +39,44 @@ void registry_destroy(registry *r); /* NULL is allowed; all instances must be cl
 TUTTI_NODISCARD tutti_status registry_find(registry *r, const char *kind, const char *name,
                                            const object **ret_object, tutti_error *err);
 
+/* Events that manifests declare; the k-th is number TUTTI_EVENT_CUSTOM + k. */
+typedef struct custom_event {
+    const char *name;
+    const char *attribute; /* of the state, which counts it; NULL when it has none */
+} custom_event;
+enum { MAX_CUSTOM_EVENTS = 128 };
+size_t registry_events(const registry *r, const custom_event **ret_events);
+/* The number of an event, built in or of a manifest, in any case; -1 when there is none. */
+int32_t registry_event(const registry *r, const char *name);
+/* The nearest event's name, for messages, or NULL. */
+const char *registry_near_event(const registry *r, const char *name);
+
+/* A typed function that a manifest lists under "handlers".  Borrowed from the registry. */
+typedef struct handler handler;
+typedef struct handler_info {
+    const char *name; /* "note" */
+    const char *plugin_id;
+    const char *manifest;
+    const char *const *arg_names; /* nargs each */
+    const char *const *arg_types;
+    uint32_t nargs;
+    bool engine; /* its first argument is the engine */
+    bool filter; /* it answers whether others are called */
+} handler_info;
+/* `name` is "plugin.function" with the plugin's id or the end of one ("demo.note" of org.tutti.demo),
+ * or the function alone where one plugin has it.  Errors: E_NOTFOUND with the nearest; E_EXISTS with
+ * those that have it.  [control] */
+TUTTI_NODISCARD tutti_status registry_find_handler(registry *r, const char *name,
+                                                   const handler **ret_handler,
+                                                   tutti_error *err);
+void handler_describe(const handler *h, handler_info *ret_info);
+/* Loads its plugin.  [control] */
+TUTTI_NODISCARD tutti_status handler_load(const handler *h, tutti_error *err);
+/* Calls it: args[k] points to the storage of declared argument k; `count` counts for a filter only.
+ * The result is the function's: a status, or a filter's answer.  After handler_load.  [step] */
+int32_t handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
+                     tutti_error *err);
+
 /* For listing: plugins in search order, each with its verdict. */
 size_t registry_plugin_count(const registry *r);
 typedef struct plugin_info {
@@ -117,12 +155,18 @@ const void *instance_query(instance *i, const char *interface_id);
 /* Crash attribution: what the host is calling on this thread.  A fatal signal prints plugin, call,
  * event and step to stderr, then the process dies of that signal. */
 void crash_handler_install(void);
+typedef struct crash_who {
+    const char *plugin; /* id */
+    const char *object; /* instance name */
+} crash_who;
 typedef struct breadcrumb {
     const char *plugin; /* id */
     const char *object; /* instance name */
     const char *call;   /* "apply" */
     const char *event;  /* "before_loss", or NULL */
     uint64_t step;
+    const crash_who *who;  /* instead of plugin and object: one store */
+    const tutti_event *at; /* instead of event and step */
 } breadcrumb;
 extern _Thread_local breadcrumb crash_breadcrumb; /* set before a plugin call, cleared after */
 

@@ -14,7 +14,7 @@ struct registry {
     const char *lock_file;
     void (*report)(void *ctx, int level, const char *text);
     void *report_ctx;
-    const char **custom_events; /* number TUTTI_EVENT_CUSTOM + k */
+    custom_event *custom_events; /* number TUTTI_EVENT_CUSTOM + k */
     size_t ncustom;
 };
 

@@ -39,7 +39,7 @@ int64_t now_ns(void)
 
 tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
 {
-    return engine_run_event(t->engine, event, err);
+    return engine_run_train_event(t->engine, event, err);
 }
 
 bool trainer_done(const trainer *t)

@@ -318,6 +318,7 @@ static const char *const run_keys[] = {"name",
                                        "callbacks",
                                        "loggers",
                                        "passes",
+                                       "handlers",
                                        "max_duration",
                                        "precision",
                                        "device",
@@ -355,6 +356,7 @@ static void read_run(reader *r)
     read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->callbacks);
     read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->loggers);
     read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);
+    bindings_read(r->registry, json_get(root, "handlers"), &run->handlers, r->faults);
     check_names(r);
     if (json_get(root, "max_duration"))
         run->max_duration = read_time(r, root, "max_duration", NULL);
@@ -486,6 +488,7 @@ void run_file_free(run_file *run)
     parts_fini(&run->callbacks);
     parts_fini(&run->loggers);
     parts_fini(&run->passes);
+    bindings_free(&run->handlers);
     free(run->text);
     json_free(run->doc);
     free(run);

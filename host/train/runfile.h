@@ -4,6 +4,7 @@
 #define HOST_TRAIN_RUNFILE_H
 
 #include "base/faults.h"
+#include "engine/binding.h"
 #include "plugin/registry.h"
 
 #include <stdbool.h>
@@ -58,6 +59,7 @@ typedef struct run_file {
     run_parts callbacks;
     run_parts loggers;
     run_parts passes;
+    binding_list handlers;
     tutti_time max_duration;
     double scale_schedule_ratio;
     int64_t microbatch_size; /* 0: the whole batch */

@@ -83,6 +83,12 @@ static void engine_message(void *ctx, int level, const char *component, const ch
     trainer_message(ctx, level, component, text);
 }
 
+/* What functions of the run file can ask for. */
+static const void *handler_service(void *ctx, const char *interface_id)
+{
+    return trainer_service(ctx, NULL, interface_id);
+}
+
 static tutti_status open_participants(trainer *t, tutti_error *err)
 {
     run_parts *lists[] = {&t->run->loggers, &t->run->callbacks, &t->run->algorithms,
@@ -93,7 +99,13 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
     t->participants = calloc(n + 1, sizeof(instance *));
     if (!t->participants)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %zu participants", n);
-    const engine_options options = {&t->time, &t->eval_time, trainer_trace, engine_message, t};
+    engine_options options = {.time = &t->time,
+                              .eval_time = &t->eval_time,
+                              .trace = trainer_trace,
+                              .log = engine_message,
+                              .ctx = t,
+                              .query = handler_service};
+    options.nevents = registry_events(t->registry, &options.events);
     tutti_status s = engine_create(&options, &t->engine, err);
     for (size_t l = 0; l < 4; l++)
         for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++) {
@@ -105,6 +117,11 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
             t->nloggers += l == 0;
             s = engine_add(t->engine, *i, err);
         }
+    for (size_t k = 0; s == TUTTI_OK && k < t->run->handlers.count; k++) {
+        s = engine_bind(t->engine, t->run->handlers.items[k], err);
+        if (s == TUTTI_OK)
+            t->run->handlers.items[k] = NULL; /* the engine has it */
+    }
     return s ? s : engine_seal(t->engine, err);
 }
 

@@ -100,7 +100,8 @@ static tutti_timestamp clock_eval = {.struct_size = (uint32_t)sizeof clock_eval}
 
 static inline engine *new_engine(void (*trace)(void *ctx, const tutti_trace *trace))
 {
-    const engine_options options = {&clock_now, &clock_eval, trace, keep_line, NULL};
+    const engine_options options = {
+        .time = &clock_now, .eval_time = &clock_eval, .trace = trace, .log = keep_line};
     tutti_error err = TUTTI_ERROR_INIT;
     engine *e = NULL;
     journal[0] = log_lines[0] = '\0';

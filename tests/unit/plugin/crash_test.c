@@ -47,7 +47,11 @@ static void die_in_apply(void)
                                .id = TUTTI_EVENT_BEFORE_LOSS,
                                .name = "before_loss",
                                .step = 12};
-    crash_breadcrumb = (breadcrumb){"org.fixture.crash", "mine", "apply", "before_loss", 12};
+    crash_breadcrumb = (breadcrumb){.plugin = "org.fixture.crash",
+                                    .object = "mine",
+                                    .call = "apply",
+                                    .event = "before_loss",
+                                    .step = 12};
     (void)instance_calls(i)->apply(instance_self(i), &event, &code, &err);
 }
 
@@ -58,7 +62,8 @@ static void die_outside(void)
 
 static void die_by_abort(void)
 {
-    crash_breadcrumb = (breadcrumb){"org.fixture.crash", "mine", "open", NULL, 0};
+    crash_breadcrumb =
+        (breadcrumb){.plugin = "org.fixture.crash", .object = "mine", .call = "open"};
     abort();
 }
 
@@ -72,7 +77,11 @@ static int fall(int depth)
 
 static void die_by_overflow(void)
 {
-    crash_breadcrumb = (breadcrumb){"org.fixture.crash", "mine", "match", "init", 3};
+    crash_breadcrumb = (breadcrumb){.plugin = "org.fixture.crash",
+                                    .object = "mine",
+                                    .call = "match",
+                                    .event = "init",
+                                    .step = 3};
     (void)fall(0);
 }
 

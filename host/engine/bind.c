@@ -1,0 +1,50 @@
+/* bind.c - a handler of the run file becomes a participant. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/participant.h"
+
+#include <stdlib.h>
+
+static tutti_status hear(void *self, const tutti_event *event, tutti_error *err)
+{
+    bound *b = self;
+    return binding_call(b->binding, &b->engine->service, event->id,
+                        engine_event_count(b->engine, event->id), err);
+}
+
+static const tutti_calls bound_calls = {.struct_size = (uint32_t)sizeof bound_calls,
+                                        .run_event = hear};
+
+tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
+{
+    const tutti_status loaded = binding_open(b, err);
+    if (loaded)
+        return loaded;
+    bound *one = calloc(1, sizeof *one);
+    if (!one)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for handler %s", binding_name(b));
+    one->engine = e;
+    one->binding = b;
+    one->release = binding_free;
+    /* One function may be bound many times: its second binding is "demo.note#2". */
+    (void)snprintf(one->name, sizeof one->name, "%.80s", binding_name(b));
+    for (int k = 2; engine_find_handler(e, one->name); k++)
+        (void)snprintf(one->name, sizeof one->name, "%.80s#%d", binding_name(b), k);
+    participant p = {.name = one->name,
+                     .object = one->name,
+                     .kind = KIND_HANDLER,
+                     .plugin = binding_plugin(b),
+                     .manifest = binding_manifest(b),
+                     .calls = &bound_calls,
+                     .self = one,
+                     .on_error = binding_on_error(b),
+                     .pass_index = -1};
+    p.events = binding_events(b, &p.nevents);
+    const tutti_status s = engine_add_object(e, &p, err);
+    if (s != TUTTI_OK) {
+        free(one);
+        return s;
+    }
+    one->next = e->bound;
+    e->bound = one;
+    return TUTTI_OK;
+}

@@ -1,0 +1,308 @@
+/* binding.c - handlers of a run file: read, checked against what manifests declare, called. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/binding.h"
+#include "engine/filter.h"
+#include "engine/function.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ONCE = 4096, MAX_EVENTS = 256 };
+
+typedef struct bound_event {
+    int32_t event;
+    filter filter;
+    int64_t *once; /* the filter's, owned */
+    function test; /* the filter's */
+} bound_event;
+
+struct binding {
+    const char *name;
+    function call;
+    bound_event *bound;
+    size_t nbound;
+    int32_t *events; /* each once */
+    size_t nevents;
+    int on_error;
+};
+
+void binding_free(binding *b)
+{
+    if (!b)
+        return;
+    function_fini(&b->call);
+    for (size_t k = 0; k < b->nbound; k++) {
+        function_fini(&b->bound[k].test);
+        free(b->bound[k].once);
+    }
+    free(b->bound);
+    free(b->events);
+    free(b);
+}
+
+/* ---- filters ---- */
+
+static int32_t ask_test(void *ctx, int64_t count, tutti_error *err)
+{
+    return function_call(ctx, count, err);
+}
+
+static void read_once(const json_node *once, bound_event *b, faults *f)
+{
+    const bool list = json_type(once) == JSON_ARRAY;
+    const size_t n = list ? json_count(once) : 1;
+    if (n == 0 || n > MAX_ONCE) {
+        faults_add(f, once, "has %zu entries, want 1 to %d", n, MAX_ONCE);
+        return;
+    }
+    b->once = calloc(n, sizeof *b->once);
+    if (!b->once) {
+        faults_add(f, once, "out of memory");
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        const json_node *one = list ? json_at(once, k) : once;
+        b->once[k] = json_int(one);
+        if (json_type(one) != JSON_INT || b->once[k] < 1) {
+            faults_add(f, one, "want a whole number from 1, or a list of them");
+            b->once[k] = 1;
+        }
+    }
+    b->filter.once = b->once;
+    b->filter.nonce = n;
+}
+
+static bool read_count(const json_node *at, const char *key, int64_t least, int64_t *ret,
+                       faults *f)
+{
+    const json_node *n = json_get(at, key);
+    if (!n)
+        return false;
+    if (json_type(n) == JSON_INT && json_int(n) >= least) {
+        *ret = json_int(n);
+        return true;
+    }
+    faults_add(f, n, "want a whole number from %lld", (long long)least);
+    return false;
+}
+
+static void read_filter(registry *r, const json_node *at, bound_event *b, faults *f)
+{
+    const json_node *test = json_get(at, "filter"), *once = json_get(at, "once");
+    tutti_error e = TUTTI_ERROR_INIT;
+    (void)read_count(at, "every", 1, &b->filter.every, f);
+    b->filter.has_before = read_count(at, "before", 0, &b->filter.before, f);
+    b->filter.has_after = read_count(at, "after", 0, &b->filter.after, f);
+    if (once)
+        read_once(once, b, f);
+    if (test) {
+        const bool whole = json_type(test) == JSON_OBJECT;
+        const json_node *call = whole ? json_get(test, "call") : test;
+        function_read(r, call, whole ? json_get(test, "args") : NULL, test, true, &b->test, f);
+        b->filter.test = ask_test;
+    }
+    if (filter_check(&b->filter, &e))
+        faults_add(f, at, "%s", e.text);
+}
+
+/* ---- events ---- */
+
+static void read_keys(const json_node *at, const char *const *known, faults *f)
+{
+    for (size_t k = 0; k < json_count(at); k++) {
+        const char *key = json_key(json_at(at, k));
+        size_t m = 0;
+        while (known[m] && strcmp(known[m], key) != 0)
+            m++;
+        if (known[m] || strncmp(key, "x-", 2) == 0)
+            continue;
+        const char *near = nearest_word(key, known);
+        faults_add(f, json_at(at, k), "unknown key%s%s%s", near ? "; did you mean " : "",
+                   near ? near : "", near ? "?" : "");
+    }
+}
+
+/* One of "on": a name, whose filter stands beside "on", or an object with a filter of its own. */
+static void read_event(registry *r, const json_node *on, const json_node *entry, binding *b,
+                       faults *f)
+{
+    static const char *const keys[] = {"event", "every",  "once", "before",
+                                       "after", "filter", NULL};
+    const bool whole = json_type(on) == JSON_OBJECT;
+    const json_node *named = whole ? json_get(on, "event") : on;
+    bound_event *e = &b->bound[b->nbound++];
+    if (whole)
+        read_keys(on, keys, f);
+    if (!named || json_type(named) != JSON_STRING) {
+        faults_add(f, on, "want the name of an event%s",
+                   whole ? " as \"event\"" : ", or an object with one");
+        return;
+    }
+    e->event = registry_event(r, json_string(named));
+    if (e->event < 0) {
+        const char *near = registry_near_event(r, json_string(named));
+        faults_add(f, named, "\"%s\" is no event%s%s%s", json_string(named),
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        return;
+    }
+    size_t k = 0;
+    while (k < b->nevents && b->events[k] != e->event)
+        k++;
+    if (k == b->nevents)
+        b->events[b->nevents++] = e->event;
+    read_filter(r, whole ? on : entry, e, f);
+}
+
+static void read_events(registry *r, const json_node *entry, binding *b, faults *f)
+{
+    const json_node *on = json_get(entry, "on");
+    const bool list = on && json_type(on) == JSON_ARRAY;
+    const size_t n = list ? json_count(on) : 1;
+    if (!on || n == 0 || n > MAX_EVENTS) {
+        faults_add(f, on ? on : entry, "%s",
+                   !on      ? "has no \"on\": the event, or a list"
+                   : n == 0 ? "is empty, want an event"
+                            : "has too many events");
+        return;
+    }
+    b->bound = calloc(n, sizeof *b->bound);
+    b->events = calloc(n, sizeof *b->events);
+    if (!b->bound || !b->events) {
+        faults_add(f, on, "out of memory");
+        return;
+    }
+    for (size_t k = 0; k < n; k++)
+        read_event(r, list ? json_at(on, k) : on, entry, b, f);
+}
+
+static void read_on_error(const json_node *entry, binding *b, faults *f)
+{
+    static const char *const words[] = {"stop", "disable", "ignore"};
+    const json_node *n = json_get(entry, "on_error");
+    const char *word = n ? json_string(n) : words[0];
+    for (int k = 0; k < 3; k++)
+        if (word && strcmp(words[k], word) == 0) {
+            b->on_error = ON_ERROR_STOP + k;
+            return;
+        }
+    faults_add(f, n, "want stop, disable or ignore");
+}
+
+binding *binding_read(registry *r, const json_node *node, faults *f)
+{
+    static const char *const keys[] = {"on",    "call",   "args", "every",    "once", "before",
+                                       "after", "filter", "id",   "on_error", NULL};
+    const size_t before = faults_count(f);
+    if (json_type(node) != JSON_OBJECT) {
+        faults_add(f, node, "is %s, want an object with \"on\" and \"call\"",
+                   json_type_name(node));
+        return NULL;
+    }
+    binding *b = calloc(1, sizeof *b);
+    if (!b) {
+        faults_add(f, node, "out of memory");
+        return NULL;
+    }
+    const json_node *call = json_get(node, "call"), *id = json_get(node, "id");
+    read_keys(node, keys, f);
+    read_events(r, node, b, f);
+    if (call)
+        function_read(r, call, json_get(node, "args"), node, false, &b->call, f);
+    else
+        faults_add(f, node, "has no \"call\": a function such as \"demo.note\"");
+    if (id && (json_type(id) != JSON_STRING || !*json_string(id)))
+        faults_add(f, id, "want a string that is not empty");
+    read_on_error(node, b, f);
+    b->name = json_string(id ? id : call);
+    if (faults_count(f) == before)
+        return b;
+    binding_free(b);
+    return NULL;
+}
+
+void bindings_read(registry *r, const json_node *list, binding_list *ret_list, faults *f)
+{
+    memset(ret_list, 0, sizeof *ret_list);
+    if (!list)
+        return;
+    if (json_type(list) != JSON_ARRAY) {
+        faults_add(f, list, "is %s, want an array of handlers", json_type_name(list));
+        return;
+    }
+    ret_list->items = calloc(json_count(list) + 1, sizeof(binding *));
+    if (!ret_list->items) {
+        faults_add(f, list, "out of memory");
+        return;
+    }
+    ret_list->count = json_count(list);
+    for (size_t k = 0; k < ret_list->count; k++)
+        ret_list->items[k] = binding_read(r, json_at(list, k), f);
+}
+
+void bindings_free(binding_list *list)
+{
+    for (size_t k = 0; k < list->count; k++)
+        binding_free(list->items[k]);
+    free(list->items);
+}
+
+/* ---- use ---- */
+
+const char *binding_name(const binding *b)
+{
+    return b->name;
+}
+
+const char *binding_plugin(const binding *b)
+{
+    return b->call.info.plugin_id;
+}
+
+const char *binding_manifest(const binding *b)
+{
+    return b->call.info.manifest;
+}
+
+int binding_on_error(const binding *b)
+{
+    return b->on_error;
+}
+
+const int32_t *binding_events(const binding *b, size_t *ret_count)
+{
+    *ret_count = b->nevents;
+    return b->events;
+}
+
+tutti_status binding_open(binding *b, tutti_error *err)
+{
+    tutti_status s = handler_load(b->call.handler, err);
+    for (size_t k = 0; k < b->nbound && s == TUTTI_OK; k++) {
+        bound_event *e = &b->bound[k];
+        e->filter.ctx = &e->test;
+        if (e->test.handler)
+            s = handler_load(e->test.handler, err);
+    }
+    return s;
+}
+
+tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32_t event,
+                          int64_t count, tutti_error *err)
+{
+    for (size_t k = 0; k < b->nbound; k++) {
+        bound_event *e = &b->bound[k];
+        if (e->event != event)
+            continue;
+        e->test.engine = engine_table;
+        const int32_t passes = filter_passes(&e->filter, count, err);
+        if (passes < 0)
+            return passes;
+        if (!passes)
+            continue;
+        b->call.engine = engine_table;
+        const int32_t s = function_call(&b->call, count, err);
+        if (s)
+            return s < 0 ? s : TUTTI_E_FAIL;
+    }
+    return TUTTI_OK;
+}

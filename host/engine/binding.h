@@ -1,0 +1,41 @@
+/* binding.h - handlers of a run file: the declared function, its arguments, and when it is called. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_ENGINE_BINDING_H
+#define HOST_ENGINE_BINDING_H
+
+#include "engine/engine.h"
+
+/* Reads one entry of a run file's "handlers":
+ *     {"on": "iteration_completed", "every": 100, "call": "demo.note", "args": ["loss", 0.5]}
+ * "on" is an event or a list of events, each a name or {"event": name, its own filter}; the filter is
+ * "every", "before", "after", or "once" (a number or a list), or "filter" (a declared function, or
+ * {"call": ..., "args": ...}).  "args" is a list, or an object by the names of the arguments.  "id"
+ * is the handler's name (else its function's), "on_error" is stop, disable or ignore.
+ * Everything wrong goes to `f`; then the result is NULL.  The caller frees it.  [control] */
+binding *binding_read(registry *r, const json_node *node, faults *f);
+void binding_free(binding *b); /* NULL is allowed */
+
+/* The whole list "handlers"; whoever binds one sets its place to NULL.  [control] */
+typedef struct binding_list {
+    binding **items;
+    size_t count;
+} binding_list;
+void bindings_read(registry *r, const json_node *list, binding_list *ret_list, faults *f);
+void bindings_free(binding_list *list);
+
+/* "demo.note" or its id; the plugin's id; the file that declares it. */
+const char *binding_name(const binding *b);
+const char *binding_plugin(const binding *b);
+const char *binding_manifest(const binding *b);
+int binding_on_error(const binding *b); /* ON_ERROR_* */
+const int32_t *binding_events(const binding *b, size_t *ret_count);
+
+/* Loads the functions.  [control] */
+TUTTI_NODISCARD tutti_status binding_open(binding *b, tutti_error *err);
+
+/* Calls the function if the filters of `event` let it pass at this count: once for each time that
+ * the event is listed.  `engine` is for functions that declare it.  [step] */
+tutti_status binding_call(binding *b, const tutti_engine_v1 *engine, int32_t event,
+                          int64_t count, tutti_error *err);
+
+#endif

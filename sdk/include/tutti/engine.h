@@ -1,0 +1,53 @@
+/* engine.h - tutti.engine/1: the engine under way: custom events, their counters, handlers. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_ENGINE_H
+#define TUTTI_ENGINE_H
+
+#include "tutti.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_ENGINE_V1 "tutti.engine/1"
+
+typedef struct tutti_engine_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    void *ctx;
+    /* The event of this name in any case, built in or of a manifest; -1 when there is none.  [any] */
+    int32_t (*find)(void *ctx, const char *name);
+    /* Runs a custom event now, inside the present one: all who hear it have heard it on return.
+     * E_ARG for the engine's own events; E_STATE when it goes round in itself.  [step] */
+    tutti_status (*fire)(void *ctx, int32_t event, tutti_error *err);
+    /* The innermost event under way, or NULL outside of all.  [step] */
+    const tutti_event *(*now)(void *ctx);
+    /* The state attribute that a manifest gives its events: theirs to count, 0 at first, what the
+     * filters of handlers count.  Lives as long as the engine; NULL when no event has it.  [step] */
+    int64_t *(*attribute)(void *ctx, const char *name);
+    /* Any other service of this run ("tutti.state/1"), as tutti_host.query.  [any] */
+    const void *(*query)(void *ctx, const char *interface_id);
+    /* Whether a handler of this name ("demo.note", or its id) is bound; removing one means that it
+     * is not called again, and returns whether it was there.  [step] */
+    int32_t (*has_handler)(void *ctx, const char *name);
+    int32_t (*remove_handler)(void *ctx, const char *name);
+} tutti_engine_v1;
+
+/* A function that a manifest lists under "handlers" is
+ *     tutti_status f(args..., tutti_error *err)
+ * with its declared arguments: i8 to i64, u8 to u64, f32, f64 as they are, bool as int32_t, str as
+ * const char *, time as const tutti_time *, all borrowed for the run.  With "engine": true its first
+ * argument is a const tutti_engine_v1 *.  With "filter": true it is
+ *     int32_t f([engine,] int64_t count, args..., tutti_error *err)
+ * and says whether a handler is called at the event's count: 1 yes, 0 no, a negative status on error.
+ * Exported, C linkage.  [step] */
+
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, ctx, 8);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, find, 16);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, fire, 24);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, now, 32);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, attribute, 40);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, query, 48);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, has_handler, 56);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, remove_handler, 64);
+
+TUTTI_C_END
+#endif
