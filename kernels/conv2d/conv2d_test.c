@@ -86,6 +86,9 @@ static const op_case large[] = {
     THREE(4, 32, 16, 32, 3, 2, 1, 16), THREE(4, 32, 16, 32, 1, 2, 0, 16),
     THREE(4, 8, 64, 64, 3, 1, 1, 8),   THREE(3, 14, 20, 24, 5, 1, 2, 14),
     THREE(2, 28, 1, 16, 5, 1, 2, 28),  THREE(5, 9, 17, 33, 3, 2, 1, 5),
+    THREE(3, 7, 16, 48, 3, 1, 1, 7),   THREE(3, 9, 48, 16, 3, 2, 1, 5),
+    THREE(7, 3, 16, 32, 3, 1, 1, 3),   THREE(2, 20, 32, 32, 1, 3, 0, 7),
+    THREE(2, 6, 32, 16, 5, 2, 2, 3),   THREE(1, 140, 16, 16, 3, 1, 1, 140),
 };
 
 START_TEST(small_convolutions_agree_with_definition_and_differences)

@@ -3,34 +3,23 @@
 #ifndef DATASET_CHECK_H
 #define DATASET_CHECK_H
 
+#include "folder_check.h"
 #include "plugin_check.h"
 
 #include "tutti/dataset.h"
-
-#include <unistd.h>
 
 /* One opened dataset and a folder for its files, "$" in sentences. */
 typedef struct shelf {
     subject subject;
     const tutti_dataset_v1 *table;
     tutti_dataset_info info;
-    char folder[64];
+    char folder[FOLDER_SIZE];
 } shelf;
 
 static inline void shelf_start(shelf *s)
 {
     memset(s, 0, sizeof *s);
-    (void)snprintf(s->folder, sizeof s->folder, "/tmp/dataset_test.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(s->folder));
-}
-
-static inline void shelf_erase(shelf *s)
-{
-    char command[128];
-    if (strncmp(s->folder, "/tmp/dataset_test.", 18) != 0)
-        return;
-    (void)snprintf(command, sizeof command, "rm -rf %s", s->folder);
-    ck_assert_int_eq(system(command), 0);
+    folder_make(s->folder);
 }
 
 /* The path of `name` in the folder; valid until the next but three. */

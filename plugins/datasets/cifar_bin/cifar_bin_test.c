@@ -32,7 +32,7 @@ static void start(void)
 
 static void erase(void)
 {
-    shelf_erase(&s);
+    folder_remove(s.folder);
 }
 
 /* Sample `index` has this label and pixels of `seed`. */

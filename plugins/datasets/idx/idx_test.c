@@ -37,7 +37,7 @@ static void start(void)
 
 static void erase(void)
 {
-    shelf_erase(&s);
+    folder_remove(s.folder);
 }
 
 START_TEST(images_and_labels_are_read)
@@ -71,7 +71,7 @@ START_TEST(gzipped_files_are_read)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_tensor t[TUTTI_MAX_COLUMNS];
-    float row[2];
+    float row[2] = {0};
     void *const data[TUTTI_MAX_COLUMNS] = {row};
     gzFile gz = gzopen(shelf_path(&s, "x.gz"), "wb");
     ck_assert_int_eq(gzwrite(gz, BYTES(0, 0, 0x0d, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0x3f, 0x80, 0, 0,
@@ -120,7 +120,7 @@ START_TEST(targets_may_be_floats)
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_tensor t[TUTTI_MAX_COLUMNS];
     uint8_t pixel[8];
-    double target;
+    double target = 0;
     void *const data[TUTTI_MAX_COLUMNS] = {pixel, &target};
     const char *labels = shelf_file(
         &s, "labels", BYTES(0, 0, 0x0e, 1, 0, 0, 0, 1, 0x40, 0x04, 0, 0, 0, 0, 0, 0));

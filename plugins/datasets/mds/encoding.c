@@ -236,8 +236,8 @@ static tutti_status array_shape(const mds_encoding *e, const mds_field *f, tutti
 static tutti_status array(const mds_encoding *e, const mds_field *f, void *to, char *why)
 {
     tutti_desc d;
-    int k;
-    uint64_t at;
+    int k = 0;
+    uint64_t at = 0;
     const tutti_status status = array_shape(e, f, &d, &k, &at, why);
     if (status)
         return status;

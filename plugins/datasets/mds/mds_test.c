@@ -110,7 +110,7 @@ START_TEST(every_number_is_read)
         {"int8", NULL, 1, 1, 0xfe, -2, 0},
         {"int16", NULL, 2, 1, 0x8000, -32768, 0},
         {"int32", NULL, 4, 1, 0xffffffff, -1, 0},
-        {"int64", NULL, 8, 1, 1ull << 40, 1ll << 40, 0},
+        {"int64", NULL, 8, 1, 1ULL << 40, 1LL << 40, 0},
         {"uint8", NULL, 1, 1, 0xfe, 254, 0},
         {"uint16", NULL, 2, 1, 0x8000, 32768, 0},
         {"uint32", NULL, 4, 1, 0xffffffff, 4294967295, 0},
@@ -490,11 +490,7 @@ END_TEST
 
 static void erase(void)
 {
-    char command[128];
-    if (strncmp(w.folder, "/tmp/mds_test.", 14) == 0) {
-        (void)snprintf(command, sizeof command, "rm -rf %s", w.folder);
-        (void)!system(command);
-    }
+    folder_remove(w.folder);
 }
 
 int main(void)

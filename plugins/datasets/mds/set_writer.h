@@ -3,19 +3,19 @@
 #ifndef MDS_SET_WRITER_H
 #define MDS_SET_WRITER_H
 
+#include "folder_check.h"
 #include "plugin_check.h"
 
 #include <openssl/evp.h>
 #include <png.h>
 #include <turbojpeg.h>
-#include <unistd.h>
 #include <zstd.h>
 
 enum { WRITER_ROOM = 1 << 16, WRITER_COLUMNS = 4, WRITER_SAMPLES = 40 };
 
 /* A set of one shard.  Fill in the columns, add samples, write it, free nothing. */
 typedef struct writer {
-    char folder[64];
+    char folder[FOLDER_SIZE];
     const char *names[WRITER_COLUMNS], *encodings[WRITER_COLUMNS];
     int sizes[WRITER_COLUMNS]; /* -1: differs */
     int ncolumns;
@@ -40,8 +40,7 @@ static inline void writer_start(writer *w)
 {
     memset(w, 0, sizeof *w);
     w->claim = -1;
-    (void)snprintf(w->folder, sizeof w->folder, "/tmp/mds_test.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(w->folder));
+    folder_make(w->folder);
 }
 
 static inline void writer_column(writer *w, const char *name, const char *encoding, int size)

@@ -25,7 +25,7 @@ static tutti_status samples_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Room for all samples; on failure `s` is gone. */
+/* Room for all samples. */
 static tutti_status make_room(samples *s, tutti_error *err)
 {
     const int64_t count = s->info.samples;
@@ -33,12 +33,10 @@ static tutti_status make_room(samples *s, tutti_error *err)
     s->info.ncolumns = 2;
     for (int k = 0; k < 2; k++) {
         s->bytes[k] = tutti_nbytes(&s->info.columns[k].desc);
-        s->data[k] = malloc(s->bytes[k] * (uint64_t)count);
-        if (!s->data[k]) {
-            (void)samples_close(s, NULL);
+        s->data[k] = calloc((size_t)count, s->bytes[k]);
+        if (!s->data[k])
             return tutti_fail(err, TUTTI_E_NOMEM, "samples: no memory for %lld of them",
                               (long long)count);
-        }
     }
     return TUTTI_OK;
 }
@@ -60,8 +58,10 @@ static tutti_status images_open(const tutti_host *host, const tutti_params *para
     for (uint64_t k = 0; shape && k < shape->count && k < 4; k++)
         d->dim[d->rank++] = shape->items[k]->i;
     const tutti_status status = make_room(s, err);
-    if (status)
+    if (status) {
+        (void)samples_close(s, NULL);
         return status;
+    }
     tutti_stream stream = tutti_stream_at(1, TUTTI_RNG_DATASET, 0, 0);
     float *x = (float *)s->data[0];
     const uint64_t count = s->bytes[0] / sizeof *x * (uint64_t)s->info.samples;
@@ -87,8 +87,10 @@ static tutti_status tokens_open(const tutti_host *host, const tutti_params *para
     s->info.columns[0] = (tutti_column){"input", {{length}, 1, TUTTI_I32}, vocabulary};
     s->info.columns[1] = (tutti_column){"target", {{length}, 1, TUTTI_I32}, vocabulary};
     const tutti_status status = make_room(s, err);
-    if (status)
+    if (status) {
+        (void)samples_close(s, NULL);
         return status;
+    }
     tutti_stream stream = tutti_stream_at(1, TUTTI_RNG_DATASET, 0, 0);
     for (int64_t n = 0; n < s->info.samples; n++) {
         int32_t *input = (int32_t *)s->data[0] + n * length;

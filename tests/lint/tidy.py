@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""tidy.py - clang-tidy over every source of the build, each only when its preprocessed text is new.
+
+Run from the root with TUTTI_BUILD set. A verdict "clean" is kept in the build folder under the hash
+of the source as the compiler sees it and of .clang-tidy.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+APART = ("tests/fixtures/", "tests/fuzz/")  # broken on purpose; for another compiler
+
+
+def judge(entry, build, salt):
+    """What is wrong with one source, as lines; nothing when it is clean."""
+    words = shlex.split(entry["command"])
+    del words[words.index("-o"):words.index("-o") + 2]
+    words[words.index("-c")] = "-E"
+    words = [w for w in words if not w.endswith("ccache")]
+    seen = subprocess.run(words, cwd=entry["directory"], capture_output=True, check=False).stdout
+    mark = build / "tidy" / hashlib.sha256(salt + seen).hexdigest()
+    if seen and mark.exists():
+        return []
+    run = subprocess.run(["clang-tidy", "--quiet", "-p", str(build), entry["file"]],
+                         capture_output=True, text=True, check=False)
+    lines = [line for line in run.stdout.splitlines() if re.search(r"(warning|error):", line)]
+    if run.returncode == 0 and not lines:
+        mark.touch()
+    return lines or ([] if run.returncode == 0 else [f"{entry['file']}: {run.stderr.strip()}"])
+
+
+def main():
+    build = pathlib.Path(os.environ["TUTTI_BUILD"])
+    commands = build / "compile_commands.json"
+    if not shutil.which("clang-tidy") or not commands.exists():
+        print("skipped: no clang-tidy or no compile commands")
+        return 77
+    entries = json.loads(commands.read_text(encoding="utf-8"))
+    if any("-fsanitize=" in e["command"] for e in entries):
+        print("skipped: a sanitizer build")
+        return 77
+    tracked = set(subprocess.run(["git", "ls-files", "*.c"], capture_output=True, text=True,
+                                 check=True).stdout.split())
+    root = pathlib.Path.cwd()
+    mine = {}
+    for e in entries:
+        name = os.path.relpath(e["file"], root)
+        if name in tracked and not name.startswith(APART):
+            mine.setdefault(name, e)
+    version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
+    salt = version + pathlib.Path(".clang-tidy").read_bytes()
+    (build / "tidy").mkdir(exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        faults = [line for lines in pool.map(lambda e: judge(e, build, salt), mine.values())
+                  for line in lines]
+    for line in sorted(set(faults)):
+        print(line)
+    print(f"{len(mine)} sources")
+    return 1 if faults or not mine else 0
+
+
+sys.exit(main())
