@@ -9,9 +9,15 @@ tutti_status engine_create(const engine_options *options, engine **ret_engine, t
 {
     static const int builtin[] = {PASS_LIFO, PASS_INTERPOLATION, PASS_RULES};
     engine *e = calloc(1, sizeof *e);
-    if (e)
+    if (e) {
         e->passes = malloc(sizeof builtin);
-    if (!e || !e->passes) {
+        e->ring = calloc(ENGINE_RING, sizeof *e->ring);
+    }
+    if (!e || !e->passes || !e->ring) {
+        if (e) {
+            free(e->passes);
+            free(e->ring);
+        }
         free(e);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the engine");
     }
@@ -22,7 +28,9 @@ tutti_status engine_create(const engine_options *options, engine **ret_engine, t
     e->debug = debug && debug[0];
     engine_set_gates(e);
     (void)engine_service(e);
-    const tutti_status s = engine_name_events(e, err);
+    tutti_status s = engine_name_events(e, err);
+    if (s == TUTTI_OK && options->trace)
+        s = engine_trace_to(e, options->trace, options->ctx, false, err);
     if (s == TUTTI_OK)
         *ret_engine = e;
     else
@@ -45,6 +53,7 @@ void engine_destroy(engine *e)
     free(e->passes);
     engine_release_bound(e);
     free(e->attributes);
+    free(e->ring);
     free(e->reasons);
     free(e);
 }

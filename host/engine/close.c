@@ -155,5 +155,6 @@ void engine_close(engine *e)
     close_round(e, true, true);
     close_round(e, false, false);
     close_round(e, false, true);
+    engine_profile(e, NULL);
     engine_log(e, TUTTI_LOG_DEBUG, "engine", "Engine closed.");
 }

@@ -21,8 +21,9 @@ bool engine_listens(const engine *e, int32_t event)
 
 void engine_set_gates(engine *e)
 {
-    e->slow = !e->sealed || e->closed || e->debug;
-    if (e->slow)
+    e->slow = !e->sealed || e->closed || e->debug || e->profiler || e->traces_all;
+    const bool open_all = !e->sealed || e->closed || e->debug || e->profiler;
+    if (open_all)
         memset(e->gate, 0xff, sizeof e->gate);
     else
         memcpy(e->gate, e->listens, sizeof e->gate);
@@ -63,8 +64,9 @@ void engine_disable(engine *e, uint32_t part)
 }
 
 /* What a participant's failure does to the run: an error when it is to stop, else OK. */
-static tutti_status failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
-                           tutti_status status, const tutti_error *cause, tutti_error *err)
+__attribute__((cold, noinline)) static tutti_status
+failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
+       tutti_status status, const tutti_error *cause, tutti_error *err)
 {
     const participant *p = &e->parts[part];
     char bare[96];
@@ -89,10 +91,20 @@ static tutti_status failed(engine *e, uint32_t part, const char *call, const tut
 
 /* ---- algorithms ---- */
 
+/* A match that failed. */
+__attribute__((cold, noinline)) static tutti_status match_failed(engine *e, const hot *h,
+                                                                 const tutti_event *event,
+                                                                 tutti_status status,
+                                                                 tutti_error *err)
+{
+    const tutti_error cause = TUTTI_ERROR_INIT;
+    return failed(e, h->part, "match", event, status, &cause, err);
+}
+
 /* Asks every algorithm of the event; nothing is applied before all have answered.  The hot loop of the
  * whole host: one store says who is asked, and an answer of 0 costs nothing more. */
-static tutti_status match_all(engine *e, const event_slot *slot, breadcrumb *crumb,
-                              uint64_t *ret_matched, tutti_error *err)
+static inline tutti_status match_all(engine *e, const event_slot *slot, breadcrumb *crumb,
+                                     uint64_t *ret_matched, tutti_error *err)
 {
     const tutti_event *event = &slot->event;
     const hot *h = slot->hot, *const end = h + slot->nalgorithms;
@@ -106,8 +118,7 @@ static tutti_status match_all(engine *e, const event_slot *slot, breadcrumb *cru
         if (answer > 0) {
             matched |= bit;
         } else {
-            const tutti_error cause = TUTTI_ERROR_INIT;
-            const tutti_status s = failed(e, h->part, "match", event, answer, &cause, err);
+            const tutti_status s = match_failed(e, h, event, answer, err);
             if (s != TUTTI_OK)
                 return s;
         }
@@ -135,17 +146,21 @@ static tutti_status apply_one(engine *e, const hot *h, int32_t order, const tutt
         engine_debug(e, event->id, "Running algorithm %s", p->name);
     crumb->who = &h->who;
     crumb->call = "apply";
-    const uint64_t started = e->options.trace ? now_ns() : 0;
+    profiler *const profiled = e->profiler;
+    const uint32_t span =
+        profiled ? profiler_begin(profiled, "algorithm", p->name, event->name) : 0;
+    const uint64_t started = now_ns();
     const tutti_status s = p->calls->apply(h->self, event, &trace.exit_code, &cause);
-    if (e->options.trace) {
-        trace.duration_ns = now_ns() - started;
-        e->options.trace(e->options.ctx, &trace);
-    }
+    trace.duration_ns = now_ns() - started;
+    if (profiled)
+        profiler_end(profiled, span);
+    engine_trace(e, &trace);
     return s == TUTTI_OK ? TUTTI_OK : failed(e, h->part, "apply", event, s, &cause, err);
 }
 
-static tutti_status apply_all(engine *e, const event_slot *slot, uint64_t matched,
-                              breadcrumb *crumb, tutti_error *err)
+__attribute__((noinline)) static tutti_status apply_all(engine *e, const event_slot *slot,
+                                                        uint64_t matched, breadcrumb *crumb,
+                                                        tutti_error *err)
 {
     const kept_order *kept = NULL;
     tutti_status s = engine_find_order(e, slot->event.id, matched, &kept, err);
@@ -159,18 +174,39 @@ static tutti_status apply_all(engine *e, const event_slot *slot, uint64_t matche
     return s;
 }
 
-static tutti_status run_algorithms(engine *e, const event_slot *slot, breadcrumb *crumb,
-                                   tutti_error *err)
+/* Traces of those that will not run at this event. */
+__attribute__((cold, noinline)) static void trace_the_others(engine *e, const event_slot *slot,
+                                                             uint64_t matched)
+{
+    for (uint32_t k = 0; k < slot->nalgorithms; k++) {
+        const tutti_trace trace = {.struct_size = (uint32_t)sizeof trace,
+                                   .event = slot->event.id,
+                                   .name = e->parts[slot->hot[k].part].name,
+                                   .event_name = slot->event.name,
+                                   .step = slot->event.step,
+                                   .exit_code = TUTTI_EXIT_NONE,
+                                   .order = -1};
+        if (!(matched >> k & 1))
+            engine_trace(e, &trace);
+    }
+}
+
+static inline tutti_status run_algorithms(engine *e, const event_slot *slot, breadcrumb *crumb,
+                                          tutti_error *err)
 {
     uint64_t matched = 0;
     const tutti_status s = match_all(e, slot, crumb, &matched, err);
-    return s != TUTTI_OK || !matched ? s : apply_all(e, slot, matched, crumb, err);
+    if (s != TUTTI_OK)
+        return s;
+    if (e->traces_all)
+        trace_the_others(e, slot, matched);
+    return matched ? apply_all(e, slot, matched, crumb, err) : TUTTI_OK;
 }
 
 /* ---- listeners ---- */
 
-static tutti_status run_listeners(engine *e, const event_slot *slot, breadcrumb *crumb,
-                                  tutti_error *err)
+__attribute__((noinline)) static tutti_status run_listeners(engine *e, const event_slot *slot,
+                                                            breadcrumb *crumb, tutti_error *err)
 {
     const tutti_event *event = &slot->event;
     for (uint32_t k = 0; k < slot->nlisteners; k++) {
@@ -185,7 +221,14 @@ static tutti_status run_listeners(engine *e, const event_slot *slot, breadcrumb 
                          e->parts[h->part].name);
         crumb->who = &h->who;
         crumb->call = "run_event";
+        const participant *p = &e->parts[h->part];
+        profiler *const profiled = p->disabled ? NULL : e->profiler;
+        const char *kind = p->class == CLASS_HANDLER ? "handler" : "callback";
+        const uint32_t span =
+            profiled ? profiler_begin(profiled, kind, p->name, event->name) : 0;
         const tutti_status s = h->hear(h->self, event, &cause);
+        if (profiled)
+            profiler_end(profiled, span);
         if (s != TUTTI_OK) {
             const tutti_status stop = failed(e, h->part, "run_event", event, s, &cause, err);
             if (stop != TUTTI_OK)
@@ -206,41 +249,77 @@ static tutti_status refuse(const engine *e, int32_t id, tutti_error *err)
                       engine_event_name(e, id));
 }
 
-static tutti_status run_slot(engine *e, event_slot *slot, breadcrumb *crumb, tutti_error *err)
+/* At init the listeners come first. */
+__attribute__((cold, noinline)) static tutti_status
+run_init(engine *e, event_slot *slot, breadcrumb *crumb, tutti_error *err)
 {
-    tutti_status s;
-    if (slot->event.id != TUTTI_EVENT_INIT) {
-        s = slot->nalgorithms ? run_algorithms(e, slot, crumb, err) : TUTTI_OK;
-        return s == TUTTI_OK && slot->nlisteners ? run_listeners(e, slot, crumb, err) : s;
-    }
-    s = engine_check_open(e, err);
+    tutti_status s = engine_check_open(e, err);
     if (s == TUTTI_OK)
         s = run_listeners(e, slot, crumb, err);
     return s == TUTTI_OK ? run_algorithms(e, slot, crumb, err) : s;
 }
 
-static tutti_status run_open_gate(engine *e, int32_t id, tutti_error *err)
+/* The end of an event on the time line.  A trace that cannot be written does not stop the run. */
+static void leave_profiler(engine *e, const tutti_event *event)
 {
-    event_slot *slot = &e->slots[id];
-    if (e->slow) {
-        if (e->closed || !e->sealed)
-            return refuse(e, id, err);
-        if (e->debug)
-            engine_debug(e, id, "Running event");
+    tutti_error cause = TUTTI_ERROR_INIT;
+    if (profiler_leave(e->profiler, event, &cause))
+        engine_log(e, TUTTI_LOG_ERROR, "profiler", "%s; nothing more is recorded", cause.text);
+}
+
+tutti_status engine_run_marker_only_event(engine *e, int32_t event, tutti_error *err)
+{
+    if ((uint32_t)event >= ENGINE_EVENTS)
+        return tutti_fail(err, TUTTI_E_ARG, "there is no event %d", event);
+    if (e->closed || !e->sealed)
+        return refuse(e, event, err);
+    if (e->profiler) {
+        profiler_enter(e->profiler, &e->slots[event].event);
+        leave_profiler(e, &e->slots[event].event);
     }
-    slot->event.step = (uint64_t)e->options.time->batch;
-    slot->fires++;
-    /* The thread's crumb is looked up once; what it said is put back. */
+    return TUTTI_OK;
+}
+
+/* Who hears the event, in turn.  The thread's crumb is looked up once; what it said is put back. */
+static tutti_status run_gate(engine *e, event_slot *slot, tutti_error *err)
+{
     breadcrumb *crumb = &crash_breadcrumb;
     __asm__("" : "+r"(crumb));
     const crash_who *const who = crumb->who;
     const tutti_event *const at = crumb->at;
     const char *const call = crumb->call;
+    slot->event.step = (uint64_t)e->options.time->batch;
+    slot->fires++;
     crumb->at = &slot->event;
-    const tutti_status s = run_slot(e, slot, crumb, err);
+    tutti_status s = TUTTI_OK;
+    if (__builtin_expect(slot->event.id == TUTTI_EVENT_INIT, 0)) {
+        s = run_init(e, slot, crumb, err);
+    } else {
+        if (slot->nalgorithms)
+            s = run_algorithms(e, slot, crumb, err);
+        if (slot->nlisteners && s == TUTTI_OK)
+            s = run_listeners(e, slot, crumb, err);
+    }
     crumb->at = at;
     crumb->who = who;
     crumb->call = call;
+    return s;
+}
+
+/* The same where each step is told, or where nothing may run. */
+__attribute__((cold, noinline)) static tutti_status run_slowly(engine *e, int32_t id,
+                                                               tutti_error *err)
+{
+    event_slot *slot = &e->slots[id];
+    if (e->closed || !e->sealed)
+        return refuse(e, id, err);
+    if (e->debug)
+        engine_debug(e, id, "Running event");
+    if (e->profiler)
+        profiler_enter(e->profiler, &slot->event);
+    const tutti_status s = run_gate(e, slot, err);
+    if (e->profiler)
+        leave_profiler(e, &slot->event);
     return s;
 }
 
@@ -251,7 +330,7 @@ tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG, "there is no event %d", event);
     if (!(e->gate[k >> 6] >> (k & 63) & 1))
         return TUTTI_OK;
-    return run_open_gate(e, event, err);
+    return e->slow ? run_slowly(e, event, err) : run_gate(e, &e->slots[k], err);
 }
 
 /* Ignite's event at the same point of a training loop. */

@@ -17,7 +17,7 @@ typedef struct binding binding; /* engine/binding.h */
 typedef struct engine_options {
     const tutti_timestamp *time;
     const tutti_timestamp *eval_time;
-    /* Each algorithm that ran at an event, after it.  May be NULL. */
+    /* Each algorithm that ran at an event, after it: engine_trace_to without `all`.  May be NULL. */
     void (*trace)(void *ctx, const tutti_trace *trace);
     /* Warnings and errors (disabled plugins, failing close), and ENGINE_DEBUG lines.  May be NULL. */
     void (*log)(void *ctx, int level, const char *component, const char *text);
@@ -47,6 +47,20 @@ TUTTI_NODISCARD tutti_status engine_add(engine *e, instance *i, tutti_error *err
  * plugin that declares its function.  Before seal.  [control] */
 TUTTI_NODISCARD tutti_status engine_bind(engine *e, binding *b, tutti_error *err);
 
+/* From now on `take` gets the trace of each algorithm that ran at an event, after it; with `all` those
+ * that did not match too, before any is applied.  At most 8 sinks.  [control] */
+TUTTI_NODISCARD tutti_status engine_trace_to(engine *e,
+                                             void (*take)(void *ctx, const tutti_trace *trace),
+                                             void *ctx, bool all, tutti_error *err);
+/* The latest traces, oldest first: at most `room` of the 1024 that are kept.  Returns how many are
+ * written.  Their texts live as long as the engine. */
+size_t engine_traces(const engine *e, tutti_trace *ret_traces, size_t room);
+
+/* Puts spans of events, algorithms, callbacks and handlers on the profiler's time line; NULL ends it.
+ * The profiler stays the caller's.  [control] */
+typedef struct profiler profiler; /* engine/profiler.h */
+void engine_profile(engine *e, profiler *p);
+
 /* Checks the rules (exclusive, circles: their edges and files) and fixes the orders.  Errors name the
  * participants.  [control] */
 TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
@@ -55,6 +69,11 @@ TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
  * matches come before any apply.  The first error of a participant whose on_error is "stop" is
  * returned, headed by its name and the event.  E_STATE after close.  [step] */
 TUTTI_NODISCARD tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err);
+
+/* Starts or ends the span of `event` alone: nobody hears it.  For a data loader that is asked and has
+ * no more.  E_STATE after close.  [step] */
+TUTTI_NODISCARD tutti_status engine_run_marker_only_event(engine *e, int32_t event,
+                                                          tutti_error *err);
 
 /* Runs an event of a training loop together with the Ignite event at the same point, which comes inside:
  * after fit_start started, before batch_end iteration_completed and so on.  [step] */

@@ -5,12 +5,21 @@
 
 #include "engine/binding.h"
 #include "engine/engine.h"
+#include "engine/profiler.h"
 
 enum {
     ENGINE_EVENTS = 256, /* built-in and custom ones */
     ENGINE_WIDTH = 64,   /* algorithms at one event: one bit each */
-    ENGINE_ORDERS = 64   /* kept orders of one event */
+    ENGINE_ORDERS = 64,  /* kept orders of one event */
+    ENGINE_RING = 1024,  /* traces that are kept */
+    ENGINE_SINKS = 8
 };
+
+typedef struct trace_sink {
+    void (*take)(void *ctx, const tutti_trace *trace);
+    void *ctx;
+    bool all;
+} trace_sink;
 
 /* The "order" rules of a manifest.  The lists are NULL-terminated selectors, an object's or instance's
  * name or "tag:x"; NULL means none. */
@@ -124,6 +133,12 @@ struct engine {
     attribute *attributes;
     size_t nattributes;
     int depth; /* of events fired inside events */
+    profiler *profiler;
+    tutti_trace *ring; /* the latest ENGINE_RING traces */
+    uint64_t ntraces;  /* ever */
+    trace_sink sinks[ENGINE_SINKS];
+    int nsinks;
+    bool traces_all; /* a sink wants those that did not run, too */
     tutti_engine_v1 service;
     event_slot slots[ENGINE_EVENTS];
 };
@@ -148,6 +163,9 @@ bool rules_select(const char *selector, const participant *p);
 void engine_disable(engine *e, uint32_t part);
 /* Opens and closes gates after debug, traces, profiler or participants changed. */
 void engine_set_gates(engine *e);
+
+/* trace.c: to the ring and to every sink that wants it. */
+void engine_trace(engine *e, const tutti_trace *trace);
 
 /* service.c: names and attributes of custom events, tutti.engine/1. */
 tutti_status engine_name_events(engine *e, tutti_error *err);

@@ -80,7 +80,8 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
         return s;
     if (samples == 0) {
         *ret_end = true;
-        return TUTTI_OK;
+        s = engine_run_marker_only_event(t->engine, TUTTI_EVENT_AFTER_DATALOADER, err);
+        return s ? s : trainer_event(t, TUTTI_EVENT_DATALOADER_STOP_ITERATION, err);
     }
     batch_load(&t->whole, columns, tensors, ncolumns);
     t->phase = PHASE_BATCH;
@@ -165,8 +166,8 @@ static tutti_status plan_ahead(trainer *t, tutti_error *err)
 
 static tutti_status begin(trainer *t, const char *resume, tutti_error *err)
 {
-    tutti_status s = trainer_event(t, TUTTI_EVENT_INIT, err);
-    if (s)
+    tutti_status s = trainer_observe(t, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
         return s;
     t->initialised = true;
     char json[64];
@@ -220,7 +221,14 @@ tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err)
     t->clock_ns = now_ns();
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
-    if (s)
+    /* Ignite's ends: what failed, was interrupted or was stopped is told before it takes effect. */
+    const int32_t told = s                  ? TUTTI_EVENT_EXCEPTION_RAISED
+                         : trainer_signal() ? TUTTI_EVENT_INTERRUPT
+                         : t->stopping      ? TUTTI_EVENT_TERMINATE
+                                            : -1;
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    const tutti_status heard = told < 0 ? TUTTI_OK : trainer_event(t, told, s ? &ignored : err);
+    if (s || (s = heard))
         return s;
     if (trainer_signal())
         return stop_by_signal(t, err);

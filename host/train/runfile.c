@@ -307,25 +307,12 @@ static void read_optimizer(reader *r, const json_node *root)
 
 /* ---- the whole ---- */
 
-static const char *const run_keys[] = {"name",
-                                       "seed",
-                                       "model",
-                                       "train",
-                                       "eval",
-                                       "optimizer",
-                                       "schedulers",
-                                       "algorithms",
-                                       "callbacks",
-                                       "loggers",
-                                       "passes",
-                                       "handlers",
-                                       "max_duration",
-                                       "precision",
-                                       "device",
-                                       "threads",
-                                       "microbatch_size",
-                                       "scale_schedule_ratio",
-                                       NULL};
+static const char *const run_keys[] = {
+    "name",      "seed",       "model",      "train",           "eval",
+    "optimizer", "schedulers", "algorithms", "callbacks",       "loggers",
+    "passes",    "handlers",   "traces",     "profiler",        "max_duration",
+    "precision", "device",     "threads",    "microbatch_size", "scale_schedule_ratio",
+    NULL};
 
 static void read_run(reader *r)
 {
@@ -356,7 +343,7 @@ static void read_run(reader *r)
     read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->callbacks);
     read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->loggers);
     read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);
-    bindings_read(r->registry, json_get(root, "handlers"), &run->handlers, r->faults);
+    run_observers_read(run, r->registry, root, r->faults);
     check_names(r);
     if (json_get(root, "max_duration"))
         run->max_duration = read_time(r, root, "max_duration", NULL);
@@ -488,7 +475,7 @@ void run_file_free(run_file *run)
     parts_fini(&run->callbacks);
     parts_fini(&run->loggers);
     parts_fini(&run->passes);
-    bindings_free(&run->handlers);
+    run_observers_free(run);
     free(run->text);
     json_free(run->doc);
     free(run);

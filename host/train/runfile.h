@@ -5,6 +5,8 @@
 
 #include "base/faults.h"
 #include "engine/binding.h"
+#include "engine/profiler.h"
+#include "engine/trace.h"
 #include "plugin/registry.h"
 
 #include <stdbool.h>
@@ -60,6 +62,9 @@ typedef struct run_file {
     run_parts loggers;
     run_parts passes;
     binding_list handlers;
+    trace_specs traces;
+    profiler_options profiler;
+    bool profiled;
     tutti_time max_duration;
     double scale_schedule_ratio;
     int64_t microbatch_size; /* 0: the whole batch */
@@ -77,5 +82,9 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             const char *folder, const char *const *overrides,
                                             registry *r, run_file **ret_run, faults *faults);
 void run_file_free(run_file *run); /* NULL is allowed */
+
+/* observe.c: its handlers, traces and profiler. */
+void run_observers_read(run_file *run, registry *r, const json_node *root, faults *f);
+void run_observers_free(run_file *run);
 
 #endif

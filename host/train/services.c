@@ -335,6 +335,8 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         return t->net ? net_modules(t->net) : NULL;
     if (strcmp(interface_id, TUTTI_ENGINE_V1) == 0)
         return t->engine ? engine_service(t->engine) : NULL;
+    if (strcmp(interface_id, TUTTI_PROFILER_V1) == 0)
+        return t->profiler ? profiler_service(t->profiler) : NULL;
     if (strcmp(interface_id, TUTTI_LOG_V1) == 0)
         return log_for(t, i);
     return NULL;

@@ -107,6 +107,8 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
                               .query = handler_service};
     options.nevents = registry_events(t->registry, &options.events);
     tutti_status s = engine_create(&options, &t->engine, err);
+    if (s == TUTTI_OK)
+        s = trainer_open_profiler(t, err);
     for (size_t l = 0; l < 4; l++)
         for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++) {
             instance **i = &t->participants[t->nparticipants];
@@ -117,11 +119,8 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
             t->nloggers += l == 0;
             s = engine_add(t->engine, *i, err);
         }
-    for (size_t k = 0; s == TUTTI_OK && k < t->run->handlers.count; k++) {
-        s = engine_bind(t->engine, t->run->handlers.items[k], err);
-        if (s == TUTTI_OK)
-            t->run->handlers.items[k] = NULL; /* the engine has it */
-    }
+    if (s == TUTTI_OK)
+        s = trainer_bind_handlers(t, err);
     return s ? s : engine_seal(t->engine, err);
 }
 
@@ -208,12 +207,14 @@ void trainer_destroy(trainer *t)
     if (!t)
         return;
     t->initialised = false; /* a logger that has closed hears nothing */
+    trainer_end_observation(t);
     if (t->engine)
         engine_close(t->engine);
     engine_destroy(t->engine);
     for (size_t k = 0; k < t->nparticipants; k++)
         instance_free(t->participants[k]);
     free(t->participants);
+    trainer_free_observers(t);
     for (size_t k = 0; k < t->nevals; k++)
         source_close(&t->evals[k]);
     free(t->evals);

@@ -198,6 +198,11 @@ struct trainer {
     void (*message)(void *ctx, int level, const char *component, const char *text);
     void *message_ctx;
 
+    profiler *profiler; /* NULL when the run file has none */
+    trace_file **traces;
+    size_t ntraces;
+    bool observed; /* traces and profiler are at work */
+
     tutti_state_v1 state_service;
     tutti_metrics_v1 metrics_service;
     tutti_weights_v1 weights_service;
@@ -218,6 +223,13 @@ void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only);
 /* Takes up the plan's outputs and loss into the state. */
 void trainer_publish(trainer *t, plan *p);
 bool trainer_done(const trainer *t);
+
+/* observe.c: handlers, traces and profiler.  Files are made by trainer_observe, when training begins. */
+TUTTI_NODISCARD tutti_status trainer_bind_handlers(trainer *t, tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_open_profiler(trainer *t, tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_observe(trainer *t, tutti_error *err);
+void trainer_end_observation(trainer *t);
+void trainer_free_observers(trainer *t);
 int64_t now_ns(void);
 
 TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);

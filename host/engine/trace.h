@@ -1,0 +1,36 @@
+/* trace.h - traces of algorithms as text: lines in Composer's form, or JSON lines, in a file. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_ENGINE_TRACE_H
+#define HOST_ENGINE_TRACE_H
+
+#include "base/faults.h"
+#include "tutti/logger.h"
+
+#include <stdbool.h>
+
+/* "[STEP=1][layer_freezing/EPOCH_START=0]": 1 where it ran.  Returns `text`. */
+const char *trace_line(const tutti_trace *t, char *text, size_t size);
+
+typedef struct trace_file trace_file; /* opaque */
+
+/* One of "traces" in a run file: {"file": "traces.txt", "format": "lines"}.  `file` is borrowed. */
+typedef struct trace_spec {
+    const char *file;
+    bool json; /* a JSON object a line, with key, exit code, order and duration */
+    bool all;  /* those that did not run, too */
+} trace_spec;
+typedef struct trace_specs {
+    trace_spec *items;
+    size_t count;
+} trace_specs;
+/* Everything wrong goes to `f`; the caller frees items. */
+void traces_read(const json_node *list, trace_specs *ret_specs, faults *f);
+
+/* Opens the file (relative to `folder`, which is made if need be) for appending. */
+TUTTI_NODISCARD tutti_status trace_file_open(const trace_spec *spec, const char *folder,
+                                             trace_file **ret_file, tutti_error *err);
+void trace_file_take(void *file, const tutti_trace *t); /* a sink of engine_trace_to */
+/* E_IO when something could not be written.  NULL is allowed. */
+tutti_status trace_file_close(trace_file *file, tutti_error *err);
+
+#endif
