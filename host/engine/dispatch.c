@@ -21,8 +21,8 @@ bool engine_listens(const engine *e, int32_t event)
 
 void engine_set_gates(engine *e)
 {
-    e->slow = !e->sealed || e->closed || e->debug || e->profiler || e->traces_all;
-    const bool open_all = !e->sealed || e->closed || e->debug || e->profiler;
+    const bool open_all = !e->sealed || e->closed || e->debug || e->profiler || e->watch;
+    e->slow = open_all || e->traces_all;
     if (open_all)
         memset(e->gate, 0xff, sizeof e->gate);
     else
@@ -315,6 +315,9 @@ __attribute__((cold, noinline)) static tutti_status run_slowly(engine *e, int32_
         return refuse(e, id, err);
     if (e->debug)
         engine_debug(e, id, "Running event");
+    slot->event.step = (uint64_t)e->options.time->batch;
+    if (e->watch)
+        e->watch(e->watch_ctx, &slot->event);
     if (e->profiler)
         profiler_enter(e->profiler, &slot->event);
     const tutti_status s = run_gate(e, slot, err);

@@ -56,6 +56,10 @@ TUTTI_NODISCARD tutti_status engine_trace_to(engine *e,
  * written.  Their texts live as long as the engine. */
 size_t engine_traces(const engine *e, tutti_trace *ret_traces, size_t room);
 
+/* From now on `watch` sees every event that is run, heard or not, before anybody else.  NULL ends it.
+ * [control] */
+void engine_watch(engine *e, void (*watch)(void *ctx, const tutti_event *event), void *ctx);
+
 /* Puts spans of events, algorithms, callbacks and handlers on the profiler's time line; NULL ends it.
  * The profiler stays the caller's.  [control] */
 typedef struct profiler profiler; /* engine/profiler.h */

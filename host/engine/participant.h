@@ -134,6 +134,8 @@ struct engine {
     size_t nattributes;
     int depth; /* of events fired inside events */
     profiler *profiler;
+    void (*watch)(void *ctx, const tutti_event *event);
+    void *watch_ctx;
     tutti_trace *ring; /* the latest ENGINE_RING traces */
     uint64_t ntraces;  /* ever */
     trace_sink sinks[ENGINE_SINKS];
