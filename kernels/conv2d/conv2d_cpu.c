@@ -2,16 +2,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dnnl.h"
 #include "conv2d/conv2d.h"
-#include "conv2d/conv2d_weight.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big;   /* NULL: the plain loops */
-    int narrow; /* conv2d_grad_weight: our own kernel */
-    int reserved;
+    dnn *big; /* NULL: the plain loops */
 } state;
 
 static void destroy(void *self)
@@ -125,26 +122,13 @@ static tutti_status weight_prepare(const tutti_op_call *c, void **ret_state,
                                    uint64_t *ret_scratch, tutti_error *err)
 {
     const conv2d_geometry g = conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
-    if (!conv2d_weight_fits(&g))
-        return prepare(DNN_CONV_GRAD_WEIGHT, &g, c, ret_state, ret_scratch, err);
-    state *s = calloc(1, sizeof *s);
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
-    s->g = g;
-    s->narrow = 1;
-    *ret_state = s;
-    *ret_scratch = conv2d_weight_scratch(&g, c->threads);
-    return TUTTI_OK;
+    return prepare(DNN_CONV_GRAD_WEIGHT, &g, c, ret_state, ret_scratch, err);
 }
 
 static tutti_status weight_run(void *self, const tutti_op_call *c, const void *const *in,
                                void *const *out, void *scratch)
 {
     const state *s = self;
-    if (s->narrow) {
-        conv2d_weight_run(&s->g, c->threads, in[0], in[1], out[0], scratch);
-        return TUTTI_OK;
-    }
     if (s->big)
         return run_big(s, in[0], out[0], NULL, in[1], scratch);
 #pragma omp parallel for schedule(static) num_threads(c->threads)
