@@ -12,13 +12,22 @@ static const char usage[] =
 
 enum { MAX_PLACES = 256 };
 
+static void print_passes(const engine *e)
+{
+    const char *name;
+    (void)printf("passes over the algorithms that match:");
+    for (size_t k = 0; (name = engine_pass_name(e, k)); k++)
+        (void)printf("%s %s", k ? "," : "", name);
+    (void)printf("\n");
+}
+
 static void print_event(engine *e, int32_t event)
 {
     engine_place places[MAX_PLACES];
     const size_t n = engine_order(e, event, places, MAX_PLACES);
     if (n == 0)
         return;
-    (void)printf("%s\n", event_name(event));
+    (void)printf("%s\n", engine_event_name(e, event));
     for (size_t k = 0; k < n && k < MAX_PLACES; k++)
         (void)printf("  %2zu. %-9s %-24s %s\n", k + 1, places[k].kind, places[k].name,
                      places[k].reason);
@@ -41,7 +50,8 @@ int cli_explain(int argc, char **argv, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    for (int32_t event = 0; event < TUTTI_COMPOSER_EVENT_COUNT; event++)
+    print_passes(trainer_engine(t));
+    for (int32_t event = 0; event < TUTTI_EVENT_CUSTOM + MAX_CUSTOM_EVENTS; event++)
         print_event(trainer_engine(t), event);
     status = CLI_OK;
 

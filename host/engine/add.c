@@ -31,6 +31,7 @@ tutti_status engine_create(const engine_options *options, engine **ret_engine, t
     tutti_status s = engine_name_events(e, err);
     if (s == TUTTI_OK && options->trace)
         s = engine_trace_to(e, options->trace, options->ctx, false, err);
+    engine_note_alive(e);
     if (s == TUTTI_OK)
         *ret_engine = e;
     else
@@ -43,6 +44,7 @@ void engine_destroy(engine *e)
     if (!e)
         return;
     engine_close(e);
+    engine_note_gone(e);
     for (int k = 0; k < ENGINE_EVENTS; k++) {
         free(e->slots[k].hot);
         free(e->slots[k].orders);

@@ -16,7 +16,7 @@ static const tutti_calls bound_calls = {.struct_size = (uint32_t)sizeof bound_ca
 
 tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
 {
-    const tutti_status loaded = binding_open(b, err);
+    const tutti_status loaded = binding_open(b, &e->service, err);
     if (loaded)
         return loaded;
     bound *one = calloc(1, sizeof *one);

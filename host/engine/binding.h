@@ -30,12 +30,13 @@ const char *binding_manifest(const binding *b);
 int binding_on_error(const binding *b); /* ON_ERROR_* */
 const int32_t *binding_events(const binding *b, size_t *ret_count);
 
-/* Loads the functions.  [control] */
-TUTTI_NODISCARD tutti_status binding_open(binding *b, tutti_error *err);
+/* Loads the functions, once `engine_table` offers what their plugins require.  [control] */
+TUTTI_NODISCARD tutti_status binding_open(binding *b, const tutti_engine_v1 *engine_table,
+                                          tutti_error *err);
 
 /* Calls the function if the filters of `event` let it pass at this count: once for each time that
- * the event is listed.  `engine` is for functions that declare it.  [step] */
-tutti_status binding_call(binding *b, const tutti_engine_v1 *engine, int32_t event,
+ * the event is listed.  `engine_table` is for functions that declare it.  [step] */
+tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32_t event,
                           int64_t count, tutti_error *err);
 
 #endif

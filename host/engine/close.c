@@ -11,6 +11,46 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static const void **open_list;
 static size_t nopen, open_room;
 
+/* Engines that have not been destroyed: exit closes them, so that callbacks can flush. */
+static pthread_mutex_t alive_lock = PTHREAD_MUTEX_INITIALIZER;
+static engine *alive;
+
+static void close_all(void)
+{
+    for (;;) {
+        (void)pthread_mutex_lock(&alive_lock);
+        engine *e = alive;
+        while (e && e->closed)
+            e = e->next_alive;
+        (void)pthread_mutex_unlock(&alive_lock);
+        if (!e)
+            return;
+        engine_close(e); /* a close may ask for other engines, so the lock is not held */
+    }
+}
+
+void engine_note_alive(engine *e)
+{
+    static bool registered;
+    (void)pthread_mutex_lock(&alive_lock);
+    if (!registered)
+        registered = atexit(close_all) == 0;
+    e->next_alive = alive;
+    alive = e;
+    (void)pthread_mutex_unlock(&alive_lock);
+}
+
+void engine_note_gone(engine *e)
+{
+    (void)pthread_mutex_lock(&alive_lock);
+    engine **at = &alive;
+    while (*at && *at != e)
+        at = &(*at)->next_alive;
+    if (*at)
+        *at = e->next_alive;
+    (void)pthread_mutex_unlock(&alive_lock);
+}
+
 void engine_log(const engine *e, int level, const char *component, const char *format, ...)
 {
     char text[1024];

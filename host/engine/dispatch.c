@@ -13,6 +13,11 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+bool engine_is_debugged(const engine *e)
+{
+    return e->debug;
+}
+
 bool engine_listens(const engine *e, int32_t event)
 {
     const uint32_t k = (uint32_t)event;

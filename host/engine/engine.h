@@ -31,7 +31,8 @@ typedef struct engine_options {
 
 TUTTI_NODISCARD tutti_status engine_create(const engine_options *options, engine **ret_engine,
                                            tutti_error *err);
-/* Closes if need be.  Instances stay the caller's.  NULL is allowed. */
+/* Closes if need be; an engine that is still there when the process exits is closed then.  Instances
+ * stay the caller's.  NULL is allowed. */
 void engine_destroy(engine *e);
 
 /* Adds a participant (algorithm, callback, logger or pass) in list order; kind, events, tags, order
@@ -90,6 +91,9 @@ int64_t engine_event_count(const engine *e, int32_t event);
 /* tutti.engine/1 of this engine; lives as long as it. */
 const tutti_engine_v1 *engine_service(engine *e);
 
+/* Whether ENGINE_DEBUG asks for a line about each step. */
+bool engine_is_debugged(const engine *e);
+
 /* Whether anyone listens to `event`: one load and one mask. */
 bool engine_listens(const engine *e, int32_t event);
 
@@ -107,6 +111,9 @@ typedef struct engine_place {
     const char *reason;
 } engine_place;
 size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room);
+
+/* The k-th pass in order: a built-in one's description or the name of a plugin's; NULL past the last. */
+const char *engine_pass_name(const engine *e, size_t k);
 
 /* The engine's events, custom ones included: number by name in any case (-1 when unknown), and name. */
 int32_t engine_find_event(const engine *e, const char *name);

@@ -236,7 +236,7 @@ static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *place
             char *reason = e->reasons[o.place[k]];
             if (e->passes[pass] == PASS_RULES)
                 (void)rules_reason(o.list, o.n, k, event, reason, sizeof e->reasons[0]);
-            else if (e->passes[pass] == PASS_LIFO && lifo_event(event))
+            else if (e->passes[pass] == PASS_LIFO && lifo_event(event) && o.n > 1)
                 (void)snprintf(reason, sizeof e->reasons[0],
                                "reversed: after_* events run last in, first out");
             else if (e->passes[pass] >= 0 && was.place[k] != o.place[k])
@@ -290,4 +290,20 @@ size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room)
     const size_t left = n < room ? room - n : 0;
     return n + (init ? ordered_algorithms(e, event, rest, left)
                      : ordered_listeners(e, event, rest, left));
+}
+
+const char *engine_pass_name(const engine *e, size_t k)
+{
+    if (k >= e->npasses)
+        return NULL;
+    switch (e->passes[k]) {
+    case PASS_LIFO:
+        return "last in, first out on after_*";
+    case PASS_INTERPOLATION:
+        return "warning of two that interpolate the loss";
+    case PASS_RULES:
+        return "rules of the manifests";
+    default:
+        return e->parts[e->passes[k]].name;
+    }
 }

@@ -118,6 +118,7 @@ struct engine {
     uint64_t gate[ENGINE_EVENTS / 64]; /* run_event has something to do or to refuse */
     uint64_t listens[ENGINE_EVENTS / 64];
     engine_options options;
+    engine *next_alive; /* all engines of the process, for its exit */
     participant *parts;
     size_t nparts;
     size_t room;
@@ -176,6 +177,8 @@ participant *engine_find_handler(engine *e, const char *name); /* NULL when ther
 
 /* close.c */
 tutti_status engine_check_open(engine *e, tutti_error *err); /* at INIT */
+void engine_note_alive(engine *e);
+void engine_note_gone(engine *e);
 
 TUTTI_PRINTF(4, 5)
 void engine_log(const engine *e, int level, const char *component, const char *format, ...);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_DEPTH = 32 };
+enum { MAX_DEPTH = 8 };
 
 /* ---- names ---- */
 

@@ -74,7 +74,8 @@ void handler_describe(const handler *h, handler_info *ret_info)
                                .arg_types = h->arg_types,
                                .nargs = h->nargs,
                                .engine = h->engine,
-                               .filter = h->filter};
+                               .filter = h->filter,
+                               .requires_ = h->plugin->requires_};
 }
 
 tutti_status handler_prepare(kernel *k, tutti_error *err)

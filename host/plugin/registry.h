@@ -60,8 +60,9 @@ typedef struct handler_info {
     const char *const *arg_names; /* nargs each */
     const char *const *arg_types;
     uint32_t nargs;
-    bool engine; /* its first argument is the engine */
-    bool filter; /* it answers whether others are called */
+    bool engine;                /* its first argument is the engine */
+    bool filter;                /* it answers whether others are called */
+    const json_node *requires_; /* interface ids that its plugin needs, or NULL */
 } handler_info;
 /* `name` is "plugin.function" with the plugin's id or the end of one ("demo.note" of org.tutti.demo),
  * or the function alone where one plugin has it.  Errors: E_NOTFOUND with the nearest; E_EXISTS with

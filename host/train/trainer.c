@@ -80,6 +80,10 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
 
 static void engine_message(void *ctx, int level, const char *component, const char *text)
 {
+    trainer *t = ctx;
+    /* Who asks for these lines wants to see them. */
+    if (level == TUTTI_LOG_DEBUG && t->message && t->engine && engine_is_debugged(t->engine))
+        t->message(t->message_ctx, level, component, text);
     trainer_message(ctx, level, component, text);
 }
 

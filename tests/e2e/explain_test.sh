@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# explain_test.sh - who runs where, and why: six algorithms, callbacks, loggers, handlers.
+. "$(dirname "$0")/lib.sh"
+small_run '"algorithms": [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema"},
+    {"name": "selective_backprop"},
+    {"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 1.0},
+    {"name": "label_smoothing", "id": "again"}],
+  "loggers": [{"name": "file"}],
+  "handlers": [{"on": ["batch_end", "started", "milestone"], "call": "demo.mark"}]' >run.json
+"$TUTTI" explain run.json >out.txt 2>err.txt
+check "it goes well and quietly" test "$?$(cat err.txt)" = 0
+
+# order <event> <expected>: the lines under the event, blanks squeezed.
+order() {
+  local got
+  got=$(awk -v event="$1" '/^[a-z]/ {on = $0 == event; next} on' out.txt | tr -s ' ')
+  [ "$got" = "$2" ] || { printf '%s:\n%s\nwant:\n%s\n' "$1" "$got" "$2"; return 1; }
+}
+check "passes" grep -qx 'passes over the algorithms that match: last in, first out on after_\*, warning of two that interpolate the loss, rules of the manifests' out.txt
+check "list order" order before_loss ' 1. algorithm label_smoothing list order
+ 2. algorithm mixup list order
+ 3. algorithm again list order'
+check "last in, first out" order after_loss ' 1. algorithm again reversed: after_* events run last in, first out
+ 2. algorithm label_smoothing reversed: after_* events run last in, first out'
+check "a built-in rule" order after_dataloader ' 1. algorithm selective_backprop first: built in'
+check "one alone" order after_train_batch ' 1. algorithm gradient_clipping list order'
+check "algorithms, callbacks, handlers, loggers" order batch_end ' 1. algorithm ema list order
+ 2. handler demo.mark list order
+ 3. logger file list order'
+check "loggers first at init" order init ' 1. logger file list order
+ 2. algorithm ema list order'
+check "Ignite's events" order started ' 1. handler demo.mark list order'
+check "events of plugins" order milestone ' 1. handler demo.mark list order'
+check "nothing was trained" test ! -e runs
+
+ENGINE_DEBUG=1 "$TUTTI" train run.json --set max_duration=1ba --set algorithms=[] --set handlers=[] >out.txt 2>err.txt
+head -3 err.txt >got.txt
+cat >want.txt <<'TEXT'
+tutti: engine: [ep=0][ba=0][event=INIT]: Running event
+tutti: engine: [ep=0][ba=0][event=INIT]: Running callback file
+tutti: engine: [ep=0][ba=0][event=BEFORE_LOAD]: Running event
+TEXT
+check "ENGINE_DEBUG tells each step" diff got.txt want.txt
+check "evaluations have their own clock" grep -qx \
+  'tutti: engine: \[ep=0\]\[ba=1\]\[eval_ba=2\]\[event=EVAL_BATCH_END\]: Running event' err.txt
+check "the end" test "$(tail -1 err.txt)" = "tutti: engine: Engine closed."
+finish

@@ -1,0 +1,165 @@
+/* profiler_test.c - the cyclic schedule, markers by hand, names of files. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine_check.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+/* One letter a batch: Skip, Warmup, Active, active and saVe. */
+static const char *plan(const profile_schedule *s, int64_t batches, int64_t resumed)
+{
+    static char text[64];
+    int64_t k = 0;
+    for (; k < batches; k++)
+        text[k] = "SWAV"[profile_action(s, k, batches, resumed)];
+    text[k] = '\0';
+    return text;
+}
+
+START_TEST(the_schedule_goes_in_cycles)
+{
+    const profile_schedule usual = {0, 0, 1, 4, 1};
+    ck_assert_str_eq(plan(&usual, 12, 0), "WAAAVSSSSSSS");
+    const profile_schedule twice = {2, 1, 1, 2, 2};
+    ck_assert_str_eq(plan(&twice, 12, 0), "SSSWAVSWAVSS");
+    const profile_schedule always = {1, 1, 1, 2, 0};
+    ck_assert_str_eq(plan(&always, 12, 0), "SSWAVSWAVSWV");
+    ck_assert_str_eq(plan(&usual, 12, 3), "SSSWAAAVSSSS");
+    const profile_schedule bare = {0, 0, 0, 1, 0};
+    ck_assert_str_eq(plan(&bare, 3, 0), "VVV");
+    ck_assert_int_eq(profile_action(&usual, 4, -1, 0), TUTTI_PROFILE_ACTIVE_AND_SAVE);
+}
+END_TEST
+
+static profiler *made(const char *folder, bool overwrite)
+{
+    const profiler_options options = {.schedule = {.warmup = 0, .active = 1, .repeat = 0},
+                                      .folder = "{traces}",
+                                      .filename = "{run_name}-{batch}-{rank}-{x}.json",
+                                      .merged_trace_filename = "all.json",
+                                      .num_traces_to_keep = -1,
+                                      .overwrite = overwrite};
+    const profiler_run run = {.name = "r", .folder = folder, .time = &clock_now};
+    profiler *p = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(profiler_create(&options, &run, &p, &err), err);
+    return p;
+}
+
+static void step(profiler *p, int32_t event)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_event e = {.id = event, .name = event_name(event)};
+    profiler_enter(p, &e);
+    ck_assert_ok(profiler_leave(p, &e, &err), err);
+}
+
+/* Events of a file as "B:name E:name". */
+static void check_file(const char *path, const char *want)
+{
+    json_doc *doc = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    char got[512] = "";
+    ck_assert_ok(json_read(path, 1 << 20, &doc, &err), err);
+    for (size_t k = 0; k < json_count(json_root(doc)); k++) {
+        const json_node *e = json_at(json_root(doc), k);
+        const char *phase = json_string(json_get(e, "ph"));
+        const size_t used = strlen(got);
+        if (*phase != 'M')
+            (void)snprintf(got + used, sizeof got - used, "%s%s:%s", used ? " " : "", phase,
+                           json_string(json_get(e, "name")));
+    }
+    ck_assert_str_eq(got, want);
+    json_free(doc);
+}
+
+START_TEST(markers_nest_and_files_are_whole)
+{
+    char folder[] = "/tmp/profiler_test_XXXXXX", path[PATH_MAX];
+    tutti_error err = TUTTI_ERROR_INIT;
+    uint32_t outer, inner, counter;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    profiler *p = made(folder, false);
+    ck_assert_ok(profiler_start(p, &err), err);
+    const tutti_profiler_v1 *s = profiler_service(p);
+    ck_assert_ok(s->marker(s->ctx, "outer", "a,b", TUTTI_PROFILE_DEFAULT, &outer, &err), err);
+    ck_assert_ok(s->marker(s->ctx, "inner \"x\"", NULL, TUTTI_PROFILE_DEFAULT, &inner, &err),
+                 err);
+    ck_assert_ok(s->marker(s->ctx, "count", NULL, TUTTI_PROFILE_DEFAULT, &counter, &err), err);
+    clock_now.batch = 0;
+    step(p, TUTTI_EVENT_EPOCH_START);
+    s->instant(s->ctx, outer); /* the schedule skips what is outside of batches */
+    step(p, TUTTI_EVENT_BEFORE_DATALOADER);
+    ck_assert_int_eq(s->action(s->ctx), TUTTI_PROFILE_ACTIVE_AND_SAVE);
+    step(p, TUTTI_EVENT_AFTER_DATALOADER);
+    step(p, TUTTI_EVENT_BATCH_START);
+    ck_assert_ok(s->start(s->ctx, outer, &err), err);
+    ck_assert_ok(s->start(s->ctx, inner, &err), err);
+    ck_assert_int_eq(s->start(s->ctx, inner, &err), TUTTI_E_STATE);
+    ck_assert_error(err, TUTTI_E_STATE, "marker inner \"x\" is started already");
+    const tutti_named_value v = {"n", 2.5};
+    s->counter(s->ctx, counter, &v, 1);
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_ok(s->finish(s->ctx, outer, &err), err);
+    ck_assert_int_eq(s->finish(s->ctx, inner, &err), TUTTI_E_STATE);
+    ck_assert_error(err, TUTTI_E_STATE, "marker inner \"x\" is not started");
+    clock_now.batch = 1;
+    step(p, TUTTI_EVENT_BATCH_END);
+    (void)snprintf(path, sizeof path, "%s/{traces}/r-1-0-{x}.json", folder);
+    check_file(path,
+               "B:event/epoch B:event/dataloader E:event/dataloader B:event/batch B:outer "
+               "B:inner \"x\" C:count E:inner \"x\" E:outer E:event/batch E:event/epoch");
+    clock_now.batch = 0;
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_ok(profiler_finish(p, &err), err); /* nothing new */
+    profiler_destroy(p);
+
+    p = made(folder, false);
+    (void)snprintf(path, sizeof path,
+                   "%s/{traces}/all.json is there already: choose another folder, or set "
+                   "overwrite",
+                   folder);
+    ck_assert_int_eq(profiler_start(p, &err), TUTTI_E_EXISTS);
+    ck_assert_error(err, TUTTI_E_EXISTS, path);
+    profiler_destroy(p);
+    (void)snprintf(path, sizeof path, "rm -r %s", folder);
+    ck_assert_int_eq(system(path), 0);
+}
+END_TEST
+
+START_TEST(settings_are_checked)
+{
+    static const char text[] =
+        "{\"schedule\": {\"active\": 0, \"repeats\": 2}, \"folder\": 3,\n"
+        "\"overwrite\": 1, \"num_traces_to_keep\": -2, \"fold\": \"x\"}";
+    static const char *const want[] = {
+        "run:2: fold: unknown key; did you mean folder?",
+        "run:1: schedule.repeats: unknown key; did you mean repeat?",
+        "run:1: schedule.active: want a whole number from 1 to 1000000000",
+        "run:1: folder: is an integer, want a string that is not empty",
+        "run:2: num_traces_to_keep: want a whole number from -1 to 1000000000",
+        "run:2: overwrite: is an integer, want true or false"};
+    json_doc *doc = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    profiler_options options;
+    faults *f = faults_create();
+    ck_assert_ok(json_parse("run", text, sizeof text - 1, &doc, &err), err);
+    profiler_read(json_root(doc), &options, f);
+    ck_assert_uint_eq(faults_count(f), sizeof want / sizeof *want);
+    for (size_t k = 0; k < faults_count(f); k++)
+        ck_assert_str_eq(faults_text(f, k), want[k]);
+    faults_destroy(f);
+    json_free(doc);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("profiler");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, the_schedule_goes_in_cycles);
+    tcase_add_test(tc, markers_nest_and_files_are_whole);
+    tcase_add_test(tc, settings_are_checked);
+    return tutti_run(suite);
+}
