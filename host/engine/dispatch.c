@@ -261,7 +261,7 @@ run_init(engine *e, event_slot *slot, breadcrumb *crumb, tutti_error *err)
     tutti_status s = engine_check_open(e, err);
     if (s == TUTTI_OK)
         s = run_listeners(e, slot, crumb, err);
-    return s == TUTTI_OK ? run_algorithms(e, slot, crumb, err) : s;
+    return s == TUTTI_OK && slot->nalgorithms ? run_algorithms(e, slot, crumb, err) : s;
 }
 
 /* The end of an event on the time line.  A trace that cannot be written does not stop the run. */
