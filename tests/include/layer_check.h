@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-enum { TREE_ROOM = 24, TREE_WEIGHTS = 4, TEXT_ROOM = 4096 };
+enum { TREE_ROOM = 64, TREE_WEIGHTS = 4, TEXT_ROOM = 4096 };
 
 typedef struct tree_weight {
     const char *name;
@@ -22,7 +22,8 @@ typedef struct tree_weight {
 
 typedef struct tree_module {
     const char *kind;
-    const char *name;
+    const char *name; /* mostly `label` */
+    char label[32];
     tutti_module parent;
     uint32_t nweights;
     tree_weight weights[TREE_WEIGHTS];
@@ -88,10 +89,12 @@ static inline tutti_value record_emit(tutti_graph *g, const char *op, const tutt
             record_add(r, "%lld", (long long)attr[k].i);
         else if (attr[k].type == TUTTI_ATTR_F64)
             record_add(r, "%g", attr[k].f);
-        else
+        else {
+            record_add(r, "[");
             for (uint32_t j = 0; j < attr[k].count; j++)
-                record_add(r, "%s%lld%s", j ? ", " : "[", (long long)attr[k].list[j],
-                           j + 1 == attr[k].count ? "]" : "");
+                record_add(r, "%s%lld", j ? ", " : "", (long long)attr[k].list[j]);
+            record_add(r, "]");
+        }
     }
     record_add(r, ")\n");
     for (uint32_t k = 0; k < nout && out; k++)
@@ -190,7 +193,10 @@ static inline tutti_status tree_create(void *ctx, const char *kind, const tutti_
     (void)err;
     const tutti_module m = tree_new(t, kind);
     for (uint32_t k = 0; k < nparams; k++)
-        given_int(&t->modules[m].given, params[k].name, params[k].i);
+        if (params[k].type == TUTTI_ATTR_F64)
+            given_float(&t->modules[m].given, params[k].name, params[k].f);
+        else
+            given_int(&t->modules[m].given, params[k].name, params[k].i);
     *ret = m;
     return TUTTI_OK;
 }
@@ -201,7 +207,8 @@ static inline tutti_status tree_add(void *ctx, tutti_module parent, const char *
     tree *t = ctx;
     (void)err;
     t->modules[child].parent = parent;
-    t->modules[child].name = name;
+    (void)snprintf(t->modules[child].label, sizeof t->modules[child].label, "%s", name);
+    t->modules[child].name = t->modules[child].label;
     return TUTTI_OK;
 }
 

@@ -1,0 +1,65 @@
+/* cnn_test.c - stages of convolution, norm, activation and pooling, as long as there are pixels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../model_check.h"
+
+static easel e;
+static given g;
+
+static void settings(double dropout)
+{
+    static const int64_t channels[] = {16, 32};
+    given_init(&g);
+    given_ints(&g, "channels", channels, 2);
+    given_enum(&g, "activation", "relu", 0);
+    given_float(&g, "dropout", dropout);
+    given_null(&g, "num_classes");
+}
+
+START_TEST(each_stage_halves_the_image)
+{
+    settings(0.5);
+    ck_assert_ok(easel_open(&e, "cnn", &g), e.err);
+    ck_assert_ok(easel_build(&e, TUTTI_F32, 28, 28, 1), e.err);
+    ck_assert_str_eq(easel_tree(&e), "2<1 body sequential\n"
+                                     "3<2 conv0 conv2d in_channels=1 out_channels=16 "
+                                     "kernel_size=3 stride=1 padding=1 bias=0 init=1\n"
+                                     "4<2 norm0 batch_norm2d num_features=16\n"
+                                     "5<2 act0 relu\n"
+                                     "6<2 pool0 max_pool2d kernel_size=2\n"
+                                     "7<2 conv1 conv2d in_channels=16 out_channels=32 "
+                                     "kernel_size=3 stride=1 padding=1 bias=0 init=1\n"
+                                     "8<2 norm1 batch_norm2d num_features=32\n"
+                                     "9<2 act1 relu\n"
+                                     "10<2 pool global_avg_pool\n"
+                                     "11<2 drop dropout p=0.5\n"
+                                     "12<2 head linear in_features=32 out_features=10\n");
+    ck_assert_str_eq(easel_trace(&e), "v2 = module 2(v1)\n"
+                                      "v3 = softmax_cross_entropy(v2, v1)\n"
+                                      "v4 = mean(v3; axes=[], keepdim=0)\n"
+                                      "loss v4\n");
+    subject_close(&e.subject);
+}
+END_TEST
+
+START_TEST(samples_that_are_no_images_are_refused)
+{
+    const tutti_column columns[2] = {{"input", {{7}, 1, TUTTI_F32}, 0},
+                                     {"target", {{0}, 0, TUTTI_I32}, 10}};
+    settings(0.0);
+    ck_assert_ok(easel_open(&e, "cnn", &g), e.err);
+    ck_assert_int_eq(e.table->build(e.subject.self, 1, columns, 2, &e.err), TUTTI_E_SHAPE);
+    ck_assert_error(e.err, TUTTI_E_SHAPE,
+                    "cnn: samples are F32 (7), want (H, W, C) large enough for 1 halvings");
+    subject_close(&e.subject);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cnn");
+    TCase *c = tcase_create("cnn");
+    tcase_add_test(c, each_stage_halves_the_image);
+    tcase_add_test(c, samples_that_are_no_images_are_refused);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}
