@@ -33,7 +33,7 @@ int json_line(const json_node *node);              /* from 1; 0 for a value set 
 const char *json_path(const json_node *node); /* "train.dataset.path", "eval[0].label"; "" */
 const char *json_key(const json_node *node);  /* its key in the parent object, or NULL */
 
-/* NULL, a member that is not there, is of no type. */
+/* NULL, a member that is not there, is of no type and has no members. */
 bool json_bool(const json_node *node);          /* of a BOOL, else false */
 int64_t json_int(const json_node *node);        /* of an INT, else 0 */
 double json_real(const json_node *node);        /* of an INT or REAL, else 0 */

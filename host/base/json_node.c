@@ -203,12 +203,12 @@ size_t json_count(const json_node *node)
 
 json_node *json_at(const json_node *node, size_t k)
 {
-    return k < node->count ? node->items[k] : NULL;
+    return node && k < node->count ? node->items[k] : NULL;
 }
 
 json_node *json_get(const json_node *node, const char *key)
 {
-    if (node->type != JSON_OBJECT)
+    if (!node || node->type != JSON_OBJECT)
         return NULL;
     for (size_t k = 0; k < node->count; k++)
         if (strcmp(node->items[k]->key, key) == 0)
