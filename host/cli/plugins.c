@@ -14,6 +14,19 @@ static const char usage[] =
     "info prints what a plugin's manifest says of the object NAME: events, settings, "
     "defaults.\n";
 
+static bool nth_handler(const registry *r, size_t k, size_t n, handler_info *ret_info)
+{
+    const handler *h = registry_handler(r, k, n);
+    if (h)
+        handler_describe(h, ret_info);
+    return h != NULL;
+}
+
+static const char *kind_of(const handler_info *h)
+{
+    return h->filter ? "filter" : "handler";
+}
+
 static int list(registry *r)
 {
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
@@ -24,6 +37,9 @@ static int list(registry *r)
             const object_info *info = object_describe(p.objects[o]);
             (void)printf("%s %s %s", o ? "," : ":", info->kind, info->name);
         }
+        handler_info h;
+        for (size_t n = 0; nth_handler(r, k, n, &h); n++)
+            (void)printf("%s %s %s", n || p.nobjects ? "," : ":", kind_of(&h), h.name);
         (void)printf("\n");
         if (p.fault)
             (void)printf("  not usable: %s\n", p.fault);
@@ -72,6 +88,14 @@ static void print_object(const object_info *o)
     print_params(o);
 }
 
+static void print_handler(const handler_info *h)
+{
+    (void)printf("%s(", h->name);
+    for (uint32_t k = 0; k < h->nargs; k++)
+        (void)printf("%s%s %s", k ? ", " : "", h->arg_types[k], h->arg_names[k]);
+    (void)printf("): %s of %s\n  %s\n", kind_of(h), h->plugin_id, h->doc ? h->doc : "");
+}
+
 static int info(registry *r, const char *name)
 {
     int found = 0;
@@ -86,6 +110,12 @@ static int info(registry *r, const char *name)
                 found++;
             }
         }
+        handler_info h;
+        for (size_t n = 0; nth_handler(r, k, n, &h); n++)
+            if (whole || strcmp(h.name, name) == 0) {
+                print_handler(&h);
+                found++;
+            }
         if (p.fault && (whole || found))
             (void)printf("not usable: %s\n", p.fault);
     }

@@ -65,9 +65,19 @@ tutti_status registry_find_handler(registry *r, const char *name, const handler 
     return TUTTI_OK;
 }
 
+const handler *registry_handler(const registry *r, size_t k, size_t n)
+{
+    const plugin *p = r->plugins[k];
+    for (size_t m = 0; !p->fault && m < p->nkernels; m++)
+        if (p->kernels[m].handler && n-- == 0)
+            return &p->kernels[m];
+    return NULL;
+}
+
 void handler_describe(const handler *h, handler_info *ret_info)
 {
     *ret_info = (handler_info){.name = h->name,
+                               .doc = h->doc,
                                .plugin_id = h->plugin->id,
                                .manifest = h->plugin->manifest,
                                .arg_names = h->arg_names,

@@ -111,7 +111,7 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
         }
         read_keys(node, handlers ? handler_keys : kernel_keys, 1, f);
         k.name = read_string(node, "name", 1, f);
-        (void)read_string(node, "doc", 0, f);
+        k.doc = read_string(node, "doc", 0, f);
         (void)read_member(node, "cuda", JSON_OBJECT, 0, f);
         k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);
         k.engine = handlers && read_flag(node, "engine", f);

@@ -20,6 +20,7 @@ typedef struct handler kernel;
 struct handler {
     plugin *plugin;
     const char *name;
+    const char *doc; /* or NULL */
     const char *symbol;
     const char *const *arg_names; /* nargs each */
     const char *const *arg_types; /* words such as "buf<f32>" */

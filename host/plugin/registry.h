@@ -55,6 +55,7 @@ const char *registry_near_event(const registry *r, const char *name);
 typedef struct handler handler;
 typedef struct handler_info {
     const char *name; /* "note" */
+    const char *doc;  /* or NULL */
     const char *plugin_id;
     const char *manifest;
     const char *const *arg_names; /* nargs each */
@@ -90,6 +91,8 @@ typedef struct plugin_info {
     const object *const *objects;
 } plugin_info;
 void registry_plugin(const registry *r, size_t k, plugin_info *ret_info);
+/* The n-th handler of the k-th plugin; NULL past the last, and where the plugin is not usable. */
+const handler *registry_handler(const registry *r, size_t k, size_t n);
 
 /* Loads the k-th plugin, so that the code is held to all that its manifest says; opens nothing.
  * What is wrong becomes the plugin's fault.  [control] */

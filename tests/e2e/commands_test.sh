@@ -9,6 +9,7 @@ check "help lists the commands" sh -c "$TUTTI --help | grep -q explain"
 check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.0'"
 check "plugins list" sh -c "$TUTTI plugins list | grep -q 'org.tutti.sgd'"
 check "plugins info" sh -c "$TUTTI plugins info mixup | grep -q 'alpha'"
+check "plugins info of functions" sh -c "$TUTTI plugins info org.tutti.demo | grep -qx 'note(str metric, f64 limit): handler of org.tutti.demo'"
 check "validate" sh -c "$TUTTI validate run.json | grep -q 'run.json is valid'"
 check "explain" sh -c "$TUTTI explain run.json | grep -q 'checkpoint_saver'"
 says "unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" trian
