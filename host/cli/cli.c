@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,14 +38,19 @@ static const char *joined(const char *prefix, const char *value)
 
 int cli_read(int argc, char **argv, const char *usage, cli_options *o)
 {
-    static const char *const known[] = {"--set",     "--plugin-path", "--resume", "--device",
-                                        "--threads", "--help",        NULL};
+    static const char *const known[] = {
+        "--set",    "--plugin-path", "--resume",  "--checkpoint", "--data",
+        "--output", "--device",      "--threads", "--help",       NULL};
     memset(o, 0, sizeof *o);
-    size_t nresume = 0;
-    const char *resume[CLI_MAX_OPTIONS + 1] = {NULL};
+    size_t nresume = 0, ndata = 0, noutput = 0;
+    const char *resume[CLI_MAX_OPTIONS + 1] = {NULL}, *data[CLI_MAX_OPTIONS + 1] = {NULL};
+    const char *output[CLI_MAX_OPTIONS + 1] = {NULL};
     const option options[] = {{"--set", o->sets, &o->nsets, NULL},
                               {"--plugin-path", o->plugin_paths, &o->npaths, NULL},
                               {"--resume", resume, &nresume, NULL},
+                              {"--checkpoint", resume, &nresume, NULL},
+                              {"--data", data, &ndata, NULL},
+                              {"--output", output, &noutput, NULL},
                               {"--device", o->sets, &o->nsets, "device="},
                               {"--threads", o->sets, &o->nsets, "threads="}};
     for (int k = 0; k < argc; k++) {
@@ -77,6 +83,8 @@ int cli_read(int argc, char **argv, const char *usage, cli_options *o)
     }
     o->run = o->nwords ? o->words[0] : NULL;
     o->resume = nresume ? resume[nresume - 1] : NULL;
+    o->data = ndata ? data[ndata - 1] : NULL;
+    o->output = noutput ? output[noutput - 1] : NULL;
     return CLI_OK;
 }
 
@@ -116,4 +124,25 @@ run_file *cli_run(const cli_options *o, registry *r)
         (void)fprintf(stderr, "%s\n", faults_text(f, k));
     faults_destroy(f);
     return s ? NULL : run;
+}
+
+void cli_message(void *ctx, int level, const char *component, const char *text)
+{
+    (void)ctx;
+    (void)level;
+    (void)fprintf(stderr, "tutti: %s: %s\n", component, text);
+}
+
+void cli_print_metrics(const trainer *t, const run_file *run)
+{
+    for (size_t e = 0; e < run->nevals; e++)
+        for (size_t k = 0; k < run->evals[e].metrics.count; k++) {
+            char name[160];
+            (void)snprintf(name, sizeof name, "metrics/%s/%s", run->evals[e].label,
+                           run->evals[e].metrics.items[k].name);
+            const double value = trainer_metric(t, name);
+            if (isfinite(value))
+                (void)printf("%s %s: %.4f\n", run->evals[e].label,
+                             run->evals[e].metrics.items[k].name, value);
+        }
 }

@@ -16,7 +16,9 @@ typedef struct cli_options {
     const char *run; /* path, or NULL for the embedded default */
     const char *sets[CLI_MAX_OPTIONS + 1];
     const char *plugin_paths[CLI_MAX_OPTIONS + 1];
-    const char *resume;
+    const char *resume; /* or --checkpoint */
+    const char *data;
+    const char *output;
     const char *words[CLI_MAX_OPTIONS + 1]; /* other arguments */
     size_t nsets;
     size_t npaths;
@@ -31,7 +33,14 @@ registry *cli_registry(const cli_options *o);
 /* The run file or the embedded default; prints every fault.  NULL when there was one. */
 run_file *cli_run(const cli_options *o, registry *r);
 
+/* Remarks of a trainer, on stderr. */
+void cli_message(void *ctx, int level, const char *component, const char *text);
+/* The last value of every metric of the evaluations, one a line. */
+void cli_print_metrics(const trainer *t, const run_file *run);
+
 int cli_train(int argc, char **argv, const tutti_op *const *ops);
+int cli_eval(int argc, char **argv, const tutti_op *const *ops);
+int cli_predict(int argc, char **argv, const tutti_op *const *ops);
 int cli_validate(int argc, char **argv, const tutti_op *const *ops);
 int cli_explain(int argc, char **argv, const tutti_op *const *ops);
 int cli_plugins(int argc, char **argv, const tutti_op *const *ops);

@@ -20,29 +20,12 @@ static const char usage[] =
     "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input, 128 + signal when "
     "stopped.\n";
 
-static void message(void *ctx, int level, const char *component, const char *text)
-{
-    (void)ctx;
-    (void)level;
-    (void)fprintf(stderr, "tutti: %s: %s\n", component, text);
-}
-
-/* The last value of every metric, one a line. */
 static void print_results(const trainer *t, const run_file *run)
 {
     (void)printf("trained %lld batches, %lld samples, %.1f s\n",
                  (long long)trainer_time(t)->batch, (long long)trainer_time(t)->sample,
                  (double)trainer_time(t)->total_ns * 1e-9);
-    for (size_t e = 0; e < run->nevals; e++)
-        for (size_t k = 0; k < run->evals[e].metrics.count; k++) {
-            char name[160];
-            (void)snprintf(name, sizeof name, "metrics/%s/%s", run->evals[e].label,
-                           run->evals[e].metrics.items[k].name);
-            const double value = trainer_metric(t, name);
-            if (isfinite(value))
-                (void)printf("%s %s: %.4f\n", run->evals[e].label,
-                             run->evals[e].metrics.items[k].name, value);
-        }
+    cli_print_metrics(t, run);
 }
 
 int cli_train(int argc, char **argv, const tutti_op *const *ops)
@@ -67,7 +50,7 @@ int cli_train(int argc, char **argv, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    trainer_on_message(t, message, NULL);
+    trainer_on_message(t, cli_message, NULL);
     status = CLI_OK;
     if (trainer_fit(t, o.resume, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);

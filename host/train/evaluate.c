@@ -71,6 +71,23 @@ static tutti_status evaluate_one(trainer *t, source *e, tutti_error *err)
     return s;
 }
 
+/* Composer's Trainer.eval: every evaluation once, whatever its interval. */
+tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
+{
+    if (t->nevals == 0)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: the run file has no evaluation", t->run->name);
+    tutti_status s = trainer_begin(t, checkpoint, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_START, err)))
+        return s;
+    t->phase = PHASE_EVAL;
+    for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++)
+        s = evaluate_one(t, &t->evals[k], err);
+    t->phase = PHASE_IDLE;
+    if (s == TUTTI_OK && trainer_signal())
+        return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal());
+    return s ? s : trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_END, err);
+}
+
 tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
 {
     bool started = false;

@@ -138,33 +138,42 @@ static tutti_status epoch(trainer *t, tutti_error *err)
     return s;
 }
 
-/* The first training plan, so that one too large for this machine is refused before any step. */
-static tutti_status plan_ahead(trainer *t, tutti_error *err)
+/* The plan of a training kind for microbatches of the present size. */
+static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
 {
     uint32_t n;
     const tutti_column *columns = loader_columns(t->train.loader, &n);
-    const int64_t whole = t->train.spec->batch_size;
-    const int64_t rows = t->run->microbatch_size > 0 && t->run->microbatch_size < whole
-                             ? t->run->microbatch_size
-                             : whole;
     batch shape;
     memset(&shape, 0, sizeof shape);
     shape.ncolumns = n;
     for (uint32_t k = 0; k < n; k++) {
         tutti_desc d = columns[k].desc;
         memmove(&d.dim[1], &d.dim[0], (size_t)d.rank * sizeof d.dim[0]);
-        d.dim[0] = rows;
+        d.dim[0] = t->microbatch_size;
         d.rank++;
         memcpy(shape.columns[k].name, columns[k].name, sizeof shape.columns[k].name);
         shape.columns[k].now.desc = d;
     }
     plan_request request;
     plan *p;
-    const tutti_status s = trainer_request(t, PLAN_TRAIN, &shape, &request, err);
+    const tutti_status s = trainer_request(t, kind, &shape, &request, err);
     return s ? s : net_plan(t->net, &request, &p, err);
 }
 
-static tutti_status begin(trainer *t, const char *resume, tutti_error *err)
+/* The training plans, so that one too large for this machine is refused, or made smaller, before
+ * any step. */
+static tutti_status plan_ahead(trainer *t, tutti_error *err)
+{
+    tutti_status s;
+    do {
+        s = plan_kind(t, PLAN_TRAIN, err);
+        if (s == TUTTI_OK && t->microbatch_size < t->train.spec->batch_size)
+            s = plan_kind(t, PLAN_TRAIN_ADD, err);
+    } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
+    return s;
+}
+
+tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
     tutti_status s = trainer_observe(t, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
@@ -192,9 +201,7 @@ static tutti_status begin(trainer *t, const char *resume, tutti_error *err)
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) || (s = net_commit(t->net, err)) ||
         (s = updater_fit(t, err)))
         return s;
-    if (t->has_previous && (s = updater_schedule(t, &t->previous, err)))
-        return s;
-    return loader_seek(t->train.loader, t->time.epoch, t->time.batch_in_epoch, err);
+    return t->has_previous ? updater_schedule(t, &t->previous, err) : TUTTI_OK;
 }
 
 /* A caught signal: what is not saved yet is saved by the run's saver. */
@@ -215,8 +222,10 @@ static tutti_status stop_by_signal(trainer *t, tutti_error *err)
 
 tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err)
 {
-    tutti_status s = begin(t, resume, err);
-    if (s || (s = plan_ahead(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
+    tutti_status s = trainer_begin(t, resume, err);
+    if (s || (s = plan_ahead(t, err)) ||
+        (s = loader_seek(t->train.loader, t->time.epoch, t->time.batch_in_epoch, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;
     t->clock_ns = now_ns();
     while (s == TUTTI_OK && !trainer_done(t))

@@ -314,6 +314,16 @@ static const char *const run_keys[] = {
     "precision", "device",     "threads",    "microbatch_size", "scale_schedule_ratio",
     NULL};
 
+static int64_t read_microbatch(reader *r, const json_node *root)
+{
+    const json_node *n = json_get(root, "microbatch_size");
+    if (!n || json_type(n) != JSON_STRING)
+        return read_int(r, root, "microbatch_size", 0, 0, MAX_BATCH);
+    if (strcmp(json_string(n), "auto") != 0)
+        faults_add(r->faults, n, "is \"%s\", want a whole number or \"auto\"", json_string(n));
+    return RUN_MICROBATCH_AUTO;
+}
+
 static void read_run(reader *r)
 {
     static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
@@ -352,7 +362,7 @@ static void read_run(reader *r)
     if (run->max_duration.unit == TUTTI_UNIT_DURATION)
         faults_add(r->faults, json_get(root, "max_duration"),
                    "is in dur, want ep, ba, sp, tok or sec");
-    run->microbatch_size = read_int(r, root, "microbatch_size", 0, 0, MAX_BATCH);
+    run->microbatch_size = read_microbatch(r, root);
     run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
     run->precision =
         read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");

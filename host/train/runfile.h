@@ -45,6 +45,8 @@ typedef struct run_group {
     run_part part;     /* the optimizer with this group's settings */
 } run_group;
 
+enum { RUN_MICROBATCH_AUTO = -1 };
+
 typedef struct run_file {
     json_doc *doc;
     char *text; /* the run as compact JSON, overrides applied */
@@ -67,7 +69,7 @@ typedef struct run_file {
     bool profiled;
     tutti_time max_duration;
     double scale_schedule_ratio;
-    int64_t microbatch_size; /* 0: the whole batch */
+    int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     const char *precision;   /* "fp32" */
     const char *device;      /* "auto", "cpu" */
     int threads;             /* 0: as many as this process may use */

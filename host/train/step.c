@@ -46,9 +46,9 @@ static bool aligned(const void *p)
     return ((uintptr_t)p & 63) == 0;
 }
 
-void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only)
+void trainer_bind_inputs(trainer *t, plan *p, batch *b)
 {
-    for (uint32_t k = 0; !targets_only && t->model_table->inputs[k]; k++) {
+    for (uint32_t k = 0; t->model_table->inputs[k]; k++) {
         const tutti_tensor *from = &batch_find(b, t->model_table->inputs[k])->now;
         if (aligned(from->data))
             plan_set_input(p, k, from->data);
@@ -57,6 +57,12 @@ void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only)
             memcpy(plan_input(p, k).data, from->data, tutti_nbytes(&from->desc));
         }
     }
+}
+
+void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only)
+{
+    if (!targets_only)
+        trainer_bind_inputs(t, p, b);
     for (uint32_t k = 0; t->model_table->targets && t->model_table->targets[k]; k++) {
         const tutti_tensor *from = &batch_find(b, t->model_table->targets[k])->now;
         if (aligned(from->data))
@@ -140,15 +146,27 @@ static tutti_status microbatch(trainer *t, bool first, double weight, slot *kept
     return t->train.metrics.count ? update_metrics(t, kept, err) : TUTTI_OK;
 }
 
-static tutti_status microbatches(trainer *t, double *ret_loss, tutti_error *err)
+bool trainer_halve(trainer *t, tutti_error *err)
+{
+    char text[160];
+    if (t->run->microbatch_size != RUN_MICROBATCH_AUTO || t->microbatch_size <= 1)
+        return false;
+    (void)snprintf(text, sizeof text,
+                   "memory is out with %lld samples at a time; microbatch_size is now %lld",
+                   (long long)t->microbatch_size, (long long)(t->microbatch_size + 1) / 2);
+    t->microbatch_size = (t->microbatch_size + 1) / 2;
+    *err = (tutti_error)TUTTI_ERROR_INIT;
+    trainer_message(t, TUTTI_LOG_WARNING, "train", text);
+    return true;
+}
+
+static tutti_status microbatches(trainer *t, slot *kept, double *ret_loss, tutti_error *err)
 {
     const int64_t all = t->whole.samples;
-    const int64_t size = t->run->microbatch_size > 0 && t->run->microbatch_size < all
-                             ? t->run->microbatch_size
-                             : all;
-    slot kept[TUTTI_MAX_COLUMNS];
-    memset(kept, 0, sizeof kept);
+    const int64_t size = t->microbatch_size < all ? t->microbatch_size : all;
     tutti_status s = TUTTI_OK;
+    *ret_loss = 0.0;
+    metric_set_reset(&t->train.metrics);
     t->microbatch = 0;
     for (int64_t first = 0; first < all && s == TUTTI_OK; first += size, t->microbatch++) {
         const int64_t count = first + size < all ? size : all - first;
@@ -163,19 +181,24 @@ static tutti_status microbatches(trainer *t, double *ret_loss, tutti_error *err)
         t->phase = PHASE_BATCH;
     }
     t->microbatch = 0;
-    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(kept[k].own);
     return s;
 }
 
 tutti_status trainer_step_batch(trainer *t, tutti_error *err)
 {
     double loss = 0.0;
+    slot kept[TUTTI_MAX_COLUMNS];
+    memset(kept, 0, sizeof kept);
     t->step.step = (uint64_t)t->time.batch;
-    metric_set_reset(&t->train.metrics);
     tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err);
-    if (s || (s = microbatches(t, &loss, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
+    if (s)
+        return s;
+    do /* the first microbatch overwrites gradients, so the batch can begin again */
+        s = microbatches(t, kept, &loss, err);
+    while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(kept[k].own);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
         return s;
     updater_step(t);
     const tutti_named_value v = {"loss/train/total", loss};

@@ -171,6 +171,10 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     t->seed = run->seed;
     t->threads = run->threads > 0 ? run->threads : available_threads();
     omp_set_num_threads(t->threads);
+    t->microbatch_size =
+        run->microbatch_size > 0 && run->microbatch_size < run->train.batch_size
+            ? run->microbatch_size
+            : run->train.batch_size;
     t->max_duration = run->max_duration;
     if (run->scale_schedule_ratio != 1.0)
         t->max_duration.count =

@@ -28,6 +28,19 @@ void trainer_on_message(trainer *t,
  * [control] */
 TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err);
 
+/* Instead of a fit: every evaluation of the run file once, with the weights of `checkpoint` (as
+ * `resume` above).  Errors: E_ARG the run has no evaluation.  [control] */
+TUTTI_NODISCARD tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err);
+
+/* Takes the model's first output for a batch, (B, ...); borrowed for the call. */
+typedef tutti_status (*trainer_sink)(void *ctx, const tutti_tensor *output, tutti_error *err);
+/* Instead of a fit: hands the outputs for the data of evaluation `label` (NULL: the first one) to
+ * `sink`, batch by batch in the data's order.  Errors: E_ARG, E_NOTFOUND for the label, the sink's.
+ * [control] */
+TUTTI_NODISCARD tutti_status trainer_predict(trainer *t, const char *checkpoint,
+                                             const char *label, trainer_sink sink, void *ctx,
+                                             tutti_error *err);
+
 engine *trainer_engine(trainer *t);
 const tutti_timestamp *trainer_time(const trainer *t);
 /* The last value logged under `name`, or NaN. */

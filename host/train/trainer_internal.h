@@ -181,7 +181,8 @@ struct trainer {
     batch whole;
     batch micro;
     batch eval_batch;
-    uint32_t microbatch; /* index of the current one */
+    int64_t microbatch_size; /* samples at a time; "auto" may make it smaller */
+    uint32_t microbatch;     /* index of the current one */
     uint32_t reserved;
     slot outputs[2]; /* views of the plan's results; at most two are named */
     uint32_t noutputs;
@@ -218,7 +219,8 @@ TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_erro
 batch *trainer_batch(trainer *t);
 TUTTI_NODISCARD tutti_status trainer_request(trainer *t, int kind, batch *b,
                                              plan_request *ret_request, tutti_error *err);
-/* Points the plan's inputs and targets at the batch, copying what is not aligned. */
+/* Points the plan's inputs, and targets, at the batch, copying what is not aligned. */
+void trainer_bind_inputs(trainer *t, plan *p, batch *b);
 void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only);
 /* Takes up the plan's outputs and loss into the state. */
 void trainer_publish(trainer *t, plan *p);
@@ -232,6 +234,12 @@ void trainer_end_observation(trainer *t);
 void trainer_free_observers(trainer *t);
 int64_t now_ns(void);
 
+/* All that comes before the first event of fit, eval or predict: INIT, the checkpoint, the load
+ * events.  `resume` as in trainer_fit. */
+TUTTI_NODISCARD tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err);
+/* With microbatch_size "auto", after `err` says that memory is out: halves it, clears `err`, and says
+ * so; false when it cannot. */
+bool trainer_halve(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
 

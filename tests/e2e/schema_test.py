@@ -70,7 +70,7 @@ CHANGES = [
     ("max_duration", None),
     ("max_duration", "3"), ("max_duration", ""), ("max_duration", 3), ("max_duration", "0.5dur"),
     ("max_duration", "3m5"), ("precision", "fp8"), ("device", 1), ("threads", -1),
-    ("threads", 5000), ("microbatch_size", -1), ("scale_schedule_ratio", 0),
+    ("threads", 5000), ("microbatch_size", -1), ("microbatch_size", "all"), ("scale_schedule_ratio", 0),
     ("scale_schedule_ratio", "1"), ("sed", 1),
 ]
 
@@ -123,6 +123,8 @@ def main():
             return path
 
         check("the whole", GOOD, written(GOOD), True)
+        auto = changed("microbatch_size", "auto")
+        check("microbatch_size = auto", auto, written(auto), True)
         for where, value in CHANGES:
             run = changed(where, value)
             check(f"{where} = {value!r}", run, written(run), False)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# eval_predict_test.sh - a checkpoint evaluated and used, and microbatches that are made to fit.
+. "$(dirname "$0")/lib.sh"
+python=${PYTHON:-python3}
+small_run '"algorithms": [{"name": "ema", "half_life": "5ba"}]' | sed 's/"name": "accuracy"/&}, {"name": "cross_entropy"/' >run.json
+"$TUTTI" train run.json >train.txt 2>&1
+check "a run" test $? = 0
+
+"$TUTTI" eval run.json --checkpoint auto >eval.txt 2>err.txt
+check "eval prints what the fit's last evaluation did" test "$(grep ^test train.txt)" = "$(cat eval.txt)"
+
+"$TUTTI" predict run.json --checkpoint auto --output out.npy >predict.txt
+check "as many rows as samples" test "$(cat predict.txt)" = '100 predictions'
+check "which are the model's logits" "$python" - <<'PY'
+import struct
+with open("out.npy", "rb") as f:
+    magic, (size,) = f.read(8), struct.unpack("<H", f.read(2))
+    header = eval(f.read(size))
+    data = f.read()
+assert magic == b"\x93NUMPY\x01\x00" and (10 + size) % 64 == 0, (magic, size)
+assert header == {"descr": "<f4", "fortran_order": False, "shape": (100, 10)}, header
+rows = [struct.unpack_from("<10f", data, 40 * k) for k in range(100)]
+assert len(data) == 4000
+classes = {max(range(10), key=row.__getitem__) for row in rows}
+assert len(classes) > 3, classes
+PY
+says "no such data" 1 'tutti: small: there is no evaluation nowhere' \
+  "$TUTTI" predict run.json --checkpoint auto --output x.npy --data nowhere
+check "which leaves nothing behind" test ! -e x.npy -a ! -e x.npy.part
+says "an output that cannot be made" 1 'tutti: none/x.npy.part: No such file or directory' \
+  "$TUTTI" predict run.json --checkpoint auto --output none/x.npy
+says "no evaluation" 1 'tutti: small: the run file has no evaluation' \
+  "$TUTTI" eval run.json --checkpoint auto --set 'eval=[]'
+
+# microbatch_size auto: the plan is made smaller until its memory can be had.
+(
+  ulimit -v 1800000
+  "$TUTTI" train --set train.batch_size=8000 --set microbatch_size=auto --set max_duration=1ba \
+    --set 'loggers=[]' --set 'eval=[]' --threads 2 >out.txt 2>err.txt
+)
+check "a batch that does not fit is trained in parts" test $? = 0
+check "and the parts are told" grep -q 'memory is out with 8000 samples at a time; microbatch_size is now 4000$' err.txt
+check "all of it counts" grep -q '^trained 1 batches, 8000 samples' out.txt
+finish
