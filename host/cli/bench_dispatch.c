@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { PLUGINS = 20, EVENTS = 13, BATCHES = 20000, ROUNDS = 41 };
+enum { PLUGINS = 20, EVENTS = 13, BATCHES = 1000, ROUNDS = 801 };
 
 static const int32_t batch_events[EVENTS] = {
     TUTTI_EVENT_BEFORE_DATALOADER,  TUTTI_EVENT_AFTER_DATALOADER,  TUTTI_EVENT_BATCH_START,

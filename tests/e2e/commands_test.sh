@@ -2,7 +2,7 @@
 # commands_test.sh - every command, its help and its exit status.
 . "$(dirname "$0")/lib.sh"
 small_run >run.json
-for command in train validate explain plugins version; do
+for command in train validate explain plugins bench version; do
   check "$command has help" "$TUTTI" "$command" --help
 done
 check "help lists the commands" sh -c "$TUTTI --help | grep -q explain"
