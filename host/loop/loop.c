@@ -189,7 +189,10 @@ tutti_status loop_fire(tutti_loop *l, const tutti_loop_firing *firing, tutti_err
 {
     if (l->options.observe)
         l->options.observe(l->options.observe_ctx, firing);
-    return handlers_fire(l->handlers, firing->event, counted(l, firing->event), firing, err);
+    const int64_t *count = counted(l, firing->event);
+    tutti_loop_firing told = *firing;
+    told.count = count ? *count : TUTTI_LOOP_NONE;
+    return handlers_fire(l->handlers, firing->event, count, &told, err);
 }
 
 tutti_status tutti_loop_fire(tutti_loop *l, int32_t event, tutti_error *err)

@@ -77,6 +77,7 @@ struct tutti_loop {
     int64_t iter_counter;
     int64_t epoch_iterations; /* made in this epoch */
     bool exhausted;           /* the data ended right after a restart */
+    bool starved;             /* an epoch gave nothing, and none to come will */
     bool stopped;             /* the latest event of the loop is dataloader_stop_iteration */
     bool discovered;          /* epoch_length was found at the end of the data */
     double run_clock;         /* when the run, and the epoch's iterations, began */

@@ -98,13 +98,14 @@ static tutti_status step_start(tutti_loop *l, tutti_error *err)
     l->state.epoch_seconds = l->state.total_seconds = 0.0;
     if (l->options.deterministic && l->state.seed == TUTTI_LOOP_NONE)
         l->state.seed = (int64_t)(tutti_loop_random(l) % 1000000000u);
+    l->starved = false;
     l->run_clock = loop_clock();
     return fire_checked(l, TUTTI_EVENT_STARTED, PHASE_NEXT_EPOCH, err);
 }
 
 static tutti_status step_next_epoch(tutti_loop *l, tutti_error *err)
 {
-    if (loop_done(l) || atomic_load(&l->terminate)) {
+    if (loop_done(l) || l->starved || atomic_load(&l->terminate)) {
         l->phase = PHASE_FINISH;
         return GO_ON;
     }
@@ -209,9 +210,9 @@ static tutti_status end_of_data(tutti_loop *l, tutti_error *err)
             loop_warn(l,
                       "the data gives nothing more at iteration %lld, before the run's limit",
                       (long long)st->iteration);
+        /* By iterations alone, empty epochs would never end. */
+        l->starved = l->epoch_iterations == 0 && epoch_limit(l) == TUTTI_LOOP_NONE;
         l->phase = PHASE_EPOCH_OVER;
-        if (l->epoch_iterations == 0 && epoch_limit(l) == TUTTI_LOOP_NONE)
-            l->phase = PHASE_FINISH; /* by iterations alone, empty epochs would never end */
         return GO_ON;
     }
     if (l->state.data)

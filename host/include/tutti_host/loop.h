@@ -57,6 +57,7 @@ typedef struct tutti_loop_firing {
     int32_t event;
     int32_t reserved;
     const tutti_error *exception; /* exception_raised only.  E_INTERRUPTED: a signal */
+    int64_t count;                /* what filters count; NONE where the event counts nothing */
     int64_t iter_counter;         /* terminate_single_epoch only: batches of the cut epoch */
 } tutti_loop_firing;
 

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# embedded_test.sh - the program in host/README.md compiles with the command that stands there, and runs.
+. "$(dirname "$0")/lib.sh"
+build=$(dirname "$TUTTI")
+readme=$SOURCE/host/README.md
+awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' "$readme" >fit.c
+command=$(tr '\n' ' ' <"$readme" | grep -o '`cc -std=c11 fit.c[^`]*`' | tr -d '`')
+command=${command//build\/release/$build}
+command=${command//-Ihost/-I$SOURCE/host}
+command=${command//-Isdk/-I$SOURCE/sdk}
+# A library that is built with sanitizers wants their runtime.
+if nm "$build/host/loop/libtutti_loop.a" 2>/dev/null | grep -q __asan; then
+  command+=" -fsanitize=address,undefined"
+elif nm "$build/host/loop/libtutti_loop.a" 2>/dev/null | grep -q __tsan; then
+  command+=" -fsanitize=thread"
+fi
+lines() { [ "$(wc -l <fit.c)" -gt 30 ] && [ "$(wc -l <fit.c)" -lt 50 ]; }
+check "host/README.md has a short program" lines
+# shellcheck disable=SC2086 # the command is words
+check "it compiles" $command -o fit
+check "it runs" ./fit
+./fit >out.txt
+check "it begins" grep -q '^epoch 1: w ' out.txt
+check "it has learnt" grep -q '^epoch .*: w 2\.0' out.txt
+finish
