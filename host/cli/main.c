@@ -18,6 +18,7 @@ static const command commands[] = {
     {"train", cli_train, "train a model as a run file says"},
     {"eval", cli_eval, "evaluate the model of a checkpoint"},
     {"predict", cli_predict, "write a model's outputs for a data set"},
+    {"run", cli_run_engine, "run a loop over data with functions of plugins"},
     {"validate", cli_validate, "check a run file and say everything that is wrong"},
     {"explain", cli_explain, "print who runs at each event, in which order, and why"},
     {"plugins", cli_plugins, "list plugins, or describe one"},
