@@ -141,3 +141,19 @@ const char *nearest_word(const char *word, const char *const *words)
     }
     return best;
 }
+
+void faults_unknown_keys(faults *f, const json_node *node, const char *const *known)
+{
+    for (size_t k = 0; k < json_count(node); k++) {
+        const json_node *one = json_at(node, k);
+        const char *key = json_key(one);
+        size_t m = 0;
+        while (known[m] && strcmp(known[m], key) != 0)
+            m++;
+        if (known[m] || strncmp(key, "x-", 2) == 0)
+            continue;
+        const char *near = nearest_word(key, known);
+        faults_add(f, one, "unknown key%s%s%s", near ? "; did you mean " : "", near ? near : "",
+                   near ? "?" : "");
+    }
+}

@@ -14,6 +14,10 @@ void faults_destroy(faults *f); /* NULL is allowed */
 TUTTI_PRINTF(3, 4)
 void faults_add(faults *f, const json_node *at, const char *format, ...);
 
+/* Adds one for every member of `node` that is not among `known` (NULL-terminated) and is no "x-...",
+ * with the nearest that is. */
+void faults_unknown_keys(faults *f, const json_node *node, const char *const *known);
+
 size_t faults_count(const faults *f);
 const char *faults_text(const faults *f, size_t k); /* k-th sentence, borrowed */
 

@@ -107,21 +107,6 @@ static void read_filter(registry *r, const json_node *at, bound_event *b, faults
 
 /* ---- events ---- */
 
-static void read_keys(const json_node *at, const char *const *known, faults *f)
-{
-    for (size_t k = 0; k < json_count(at); k++) {
-        const char *key = json_key(json_at(at, k));
-        size_t m = 0;
-        while (known[m] && strcmp(known[m], key) != 0)
-            m++;
-        if (known[m] || strncmp(key, "x-", 2) == 0)
-            continue;
-        const char *near = nearest_word(key, known);
-        faults_add(f, json_at(at, k), "unknown key%s%s%s", near ? "; did you mean " : "",
-                   near ? near : "", near ? "?" : "");
-    }
-}
-
 /* One of "on": a name, whose filter stands beside "on", or an object with a filter of its own. */
 static void read_event(registry *r, const json_node *on, const json_node *entry, binding *b,
                        faults *f)
@@ -132,7 +117,7 @@ static void read_event(registry *r, const json_node *on, const json_node *entry,
     const json_node *named = whole ? json_get(on, "event") : on;
     bound_event *e = &b->bound[b->nbound++];
     if (whole)
-        read_keys(on, keys, f);
+        faults_unknown_keys(f, on, keys);
     if (!named || json_type(named) != JSON_STRING) {
         faults_add(f, on, "want the name of an event%s",
                    whole ? " as \"event\"" : ", or an object with one");
@@ -204,7 +189,7 @@ binding *binding_read(registry *r, const json_node *node, faults *f)
         return NULL;
     }
     const json_node *call = json_get(node, "call"), *id = json_get(node, "id");
-    read_keys(node, keys, f);
+    faults_unknown_keys(f, node, keys);
     read_events(r, node, b, f);
     if (call)
         function_read(r, call, json_get(node, "args"), node, false, &b->call, f);

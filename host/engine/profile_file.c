@@ -13,21 +13,6 @@
 
 /* ---- settings ---- */
 
-static void read_keys(const json_node *at, const char *const *known, faults *f)
-{
-    for (size_t k = 0; k < json_count(at); k++) {
-        const char *key = json_key(json_at(at, k));
-        size_t m = 0;
-        while (known[m] && strcmp(known[m], key) != 0)
-            m++;
-        if (known[m] || strncmp(key, "x-", 2) == 0)
-            continue;
-        const char *near = nearest_word(key, known);
-        faults_add(f, json_at(at, k), "unknown key%s%s%s", near ? "; did you mean " : "",
-                   near ? near : "", near ? "?" : "");
-    }
-}
-
 static void read_int(const json_node *at, const char *key, int64_t least, int64_t *value,
                      faults *f)
 {
@@ -66,7 +51,7 @@ static void read_schedule(const json_node *n, profile_schedule *s, faults *f)
         faults_add(f, n, "is %s, want an object such as {\"active\": 4}", json_type_name(n));
         return;
     }
-    read_keys(n, keys, f);
+    faults_unknown_keys(f, n, keys);
     read_int(n, "skip_first", 0, &s->skip_first, f);
     read_int(n, "wait", 0, &s->wait, f);
     read_int(n, "warmup", 0, &s->warmup, f);
@@ -95,7 +80,7 @@ void profiler_read(const json_node *node, profiler_options *ret_options, faults 
         faults_add(f, node, "is %s, want an object", json_type_name(node));
         return;
     }
-    read_keys(node, keys, f);
+    faults_unknown_keys(f, node, keys);
     read_schedule(json_get(node, "schedule"), &ret_options->schedule, f);
     read_text(node, "folder", &ret_options->folder, f);
     read_text(node, "filename", &ret_options->filename, f);
