@@ -44,6 +44,7 @@ int cli_predict(int argc, char **argv, const tutti_op *const *ops);
 int cli_validate(int argc, char **argv, const tutti_op *const *ops);
 int cli_explain(int argc, char **argv, const tutti_op *const *ops);
 int cli_run_engine(int argc, char **argv, const tutti_op *const *ops);
+int cli_plan(int argc, char **argv, const tutti_op *const *ops);
 int cli_plugins(int argc, char **argv, const tutti_op *const *ops);
 int cli_bench(int argc, char **argv, const tutti_op *const *ops);
 int cli_version(int argc, char **argv, const tutti_op *const *ops);

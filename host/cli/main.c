@@ -21,6 +21,7 @@ static const command commands[] = {
     {"run", cli_run_engine, "run a loop over data with functions of plugins"},
     {"validate", cli_validate, "check a run file and say everything that is wrong"},
     {"explain", cli_explain, "print who runs at each event, in which order, and why"},
+    {"plan", cli_plan, "print what a training step computes and where its memory lies"},
     {"plugins", cli_plugins, "list plugins, or describe one"},
     {"bench", cli_bench, "measure a part of the host"},
     {"version", cli_version, "print the versions of the program and its ABI"},

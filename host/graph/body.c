@@ -290,6 +290,8 @@ tutti_status head_init(net *n, const body *b, const plan_request *request, head 
         if (!h->loss_data || !h->scale)
             s = out_of_memory(err);
     }
+    if (!s && n->npenalties && body_trains(b))
+        s = penalty_create(n, request, &h->penalty, err);
     if (s)
         head_fini(h);
     return s;
@@ -299,6 +301,7 @@ void head_fini(head *h)
 {
     program_destroy(h->program);
     graph_destroy(h->g);
+    penalty_destroy(h->penalty);
     free(h->own_arena);
     free(h->loss_data);
     free(h->scale);

@@ -24,6 +24,7 @@ struct graph {
     uint32_t nbuckets, nhashed;
     uint32_t ninputs;
     int32_t segment;
+    bool expand; /* operations that decompose are emitted as what they are made of */
     tutti_error error;
 };
 
@@ -211,11 +212,12 @@ static tutti_value add_node(graph *g, const tutti_op *op, const tutti_value *in,
     return first;
 }
 
+/* Writes outs[0..op->nout) and returns the first, or 0. */
 static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value *in,
                                 uint32_t nin, const tutti_attr *attr, uint32_t nattr,
-                                tutti_error *err)
+                                tutti_value *outs, tutti_error *err)
 {
-    tutti_desc descs[TUTTI_OP_MAX_IN], outs[TUTTI_OP_MAX_OUT] = {{{0}, 0, 0}};
+    tutti_desc descs[TUTTI_OP_MAX_IN], shapes[TUTTI_OP_MAX_OUT] = {{{0}, 0, 0}};
     void *blob = pool_take(&g->memory, op->attr_size);
     if (!blob || !grow_buckets(g)) {
         out_of_memory(g);
@@ -223,22 +225,28 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
     }
     if (check_inputs(g, op, in, nin, descs, err) || attr_decode(op, attr, nattr, blob, err))
         return 0;
-    const bool merge = !(op->flags & TUTTI_OP_RNG);
+    const bool parts = g->expand && op->decompose;
+    const bool merge = !parts && !(op->flags & TUTTI_OP_RNG);
     const uint64_t hash = node_hash(op, in, nin, blob);
     uint32_t *bucket = merge ? find_bucket(g, hash, op, in, nin, blob) : NULL;
-    if (bucket && *bucket)
-        return g->nodes[*bucket - 1].out;
     const tutti_op_call call = {sizeof call, nin, op->nout, 1, descs, NULL, blob, NULL};
-    const tutti_status s = op->infer(&call, outs, err);
+    tutti_value first = bucket && *bucket ? g->nodes[*bucket - 1].out : 0;
+    tutti_status s = first ? TUTTI_OK : op->infer(&call, shapes, err);
+    if (!s && parts) {
+        const tutti_node node = {sizeof node, nin, op->nout, 0, in, outs, blob};
+        s = op->decompose(&g->api, &node, outs);
+        return s || g->error.status ? 0 : outs[0];
+    }
     if (s) {
         tutti_fail(err, s, "%s: infer failed without a reason", op->name);
         return 0;
     }
-    const tutti_value first = add_node(g, op, in, nin, blob, outs);
-    if (first && bucket) {
+    if (!first && (first = add_node(g, op, in, nin, blob, shapes)) && bucket) {
         *bucket = g->nnodes;
         g->nhashed++;
     }
+    for (uint32_t k = 0; k < op->nout; k++)
+        outs[k] = first + k;
     return first;
 }
 
@@ -248,10 +256,10 @@ static tutti_value build_emit(tutti_graph *b, const char *name, const tutti_valu
 {
     graph *g = graph_of(b);
     tutti_error err = TUTTI_ERROR_INIT;
-    tutti_value first = 0;
+    tutti_value first = 0, outs[TUTTI_OP_MAX_OUT] = {0};
     const tutti_op *op = g->error.status ? NULL : find_op(g, name);
     if (op)
-        first = emit_checked(g, op, in, nin, attr, nattr, &err);
+        first = emit_checked(g, op, in, nin, attr, nattr, outs, &err);
     else
         tutti_fail(&err, TUTTI_E_NOTFOUND, "there is no operation \"%s\"", name);
     if (first && nout > op->nout) {
@@ -262,7 +270,7 @@ static tutti_value build_emit(tutti_graph *b, const char *name, const tutti_valu
     if (!first && err.status)
         fail_at(g, err.status, err.text);
     for (uint32_t k = 0; k < nout && out; k++)
-        out[k] = first ? first + k : 0;
+        out[k] = first ? outs[k] : 0;
     return first;
 }
 
@@ -419,6 +427,11 @@ void graph_destroy(graph *g)
     free(g);
 }
 
+void graph_set_expand(graph *g, bool expand)
+{
+    g->expand = expand;
+}
+
 void graph_set_segment(graph *g, int32_t segment)
 {
     g->segment = segment;
@@ -479,21 +492,4 @@ bool graph_is_floating(int32_t dtype)
 {
     return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_F16 ||
            dtype == TUTTI_BF16;
-}
-
-void graph_mark_live(const graph *g, const tutti_value *roots, uint32_t nroots, bool *live)
-{
-    memset(live, 0, sizeof *live * g->nnodes);
-    for (uint32_t k = 0; k < nroots; k++)
-        if (roots[k] && g->values[roots[k]].kind == VALUE_NODE)
-            live[g->values[roots[k]].index] = true;
-    /* Nodes come after their inputs, so one sweep from the end reaches everything. */
-    for (uint32_t k = g->nnodes; k-- > 0;) {
-        if (!live[k])
-            continue;
-        const graph_node *n = &g->nodes[k];
-        for (uint32_t j = 0; j < n->nin; j++)
-            if (g->values[n->in[j]].kind == VALUE_NODE)
-                live[g->values[n->in[j]].index] = true;
-    }
 }

@@ -57,6 +57,9 @@ graph *graph_of(tutti_graph *b);
 tutti_value graph_input(graph *g, const tutti_desc *desc);
 /* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
  * the texts of errors.  Returns the scope of before, for putting it back. */
+/* From here on operations that can be decomposed are emitted as the simpler ones they are made of:
+ * for gradients of gradients. */
+void graph_set_expand(graph *g, bool expand);
 void graph_set_segment(graph *g, int32_t segment);
 const char *graph_set_scope(graph *g, const char *path);
 /* The first error, or OK; copies it to *err. */

@@ -7,6 +7,7 @@
 #include "tutti/model.h"
 #include "tutti/module.h"
 #include "tutti/op.h"
+#include "tutti/penalty.h"
 #include "tutti/weights.h"
 
 #include <stdbool.h>
@@ -40,6 +41,10 @@ const tutti_module_v1 *net_modules(net *n);
  * goes up if anything changed.  Values survive.  [control] */
 TUTTI_NODISCARD tutti_status net_commit(net *n, tutti_error *err);
 uint64_t net_version(const net *n);
+/* From now on training plans add this term, made of the loss's gradients, to the loss; `self` is
+ * the table's.  Plans so far are dropped.  [control] */
+TUTTI_NODISCARD tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
+                                             tutti_error *err);
 
 /* Weights and buffers in arena order; views valid until the next commit that changes something. */
 uint32_t net_weight_count(const net *n);
@@ -105,7 +110,9 @@ TUTTI_NODISCARD tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, 
                                            tutti_error *err);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */
 double plan_flops(const plan *p);   /* of matrix products and convolutions; 0 when unknown */
-/* Writes nodes, kernels, shapes, bytes and the arena map as text. */
+/* Writes sizes, nodes, steps with their places, and the arena's map as text. */
 void plan_dump(const plan *p, FILE *file);
+/* Writes the nodes of body and loss as a drawing in Graphviz's language. */
+void plan_draw(const plan *p, FILE *file);
 
 #endif

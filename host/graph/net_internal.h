@@ -8,6 +8,7 @@
 #include "tutti/layer.h"
 
 #define NET_MAX_OUTPUTS 16
+#define NET_MAX_PENALTIES 8
 
 typedef struct weight {
     tutti_desc desc;
@@ -61,6 +62,7 @@ typedef tutti_status (*layer_source)(void *ctx, const char *kind, const tutti_at
                                      uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
 
 typedef struct body body;
+typedef struct penalty penalty;
 typedef struct head head;
 
 struct net {
@@ -84,6 +86,11 @@ struct net {
     uint64_t memory_limit;
     uint64_t version;
     int64_t narena; /* f32 in `trainable` */
+    struct {
+        const tutti_penalty_v1 *table;
+        void *self;
+    } penalties[NET_MAX_PENALTIES];
+    uint32_t npenalties;
     uint32_t nmodules, nweights, norder, ncolumns;
     int depth;    /* of nested calls while tracing */
     bool in_loss; /* tracing the loss */
@@ -147,8 +154,9 @@ struct head {
     void *own_target[TUTTI_MAX_COLUMNS];
     const void *target[TUTTI_MAX_COLUMNS];
     void *loss_data;
-    float *scale;    /* as the graph's input */
-    float *mix_loss; /* taken by the first plan_mix_loss, as are: */
+    float *scale;     /* as the graph's input */
+    penalty *penalty; /* NULL: none */
+    float *mix_loss;  /* taken by the first plan_mix_loss, as are: */
     float *mix_dout[NET_MAX_OUTPUTS];
 };
 
@@ -170,6 +178,13 @@ void body_destroy(body *b); /* NULL is allowed */
 tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
                        tutti_error *err);
 void head_fini(head *h);
+/* penalty.c: segment 0 adds the terms to the loss, segment 1 their gradients to the weights'. */
+tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
+                            tutti_error *err);
+void penalty_destroy(penalty *p); /* NULL is allowed */
+uint64_t penalty_bytes(const penalty *p);
+tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float scale,
+                         tutti_error *err);
 bool body_trains(const body *b); /* has a backward pass */
 void plans_drop(net *n);
 

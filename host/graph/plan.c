@@ -68,7 +68,8 @@ static uint64_t head_extra(const body *b, const head *h)
 
 static uint64_t needed_bytes(const body *b, const head *h, const plan_request *r)
 {
-    return program_bytes(b->program) + head_extra(b, h) + inputs_bytes(r);
+    return program_bytes(b->program) + head_extra(b, h) + inputs_bytes(r) +
+           (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
 static tutti_status check_memory(const net *n, const body *b, const head *h,
@@ -295,14 +296,19 @@ tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_s
         bind_body(p);
         for (uint32_t k = 0; k < p->body->noutputs; k++)
             dout[k] = dout_address(p, k);
-        return run_head(p, step, loss_scale, p->head.loss_data, dout, err);
+        const tutti_status done = run_head(p, step, loss_scale, p->head.loss_data, dout, err);
+        return done || !p->head.penalty ? done : penalty_run(p, 0, step, loss_scale, err);
     }
     if (segment != SEGMENT_FORWARD && segment != SEGMENT_BACKWARD)
         return tutti_fail(err, TUTTI_E_ARG, "there is no segment %d", segment);
     if (segment == SEGMENT_BACKWARD && !body_trains(p->body))
         return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
     bind_body(p);
-    return program_run(p->body->program, segment == SEGMENT_BACKWARD, step, err);
+    const tutti_status done =
+        program_run(p->body->program, segment == SEGMENT_BACKWARD, step, err);
+    return done || segment == SEGMENT_FORWARD || !p->head.penalty
+               ? done
+               : penalty_run(p, 1, step, loss_scale, err);
 }
 
 /* a = (1 - share) a + share b */
@@ -336,6 +342,9 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
     plan_request request = p->request;
     if (!p->head.program || !body_trains(p->body))
         return tutti_fail(err, TUTTI_E_STATE, "only a training plan's loss can be mixed");
+    if (p->head.penalty)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "a loss with a penalty on its gradients cannot be mixed");
     request.targets[0] = target->desc;
     tutti_status s = net_plan(p->n, &request, &other, err);
     if (!s)
@@ -375,15 +384,4 @@ uint64_t plan_bytes(const plan *p)
 double plan_flops(const plan *p)
 {
     return graph_flops(p->body->g) + (p->head.g ? graph_flops(p->head.g) : 0.0);
-}
-
-void plan_dump(const plan *p, FILE *file)
-{
-    graph_dump(p->body->g, file);
-    program_dump(p->body->program, file);
-    if (!p->head.program)
-        return;
-    (void)fprintf(file, "loss\n");
-    graph_dump(p->head.g, file);
-    program_dump(p->head.program, file);
 }

@@ -141,18 +141,30 @@ static void dump_place(const program *p, tutti_value v, FILE *file)
         (void)fprintf(file, " at %llu", (unsigned long long)p->intervals[m->interval].offset);
 }
 
+/* "add+relu %3 F32 (8, 4) at 0 %5 ... -> %7 ..." */
+static void dump_step(const program *p, const step *s, FILE *file)
+{
+    const chain *c = s->chain;
+    const graph_node *n = s->node;
+    for (uint32_t j = 0; c && j < c->nlinks; j++)
+        (void)fprintf(file, "%s%s", j ? "+" : "", c->links[j].node->op->name);
+    if (!c)
+        (void)fprintf(file, "%s", n ? n->op->name : "store");
+    for (uint32_t j = 0; n && j < s->call->nin; j++)
+        dump_place(p, c ? c->in[j] : n->in[j], file);
+    (void)fprintf(file, " ->");
+    for (uint32_t j = 0; n && j < s->call->nout; j++)
+        dump_place(p, c ? c->out[j] : n->out + j, file);
+}
+
 void program_dump(const program *p, FILE *file)
 {
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const step *s = &p->steps[k];
         if (k == p->cut)
             (void)fprintf(file, "---\n");
-        (void)fprintf(file, "%4u %s", s->time, s->node ? s->node->op->name : "store");
-        for (uint32_t j = 0; s->node && j < s->node->nin; j++)
-            dump_place(p, s->node->in[j], file);
-        (void)fprintf(file, " ->");
-        for (uint32_t j = 0; s->node && j < s->node->op->nout; j++)
-            dump_place(p, s->node->out + j, file);
+        (void)fprintf(file, "%4u ", s->time);
+        dump_step(p, s, file);
         if (s->scratch_interval != NEVER)
             (void)fprintf(file, " scratch %llu at %llu",
                           (unsigned long long)p->intervals[s->scratch_interval].bytes,
@@ -174,7 +186,7 @@ void program_destroy(program *p)
         return;
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const graph_node *n = p->steps[k].node;
-        if (n && n->op->cpu->destroy && n->op->cpu->prepare)
+        if (n && !p->steps[k].chain && n->op->cpu->destroy && n->op->cpu->prepare)
             n->op->cpu->destroy(p->steps[k].state);
     }
     pool_free(&p->memory);

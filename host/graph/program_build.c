@@ -15,6 +15,8 @@ typedef struct builder {
     bool *live;      /* by node */
     bool *direct;    /* by store: the node writes there itself */
     uint32_t *after; /* by store: the node after which it can run; NEVER: before all */
+    bool *wanted;    /* by value: something reads it after the graph */
+    uint32_t *ends;  /* by node: the last one of its chain */
     uint32_t nnodes;
 } builder;
 
@@ -55,6 +57,16 @@ static tutti_status mark_live(builder *b, tutti_error *err)
     graph_mark_live(b->g, roots, n, b->live);
     free(roots);
     return TUTTI_OK;
+}
+
+static tutti_status find_chains(builder *b, tutti_error *err)
+{
+    const program_spec *spec = b->spec;
+    for (uint32_t k = 0; k < spec->nkeep; k++)
+        b->wanted[spec->keep[k]] = true;
+    for (uint32_t k = 0; k < spec->nstores; k++)
+        b->wanted[spec->stores[k].value] = true;
+    return chain_find(b->g, b->live, b->wanted, b->ends, err);
 }
 
 /* Where constants, weights and inputs lie; views join what they look at. */
@@ -118,7 +130,7 @@ static void plan_stores(builder *b)
             continue;
         const tutti_value class = program_class(b->p, s->value);
         const graph_value *root = graph_value_at(b->g, class);
-        const uint32_t producer = root->kind == VALUE_NODE ? root->index : NEVER;
+        const uint32_t producer = root->kind == VALUE_NODE ? b->ends[root->index] : NEVER;
         const uint32_t end = s->kind == STORE_WEIGHT ? readers_end(b, s->index) : 0;
         memory_class *m = &b->p->classes[class];
         if (producer != NEVER || end)
@@ -197,6 +209,48 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
+{
+    program *p = b->p;
+    step *s = &p->steps[p->nsteps++];
+    chain *c = chain_make(b->g, b->live, b->wanted, b->ends, k, b->spec->threads, &p->memory);
+    tutti_desc *descs = c ? pool_take(&p->memory, sizeof *descs * (c->nin + c->nout)) : NULL;
+    s->call = pool_take(&p->memory, sizeof *s->call);
+    if (!descs || !s->call)
+        return out_of_memory(err);
+    s->in = (const void *const *)(p->slots + p->nslots);
+    for (uint32_t j = 0; j < c->nin; j++) {
+        descs[j] = graph_value_at(b->g, c->in[j])->desc;
+        (void)add_slot(b, c->in[j]);
+    }
+    s->out = p->slots + p->nslots;
+    for (uint32_t j = 0; j < c->nout; j++) {
+        descs[c->nin + j] = graph_value_at(b->g, c->out[j])->desc;
+        (void)add_slot(b, c->out[j]);
+    }
+    *s->call = (tutti_op_call){sizeof *s->call, c->nin,         c->nout, c->threads,
+                               descs,           descs + c->nin, NULL,    &p->now};
+    s->node = graph_node_at(b->g, k);
+    s->chain = c;
+    s->state = c;
+    s->run = chain_run;
+    if (chain_scratch(c))
+        s->scratch_interval = add_interval(b, chain_scratch(c), s->time, s->time);
+    return TUTTI_OK;
+}
+
+/* Is node `k`, the last one of its chain, alone in it? */
+static bool is_alone(const builder *b, uint32_t k)
+{
+    const graph_node *n = graph_node_at(b->g, k);
+    for (uint32_t j = 0; j < n->nin; j++) {
+        const graph_value *x = graph_value_at(b->g, n->in[j]);
+        if (x->kind == VALUE_NODE && b->ends[x->index] == k)
+            return false;
+    }
+    return true;
+}
+
 /* The place of a store is a class of its own, behind the graph's values. */
 static tutti_status add_store_step(builder *b, uint32_t k, tutti_error *err)
 {
@@ -265,9 +319,9 @@ static tutti_status make_steps(builder *b, tutti_error *err)
                 break;
             if (!b->live[k])
                 continue;
-            if (!is_view(n)) {
+            if (!is_view(n) && b->ends[k] == k) {
                 (void)next_step(b, segment);
-                s = add_node_step(b, k, err);
+                s = is_alone(b, k) ? add_node_step(b, k, err) : add_chain_step(b, k, err);
             }
             if (!s)
                 s = add_stores(b, segment, k, 0, err);
@@ -329,11 +383,40 @@ static void merge_in_place(builder *b, const step *s)
     }
 }
 
+/* The same for every result of a chain. */
+static void merge_chain_in_place(builder *b, const step *s)
+{
+    const chain *c = s->chain;
+    program *p = b->p;
+    for (uint32_t j = 0; j < c->nout; j++) {
+        const tutti_value out = c->out[j];
+        memory_class *o = &p->classes[out];
+        if (p->class_of[out] != out || o->spot != SPOT_ARENA)
+            continue;
+        for (uint32_t k = 0; k < c->nin && p->class_of[out] == out; k++) {
+            const tutti_value in = program_class(p, c->in[k]);
+            memory_class *m = &p->classes[in];
+            bool fits = chain_in_place(c, j, k) && m->spot == SPOT_ARENA &&
+                        m->last == s->time && !m->kept;
+            for (uint32_t i = 0; i < c->nin && fits; i++)
+                fits = i == k || program_class(p, c->in[i]) != in;
+            if (!fits)
+                continue;
+            m->last = o->last;
+            m->kept = o->kept;
+            o->used = false;
+            p->class_of[out] = in;
+        }
+    }
+}
+
 static tutti_status lay_out(builder *b, tutti_error *err)
 {
     program *p = b->p;
     for (uint32_t k = 0; k < p->nsteps; k++)
-        if (p->steps[k].node)
+        if (p->steps[k].chain)
+            merge_chain_in_place(b, &p->steps[k]);
+        else if (p->steps[k].node)
             merge_in_place(b, &p->steps[k]);
     for (tutti_value v = 1; v < p->nvalues; v++) {
         memory_class *m = &p->classes[v];
@@ -366,6 +449,8 @@ static tutti_status reserve(builder *b, tutti_error *err)
     b->live = calloc((size_t)b->nnodes + 1, sizeof *b->live);
     b->direct = calloc(stores + 1, sizeof *b->direct);
     b->after = calloc(stores + 1, sizeof *b->after);
+    b->wanted = calloc(p->nvalues, sizeof *b->wanted);
+    b->ends = calloc((size_t)b->nnodes + 1, sizeof *b->ends);
     p->class_of = calloc(p->nvalues + stores, sizeof *p->class_of);
     p->classes = calloc(p->nvalues + stores, sizeof *p->classes);
     p->steps = calloc(b->nnodes + stores + 1, sizeof *p->steps);
@@ -373,8 +458,9 @@ static tutti_status reserve(builder *b, tutti_error *err)
     p->slot_class = calloc(slots, sizeof *p->slot_class);
     p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
     p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
-    return b->live && b->direct && b->after && p->class_of && p->classes && p->steps &&
-                   p->slots && p->slot_class && p->intervals && p->external
+    return b->live && b->direct && b->after && b->wanted && b->ends && p->class_of &&
+                   p->classes && p->steps && p->slots && p->slot_class && p->intervals &&
+                   p->external
                ? TUTTI_OK
                : out_of_memory(err);
 }
@@ -390,6 +476,8 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     tutti_status s = reserve(&b, err);
     if (!s)
         s = mark_live(&b, err);
+    if (!s)
+        s = find_chains(&b, err);
     if (!s) {
         make_classes(&b);
         plan_stores(&b);
@@ -402,6 +490,8 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     free(b.live);
     free(b.direct);
     free(b.after);
+    free(b.wanted);
+    free(b.ends);
     if (s)
         program_destroy(b.p);
     else

@@ -3,6 +3,7 @@
 #ifndef HOST_GRAPH_PROGRAM_INTERNAL_H
 #define HOST_GRAPH_PROGRAM_INTERNAL_H
 
+#include "graph/chain.h"
 #include "graph/pool.h"
 #include "graph/program.h"
 
@@ -31,7 +32,8 @@ typedef struct step {
     const void *const *in;
     void *const *out;
     void *scratch;
-    const graph_node *node; /* NULL: a store */
+    const graph_node *node; /* NULL: a store; the last one of a chain */
+    const chain *chain;     /* NULL: a node alone, or a store */
     uint32_t scratch_interval;
     uint32_t time;
 } step;

@@ -93,6 +93,18 @@ static const void *handler_service(void *ctx, const char *interface_id)
     return trainer_service(ctx, NULL, interface_id);
 }
 
+/* An algorithm with the trait may make a term of the loss out of the loss's gradients. */
+static tutti_status add_penalty(trainer *t, instance *i, tutti_error *err)
+{
+    const char *const *trait = object_describe(instance_object(i))->traits;
+    while (trait && *trait && strcmp(*trait, "backwards_create_graph") != 0)
+        trait++;
+    if (!trait || !*trait)
+        return TUTTI_OK;
+    const tutti_penalty_v1 *table = instance_query(i, TUTTI_PENALTY_V1);
+    return table ? net_add_penalty(t->net, table, instance_self(i), err) : TUTTI_OK;
+}
+
 static tutti_status open_participants(trainer *t, tutti_error *err)
 {
     run_parts *lists[] = {&t->run->loggers, &t->run->callbacks, &t->run->algorithms,
@@ -122,6 +134,8 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
             t->nparticipants++;
             t->nloggers += l == 0;
             s = engine_add(t->engine, *i, err);
+            if (s == TUTTI_OK)
+                s = add_penalty(t, *i, err);
         }
     if (s == TUTTI_OK)
         s = trainer_bind_handlers(t, err);

@@ -7,6 +7,9 @@
 #include "train/runfile.h"
 #include "tutti/op.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+
 typedef struct trainer trainer; /* opaque */
 
 /* Opens every object, builds the model, seals the engine.  Takes the params out of `run`, which must
@@ -39,6 +42,11 @@ typedef tutti_status (*trainer_sink)(void *ctx, const tutti_tensor *output, tutt
  * [control] */
 TUTTI_NODISCARD tutti_status trainer_predict(trainer *t, const char *checkpoint,
                                              const char *label, trainer_sink sink, void *ctx,
+                                             tutti_error *err);
+
+/* Writes the plan of one training step, as text or as a drawing in Graphviz's language, without
+ * training.  Surgery that algorithms do at init is not in it.  [control] */
+TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, bool draw,
                                              tutti_error *err);
 
 engine *trainer_engine(trainer *t);

@@ -1,0 +1,50 @@
+/* plan.c - tutti plan: what a training step computes, step by step, and where its memory lies. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: tutti plan [RUN.json] [--set PATH=VALUE]... [--dot]\n\n"
+    "Prints the plan of one training step of the run, without training: its sizes; every node "
+    "with\n"
+    "shape, operation, attributes and module; the steps in their order with the places they "
+    "read\n"
+    "and write, chains of elementwise nodes as one; and the map of the arena.\n\n"
+    "  --dot   the nodes as a drawing for Graphviz instead\n";
+
+int cli_plan(int argc, char **argv, const tutti_op *const *ops)
+{
+    cli_options o;
+    char *left[CLI_MAX_OPTIONS];
+    int count = 0;
+    bool draw = false;
+    for (int k = 0; k < argc; k++) {
+        const bool dot = strcmp(argv[k], "--dot") == 0;
+        draw = draw || dot;
+        if (!dot && count < CLI_MAX_OPTIONS)
+            left[count++] = argv[k];
+    }
+    int status = cli_read(count, left, usage, &o);
+    if (status || o.help)
+        return status;
+    status = CLI_USAGE;
+    trainer *t = NULL;
+    run_file *run = NULL;
+    tutti_error e = TUTTI_ERROR_INIT;
+    registry *r = cli_registry(&o);
+    if (!r || !(run = cli_run(&o, r)))
+        goto end;
+    if (trainer_create(run, r, ops, &t, &e) || trainer_preview(t, stdout, draw, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        goto end;
+    }
+    status = CLI_OK;
+
+end:
+    trainer_destroy(t);
+    run_file_free(run);
+    registry_destroy(r);
+    return status;
+}

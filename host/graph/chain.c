@@ -1,0 +1,163 @@
+/* chain.c - a chain of elementwise nodes as one kernel: their own kernels, tile by tile. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/chain.h"
+
+#include <string.h>
+
+/* Below this many elements a parallel region costs more than it saves. */
+enum { SERIAL_BELOW = 16384 };
+
+static uint32_t operand(chain *c, const graph *g, tutti_value v)
+{
+    for (uint32_t k = 0; k < c->nlinks; k++)
+        if (c->links[k].node->out == v)
+            return CHAIN_MAX_IN + k;
+    for (uint32_t k = 0; k < c->nin; k++)
+        if (c->in[k] == v)
+            return k;
+    c->in[c->nin] = v;
+    c->whole[c->nin] = tutti_numel(&graph_value_at(g, v)->desc) == 1;
+    return c->nin++;
+}
+
+static tutti_status add_link(chain *c, const graph *g, const graph_node *n, bool outside,
+                             pool *memory)
+{
+    chain_link *l = &c->links[c->nlinks];
+    l->node = n;
+    l->descs = pool_take(memory, sizeof *l->descs * (n->nin + 1));
+    l->from = pool_take(memory, sizeof *l->from * n->nin);
+    if (!l->descs || !l->from)
+        return TUTTI_E_NOMEM;
+    for (uint32_t j = 0; j < n->nin; j++) {
+        l->from[j] = operand(c, g, n->in[j]);
+        const bool whole = l->from[j] < CHAIN_MAX_IN && c->whole[l->from[j]] && c->n != 1;
+        l->descs[j] = (tutti_desc){{whole ? 1 : c->tile}, 1, TUTTI_F32};
+        if (l->from[j] < CHAIN_MAX_IN)
+            c->last_read[l->from[j]] = c->nlinks;
+    }
+    l->descs[n->nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
+    l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,   1, l->descs,
+                              l->descs + n->nin, n->attr, NULL};
+    l->out = outside ? (int32_t)c->nout : -1;
+    l->buffer = outside ? -1 : (int32_t)c->nbuffers;
+    if (outside)
+        c->out[c->nout++] = n->out;
+    else
+        c->nbuffers++;
+    c->nlinks++;
+    return TUTTI_OK;
+}
+
+/* Is the result of node `k` read by live nodes outside of its chain? */
+static bool read_outside(const graph *g, const bool *live, const uint32_t *ends, uint32_t k)
+{
+    const tutti_value v = graph_node_at(g, k)->out;
+    for (uint32_t r = k + 1; r < graph_nnodes(g); r++) {
+        const graph_node *n = graph_node_at(g, r);
+        for (uint32_t j = 0; live[r] && ends[r] != ends[k] && j < n->nin; j++)
+            if (n->in[j] == v)
+                return true;
+    }
+    return false;
+}
+
+chain *chain_make(const graph *g, const bool *live, const bool *wanted, const uint32_t *ends,
+                  uint32_t end, int32_t threads, pool *memory)
+{
+    chain *c = pool_take(memory, sizeof *c);
+    if (!c)
+        return NULL;
+    c->n = tutti_numel(&graph_value_at(g, graph_node_at(g, end)->out)->desc);
+    c->threads = c->n < SERIAL_BELOW ? 1 : threads;
+    const int64_t share = ((c->n + c->threads - 1) / c->threads + 15) / 16 * 16;
+    c->tile = share < CHAIN_TILE ? share : CHAIN_TILE;
+    if (c->tile < 16)
+        c->tile = 16;
+    for (uint32_t k = 0; k <= end; k++) {
+        const graph_node *n = graph_node_at(g, k);
+        if (live[k] && ends[k] == end &&
+            add_link(c, g, n, wanted[n->out] || read_outside(g, live, ends, k), memory))
+            return NULL;
+    }
+    return c;
+}
+
+uint64_t chain_scratch(const chain *c)
+{
+    return (uint64_t)c->threads * c->nbuffers * (uint64_t)c->tile * sizeof(float);
+}
+
+bool chain_in_place(const chain *c, uint32_t out, uint32_t in)
+{
+    uint32_t w = 0;
+    while (c->links[w].out != (int32_t)out)
+        w++;
+    if (c->whole[in] || c->last_read[in] > w)
+        return false;
+    const chain_link *l = &c->links[w];
+    uint32_t reads = 0;
+    for (uint32_t j = 0; j < l->node->nin; j++) {
+        if (l->from[j] != in)
+            continue;
+        if (!(l->node->op->cpu->inplace >> j & 1) || reads++)
+            return false;
+    }
+    return true;
+}
+
+/* Elements [at, at + count) through all links; `buffers` are this thread's tiles. */
+static tutti_status run_tile(const chain *c, int64_t at, int64_t count, const tutti_step *step,
+                             const void *const *in, void *const *out, float *buffers)
+{
+    float *results[CHAIN_MAX_LINKS];
+    tutti_desc descs[TUTTI_OP_MAX_IN + 1];
+    for (uint32_t k = 0; k < c->nlinks; k++) {
+        const chain_link *l = &c->links[k];
+        const void *from[TUTTI_OP_MAX_IN];
+        const uint32_t nin = l->call.nin;
+        tutti_op_call call = l->call;
+        for (uint32_t j = 0; j < nin; j++) {
+            const uint32_t o = l->from[j];
+            from[j] = o >= CHAIN_MAX_IN ? results[o - CHAIN_MAX_IN]
+                                        : (const float *)in[o] + (c->whole[o] ? 0 : at);
+        }
+        void *to = results[k] =
+            l->buffer < 0 ? (float *)out[l->out] + at : buffers + (int64_t)l->buffer * c->tile;
+        call.step = step;
+        if (count < c->tile) {
+            for (uint32_t j = 0; j <= nin; j++) {
+                descs[j] = l->descs[j];
+                descs[j].dim[0] = descs[j].dim[0] == c->tile ? count : descs[j].dim[0];
+            }
+            call.in = descs;
+            call.out = descs + nin;
+        }
+        const tutti_status s = l->node->op->cpu->run(NULL, &call, from, &to, NULL);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+tutti_status chain_run(void *state, const tutti_op_call *call, const void *const *in,
+                       void *const *out, void *scratch)
+{
+    const chain *c = state;
+    const int64_t tiles = (c->n + c->tile - 1) / c->tile;
+    int failed = TUTTI_OK;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (c->threads > 1)          \
+    reduction(max                                                                              \
+              : failed)
+    for (int t = 0; t < c->threads; t++) {
+        float *buffers = (float *)scratch + (int64_t)t * c->nbuffers * c->tile;
+        const int64_t end = tiles * (t + 1) / c->threads;
+        tutti_status s = TUTTI_OK;
+        for (int64_t k = tiles * t / c->threads; k < end && !s; k++) {
+            const int64_t at = k * c->tile, left = c->n - at;
+            s = run_tile(c, at, left < c->tile ? left : c->tile, call->step, in, out, buffers);
+        }
+        failed = s > failed ? s : failed;
+    }
+    return failed;
+}

@@ -1,0 +1,67 @@
+/* preview.c - the plan of a run's training steps, before any of them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <string.h>
+
+/* Columns of the batch that the model names -> their descriptions for `rows` samples. */
+static tutti_status describe(const tutti_column *columns, uint32_t n, const char *const *names,
+                             int64_t rows, tutti_desc *descs, uint32_t *ret_count,
+                             tutti_error *err)
+{
+    uint32_t count = 0;
+    for (; names && names[count] && count < TUTTI_MAX_COLUMNS; count++) {
+        const tutti_column *c = NULL;
+        for (uint32_t k = 0; k < n && !c; k++)
+            c = strcmp(columns[k].name, names[count]) == 0 ? &columns[k] : NULL;
+        if (!c)
+            return tutti_fail(
+                err, TUTTI_E_NOTFOUND,
+                "the model needs the batch column %s, which the data does not have",
+                names[count]);
+        if (c->desc.rank >= TUTTI_MAX_RANK)
+            return tutti_fail(err, TUTTI_E_SHAPE, "column %s has too many axes for a batch",
+                              names[count]);
+        tutti_desc *d = &descs[count];
+        *d = (tutti_desc){{rows}, c->desc.rank + 1, c->desc.dtype};
+        for (int32_t k = 0; k < c->desc.rank; k++) {
+            d->dim[k + 1] = c->desc.dim[k];
+            if (c->desc.dim[k] < 0)
+                return tutti_fail(
+                    err, TUTTI_E_SHAPE,
+                    "column %s has no fixed shape: its plan is made batch by batch",
+                    names[count]);
+        }
+    }
+    *ret_count = count;
+    return TUTTI_OK;
+}
+
+tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
+{
+    uint32_t n;
+    plan *p;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    const run_file *run = t->run;
+    int64_t rows = run->train.batch_size;
+    if (run->microbatch_size > 0 && run->microbatch_size < rows)
+        rows = run->microbatch_size;
+    plan_request r;
+    memset(&r, 0, sizeof r);
+    r.kind = PLAN_TRAIN;
+    tutti_status s =
+        describe(columns, n, t->model_table->inputs, rows, r.inputs, &r.ninputs, err);
+    if (!s)
+        s = describe(columns, n, t->model_table->targets, rows, r.targets, &r.ntargets, err);
+    if (!s)
+        s = net_commit(t->net, err);
+    if (!s)
+        s = net_plan(t->net, &r, &p, err);
+    if (s)
+        return s;
+    if (draw)
+        plan_draw(p, file);
+    else
+        plan_dump(p, file);
+    return TUTTI_OK;
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# plan_test.sh - what a training step computes, as text and as a drawing, without training.
+. "$(dirname "$0")/lib.sh"
+small_run >run.json
+"$TUTTI" plan run.json >out.txt 2>err.txt
+check "it goes well and quietly" test "$?$(cat err.txt)" = 0
+check "sizes come first" grep -qE \
+  '^nodes [0-9]+, steps [0-9]+, arena [0-9.]+ KiB of [0-9.]+ KiB of results, in all [0-9.]+ (K|M)iB, [0-9.]+ GFLOP$' \
+  <(head -1 out.txt)
+check "nodes name their modules" grep -qE '^%[0-9]+ F32 \(64, 32\) = matmul\(.*# ' out.txt
+check "the microbatch is the batch" grep -qE '^%1 F32 \(64, ' out.txt
+check "steps tell places" grep -qE '^ +[0-9]+ matmul .* at [0-9]+' out.txt
+check "the loss is there" grep -qE 'softmax_cross_entropy\(' out.txt
+check "the arena has a map" grep -qE '^arena [0-9]+ \+[0-9]+ steps [0-9]+-[0-9]+$' out.txt
+"$TUTTI" plan run.json --dot --set microbatch_size=16 >out.dot 2>err.txt
+check "drawn" test "$?$(cat err.txt)" = 0
+check "a drawing opens and closes" test "$(head -1 out.dot) $(tail -1 out.dot)" = "digraph plan { }"
+check "of microbatches" grep -q 'F32 (16, 32)' out.dot
+check "with edges" grep -qE '^  n[0-9]+ -> n[0-9]+ \[label="F32' out.dot
+if command -v dot >/dev/null; then
+  check "Graphviz reads it" dot -Tsvg out.dot -o out.svg
+fi
+check "nothing was trained" test ! -e runs
+says "unknown options are refused" 2 "tutti: --dott is no option" "$TUTTI" plan run.json --dott
+finish

@@ -1,0 +1,197 @@
+/* chain_test.c - chains of elementwise nodes: found, run by tiles, equal to the interpreter. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/interp.h"
+#include "graph/memory.h"
+#include "graph/program_internal.h"
+#include "op_table.h"
+#include "toy_model.h"
+
+enum { MAX_KEPT = 4 };
+
+/* A program over one graph with inputs 0, 1, ... and some values kept, beside its interpreter. */
+typedef struct rig {
+    graph *g;
+    tutti_graph *b;
+    tutti_value in[3];
+    float *data[3];
+    tutti_value kept[MAX_KEPT];
+    uint32_t nkept;
+    program *p;
+    void *arena;
+} rig;
+
+static void rig_begin(rig *r, tutti_desc d, uint32_t nin)
+{
+    *r = (rig){.g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL)};
+    ck_assert_ptr_nonnull(r->g);
+    r->b = graph_builder(r->g);
+    for (uint32_t k = 0; k < nin; k++)
+        r->in[k] = graph_input(r->g, &d);
+}
+
+static void rig_compile(rig *r, int threads)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    uint32_t nin = 0;
+    while (nin < 3 && r->in[nin])
+        nin++;
+    const program_spec spec = {
+        .g = r->g, .keep = r->kept, .nkeep = r->nkept, .nexternal = nin, .threads = threads};
+    ck_assert_ok(graph_error(r->g, &err), err);
+    ck_assert_ok(program_create(&spec, &r->p, &err), err);
+    uint32_t a, b, count;
+    const arena_interval *map = program_intervals(r->p, &count);
+    ck_assert(!arena_overlap(map, count, &a, &b));
+    r->arena = memory_take(program_bytes(r->p));
+    program_set_arena(r->p, r->arena);
+    for (uint32_t k = 0; k < nin; k++) {
+        const tutti_desc *d = &graph_value_at(r->g, r->in[k])->desc;
+        r->data[k] = memory_take(tutti_nbytes(d));
+        toy_fill((tutti_tensor){r->data[k], *d, TUTTI_DEVICE_CPU, 0}, k + 3);
+        program_set_external(r->p, k, r->data[k]);
+    }
+}
+
+/* Kernels against the f64 interpreter, for every kept value. */
+static void rig_compare(rig *r)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    interp *it;
+    ck_assert_ok(interp_create(r->g, &it, &err), err);
+    for (uint32_t k = 0; k < 3 && r->in[k]; k++) {
+        const tutti_tensor t = {r->data[k], graph_value_at(r->g, r->in[k])->desc,
+                                TUTTI_DEVICE_CPU, 0};
+        interp_load(it, r->in[k], &t);
+    }
+    ck_assert_ok(interp_run(it, 0, graph_nnodes(r->g), &toy_step, &err), err);
+    for (int segment = 0; segment < 2; segment++)
+        ck_assert_ok(program_run(r->p, segment, &toy_step, &err), err);
+    for (uint32_t k = 0; k < r->nkept; k++) {
+        const tutti_desc *d = &graph_value_at(r->g, r->kept[k])->desc;
+        ck_assert_close(toy_distance(program_address(r->p, r->kept[k]),
+                                     interp_value(it, r->kept[k]), tutti_numel(d)),
+                        0.0, 1e-5);
+    }
+    interp_destroy(it);
+}
+
+static void rig_end(rig *r)
+{
+    program_destroy(r->p);
+    graph_destroy(r->g);
+    free(r->arena);
+    for (int k = 0; k < 3; k++)
+        free(r->data[k]);
+}
+
+static const int64_t sizes[] = {0, 1, 15, 4096, 4097, 70001};
+
+START_TEST(a_chain_is_one_step_at_every_size)
+{
+    rig r;
+    rig_begin(&r, toy_desc(TUTTI_F32, 1, sizes[_i], 0, 0, 0), 2);
+    const tutti_value sum = tutti_add(r.b, r.in[0], r.in[1]);
+    const tutti_value y = tutti_relu(r.b, sum);
+    r.kept[r.nkept++] = tutti_mul(r.b, tutti_op1(r.b, "tanh", y), r.in[0]);
+    rig_compile(&r, 3);
+    ck_assert_uint_eq(program_nsteps(r.p), 1);
+    rig_compare(&r);
+    rig_end(&r);
+}
+END_TEST
+
+START_TEST(results_that_others_read_are_written)
+{
+    rig r;
+    const int64_t axis = 0;
+    rig_begin(&r, toy_desc(TUTTI_F32, 2, 700, 100, 0, 0), 2);
+    const tutti_value sum = tutti_add(r.b, r.in[0], r.in[1]);
+    const tutti_value y = tutti_relu(r.b, sum);
+    r.kept[r.nkept++] = tutti_mul(r.b, y, sum);
+    r.kept[r.nkept++] = tutti_reduce(r.b, "sum", y, &axis, 1, 0);
+    r.kept[r.nkept++] = sum;
+    rig_compile(&r, 2);
+    ck_assert_uint_eq(program_nsteps(r.p), 2);
+    rig_compare(&r);
+    rig_end(&r);
+}
+END_TEST
+
+/* sum needs relu's result before the chain could end. */
+START_TEST(a_reader_in_between_cuts_the_chain)
+{
+    rig r;
+    rig_begin(&r, toy_desc(TUTTI_F32, 2, 60, 100, 0, 0), 1);
+    const tutti_value y = tutti_relu(r.b, r.in[0]);
+    const tutti_value all = tutti_reduce(r.b, "sum", y, NULL, 0, 0);
+    r.kept[r.nkept++] = tutti_mul(r.b, y, all);
+    rig_compile(&r, 2);
+    ck_assert_uint_eq(program_nsteps(r.p), 3);
+    rig_compare(&r);
+    rig_end(&r);
+}
+END_TEST
+
+START_TEST(a_number_for_all_elements_stays_whole)
+{
+    rig r;
+    rig_begin(&r, toy_desc(TUTTI_F32, 1, 50000, 0, 0, 0), 1);
+    const tutti_value all = tutti_reduce(r.b, "mean", r.in[0], NULL, 0, 0);
+    r.kept[r.nkept++] = tutti_relu(r.b, tutti_sub(r.b, r.in[0], all));
+    rig_compile(&r, 2);
+    ck_assert_uint_eq(program_nsteps(r.p), 2);
+    rig_compare(&r);
+    rig_end(&r);
+}
+END_TEST
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % below;
+}
+
+/* 40 nodes over whatever there is, some values read from outside, in any order. */
+START_TEST(random_graphs_agree_with_the_interpreter)
+{
+    static const char *const unary[] = {"relu", "tanh", "neg", "sigmoid", "abs"};
+    static const char *const binary[] = {"add", "sub", "mul", "max", "relu_grad"};
+    uint64_t state = (uint64_t)_i + 1;
+    tutti_value v[64];
+    uint32_t n = 3;
+    rig r;
+    rig_begin(&r, toy_desc(TUTTI_F32, 2, 1 + (int64_t)draw(&state, 300), 131, 0, 0), 3);
+    memcpy(v, r.in, sizeof r.in);
+    for (int k = 0; k < 40; k++) {
+        const tutti_value a = v[draw(&state, n)], b = v[draw(&state, n)];
+        const uint64_t kind = draw(&state, 8);
+        if (kind < 3)
+            v[n++] = tutti_op1(r.b, unary[draw(&state, 5)], a);
+        else if (kind < 7)
+            v[n++] = tutti_affine(r.b, tutti_op2(r.b, binary[draw(&state, 5)], a, b), 0.5, 0.1);
+        else
+            v[n++] = tutti_mul(r.b, a, tutti_reduce(r.b, "mean", b, NULL, 0, 0));
+    }
+    r.kept[r.nkept++] = v[n - 1];
+    while (r.nkept < MAX_KEPT)
+        r.kept[r.nkept++] = v[3 + draw(&state, n - 3)];
+    rig_compile(&r, 1 + _i % 4);
+    rig_compare(&r);
+    rig_compare(&r); /* in place: the inputs are still what they were */
+    rig_end(&r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("chain");
+    TCase *all = tcase_create("all");
+    tcase_add_loop_test(all, a_chain_is_one_step_at_every_size, 0,
+                        sizeof sizes / sizeof *sizes);
+    tcase_add_test(all, results_that_others_read_are_written);
+    tcase_add_test(all, a_reader_in_between_cuts_the_chain);
+    tcase_add_test(all, a_number_for_all_elements_stays_whole);
+    tcase_add_loop_test(all, random_graphs_agree_with_the_interpreter, 0, 60);
+    suite_add_tcase(suite, all);
+    return tutti_run(suite);
+}
