@@ -53,16 +53,33 @@ static bool is_filtered(const filter *f)
     return f->every > 1 || f->has_before || f->has_after || f->nonce || f->test;
 }
 
-static tutti_status append(entry_list *l, entry *e, tutti_error *err)
+/* Room for one more, so that adding it cannot fail. */
+static tutti_status make_room(entry_list *l, tutti_error *err)
 {
-    if (l->count == l->room) {
-        const size_t room = l->room ? 2 * l->room : 4;
-        entry **items = realloc(l->items, room * sizeof(*items));
-        if (!items)
-            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a handler");
-        l->items = items;
-        l->room = room;
-    }
+    if (l->count < l->room)
+        return TUTTI_OK;
+    const size_t room = l->room ? 2 * l->room : 4;
+    entry **items = realloc(l->items, room * sizeof(*items));
+    if (!items)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a handler");
+    l->items = items;
+    l->room = room;
+    return TUTTI_OK;
+}
+
+static tutti_status append(entry_list *l, const entry *like, tutti_error *err)
+{
+    const filter *f = &like->filter;
+    const tutti_status s = make_room(l, err);
+    if (s)
+        return s;
+    entry *e = calloc(1, sizeof *e + f->nonce * sizeof *e->once);
+    if (!e)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a handler");
+    *e = *like;
+    if (f->nonce)
+        memcpy(e->once, f->once, f->nonce * sizeof *e->once);
+    e->filter.once = f->nonce ? e->once : NULL;
     l->items[l->count++] = e;
     l->live++;
     return TUTTI_OK;
@@ -83,24 +100,13 @@ tutti_status handlers_add(handlers *h, const heard *events, size_t n, handler_fn
     const uint64_t handle = ++h->latest;
     tutti_status s = TUTTI_OK;
     for (size_t k = 0; k < n && !s; k++) {
-        const filter *f = &events[k].filter;
-        entry *e = calloc(1, sizeof *e + f->nonce * sizeof *e->once);
-        if (!e) {
-            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a handler");
-            break;
-        }
-        *e = (entry){.handle = handle,
-                     .fn = fn,
-                     .ctx = ctx,
-                     .filter = *f,
-                     .filtered = is_filtered(f),
-                     .on_error = on_error};
-        if (f->nonce)
-            memcpy(e->once, f->once, f->nonce * sizeof *e->once);
-        e->filter.once = f->nonce ? e->once : NULL;
-        s = append(&h->lists[events[k].event], e, err);
-        if (s)
-            free(e);
+        const entry like = {.handle = handle,
+                            .fn = fn,
+                            .ctx = ctx,
+                            .filter = events[k].filter,
+                            .filtered = is_filtered(&events[k].filter),
+                            .on_error = on_error};
+        s = append(&h->lists[events[k].event], &like, err);
     }
     if (s) {
         (void)handlers_remove(h, handle);
