@@ -183,7 +183,7 @@ static void finish(profiler *p, uint32_t m)
 static int64_t event_marker(profiler *p, const tutti_event *event)
 {
     char name[96];
-    uint32_t m;
+    uint32_t m = 0;
     if (event_side(event->id) == 0)
         return -1;
     /* These tell the rest of the run where it is, so they are there whatever the schedule says. */
