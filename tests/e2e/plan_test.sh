@@ -21,5 +21,5 @@ if command -v dot >/dev/null; then
   check "Graphviz reads it" dot -Tsvg out.dot -o out.svg
 fi
 check "nothing was trained" test ! -e runs
-says "unknown options are refused" 2 "tutti: --dott is no option" "$TUTTI" plan run.json --dott
+says "unknown options are refused" 2 "tutti: --perspective is no option" "$TUTTI" plan run.json --perspective
 finish
