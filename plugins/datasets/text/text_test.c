@@ -26,7 +26,7 @@ static void expect(int64_t index, const int32_t *tokens, int64_t length)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_tensor t[TUTTI_MAX_COLUMNS];
-    int32_t input[8], target[8];
+    int32_t input[8] = {0}, target[8] = {0};
     void *const data[TUTTI_MAX_COLUMNS] = {input, target};
     ck_assert_ok(shelf_read(&s, index, t, data, sizeof input, &err), err);
     for (int64_t k = 0; k < length; k++) {
@@ -50,7 +50,7 @@ START_TEST(bytes_are_blocks_with_the_next_bytes)
     static const int32_t second[] = {'d', 'e', 'f', 'g'};
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_tensor t[TUTTI_MAX_COLUMNS];
-    int32_t input[8], target[8];
+    int32_t input[8] = {0}, target[8] = {0};
     void *const data[TUTTI_MAX_COLUMNS] = {input, target};
     write_and_set("abcdefgh", "bytes", 3, "all", 0.1);
     ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
