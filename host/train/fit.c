@@ -49,6 +49,24 @@ bool trainer_done(const trainer *t)
     return tutti_timestamp_get(&t->time, t->max_duration.unit) >= t->max_duration.count;
 }
 
+bool trainer_has_tokens(const trainer *t)
+{
+    uint32_t n;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    for (uint32_t k = 0; k < n; k++)
+        if (strcmp(columns[k].name, "input") == 0)
+            return columns[k].desc.rank == 1 &&
+                   (columns[k].desc.dtype == TUTTI_I32 || columns[k].desc.dtype == TUTTI_I64);
+    return false;
+}
+
+/* Tokens of the whole batch as it is now. */
+static int64_t batch_tokens(trainer *t)
+{
+    const slot *input = trainer_has_tokens(t) ? batch_find(&t->whole, "input") : NULL;
+    return input ? tutti_numel(&input->now.desc) : 0;
+}
+
 /* Nanoseconds since the last call, evaluations left out. */
 static int64_t lap(trainer *t)
 {
@@ -86,6 +104,7 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
     batch_load(&t->whole, columns, tensors, ncolumns);
     t->phase = PHASE_BATCH;
     t->step.step = (uint64_t)t->time.batch;
+    const int64_t tokens = batch_tokens(t);
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_DATALOADER, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_BATCH_START, err)))
         return s;
@@ -94,7 +113,7 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
         return s;
     t->previous = t->time;
     t->has_previous = true;
-    timestamp_next_batch(&t->time, samples, 0, lap(t));
+    timestamp_next_batch(&t->time, samples, tokens, lap(t));
     if ((s = trainer_event(t, TUTTI_EVENT_BATCH_END, err)) ||
         (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
         return s;

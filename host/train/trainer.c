@@ -156,6 +156,10 @@ static tutti_status check_settings(trainer *t, tutti_error *err)
     if (t->max_duration.unit == TUTTI_UNIT_DURATION || t->max_duration.unit == TUTTI_UNIT_NONE)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in dur, want ep, ba, sp, tok or sec");
+    if (t->max_duration.unit == TUTTI_UNIT_ITERATION)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "max_duration is given in iter, which is not available, want ep, ba, "
+                          "sp, tok or sec");
     return TUTTI_OK;
 }
 
@@ -213,6 +217,12 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
         t->nevals = k + 1;
         if ((s = source_open(t, &t->evals[k], &run->evals[k], err)))
             goto fail;
+    }
+    if (t->max_duration.unit == TUTTI_UNIT_TOKEN && !trainer_has_tokens(t)) {
+        s = tutti_fail(err, TUTTI_E_ARG,
+                       "max_duration is given in tok, but the data has no tokens, want ep, ba, "
+                       "sp or sec");
+        goto fail;
     }
     if ((s = open_participants(t, err)) || (s = updater_fit(t, err)))
         goto fail;

@@ -225,6 +225,8 @@ void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only);
 /* Takes up the plan's outputs and loss into the state. */
 void trainer_publish(trainer *t, plan *p);
 bool trainer_done(const trainer *t);
+/* Whether samples are sequences of tokens: the column "input" holds whole numbers in a row. */
+bool trainer_has_tokens(const trainer *t);
 
 /* observe.c: handlers, traces and profiler.  Files are made by trainer_observe, when training begins. */
 TUTTI_NODISCARD tutti_status trainer_bind_handlers(trainer *t, tutti_error *err);

@@ -33,6 +33,12 @@ says "a missing file" 2 'nowhere.json: No such file or directory' "$TUTTI" valid
 check "an override" "$TUTTI" validate good.json --set max_duration=5ba --set optimizer.lr=0.5
 "$TUTTI" validate good.json --set optimizer.lr=high 2>err.txt
 check "a wrong override is refused" grep -q 'optimizer.lr: is "high", want a number of at least 0 (per update)' err.txt
+says "iterations are refused" 2 \
+  'tutti: max_duration is given in iter, which is not available, want ep, ba, sp, tok or sec' \
+  "$TUTTI" train good.json --set max_duration=3iter
+says "tokens of data without tokens are refused" 2 \
+  'tutti: max_duration is given in tok, but the data has no tokens, want ep, ba, sp or sec' \
+  "$TUTTI" train good.json --set max_duration=300tok
 
 mkdir runs
 sed 's|"name": "glyphs", "samples": 640|"name": "mds", "path": "data"|' good.json >runs/mds.json
