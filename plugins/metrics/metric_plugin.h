@@ -1,5 +1,6 @@
 /* metric_plugin.h - the shell of a metric plugin over logits: rows, targets, sums.  The including file
- * defines METRIC_NAME, the object's name, first and metric_row after. */
+ * defines METRIC_NAME, the object's name, first and metric_row after.  It may define
+ * METRIC_OF_MEAN(mean) first: what is computed from the mean of the rows. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef METRIC_PLUGIN_H
 #define METRIC_PLUGIN_H
@@ -10,10 +11,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#ifndef METRIC_OF_MEAN
+#define METRIC_OF_MEAN(mean) (mean)
+#endif
+
 typedef struct metric {
     tutti_metric_v1 table;
     double sums[2]; /* what is counted, and over how much */
     int64_t k;
+    int64_t ignore_index; /* rows of this class do not count */
+    int32_t ignores;      /* there is such a class */
+    int32_t reserved;
 } metric;
 
 /* The target of one row: a class, or a distribution over the classes. */
@@ -102,6 +110,8 @@ static tutti_status metric_update(void *self, const tutti_metric_input *in, tutt
         else
             target.class_index =
                 dtype == TUTTI_I32 ? ((const int32_t *)y)[r] : ((const int64_t *)y)[r];
+        if (m->ignores && dtype != TUTTI_F32 && target.class_index == m->ignore_index)
+            continue;
         if (target.class_index < 0 || target.class_index >= classes)
             return tutti_fail(
                 err, TUTTI_E_RANGE, METRIC_NAME ": target %lld is class %lld, want 0 to %lld",
@@ -122,7 +132,7 @@ static void metric_reset(void *self)
 static double metric_compute(void *self)
 {
     const metric *m = (const metric *)self;
-    return m->sums[1] > 0.0 ? m->sums[0] / m->sums[1] : (double)NAN;
+    return m->sums[1] > 0.0 ? METRIC_OF_MEAN(m->sums[0] / m->sums[1]) : (double)NAN;
 }
 
 static tutti_status metric_open(const tutti_host *host, const tutti_params *params,
@@ -132,6 +142,8 @@ static tutti_status metric_open(const tutti_host *host, const tutti_params *para
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, METRIC_NAME ": no memory");
     m->k = tutti_param_find(params, "k") ? tutti_param_i64(params, "k") : 1;
+    m->ignores = tutti_param_is_set(params, "ignore_index");
+    m->ignore_index = tutti_param_i64(params, "ignore_index");
     m->table.struct_size = (uint32_t)sizeof m->table;
     m->table.nsums = 2;
     m->table.sums = m->sums;
