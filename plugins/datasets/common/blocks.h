@@ -7,26 +7,26 @@
 
 #include <string.h>
 
-/* Sample k has input t[kT] .. t[kT + T - 1] and target t[kT + 1] .. t[kT + T], both (T) i32. */
+/* Sample k has input t[kS] .. t[kS + T - 1] and target t[kS + 1] .. t[kS + T], both (T) i32. */
 typedef struct blocks {
     const char *file;   /* named in errors */
     const void *tokens; /* of the chosen split */
     int64_t count;      /* of tokens */
     int64_t length;     /* T */
+    int64_t stride;     /* S */
     int64_t classes;    /* size of the vocabulary */
     int32_t wide;       /* tokens are u32, else u16 */
     int32_t reserved;
 } blocks;
 
-static inline int32_t blocks_token(const blocks *b, int64_t k)
+static inline uint32_t blocks_token(const blocks *b, int64_t k)
 {
-    return b->wide ? (int32_t)((const uint32_t *)b->tokens)[k]
-                   : (int32_t)((const uint16_t *)b->tokens)[k];
+    return b->wide ? ((const uint32_t *)b->tokens)[k] : ((const uint16_t *)b->tokens)[k];
 }
 
 static inline int64_t blocks_samples(const blocks *b)
 {
-    return b->count < 2 ? 0 : (b->count - 1) / b->length;
+    return b->count <= b->length ? 0 : (b->count - 1 - b->length) / b->stride + 1;
 }
 
 /* Keeps all, or the first 1 - part ("train") or the last part ("validation") of the tokens. */
@@ -75,8 +75,14 @@ static inline tutti_status blocks_read(const blocks *b, int64_t index, tutti_ten
                               "%s: sample %lld does not fit into %llu bytes", b->file,
                               (long long)index, (unsigned long long)capacity[k]);
         int32_t *to = columns[k].data;
-        for (int64_t t = 0; t < b->length; t++)
-            to[t] = blocks_token(b, index * b->length + t + k);
+        for (int64_t t = 0; t < b->length; t++) {
+            const int64_t at = index * b->stride + t + k;
+            const uint32_t token = blocks_token(b, at);
+            if (token >= b->classes)
+                return tutti_fail(err, TUTTI_E_RANGE, "%s: token %lld is %u, want 0 to %lld",
+                                  b->file, (long long)at, token, (long long)b->classes - 1);
+            to[t] = (int32_t)token;
+        }
     }
     return TUTTI_OK;
 }

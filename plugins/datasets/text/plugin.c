@@ -90,6 +90,8 @@ static tutti_status fill(text *d, const tutti_params *params, tutti_error *err)
     d->blocks.file = d->path;
     d->blocks.tokens = d->tokens;
     d->blocks.length = tutti_param_i64(params, "length");
+    d->blocks.stride = tutti_param_is_set(params, "stride") ? tutti_param_i64(params, "stride")
+                                                            : d->blocks.length;
     if (strcmp(tutti_param_str(params, "vocabulary"), "chars") == 0) {
         s = chars(d, data, size, err);
     } else {

@@ -12,6 +12,7 @@ static void settings(const char *path, const char *vocabulary, int64_t length,
     given_path(&g, "path", path);
     given_enum(&g, "vocabulary", vocabulary, 0);
     given_int(&g, "length", length);
+    given_null(&g, "stride");
     given_enum(&g, "split", split, 0);
     given_float(&g, "validation", validation);
 }
@@ -105,6 +106,19 @@ START_TEST(splits_share_no_token_and_one_vocabulary)
 }
 END_TEST
 
+START_TEST(blocks_may_overlap)
+{
+    static const int32_t last[] = {'e', 'f', 'g', 'h'};
+    tutti_error err = TUTTI_ERROR_INIT;
+    write_and_set("abcdefgh", "bytes", 3, "all", 0.1);
+    given_int(&g, "stride", 2);
+    ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
+    ck_assert_int_eq(s.info.samples, 3);
+    expect(2, last, 3);
+    subject_close(&s.subject);
+}
+END_TEST
+
 START_TEST(bad_files_are_refused)
 {
     settings(shelf_path(&s, "nowhere"), "bytes", 2, "all", 0.1);
@@ -134,6 +148,7 @@ int main(void)
     tcase_add_test(c, bytes_are_blocks_with_the_next_bytes);
     tcase_add_test(c, characters_are_numbered_by_code_point);
     tcase_add_test(c, splits_share_no_token_and_one_vocabulary);
+    tcase_add_test(c, blocks_may_overlap);
     tcase_add_test(c, bad_files_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);
