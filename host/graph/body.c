@@ -11,6 +11,11 @@ bool body_trains(const body *b)
     return b->kind == PLAN_TRAIN || b->kind == PLAN_TRAIN_ADD;
 }
 
+const tutti_desc *body_output_desc(const body *b, uint32_t k)
+{
+    return &graph_value_at(b->g, b->outputs[k])->desc;
+}
+
 static int32_t mode_of(int kind)
 {
     return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;

@@ -488,6 +488,13 @@ graph_assign graph_assign_at(const graph *g, uint32_t k)
     return g->assigns[k];
 }
 
+uint64_t graph_bytes(const graph *g)
+{
+    return sizeof *g + pool_bytes(&g->memory) + g->value_room * sizeof *g->values +
+           g->node_room * sizeof *g->nodes + g->assign_room * sizeof *g->assigns +
+           g->nbuckets * sizeof *g->buckets;
+}
+
 bool graph_is_floating(int32_t dtype)
 {
     return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_F16 ||

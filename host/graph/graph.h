@@ -73,6 +73,8 @@ uint32_t graph_nassigns(const graph *g);
 graph_assign graph_assign_at(const graph *g, uint32_t k);
 bool graph_is_floating(int32_t dtype);
 
+uint64_t graph_bytes(const graph *g); /* of memory that it holds */
+
 /* Marks in live[0..nnodes) the nodes that `roots` need.  Zero roots are skipped. */
 void graph_mark_live(const graph *g, const tutti_value *roots, uint32_t nroots, bool *live);
 

@@ -77,11 +77,23 @@ typedef struct plan_request {
 } plan_request;
 
 /* The plan for these shapes, from the cache or newly traced, differentiated, scheduled and laid
- * out.  Valid until commit changes the tree.  E_NOMEM: "... needs 12.3 GiB, 8.0 GiB are available"
+ * out.  Valid until commit changes the tree, or at least eight plans for other inputs have been asked
+ * for since: then one over the limit of net_set_plan_limit may be dropped.  E_NOMEM: "... needs 12.3 GiB, 8.0 GiB are available"
  * (limit set by net_set_memory_limit).  Errors of shapes name module path and op.  [control] */
 TUTTI_NODISCARD tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan,
                                       tutti_error *err);
 void net_set_memory_limit(net *n, uint64_t bytes); /* 0: what the system says is available */
+/* What plans may hold beside the arena that they share, before the ones asked for longest ago are
+ * dropped; 0: 1 GiB. */
+void net_set_plan_limit(net *n, uint64_t bytes);
+
+typedef struct net_plan_counts {
+    uint64_t built;   /* in the net's life: what the cache did not have */
+    uint64_t dropped; /* for the limit: forward passes with all their losses */
+    uint64_t plans;   /* there now */
+    uint64_t bytes;   /* that they hold beside the arena */
+} net_plan_counts;
+net_plan_counts net_count_plans(const net *n);
 
 /* Where input or target k lies; the caller writes there, or points the plan elsewhere: `data` must
  * then stay valid during the runs, 64-byte aligned; NULL goes back to the plan's own memory.  That

@@ -9,6 +9,7 @@
 
 #define NET_MAX_OUTPUTS 16
 #define NET_MAX_PENALTIES 8
+#define NET_PLAN_LISTS 64
 
 typedef struct weight {
     tutti_desc desc;
@@ -80,10 +81,13 @@ struct net {
     float *trainable, *grads;
     void *buffers;
     body *bodies;
-    plan *plans;
+    plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
     unsigned char *arena;
     uint64_t arena_bytes;
     uint64_t memory_limit;
+    uint64_t plan_limit;
+    uint64_t clock; /* of net_plan's answers */
+    net_plan_counts counts;
     uint64_t version;
     int64_t narena; /* f32 in `trainable` */
     struct {
@@ -124,7 +128,7 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
                              uint32_t ncolumns, tutti_error *err);
 graph *net_graph(net *n, int32_t mode); /* an empty graph that traces this tree */
 
-/* plan.c, body.c: the forward pass, and the backward pass from given output gradients. */
+/* plan_cache.c, body.c: the forward pass, and the backward pass from given output gradients. */
 struct body {
     body *next;
     graph *g;
@@ -140,6 +144,7 @@ struct body {
     int kind;
     int reserved;
     uint64_t cut_bytes; /* room that a head finds in the arena */
+    uint64_t used;      /* the net's clock when a plan over it was last asked for */
 };
 
 /* The loss and its gradient for the outputs, for targets of certain shapes. */
@@ -166,6 +171,7 @@ struct plan {
     body *body;
     head head;
     plan_request request;
+    uint64_t hash; /* of the request */
 };
 
 tutti_status body_create(net *n, const plan_request *request, body **ret_body,
@@ -186,7 +192,11 @@ uint64_t penalty_bytes(const penalty *p);
 tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float scale,
                          tutti_error *err);
 bool body_trains(const body *b); /* has a backward pass */
+const tutti_desc *body_output_desc(const body *b, uint32_t k);
+/* plan_cache.c */
 void plans_drop(net *n);
+/* One arena serves all plans; its contents need not outlive a change of shapes. */
+tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err);
 
 double graph_flops(const graph *g);
 

@@ -39,6 +39,14 @@ static inline void *pool_take(pool *p, size_t size)
     return memset(bytes, 0, room);
 }
 
+static inline size_t pool_bytes(const pool *p)
+{
+    size_t sum = 0;
+    for (const pool_chunk *c = p->head; c; c = c->next)
+        sum += POOL_ALIGN + c->size;
+    return sum;
+}
+
 static inline void pool_free(pool *p)
 {
     while (p->head) {

@@ -111,6 +111,19 @@ uint64_t program_bytes(const program *p)
     return p->bytes;
 }
 
+uint64_t program_held_bytes(const program *p)
+{
+    uint64_t sum = sizeof *p + pool_bytes(&p->memory);
+    sum += (uint64_t)p->nvalues * (sizeof *p->class_of + sizeof *p->classes);
+    sum += (uint64_t)p->nslots * (sizeof *p->slots + sizeof *p->slot_class);
+    sum += (uint64_t)p->nsteps * sizeof *p->steps;
+    sum += (uint64_t)p->nintervals * sizeof *p->intervals;
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        if (p->steps[k].state && !p->steps[k].chain)
+            sum += 32 << 10;
+    return sum;
+}
+
 uint64_t program_cut_offset(const program *p)
 {
     return p->cut_offset;

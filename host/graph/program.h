@@ -45,6 +45,8 @@ TUTTI_NODISCARD tutti_status program_create(const program_spec *spec, program **
 void program_destroy(program *p); /* NULL is allowed */
 
 uint64_t program_bytes(const program *p); /* of the arena */
+/* Of memory that it holds itself, about: what a kernel prepares is taken for 32 KiB. */
+uint64_t program_held_bytes(const program *p);
 uint64_t program_cut_offset(const program *p);
 uint32_t program_nsteps(const program *p);
 
