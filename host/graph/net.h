@@ -15,6 +15,10 @@
 typedef struct net net;   /* opaque */
 typedef struct plan plan; /* opaque; owned by its net */
 
+/* What activations are stored in and products are made of; weights, their gradients, the model's
+ * outputs and the loss are f32 in all of them (cast.h). */
+enum { NET_FP32, NET_AMP_BF16, NET_AMP_FP16, NET_FP32_FAST };
+
 typedef struct net_options {
     const tutti_op *const *ops; /* NULL-terminated table of the built-in operations */
     registry *layers;           /* where module kinds come from; may be NULL (tests) */
@@ -22,7 +26,7 @@ typedef struct net_options {
     void *services_ctx;
     uint64_t seed;
     int threads;
-    int reserved;
+    int precision; /* NET_* */
 } net_options;
 
 TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,

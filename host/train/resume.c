@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>", and
- * "run.clock": the counters below, i64.  Texts: "tutti" (format), "run" (the run file), "plugins". */
+ * "run.clock": the counters below, i64, and "run.loss_scale" with amp_fp16.  Texts: "tutti" (format), "run" (the run file), "plugins". */
 enum {
     CLOCK_FIELDS = 14,             /* counters of a timestamp */
     CLOCK_STEP = 2 * CLOCK_FIELDS, /* optimizer updates */
@@ -100,6 +100,9 @@ static tutti_status collect(trainer *t, int64_t *clock, items *v, tutti_error *e
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
     tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_EVALS + (int64_t)t->nevals);
     tutti_status s = items_add(v, &c, err, "run.clock");
+    c = scaler_state(&t->scaler);
+    if (s == TUTTI_OK && t->scaler.on)
+        s = items_add(v, &c, err, "run.loss_scale");
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
         const tutti_weight *w = net_weight(t->net, k);
         s = items_add(v, &w->data, err, "model.%s", w->path);

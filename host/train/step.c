@@ -120,7 +120,7 @@ static tutti_status microbatch(trainer *t, bool first, double weight, slot *kept
     if (s || (s = net_plan(t->net, &request, &t->plan, err)))
         return s;
     trainer_bind(t, t->plan, &t->micro, false);
-    t->loss_scale = (float)weight;
+    t->loss_scale = (float)(weight * scaler_scale(&t->scaler));
     if ((s = plan_run(t->plan, SEGMENT_FORWARD, &t->step, t->loss_scale, err)))
         return s;
     trainer_publish(t, t->plan);
@@ -198,9 +198,14 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         free(kept[k].own);
-    if (s || (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
+    if (s)
         return s;
-    updater_step(t);
+    scaler_unscale(t);
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
+        return s;
+    if (!scaler_skips(&t->scaler))
+        updater_step(t);
+    scaler_update(t);
     const tutti_named_value v = {"loss/train/total", loss};
     trainer_log(t, &v, 1);
     /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */

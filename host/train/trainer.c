@@ -63,7 +63,8 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                                  .services = trainer_service,
                                  .services_ctx = t,
                                  .seed = t->seed,
-                                 .threads = t->threads};
+                                 .threads = t->threads,
+                                 .precision = precision_of(t->run->precision)};
     tutti_status s = net_create(&options, &t->net, err);
     if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))
         return s;
@@ -202,6 +203,7 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     strcpy(t->loss.name, "loss");
     strcpy(t->outputs[0].name, "outputs");
     strcpy(t->outputs[1].name, "outputs.1");
+    scaler_init(&t->scaler, precision_of(run->precision));
     find_folder(t);
     trainer_services_init(t);
     tutti_status s = check_settings(t, err);

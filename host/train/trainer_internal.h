@@ -133,6 +133,30 @@ TUTTI_NODISCARD tutti_status updater_schedule(trainer *t, const tutti_timestamp 
 void updater_step(trainer *t);
 void updater_close(updater *u);
 
+/* ---- precision ---- */
+
+/* The number of a run file's word: NET_FP32 ... */
+int precision_of(const char *name);
+
+/* Multiplies the loss before the backward pass, and takes that back from the gradients before anything
+ * looks at them: GradScaler.  Without it (all precisions but amp_fp16) the scale is 1. */
+typedef struct loss_scaler {
+    double scale; /* these two are what a checkpoint keeps */
+    double clean; /* updates since the last change */
+    bool on;
+    bool found; /* the gradients of this batch are not finite */
+} loss_scaler;
+
+void scaler_init(loss_scaler *s, int precision);
+double scaler_scale(const loss_scaler *s);
+/* Once the gradients are complete, before AFTER_TRAIN_BATCH, so that clipping sees true ones. */
+void scaler_unscale(trainer *t);
+/* Whether the update is left out; asked between unscale and update. */
+bool scaler_skips(const loss_scaler *s);
+/* Once a batch, after its update or the lack of it: a larger or a smaller scale. */
+void scaler_update(trainer *t);
+tutti_tensor scaler_state(loss_scaler *s); /* a view for checkpoints: f64 (2) */
+
 /* ---- services ---- */
 
 typedef struct log_service {
@@ -162,6 +186,7 @@ struct trainer {
     source *evals;
     size_t nevals;
     updater update;
+    loss_scaler scaler;
     instance **participants; /* loggers, callbacks, algorithms, passes */
     size_t nparticipants;
     size_t nloggers; /* the first so many participants */
