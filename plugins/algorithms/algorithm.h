@@ -53,10 +53,44 @@ static inline tutti_stream algorithm_stream(const tutti_state_v1 *state, const c
                            microbatch);
 }
 
+/* A random order of 0 .. n - 1 (Fisher and Yates). */
+static inline void algorithm_shuffle(tutti_stream *r, uint32_t *order, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        order[k] = k;
+    for (uint32_t k = n; k > 1; k--) {
+        const uint32_t j = tutti_stream_below(r, k), held = order[k - 1];
+        order[k - 1] = order[j];
+        order[j] = held;
+    }
+}
+
 /* Bytes of one sample of `d`, whose first dimension counts samples. */
 static inline uint64_t algorithm_row(const tutti_desc *d)
 {
     return d->rank > 0 && d->dim[0] > 0 ? tutti_nbytes(d) / (uint64_t)d->dim[0] : 0;
+}
+
+/* The batch's images (B, H, W, C), of any dtype; *ret_images counts only on success. */
+static inline tutti_status algorithm_images(const tutti_state_v1 *state, const char *who,
+                                            tutti_tensor *ret_images, tutti_error *err)
+{
+    char text[96];
+    const tutti_desc *d = &ret_images->desc;
+    const tutti_status status = state->get(state->ctx, "input", ret_images, err);
+    if (status)
+        return status;
+    if (d->rank != 4 || tutti_numel(d) == 0)
+        return tutti_fail(err, TUTTI_E_SHAPE, "%s: the input is %s, want images (B, H, W, C)",
+                          who, tutti_desc_text(d, text, sizeof text));
+    return TUTTI_OK;
+}
+
+/* Whether targets have a number or more for every pixel of `images`. */
+static inline int32_t algorithm_is_dense(const tutti_tensor *target, const tutti_tensor *images)
+{
+    const int64_t *t = target->desc.dim, *x = images->desc.dim;
+    return target->desc.rank > 2 && t[0] == x[0] && t[1] == x[1] && t[2] == x[2];
 }
 
 /* Whether `t` is probabilities of the same shape as `outputs`. */
@@ -112,5 +146,18 @@ static inline tutti_tensor algorithm_view(float *data, const tutti_desc *shape)
     t.desc.dtype = TUTTI_F32;
     return t;
 }
+
+/* The plugin of one algorithm: `calls_` is its static const tutti_calls. */
+#define ALGORITHM_PLUGIN(name_, calls_)                                                        \
+    static const tutti_object algorithm_object =                                               \
+        TUTTI_OBJECT_INIT(name_, TUTTI_KIND_ALGORITHM, &(calls_));                             \
+    static const tutti_object *const algorithm_objects[] = {&algorithm_object, NULL};          \
+    static const tutti_plugin algorithm_plugin =                                               \
+        TUTTI_PLUGIN_INIT("org.tutti." name_, "1.0.0", algorithm_objects);                     \
+    TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                        \
+    {                                                                                          \
+        (void)host_abi;                                                                        \
+        return &algorithm_plugin;                                                              \
+    }
 
 #endif

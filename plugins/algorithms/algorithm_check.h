@@ -6,11 +6,13 @@
 #include "plugin_check.h"
 
 #include "tutti/checkpoint.h"
+#include "tutti/log.h"
+#include "tutti/metrics.h"
 #include "tutti/state.h"
 #include "tutti/train.h"
 #include "tutti/weights.h"
 
-enum { RUN_COLUMNS = 4, RUN_WEIGHTS = 4, RUN_NUMBERS = 4096 };
+enum { RUN_COLUMNS = 4, RUN_WEIGHTS = 4, RUN_NUMBERS = 4096, RUN_LOGGED = 16 };
 
 /* What an algorithm can ask for.  Not copyable: the tables point into it. */
 typedef struct run {
@@ -33,12 +35,19 @@ typedef struct run {
     tutti_tensor mixed; /* target of mix_loss */
     int32_t mixed_data[64];
     double mixed_weight;
-    int32_t due; /* the event at which a checkpoint is due */
+    int32_t due;           /* the event at which a checkpoint is due */
+    int64_t epoch_batches; /* of the training data */
+    tutti_named_value logged[RUN_LOGGED];
+    uint32_t nlogged;
+    char
+        told[512]; /* messages as "[level] text", hyperparameters as "name=value", one a line */
     tutti_state_v1 state;
     tutti_weights_v1 weight_table;
     tutti_train_v1 train;
     tutti_checkpoint_v1 checkpoint;
-    service services[5];
+    tutti_metrics_v1 metrics;
+    tutti_log_v1 log;
+    service services[8];
 } run;
 
 static inline double run_elapsed(void *ctx)
@@ -130,6 +139,35 @@ static inline int32_t run_due(void *ctx, int32_t event)
     return ((run *)ctx)->due == event;
 }
 
+static inline int64_t run_dataloader_len(void *ctx)
+{
+    return ((run *)ctx)->epoch_batches;
+}
+
+/* Names are the plugin's own texts: they stay until it closes. */
+static inline void run_log(void *ctx, const tutti_named_value *values, uint32_t n)
+{
+    run *r = ctx;
+    for (uint32_t k = 0; k < n; k++) {
+        ck_assert_uint_lt(r->nlogged, RUN_LOGGED);
+        r->logged[r->nlogged++] = values[k];
+    }
+}
+
+static inline void run_hyperparameter(void *ctx, const char *name, const char *json)
+{
+    run *r = ctx;
+    const size_t used = strlen(r->told);
+    (void)snprintf(r->told + used, sizeof r->told - used, "%s=%s\n", name, json);
+}
+
+static inline void run_tell(void *ctx, int32_t level, const char *text)
+{
+    run *r = ctx;
+    const size_t used = strlen(r->told);
+    (void)snprintf(r->told + used, sizeof r->told - used, "[%d] %s\n", level, text);
+}
+
 static inline void run_init(run *r)
 {
     memset(r, 0, sizeof *r);
@@ -138,10 +176,12 @@ static inline void run_init(run *r)
     r->due = -1;
     r->state.struct_size = sizeof r->state;
     r->state.ctx = r->weight_table.ctx = r->train.ctx = r->checkpoint.ctx = r;
+    r->metrics.ctx = r->log.ctx = r;
     r->state.time = r->state.eval_time = &r->time;
     r->state.max_duration = &r->max_duration;
     r->state.seed = &r->seed;
     r->state.elapsed = run_elapsed;
+    r->state.dataloader_len = run_dataloader_len;
     r->state.get = run_get;
     r->state.set = run_set;
     r->state.microbatch = &r->microbatch;
@@ -158,6 +198,13 @@ static inline void run_init(run *r)
     r->services[1] = (service){TUTTI_WEIGHTS_V1, &r->weight_table};
     r->services[2] = (service){TUTTI_TRAIN_V1, &r->train};
     r->services[3] = (service){TUTTI_CHECKPOINT_V1, &r->checkpoint};
+    r->metrics.struct_size = sizeof r->metrics;
+    r->metrics.log = run_log;
+    r->metrics.hyperparameter = run_hyperparameter;
+    r->services[4] = (service){TUTTI_METRICS_V1, &r->metrics};
+    r->log.struct_size = sizeof r->log;
+    r->log.write = run_tell;
+    r->services[5] = (service){TUTTI_LOG_V1, &r->log};
 }
 
 static inline tutti_desc shape_of(int32_t dtype, int32_t rank, const int64_t *dim)

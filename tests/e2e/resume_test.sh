@@ -1,31 +1,13 @@
 #!/usr/bin/env bash
-# resume_test.sh - a run that was stopped and resumed ends with the very bytes of one that was not, for
-# every shipped algorithm; also after SIGKILL at any moment and after SIGTERM.
+# resume_test.sh - a run that was stopped and resumed ends with the very bytes of one that was not; also
+# after SIGKILL at any moment and after SIGTERM.  Each algorithm by itself: algorithms_resume_test.sh.
 . "$(dirname "$0")/lib.sh"
-here=$SOURCE/tests/e2e
-latest() { ls "$1"/saves/*latest* 2>/dev/null | head -1; }
-
-# same <what> <members of the run>: 30 batches at once, and 13 batches then the rest.
-same() {
-  local what=$1
-  rm -rf a b && mkdir a b
-  small_run "$2" | tee a/run.json >b/run.json
-  (cd a && "$TUTTI" train run.json >out.txt 2>&1) || { cat a/out.txt; failures=$((failures + 1)); return; }
-  (cd b && "$TUTTI" train run.json --set max_duration=13ba --set schedulers.0.t_max=3ep >out.txt 2>&1)
-  (cd b && "$TUTTI" train run.json --resume auto >out.txt 2>&1) || { cat b/out.txt; failures=$((failures + 1)); return; }
-  check "$what: resumed equals uninterrupted" python3 "$here/same_weights.py" "$(latest a)" "$(latest b)"
-}
-
-same "plain" ''
-same "label_smoothing" '"algorithms": [{"name": "label_smoothing"}]'
-same "mixup" '"algorithms": [{"name": "mixup"}]'
-same "mixup of losses" '"algorithms": [{"name": "mixup", "interpolate_loss": true}]'
-same "ema" '"algorithms": [{"name": "ema", "half_life": "5ba"}]'
-same "gradient_clipping" '"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}]'
-same "selective_backprop" '"algorithms": [{"name": "selective_backprop", "start": 0.0, "end": 1.0}]'
-same "blurpool" '"algorithms": [{"name": "blurpool", "min_channels": 1}]'
-same "all" '"algorithms": [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}, {"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}, {"name": "selective_backprop", "start": 0.0, "end": 1.0}]'
-same "microbatches" '"microbatch_size": 20'
+small_run >plain.json
+same "plain" plain.json
+small_run '"algorithms": [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}, {"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}, {"name": "selective_backprop", "start": 0.0, "end": 1.0}]' >all.json
+same "many algorithms" all.json
+small_run '"microbatch_size": 20' >micro.json
+same "microbatches" micro.json
 
 # SIGKILL at any moment: whatever the last whole checkpoint is, the end is the same.
 rm -rf k && mkdir k && small_run '"algorithms": [{"name": "ema", "half_life": "5ba"}]' >k/run.json
@@ -38,7 +20,7 @@ for try in 1 2 3; do
   wait $! 2>/dev/null
 done
 (cd k && "$TUTTI" train run.json --resume auto >out.txt 2>&1)
-check "killed and resumed" python3 "$here/same_weights.py" "$(latest a)" "$(latest k)"
+check "killed and resumed" python3 "$e2e/same_weights.py" "$(latest a)" "$(latest k)"
 
 # SIGTERM: the batch is finished, the run saved, the status 128 + 15.
 rm -rf s && mkdir s && small_run '' | sed 's/"interval": "1ba"/"interval": "100ep"/' >s/run.json

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# algorithms_resume_test.sh - for every folder of plugins/algorithms: a run that was stopped and resumed
+# ends with the very bytes of one that was not.  resume.json in the folder has the members of a run in
+# which the algorithm does something; there may be more, resume_*.json.
+. "$(dirname "$0")/lib.sh"
+for folder in "$SOURCE"/plugins/algorithms/*/; do
+  check "$(basename "$folder") has a resume.json" test -s "$folder/resume.json"
+  for members in "$folder"resume*.json; do
+    [ -e "$members" ] || continue
+    small_run | python3 "$e2e/small_run.py" "$members" >run.json
+    same "$(basename "$folder")/$(basename "$members")" run.json
+  done
+done
+finish
