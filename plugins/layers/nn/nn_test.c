@@ -150,6 +150,22 @@ START_TEST(batch_norm2d_moves_its_statistics_in_training_only)
 }
 END_TEST
 
+START_TEST(batch_norm2d_may_start_with_a_scale_of_zero)
+{
+    for (int zero = 0; zero < 2; zero++) {
+        start();
+        given_int(&g, "num_features", 4);
+        given_float(&g, "eps", 1e-5);
+        given_float(&g, "momentum", 0.1);
+        given_enum(&g, "init", zero ? "zero" : "one", zero);
+        open_layer("batch_norm2d");
+        ck_assert_close(t.modules[m].weights[0].init.a, !zero, 0);
+        ck_assert_close(t.modules[m].weights[3].init.a, 1, 0);
+        subject_close(&s);
+    }
+}
+END_TEST
+
 static const char *const activations[] = {"relu", "gelu", "tanh", "sigmoid", "silu"};
 
 START_TEST(an_activation_is_the_operation_of_its_name)
@@ -233,6 +249,7 @@ int main(void)
     tcase_add_test(c, channels_that_do_not_divide_are_refused);
     tcase_add_test(c, linear_is_a_product_with_the_transpose);
     tcase_add_test(c, batch_norm2d_moves_its_statistics_in_training_only);
+    tcase_add_test(c, batch_norm2d_may_start_with_a_scale_of_zero);
     tcase_add_loop_test(c, an_activation_is_the_operation_of_its_name, 0, 5);
     tcase_add_loop_test(c, pooling_steps_by_its_window_unless_told, 0, 4);
     tcase_add_test(c, shapes_change_as_said);

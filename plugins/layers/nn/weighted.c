@@ -134,7 +134,8 @@ static tutti_status batch_norm2d_build(void *self, tutti_module m, tutti_error *
     const nn_layer *l = self;
     const tutti_init zero = nn_constant(0.0), one = nn_constant(1.0);
     const uint32_t trained = TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY;
-    tutti_status s = nn_weight(l, m, "weight", l->i, 1, &one, trained, err);
+    const tutti_init *scale = l->text && strcmp(l->text, "zero") == 0 ? &zero : &one;
+    tutti_status s = nn_weight(l, m, "weight", l->i, 1, scale, trained, err);
     if (s == TUTTI_OK)
         s = nn_weight(l, m, "bias", l->i, 1, &zero, trained, err);
     if (s == TUTTI_OK)
