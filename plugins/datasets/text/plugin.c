@@ -1,76 +1,50 @@
-/* plugin.c - text: a file as blocks of bytes or characters, with the next ones as targets. */
+/* plugin.c - text: a file as blocks of tokens, with the next ones as targets. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/blocks.h"
 #include "../common/whole_file.h"
+#include "vocab.h"
 
 #include "tutti/tutti.h"
-
-enum { CODE_POINTS = 0x110000, MOST_CHARS = 65536 };
+#include "tutti/vocabulary.h"
 
 typedef struct text {
     blocks blocks;
-    uint16_t *tokens;
+    vocab vocab;
+    int32_t *tokens; /* of the whole file */
     char *path;
 } text;
 
-/* The code point at `at` and its length in bytes; 0: no UTF-8 (overlong and surrogates too). */
-static uint32_t decode(const unsigned char *at, uint64_t left, uint32_t *ret_code)
+static tutti_status open_vocab(text *d, const tutti_params *params, const char *data,
+                               uint64_t size, tutti_error *err)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const uint32_t n = at[0] < 0x80                    ? 1
-                       : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
-                       : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
-                       : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
-                                                       : 0;
-    if (n == 0 || n > left)
-        return 0;
-    uint32_t code = n == 1 ? at[0] : at[0] & (0x7fu >> n);
-    for (uint32_t k = 1; k < n; k++) {
-        if ((at[k] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (at[k] & 0x3f);
-    }
-    if (code < least[n] || code >= CODE_POINTS || (code >= 0xd800 && code < 0xe000))
-        return 0;
-    *ret_code = code;
-    return n;
+    const char *kind = tutti_param_str(params, "vocabulary");
+    const char *words = tutti_param_str(params, "vocab_file");
+    const char *merges = tutti_param_str(params, "merges_file");
+    const int gpt2 = strcmp(kind, "gpt2") == 0;
+    if (gpt2 && !(words && merges))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "text: the vocabulary gpt2 wants vocab_file and merges_file");
+    if (!gpt2 && (words || merges))
+        return tutti_fail(err, TUTTI_E_ARG, "text: %s is for the vocabulary gpt2, not for %s",
+                          words ? "vocab_file" : "merges_file", kind);
+    return gpt2                         ? vocab_gpt2(&d->vocab, words, merges, err)
+           : strcmp(kind, "chars") == 0 ? vocab_chars(&d->vocab, d->path, data, size, err)
+                                        : vocab_bytes(&d->vocab, err);
 }
 
-/* Numbers the characters that occur in ascending order of code point. */
-static tutti_status chars(text *d, const unsigned char *data, uint64_t size, tutti_error *err)
+static tutti_status encode_file(text *d, const char *data, uint64_t size, tutti_error *err)
 {
-    uint32_t *number = calloc(CODE_POINTS, sizeof *number), code = 0;
-    if (!number)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its characters", d->path);
-    tutti_status s = TUTTI_OK;
-    for (uint64_t at = 0, n; at < size; at += n) {
-        n = decode(data + at, size - at, &code);
-        if (n == 0) {
-            s = tutti_fail(err, TUTTI_E_FORMAT, "%s: byte %llu begins no UTF-8 character",
-                           d->path, (unsigned long long)at);
-            goto done;
-        }
-        number[code] = 1;
-    }
-    uint32_t used = 0;
-    for (uint32_t k = 0; k < CODE_POINTS; k++)
-        if (number[k])
-            number[k] = used++;
-    if (used > MOST_CHARS) {
-        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has %u different characters, at most %d fit",
-                       d->path, used, MOST_CHARS);
-        goto done;
-    }
-    int64_t count = 0;
-    for (uint64_t at = 0; at < size; at += decode(data + at, size - at, &code), count++) {
-        (void)decode(data + at, size - at, &code);
-        d->tokens[count] = (uint16_t)number[code];
-    }
-    d->blocks.count = count;
-    d->blocks.classes = used;
-done:
-    free(number);
-    return s;
+    uint64_t count = 0;
+    d->tokens = size <= SIZE_MAX / sizeof *d->tokens ? malloc(size * sizeof *d->tokens) : NULL;
+    if (!d->tokens)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", d->path);
+    const tutti_status s = vocab_encode(&d->vocab, d->path, data, size, d->tokens, &count, err);
+    if (s)
+        return s;
+    int32_t *fewer = realloc(d->tokens, count * sizeof *d->tokens);
+    d->tokens = fewer ? fewer : d->tokens;
+    d->blocks.count = (int64_t)count;
+    return TUTTI_OK;
 }
 
 static tutti_status fill(text *d, const tutti_params *params, tutti_error *err)
@@ -82,28 +56,22 @@ static tutti_status fill(text *d, const tutti_params *params, tutti_error *err)
     if (s)
         return s;
     d->path = strdup(path);
-    d->tokens = calloc(size, sizeof *d->tokens);
-    if (!d->path || !d->tokens) {
-        free(data);
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", path);
-    }
+    if (!d->path)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its name", path);
+    if (s == TUTTI_OK && (s = open_vocab(d, params, data, size, err)) == TUTTI_OK)
+        s = encode_file(d, data, size, err);
+    free(data);
+    if (s)
+        return s;
     d->blocks.file = d->path;
     d->blocks.tokens = d->tokens;
+    d->blocks.wide = 1;
+    d->blocks.classes = d->vocab.size;
     d->blocks.length = tutti_param_i64(params, "length");
     d->blocks.stride = tutti_param_is_set(params, "stride") ? tutti_param_i64(params, "stride")
                                                             : d->blocks.length;
-    if (strcmp(tutti_param_str(params, "vocabulary"), "chars") == 0) {
-        s = chars(d, data, size, err);
-    } else {
-        for (uint64_t k = 0; k < size; k++)
-            d->tokens[k] = ((const unsigned char *)data)[k];
-        d->blocks.count = (int64_t)size;
-        d->blocks.classes = 256;
-    }
-    free(data);
-    return s ? s
-             : blocks_split(&d->blocks, tutti_param_str(params, "split"),
-                            tutti_param_f64(params, "validation"), err);
+    return blocks_split(&d->blocks, tutti_param_str(params, "split"),
+                        tutti_param_f64(params, "validation"), err);
 }
 
 static tutti_status text_info(void *self, tutti_dataset_info *ret, tutti_error *err)
@@ -119,10 +87,43 @@ static tutti_status text_read(void *self, int64_t index, tutti_tensor *columns,
     return blocks_read(&((text *)self)->blocks, index, columns, capacity, ncolumns, err);
 }
 
+/* ---- tutti.vocabulary/1 ---- */
+
+static tutti_status text_encode(void *self, const char *words, uint64_t size, int32_t *tokens,
+                                uint64_t room, uint64_t *ret_count, tutti_error *err)
+{
+    const text *d = self;
+    int32_t *all = malloc((size + 1) * sizeof *all); /* encoding may pass through one a byte */
+    uint64_t count = 0;
+    if (!all)
+        return tutti_fail(err, TUTTI_E_NOMEM, "text: no memory to encode %llu bytes",
+                          (unsigned long long)size);
+    const tutti_status s =
+        vocab_encode(&d->vocab, "the text to encode", words, size, all, &count, err);
+    if (s == TUTTI_OK) {
+        const uint64_t fit = count < room ? count : room;
+        if (fit)
+            memcpy(tokens, all, fit * sizeof *tokens);
+        *ret_count = count;
+    }
+    free(all);
+    return s;
+}
+
+static const char *text_token(void *self, int64_t token, uint64_t *ret_size)
+{
+    const vocab *v = &((text *)self)->vocab;
+    if (token < 0 || token >= v->size)
+        return NULL;
+    *ret_size = v->at[token + 1] - v->at[token];
+    return v->text + v->at[token];
+}
+
 static tutti_status text_close(void *self, tutti_error *err)
 {
     text *d = self;
     (void)err;
+    vocab_close(&d->vocab);
     free(d->tokens);
     free(d->path);
     free(d);
@@ -146,9 +147,12 @@ static tutti_status text_open(const tutti_host *host, const tutti_params *params
 
 static const void *text_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, text_info, text_read};
+    static const tutti_dataset_v1 dataset = {sizeof dataset, 0, text_info, text_read};
+    static const tutti_vocabulary_v1 words = {sizeof words, 0, text_encode, text_token};
     (void)self;
-    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
+    if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
+        return &words;
+    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &dataset : NULL;
 }
 
 static const tutti_calls calls = {

@@ -1,6 +1,12 @@
-/* text_test.c - blocks of bytes and characters, splits, and files that are refused. */
+/* text_test.c - blocks of tokens, splits, vocabularies both ways, and files that are refused. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../dataset_check.h"
+#include "small_vocab.h"
+
+#include "tutti/rng.h"
+#include "tutti/vocabulary.h"
+
+enum { MOST = 512 };
 
 static shelf s;
 static given g;
@@ -11,6 +17,8 @@ static void settings(const char *path, const char *vocabulary, int64_t length,
     given_init(&g);
     given_path(&g, "path", path);
     given_enum(&g, "vocabulary", vocabulary, 0);
+    given_null(&g, "vocab_file");
+    given_null(&g, "merges_file");
     given_int(&g, "length", length);
     given_null(&g, "stride");
     given_enum(&g, "split", split, 0);
@@ -140,6 +148,193 @@ START_TEST(bad_files_are_refused)
 }
 END_TEST
 
+/* Opens "t" with these words and the small GPT-2 vocabulary. */
+static void open_gpt2(const char *words)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    write_and_set(words, "gpt2", 1, "all", 0.1);
+    given_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
+    given_path(&g, "merges_file",
+               shelf_file(&s, "merges.txt", small_merges, strlen(small_merges)));
+    ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
+}
+
+/* The tokens of `words` as numbers with spaces between. */
+static const char *encoded(const char *words)
+{
+    static char out[MOST];
+    const tutti_vocabulary_v1 *v = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
+    tutti_error err = TUTTI_ERROR_INIT;
+    int32_t tokens[MOST];
+    uint64_t n = 0;
+    size_t used = 0;
+    out[0] = '\0';
+    ck_assert_ok(v->encode(s.subject.self, words, strlen(words), tokens, MOST, &n, &err), err);
+    for (uint64_t k = 0; k < n; k++)
+        used +=
+            (size_t)snprintf(out + used, sizeof out - used, "%s%d", k ? " " : "", tokens[k]);
+    return out;
+}
+
+/* Encodes and decodes again. */
+static void expect_same(const char *words, uint64_t size)
+{
+    const tutti_vocabulary_v1 *v = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
+    tutti_error err = TUTTI_ERROR_INIT;
+    int32_t tokens[MOST];
+    char back[MOST];
+    uint64_t n = 0, used = 0, bytes = 0;
+    ck_assert_ok(v->encode(s.subject.self, words, size, tokens, MOST, &n, &err), err);
+    ck_assert_uint_le(n, size);
+    for (uint64_t k = 0; k < n; k++, used += bytes) {
+        const char *token = v->token(s.subject.self, tokens[k], &bytes);
+        ck_assert_ptr_nonnull(token);
+        ck_assert_uint_le(used + bytes, size);
+        memcpy(back + used, token, bytes);
+    }
+    ck_assert_uint_eq(used, size);
+    ck_assert_mem_eq(back, words, size);
+}
+
+/* Up to 60 characters of all planes, many of them spaces and letters; returns the size in bytes. */
+static uint64_t random_words(uint64_t trial, char *to)
+{
+    tutti_stream r = tutti_stream_at(trial, TUTTI_RNG_DATASET, 0, 0);
+    uint64_t used = 0;
+    for (uint32_t left = 1 + tutti_stream_below(&r, 60); left > 0; left--) {
+        static const char common[] = " helo wrd'sre\n\t0123";
+        uint32_t code = tutti_stream_below(&r, 0x110000);
+        const uint32_t turn = tutti_stream_below(&r, 4);
+        if (turn > 1)
+            code = (uint32_t)common[tutti_stream_below(&r, sizeof common - 1)];
+        else if (turn == 1 || (code >= 0xd800 && code < 0xe000))
+            code = 1 + tutti_stream_below(&r, 0x7ff);
+        used += small_utf8(code, to + used);
+    }
+    return used;
+}
+
+START_TEST(byte_pairs_merge_in_the_order_of_the_file)
+{
+    /* small_merges: 256 he, 257 ll, 258 hell, 259 hello, 260 " w", 261 or, 262 " wor", 263 lo */
+    open_gpt2("hello wor");
+    ck_assert_int_eq(s.info.columns[1].classes, SMALL_VOCAB);
+    ck_assert_int_eq(s.info.samples, 1);
+    static const int32_t all[] = {259, 262};
+    expect(0, all, 1);
+    ck_assert_str_eq(encoded("hello world"), "259 262 75 67"); /* l and d by their own tokens */
+    ck_assert_str_eq(encoded("helo"), "256 263");
+    ck_assert_str_eq(encoded("hellll"), "258 257"); /* from left to right */
+    ck_assert_str_eq(encoded("lll"), "257 75");
+    ck_assert_str_eq(encoded("ll o"), "257 220 78"); /* no pair across pieces */
+    ck_assert_str_eq(encoded("  wor"), "220 262");
+    ck_assert_str_eq(encoded(""), "");
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(what_was_encoded_is_decoded_to_the_same)
+{
+    static char words[MOST];
+    open_gpt2("hello wor");
+    for (uint64_t trial = 0; trial < 500; trial++)
+        expect_same(words, random_words(trial, words));
+    for (int code = 1; code < 128; code++) {
+        words[0] = (char)code;
+        expect_same(words, 1);
+    }
+    subject_close(&s.subject);
+    write_and_set("hello", "bytes", 1, "all", 0.1);
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
+    expect_same("\xff\x00 any", 6);
+    subject_close(&s.subject);
+    write_and_set("h\xc3\xa9llo", "chars", 1, "all", 0.1);
+    ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
+    expect_same("\xc3\xa9h\xc3\xa9", 5);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(tokens_and_texts_beyond_the_vocabulary_are_told)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    int32_t tokens[2] = {-1, -1};
+    uint64_t n = 0, bytes = 7;
+    write_and_set("hello", "chars", 1, "all", 0.1);
+    ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
+    const tutti_vocabulary_v1 *v = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
+    void *self = s.subject.self;
+    ck_assert_ptr_null(v->token(self, -1, &bytes));
+    ck_assert_ptr_null(v->token(self, 4, &bytes));
+    ck_assert_uint_eq(bytes, 7);
+    ck_assert_ok(v->encode(self, "hole", 4, tokens, 1, &n, &err), err); /* room for one */
+    ck_assert_uint_eq(n, 4);
+    ck_assert_int_eq(tokens[0], 1);
+    ck_assert_int_eq(tokens[1], -1);
+    ck_assert_int_eq(v->encode(self, "he\xc3\xa9", 4, tokens, 2, &n, &err), TUTTI_E_NOTFOUND);
+    ck_assert_error(err, TUTTI_E_NOTFOUND,
+                    "the text to encode: the vocabulary does not have the character U+00E9 at "
+                    "byte 2");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(v->encode(self, "h\xff", 2, tokens, 2, &n, &err), TUTTI_E_FORMAT);
+    ck_assert_error(err, TUTTI_E_FORMAT,
+                    "the text to encode: byte 1 begins no UTF-8 character");
+    ck_assert_uint_eq(n, 4);
+    subject_close(&s.subject);
+}
+END_TEST
+
+/* vocab.json and merges.txt with these contents are refused. */
+static void gpt2_refused(const char *words, const char *merges, tutti_status status,
+                         const char *sentence)
+{
+    write_and_set("hello", "gpt2", 1, "all", 0.1);
+    given_path(&g, "vocab_file",
+               words ? shelf_file(&s, "vocab.json", words, strlen(words))
+                     : small_vocab_file(&s, "vocab.json"));
+    given_path(&g, "merges_file", shelf_file(&s, "merges.txt", merges, strlen(merges)));
+    shelf_refused(&s, "text", &g, status, sentence);
+}
+
+START_TEST(bad_vocabularies_are_refused)
+{
+    write_and_set("hello", "gpt2", 1, "all", 0.1);
+    given_path(&g, "merges_file", shelf_path(&s, "m"));
+    shelf_refused(&s, "text", &g, TUTTI_E_ARG,
+                  "text: the vocabulary gpt2 wants vocab_file and merges_file");
+    given_path(&g, "vocab_file", shelf_path(&s, "v"));
+    shelf_refused(&s, "text", &g, TUTTI_E_IO, "$/v: No such file or directory");
+    given_enum(&g, "vocabulary", "chars", 1);
+    shelf_refused(&s, "text", &g, TUTTI_E_ARG,
+                  "text: vocab_file is for the vocabulary gpt2, not for chars");
+    gpt2_refused("{\"a\": 0,\n \"b\" 1}", "", TUTTI_E_FORMAT,
+                 "$/merges.txt: is empty or no regular file");
+    gpt2_refused("{\"a\": 0,\n \"b\" 1}", "a b", TUTTI_E_FORMAT,
+                 "$/vocab.json:2: ':' expected near '1'");
+    gpt2_refused("[1]", "a b", TUTTI_E_FORMAT,
+                 "$/vocab.json: is no object of tokens and their numbers");
+    gpt2_refused("{\"a\": 0, \"b\": 2}", "a b", TUTTI_E_FORMAT,
+                 "$/vocab.json: the token b has no number of its own from 0 to 1");
+    gpt2_refused("{\"a\": 0, \"b\": 0}", "a b", TUTTI_E_FORMAT,
+                 "$/vocab.json: the token b has no number of its own from 0 to 1");
+    gpt2_refused("{\"a\": 0, \"b c\": 1}", "a b", TUTTI_E_FORMAT,
+                 "$/vocab.json: the token b c has a character that stands for no byte");
+    gpt2_refused("{\"a\": 0, \"b\": 1}", "a b", TUTTI_E_FORMAT,
+                 "$/vocab.json: has no token for the byte 0x00");
+    gpt2_refused(NULL, "#version: 0.2\nh e\nhe\n", TUTTI_E_FORMAT,
+                 "$/merges.txt:3: want two tokens and a space between them");
+    gpt2_refused(NULL, "h e\nh e l\n", TUTTI_E_FORMAT,
+                 "$/merges.txt:2: want two tokens and a space between them");
+    gpt2_refused(NULL, "h e\ne h\n", TUTTI_E_FORMAT,
+                 "$/merges.txt:2: the vocabulary lacks eh or one of its two parts");
+    write_and_set("a\xff", "gpt2", 1, "all", 0.1);
+    given_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
+    given_path(&g, "merges_file", shelf_file(&s, "merges.txt", "h e", 3));
+    shelf_refused(&s, "text", &g, TUTTI_E_FORMAT, "$/t: byte 1 begins no UTF-8 character");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("text");
@@ -150,6 +345,10 @@ int main(void)
     tcase_add_test(c, splits_share_no_token_and_one_vocabulary);
     tcase_add_test(c, blocks_may_overlap);
     tcase_add_test(c, bad_files_are_refused);
+    tcase_add_test(c, byte_pairs_merge_in_the_order_of_the_file);
+    tcase_add_test(c, what_was_encoded_is_decoded_to_the_same);
+    tcase_add_test(c, tokens_and_texts_beyond_the_vocabulary_are_told);
+    tcase_add_test(c, bad_vocabularies_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);
 }
