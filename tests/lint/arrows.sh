@@ -25,7 +25,8 @@ refuse "the host includes the kernels outside cli/main.c" '#include "op_table.h"
 refuse "host/base includes a later folder" '#include "(plugin|engine|graph|train|cli)/' -- 'host/base'
 refuse "host/plugin includes a later folder" '#include "(engine|graph|train|cli)/' -- 'host/plugin'
 refuse "host/engine includes a later folder" '#include "(graph|train|cli)/' -- 'host/engine'
-refuse "host/graph includes a later folder" '#include "(engine|train|cli)/' -- 'host/graph'
+refuse "host/graph includes a later folder" '#include "(engine|device|train|cli)/' -- 'host/graph'
+refuse "host/device includes a later folder" '#include "(engine|loop|train|cli)/' -- 'host/device'
 refuse "host/train includes the command line" '#include "cli/' -- 'host/train'
 # name of the header, the one file that may include it
 while read -r header owner; do

@@ -1,0 +1,39 @@
+/* device.h - an opened device of any backend, for programs that embed the host. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_HOST_DEVICE_H
+#define TUTTI_HOST_DEVICE_H
+
+#include "tutti/device.h"
+
+TUTTI_C_BEGIN
+
+/* Plain data, borrowed by whoever uses it. */
+typedef struct tutti_device {
+    const tutti_device_v1 *table;
+    void *device; /* what the table's calls want */
+    tutti_device_info info;
+    int32_t
+        number; /* what tensors on it carry: TUTTI_DEVICE_CPU for the host's memory, else its index */
+    int32_t reserved;
+} tutti_device;
+
+/* Opens number `index` of a backend, whose table and self they are.  Errors, beside the backend's
+ * own: E_RANGE there are not so many; E_VERSION the table lacks calls; E_ARG what it says of the device
+ * cannot be.  [control] */
+TUTTI_NODISCARD tutti_status tutti_device_open(const tutti_device_v1 *table, void *self,
+                                               uint32_t index, tutti_device *ret_device,
+                                               tutti_error *err);
+void tutti_device_close(tutti_device *d); /* [control]; once, or never opened and zero */
+
+/* The host's own backend: one device, the CPU; its self is NULL.  [any] */
+const tutti_device_v1 *tutti_device_cpu(void);
+
+/* Whether host code may use pointers into the device's memory, after a synchronise if the device is
+ * asynchronous. */
+static inline int tutti_device_is_host(const tutti_device *d)
+{
+    return (d->info.flags & TUTTI_DEVICE_HOST_MEMORY) != 0;
+}
+
+TUTTI_C_END
+#endif

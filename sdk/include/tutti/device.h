@@ -1,0 +1,167 @@
+/* device.h - tutti.device/1: what holds tensors and runs kernels: a CPU, a GPU, an accelerator. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_DEVICE_H
+#define TUTTI_DEVICE_H
+
+#include "op.h"
+
+TUTTI_C_BEGIN
+
+#define TUTTI_DEVICE_V1 "tutti.device/1"
+
+enum {
+    TUTTI_DEVICE_HOST_MEMORY = 1u
+                               << 0, /* its memory is the host's: either may use the pointer */
+    TUTTI_DEVICE_ASYNC = 1u << 1, /* calls with a stream may return before their work is done */
+    TUTTI_DEVICE_STEPS = 1u << 2, /* ASYNC, and work is gathered until something asks for it:
+                                           `step`, a synchronise, a blocking copy to the host */
+};
+
+/* What a device is.  The host owns it; the plugin fills it. */
+typedef struct tutti_device_info {
+    uint32_t struct_size;
+    uint32_t flags;     /* TUTTI_DEVICE_* */
+    uint32_t dtypes;    /* bit 1 << TUTTI_F32 and so on: what it can compute with */
+    uint32_t alignment; /* of memory from alloc: a power of two, at least 64 */
+    uint64_t bytes;     /* of memory in all; 0: not known */
+    char name[64];      /* "NVIDIA H100 80GB HBM3" */
+    char kernels
+        [16]; /* which kernels of a tutti_op it runs: "cpu", "cuda", or "": none but its own */
+} tutti_device_info;
+
+/* Which way a copy goes; exactly one of the three. */
+enum {
+    TUTTI_COPY_TO_DEVICE = 1,
+    TUTTI_COPY_FROM_DEVICE = 2,
+    TUTTI_COPY_ON_DEVICE = 3,
+    /* Host memory belongs to the copy until its stream has been synchronised.  Without it, when
+     * copy returns the host may change what was copied to the device, and has what was copied from
+     * it. */
+    TUTTI_COPY_NON_BLOCKING = 1 << 4,
+};
+
+/* One call of a kernel.  Borrowed for the call: what runs later keeps its own copies of the struct,
+ * of in[] and out[] and of *call->step.  `state`, `scratch`, `name` and the rest of `call` stay until
+ * the stream has been synchronised. */
+typedef struct tutti_launch {
+    uint32_t struct_size;
+    uint32_t reserved;
+    const char *name; /* "conv2d", for messages */
+    tutti_status (*run)(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch); /* as tutti_kernel's */
+    void *state;
+    const tutti_op_call *call;
+    const void *const *in; /* call->nin, on the device */
+    void *const *out;      /* call->nout, on the device */
+    void *scratch;         /* on the device */
+} tutti_launch;
+
+/* Draws for element k: word k % 4 of tutti_rng(seed, purpose, step, index + k / 4). */
+typedef struct tutti_device_draw {
+    uint32_t struct_size;
+    uint32_t purpose;
+    uint64_t seed;
+    uint64_t step;
+    uint64_t index;
+} tutti_device_draw;
+
+/* An object of kind "device" is a backend, which may have any number of devices.  `device` is what
+ * `open` gave; no two calls on one device happen at once.  `stream` is what stream_create gave, or
+ * NULL for the device's own; work on a stream is done in the order of the calls, work on two in any
+ * order.  Only `kernel` and `step` may be NULL.  Everything is [step] unless it says otherwise. */
+typedef struct tutti_device_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* How many there are in this machine; 0 is no error.  [control] */
+    uint32_t (*count)(void *self);
+    /* Fills *ret_info as far as its struct_size goes.  Errors: E_RANGE no such number.  [control] */
+    tutti_status (*describe)(void *self, uint32_t index, tutti_device_info *ret_info,
+                             tutti_error *err);
+    tutti_status (*open)(void *self, uint32_t index, void **ret_device,
+                         tutti_error *err); /* [control] */
+    /* Waits for its work; memory, streams and events of it are gone.  [control] */
+    void (*close)(void *device);
+
+    tutti_status (*memory)(void *device, uint64_t *ret_free, uint64_t *ret_total,
+                           tutti_error *err);
+    /* `bytes` zeroed bytes; 0 is legal and gives a pointer too.  E_NOMEM says how much was wanted and
+     * how much is free. */
+    tutti_status (*alloc)(void *device, uint64_t bytes, void **ret_memory, tutti_error *err);
+    /* Takes effect once the work that uses it is done.  NULL is allowed. */
+    void (*release)(void *device, void *memory);
+    /* `how` is TUTTI_COPY_*.  Overlaps are undefined. */
+    tutti_status (*copy)(void *device, void *stream, void *to, const void *from, uint64_t bytes,
+                         int32_t how, tutti_error *err);
+    tutti_status (*fill)(void *device, void *stream, void *memory, uint8_t byte, uint64_t bytes,
+                         tutti_error *err);
+    /* n uniform f32 in [0, 1): tutti_uniform_f32 of the draws. */
+    tutti_status (*random)(void *device, void *stream, float *memory, uint64_t n,
+                           const tutti_device_draw *draw, tutti_error *err);
+
+    tutti_status (*stream_create)(void *device, void **ret_stream, tutti_error *err);
+    void (*stream_destroy)(void *device,
+                           void *stream); /* waits for its work; NULL is allowed */
+    tutti_status (*event_create)(void *device, void **ret_event, tutti_error *err);
+    void (*event_destroy)(void *device, void *event); /* NULL is allowed */
+    /* The event now stands for the work on `stream` so far. */
+    tutti_status (*event_record)(void *device, void *event, void *stream, tutti_error *err);
+    /* Later work on `stream` begins after the event's. */
+    tutti_status (*event_wait)(void *device, void *stream, void *event, tutti_error *err);
+    /* 1 when the event's work is done, or it never was recorded; else 0; a negative status when
+     * that work failed.  Asks for nothing to be done. */
+    int32_t (*event_done)(void *device, void *event);
+    /* Waits until the work on `stream`, of NULL: on all streams, is done, and returns the first error
+     * of that work since the last such call; a text names the kernel. */
+    tutti_status (*synchronise)(void *device, void *stream, tutti_error *err);
+
+    /* The device's own kernel for operation `op` ("conv2d"), or NULL where one named by `kernels`
+     * serves.  Its table lives as long as the device. */
+    const tutti_kernel *(*kernel)(void *device, const char *op);
+    tutti_status (*launch)(void *device, void *stream, const tutti_launch *launch,
+                           tutti_error *err);
+    /* The end of a training step: what was gathered goes to work.  Need not wait for it.  NULL where
+     * nothing is gathered. */
+    tutti_status (*step)(void *device, tutti_error *err);
+} tutti_device_v1;
+
+TUTTI_ASSERT_OFFSET(tutti_device_info, flags, 4);
+TUTTI_ASSERT_OFFSET(tutti_device_info, dtypes, 8);
+TUTTI_ASSERT_OFFSET(tutti_device_info, alignment, 12);
+TUTTI_ASSERT_OFFSET(tutti_device_info, bytes, 16);
+TUTTI_ASSERT_OFFSET(tutti_device_info, name, 24);
+TUTTI_ASSERT_OFFSET(tutti_device_info, kernels, 88);
+TUTTI_ASSERT_OFFSET(tutti_launch, name, 8);
+TUTTI_ASSERT_OFFSET(tutti_launch, run, 16);
+TUTTI_ASSERT_OFFSET(tutti_launch, state, 24);
+TUTTI_ASSERT_OFFSET(tutti_launch, call, 32);
+TUTTI_ASSERT_OFFSET(tutti_launch, in, 40);
+TUTTI_ASSERT_OFFSET(tutti_launch, out, 48);
+TUTTI_ASSERT_OFFSET(tutti_launch, scratch, 56);
+TUTTI_ASSERT_OFFSET(tutti_device_draw, purpose, 4);
+TUTTI_ASSERT_OFFSET(tutti_device_draw, seed, 8);
+TUTTI_ASSERT_OFFSET(tutti_device_draw, step, 16);
+TUTTI_ASSERT_OFFSET(tutti_device_draw, index, 24);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, count, 8);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, describe, 16);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, open, 24);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, close, 32);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, memory, 40);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, alloc, 48);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, release, 56);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, copy, 64);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, fill, 72);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, random, 80);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, stream_create, 88);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, stream_destroy, 96);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, event_create, 104);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, event_destroy, 112);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, event_record, 120);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, event_wait, 128);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, event_done, 136);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, synchronise, 144);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, kernel, 152);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, launch, 160);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, step, 168);
+
+TUTTI_C_END
+#endif
