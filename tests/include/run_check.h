@@ -11,7 +11,7 @@
 #include "tutti/state.h"
 #include "tutti/weights.h"
 
-enum { STAGE_VALUES = 64 };
+enum { STAGE_VALUES = 64, STAGE_WEIGHTS = 4 };
 
 /* Not copyable: its services point into it. */
 typedef struct stage {
@@ -30,6 +30,10 @@ typedef struct stage {
         double value;
     } values[STAGE_VALUES];
     double lr[2];
+    tutti_weight weight_list[STAGE_WEIGHTS];
+    uint32_t nweights;
+    uint32_t nhyper;   /* calls of metrics->hyperparameter */
+    char hyper[128];   /* the last one: "name=json" */
     char stopped[256]; /* reason of the last stop */
     char noted[1024];  /* the last message */
     int32_t noted_level;
@@ -130,9 +134,39 @@ static inline const char *stage_name_at(void *ctx, uint32_t k)
 
 static inline void stage_hyperparameter(void *ctx, const char *name, const char *json)
 {
+    stage *s = (stage *)ctx;
+    s->nhyper++;
+    (void)snprintf(s->hyper, sizeof s->hyper, "%s=%s", name, json);
+}
+
+static inline uint32_t stage_weight_count(void *ctx)
+{
+    return ((const stage *)ctx)->nweights;
+}
+
+static inline tutti_status stage_weight_at(void *ctx, uint32_t k, tutti_weight *ret,
+                                           tutti_error *err)
+{
+    (void)err;
+    *ret = ((const stage *)ctx)->weight_list[k];
+    return TUTTI_OK;
+}
+
+static inline uint64_t stage_weight_version(void *ctx)
+{
     (void)ctx;
-    (void)name;
-    (void)json;
+    return 1;
+}
+
+/* A weight of n numbers; without `grad` a buffer. */
+static inline void stage_weight(stage *s, const char *path, int64_t n, float *data, float *grad)
+{
+    ck_assert_uint_lt(s->nweights, STAGE_WEIGHTS);
+    s->weight_list[s->nweights++] =
+        (tutti_weight){.struct_size = (uint32_t)sizeof(tutti_weight),
+                       .path = path,
+                       .data = {data, {{n}, 1, TUTTI_F32}, TUTTI_DEVICE_CPU, 0},
+                       .grad = grad};
 }
 
 static inline uint32_t stage_groups(void *ctx)
@@ -222,6 +256,9 @@ static inline void stage_init(stage *s)
                                     .hyperparameter = stage_hyperparameter};
     s->weights = (tutti_weights_v1){.struct_size = (uint32_t)sizeof s->weights,
                                     .ctx = s,
+                                    .count = stage_weight_count,
+                                    .at = stage_weight_at,
+                                    .version = stage_weight_version,
                                     .groups = stage_groups,
                                     .optimizer = stage_optimizer,
                                     .lr = stage_lr};

@@ -1,0 +1,80 @@
+/* memory_monitor_test.c - the callback through its entry function. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_check.h"
+
+#include <stdlib.h>
+
+static stage run;
+static subject it;
+
+static void open_it(const char *only)
+{
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    given_init(&g);
+    if (only) {
+        tutti_param *items = given_list(&g, "memory_keys", TUTTI_PARAM_ENUM, 1);
+        items[0].s = only;
+    } else {
+        given_null(&g, "memory_keys");
+    }
+    stage_init(&run);
+    ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "memory_monitor", &g,
+                              run.services, &err),
+                 err);
+}
+
+static double value(const char *name)
+{
+    double v = NAN;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(stage_metric(&run, name, &v, &err), err);
+    return v;
+}
+
+/* Touching 64 MB raises what is in use by as much; 4 MB for what else may happen. */
+START_TEST(memory_that_is_touched_is_counted)
+{
+    const size_t bytes = 64000000;
+    open_it(NULL);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_TRAIN_BATCH);
+    ck_assert_uint_eq(run.nvalues, 4);
+    const double before = value("memory/current_allocated_mem");
+    ck_assert(before > 0.0 && before <= value("memory/peak_allocated_mem"));
+    ck_assert(before <= value("memory/current_reserved_mem"));
+    ck_assert(value("memory/current_reserved_mem") <= value("memory/peak_reserved_mem"));
+    volatile char *held = malloc(bytes);
+    ck_assert_ptr_nonnull((const void *)held);
+    for (size_t k = 0; k < bytes; k += 512)
+        held[k] = 1;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_TRAIN_BATCH);
+    ck_assert_close(value("memory/current_allocated_mem") - before, 0.064, 0.004);
+    free((void *)held);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(one_number_can_be_asked_for)
+{
+    open_it("peak_allocated_mem");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_TRAIN_BATCH);
+    ck_assert_uint_eq(run.nvalues, 1);
+    const double v = value("memory/peak_allocated_mem");
+    char digits[32];
+    (void)snprintf(digits, sizeof digits, "%.5g", v);
+    ck_assert_close(v, strtod(digits, NULL), 0.0);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory_monitor");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, memory_that_is_touched_is_counted);
+    tcase_add_test(tc, one_number_can_be_asked_for);
+    return tutti_run(suite);
+}

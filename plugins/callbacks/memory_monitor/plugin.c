@@ -1,0 +1,92 @@
+/* plugin.c - memory_monitor: logs how much memory the process has. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../callback.h"
+#include "tutti/metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COUNTERS = 4 };
+
+/* What /proc/self/status calls it, and what is logged. */
+static const struct counter {
+    const char *line;
+    const char *name;
+} counters[COUNTERS] = {
+    {"VmRSS:", "memory/current_allocated_mem"},
+    {"VmHWM:", "memory/peak_allocated_mem"},
+    {"VmSize:", "memory/current_reserved_mem"},
+    {"VmPeak:", "memory/peak_reserved_mem"},
+};
+
+typedef struct memory_monitor {
+    const tutti_metrics_v1 *metrics;
+    int32_t wanted[COUNTERS];
+} memory_monitor;
+
+static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
+{
+    const tutti_metrics_v1 *metrics =
+        callback_service(host, "memory_monitor", TUTTI_METRICS_V1, err);
+    if (!metrics)
+        return TUTTI_E_UNSUPPORTED;
+    memory_monitor *m = calloc(1, sizeof *m);
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "memory_monitor: no memory");
+    m->metrics = metrics;
+    const tutti_param *keys = tutti_param_find(params, "memory_keys");
+    const int32_t all = !keys || keys->type == TUTTI_PARAM_NULL;
+    for (int k = 0; k < COUNTERS; k++) {
+        m->wanted[k] = all;
+        for (uint64_t j = 0; !all && j < keys->count; j++)
+            m->wanted[k] |=
+                strcmp(keys->items[j]->s, counters[k].name + strlen("memory/")) == 0;
+    }
+    *ret_self = m;
+    return TUTTI_OK;
+}
+
+/* Gigabytes of 10^9 bytes, rounded to five digits. */
+static double gigabytes(unsigned long long kib)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.5g", (double)kib * 1024.0 / 1e9);
+    return strtod(text, NULL);
+}
+
+static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    const memory_monitor *m = self;
+    char line[256];
+    tutti_named_value v[COUNTERS];
+    uint32_t n = 0;
+    (void)event;
+    FILE *in = fopen("/proc/self/status", "r");
+    if (!in)
+        return tutti_fail(err, TUTTI_E_IO, "memory_monitor: /proc/self/status cannot be read");
+    while (fgets(line, sizeof line, in) && n < COUNTERS)
+        for (int k = 0; k < COUNTERS; k++)
+            if (m->wanted[k] && strncmp(line, counters[k].line, strlen(counters[k].line)) == 0)
+                v[n++] = (tutti_named_value){
+                    counters[k].name,
+                    gigabytes(strtoull(line + strlen(counters[k].line), NULL, 10))};
+    (void)fclose(in);
+    m->metrics->log(m->metrics->ctx, v, n);
+    return TUTTI_OK;
+}
+
+static tutti_status monitor_close(void *self, tutti_error *err)
+{
+    (void)err;
+    free(self);
+    return TUTTI_OK;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = monitor_open,
+                                  .run_event = monitor_event,
+                                  .close = monitor_close};
+
+CALLBACK_PLUGIN("memory_monitor", calls)
