@@ -1,0 +1,38 @@
+/* array.h - one NumPy array, read a sample at a time. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_NPY_ARRAY_H
+#define PLUGIN_NPY_ARRAY_H
+
+#include "../common/mapped_file.h"
+
+#include "tutti/tensor.h"
+
+typedef struct npy_array {
+    char *name; /* the file, with the member of an .npz, for errors */
+    mapped_file file;
+    void *unpacked;      /* a deflated member; NULL: mapped */
+    const uint8_t *data; /* the values */
+    tutti_desc sample;   /* of one; dtype NONE for what no dtype can hold (32-bit unsigned) */
+    int64_t samples;
+    uint64_t bytes; /* of one */
+    int32_t width;  /* bytes of a value */
+    char kind;      /* 'f' float, 'i' signed, 'u' unsigned, 'b' boolean */
+    char swapped;   /* bytes are in the other order */
+    char fortran;   /* the first dimension runs fastest */
+    char reserved;
+} npy_array;
+
+/* Opens `path`; `key` names the array in an .npz file (NULL: the only one) and `setting` the
+ * parameter that holds `key`.  `a` is for npy_close even after an error.  Errors name the file:
+ * E_IO, E_FORMAT, E_NOTFOUND, E_UNSUPPORTED, E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status npy_open(npy_array *a, const char *path, const char *key,
+                                      const char *setting, tutti_error *err);
+void npy_close(npy_array *a);
+
+/* Sample `index`, `bytes` of it, in C order and the machine's byte order.  [any] */
+void npy_read(const npy_array *a, int64_t index, void *to);
+
+/* The only value of sample `index` of an array of whole numbers; INT64_MAX if it is larger.  [any] */
+int64_t npy_whole(const npy_array *a, int64_t index);
+
+#endif

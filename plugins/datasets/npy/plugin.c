@@ -1,0 +1,167 @@
+/* plugin.c - npy: NumPy's arrays as a dataset. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "array.h"
+
+#include "tutti/dataset.h"
+#include "tutti/tutti.h"
+
+#include <stdlib.h>
+
+typedef struct npy {
+    npy_array inputs;
+    npy_array targets; /* name NULL: none */
+    tutti_dataset_info info;
+    int32_t classes; /* targets are given as classes */
+    int32_t reserved;
+} npy;
+
+/* ---- targets ---- */
+
+/* One whole number a sample. */
+static int are_classes(const npy_array *a)
+{
+    return a->kind != 'f' && a->kind != 'b' && a->bytes == (uint64_t)a->width;
+}
+
+static tutti_status check_classes(npy *d, int64_t given, tutti_error *err)
+{
+    const npy_array *a = &d->targets;
+    tutti_column *c = &d->info.columns[1];
+    const int64_t most = given ? given - 1 : 1 << 24;
+    d->classes = 1;
+    c->desc = (tutti_desc){{0}, 0, TUTTI_I32};
+    c->classes = given;
+    for (int64_t k = 0; k < a->samples; k++) {
+        const int64_t label = npy_whole(a, k);
+        if (label < 0 || label > most)
+            return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld: label %lld, want 0 to %lld",
+                              a->name, (long long)k, (long long)label, (long long)most);
+        if (label >= c->classes)
+            c->classes = label + 1;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status no_dtype(const npy_array *a, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                      "%s: holds 32-bit unsigned integers, want another type", a->name);
+}
+
+static tutti_status check_targets(npy *d, int64_t classes, tutti_error *err)
+{
+    tutti_column *c = &d->info.columns[1];
+    if (d->targets.samples != d->inputs.samples)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: has %lld targets, %s has %lld samples",
+                          d->targets.name, (long long)d->targets.samples, d->inputs.name,
+                          (long long)d->inputs.samples);
+    (void)snprintf(c->name, sizeof c->name, "target");
+    if (are_classes(&d->targets))
+        return check_classes(d, classes, err);
+    c->desc = d->targets.sample;
+    return c->desc.dtype ? TUTTI_OK : no_dtype(&d->targets, err);
+}
+
+/* ---- the dataset ---- */
+
+static tutti_status npy_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+{
+    const npy *d = self;
+    (void)err;
+    ret->samples = d->info.samples;
+    ret->ncolumns = d->info.ncolumns;
+    memcpy(ret->columns, d->info.columns, sizeof ret->columns);
+    return TUTTI_OK;
+}
+
+static tutti_status npy_sample(void *self, int64_t index, tutti_tensor *columns,
+                               const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+{
+    const npy *d = self;
+    if (index < 0 || index >= d->info.samples || ncolumns != d->info.ncolumns)
+        return tutti_fail(err, TUTTI_E_RANGE, "npy: sample %lld, there are %lld",
+                          (long long)index, (long long)d->info.samples);
+    for (uint32_t k = 0; k < ncolumns; k++) {
+        const npy_array *a = k ? &d->targets : &d->inputs;
+        columns[k].desc = d->info.columns[k].desc;
+        if (capacity[k] < tutti_nbytes(&columns[k].desc))
+            return tutti_fail(err, TUTTI_E_RANGE,
+                              "%s: sample %lld does not fit into %llu bytes", a->name,
+                              (long long)index, (unsigned long long)capacity[k]);
+        if (k && d->classes)
+            *(int32_t *)columns[k].data = (int32_t)npy_whole(a, index);
+        else
+            npy_read(a, index, columns[k].data);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status npy_close_self(void *self, tutti_error *err)
+{
+    npy *d = self;
+    (void)err;
+    npy_close(&d->inputs);
+    npy_close(&d->targets);
+    free(d);
+    return TUTTI_OK;
+}
+
+static tutti_status fill(npy *d, const tutti_params *params, tutti_error *err)
+{
+    const char *inputs = tutti_param_str(params, "inputs");
+    const char *key = tutti_param_str(params, "targets_key");
+    const char *targets = tutti_param_str(params, "targets");
+    tutti_status s =
+        npy_open(&d->inputs, inputs, tutti_param_str(params, "inputs_key"), "inputs_key", err);
+    if (s)
+        return s;
+    tutti_column *in = &d->info.columns[0];
+    (void)snprintf(in->name, sizeof in->name, "input");
+    in->desc = d->inputs.sample;
+    if (in->desc.dtype == TUTTI_DTYPE_NONE)
+        return no_dtype(&d->inputs, err);
+    if (in->desc.rank == 2)
+        in->desc.dim[in->desc.rank++] = 1;
+    d->info.samples = d->inputs.samples;
+    d->info.ncolumns = targets || key ? 2 : 1;
+    if (d->info.ncolumns == 1)
+        return TUTTI_OK;
+    s = npy_open(&d->targets, targets ? targets : inputs, key, "targets_key", err);
+    return s ? s : check_targets(d, tutti_param_i64(params, "classes"), err);
+}
+
+static tutti_status npy_open_self(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
+{
+    (void)host;
+    npy *d = calloc(1, sizeof *d);
+    if (!d)
+        return tutti_fail(err, TUTTI_E_NOMEM, "npy: no memory");
+    const tutti_status s = fill(d, params, err);
+    if (s)
+        (void)npy_close_self(d, NULL);
+    else
+        *ret_self = d;
+    return s;
+}
+
+static const void *npy_query(void *self, const char *id)
+{
+    static const tutti_dataset_v1 table = {sizeof table, 0, npy_info, npy_sample};
+    (void)self;
+    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = npy_open_self,
+                                  .close = npy_close_self,
+                                  .query = npy_query};
+static const tutti_object object = TUTTI_OBJECT_INIT("npy", TUTTI_KIND_DATASET, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.npy", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}
