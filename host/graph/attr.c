@@ -89,6 +89,25 @@ tutti_status attr_decode(const tutti_op *op, const tutti_attr *attr, uint32_t na
     return TUTTI_OK;
 }
 
+void attr_encode(const tutti_op *op, const void *blob, tutti_list *lists, tutti_attr *ret_attr)
+{
+    const unsigned char *bytes = blob;
+    for (uint64_t k = 0; k < op->nfields; k++) {
+        const tutti_attr_field *f = &op->fields[k];
+        tutti_attr *a = &ret_attr[k];
+        if (f->type == TUTTI_ATTR_I64) {
+            *a = tutti_attr_i(f->name, 0);
+            memcpy(&a->i, bytes + f->offset, sizeof a->i);
+        } else if (f->type == TUTTI_ATTR_F64) {
+            *a = tutti_attr_f(f->name, 0.0);
+            memcpy(&a->f, bytes + f->offset, sizeof a->f);
+        } else {
+            memcpy(&lists[k], bytes + f->offset, sizeof lists[k]);
+            *a = tutti_attr_list(f->name, lists[k].v, (uint32_t)lists[k].n);
+        }
+    }
+}
+
 void attr_dump(const tutti_op *op, const void *blob, FILE *file)
 {
     const unsigned char *bytes = blob;

@@ -10,6 +10,9 @@
 TUTTI_NODISCARD tutti_status attr_decode(const tutti_op *op, const tutti_attr *attr,
                                          uint32_t nattr, void *blob, tutti_error *err);
 
+/* The way back: fills ret_attr[0..op->nfields); lists are borrowed from `lists`, as many. */
+void attr_encode(const tutti_op *op, const void *blob, tutti_list *lists, tutti_attr *ret_attr);
+
 /* Appends " name=value" for every attribute that is not at its default. */
 void attr_dump(const tutti_op *op, const void *blob, FILE *file);
 

@@ -1,5 +1,6 @@
 /* body.c - tracing a plan: the forward pass with its backward pass, and the loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/fuse.h"
 #include "graph/memory.h"
 #include "graph/net_internal.h"
 
@@ -44,6 +45,38 @@ static tutti_status trace_forward(net *n, body *b)
         if (!b->outputs[k])
             (void)t->fail(t, TUTTI_E_FAIL, "trace left an output of the model empty");
     return t->status(t);
+}
+
+/* Puts what belongs together into one node each: b->g becomes another graph. */
+static tutti_status fuse(net *n, body *b, tutti_error *err)
+{
+    graph *to = net_graph(n, mode_of(b->kind));
+    bool *wanted = calloc(graph_nvalues(b->g), sizeof *wanted);
+    tutti_value *map = calloc(graph_nvalues(b->g), sizeof *map);
+    tutti_status s = TUTTI_OK;
+    if (!to || !wanted || !map) {
+        s = out_of_memory(err);
+        goto done;
+    }
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        wanted[b->outputs[k]] = true;
+    for (uint32_t k = 0; k < graph_nassigns(b->g); k++)
+        wanted[graph_assign_at(b->g, k).value] = true;
+    s = fuse_norms(b->g, wanted, to, map, err);
+    for (uint32_t k = 0; k < b->ninputs && !s; k++)
+        b->inputs[k] = map[b->inputs[k]];
+    for (uint32_t k = 0; k < b->noutputs && !s; k++)
+        b->outputs[k] = map[b->outputs[k]];
+    if (!s) {
+        graph_destroy(b->g);
+        b->g = to;
+        to = NULL;
+    }
+done:
+    graph_destroy(to);
+    free(wanted);
+    free(map);
+    return s;
 }
 
 /* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
@@ -107,14 +140,15 @@ tutti_status body_create(net *n, const plan_request *request, body **ret_body, t
     memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
     b->g = net_graph(n, mode_of(b->kind));
     tutti_status s = b->g ? trace_forward(n, b) : out_of_memory(err);
-    if (s) {
-        if (b->g)
-            s = graph_error(b->g, err);
+    if (s && b->g)
+        (void)graph_error(b->g, err);
+    if (!s)
+        s = fuse(n, b, err);
+    if (s)
         body_destroy(b);
-        return s;
-    }
-    *ret_body = b;
-    return TUTTI_OK;
+    else
+        *ret_body = b;
+    return s;
 }
 
 /* A batch of two samples as the columns describe them; false where they leave something open. */

@@ -28,11 +28,6 @@ struct graph {
     tutti_error error;
 };
 
-graph *graph_of(tutti_graph *b)
-{
-    return b->ctx;
-}
-
 tutti_graph *graph_builder(graph *g)
 {
     return &g->api;
@@ -74,6 +69,14 @@ static tutti_value add_value(graph *g, const tutti_desc *desc, int32_t kind, uin
 tutti_value graph_input(graph *g, const tutti_desc *desc)
 {
     return g->error.status ? 0 : add_value(g, desc, VALUE_INPUT, g->ninputs++);
+}
+
+tutti_value graph_weight(graph *g, uint32_t id, const tutti_desc *desc, bool trainable)
+{
+    const tutti_value v = g->error.status ? 0 : add_value(g, desc, VALUE_WEIGHT, id);
+    if (v)
+        g->values[v].trainable = trainable;
+    return v;
 }
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -323,10 +326,8 @@ static tutti_value build_weight(tutti_graph *b, tutti_module m, const char *name
     }
     if (g->hooks.weight(g->hooks.ctx, g, m, name, &id, &desc, &trainable))
         return 0;
-    tutti_value v = current_value(g, id);
-    if (!v && (v = add_value(g, &desc, VALUE_WEIGHT, id)))
-        g->values[v].trainable = trainable;
-    return v;
+    const tutti_value v = current_value(g, id);
+    return v ? v : graph_weight(g, id, &desc, trainable);
 }
 
 /* The weight that `target` stands for, directly or as the value last assigned to it. */
@@ -493,10 +494,4 @@ uint64_t graph_bytes(const graph *g)
     return sizeof *g + pool_bytes(&g->memory) + g->value_room * sizeof *g->values +
            g->node_room * sizeof *g->nodes + g->assign_room * sizeof *g->assigns +
            g->nbuckets * sizeof *g->buckets;
-}
-
-bool graph_is_floating(int32_t dtype)
-{
-    return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_F16 ||
-           dtype == TUTTI_BF16;
 }

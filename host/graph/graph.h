@@ -51,10 +51,15 @@ graph *graph_create(const tutti_op *const *ops, int32_t mode, const graph_hooks 
 void graph_destroy(graph *g); /* NULL is allowed */
 
 tutti_graph *graph_builder(graph *g); /* lives in g */
-graph *graph_of(tutti_graph *b);
+static inline graph *graph_of(tutti_graph *b)
+{
+    return b->ctx;
+}
 
 /* The next input; 0 after an error. */
 tutti_value graph_input(graph *g, const tutti_desc *desc);
+/* A weight that the owner of the tree knows by this id; 0 after an error. */
+tutti_value graph_weight(graph *g, uint32_t id, const tutti_desc *desc, bool trainable);
 /* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
  * the texts of errors.  Returns the scope of before, for putting it back. */
 /* From here on operations that can be decomposed are emitted as the simpler ones they are made of:
@@ -71,7 +76,11 @@ uint32_t graph_nnodes(const graph *g);
 const graph_node *graph_node_at(const graph *g, uint32_t k);
 uint32_t graph_nassigns(const graph *g);
 graph_assign graph_assign_at(const graph *g, uint32_t k);
-bool graph_is_floating(int32_t dtype);
+static inline bool graph_is_floating(int32_t dtype)
+{
+    return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_F16 ||
+           dtype == TUTTI_BF16;
+}
 
 uint64_t graph_bytes(const graph *g); /* of memory that it holds */
 

@@ -8,7 +8,18 @@
 typedef struct batch_norm_attr {
     double eps;
     double momentum; /* weight of the new statistics in the running ones */
+    int64_t act;     /* 1: max(0, ...) at the end */
 } batch_norm_attr;
+
+typedef struct batch_norm_grad_attr {
+    int64_t act;
+} batch_norm_grad_attr;
+
+/* u = (x - mean) scale + shift, by channel; followed by max(0, u + residual) when `relu`. */
+typedef struct batch_norm_line {
+    const float *mean, *scale, *shift; /* never NULL */
+    int64_t relu;
+} batch_norm_line;
 
 /* x seen as rows of channels. */
 static inline int64_t batch_norm_channels(const tutti_desc *x)
@@ -22,23 +33,35 @@ static inline int64_t batch_norm_rows(const tutti_desc *x)
     return c ? tutti_numel(x) / c : 0;
 }
 
-/* x has channels; inputs first to last of `c` are (C), named by `names`. */
-tutti_status batch_norm_want(const char *op, const tutti_op_call *c, uint32_t first,
-                             const char *const *names, tutti_error *err);
+/* x has channels; inputs 1 to 4 of `c` are (C), named by `names`; a sixth is a residual like x. */
+tutti_status batch_norm_want(const char *op, const tutti_op_call *c, const char *const *names,
+                             tutti_error *err);
+/* Inputs [first, last) of `c` are (C), named by `names`. */
+tutti_status batch_norm_want_channels(const char *op, const tutti_op_call *c, uint32_t first,
+                                      uint32_t last, const char *const *names,
+                                      tutti_error *err);
+tutti_status batch_norm_want_act(const char *op, int64_t act, tutti_error *err);
+
+/* max(0, u + residual) as far as call or node have residual (input 5) and act. */
+double batch_norm_end_f64(const tutti_op_call *c, const double *const *in, int64_t i, double u);
+tutti_value batch_norm_end(tutti_graph *g, const tutti_node *n, tutti_value u);
+/* The gradient of what goes into that max; a residual's gradient is the same. */
+tutti_value batch_norm_end_grad(tutti_graph *g, const tutti_node *n, tutti_value dy);
 
 /* Loops over `rows` rows of `c` channels.  Sums are f64; they are added to what is there. */
 
 /* sum(c) += x, square(c) += x^2 */
 void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *sum, double *square);
+/* y = the line of x; y may be x or the residual, which may be NULL */
+void batch_norm_apply(const float *x, const float *residual, float *y, int64_t rows, int64_t c,
+                      const batch_norm_line *line);
+/* Both gradients take dy as 0 where line->relu and u is not above 0. */
 /* sum(c) += dy, product(c) += dy (x - mean) */
-void batch_norm_grad_sums(const float *x, const float *dy, const float *mean, int64_t rows,
-                          int64_t c, double *sum, double *product);
-/* y = (x - mean) scale + shift; y may be x */
-void batch_norm_apply(const float *x, float *y, int64_t rows, int64_t c, const float *mean,
-                      const float *scale, const float *shift);
-/* dx = dy a + (x - mean) b + shift; coef is mean, a, b, shift, c floats each; dx may be x or dy */
+void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t c,
+                          const batch_norm_line *line, double *sum, double *product);
+/* dx = dy a + (x - mean) b + shift; coef is a, b, shift, c floats each; dx may be x or dy */
 void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows, int64_t c,
-                           const float *coef);
+                           const batch_norm_line *line, const float *coef);
 
 /* Each thread's share of rows is walked in blocks of this many rows, the second time from its end:
  * what the first time read last is still in the cache. */

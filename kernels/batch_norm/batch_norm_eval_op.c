@@ -1,16 +1,17 @@
-/* batch_norm_eval_op.c - y = (x - mean) (var + eps)^-1/2 gamma + beta, with given statistics. */
+/* batch_norm_eval_op.c - y = act((x - mean) (var + eps)^-1/2 gamma + beta + residual), all given. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
 
 #include <math.h>
 
-static const tutti_attr_field fields[] = {OP_FIELD_F64(batch_norm_attr, eps, 1e-5)};
+static const tutti_attr_field fields[] = {OP_FIELD_F64(batch_norm_attr, eps, 1e-5),
+                                          OP_FIELD_I64(batch_norm_attr, act, 0)};
 
 static const char *const names[] = {"gamma", "beta", "mean", "var"};
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
-    const tutti_status s = batch_norm_want("batch_norm_eval", c, 1, names, err);
+    const tutti_status s = batch_norm_want("batch_norm_eval", c, names, err);
     if (!s)
         out[0] = c->in[0];
     return s;
@@ -22,8 +23,10 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     const batch_norm_attr *a = c->attr;
     const int64_t n = batch_norm_channels(&c->in[0]);
     for (int64_t i = 0, size = tutti_numel(&c->in[0]); i < size; i++)
-        out[0][i] = (in[0][i] - in[3][i % n]) / sqrt(in[4][i % n] + a->eps) * in[1][i % n] +
-                    in[2][i % n];
+        out[0][i] = batch_norm_end_f64(c, in, i,
+                                       (in[0][i] - in[3][i % n]) / sqrt(in[4][i % n] + a->eps) *
+                                               in[1][i % n] +
+                                           in[2][i % n]);
     return TUTTI_OK;
 }
 
@@ -42,8 +45,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const batch_norm_attr *a = c->attr;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int threads = op_threads(c, rows * n);
-    const float *x = in[0], *gamma = in[1], *var = in[4];
+    const float *x = in[0], *gamma = in[1], *var = in[4], *residual = c->nin > 5 ? in[5] : NULL;
     float *y = out[0], *scale = scratch;
+    const batch_norm_line line = {in[3], scale, in[2], a->act};
     for (int64_t k = 0; k < n; k++)
         scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + a->eps));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
@@ -52,8 +56,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         const int64_t count = op_share(rows, t, threads, &first);
         for (int64_t at = 0; at < count; at += BATCH_NORM_BLOCK) {
             const int64_t left = count - at, i = (first + at) * n;
-            batch_norm_apply(x + i, y + i, left < BATCH_NORM_BLOCK ? left : BATCH_NORM_BLOCK, n,
-                             in[3], scale, in[2]);
+            batch_norm_apply(x + i, residual ? residual + i : NULL, y + i,
+                             left < BATCH_NORM_BLOCK ? left : BATCH_NORM_BLOCK, n, &line);
         }
     }
     return TUTTI_OK;
@@ -73,14 +77,15 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     const tutti_value gamma = n->in[1], mean = n->in[3];
     const tutti_value invstd = tutti_op1(g, "rsqrt", tutti_affine(g, n->in[4], 1.0, a->eps));
     const tutti_value scale = tutti_mul(g, gamma, invstd);
+    const tutti_value du = batch_norm_end_grad(g, n, dy[0]);
     tutti_value dgamma = 0, dbeta = 0;
     if (n->need & 18)
         dgamma = channel_sum(
-            g, tutti_mul(g, dy[0], tutti_mul(g, tutti_sub(g, n->in[0], mean), invstd)));
+            g, tutti_mul(g, du, tutti_mul(g, tutti_sub(g, n->in[0], mean), invstd)));
     if (n->need & 12)
-        dbeta = channel_sum(g, dy[0]);
+        dbeta = channel_sum(g, du);
     if (n->need & 1)
-        dx[0] = tutti_mul(g, dy[0], scale);
+        dx[0] = tutti_mul(g, du, scale);
     if (n->need & 2)
         dx[1] = dgamma;
     if (n->need & 4)
@@ -91,16 +96,18 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
         const tutti_value slope = tutti_mul(g, scale, invstd);
         dx[4] = tutti_affine(g, tutti_mul(g, slope, dgamma), -0.5, 0.0);
     }
+    if (n->need & 32)
+        dx[5] = du;
     return g->status(g);
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, prepare, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, prepare, run, NULL};
 
 const tutti_op tutti_op_batch_norm_eval = {.struct_size = sizeof(tutti_op),
                                            .flags = 0,
                                            .name = "batch_norm_eval",
                                            .nin_min = 5,
-                                           .nin_max = 5,
+                                           .nin_max = 6,
                                            .nout = 1,
                                            .attr_size = sizeof(batch_norm_attr),
                                            .fields = fields,

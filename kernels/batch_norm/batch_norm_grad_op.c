@@ -4,19 +4,33 @@
 
 #include <string.h>
 
-/* In: x, dy (..., C), gamma, mean, invstd (C).  Out: dx (..., C), dgamma, dbeta (C).
+/* In: x, dy (..., C), gamma, mean, invstd (C), with act also beta (C).
+ * Out: dx (..., C), dgamma, dbeta (C).  With act, dy counts as 0 where y was not above 0:
+ * xhat gamma + beta tells that again, to the bit, which is cheaper than to read y.
  *   dbeta = sum dy, dgamma = sum dy xhat with xhat = (x - mean) invstd,
  *   dx = gamma invstd (dy - dbeta / N - xhat dgamma / N). */
 
-static const char *const names[] = {"gamma", "mean", "invstd"};
+static const tutti_attr_field fields[] = {OP_FIELD_I64(batch_norm_grad_attr, act, 0)};
+
+static const char *const names[] = {"gamma", "mean", "invstd", "beta"};
+
+static int64_t act_of(const tutti_op_call *c)
+{
+    return ((const batch_norm_grad_attr *)c->attr)->act;
+}
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
-    tutti_status s = batch_norm_want("batch_norm_grad", c, 2, names, err);
+    tutti_status s = batch_norm_want_channels("batch_norm_grad", c, 2, c->nin, names, err);
     if (!s)
         s = op_want_same("batch_norm_grad", "x", &c->in[0], "dy", &c->in[1], err);
     if (!s)
         s = op_want_f32("batch_norm_grad", "dy", &c->in[1], err);
+    if (!s)
+        s = batch_norm_want_act("batch_norm_grad", act_of(c), err);
+    if (!s && c->nin != (act_of(c) ? 6 : 5))
+        s = tutti_fail(err, TUTTI_E_ARG, "batch_norm_grad: %u inputs, want %d with act %lld",
+                       c->nin, act_of(c) ? 6 : 5, (long long)act_of(c));
     if (s)
         return s;
     out[0] = c->in[0];
@@ -24,23 +38,31 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return TUTTI_OK;
 }
 
+/* dy of element i, which is of channel k */
+static double masked_f64(const tutti_op_call *c, const double *const *in, int64_t i, int64_t k)
+{
+    const double u = act_of(c) ? (in[0][i] - in[3][k]) * in[4][k] * in[2][k] + in[5][k] : 1.0;
+    return u > 0.0 ? in[1][i] : 0.0;
+}
+
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
-    const double *x = in[0], *dy = in[1];
+    const double *x = in[0];
     for (int64_t k = 0; k < n; k++) {
         const double gamma = in[2][k], mean = in[3][k], invstd = in[4][k];
         double dgamma = 0.0, dbeta = 0.0;
         for (int64_t r = 0; r < rows; r++) {
-            dbeta += dy[r * n + k];
-            dgamma += dy[r * n + k] * (x[r * n + k] - mean) * invstd;
+            const double dy = masked_f64(c, in, r * n + k, k);
+            dbeta += dy;
+            dgamma += dy * (x[r * n + k] - mean) * invstd;
         }
         for (int64_t r = 0; r < rows; r++) {
             const double xhat = (x[r * n + k] - mean) * invstd;
-            out[0][r * n + k] =
-                gamma * invstd *
-                (dy[r * n + k] - dbeta / (double)rows - xhat * dgamma / (double)rows);
+            out[0][r * n + k] = gamma * invstd *
+                                (masked_f64(c, in, r * n + k, k) - dbeta / (double)rows -
+                                 xhat * dgamma / (double)rows);
         }
         out[1][k] = dgamma;
         out[2][k] = dbeta;
@@ -48,7 +70,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* Scratch: per thread sum and product (C) f64; then batch_norm_grad_apply's coefficients. */
+/* Scratch: per thread sum and product (C) f64; batch_norm_grad_apply's coefficients; the scale. */
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
@@ -61,7 +83,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 static void finish(int64_t n, int64_t rows, const double *sums, int threads,
                    const void *const *in, void *const *out, float *coef)
 {
-    const float *gamma = in[2], *mean = in[3], *invstd = in[4];
+    const float *gamma = in[2], *invstd = in[4];
     float *dgamma = out[1], *dbeta = out[2];
     const double each = rows ? 1.0 / (double)rows : 0.0;
     for (int64_t k = 0; k < n; k++) {
@@ -73,10 +95,9 @@ static void finish(int64_t n, int64_t rows, const double *sums, int threads,
         const double i = (double)invstd[k], a = (double)gamma[k] * i;
         dgamma[k] = (float)(product * i);
         dbeta[k] = (float)sum;
-        coef[k] = mean[k];
-        coef[n + k] = (float)a;
-        coef[2 * n + k] = (float)(-a * i * i * product * each);
-        coef[3 * n + k] = (float)(-a * sum * each);
+        coef[k] = (float)a;
+        coef[n + k] = (float)(-a * i * i * product * each);
+        coef[2 * n + k] = (float)(-a * sum * each);
     }
 }
 
@@ -87,8 +108,12 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int threads = op_threads(c, rows * n);
     const float *x = in[0], *dy = in[1];
-    float *dx = out[0], *coef = (float *)scratch + 4 * n * c->threads;
+    float *dx = out[0], *coef = (float *)scratch + 4 * n * c->threads, *scale = coef + 3 * n;
     double *sums = scratch;
+    const batch_norm_line line = {in[3], scale, act_of(c) ? in[5] : in[3], act_of(c)};
+    for (int64_t k = 0; k < n; k++) /* as the forward pass had it */
+        scale[k] =
+            (float)((double)((const float *)in[4])[k] * (double)((const float *)in[2])[k]);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp for schedule(static)
@@ -96,7 +121,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             int64_t first;
             const int64_t count = op_share(rows, t, threads, &first);
             memset(sums + 2 * t * n, 0, (size_t)(2 * n) * sizeof *sums);
-            batch_norm_grad_sums(x + first * n, dy + first * n, in[3], count, n,
+            batch_norm_grad_sums(x + first * n, dy + first * n, count, n, &line,
                                  sums + 2 * t * n, sums + (2 * t + 1) * n);
         }
 #pragma omp single
@@ -107,7 +132,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             for (end += first; end > first; end -= BATCH_NORM_BLOCK) {
                 const int64_t at =
                     end - BATCH_NORM_BLOCK > first ? end - BATCH_NORM_BLOCK : first;
-                batch_norm_grad_apply(x + at * n, dy + at * n, dx + at * n, end - at, n, coef);
+                batch_norm_grad_apply(x + at * n, dy + at * n, dx + at * n, end - at, n, &line,
+                                      coef);
             }
         }
     }
@@ -126,8 +152,11 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     const tutti_desc x = *g->desc(g, n->in[0]);
     const int64_t rows = batch_norm_rows(&x);
     const double each = rows ? 1.0 / (double)rows : 0.0;
-    const tutti_value dy = n->in[1], gamma = n->in[2], mean = n->in[3], invstd = n->in[4];
+    const tutti_value gamma = n->in[2], mean = n->in[3], invstd = n->in[4];
     const tutti_value xhat = tutti_mul(g, tutti_sub(g, n->in[0], mean), invstd);
+    tutti_value dy = n->in[1];
+    if (((const batch_norm_grad_attr *)n->attr)->act)
+        dy = tutti_op2(g, "relu_grad", dy, tutti_add(g, tutti_mul(g, xhat, gamma), n->in[5]));
     const tutti_value dgamma = channel_sum(g, tutti_mul(g, dy, xhat));
     const tutti_value dbeta = channel_sum(g, dy);
     const tutti_value less = tutti_sub(g, dy, tutti_affine(g, dbeta, each, 0.0));
@@ -145,8 +174,11 @@ const tutti_op tutti_op_batch_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .flags = TUTTI_OP_FUSED,
                                            .name = "batch_norm_grad",
                                            .nin_min = 5,
-                                           .nin_max = 5,
+                                           .nin_max = 6,
                                            .nout = 3,
+                                           .attr_size = sizeof(batch_norm_grad_attr),
+                                           .fields = fields,
+                                           .nfields = sizeof fields / sizeof *fields,
                                            .infer = infer,
                                            .decompose = decompose,
                                            .reference = reference,

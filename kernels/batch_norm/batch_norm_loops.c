@@ -1,4 +1,4 @@
-/* batch_norm_loops.c - the four streaming loops, 16 channels at a time. */
+/* batch_norm_loops.c - the streaming loops, 16 channels at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
 
@@ -8,6 +8,8 @@ enum { LANES = 16, HALF = 8, STEPS = 4, TILE = 64 };
 
 typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef double f64x8 __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
@@ -79,21 +81,40 @@ OP_SIMD void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *su
     }
 }
 
-INLINE void grad_sums(int steps, const float *x, const float *dy, const float *mean,
-                      int64_t rows, int64_t c, double *sum, double *product)
+/* Rows of some channels of wider rows: `c` apart, the pointers at the first of those channels. */
+typedef struct part {
+    const float *x;
+    const float *other; /* dy or the residual */
+    float *y;
+    int64_t rows, c;
+    batch_norm_line l;
+} part;
+
+INLINE batch_norm_line line_at(const batch_norm_line *l, int64_t k)
 {
+    return (batch_norm_line){l->mean + k, l->scale + k, l->shift + k, l->relu};
+}
+
+INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *product)
+{
+    const float *x = q->x, *dy = q->other;
     f64x8 s[2 * STEPS], p[2 * STEPS];
-    f32x8 m[2 * STEPS];
+    f32x8 m[2 * STEPS], a[2 * STEPS], b[2 * STEPS];
     for (int h = 0; h < 2 * steps; h++) {
         s[h] = *(f64x8 *)(sum + h * HALF);
         p[h] = *(f64x8 *)(product + h * HALF);
-        m[h] = *(const f32x8 *)(mean + h * HALF);
+        m[h] = *(const f32x8 *)(q->l.mean + h * HALF);
+        a[h] = *(const f32x8 *)(q->l.scale + h * HALF);
+        b[h] = *(const f32x8 *)(q->l.shift + h * HALF);
     }
-    for (int64_t r = 0; r < rows; r++) {
+    for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < 2 * steps; h++) {
-            const int64_t i = r * c + h * HALF;
-            const f64x8 d = __builtin_convertvector(*(const f32x8 *)(dy + i), f64x8);
+            const int64_t i = r * q->c + h * HALF;
             const f32x8 centred = *(const f32x8 *)(x + i) - m[h];
+            f32x8 v = *(const f32x8 *)(dy + i);
+            if (relu)
+                v = (f32x8)((i32x8)v & (i32x8)(centred * a[h] + b[h] > 0.0f));
+            const f64x8 d = __builtin_convertvector(v, f64x8);
             s[h] += d;
             p[h] += d * __builtin_convertvector(centred, f64x8);
         }
@@ -104,92 +125,129 @@ INLINE void grad_sums(int steps, const float *x, const float *dy, const float *m
     }
 }
 
-OP_SIMD void batch_norm_grad_sums(const float *x, const float *dy, const float *mean,
-                                  int64_t rows, int64_t c, double *sum, double *product)
+INLINE float masked(const batch_norm_line *l, int64_t k, float centred, float dy)
+{
+    return !l->relu || centred * l->scale[k] + l->shift[k] > 0.0f ? dy : 0.0f;
+}
+
+OP_SIMD void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t c,
+                                  const batch_norm_line *line, double *sum, double *product)
 {
     for (int64_t at = 0; at < rows; at += TILE) {
         const int64_t n = rows - at < TILE ? rows - at : TILE;
         const float *tx = x + at * c, *td = dy + at * c;
         int64_t k = 0, steps;
         for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
-#define CALL(m) grad_sums(m, tx + k, td + k, mean + k, n, c, sum + k, product + k)
+            const part q = {tx + k, td + k, NULL, n, c, line_at(line, k)};
+#define CALL(m)                                                                                \
+    q.l.relu ? grad_sums(m, 1, &q, sum + k, product + k)                                       \
+             : grad_sums(m, 0, &q, sum + k, product + k)
             WITH_STEPS(steps, CALL)
 #undef CALL
         }
         for (int64_t r = 0; r < n && k < c; r++) {
             for (int64_t j = k; j < c; j++) {
-                const double d = (double)td[r * c + j];
+                const float centred = tx[r * c + j] - line->mean[j];
+                const double d = (double)masked(line, j, centred, td[r * c + j]);
                 sum[j] += d;
-                product[j] += d * (double)(tx[r * c + j] - mean[j]);
+                product[j] += d * (double)centred;
             }
         }
     }
 }
 
-INLINE void apply(int steps, const float *x, float *y, int64_t rows, int64_t c,
-                  const float *mean, const float *scale, const float *shift)
+enum { PLAIN, RELU, ADD, ADD_RELU };
+
+INLINE void apply(int steps, int end, const part *q)
 {
+    const float *x = q->x, *residual = q->other;
+    float *y = q->y;
     f32x16 m[STEPS], a[STEPS], b[STEPS];
     for (int h = 0; h < steps; h++) {
-        m[h] = *(const f32x16 *)(mean + h * LANES);
-        a[h] = *(const f32x16 *)(scale + h * LANES);
-        b[h] = *(const f32x16 *)(shift + h * LANES);
+        m[h] = *(const f32x16 *)(q->l.mean + h * LANES);
+        a[h] = *(const f32x16 *)(q->l.scale + h * LANES);
+        b[h] = *(const f32x16 *)(q->l.shift + h * LANES);
     }
-    for (int64_t r = 0; r < rows; r++) {
+    for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < steps; h++) {
-            const int64_t i = r * c + h * LANES;
-            *(f32x16 *)(y + i) = (*(const f32x16 *)(x + i) - m[h]) * a[h] + b[h];
+            const int64_t i = r * q->c + h * LANES;
+            f32x16 u = (*(const f32x16 *)(x + i) - m[h]) * a[h] + b[h];
+            if (end & ADD)
+                u += *(const f32x16 *)(residual + i);
+            if (end & RELU) /* a NaN stays one */
+                u = (f32x16)((i32x16)u & ~(i32x16)(u < 0.0f));
+            *(f32x16 *)(y + i) = u;
         }
     }
 }
 
-OP_SIMD void batch_norm_apply(const float *x, float *y, int64_t rows, int64_t c,
-                              const float *mean, const float *scale, const float *shift)
+OP_SIMD void batch_norm_apply(const float *x, const float *residual, float *y, int64_t rows,
+                              int64_t c, const batch_norm_line *line)
 {
+    const int end = (residual ? ADD : PLAIN) | (line->relu ? RELU : PLAIN);
     int64_t k = 0, steps;
     for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
-#define CALL(n) apply(n, x + k, y + k, rows, c, mean + k, scale + k, shift + k)
-        WITH_STEPS(steps, CALL)
-#undef CALL
-    }
-    for (int64_t r = 0; r < rows && k < c; r++)
-        for (int64_t j = k; j < c; j++)
-            y[r * c + j] = (x[r * c + j] - mean[j]) * scale[j] + shift[j];
-}
-
-INLINE void grad_apply(int steps, const float *x, const float *dy, float *dx, int64_t rows,
-                       int64_t c, const float *coef)
-{
-    f32x16 m[STEPS], a[STEPS], b[STEPS], s[STEPS];
-    for (int h = 0; h < steps; h++) {
-        m[h] = *(const f32x16 *)(coef + h * LANES);
-        a[h] = *(const f32x16 *)(coef + c + h * LANES);
-        b[h] = *(const f32x16 *)(coef + 2 * c + h * LANES);
-        s[h] = *(const f32x16 *)(coef + 3 * c + h * LANES);
-    }
-    for (int64_t r = 0; r < rows; r++) {
-        for (int h = 0; h < steps; h++) {
-            const int64_t i = r * c + h * LANES;
-            *(f32x16 *)(dx + i) = *(const f32x16 *)(dy + i) * a[h] +
-                                  (*(const f32x16 *)(x + i) - m[h]) * b[h] + s[h];
-        }
-    }
-}
-
-OP_SIMD void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows,
-                                   int64_t c, const float *coef)
-{
-    const float *mean = coef, *as = coef + c, *bs = coef + 2 * c, *shift = coef + 3 * c;
-    int64_t k = 0, steps;
-    for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
-#define CALL(n) grad_apply(n, x + k, dy + k, dx + k, rows, c, coef + k)
+        const part q = {x + k,           residual ? residual + k : NULL, y + k, rows, c,
+                        line_at(line, k)};
+#define CALL(m)                                                                                \
+    end == PLAIN  ? apply(m, PLAIN, &q)                                                        \
+    : end == RELU ? apply(m, RELU, &q)                                                         \
+    : end == ADD  ? apply(m, ADD, &q)                                                          \
+                  : apply(m, ADD_RELU, &q)
         WITH_STEPS(steps, CALL)
 #undef CALL
     }
     for (int64_t r = 0; r < rows && k < c; r++) {
         for (int64_t j = k; j < c; j++) {
             const int64_t i = r * c + j;
-            dx[i] = dy[i] * as[j] + (x[i] - mean[j]) * bs[j] + shift[j];
+            const float u = (x[i] - line->mean[j]) * line->scale[j] + line->shift[j];
+            const float v = residual ? u + residual[i] : u;
+            y[i] = line->relu && v < 0.0f ? 0.0f : v;
+        }
+    }
+}
+
+INLINE void grad_apply(int steps, int relu, const part *q, const float *coef)
+{
+    const float *x = q->x, *dy = q->other;
+    float *dx = q->y;
+    f32x16 m[STEPS], a[STEPS], b[STEPS], s[STEPS], scale[STEPS], shift[STEPS];
+    for (int h = 0; h < steps; h++) {
+        m[h] = *(const f32x16 *)(q->l.mean + h * LANES);
+        a[h] = *(const f32x16 *)(coef + h * LANES);
+        b[h] = *(const f32x16 *)(coef + q->c + h * LANES);
+        s[h] = *(const f32x16 *)(coef + 2 * q->c + h * LANES);
+        scale[h] = *(const f32x16 *)(q->l.scale + h * LANES);
+        shift[h] = *(const f32x16 *)(q->l.shift + h * LANES);
+    }
+    for (int64_t r = 0; r < q->rows; r++) {
+        for (int h = 0; h < steps; h++) {
+            const int64_t i = r * q->c + h * LANES;
+            const f32x16 centred = *(const f32x16 *)(x + i) - m[h];
+            f32x16 d = *(const f32x16 *)(dy + i);
+            if (relu)
+                d = (f32x16)((i32x16)d & (i32x16)(centred * scale[h] + shift[h] > 0.0f));
+            *(f32x16 *)(dx + i) = d * a[h] + centred * b[h] + s[h];
+        }
+    }
+}
+
+OP_SIMD void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows,
+                                   int64_t c, const batch_norm_line *line, const float *coef)
+{
+    const float *as = coef, *bs = coef + c, *shift = coef + 2 * c;
+    int64_t k = 0, steps;
+    for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
+        const part q = {x + k, dy + k, dx + k, rows, c, line_at(line, k)};
+#define CALL(m) q.l.relu ? grad_apply(m, 1, &q, coef + k) : grad_apply(m, 0, &q, coef + k)
+        WITH_STEPS(steps, CALL)
+#undef CALL
+    }
+    for (int64_t r = 0; r < rows && k < c; r++) {
+        for (int64_t j = k; j < c; j++) {
+            const int64_t i = r * c + j;
+            const float centred = x[i] - line->mean[j];
+            dx[i] = masked(line, j, centred, dy[i]) * as[j] + centred * bs[j] + shift[j];
         }
     }
 }

@@ -1,21 +1,24 @@
-/* batch_norm_op.c - y = (x - mean) invstd gamma + beta, with the batch's own statistics. */
+/* batch_norm_op.c - y = act((x - mean) invstd gamma + beta + residual), with the batch's statistics. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-/* In: x (..., C), gamma, beta, running_mean, running_var (C).
+/* In: x (..., C), gamma, beta, running_mean, running_var (C), optionally residual (..., C).
  * Out: y (..., C), mean, invstd, new running_mean, new running_var (C).
  * The running variance takes the unbiased variance; no rows leave the running values alone. */
 
 static const tutti_attr_field fields[] = {OP_FIELD_F64(batch_norm_attr, eps, 1e-5),
-                                          OP_FIELD_F64(batch_norm_attr, momentum, 0.1)};
+                                          OP_FIELD_F64(batch_norm_attr, momentum, 0.1),
+                                          OP_FIELD_I64(batch_norm_attr, act, 0)};
 
 static const char *const names[] = {"gamma", "beta", "running_mean", "running_var"};
 
-tutti_status batch_norm_want(const char *op, const tutti_op_call *c, uint32_t first,
-                             const char *const *input_names, tutti_error *err)
+tutti_status batch_norm_want_channels(const char *op, const tutti_op_call *c, uint32_t first,
+                                      uint32_t last, const char *const *input_names,
+                                      tutti_error *err)
 {
     const tutti_desc *x = &c->in[0];
     char text[96];
@@ -23,7 +26,7 @@ tutti_status batch_norm_want(const char *op, const tutti_op_call *c, uint32_t fi
         return tutti_fail(err, TUTTI_E_SHAPE, "%s: x is %s, want rank 1 or more", op,
                           tutti_desc_text(x, text, sizeof text));
     tutti_status s = op_want_f32(op, "x", x, err);
-    for (uint32_t k = first; k < c->nin && !s; k++) {
+    for (uint32_t k = first; k < last && !s; k++) {
         const tutti_desc *d = &c->in[k];
         if (d->rank != 1 || d->dim[0] != batch_norm_channels(x))
             return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, want (%lld)", op,
@@ -34,9 +37,51 @@ tutti_status batch_norm_want(const char *op, const tutti_op_call *c, uint32_t fi
     return s;
 }
 
+tutti_status batch_norm_want_act(const char *op, int64_t act, tutti_error *err)
+{
+    if (act == 0 || act == 1)
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_RANGE, "%s: act is %lld, want 0 (none) or 1 (ReLU)", op,
+                      (long long)act);
+}
+
+tutti_status batch_norm_want(const char *op, const tutti_op_call *c,
+                             const char *const *input_names, tutti_error *err)
+{
+    const batch_norm_attr *a = c->attr;
+    tutti_status s = batch_norm_want_channels(op, c, 1, 5, input_names, err);
+    if (!s)
+        s = batch_norm_want_act(op, a->act, err);
+    if (!s && c->nin > 5)
+        s = op_want_same(op, "x", &c->in[0], "residual", &c->in[5], err);
+    if (!s && c->nin > 5)
+        s = op_want_f32(op, "residual", &c->in[5], err);
+    return s;
+}
+
+double batch_norm_end_f64(const tutti_op_call *c, const double *const *in, int64_t i, double u)
+{
+    const batch_norm_attr *a = c->attr;
+    const double v = c->nin > 5 ? u + in[5][i] : u;
+    return a->act && v < 0.0 ? 0.0 : v;
+}
+
+tutti_value batch_norm_end(tutti_graph *g, const tutti_node *n, tutti_value u)
+{
+    const batch_norm_attr *a = n->attr;
+    const tutti_value v = n->nin > 5 ? tutti_add(g, u, n->in[5]) : u;
+    return a->act ? tutti_relu(g, v) : v;
+}
+
+tutti_value batch_norm_end_grad(tutti_graph *g, const tutti_node *n, tutti_value dy)
+{
+    const batch_norm_attr *a = n->attr;
+    return a->act ? tutti_op2(g, "relu_grad", dy, n->out[0]) : dy;
+}
+
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
-    const tutti_status s = batch_norm_want("batch_norm", c, 1, names, err);
+    const tutti_status s = batch_norm_want("batch_norm", c, names, err);
     if (s)
         return s;
     out[0] = c->in[0];
@@ -70,7 +115,8 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
             var += pow(in[0][r * n + k] - mean, 2.0) / (double)rows;
         const double invstd = 1.0 / sqrt(var + a->eps);
         for (int64_t r = 0; r < rows; r++)
-            out[0][r * n + k] = (in[0][r * n + k] - mean) * invstd * in[1][k] + in[2][k];
+            out[0][r * n + k] = batch_norm_end_f64(
+                c, in, r * n + k, (in[0][r * n + k] - mean) * invstd * in[1][k] + in[2][k]);
         out[1][k] = mean;
         out[2][k] = invstd;
         out[3][k] = (1.0 - m) * in[3][k] + m * mean;
@@ -109,7 +155,7 @@ static void finish(const tutti_op_call *c, const double *sums, int threads,
         const double invstd = 1.0 / sqrt(var + a->eps);
         means[k] = (float)mean;
         invstds[k] = (float)invstd;
-        scale[k] = (float)(invstd * (double)gamma[k]);
+        scale[k] = (float)((double)invstds[k] * (double)gamma[k]); /* as the gradient has it */
         new_mean[k] = (float)((1.0 - m) * (double)old_mean[k] + m * mean);
         new_var[k] = (float)((1.0 - m) * (double)old_var[k] + m * var * unbiased(rows));
     }
@@ -122,8 +168,11 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int threads = op_threads(c, rows * n);
     const float *x = in[0];
+    const float *residual = c->nin > 5 ? in[5] : NULL;
     float *y = out[0], *scale = (float *)scratch + 4 * n * c->threads;
     double *sums = scratch;
+    const batch_norm_line line = {out[1], scale, in[2],
+                                  ((const batch_norm_attr *)c->attr)->act};
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp for schedule(static)
@@ -141,7 +190,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             for (end += first; end > first; end -= BATCH_NORM_BLOCK) {
                 const int64_t at =
                     end - BATCH_NORM_BLOCK > first ? end - BATCH_NORM_BLOCK : first;
-                batch_norm_apply(x + at * n, y + at * n, end - at, n, out[1], scale, in[2]);
+                batch_norm_apply(x + at * n, residual ? residual + at * n : NULL, y + at * n,
+                                 end - at, n, &line);
             }
         }
     }
@@ -184,9 +234,15 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     const tutti_desc x = *g->desc(g, n->in[0]);
     const double kept = 1.0 - weight_of_new(n->attr, batch_norm_rows(&x));
     tutti_value d[3] = {0};
-    if (dy[0] && n->need & 7) {
-        const tutti_value in[5] = {n->in[0], dy[0], n->in[1], n->out[1], n->out[2]};
-        (void)g->emit(g, "batch_norm_grad", in, 5, NULL, 0, d, 3);
+    if (dy[0] && n->need & 39) {
+        const int64_t act = ((const batch_norm_attr *)n->attr)->act;
+        const bool again = act && n->nin == 5; /* the mask comes from x once more */
+        const tutti_value du = again ? dy[0] : batch_norm_end_grad(g, n, dy[0]);
+        const tutti_value in[6] = {n->in[0], du, n->in[1], n->out[1], n->out[2], n->in[2]};
+        const tutti_attr attr = tutti_attr_i("act", 1);
+        (void)g->emit(g, "batch_norm_grad", in, again ? 6 : 5, &attr, again, d, 3);
+        if (n->need & 32)
+            dx[5] = du;
     }
     if (n->need & 1) {
         const tutti_value more = statistics_grad(g, n, dy);
@@ -228,7 +284,7 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     const tutti_value var = channel_sum(g, tutti_mul(g, centred, centred), each);
     const tutti_value invstd = tutti_op1(g, "rsqrt", tutti_affine(g, var, 1.0, a->eps));
     const tutti_value scaled = tutti_mul(g, tutti_mul(g, centred, invstd), n->in[1]);
-    ret_out[0] = tutti_add(g, scaled, n->in[2]);
+    ret_out[0] = batch_norm_end(g, n, tutti_add(g, scaled, n->in[2]));
     ret_out[1] = mean;
     ret_out[2] = invstd;
     ret_out[3] = running(g, n->in[3], tutti_affine(g, mean, m, 0.0), m);
@@ -236,13 +292,13 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     return g->status(g);
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, prepare, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, prepare, run, NULL};
 
 const tutti_op tutti_op_batch_norm = {.struct_size = sizeof(tutti_op),
                                       .flags = TUTTI_OP_FUSED,
                                       .name = "batch_norm",
                                       .nin_min = 5,
-                                      .nin_max = 5,
+                                      .nin_max = 6,
                                       .nout = 5,
                                       .attr_size = sizeof(batch_norm_attr),
                                       .fields = fields,

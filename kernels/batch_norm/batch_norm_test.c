@@ -8,6 +8,10 @@
     {                                                                                          \
         .name = (name_), .type = TUTTI_ATTR_F64, .f = (value)                                  \
     }
+#define ACT                                                                                    \
+    {                                                                                          \
+        .name = "act", .type = TUTTI_ATTR_I64, .i = 1                                          \
+    }
 /* x and four of its channels; running variances are positive */
 #define FOUR(c) DESC(F32, 1, c), DESC(F32, 1, c), DESC(F32, 1, c), DESC(F32, 1, c)
 #define POSITIVE .low = {0, 0, 0, 0, 0.5}, .high = {0, 0, 0, 0, 2}
@@ -34,11 +38,40 @@ static const op_case cases[] = {
      POSITIVE,
      .no_grad = 31},
     {.op = "batch_norm_eval", .nin = 5, .in = {DESC(F32, 4, 2, 1, 2, 3), FOUR(3)}, POSITIVE},
+    {.op = "batch_norm",
+     .nin = 5,
+     .in = {DESC(F32, 3, 3, 2, 3), FOUR(3)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE},
+    {.op = "batch_norm",
+     .nin = 6,
+     .in = {DESC(F32, 3, 3, 2, 3), FOUR(3), DESC(F32, 3, 3, 2, 3)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE},
+    {.op = "batch_norm",
+     .nin = 6,
+     .in = {DESC(F32, 2, 5, 2), FOUR(2), DESC(F32, 2, 5, 2)},
+     POSITIVE},
+    {.op = "batch_norm_grad",
+     .nin = 6,
+     .in = {DESC(F32, 3, 3, 2, 3), DESC(F32, 3, 3, 2, 3), FOUR(3)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE,
+     .no_grad = 63},
+    {.op = "batch_norm_eval",
+     .nin = 6,
+     .in = {DESC(F32, 2, 4, 3), FOUR(3), DESC(F32, 2, 4, 3)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE},
     {.op = "batch_norm_eval", .nin = 5, .in = {DESC(F32, 2, 0, 3), FOUR(3)}, POSITIVE},
 };
 
 /* Several threads, whole and broken groups of channels. */
-#define ALONE .no_grad = 31
+#define ALONE .no_grad = 63
 static const op_case large[] = {
     {.op = "batch_norm",
      .nin = 5,
@@ -63,6 +96,27 @@ static const op_case large[] = {
      .in = {DESC(F32, 2, 1999, 37), FOUR(37)},
      POSITIVE,
      ALONE},
+    {.op = "batch_norm",
+     .nin = 5,
+     .in = {DESC(F32, 2, 1999, 117), FOUR(117)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE,
+     ALONE},
+    {.op = "batch_norm",
+     .nin = 6,
+     .in = {DESC(F32, 2, 1999, 37), FOUR(37), DESC(F32, 2, 1999, 37)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE,
+     ALONE},
+    {.op = "batch_norm_grad",
+     .nin = 6,
+     .in = {DESC(F32, 2, 1999, 117), DESC(F32, 2, 1999, 117), FOUR(117)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE,
+     ALONE},
 };
 
 START_TEST(small_normalisations_agree_with_definition_and_differences)
@@ -82,7 +136,7 @@ START_TEST(a_mean_far_from_zero_leaves_the_variance_alone)
 {
     const tutti_desc x = DESC(F32, 2, 3, 1), one = DESC(F32, 1, 1);
     const tutti_desc in[5] = {x, one, one, one, one}, out[5] = {x, one, one, one, one};
-    const batch_norm_attr attr = {0.0, 0.5};
+    const batch_norm_attr attr = {0.0, 0.5, 0};
     const tutti_op_call c = {sizeof c, 5, 5, 1, in, out, &attr, NULL};
     const float xs[3] = {9999, 10000, 10001}, gamma = 2, beta = 1, mean = 0, var = 3;
     const void *ins[5] = {xs, &gamma, &beta, &mean, &var};
@@ -105,7 +159,7 @@ START_TEST(two_runs_on_several_threads_give_the_same_bits)
     enum { ROWS = 6000, C = 16 };
     const tutti_desc x = DESC(F32, 2, ROWS, C), one = DESC(F32, 1, C);
     const tutti_desc in[5] = {x, one, one, one, one}, out[5] = {x, one, one, one, one};
-    const batch_norm_attr attr = {1e-5, 0.1};
+    const batch_norm_attr attr = {1e-5, 0.1, 0};
     const tutti_op_call c = {sizeof c, 5, 5, 3, in, out, &attr, NULL};
     static float xs[ROWS * C], y[2][ROWS * C];
     float channel[C], stat[2][4][C];
@@ -124,7 +178,54 @@ START_TEST(two_runs_on_several_threads_give_the_same_bits)
 }
 END_TEST
 
-static const batch_norm_attr plain = {1e-5, 0.1};
+/* batch_norm_grad works out from x what the forward pass let through: the same bits as a ReLU's own
+ * gradient before it. */
+START_TEST(the_mask_is_that_of_the_forward_pass)
+{
+    enum { ROWS = 3000, C = 19, N = ROWS * C };
+    const tutti_desc x = DESC(F32, 2, ROWS, C), one = DESC(F32, 1, C);
+    const tutti_desc in[6] = {x, one, one, one, one}, out[5] = {x, one, one, one, one};
+    const tutti_desc back[6] = {x, x, one, one, one, one};
+    const batch_norm_attr attr = {1e-5, 0.1, 1};
+    const batch_norm_grad_attr masked = {1}, whole = {0};
+    const tutti_op_call forward = {sizeof forward, 5, 5, 2, in, out, &attr, NULL};
+    const tutti_op_call with = {sizeof with, 6, 3, 2, back, out, &masked, NULL};
+    const tutti_op_call without = {sizeof without, 5, 3, 2, back, out, &whole, NULL};
+    static float xs[N], ys[N], dy[N], du[N], dx[2][N];
+    float gamma[C], beta[C], stat[4][C], dgamma[2][C], dbeta[2][C];
+    static double scratch[C * 8];
+    int zeros = 0;
+    for (int k = 0; k < N; k++) {
+        xs[k] = (float)((k * 7919) % 1009) * 0.37f;
+        dy[k] = (float)((k * 1237) % 1013) * 0.01f - 5.0f;
+    }
+    for (int k = 0; k < C; k++) {
+        gamma[k] = k % 3 ? 0.7f : -1.3f;
+        beta[k] = 0.1f * (float)(k % 5);
+    }
+    const void *ins[6] = {xs, gamma, beta, gamma, beta};
+    void *outs[5] = {ys, stat[0], stat[1], stat[2], stat[3]};
+    ck_assert_int_eq(tutti_op_batch_norm.cpu->run(NULL, &forward, ins, outs, scratch), 0);
+    for (int k = 0; k < N; k++) {
+        du[k] = ys[k] > 0.0f ? dy[k] : 0.0f;
+        zeros += ys[k] == 0.0f;
+    }
+    ck_assert_int_gt(zeros, N / 4);
+    for (int k = 0; k < 2; k++) {
+        const void *from[6] = {xs, k ? du : dy, gamma, stat[0], stat[1], beta};
+        void *to[3] = {dx[k], dgamma[k], dbeta[k]};
+        ck_assert_int_eq(
+            tutti_op_batch_norm_grad.cpu->run(NULL, k ? &without : &with, from, to, scratch),
+            0);
+    }
+    ck_assert_mem_eq(dx[0], dx[1], sizeof dx[0]);
+    ck_assert_mem_eq(dgamma[0], dgamma[1], sizeof dgamma[0]);
+    ck_assert_mem_eq(dbeta[0], dbeta[1], sizeof dbeta[0]);
+}
+END_TEST
+
+static const batch_norm_attr plain = {1e-5, 0.1, 0}, odd = {1e-5, 0.1, 2};
+static const batch_norm_grad_attr none = {0}, relu = {1};
 static const op_refusal refusals[] = {
     {{DESC(F32, 0, 0), FOUR(3)},
      5,
@@ -141,20 +242,41 @@ static const op_refusal refusals[] = {
      &plain,
      TUTTI_E_SHAPE,
      "batch_norm: beta is F32 (3), want (4)"},
+    {{DESC(F32, 2, 2, 3), FOUR(3)},
+     5,
+     &odd,
+     TUTTI_E_RANGE,
+     "batch_norm: act is 2, want 0 (none) or 1 (ReLU)"},
+    {{DESC(F32, 2, 2, 3), FOUR(3), DESC(F32, 2, 3, 2)},
+     6,
+     &plain,
+     TUTTI_E_SHAPE,
+     "batch_norm: x is F32 (2, 3) and residual is F32 (3, 2), want the same shape"},
+    {{DESC(F32, 2, 2, 3), FOUR(3), DESC(F64, 2, 2, 3)},
+     6,
+     &plain,
+     TUTTI_E_ARG,
+     "batch_norm: residual is F64 (2, 3), want F32"},
 };
 static const op_refusal grad_refusals[] = {
     {{DESC(F32, 2, 2, 3), DESC(F32, 2, 1, 3), DESC(F32, 1, 3), DESC(F32, 1, 3),
       DESC(F32, 1, 3)},
      5,
-     NULL,
+     &none,
      TUTTI_E_SHAPE,
      "batch_norm_grad: x is F32 (2, 3) and dy is F32 (1, 3), want the same shape"},
     {{DESC(F32, 2, 2, 3), DESC(F32, 2, 2, 3), DESC(F32, 1, 3), DESC(F32, 1, 3),
       DESC(F64, 1, 3)},
      5,
-     NULL,
+     &none,
      TUTTI_E_ARG,
      "batch_norm_grad: invstd is F64 (3), want F32"},
+    {{DESC(F32, 2, 2, 3), DESC(F32, 2, 2, 3), DESC(F32, 1, 3), DESC(F32, 1, 3),
+      DESC(F32, 1, 3)},
+     5,
+     &relu,
+     TUTTI_E_ARG,
+     "batch_norm_grad: 5 inputs, want 6 with act 1"},
 };
 static const op_refusal eval_refusals[] = {
     {{DESC(F32, 2, 2, 4), DESC(F32, 1, 4), DESC(F32, 1, 4), DESC(F32, 1, 4),
@@ -185,6 +307,7 @@ int main(void)
     tcase_add_loop_test(t, long_normalisations_agree_with_the_definition, 0, OP_COUNT(large));
     tcase_add_test(t, a_mean_far_from_zero_leaves_the_variance_alone);
     tcase_add_test(t, two_runs_on_several_threads_give_the_same_bits);
+    tcase_add_test(t, the_mask_is_that_of_the_forward_pass);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     return tutti_run(s);
 }

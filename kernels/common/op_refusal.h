@@ -20,7 +20,7 @@
 
 /* A call that infer refuses with this status and this whole sentence. */
 typedef struct op_refusal {
-    tutti_desc in[5];
+    tutti_desc in[6];
     uint32_t nin;
     const void *attr;
     tutti_status status;

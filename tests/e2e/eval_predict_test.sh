@@ -34,7 +34,7 @@ says "no evaluation" 1 'tutti: small: the run file has no evaluation' \
 
 # microbatch_size auto: the plan is made smaller until its memory can be had.
 (
-  ulimit -v 1800000
+  ulimit -v 1100000
   "$TUTTI" train --set train.batch_size=8000 --set microbatch_size=auto --set max_duration=1ba \
     --set 'loggers=[]' --set 'eval=[]' --threads 2 >out.txt 2>err.txt
 )

@@ -167,6 +167,7 @@ int main(void)
 {
     Suite *suite = suite_create("real ops");
     TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60); /* on a busy machine */
     tcase_add_loop_test(all, kernels_agree_with_the_interpreter, 0,
                         sizeof variants / sizeof *variants);
     tcase_add_test(all, an_accumulating_plan_adds_to_the_gradients);
