@@ -15,6 +15,7 @@ tutti_status nn_open(const tutti_host *host, const tutti_params *params, void **
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a layer");
     l->modules = host->query(host->ctx, TUTTI_MODULE_V1);
     l->text = init ? init->s : NULL;
+    l->std = tutti_param_f64(params, "std");
     if (!l->modules) {
         free(l);
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "layers need the host's " TUTTI_MODULE_V1);
@@ -47,6 +48,11 @@ tutti_init nn_init(const nn_layer *l, double fan_in, double fan_out)
         init.fan = fan_out;
         return init;
     }
+    if (l->text && strcmp(l->text, "normal") == 0) {
+        init.kind = TUTTI_INIT_NORMAL;
+        init.b = l->std;
+        return init;
+    }
     init.b = 1.0 / sqrt(fan_in > 0 ? fan_in : 1.0);
     init.a = -init.b;
     return init;
@@ -58,11 +64,26 @@ tutti_init nn_constant(double value)
     return init;
 }
 
-static const tutti_object *const objects[] = {
-    &nn_conv2d,     &nn_linear,     &nn_batch_norm2d,    &nn_relu,
-    &nn_gelu,       &nn_tanh,       &nn_sigmoid,         &nn_silu,
-    &nn_max_pool2d, &nn_avg_pool2d, &nn_global_avg_pool, &nn_flatten,
-    &nn_dropout,    &nn_identity,   &nn_sequential,      NULL};
+static const tutti_object *const objects[] = {&nn_conv2d,
+                                              &nn_linear,
+                                              &nn_batch_norm2d,
+                                              &nn_relu,
+                                              &nn_gelu,
+                                              &nn_tanh,
+                                              &nn_sigmoid,
+                                              &nn_silu,
+                                              &nn_max_pool2d,
+                                              &nn_avg_pool2d,
+                                              &nn_global_avg_pool,
+                                              &nn_flatten,
+                                              &nn_dropout,
+                                              &nn_identity,
+                                              &nn_sequential,
+                                              &nn_layer_norm,
+                                              &nn_embedding,
+                                              &nn_self_attention,
+                                              &nn_causal_self_attention,
+                                              NULL};
 
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.nn", "1.0.0", objects);
 

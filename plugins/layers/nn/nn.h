@@ -15,8 +15,12 @@ typedef struct nn_layer {
     const tutti_module_v1 *modules;
     int64_t i[NN_MAX];
     double f[2];
+    double std; /* of INIT_NORMAL */
     const char *text;
 } nn_layer;
+
+/* Place of "normal" in the enum `init` of linear. */
+enum { NN_INIT_NORMAL = 2 };
 
 /* Keeps the module service; the kinds' own open functions call it first. */
 tutti_status nn_open(const tutti_host *host, const tutti_params *params, void **ret_self,
@@ -26,13 +30,14 @@ tutti_status nn_close(void *self, tutti_error *err);
 tutti_status nn_weight(const nn_layer *l, tutti_module m, const char *name, const int64_t *dim,
                        int32_t rank, const tutti_init *init, uint32_t flags, tutti_error *err);
 /* PyTorch's default for a weight and a bias: uniform in +-1 / sqrt(fan), or He et al. 2015 by fan-out
- * when `init` is "kaiming_normal". */
+ * when `init` is "kaiming_normal", or normal with the standard deviation `std` when it is "normal". */
 tutti_init nn_init(const nn_layer *l, double fan_in, double fan_out);
 tutti_init nn_constant(double value);
 
 extern const tutti_object nn_conv2d, nn_linear, nn_batch_norm2d, nn_relu, nn_gelu, nn_tanh,
     nn_sigmoid, nn_silu, nn_max_pool2d, nn_avg_pool2d, nn_global_avg_pool, nn_flatten,
-    nn_dropout, nn_identity, nn_sequential;
+    nn_dropout, nn_identity, nn_sequential, nn_layer_norm, nn_embedding, nn_self_attention,
+    nn_causal_self_attention;
 
 /* Defines the object of a kind out of its open, build and trace. */
 #define NN_OBJECT(name_, open_, build_, trace_)                                                \

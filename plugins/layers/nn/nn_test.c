@@ -124,6 +124,31 @@ START_TEST(linear_is_a_product_with_the_transpose)
 }
 END_TEST
 
+START_TEST(a_transposed_linear_layer_stores_its_weight_the_other_way)
+{
+    start();
+    given_int(&g, "in_features", 16);
+    given_int(&g, "out_features", 5);
+    given_bool(&g, "transposed", 1);
+    given_bool(&g, "bias", 1);
+    given_enum(&g, "init", "normal", 2);
+    given_float(&g, "std", 0.3);
+    open_layer("linear");
+    const tree_weight *w = t.modules[m].weights;
+    const tutti_desc want = {{16, 5}, 2, TUTTI_F32}, row = {{5}, 1, TUTTI_F32};
+    ck_assert(tutti_same_shape(&w[0].desc, &want));
+    ck_assert_int_eq(w[0].init.kind, TUTTI_INIT_NORMAL);
+    ck_assert_close(w[0].init.a, 0.0, 0.0);
+    ck_assert_close(w[0].init.b, 0.3, 0.0);
+    ck_assert(tutti_same_shape(&w[1].desc, &row));
+    ck_assert_int_eq(w[1].init.kind, TUTTI_INIT_CONSTANT);
+    ck_assert_close(w[1].init.a, 0.0, 0.0);
+    emits(TUTTI_MODE_TRAIN,
+          "v2 = matmul(v1, weight, bias; transpose_a=0, transpose_b=0)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
 START_TEST(batch_norm2d_moves_its_statistics_in_training_only)
 {
     start();
@@ -180,6 +205,16 @@ START_TEST(an_activation_is_the_operation_of_its_name)
 END_TEST
 
 static const char *const pools[] = {"max_pool2d", "avg_pool2d"};
+
+START_TEST(gelu_has_a_form_with_tanh)
+{
+    start();
+    given_enum(&g, "approximate", "tanh", 1);
+    open_layer("gelu");
+    emits(TUTTI_MODE_TRAIN, "v2 = gelu(v1; approximate=1)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
 
 START_TEST(pooling_steps_by_its_window_unless_told)
 {
@@ -240,6 +275,137 @@ START_TEST(sequential_runs_its_children_in_order)
 }
 END_TEST
 
+START_TEST(layer_norm_starts_as_ones_and_zeros)
+{
+    start();
+    given_int(&g, "num_features", 4);
+    given_float(&g, "eps", 1e-6);
+    open_layer("layer_norm");
+    const tree_weight *w = t.modules[m].weights;
+    ck_assert_uint_eq(t.modules[m].nweights, 2);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_str_eq(w[k].name, k ? "bias" : "weight");
+        ck_assert_int_eq(w[k].desc.dim[0], 4);
+        ck_assert_int_eq(w[k].init.kind, TUTTI_INIT_CONSTANT);
+        ck_assert_close(w[k].init.a, 1 - k, 0);
+        ck_assert_uint_eq(w[k].flags, TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY);
+    }
+    emits(TUTTI_MODE_TRAIN, "v2 = layer_norm(v1, weight, bias; eps=1e-06)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(an_embedding_looks_rows_up)
+{
+    start();
+    given_int(&g, "num_embeddings", 65);
+    given_int(&g, "embedding_dim", 8);
+    given_float(&g, "std", 0.02);
+    open_layer("embedding");
+    const tree_weight *w = t.modules[m].weights;
+    const tutti_desc want = {{65, 8}, 2, TUTTI_F32};
+    ck_assert(tutti_same_shape(&w->desc, &want));
+    ck_assert_int_eq(w->init.kind, TUTTI_INIT_NORMAL);
+    ck_assert_close(w->init.b, 0.02, 0);
+    ck_assert_uint_eq(w->flags, TUTTI_WEIGHT_TRAINABLE);
+    emits(TUTTI_MODE_TRAIN, "v2 = gather(weight, v1; axis=0)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
+/* ---- self-attention: 4 heads of 3 out of 12, over (2, 3, 12) ---- */
+
+static void open_attention(const char *kind, double dropout, int alibi)
+{
+    start();
+    given_int(&g, "embed_dim", 12);
+    given_int(&g, "num_heads", 4);
+    given_float(&g, "dropout", dropout);
+    given_bool(&g, "bias", 1);
+    given_bool(&g, "alibi", alibi);
+    given_float(&g, "std", 0.02);
+    given_null(&g, "proj_std");
+    open_layer(kind);
+}
+
+static const char *attends(int32_t mode, uint32_t nin)
+{
+    const tutti_desc shape = {{2, 3, 12}, 3, TUTTI_F32};
+    const tutti_value in[2] = {1, 1};
+    tutti_value out = 0;
+    record_init(&r, mode, shape);
+    ck_assert_int_eq(layer->trace(s.self, &r.graph, m, in, nin, &out, 1), TUTTI_OK);
+    record_add(&r, "v%u\n", out);
+    return r.text;
+}
+
+START_TEST(attention_reads_queries_keys_and_values_side_by_side)
+{
+    open_attention(_i ? "causal_self_attention" : "self_attention", 0.1, 0);
+    char want[400];
+    ck_assert_str_eq(t.modules[3].kind, "linear");
+    ck_assert_str_eq(t.modules[3].name, "c_attn");
+    ck_assert_str_eq(t.modules[4].name, "c_proj");
+    ck_assert_int_eq(tutti_param_i64(&t.modules[3].given.params, "out_features"), 36);
+    ck_assert_int_eq(tutti_param_i64(&t.modules[3].given.params, "transposed"), 1);
+    (void)snprintf(want, sizeof want,
+                   "v2 = module 3(v1)\n"
+                   "v3 = reshape(v2; shape=[2, 3, 3, 4, 3])\n"
+                   "v4 = sdpa_packed(v3; causal=%d)\n"
+                   "v5 = reshape(v4; shape=[2, 3, 12])\n"
+                   "v6 = module 4(v5)\nv6\n",
+                   _i);
+    ck_assert_str_eq(attends(TUTTI_MODE_EVAL, 1), want);
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(attention_adds_its_second_input_to_the_scores)
+{
+    open_attention("self_attention", 0.0, 0);
+    ck_assert_ptr_nonnull(
+        strstr(attends(TUTTI_MODE_TRAIN, 2), "v4 = sdpa_packed(v3, v1; causal=0)\n"));
+    subject_close(&s);
+}
+END_TEST
+
+/* Slopes of four heads: 1/4, 1/16, 1/64, 1/256; of key 0 two steps before the last. */
+START_TEST(alibi_lets_scores_fall_with_the_distance)
+{
+    open_attention("causal_self_attention", 0.0, 1);
+    ck_assert_ptr_nonnull(
+        strstr(attends(TUTTI_MODE_TRAIN, 1), "v4 = sdpa_packed(v3, constant; causal=1)\n"));
+    const tutti_desc want = {{4, 1, 3}, 3, TUTTI_F32};
+    ck_assert(tutti_same_shape(&r.constant_desc, &want));
+    for (int h = 0; h < 4; h++)
+        for (int j = 0; j < 3; j++)
+            ck_assert_close(r.constant[3 * h + j], pow(4.0, -1.0 - h) * (j - 2), 1e-9);
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(dropped_probabilities_are_worked_out_step_by_step)
+{
+    open_attention("causal_self_attention", 0.1, 0);
+    const char *text = attends(TUTTI_MODE_TRAIN, 1);
+    ck_assert_ptr_null(strstr(text, "sdpa"));
+    ck_assert_ptr_nonnull(strstr(text, " = softmax("));
+    ck_assert_ptr_nonnull(strstr(text, "p=0.1, stream=2)\n"));
+    ck_assert_ptr_nonnull(strstr(text, "kind=4"));
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(heads_that_do_not_divide_the_width_are_refused)
+{
+    start();
+    given_int(&g, "embed_dim", 12);
+    given_int(&g, "num_heads", 5);
+    ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "self_attention", &g, TUTTI_E_ARG,
+                           "self-attention: embed_dim 12 does not divide into 5 heads");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("nn");
@@ -255,6 +421,15 @@ int main(void)
     tcase_add_test(c, shapes_change_as_said);
     tcase_add_test(c, dropout_works_in_training_only_with_a_stream_of_its_place);
     tcase_add_test(c, sequential_runs_its_children_in_order);
+    tcase_add_test(c, a_transposed_linear_layer_stores_its_weight_the_other_way);
+    tcase_add_test(c, gelu_has_a_form_with_tanh);
+    tcase_add_test(c, layer_norm_starts_as_ones_and_zeros);
+    tcase_add_test(c, an_embedding_looks_rows_up);
+    tcase_add_loop_test(c, attention_reads_queries_keys_and_values_side_by_side, 0, 2);
+    tcase_add_test(c, attention_adds_its_second_input_to_the_scores);
+    tcase_add_test(c, alibi_lets_scores_fall_with_the_distance);
+    tcase_add_test(c, dropped_probabilities_are_worked_out_step_by_step);
+    tcase_add_test(c, heads_that_do_not_divide_the_width_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);
 }

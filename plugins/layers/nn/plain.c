@@ -23,10 +23,31 @@ static tutti_status no_build(void *self, tutti_module m, tutti_error *err)
     NN_OBJECT(name, nn_open, no_build, name##_trace)
 
 NN_UNARY(relu)
-NN_UNARY(gelu)
 NN_UNARY(tanh)
 NN_UNARY(sigmoid)
 NN_UNARY(silu)
+
+/* x Phi(x), or the form with tanh that GPT-2 and BERT use. */
+static tutti_status gelu_open(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
+{
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    const char *form = tutti_param_str(params, "approximate");
+    if (s == TUTTI_OK)
+        ((nn_layer *)*ret_self)->i[0] = form && strcmp(form, "tanh") == 0;
+    return s;
+}
+
+static tutti_status gelu_trace(void *self, tutti_graph *g, tutti_module m,
+                               const tutti_value *in, uint32_t nin, tutti_value *out,
+                               uint32_t nout)
+{
+    (void)m, (void)nin, (void)nout;
+    const tutti_attr form = tutti_attr_i("approximate", 1);
+    out[0] = g->emit(g, "gelu", in, 1, &form, ((nn_layer *)self)->i[0] ? 1 : 0, NULL, 0);
+    return g->status(g);
+}
+NN_OBJECT(gelu, gelu_open, no_build, gelu_trace)
 
 static tutti_status identity_trace(void *self, tutti_graph *g, tutti_module m,
                                    const tutti_value *in, uint32_t nin, tutti_value *out,

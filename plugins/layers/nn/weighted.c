@@ -69,9 +69,9 @@ static tutti_status conv2d_trace(void *self, tutti_graph *g, tutti_module m,
 
 NN_OBJECT(conv2d, conv2d_open, conv2d_build, conv2d_trace)
 
-/* ---- linear: weight (out, in), bias (out) ---- */
+/* ---- linear: weight (out, in), transposed (in, out); bias (out) ---- */
 
-enum { LINEAR_IN, LINEAR_OUT, LINEAR_BIAS };
+enum { LINEAR_IN, LINEAR_OUT, LINEAR_BIAS, LINEAR_TRANSPOSED };
 
 static tutti_status linear_open(const tutti_host *host, const tutti_params *params,
                                 void **ret_self, tutti_error *err)
@@ -83,16 +83,17 @@ static tutti_status linear_open(const tutti_host *host, const tutti_params *para
     l->i[LINEAR_IN] = tutti_param_i64(params, "in_features");
     l->i[LINEAR_OUT] = tutti_param_i64(params, "out_features");
     l->i[LINEAR_BIAS] = tutti_param_i64(params, "bias");
+    l->i[LINEAR_TRANSPOSED] = tutti_param_i64(params, "transposed");
     return TUTTI_OK;
 }
 
 static tutti_status linear_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
-    const int64_t dim[2] = {l->i[LINEAR_OUT], l->i[LINEAR_IN]};
+    const int64_t dim[3] = {l->i[LINEAR_OUT], l->i[LINEAR_IN], l->i[LINEAR_OUT]};
     tutti_init init = nn_init(l, (double)dim[1], (double)dim[0]);
-    const tutti_status s =
-        nn_weight(l, m, "weight", dim, 2, &init, TUTTI_WEIGHT_TRAINABLE, err);
+    const tutti_status s = nn_weight(l, m, "weight", dim + (l->i[LINEAR_TRANSPOSED] != 0), 2,
+                                     &init, TUTTI_WEIGHT_TRAINABLE, err);
     if (s || !l->i[LINEAR_BIAS])
         return s;
     if (init.kind != TUTTI_INIT_UNIFORM)
@@ -108,7 +109,8 @@ static tutti_status linear_trace(void *self, tutti_graph *g, tutti_module m,
     const nn_layer *l = self;
     (void)nin, (void)nout;
     out[0] = tutti_matmul(g, in[0], g->weight(g, m, "weight"),
-                          l->i[LINEAR_BIAS] ? g->weight(g, m, "bias") : 0, 0, 1);
+                          l->i[LINEAR_BIAS] ? g->weight(g, m, "bias") : 0, 0,
+                          l->i[LINEAR_TRANSPOSED] == 0);
     return g->status(g);
 }
 

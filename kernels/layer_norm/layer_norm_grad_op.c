@@ -1,0 +1,151 @@
+/* layer_norm_grad_op.c - the gradient of layer_norm's y by x, gamma and beta. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer_norm/layer_norm.h"
+
+#include <string.h>
+
+/* In: x, dy (..., C), gamma (C), mean, rstd (...).  Out: dx (..., C), dgamma, dbeta (C).
+ * With xhat = (x - mean) rstd and d = dy gamma:
+ *   dbeta = sum dy, dgamma = sum dy xhat over the rows,
+ *   dx = rstd (d - mean(d) - xhat mean(d xhat)), means over a row. */
+
+static const char name[] = "layer_norm_grad";
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const tutti_desc *x = &c->in[0];
+    tutti_status s = layer_norm_want(name, x, err);
+    if (s)
+        return s;
+    const tutti_desc row = {{layer_norm_width(x)}, 1, TUTTI_F32}, lead = layer_norm_lead(x);
+    if ((s = layer_norm_want_shape(name, "dy", &c->in[1], x, err)) ||
+        (s = layer_norm_want_shape(name, "gamma", &c->in[2], &row, err)) ||
+        (s = layer_norm_want_shape(name, "mean", &c->in[3], &lead, err)) ||
+        (s = layer_norm_want_shape(name, "rstd", &c->in[4], &lead, err)))
+        return s;
+    out[0] = *x;
+    out[1] = out[2] = row;
+    return TUTTI_OK;
+}
+
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
+    memset(out[1], 0, (size_t)n * sizeof(double));
+    memset(out[2], 0, (size_t)n * sizeof(double));
+    for (int64_t r = 0; r < rows; r++) {
+        const double *x = in[0] + r * n, *dy = in[1] + r * n, mean = in[3][r], rstd = in[4][r];
+        double a = 0.0, b = 0.0;
+        for (int64_t k = 0; k < n; k++) {
+            const double xhat = (x[k] - mean) * rstd;
+            out[1][k] += dy[k] * xhat;
+            out[2][k] += dy[k];
+            a += dy[k] * in[2][k] / (double)n;
+            b += dy[k] * in[2][k] * xhat / (double)n;
+        }
+        for (int64_t k = 0; k < n; k++)
+            out[0][r * n + k] = rstd * (dy[k] * in[2][k] - a - (x[k] - mean) * rstd * b);
+    }
+    return TUTTI_OK;
+}
+
+/* The rows' sums for gamma and beta go in f32 over this many rows, then in f64. */
+enum { BLOCK = 32 };
+
+/* Scratch, a thread: dgamma, dbeta (C) f64, then the same in f32. */
+static uint64_t part_size(int64_t n)
+{
+    return ((uint64_t)n * 2 * (sizeof(double) + sizeof(float)) + 63) / 64 * 64;
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    (void)ret_state, (void)err;
+    *ret_scratch = part_size(layer_norm_width(&c->in[0])) * (uint64_t)c->threads;
+    return TUTTI_OK;
+}
+
+static void part(const void *const *in, float *dx, int64_t n, int64_t first, int64_t count,
+                 double *sums)
+{
+    const float *x = in[0], *dy = in[1], *mean = in[3], *rstd = in[4];
+    float *block = (float *)(sums + 2 * n);
+    memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
+    for (int64_t at = first; at < first + count; at += BLOCK) {
+        const int64_t end = at + BLOCK < first + count ? at + BLOCK : first + count;
+        memset(block, 0, (size_t)(2 * n) * sizeof *block);
+        for (int64_t r = at; r < end; r++)
+            layer_norm_grad_row(x + r * n, dy + r * n, in[2], mean[r], rstd[r], dx + r * n,
+                                block, block + n, n);
+        for (int64_t k = 0; k < 2 * n; k++)
+            sums[k] += (double)block[k];
+    }
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    (void)state;
+    const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
+    const int threads = op_threads(c, 4 * rows * n);
+    const uint64_t size = part_size(n);
+    float *dgamma = out[1], *dbeta = out[2];
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        int64_t first;
+        const int64_t count = op_share(rows, t, threads, &first);
+        part(in, out[0], n, first, count, (double *)((char *)scratch + (uint64_t)t * size));
+    }
+    for (int64_t k = 0; k < n; k++) {
+        double a = 0.0, b = 0.0;
+        for (int t = 0; t < threads; t++) {
+            const double *sums = (const double *)((const char *)scratch + (uint64_t)t * size);
+            a += sums[k];
+            b += sums[n + k];
+        }
+        dgamma[k] = (float)a;
+        dbeta[k] = (float)b;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_value rows_sum(tutti_graph *g, tutti_value v, int32_t rank)
+{
+    const int64_t axes[TUTTI_MAX_RANK] = {0, 1, 2, 3, 4, 5};
+    return rank > 1 ? tutti_reduce(g, "sum", v, axes, (uint32_t)rank - 1, 0) : v;
+}
+
+static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *ret_out)
+{
+    const tutti_desc x = *g->desc(g, n->in[0]);
+    tutti_desc column = layer_norm_lead(&x);
+    const int64_t last = x.rank - 1;
+    column.dim[column.rank++] = 1;
+    const tutti_value dy = n->in[1];
+    const tutti_value mean = tutti_reshape(g, n->in[3], column.dim, (uint32_t)column.rank);
+    const tutti_value rstd = tutti_reshape(g, n->in[4], column.dim, (uint32_t)column.rank);
+    const tutti_value xhat = tutti_mul(g, tutti_sub(g, n->in[0], mean), rstd);
+    const tutti_value d = tutti_mul(g, dy, n->in[2]);
+    const tutti_value a = tutti_reduce(g, "mean", d, &last, 1, 1);
+    const tutti_value b = tutti_reduce(g, "mean", tutti_mul(g, d, xhat), &last, 1, 1);
+    const tutti_value rest = tutti_sub(g, tutti_sub(g, d, a), tutti_mul(g, xhat, b));
+    ret_out[0] = tutti_mul(g, rstd, rest);
+    ret_out[1] = rows_sum(g, tutti_mul(g, dy, xhat), x.rank);
+    ret_out[2] = rows_sum(g, dy, x.rank);
+    return g->status(g);
+}
+
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 3, prepare, run, NULL};
+
+const tutti_op tutti_op_layer_norm_grad = {.struct_size = sizeof(tutti_op),
+                                           .flags = TUTTI_OP_FUSED,
+                                           .name = "layer_norm_grad",
+                                           .nin_min = 5,
+                                           .nin_max = 5,
+                                           .nout = 3,
+                                           .infer = infer,
+                                           .decompose = decompose,
+                                           .reference = reference,
+                                           .cpu = &cpu};

@@ -1,0 +1,165 @@
+/* layer_norm_op.c - y = (x - mean) rstd gamma + beta over the last dimension. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer_norm/layer_norm.h"
+
+#include <math.h>
+
+/* In: x (..., C), gamma, beta (C).  Out: y (..., C), mean, rstd (...), of the biased variance. */
+
+static const tutti_attr_field fields[] = {OP_FIELD_F64(layer_norm_attr, eps, 1e-5)};
+
+tutti_status layer_norm_want(const char *op, const tutti_desc *x, tutti_error *err)
+{
+    char text[96];
+    if (x->rank < 1 || layer_norm_width(x) == 0)
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "%s: x is %s, want rank 1 or more and no empty rows", op,
+                          tutti_desc_text(x, text, sizeof text));
+    return op_want_f32(op, "x", x, err);
+}
+
+tutti_status layer_norm_want_shape(const char *op, const char *name, const tutti_desc *d,
+                                   const tutti_desc *want, tutti_error *err)
+{
+    char text[96], wanted[96];
+    const tutti_desc f32 = {
+        {want->dim[0], want->dim[1], want->dim[2], want->dim[3], want->dim[4], want->dim[5]},
+        want->rank,
+        TUTTI_F32};
+    if (tutti_same_shape(d, want) && d->dtype == TUTTI_F32)
+        return TUTTI_OK;
+    return tutti_fail(err, d->dtype == TUTTI_F32 ? TUTTI_E_SHAPE : TUTTI_E_ARG,
+                      "%s: %s is %s, want %s", op, name, tutti_desc_text(d, text, sizeof text),
+                      tutti_desc_text(&f32, wanted, sizeof wanted));
+}
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const tutti_desc *x = &c->in[0];
+    tutti_status s = layer_norm_want("layer_norm", x, err);
+    if (s)
+        return s;
+    const tutti_desc row = {{layer_norm_width(x)}, 1, TUTTI_F32};
+    if ((s = layer_norm_want_shape("layer_norm", "gamma", &c->in[1], &row, err)) ||
+        (s = layer_norm_want_shape("layer_norm", "beta", &c->in[2], &row, err)))
+        return s;
+    out[0] = *x;
+    out[1] = out[2] = layer_norm_lead(x);
+    return TUTTI_OK;
+}
+
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
+    for (int64_t r = 0; r < rows; r++) {
+        const double *x = in[0] + r * n;
+        double mean = 0.0, var = 0.0;
+        for (int64_t k = 0; k < n; k++)
+            mean += x[k] / (double)n;
+        for (int64_t k = 0; k < n; k++)
+            var += pow(x[k] - mean, 2.0) / (double)n;
+        const double rstd = 1.0 / sqrt(var + ((const layer_norm_attr *)c->attr)->eps);
+        for (int64_t k = 0; k < n; k++)
+            out[0][r * n + k] = (x[k] - mean) * rstd * in[1][k] + in[2][k];
+        out[1][r] = mean;
+        out[2][r] = rstd;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
+    const double eps = ((const layer_norm_attr *)c->attr)->eps;
+    const float *x = in[0];
+    float *y = out[0], *mean = out[1], *rstd = out[2];
+    const int threads = op_threads(c, 2 * rows * n);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t r = 0; r < rows; r++)
+        layer_norm_row(x + r * n, in[1], in[2], eps, y + r * n, n, &mean[r], &rstd[r]);
+    return TUTTI_OK;
+}
+
+/* A statistic, or its gradient, as a column beside x. */
+static tutti_value column(tutti_graph *g, tutti_value v)
+{
+    tutti_desc d = *g->desc(g, v);
+    d.dim[d.rank++] = 1;
+    return tutti_reshape(g, v, d.dim, (uint32_t)d.rank);
+}
+
+/* dx of the statistics alone: dmean / n - drstd rstd^3 (x - mean) / n; 0 when there is none. */
+static tutti_value statistics_grad(tutti_graph *g, const tutti_node *n, const tutti_value *dy)
+{
+    const tutti_desc x = *g->desc(g, n->in[0]);
+    const double each = 1.0 / (double)layer_norm_width(&x);
+    tutti_value dx = 0;
+    if (dy[2]) {
+        const tutti_value r = n->out[2], cube = tutti_mul(g, r, tutti_mul(g, r, r));
+        const tutti_value d = tutti_affine(g, tutti_mul(g, cube, dy[2]), -each, 0.0);
+        const tutti_value centred = tutti_sub(g, n->in[0], column(g, n->out[1]));
+        dx = tutti_mul(g, centred, column(g, d));
+    }
+    if (dy[1]) {
+        const tutti_value d = column(g, tutti_affine(g, dy[1], each, 0.0));
+        dx = dx ? tutti_add(g, dx, d) : op_broadcast_dims(g, d, x.dim, x.rank);
+    }
+    return dx;
+}
+
+static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                        tutti_value *dx)
+{
+    tutti_value d[3] = {0};
+    if (dy[0]) {
+        const tutti_value in[5] = {n->in[0], dy[0], n->in[1], n->out[1], n->out[2]};
+        (void)g->emit(g, "layer_norm_grad", in, 5, NULL, 0, d, 3);
+    }
+    if (n->need & 1) {
+        const tutti_value more = statistics_grad(g, n, dy);
+        dx[0] = d[0] && more ? tutti_add(g, d[0], more) : d[0] ? d[0] : more;
+    }
+    if (n->need & 2)
+        dx[1] = d[1];
+    if (n->need & 4)
+        dx[2] = d[2];
+    return g->status(g);
+}
+
+static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *ret_out)
+{
+    const double eps = ((const layer_norm_attr *)n->attr)->eps;
+    const tutti_desc x = *g->desc(g, n->in[0]);
+    const tutti_desc lead = layer_norm_lead(&x);
+    const int64_t last = x.rank - 1;
+    const tutti_value mean = tutti_reduce(g, "mean", n->in[0], &last, 1, 1);
+    const tutti_value centred = tutti_sub(g, n->in[0], mean);
+    const tutti_value var =
+        tutti_reduce(g, "mean", tutti_mul(g, centred, centred), &last, 1, 1);
+    const tutti_value rstd = tutti_op1(g, "rsqrt", tutti_affine(g, var, 1.0, eps));
+    const tutti_value xhat = tutti_mul(g, centred, rstd);
+    ret_out[0] = tutti_add(g, tutti_mul(g, xhat, n->in[1]), n->in[2]);
+    ret_out[1] = tutti_reshape(g, mean, lead.dim, (uint32_t)lead.rank);
+    ret_out[2] = tutti_reshape(g, rstd, lead.dim, (uint32_t)lead.rank);
+    return g->status(g);
+}
+
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
+
+const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
+                                      .flags = TUTTI_OP_FUSED,
+                                      .name = "layer_norm",
+                                      .nin_min = 3,
+                                      .nin_max = 3,
+                                      .nout = 3,
+                                      .attr_size = sizeof(layer_norm_attr),
+                                      .fields = fields,
+                                      .nfields = sizeof fields / sizeof *fields,
+                                      .infer = infer,
+                                      .vjp = vjp,
+                                      .decompose = decompose,
+                                      .reference = reference,
+                                      .cpu = &cpu};

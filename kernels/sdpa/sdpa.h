@@ -1,0 +1,114 @@
+/* sdpa.h - scaled dot-product attention: shapes, tiles, and what its four operations share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_SDPA_SDPA_H
+#define KERNELS_SDPA_SDPA_H
+
+#include "common/op_util.h"
+
+/* y = softmax(scale q k^T + bias) v for each of B H heads (Vaswani et al. 2017).
+ *   q (B, H, Tq, D), k, v (B, H, Tk, D), bias (optional) broadcasts to (B, H, Tq, Tk)
+ *   y (B, H, Tq, D), lse (B, H, Tq): the logarithm of each row's sum of exponentials
+ * causal: query i sees the keys up to i + Tk - Tq, so that the last query sees all of them. */
+typedef struct sdpa_attr {
+    int64_t causal;
+    double scale; /* 0: 1 / sqrt(D) */
+} sdpa_attr;
+
+/* Where element (b, h, t, 0) of a tensor lies; the D elements of a row are neighbours. */
+typedef struct sdpa_stride {
+    int64_t b, h, t;
+} sdpa_stride;
+
+/* A call, whatever its layout. */
+typedef struct sdpa_shape {
+    int64_t batch, heads, tq, tk, d;
+    int64_t causal;
+    double scale;
+    sdpa_stride q, k, v, y; /* gradients lie as what they are the gradients of */
+    sdpa_stride bias;       /* 0 along broadcast dimensions */
+    int64_t bias_key;       /* step from key to key: 1 or 0 */
+} sdpa_shape;
+
+/* How many keys query i sees. */
+static inline int64_t sdpa_seen(const sdpa_shape *s, int64_t i)
+{
+    return s->causal ? i + 1 + s->tk - s->tq : s->tk;
+}
+
+static inline int64_t sdpa_at(const sdpa_stride *s, int64_t b, int64_t h, int64_t t)
+{
+    return b * s->b + h * s->h + t * s->t;
+}
+
+/* Checks q, k, v = c->in[0..3) and the bias at `bias` if there is one.  *ret may be NULL. */
+tutti_status sdpa_shape_of(const char *op, const tutti_op_call *c, uint32_t bias,
+                           sdpa_shape *ret, tutti_error *err);
+/* The same where c->in[0] is (B, T, 3, H, D): q, k and v side by side. */
+tutti_status sdpa_packed_shape_of(const char *op, const tutti_op_call *c, uint32_t bias,
+                                  sdpa_shape *ret, tutti_error *err);
+extern const tutti_attr_field sdpa_fields[2];
+
+/* ---- f64, by the definition ---- */
+
+void sdpa_reference(const sdpa_shape *s, const double *q, const double *k, const double *v,
+                    const double *bias, double *y, double *lse);
+/* dq, dk and dv come zeroed. */
+typedef struct sdpa_tensors64 {
+    const double *q, *k, *v, *bias, *y, *lse, *dy;
+    double *dq, *dk, *dv;
+} sdpa_tensors64;
+void sdpa_grad_reference(const sdpa_shape *s, const sdpa_tensors64 *t);
+
+/* ---- f32 ---- */
+
+typedef struct sdpa_tensors {
+    const float *q, *k, *v, *bias; /* bias may be NULL */
+    float *y, *lse;                /* read by the gradient */
+    const float *dy;
+    float *dq, *dk, *dv;
+} sdpa_tensors;
+
+uint64_t sdpa_room(const sdpa_shape *s, int threads);
+void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
+uint64_t sdpa_grad_room(const sdpa_shape *s, int threads);
+void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
+
+/* ---- tiles ---- */
+
+enum { SDPA_TILE = 64, SDPA_LANES = 16 };
+
+/* c (m, n) = or += a (m, k) b (k, n); n is a multiple of SDPA_LANES, a is read at
+ * i * a_row + j * a_col, b and c have rows of b_row and c_row floats. */
+typedef struct sdpa_product {
+    int64_t m, n, k, a_row, a_col, b_row, c_row;
+} sdpa_product;
+void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c, int add);
+
+/* to (d, SDPA_TILE) = scale x^T for n <= SDPA_TILE rows of x; zeros beyond. */
+void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,
+                          float *to);
+/* to (n, width) = scale x; zeros from d to width. */
+void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t width,
+                    float scale, float *to);
+/* One row of a tile goes from scores to exponentials exp(s - shift), `seen` of them, zeros beyond.
+ * *max and *sum are those of the row so far; returns what earlier results shrink by. */
+float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum);
+/* p = exp(p - lse), ds = p (ds - delta), zeros from `seen` on. */
+void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta);
+void sdpa_scale_row(float *x, float scale, int64_t n);
+double sdpa_dot(const float *x, const float *y, int64_t n);
+
+/* ---- out of simpler operations, over (B, H, T, D) ---- */
+
+typedef struct sdpa_values {
+    tutti_value q, k, v, bias; /* bias may be 0 */
+    tutti_value y, lse;        /* of sdpa_plain */
+} sdpa_values;
+
+/* Emits the definition; writes y and lse. */
+void sdpa_plain(tutti_graph *g, const sdpa_attr *a, sdpa_values *v);
+/* Emits the gradient for dy and dlse, either of which may be 0: d is of q, k, v and the bias. */
+void sdpa_plain_grad(tutti_graph *g, const sdpa_attr *a, const sdpa_values *v, tutti_value dy,
+                     tutti_value dlse, tutti_value d[4]);
+
+#endif

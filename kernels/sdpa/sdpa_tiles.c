@@ -1,0 +1,135 @@
+/* sdpa_tiles.c - products of tiles, and the rows of exponentials between them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/fastmath.h"
+#include "sdpa/sdpa.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { LANES = SDPA_LANES, TILE = SDPA_TILE, ROWS = 8 };
+
+typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+/* rows x vecs registers of c (constants after inlining) stay while k runs. */
+INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, const float *b,
+                  float *c, int add)
+{
+    lanes acc[ROWS][2];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vecs; v++)
+            acc[r][v] = add ? *(const lanes *)(c + r * p->c_row + v * LANES) : (lanes){0};
+    for (int64_t k = 0; k < p->k; k++) {
+        lanes x[2];
+        for (int v = 0; v < vecs; v++)
+            x[v] = *(const lanes *)(b + k * p->b_row + v * LANES);
+        for (int r = 0; r < rows; r++) {
+            const float w = a[r * p->a_row + k * p->a_col];
+            for (int v = 0; v < vecs; v++)
+                acc[r][v] += w * x[v];
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vecs; v++)
+            *(lanes *)(c + r * p->c_row + v * LANES) = acc[r][v];
+}
+
+INLINE void panel(const sdpa_product *p, int vecs, const float *a, const float *b, float *c,
+                  int add)
+{
+    int64_t i = 0;
+    for (; i + ROWS <= p->m; i += ROWS)
+        block(p, ROWS, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+    for (; i + 2 <= p->m; i += 2)
+        block(p, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+    for (; i < p->m; i++)
+        block(p, 1, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+}
+
+OP_SIMD void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c,
+                           int add)
+{
+    int64_t j = 0;
+    for (; j + 2 * LANES <= p->n; j += 2 * LANES)
+        panel(p, 2, a, b + j, c + j, add);
+    for (; j < p->n; j += LANES)
+        panel(p, 1, a, b + j, c + j, add);
+}
+
+OP_SIMD void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d,
+                                  float scale, float *to)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < d; i++)
+            to[i * TILE + j] = scale * x[j * row + i];
+    for (int64_t i = 0; i < d && n < TILE; i++)
+        for (int64_t j = n; j < TILE; j++)
+            to[i * TILE + j] = 0.0f;
+}
+
+OP_SIMD void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t width,
+                            float scale, float *to)
+{
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < d; i++)
+            to[j * width + i] = scale * x[j * row + i];
+        for (int64_t i = d; i < width; i++)
+            to[j * width + i] = 0.0f;
+    }
+}
+
+OP_SIMD float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum)
+{
+    float most = *max;
+    for (int64_t j = seen; j < TILE; j++)
+        s[j] = s[0];
+#pragma omp simd reduction(max : most)
+    for (int j = 0; j < TILE; j++)
+        most = s[j] > most ? s[j] : most;
+    const float shift = most == -INFINITY ? 0.0f : most; /* nothing seen yet */
+    OP_LOOP for (int j = 0; j < TILE; j++)
+    {
+        s[j] = fast_exp(s[j] - shift);
+    }
+    for (int64_t j = seen; j < TILE; j++)
+        s[j] = 0.0f;
+    const float shrink = fast_exp(*max - shift);
+    float total = 0.0f;
+#pragma omp simd reduction(+ : total)
+    for (int j = 0; j < TILE; j++)
+        total += s[j];
+    *max = most;
+    *sum = *sum * shrink + total;
+    return shrink;
+}
+
+OP_SIMD void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta)
+{
+    for (int64_t j = seen; j < TILE; j++)
+        p[j] = lse;
+    OP_LOOP for (int j = 0; j < TILE; j++)
+    {
+        p[j] = fast_exp(p[j] - lse);
+        ds[j] = p[j] * (ds[j] - delta);
+    }
+    for (int64_t j = seen; j < TILE; j++)
+        p[j] = ds[j] = 0.0f;
+}
+
+OP_SIMD void sdpa_scale_row(float *x, float scale, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= scale;
+}
+
+OP_SIMD double sdpa_dot(const float *x, const float *y, int64_t n)
+{
+    double lane[8] = {0}, sum = 0.0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            lane[k] += (double)x[i + k] * (double)y[i + k];
+    for (int k = 0; i < n; i++, k++)
+        lane[k] += (double)x[i] * (double)y[i];
+    for (int k = 0; k < 8; k++)
+        sum += lane[k];
+    return sum;
+}

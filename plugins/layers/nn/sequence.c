@@ -1,0 +1,253 @@
+/* sequence.c - layers of sequence models: layer_norm, embedding, self-attention. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nn.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t trained = TUTTI_WEIGHT_TRAINABLE,
+                      undecayed = TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY;
+
+/* ---- layer_norm: Ba, Kiros and Hinton 2016, over the last axis ---- */
+
+static tutti_status layer_norm_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
+{
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    if (s)
+        return s;
+    nn_layer *l = *ret_self;
+    l->i[0] = tutti_param_i64(params, "num_features");
+    l->f[0] = tutti_param_f64(params, "eps");
+    return TUTTI_OK;
+}
+
+static tutti_status layer_norm_build(void *self, tutti_module m, tutti_error *err)
+{
+    const nn_layer *l = self;
+    const tutti_init zero = nn_constant(0.0), one = nn_constant(1.0);
+    const tutti_status s = nn_weight(l, m, "weight", l->i, 1, &one, undecayed, err);
+    return s ? s : nn_weight(l, m, "bias", l->i, 1, &zero, undecayed, err);
+}
+
+static tutti_status layer_norm_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
+{
+    const nn_layer *l = self;
+    (void)nin, (void)nout;
+    const tutti_value all[3] = {in[0], g->weight(g, m, "weight"), g->weight(g, m, "bias")};
+    const tutti_attr eps = tutti_attr_f("eps", l->f[0]);
+    out[0] = g->emit(g, "layer_norm", all, 3, &eps, 1, NULL, 0);
+    return g->status(g);
+}
+NN_OBJECT(layer_norm, layer_norm_open, layer_norm_build, layer_norm_trace)
+
+/* ---- embedding: weight (entries, width); whole numbers (...) -> (..., width) ---- */
+
+static tutti_status embedding_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
+{
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    if (s)
+        return s;
+    nn_layer *l = *ret_self;
+    l->i[0] = tutti_param_i64(params, "num_embeddings");
+    l->i[1] = tutti_param_i64(params, "embedding_dim");
+    return TUTTI_OK;
+}
+
+static tutti_status embedding_build(void *self, tutti_module m, tutti_error *err)
+{
+    const nn_layer *l = self;
+    const tutti_init init = {TUTTI_INIT_NORMAL, 0, 0.0, l->std, 0.0, NULL};
+    return nn_weight(l, m, "weight", l->i, 2, &init, trained, err);
+}
+
+static tutti_status embedding_trace(void *self, tutti_graph *g, tutti_module m,
+                                    const tutti_value *in, uint32_t nin, tutti_value *out,
+                                    uint32_t nout)
+{
+    (void)self, (void)nin, (void)nout;
+    const tutti_value all[2] = {g->weight(g, m, "weight"), in[0]};
+    const tutti_attr axis = tutti_attr_i("axis", 0);
+    out[0] = g->emit(g, "gather", all, 2, &axis, 1, NULL, 0);
+    return g->status(g);
+}
+NN_OBJECT(embedding, embedding_open, embedding_build, embedding_trace)
+
+/* ---- self_attention, causal_self_attention: c_attn gives q, k and v side by side, c_proj takes what
+ * the heads say (Vaswani et al. 2017; Radford et al. 2019) ---- */
+
+enum { ATTENTION_WIDTH, ATTENTION_HEADS, ATTENTION_BIAS, ATTENTION_ALIBI, ATTENTION_CAUSAL };
+enum { ATTENTION_DROPOUT, ATTENTION_PROJ_STD };
+
+static tutti_status attention_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
+{
+    const int64_t width = tutti_param_i64(params, "embed_dim");
+    const int64_t heads = tutti_param_i64(params, "num_heads");
+    if (width % heads)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "self-attention: embed_dim %lld does not divide into %lld heads",
+                          (long long)width, (long long)heads);
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    if (s)
+        return s;
+    nn_layer *l = *ret_self;
+    l->i[ATTENTION_WIDTH] = width;
+    l->i[ATTENTION_HEADS] = heads;
+    l->i[ATTENTION_BIAS] = tutti_param_i64(params, "bias");
+    l->i[ATTENTION_ALIBI] = tutti_param_i64(params, "alibi");
+    l->f[ATTENTION_DROPOUT] = tutti_param_f64(params, "dropout");
+    l->f[ATTENTION_PROJ_STD] =
+        tutti_param_is_set(params, "proj_std") ? tutti_param_f64(params, "proj_std") : l->std;
+    return TUTTI_OK;
+}
+
+static tutti_status causal_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
+{
+    const tutti_status s = attention_open(host, params, ret_self, err);
+    if (s == TUTTI_OK)
+        ((nn_layer *)*ret_self)->i[ATTENTION_CAUSAL] = 1;
+    return s;
+}
+
+/* A linear layer whose weight is stored (in, out). */
+static tutti_status attention_linear(const nn_layer *l, tutti_module m, const char *name,
+                                     int64_t in, int64_t out, double std, tutti_error *err)
+{
+    const tutti_attr attr[6] = {
+        tutti_attr_i("in_features", in),      tutti_attr_i("out_features", out),
+        tutti_attr_i("transposed", 1),        tutti_attr_i("bias", l->i[ATTENTION_BIAS]),
+        tutti_attr_i("init", NN_INIT_NORMAL), tutti_attr_f("std", std)};
+    tutti_module child;
+    const tutti_status s = l->modules->create(l->modules->ctx, "linear", attr, 6, &child, err);
+    return s ? s : l->modules->add(l->modules->ctx, m, name, child, err);
+}
+
+static tutti_status attention_build(void *self, tutti_module m, tutti_error *err)
+{
+    const nn_layer *l = self;
+    const int64_t width = l->i[ATTENTION_WIDTH];
+    const tutti_status s = attention_linear(l, m, "c_attn", width, 3 * width, l->std, err);
+    return s ? s
+             : attention_linear(l, m, "c_proj", width, width, l->f[ATTENTION_PROJ_STD], err);
+}
+
+/* Slope of head h of n: 2^(-8 (h + 1) / n) for n a power of two; else those of the next lower power,
+ * then every second one of the power above (Press, Smith and Lewis 2022). */
+static double alibi_slope(int64_t h, int64_t n)
+{
+    int64_t power = 1;
+    while (2 * power <= n)
+        power *= 2;
+    if (h < power)
+        return exp2(-8.0 * (double)(h + 1) / (double)power);
+    return exp2(-4.0 * (double)(2 * (h - power) + 1) / (double)power);
+}
+
+/* (H, 1, T): slope (j - (T - 1)) for key j.  The same to a softmax as -slope (i - j), since what all keys
+ * of a query share drops out. */
+static tutti_value alibi_bias(tutti_graph *g, int64_t heads, int64_t t)
+{
+    float *data = malloc((size_t)(heads * t) * sizeof *data + 1);
+    if (!data) {
+        (void)g->fail(g, TUTTI_E_NOMEM, "causal_self_attention: no memory for its biases");
+        return 0;
+    }
+    for (int64_t h = 0; h < heads; h++)
+        for (int64_t j = 0; j < t; j++)
+            data[h * t + j] = (float)(alibi_slope(h, heads) * (double)(j - (t - 1)));
+    const tutti_tensor tensor = {data, {{heads, 1, t}, 3, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    const tutti_value v = g->constant(g, &tensor);
+    free(data);
+    return v;
+}
+
+/* (T, T): -1e30 where key j comes after query i, else 0. */
+static tutti_value causal_mask(tutti_graph *g, int64_t t)
+{
+    const int64_t column[2] = {t, 1};
+    const tutti_attr iota[2] = {tutti_attr_i("size", t), tutti_attr_i("dtype", TUTTI_F32)};
+    const tutti_attr greater = tutti_attr_i("kind", 4);
+    const tutti_value j = g->emit(g, "iota", NULL, 0, iota, 2, NULL, 0);
+    const tutti_value in[2] = {j, tutti_reshape(g, j, column, 2)};
+    return tutti_affine(g, g->emit(g, "cmp", in, 2, &greater, 1, NULL, 0), -1e30, 0.0);
+}
+
+/* q, k or v of qkv (B, T, 3, H, D) as (B, H, T, D). */
+static tutti_value part_of(tutti_graph *g, tutti_value qkv, int64_t k)
+{
+    const tutti_desc d = *g->desc(g, qkv);
+    const int64_t begin[5] = {0, 0, k, 0, 0}, step[5] = {1, 1, 1, 1, 1},
+                  order[4] = {0, 2, 1, 3};
+    const int64_t end[5] = {d.dim[0], d.dim[1], k + 1, d.dim[3], d.dim[4]};
+    const int64_t shape[4] = {d.dim[0], d.dim[1], d.dim[3], d.dim[4]};
+    const tutti_attr attr[3] = {tutti_attr_list("begin", begin, 5),
+                                tutti_attr_list("end", end, 5),
+                                tutti_attr_list("stride", step, 5)};
+    const tutti_value v = g->emit(g, "slice", &qkv, 1, attr, 3, NULL, 0);
+    return tutti_permute(g, tutti_reshape(g, v, shape, 4), order, 4);
+}
+
+/* With dropout of the probabilities, which the fused operation does not have; (B, T, H, D). */
+static tutti_value dropped_attention(const nn_layer *l, tutti_graph *g, tutti_module m,
+                                     tutti_value qkv, tutti_value bias)
+{
+    const tutti_desc d = *g->desc(g, qkv);
+    const int64_t order[4] = {0, 2, 1, 3};
+    const tutti_attr last = tutti_attr_i("axis", -1);
+    const tutti_attr drop[2] = {tutti_attr_f("p", l->f[ATTENTION_DROPOUT]),
+                                tutti_attr_i("stream", (int64_t)m)};
+    tutti_value s = tutti_matmul(g, part_of(g, qkv, 0), part_of(g, qkv, 1), 0, 0, 1);
+    s = tutti_affine(g, s, 1.0 / sqrt((double)d.dim[4]), 0.0);
+    if (bias)
+        s = tutti_add(g, s, bias);
+    if (l->i[ATTENTION_CAUSAL])
+        s = tutti_add(g, s, causal_mask(g, d.dim[1]));
+    s = g->emit(g, "softmax", &s, 1, &last, 1, NULL, 0);
+    s = g->emit(g, "dropout", &s, 1, drop, 2, NULL, 0);
+    return tutti_permute(g, tutti_matmul(g, s, part_of(g, qkv, 2), 0, 0, 0), order, 4);
+}
+
+static tutti_value call(const nn_layer *l, tutti_graph *g, tutti_module m, const char *name,
+                        tutti_value x)
+{
+    tutti_value y = 0;
+    return g->call(g, l->modules->child(l->modules->ctx, m, name), &x, 1, &y, 1) ? 0 : y;
+}
+
+/* in[0] (B, T, C); in[1], where there is one, is added to the scores and broadcasts to (B, H, T, T). */
+static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
+                                    const tutti_value *in, uint32_t nin, tutti_value *out,
+                                    uint32_t nout)
+{
+    const nn_layer *l = self;
+    (void)nout;
+    const tutti_desc x = *g->desc(g, in[0]);
+    const int64_t heads = l->i[ATTENTION_HEADS], width = l->i[ATTENTION_WIDTH];
+    const int64_t packed[5] = {x.dim[0], x.dim[1], 3, heads, width / heads};
+    const int64_t flat[3] = {x.dim[0], x.dim[1], width};
+    if (x.rank != 3)
+        return g->fail(g, TUTTI_E_SHAPE, "self-attention: the input must be (B, T, C)");
+    const tutti_value qkv = tutti_reshape(g, call(l, g, m, "c_attn", in[0]), packed, 5);
+    tutti_value bias = nin > 1 ? in[1] : 0, y;
+    if (l->i[ATTENTION_ALIBI]) {
+        const tutti_value slopes = alibi_bias(g, heads, x.dim[1]);
+        bias = bias ? tutti_add(g, bias, slopes) : slopes;
+    }
+    if (g->mode == TUTTI_MODE_TRAIN && l->f[ATTENTION_DROPOUT] > 0.0) {
+        y = dropped_attention(l, g, m, qkv, bias);
+    } else {
+        const tutti_value all[2] = {qkv, bias};
+        const tutti_attr causal = tutti_attr_i("causal", l->i[ATTENTION_CAUSAL]);
+        y = g->emit(g, "sdpa_packed", all, bias ? 2 : 1, &causal, 1, NULL, 0);
+    }
+    out[0] = call(l, g, m, "c_proj", tutti_reshape(g, y, flat, 3));
+    return g->status(g);
+}
+NN_OBJECT(self_attention, attention_open, attention_build, attention_trace)
+NN_OBJECT(causal_self_attention, causal_open, attention_build, attention_trace)
