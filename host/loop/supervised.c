@@ -1,25 +1,12 @@
 /* supervised.c - the steps of supervised training and evaluation. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tutti_host/supervised.h"
+#include "loop/supervised_internal.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 enum { GROWTH_INTERVAL = 2000 };
 static const double first_scale = 65536.0;
-
-struct tutti_supervised {
-    tutti_supervised_model model;
-    tutti_supervised_options options;
-    tutti_loop *loop;
-    bool scales;  /* a loss scale is in force */
-    bool dynamic; /* it adapts */
-    double scale;
-    int64_t good; /* updates since it changed */
-    double loss;  /* the default outputs */
-    void *pair[2];
-};
 
 static tutti_status prepare(tutti_supervised *s, void *batch, void **x, void **y,
                             tutti_error *err)
@@ -28,6 +15,8 @@ static tutti_status prepare(tutti_supervised *s, void *batch, void **x, void **y
         return s->options.prepare_batch(s->options.ctx, batch, x, y, err);
     if (!batch)
         return tutti_fail(err, TUTTI_E_ARG, "a batch is no pair of input and target");
+    if (s->options.device)
+        return supervised_move_pair(s, batch, x, y, err);
     *x = ((void **)batch)[0];
     *y = ((void **)batch)[1];
     return TUTTI_OK;
@@ -37,9 +26,12 @@ static tutti_status predict(tutti_supervised *s, void *x, void **y_pred, tutti_e
 {
     const int32_t kind = s->options.step;
     const bool cast = kind == TUTTI_STEP_AMP || kind == TUTTI_STEP_APEX;
+    const int32_t precision = cast ? s->options.precision : TUTTI_PRECISION_F32;
     void *output = NULL;
-    tutti_status e = s->model.forward(
-        s->model.ctx, x, cast ? s->options.precision : TUTTI_PRECISION_F32, &output, err);
+    const tutti_status e =
+        s->options.model_fn
+            ? s->options.model_fn(s->options.ctx, &s->model, x, precision, &output, err)
+            : s->model.forward(s->model.ctx, x, precision, &output, err);
     if (e)
         return e;
     *y_pred = output;
@@ -82,7 +74,7 @@ static tutti_status update(tutti_supervised *s, tutti_error *err)
         e = publish_scale(s, err);
     }
     if (!e && s->options.step == TUTTI_STEP_ACCELERATOR)
-        e = m->synchronise(m->ctx, err);
+        e = s->options.device ? supervised_step_device(s, err) : m->synchronise(m->ctx, err);
     return e;
 }
 
@@ -101,6 +93,8 @@ static tutti_status train(tutti_loop *l, void *batch, void **ret_output, void *c
         (e = m->backward(m->ctx, (s->scales ? s->scale : 1.0) / (double)k, err)))
         return e;
     if (iteration % k == 0 && (e = update(s, err)))
+        return e;
+    if (m->read_loss && (e = m->read_loss(m->ctx, &s->loss, err)))
         return e;
     *ret_output = &s->loss;
     if (!s->options.output_transform)
@@ -138,12 +132,27 @@ static tutti_status create(const tutti_supervised_model *model,
     loop.process = process;
     loop.process_ctx = s;
     loop.deterministic = options->deterministic;
-    const tutti_status e = tutti_loop_create(&loop, &s->loop, err);
+    tutti_status e = tutti_loop_create(&loop, &s->loop, err);
+    if (!e)
+        e = supervised_attach_metrics(s, err);
     if (e) {
-        free(s);
+        tutti_supervised_destroy(s);
         return e;
     }
     *ret_supervised = s;
+    return TUTTI_OK;
+}
+
+/* A device that gathers its work wants the accelerator step, and no other knows how. */
+static tutti_status fit_step(tutti_supervised_options *o, tutti_error *err)
+{
+    if (!o->device || !(o->device->info.flags & TUTTI_DEVICE_STEPS))
+        return TUTTI_OK;
+    if (o->step == TUTTI_STEP_AMP || o->step == TUTTI_STEP_APEX)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "the %s step does not go with device %s, which gathers its work",
+                          o->step == TUTTI_STEP_AMP ? "amp" : "apex", o->device->info.name);
+    o->step = TUTTI_STEP_ACCELERATOR;
     return TUTTI_OK;
 }
 
@@ -163,9 +172,11 @@ static tutti_status check_trainer(const tutti_supervised_model *m,
         return tutti_fail(err, TUTTI_E_ARG, "the model of a trainer lacks a call");
     if (scales && !m->scale_gradients)
         return tutti_fail(err, TUTTI_E_ARG, "a loss scale needs the model's scale_gradients");
-    if (o->step == TUTTI_STEP_ACCELERATOR && !m->synchronise)
+    if (o->step == TUTTI_STEP_ACCELERATOR && !o->device && !m->synchronise)
         return tutti_fail(err, TUTTI_E_ARG,
-                          "the accelerator step needs the model's synchronise");
+                          "the accelerator step needs a device or the model's synchronise");
+    if (o->nmetrics)
+        return tutti_fail(err, TUTTI_E_ARG, "metrics go with an evaluator");
     return TUTTI_OK;
 }
 
@@ -175,9 +186,10 @@ tutti_status tutti_supervised_trainer(const tutti_supervised_model *model,
 {
     const bool apex = options->step == TUTTI_STEP_APEX;
     const bool scales = apex || options->scaler;
+    tutti_supervised_options o = *options;
     tutti_supervised *s = NULL;
     tutti_status e = check_trainer(model, options, scales, err);
-    if (e || (e = create(model, options, train, &s, err)))
+    if (e || (e = fit_step(&o, err)) || (e = create(model, &o, train, &s, err)))
         return e;
     s->scales = scales;
     s->dynamic = scales && !(apex && options->loss_scale > 0.0);
@@ -198,6 +210,9 @@ tutti_status tutti_supervised_evaluator(const tutti_supervised_model *model,
     tutti_supervised_options o = *options;
     if (!model->set_training || !model->forward)
         return tutti_fail(err, TUTTI_E_ARG, "the model of an evaluator lacks a call");
+    const tutti_status e = fit_step(&o, err);
+    if (e)
+        return e;
     if (o.step != TUTTI_STEP_AMP)
         o.step = TUTTI_STEP_PLAIN;
     return create(model, &o, evaluate, ret_supervised, err);
@@ -218,5 +233,6 @@ void tutti_supervised_destroy(tutti_supervised *s)
     if (!s)
         return;
     tutti_loop_destroy(s->loop);
+    supervised_free_buffers(s);
     free(s);
 }

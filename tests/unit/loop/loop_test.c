@@ -251,9 +251,9 @@ static tutti_status synchronise(void *ctx, tutti_error *err)
 
 static tutti_supervised *trainer(line *m, const tutti_supervised_options *o)
 {
-    const tutti_supervised_model model = {m,          set_training, forward,         loss,
-                                          zero_grad,  backward,     scale_gradients, step,
-                                          synchronise};
+    const tutti_supervised_model model = {m,           set_training, forward,         loss,
+                                          zero_grad,   backward,     scale_gradients, step,
+                                          synchronise, NULL};
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_supervised *s = NULL;
     ck_assert_ok(tutti_supervised_trainer(&model, o, &s, &err), err);
