@@ -214,6 +214,60 @@ static tutti_status train_mix_loss(void *ctx, const tutti_tensor *target, double
     return s;
 }
 
+static tutti_status forward_plan(trainer *t, const tutti_tensor *inputs, uint32_t ninputs,
+                                 uint32_t noutputs, plan **ret_plan, tutti_error *err)
+{
+    plan_request request = {.kind = PLAN_EVAL, .ninputs = ninputs};
+    uint32_t want = 0;
+    while (t->model_table && t->model_table->inputs[want])
+        want++;
+    if (t->phase != PHASE_IDLE || !t->initialised)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "a forward pass can be had where no batch or evaluation is under way "
+                          "only, as on batch_checkpoint and epoch_end");
+    if (ninputs != want || noutputs > t->model_table->noutputs)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "the model takes %u inputs and gives %u outputs, not %u and %u", want,
+                          t->model_table->noutputs, ninputs, noutputs);
+    for (uint32_t k = 0; k < ninputs; k++)
+        request.inputs[k] = inputs[k].desc;
+    return net_plan(t->net, &request, ret_plan, err);
+}
+
+static tutti_status train_forward(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
+                                  tutti_tensor *ret_outputs, uint32_t noutputs,
+                                  tutti_error *err)
+{
+    trainer *t = ctx;
+    plan *p;
+    tutti_status s = forward_plan(t, inputs, ninputs, noutputs, &p, err);
+    if (s)
+        return s;
+    for (uint32_t k = 0; k < ninputs; k++) {
+        plan_set_input(p, k, NULL);
+        const tutti_tensor to = plan_input(p, k);
+        if (!to.data)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for input %u of a forward pass",
+                              k);
+        memcpy(to.data, inputs[k].data, tutti_nbytes(&inputs[k].desc));
+    }
+    if ((s = plan_run(p, SEGMENT_FORWARD, &t->step, 1.0f, err)))
+        return s;
+    for (uint32_t k = 0; k < noutputs; k++)
+        ret_outputs[k] = plan_output(p, k);
+    return TUTTI_OK;
+}
+
+static const void *train_dataset(void *ctx, const char *interface_id, void **ret_self)
+{
+    const trainer *t = ctx;
+    const void *table =
+        t->train.dataset ? instance_query(t->train.dataset, interface_id) : NULL;
+    if (table)
+        *ret_self = instance_self(t->train.dataset);
+    return table;
+}
+
 /* ---- checkpoint ---- */
 
 static int32_t checkpoint_due(void *ctx, int32_t event)
@@ -307,8 +361,13 @@ void trainer_services_init(trainer *t)
                                             weights_groups,
                                             weights_optimizer,
                                             weights_lr};
-    t->train_service =
-        (tutti_train_v1){sizeof t->train_service, 0, t, train_sample_losses, train_mix_loss};
+    t->train_service = (tutti_train_v1){sizeof t->train_service,
+                                        0,
+                                        t,
+                                        train_sample_losses,
+                                        train_mix_loss,
+                                        train_forward,
+                                        train_dataset};
     t->checkpoint_service = (tutti_checkpoint_v1){sizeof t->checkpoint_service,
                                                   0,
                                                   t,

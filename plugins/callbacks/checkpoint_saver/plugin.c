@@ -1,6 +1,7 @@
 /* plugin.c - checkpoint_saver: writes checkpoints, keeps the newest, links the latest. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../callback.h"
+#include "../interval.h"
 #include "names.h"
 #include "tutti/checkpoint.h"
 #include "tutti/log.h"
@@ -9,7 +10,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,11 +22,9 @@ typedef struct saver {
     const tutti_log_v1 *log;
     const char *filename;
     const char *latest_name;
-    tutti_time interval;
+    interval interval;
     int64_t keep;
     bool overwrite;
-    bool has_previous;
-    tutti_timestamp previous; /* before the latest batch */
     char folder[512];
     char latest[768];
     char newest[768];
@@ -79,7 +77,7 @@ static tutti_status saver_open(const tutti_host *host, const tutti_params *param
     v->log = host->query(host->ctx, TUTTI_LOG_V1); /* may be missing */
     v->filename = tutti_param_str(params, "filename");
     v->latest_name = tutti_param_str(params, "latest_filename");
-    v->interval = tutti_param_time(params, "interval");
+    v->interval = (interval){.state = v->state, .every = tutti_param_time(params, "interval")};
     v->keep = tutti_param_i64(params, "keep");
     v->overwrite = tutti_param_i64(params, "overwrite") != 0;
     v->last_batch = -1;
@@ -101,47 +99,14 @@ static void note(const saver *v, int32_t level, const char *text)
 
 /* ---- when ---- */
 
-static bool crossed(const saver *v, int32_t unit, double step)
-{
-    const int64_t n = step >= 1.0 && step < 9e18 ? (int64_t)ceil(step) : step > 0.0 ? 1 : 0;
-    return n > 0 && tutti_timestamp_get(&v->previous, unit) / n !=
-                        tutti_timestamp_get(v->state->time, unit) / n;
-}
-
-/* Composer's interval rule, on the checkpoint events. */
-static bool interval_due(const saver *v, int32_t event)
-{
-    const int32_t unit = v->interval.unit;
-    const tutti_time *max = v->state->max_duration;
-    const bool final =
-        event == TUTTI_EVENT_BATCH_CHECKPOINT || event == TUTTI_EVENT_EPOCH_CHECKPOINT;
-    const int32_t trigger = unit == TUTTI_UNIT_EPOCH       ? TUTTI_EVENT_EPOCH_CHECKPOINT
-                            : unit == TUTTI_UNIT_ITERATION ? TUTTI_EVENT_ITERATION_CHECKPOINT
-                                                           : TUTTI_EVENT_BATCH_CHECKPOINT;
-    if (final && v->state->elapsed(v->state->ctx) >= 1.0)
-        return true;
-    if (event != trigger)
-        return false;
-    if (unit != TUTTI_UNIT_DURATION)
-        return crossed(v, unit, (double)v->interval.count);
-    double step = (double)max->count * v->interval.fraction;
-    if (max->unit == TUTTI_UNIT_EPOCH) { /* counted in batches */
-        step *= (double)v->state->dataloader_len(v->state->ctx);
-        return crossed(v, TUTTI_UNIT_BATCH, step);
-    }
-    return crossed(v, max->unit, step);
-}
-
 static int32_t saver_due(void *self, int32_t event)
 {
     const saver *v = self;
-    const bool off = v->interval.unit == TUTTI_UNIT_DURATION ? !(v->interval.fraction > 0.0)
-                                                             : v->interval.count <= 0;
-    if (off || !v->has_previous || v->state->time->batch == v->last_batch)
+    if (interval_off(&v->interval) || v->state->time->batch == v->last_batch)
         return 0;
     if (event == TUTTI_EVENT_FIT_END) /* training was stopped before its time */
         return 1;
-    return interval_due(v, event);
+    return interval_due(&v->interval, event);
 }
 
 /* ---- what ---- */
@@ -273,8 +238,7 @@ static tutti_status saver_event(void *self, const tutti_event *event, tutti_erro
     case TUTTI_EVENT_FIT_START:
         return check_folder(v, err);
     case TUTTI_EVENT_BATCH_START:
-        v->previous = *event->time;
-        v->has_previous = true;
+        interval_batch(&v->interval);
         return TUTTI_OK;
     default:
         return saver_due(self, event->id) ? saver_save(self, err) : TUTTI_OK;

@@ -1,7 +1,7 @@
 /* gpt2.c - reads vocab.json and merges.txt. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../common/utf8.h"
 #include "../common/whole_file.h"
-#include "utf8.h"
 #include "vocab.h"
 
 #include <jansson.h>

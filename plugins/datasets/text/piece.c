@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "piece.h"
 
+#include "../../common/utf8.h"
 #include "unicode_ranges.h"
-#include "utf8.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vocab.h"
 
-#include "utf8.h"
+#include "../../common/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

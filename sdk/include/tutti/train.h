@@ -1,4 +1,4 @@
-/* train.h - tutti.train/1: extra forward passes and mixed losses. */
+/* train.h - tutti.train/1: extra forward passes, mixed losses, the training data's interfaces. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_TRAIN_H
 #define TUTTI_TRAIN_H
@@ -23,10 +23,22 @@ typedef struct tutti_train_v1 {
      * so does the gradient.  `target` replaces the model's first target.  [step] */
     tutti_status (*mix_loss)(void *ctx, const tutti_tensor *target, double weight,
                              tutti_error *err);
+    /* Runs the model forward in evaluation mode on inputs of the caller's, which follow the model's
+     * order and may have any shape that it takes.  Writes views of its first `noutputs` outputs,
+     * valid until the event ends or the next forward.  Only where no batch or evaluation is under
+     * way: on batch_checkpoint, epoch_end, epoch_checkpoint and the like, else E_STATE.  [step] */
+    tutti_status (*forward)(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
+                            tutti_tensor *ret_outputs, uint32_t noutputs, tutti_error *err);
+    /* The table that the training dataset answers to `interface_id` ("tutti.vocabulary/1"), with
+     * the `self` for its calls; NULL when it has none, or there is no training data yet.  Lives
+     * as long as the host.  [step] */
+    const void *(*dataset)(void *ctx, const char *interface_id, void **ret_self);
 } tutti_train_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_train_v1, sample_losses, 16);
 TUTTI_ASSERT_OFFSET(tutti_train_v1, mix_loss, 24);
+TUTTI_ASSERT_OFFSET(tutti_train_v1, forward, 32);
+TUTTI_ASSERT_OFFSET(tutti_train_v1, dataset, 40);
 
 TUTTI_C_END
 #endif

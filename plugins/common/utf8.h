@@ -1,7 +1,7 @@
 /* utf8.h - the characters of UTF-8. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TEXT_UTF8_H
-#define TEXT_UTF8_H
+#ifndef UTF8_H
+#define UTF8_H
 
 #include <stdint.h>
 
