@@ -72,15 +72,51 @@ static tutti_status fail(tutti_status status, const char *what, char why[IMAGE_W
 
 /* ---- JPEG ---- */
 
+/* *ret_ink: the pixels are stored as cyan, magenta, yellow and black. */
 static tutti_status jpeg_shape(tjhandle decoder, const void *data, uint64_t size,
-                               tutti_desc *ret, char why[IMAGE_WHY_SIZE])
+                               tutti_desc *ret, int *ret_ink, char why[IMAGE_WHY_SIZE])
 {
     int width, height, sampling, space;
     if (tjDecompressHeader3(decoder, data, (unsigned long)size, &width, &height, &sampling,
                             &space) != 0)
         return fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
     *ret = (tutti_desc){{height, width, space == TJCS_GRAY ? 1 : 3}, 3, TUTTI_U8};
+    *ret_ink = space == TJCS_CMYK || space == TJCS_YCCK;
     return TUTTI_OK;
+}
+
+/* libjpeg goes on after a fault in the data and warns; an image that lacks a part is refused, stray
+ * bytes are not. */
+static tutti_status jpeg_pixels(tjhandle decoder, const void *data, uint64_t size,
+                                const tutti_desc *d, int format, uint8_t *pixels,
+                                char why[IMAGE_WHY_SIZE])
+{
+    if (tjDecompress2(decoder, data, (unsigned long)size, pixels, (int)d->dim[1], 0,
+                      (int)d->dim[0], format, 0) == 0)
+        return TUTTI_OK;
+    if (tjGetErrorCode(decoder) == TJERR_WARNING &&
+        !strstr(tjGetErrorStr2(decoder), "remature end"))
+        return TUTTI_OK;
+    return fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+}
+
+/* Adobe's inverted inks, to which writers of such files keep, as Pillow turns them into colours. */
+static tutti_status jpeg_ink(tjhandle decoder, const void *data, uint64_t size,
+                             const tutti_desc *d, uint8_t *pixels, char why[IMAGE_WHY_SIZE])
+{
+    const size_t n = (size_t)(d->dim[0] * d->dim[1]);
+    uint8_t *ink = malloc(n * 4);
+    if (!ink)
+        return fail(TUTTI_E_NOMEM, "no memory for its inks", why);
+    const tutti_status status = jpeg_pixels(decoder, data, size, d, TJPF_CMYK, ink, why);
+    for (size_t k = 0; status == TUTTI_OK && k < n; k++)
+        for (int c = 0; c < 3; c++) {
+            const int black = ink[4 * k + 3],
+                      part = (255 - ink[4 * k + (size_t)c]) * black + 128;
+            pixels[3 * k + (size_t)c] = (uint8_t)(black - ((part + (part >> 8)) >> 8));
+        }
+    free(ink);
+    return status;
 }
 
 /* pixels NULL: the shape alone. */
@@ -88,14 +124,15 @@ static tutti_status jpeg(image_pool *pool, const void *data, uint64_t size, tutt
                          uint8_t *pixels, char why[IMAGE_WHY_SIZE])
 {
     tjhandle decoder = take(pool);
+    int ink = 0;
     if (!decoder)
         return fail(TUTTI_E_NOMEM, "no memory for a decoder", why);
-    tutti_status status = jpeg_shape(decoder, data, size, ret, why);
-    const int format = ret->dim[2] == 1 ? TJPF_GRAY : TJPF_RGB;
-    if (status == TUTTI_OK && pixels &&
-        tjDecompress2(decoder, data, (unsigned long)size, pixels, (int)ret->dim[1], 0,
-                      (int)ret->dim[0], format, 0) != 0)
-        status = fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+    tutti_status status = jpeg_shape(decoder, data, size, ret, &ink, why);
+    if (status == TUTTI_OK && pixels && ink)
+        status = jpeg_ink(decoder, data, size, ret, pixels, why);
+    else if (status == TUTTI_OK && pixels)
+        status = jpeg_pixels(decoder, data, size, ret, ret->dim[2] == 1 ? TJPF_GRAY : TJPF_RGB,
+                             pixels, why);
     give(pool, decoder);
     return status;
 }
@@ -149,4 +186,40 @@ tutti_status image_decode(image_pool *pool, const void *data, uint64_t size, uin
 {
     tutti_desc shape;
     return read(pool, data, size, &shape, pixels, why);
+}
+
+/* ---- channels ---- */
+
+/* The weights of ITU-R BT.601 in 16 bits, as Pillow has them. */
+static uint8_t luma(const uint8_t *rgb)
+{
+    return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
+}
+
+static void convert(const uint8_t *from, size_t pixels, int64_t have, int64_t want, uint8_t *to)
+{
+    const size_t step = (size_t)have;
+    for (size_t k = 0; k < pixels; k++, from += step)
+        if (want == 1)
+            to[k] = have >= 3 ? luma(from) : from[0];
+        else
+            for (size_t c = 0; c < 3; c++)
+                to[3 * k + c] = have >= 3 ? from[c] : from[0];
+}
+
+tutti_status image_decode_as(image_pool *pool, const void *data, uint64_t size,
+                             int64_t channels, uint8_t *pixels, char why[IMAGE_WHY_SIZE])
+{
+    tutti_desc d;
+    tutti_status status = image_shape(pool, data, size, &d, why);
+    if (status || d.dim[2] == channels)
+        return status ? status : read(pool, data, size, &d, pixels, why);
+    uint8_t *all = malloc(tutti_nbytes(&d));
+    if (!all)
+        return fail(TUTTI_E_NOMEM, "no memory for its pixels", why);
+    status = read(pool, data, size, &d, all, why);
+    if (status == TUTTI_OK)
+        convert(all, (size_t)(d.dim[0] * d.dim[1]), d.dim[2], channels, pixels);
+    free(all);
+    return status;
 }

@@ -31,4 +31,10 @@ TUTTI_NODISCARD tutti_status image_shape(image_pool *pool, const void *data, uin
 TUTTI_NODISCARD tutti_status image_decode(image_pool *pool, const void *data, uint64_t size,
                                           uint8_t *pixels, char why[IMAGE_WHY_SIZE]);
 
+/* The same with `channels` 3 (colour) or 1 (grey), whatever the image has: grey is repeated, colour
+ * weighted as Pillow does, an alpha channel left out.  Errors as above.  [any] */
+TUTTI_NODISCARD tutti_status image_decode_as(image_pool *pool, const void *data, uint64_t size,
+                                             int64_t channels, uint8_t *pixels,
+                                             char why[IMAGE_WHY_SIZE]);
+
 #endif

@@ -125,7 +125,7 @@ typedef struct type {
 static const type types[] = {
     {"f2", TUTTI_F16, 2}, {"f4", TUTTI_F32, 4}, {"f8", TUTTI_F64, 8}, {"i1", TUTTI_I8, 1},
     {"i2", TUTTI_I16, 2}, {"i4", TUTTI_I32, 4}, {"i8", TUTTI_I64, 8}, {"u1", TUTTI_U8, 1},
-    {"u2", TUTTI_U16, 2}, {"u4", 0, 4},         {"u8", TUTTI_U64, 8}, {"b1", TUTTI_BOOL, 1},
+    {"u2", TUTTI_U16, 2}, {"u4", TUTTI_I64, 4}, {"u8", TUTTI_U64, 8}, {"b1", TUTTI_BOOL, 1},
 };
 
 static tutti_status set_type(npy_array *a, const char *descr, tutti_error *err)
@@ -253,30 +253,39 @@ static void put(uint8_t *to, const uint8_t *from, int32_t width, int swapped)
             to[k] = from[width - 1 - k];
 }
 
+/* Where value `k` of a sample, in C order, lies among all values: in Fortran order element
+ * (index, i1, i2, ...) lies at index + samples (i1 + dim1 (i2 + ...)). */
+static uint64_t place(const npy_array *a, int64_t index, uint64_t k)
+{
+    const tutti_desc *d = &a->sample;
+    if (!a->fortran)
+        return (uint64_t)index * (a->bytes / (uint64_t)a->width) + k;
+    uint64_t at = 0, step = (uint64_t)a->samples;
+    for (int32_t r = 0; r < d->rank; r++)
+        step *= (uint64_t)d->dim[r];
+    for (int32_t r = d->rank; r-- > 0; k /= (uint64_t)d->dim[r]) {
+        step /= (uint64_t)d->dim[r];
+        at += k % (uint64_t)d->dim[r] * step;
+    }
+    return (uint64_t)index + at;
+}
+
 void npy_read(const npy_array *a, int64_t index, void *to)
 {
     const uint64_t width = (uint64_t)a->width, n = a->bytes / width;
-    const tutti_desc *d = &a->sample;
-    if (!a->fortran && !a->swapped) {
+    const int widen = a->width < (int32_t)tutti_dtype_size(a->sample.dtype);
+    if (!a->fortran && !a->swapped && !widen) {
         memcpy(to, a->data + (uint64_t)index * a->bytes, a->bytes);
         return;
     }
-    if (!a->fortran) {
-        for (uint64_t k = 0; k < n; k++)
-            put((uint8_t *)to + k * width, a->data + ((uint64_t)index * n + k) * width,
-                a->width, 1);
-        return;
-    }
-    /* element (index, i1, i2, ...) lies at index + samples (i1 + dim1 (i2 + ...)) */
-    int64_t at[TUTTI_MAX_RANK] = {0};
     for (uint64_t k = 0; k < n; k++) {
-        int64_t from = 0;
-        for (int32_t r = d->rank; r-- > 0;)
-            from = at[r] + d->dim[r] * from;
-        put((uint8_t *)to + k * width, a->data + (uint64_t)(index + a->samples * from) * width,
-            a->width, a->swapped);
-        for (int32_t r = d->rank; r-- > 0 && ++at[r] == d->dim[r];)
-            at[r] = 0;
+        const uint8_t *from = a->data + place(a, index, k) * width;
+        if (widen) {
+            uint32_t word;
+            put((uint8_t *)&word, from, a->width, a->swapped);
+            ((int64_t *)to)[k] = word;
+        } else
+            put((uint8_t *)to + k * width, from, a->width, a->swapped);
     }
 }
 

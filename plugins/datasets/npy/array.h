@@ -12,9 +12,9 @@ typedef struct npy_array {
     mapped_file file;
     void *unpacked;      /* a deflated member; NULL: mapped */
     const uint8_t *data; /* the values */
-    tutti_desc sample;   /* of one; dtype NONE for what no dtype can hold (32-bit unsigned) */
+    tutti_desc sample;   /* of one; 32-bit unsigned values become I64 */
     int64_t samples;
-    uint64_t bytes; /* of one */
+    uint64_t bytes; /* of one, as stored */
     int32_t width;  /* bytes of a value */
     char kind;      /* 'f' float, 'i' signed, 'u' unsigned, 'b' boolean */
     char swapped;   /* bytes are in the other order */
@@ -29,7 +29,7 @@ TUTTI_NODISCARD tutti_status npy_open(npy_array *a, const char *path, const char
                                       const char *setting, tutti_error *err);
 void npy_close(npy_array *a);
 
-/* Sample `index`, `bytes` of it, in C order and the machine's byte order.  [any] */
+/* Sample `index`, as `sample` describes it, in C order and the machine's byte order.  [any] */
 void npy_read(const npy_array *a, int64_t index, void *to);
 
 /* The only value of sample `index` of an array of whole numbers; INT64_MAX if it is larger.  [any] */

@@ -187,6 +187,23 @@ START_TEST(every_type_has_its_dtype)
 }
 END_TEST
 
+START_TEST(unsigned_words_widen)
+{
+    int64_t got[2];
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    void *const data[TUTTI_MAX_COLUMNS] = {got};
+    const bytes x = array(1, "{'descr': '>u4', 'fortran_order': False, 'shape': (1, 2)}",
+                          "\xff\xff\xff\xfe\0\0\1\0", 8);
+    settings(save("x.npy", &x), NULL, NULL, NULL);
+    ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
+    ck_assert_ok(shelf_read(&s, 0, t, data, sizeof got, &err), err);
+    shelf_shape(&t[0].desc, "I64 (2)");
+    ck_assert_int_eq(got[0], 4294967294);
+    ck_assert_int_eq(got[1], 256);
+    subject_close(&s.subject);
+}
+END_TEST
+
 START_TEST(whole_numbers_of_every_type_are_classes)
 {
     static const struct {
@@ -482,8 +499,6 @@ START_TEST(arrays_that_are_no_samples_are_refused)
     refused(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 2,
             TUTTI_E_UNSUPPORTED,
             "$/x: holds values of type record, want floats, integers or booleans");
-    refused(1, "{'descr': '<u4', 'fortran_order': False, 'shape': (1, 3)}", 12,
-            TUTTI_E_UNSUPPORTED, "$/x: holds 32-bit unsigned integers, want another type");
     refused(1, "{'descr': '|u1', 'fortran_order': False, 'shape': ()}", 1, TUTTI_E_SHAPE,
             "$/x: has 0 dimensions, want 1 to 6, the first for the samples");
     refused(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1)}", 1,
@@ -523,6 +538,7 @@ int main(void)
     tcase_add_test(c, fortran_order_is_turned);
     tcase_add_loop_test(c, either_byte_order_is_read, 0, 3);
     tcase_add_test(c, every_type_has_its_dtype);
+    tcase_add_test(c, unsigned_words_widen);
     tcase_add_test(c, whole_numbers_of_every_type_are_classes);
     tcase_add_test(c, other_targets_stay_what_they_are);
     tcase_add_loop_test(c, members_of_archives_are_read, 0, 4);

@@ -42,12 +42,6 @@ static tutti_status check_classes(npy *d, int64_t given, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status no_dtype(const npy_array *a, tutti_error *err)
-{
-    return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                      "%s: holds 32-bit unsigned integers, want another type", a->name);
-}
-
 static tutti_status check_targets(npy *d, int64_t classes, tutti_error *err)
 {
     tutti_column *c = &d->info.columns[1];
@@ -59,7 +53,7 @@ static tutti_status check_targets(npy *d, int64_t classes, tutti_error *err)
     if (are_classes(&d->targets))
         return check_classes(d, classes, err);
     c->desc = d->targets.sample;
-    return c->desc.dtype ? TUTTI_OK : no_dtype(&d->targets, err);
+    return TUTTI_OK;
 }
 
 /* ---- the dataset ---- */
@@ -118,8 +112,6 @@ static tutti_status fill(npy *d, const tutti_params *params, tutti_error *err)
     tutti_column *in = &d->info.columns[0];
     (void)snprintf(in->name, sizeof in->name, "input");
     in->desc = d->inputs.sample;
-    if (in->desc.dtype == TUTTI_DTYPE_NONE)
-        return no_dtype(&d->inputs, err);
     if (in->desc.rank == 2)
         in->desc.dim[in->desc.rank++] = 1;
     d->info.samples = d->inputs.samples;

@@ -1,0 +1,165 @@
+/* list.c - folders walked, links followed, names sorted. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { DEPTH_MAX = 32 }; /* a loop of links goes deeper */
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static tutti_status no_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "image_folder: no memory for the list of images");
+}
+
+static int is_image(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
+                   strcasecmp(dot, ".png") == 0);
+}
+
+/* The paths of what is in a folder, sorted, without names that begin with a dot. */
+typedef struct names {
+    char **paths;
+    size_t count;
+} names;
+
+static void names_free(names *n)
+{
+    for (size_t k = 0; k < n->count; k++)
+        free(n->paths[k]);
+    free(n->paths);
+    *n = (names){NULL, 0};
+}
+
+static tutti_status names_add(names *n, const char *folder, const char *name, tutti_error *err)
+{
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    if ((n->count & (n->count - 1)) == 0) { /* room for the next power of two */
+        char **grown = realloc(n->paths, (n->count ? n->count * 2 : 1) * sizeof *grown);
+        if (!grown)
+            return no_memory(err);
+        n->paths = grown;
+    }
+    char *path = malloc(size);
+    if (!path)
+        return no_memory(err);
+    (void)snprintf(path, size, "%s/%s", folder, name);
+    n->paths[n->count++] = path;
+    return TUTTI_OK;
+}
+
+/* `n` is for names_free even after an error. */
+static tutti_status names_read(names *n, const char *folder, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    struct dirent *entry;
+    *n = (names){NULL, 0};
+    DIR *d = opendir(folder);
+    if (!d)
+        return tutti_fail(err, TUTTI_E_IO, "%s: %s", folder, strerror(errno));
+    for (errno = 0; s == TUTTI_OK && (entry = readdir(d)); errno = 0)
+        if (entry->d_name[0] != '.')
+            s = names_add(n, folder, entry->d_name, err);
+    if (s == TUTTI_OK && errno)
+        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", folder, strerror(errno));
+    (void)closedir(d);
+    if (n->count > 1)
+        qsort(n->paths, n->count, sizeof *n->paths, by_bytes);
+    return s;
+}
+
+/* 1 a folder, 0 something else, negative an error. */
+static int32_t is_folder(const char *path, tutti_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    return S_ISDIR(st.st_mode) ? 1 : 0;
+}
+
+/* Takes *path over. */
+static tutti_status take(image_list *l, char **path, int64_t label, tutti_error *err)
+{
+    if (l->count == l->room) {
+        const size_t room = l->room ? (size_t)l->room * 2 : 256;
+        char **paths = realloc(l->paths, room * sizeof *paths);
+        if (paths)
+            l->paths = paths;
+        int32_t *labels = realloc(l->labels, room * sizeof *labels);
+        if (labels)
+            l->labels = labels;
+        if (!paths || !labels)
+            return no_memory(err);
+        l->room = (int64_t)room;
+    }
+    l->paths[l->count] = *path;
+    l->labels[l->count++] = (int32_t)label;
+    *path = NULL;
+    return TUTTI_OK;
+}
+
+static tutti_status walk(image_list *l, const char *folder, int64_t label, int depth,
+                         tutti_error *err)
+{
+    names n;
+    if (depth > DEPTH_MAX)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: lies more than %d folders deep", folder,
+                          DEPTH_MAX);
+    tutti_status s = names_read(&n, folder, err);
+    for (size_t k = 0; s == TUTTI_OK && k < n.count; k++) {
+        const int32_t dir = is_image(n.paths[k]) ? 0 : is_folder(n.paths[k], err);
+        if (dir < 0)
+            s = dir;
+        else if (dir)
+            s = walk(l, n.paths[k], label, depth + 1, err);
+        else if (is_image(n.paths[k]))
+            s = take(l, &n.paths[k], label, err);
+    }
+    names_free(&n);
+    return s;
+}
+
+tutti_status image_list_make(image_list *l, const char *folder, tutti_error *err)
+{
+    names n;
+    memset(l, 0, sizeof *l);
+    tutti_status s = names_read(&n, folder, err);
+    for (size_t k = 0; s == TUTTI_OK && k < n.count; k++) {
+        const int64_t before = l->count;
+        const int32_t dir = is_folder(n.paths[k], err);
+        if (dir < 0)
+            s = dir;
+        if (dir <= 0)
+            continue;
+        s = walk(l, n.paths[k], l->classes, 1, err);
+        if (s == TUTTI_OK && l->count == before)
+            s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no .jpg, .jpeg or .png files",
+                           n.paths[k]);
+        l->classes++;
+    }
+    if (s == TUTTI_OK && l->classes == 0)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no folders, want one for each class",
+                       folder);
+    names_free(&n);
+    return s;
+}
+
+void image_list_free(image_list *l)
+{
+    for (int64_t k = 0; k < l->count; k++)
+        free(l->paths[k]);
+    free(l->paths);
+    free(l->labels);
+    memset(l, 0, sizeof *l);
+}

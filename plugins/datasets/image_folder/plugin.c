@@ -1,0 +1,120 @@
+/* plugin.c - image_folder: a folder of images for each class. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "list.h"
+
+#include "../common/pictures.h"
+#include "../common/whole_file.h"
+
+#include "tutti/dataset.h"
+#include "tutti/tutti.h"
+
+typedef struct image_folder {
+    image_list list;
+    pictures pictures;
+} image_folder;
+
+/* ---- the dataset ---- */
+
+static tutti_status folder_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+{
+    const image_folder *f = self;
+    (void)err;
+    ret->samples = f->list.count;
+    ret->ncolumns = 2;
+    ret->columns[0] = (tutti_column){"input", f->pictures.desc, 0};
+    ret->columns[1] = (tutti_column){"target", {{0}, 0, TUTTI_I32}, f->list.classes};
+    return TUTTI_OK;
+}
+
+static tutti_status folder_read(void *self, int64_t index, tutti_tensor *columns,
+                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+{
+    const image_folder *f = self;
+    char why[IMAGE_WHY_SIZE];
+    void *data = NULL;
+    uint64_t size = 0;
+    if (index < 0 || index >= f->list.count || ncolumns != 2)
+        return tutti_fail(err, TUTTI_E_RANGE, "image_folder: sample %lld, there are %lld",
+                          (long long)index, (long long)f->list.count);
+    columns[1].desc = (tutti_desc){{0}, 0, TUTTI_I32};
+    if (capacity[1] < sizeof(int32_t))
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: its class does not fit into %llu bytes",
+                          f->list.paths[index], (unsigned long long)capacity[1]);
+    *(int32_t *)columns[1].data = f->list.labels[index];
+    tutti_status s = whole_file(f->list.paths[index], &data, &size, err);
+    if (s)
+        return s;
+    s = pictures_read(&f->pictures, data, size, &columns[0], capacity[0], why);
+    free(data);
+    return s ? tutti_fail(err, s, "%s: %s", f->list.paths[index], why) : TUTTI_OK;
+}
+
+static tutti_status probe(image_folder *f, tutti_error *err)
+{
+    char why[IMAGE_WHY_SIZE];
+    for (int64_t k = 0; k < PICTURES_PROBES; k++) {
+        const char *path = f->list.paths[f->list.count * k / PICTURES_PROBES];
+        void *data = NULL;
+        uint64_t size = 0;
+        tutti_status s = whole_file(path, &data, &size, err);
+        if (s)
+            return s;
+        s = pictures_probe(&f->pictures, data, size, why);
+        free(data);
+        if (s)
+            return tutti_fail(err, s, "%s: %s", path, why);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status folder_close(void *self, tutti_error *err)
+{
+    image_folder *f = self;
+    (void)err;
+    image_list_free(&f->list);
+    pictures_close(&f->pictures);
+    free(f);
+    return TUTTI_OK;
+}
+
+static tutti_status folder_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
+{
+    (void)host;
+    image_folder *f = calloc(1, sizeof *f);
+    if (!f)
+        return tutti_fail(err, TUTTI_E_NOMEM, "image_folder: no memory");
+    tutti_status s = pictures_open(&f->pictures, params, err);
+    if (s == TUTTI_OK)
+        s = image_list_make(&f->list, tutti_param_str(params, "path"), err);
+    if (s == TUTTI_OK)
+        s = probe(f, err);
+    if (s)
+        (void)folder_close(f, NULL);
+    else
+        *ret_self = f;
+    return s;
+}
+
+static const void *folder_query(void *self, const char *id)
+{
+    static const tutti_dataset_v1 table = {sizeof table, 0, folder_info, folder_read};
+    (void)self;
+    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = folder_open,
+                                  .close = folder_close,
+                                  .query = folder_query};
+static const tutti_object object =
+    TUTTI_OBJECT_INIT("image_folder", TUTTI_KIND_DATASET, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin =
+    TUTTI_PLUGIN_INIT("org.tutti.image_folder", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}
