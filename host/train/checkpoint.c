@@ -211,7 +211,7 @@ static int32_t dtype_find(const char *word)
     return TUTTI_DTYPE_NONE;
 }
 
-static tutti_status read_item(checkpoint *c, const json_node *n, const char *data, uint64_t *at,
+static tutti_status read_item(checkpoint *c, const json_node *n, const char *data,
                               uint64_t bytes, tutti_error *err)
 {
     checkpoint_item *item = &c->items[c->count];
@@ -232,14 +232,46 @@ static tutti_status read_item(checkpoint *c, const json_node *n, const char *dat
     const uint64_t end = (uint64_t)json_int(json_at(offsets, 1));
     if (d->dtype == TUTTI_DTYPE_NONE)
         return damaged(c, "a tensor's dtype is unknown", err);
-    if (first != *at || end < first || end > bytes || end - first != tutti_nbytes(d))
+    if (end < first || end > bytes || end - first != tutti_nbytes(d))
         return damaged(c, "tensors overlap or leave gaps", err);
-    *at = end;
     item->name = json_key(n);
     item->tensor.data = (void *)(uintptr_t)(data + first);
     item->tensor.device = TUTTI_DEVICE_CPU;
     c->words[c->count++] = item->name;
     return TUTTI_OK;
+}
+
+/* By place, an empty tensor before what begins where it lies. */
+static int by_place(const void *a, const void *b)
+{
+    const tutti_tensor *x = &(*(const checkpoint_item *const *)a)->tensor;
+    const tutti_tensor *y = &(*(const checkpoint_item *const *)b)->tensor;
+    const uintptr_t px = (uintptr_t)x->data, py = (uintptr_t)y->data;
+    const uintptr_t ex = px + tutti_nbytes(&x->desc), ey = py + tutti_nbytes(&y->desc);
+    return px != py ? (px > py) - (px < py) : (ex > ey) - (ex < ey);
+}
+
+/* The tensors, in whatever order the header names them, fill `bytes` bytes one after the other. */
+static tutti_status check_places(const checkpoint *c, const char *data, uint64_t bytes,
+                                 tutti_error *err)
+{
+    const checkpoint_item **order = calloc(c->count + 1, sizeof *order);
+    uint64_t at = 0;
+    tutti_status s = TUTTI_OK;
+    if (!order)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", c->path);
+    for (size_t k = 0; k < c->count; k++)
+        order[k] = &c->items[k];
+    qsort(order, c->count, sizeof *order, by_place);
+    for (size_t k = 0; k < c->count && !s; k++) {
+        if ((const char *)order[k]->tensor.data != data + at)
+            s = damaged(c, "tensors overlap or leave gaps", err);
+        at += tutti_nbytes(&order[k]->tensor.desc);
+    }
+    if (!s && at != bytes)
+        s = damaged(c, "bytes follow the last tensor", err);
+    free(order);
+    return s;
 }
 
 static tutti_status verify(checkpoint *c, const char *data, uint64_t bytes, tutti_error *err)
@@ -274,7 +306,7 @@ static tutti_status read_header(checkpoint *c, tutti_error *err)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", c->path);
     const char *data = (const char *)p + 8 + length;
     const uint64_t bytes = c->size - 8 - length;
-    uint64_t at = 0;
+    tutti_status s;
     for (size_t k = 0; k < n; k++) {
         const json_node *node = json_at(root, k);
         if (strcmp(json_key(node), "__metadata__") == 0)
@@ -282,13 +314,11 @@ static tutti_status read_header(checkpoint *c, tutti_error *err)
         const json_node *offsets = json_get(node, "data_offsets");
         if (offsets && (uint64_t)json_int(json_at(offsets, 1)) > bytes)
             return damaged(c, "it is shorter than its tensors", err);
-        const tutti_status s = read_item(c, node, data, &at, bytes, err);
-        if (s)
+        if ((s = read_item(c, node, data, bytes, err)))
             return s;
     }
-    if (at != bytes)
-        return damaged(c, "bytes follow the last tensor", err);
-    return verify(c, data, bytes, err);
+    s = check_places(c, data, bytes, err);
+    return s ? s : verify(c, data, bytes, err);
 }
 
 tutti_status checkpoint_open(const char *path, checkpoint **ret_checkpoint, tutti_error *err)

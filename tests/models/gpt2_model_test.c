@@ -1,12 +1,14 @@
-/* gpt2_model_test.c - gpt2 as the host builds it: its size, f32 plans against f64. */
+/* gpt2_model_test.c - gpt2 as the host builds it: size, f32 plans against f64, published files. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/interp.h"
 #include "graph/net_internal.h"
 #include "op_table.h"
+#include "train/pretrained.h"
 #include "tutti/rng.h"
 #include "tutti_check.h"
 
 #include <math.h>
+#include <unistd.h>
 
 enum { B = 2, T = 7, VOCABULARY = 23 };
 
@@ -253,6 +255,283 @@ START_TEST(a_loss_a_sample_is_the_mean_over_its_own_tokens)
 }
 END_TEST
 
+/* ---- a file in the layout of the published ones ---- */
+
+enum { C = 12, HEADS = 3, LAYERS = 2, WIDE = 4 * C, LONGEST = 16, TENSORS = 64 };
+
+/* The file's tensors, f32, as they lie. */
+typedef struct published {
+    char names[TENSORS][48];
+    int64_t shape[TENSORS][4];
+    int32_t rank[TENSORS];
+    float *data[TENSORS];
+    int count;
+} published;
+
+static int64_t published_size(const published *f, int k)
+{
+    int64_t n = 1;
+    for (int r = 0; r < f->rank[k]; r++)
+        n *= f->shape[k][r];
+    return n;
+}
+
+/* Adds h.<layer>.<name>, or <name> for layer -1, of random numbers about `centre`. */
+static void publish(published *f, int layer, const char *name, int64_t rows, int64_t cols,
+                    double centre)
+{
+    const int k = f->count++;
+    tutti_stream r = tutti_stream_at(31, TUTTI_RNG_PLUGIN, (uint64_t)k, 0);
+    ck_assert_int_lt(k, TENSORS);
+    if (layer < 0)
+        (void)snprintf(f->names[k], sizeof f->names[k], "%s", name);
+    else
+        (void)snprintf(f->names[k], sizeof f->names[k], "h.%d.%s", layer, name);
+    f->rank[k] = rows ? 2 : 1;
+    f->shape[k][0] = rows ? rows : cols;
+    f->shape[k][1] = cols;
+    f->data[k] = malloc((size_t)published_size(f, k) * sizeof(float));
+    for (int64_t i = 0; i < published_size(f, k); i++)
+        f->data[k][i] = (float)(centre + tutti_stream_uniform(&r) - 0.5);
+}
+
+static void publish_all(published *f)
+{
+    memset(f, 0, sizeof *f);
+    publish(f, -1, "wte.weight", VOCABULARY, C, 0);
+    publish(f, -1, "wpe.weight", LONGEST, C, 0);
+    for (int l = 0; l < LAYERS; l++) {
+        publish(f, l, "ln_1.weight", 0, C, 1);
+        publish(f, l, "ln_1.bias", 0, C, 0);
+        publish(f, l, "attn.bias", LONGEST, LONGEST, 0); /* the mask, which is no weight */
+        publish(f, l, "attn.c_attn.weight", C, 3 * C, 0);
+        publish(f, l, "attn.c_attn.bias", 0, 3 * C, 0);
+        publish(f, l, "attn.c_proj.weight", C, C, 0);
+        publish(f, l, "attn.c_proj.bias", 0, C, 0);
+        publish(f, l, "ln_2.weight", 0, C, 1);
+        publish(f, l, "ln_2.bias", 0, C, 0);
+        publish(f, l, "mlp.c_fc.weight", C, WIDE, 0);
+        publish(f, l, "mlp.c_fc.bias", 0, WIDE, 0);
+        publish(f, l, "mlp.c_proj.weight", WIDE, C, 0);
+        publish(f, l, "mlp.c_proj.bias", 0, C, 0);
+    }
+    publish(f, -1, "ln_f.weight", 0, C, 1);
+    publish(f, -1, "ln_f.bias", 0, C, 0);
+}
+
+/* Names in the header run backwards, each with `prefix`. */
+static void published_write(const published *f, const char *path, const char *prefix)
+{
+    char header[16384];
+    int64_t end = 0;
+    size_t used =
+        (size_t)snprintf(header, sizeof header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (int k = 0; k < f->count; k++)
+        end += published_size(f, k) * 4;
+    for (int k = f->count; k-- > 0;) {
+        const int64_t first = end - published_size(f, k) * 4;
+        used += (size_t)snprintf(header + used, sizeof header - used,
+                                 ",\"%s%s\":{\"dtype\":\"F32\",\"shape\":[%lld", prefix,
+                                 f->names[k], (long long)f->shape[k][0]);
+        if (f->rank[k] == 2)
+            used += (size_t)snprintf(header + used, sizeof header - used, ",%lld",
+                                     (long long)f->shape[k][1]);
+        used += (size_t)snprintf(header + used, sizeof header - used,
+                                 "],\"data_offsets\":[%lld,%lld]}", (long long)first,
+                                 (long long)end);
+        end = first;
+    }
+    used += (size_t)snprintf(header + used, sizeof header - used, "}");
+    while (used % 8)
+        header[used++] = ' ';
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    for (int k = 0; k < 8; k++)
+        ck_assert_int_ne(fputc((int)(used >> 8 * k & 255), file), EOF);
+    ck_assert_uint_eq(fwrite(header, 1, used, file), used);
+    for (int k = 0; k < f->count; k++)
+        ck_assert_uint_eq(fwrite(f->data[k], 4, (size_t)published_size(f, k), file),
+                          (size_t)published_size(f, k));
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* ---- GPT-2 once more, a sequence at a time, in f64 ---- */
+
+static const float *tensor(const published *f, int layer, const char *name)
+{
+    char full[64];
+    if (layer < 0)
+        (void)snprintf(full, sizeof full, "%s", name);
+    else
+        (void)snprintf(full, sizeof full, "h.%d.%s", layer, name);
+    for (int k = 0; k < f->count; k++)
+        if (strcmp(f->names[k], full) == 0)
+            return f->data[k];
+    ck_abort_msg("no tensor %s", full);
+    return NULL;
+}
+
+static void normalise(const double *x, const float *w, const float *bias, double *y)
+{
+    double mean = 0, var = 0;
+    for (int c = 0; c < C; c++)
+        mean += x[c] / C;
+    for (int c = 0; c < C; c++)
+        var += (x[c] - mean) * (x[c] - mean) / C;
+    for (int c = 0; c < C; c++)
+        y[c] = (x[c] - mean) / sqrt(var + 1e-5) * (double)w[c] + (double)bias[c];
+}
+
+/* y (out) = bias + x (in) w (in, out) */
+static void multiply(const double *x, const float *w, const float *bias, int in, int out,
+                     double *y)
+{
+    for (int o = 0; o < out; o++) {
+        y[o] = (double)bias[o];
+        for (int i = 0; i < in; i++)
+            y[o] += x[i] * (double)w[i * out + o];
+    }
+}
+
+static void attend(const published *f, int l, double x[T][C])
+{
+    double qkv[T][3 * C];
+    for (int t = 0; t < T; t++) {
+        double norm[C], mixed[C] = {0}, y[C];
+        normalise(x[t], tensor(f, l, "ln_1.weight"), tensor(f, l, "ln_1.bias"), norm);
+        multiply(norm, tensor(f, l, "attn.c_attn.weight"), tensor(f, l, "attn.c_attn.bias"), C,
+                 3 * C, qkv[t]);
+        for (int h = 0; h < HEADS; h++) {
+            const int d = C / HEADS;
+            double e[T], sum = 0;
+            for (int j = 0; j <= t; j++) {
+                double dot = 0;
+                for (int c = 0; c < d; c++)
+                    dot += qkv[t][h * d + c] * qkv[j][C + h * d + c];
+                sum += e[j] = exp(dot / sqrt(d));
+            }
+            for (int j = 0; j <= t; j++)
+                for (int c = 0; c < d; c++)
+                    mixed[h * d + c] += e[j] / sum * qkv[j][2 * C + h * d + c];
+        }
+        multiply(mixed, tensor(f, l, "attn.c_proj.weight"), tensor(f, l, "attn.c_proj.bias"), C,
+                 C, y);
+        for (int c = 0; c < C; c++)
+            x[t][c] += y[c];
+    }
+}
+
+static void think(const published *f, int l, double x[C])
+{
+    double norm[C], wide[WIDE], y[C];
+    normalise(x, tensor(f, l, "ln_2.weight"), tensor(f, l, "ln_2.bias"), norm);
+    multiply(norm, tensor(f, l, "mlp.c_fc.weight"), tensor(f, l, "mlp.c_fc.bias"), C, WIDE,
+             wide);
+    for (int c = 0; c < WIDE; c++)
+        wide[c] *=
+            0.5 *
+            (1 + tanh(sqrt(2 / 3.14159265358979) * (wide[c] + 0.044715 * pow(wide[c], 3))));
+    multiply(wide, tensor(f, l, "mlp.c_proj.weight"), tensor(f, l, "mlp.c_proj.bias"), WIDE, C,
+             y);
+    for (int c = 0; c < C; c++)
+        x[c] += y[c];
+}
+
+static void own_logits(const published *f, const int32_t *tokens, double *logits)
+{
+    const float *wte = tensor(f, -1, "wte.weight"), *wpe = tensor(f, -1, "wpe.weight");
+    double x[T][C];
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < C; c++)
+            x[t][c] = (double)wte[tokens[t] * C + c] + (double)wpe[t * C + c];
+    for (int l = 0; l < LAYERS; l++) {
+        attend(f, l, x);
+        for (int t = 0; t < T; t++)
+            think(f, l, x[t]);
+    }
+    for (int t = 0; t < T; t++) {
+        double norm[C];
+        normalise(x[t], tensor(f, -1, "ln_f.weight"), tensor(f, -1, "ln_f.bias"), norm);
+        for (int v = 0; v < VOCABULARY; v++) {
+            logits[t * VOCABULARY + v] = 0;
+            for (int c = 0; c < C; c++)
+                logits[t * VOCABULARY + v] += norm[c] * (double)wte[v * C + c];
+        }
+    }
+}
+
+static char file_path[64];
+
+static void published_open(published *f, const char *prefix)
+{
+    strcpy(file_path, "/tmp/tutti_gpt2_XXXXXX");
+    const int fd = mkstemp(file_path);
+    ck_assert_int_ge(fd, 0);
+    (void)close(fd);
+    publish_all(f);
+    published_write(f, file_path, prefix);
+}
+
+static void published_close(published *f)
+{
+    for (int k = 0; k < f->count; k++)
+        free(f->data[k]);
+    ck_assert_int_eq(unlink(file_path), 0);
+}
+
+static const char published_model[] =
+    "{\"name\":\"gpt2\",\"n_layer\":2,\"n_head\":3,\"n_embd\":12,\"block_size\":16}";
+
+START_TEST(a_published_file_gives_the_same_logits_as_another_implementation)
+{
+    made m;
+    published f;
+    uint64_t unused = 0;
+    double want[B * T * VOCABULARY];
+    int32_t input[B * T], target[B * T];
+    published_open(&f, _i ? "transformer." : "");
+    build(&m, published_model, T, VOCABULARY);
+    ck_assert_ok(pretrained_load(m.net, file_path, &unused, &err), err);
+    ck_assert_uint_eq(unused, LAYERS); /* the masks */
+    draw_tokens(input, target);
+    for (int b = 0; b < B; b++)
+        own_logits(&f, input + b * T, want + b * T * VOCABULARY);
+    const plan_request request = {
+        .kind = PLAN_EVAL, .ninputs = 1, .inputs = {{{B, T}, 2, TUTTI_I32}}};
+    const tutti_step step = {.struct_size = sizeof step};
+    plan *p;
+    ck_assert_ok(net_plan(m.net, &request, &p, &err), err);
+    memcpy(plan_input(p, 0).data, input, sizeof input);
+    ck_assert_ok(plan_run(p, SEGMENT_FORWARD, &step, 1.0f, &err), err);
+    ck_close_all("logits", plan_output(p, 0).data, want, B * T * VOCABULARY, 1e-5);
+    unmake(&m);
+    published_close(&f);
+}
+END_TEST
+
+START_TEST(a_file_of_another_model_is_refused)
+{
+    made m;
+    published f;
+    uint64_t unused = 0;
+    char sentence[256];
+    published_open(&f, "");
+    build(&m, "{\"name\":\"gpt2\",\"n_layer\":3,\"n_head\":3,\"n_embd\":12,\"block_size\":16}",
+          T, VOCABULARY);
+    ck_assert_int_eq(pretrained_load(m.net, file_path, &unused, &err), TUTTI_E_NOTFOUND);
+    ck_assert_ptr_nonnull(strstr(err.text, ": has no h.2."));
+    unmake(&m);
+    build(&m, "{\"name\":\"gpt2\",\"n_layer\":2,\"n_head\":3,\"n_embd\":12,\"block_size\":15}",
+          T, VOCABULARY);
+    ck_assert_int_eq(pretrained_load(m.net, file_path, &unused, &err), TUTTI_E_SHAPE);
+    (void)snprintf(sentence, sizeof sentence,
+                   "%s: wpe.weight is F32 (16, 12), the model's is F32 (15, 12)", file_path);
+    ck_assert_error(err, TUTTI_E_SHAPE, sentence);
+    unmake(&m);
+    published_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gpt2_model");
@@ -262,6 +541,9 @@ int main(void)
     tcase_add_loop_test(t, a_plan_computes_what_the_definition_says, 0,
                         2 * (int)(sizeof kinds / sizeof *kinds));
     tcase_add_test(t, a_loss_a_sample_is_the_mean_over_its_own_tokens);
+    tcase_add_loop_test(t, a_published_file_gives_the_same_logits_as_another_implementation, 0,
+                        2);
+    tcase_add_test(t, a_file_of_another_model_is_refused);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }

@@ -120,6 +120,42 @@ START_TEST(a_flipped_bit_is_noticed)
 }
 END_TEST
 
+/* A file as others write it: no checksum, tensors named in another order than they lie. */
+static void write_foreign(const char *header)
+{
+    const float data[3] = {1, 2, 3};
+    const uint64_t length = strlen(header);
+    (void)snprintf(path, sizeof path, "%s/foreign.safetensors", folder);
+    FILE *f = fopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    for (int k = 0; k < 8; k++)
+        ck_assert_int_ne(fputc((int)(length >> 8 * k & 255), f), EOF);
+    ck_assert_uint_eq(fwrite(header, 1, length, f), length);
+    ck_assert_uint_eq(fwrite(data, 1, sizeof data, f), sizeof data);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+START_TEST(tensors_may_be_named_in_any_order)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    checkpoint *c;
+    tutti_tensor t;
+    write_foreign("{\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]},"
+                  "\"none\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[4,4]},"
+                  "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}");
+    ck_assert_ok(checkpoint_open(path, &c, &err), err);
+    ck_assert_ok(checkpoint_find(c, "b", &t, &err), err);
+    ck_assert_close(((const float *)t.data)[1], 3, 0);
+    checkpoint_close(c);
+    write_foreign("{\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]},"
+                  "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}");
+    check_refused("tensors overlap or leave gaps");
+    write_foreign("{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]},"
+                  "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}");
+    check_refused("bytes follow the last tensor");
+}
+END_TEST
+
 START_TEST(a_full_disk_leaves_the_checkpoint_that_was_there)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -168,6 +204,7 @@ int main(void)
     tcase_add_test(t, an_unknown_tensor_is_named_with_the_nearest);
     tcase_add_test(t, truncation_is_noticed_anywhere);
     tcase_add_test(t, a_flipped_bit_is_noticed);
+    tcase_add_test(t, tensors_may_be_named_in_any_order);
     tcase_add_test(t, a_full_disk_leaves_the_checkpoint_that_was_there);
     tcase_add_test(t, the_link_follows_the_last_file);
     suite_add_tcase(s, t);

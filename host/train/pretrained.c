@@ -1,0 +1,79 @@
+/* pretrained.c - weights taken by name from a .safetensors file, whoever wrote it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/pretrained.h"
+
+#include "graph/interp.h"
+#include "train/checkpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What files put before the names: nothing, our own checkpoints, whole models of transformers. */
+static const char *const prefixes[] = {"", "model.", "transformer."};
+enum { PREFIXES = sizeof prefixes / sizeof *prefixes };
+
+static tutti_status find(const checkpoint *c, const char *prefix, const char *path,
+                         tutti_tensor *ret, tutti_error *err)
+{
+    char name[1024];
+    if (snprintf(name, sizeof name, "%s%s", prefix, path) >= (int)sizeof name)
+        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the name is too long", path);
+    return checkpoint_find(c, name, ret, err);
+}
+
+/* The prefix under which the file has the first weight. */
+static const char *prefix_of(const checkpoint *c, const net *n)
+{
+    tutti_tensor t;
+    for (int k = 0; k < PREFIXES && net_weight_count(n); k++)
+        if (find(c, prefixes[k], net_weight(n, 0)->path, &t, NULL) == TUTTI_OK)
+            return prefixes[k];
+    return "";
+}
+
+static tutti_status check(const checkpoint *c, const char *path, const char *prefix,
+                          const tutti_weight *w, tutti_error *err)
+{
+    tutti_tensor from;
+    tutti_error why = TUTTI_ERROR_INIT;
+    char have[96], want[96];
+    if (find(c, prefix, w->path, &from, &why))
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no %s, which the model needs", path,
+                          w->path);
+    if (tutti_same_shape(&from.desc, &w->data.desc))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, the model's is %s", path, w->path,
+                      tutti_desc_text(&from.desc, have, sizeof have),
+                      tutti_desc_text(&w->data.desc, want, sizeof want));
+}
+
+static void take(const tutti_tensor *from, const tutti_tensor *to)
+{
+    if (from->desc.dtype == to->desc.dtype) {
+        memcpy(to->data, from->data, tutti_nbytes(&to->desc));
+        return;
+    }
+    for (int64_t k = 0, count = tutti_numel(&to->desc); k < count; k++)
+        tensor_set(to, k, tensor_get(from, k));
+}
+
+tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused, tutti_error *err)
+{
+    checkpoint *c;
+    tutti_status s = checkpoint_open(path, &c, err);
+    if (s)
+        return s;
+    const char *prefix = prefix_of(c, n);
+    const uint32_t count = net_weight_count(n);
+    for (uint32_t k = 0; k < count && !s; k++)
+        s = check(c, path, prefix, net_weight(n, k), err);
+    for (uint32_t k = 0; k < count && !s; k++) {
+        tutti_tensor from;
+        if (find(c, prefix, net_weight(n, k)->path, &from, NULL) == TUTTI_OK)
+            take(&from, &net_weight(n, k)->data);
+    }
+    if (!s)
+        *ret_unused = checkpoint_count(c) - count;
+    checkpoint_close(c);
+    return s;
+}
