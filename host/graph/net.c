@@ -92,6 +92,20 @@ const tutti_weight *net_weight(const net *n, uint32_t k)
     return k < n->norder ? &n->views[k] : NULL;
 }
 
+bool net_frozen(const net *n, uint32_t k)
+{
+    return k < n->norder && n->order[k]->parameter &&
+           !(n->order[k]->flags & TUTTI_WEIGHT_TRAINABLE);
+}
+
+void net_freeze(net *n, uint32_t k)
+{
+    if (k >= n->norder || !(n->order[k]->flags & TUTTI_WEIGHT_TRAINABLE))
+        return;
+    n->order[k]->flags &= ~(uint32_t)TUTTI_WEIGHT_TRAINABLE;
+    n->changed = true;
+}
+
 void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count)
 {
     *ret_weights = n->trainable;

@@ -53,6 +53,9 @@ TUTTI_NODISCARD tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *tab
 /* Weights and buffers in arena order; views valid until the next commit that changes something. */
 uint32_t net_weight_count(const net *n);
 const tutti_weight *net_weight(const net *n, uint32_t k);
+/* Whether weight k could be trained but is frozen; freezing it, from the next commit on.  [control] */
+bool net_frozen(const net *n, uint32_t k);
+void net_freeze(net *n, uint32_t k);
 /* The flat arena of trainable weights and its gradients: *ret_count f32 each (padding between
  * weights, if any, stays 0). */
 void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count);

@@ -127,7 +127,9 @@ static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
     timestamp_next_epoch(&t->time, lap(t));
     tutti_status s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err);
-    if (s || (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
+    if (s || (s = net_commit(t->net, err)) ||
+        (s = updater_fit(t, err)) || /* of frozen layers */
+        (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
         return s;
     return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
 }

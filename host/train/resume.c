@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>", and
- * "run.clock": the counters below, i64, and "run.loss_scale" with amp_fp16.  Texts: "tutti" (format), "run" (the run file), "plugins". */
+ * "run.clock": the counters below, i64, and "run.loss_scale" with amp_fp16.  Texts: "tutti" (format),
+ * "run" (the run file), "plugins", "frozen" (paths of weights that are trained no more, one a line). */
 enum {
     CLOCK_FIELDS = 14,             /* counters of a timestamp */
     CLOCK_STEP = 2 * CLOCK_FIELDS, /* optimizer updates */
@@ -153,13 +154,47 @@ static char *plugins_text(trainer *t)
     return text;
 }
 
+static char *frozen_text(trainer *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (uint32_t k = 0; k < net_weight_count(t->net); k++)
+        if (net_frozen(t->net, k))
+            (void)fprintf(out, "%s\n", net_weight(t->net, k)->path);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* Freezes what was frozen when `c` was written: it has no optimizer state there. */
+static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
+{
+    const char *line = checkpoint_value(c, "frozen");
+    while (line && *line) {
+        const size_t n = strcspn(line, "\n");
+        for (uint32_t k = 0; k < net_weight_count(t->net); k++) {
+            const char *path = net_weight(t->net, k)->path;
+            if (strlen(path) == n && memcmp(path, line, n) == 0)
+                net_freeze(t->net, k);
+        }
+        line += n + (line[n] == '\n');
+    }
+    const tutti_status s = net_commit(t->net, err);
+    return s ? s : updater_fit(t, err);
+}
+
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
     items v = {NULL, NULL, 0, 0};
-    char *plugins = plugins_text(t);
+    char *plugins = plugins_text(t), *frozen = frozen_text(t);
     int64_t *clock = calloc(CLOCK_EVALS + t->nevals, sizeof *clock);
     tutti_status s;
-    if (!plugins || !clock) {
+    if (!plugins || !frozen || !clock) {
         s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the checkpoint", path);
         goto fail;
     }
@@ -172,8 +207,11 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
         clock[CLOCK_EVALS + k] = t->evals[k].due.last_batch;
     s = collect(t, clock, &v, err);
     if (s == TUTTI_OK) {
-        const checkpoint_text texts[] = {
-            {"format", "pt"}, {"tutti", "1"}, {"run", t->run->text}, {"plugins", plugins}};
+        const checkpoint_text texts[] = {{"format", "pt"},
+                                         {"tutti", "1"},
+                                         {"run", t->run->text},
+                                         {"plugins", plugins},
+                                         {"frozen", frozen}};
         s = checkpoint_write(path, v.list, v.count, texts, sizeof texts / sizeof *texts, err);
     }
 
@@ -181,6 +219,7 @@ fail:
     items_fini(&v);
     free(clock);
     free(plugins);
+    free(frozen);
     return s;
 }
 
@@ -271,8 +310,8 @@ static tutti_status load_file(trainer *t, const char *path, tutti_error *err)
     if (!clock)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", path);
     tutti_status s = checkpoint_open(path, &c, err);
-    if (s || (s = check_plugins(t, path, c, err)) || (s = collect(t, clock, &v, err)) ||
-        (s = restore(t, path, c, &v, err)))
+    if (s || (s = check_plugins(t, path, c, err)) || (s = freeze(t, c, err)) ||
+        (s = collect(t, clock, &v, err)) || (s = restore(t, path, c, &v, err)))
         goto fail;
     memcpy(&t->time.iteration, clock, CLOCK_FIELDS * sizeof *clock);
     memcpy(&t->previous.iteration, clock + CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);

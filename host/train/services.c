@@ -164,6 +164,13 @@ static double weights_lr(void *ctx, uint32_t k)
     return k < t->update.ngroups ? t->update.groups[k].lr : 0.0;
 }
 
+static void weights_set_lr(void *ctx, uint32_t k, double lr)
+{
+    trainer *t = ctx;
+    if (k < t->update.ngroups)
+        t->update.groups[k].lr = lr;
+}
+
 /* ---- train ---- */
 
 static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
@@ -360,7 +367,8 @@ void trainer_services_init(trainer *t)
                                             weights_version,
                                             weights_groups,
                                             weights_optimizer,
-                                            weights_lr};
+                                            weights_lr,
+                                            weights_set_lr};
     t->train_service = (tutti_train_v1){sizeof t->train_service,
                                         0,
                                         t,

@@ -12,7 +12,7 @@
 #include "tutti/train.h"
 #include "tutti/weights.h"
 
-enum { RUN_COLUMNS = 4, RUN_WEIGHTS = 4, RUN_NUMBERS = 4096, RUN_LOGGED = 16 };
+enum { RUN_COLUMNS = 4, RUN_WEIGHTS = 8, RUN_NUMBERS = 4096, RUN_LOGGED = 16 };
 
 /* What an algorithm can ask for.  Not copyable: the tables point into it. */
 typedef struct run {
@@ -29,6 +29,7 @@ typedef struct run {
     uint32_t nweights;
     uint32_t reserved;
     uint64_t version;
+    double lr;           /* of the only group */
     const float *losses; /* what sample_losses answers */
     tutti_tensor asked;  /* its input */
     float asked_data[RUN_NUMBERS];
@@ -105,6 +106,24 @@ static inline tutti_status run_weight_at(void *ctx, uint32_t k, tutti_weight *re
 static inline uint64_t run_version(void *ctx)
 {
     return ((run *)ctx)->version;
+}
+
+static inline uint32_t run_groups(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+static inline double run_lr(void *ctx, uint32_t group)
+{
+    ck_assert_uint_eq(group, 0);
+    return ((run *)ctx)->lr;
+}
+
+static inline void run_set_lr(void *ctx, uint32_t group, double lr)
+{
+    ck_assert_uint_eq(group, 0);
+    ((run *)ctx)->lr = lr;
 }
 
 static inline tutti_status run_sample_losses(void *ctx, const tutti_tensor *inputs,
@@ -189,6 +208,9 @@ static inline void run_init(run *r)
     r->weight_table.count = run_weight_count;
     r->weight_table.at = run_weight_at;
     r->weight_table.version = run_version;
+    r->weight_table.groups = run_groups;
+    r->weight_table.lr = run_lr;
+    r->weight_table.set_lr = run_set_lr;
     r->train.struct_size = sizeof r->train;
     r->train.sample_losses = run_sample_losses;
     r->train.mix_loss = run_mix_loss;
@@ -205,6 +227,16 @@ static inline void run_init(run *r)
     r->log.struct_size = sizeof r->log;
     r->log.write = run_tell;
     r->services[5] = (service){TUTTI_LOG_V1, &r->log};
+}
+
+/* One service more. */
+static inline void run_service(run *r, const char *id, const void *table)
+{
+    uint32_t k = 0;
+    while (r->services[k].id)
+        k++;
+    ck_assert_uint_lt(k + 1, sizeof r->services / sizeof *r->services);
+    r->services[k] = (service){id, table};
 }
 
 static inline tutti_desc shape_of(int32_t dtype, int32_t rank, const int64_t *dim)

@@ -3,7 +3,7 @@
 # ends with the very bytes of one that was not.  resume.json in the folder has the members of a run in
 # which the algorithm does something; there may be more, resume_*.json.
 . "$(dirname "$0")/lib.sh"
-for folder in "$SOURCE"/plugins/algorithms/*/; do
+for folder in "$SOURCE"/plugins/algorithms/${ONLY:-*}/; do
   check "$(basename "$folder") has a resume.json" test -s "$folder/resume.json"
   for members in "$folder"resume*.json; do
     [ -e "$members" ] || continue

@@ -26,6 +26,7 @@ typedef struct tree_module {
     char label[32];
     tutti_module parent;
     uint32_t nweights;
+    int32_t frozen; /* by set_trainable, children aside */
     tree_weight weights[TREE_WEIGHTS];
     given given;
 } tree_module;
@@ -291,6 +292,14 @@ static inline tutti_status tree_take(void *ctx, tutti_module m, const char *name
     return TUTTI_OK;
 }
 
+static inline tutti_status tree_set_trainable(void *ctx, tutti_module m, int32_t trainable,
+                                              tutti_error *err)
+{
+    (void)err;
+    ((tree *)ctx)->modules[m].frozen = !trainable;
+    return TUTTI_OK;
+}
+
 static inline void tree_init(tree *t)
 {
     memset(t, 0, sizeof *t);
@@ -309,6 +318,7 @@ static inline void tree_init(tree *t)
     t->table.params = tree_params;
     t->table.weight = tree_weight_new;
     t->table.take_weight = tree_take;
+    t->table.set_trainable = tree_set_trainable;
     (void)tree_new(t, "model");
 }
 

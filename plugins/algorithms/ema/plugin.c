@@ -1,6 +1,6 @@
 /* plugin.c - ema: evaluates and saves an exponential moving average of the weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "average.h"
+#include "../average.h"
 
 #include "tutti/checkpoint.h"
 
@@ -61,7 +61,9 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
         return tutti_fail(err, TUTTI_E_NOMEM, "ema: no memory");
     e->host = host;
     e->state = state;
+    e->average.who = "ema";
     e->average.weights = weights;
+    e->average.nflags = 2;
     e->start = tutti_param_time(params, "ema_start");
     e->unit = interval.unit;
     e->interval = interval.count;

@@ -37,7 +37,8 @@ enum {
 /* The tree belongs to the host; handles stay valid until the module is destroyed with the run, and
  * are never reused.  Text results are borrowed until the tree changes.  The tree may change only
  * in build, and in apply on the events init, before_load and after_load; the host then moves
- * weights, optimizer groups and plans along.  All calls [control] or, inside apply, [step]. */
+ * weights, optimizer groups and plans along.  What is trainable may also change on epoch_end, and
+ * a checkpoint remembers it.  All calls [control] or, inside apply, [step]. */
 typedef struct tutti_module_v1 {
     uint32_t struct_size;
     uint32_t reserved;

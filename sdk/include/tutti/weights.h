@@ -33,6 +33,9 @@ typedef struct tutti_weights_v1 {
     uint32_t (*groups)(void *ctx);
     const char *(*optimizer)(void *ctx);
     double (*lr)(void *ctx, uint32_t group);
+    /* The learning rate from here to the end of the batch, when the schedulers set the next one.
+     * [step] */
+    void (*set_lr)(void *ctx, uint32_t group, double lr);
 } tutti_weights_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_weight, path, 8);
@@ -45,6 +48,7 @@ TUTTI_ASSERT_OFFSET(tutti_weights_v1, version, 32);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, groups, 40);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, optimizer, 48);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, lr, 56);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, set_lr, 64);
 
 TUTTI_C_END
 #endif

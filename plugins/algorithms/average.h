@@ -1,9 +1,9 @@
 /* average.h - a second copy of the model's weights: averaged, exchanged, saved. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_EMA_AVERAGE_H
-#define PLUGIN_EMA_AVERAGE_H
+#ifndef PLUGIN_AVERAGE_H
+#define PLUGIN_AVERAGE_H
 
-#include "../algorithm.h"
+#include "algorithm.h"
 #include "tutti/stateful.h"
 #include "tutti/weights.h"
 
@@ -14,15 +14,16 @@ typedef struct average_entry {
     tutti_desc desc;
 } average_entry;
 
-enum { AVERAGE_STARTED, AVERAGE_ACTIVE, AVERAGE_FLAGS };
+enum { AVERAGE_STARTED, AVERAGE_ACTIVE, AVERAGE_FLAGS = 8 };
 
 /* While it is active the model holds the average and the entries hold the training weights. */
 typedef struct average {
+    const char *who; /* the algorithm */
     const tutti_weights_v1 *weights;
     average_entry *entries;
     uint64_t version; /* of the model's tree when the entries were made */
     uint32_t count;
-    uint32_t reserved;
+    uint32_t nflags; /* kept in checkpoints; from AVERAGE_ACTIVE on the algorithm's own */
     int64_t flags[AVERAGE_FLAGS];
 } average;
 
@@ -43,6 +44,10 @@ tutti_status average_fit(average *a, tutti_error *err);
 tutti_status average_start(average *a, tutti_error *err);
 /* value = smoothing * value + (1 - smoothing) * weight */
 tutti_status average_update(average *a, double smoothing, tutti_error *err);
+/* value += share * (weight - value) for what is trained; the rest is copied. */
+tutti_status average_mean(average *a, double share, tutti_error *err);
+/* The model gets the values. */
+tutti_status average_load(average *a, tutti_error *err);
 /* Exchanges values and weights. */
 tutti_status average_swap(average *a, tutti_error *err);
 /* As tutti.stateful/1 wants it. */

@@ -30,14 +30,15 @@ static average_entry *find(average *a, uint32_t guess, const tutti_weight *w)
     return NULL;
 }
 
-static tutti_status entry_init(average_entry *e, const tutti_weight *w, tutti_error *err)
+static tutti_status entry_init(const char *who, average_entry *e, const tutti_weight *w,
+                               tutti_error *err)
 {
     const uint64_t bytes = tutti_nbytes(&w->data.desc);
     e->desc = w->data.desc;
     e->path = strdup(w->path);
     e->value = malloc(bytes ? bytes : 1);
     if (!e->path || !e->value)
-        return tutti_fail(err, TUTTI_E_NOMEM, "ema: no memory for a copy of %s", w->path);
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a copy of %s", who, w->path);
     if (bytes)
         memcpy(e->value, w->data.data, bytes);
     return TUTTI_OK;
@@ -51,12 +52,13 @@ tutti_status average_fit(average *a, tutti_error *err)
     tutti_status status = TUTTI_OK;
     average_entry *entries = calloc(all ? all : 1, sizeof *entries);
     if (!entries)
-        return tutti_fail(err, TUTTI_E_NOMEM, "ema: no memory for %u weights", all);
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %u weights", a->who, all);
     for (uint32_t k = 0; k < all; k++) {
         tutti_weight w = {.struct_size = sizeof w};
         if ((status = s->at(s->ctx, k, &w, err)))
             goto fail;
-        if (w.data.desc.dtype == TUTTI_F32 && (status = entry_init(&entries[count++], &w, err)))
+        if (w.data.desc.dtype == TUTTI_F32 &&
+            (status = entry_init(a->who, &entries[count++], &w, err)))
             goto fail;
     }
     for (uint32_t k = 0; k < count; k++) { /* nothing can fail from here */
@@ -76,9 +78,11 @@ fail:
     return status;
 }
 
-/* Calls `visit` with every entry's value, the model's and their length. */
-static tutti_status each(average *a, void (*visit)(float *, float *, int64_t, double),
-                         double number, tutti_error *err)
+typedef void (*visitor)(float *value, float *weight, int64_t n, double number);
+
+/* Calls `trained` or `other` with every entry's value, the model's and their length. */
+static tutti_status each(average *a, visitor trained, visitor other, double number,
+                         tutti_error *err)
 {
     const tutti_weights_v1 *s = a->weights;
     if (!a->entries || a->version != s->version(s->ctx)) {
@@ -94,7 +98,8 @@ static tutti_status each(average *a, void (*visit)(float *, float *, int64_t, do
             return status;
         if (w.data.desc.dtype != TUTTI_F32)
             continue;
-        visit(a->entries[at].value, w.data.data, tutti_numel(&w.data.desc), number);
+        (w.grad ? trained : other)(a->entries[at].value, w.data.data, tutti_numel(&w.data.desc),
+                                   number);
         at++;
     }
     return TUTTI_OK;
@@ -114,6 +119,20 @@ static void blend(float *value, float *weight, int64_t n, double smoothing)
         value[i] = keep * value[i] + take * weight[i];
 }
 
+static void approach(float *value, float *weight, int64_t n, double share)
+{
+    const float take = (float)share;
+    for (int64_t i = 0; i < n; i++)
+        value[i] += take * (weight[i] - value[i]);
+}
+
+static void load(float *value, float *weight, int64_t n, double unused)
+{
+    (void)unused;
+    if (n)
+        memcpy(weight, value, (size_t)n * sizeof *value);
+}
+
 static void exchange(float *value, float *weight, int64_t n, double unused)
 {
     (void)unused;
@@ -126,7 +145,7 @@ static void exchange(float *value, float *weight, int64_t n, double unused)
 
 tutti_status average_start(average *a, tutti_error *err)
 {
-    const tutti_status status = each(a, copy, 0.0, err);
+    const tutti_status status = each(a, copy, copy, 0.0, err);
     if (status == TUTTI_OK)
         a->flags[AVERAGE_STARTED] = 1;
     return status;
@@ -134,22 +153,33 @@ tutti_status average_start(average *a, tutti_error *err)
 
 tutti_status average_update(average *a, double smoothing, tutti_error *err)
 {
-    return each(a, blend, smoothing, err);
+    return each(a, blend, blend, smoothing, err);
+}
+
+tutti_status average_mean(average *a, double share, tutti_error *err)
+{
+    return each(a, approach, copy, share, err);
+}
+
+tutti_status average_load(average *a, tutti_error *err)
+{
+    return each(a, load, load, 0.0, err);
 }
 
 tutti_status average_swap(average *a, tutti_error *err)
 {
-    const tutti_status status = each(a, exchange, 0.0, err);
+    const tutti_status status = each(a, exchange, exchange, 0.0, err);
     if (status == TUTTI_OK)
         a->flags[AVERAGE_ACTIVE] = !a->flags[AVERAGE_ACTIVE];
     return status;
 }
 
-static void name_item(tutti_state_item *item, const average_entry *e, uint32_t k)
+static void name_item(tutti_state_item *item, const char *who, const average_entry *e,
+                      uint32_t k)
 {
-    const int n = snprintf(item->name, sizeof item->name, "ema.%s", e->path);
+    const int n = snprintf(item->name, sizeof item->name, "%s.%s", who, e->path);
     if (n < 0 || (size_t)n >= sizeof item->name) /* a path that is too long goes by its hash */
-        (void)snprintf(item->name, sizeof item->name, "ema.%u.%016llx", k,
+        (void)snprintf(item->name, sizeof item->name, "%s.%u.%016llx", who, k,
                        (unsigned long long)tutti_hash(e->path));
 }
 
@@ -164,11 +194,11 @@ tutti_status average_items(average *a, tutti_state_item *list, uint32_t room,
     }
     for (uint32_t k = 0; k < a->count && k + 1 < room; k++) {
         memset(&list[k + 1], 0, sizeof list[k + 1]);
-        name_item(&list[k + 1], &a->entries[k], k);
+        name_item(&list[k + 1], a->who, &a->entries[k], k);
         list[k + 1].tensor = algorithm_view(a->entries[k].value, &a->entries[k].desc);
     }
     if (room > 0) {
-        const tutti_desc flags = {{AVERAGE_FLAGS}, 1, TUTTI_I64};
+        const tutti_desc flags = {{a->nflags}, 1, TUTTI_I64};
         memset(&list[0], 0, sizeof list[0]);
         (void)snprintf(list[0].name, sizeof list[0].name, "flags");
         list[0].tensor = (tutti_tensor){a->flags, flags, TUTTI_DEVICE_CPU, 0};
