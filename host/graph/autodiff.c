@@ -23,10 +23,21 @@ static void mark_needed(const graph *g, uint32_t nnodes, const tutti_value *wrt,
     }
 }
 
-static void add_to(tutti_graph *b, tutti_value *adjoint, tutti_value d)
+static tutti_value guard_of(const graph *g, tutti_value v)
 {
+    const graph_value *x = graph_value_at(g, v);
+    return x->kind == VALUE_NODE ? graph_node_at(g, x->index)->guard : 0;
+}
+
+/* A sum is guarded where both its terms are, by the same. */
+static void add_to(graph *g, tutti_value *adjoint, tutti_value d)
+{
+    tutti_graph *b = graph_builder(g);
     const tutti_value in[2] = {*adjoint, d};
+    const tutti_value guard = guard_of(g, d);
+    const tutti_value before = graph_set_guard(g, guard_of(g, *adjoint) == guard ? guard : 0);
     *adjoint = *adjoint ? b->emit(b, "add", in, 2, NULL, 0, NULL, 0) : d;
+    (void)graph_set_guard(g, before);
 }
 
 static tutti_status check_shape(graph *g, const graph_node *n, uint32_t k, tutti_value dx)
@@ -68,12 +79,14 @@ static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
                        n.op->name);
         return b->fail(b, TUTTI_E_UNSUPPORTED, text);
     }
+    const tutti_value guard = graph_set_guard(g, n.guard);
     const tutti_status s = n.op->vjp(b, &node, dy, dx);
+    (void)graph_set_guard(g, guard);
     if (s)
         (void)b->fail(b, s, "a gradient rule failed without a reason");
     for (uint32_t j = 0; j < n.nin && !b->status(b); j++)
         if (node.need >> j & 1 && dx[j] && check_shape(g, &n, j, dx[j]) == TUTTI_OK)
-            add_to(b, &adjoint[n.in[j]], dx[j]);
+            add_to(g, &adjoint[n.in[j]], dx[j]);
     return b->status(b);
 }
 
@@ -93,7 +106,7 @@ tutti_status graph_gradient(graph *g, const tutti_value *out, const tutti_value 
     mark_needed(g, nnodes, wrt, nwrt, needed);
     for (uint32_t k = 0; k < nout; k++)
         if (out[k] && dout[k])
-            add_to(b, &adjoint[out[k]], dout[k]);
+            add_to(g, &adjoint[out[k]], dout[k]);
     for (uint32_t k = nnodes; k-- > 0 && !b->status(b);)
         (void)differentiate(g, k, needed, adjoint);
     for (uint32_t k = 0; k < nwrt && !b->status(b); k++)

@@ -55,6 +55,8 @@ static bool read_outside(const graph *g, const bool *live, const uint32_t *ends,
     const tutti_value v = graph_node_at(g, k)->out;
     for (uint32_t r = k + 1; r < graph_nnodes(g); r++) {
         const graph_node *n = graph_node_at(g, r);
+        if (live[r] && n->guard == v)
+            return true;
         for (uint32_t j = 0; live[r] && ends[r] != ends[k] && j < n->nin; j++)
             if (n->in[j] == v)
                 return true;

@@ -52,12 +52,23 @@ static bool can_join(const graph *g, const graph_node *n)
     return true;
 }
 
+/* A node reads its inputs, then its guard. */
+static uint32_t nreads(const graph_node *n)
+{
+    return n->nin + (n->guard != 0);
+}
+
+static tutti_value read_at(const graph_node *n, uint32_t k)
+{
+    return k < n->nin ? n->in[k] : n->guard;
+}
+
 static tutti_status list_readers(finder *f, tutti_error *err)
 {
     const uint32_t nvalues = graph_nvalues(f->g);
     size_t total = 1;
     for (uint32_t k = 0; k < f->nnodes; k++)
-        total += graph_node_at(f->g, k)->nin;
+        total += graph_node_at(f->g, k)->nin + 1;
     f->first_use = calloc((size_t)nvalues + 2, sizeof *f->first_use);
     f->readers = calloc(total, sizeof *f->readers);
     f->group = calloc((size_t)f->nnodes + 1, sizeof *f->group);
@@ -65,13 +76,13 @@ static tutti_status list_readers(finder *f, tutti_error *err)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
     /* Counting sort: [v + 2] counts, then becomes where v + 1 is filled next. */
     for (uint32_t k = 0; k < f->nnodes; k++)
-        for (uint32_t j = 0; f->live[k] && j < graph_node_at(f->g, k)->nin; j++)
-            f->first_use[graph_node_at(f->g, k)->in[j] + 2]++;
+        for (uint32_t j = 0; f->live[k] && j < nreads(graph_node_at(f->g, k)); j++)
+            f->first_use[read_at(graph_node_at(f->g, k), j) + 2]++;
     for (uint32_t v = 2; v < nvalues + 2; v++)
         f->first_use[v] += f->first_use[v - 1];
     for (uint32_t k = 0; k < f->nnodes; k++)
-        for (uint32_t j = 0; f->live[k] && j < graph_node_at(f->g, k)->nin; j++)
-            f->readers[f->first_use[graph_node_at(f->g, k)->in[j] + 1]++] = k;
+        for (uint32_t j = 0; f->live[k] && j < nreads(graph_node_at(f->g, k)); j++)
+            f->readers[f->first_use[read_at(graph_node_at(f->g, k), j) + 1]++] = k;
     return TUTTI_OK;
 }
 
@@ -123,6 +134,7 @@ static bool fit_together(const finder *f, const uint32_t *groups, uint32_t ngrou
             continue;
         const graph_node *n = graph_node_at(f->g, k);
         if (++members > CHAIN_MAX_LINKS || n->segment != last->segment ||
+            n->guard != last->guard ||
             tutti_numel(&result(f->g, n)->desc) != tutti_numel(&result(f->g, last)->desc) ||
             !count_member(f, k, groups, ngroups, end, &nout, in, &nin))
             return false;

@@ -49,7 +49,8 @@ static bool is_norm(const fuser *f, tutti_value v, uint32_t end)
     const graph_node *n = maker(f, v);
     if (!is_op(n, "batch_norm") && !is_op(n, "batch_norm_eval"))
         return false;
-    if (v != n->out || n->nin != 5 || !read_once(f, v))
+    if (v != n->out || n->nin != 5 || !read_once(f, v) ||
+        n->guard != graph_node_at(f->from, end)->guard)
         return false;
     attr_encode(n->op, n->attr, f->lists, f->attr);
     for (uint64_t k = 0; k < n->op->nfields; k++)
@@ -80,7 +81,8 @@ static bool find_match(const fuser *f, uint32_t k, match *ret)
         return true;
     }
     const graph_node *add = maker(f, u);
-    if (!is_op(add, "add") || !read_once(f, u) || !same_desc(f, add->in[0], add->in[1]))
+    if (!is_op(add, "add") || add->guard != relu->guard || !read_once(f, u) ||
+        !same_desc(f, add->in[0], add->in[1]))
         return false;
     for (int j = 0; j < 2; j++) { /* of two normalisations the later one */
         const uint32_t norm = graph_value_at(f->from, add->in[j])->index;
@@ -102,7 +104,9 @@ static tutti_value emit(fuser *f, const graph_node *n, const tutti_value *in, ui
         f->attr[nattr++] = tutti_attr_i("act", 1);
     graph_set_segment(g, n->segment);
     (void)graph_set_scope(g, n->scope);
+    (void)graph_set_guard(g, f->map[n->guard]);
     (void)f->to->emit(f->to, n->op->name, in, nin, f->attr, nattr, out, n->op->nout);
+    (void)graph_set_guard(g, 0);
     for (uint32_t k = 1; k < n->op->nout; k++)
         f->map[n->out + k] = out[k];
     return out[0];
@@ -156,6 +160,7 @@ static void count_readers(const fuser *f)
         f->first[v] = NONE;
     for (uint32_t k = 0; k < graph_nnodes(f->from); k++) {
         const graph_node *n = graph_node_at(f->from, k);
+        f->nreaders[n->guard]++;
         for (uint32_t j = 0; j < n->nin; j++) {
             f->nreaders[n->in[j]]++;
             if (f->first[n->in[j]] == NONE)

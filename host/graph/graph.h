@@ -26,9 +26,9 @@ typedef struct graph_node {
     const void *attr;
     const char *scope; /* path of the module that emitted it; "" outside of any */
     uint32_t nin;
-    tutti_value out; /* the first of op->nout consecutive values */
-    int32_t segment; /* as graph_set_segment said at the time */
-    int32_t reserved;
+    tutti_value out;   /* the first of op->nout consecutive values */
+    int32_t segment;   /* as graph_set_segment said at the time */
+    tutti_value guard; /* 0: none; where it is 0 in a run, the results are zeros */
 } graph_node;
 
 typedef struct graph_assign {
@@ -60,13 +60,15 @@ static inline graph *graph_of(tutti_graph *b)
 tutti_value graph_input(graph *g, const tutti_desc *desc);
 /* A weight that the owner of the tree knows by this id; 0 after an error. */
 tutti_value graph_weight(graph *g, uint32_t id, const tutti_desc *desc, bool trainable);
-/* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
- * the texts of errors.  Returns the scope of before, for putting it back. */
 /* From here on operations that can be decomposed are emitted as the simpler ones they are made of:
  * for gradients of gradients. */
 void graph_set_expand(graph *g, bool expand);
+/* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
+ * the texts of errors.  Returns the scope of before, for putting it back. */
 void graph_set_segment(graph *g, int32_t segment);
 const char *graph_set_scope(graph *g, const char *path);
+/* The same for a guard, which is one F32 of the graph; 0: none.  Returns the one of before. */
+tutti_value graph_set_guard(graph *g, tutti_value guard);
 /* The first error, or OK; copies it to *err. */
 tutti_status graph_error(const graph *g, tutti_error *err);
 

@@ -23,6 +23,8 @@ void graph_dump(const graph *g, FILE *file)
             (void)fprintf(file, "%s%%%u", j ? ", " : "", n->in[j]);
         (void)fprintf(file, ")");
         attr_dump(n->op, n->attr, file);
+        if (n->guard)
+            (void)fprintf(file, " if %%%u", n->guard);
         (void)fprintf(file, *n->scope ? "  # %s\n" : "%s\n", n->scope);
     }
     for (uint32_t k = 0; k < graph_nassigns(g); k++)

@@ -15,6 +15,8 @@ void graph_mark_live(const graph *g, const tutti_value *roots, uint32_t nroots, 
         if (!live[k])
             continue;
         const graph_node *n = graph_node_at(g, k);
+        if (n->guard && graph_value_at(g, n->guard)->kind == VALUE_NODE)
+            live[graph_value_at(g, n->guard)->index] = true;
         for (uint32_t j = 0; j < n->nin; j++)
             if (graph_value_at(g, n->in[j])->kind == VALUE_NODE)
                 live[graph_value_at(g, n->in[j])->index] = true;

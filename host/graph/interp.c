@@ -159,6 +159,11 @@ static tutti_status run_node(interp *it, const graph_node *n, const tutti_step *
         out_desc[j] = graph_value_at(it->g, n->out + j)->desc;
         out[j] = it->values[n->out + j];
     }
+    if (n->guard && it->values[n->guard][0] == 0.0) {
+        for (uint32_t j = 0; j < n->op->nout; j++)
+            memset(out[j], 0, sizeof(double) * (size_t)tutti_numel(&out_desc[j]));
+        return TUTTI_OK;
+    }
     if (n->op->flags & TUTTI_OP_VIEW) {
         memcpy(out[0], in[0], sizeof(double) * (size_t)tutti_numel(&out_desc[0]));
         return TUTTI_OK;

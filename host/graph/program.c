@@ -91,6 +91,13 @@ static tutti_status fail_step(const step *s, tutti_status status, tutti_error *e
                       tutti_status_name(status));
 }
 
+static void skip(const step *s)
+{
+    for (uint32_t j = 0; s->zeros >> j; j++)
+        if (s->zeros >> j & 1)
+            memset(s->out[j], 0, tutti_nbytes(&s->call->out[j]));
+}
+
 tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tutti_error *err)
 {
     if (p->dirty)
@@ -99,6 +106,10 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     const step *s = p->steps + (segment ? p->cut : 0);
     const step *end = p->steps + (segment ? p->nsteps : p->cut);
     for (; s < end; s++) {
+        if (s->guard && **s->guard == 0.0f) {
+            skip(s);
+            continue;
+        }
         const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
         if (status)
             return fail_step(s, status, err);
@@ -165,6 +176,8 @@ static void dump_step(const program *p, const step *s, FILE *file)
         (void)fprintf(file, "%s", n ? n->op->name : "store");
     for (uint32_t j = 0; n && j < s->call->nin; j++)
         dump_place(p, c ? c->in[j] : n->in[j], file);
+    if (s->guard)
+        (void)fprintf(file, " if %%%u", n->guard);
     (void)fprintf(file, " ->");
     for (uint32_t j = 0; n && j < s->call->nout; j++)
         dump_place(p, c ? c->out[j] : n->out + j, file);
@@ -199,7 +212,7 @@ void program_destroy(program *p)
         return;
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const graph_node *n = p->steps[k].node;
-        if (n && !p->steps[k].chain && n->op->cpu->destroy && n->op->cpu->prepare)
+        if (n && !p->steps[k].chain && n->op->cpu && n->op->cpu->destroy && n->op->cpu->prepare)
             n->op->cpu->destroy(p->steps[k].state);
     }
     pool_free(&p->memory);

@@ -1,38 +1,26 @@
-/* program_build.c - from graph to program: schedule, shared memory, lifetimes, layout. */
+/* program_build.c - from graph to program: what shares memory, and the steps. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/memory.h"
-#include "graph/program_internal.h"
+#include "graph/program_builder.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Only while a program is built. */
-typedef struct builder {
-    const program_spec *spec;
-    const graph *g;
-    program *p;
-    bool *live;      /* by node */
-    bool *direct;    /* by store: the node writes there itself */
-    uint32_t *after; /* by store: the node after which it can run; NEVER: before all */
-    bool *wanted;    /* by value: something reads it after the graph */
-    uint32_t *ends;  /* by node: the last one of its chain */
-    uint32_t nnodes;
-} builder;
 
 static tutti_status out_of_memory(tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
 }
 
-static bool is_view(const graph_node *n)
+/* Node `k` gives the memory of its input another shape. */
+static bool is_view(const builder *b, uint32_t k)
 {
-    return n->op->flags & TUTTI_OP_VIEW;
+    return graph_node_at(b->g, k)->op->flags & TUTTI_OP_VIEW && !b->solid[k];
 }
 
-static memory_class *class_at(const builder *b, tutti_value v)
+static tutti_value guard_of(const builder *b, tutti_value v)
 {
-    return &b->p->classes[program_class(b->p, v)];
+    const graph_value *x = graph_value_at(b->g, v);
+    return x->kind == VALUE_NODE ? graph_node_at(b->g, x->index)->guard : 0;
 }
 
 static bool is_held(const builder *b, tutti_value v)
@@ -69,6 +57,21 @@ static tutti_status find_chains(builder *b, tutti_error *err)
     return chain_find(b->g, b->live, b->wanted, b->ends, err);
 }
 
+/* Sets leaves[]: these values must be zeros where their guard is 0. */
+static void find_leaving(builder *b)
+{
+    for (uint32_t k = 0; k < b->nnodes; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        if (!b->live[k])
+            continue;
+        for (uint32_t j = 0; j < n->nin; j++)
+            b->leaves[n->in[j]] = b->leaves[n->in[j]] || guard_of(b, n->in[j]) != n->guard;
+        b->leaves[n->guard] = true;
+    }
+    for (tutti_value v = 1; v < b->p->nvalues; v++)
+        b->leaves[v] = b->leaves[v] || b->wanted[v];
+}
+
 /* Where constants, weights and inputs lie; views join what they look at. */
 static void make_classes(builder *b)
 {
@@ -77,7 +80,7 @@ static void make_classes(builder *b)
         const graph_value *value = graph_value_at(b->g, v);
         memory_class *m = &p->classes[v];
         p->class_of[v] = v;
-        *m = (memory_class){NULL, 0, NEVER, NEVER, 0, SPOT_ARENA, false, false};
+        *m = (memory_class){NULL, 0, NEVER, NEVER, 0, SPOT_ARENA, false, false, false};
         if (value->kind == VALUE_CONST) {
             m->spot = SPOT_FIXED;
             m->fixed = (void *)(uintptr_t)value->data;
@@ -91,12 +94,17 @@ static void make_classes(builder *b)
     }
     for (uint32_t k = 0; k < b->nnodes; k++) {
         const graph_node *n = graph_node_at(b->g, k);
-        if (is_view(n))
+        /* A guarded view of what is not guarded itself cannot become zeros where it lies. */
+        b->solid[k] = n->op->flags & TUTTI_OP_VIEW && n->guard && b->leaves[n->out] &&
+                      guard_of(b, program_class(p, n->in[0])) != n->guard;
+        if (is_view(b, k))
             p->class_of[n->out] = program_class(p, n->in[0]);
     }
+    for (tutti_value v = 1; v < p->nvalues; v++)
+        builder_class(b, v)->leaves = builder_class(b, v)->leaves || b->leaves[v];
     for (uint32_t k = 0; k < b->spec->nkeep; k++)
         if (b->spec->keep[k])
-            class_at(b, b->spec->keep[k])->kept = true;
+            builder_class(b, b->spec->keep[k])->kept = true;
 }
 
 static void *store_place(const builder *b, const program_store *s)
@@ -110,8 +118,9 @@ static uint32_t readers_end(const builder *b, uint32_t id)
     uint32_t end = 0;
     for (uint32_t k = 0; k < b->nnodes; k++) {
         const graph_node *n = graph_node_at(b->g, k);
-        for (uint32_t j = 0; j < n->nin && b->live[k] && !is_view(n); j++) {
-            const graph_value *v = graph_value_at(b->g, program_class(b->p, n->in[j]));
+        for (uint32_t j = 0; j <= n->nin && b->live[k] && !is_view(b, k); j++) {
+            const tutti_value in = j < n->nin ? n->in[j] : n->guard;
+            const graph_value *v = graph_value_at(b->g, program_class(b->p, in));
             if (v->kind == VALUE_WEIGHT && v->index == id)
                 end = k + 1;
         }
@@ -144,19 +153,22 @@ static void plan_stores(builder *b)
     }
 }
 
-static uint32_t add_interval(builder *b, uint64_t bytes, uint32_t first, uint32_t last)
-{
-    program *p = b->p;
-    p->intervals[p->nintervals] =
-        (arena_interval){memory_round(bytes ? bytes : 1), 0, first, last};
-    return p->nintervals++;
-}
-
 static void **add_slot(builder *b, tutti_value v)
 {
     program *p = b->p;
     p->slot_class[p->nslots] = v; /* its class once all are merged */
     return &p->slots[p->nslots++];
+}
+
+/* After the slots of inputs and outputs. */
+static void add_guard(builder *b, step *s, tutti_value guard)
+{
+    void **slot = guard ? add_slot(b, guard) : NULL;
+    s->guard = (const float *const *)slot;
+    for (uint32_t j = 0; j < s->call->nout && guard; j++) {
+        const tutti_value out = b->p->slot_class[(uint32_t)(s->out + j - b->p->slots)];
+        s->zeros |= (uint32_t)builder_class(b, out)->leaves << j;
+    }
 }
 
 static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tutti_error *err)
@@ -199,13 +211,18 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     s->out = p->slots + p->nslots;
     for (uint32_t j = 0; j < n->op->nout; j++)
         (void)add_slot(b, n->out + j);
+    add_guard(b, s, n->guard);
+    if (b->solid[k]) {
+        s->run = store_copy;
+        return TUTTI_OK;
+    }
     uint64_t scratch = 0;
     const tutti_status status = prepare(b, s, &scratch, err);
     if (status)
         return status;
     s->run = n->op->cpu->run;
     if (scratch)
-        s->scratch_interval = add_interval(b, scratch, s->time, s->time);
+        s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
     return TUTTI_OK;
 }
 
@@ -231,11 +248,12 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
     *s->call = (tutti_op_call){sizeof *s->call, c->nin,         c->nout, c->threads,
                                descs,           descs + c->nin, NULL,    &p->now};
     s->node = graph_node_at(b->g, k);
+    add_guard(b, s, s->node->guard);
     s->chain = c;
     s->state = c;
     s->run = chain_run;
     if (chain_scratch(c))
-        s->scratch_interval = add_interval(b, chain_scratch(c), s->time, s->time);
+        s->scratch_interval = builder_add_interval(b, chain_scratch(c), s->time, s->time);
     return TUTTI_OK;
 }
 
@@ -263,8 +281,8 @@ static tutti_status add_store_step(builder *b, uint32_t k, tutti_error *err)
     if (!desc || !s->call)
         return out_of_memory(err);
     p->classes[place] = (memory_class){
-        from->kind == STORE_EXTERNAL ? NULL : store_place(b, from), from->index, NEVER, 0, 0,
-        from->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED,  true,        true};
+        from->kind == STORE_EXTERNAL ? NULL : store_place(b, from), from->index, NEVER, 0,    0,
+        from->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED,  true,        true,  false};
     p->class_of[place] = place;
     if (from->value)
         *desc = graph_value_at(b->g, from->value)->desc;
@@ -319,7 +337,7 @@ static tutti_status make_steps(builder *b, tutti_error *err)
                 break;
             if (!b->live[k])
                 continue;
-            if (!is_view(n) && b->ends[k] == k) {
+            if (!is_view(b, k) && b->ends[k] == k) {
                 (void)next_step(b, segment);
                 s = is_alone(b, k) ? add_node_step(b, k, err) : add_chain_step(b, k, err);
             }
@@ -328,110 +346,6 @@ static tutti_status make_steps(builder *b, tutti_error *err)
         }
     }
     assert(s || k == b->nnodes);
-    return s;
-}
-
-static void touch(memory_class *m, uint32_t time)
-{
-    m->used = true;
-    m->first = time < m->first ? time : m->first;
-    m->last = time > m->last ? time : m->last;
-}
-
-static void find_lifetimes(builder *b)
-{
-    program *p = b->p;
-    const uint32_t end = p->nsteps + 1;
-    for (uint32_t k = 0; k < p->nsteps; k++) {
-        const step *s = &p->steps[k];
-        const uint32_t from = (uint32_t)((void *const *)s->in - p->slots);
-        for (uint32_t j = 0; j < s->call->nin + s->call->nout; j++)
-            touch(class_at(b, p->slot_class[from + j]), s->time);
-    }
-    for (uint32_t k = 0; k < b->spec->nheld; k++)
-        if (b->spec->held[k])
-            touch(class_at(b, b->spec->held[k]), p->cut);
-    for (uint32_t k = 0; k < b->spec->nkeep; k++)
-        if (b->spec->keep[k])
-            touch(class_at(b, b->spec->keep[k]), end);
-}
-
-/* Merges a step's out[0] into an input that dies there, where its kernel allows that. */
-static void merge_in_place(builder *b, const step *s)
-{
-    const graph_node *n = s->node;
-    program *p = b->p;
-    const tutti_value out = program_class(p, n->out);
-    if (!n->op->cpu->inplace || out != n->out || p->classes[out].spot != SPOT_ARENA)
-        return;
-    for (uint32_t k = 0; k < n->nin; k++) {
-        const tutti_value in = program_class(p, n->in[k]);
-        memory_class *m = &p->classes[in], *o = &p->classes[out];
-        bool fits = n->op->cpu->inplace >> k & 1 && m->spot == SPOT_ARENA &&
-                    m->last == s->time && !m->kept &&
-                    s->call->in[k].dtype == s->call->out[0].dtype &&
-                    tutti_same_shape(&s->call->in[k], &s->call->out[0]);
-        for (uint32_t j = 0; j < n->nin && fits; j++)
-            fits = j == k || program_class(p, n->in[j]) != in;
-        if (!fits)
-            continue;
-        m->last = o->last;
-        m->kept = o->kept;
-        o->used = false;
-        p->class_of[out] = in;
-        return;
-    }
-}
-
-/* The same for every result of a chain. */
-static void merge_chain_in_place(builder *b, const step *s)
-{
-    const chain *c = s->chain;
-    program *p = b->p;
-    for (uint32_t j = 0; j < c->nout; j++) {
-        const tutti_value out = c->out[j];
-        memory_class *o = &p->classes[out];
-        if (p->class_of[out] != out || o->spot != SPOT_ARENA)
-            continue;
-        for (uint32_t k = 0; k < c->nin && p->class_of[out] == out; k++) {
-            const tutti_value in = program_class(p, c->in[k]);
-            memory_class *m = &p->classes[in];
-            bool fits = chain_in_place(c, j, k) && m->spot == SPOT_ARENA &&
-                        m->last == s->time && !m->kept;
-            for (uint32_t i = 0; i < c->nin && fits; i++)
-                fits = i == k || program_class(p, c->in[i]) != in;
-            if (!fits)
-                continue;
-            m->last = o->last;
-            m->kept = o->kept;
-            o->used = false;
-            p->class_of[out] = in;
-        }
-    }
-}
-
-static tutti_status lay_out(builder *b, tutti_error *err)
-{
-    program *p = b->p;
-    for (uint32_t k = 0; k < p->nsteps; k++)
-        if (p->steps[k].chain)
-            merge_chain_in_place(b, &p->steps[k]);
-        else if (p->steps[k].node)
-            merge_in_place(b, &p->steps[k]);
-    for (tutti_value v = 1; v < p->nvalues; v++) {
-        memory_class *m = &p->classes[v];
-        if (p->class_of[v] == v && m->used && m->spot == SPOT_ARENA)
-            m->interval = add_interval(b, tutti_nbytes(&graph_value_at(b->g, v)->desc),
-                                       m->first, m->last);
-    }
-    uint32_t cut = NEVER;
-    if (b->spec->cut_bytes)
-        cut = add_interval(b, b->spec->cut_bytes, p->cut, p->cut);
-    for (uint32_t k = 0; k < p->nslots; k++)
-        p->slot_class[k] = program_class(p, p->slot_class[k]);
-    const tutti_status s = arena_pack(p->intervals, p->nintervals, &p->bytes, err);
-    if (!s && cut != NEVER)
-        p->cut_offset = p->intervals[cut].offset;
     return s;
 }
 
@@ -445,11 +359,13 @@ static tutti_status reserve(builder *b, tutti_error *err)
     p->nvalues = graph_nvalues(b->g);
     p->nexternal = b->spec->nexternal;
     for (uint32_t k = 0; k < b->nnodes; k++)
-        slots += graph_node_at(b->g, k)->nin + graph_node_at(b->g, k)->op->nout;
+        slots += graph_node_at(b->g, k)->nin + graph_node_at(b->g, k)->op->nout + 1;
     b->live = calloc((size_t)b->nnodes + 1, sizeof *b->live);
     b->direct = calloc(stores + 1, sizeof *b->direct);
     b->after = calloc(stores + 1, sizeof *b->after);
     b->wanted = calloc(p->nvalues, sizeof *b->wanted);
+    b->leaves = calloc(p->nvalues, sizeof *b->leaves);
+    b->solid = calloc((size_t)b->nnodes + 1, sizeof *b->solid);
     b->ends = calloc((size_t)b->nnodes + 1, sizeof *b->ends);
     p->class_of = calloc(p->nvalues + stores, sizeof *p->class_of);
     p->classes = calloc(p->nvalues + stores, sizeof *p->classes);
@@ -458,9 +374,9 @@ static tutti_status reserve(builder *b, tutti_error *err)
     p->slot_class = calloc(slots, sizeof *p->slot_class);
     p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
     p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
-    return b->live && b->direct && b->after && b->wanted && b->ends && p->class_of &&
-                   p->classes && p->steps && p->slots && p->slot_class && p->intervals &&
-                   p->external
+    return b->live && b->direct && b->after && b->wanted && b->leaves && b->solid && b->ends &&
+                   p->class_of && p->classes && p->steps && p->slots && p->slot_class &&
+                   p->intervals && p->external
                ? TUTTI_OK
                : out_of_memory(err);
 }
@@ -479,18 +395,20 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     if (!s)
         s = find_chains(&b, err);
     if (!s) {
+        find_leaving(&b);
         make_classes(&b);
         plan_stores(&b);
         s = make_steps(&b, err);
     }
     if (!s) {
-        find_lifetimes(&b);
-        s = lay_out(&b, err);
+        s = builder_lay_out(&b, err);
     }
     free(b.live);
     free(b.direct);
     free(b.after);
     free(b.wanted);
+    free(b.leaves);
+    free(b.solid);
     free(b.ends);
     if (s)
         program_destroy(b.p);

@@ -21,6 +21,7 @@ typedef struct memory_class {
     int32_t spot; /* SPOT_* */
     bool used;
     bool kept;
+    bool leaves; /* guarded, and read where its guard is not asked */
 } memory_class;
 
 /* One call of the replay.  The arrays point into program.slots. */
@@ -32,10 +33,13 @@ typedef struct step {
     const void *const *in;
     void *const *out;
     void *scratch;
-    const graph_node *node; /* NULL: a store; the last one of a chain */
-    const chain *chain;     /* NULL: a node alone, or a store */
+    const float *const *guard; /* NULL: none; 0 there: skip */
+    const graph_node *node;    /* NULL: a store; the last one of a chain */
+    const chain *chain;        /* NULL: a node alone, or a store */
     uint32_t scratch_interval;
     uint32_t time;
+    uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
+    uint32_t reserved;
 } step;
 
 struct program {

@@ -159,13 +159,29 @@ static inline tutti_status record_status(const tutti_graph *g)
     return ((const record *)g->ctx)->status;
 }
 
+static inline tutti_value record_guard(tutti_graph *g, tutti_value keep)
+{
+    record *r = g->ctx;
+    record_add(r, "if ");
+    record_value(r, keep);
+    record_add(r, " {\n");
+    return 0;
+}
+
+static inline void record_unguard(tutti_graph *g, tutti_value before)
+{
+    (void)before;
+    record_add(g->ctx, "}\n");
+}
+
 /* v1 is the input; every value has shape `desc`. */
 static inline void record_init(record *r, int32_t mode, tutti_desc desc)
 {
     memset(r, 0, sizeof *r);
     r->graph = (tutti_graph){
-        sizeof r->graph, mode,          r,           record_emit, record_desc,  record_weight,
-        record_constant, record_assign, record_call, record_fail, record_status};
+        sizeof r->graph, mode,          r,           record_emit, record_desc,   record_weight,
+        record_constant, record_assign, record_call, record_fail, record_status, record_guard,
+        record_unguard};
     r->shape = desc;
     r->values = 1;
 }

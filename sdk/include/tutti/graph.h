@@ -76,6 +76,13 @@ struct tutti_graph {
     tutti_status (*fail)(tutti_graph *g, tutti_status status, const char *text);
     /* 0, or the first error's status. */
     tutti_status (*status)(const tutti_graph *g);
+    /* What is emitted until `unguard` belongs to `keep`, one F32 of rank 0, for instance a buffer
+     * that an algorithm writes before_forward: in a run where it is 0 these operations and their
+     * gradients are skipped, what they give is zeros, and buffers that they assign stay as they
+     * were.  `keep` gets no gradient and must not change between forward and backward.  Guards
+     * nest.  Returns what unguard wants. */
+    tutti_value (*guard)(tutti_graph *g, tutti_value keep);
+    void (*unguard)(tutti_graph *g, tutti_value before);
 };
 
 TUTTI_ASSERT_OFFSET(tutti_attr, type, 8);
@@ -93,6 +100,8 @@ TUTTI_ASSERT_OFFSET(tutti_graph, assign, 48);
 TUTTI_ASSERT_OFFSET(tutti_graph, call, 56);
 TUTTI_ASSERT_OFFSET(tutti_graph, fail, 64);
 TUTTI_ASSERT_OFFSET(tutti_graph, status, 72);
+TUTTI_ASSERT_OFFSET(tutti_graph, guard, 80);
+TUTTI_ASSERT_OFFSET(tutti_graph, unguard, 88);
 
 TUTTI_C_END
 #endif

@@ -1,0 +1,32 @@
+/* program_builder.h - a program under construction. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_PROGRAM_BUILDER_H
+#define HOST_GRAPH_PROGRAM_BUILDER_H
+
+#include "graph/program_internal.h"
+
+typedef struct builder {
+    const program_spec *spec;
+    const graph *g;
+    program *p;
+    bool *live;      /* by node */
+    bool *direct;    /* by store: the node writes there itself */
+    uint32_t *after; /* by store: the node after which it can run; NEVER: before all */
+    bool *wanted;    /* by value: something reads it after the graph */
+    bool *leaves;    /* by value: something reads it that has another guard */
+    bool *solid;     /* by node: a view that is a copy */
+    uint32_t *ends;  /* by node: the last one of its chain */
+    uint32_t nnodes;
+} builder;
+
+static inline memory_class *builder_class(const builder *b, tutti_value v)
+{
+    return &b->p->classes[program_class(b->p, v)];
+}
+
+/* program_layout.c.  Once the steps are there: lifetimes, places, the arena's size. */
+tutti_status builder_lay_out(builder *b, tutti_error *err);
+/* Memory alive in steps first to last; its number in the map. */
+uint32_t builder_add_interval(builder *b, uint64_t bytes, uint32_t first, uint32_t last);
+
+#endif
