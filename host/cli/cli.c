@@ -40,17 +40,19 @@ int cli_read(int argc, char **argv, const char *usage, cli_options *o)
 {
     static const char *const known[] = {
         "--set",    "--plugin-path", "--resume",  "--checkpoint", "--data",
-        "--output", "--device",      "--threads", "--help",       NULL};
+        "--output", "--device",      "--threads", "--duration",   "--reset-time",
+        "--help",   NULL};
     memset(o, 0, sizeof *o);
-    size_t nresume = 0, ndata = 0, noutput = 0;
+    size_t nresume = 0, ndata = 0, noutput = 0, nduration = 0;
     const char *resume[CLI_MAX_OPTIONS + 1] = {NULL}, *data[CLI_MAX_OPTIONS + 1] = {NULL};
-    const char *output[CLI_MAX_OPTIONS + 1] = {NULL};
+    const char *output[CLI_MAX_OPTIONS + 1] = {NULL}, *duration[CLI_MAX_OPTIONS + 1] = {NULL};
     const option options[] = {{"--set", o->sets, &o->nsets, NULL},
                               {"--plugin-path", o->plugin_paths, &o->npaths, NULL},
                               {"--resume", resume, &nresume, NULL},
                               {"--checkpoint", resume, &nresume, NULL},
                               {"--data", data, &ndata, NULL},
                               {"--output", output, &noutput, NULL},
+                              {"--duration", duration, &nduration, NULL},
                               {"--device", o->sets, &o->nsets, "device="},
                               {"--threads", o->sets, &o->nsets, "threads="}};
     for (int k = 0; k < argc; k++) {
@@ -58,6 +60,10 @@ int cli_read(int argc, char **argv, const char *usage, cli_options *o)
             (void)fputs(usage, stdout);
             o->help = true;
             return CLI_OK;
+        }
+        if (strcmp(argv[k], "--reset-time") == 0) {
+            o->reset_time = true;
+            continue;
         }
         if (strncmp(argv[k], "--", 2) != 0) {
             if (add(o->words, &o->nwords, argv[k]))
@@ -85,6 +91,7 @@ int cli_read(int argc, char **argv, const char *usage, cli_options *o)
     o->resume = nresume ? resume[nresume - 1] : NULL;
     o->data = ndata ? data[ndata - 1] : NULL;
     o->output = noutput ? output[noutput - 1] : NULL;
+    o->duration = nduration ? duration[nduration - 1] : NULL;
     return CLI_OK;
 }
 

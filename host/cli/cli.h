@@ -19,11 +19,13 @@ typedef struct cli_options {
     const char *resume; /* or --checkpoint */
     const char *data;
     const char *output;
+    const char *duration;
     const char *words[CLI_MAX_OPTIONS + 1]; /* other arguments */
     size_t nsets;
     size_t npaths;
     size_t nwords;
     bool help;
+    bool reset_time;
 } cli_options;
 
 /* Reads the arguments after the command's name.  Prints what is wrong and returns CLI_USAGE. */

@@ -4,6 +4,7 @@
 #define HOST_ENGINE_DURATION_H
 
 #include "base/duration.h"
+#include "tutti/interval.h"
 #include "tutti/time.h"
 
 #include <stdbool.h>
@@ -42,18 +43,8 @@ void timestamp_next_iteration(tutti_timestamp *t);
 /* now / max in max's unit; -1 when max is not set. */
 double duration_elapsed(const tutti_timestamp *now, tutti_time max);
 
-/* "Every interval", as Composer's create_interval_scheduler: keep one per consumer. */
-typedef struct interval {
-    tutti_time every;
-    bool include_end;       /* also at the end of training */
-    bool checkpoint_events; /* judged on *_CHECKPOINT, else on *_END events and FIT_END */
-    int64_t last_batch;     /* batch at which it was last due; -1 */
-} interval;
-/* Whether it is due at `event`.  `previous` is the timestamp before the last batch (NULL before the
- * first).  At the end of training both BATCH_CHECKPOINT and EPOCH_CHECKPOINT of the last batch may
- * be due, as upstream: consumers that must act once compare the batch.  E_ARG: "dur" needs to know
- * the number of batches, and a maximum in ep, ba, sp or tok. */
-TUTTI_NODISCARD tutti_status interval_due(interval *v, int32_t event,
+/* tutti_interval_due, with a sentence where that says -1 (E_ARG).  [any] */
+TUTTI_NODISCARD tutti_status interval_due(tutti_interval *v, int32_t event,
                                           const tutti_timestamp *now,
                                           const tutti_timestamp *previous,
                                           tutti_time max_duration, int64_t dataloader_len,

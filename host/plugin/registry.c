@@ -335,6 +335,7 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
                               .folder = p->folder,
                               .license = p->license ? p->license : "?",
                               .fault = p->fault,
+                              .loaded = p->module != NULL,
                               .nobjects = p->fault ? 0 : p->nobjects,
                               .objects = p->object_list};
 }

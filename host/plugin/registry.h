@@ -87,6 +87,7 @@ typedef struct plugin_info {
     const char *folder;
     const char *license;
     const char *fault; /* NULL when usable, else the whole sentence */
+    bool loaded;       /* its code is in use */
     size_t nobjects;
     const object *const *objects;
 } plugin_info;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
@@ -44,8 +45,11 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
 
 bool trainer_done(const trainer *t)
 {
-    if (t->stopping || trainer_signal())
-        return true;
+    return trainer_signal() || trainer_finished(t);
+}
+
+bool trainer_finished(const trainer *t)
+{
     return tutti_timestamp_get(&t->time, t->max_duration.unit) >= t->max_duration.count;
 }
 
@@ -75,15 +79,50 @@ static int64_t lap(trainer *t)
     return passed;
 }
 
-static void log_batch_start(trainer *t)
+/* The counters; those of tokens only where there are any, the epoch only at the end. */
+static void log_time(trainer *t, bool tokens, bool end)
 {
     const tutti_named_value v[] = {
         {"time/batch", (double)t->time.batch},
         {"time/sample", (double)t->time.sample},
         {"time/batch_in_epoch", (double)t->time.batch_in_epoch},
         {"time/sample_in_epoch", (double)t->time.sample_in_epoch},
+        {"time/token", (double)t->time.token},
+        {"time/token_in_epoch", (double)t->time.token_in_epoch},
     };
-    trainer_log(t, v, sizeof v / sizeof *v);
+    const tutti_named_value epoch = {"time/epoch", (double)t->time.epoch};
+    if (end)
+        trainer_log(t, &epoch, 1);
+    trainer_log(t, v, tokens ? 6 : 4);
+}
+
+/* Which order of the data this pass takes: iterations counted in tokens begin the data anew. */
+static int64_t data_epoch(const trainer *t)
+{
+    const bool by_tokens = t->run->iteration_length.unit == TUTTI_UNIT_TOKEN;
+    return t->time.epoch + (by_tokens ? t->time.iteration : 0);
+}
+
+static tutti_status seek(trainer *t, tutti_error *err)
+{
+    return loader_seek(t->train.loader, data_epoch(t), t->time.batch_in_epoch, err);
+}
+
+static bool iteration_over(const trainer *t, int32_t unit)
+{
+    const tutti_time length = t->run->iteration_length;
+    const int64_t here =
+        unit == TUTTI_UNIT_TOKEN ? t->time.token_in_iteration : t->time.epoch_in_iteration;
+    return length.unit == unit && here >= length.count;
+}
+
+static tutti_status end_iteration(trainer *t, tutti_error *err)
+{
+    t->previous = t->time;
+    t->has_previous = true;
+    timestamp_next_iteration(&t->time);
+    const tutti_status s = trainer_event(t, TUTTI_EVENT_ITERATION_END, err);
+    return s ? s : trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
 }
 
 /* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */
@@ -108,7 +147,7 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_DATALOADER, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_BATCH_START, err)))
         return s;
-    log_batch_start(t);
+    log_time(t, tokens > 0, false);
     if ((s = trainer_step_batch(t, err)))
         return s;
     t->previous = t->time;
@@ -125,8 +164,13 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
 
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
+    metric_set_log(t, &t->train.metrics, "train");
+    tutti_status s =
+        t->run->step_schedulers_every_batch ? TUTTI_OK : updater_schedule(t, err);
+    if (s)
+        return s;
     timestamp_next_epoch(&t->time, lap(t));
-    tutti_status s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err);
+    s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err);
     if (s || (s = net_commit(t->net, err)) ||
         (s = updater_fit(t, err)) || /* of frozen layers */
         (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
@@ -148,15 +192,21 @@ static tutti_status epoch(trainer *t, tutti_error *err)
     }
     while (s == TUTTI_OK && !end && !early) {
         s = batch_of_epoch(t, &end, err);
+        if (s == TUTTI_OK && !end && iteration_over(t, TUTTI_UNIT_TOKEN)) {
+            if ((s = end_iteration(t, err)))
+                return s;
+            return seek(t, err);
+        }
         early = !end && trainer_done(t);
     }
     if (s)
         return s;
     if (trainer_signal() && t->time.batch_in_epoch != loader_batches(t->train.loader))
         return TUTTI_OK; /* stopped in the middle: the epoch goes on after a resume */
-    if (!early || t->time.batch_in_epoch == loader_batches(t->train.loader))
-        s = end_epoch(t, err);
-    return s;
+    if (early && t->time.batch_in_epoch != loader_batches(t->train.loader))
+        return TUTTI_OK;
+    s = end_epoch(t, err);
+    return s == TUTTI_OK && iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : s;
 }
 
 /* The plan of a training kind for microbatches of the present size. */
@@ -213,7 +263,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         }
     }
     if ((s = net_commit(t->net, err)) || (s = updater_fit(t, err)) ||
-        (s = updater_schedule(t, &t->time, err)) ||
+        (s = updater_schedule(t, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) || (s = net_commit(t->net, err)) ||
         (s = updater_fit(t, err)))
         return s;
@@ -222,7 +272,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) || (s = net_commit(t->net, err)) ||
         (s = updater_fit(t, err)))
         return s;
-    return t->has_previous ? updater_schedule(t, &t->previous, err) : TUTTI_OK;
+    t->begun = true;
+    return updater_reschedule(t, err);
 }
 
 /* A caught signal: what is not saved yet is saved by the run's saver. */
@@ -241,11 +292,40 @@ static tutti_status stop_by_signal(trainer *t, tutti_error *err)
                             : "; no checkpoint_saver, so nothing is saved");
 }
 
-tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err)
+/* How long this fit lasts, and from where on. */
+static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *err)
 {
-    tutti_status s = trainer_begin(t, resume, err);
-    if (s || (s = plan_ahead(t, err)) ||
-        (s = loader_seek(t->train.loader, t->time.epoch, t->time.batch_in_epoch, err)) ||
+    char now[40], max[40];
+    if (o->reset_time) {
+        memset(&t->time.iteration, 0, sizeof t->time - offsetof(tutti_timestamp, iteration));
+        t->has_previous = false;
+        for (size_t k = 0; k < t->nevals; k++)
+            t->evals[k].due.last_batch = -1;
+    }
+    if (o->duration.unit == TUTTI_UNIT_DURATION)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "the duration is given in dur, want ep, ba, sp, tok or sec");
+    if (o->duration.unit != TUTTI_UNIT_NONE) {
+        t->planned = o->duration;
+        t->planned.count += tutti_timestamp_get(&t->time, o->duration.unit);
+    }
+    t->max_duration = t->planned;
+    t->stopped = false;
+    if (!trainer_finished(t))
+        return TUTTI_OK;
+    const tutti_time here = {tutti_timestamp_get(&t->time, t->planned.unit), 0.0,
+                             t->planned.unit, 0};
+    return tutti_fail(err, TUTTI_E_STATE,
+                      "nothing is left to train: max_duration is %s and %s have passed; give a "
+                      "longer max_duration, a duration, or reset the time",
+                      duration_text(t->planned, max, sizeof max),
+                      duration_text(here, now, sizeof now));
+}
+
+tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
+{
+    tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
+    if (s || (s = set_duration(t, o, err)) || (s = plan_ahead(t, err)) || (s = seek(t, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;
     t->clock_ns = now_ns();
@@ -254,7 +334,7 @@ tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err)
     /* Ignite's ends: what failed, was interrupted or was stopped is told before it takes effect. */
     const int32_t told = s                  ? TUTTI_EVENT_EXCEPTION_RAISED
                          : trainer_signal() ? TUTTI_EVENT_INTERRUPT
-                         : t->stopping      ? TUTTI_EVENT_TERMINATE
+                         : t->stopped       ? TUTTI_EVENT_TERMINATE
                                             : -1;
     tutti_error ignored = TUTTI_ERROR_INIT;
     const tutti_status heard = told < 0 ? TUTTI_OK : trainer_event(t, told, s ? &ignored : err);
@@ -262,6 +342,7 @@ tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err)
         return s;
     if (trainer_signal())
         return stop_by_signal(t, err);
+    log_time(t, t->time.token > 0, true);
     if ((s = trainer_event(t, TUTTI_EVENT_FIT_END, err)))
         return s;
     return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);

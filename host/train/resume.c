@@ -1,22 +1,19 @@
 /* resume.c - what a checkpoint holds, and taking a run up from it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/json.h"
-#include "train/checkpoint.h"
-#include "train/trainer_internal.h"
+#include "train/origin.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>", and
- * "run.clock": the counters below, i64, and "run.loss_scale" with amp_fp16.  Texts: "tutti" (format),
- * "run" (the run file), "plugins", "frozen" (paths of weights that are trained no more, one a line). */
+/* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>",
+ * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,
+ * and with amp_fp16 "run.loss_scale".  Texts: "tutti" (format), "run" (the run file), and the origin's. */
 enum {
-    CLOCK_FIELDS = 14,             /* counters of a timestamp */
-    CLOCK_STEP = 2 * CLOCK_FIELDS, /* optimizer updates */
-    CLOCK_HAS_PREVIOUS = CLOCK_STEP + 1,
-    CLOCK_STOPPING = CLOCK_STEP + 2,
-    CLOCK_EVALS = CLOCK_STEP + 3, /* last batch of each evaluation */
+    CLOCK_FIELDS = 14,             /* counters of a timestamp: of now, before, last schedule */
+    CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */
+    CLOCK_HAS_PREVIOUS,
+    CLOCK_SIZE
 };
 
 typedef struct items {
@@ -94,16 +91,20 @@ static size_t count_objects(trainer *t)
 static tutti_status collect(trainer *t, int64_t *clock, items *v, tutti_error *err)
 {
     const uint32_t n = net_weight_count(t->net);
-    v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + 8;
+    v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
     v->list = calloc(v->room, sizeof *v->list);
     v->names = calloc(v->room, sizeof *v->names);
     if (!v->list || !v->names)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
-    tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_EVALS + (int64_t)t->nevals);
+    tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_SIZE);
     tutti_status s = items_add(v, &c, err, "run.clock");
     c = scaler_state(&t->scaler);
     if (s == TUTTI_OK && t->scaler.on)
         s = items_add(v, &c, err, "run.loss_scale");
+    for (size_t k = 0; s == TUTTI_OK && k < t->nevals; k++) {
+        c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
+        s = items_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
+    }
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
         const tutti_weight *w = net_weight(t->net, k);
         s = items_add(v, &w->data, err, "model.%s", w->path);
@@ -128,47 +129,23 @@ static void items_fini(items *v)
     free(v->names);
 }
 
-/* Every plugin in use, one line each: "id version kind instance". */
-static char *plugins_text(trainer *t)
+static void clock_write(const trainer *t, int64_t *clock)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    const object_info *m = object_describe(instance_object(t->model));
-    (void)fprintf(out, "%s %s %s %s\n", m->plugin_id, m->plugin_version, m->kind,
-                  instance_name(t->model));
-    const object_info *o = object_describe(instance_object(t->update.groups[0].optimizer));
-    (void)fprintf(out, "%s %s %s %s\n", o->plugin_id, o->plugin_version, o->kind,
-                  instance_name(t->update.groups[0].optimizer));
-    for (size_t k = 0; k < t->nparticipants; k++) {
-        const object_info *p = object_describe(instance_object(t->participants[k]));
-        (void)fprintf(out, "%s %s %s %s\n", p->plugin_id, p->plugin_version, p->kind,
-                      instance_name(t->participants[k]));
-    }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    memcpy(clock, &t->time.iteration, CLOCK_FIELDS * sizeof *clock);
+    memcpy(clock + CLOCK_FIELDS, &t->previous.iteration, CLOCK_FIELDS * sizeof *clock);
+    memcpy(clock + 2 * CLOCK_FIELDS, &t->scheduled.iteration, CLOCK_FIELDS * sizeof *clock);
+    clock[CLOCK_STEP] = t->update.step;
+    clock[CLOCK_HAS_PREVIOUS] = t->has_previous;
 }
 
-static char *frozen_text(trainer *t)
+static void clock_read(trainer *t, const int64_t *clock)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    for (uint32_t k = 0; k < net_weight_count(t->net); k++)
-        if (net_frozen(t->net, k))
-            (void)fprintf(out, "%s\n", net_weight(t->net, k)->path);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    memcpy(&t->time.iteration, clock, CLOCK_FIELDS * sizeof *clock);
+    memcpy(&t->previous.iteration, clock + CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);
+    memcpy(&t->scheduled.iteration, clock + 2 * CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);
+    t->previous.struct_size = sizeof t->previous;
+    t->update.step = clock[CLOCK_STEP];
+    t->has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
 }
 
 /* Freezes what was frozen when `c` was written: it has no optimizer state there. */
@@ -191,75 +168,51 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
     items v = {NULL, NULL, 0, 0};
-    char *plugins = plugins_text(t), *frozen = frozen_text(t);
-    int64_t *clock = calloc(CLOCK_EVALS + t->nevals, sizeof *clock);
-    tutti_status s;
-    if (!plugins || !frozen || !clock) {
-        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the checkpoint", path);
-        goto fail;
-    }
-    memcpy(clock, &t->time.iteration, CLOCK_FIELDS * sizeof *clock);
-    memcpy(clock + CLOCK_FIELDS, &t->previous.iteration, CLOCK_FIELDS * sizeof *clock);
-    clock[CLOCK_STEP] = t->update.step;
-    clock[CLOCK_HAS_PREVIOUS] = t->has_previous;
-    clock[CLOCK_STOPPING] = t->stopping;
-    for (size_t k = 0; k < t->nevals; k++)
-        clock[CLOCK_EVALS + k] = t->evals[k].due.last_batch;
+    int64_t clock[CLOCK_SIZE];
+    origin o;
+    tutti_status s = origin_write(t, &o, err);
+    if (s)
+        return s;
+    clock_write(t, clock);
     s = collect(t, clock, &v, err);
     if (s == TUTTI_OK) {
         const checkpoint_text texts[] = {{"format", "pt"},
                                          {"tutti", "1"},
                                          {"run", t->run->text},
-                                         {"plugins", plugins},
-                                         {"frozen", frozen}};
+                                         {"plugins", o.plugins},
+                                         {"surgery", o.surgery},
+                                         {"frozen", o.frozen}};
         s = checkpoint_write(path, v.list, v.count, texts, sizeof texts / sizeof *texts, err);
     }
-
-fail:
     items_fini(&v);
-    free(clock);
-    free(plugins);
-    free(frozen);
+    origin_fini(&o);
     return s;
 }
 
-/* Same plugins, same kinds, versions that agree in what may not change. */
-static tutti_status check_plugins(trainer *t, const char *path, const checkpoint *c,
-                                  tutti_error *err)
+/* Weights that this run's model does not have are left out, but not silently. */
+static void tell_unused(trainer *t, const char *path, const checkpoint *c, const items *v)
 {
-    const char *then = checkpoint_value(c, "plugins");
-    char *now = plugins_text(t);
-    tutti_status s = TUTTI_OK;
-    if (!then || !now) {
-        free(now);
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not say which plugins wrote it", path);
-    }
-    for (const char *line = then; *line && s == TUTTI_OK;) {
-        char id[136], version[40], kind[24], name[72], want[280];
-        int used = 0;
-        if (sscanf(line, "%135s %39s %23s %71s%n", id, version, kind, name, &used) != 4)
-            break;
-        line += used;
-        while (*line == '\n')
-            line++;
-        (void)snprintf(want, sizeof want, "%s %s %s", id, version, kind);
-        if (strstr(now, want))
+    const char *first = NULL;
+    size_t unused = 0;
+    for (size_t k = 0; k < checkpoint_count(c); k++) {
+        checkpoint_item item;
+        checkpoint_at(c, k, &item);
+        bool known = strncmp(item.name, "model.", 6) != 0;
+        for (size_t j = 0; j < v->count && !known; j++)
+            known = strcmp(v->list[j].name, item.name) == 0;
+        if (known)
             continue;
-        (void)snprintf(want, sizeof want, "%s ", id);
-        const char *other = strstr(now, want);
-        if (!other) /* a participant that this run leaves out: its state is left out too */
-            continue;
-        char here[40] = "?";
-        (void)sscanf(other + strlen(want), "%39s", here);
-        if (atoi(here) != atoi(version))
-            s = tutti_fail(
-                err, TUTTI_E_VERSION,
-                "%s: was written with plugin %s %s, this run has %s; use the version "
-                "that wrote it, or start anew",
-                path, id, version, here);
+        first = first ? first : item.name;
+        unused++;
     }
-    free(now);
-    return s;
+    if (unused == 0)
+        return;
+    char text[600];
+    (void)snprintf(text, sizeof text,
+                   "%s: %zu of its weights are not in this run's model and are left out, such "
+                   "as %s",
+                   path, unused, first);
+    trainer_message(t, TUTTI_LOG_WARNING, "train", text);
 }
 
 static tutti_status restore(trainer *t, const char *path, const checkpoint *c, const items *v,
@@ -273,7 +226,7 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
             if (strncmp(v->list[k].name, "model.", 6) != 0 &&
                 strncmp(v->list[k].name, "optimizer.", 10) != 0 &&
                 strcmp(v->list[k].name, "run.clock") != 0)
-                continue; /* an object that joined the run since */
+                continue; /* an object or evaluation that joined the run since */
             return tutti_fail(err, TUTTI_E_NOTFOUND,
                               "%s: has no %s; it was written by another model or optimizer",
                               path, v->list[k].name);
@@ -306,26 +259,17 @@ static tutti_status load_file(trainer *t, const char *path, tutti_error *err)
 {
     items v = {NULL, NULL, 0, 0};
     checkpoint *c = NULL;
-    int64_t *clock = calloc(CLOCK_EVALS + t->nevals, sizeof *clock);
-    if (!clock)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", path);
+    int64_t clock[CLOCK_SIZE];
     tutti_status s = checkpoint_open(path, &c, err);
-    if (s || (s = check_plugins(t, path, c, err)) || (s = freeze(t, c, err)) ||
+    if (s || (s = origin_check(t, path, c, err)) || (s = freeze(t, c, err)) ||
         (s = collect(t, clock, &v, err)) || (s = restore(t, path, c, &v, err)))
         goto fail;
-    memcpy(&t->time.iteration, clock, CLOCK_FIELDS * sizeof *clock);
-    memcpy(&t->previous.iteration, clock + CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);
-    t->previous.struct_size = sizeof t->previous;
-    t->update.step = clock[CLOCK_STEP];
-    t->has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
-    t->stopping = clock[CLOCK_STOPPING] != 0;
-    for (size_t k = 0; k < t->nevals; k++)
-        t->evals[k].due.last_batch = clock[CLOCK_EVALS + k];
+    tell_unused(t, path, c, &v);
+    clock_read(t, clock);
 
 fail:
     checkpoint_close(c);
     items_fini(&v);
-    free(clock);
     return s;
 }
 

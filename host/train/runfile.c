@@ -97,6 +97,8 @@ static tutti_time read_time(reader *r, const json_node *at, const char *key,
     tutti_time t = {0, 0.0, TUTTI_UNIT_NONE, 0};
     const json_node *n = json_get(at, key);
     tutti_error e = TUTTI_ERROR_INIT;
+    if (n && json_type(n) == JSON_INT) /* a plain number counts epochs, as upstream */
+        return (tutti_time){json_int(n), 0.0, TUTTI_UNIT_EPOCH, 0};
     if (n && json_type(n) != JSON_STRING)
         faults_add(r->faults, n, "is %s, want a time such as \"10ep\"", json_type_name(n));
     else if ((n || fallback) && duration_parse(n ? json_string(n) : fallback, &t, &e))
@@ -312,7 +314,7 @@ static const char *const run_keys[] = {
     "optimizer", "schedulers", "algorithms", "callbacks",       "loggers",
     "passes",    "handlers",   "traces",     "profiler",        "max_duration",
     "precision", "device",     "threads",    "microbatch_size", "scale_schedule_ratio",
-    NULL};
+    "iteration_length", "step_schedulers_every_batch", NULL};
 
 static int64_t read_microbatch(reader *r, const json_node *root)
 {
@@ -362,6 +364,18 @@ static void read_run(reader *r)
     if (run->max_duration.unit == TUTTI_UNIT_DURATION)
         faults_add(r->faults, json_get(root, "max_duration"),
                    "is in dur, want ep, ba, sp, tok or sec");
+    if (json_get(root, "max_duration") && run->max_duration.unit != TUTTI_UNIT_DURATION &&
+        run->max_duration.unit != TUTTI_UNIT_NONE && run->max_duration.count <= 0)
+        faults_add(r->faults, json_get(root, "max_duration"), "is %lld, want at least 1",
+                   (long long)run->max_duration.count);
+    const json_node *length = json_get(root, "iteration_length");
+    run->iteration_length = read_time(r, root, "iteration_length", NULL);
+    if (length && run->iteration_length.unit != TUTTI_UNIT_NONE &&
+        ((run->iteration_length.unit != TUTTI_UNIT_EPOCH &&
+          run->iteration_length.unit != TUTTI_UNIT_TOKEN) ||
+         run->iteration_length.count <= 0))
+        faults_add(r->faults, length, "want at least 1ep or 1tok");
+    run->step_schedulers_every_batch = read_bool(r, root, "step_schedulers_every_batch", true);
     run->microbatch_size = read_microbatch(r, root);
     run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
     run->precision =

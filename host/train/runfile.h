@@ -68,6 +68,8 @@ typedef struct run_file {
     profiler_options profiler;
     bool profiled;
     tutti_time max_duration;
+    tutti_time iteration_length; /* in ep or tok; unit NONE: no iterations */
+    bool step_schedulers_every_batch;
     double scale_schedule_ratio;
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     const char *precision;   /* "fp32" */

@@ -87,7 +87,11 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
 static void state_stop(void *ctx, const char *reason)
 {
     trainer *t = ctx;
-    t->stopping = true;
+    /* As upstream: the duration becomes what has passed, so that everything due at the end is due. */
+    const int32_t unit =
+        t->planned.unit == TUTTI_UNIT_EPOCH ? TUTTI_UNIT_BATCH : t->planned.unit;
+    t->max_duration = (tutti_time){tutti_timestamp_get(&t->time, unit), 0.0, unit, 0};
+    t->stopped = true;
     trainer_message(t, TUTTI_LOG_INFO, "train", reason);
 }
 

@@ -184,32 +184,81 @@ static tutti_status microbatches(trainer *t, slot *kept, double *ret_loss, tutti
     return s;
 }
 
-tutti_status trainer_step_batch(trainer *t, tutti_error *err)
-{
-    double loss = 0.0;
+/* What a step's evaluations share. */
+typedef struct evaluations {
+    trainer *trainer;
     slot kept[TUTTI_MAX_COLUMNS];
-    memset(kept, 0, sizeof kept);
-    t->step.step = (uint64_t)t->time.batch;
+    double loss; /* of the first */
+    int count;
+    bool updated;
+} evaluations;
+
+/* Events 10 to 17. */
+static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
+{
+    evaluations *e = ctx;
+    trainer *t = e->trainer;
+    double loss = 0.0;
     tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err);
     if (s)
         return s;
     do /* the first microbatch overwrites gradients, so the batch can begin again */
-        s = microbatches(t, kept, &loss, err);
+        s = microbatches(t, e->kept, &loss, err);
     while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
-    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(kept[k].own);
     if (s)
         return s;
     scaler_unscale(t);
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
         return s;
-    if (!scaler_skips(&t->scaler))
-        updater_step(t);
+    if (e->count++ == 0)
+        e->loss = loss;
+    *ret = (tutti_evaluation){(float)loss, !scaler_skips(&t->scaler)};
+    return TUTTI_OK;
+}
+
+static tutti_status update(void *ctx, tutti_error *err)
+{
+    evaluations *e = ctx;
+    if (e->count == 0 || e->updated)
+        return tutti_fail(err, TUTTI_E_STATE, "a step has one update, after an evaluation");
+    e->updated = true;
+    if (!scaler_skips(&e->trainer->scaler))
+        updater_step(e->trainer);
+    return TUTTI_OK;
+}
+
+/* The update, by the optimizer alone or by the algorithm that wraps it. */
+static tutti_status optimizer_step(trainer *t, evaluations *e, tutti_error *err)
+{
+    const tutti_closure closure = {sizeof closure, 0, e, evaluate, update};
+    tutti_evaluation unused;
+    if (!t->wrapper) {
+        const tutti_status s = evaluate(e, &unused, err);
+        return s ? s : update(e, err);
+    }
+    const tutti_status s = t->wrapper_table->step(instance_self(t->wrapper), &closure, err);
+    if (s == TUTTI_OK && e->count == 0)
+        return tutti_fail(err, TUTTI_E_STATE, "%s made a step without evaluating the batch",
+                          instance_name(t->wrapper));
+    return s;
+}
+
+tutti_status trainer_step_batch(trainer *t, tutti_error *err)
+{
+    evaluations e;
+    memset(&e, 0, sizeof e);
+    e.trainer = t;
+    t->step.step = (uint64_t)t->time.batch;
+    tutti_status s = optimizer_step(t, &e, err);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(e.kept[k].own);
+    if (s)
+        return s;
     scaler_update(t);
-    const tutti_named_value v = {"loss/train/total", loss};
+    const tutti_named_value v = {"loss/train/total", e.loss};
     trainer_log(t, &v, 1);
     /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */
-    if ((s = updater_schedule(t, &t->time, err)))
+    if (t->run->step_schedulers_every_batch && (s = updater_schedule(t, err)))
         return s;
     metric_set_log(t, &t->train.metrics, "train");
     return TUTTI_OK;

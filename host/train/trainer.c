@@ -42,7 +42,7 @@ static tutti_status source_open(trainer *t, source *s, run_data *spec, tutti_err
                                     .seed = t->seed};
     if ((status = loader_create(&options, &s->loader, err)))
         return status;
-    s->due = (interval){spec->interval, true, false, -1};
+    s->due = (tutti_interval){spec->interval, 1, 0, -1};
     return metric_set_open(t, &s->metrics, &spec->metrics, err);
 }
 
@@ -106,6 +106,20 @@ static tutti_status add_penalty(trainer *t, instance *i, tutti_error *err)
     return table ? net_add_penalty(t->net, table, instance_self(i), err) : TUTTI_OK;
 }
 
+/* An algorithm may take the update into its own hands. */
+static tutti_status add_wrapper(trainer *t, instance *i, tutti_error *err)
+{
+    const tutti_optimizer_wrapper_v1 *table = instance_query(i, TUTTI_OPTIMIZER_WRAPPER_V1);
+    if (!table)
+        return TUTTI_OK;
+    if (t->wrapper)
+        return tutti_fail(err, TUTTI_E_ARG, "%s and %s both wrap the optimizer, want one of them",
+                          instance_name(t->wrapper), instance_name(i));
+    t->wrapper = i;
+    t->wrapper_table = table;
+    return TUTTI_OK;
+}
+
 static tutti_status open_participants(trainer *t, tutti_error *err)
 {
     run_parts *lists[] = {&t->run->loggers, &t->run->callbacks, &t->run->algorithms,
@@ -137,6 +151,8 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
             s = engine_add(t->engine, *i, err);
             if (s == TUTTI_OK)
                 s = add_penalty(t, *i, err);
+            if (s == TUTTI_OK)
+                s = add_wrapper(t, *i, err);
         }
     if (s == TUTTI_OK)
         s = trainer_bind_handlers(t, err);
@@ -157,11 +173,25 @@ static tutti_status check_settings(trainer *t, tutti_error *err)
     if (t->max_duration.unit == TUTTI_UNIT_DURATION || t->max_duration.unit == TUTTI_UNIT_NONE)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in dur, want ep, ba, sp, tok or sec");
-    if (t->max_duration.unit == TUTTI_UNIT_ITERATION)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "max_duration is given in iter, which is not available, want ep, ba, "
-                          "sp, tok or sec");
+    if (t->max_duration.unit == TUTTI_UNIT_ITERATION && run->iteration_length.count <= 0)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "max_duration is given in iter, which needs an iteration_length such "
+                          "as \"2ep\"");
+    if (t->max_duration.count <= 0)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "scale_schedule_ratio %g makes a max_duration of nothing, want a "
+                          "larger ratio or a longer max_duration",
+                          run->scale_schedule_ratio);
     return TUTTI_OK;
+}
+
+static tutti_status check_tokens(trainer *t, const char *what, tutti_time time, const char *want,
+                                 tutti_error *err)
+{
+    if (time.unit != TUTTI_UNIT_TOKEN || trainer_has_tokens(t))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_ARG,
+                      "%s is given in tok, but the data has no tokens, want %s", what, want);
 }
 
 static void find_folder(trainer *t)
@@ -194,10 +224,11 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
         run->microbatch_size > 0 && run->microbatch_size < run->train.batch_size
             ? run->microbatch_size
             : run->train.batch_size;
-    t->max_duration = run->max_duration;
+    t->planned = run->max_duration;
     if (run->scale_schedule_ratio != 1.0)
-        t->max_duration.count =
-            (int64_t)((double)t->max_duration.count * run->scale_schedule_ratio);
+        t->planned.count = (int64_t)((double)t->planned.count * run->scale_schedule_ratio);
+    t->max_duration = t->planned;
+    t->scheduled.struct_size = sizeof t->scheduled;
     t->time.struct_size = t->eval_time.struct_size = sizeof t->time;
     t->step = (tutti_step){.struct_size = sizeof t->step, .seed = t->seed};
     strcpy(t->loss.name, "loss");
@@ -220,12 +251,9 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
         if ((s = source_open(t, &t->evals[k], &run->evals[k], err)))
             goto fail;
     }
-    if (t->max_duration.unit == TUTTI_UNIT_TOKEN && !trainer_has_tokens(t)) {
-        s = tutti_fail(err, TUTTI_E_ARG,
-                       "max_duration is given in tok, but the data has no tokens, want ep, ba, "
-                       "sp or sec");
+    if ((s = check_tokens(t, "max_duration", t->planned, "ep, ba, sp or sec", err)) ||
+        (s = check_tokens(t, "iteration_length", run->iteration_length, "ep", err)))
         goto fail;
-    }
     if ((s = open_participants(t, err)) || (s = updater_fit(t, err)))
         goto fail;
     *ret_trainer = t;

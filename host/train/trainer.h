@@ -25,11 +25,20 @@ void trainer_on_message(trainer *t,
                                         const char *text),
                         void *ctx);
 
-/* Trains until the run's duration is over.  `resume`: NULL for a fresh start, "auto" for the latest
- * checkpoint of this run if there is one, else a checkpoint's path.  Returns E_INTERRUPTED when a
- * caught signal ended it after a batch; a checkpoint has then been written if the run has a saver.
- * [control] */
-TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const char *resume, tutti_error *err);
+typedef struct fit_options {
+    /* Of the first fit: NULL for a fresh start, "auto" for the latest checkpoint of this run if there is
+     * one, else a checkpoint's path.  Later fits go on from where the last one ended. */
+    const char *resume;
+    tutti_time duration; /* from now on; unit NONE: until the run's max_duration */
+    bool reset_time;     /* the clocks begin at zero again; weights and states stay */
+} fit_options;
+
+/* Trains until the duration is over; may be called again.  Errors: E_STATE the duration is over already
+ * (trainer_finished); E_INTERRUPTED a caught signal ended it after a batch: a checkpoint has then been
+ * written if the run has a saver.  [control] */
+TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err);
+/* Whether max_duration is over. */
+bool trainer_finished(const trainer *t);
 
 /* Instead of a fit: every evaluation of the run file once, with the weights of `checkpoint` (as
  * `resume` above).  Errors: E_ARG the run has no evaluation.  [control] */

@@ -9,6 +9,7 @@
 #include "train/loader.h"
 #include "train/trainer.h"
 #include "tutti/checkpoint.h"
+#include "tutti/closure.h"
 #include "tutti/log.h"
 #include "tutti/logger.h"
 #include "tutti/metric.h"
@@ -70,6 +71,7 @@ typedef struct metric_set {
     instance **instances;
     const tutti_metric_v1 **tables;
     size_t count;
+    bool updated; /* since the last reset */
 } metric_set;
 
 TUTTI_NODISCARD tutti_status metric_set_open(trainer *t, metric_set *m, run_parts *parts,
@@ -89,7 +91,7 @@ typedef struct source {
     instance **transforms;
     loader *loader;
     metric_set metrics;
-    interval due; /* of an evaluation */
+    tutti_interval due; /* of an evaluation */
 } source;
 
 /* ---- learning rate and update ---- */
@@ -127,9 +129,9 @@ typedef struct updater {
 TUTTI_NODISCARD tutti_status updater_open(trainer *t, tutti_error *err);
 /* Fits slots and stretches to the net after a commit; state moves along with its weights. */
 TUTTI_NODISCARD tutti_status updater_fit(trainer *t, tutti_error *err);
-/* Sets every group's learning rate for the time `at`. */
-TUTTI_NODISCARD tutti_status updater_schedule(trainer *t, const tutti_timestamp *at,
-                                              tutti_error *err);
+/* Sets every group's learning rate for the time of now, or for t->scheduled again. */
+TUTTI_NODISCARD tutti_status updater_schedule(trainer *t, tutti_error *err);
+TUTTI_NODISCARD tutti_status updater_reschedule(trainer *t, tutti_error *err);
 void updater_step(trainer *t);
 void updater_close(updater *u);
 
@@ -189,15 +191,20 @@ struct trainer {
     loss_scaler scaler;
     instance **participants; /* loggers, callbacks, algorithms, passes */
     size_t nparticipants;
-    size_t nloggers; /* the first so many participants */
+    size_t nloggers;   /* the first so many participants */
+    instance *wrapper; /* the participant that makes the update, or NULL */
+    const tutti_optimizer_wrapper_v1 *wrapper_table;
 
     tutti_timestamp time;
     tutti_timestamp previous;
     tutti_timestamp eval_time;
+    tutti_timestamp scheduled; /* when the learning rates were last set */
     bool has_previous;
-    bool stopping;
+    bool stopped;     /* by stop_training */
     bool initialised; /* INIT has been fired: loggers are ready */
+    bool begun;       /* and the checkpoint, if any, loaded */
     tutti_time max_duration;
+    tutti_time planned; /* max_duration as it was before anything stopped training */
     uint64_t seed;
     int threads;
     int phase;

@@ -125,13 +125,19 @@ tutti_status updater_fit(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status updater_schedule(trainer *t, const tutti_timestamp *at, tutti_error *err)
+tutti_status updater_schedule(trainer *t, tutti_error *err)
+{
+    t->scheduled = t->time;
+    return updater_reschedule(t, err);
+}
+
+tutti_status updater_reschedule(trainer *t, tutti_error *err)
 {
     updater *u = &t->update;
     const tutti_schedule s = {sizeof s,
                               0,
-                              at,
-                              t->max_duration,
+                              &t->scheduled,
+                              t->planned,
                               loader_batches(t->train.loader),
                               t->run->scale_schedule_ratio};
     double factor = 1.0;

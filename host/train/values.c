@@ -127,12 +127,14 @@ tutti_status metric_set_open(trainer *t, metric_set *m, run_parts *parts, tutti_
 
 void metric_set_reset(metric_set *m)
 {
+    m->updated = false;
     for (size_t k = 0; k < m->count; k++)
         m->tables[k]->reset(instance_self(m->instances[k]));
 }
 
 tutti_status metric_set_update(metric_set *m, const tutti_metric_input *in, tutti_error *err)
 {
+    m->updated = true;
     for (size_t k = 0; k < m->count; k++) {
         const tutti_status s = m->tables[k]->update(instance_self(m->instances[k]), in, err);
         if (s)
@@ -143,6 +145,8 @@ tutti_status metric_set_update(metric_set *m, const tutti_metric_input *in, tutt
 
 void metric_set_log(trainer *t, metric_set *m, const char *label)
 {
+    if (!m->updated) /* nothing was measured */
+        return;
     for (size_t k = 0; k < m->count; k++) {
         char name[160];
         (void)snprintf(name, sizeof name, "metrics/%s/%s", label,

@@ -111,7 +111,7 @@ void run_time_case(const json_node *c, registry *plugins, verdict *v)
 
 /* One fit of the case, as the trainer steps: "ba@4 ep@10" where the interval is due. */
 typedef struct fit {
-    interval v;
+    tutti_interval v;
     tutti_time max;
     int64_t per_epoch;
     tutti_timestamp now;

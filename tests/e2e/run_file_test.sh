@@ -33,12 +33,18 @@ says "a missing file" 2 'nowhere.json: No such file or directory' "$TUTTI" valid
 check "an override" "$TUTTI" validate good.json --set max_duration=5ba --set optimizer.lr=0.5
 "$TUTTI" validate good.json --set optimizer.lr=high 2>err.txt
 check "a wrong override is refused" grep -q 'optimizer.lr: is "high", want a number of at least 0 (per update)' err.txt
-says "iterations are refused" 2 \
-  'tutti: max_duration is given in iter, which is not available, want ep, ba, sp, tok or sec' \
+says "iterations of no length are refused" 2 \
+  'tutti: max_duration is given in iter, which needs an iteration_length such as "2ep"' \
   "$TUTTI" train good.json --set max_duration=3iter
 says "tokens of data without tokens are refused" 2 \
   'tutti: max_duration is given in tok, but the data has no tokens, want ep, ba, sp or sec' \
   "$TUTTI" train good.json --set max_duration=300tok
+says "iterations of tokens of data without tokens are refused" 2 \
+  'tutti: iteration_length is given in tok, but the data has no tokens, want ep' \
+  "$TUTTI" train good.json --set iteration_length=300tok
+says "a ratio that leaves nothing to train is refused" 2 \
+  'tutti: scale_schedule_ratio 0.1 makes a max_duration of nothing, want a larger ratio or a longer max_duration' \
+  "$TUTTI" train good.json --set scale_schedule_ratio=0.1
 
 mkdir runs
 sed 's|"name": "glyphs", "samples": 640|"name": "mds", "path": "data"|' good.json >runs/mds.json

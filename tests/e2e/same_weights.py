@@ -13,10 +13,10 @@ def tensors(path):
     body = data[8 + size:]
     out = {k: (v["dtype"], v["shape"], body[v["data_offsets"][0]:v["data_offsets"][1]])
            for k, v in header.items()}
-    # the last four counters of each of the two timestamps are nanoseconds
+    # the last four counters of each of the three timestamps are nanoseconds
     dtype, shape, raw = out["run.clock"]
     clock = list(struct.unpack(f"<{len(raw) // 8}q", raw))
-    out["run.clock"] = clock[:10] + clock[14:24] + clock[28:]
+    out["run.clock"] = clock[:10] + clock[14:24] + clock[28:38] + clock[42:]
     # which files may be rotated away depends on where a kill came
     out.pop("callback.checkpoint_saver.saved", None)
     return out

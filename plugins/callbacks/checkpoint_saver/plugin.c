@@ -104,7 +104,7 @@ static int32_t saver_due(void *self, int32_t event)
     const saver *v = self;
     if (interval_off(&v->interval) || v->state->time->batch == v->last_batch)
         return 0;
-    if (event == TUTTI_EVENT_FIT_END) /* training was stopped before its time */
+    if (event == TUTTI_EVENT_FIT_END) /* what stopped training came after the last save */
         return 1;
     return interval_due(&v->interval, event);
 }

@@ -97,7 +97,7 @@ END_TEST
 
 /* One fit of the case, as the trainer would step: "ba@4 ep@10" where the interval is due. */
 typedef struct fit {
-    interval v;
+    tutti_interval v;
     tutti_time max;
     int64_t per_epoch;
     tutti_timestamp now;

@@ -146,9 +146,9 @@ START_TEST(elapsed_is_a_fraction_in_the_maximums_unit)
 }
 END_TEST
 
-static interval every(const char *text)
+static tutti_interval every(const char *text)
 {
-    const interval v = {of(text), true, true, -1};
+    const tutti_interval v = {of(text), true, true, -1};
     return v;
 }
 
@@ -156,7 +156,7 @@ START_TEST(nothing_is_due_before_the_first_batch_or_without_an_interval)
 {
     const tutti_timestamp now = {.batch = 10, .epoch = 2}, was = {.batch = 9, .epoch = 1};
     tutti_error err = TUTTI_ERROR_INIT;
-    interval v = every("1ba"), zero = every("0ba");
+    tutti_interval v = every("1ba"), zero = every("0ba");
     bool due = true;
     ck_assert_ok(
         interval_due(&v, TUTTI_EVENT_BATCH_CHECKPOINT, &now, NULL, of("2ep"), 5, &due, &err),
@@ -176,7 +176,7 @@ START_TEST(an_interval_in_seconds_is_due_when_its_multiple_is_crossed)
                           now = {.batch = 20, .total_ns = 20100000000},
                           next = {.batch = 21, .total_ns = 21500000000};
     tutti_error err = TUTTI_ERROR_INIT;
-    interval v = every("20sec");
+    tutti_interval v = every("20sec");
     bool due = false;
     ck_assert_ok(
         interval_due(&v, TUTTI_EVENT_BATCH_CHECKPOINT, &now, &was, of("99ba"), 5, &due, &err),
@@ -194,7 +194,7 @@ START_TEST(a_fraction_of_epochs_needs_the_number_of_batches)
 {
     const tutti_timestamp was = {.batch = 4}, now = {.batch = 5};
     tutti_error err = TUTTI_ERROR_INIT;
-    interval v = every("0.5dur");
+    tutti_interval v = every("0.5dur");
     bool due = true;
     ck_assert_int_eq(
         interval_due(&v, TUTTI_EVENT_BATCH_CHECKPOINT, &now, &was, of("2ep"), -1, &due, &err),
@@ -215,7 +215,7 @@ START_TEST(a_fraction_of_samples_is_judged_by_crossing)
 {
     const tutti_timestamp was = {.batch = 3, .sample = 6}, now = {.batch = 4, .sample = 8};
     tutti_error err = TUTTI_ERROR_INIT;
-    interval v = every("0.1dur"), rarer = every("0.5dur");
+    tutti_interval v = every("0.1dur"), rarer = every("0.5dur");
     bool due = false;
     ck_assert_ok(
         interval_due(&v, TUTTI_EVENT_BATCH_CHECKPOINT, &now, &was, of("70sp"), 5, &due, &err),

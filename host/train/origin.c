@@ -1,0 +1,191 @@
+/* origin.c - what wrote a checkpoint: plugins, surgery, what was frozen; whether this run is alike. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/origin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every plugin in use, one line each: "id version". */
+static char *plugins_text(const trainer *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t k = 0; k < registry_plugin_count(t->registry); k++) {
+        plugin_info p;
+        registry_plugin(t->registry, k, &p);
+        if (p.loaded)
+            (void)fprintf(out, "%s %s\n", p.id, p.version);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static bool is_surgery(const instance *i)
+{
+    const object_info *o = object_describe(instance_object(i));
+    for (const char *const *trait = o->traits; trait && *trait; trait++)
+        if (strcmp(*trait, "required_on_load") == 0)
+            return true;
+    return false;
+}
+
+/* The algorithms that change the model, one line each: "name settings", settings as JSON. */
+static char *surgery_text(const trainer *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t k = 0; k < t->nparticipants; k++) {
+        const instance *i = t->participants[k];
+        if (!is_surgery(i))
+            continue;
+        char *params = params_text(instance_params(i));
+        (void)fprintf(out, "%s %s\n", object_describe(instance_object(i))->name,
+                      params ? params : "{}");
+        free(params);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static char *frozen_text(const trainer *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (uint32_t k = 0; k < net_weight_count(t->net); k++)
+        if (net_frozen(t->net, k))
+            (void)fprintf(out, "%s\n", net_weight(t->net, k)->path);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+tutti_status origin_write(const trainer *t, origin *ret_origin, tutti_error *err)
+{
+    origin o = {plugins_text(t), surgery_text(t), frozen_text(t)};
+    if (!o.plugins || !o.surgery || !o.frozen) {
+        origin_fini(&o);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the checkpoint's origin");
+    }
+    *ret_origin = o;
+    return TUTTI_OK;
+}
+
+void origin_fini(origin *o)
+{
+    free(o->plugins);
+    free(o->surgery);
+    free(o->frozen);
+    *o = (origin){NULL, NULL, NULL};
+}
+
+/* Copies the line at *text to `line` and steps past it; false at the end. */
+static bool next_line(const char **text, char *line, size_t size)
+{
+    const size_t n = strcspn(*text, "\n");
+    if (n == 0)
+        return false;
+    (void)snprintf(line, size, "%.*s", (int)n, *text);
+    *text += n + ((*text)[n] == '\n');
+    return true;
+}
+
+/* Finds the line of `text` whose first word is `word`; what follows the word goes to `rest`. */
+static bool find_word(const char *text, const char *word, char *rest, size_t size)
+{
+    char line[2048];
+    const size_t n = strlen(word);
+    while (next_line(&text, line, sizeof line))
+        if (strncmp(line, word, n) == 0 && line[n] == ' ') {
+            (void)snprintf(rest, size, "%.*s", (int)size - 1, line + n + 1);
+            return true;
+        }
+    return false;
+}
+
+/* Whether a state that version `then` wrote can be read by `now`: same first number, not older. */
+static bool can_read(const char *now, const char *then)
+{
+    int a[2] = {0, 0}, b[2] = {0, 0};
+    (void)sscanf(now, "%d.%d", &a[0], &a[1]);
+    (void)sscanf(then, "%d.%d", &b[0], &b[1]);
+    return a[0] == b[0] && a[1] >= b[1];
+}
+
+static tutti_status check_plugins(const char *path, const char *then, const char *now,
+                                  tutti_error *err)
+{
+    char line[256], here[48];
+    while (next_line(&then, line, sizeof line)) {
+        char *version = strchr(line, ' ');
+        if (!version)
+            return tutti_fail(err, TUTTI_E_FORMAT, "%s: \"%s\" names no plugin and its version",
+                              path, line);
+        *version++ = '\0';
+        /* What this run leaves out has its state left out too. */
+        if (find_word(now, line, here, sizeof here) && !can_read(here, version))
+            return tutti_fail(err, TUTTI_E_VERSION,
+                              "%s: was written with plugin %s %s, this run has %s; use the "
+                              "version that wrote it, or start anew",
+                              path, line, version, here);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status check_surgery(trainer *t, const char *path, const char *then,
+                                  const char *now, tutti_error *err)
+{
+    char line[2048], here[2048];
+    while (next_line(&then, line, sizeof line)) {
+        char *settings = strchr(line, ' ');
+        if (!settings)
+            continue;
+        *settings++ = '\0';
+        if (!find_word(now, line, here, sizeof here))
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "%s: its model was changed by the algorithm %s %s, which this run "
+                              "does not have; add it to the run's algorithms",
+                              path, line, settings);
+        if (strcmp(here, settings) != 0) {
+            char text[4608];
+            (void)snprintf(text, sizeof text,
+                           "%s: its model was changed by %s %s, this run's by %s", path, line,
+                           settings, here);
+            trainer_message(t, TUTTI_LOG_WARNING, "train", text);
+        }
+    }
+    return TUTTI_OK;
+}
+
+tutti_status origin_check(trainer *t, const char *path, const checkpoint *c, tutti_error *err)
+{
+    origin now;
+    const char *plugins = checkpoint_value(c, "plugins");
+    const char *surgery = checkpoint_value(c, "surgery");
+    if (!plugins)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not say which plugins wrote it", path);
+    tutti_status s = origin_write(t, &now, err);
+    if (s)
+        return s;
+    s = check_plugins(path, plugins, now.plugins, err);
+    if (s == TUTTI_OK && surgery)
+        s = check_surgery(t, path, surgery, now.surgery, err);
+    origin_fini(&now);
+    return s;
+}
