@@ -39,9 +39,8 @@ static const char *joined(const char *prefix, const char *value)
 int cli_read(int argc, char **argv, const char *usage, cli_options *o)
 {
     static const char *const known[] = {
-        "--set",    "--plugin-path", "--resume",  "--checkpoint", "--data",
-        "--output", "--device",      "--threads", "--duration",   "--reset-time",
-        "--help",   NULL};
+        "--set",    "--plugin-path", "--resume",   "--checkpoint", "--data", "--output",
+        "--device", "--threads",     "--duration", "--reset-time", "--help", NULL};
     memset(o, 0, sizeof *o);
     size_t nresume = 0, ndata = 0, noutput = 0, nduration = 0;
     const char *resume[CLI_MAX_OPTIONS + 1] = {NULL}, *data[CLI_MAX_OPTIONS + 1] = {NULL};

@@ -165,8 +165,7 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
     metric_set_log(t, &t->train.metrics, "train");
-    tutti_status s =
-        t->run->step_schedulers_every_batch ? TUTTI_OK : updater_schedule(t, err);
+    tutti_status s = t->run->step_schedulers_every_batch ? TUTTI_OK : updater_schedule(t, err);
     if (s)
         return s;
     timestamp_next_epoch(&t->time, lap(t));

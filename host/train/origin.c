@@ -158,10 +158,11 @@ static tutti_status check_surgery(trainer *t, const char *path, const char *then
             continue;
         *settings++ = '\0';
         if (!find_word(now, line, here, sizeof here))
-            return tutti_fail(err, TUTTI_E_ARG,
-                              "%s: its model was changed by the algorithm %s %s, which this run "
-                              "does not have; add it to the run's algorithms",
-                              path, line, settings);
+            return tutti_fail(
+                err, TUTTI_E_ARG,
+                "%s: its model was changed by the algorithm %s %s, which this run "
+                "does not have; add it to the run's algorithms",
+                path, line, settings);
         if (strcmp(here, settings) != 0) {
             char text[4608];
             (void)snprintf(text, sizeof text,

@@ -168,7 +168,7 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
     items v = {NULL, NULL, 0, 0};
-    int64_t clock[CLOCK_SIZE];
+    int64_t clock[CLOCK_SIZE] = {0};
     origin o;
     tutti_status s = origin_write(t, &o, err);
     if (s)
@@ -259,7 +259,7 @@ static tutti_status load_file(trainer *t, const char *path, tutti_error *err)
 {
     items v = {NULL, NULL, 0, 0};
     checkpoint *c = NULL;
-    int64_t clock[CLOCK_SIZE];
+    int64_t clock[CLOCK_SIZE] = {0};
     tutti_status s = checkpoint_open(path, &c, err);
     if (s || (s = origin_check(t, path, c, err)) || (s = freeze(t, c, err)) ||
         (s = collect(t, clock, &v, err)) || (s = restore(t, path, c, &v, err)))

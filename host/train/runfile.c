@@ -309,12 +309,29 @@ static void read_optimizer(reader *r, const json_node *root)
 
 /* ---- the whole ---- */
 
-static const char *const run_keys[] = {
-    "name",      "seed",       "model",      "train",           "eval",
-    "optimizer", "schedulers", "algorithms", "callbacks",       "loggers",
-    "passes",    "handlers",   "traces",     "profiler",        "max_duration",
-    "precision", "device",     "threads",    "microbatch_size", "scale_schedule_ratio",
-    "iteration_length", "step_schedulers_every_batch", NULL};
+static const char *const run_keys[] = {"name",
+                                       "seed",
+                                       "model",
+                                       "train",
+                                       "eval",
+                                       "optimizer",
+                                       "schedulers",
+                                       "algorithms",
+                                       "callbacks",
+                                       "loggers",
+                                       "passes",
+                                       "handlers",
+                                       "traces",
+                                       "profiler",
+                                       "max_duration",
+                                       "precision",
+                                       "device",
+                                       "threads",
+                                       "microbatch_size",
+                                       "scale_schedule_ratio",
+                                       "iteration_length",
+                                       "step_schedulers_every_batch",
+                                       NULL};
 
 static int64_t read_microbatch(reader *r, const json_node *root)
 {

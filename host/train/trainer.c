@@ -113,7 +113,8 @@ static tutti_status add_wrapper(trainer *t, instance *i, tutti_error *err)
     if (!table)
         return TUTTI_OK;
     if (t->wrapper)
-        return tutti_fail(err, TUTTI_E_ARG, "%s and %s both wrap the optimizer, want one of them",
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "%s and %s both wrap the optimizer, want one of them",
                           instance_name(t->wrapper), instance_name(i));
     t->wrapper = i;
     t->wrapper_table = table;
@@ -185,8 +186,8 @@ static tutti_status check_settings(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status check_tokens(trainer *t, const char *what, tutti_time time, const char *want,
-                                 tutti_error *err)
+static tutti_status check_tokens(trainer *t, const char *what, tutti_time time,
+                                 const char *want, tutti_error *err)
 {
     if (time.unit != TUTTI_UNIT_TOKEN || trainer_has_tokens(t))
         return TUTTI_OK;
