@@ -1,0 +1,232 @@
+/* index.c - files of one name up to its first dot, next to each other, are a sample. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "index.h"
+
+#include "braces.h"
+#include "tar.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include <jansson.h>
+
+enum { MAX_LABEL = 1 << 24, DIGITS = 20 };
+
+/* One shard on its way into the index. */
+typedef struct reading {
+    wds_index *index;
+    const shard *shard;
+    const tutti_param *inputs; /* endings */
+    const char *target;        /* ending, or NULL */
+    const char *key;           /* of a json target */
+    int64_t given;             /* classes that the run file tells, or 0 */
+    char sample[TAR_NAME_SIZE];
+    place place;
+    uint64_t input; /* which of `inputs`, or their count: none yet */
+    int32_t has_target;
+    int32_t reserved;
+} reading;
+
+/* ---- targets ---- */
+
+static tutti_status bad_target(const reading *r, const char *what, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s: %s %s", r->shard->path, r->sample,
+                      r->target, what);
+}
+
+/* Digits between blanks. */
+static tutti_status text_label(const reading *r, const char *data, uint64_t size, int64_t *ret,
+                               tutti_error *err)
+{
+    char text[DIGITS + 1] = "";
+    while (size > 0 && isspace((unsigned char)data[size - 1]))
+        size--;
+    for (; size > 0 && isspace((unsigned char)*data); size--)
+        data++;
+    if (size > 0 && size <= DIGITS)
+        memcpy(text, data, size);
+    char *end = text;
+    *ret = strtoll(text, &end, 10);
+    return end == text || *end ? bad_target(r, "holds no whole number", err) : TUTTI_OK;
+}
+
+static tutti_status json_label(const reading *r, const char *data, uint64_t size, int64_t *ret,
+                               tutti_error *err)
+{
+    json_error_t why;
+    json_t *root = json_loadb(data, size, 0, &why);
+    const json_t *value = json_object_get(root, r->key);
+    tutti_status s = TUTTI_OK;
+    if (!root)
+        s = bad_target(r, "is not JSON", err);
+    else if (!json_is_integer(value))
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s: %s has no whole number called %s",
+                       r->shard->path, r->sample, r->target, r->key);
+    else
+        *ret = json_integer_value(value);
+    json_decref(root);
+    return s;
+}
+
+static tutti_status take_target(reading *r, const tar_file *f, tutti_error *err)
+{
+    const char *data = (const char *)r->shard->file.data + f->at;
+    const int64_t most = r->given ? r->given - 1 : MAX_LABEL;
+    int64_t label = 0;
+    const tutti_status s = strcasecmp(r->target, "json") == 0
+                               ? json_label(r, data, f->size, &label, err)
+                               : text_label(r, data, f->size, &label, err);
+    if (s)
+        return s;
+    if (label < 0 || label > most)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %s: label %lld, want 0 to %lld",
+                          r->shard->path, r->sample, (long long)label, (long long)most);
+    if (label >= r->index->classes)
+        r->index->classes = label + 1;
+    r->place.label = (int32_t)label;
+    r->has_target = 1;
+    return TUTTI_OK;
+}
+
+/* ---- samples ---- */
+
+static tutti_status finish_sample(reading *r, tutti_error *err)
+{
+    wds_index *x = r->index;
+    const int has_input = r->input < r->inputs->count;
+    const int has_target = r->has_target || !r->target;
+    if (!has_input && !r->has_target)
+        return TUTTI_OK; /* files that have nothing to do with us, or none yet */
+    if (!has_input || !has_target)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s has no %s", r->shard->path,
+                          r->sample, has_input ? r->target : r->inputs->items[0]->s);
+    if (x->count == x->room) {
+        const int64_t room = x->room ? x->room * 2 : 1024;
+        place *grown = realloc(x->places, (size_t)room * sizeof *grown);
+        if (!grown)
+            return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the index");
+        x->places = grown;
+        x->room = room;
+    }
+    x->places[x->count++] = r->place;
+    return TUTTI_OK;
+}
+
+static void begin_sample(reading *r, const char *name, size_t length)
+{
+    memcpy(r->sample, name, length);
+    r->sample[length] = '\0';
+    r->place = (place){.shard = (uint32_t)(r->shard - r->index->shards)};
+    r->input = r->inputs->count;
+    r->has_target = 0;
+}
+
+static tutti_status twice(const reading *r, const char *ending, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s has two files %s", r->shard->path,
+                      r->sample, ending);
+}
+
+static tutti_status take_file(reading *r, const tar_file *f, tutti_error *err)
+{
+    const char *slash = strrchr(f->name, '/'), *base = slash ? slash + 1 : f->name;
+    const char *dot = strchr(base, '.');
+    if (!dot || dot == base || strncmp(base, "__", 2) == 0)
+        return TUTTI_OK;
+    const size_t length = (size_t)(dot - f->name);
+    if (strlen(r->sample) != length || memcmp(r->sample, f->name, length) != 0) {
+        const tutti_status s = finish_sample(r, err);
+        if (s)
+            return s;
+        begin_sample(r, f->name, length);
+    }
+    for (uint64_t k = 0; k < r->inputs->count; k++) {
+        if (strcasecmp(dot + 1, r->inputs->items[k]->s) != 0)
+            continue;
+        if (k == r->input)
+            return twice(r, dot + 1, err);
+        if (k < r->input) {
+            r->input = k;
+            r->place.at = f->at;
+            r->place.size = f->size;
+        }
+    }
+    if (!r->target || strcasecmp(dot + 1, r->target) != 0)
+        return TUTTI_OK;
+    return r->has_target ? twice(r, dot + 1, err) : take_target(r, f, err);
+}
+
+static tutti_status read_shard(reading *r, tutti_error *err)
+{
+    char why[TAR_WHY_SIZE];
+    tar_file f;
+    tar_reader *tar = malloc(sizeof *tar);
+    if (!tar)
+        return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory to read a shard");
+    tar_begin(tar, r->shard->file.data, r->shard->file.size);
+    begin_sample(r, "", 0);
+    tutti_status s = TUTTI_OK;
+    int32_t more = 1;
+    while (s == TUTTI_OK && (more = tar_next(tar, &f, why)) == 1)
+        s = take_file(r, &f, err);
+    if (s == TUTTI_OK && more < 0)
+        s = tutti_fail(err, more, "%s: %s", r->shard->path, why);
+    free(tar);
+    return s ? s : finish_sample(r, err);
+}
+
+/* ---- all shards ---- */
+
+static tutti_status open_shards(wds_index *x, const char *path, tutti_error *err)
+{
+    braces names;
+    tutti_status s = braces_expand(&names, path, err);
+    if (s == TUTTI_OK && !(x->shards = calloc(names.count, sizeof *x->shards)))
+        s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the shards");
+    for (uint32_t k = 0; s == TUTTI_OK && k < names.count; k++) {
+        x->shards[k].path = names.texts[k];
+        names.texts[k] = NULL;
+        x->nshards = k + 1;
+        s = mapped_file_open(&x->shards[k].file, x->shards[k].path, err);
+    }
+    braces_free(&names);
+    return s;
+}
+
+tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err)
+{
+    memset(x, 0, sizeof *x);
+    tutti_status s = open_shards(x, tutti_param_str(params, "path"), err);
+    reading *r = calloc(1, sizeof *r);
+    if (s == TUTTI_OK && !r)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");
+    if (s == TUTTI_OK)
+        *r = (reading){.index = x,
+                       .inputs = tutti_param_find(params, "inputs"),
+                       .target = tutti_param_str(params, "target"),
+                       .key = tutti_param_str(params, "target_key"),
+                       .given = tutti_param_i64(params, "classes")};
+    for (uint32_t k = 0; s == TUTTI_OK && k < x->nshards; k++) {
+        r->shard = &x->shards[k];
+        s = read_shard(r, err);
+    }
+    if (s == TUTTI_OK && x->count == 0)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no samples", x->shards[0].path);
+    if (s == TUTTI_OK && r->target && r->given)
+        x->classes = r->given;
+    free(r);
+    return s;
+}
+
+void wds_close(wds_index *x)
+{
+    for (uint32_t k = 0; k < x->nshards; k++) {
+        mapped_file_close(&x->shards[k].file);
+        free(x->shards[k].path);
+    }
+    free(x->shards);
+    free(x->places);
+    memset(x, 0, sizeof *x);
+}

@@ -1,0 +1,120 @@
+/* plugin.c - webdataset: images and classes out of tar shards. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "index.h"
+
+#include "../common/pictures.h"
+
+#include "tutti/dataset.h"
+#include "tutti/tutti.h"
+
+#include <stdlib.h>
+
+typedef struct webdataset {
+    wds_index index;
+    pictures pictures;
+} webdataset;
+
+/* A sample is named by its shard and by where its input lies. */
+static tutti_status bad_input(const webdataset *w, const place *p, tutti_status status,
+                              const char *why, tutti_error *err)
+{
+    return tutti_fail(err, status, "%s: input at byte %llu: %s", w->index.shards[p->shard].path,
+                      (unsigned long long)p->at, why);
+}
+
+/* ---- the dataset ---- */
+
+static tutti_status wds_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+{
+    const webdataset *w = self;
+    (void)err;
+    ret->samples = w->index.count;
+    ret->ncolumns = w->index.classes ? 2 : 1;
+    ret->columns[0] = (tutti_column){"input", w->pictures.desc, 0};
+    ret->columns[1] = (tutti_column){"target", {{0}, 0, TUTTI_I32}, w->index.classes};
+    return TUTTI_OK;
+}
+
+static tutti_status wds_read(void *self, int64_t index, tutti_tensor *columns,
+                             const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+{
+    const webdataset *w = self;
+    char why[IMAGE_WHY_SIZE];
+    if (index < 0 || index >= w->index.count || ncolumns != (w->index.classes ? 2u : 1u))
+        return tutti_fail(err, TUTTI_E_RANGE, "webdataset: sample %lld, there are %lld",
+                          (long long)index, (long long)w->index.count);
+    const place *p = &w->index.places[index];
+    if (ncolumns == 2) {
+        columns[1].desc = (tutti_desc){{0}, 0, TUTTI_I32};
+        if (capacity[1] < sizeof(int32_t))
+            return bad_input(w, p, TUTTI_E_RANGE, "its class does not fit", err);
+        *(int32_t *)columns[1].data = p->label;
+    }
+    const uint8_t *data = w->index.shards[p->shard].file.data + p->at;
+    const tutti_status s =
+        pictures_read(&w->pictures, data, p->size, &columns[0], capacity[0], why);
+    return s ? bad_input(w, p, s, why, err) : TUTTI_OK;
+}
+
+static tutti_status probe(webdataset *w, tutti_error *err)
+{
+    char why[IMAGE_WHY_SIZE];
+    for (int64_t k = 0; k < PICTURES_PROBES; k++) {
+        const place *p = &w->index.places[w->index.count * k / PICTURES_PROBES];
+        const uint8_t *data = w->index.shards[p->shard].file.data + p->at;
+        const tutti_status s = pictures_probe(&w->pictures, data, p->size, why);
+        if (s)
+            return bad_input(w, p, s, why, err);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status wds_close_self(void *self, tutti_error *err)
+{
+    webdataset *w = self;
+    (void)err;
+    wds_close(&w->index);
+    pictures_close(&w->pictures);
+    free(w);
+    return TUTTI_OK;
+}
+
+static tutti_status wds_open_self(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
+{
+    (void)host;
+    webdataset *w = calloc(1, sizeof *w);
+    if (!w)
+        return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");
+    tutti_status s = pictures_open(&w->pictures, params, err);
+    if (s == TUTTI_OK)
+        s = wds_open(&w->index, params, err);
+    if (s == TUTTI_OK)
+        s = probe(w, err);
+    if (s)
+        (void)wds_close_self(w, NULL);
+    else
+        *ret_self = w;
+    return s;
+}
+
+static const void *wds_query(void *self, const char *id)
+{
+    static const tutti_dataset_v1 table = {sizeof table, 0, wds_info, wds_read};
+    (void)self;
+    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = wds_open_self,
+                                  .close = wds_close_self,
+                                  .query = wds_query};
+static const tutti_object object = TUTTI_OBJECT_INIT("webdataset", TUTTI_KIND_DATASET, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.webdataset", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}
