@@ -7,7 +7,7 @@ START_TEST(draws_follow_the_distribution)
 {
     /* softmax: 1/8, 5/8, 2/8 */
     const float logits[] = {0.0f, logf(5.0f), logf(2.0f)};
-    float scratch[3];
+    float scratch[4];
     ck_assert_int_eq(sample_token(logits, 3, 1.0, 0, 0.0, scratch), 0);
     ck_assert_int_eq(sample_token(logits, 3, 1.0, 0, 0.124, scratch), 0);
     ck_assert_int_eq(sample_token(logits, 3, 1.0, 0, 0.126, scratch), 1);
