@@ -176,12 +176,9 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     clock_write(t, clock);
     s = collect(t, clock, &v, err);
     if (s == TUTTI_OK) {
-        const checkpoint_text texts[] = {{"format", "pt"},
-                                         {"tutti", "1"},
-                                         {"run", t->run->text},
-                                         {"plugins", o.plugins},
-                                         {"surgery", o.surgery},
-                                         {"frozen", o.frozen}};
+        const checkpoint_text texts[] = {{"format", "pt"},       {"tutti", "1"},
+                                         {"run", t->run->text},  {"plugins", o.plugins},
+                                         {"surgery", o.surgery}, {"frozen", o.frozen}};
         s = checkpoint_write(path, v.list, v.count, texts, sizeof texts / sizeof *texts, err);
     }
     items_fini(&v);

@@ -12,7 +12,7 @@ typedef struct sam {
     double rho;
     double epsilon;
     int64_t interval;
-    int64_t steps; /* so far; in checkpoints */
+    int64_t steps;           /* so far; in checkpoints */
     algorithm_buffer before; /* the weights that were moved away, one after the other */
 } sam;
 
@@ -181,7 +181,8 @@ static const void *query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, query};
+static const tutti_calls calls = {sizeof calls, 0,     open, match, apply,
+                                  NULL,         close, NULL, query};
 static const tutti_object object = TUTTI_OBJECT_INIT("sam", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.sam", "1.0.0", objects);

@@ -26,9 +26,9 @@ static void opened(subject *s, double rho, int64_t interval)
     given_float(&given_, "rho", rho);
     given_float(&given_, "epsilon", 1e-12);
     given_int(&given_, "interval", interval);
-    ck_assert_ok(subject_open(s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "sam", &given_, r.services,
-                              &err),
-                 err);
+    ck_assert_ok(
+        subject_open(s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "sam", &given_, r.services, &err),
+        err);
 }
 
 static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
