@@ -31,6 +31,10 @@ check "loggers first at init" order init ' 1. logger file list order
  2. algorithm ema list order'
 check "Ignite's events" order started ' 1. handler demo.mark list order'
 check "events of plugins" order milestone ' 1. handler demo.mark list order'
+"$TUTTI" explain run.json --set 'passes=[{"name": "given_order", "names": ["mixup", "again"], "events": ["before_loss"]}]' >out.txt 2>err.txt
+check "a pass in code" order before_loss ' 1. algorithm mixup moved by pass given_order
+ 2. algorithm again moved by pass given_order
+ 3. algorithm label_smoothing moved by pass given_order'
 check "nothing was trained" test ! -e runs
 
 ENGINE_DEBUG=1 "$TUTTI" train run.json --set max_duration=1ba --set algorithms=[] --set handlers=[] >out.txt 2>err.txt
