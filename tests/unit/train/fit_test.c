@@ -1,0 +1,402 @@
+/* fit_test.c - real fits of small models: events and clocks, fits that go on, microbatches, updates. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/faults.h"
+#include "op_table.h"
+#include "train/trainer_internal.h"
+#include "tutti_check.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+static registry *plugins;
+static const char *const *changes; /* to the run file, as --set makes them */
+
+typedef struct fitting {
+    run_file *run;
+    trainer *t;
+    char told[8192]; /* names of the training events so far */
+    int64_t counts[TUTTI_COMPOSER_EVENT_COUNT];
+    int32_t stop_at; /* the event at which training is stopped */
+    int64_t stop_batch;
+} fitting;
+
+static void start(void)
+{
+    char folder[PATH_MAX];
+    tutti_error err = TUTTI_ERROR_INIT;
+    const char *build = getenv("TUTTI_BUILD");
+    ck_assert_ptr_nonnull(build);
+    (void)snprintf(folder, sizeof folder, "%s/lib/tutti/plugins", build);
+    const char *const paths[] = {folder, NULL};
+    const registry_options options = {.plugin_paths = paths, .trust = TRUST_NONE};
+    ck_assert_ok(registry_create(&options, &plugins, &err), err);
+}
+
+static void end(void)
+{
+    registry_destroy(plugins);
+}
+
+static void watch(void *ctx, const tutti_event *event)
+{
+    fitting *f = ctx;
+    if (event->id >= TUTTI_COMPOSER_EVENT_COUNT)
+        return;
+    f->counts[event->id]++;
+    const size_t used = strlen(f->told);
+    (void)snprintf(f->told + used, sizeof f->told - used, "%s ", event->name);
+    if (event->id == f->stop_at && f->t->time.batch == f->stop_batch)
+        f->t->state_service.stop_training(f->t, "the test stops it");
+}
+
+/* The run file with `more` members: a comma first.  Samples of glyphs, batches of 8, sgd. */
+static tutti_status try_to_open(fitting *f, const char *more, tutti_error *err)
+{
+    char text[2048];
+    (void)snprintf(
+        text, sizeof text,
+        "{\"name\": \"fit\", \"seed\": 3, \"model\": {\"name\": \"mlp\", \"hidden\": [6]}, "
+        "\"train\": {\"dataset\": {\"name\": \"glyphs\", \"samples\": 24}, \"transforms\": "
+        "[{\"name\": \"normalize\", \"mean\": [0.1], \"std\": [0.3]}], \"batch_size\": 8, "
+        "\"workers\": 1}, \"optimizer\": {\"name\": \"sgd\", \"lr\": 0.1, \"momentum\": 0.9}, "
+        "\"threads\": 1%s}",
+        more);
+    memset(f, 0, sizeof *f);
+    f->stop_at = -1;
+    faults *wrong = faults_create();
+    const tutti_status s = run_file_parse("test", text, "/", changes, plugins, &f->run, wrong);
+    ck_assert_msg(s == TUTTI_OK, "%s", faults_count(wrong) ? faults_text(wrong, 0) : "?");
+    faults_destroy(wrong);
+    const tutti_status made = trainer_create(f->run, plugins, tutti_op_table, &f->t, err);
+    if (made == TUTTI_OK)
+        engine_watch(trainer_engine(f->t), watch, f);
+    return made;
+}
+
+static void opened(fitting *f, const char *more)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(try_to_open(f, more, &err), err);
+}
+
+static void closed(fitting *f)
+{
+    trainer_destroy(f->t);
+    run_file_free(f->run);
+}
+
+static void fit(fitting *f, int64_t count, int32_t unit)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const fit_options o = {.duration = {count, 0.0, unit, 0}};
+    ck_assert_ok(trainer_fit(f->t, &o, &err), err);
+}
+
+static void ck_assert_same_weights(const fitting *a, const fitting *b, double tolerance)
+{
+    ck_assert_uint_eq(net_weight_count(a->t->net), net_weight_count(b->t->net));
+    for (uint32_t k = 0; k < net_weight_count(a->t->net); k++) {
+        const tutti_weight *w = net_weight(a->t->net, k), *v = net_weight(b->t->net, k);
+        for (int64_t i = 0; i < tutti_numel(&w->data.desc); i++)
+            ck_assert_close(((const float *)w->data.data)[i], ((const float *)v->data.data)[i],
+                            tolerance);
+    }
+}
+
+START_TEST(the_events_of_a_fit_come_in_upstreams_order)
+{
+    static const char one[] =
+        "before_dataloader after_dataloader batch_start before_train_batch "
+        "before_forward after_forward before_loss after_loss before_backward after_backward "
+        "before_forward after_forward before_loss after_loss before_backward after_backward "
+        "after_train_batch batch_end batch_checkpoint ";
+    char want[4096];
+    fitting f;
+    opened(&f, ", \"max_duration\": \"1ep\", \"microbatch_size\": 4, \"eval\": [{\"label\": "
+               "\"test\", \"dataset\": {\"name\": \"glyphs\", \"samples\": 8}, \"transforms\": "
+               "[{\"name\": \"normalize\", \"mean\": [0.1], \"std\": [0.3]}], \"batch_size\": "
+               "8, \"workers\": 1}]");
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    (void)snprintf(want, sizeof want,
+                   "init before_load after_load fit_start iteration_start epoch_start "
+                   "%s%s%sbefore_dataloader epoch_end eval_before_all eval_start "
+                   "eval_batch_start eval_before_forward eval_after_forward eval_batch_end "
+                   "eval_end eval_after_all epoch_checkpoint fit_end ",
+                   one, one, one);
+    ck_assert_str_eq(f.told, want);
+    ck_assert_int_eq(f.t->time.epoch, 1);
+    ck_assert_int_eq(f.t->time.batch, 3);
+    ck_assert_int_eq(f.t->time.batch_in_epoch, 0);
+    closed(&f);
+}
+END_TEST
+
+START_TEST(fits_that_go_on_equal_one_that_is_longer)
+{
+    fitting once, twice, steps;
+    opened(&once, ", \"max_duration\": \"2ep\"");
+    opened(&twice, ", \"max_duration\": \"1ep\"");
+    opened(&steps, ", \"max_duration\": \"2ep\"");
+    fit(&once, 0, TUTTI_UNIT_NONE);
+    fit(&twice, 0, TUTTI_UNIT_NONE);
+    fit(&twice, 1, TUTTI_UNIT_EPOCH);
+    for (int k = 0; k < 6; k++)
+        fit(&steps, 1, TUTTI_UNIT_BATCH);
+    ck_assert_same_weights(&once, &twice, 0.0);
+    ck_assert_same_weights(&once, &steps, 0.0);
+    ck_assert_int_eq(once.t->time.sample, 48);
+    ck_assert_int_eq(twice.t->time.sample, 48);
+    ck_assert_int_eq(twice.counts[TUTTI_EVENT_INIT], 1);
+    ck_assert_int_eq(twice.counts[TUTTI_EVENT_FIT_START], 2);
+    closed(&once);
+    closed(&twice);
+    closed(&steps);
+}
+END_TEST
+
+START_TEST(an_epoch_in_steps_begins_and_ends_once)
+{
+    fitting f;
+    opened(&f, ", \"max_duration\": \"1ep\"");
+    for (int k = 0; k < 3; k++) {
+        fit(&f, k == 1 ? 8 : 1, k == 1 ? TUTTI_UNIT_SAMPLE : TUTTI_UNIT_BATCH);
+        ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_START], 1);
+        ck_assert_int_eq(f.counts[TUTTI_EVENT_BATCH_END], k + 1);
+        ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_END], k == 2);
+    }
+    closed(&f);
+}
+END_TEST
+
+START_TEST(a_duration_that_is_over_is_refused_and_time_can_be_reset)
+{
+    fitting f;
+    tutti_error err = TUTTI_ERROR_INIT;
+    opened(&f, ", \"max_duration\": \"1ep\"");
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(trainer_fit(f.t, &(fit_options){NULL}, &err), TUTTI_E_STATE);
+    ck_assert_error(err, TUTTI_E_STATE,
+                    "nothing is left to train: max_duration is 1ep and 1ep have passed; give a "
+                    "longer max_duration, a duration, or reset the time");
+    ck_assert(trainer_finished(f.t));
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_ok(trainer_fit(f.t, &(fit_options){.reset_time = true}, &err), err);
+    ck_assert_int_eq(f.t->time.batch, 3);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_BATCH_END], 6);
+    closed(&f);
+}
+END_TEST
+
+START_TEST(stopping_makes_the_duration_what_has_passed)
+{
+    static const char *const max[] = {"5ep", "40ba", "400sp"};
+    static const int32_t unit[] = {TUTTI_UNIT_BATCH, TUTTI_UNIT_BATCH, TUTTI_UNIT_SAMPLE};
+    static const int64_t count[] = {4, 4, 32};
+    fitting f;
+    char more[64];
+    (void)snprintf(more, sizeof more, ", \"max_duration\": \"%s\"", max[_i]);
+    opened(&f, more);
+    f.stop_at = TUTTI_EVENT_BATCH_END;
+    f.stop_batch = 4;
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(f.t->time.batch, 4);
+    ck_assert_int_eq(f.t->max_duration.unit, unit[_i]);
+    ck_assert_int_eq(f.t->max_duration.count, count[_i]);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_FIT_END], 1);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_END], 1);
+    f.stop_at = -1;
+    fit(&f, 2, TUTTI_UNIT_BATCH); /* and goes on when asked to */
+    ck_assert_int_eq(f.t->time.batch, 6);
+    closed(&f);
+}
+END_TEST
+
+START_TEST(microbatches_add_up_to_the_batch)
+{
+    fitting whole, parts;
+    opened(&whole, ", \"max_duration\": \"3ba\"");
+    opened(&parts, ", \"max_duration\": \"3ba\", \"microbatch_size\": 3");
+    fit(&whole, 0, TUTTI_UNIT_NONE);
+    fit(&parts, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(parts.counts[TUTTI_EVENT_BEFORE_FORWARD], 9); /* of 3, 3 and 2 samples */
+    ck_assert_same_weights(&whole, &parts, 1e-6);
+    ck_assert_close(trainer_metric(whole.t, "loss/train/total"),
+                    trainer_metric(parts.t, "loss/train/total"), 1e-5);
+    closed(&whole);
+    closed(&parts);
+}
+END_TEST
+
+START_TEST(each_group_has_its_own_settings)
+{
+    fitting f, zero;
+    const char *const groups[] = {"optimizer.groups=[{\"match\": \"*.bias\", \"lr\": 0.0}]",
+                                  NULL};
+    const char *more = ", \"max_duration\": \"2ba\"";
+    changes = groups;
+    opened(&zero, more);
+    opened(&f, more);
+    changes = NULL;
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    for (uint32_t k = 0; k < net_weight_count(f.t->net); k++) {
+        const tutti_weight *w = net_weight(f.t->net, k), *v = net_weight(zero.t->net, k);
+        const bool bias = strstr(w->path, "bias") != NULL;
+        const bool same = memcmp(w->data.data, v->data.data, tutti_nbytes(&w->data.desc)) == 0;
+        ck_assert_msg(same == bias, "%s: %s", w->path, same ? "stayed" : "moved");
+    }
+    ck_assert_uint_eq(f.t->update.ngroups, 2);
+    ck_assert_close(f.t->update.groups[0].lr, 0.0, 0.0);
+    ck_assert_close(f.t->update.groups[1].lr, 0.1, 0.0);
+    closed(&f);
+    closed(&zero);
+}
+END_TEST
+
+static const char linear[] = ", \"max_duration\": \"4ep\", \"schedulers\": [{\"name\": "
+                             "\"linear\", \"alpha_f\": 0.0, \"t_max\": \"4ep\"}]%s";
+
+START_TEST(schedulers_step_one_batch_behind_the_clock)
+{
+    char more[256];
+    fitting f;
+    (void)snprintf(more, sizeof more, linear, "");
+    opened(&f, more);
+    fit(&f, 1, TUTTI_UNIT_BATCH); /* batch 0 and batch 1 both at the factor of 0 */
+    ck_assert_close(f.t->update.groups[0].lr, 0.1, 1e-12);
+    closed(&f);
+}
+END_TEST
+
+START_TEST(schedulers_may_step_by_epoch)
+{
+    char more[256];
+    fitting f;
+    (void)snprintf(more, sizeof more, linear, ", \"step_schedulers_every_batch\": false");
+    opened(&f, more);
+    f.stop_at = TUTTI_EVENT_BATCH_END;
+    f.stop_batch = 2;
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_close(f.t->update.groups[0].lr, 0.1, 1e-12);
+    f.stop_batch = 4; /* the first epoch's end stepped at its three batches of twelve */
+    fit(&f, 4, TUTTI_UNIT_BATCH);
+    ck_assert(f.t->update.groups[0].lr < 0.1);
+    closed(&f);
+}
+END_TEST
+
+START_TEST(two_wrappers_of_the_optimizer_are_refused)
+{
+    fitting f;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(try_to_open(&f,
+                                 ", \"max_duration\": \"1ep\", \"algorithms\": [{\"name\": "
+                                 "\"sam\"}, {\"name\": \"sam\", \"id\": \"again\"}]",
+                                 &err),
+                     TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG,
+                    "sam and again both wrap the optimizer, want one of them");
+    run_file_free(f.run);
+}
+END_TEST
+
+START_TEST(a_wrapper_evaluates_the_batch_twice)
+{
+    fitting f;
+    opened(&f, ", \"max_duration\": \"2ba\", \"algorithms\": [{\"name\": \"sam\"}]");
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_BATCH_START], 2);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_BEFORE_TRAIN_BATCH], 4);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_AFTER_BACKWARD], 4);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_AFTER_TRAIN_BATCH], 4);
+    ck_assert_int_eq(f.t->update.step, 2);
+    closed(&f);
+}
+END_TEST
+
+/* A text of 512 bytes in blocks of 8 tokens, four a batch: 32 tokens. */
+static void opened_text(fitting *f, const char *more)
+{
+    char path[] = "/tmp/tutti_fit.XXXXXX", data[256], block[512];
+    const int file = mkstemp(path);
+    for (size_t k = 0; k < sizeof block; k++)
+        block[k] = (char)('a' + k * k % 7);
+    ck_assert_int_eq(write(file, block, sizeof block), sizeof block);
+    ck_assert_int_eq(close(file), 0);
+    (void)snprintf(data, sizeof data,
+                   "train={\"dataset\": {\"name\": \"text\", \"path\": \"%s\", "
+                   "\"length\": 8}, \"batch_size\": 4, \"workers\": 1}",
+                   path);
+    const char *const text[] = {
+        "model={\"name\": \"gpt2\", \"n_layer\": 1, \"n_head\": 2, \"n_embd\": 8}", data, NULL};
+    changes = text;
+    opened(f, more);
+    changes = NULL;
+    (void)unlink(path);
+}
+
+START_TEST(tokens_count_in_whole_batches)
+{
+    static const int64_t tokens[] = {1, 32, 60, 65}, batches[] = {1, 1, 2, 3};
+    char more[64];
+    fitting f;
+    (void)snprintf(more, sizeof more, ", \"max_duration\": \"%dtok\"", (int)tokens[_i]);
+    opened_text(&f, more);
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(f.t->time.batch, batches[_i]);
+    ck_assert_int_eq(f.t->time.token, 32 * batches[_i]);
+    ck_assert_close(trainer_metric(f.t, "time/token"), 32.0 * (double)batches[_i], 0.0);
+    closed(&f);
+}
+END_TEST
+
+START_TEST(iterations_of_tokens_begin_the_data_anew)
+{
+    fitting f;
+    opened_text(&f, ", \"max_duration\": \"5ba\", \"iteration_length\": \"64tok\"");
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_ITERATION_START], 3);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_START], 3);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_ITERATION_END], 2);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_END], 0);
+    ck_assert_int_eq(f.t->time.iteration, 2);
+    ck_assert_int_eq(f.t->time.token_in_iteration, 32);
+    ck_assert_int_eq(f.t->time.batch_in_epoch, 1);
+    closed(&f);
+}
+END_TEST
+
+START_TEST(iterations_of_epochs_are_counted)
+{
+    fitting f;
+    opened(&f, ", \"max_duration\": \"5ep\", \"iteration_length\": \"2ep\"");
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(f.t->time.iteration, 2);
+    ck_assert_int_eq(f.t->time.epoch_in_iteration, 1);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_ITERATION_START], 3);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_ITERATION_CHECKPOINT], 2);
+    closed(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fit");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_checked_fixture(tc, start, end);
+    tcase_add_test(tc, the_events_of_a_fit_come_in_upstreams_order);
+    tcase_add_test(tc, fits_that_go_on_equal_one_that_is_longer);
+    tcase_add_test(tc, an_epoch_in_steps_begins_and_ends_once);
+    tcase_add_test(tc, a_duration_that_is_over_is_refused_and_time_can_be_reset);
+    tcase_add_loop_test(tc, stopping_makes_the_duration_what_has_passed, 0, 3);
+    tcase_add_test(tc, microbatches_add_up_to_the_batch);
+    tcase_add_test(tc, each_group_has_its_own_settings);
+    tcase_add_test(tc, schedulers_step_one_batch_behind_the_clock);
+    tcase_add_test(tc, schedulers_may_step_by_epoch);
+    tcase_add_test(tc, two_wrappers_of_the_optimizer_are_refused);
+    tcase_add_test(tc, a_wrapper_evaluates_the_batch_twice);
+    tcase_add_loop_test(tc, tokens_count_in_whole_batches, 0, 4);
+    tcase_add_test(tc, iterations_of_tokens_begin_the_data_anew);
+    tcase_add_test(tc, iterations_of_epochs_are_counted);
+    return tutti_run(suite);
+}
