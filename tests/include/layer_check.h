@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-enum { TREE_ROOM = 64, TREE_WEIGHTS = 4, TEXT_ROOM = 4096 };
+enum { TREE_ROOM = 64, TREE_WEIGHTS = 4, TEXT_ROOM = 8192 };
 
 typedef struct tree_weight {
     const char *name;

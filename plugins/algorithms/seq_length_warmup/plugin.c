@@ -1,0 +1,223 @@
+/* plugin.c - seq_length_warmup: begins with short sequences and lets them grow. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../algorithm.h"
+#include "tutti/dataset.h"
+#include "tutti/metrics.h"
+
+typedef struct warmup {
+    const tutti_state_v1 *state;
+    const tutti_metrics_v1 *metrics;
+    double duration;
+    int64_t min;
+    int64_t max;
+    int64_t step;
+    int32_t truncate;
+    int32_t preserve_end;
+    algorithm_buffer out;
+} warmup;
+
+static tutti_status warmup_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
+{
+    const int64_t min = tutti_param_i64(params, "min_seq_length");
+    const int64_t max = tutti_param_i64(params, "max_seq_length");
+    if (max < min)
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "seq_length_warmup: max_seq_length is %lld, want min_seq_length %lld or "
+            "more",
+            (long long)max, (long long)min);
+    const tutti_state_v1 *state =
+        algorithm_service(host, "seq_length_warmup", TUTTI_STATE_V1, err);
+    const tutti_metrics_v1 *metrics =
+        algorithm_service(host, "seq_length_warmup", TUTTI_METRICS_V1, err);
+    if (!state || !metrics)
+        return TUTTI_E_UNSUPPORTED;
+    warmup *w = calloc(1, sizeof *w);
+    if (!w)
+        return tutti_fail(err, TUTTI_E_NOMEM, "seq_length_warmup: no memory");
+    w->state = state;
+    w->metrics = metrics;
+    w->duration = tutti_param_f64(params, "duration");
+    w->min = min;
+    w->max = max;
+    w->step = tutti_param_i64(params, "step_size");
+    w->truncate = tutti_param_i64(params, "truncate") != 0;
+    w->preserve_end = tutti_param_i64(params, "preserve_end_of_sequence") != 0;
+    *ret_self = w;
+    return TUTTI_OK;
+}
+
+static tutti_status warmup_close(void *self, tutti_error *err)
+{
+    warmup *w = self;
+    (void)err;
+    free(w->out.data);
+    free(w);
+    return TUTTI_OK;
+}
+
+static int32_t warmup_match(void *self, const tutti_event *event)
+{
+    (void)self;
+    return event->id == TUTTI_EVENT_AFTER_DATALOADER;
+}
+
+/* min + step * (batch / every) up to max, so that max is reached after `duration` of the run. */
+static tutti_status length_now(const warmup *w, int64_t batch, int64_t *ret_length,
+                               tutti_error *err)
+{
+    const tutti_time *max = w->state->max_duration;
+    const int64_t epoch = w->state->dataloader_len(w->state->ctx);
+    if (max->unit != TUTTI_UNIT_BATCH && (max->unit != TUTTI_UNIT_EPOCH || epoch < 1))
+        return tutti_fail(
+            err, TUTTI_E_UNSUPPORTED,
+            "seq_length_warmup: max_duration must be in batches, or in epochs of a "
+            "known length");
+    const int64_t total = max->unit == TUTTI_UNIT_BATCH ? max->count : max->count * epoch;
+    const int64_t warm = (int64_t)((double)total * w->duration);
+    const int64_t updates = (w->max - w->min) / w->step;
+    const int64_t every = updates > 0 ? warm / updates : 0;
+    /* fewer batches than updates: the length follows the batch's place in the warm-up */
+    const int64_t done = every > 0                  ? batch / every
+                         : warm > 0 && batch < warm ? batch * updates / warm
+                                                    : updates;
+    const int64_t length = w->min + w->step * done;
+    *ret_length = batch >= warm || length > w->max ? w->max : length;
+    return TUTTI_OK;
+}
+
+/* The batch's columns, all (B, T, ...) with the same B and T. */
+typedef struct columns {
+    tutti_tensor list[TUTTI_MAX_COLUMNS];
+    uint32_t count;
+    uint32_t reserved;
+    int64_t batch;
+    int64_t length;
+} columns;
+
+static tutti_status find_columns(const warmup *w, columns *c, tutti_error *err)
+{
+    char name[2] = "0", text[96];
+    for (c->count = 0; c->count < TUTTI_MAX_COLUMNS; c->count++, name[0]++) {
+        tutti_error past = TUTTI_ERROR_INIT; /* the last column has been */
+        tutti_tensor *t = &c->list[c->count];
+        if (w->state->get(w->state->ctx, name, t, &past))
+            break;
+        if (t->desc.rank < 2 || t->desc.dim[0] != c->list[0].desc.dim[0] ||
+            t->desc.dim[1] != c->list[0].desc.dim[1])
+            return tutti_fail(
+                err, TUTTI_E_SHAPE,
+                "seq_length_warmup: column %s is %s, want sequences (B, T) of the "
+                "length of the first column",
+                name, tutti_desc_text(&t->desc, text, sizeof text));
+    }
+    c->batch = c->count ? c->list[0].desc.dim[0] : 0;
+    c->length = c->count ? c->list[0].desc.dim[1] : 0;
+    return TUTTI_OK;
+}
+
+/* For each sequence the place of its last token that is attended to, or -1. */
+static tutti_status find_ends(const warmup *w, const columns *c, int64_t *ends,
+                              tutti_error *err)
+{
+    tutti_tensor mask;
+    if (w->state->get(w->state->ctx, "attention_mask", &mask, NULL) || mask.desc.rank != 2)
+        return tutti_fail(err, TUTTI_E_NOTFOUND,
+                          "seq_length_warmup: preserve_end_of_sequence needs a column "
+                          "attention_mask (B, T)");
+    const uint64_t size = tutti_dtype_size(mask.desc.dtype);
+    static const char zero[8] = {0};
+    for (int64_t b = 0; b < c->batch; b++) {
+        int64_t k = c->length - 1;
+        const char *row = (const char *)mask.data + (uint64_t)(b * c->length) * size;
+        while (k >= 0 && memcmp(row + (uint64_t)k * size, zero, size) == 0)
+            k--;
+        ends[b] = k;
+    }
+    return TUTTI_OK;
+}
+
+/* Column k with the first `length` tokens of every sequence; where `ends` says so the last of them
+ * is the sequence's own last one. */
+static tutti_status cut(warmup *w, const char *name, const tutti_tensor *t, int64_t length,
+                        const int64_t *ends, tutti_error *err)
+{
+    tutti_tensor out = *t;
+    out.desc.dim[1] = length;
+    const uint64_t row = algorithm_row(&t->desc), token = row / (uint64_t)t->desc.dim[1];
+    const tutti_status status =
+        algorithm_room(&w->out, tutti_nbytes(&out.desc), "seq_length_warmup", err);
+    if (status)
+        return status;
+    out.data = w->out.data;
+    for (int64_t b = 0; b < t->desc.dim[0]; b++) {
+        const char *from = (const char *)t->data + (uint64_t)b * row;
+        char *to = (char *)out.data + (uint64_t)(b * length) * token;
+        memcpy(to, from, (uint64_t)length * token);
+        if (ends && ends[b] >= length)
+            memcpy(to + (uint64_t)(length - 1) * token, from + (uint64_t)ends[b] * token,
+                   token);
+    }
+    return w->state->set(w->state->ctx, name, &out, err);
+}
+
+static tutti_status cut_all(warmup *w, const columns *c, int64_t length, tutti_error *err)
+{
+    int64_t *ends = NULL;
+    tutti_status status = TUTTI_OK;
+    if (w->preserve_end) {
+        ends = malloc((size_t)c->batch * sizeof *ends + 1);
+        status = ends ? find_ends(w, c, ends, err)
+                      : tutti_fail(err, TUTTI_E_NOMEM, "seq_length_warmup: no memory");
+    }
+    for (char name[2] = "0"; status == TUTTI_OK && name[0] < (char)('0' + c->count); name[0]++)
+        status = cut(w, name, &c->list[name[0] - '0'], length, ends, err);
+    free(ends);
+    return status;
+}
+
+/* The batch's tokens in sequences of `length`, as many as they make. */
+static tutti_status fold_all(const warmup *w, const columns *c, int64_t length,
+                             tutti_error *err)
+{
+    tutti_status status = TUTTI_OK;
+    for (char name[2] = "0"; status == TUTTI_OK && name[0] < (char)('0' + c->count);
+         name[0]++) {
+        tutti_tensor t = c->list[name[0] - '0'];
+        t.desc.dim[0] = c->batch * c->length / length;
+        t.desc.dim[1] = length;
+        status = w->state->set(w->state->ctx, name, &t, err);
+    }
+    return status;
+}
+
+static tutti_status warmup_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                                 tutti_error *err)
+{
+    warmup *w = self;
+    columns c = {.count = 0};
+    int64_t length = 0;
+    (void)ret_exit_code;
+    tutti_status status = length_now(w, event->time->batch, &length, err);
+    if (status || (status = find_columns(w, &c, err)))
+        return status;
+    int64_t batch = c.batch;
+    if (length < c.length) {
+        batch = w->truncate ? c.batch : c.batch * c.length / length;
+        if ((status = w->truncate ? cut_all(w, &c, length, err) : fold_all(w, &c, length, err)))
+            return status;
+    }
+    const tutti_named_value v[] = {
+        {"seq_length_warmup/curr_seq_len", (double)(length < c.length ? length : c.length)},
+        {"seq_length_warmup/curr_bs", (double)batch}};
+    w->metrics->log(w->metrics->ctx, v, 2);
+    return TUTTI_OK;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = warmup_open,
+                                  .match = warmup_match,
+                                  .apply = warmup_apply,
+                                  .close = warmup_close};
+ALGORITHM_PLUGIN("seq_length_warmup", calls)
