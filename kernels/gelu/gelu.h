@@ -17,8 +17,11 @@ typedef struct gelu_attr {
 
 TUTTI_HD float gelu_f32(float x, const gelu_attr *a)
 {
-    const float u = (float)GELU_C * (x + (float)GELU_K * x * x * x);
-    return 0.5f * x * (1.0f + (a->approximate ? fast_tanh(u) : fast_erf(x * (float)GELU_R)));
+    if (a->approximate) { /* (1 + tanh(u)) / 2 = sigmoid(2 u) */
+        const float u = (float)GELU_C * (x + (float)GELU_K * x * x * x);
+        return x * fast_sigmoid(2.0f * u);
+    }
+    return 0.5f * x * (1.0f + fast_erf(x * (float)GELU_R));
 }
 
 TUTTI_HD double gelu_f64(double x, const gelu_attr *a)
@@ -31,9 +34,10 @@ TUTTI_HD double gelu_f64(double x, const gelu_attr *a)
 TUTTI_HD float gelu_grad_f32(float dy, float x, const gelu_attr *a)
 {
     if (a->approximate) {
-        const float x2 = x * x, t = fast_tanh((float)GELU_C * x * (1.0f + (float)GELU_K * x2));
+        const float x2 = x * x, u = (float)GELU_C * x * (1.0f + (float)GELU_K * x2);
+        const float s = fast_sigmoid(2.0f * u); /* (1 + t) / 2; (1 - t^2) / 2 = 2 s (1 - s) */
         const float du = (float)GELU_C * (1.0f + 3.0f * (float)GELU_K * x2);
-        return dy * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * du);
+        return dy * (s + 2.0f * x * s * (1.0f - s) * du);
     }
     return dy * (0.5f * (1.0f + fast_erf(x * (float)GELU_R)) +
                  x * (float)GELU_P * fast_exp(-0.5f * x * x));

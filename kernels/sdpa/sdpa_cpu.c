@@ -51,6 +51,62 @@ static int64_t seen_of(const sdpa_shape *s, int64_t i, int64_t j0, int64_t keys)
     return n < 0 ? 0 : least(n, keys);
 }
 
+/* On the edge of what is seen, products are done for so many rows at once, each group as far as its last
+ * row sees. */
+enum { GROUP = 16 };
+
+static int64_t whole(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* The first query of the tile that sees key j, at most `rows`. */
+static int64_t first_seeing(const sdpa_shape *s, int64_t i0, int64_t rows, int64_t j)
+{
+    const int64_t first = s->causal ? j + s->tq - s->tk - i0 : 0;
+    return first < 0 ? 0 : least(first, rows);
+}
+
+/* c (rows, TILE) = a (rows, d) panel (d, TILE), as far as each group of rows sees. */
+static void scores_of(const sdpa_shape *s, const float *a, int64_t a_row, const float *panel,
+                      int64_t i0, int64_t rows, int64_t j0, int64_t n, float *c)
+{
+    const int64_t step = seen_of(s, i0, j0, n) < n ? GROUP : rows;
+    for (int64_t r = 0; r < rows; r += step) {
+        const int64_t count = least(step, rows - r);
+        const int64_t seen = seen_of(s, i0 + r + count - 1, j0, n);
+        const sdpa_product p = {count, whole(seen, SDPA_LANES), s->d, a_row, 1, TILE, TILE};
+        if (seen)
+            sdpa_multiply(&p, a + r * a_row, panel, c + r * TILE, 0);
+    }
+}
+
+/* c (rows, w) += tile (rows, n) b (n, w), likewise. */
+static void across(const sdpa_shape *s, const float *tile, const float *b, int64_t w,
+                   int64_t i0, int64_t rows, int64_t j0, int64_t n, float *c)
+{
+    const int64_t step = seen_of(s, i0, j0, n) < n ? GROUP : rows;
+    for (int64_t r = 0; r < rows; r += step) {
+        const int64_t count = least(step, rows - r);
+        const int64_t seen = seen_of(s, i0 + r + count - 1, j0, n);
+        const sdpa_product p = {count, w, seen, TILE, 1, w, w};
+        sdpa_multiply(&p, tile + r * TILE, b, c + r * w, 1);
+    }
+}
+
+/* c (n, w) += tile (rows, n) transposed times b (rows, w): each group of keys for the rows that see
+ * its first. */
+static void down(const sdpa_shape *s, const float *tile, const float *b, int64_t w, int64_t i0,
+                 int64_t rows, int64_t j0, int64_t n, float *c)
+{
+    const int64_t step = seen_of(s, i0, j0, n) < n ? GROUP : n;
+    for (int64_t j = 0; j < n; j += step) {
+        const int64_t first = first_seeing(s, i0, rows, j0 + j);
+        const sdpa_product p = {least(step, n - j), w, rows - first, 1, TILE, w, w};
+        sdpa_multiply(&p, tile + first * TILE + j, b + first * w, c + j * w, 1);
+    }
+}
+
 static const float *bias_of(const sdpa_shape *s, const float *bias, int64_t b, int64_t h)
 {
     return bias ? bias + sdpa_at(&s->bias, b, h, 0) : NULL;
@@ -115,9 +171,7 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
     memset(f->y, 0, (size_t)(rows * w) * sizeof *f->y);
     for (int64_t j0 = 0; j0 < keys; j0 += TILE) {
         const int64_t n = least(TILE, s->tk - j0);
-        const sdpa_product scores = {rows, TILE, s->d, s->q.t, 1, TILE, TILE};
-        const sdpa_product values = {rows, w, n, TILE, 1, w, w};
-        sdpa_multiply(&scores, q, f->kt + j0 * s->d, f->scores, 0);
+        scores_of(s, q, s->q.t, f->kt + j0 * s->d, i0, rows, j0, n, f->scores);
         if (bias)
             add_bias(s, bias, i0, rows, j0, n, f->scores);
         for (int64_t r = 0; r < rows; r++) {
@@ -131,7 +185,7 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
             if (shrink != 1.0f)
                 sdpa_scale_row(f->y + r * w, shrink, w);
         }
-        sdpa_multiply(&values, f->scores, f->v + j0 * w, f->y, 1);
+        across(s, f->scores, f->v + j0 * w, w, i0, rows, j0, n, f->y);
     }
     for (int64_t r = 0; r < rows; r++) {
         sdpa_scale_row(f->y + r * w, 1.0f / sum[r], w);
@@ -224,19 +278,16 @@ static void backward_tile(const sdpa_shape *s, const float *bias, const float *l
                           int64_t j0, const backward *f)
 {
     const int64_t rows = least(TILE, s->tq - i0), n = least(TILE, s->tk - j0), w = width_of(s);
-    const sdpa_product scores = {rows, TILE, s->d, w, 1, TILE, TILE};
-    const sdpa_product down = {n, w, rows, 1, TILE, w, w};
-    const sdpa_product across = {rows, w, n, TILE, 1, w, w};
-    sdpa_multiply(&scores, f->q + i0 * w, f->kt + j0 * s->d, f->p, 0);
-    sdpa_multiply(&scores, f->dy + i0 * w, f->vt + j0 * s->d, f->ds, 0);
+    scores_of(s, f->q + i0 * w, w, f->kt + j0 * s->d, i0, rows, j0, n, f->p);
+    scores_of(s, f->dy + i0 * w, w, f->vt + j0 * s->d, i0, rows, j0, n, f->ds);
     if (bias)
         add_bias(s, bias, i0, rows, j0, n, f->p);
     for (int64_t r = 0; r < rows; r++)
         sdpa_grad_row(f->p + r * TILE, f->ds + r * TILE, seen_of(s, i0 + r, j0, n), lse[i0 + r],
                       f->delta[i0 + r]);
-    sdpa_multiply(&down, f->p, f->dy + i0 * w, f->dv, 1);
-    sdpa_multiply(&down, f->ds, f->q + i0 * w, f->dk, 1);
-    sdpa_multiply(&across, f->ds, f->k + j0 * w, f->dq + i0 * w, 1);
+    down(s, f->p, f->dy + i0 * w, w, i0, rows, j0, n, f->dv);
+    down(s, f->ds, f->q + i0 * w, w, i0, rows, j0, n, f->dk);
+    across(s, f->ds, f->k + j0 * w, w, i0, rows, j0, n, f->dq + i0 * w);
 }
 
 /* rows (n, width) go, times scale, to rows of a tensor. */

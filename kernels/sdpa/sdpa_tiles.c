@@ -54,25 +54,65 @@ OP_SIMD void sdpa_multiply(const sdpa_product *p, const float *a, const float *b
         panel(p, 1, a, b + j, c + j, add);
 }
 
+/* Where in (a, b) each lane of the two results of a step of a transpose comes from: blocks of `half`
+ * lanes change places. */
+#define SWAP(a, b, half)                                                                       \
+    do {                                                                                       \
+        const lanes low = __builtin_shufflevector((a), (b), PAIR16(half, 0));                  \
+        (b) = __builtin_shufflevector((a), (b), PAIR16(half, half));                           \
+        (a) = low;                                                                             \
+    } while (0)
+#define FROM(half, off, i) (((i) / (half)) % 2 ? 16 + (i) - (half) + (off) : (i) + (off))
+#define PAIR4(h, o, i)                                                                         \
+    FROM(h, o, i), FROM(h, o, (i) + 1), FROM(h, o, (i) + 2), FROM(h, o, (i) + 3)
+#define PAIR16(h, o) PAIR4(h, o, 0), PAIR4(h, o, 4), PAIR4(h, o, 8), PAIR4(h, o, 12)
+
+/* to (16, 16 of TILE columns) = scale times the transpose of 16 rows of x */
+INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
+{
+    lanes r[LANES];
+    for (int k = 0; k < LANES; k++)
+        r[k] = *(const lanes *)(x + k * row) * scale;
+    for (int k = 0; k < 8; k++)
+        SWAP(r[k], r[k + 8], 8);
+    for (int k = 0; k < 8; k++)
+        SWAP(r[k + (k & 4)], r[k + (k & 4) + 4], 4);
+    for (int k = 0; k < 8; k++)
+        SWAP(r[k + (k & 6)], r[k + (k & 6) + 2], 2);
+    for (int k = 0; k < 8; k++)
+        SWAP(r[2 * k], r[2 * k + 1], 1);
+    for (int k = 0; k < LANES; k++)
+        *(lanes *)(to + k * TILE) = r[k];
+}
+
 OP_SIMD void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d,
                                   float scale, float *to)
 {
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < d; i++)
-            to[i * TILE + j] = scale * x[j * row + i];
-    for (int64_t i = 0; i < d && n < TILE; i++)
-        for (int64_t j = n; j < TILE; j++)
-            to[i * TILE + j] = 0.0f;
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        int64_t i = 0;
+        for (; i + LANES <= d; i += LANES)
+            transpose16(x + j * row + i, row, scale, to + i * TILE + j);
+        for (; i < d; i++)
+            for (int k = 0; k < LANES; k++)
+                to[i * TILE + j + k] = scale * x[(j + k) * row + i];
+    }
+    for (int64_t i = 0; i < d && j < TILE; i++)
+        for (int64_t k = j; k < TILE; k++)
+            to[i * TILE + k] = k < n ? scale * x[k * row + i] : 0.0f;
 }
 
 OP_SIMD void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t width,
                             float scale, float *to)
 {
-    for (int64_t j = 0; j < n; j++) {
-        for (int64_t i = 0; i < d; i++)
-            to[j * width + i] = scale * x[j * row + i];
-        for (int64_t i = d; i < width; i++)
-            to[j * width + i] = 0.0f;
+    for (int64_t j = 0; j < n; j++, x += row, to += width) {
+        int64_t i = 0;
+        for (; i + LANES <= d; i += LANES)
+            *(lanes *)(to + i) = *(const lanes *)(x + i) * scale;
+        for (; i < d; i++)
+            to[i] = scale * x[i];
+        for (; i < width; i++)
+            to[i] = 0.0f;
     }
 }
 

@@ -62,17 +62,66 @@ def cnn():
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
 
 
+class GptBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"),
+                                 nn.Linear(4 * width, width))
+
+    def attention(self, x):
+        b, t, c = x.shape
+        q, k, v = (p.view(b, t, self.heads, -1).transpose(1, 2)
+                   for p in self.c_attn(x).split(c, 2))
+        if hasattr(F, "scaled_dot_product_attention"):
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            mask = torch.ones(t, t, dtype=torch.bool).tril()
+            s = q @ k.transpose(2, 3) * (c // self.heads) ** -0.5
+            y = s.masked_fill(~mask, float("-inf")).softmax(-1) @ v
+        return self.c_proj(y.transpose(1, 2).reshape(b, t, c))
+
+    def forward(self, x):
+        x = x + self.attention(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class Gpt(nn.Module):
+    """GPT-2 (Radford et al. 2019) with the embedding as its head."""
+
+    def __init__(self, vocabulary, length, layers, heads, width):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        self.h = nn.Sequential(*(GptBlock(width, heads) for _ in range(layers)))
+        self.ln_f = nn.LayerNorm(width)
+        for p in (self.wte.weight, self.wpe.weight):
+            nn.init.normal_(p, 0, 0.02)
+
+    def forward(self, x):
+        x = self.wte(x) + self.wpe.weight[:x.shape[1]]
+        return F.linear(self.ln_f(self.h(x)), self.wte.weight).flatten(0, 1)
+
+
+def adamw(model, words):
+    more = {"foreach": True} if "foreach" in words else {}
+    return torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, **more)
+
+
 def sgd(model, words):
     more = {"foreach": True} if "foreach" in words else {}
     return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True,
                            weight_decay=5e-4, **more)
 
 
-ROWS = {  # row: (model, input shape, classes, optimizer)
+ROWS = {  # row: (model, input shape, classes, optimizer); a Gpt takes and gives tokens
     "b1_mlp_tiny": (lambda: mlp(64, 64, 64, 10), (32, 64), 10, sgd),
     "b2_mlp": (lambda: mlp(784, 512, 512, 10), (128, 784), 10, sgd),
     "b3_cnn": (cnn, (64, 1, 28, 28), 10, sgd),
     "b4_resnet20": (ResNet20, (128, 3, 32, 32), 10, sgd),
+    "b7_gpt": (lambda: Gpt(65, 256, 6, 6, 384), (8, 256), 65, adamw),
+    "b8_gpt2_124m": (lambda: Gpt(50257, 1024, 12, 12, 768), (4, 64), 50257, adamw),
 }
 
 
@@ -89,6 +138,8 @@ def main():
     make, shape, classes, optimizer = ROWS[row]
     model, x = make().train(), torch.randn(shape)
     y = torch.randint(0, classes, shape[:1])
+    if isinstance(model, Gpt):
+        x, y = torch.randint(0, classes, shape), torch.randint(0, classes, shape).flatten()
     if "nhwc" in words and len(shape) == 4:
         model = model.to(memory_format=torch.channels_last)
         x = x.to(memory_format=torch.channels_last)
