@@ -1,5 +1,6 @@
 /* fit.c - Composer's training loop, every event in its place. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/pretrained.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -243,6 +244,21 @@ static tutti_status plan_ahead(trainer *t, tutti_error *err)
     return s;
 }
 
+/* What the run starts from; a checkpoint that it goes on from comes after. */
+static tutti_status load_weights(trainer *t, tutti_error *err)
+{
+    char text[640];
+    uint64_t unused = 0;
+    const tutti_status s = pretrained_load(t->net, t->run->load_weights, &unused, err);
+    if (s)
+        return s;
+    (void)snprintf(text, sizeof text,
+                   "weights from %s; %llu of its tensors are not the model's",
+                   t->run->load_weights, (unsigned long long)unused);
+    trainer_message(t, TUTTI_LOG_INFO, "train", text);
+    return TUTTI_OK;
+}
+
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
     tutti_status s = trainer_observe(t, err);
@@ -266,7 +282,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) || (s = net_commit(t->net, err)) ||
         (s = updater_fit(t, err)))
         return s;
-    if (resume && (s = trainer_load(t, resume, err)))
+    if ((t->run->load_weights && (s = load_weights(t, err))) ||
+        (resume && (s = trainer_load(t, resume, err))))
         return s;
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) || (s = net_commit(t->net, err)) ||
         (s = updater_fit(t, err)))

@@ -331,6 +331,7 @@ static const char *const run_keys[] = {"name",
                                        "scale_schedule_ratio",
                                        "iteration_length",
                                        "step_schedulers_every_batch",
+                                       "load_weights",
                                        NULL};
 
 static int64_t read_microbatch(reader *r, const json_node *root)
@@ -341,6 +342,22 @@ static int64_t read_microbatch(reader *r, const json_node *root)
     if (strcmp(json_string(n), "auto") != 0)
         faults_add(r->faults, n, "is \"%s\", want a whole number or \"auto\"", json_string(n));
     return RUN_MICROBATCH_AUTO;
+}
+
+/* A path, from the run file's folder on; NULL when not given. */
+static char *read_path(reader *r, const json_node *root, const char *key)
+{
+    const char *given = read_string(r, root, key, NULL);
+    char *path = NULL;
+    if (!given)
+        return NULL;
+    if (*given == '/')
+        path = strdup(given);
+    else if (asprintf(&path, "%s/%s", r->folder, given) < 0)
+        path = NULL;
+    if (!path)
+        faults_add(r->faults, json_get(root, key), "out of memory");
+    return path;
 }
 
 static void read_run(reader *r)
@@ -398,6 +415,7 @@ static void read_run(reader *r)
     run->precision =
         read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
     run->device = read_string(r, root, "device", "auto");
+    run->load_weights = read_path(r, root, "load_weights");
     run->scale_schedule_ratio = 1.0;
     const json_node *ratio = json_get(root, "scale_schedule_ratio");
     if (ratio && (json_type(ratio) != JSON_INT && json_type(ratio) != JSON_REAL))
@@ -517,6 +535,7 @@ void run_file_free(run_file *run)
     parts_fini(&run->loggers);
     parts_fini(&run->passes);
     run_observers_free(run);
+    free(run->load_weights);
     free(run->text);
     json_free(run->doc);
     free(run);

@@ -45,6 +45,7 @@ GOOD = {
     "threads": 1,
     "microbatch_size": 8,
     "scale_schedule_ratio": 0.5,
+    "load_weights": "weights.safetensors",
     "x-anything": {"goes": 1},
 }
 
@@ -75,7 +76,7 @@ CHANGES = [
     ("iteration_length", True), ("step_schedulers_every_batch", 1),
     ("max_duration", "3m5"), ("precision", "fp8"), ("device", 1), ("threads", -1),
     ("threads", 5000), ("microbatch_size", -1), ("microbatch_size", "all"), ("scale_schedule_ratio", 0),
-    ("scale_schedule_ratio", "1"), ("sed", 1),
+    ("scale_schedule_ratio", "1"), ("load_weights", ""), ("load_weights", 1), ("sed", 1),
 ]
 
 
