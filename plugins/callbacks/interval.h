@@ -35,10 +35,9 @@ static inline bool interval_off(const interval *i)
 static inline bool interval_due(const interval *i, int32_t event)
 {
     tutti_interval rule = {i->every, 1, 1, -1};
-    return !interval_off(i) &&
-           tutti_interval_due(&rule, event, i->state->time, &i->previous,
-                              i->state->max_duration,
-                              i->state->dataloader_len(i->state->ctx)) > 0;
+    return !interval_off(i) && tutti_interval_due(&rule, event, i->state->time, &i->previous,
+                                                  i->state->max_duration,
+                                                  i->state->dataloader_len(i->state->ctx)) > 0;
 }
 
 #endif

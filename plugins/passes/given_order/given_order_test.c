@@ -6,7 +6,8 @@
 
 static const char *const present[] = {"mixup", "ema", "cutout", "smooth"};
 
-static void opened(subject *s, const char *const *names, uint32_t n, const char *event, int drop)
+static void opened(subject *s, const char *const *names, uint32_t n, const char *event,
+                   int drop)
 {
     given g;
     tutti_error err = TUTTI_ERROR_INIT;
@@ -17,8 +18,8 @@ static void opened(subject *s, const char *const *names, uint32_t n, const char 
     else
         given_null(&g, "events");
     given_bool(&g, "drop_others", drop);
-    ck_assert_ok(
-        subject_open(s, PLUGIN_PATH, TUTTI_KIND_PASS, "given_order", &g, NULL, &err), err);
+    ck_assert_ok(subject_open(s, PLUGIN_PATH, TUTTI_KIND_PASS, "given_order", &g, NULL, &err),
+                 err);
 }
 
 /* The order at `event` as digits. */
