@@ -45,4 +45,22 @@ static inline int32_t bench_apply(bench *b, const tutti_desc *d, const void *in,
     return done;
 }
 
+/* A picture with some structure: the one from which the sums of Pillow's results were taken. */
+static inline void bench_picture(uint8_t *x, int64_t height, int64_t width, int64_t channels)
+{
+    for (int64_t r = 0; r < height; r++)
+        for (int64_t k = 0; k < width; k++)
+            for (int64_t c = 0; c < channels; c++)
+                *x++ = (uint8_t)(r * 37 + k * 11 + c * 53 + r * k % 29 * 3);
+}
+
+/* FNV-1a. */
+static inline uint64_t bench_sum(const uint8_t *x, size_t size)
+{
+    uint64_t h = 1469598103934665603u;
+    for (size_t k = 0; k < size; k++)
+        h = (h ^ x[k]) * 1099511628211u;
+    return h;
+}
+
 #endif

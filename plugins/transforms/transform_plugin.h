@@ -1,0 +1,73 @@
+/* transform_plugin.h - what the image transforms share: images, sizes, and the shell of a plugin. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TRANSFORM_PLUGIN_H
+#define TRANSFORM_PLUGIN_H
+
+#include "tutti/rng.h"
+#include "tutti/transform.h"
+#include "tutti/tutti.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Images are u8 or f32 columns (H, W, C); others stay as they are. */
+static inline int is_image(const tutti_desc *d)
+{
+    return d->rank == 3 && (d->dtype == TUTTI_U8 || d->dtype == TUTTI_F32);
+}
+
+static inline uint64_t pixel_bytes(const tutti_desc *d)
+{
+    return (uint64_t)d->dim[2] * tutti_dtype_size(d->dtype);
+}
+
+/* The draws of a sample for the transform called `name`. */
+static inline tutti_stream sample_stream(const tutti_sample *sample, const char *name)
+{
+    return tutti_stream_at(sample->seed, TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash(name),
+                           sample->epoch, sample->index);
+}
+
+static inline double stream_between(tutti_stream *s, double low, double high)
+{
+    return low + (high - low) * tutti_stream_uniform(s);
+}
+
+/* The setting "size", [S] or [H, W]: dim[0] and dim[1], the second 0 for [S]. */
+static inline void size_setting(const tutti_params *params, int64_t dim[2])
+{
+    const tutti_param *p = tutti_param_find(params, "size");
+    dim[0] = p->items[0]->i;
+    dim[1] = p->count > 1 ? p->items[1]->i : 0;
+}
+
+/* Defines the plugin of transform `name_` out of its open, infer and apply; an instance is one calloc. */
+#define TRANSFORM_PLUGIN(name_, open_, infer_, apply_)                                         \
+    static tutti_status transform_close(void *self, tutti_error *err)                          \
+    {                                                                                          \
+        (void)err;                                                                             \
+        free(self);                                                                            \
+        return TUTTI_OK;                                                                       \
+    }                                                                                          \
+    static const void *transform_query(void *self, const char *id)                             \
+    {                                                                                          \
+        static const tutti_transform_v1 table = {sizeof table, 0, infer_, apply_};             \
+        (void)self;                                                                            \
+        return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;                            \
+    }                                                                                          \
+    static const tutti_calls transform_calls = {.struct_size = sizeof transform_calls,         \
+                                                .open = open_,                                 \
+                                                .close = transform_close,                      \
+                                                .query = transform_query};                     \
+    static const tutti_object transform_object =                                               \
+        TUTTI_OBJECT_INIT(#name_, TUTTI_KIND_TRANSFORM, &transform_calls);                     \
+    static const tutti_object *const transform_objects[] = {&transform_object, NULL};          \
+    static const tutti_plugin transform_plugin =                                               \
+        TUTTI_PLUGIN_INIT("org.tutti." #name_, "1.0.0", transform_objects);                    \
+    TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                        \
+    {                                                                                          \
+        (void)host_abi;                                                                        \
+        return &transform_plugin;                                                              \
+    }
+
+#endif
