@@ -6,19 +6,27 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: tutti bench dispatch\n\n"
+    "usage: tutti bench dispatch | plan | optimizer [NAME COUNT]\n\n"
     "  dispatch   the 13 events of one training batch with 0, 5, 10 and 20 algorithms that do\n"
-    "             not match, beside a loop of direct calls by hand\n";
+    "             not match, beside a loop of direct calls by hand\n"
+    "  plan       replaying 1,000 kernels that do nothing; finding, building and switching\n"
+    "             plans of several shapes\n"
+    "  optimizer  one update of all weights, beside the triad a = b + s c.  With NAME and "
+    "COUNT:\n"
+    "             updates of COUNT weights, in blocks asked for on standard input\n";
 
 int cli_bench(int argc, char **argv, const tutti_op *const *ops)
 {
-    (void)ops;
     cli_options o;
     const int status = cli_read(argc, argv, usage, &o);
     if (status || o.help)
         return status;
     if (o.nwords == 1 && strcmp(o.words[0], "dispatch") == 0)
         return bench_dispatch();
+    if (o.nwords == 1 && strcmp(o.words[0], "plan") == 0)
+        return bench_plan(ops);
+    if ((o.nwords == 1 || o.nwords == 3) && strcmp(o.words[0], "optimizer") == 0)
+        return bench_optimizer(&o);
     (void)fputs(usage, stderr);
     return CLI_USAGE;
 }

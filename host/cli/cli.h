@@ -51,7 +51,10 @@ int cli_plugins(int argc, char **argv, const tutti_op *const *ops);
 int cli_bench(int argc, char **argv, const tutti_op *const *ops);
 int cli_version(int argc, char **argv, const tutti_op *const *ops);
 
-int bench_dispatch(void); /* one of bench's; returns the exit status */
+/* Those of bench; they return the exit status. */
+int bench_dispatch(void);
+int bench_plan(const tutti_op *const *ops);
+int bench_optimizer(const cli_options *o);
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 

@@ -71,28 +71,32 @@ static void sort_by_key(weight **list, uint32_t n, const uint32_t *key)
     }
 }
 
-/* The backward pass completes a weight where the forward pass used it first, so the last used comes
- * first; without a trace the tree's order stands in for it.  Then everything that is not trained, in
- * the tree's order. */
+/* By groups.  In each: the backward pass completes a weight where the forward pass used it first, so
+ * the last used comes first; without a trace the tree's order stands in for it.  Then everything
+ * that is not trained, in the tree's order. */
 static tutti_status sort(net *n, gathering *g, tutti_error *err)
 {
     weight **sorted = calloc((size_t)g->norder + 1, sizeof(weight *));
-    uint32_t *first_use = calloc((size_t)n->nweights + 1, sizeof *first_use);
-    if (!sorted || !first_use) {
+    uint32_t *key = calloc((size_t)n->nweights + 1, sizeof *key);
+    if (!sorted || !key) {
         free(sorted);
-        free(first_use);
+        free(key);
         return out_of_memory(err);
     }
     uint32_t used = 0;
     for (uint32_t k = g->norder; k-- > 0;)
         if (is_trainable(g->order[k]))
             sorted[used++] = g->order[k];
-    if (body_first_uses(n, first_use))
-        sort_by_key(sorted, used, first_use);
+    if (body_first_uses(n, key))
+        sort_by_key(sorted, used, key);
+    for (uint32_t k = 0; k < used && n->group; k++)
+        key[sorted[k]->id] = UINT32_MAX - n->group(n->group_ctx, g->paths[sorted[k]->id]);
+    if (n->group)
+        sort_by_key(sorted, used, key);
     for (uint32_t k = 0; k < g->norder; k++)
         if (!is_trainable(g->order[k]))
             sorted[used++] = g->order[k];
-    free(first_use);
+    free(key);
     free(g->order);
     g->order = sorted;
     return TUTTI_OK;

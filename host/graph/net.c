@@ -123,6 +123,12 @@ int64_t net_previous_offset(const net *n, uint32_t k)
     return k < n->norder ? n->order[k]->previous : -1;
 }
 
+void net_set_groups(net *n, net_group_fn group, const void *ctx)
+{
+    n->group = group;
+    n->group_ctx = ctx;
+}
+
 void net_set_memory_limit(net *n, uint64_t bytes)
 {
     n->memory_limit = bytes;

@@ -69,6 +69,8 @@ typedef struct head head;
 struct net {
     net_options options;
     tutti_module_v1 service;
+    net_group_fn group; /* NULL: all are of one */
+    const void *group_ctx;
     layer_source make_layer;
     void *make_layer_ctx;
     model_impl model;

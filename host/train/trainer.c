@@ -68,6 +68,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
     tutti_status s = net_create(&options, &t->net, err);
     if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))
         return s;
+    net_set_groups(t->net, updater_group, t->run);
     t->model_table = instance_query(t->model, TUTTI_MODEL_V1);
     if (!t->model_table)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "model %s has no " TUTTI_MODEL_V1,

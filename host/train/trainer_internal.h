@@ -118,14 +118,16 @@ typedef struct updater {
     float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* each as long as the arena */
     uint32_t nslots;
     uint32_t reserved;
-    int64_t count; /* of the arena that the slots fit */
-    stretch *stretches;
+    int64_t count;      /* of the arena that the slots fit */
+    stretch *stretches; /* one a group that has weights */
     size_t nstretches;
     int32_t *group_of; /* per weight of the net; -1 for none */
     uint64_t version;  /* of the net that all this fits */
     int64_t step;      /* updates so far */
 } updater;
 
+/* The group of the weight at `path`: of `run` the first that matches.  A net_group_fn. */
+uint32_t updater_group(const void *run, const char *path);
 TUTTI_NODISCARD tutti_status updater_open(trainer *t, tutti_error *err);
 /* Fits slots and stretches to the net after a commit; state moves along with its weights. */
 TUTTI_NODISCARD tutti_status updater_fit(trainer *t, tutti_error *err);

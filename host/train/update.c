@@ -1,12 +1,14 @@
 /* update.c - learning rates from the schedulers, and the optimizer over the flat arenas. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/memory.h"
 #include "train/trainer_internal.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 16384 }; /* elements that one thread updates at a time */
+/* Below this many elements a parallel region costs more than it saves. */
+enum { SERIAL_BELOW = 16384 };
 
 tutti_status updater_open(trainer *t, tutti_error *err)
 {
@@ -50,12 +52,13 @@ tutti_status updater_open(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t group_of(const updater *u, const char *path)
+uint32_t updater_group(const void *run, const char *path)
 {
-    for (size_t k = 0; k < u->ngroups; k++)
-        if (fnmatch(u->groups[k].match, path, 0) == 0)
-            return (int32_t)k;
-    return (int32_t)u->ngroups - 1;
+    const run_file *r = run;
+    uint32_t k = 0;
+    while (k + 1 < r->ngroups && fnmatch(r->groups[k].match, path, 0) != 0)
+        k++;
+    return k;
 }
 
 /* New slots as long as the arena; what belongs to a surviving weight is copied. */
@@ -63,12 +66,11 @@ static tutti_status move_slots(trainer *t, int64_t count, bool first, tutti_erro
 {
     updater *u = &t->update;
     for (uint32_t s = 0; s < u->nslots; s++) {
-        const uint64_t bytes = ((uint64_t)count * sizeof(float) + 63) / 64 * 64 + 64;
-        float *next = aligned_alloc(64, bytes);
+        const uint64_t bytes = (uint64_t)count * sizeof(float);
+        float *next = memory_take(bytes);
         if (!next)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
                               (unsigned long long)bytes);
-        memset(next, 0, bytes);
         for (uint32_t k = 0; !first && k < net_weight_count(t->net); k++) {
             const int64_t to = net_offset(t->net, k), from = net_previous_offset(t->net, k);
             const int64_t n = tutti_numel(&net_weight(t->net, k)->data.desc);
@@ -109,7 +111,7 @@ tutti_status updater_fit(trainer *t, tutti_error *err)
     for (uint32_t k = 0; k < n; k++) {
         const int64_t first = net_offset(t->net, k);
         const tutti_weight *w = net_weight(t->net, k);
-        groups[k] = first < 0 ? -1 : group_of(u, w->path);
+        groups[k] = first < 0 ? -1 : (int32_t)updater_group(t->run, w->path);
         if (first < 0)
             continue;
         stretch *last = u->nstretches ? &stretches[u->nstretches - 1] : NULL;
@@ -155,33 +157,39 @@ tutti_status updater_reschedule(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Part `k` of `n` of a group: a whole number of cache lines. */
+static void update_part(const updater *u, const stretch *st, float *weights, const float *grads,
+                        int64_t k, int64_t n)
+{
+    const group *g = &u->groups[st->group];
+    const int64_t lines = (st->count + 15) / 16;
+    const int64_t from = lines * k / n * 16, end = lines * (k + 1) / n * 16;
+    const int64_t first = st->first + from;
+    tutti_update one = {.struct_size = sizeof one,
+                        .n = (end < st->count ? end : st->count) - from,
+                        .w = weights + first,
+                        .g = grads + first,
+                        .lr = g->lr,
+                        .lr_initial = g->table->lr,
+                        .step = u->step};
+    for (uint32_t s = 0; s < g->table->nslots; s++)
+        one.slot[s] = u->slots[s] + first;
+    if (one.n > 0)
+        g->table->update(instance_self(g->optimizer), &one);
+}
+
 void updater_step(trainer *t)
 {
     updater *u = &t->update;
     float *weights, *grads;
     int64_t count;
     net_arena(t->net, &weights, &grads, &count);
+    const int threads = count < SERIAL_BELOW ? 1 : t->threads;
     u->step++;
-    for (size_t k = 0; k < u->nstretches; k++) {
-        const stretch *st = &u->stretches[k];
-        const group *g = &u->groups[st->group];
-        const int64_t chunks = (st->count + CHUNK - 1) / CHUNK;
-#pragma omp parallel for schedule(static) num_threads(t->threads) if (chunks > 1)
-        for (int64_t c = 0; c < chunks; c++) {
-            const int64_t first = st->first + c * CHUNK;
-            const int64_t left = st->first + st->count - first;
-            tutti_update one = {.struct_size = sizeof one,
-                                .n = left < CHUNK ? left : CHUNK,
-                                .w = weights + first,
-                                .g = grads + first,
-                                .lr = g->lr,
-                                .lr_initial = g->table->lr,
-                                .step = u->step};
-            for (uint32_t s = 0; s < g->table->nslots; s++)
-                one.slot[s] = u->slots[s] + first;
-            g->table->update(instance_self(g->optimizer), &one);
-        }
-    }
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int part = 0; part < threads; part++)
+        for (size_t k = 0; k < u->nstretches; k++)
+            update_part(u, &u->stretches[k], weights, grads, part, threads);
 }
 
 void updater_close(updater *u)

@@ -231,6 +231,28 @@ START_TEST(weights_have_paths_and_the_last_comes_first)
 }
 END_TEST
 
+static uint32_t first_before_the_rest(const void *ctx, const char *path)
+{
+    return strcmp(path, ctx) == 0 ? 0 : 1;
+}
+
+START_TEST(weights_of_one_group_lie_together)
+{
+    float *weights, *grads;
+    int64_t count;
+    net_set_groups(n, first_before_the_rest, "body.first.weight");
+    n->changed = true;
+    commit();
+    ck_assert_str_eq(net_weight(n, 0)->path, "body.first.weight");
+    ck_assert_str_eq(net_weight(n, 1)->path, "body.second.weight");
+    ck_assert_int_eq(net_offset(n, 0), 0);
+    ck_assert_int_eq(net_offset(n, 1), 16);
+    ck_assert_int_eq(net_previous_offset(n, 0), 16);
+    net_arena(n, &weights, &grads, &count);
+    ck_assert_ptr_eq(net_weight(n, 0)->data.data, weights);
+}
+END_TEST
+
 START_TEST(a_commit_without_a_change_is_nothing)
 {
     const uint64_t version = net_version(n);
@@ -463,6 +485,7 @@ int main(void)
     tcase_add_checked_fixture(all, make, drop);
     tcase_add_test(all, weights_have_paths_and_the_last_comes_first);
     tcase_add_test(all, with_columns_the_order_is_that_of_the_backward_pass);
+    tcase_add_test(all, weights_of_one_group_lie_together);
     tcase_add_test(all, a_commit_without_a_change_is_nothing);
     tcase_add_test(all, a_first_value_depends_on_its_own_path_alone);
     tcase_add_test(all, wrapping_keeps_value_and_offset_of_the_inner_weights);

@@ -1,0 +1,211 @@
+/* bench_optimizer.c - one update of all weights, as a share of what memory can do. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "graph/memory.h"
+#include "tutti/optimizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ARRAYS = 2 + TUTTI_OPTIMIZER_MAX_SLOTS, ROUNDS = 15 };
+
+static const char *const names[] = {"sgd", "decoupled_sgdw", "adamw", "decoupled_adamw"};
+enum { NAMES = sizeof names / sizeof *names };
+
+/* Weights, gradients, slots. */
+typedef struct sweep {
+    float *arrays[ARRAYS];
+    int64_t count; /* a multiple of 16 */
+    int threads;
+    int reserved;
+} sweep;
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void sweep_fini(sweep *s)
+{
+    for (int k = 0; k < ARRAYS; k++)
+        free(s->arrays[k]);
+}
+
+static int sweep_init(sweep *s, int64_t count)
+{
+    const char *threads = getenv("OMP_NUM_THREADS");
+    *s = (sweep){.count = count, .threads = threads ? (int)strtol(threads, NULL, 10) : 0};
+    if (s->threads < 1)
+        s->threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    for (int k = 0; k < ARRAYS; k++) {
+        s->arrays[k] = memory_take((uint64_t)count * sizeof(float));
+        if (!s->arrays[k]) {
+            (void)fputs("tutti: no memory for the weights\n", stderr);
+            sweep_fini(s);
+            return CLI_FAILED;
+        }
+    }
+    for (int64_t k = 0; k < count; k++)
+        s->arrays[1][k] = (float)(k % 17) * 1e-3f;
+    return CLI_OK;
+}
+
+/* What a training run does after a batch. */
+static void update(const sweep *s, const instance *optimizer, const tutti_optimizer_v1 *table,
+                   int64_t step)
+{
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int part = 0; part < s->threads; part++) {
+        const int64_t lines = s->count / 16;
+        const int64_t first = lines * part / s->threads * 16;
+        const int64_t end = lines * (part + 1) / s->threads * 16;
+        tutti_update u = {.struct_size = sizeof u,
+                          .n = end - first,
+                          .w = s->arrays[0] + first,
+                          .g = s->arrays[1] + first,
+                          .lr = table->lr,
+                          .lr_initial = table->lr,
+                          .step = step};
+        for (uint32_t k = 0; k < table->nslots; k++)
+            u.slot[k] = s->arrays[2 + k] + first;
+        table->update(instance_self(optimizer), &u);
+    }
+}
+
+static void triad(const sweep *s)
+{
+    float *restrict a = s->arrays[2];
+    const float *restrict b = s->arrays[1], *restrict c = s->arrays[0];
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t k = 0; k < s->count; k++)
+        a[k] = b[k] + 0.5f * c[k];
+}
+
+static const void *no_services(void *ctx, instance *i, const char *interface_id)
+{
+    return NULL;
+}
+
+static tutti_status open_optimizer(registry *r, const char *name, instance **ret_instance,
+                                   tutti_error *err)
+{
+    const object *o;
+    tutti_params *params;
+    const tutti_attr momentum = tutti_attr_f("momentum", 0.9);
+    const bool sgd = strstr(name, "sgd") != NULL;
+    tutti_status s = registry_find(r, TUTTI_KIND_OPTIMIZER, name, &o, err);
+    if (s || (s = params_from_attrs(o, &momentum, sgd ? 1 : 0, &params, err)))
+        return s;
+    s = instance_open(o, name, params, no_services, NULL, ret_instance, err);
+    if (s)
+        params_free(params);
+    return s;
+}
+
+/* The best of some rounds, optimizers and triad in turn. */
+static void measure(const sweep *s, instance *const *optimizers)
+{
+    double best[NAMES], stream = 1e9;
+    for (int k = 0; k < NAMES; k++)
+        best[k] = 1e9;
+    for (int64_t round = 1; round <= ROUNDS; round++) {
+        for (int k = 0; k < NAMES; k++) {
+            const double start = now();
+            update(s, optimizers[k], instance_query(optimizers[k], TUTTI_OPTIMIZER_V1), round);
+            const double took = now() - start;
+            best[k] = took < best[k] ? took : best[k];
+        }
+        const double start = now();
+        triad(s);
+        const double took = now() - start;
+        stream = took < stream ? took : stream;
+    }
+    /* Whoever writes a line reads it first. */
+    const double rate = 16.0 * (double)s->count / stream;
+    for (int k = 0; k < NAMES; k++) {
+        const tutti_optimizer_v1 *t = instance_query(optimizers[k], TUTTI_OPTIMIZER_V1);
+        const double bytes = (12.0 + 8.0 * t->nslots) * (double)s->count;
+        (void)printf("%-16s %10lld %9.1f us %7.1f GB/s %6.0f %%\n", names[k],
+                     (long long)s->count, best[k] * 1e6, bytes / best[k] * 1e-9,
+                     100.0 * bytes / best[k] / rate);
+    }
+}
+
+static int table(instance *const *optimizers)
+{
+    static const int64_t counts[] = {100000, 1000000, 10000000, 30000000};
+    (void)printf("optimizer           weights      time          rate  of triad\n");
+    for (int k = 0; k < 4; k++) {
+        sweep s;
+        if (sweep_init(&s, counts[k] / 16 * 16))
+            return CLI_FAILED;
+        measure(&s, optimizers);
+        sweep_fini(&s);
+    }
+    return CLI_OK;
+}
+
+/* The kilobytes of memory held at most so far, or 0. */
+static long peak_kb(void)
+{
+    long kb = 0;
+    char line[128];
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %ld", &kb) == 1)
+            break;
+    if (f)
+        (void)fclose(f);
+    return kb;
+}
+
+/* For every line N on standard input N updates, answered with nanoseconds and peak kilobytes. */
+static int blocks(instance *optimizer, int64_t count)
+{
+    sweep s;
+    char line[64];
+    int64_t step = 0;
+    if (sweep_init(&s, count))
+        return CLI_FAILED;
+    const tutti_optimizer_v1 *t = instance_query(optimizer, TUTTI_OPTIMIZER_V1);
+    while (fgets(line, sizeof line, stdin)) {
+        const double start = now();
+        for (long left = strtol(line, NULL, 10); left > 0; left--)
+            update(&s, optimizer, t, ++step);
+        (void)printf("%.0f %ld\n", (now() - start) * 1e9, peak_kb());
+        (void)fflush(stdout);
+    }
+    sweep_fini(&s);
+    return CLI_OK;
+}
+
+int bench_optimizer(const cli_options *o)
+{
+    instance *optimizers[NAMES] = {NULL};
+    tutti_error err = TUTTI_ERROR_INIT;
+    int status = CLI_FAILED;
+    registry *r = cli_registry(o);
+    if (!r)
+        return status;
+    const bool one = o->nwords == 3;
+    const int64_t count = one ? strtoll(o->words[2], NULL, 10) / 16 * 16 : 16;
+    tutti_status s =
+        count < 16 ? tutti_fail(&err, TUTTI_E_ARG, "want 16 weights or more") : TUTTI_OK;
+    for (int k = 0; k < (one ? 1 : NAMES) && !s; k++)
+        s = open_optimizer(r, one ? o->words[1] : names[k], &optimizers[k], &err);
+    if (s)
+        (void)fprintf(stderr, "tutti: %s\n", err.text);
+    else if (one)
+        status = blocks(optimizers[0], count);
+    else
+        status = table(optimizers);
+    for (int k = 0; k < NAMES; k++)
+        instance_free(optimizers[k]);
+    registry_destroy(r);
+    return status;
+}
