@@ -1,6 +1,6 @@
 /* autodiff.c - reverse mode: from graph to graph, by each op's own gradient rule. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/graph.h"
+#include "graph/cast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +40,13 @@ static void add_to(graph *g, tutti_value *adjoint, tutti_value d)
     (void)graph_set_guard(g, before);
 }
 
+/* Its dtype may differ: a gradient gets that of its value. */
 static tutti_status check_shape(graph *g, const graph_node *n, uint32_t k, tutti_value dx)
 {
     tutti_graph *b = graph_builder(g);
     char want[96], got[96], text[320];
     const tutti_desc *x = &graph_value_at(g, n->in[k])->desc, *d = b->desc(b, dx);
-    if (tutti_same_shape(x, d) && x->dtype == d->dtype)
+    if (tutti_same_shape(x, d) && graph_is_floating(d->dtype))
         return TUTTI_OK;
     (void)snprintf(text, sizeof text, "%s: its gradient for input %u is %s, the input is %s",
                    n->op->name, k, tutti_desc_text(d, got, sizeof got),
@@ -80,13 +81,17 @@ static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
         return b->fail(b, TUTTI_E_UNSUPPORTED, text);
     }
     const tutti_value guard = graph_set_guard(g, n.guard);
-    const tutti_status s = n.op->vjp(b, &node, dy, dx);
+    const bool casts = strcmp(n.op->name, "cast") == 0;
+    if (casts) /* back to the dtype of the input, below */
+        dx[0] = dy[0];
+    const tutti_status s = casts ? TUTTI_OK : n.op->vjp(b, &node, dy, dx);
     (void)graph_set_guard(g, guard);
     if (s)
         (void)b->fail(b, s, "a gradient rule failed without a reason");
     for (uint32_t j = 0; j < n.nin && !b->status(b); j++)
         if (node.need >> j & 1 && dx[j] && check_shape(g, &n, j, dx[j]) == TUTTI_OK)
-            add_to(g, &adjoint[n.in[j]], dx[j]);
+            add_to(g, &adjoint[n.in[j]],
+                   cast_to(g, dx[j], graph_value_at(g, n.in[j])->desc.dtype));
     return b->status(b);
 }
 

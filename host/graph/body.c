@@ -1,5 +1,6 @@
 /* body.c - tracing a plan: the forward pass with its backward pass, and the loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/cast.h"
 #include "graph/fuse.h"
 #include "graph/memory.h"
 #include "graph/net_internal.h"
@@ -47,7 +48,18 @@ static tutti_status trace_forward(net *n, body *b)
     return t->status(t);
 }
 
-/* Puts what belongs together into one node each: b->g becomes another graph. */
+/* b->g becomes `to`, where map[v] is what value v was. */
+static void adopt(body *b, graph *to, const tutti_value *map)
+{
+    for (uint32_t k = 0; k < b->ninputs; k++)
+        b->inputs[k] = map[b->inputs[k]];
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        b->outputs[k] = map[b->outputs[k]];
+    graph_destroy(b->g);
+    b->g = to;
+}
+
+/* Puts what belongs together into one node each. */
 static tutti_status fuse(net *n, body *b, tutti_error *err)
 {
     graph *to = net_graph(n, mode_of(b->kind));
@@ -63,18 +75,39 @@ static tutti_status fuse(net *n, body *b, tutti_error *err)
     for (uint32_t k = 0; k < graph_nassigns(b->g); k++)
         wanted[graph_assign_at(b->g, k).value] = true;
     s = fuse_norms(b->g, wanted, to, map, err);
-    for (uint32_t k = 0; k < b->ninputs && !s; k++)
-        b->inputs[k] = map[b->inputs[k]];
-    for (uint32_t k = 0; k < b->noutputs && !s; k++)
-        b->outputs[k] = map[b->outputs[k]];
     if (!s) {
-        graph_destroy(b->g);
-        b->g = to;
+        adopt(b, to, map);
         to = NULL;
     }
 done:
     graph_destroy(to);
     free(wanted);
+    free(map);
+    return s;
+}
+
+/* Brings in the precision.  What leaves the graph stays f32. */
+static tutti_status cast_body(net *n, body *b, tutti_error *err)
+{
+    const graph_low low = {n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
+                           : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
+                                                                  : TUTTI_DTYPE_NONE,
+                           false};
+    if (!low.dtype)
+        return TUTTI_OK;
+    graph *to = net_graph(n, mode_of(b->kind));
+    tutti_value *map = calloc(graph_nvalues(b->g), sizeof *map);
+    tutti_status s = to && map ? cast_graph(b->g, &low, to, map, err) : out_of_memory(err);
+    for (uint32_t k = 0; k < b->noutputs && !s; k++)
+        map[b->outputs[k]] =
+            cast_to(to, map[b->outputs[k]], graph_value_at(b->g, b->outputs[k])->desc.dtype);
+    if (!s)
+        s = graph_error(to, err);
+    if (!s) {
+        adopt(b, to, map);
+        to = NULL;
+    }
+    graph_destroy(to);
     free(map);
     return s;
 }
@@ -144,6 +177,8 @@ tutti_status body_create(net *n, const plan_request *request, body **ret_body, t
         (void)graph_error(b->g, err);
     if (!s)
         s = fuse(n, b, err);
+    if (!s)
+        s = cast_body(n, b, err);
     if (s)
         body_destroy(b);
     else

@@ -1,6 +1,8 @@
 /* chain.c - a chain of elementwise nodes as one kernel: their own kernels, tile by tile. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/chain.h"
+#include "graph/cast.h"
+#include "graph/widen.h"
 
 #include <string.h>
 
@@ -11,12 +13,14 @@ static uint32_t operand(chain *c, const graph *g, tutti_value v)
 {
     for (uint32_t k = 0; k < c->nlinks; k++)
         if (c->links[k].node->out == v)
-            return CHAIN_MAX_IN + k;
+            return c->links[k].casts ? c->links[k].from[0] : CHAIN_MAX_IN + k;
     for (uint32_t k = 0; k < c->nin; k++)
         if (c->in[k] == v)
             return k;
     c->in[c->nin] = v;
     c->whole[c->nin] = tutti_numel(&graph_value_at(g, v)->desc) == 1;
+    c->in_dtype[c->nin] = graph_value_at(g, v)->desc.dtype;
+    c->in_buffer[c->nin] = c->in_dtype[c->nin] == TUTTI_F32 ? -1 : (int32_t)c->nbuffers++;
     return c->nin++;
 }
 
@@ -39,12 +43,14 @@ static tutti_status add_link(chain *c, const graph *g, const graph_node *n, bool
     l->descs[n->nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
     l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,   1, l->descs,
                               l->descs + n->nin, n->attr, NULL};
+    const int32_t dtype = graph_value_at(g, n->out)->desc.dtype;
+    l->casts = strcmp(n->op->name, "cast") == 0;
     l->out = outside ? (int32_t)c->nout : -1;
-    l->buffer = outside ? -1 : (int32_t)c->nbuffers;
-    if (outside)
+    l->buffer = l->casts || (outside && dtype == TUTTI_F32) ? -1 : (int32_t)c->nbuffers++;
+    if (outside) {
+        c->out_dtype[c->nout] = dtype;
         c->out[c->nout++] = n->out;
-    else
-        c->nbuffers++;
+    }
     c->nlinks++;
     return TUTTI_OK;
 }
@@ -70,6 +76,8 @@ chain *chain_make(const graph *g, const bool *live, const bool *wanted, const ui
     chain *c = pool_take(memory, sizeof *c);
     if (!c)
         return NULL;
+    const tutti_op *cast = graph_op(g, "cast");
+    c->cast = cast ? cast->cpu : NULL;
     c->n = tutti_numel(&graph_value_at(g, graph_node_at(g, end)->out)->desc);
     c->threads = c->n < SERIAL_BELOW ? 1 : threads;
     const int64_t share = ((c->n + c->threads - 1) / c->threads + 15) / 16 * 16;
@@ -95,7 +103,7 @@ bool chain_in_place(const chain *c, uint32_t out, uint32_t in)
     uint32_t w = 0;
     while (c->links[w].out != (int32_t)out)
         w++;
-    if (c->whole[in] || c->last_read[in] > w)
+    if (c->whole[in] || c->last_read[in] > w || c->in_dtype[in] != c->out_dtype[out])
         return false;
     const chain_link *l = &c->links[w];
     uint32_t reads = 0;
@@ -108,36 +116,77 @@ bool chain_in_place(const chain *c, uint32_t out, uint32_t in)
     return true;
 }
 
-/* Elements [at, at + count) through all links; `buffers` are this thread's tiles. */
-static tutti_status run_tile(const chain *c, int64_t at, int64_t count, const tutti_step *step,
-                             const void *const *in, void *const *out, float *buffers)
-{
+/* What one thread works with. */
+typedef struct tile {
+    const void *const *in;
+    void *const *out;
+    float *buffers;
+    const float *from[CHAIN_MAX_IN]; /* the inputs' elements of this tile, in f32 */
     float *results[CHAIN_MAX_LINKS];
+    int64_t at, count;
+} tile;
+
+static void *output_at(const chain *c, const tile *t, int32_t k)
+{
+    return (unsigned char *)t->out[k] + (uint64_t)t->at * tutti_dtype_size(c->out_dtype[k]);
+}
+
+static void load_tile(const chain *c, tile *t)
+{
+    for (uint32_t k = 0; k < c->nin; k++) {
+        const int64_t at = c->whole[k] ? 0 : t->at, n = c->whole[k] ? 1 : t->count;
+        const void *from =
+            (const unsigned char *)t->in[k] + (uint64_t)at * tutti_dtype_size(c->in_dtype[k]);
+        t->from[k] = from;
+        if (c->in_buffer[k] < 0)
+            continue;
+        float *copy = t->buffers + (int64_t)c->in_buffer[k] * c->tile;
+        widen_convert(c->cast, from, c->in_dtype[k], copy, TUTTI_F32, n, 1);
+        t->from[k] = copy;
+    }
+}
+
+static const float *operand_at(const tile *t, uint32_t o)
+{
+    return o >= CHAIN_MAX_IN ? t->results[o - CHAIN_MAX_IN] : t->from[o];
+}
+
+static tutti_status run_link(const chain *c, uint32_t k, tile *t, const tutti_step *step)
+{
+    const chain_link *l = &c->links[k];
     tutti_desc descs[TUTTI_OP_MAX_IN + 1];
+    const void *from[TUTTI_OP_MAX_IN];
+    const uint32_t nin = l->call.nin;
+    tutti_op_call call = l->call;
+    for (uint32_t j = 0; j < nin; j++)
+        from[j] = operand_at(t, l->from[j]);
+    void *to = t->results[k] =
+        l->buffer < 0 ? output_at(c, t, l->out) : t->buffers + (int64_t)l->buffer * c->tile;
+    call.step = step;
+    if (t->count < c->tile) {
+        for (uint32_t j = 0; j <= nin; j++) {
+            descs[j] = l->descs[j];
+            descs[j].dim[0] = descs[j].dim[0] == c->tile ? t->count : descs[j].dim[0];
+        }
+        call.in = descs;
+        call.out = descs + nin;
+    }
+    return l->node->op->cpu->run(NULL, &call, from, &to, NULL);
+}
+
+/* The tile through all links. */
+static tutti_status run_tile(const chain *c, tile *t, const tutti_step *step)
+{
+    load_tile(c, t);
     for (uint32_t k = 0; k < c->nlinks; k++) {
         const chain_link *l = &c->links[k];
-        const void *from[TUTTI_OP_MAX_IN];
-        const uint32_t nin = l->call.nin;
-        tutti_op_call call = l->call;
-        for (uint32_t j = 0; j < nin; j++) {
-            const uint32_t o = l->from[j];
-            from[j] = o >= CHAIN_MAX_IN ? results[o - CHAIN_MAX_IN]
-                                        : (const float *)in[o] + (c->whole[o] ? 0 : at);
-        }
-        void *to = results[k] =
-            l->buffer < 0 ? (float *)out[l->out] + at : buffers + (int64_t)l->buffer * c->tile;
-        call.step = step;
-        if (count < c->tile) {
-            for (uint32_t j = 0; j <= nin; j++) {
-                descs[j] = l->descs[j];
-                descs[j].dim[0] = descs[j].dim[0] == c->tile ? count : descs[j].dim[0];
-            }
-            call.in = descs;
-            call.out = descs + nin;
-        }
-        const tutti_status s = l->node->op->cpu->run(NULL, &call, from, &to, NULL);
+        const tutti_status s = l->casts ? TUTTI_OK : run_link(c, k, t, step);
         if (s)
             return s;
+        if (l->out >= 0 && (l->casts || l->buffer >= 0))
+            widen_convert(c->cast, l->casts ? operand_at(t, l->from[0]) : t->results[k],
+                          TUTTI_F32, output_at(c, t, l->out), c->out_dtype[l->out], t->count,
+                          1);
     }
     return TUTTI_OK;
 }
@@ -152,12 +201,15 @@ tutti_status chain_run(void *state, const tutti_op_call *call, const void *const
     reduction(max                                                                              \
               : failed)
     for (int t = 0; t < c->threads; t++) {
-        float *buffers = (float *)scratch + (int64_t)t * c->nbuffers * c->tile;
+        tile one = {in, out, (float *)scratch + (int64_t)t * c->nbuffers * c->tile, {0}, {0},
+                    0,  0};
         const int64_t end = tiles * (t + 1) / c->threads;
         tutti_status s = TUTTI_OK;
         for (int64_t k = tiles * t / c->threads; k < end && !s; k++) {
-            const int64_t at = k * c->tile, left = c->n - at;
-            s = run_tile(c, at, left < c->tile ? left : c->tile, call->step, in, out, buffers);
+            const int64_t left = c->n - k * c->tile;
+            one.at = k * c->tile;
+            one.count = left < c->tile ? left : c->tile;
+            s = run_tile(c, &one, call->step);
         }
         failed = s > failed ? s : failed;
     }

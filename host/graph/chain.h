@@ -10,15 +10,18 @@ enum {
     CHAIN_MAX_LINKS = 16,
     CHAIN_MAX_IN = 16,
     CHAIN_MAX_OUT = 6,
-    CHAIN_TILE = 4096, /* f32 elements that a thread takes at a time */
+    CHAIN_TILE = 4096, /* elements that a thread takes at a time */
 };
 
 /* For every node the last node of its chain, which is where the whole chain runs; its own number
- * for those that are alone.  Chains hold live nodes of one segment and guard whose f32 elements belong together
- * one to one, and nothing but the chain reads a member's result before its end.  `wanted[v]`: value
+ * for those that are alone.  Chains hold live nodes of one segment and guard whose elements belong together
+ * one to one, f32 or 16 bits that are f32 within the chain, and nothing but the chain reads a member's result before its end.  `wanted[v]`: value
  * `v` is read after the graph (a store, an output).  Errors: E_NOMEM. */
 TUTTI_NODISCARD tutti_status chain_find(const graph *g, const bool *live, const bool *wanted,
                                         uint32_t *ret_end, tutti_error *err);
+
+/* Whether node `n` can be in a chain, be it one of its own. */
+bool chain_joins(const graph *g, const graph_node *n);
 
 typedef struct chain_link {
     const graph_node *node;
@@ -26,7 +29,8 @@ typedef struct chain_link {
     tutti_desc *descs;  /* nin, then the result */
     uint32_t *from;     /* operand by input: in[0..nin), then the results of links */
     int32_t out;    /* number of the output that this result is, or -1: it stays in the tile */
-    int32_t buffer; /* -1 or the tile that keeps it */
+    int32_t buffer; /* -1 or the tile that keeps it; both: the output has 16 bits */
+    bool casts;     /* between floats: its readers read what it reads, unrounded */
 } chain_link;
 
 typedef struct chain {
@@ -35,6 +39,10 @@ typedef struct chain {
     tutti_value out[CHAIN_MAX_OUT];
     bool whole[CHAIN_MAX_IN];         /* one number that every element reads */
     uint32_t last_read[CHAIN_MAX_IN]; /* the last link that reads it */
+    int32_t in_dtype[CHAIN_MAX_IN];
+    int32_t out_dtype[CHAIN_MAX_OUT];
+    int32_t in_buffer[CHAIN_MAX_IN]; /* -1 or the tile with its f32 numbers */
+    const tutti_kernel *cast;        /* NULL: there are no 16 bits */
     uint32_t nlinks, nin, nout, nbuffers;
     int64_t n;    /* elements */
     int64_t tile; /* elements; a multiple of 16 */

@@ -1,5 +1,6 @@
 /* chain_find.c - which elementwise nodes run together. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/cast.h"
 #include "graph/chain.h"
 
 #include <stdlib.h>
@@ -32,20 +33,25 @@ static const graph_value *weight_behind(const graph *g, tutti_value v)
     return x->kind == VALUE_WEIGHT ? x : NULL;
 }
 
-/* One f32 result, and inputs that are as many f32 or one. */
-static bool can_join(const graph *g, const graph_node *n)
+static bool is_f32_or_low(int32_t dtype)
+{
+    return dtype == TUTTI_F32 || cast_is_low(dtype);
+}
+
+/* One result, and inputs that are as many numbers or one. */
+bool chain_joins(const graph *g, const graph_node *n)
 {
     const tutti_op *op = n->op;
     const tutti_desc *y = &result(g, n)->desc;
     if (!(op->flags & TUTTI_OP_ELEMENTWISE) || op->flags & (TUTTI_OP_RNG | TUTTI_OP_VIEW) ||
-        op->nout != 1 || !op->cpu || op->cpu->prepare || y->dtype != TUTTI_F32)
+        op->nout != 1 || !op->cpu || op->cpu->prepare || !is_f32_or_low(y->dtype))
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(g, n->in[j]);
         const int64_t size = tutti_numel(&x->desc);
         const graph_value *weight = weight_behind(g, n->in[j]);
         /* A buffer may be assigned before the chain's end. */
-        if (x->desc.dtype != TUTTI_F32 || (size != 1 && size != tutti_numel(y)) ||
+        if (!is_f32_or_low(x->desc.dtype) || (size != 1 && size != tutti_numel(y)) ||
             (weight && !weight->trainable))
             return false;
     }
@@ -169,7 +175,7 @@ tutti_status chain_find(const graph *g, const bool *live, const bool *wanted, ui
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         f.group[k] = ALONE;
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
-        if (live[k] && can_join(g, graph_node_at(g, k)))
+        if (live[k] && chain_joins(g, graph_node_at(g, k)))
             join(&f, k);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         ret_end[k] = f.group[k] == ALONE ? k : f.group[k];

@@ -239,6 +239,21 @@ void graph_set_expand(graph *g, bool expand)
     g->expand = expand;
 }
 
+void graph_set_low(graph *g, const graph_low *low)
+{
+    g->low = *low;
+}
+
+void graph_set_result(graph *g, int32_t dtype)
+{
+    g->result = dtype;
+}
+
+int32_t graph_segment(const graph *g)
+{
+    return g->segment;
+}
+
 void graph_set_segment(graph *g, int32_t segment)
 {
     g->segment = segment;

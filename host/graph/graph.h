@@ -9,6 +9,8 @@
 
 typedef struct graph graph;
 
+enum { GRAPH_MAX_ATTR = 16 }; /* of one operation */
+
 enum { VALUE_NODE, VALUE_INPUT, VALUE_WEIGHT, VALUE_CONST };
 
 typedef struct graph_value {
@@ -29,12 +31,22 @@ typedef struct graph_node {
     tutti_value out;   /* the first of op->nout consecutive values */
     int32_t segment;   /* as graph_set_segment said at the time */
     tutti_value guard; /* 0: none; where it is 0 in a run, the results are zeros */
+    int32_t result;    /* as graph_set_result said at the time */
+    int32_t reserved;
 } graph_node;
 
 typedef struct graph_assign {
     uint32_t weight; /* id */
     tutti_value value;
 } graph_assign;
+
+/* Which 16 bits activations are stored in while a graph is built; the rules are cast.h's. */
+typedef struct graph_low {
+    int32_t dtype; /* TUTTI_BF16, TUTTI_F16, or TUTTI_DTYPE_NONE: nothing changes */
+    bool
+        everything; /* products read nothing but that dtype; otherwise what is there in f32 anyway
+                        (weights, constants, the batch) is read as it is, and so are gradients */
+} graph_low;
 
 /* What the owner of a module tree answers for g->weight and g->call.  Errors go through g->fail. */
 typedef struct graph_hooks {
@@ -66,7 +78,13 @@ void graph_set_expand(graph *g, bool expand);
 /* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
  * the texts of errors.  Returns the scope of before, for putting it back. */
 void graph_set_segment(graph *g, int32_t segment);
+int32_t graph_segment(const graph *g);
 const char *graph_set_scope(graph *g, const char *path);
+void graph_set_low(graph *g, const graph_low *low);
+/* The first result of nodes emitted from here on has this dtype instead of another float, until this is
+ * set back to TUTTI_DTYPE_NONE. */
+void graph_set_result(graph *g, int32_t dtype);
+const tutti_op *graph_op(const graph *g, const char *name); /* NULL when there is none */
 /* The same for a guard, which is one F32 of the graph; 0: none.  Returns the one of before. */
 tutti_value graph_set_guard(graph *g, tutti_value guard);
 /* The first error, or OK; copies it to *err. */

@@ -1,6 +1,7 @@
 /* graph_emit.c - adding nodes: equal ones are one, shapes are inferred, attributes checked. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/attr.h"
+#include "graph/cast.h"
 #include "graph/graph_internal.h"
 
 #include <stdlib.h>
@@ -43,16 +44,28 @@ static bool same_inputs(const graph_node *n, const tutti_value *in, uint32_t nin
     return true;
 }
 
+/* What makes a node the one that is looked for. */
+typedef struct wanted {
+    const tutti_op *op;
+    const tutti_value *in;
+    const void *attr;
+    uint32_t nin;
+    tutti_value guard;
+    int32_t result;
+} wanted;
+
 /* The bucket of an equal node, or the free one where it would go. */
-static uint32_t *find_bucket(graph *g, uint64_t hash, tutti_value guard, const tutti_op *op,
-                             const tutti_value *in, uint32_t nin, const void *attr)
+static uint32_t *find_bucket(graph *g, const wanted *w)
 {
+    const tutti_op *op = w->op;
+    const uint64_t hash = node_hash(w->guard, op, w->in, w->nin, w->attr);
     for (uint32_t k = (uint32_t)hash & (g->nbuckets - 1);; k = (k + 1) & (g->nbuckets - 1)) {
         if (!g->buckets[k])
             return &g->buckets[k];
         const graph_node *n = &g->nodes[g->buckets[k] - 1];
-        if (n->op == op && n->guard == guard && same_inputs(n, in, nin) &&
-            (!op->attr_size || memcmp(n->attr, attr, op->attr_size) == 0))
+        if (n->op == op && n->guard == w->guard && n->result == w->result &&
+            same_inputs(n, w->in, w->nin) &&
+            (!op->attr_size || memcmp(n->attr, w->attr, op->attr_size) == 0))
             return &g->buckets[k];
     }
 }
@@ -72,14 +85,14 @@ static bool grow_buckets(graph *g)
         if (!old[k])
             continue;
         const graph_node *n = &g->nodes[old[k] - 1];
-        *find_bucket(g, node_hash(n->guard, n->op, n->in, n->nin, n->attr), n->guard, n->op,
-                     n->in, n->nin, n->attr) = old[k];
+        const wanted w = {n->op, n->in, n->attr, n->nin, n->guard, n->result};
+        *find_bucket(g, &w) = old[k];
     }
     free(old);
     return true;
 }
 
-static const tutti_op *find_op(const graph *g, const char *name)
+const tutti_op *graph_op(const graph *g, const char *name)
 {
     for (const tutti_op *const *op = g->ops; *op; op++)
         if (strcmp((*op)->name, name) == 0)
@@ -116,7 +129,7 @@ static tutti_value add_node(graph *g, const tutti_op *op, const tutti_value *in,
     for (uint32_t k = 0; k < op->nout; k++)
         (void)graph_add_value(g, &out[k], VALUE_NODE, g->nnodes);
     g->nodes[g->nnodes++] =
-        (graph_node){op, ins, attr, g->scope, nin, first, g->segment, g->guard};
+        (graph_node){op, ins, attr, g->scope, nin, first, g->segment, g->guard, g->result, 0};
     return first;
 }
 
@@ -135,11 +148,11 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
         return 0;
     const bool parts = g->expand && op->decompose;
     const bool merge = !parts && !(op->flags & TUTTI_OP_RNG);
-    const uint64_t hash = node_hash(g->guard, op, in, nin, blob);
-    uint32_t *bucket = merge ? find_bucket(g, hash, g->guard, op, in, nin, blob) : NULL;
+    const wanted w = {op, in, blob, nin, g->guard, g->result};
+    uint32_t *bucket = merge ? find_bucket(g, &w) : NULL;
     const tutti_op_call call = {sizeof call, nin, op->nout, 1, descs, NULL, blob, NULL};
     tutti_value first = bucket && *bucket ? g->nodes[*bucket - 1].out : 0;
-    tutti_status s = first ? TUTTI_OK : op->infer(&call, shapes, err);
+    tutti_status s = first ? TUTTI_OK : cast_infer(op, &call, &g->low, g->result, shapes, err);
     if (!s && parts) {
         const tutti_node node = {sizeof node, nin, op->nout, 0, in, outs, blob};
         s = op->decompose(&g->api, &node, outs);
@@ -164,8 +177,10 @@ tutti_value graph_build_emit(tutti_graph *b, const char *name, const tutti_value
 {
     graph *g = graph_of(b);
     tutti_error err = TUTTI_ERROR_INIT;
-    tutti_value first = 0, outs[TUTTI_OP_MAX_OUT] = {0};
-    const tutti_op *op = g->error.status ? NULL : find_op(g, name);
+    tutti_value first = 0, outs[TUTTI_OP_MAX_OUT] = {0}, args[TUTTI_OP_MAX_IN];
+    const tutti_op *op = g->error.status ? NULL : graph_op(g, name);
+    if (op && g->low.dtype && cast_operands(g, op, &g->low, in, nin, args))
+        in = args;
     if (op)
         first = emit_checked(g, op, in, nin, attr, nattr, outs, &err);
     else

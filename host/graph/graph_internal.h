@@ -23,6 +23,8 @@ struct graph {
     uint32_t ninputs;
     tutti_value guard; /* of the nodes emitted next; 0: none */
     int32_t segment;
+    int32_t result; /* as graph_set_result */
+    graph_low low;
     bool expand; /* operations that decompose are emitted as what they are made of */
     tutti_error error;
 };

@@ -30,6 +30,22 @@ static double bf16_to_f64(uint16_t h)
     return (double)x;
 }
 
+/* The nearest number of so many bits of fraction and exponents up to `bias`, ties to even; by its
+ * definition, so that kernels can be held against it. */
+static uint16_t half_of(double x, int fraction, int bias)
+{
+    const uint16_t sign = signbit(x) ? 0x8000 : 0,
+                   ones = (uint16_t)((2 * bias + 1) << fraction);
+    if (isnan(x))
+        return (uint16_t)(sign | ones | 1u << (fraction - 1));
+    int exponent;
+    (void)frexp(x, &exponent);
+    exponent = exponent - 1 < 1 - bias || x == 0.0 ? 1 - bias : exponent - 1;
+    const double units = isinf(x) ? INFINITY : nearbyint(ldexp(fabs(x), fraction - exponent));
+    const double bits = ldexp((double)(exponent + bias - 1), fraction) + units;
+    return (uint16_t)(sign | (bits < ones ? (uint16_t)bits : ones));
+}
+
 double tensor_get(const tutti_tensor *t, int64_t k)
 {
     switch (t->desc.dtype) {
@@ -92,7 +108,13 @@ void tensor_set(const tutti_tensor *t, int64_t k, double value)
     case TUTTI_U64:
         ((uint64_t *)t->data)[k] = (uint64_t)llrint(value);
         break;
-    default: /* 16-bit floats arrive with mixed precision */
+    case TUTTI_F16:
+        ((uint16_t *)t->data)[k] = half_of(value, 10, 15);
+        break;
+    case TUTTI_BF16:
+        ((uint16_t *)t->data)[k] = half_of(value, 7, 127);
+        break;
+    default:
         break;
     }
 }
@@ -145,6 +167,14 @@ void interp_destroy(interp *it)
     free(it);
 }
 
+/* The reference computes in f64 whatever it is given; operations know f32 by name. */
+static tutti_desc wide_desc(const graph *g, tutti_value v)
+{
+    tutti_desc d = graph_value_at(g, v)->desc;
+    d.dtype = d.dtype == TUTTI_BF16 || d.dtype == TUTTI_F16 ? TUTTI_F32 : d.dtype;
+    return d;
+}
+
 static tutti_status run_node(interp *it, const graph_node *n, const tutti_step *step,
                              tutti_error *err)
 {
@@ -152,11 +182,11 @@ static tutti_status run_node(interp *it, const graph_node *n, const tutti_step *
     const double *in[TUTTI_OP_MAX_IN];
     double *out[TUTTI_OP_MAX_OUT];
     for (uint32_t j = 0; j < n->nin; j++) {
-        in_desc[j] = graph_value_at(it->g, n->in[j])->desc;
+        in_desc[j] = wide_desc(it->g, n->in[j]);
         in[j] = it->values[n->in[j]];
     }
     for (uint32_t j = 0; j < n->op->nout; j++) {
-        out_desc[j] = graph_value_at(it->g, n->out + j)->desc;
+        out_desc[j] = wide_desc(it->g, n->out + j);
         out[j] = it->values[n->out + j];
     }
     if (n->guard && it->values[n->guard][0] == 0.0) {

@@ -1,6 +1,7 @@
 /* program.c - binding a program to memory and replaying it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program_internal.h"
+#include "graph/widen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +213,10 @@ void program_destroy(program *p)
         return;
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const graph_node *n = p->steps[k].node;
-        if (n && !p->steps[k].chain && n->op->cpu && n->op->cpu->destroy && n->op->cpu->prepare)
+        if (n && p->steps[k].widened)
+            widen_destroy(p->steps[k].state);
+        else if (n && !p->steps[k].chain && n->op->cpu && n->op->cpu->destroy &&
+                 n->op->cpu->prepare)
             n->op->cpu->destroy(p->steps[k].state);
     }
     pool_free(&p->memory);

@@ -1,6 +1,8 @@
 /* program_build.c - from graph to program: what shares memory, and the steps. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/cast.h"
 #include "graph/program_builder.h"
+#include "graph/widen.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -180,7 +182,12 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     if (!kernel)
         status =
             tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: there is no CPU kernel", n->op->name);
-    else if (kernel->prepare)
+    else if (!cast_is_native(n->op, s->call)) {
+        widen *w = NULL;
+        status = widen_create(b->g, n, s->call, &b->p->memory, &w, ret_scratch, &why);
+        s->state = w;
+        s->widened = true;
+    } else if (kernel->prepare)
         status = kernel->prepare(s->call, &s->state, ret_scratch, &why);
     if (!status)
         return TUTTI_OK;
@@ -220,7 +227,7 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     const tutti_status status = prepare(b, s, &scratch, err);
     if (status)
         return status;
-    s->run = n->op->cpu->run;
+    s->run = s->widened ? widen_run : n->op->cpu->run;
     if (scratch)
         s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
     return TUTTI_OK;
@@ -257,10 +264,15 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Is node `k`, the last one of its chain, alone in it? */
+/* Is node `k`, the last one of its chain, alone in it, and does its own kernel do? */
 static bool is_alone(const builder *b, uint32_t k)
 {
     const graph_node *n = graph_node_at(b->g, k);
+    bool low = cast_is_low(graph_value_at(b->g, n->out)->desc.dtype);
+    for (uint32_t j = 0; j < n->nin; j++)
+        low = low || cast_is_low(graph_value_at(b->g, n->in[j])->desc.dtype);
+    if (low && chain_joins(b->g, n) && strcmp(n->op->name, "cast") != 0)
+        return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(b->g, n->in[j]);
         if (x->kind == VALUE_NODE && b->ends[x->index] == k)

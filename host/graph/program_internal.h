@@ -39,7 +39,7 @@ typedef struct step {
     uint32_t scratch_interval;
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
-    uint32_t reserved;
+    bool widened;   /* `state` is a widen */
 } step;
 
 struct program {

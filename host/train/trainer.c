@@ -164,10 +164,6 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
 static tutti_status check_settings(trainer *t, tutti_error *err)
 {
     const run_file *run = t->run;
-    if (strcmp(run->precision, "fp32") != 0)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "precision %s is not available in this build, want fp32",
-                          run->precision);
     if (strcmp(run->device, "auto") != 0 && strcmp(run->device, "cpu") != 0)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "device %s is not available in this build, want auto or cpu",

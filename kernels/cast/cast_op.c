@@ -172,7 +172,11 @@ static int through_f32(int32_t dtype)
 static void convert(const void *x, int32_t from, void *y, int32_t to, int64_t n)
 {
     block b;
-    if (through_f32(from) && through_f32(to)) {
+    if (from == TUTTI_F32 && through_f32(to))
+        store_f32(x, y, to, n);
+    else if (to == TUTTI_F32 && through_f32(from))
+        load_f32(x, from, y, n);
+    else if (through_f32(from) && through_f32(to)) {
         load_f32(x, from, b.f32, n);
         store_f32(b.f32, y, to, n);
     } else if (is_float(from)) {

@@ -16,7 +16,10 @@ enum {
     TUTTI_OP_VIEW = 1u << 1, /* out[0] is in[0]'s memory under another shape; no kernel */
     TUTTI_OP_ELEMENTWISE = 1u << 2, /* out[k] depends on in[k] alone, after broadcasting */
     TUTTI_OP_COMMUTATIVE = 1u << 3, /* in[0] and in[1] may be swapped */
-    TUTTI_OP_FUSED = 1u << 4        /* `decompose` expresses it in simpler operations */
+    TUTTI_OP_FUSED = 1u << 4,       /* `decompose` expresses it in simpler operations */
+    TUTTI_OP_LOW = 1u << 5 /* its kernels take BF16 and F16 in the place of any F32, operand or
+                                       result; without it the host converts around them.  infer sees
+                                       F32 in either case */
 };
 
 /* A list attribute inside an attribute struct. */
