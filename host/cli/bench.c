@@ -6,14 +6,16 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: tutti bench dispatch | plan | optimizer [NAME COUNT]\n\n"
+    "usage: tutti bench dispatch | plan | optimizer [NAME COUNT]\n"
+    "       tutti bench loader [RUN.json] [--set PATH=VALUE]...\n\n"
     "  dispatch   the 13 events of one training batch with 0, 5, 10 and 20 algorithms that do\n"
     "             not match, beside a loop of direct calls by hand\n"
     "  plan       replaying 1,000 kernels that do nothing; finding, building and switching\n"
     "             plans of several shapes\n"
     "  optimizer  one update of all weights, beside the triad a = b + s c.  With NAME and "
     "COUNT:\n"
-    "             updates of COUNT weights, in blocks asked for on standard input\n";
+    "             updates of COUNT weights, in blocks asked for on standard input\n"
+    "  loader     three epochs of the run's training data, without a model\n";
 
 int cli_bench(int argc, char **argv, const tutti_op *const *ops)
 {
@@ -27,6 +29,10 @@ int cli_bench(int argc, char **argv, const tutti_op *const *ops)
         return bench_plan(ops);
     if ((o.nwords == 1 || o.nwords == 3) && strcmp(o.words[0], "optimizer") == 0)
         return bench_optimizer(&o);
+    if ((o.nwords == 1 || o.nwords == 2) && strcmp(o.words[0], "loader") == 0) {
+        o.run = o.nwords == 2 ? o.words[1] : NULL;
+        return bench_loader(&o);
+    }
     (void)fputs(usage, stderr);
     return CLI_USAGE;
 }

@@ -55,6 +55,7 @@ int cli_version(int argc, char **argv, const tutti_op *const *ops);
 int bench_dispatch(void);
 int bench_plan(const tutti_op *const *ops);
 int bench_optimizer(const cli_options *o);
+int bench_loader(const cli_options *o);
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 

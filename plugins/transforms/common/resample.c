@@ -2,21 +2,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resample.h"
 
+#include "../lanes.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Sums of u8 values times weights of 22 bits fit into 32 bits with their sign. */
 enum { FRACTION = 22 };
-
-/* One copy of a loop for each instruction set, chosen when the plugin is loaded; whole numbers come out
- * the same from all. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                         \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define LANES __attribute__((target_clones("avx2", "default")))
-#else
-#define LANES
-#endif
 
 /* ---- filters ---- */
 

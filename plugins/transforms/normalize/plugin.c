@@ -1,25 +1,17 @@
 /* plugin.c - normalize: (x / 255 - mean) / std, a channel at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tutti/rng.h"
-#include "tutti/transform.h"
-#include "tutti/tutti.h"
+#include "../lanes.h"
+#include "../transform_plugin.h"
 
-#include <stdlib.h>
-#include <string.h>
+enum { MAX_CHANNELS = 64, BLOCK = 48 };
 
-enum { MAX_CHANNELS = 64 };
-
+/* y = scale x + shift, where x is a value of 0 to 1 or a byte. */
 typedef struct normalize {
     uint32_t n;
-    float scale[MAX_CHANNELS]; /* y = scale x + shift */
+    float scale[MAX_CHANNELS];
+    float byte_scale[MAX_CHANNELS];
     float shift[MAX_CHANNELS];
 } normalize;
-
-/* Images are u8 columns of rank 3; others stay as they are. */
-static int is_image(const tutti_desc *d)
-{
-    return d->dtype == TUTTI_U8 && d->rank == 3;
-}
 
 static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
                           tutti_error *err)
@@ -37,6 +29,32 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
     return TUTTI_OK;
 }
 
+/* Numbers of channels that divide BLOCK (1, 2, 3, 4 and others) repeat within it, so that a block is
+ * one run of the same operations. */
+LANES static void bytes(const uint8_t *restrict x, float *restrict y, int64_t values,
+                        uint32_t n, const float *scale, const float *shift)
+{
+    float a[BLOCK], b[BLOCK];
+    int64_t i = 0;
+    for (uint32_t k = 0; k < BLOCK; k++) {
+        a[k] = scale[k % n];
+        b[k] = shift[k % n];
+    }
+    for (; BLOCK % n == 0 && i + BLOCK <= values; i += BLOCK)
+        for (int k = 0; k < BLOCK; k++)
+            y[i + k] = a[k] * (float)x[i + k] + b[k];
+    for (; i < values; i++)
+        y[i] = scale[i % n] * (float)x[i] + shift[i % n];
+}
+
+static void floats(const float *x, float *y, int64_t values, uint32_t n, const float *scale,
+                   const float *shift)
+{
+    for (int64_t i = 0; i < values; i += n)
+        for (uint32_t c = 0; c < n; c++)
+            y[i + c] = scale[c] * x[i + c] + shift[c];
+}
+
 static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
                      tutti_tensor *out, tutti_error *err)
 {
@@ -44,19 +62,13 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     (void)sample, (void)k, (void)err;
     if (!is_image(&in->desc))
         return 0;
-    const uint8_t *x = in->data;
-    float *y = out->data;
-    const int64_t pixels = in->desc.dim[0] * in->desc.dim[1], n = m->n;
+    const int64_t values = tutti_numel(&in->desc);
     out->desc = in->desc;
     out->desc.dtype = TUTTI_F32;
-    if (n == 3)
-        for (int64_t i = 0; i < 3 * pixels; i += 3)
-            for (int c = 0; c < 3; c++)
-                y[i + c] = m->scale[c] * (float)x[i + c] + m->shift[c];
+    if (in->desc.dtype == TUTTI_U8)
+        bytes(in->data, out->data, values, m->n, m->byte_scale, m->shift);
     else
-        for (int64_t i = 0; i < pixels; i++)
-            for (int64_t c = 0; c < n; c++)
-                y[i * n + c] = m->scale[c] * (float)x[i * n + c] + m->shift[c];
+        floats(in->data, out->data, values, m->n, m->scale, m->shift);
     return 1;
 }
 
@@ -74,35 +86,12 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
         return tutti_fail(err, TUTTI_E_NOMEM, "normalize: no memory");
     m->n = (uint32_t)mean->count;
     for (uint32_t k = 0; k < m->n; k++) {
-        m->scale[k] = (float)(1.0 / (255.0 * std->items[k]->f));
+        m->scale[k] = (float)(1.0 / std->items[k]->f);
+        m->byte_scale[k] = (float)(1.0 / (255.0 * std->items[k]->f));
         m->shift[k] = (float)(-mean->items[k]->f / std->items[k]->f);
     }
     *ret_self = m;
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static const tutti_transform_v1 table = {sizeof table, 0, infer, apply};
-
-static const void *query(void *self, const char *id)
-{
-    (void)self;
-    return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
-}
-
-static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
-static const tutti_object object = TUTTI_OBJECT_INIT("normalize", TUTTI_KIND_TRANSFORM, &calls);
-static const tutti_object *const objects[] = {&object, NULL};
-static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.normalize", "1.0.0", objects);
-
-TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &plugin;
-}
+TRANSFORM_PLUGIN(normalize, open, infer, apply)

@@ -1,22 +1,12 @@
 /* plugin.c - random_crop: the image padded, then a random window of its old size. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tutti/rng.h"
-#include "tutti/transform.h"
-#include "tutti/tutti.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "../transform_plugin.h"
 
 typedef struct crop {
     int64_t padding;
     int32_t reflect;
     int32_t reserved;
 } crop;
-
-static int is_image(const tutti_desc *d)
-{
-    return d->rank == 3 && (d->dtype == TUTTI_U8 || d->dtype == TUTTI_F32);
-}
 
 /* A reflection has no more rows and columns than the image without its edge. */
 static int fits(const crop *c, const tutti_desc *d)
@@ -83,14 +73,12 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
         return 0;
     if (!fits(c, &in->desc))
         return too_small(c, &in->desc, err);
-    tutti_stream s =
-        tutti_stream_at(sample->seed, TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash("random_crop"),
-                        sample->epoch, sample->index);
+    tutti_stream s = sample_stream(sample, "random_crop");
     const uint32_t range = (uint32_t)(2 * c->padding + 1);
     const int64_t dy = (int64_t)tutti_stream_below(&s, range) - c->padding;
     const int64_t dx = (int64_t)tutti_stream_below(&s, range) - c->padding;
     const int64_t h = in->desc.dim[0], w = in->desc.dim[1];
-    const uint64_t pixel = (uint64_t)in->desc.dim[2] * tutti_dtype_size(in->desc.dtype);
+    const uint64_t pixel = pixel_bytes(&in->desc);
     out->desc = in->desc;
     for (int64_t y = 0; y < h; y++) {
         const int64_t from = source(c, y + dy, h);
@@ -117,29 +105,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static const tutti_transform_v1 table = {sizeof table, 0, infer, apply};
-
-static const void *query(void *self, const char *id)
-{
-    (void)self;
-    return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
-}
-
-static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
-static const tutti_object object =
-    TUTTI_OBJECT_INIT("random_crop", TUTTI_KIND_TRANSFORM, &calls);
-static const tutti_object *const objects[] = {&object, NULL};
-static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.random_crop", "1.0.0", objects);
-
-TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &plugin;
-}
+TRANSFORM_PLUGIN(random_crop, open, infer, apply)

@@ -1,26 +1,37 @@
 /* plugin.c - random_flip: the image mirrored left to right, at random. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tutti/rng.h"
-#include "tutti/transform.h"
-#include "tutti/tutti.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "../transform_plugin.h"
 
 typedef struct flip {
     double p;
 } flip;
-
-static int is_image(const tutti_desc *d)
-{
-    return d->rank == 3 && (d->dtype == TUTTI_U8 || d->dtype == TUTTI_F32);
-}
 
 static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
                           tutti_error *err)
 {
     (void)self, (void)columns, (void)ncolumns, (void)err;
     return TUTTI_OK;
+}
+
+static inline void mirror_row(const char *x, char *y, int64_t width, uint64_t pixel)
+{
+    for (int64_t k = 0; k < width; k++)
+        memcpy(y + (uint64_t)k * pixel, x + (uint64_t)(width - 1 - k) * pixel, pixel);
+}
+
+/* The usual sizes of a pixel are known to the compiler. */
+static void mirror(const char *x, char *y, int64_t height, int64_t width, uint64_t pixel)
+{
+    const uint64_t row = (uint64_t)width * pixel;
+    for (int64_t r = 0; r < height; r++, x += row, y += row)
+        if (pixel == 3)
+            mirror_row(x, y, width, 3);
+        else if (pixel == 1)
+            mirror_row(x, y, width, 1);
+        else if (pixel == 12)
+            mirror_row(x, y, width, 12);
+        else
+            mirror_row(x, y, width, pixel);
 }
 
 static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
@@ -30,18 +41,11 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     (void)k, (void)err;
     if (!is_image(&in->desc))
         return 0;
-    tutti_stream s =
-        tutti_stream_at(sample->seed, TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash("random_flip"),
-                        sample->epoch, sample->index);
+    tutti_stream s = sample_stream(sample, "random_flip");
     if (tutti_stream_uniform(&s) >= f->p)
         return 0;
-    const int64_t h = in->desc.dim[0], w = in->desc.dim[1];
-    const uint64_t pixel = (uint64_t)in->desc.dim[2] * tutti_dtype_size(in->desc.dtype);
     out->desc = in->desc;
-    for (int64_t y = 0; y < h; y++)
-        for (int64_t x = 0; x < w; x++)
-            memcpy((char *)out->data + (uint64_t)(y * w + x) * pixel,
-                   (const char *)in->data + (uint64_t)(y * w + w - 1 - x) * pixel, pixel);
+    mirror(in->data, out->data, in->desc.dim[0], in->desc.dim[1], pixel_bytes(&in->desc));
     return 1;
 }
 
@@ -57,29 +61,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static const tutti_transform_v1 table = {sizeof table, 0, infer, apply};
-
-static const void *query(void *self, const char *id)
-{
-    (void)self;
-    return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
-}
-
-static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
-static const tutti_object object =
-    TUTTI_OBJECT_INIT("random_flip", TUTTI_KIND_TRANSFORM, &calls);
-static const tutti_object *const objects[] = {&object, NULL};
-static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.random_flip", "1.0.0", objects);
-
-TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &plugin;
-}
+TRANSFORM_PLUGIN(random_flip, open, infer, apply)
