@@ -80,7 +80,7 @@ PY
 sed 's|"name": "text", "path": "play.txt", "vocabulary": "chars", "length": 16.*}|"name": "tokens_bin", "path": "part_*.bin", "length": 16, "vocabulary_size": 50}|' \
   gpt.json >tokens.json
 says "tokens without a meaning" 1 \
-  'tutti: generate on fit_start: generate: the training dataset has no tutti.vocabulary/1, so its tokens mean nothing; the dataset text has one' \
+  'tutti: generate on fit_start: generate: the training dataset has no tutti.vocabulary/1, so its tokens mean nothing; text has one, and tokens_bin with vocab_file and merges_file' \
   "$TUTTI" train tokens.json
 sed -i '/"generate"/d; s/"name": "gpt",/"name": "tokens",/; s/"saves"/"tokens"/' tokens.json
 "$TUTTI" train tokens.json >out.txt 2>&1

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /* Tokens are the letters a to g, a newline and half a character; the model gives logits for 10. */
-enum { LENGTH = 4, CLASSES = 9, LOGITS = 10, ROWS = 2, LINES = 16 };
+enum { LENGTH = 4, LONG = 24, CLASSES = 9, LOGITS = 10, ROWS = 2, LINES = 16 };
 static const char letters[] = "abcdefg\n\xe2";
 
 typedef struct theatre {
@@ -26,8 +26,10 @@ typedef struct theatre {
     int32_t even; /* all tokens are as likely */
     int32_t nlines;
     char lines[LINES][128];
-    int32_t window[ROWS * LENGTH]; /* of the last run */
-    float logits[ROWS * LENGTH * LOGITS];
+    int32_t window[ROWS * LONG]; /* of the last run */
+    float logits[ROWS * LONG * LOGITS];
+    int64_t length;        /* T */
+    int64_t lengths[LONG]; /* of the windows of the first runs */
 } theatre;
 
 static theatre t;
@@ -60,7 +62,7 @@ static tutti_status data_info(void *self, tutti_dataset_info *ret, tutti_error *
 {
     (void)self, (void)err;
     ret->ncolumns = 2;
-    ret->columns[0].desc = (tutti_desc){{LENGTH}, 1, TUTTI_I32};
+    ret->columns[0].desc = (tutti_desc){{t.length}, 1, TUTTI_I32};
     ret->columns[0].classes = CLASSES;
     return TUTTI_OK;
 }
@@ -81,11 +83,13 @@ static tutti_status train_forward(void *ctx, const tutti_tensor *inputs, uint32_
     (void)ctx, (void)err;
     ck_assert_uint_eq(ninputs, 1);
     ck_assert_uint_eq(noutputs, 1);
-    const int64_t rows = inputs->desc.dim[0];
+    const int64_t rows = inputs->desc.dim[0], length = inputs->desc.dim[1];
     ck_assert_int_le(rows, ROWS);
-    ck_assert_int_eq(inputs->desc.dim[1], LENGTH);
+    ck_assert_int_le(length, t.length);
+    if (t.runs < LONG)
+        t.lengths[t.runs] = length;
     memcpy(t.window, inputs->data, (size_t)tutti_nbytes(&inputs->desc));
-    for (int64_t k = 0; k < rows * LENGTH; k++)
+    for (int64_t k = 0; k < rows * length; k++)
         for (int64_t c = 0; c < LOGITS; c++) /* the last has no token and must not be drawn */
             t.logits[k * LOGITS + c] = t.broken                   ? NAN
                                        : t.even                   ? 0.0f
@@ -94,7 +98,7 @@ static tutti_status train_forward(void *ctx, const tutti_tensor *inputs, uint32_
                                                                   : 0.0f;
     t.runs++;
     *ret = (tutti_tensor){.data = t.logits,
-                          .desc = {{rows, LENGTH, LOGITS}, t.rank, TUTTI_F32},
+                          .desc = {{rows, length, LOGITS}, t.rank, TUTTI_F32},
                           .device = TUTTI_DEVICE_CPU};
     return TUTTI_OK;
 }
@@ -125,6 +129,7 @@ static void start(void)
     memcpy(t.services, all, sizeof all);
     t.has_words = 1;
     t.rank = 3;
+    t.length = LENGTH;
     for (int32_t k = 0; k < CLASSES; k++)
         t.next[k] = (k + 1) % 7;
 }
@@ -180,6 +185,24 @@ START_TEST(prompts_go_on_with_the_newest_tokens_in_view)
         ck_assert_int_eq(t.window[k], seen[k]);
     one_batch(&it); /* starts over from the prompts */
     ck_assert_str_eq(t.lines[5], "| abcdefg");
+    subject_close(&it);
+}
+END_TEST
+
+START_TEST(the_window_grows_with_the_text)
+{
+    static const char *const prompts[] = {"ab"};
+    subject it;
+    t.length = LONG;
+    settings(prompts, 1, 30, 1);
+    open_it(&it);
+    ck_assert_hears(&t.stage, &it, TUTTI_EVENT_FIT_START);
+    one_batch(&it);
+    ck_assert_int_eq(t.runs, 30);
+    ck_assert_int_eq(t.lengths[0], 16);
+    ck_assert_int_eq(t.lengths[14], 16); /* 16 tokens to see */
+    ck_assert_int_eq(t.lengths[15], LONG);
+    ck_assert_str_eq(t.lines[1], "| abcdefgabcdefgabcdefgabcdefgabcd");
     subject_close(&it);
 }
 END_TEST
@@ -294,7 +317,7 @@ START_TEST(what_cannot_generate_is_refused)
     t.has_words = 0;
     refused("a", true, TUTTI_E_UNSUPPORTED,
             "generate: the training dataset has no tutti.vocabulary/1, so its tokens mean "
-            "nothing; the dataset text has one");
+            "nothing; text has one, and tokens_bin with vocab_file and merges_file");
     static const char *const prompts[] = {"a"};
     subject it;
     tutti_error err = TUTTI_ERROR_INIT;
@@ -317,6 +340,7 @@ int main(void)
     tcase_add_checked_fixture(tc, start, end);
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, prompts_go_on_with_the_newest_tokens_in_view);
+    tcase_add_test(tc, the_window_grows_with_the_text);
     tcase_add_test(tc, lines_and_broken_characters_are_made_fit_for_loggers);
     tcase_add_test(tc, texts_come_every_interval_and_at_the_end);
     tcase_add_test(tc, draws_depend_on_the_batch_and_come_again);

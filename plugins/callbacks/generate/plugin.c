@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+enum { SHORTEST = 16 /* window */ };
+
 /* A prompt and what came after it. */
 typedef struct text {
     const char *prompt;
@@ -35,7 +37,7 @@ typedef struct generate {
     int64_t length;  /* T */
     int64_t classes; /* tokens with a meaning */
     int64_t last_batch;
-    int32_t *window; /* (count, T) */
+    int32_t *window; /* (count, T), or less of it */
     float *scratch;  /* (classes) */
 } generate;
 
@@ -121,7 +123,8 @@ static tutti_status prepare(generate *g, tutti_error *err)
     if (!data || !g->vocabulary)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "generate: the training dataset has no " TUTTI_VOCABULARY_V1
-                          ", so its tokens mean nothing; the dataset text has one");
+                          ", so its tokens mean nothing; text has one, and tokens_bin with "
+                          "vocab_file and merges_file");
     tutti_status s = data->info(self, &info, err);
     if (s)
         return s;
@@ -144,62 +147,81 @@ static tutti_status prepare(generate *g, tutti_error *err)
 
 /* ---- a text ---- */
 
-/* The logits of every prompt and position for the newest tokens, from the left of the window. */
-static tutti_status run_model(generate *g, tutti_tensor *ret_logits, tutti_error *err)
+/* How many tokens the model is to see: as few as hold all texts, in a few steps, since each length has
+ * a plan of its own; T at most. */
+static int64_t window_length(const generate *g)
 {
-    memset(g->window, 0, (size_t)g->count * (size_t)g->length * sizeof *g->window);
+    uint64_t longest = 1;
+    for (uint32_t k = 0; k < g->count; k++)
+        longest = g->texts[k].count > longest ? g->texts[k].count : longest;
+    int64_t length = SHORTEST;
+    while (length < g->length && (uint64_t)length < longest)
+        length *= 2;
+    return length < g->length ? length : g->length;
+}
+
+/* The logits for the newest tokens of every text, which stand at the left of the window. */
+static tutti_status run_model(generate *g, int64_t length, tutti_tensor *ret_logits,
+                              tutti_error *err)
+{
+    memset(g->window, 0, (size_t)g->count * (size_t)length * sizeof *g->window);
     for (uint32_t k = 0; k < g->count; k++) {
         const text *t = &g->texts[k];
-        const uint64_t n = t->count < (uint64_t)g->length ? t->count : (uint64_t)g->length;
-        memcpy(g->window + (int64_t)k * g->length, t->tokens + (t->count - n),
+        const uint64_t n = t->count < (uint64_t)length ? t->count : (uint64_t)length;
+        memcpy(g->window + (int64_t)k * length, t->tokens + (t->count - n),
                n * sizeof *g->window);
     }
     const tutti_tensor input = {.data = g->window,
-                                .desc = {{g->count, g->length}, 2, TUTTI_I32},
+                                .desc = {{g->count, length}, 2, TUTTI_I32},
                                 .device = TUTTI_DEVICE_CPU};
     const tutti_status s = g->train->forward(g->train->ctx, &input, 1, ret_logits, 1, err);
     const tutti_desc *d = &ret_logits->desc;
     if (s == TUTTI_OK && (d->rank != 3 || d->dtype != TUTTI_F32 || d->dim[0] != g->count ||
-                          d->dim[1] != g->length || d->dim[2] < g->classes ||
+                          d->dim[1] != length || d->dim[2] < g->classes ||
                           ret_logits->device != TUTTI_DEVICE_CPU)) {
         char got[96];
         return tutti_fail(
             err, TUTTI_E_SHAPE,
             "generate: the model's output is %s, want logits F32 (%u, %lld, %lld) "
             "in the host's memory",
-            tutti_desc_text(d, got, sizeof got), g->count, (long long)g->length,
+            tutti_desc_text(d, got, sizeof got), g->count, (long long)length,
             (long long)g->classes);
     }
     return s;
 }
 
+/* Draws the next token of text k from the logits at its last position; -1: they are no numbers. */
+static int64_t draw(generate *g, uint32_t k, int64_t length, const tutti_tensor *logits)
+{
+    const text *t = &g->texts[k];
+    const uint32_t purpose = TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash("generate");
+    const int64_t n = t->count < (uint64_t)length ? (int64_t)t->count : length;
+    tutti_stream r = tutti_stream_at(*g->state->seed, purpose, (uint64_t)g->state->time->batch,
+                                     (t->count - t->given) * g->count + k);
+    return sample_token(
+        (const float *)logits->data + ((int64_t)k * length + n - 1) * logits->desc.dim[2],
+        g->classes, g->temperature, g->top_k, tutti_stream_uniform(&r), g->scratch);
+}
+
 /* Adds tokens to all texts; *ret_broken: the logits were no numbers. */
 static tutti_status go_on(generate *g, bool *ret_broken, tutti_error *err)
 {
-    const uint32_t purpose = TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash("generate");
+    *ret_broken = false;
     for (uint32_t k = 0; k < g->count; k++)
         g->texts[k].count = g->texts[k].given;
-    *ret_broken = false;
     for (int64_t step = 0; step < g->new_tokens; step++) {
         tutti_tensor logits = {.device = TUTTI_DEVICE_CPU};
-        const tutti_status s = run_model(g, &logits, err);
+        const int64_t length = window_length(g);
+        const tutti_status s = run_model(g, length, &logits, err);
         if (s)
             return s;
         for (uint32_t k = 0; k < g->count; k++) {
-            text *t = &g->texts[k];
-            const int64_t n = t->count < (uint64_t)g->length ? (int64_t)t->count : g->length;
-            tutti_stream r =
-                tutti_stream_at(*g->state->seed, purpose, (uint64_t)g->state->time->batch,
-                                (uint64_t)step * g->count + k);
-            const float *at = (const float *)logits.data +
-                              ((int64_t)k * g->length + n - 1) * logits.desc.dim[2];
-            const int64_t token = sample_token(at, g->classes, g->temperature, g->top_k,
-                                               tutti_stream_uniform(&r), g->scratch);
+            const int64_t token = draw(g, k, length, &logits);
             if (token < 0) {
                 *ret_broken = true;
                 return TUTTI_OK;
             }
-            t->tokens[t->count++] = (int32_t)token;
+            g->texts[k].tokens[g->texts[k].count++] = (int32_t)token;
         }
     }
     return TUTTI_OK;

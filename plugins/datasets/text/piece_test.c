@@ -1,6 +1,6 @@
 /* piece_test.c - where GPT-2's pattern cuts. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "piece.h"
+#include "../common/piece.h"
 #include "tutti_check.h"
 
 /* The pieces of `text` with | between them; checks that they are the text. */

@@ -1,8 +1,8 @@
 /* plugin.c - text: a file as blocks of tokens, with the next ones as targets. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/blocks.h"
+#include "../common/vocab.h"
 #include "../common/whole_file.h"
-#include "vocab.h"
 
 #include "tutti/tutti.h"
 #include "tutti/vocabulary.h"
@@ -92,31 +92,13 @@ static tutti_status text_read(void *self, int64_t index, tutti_tensor *columns,
 static tutti_status text_encode(void *self, const char *words, uint64_t size, int32_t *tokens,
                                 uint64_t room, uint64_t *ret_count, tutti_error *err)
 {
-    const text *d = self;
-    int32_t *all = malloc((size + 1) * sizeof *all); /* encoding may pass through one a byte */
-    uint64_t count = 0;
-    if (!all)
-        return tutti_fail(err, TUTTI_E_NOMEM, "text: no memory to encode %llu bytes",
-                          (unsigned long long)size);
-    const tutti_status s =
-        vocab_encode(&d->vocab, "the text to encode", words, size, all, &count, err);
-    if (s == TUTTI_OK) {
-        const uint64_t fit = count < room ? count : room;
-        if (fit)
-            memcpy(tokens, all, fit * sizeof *tokens);
-        *ret_count = count;
-    }
-    free(all);
-    return s;
+    return vocab_words_encode(&((text *)self)->vocab, words, size, tokens, room, ret_count,
+                              err);
 }
 
 static const char *text_token(void *self, int64_t token, uint64_t *ret_size)
 {
-    const vocab *v = &((text *)self)->vocab;
-    if (token < 0 || token >= v->size)
-        return NULL;
-    *ret_size = v->at[token + 1] - v->at[token];
-    return v->text + v->at[token];
+    return vocab_words_token(&((text *)self)->vocab, token, ret_size);
 }
 
 static tutti_status text_close(void *self, tutti_error *err)

@@ -1,7 +1,7 @@
 /* text_test.c - blocks of tokens, splits, vocabularies both ways, and files that are refused. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../common/small_vocab.h"
 #include "../dataset_check.h"
-#include "small_vocab.h"
 
 #include "tutti/rng.h"
 #include "tutti/vocabulary.h"

@@ -1,9 +1,11 @@
 /* plugin.c - tokens_bin: token files of llm.c as blocks of tokens with the next ones as targets. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/blocks.h"
+#include "../common/vocab.h"
 #include "file.h"
 
 #include "tutti/tutti.h"
+#include "tutti/vocabulary.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -22,6 +24,7 @@ typedef struct tokens_bin {
     shard *shards;
     size_t count;
     int64_t samples;
+    vocab vocab; /* closed when the files of one are not set */
 } tokens_bin;
 
 static tutti_status tokens_close(void *self, tutti_error *err)
@@ -31,6 +34,7 @@ static tutti_status tokens_close(void *self, tutti_error *err)
     for (size_t k = 0; k < d->count; k++)
         token_file_close(&d->shards[k].file);
     free(d->shards);
+    vocab_close(&d->vocab);
     free(d->path);
     free(d);
     return TUTTI_OK;
@@ -98,6 +102,17 @@ static tutti_status add_all(tokens_bin *d, const tutti_params *params, tutti_err
     return s;
 }
 
+static tutti_status open_vocab(tokens_bin *d, const tutti_params *params, tutti_error *err)
+{
+    const char *words = tutti_param_str(params, "vocab_file");
+    const char *merges = tutti_param_str(params, "merges_file");
+    if (!words != !merges)
+        return tutti_fail(err, TUTTI_E_ARG, "tokens_bin: %s is set without %s",
+                          words ? "vocab_file" : "merges_file",
+                          words ? "merges_file" : "vocab_file");
+    return words ? vocab_gpt2(&d->vocab, words, merges, err) : TUTTI_OK;
+}
+
 static tutti_status tokens_open(const tutti_host *host, const tutti_params *params,
                                 void **ret_self, tutti_error *err)
 {
@@ -109,8 +124,8 @@ static tutti_status tokens_open(const tutti_host *host, const tutti_params *para
     d->path = strdup(tutti_param_str(params, "path"));
     if (!d->path)
         s = tutti_fail(err, TUTTI_E_NOMEM, "tokens_bin: no memory");
-    if (s == TUTTI_OK)
-        s = add_all(d, params, err);
+    if (s == TUTTI_OK && (s = add_all(d, params, err)) == TUTTI_OK)
+        s = open_vocab(d, params, err);
     if (s)
         (void)tokens_close(d, NULL);
     else
@@ -146,11 +161,25 @@ static tutti_status tokens_read(void *self, int64_t index, tutti_tensor *columns
                        ncolumns, err);
 }
 
+static tutti_status tokens_encode(void *self, const char *words, uint64_t size, int32_t *tokens,
+                                  uint64_t room, uint64_t *ret_count, tutti_error *err)
+{
+    return vocab_words_encode(&((tokens_bin *)self)->vocab, words, size, tokens, room,
+                              ret_count, err);
+}
+
+static const char *tokens_token(void *self, int64_t token, uint64_t *ret_size)
+{
+    return vocab_words_token(&((tokens_bin *)self)->vocab, token, ret_size);
+}
+
 static const void *tokens_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, tokens_info, tokens_read};
-    (void)self;
-    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
+    static const tutti_dataset_v1 dataset = {sizeof dataset, 0, tokens_info, tokens_read};
+    static const tutti_vocabulary_v1 words = {sizeof words, 0, tokens_encode, tokens_token};
+    if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
+        return ((tokens_bin *)self)->vocab.size ? &words : NULL;
+    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &dataset : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

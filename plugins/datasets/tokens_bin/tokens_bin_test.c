@@ -1,6 +1,9 @@
 /* tokens_bin_test.c - blocks of one and of several files, and files that are refused. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../common/small_vocab.h"
 #include "../dataset_check.h"
+
+#include "tutti/vocabulary.h"
 
 enum { GPT2 = 20240520, LLAMA3 = 20240801, MOST = 1200 };
 
@@ -14,6 +17,8 @@ static void settings(const char *path, int64_t length)
     given_int(&g, "length", length);
     given_null(&g, "stride");
     given_null(&g, "vocabulary_size");
+    given_null(&g, "vocab_file");
+    given_null(&g, "merges_file");
 }
 
 /* Writes tokens first, first + 1 ... under a header that claims `claimed` of them. */
@@ -161,6 +166,32 @@ START_TEST(a_token_beyond_the_vocabulary_is_told_with_its_place)
 }
 END_TEST
 
+START_TEST(tokens_have_a_meaning_with_the_files_of_a_vocabulary)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const char *path = write_tokens("a.bin", GPT2, 1, 9, 0, 9);
+    const char *merges = shelf_file(&s, "merges.txt", small_merges, strlen(small_merges));
+    int32_t tokens[8];
+    uint64_t n = 0, size = 0;
+    settings(path, 4);
+    open_shelf(2);
+    ck_assert_ptr_null(s.subject.calls->query(s.subject.self, TUTTI_VOCABULARY_V1));
+    subject_close(&s.subject);
+    given_path(&g, "merges_file", merges);
+    shelf_refused(&s, "tokens_bin", &g, TUTTI_E_ARG,
+                  "tokens_bin: merges_file is set without vocab_file");
+    given_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
+    open_shelf(2);
+    const tutti_vocabulary_v1 *words = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
+    ck_assert_ok(words->encode(s.subject.self, "hello wor", 9, tokens, 8, &n, &err), err);
+    ck_assert_uint_eq(n, 2);
+    ck_assert_int_eq(tokens[1], 262);
+    ck_assert_mem_eq(words->token(s.subject.self, 262, &size), " wor", 4);
+    ck_assert_uint_eq(size, 4);
+    subject_close(&s.subject);
+}
+END_TEST
+
 START_TEST(bad_files_are_refused)
 {
     settings(shelf_path(&s, "nowhere.bin"), 4);
@@ -212,6 +243,7 @@ int main(void)
     tcase_add_test(c, files_of_a_pattern_follow_each_other_in_byte_order);
     tcase_add_test(c, a_name_that_looks_like_a_pattern_is_taken_as_it_is);
     tcase_add_test(c, a_token_beyond_the_vocabulary_is_told_with_its_place);
+    tcase_add_test(c, tokens_have_a_meaning_with_the_files_of_a_vocabulary);
     tcase_add_test(c, bad_files_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -24,7 +24,7 @@ tutti_status vocab_bytes(vocab *v, tutti_error *err)
     v->at = malloc(257 * sizeof *v->at);
     if (!v->text || !v->at) {
         vocab_close(v);
-        return tutti_fail(err, TUTTI_E_NOMEM, "text: no memory for the vocabulary");
+        return tutti_fail(err, TUTTI_E_NOMEM, "vocabulary: no memory for the vocabulary");
     }
     for (uint64_t k = 0; k <= 256; k++) {
         v->at[k] = k;
@@ -145,4 +145,32 @@ tutti_status vocab_encode(const vocab *v, const char *name, const char *data, ui
         return s;
     return v->codes ? encode_chars(v, name, data, size, tokens, ret_count, err)
                     : vocab_encode_pieces(v, data, size, tokens, ret_count, err);
+}
+
+tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
+                                int32_t *tokens, uint64_t room, uint64_t *ret_count,
+                                tutti_error *err)
+{
+    int32_t *all = malloc((size + 1) * sizeof *all); /* encoding may pass through one a byte */
+    uint64_t count = 0;
+    if (!all)
+        return tutti_fail(err, TUTTI_E_NOMEM, "vocabulary: no memory to encode %llu bytes",
+                          (unsigned long long)size);
+    const tutti_status s = vocab_encode(v, "the text to encode", text, size, all, &count, err);
+    if (s == TUTTI_OK) {
+        const uint64_t fit = count < room ? count : room;
+        if (fit)
+            memcpy(tokens, all, fit * sizeof *tokens);
+        *ret_count = count;
+    }
+    free(all);
+    return s;
+}
+
+const char *vocab_words_token(const vocab *v, int64_t token, uint64_t *ret_size)
+{
+    if (token < 0 || token >= v->size)
+        return NULL;
+    *ret_size = v->at[token + 1] - v->at[token];
+    return v->text + v->at[token];
 }

@@ -1,8 +1,8 @@
-/* gpt2.c - reads vocab.json and merges.txt. */
+/* vocab_gpt2.c - reads vocab.json and merges.txt. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../../common/utf8.h"
-#include "../common/whole_file.h"
 #include "vocab.h"
+#include "whole_file.h"
 
 #include <jansson.h>
 

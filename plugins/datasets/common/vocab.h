@@ -1,7 +1,7 @@
 /* vocab.h - the three vocabularies: bytes, characters of a file, GPT-2's byte-pair encoding. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TEXT_VOCAB_H
-#define TEXT_VOCAB_H
+#ifndef VOCAB_H
+#define VOCAB_H
 
 #include "tutti/base.h"
 
@@ -41,7 +41,13 @@ TUTTI_NODISCARD tutti_status vocab_encode(const vocab *v, const char *name, cons
                                           uint64_t size, int32_t *tokens, uint64_t *ret_count,
                                           tutti_error *err);
 
-/* encode.c: pieces of `data`, valid UTF-8, one after the other. */
+/* The calls of tutti.vocabulary/1. */
+TUTTI_NODISCARD tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
+                                                int32_t *tokens, uint64_t room,
+                                                uint64_t *ret_count, tutti_error *err);
+const char *vocab_words_token(const vocab *v, int64_t token, uint64_t *ret_size);
+
+/* vocab_encode.c: pieces of `data`, valid UTF-8, one after the other. */
 TUTTI_NODISCARD tutti_status vocab_encode_pieces(const vocab *v, const char *data,
                                                  uint64_t size, int32_t *tokens,
                                                  uint64_t *ret_count, tutti_error *err);

@@ -31,8 +31,8 @@ def table(name, initial):
 print(f"""/* unicode_ranges.h - letters and numbers of Unicode {unicodedata.unidata_version}; \
 written by unicode_ranges.py. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TEXT_UNICODE_RANGES_H
-#define TEXT_UNICODE_RANGES_H
+#ifndef UNICODE_RANGES_H
+#define UNICODE_RANGES_H
 
 #include <stdint.h>
 

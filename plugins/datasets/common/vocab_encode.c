@@ -1,4 +1,4 @@
-/* encode.c - byte-pair encoding: the pairs of a piece are merged, best rank first. */
+/* vocab_encode.c - byte-pair encoding: the pairs of a piece are merged, best rank first. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "piece.h"
 #include "vocab.h"
@@ -64,7 +64,7 @@ tutti_status vocab_encode_pieces(const vocab *v, const char *data, uint64_t size
     uint64_t count = 0;
     memory *all = calloc((size_t)1 << MEMORY_BITS, sizeof *all);
     if (!all)
-        return tutti_fail(err, TUTTI_E_NOMEM, "text: no memory to encode");
+        return tutti_fail(err, TUTTI_E_NOMEM, "vocabulary: no memory to encode");
     for (uint64_t at = 0, n; at < size; at += n) {
         n = piece_length(data + at, size - at);
         memory *m = n <= MEMORY_MOST ? remember(all, data + at, n) : NULL;

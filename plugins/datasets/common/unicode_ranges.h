@@ -1,7 +1,7 @@
 /* unicode_ranges.h - letters and numbers of Unicode 14.0.0; written by unicode_ranges.py. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TEXT_UNICODE_RANGES_H
-#define TEXT_UNICODE_RANGES_H
+#ifndef UNICODE_RANGES_H
+#define UNICODE_RANGES_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* piece.h - the pieces into which GPT-2 cuts a text before it encodes each by itself. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TEXT_PIECE_H
-#define TEXT_PIECE_H
+#ifndef PIECE_H
+#define PIECE_H
 
 #include <stdint.h>
 
