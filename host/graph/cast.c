@@ -163,10 +163,14 @@ bool cast_operands(graph *g, const tutti_op *op, const graph_low *low, const tut
 bool cast_is_native(const tutti_op *op, const tutti_op_call *c)
 {
     tutti_desc out[TUTTI_OP_MAX_OUT];
-    bool low = any_low(c);
-    for (uint32_t k = 0; k < c->nout; k++)
+    bool low = any_low(c), alike = true;
+    for (uint32_t k = 0; k < c->nin; k++)
+        alike = alike && (!cast_is_low(c->in[k].dtype) || tutti_same_shape(&c->in[k], c->in));
+    for (uint32_t k = 0; k < c->nout; k++) {
         low = low || cast_is_low(c->out[k].dtype);
-    if (!low || op->flags & TUTTI_OP_LOW)
+        alike = alike && (!cast_is_low(c->out[k].dtype) || tutti_same_shape(&c->out[k], c->in));
+    }
+    if (!low || (alike && op->flags & TUTTI_OP_LOW))
         return true;
     tutti_op_call call = *c;
     call.out = NULL;

@@ -14,9 +14,10 @@ enum {
 };
 
 /* For every node the last node of its chain, which is where the whole chain runs; its own number
- * for those that are alone.  Chains hold live nodes of one segment and guard whose elements belong together
- * one to one, f32 or 16 bits that are f32 within the chain, and nothing but the chain reads a member's result before its end.  `wanted[v]`: value
- * `v` is read after the graph (a store, an output).  Errors: E_NOMEM. */
+ * for those that are alone.  Chains hold live nodes of one segment and guard whose elements belong
+ * together one to one, f32 or 16 bits that are f32 within the chain; nothing but the chain reads a
+ * member's result before its end.  `wanted[v]`: value `v` is read after the graph (a store, an
+ * output).  Errors: E_NOMEM. */
 TUTTI_NODISCARD tutti_status chain_find(const graph *g, const bool *live, const bool *wanted,
                                         uint32_t *ret_end, tutti_error *err);
 

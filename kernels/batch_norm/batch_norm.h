@@ -3,7 +3,7 @@
 #ifndef KERNELS_BATCH_NORM_BATCH_NORM_H
 #define KERNELS_BATCH_NORM_BATCH_NORM_H
 
-#include "common/op_util.h"
+#include "common/low.h"
 
 typedef struct batch_norm_attr {
     double eps;
@@ -63,9 +63,35 @@ void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t
 void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows, int64_t c,
                            const batch_norm_line *line, const float *coef);
 
+/* y of rows [at, at + rows), at most a block, of a call whose residual is input 5; `room` is one
+ * thread's, unused when all is f32. */
+void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
+                           int64_t rows, const batch_norm_line *line, float *room);
+
 /* Each thread's share of rows is walked in blocks of this many rows, the second time from its end:
  * what the first time read last is still in the cache. */
-enum { BATCH_NORM_BLOCK = 256 };
+enum { BATCH_NORM_BLOCK = 256, BATCH_NORM_LOW_BLOCK = 64 };
+
+/* With operands of 16 bits blocks are smaller, and every thread has room for three of them in f32. */
+static inline int batch_norm_is_low(const tutti_op_call *c)
+{
+    int low = low_is(c->out[0].dtype);
+    for (uint32_t k = 0; k < c->nin; k++)
+        low |= low_is(c->in[k].dtype);
+    return low;
+}
+
+static inline int64_t batch_norm_block(const tutti_op_call *c)
+{
+    return batch_norm_is_low(c) ? BATCH_NORM_LOW_BLOCK : BATCH_NORM_BLOCK;
+}
+
+static inline uint64_t batch_norm_room(const tutti_op_call *c)
+{
+    return batch_norm_is_low(c)
+               ? 3 * BATCH_NORM_LOW_BLOCK * (uint64_t)batch_norm_channels(&c->in[0])
+               : 0;
+}
 
 extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad, tutti_op_batch_norm_eval;
 

@@ -34,7 +34,9 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
-    *ret_scratch = (uint64_t)batch_norm_channels(&c->in[0]) * sizeof(float);
+    *ret_scratch =
+        ((uint64_t)batch_norm_channels(&c->in[0]) + (uint64_t)c->threads * batch_norm_room(c)) *
+        sizeof(float);
     return TUTTI_OK;
 }
 
@@ -45,8 +47,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const batch_norm_attr *a = c->attr;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int threads = op_threads(c, rows * n);
-    const float *x = in[0], *gamma = in[1], *var = in[4], *residual = c->nin > 5 ? in[5] : NULL;
-    float *y = out[0], *scale = scratch;
+    const int64_t block = batch_norm_block(c);
+    const float *gamma = in[1], *var = in[4];
+    float *scale = scratch, *rooms = scale + n;
     const batch_norm_line line = {in[3], scale, in[2], a->act};
     for (int64_t k = 0; k < n; k++)
         scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + a->eps));
@@ -54,11 +57,10 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     for (int t = 0; t < threads; t++) {
         int64_t first;
         const int64_t count = op_share(rows, t, threads, &first);
-        for (int64_t at = 0; at < count; at += BATCH_NORM_BLOCK) {
-            const int64_t left = count - at, i = (first + at) * n;
-            batch_norm_apply(x + i, residual ? residual + i : NULL, y + i,
-                             left < BATCH_NORM_BLOCK ? left : BATCH_NORM_BLOCK, n, &line);
-        }
+        for (int64_t at = 0; at < count; at += block)
+            batch_norm_apply_rows(c, in, out[0], first + at,
+                                  count - at < block ? count - at : block, &line,
+                                  rooms + (uint64_t)t * batch_norm_room(c));
     }
     return TUTTI_OK;
 }
@@ -104,7 +106,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, prepare, run, NULL};
 
 const tutti_op tutti_op_batch_norm_eval = {.struct_size = sizeof(tutti_op),
-                                           .flags = 0,
+                                           .flags = TUTTI_OP_LOW,
                                            .name = "batch_norm_eval",
                                            .nin_min = 5,
                                            .nin_max = 6,

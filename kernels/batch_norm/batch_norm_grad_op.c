@@ -70,13 +70,15 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* Scratch: per thread sum and product (C) f64; batch_norm_grad_apply's coefficients; the scale. */
+/* Scratch: per thread sum and product (C) f64; batch_norm_grad_apply's coefficients; the scale; then
+ * per thread three blocks. */
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
     const uint64_t n = (uint64_t)batch_norm_channels(&c->in[0]);
-    *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + 4 * sizeof(float));
+    *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + 4 * sizeof(float)) +
+                   (uint64_t)c->threads * batch_norm_room(c) * sizeof(float);
     return TUTTI_OK;
 }
 
@@ -101,14 +103,31 @@ static void finish(int64_t n, int64_t rows, const double *sums, int threads,
     }
 }
 
+/* A block of x and dy in f32, and where its dx is to be written. */
+typedef struct rows_f32 {
+    const float *x, *dy;
+    float *dx;
+} rows_f32;
+
+static rows_f32 read_rows(const tutti_op_call *c, const void *const *in, void *dx, int64_t i,
+                          int64_t size, float *room)
+{
+    const int64_t n = BATCH_NORM_LOW_BLOCK * batch_norm_channels(&c->in[0]);
+    return (rows_f32){low_read(in[0], c->in[0].dtype, i, size, room),
+                      low_read(in[1], c->in[1].dtype, i, size, room + n),
+                      low_place(dx, c->out[0].dtype, i, room + 2 * n)};
+}
+
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
     (void)state;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
+    const int64_t block = batch_norm_block(c);
+    const uint64_t room = batch_norm_room(c);
     const int threads = op_threads(c, rows * n);
-    const float *x = in[0], *dy = in[1];
-    float *dx = out[0], *coef = (float *)scratch + 4 * n * c->threads, *scale = coef + 3 * n;
+    float *coef = (float *)scratch + 4 * n * c->threads, *scale = coef + 3 * n;
+    float *rooms = scale + n;
     double *sums = scratch;
     const batch_norm_line line = {in[3], scale, act_of(c) ? in[5] : in[3], act_of(c)};
     for (int64_t k = 0; k < n; k++) /* as the forward pass had it */
@@ -119,21 +138,28 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
             int64_t first;
-            const int64_t count = op_share(rows, t, threads, &first);
-            memset(sums + 2 * t * n, 0, (size_t)(2 * n) * sizeof *sums);
-            batch_norm_grad_sums(x + first * n, dy + first * n, count, n, &line,
-                                 sums + 2 * t * n, sums + (2 * t + 1) * n);
+            const int64_t end = op_share(rows, t, threads, &first) + first;
+            double *mine = sums + 2 * t * n;
+            memset(mine, 0, (size_t)(2 * n) * sizeof *sums);
+            for (int64_t at = first; at < end; at += block) {
+                const int64_t part = end - at < block ? end - at : block;
+                const rows_f32 r =
+                    read_rows(c, in, out[0], at * n, part * n, rooms + (uint64_t)t * room);
+                batch_norm_grad_sums(r.x, r.dy, part, n, &line, mine, mine + n);
+            }
         }
 #pragma omp single
         finish(n, rows, sums, threads, in, out, coef);
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
             int64_t first, end = op_share(rows, t, threads, &first);
-            for (end += first; end > first; end -= BATCH_NORM_BLOCK) {
-                const int64_t at =
-                    end - BATCH_NORM_BLOCK > first ? end - BATCH_NORM_BLOCK : first;
-                batch_norm_grad_apply(x + at * n, dy + at * n, dx + at * n, end - at, n, &line,
-                                      coef);
+            for (end += first; end > first; end -= block) {
+                const int64_t at = end - block > first ? end - block : first;
+                const int64_t size = (end - at) * n;
+                const rows_f32 r =
+                    read_rows(c, in, out[0], at * n, size, rooms + (uint64_t)t * room);
+                batch_norm_grad_apply(r.x, r.dy, r.dx, end - at, n, &line, coef);
+                low_write(out[0], c->out[0].dtype, at * n, size, r.dx);
             }
         }
     }
@@ -171,7 +197,7 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 3, prepare, run, NULL};
 
 const tutti_op tutti_op_batch_norm_grad = {.struct_size = sizeof(tutti_op),
-                                           .flags = TUTTI_OP_FUSED,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_LOW,
                                            .name = "batch_norm_grad",
                                            .nin_min = 5,
                                            .nin_max = 6,

@@ -125,13 +125,14 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* Scratch: per thread sum and square (C) f64; then scale (C) f32. */
+/* Scratch: per thread sum and square (C) f64; then scale (C) f32; then per thread three blocks. */
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
     const uint64_t n = (uint64_t)batch_norm_channels(&c->in[0]);
-    *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + sizeof(float));
+    *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + sizeof(float)) +
+                   (uint64_t)c->threads * batch_norm_room(c) * sizeof(float);
     return TUTTI_OK;
 }
 
@@ -161,15 +162,40 @@ static void finish(const tutti_op_call *c, const double *sums, int threads,
     }
 }
 
+/* Rows [first, first + count) into one thread's sums. */
+static void sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64_t count,
+                     double *sums, float *room)
+{
+    const int64_t n = batch_norm_channels(&c->in[0]), block = batch_norm_block(c);
+    memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
+    for (int64_t at = first; at < first + count; at += block) {
+        const int64_t left = first + count - at, part = left < block ? left : block;
+        batch_norm_sums(low_read(x, c->in[0].dtype, at * n, part * n, room), part, n, sums,
+                        sums + n);
+    }
+}
+
+void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
+                           int64_t rows, const batch_norm_line *line, float *room)
+{
+    const int64_t n = batch_norm_channels(&c->in[0]), i = at * n, size = rows * n;
+    float *more = room + BATCH_NORM_LOW_BLOCK * n, *place = more + BATCH_NORM_LOW_BLOCK * n;
+    float *to = low_place(y, c->out[0].dtype, i, place);
+    batch_norm_apply(low_read(in[0], c->in[0].dtype, i, size, room),
+                     c->nin > 5 ? low_read(in[5], c->in[5].dtype, i, size, more) : NULL, to,
+                     rows, n, line);
+    low_write(y, c->out[0].dtype, i, size, to);
+}
+
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
     (void)state;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
+    const int64_t block = batch_norm_block(c);
+    const uint64_t room = batch_norm_room(c);
     const int threads = op_threads(c, rows * n);
-    const float *x = in[0];
-    const float *residual = c->nin > 5 ? in[5] : NULL;
-    float *y = out[0], *scale = (float *)scratch + 4 * n * c->threads;
+    float *scale = (float *)scratch + 4 * n * c->threads, *rooms = scale + n;
     double *sums = scratch;
     const batch_norm_line line = {out[1], scale, in[2],
                                   ((const batch_norm_attr *)c->attr)->act};
@@ -179,19 +205,17 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         for (int t = 0; t < threads; t++) {
             int64_t first;
             const int64_t count = op_share(rows, t, threads, &first);
-            memset(sums + 2 * t * n, 0, (size_t)(2 * n) * sizeof *sums);
-            batch_norm_sums(x + first * n, count, n, sums + 2 * t * n, sums + (2 * t + 1) * n);
+            sum_rows(c, in[0], first, count, sums + 2 * t * n, rooms + (uint64_t)t * room);
         }
 #pragma omp single
         finish(c, sums, threads, in, out, scale);
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
             int64_t first, end = op_share(rows, t, threads, &first);
-            for (end += first; end > first; end -= BATCH_NORM_BLOCK) {
-                const int64_t at =
-                    end - BATCH_NORM_BLOCK > first ? end - BATCH_NORM_BLOCK : first;
-                batch_norm_apply(x + at * n, residual ? residual + at * n : NULL, y + at * n,
-                                 end - at, n, &line);
+            for (end += first; end > first; end -= block) {
+                const int64_t at = end - block > first ? end - block : first;
+                batch_norm_apply_rows(c, in, out[0], at, end - at, &line,
+                                      rooms + (uint64_t)t * room);
             }
         }
     }
@@ -295,7 +319,7 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, prepare, run, NULL};
 
 const tutti_op tutti_op_batch_norm = {.struct_size = sizeof(tutti_op),
-                                      .flags = TUTTI_OP_FUSED,
+                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_LOW,
                                       .name = "batch_norm",
                                       .nin_min = 5,
                                       .nin_max = 6,
