@@ -39,12 +39,14 @@ static const char *joined(const char *prefix, const char *value)
 int cli_read(int argc, char **argv, const char *usage, cli_options *o)
 {
     static const char *const known[] = {
-        "--set",    "--plugin-path", "--resume",   "--checkpoint", "--data", "--output",
-        "--device", "--threads",     "--duration", "--reset-time", "--help", NULL};
+        "--set",         "--plugin-path", "--resume",  "--checkpoint", "--data",
+        "--output",      "--device",      "--threads", "--duration",   "--reset-time",
+        "--plugin-lock", "--help",        NULL};
     memset(o, 0, sizeof *o);
-    size_t nresume = 0, ndata = 0, noutput = 0, nduration = 0;
+    size_t nresume = 0, ndata = 0, noutput = 0, nduration = 0, nlock = 0;
     const char *resume[CLI_MAX_OPTIONS + 1] = {NULL}, *data[CLI_MAX_OPTIONS + 1] = {NULL};
     const char *output[CLI_MAX_OPTIONS + 1] = {NULL}, *duration[CLI_MAX_OPTIONS + 1] = {NULL};
+    const char *lock[CLI_MAX_OPTIONS + 1] = {NULL};
     const option options[] = {{"--set", o->sets, &o->nsets, NULL},
                               {"--plugin-path", o->plugin_paths, &o->npaths, NULL},
                               {"--resume", resume, &nresume, NULL},
@@ -52,6 +54,7 @@ int cli_read(int argc, char **argv, const char *usage, cli_options *o)
                               {"--data", data, &ndata, NULL},
                               {"--output", output, &noutput, NULL},
                               {"--duration", duration, &nduration, NULL},
+                              {"--plugin-lock", lock, &nlock, NULL},
                               {"--device", o->sets, &o->nsets, "device="},
                               {"--threads", o->sets, &o->nsets, "threads="}};
     for (int k = 0; k < argc; k++) {
@@ -91,6 +94,7 @@ int cli_read(int argc, char **argv, const char *usage, cli_options *o)
     o->data = ndata ? data[ndata - 1] : NULL;
     o->output = noutput ? output[noutput - 1] : NULL;
     o->duration = nduration ? duration[nduration - 1] : NULL;
+    o->lock = nlock ? lock[nlock - 1] : NULL;
     return CLI_OK;
 }
 
@@ -103,8 +107,10 @@ static void report(void *ctx, int level, const char *text)
 
 registry *cli_registry(const cli_options *o)
 {
-    const registry_options options = {
-        .plugin_paths = o->plugin_paths, .trust = TRUST_OWNER, .report = report};
+    const registry_options options = {.plugin_paths = o->plugin_paths,
+                                      .lock_file = o->lock,
+                                      .trust = o->lock ? TRUST_PINNED : TRUST_OWNER,
+                                      .report = report};
     registry *r;
     tutti_error e = TUTTI_ERROR_INIT;
     if (registry_create(&options, &r, &e)) {

@@ -20,6 +20,7 @@ typedef struct cli_options {
     const char *data;
     const char *output;
     const char *duration;
+    const char *lock;                       /* --plugin-lock */
     const char *words[CLI_MAX_OPTIONS + 1]; /* other arguments */
     size_t nsets;
     size_t npaths;

@@ -9,6 +9,7 @@ static const char usage[] =
     "                  [--plugin-path DIR]... [--device auto|cpu] [--threads N]\n\n"
     "Runs every evaluation of RUN.json once and prints its metrics; trains nothing.\n"
     "  --checkpoint auto  takes the run's latest checkpoint\n"
+    "  --set path=value   overrides a value: eval.0.dataset.path=data, eval.0.batch_size=100\n"
     "Exit status: 0 evaluated, 1 failed, 2 wrong usage or input, 128 + signal when stopped.\n";
 
 int cli_eval(int argc, char **argv, const tutti_op *const *ops)

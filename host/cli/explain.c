@@ -8,7 +8,8 @@ static const char usage[] =
     "usage: tutti explain [RUN.json] [--set path=value]... [--plugin-path DIR]...\n\n"
     "Prints, for every event that somebody hears, who runs and in which order if all match, "
     "and\n"
-    "why each stands where it does.  Opens the data and builds the model, trains nothing.\n";
+    "why each stands where it does.  Opens the data and builds the model, trains nothing.\n"
+    "Exit status: 0 printed, 2 wrong usage or input.\n";
 
 enum { MAX_PLACES = 256 };
 

@@ -12,7 +12,8 @@ static const char usage[] =
     "shape, operation, attributes and module; the steps in their order with the places they "
     "read\n"
     "and write, chains of elementwise nodes as one; and the map of the arena.\n\n"
-    "  --dot   the nodes as a drawing for Graphviz instead\n";
+    "  --dot   the nodes as a drawing for Graphviz instead\n"
+    "Exit status: 0 printed, 1 the step cannot be planned, 2 wrong usage or input.\n";
 
 int cli_plan(int argc, char **argv, const tutti_op *const *ops)
 {

@@ -13,6 +13,7 @@ static const char usage[] =
     "Writes the model's outputs, one row a sample in the data's order, as a NumPy array.\n"
     "  --checkpoint auto  takes the run's latest checkpoint\n"
     "  --data LABEL       the data of this evaluation of RUN.json; the first one without it\n"
+    "  --set path=value   overrides a value: eval.0.dataset.path=data, eval.0.batch_size=100\n"
     "Exit status: 0 written, 1 failed, 2 wrong usage or input, 128 + signal when stopped.\n";
 
 enum { HEADER = 128 }; /* bytes before the data, a multiple of 64 */

@@ -18,6 +18,8 @@ static const char usage[] =
     "                     (a file or folder is relative to where you stand; in RUN.json, to "
     "it)\n"
     "  --plugin-path DIR  looks for plugins there first\n"
+    "  --plugin-lock FILE uses only plugins that stand in FILE (tutti plugins lock), "
+    "unchanged\n"
     "  --resume auto      goes on from the run's latest checkpoint if there is one\n"
     "  --resume FILE      goes on from that checkpoint\n"
     "  --duration TIME    trains so much longer (2ep, 500ba, 1h30m) instead of max_duration\n"

@@ -7,7 +7,8 @@
 int cli_version(int argc, char **argv, const tutti_op *const *ops)
 {
     cli_options o;
-    const int status = cli_read(argc, argv, "usage: tutti version\n", &o);
+    const int status = cli_read(
+        argc, argv, "usage: tutti version\n\nExit status: 0 printed, 2 wrong usage.\n", &o);
     if (status || o.help)
         return status;
     size_t n = 0;

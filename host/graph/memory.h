@@ -16,8 +16,14 @@ static inline uint64_t memory_round(uint64_t bytes)
  * them); the caller frees them with free.  NULL when out of memory. */
 void *memory_take(uint64_t bytes);
 
-/* What the system says can be had without swapping; UINT64_MAX when it does not say. */
+/* What the system says can be had without swapping, for the machine and for our control group;
+ * UINT64_MAX when it does not say. */
 uint64_t memory_available(void);
+
+/* What is left of the limits of the control groups that the text of a /proc/<pid>/cgroup names, below
+ * `root` (/sys/fs/cgroup): the least over the group and those above it, file cache that can be dropped
+ * counted as free.  UINT64_MAX without a limit. */
+uint64_t memory_left_in_groups(const char *root, const char *cgroup);
 
 /* "12.3 GiB".  Returns `text`. */
 const char *memory_text(uint64_t bytes, char *text, uint32_t size);

@@ -4,11 +4,13 @@
 #include "plugin/env.h"
 #include "plugin/registry_internal.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 void registry_report(const registry *r, int level, const char *format, ...)
 {
@@ -267,6 +269,10 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
         status = tutti_fail(err, TUTTI_E_ARG, "pinned trust needs a lock file");
         goto fail;
     }
+    if (options->lock_file && access(options->lock_file, R_OK) != 0) {
+        status = tutti_fail(err, TUTTI_E_IO, "%s: %s", options->lock_file, strerror(errno));
+        goto fail;
+    }
     if (options->lock_file && !(r->lock_file = strdup(options->lock_file))) {
         status = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the registry of plugins");
         goto fail;
@@ -293,6 +299,24 @@ fail:
     return status;
 }
 
+static bool names(const json_node *list, const char *id)
+{
+    for (size_t m = 0; list && m < json_count(list); m++)
+        if (strcmp(json_string(json_at(list, m)), id) == 0)
+            return true;
+    return false;
+}
+
+static bool conflict(const plugin *p, const plugin *q)
+{
+    return p != q && (names(p->conflicts, q->id) || names(q->conflicts, p->id));
+}
+
+bool registry_conflict(const object *a, const object *b)
+{
+    return conflict(a->plugin, b->plugin);
+}
+
 tutti_status registry_load(plugin *p, tutti_error *err)
 {
     if (p->module)
@@ -301,15 +325,9 @@ tutti_status registry_load(plugin *p, tutti_error *err)
         return tutti_fail(err, p->fault_status, "%s", p->fault);
     for (size_t k = 0; k < p->registry->count; k++) {
         const plugin *other = p->registry->plugins[k];
-        for (int turn = 0; other->module && turn < 2; turn++) {
-            const json_node *list = turn ? other->conflicts : p->conflicts;
-            const char *id = turn ? p->id : other->id;
-            for (size_t m = 0; list && m < json_count(list); m++)
-                if (strcmp(json_string(json_at(list, m)), id) == 0)
-                    return tutti_fail(err, TUTTI_E_STATE,
-                                      "%s: conflicts with %s, which is used", p->manifest,
-                                      other->id);
-        }
+        if (other->module && conflict(p, other))
+            return tutti_fail(err, TUTTI_E_STATE, "%s: conflicts with %s, which is used",
+                              p->manifest, other->id);
     }
     tutti_error cause = TUTTI_ERROR_INIT;
     const tutti_status status = module_load(p, &cause);
@@ -333,11 +351,18 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
     *ret_info = (plugin_info){.id = p->id ? p->id : "?",
                               .version = p->version ? p->version : "?",
                               .folder = p->folder,
+                              .manifest = p->manifest,
+                              .library = p->library,
                               .license = p->license ? p->license : "?",
                               .fault = p->fault,
                               .loaded = p->module != NULL,
                               .nobjects = p->fault ? 0 : p->nobjects,
                               .objects = p->object_list};
+}
+
+tutti_status registry_sha256(const char *path, char *hex, tutti_error *err)
+{
+    return trust_sha256(path, hex, err);
 }
 
 tutti_status registry_check(registry *r, size_t k, tutti_error *err)

@@ -33,6 +33,9 @@ TUTTI_NODISCARD tutti_status registry_create(const registry_options *options,
                                              registry **ret_registry, tutti_error *err);
 void registry_destroy(registry *r); /* NULL is allowed; all instances must be closed */
 
+/* Whether the plugins of two objects say that they cannot be used together. */
+bool registry_conflict(const object *a, const object *b);
+
 /* The object `name` of `kind`.  `name` may be "id:name" or "id@version:name" to pick a plugin.
  * NOTFOUND names the nearest object of that kind, and the fault of a plugin that has one but could
  * not be used.  [control] */
@@ -85,6 +88,8 @@ typedef struct plugin_info {
     const char *id;      /* "?" when the manifest could not be read */
     const char *version; /* "?" likewise */
     const char *folder;
+    const char *manifest; /* path */
+    const char *library;  /* path; NULL when it has none that may be loaded */
     const char *license;
     const char *fault; /* NULL when usable, else the whole sentence */
     bool loaded;       /* its code is in use */
@@ -98,6 +103,10 @@ const handler *registry_handler(const registry *r, size_t k, size_t n);
 /* Loads the k-th plugin, so that the code is held to all that its manifest says; opens nothing.
  * What is wrong becomes the plugin's fault.  [control] */
 TUTTI_NODISCARD tutti_status registry_check(registry *r, size_t k, tutti_error *err);
+
+/* SHA-256 of a plugin's manifest or library as the lock file of pinned trust has it.  Errors: E_IO. */
+enum { REGISTRY_HEX_SIZE = 65 };
+TUTTI_NODISCARD tutti_status registry_sha256(const char *path, char *hex, tutti_error *err);
 
 /* What the manifest says of an object.  All borrowed from the registry. */
 typedef struct object_info {

@@ -154,6 +154,49 @@ static void read_parts(reader *r, const json_node *at, const char *key, const ch
         read_part(r, json_at(list, k), kind, part_skip, &ret->items[k]);
 }
 
+enum { MOST_PARTS = 512 };
+
+typedef struct part_view {
+    const run_part *list[MOST_PARTS];
+    size_t count;
+} part_view;
+
+static void view_add(part_view *v, const run_part *items, size_t n)
+{
+    for (size_t k = 0; k < n && v->count < MOST_PARTS; k++)
+        if (items[k].object)
+            v->list[v->count++] = &items[k];
+}
+
+static void view_data(part_view *v, const run_data *d)
+{
+    view_add(v, &d->dataset, 1);
+    view_add(v, d->transforms.items, d->transforms.count);
+    view_add(v, d->metrics.items, d->metrics.count);
+}
+
+/* Plugins that say that they cannot be used together. */
+static void check_conflicts(reader *r)
+{
+    const run_file *run = r->run;
+    const run_parts *lists[] = {&run->schedulers, &run->loggers, &run->callbacks,
+                                &run->algorithms, &run->passes};
+    part_view v = {.count = 0};
+    view_add(&v, &run->model, 1);
+    view_data(&v, &run->train);
+    for (size_t k = 0; k < run->nevals; k++)
+        view_data(&v, &run->evals[k]);
+    if (run->ngroups)
+        view_add(&v, &run->groups[run->ngroups - 1].part, 1);
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        view_add(&v, lists[k]->items, lists[k]->count);
+    for (size_t k = 0; k < v.count; k++)
+        for (size_t j = 0; j < k; j++)
+            if (registry_conflict(v.list[k]->object, v.list[j]->object))
+                faults_add(r->faults, v.list[k]->at, "conflicts with %s at line %d",
+                           v.list[j]->name, json_line(v.list[j]->at));
+}
+
 /* Two participants of one name could not be told apart in traces and checkpoints. */
 static void check_names(reader *r)
 {
@@ -391,6 +434,7 @@ static void read_run(reader *r)
     read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);
     run_observers_read(run, r->registry, root, r->faults);
     check_names(r);
+    check_conflicts(r);
     if (json_get(root, "max_duration"))
         run->max_duration = read_time(r, root, "max_duration", NULL);
     else

@@ -2,8 +2,9 @@
 # commands_test.sh - every command, its help and its exit status.
 . "$(dirname "$0")/lib.sh"
 small_run >run.json
-for command in train validate explain plugins bench version; do
+for command in train eval predict run validate explain plan plugins bench version; do
   check "$command has help" "$TUTTI" "$command" --help
+  check "$command tells its exit statuses" sh -c "$TUTTI $command --help | grep -q '^Exit status: 0 '"
 done
 check "help lists the commands" sh -c "$TUTTI --help | grep -q explain"
 check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.0'"
@@ -17,4 +18,15 @@ says "unknown command" 2 "tutti: there is no command trian; did you mean train?"
 says "unknown option" 2 "tutti: --sett is no option; did you mean --set" "$TUTTI" train --sett x=1
 says "unknown object" 2 "tutti: no plugin has an object mixdown; \`tutti plugins list\` shows all" \
   "$TUTTI" plugins info mixdown
+
+# Pinned trust: the plugins of the lock file, unchanged, and no other.
+"$TUTTI" plugins lock >tutti.lock
+check "the lock file is sha256sum's" sha256sum --quiet -c tutti.lock
+check "locked plugins are used" sh -c "$TUTTI validate run.json --plugin-lock tutti.lock | grep -q 'run.json is valid'"
+grep -v '/mlp/' tutti.lock >other.lock
+check "one that is not locked is not" sh -c "$TUTTI plugins list --plugin-lock other.lock 2>/dev/null | grep -A1 'mlp\|? ?' | grep -q 'mlp/plugin.json: not pinned in other.lock'"
+sed '/mlp\/mlp.so/s/^......../00000000/' tutti.lock >changed.lock
+check "nor one that has changed" sh -c "$TUTTI validate run.json --plugin-lock changed.lock 2>&1 | grep -q 'mlp.so: has SHA-256 .*, but changed.lock pins 00000000'"
+says "a lock file that is not there" 2 "tutti: missing.lock: No such file or directory" \
+  "$TUTTI" validate run.json --plugin-lock missing.lock
 finish

@@ -46,6 +46,14 @@ says "a ratio that leaves nothing to train is refused" 2 \
   'tutti: scale_schedule_ratio 0.1 makes a max_duration of nothing, want a larger ratio or a longer max_duration' \
   "$TUTTI" train good.json --set scale_schedule_ratio=0.1
 
+# Two plugins that cannot be used together are told of with the run file's other faults.
+mkdir -p apart && cp -r "$(dirname "$TUTTI")/lib/tutti/plugins/mixup" apart/mixup
+sed -i 's/"library"/"conflicts": ["org.tutti.label_smoothing"], "library"/' apart/mixup/plugin.json
+small_run '"algorithms": [{"name": "label_smoothing"},
+    {"name": "mixup"}]' >apart.json
+"$TUTTI" validate apart.json --plugin-path apart 2>err.txt
+check "plugins that conflict" grep -qx 'apart.json:22: algorithms\[1\]: conflicts with label_smoothing at line 21' err.txt
+
 mkdir runs
 sed 's|"name": "glyphs", "samples": 640|"name": "mds", "path": "data"|' good.json >runs/mds.json
 says "a path in a run file is relative to the file" 2 \

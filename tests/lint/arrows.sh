@@ -27,6 +27,7 @@ refuse "host/plugin includes a later folder" '#include "(engine|graph|train|cli)
 refuse "host/engine includes a later folder" '#include "(graph|train|cli)/' -- 'host/engine'
 refuse "host/graph includes a later folder" '#include "(engine|device|train|cli)/' -- 'host/graph'
 refuse "host/device includes a later folder" '#include "(engine|loop|train|cli)/' -- 'host/device'
+refuse "host/loop includes a later folder" '#include "(graph|train|cli)/' -- 'host/loop'
 refuse "host/train includes the command line" '#include "cli/' -- 'host/train'
 # name of the header, the one file that may include it
 while read -r header owner; do
