@@ -31,8 +31,32 @@ static const char *prefix_of(const checkpoint *c, const net *n)
     return "";
 }
 
+/* PyTorch keeps a convolution's weight as (Cout, Cin, K, K), we keep it as (Cout, K, K, Cin). */
+static bool is_channels_first(const tutti_desc *from, const tutti_desc *to)
+{
+    static const int32_t order[4] = {0, 3, 1, 2};
+    bool fits = from->rank == 4 && to->rank == 4;
+    for (int32_t k = 0; fits && k < 4; k++)
+        fits = from->dim[k] == to->dim[order[k]];
+    return fits;
+}
+
+/* Whether the file is PyTorch's: one weight that fits in no other way tells it for all. */
+static bool has_channels_first(const checkpoint *c, const char *prefix, const net *n)
+{
+    for (uint32_t k = 0; k < net_weight_count(n); k++) {
+        const tutti_weight *w = net_weight(n, k);
+        tutti_tensor from;
+        if (find(c, prefix, w->path, &from, NULL) == TUTTI_OK &&
+            !tutti_same_shape(&from.desc, &w->data.desc) &&
+            is_channels_first(&from.desc, &w->data.desc))
+            return true;
+    }
+    return false;
+}
+
 static tutti_status check(const checkpoint *c, const char *path, const char *prefix,
-                          const tutti_weight *w, tutti_error *err)
+                          bool channels_first, const tutti_weight *w, tutti_error *err)
 {
     tutti_tensor from;
     tutti_error why = TUTTI_ERROR_INIT;
@@ -40,7 +64,8 @@ static tutti_status check(const checkpoint *c, const char *path, const char *pre
     if (find(c, prefix, w->path, &from, &why))
         return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no %s, which the model needs", path,
                           w->path);
-    if (tutti_same_shape(&from.desc, &w->data.desc))
+    if (channels_first && w->data.desc.rank == 4 ? is_channels_first(&from.desc, &w->data.desc)
+                                                 : tutti_same_shape(&from.desc, &w->data.desc))
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, the model's is %s", path, w->path,
                       tutti_desc_text(&from.desc, have, sizeof have),
@@ -57,6 +82,20 @@ static void take(const tutti_tensor *from, const tutti_tensor *to)
         tensor_set(to, k, tensor_get(from, k));
 }
 
+/* (Cout, Cin, K, K) to (Cout, K, K, Cin). */
+static void take_channels_first(const tutti_tensor *from, const tutti_tensor *to)
+{
+    const int64_t *d = to->desc.dim;
+    int64_t k = 0;
+    for (int64_t out = 0; out < d[0]; out++)
+        for (int64_t row = 0; row < d[1]; row++)
+            for (int64_t column = 0; column < d[2]; column++)
+                for (int64_t in = 0; in < d[3]; in++)
+                    tensor_set(
+                        to, k++,
+                        tensor_get(from, ((out * d[3] + in) * d[1] + row) * d[2] + column));
+}
+
 tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused, tutti_error *err)
 {
     checkpoint *c;
@@ -64,13 +103,19 @@ tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused, tut
     if (s)
         return s;
     const char *prefix = prefix_of(c, n);
+    const bool channels_first = has_channels_first(c, prefix, n);
     const uint32_t count = net_weight_count(n);
     for (uint32_t k = 0; k < count && !s; k++)
-        s = check(c, path, prefix, net_weight(n, k), err);
+        s = check(c, path, prefix, channels_first, net_weight(n, k), err);
     for (uint32_t k = 0; k < count && !s; k++) {
+        const tutti_tensor *to = &net_weight(n, k)->data;
         tutti_tensor from;
-        if (find(c, prefix, net_weight(n, k)->path, &from, NULL) == TUTTI_OK)
-            take(&from, &net_weight(n, k)->data);
+        if (find(c, prefix, net_weight(n, k)->path, &from, NULL))
+            continue;
+        if (channels_first && to->desc.rank == 4)
+            take_channels_first(&from, to);
+        else
+            take(&from, to);
     }
     if (!s)
         *ret_unused = checkpoint_count(c) - count;
