@@ -29,6 +29,35 @@ static tutti_value guard_of(const graph *g, tutti_value v)
     return x->kind == VALUE_NODE ? graph_node_at(g, x->index)->guard : 0;
 }
 
+static bool is_zeros(const graph *g, tutti_value v)
+{
+    const graph_value *x = graph_value_at(g, v);
+    while (x->kind == VALUE_NODE) {
+        const graph_node *n = graph_node_at(g, x->index);
+        if (strcmp(n->op->name, "broadcast_to") != 0)
+            return false;
+        x = graph_value_at(g, n->in[0]);
+    }
+    return x->kind == VALUE_CONST && x->desc.dtype == TUTTI_F32 && tutti_numel(&x->desc) == 1 &&
+           *(const float *)x->data == 0.0f;
+}
+
+/* The gradient of a look-up, rows added to zeros, adds them to what there is instead: for a table that
+ * is also the head of a model.  0: `d` is something else. */
+static tutti_value scatter_onto(graph *g, tutti_value adjoint, tutti_value d)
+{
+    tutti_graph *b = graph_builder(g);
+    const graph_value *x = graph_value_at(g, d);
+    if (x->kind != VALUE_NODE || b->desc(b, adjoint)->dtype != TUTTI_F32)
+        return 0;
+    const graph_node *n = graph_node_at(g, x->index);
+    if (strcmp(n->op->name, "scatter_add") != 0 || !is_zeros(g, n->in[0]))
+        return 0;
+    const tutti_value in[3] = {adjoint, n->in[1], n->in[2]};
+    const tutti_attr axis = tutti_attr_i("axis", *(const int64_t *)n->attr);
+    return b->emit(b, "scatter_add", in, 3, &axis, 1, NULL, 0);
+}
+
 /* A sum is guarded where both its terms are, by the same. */
 static void add_to(graph *g, tutti_value *adjoint, tutti_value d)
 {
@@ -36,7 +65,12 @@ static void add_to(graph *g, tutti_value *adjoint, tutti_value d)
     const tutti_value in[2] = {*adjoint, d};
     const tutti_value guard = guard_of(g, d);
     const tutti_value before = graph_set_guard(g, guard_of(g, *adjoint) == guard ? guard : 0);
-    *adjoint = *adjoint ? b->emit(b, "add", in, 2, NULL, 0, NULL, 0) : d;
+    const tutti_value onto =
+        *adjoint && guard_of(g, *adjoint) == guard ? scatter_onto(g, *adjoint, d) : 0;
+    if (*adjoint)
+        *adjoint = onto ? onto : b->emit(b, "add", in, 2, NULL, 0, NULL, 0);
+    else
+        *adjoint = d;
     (void)graph_set_guard(g, before);
 }
 

@@ -80,7 +80,10 @@ tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error
                           (unsigned long long)tutti_nbytes(&w->desc));
     const tutti_tensor t = {data, w->desc, TUTTI_DEVICE_CPU, 0};
     const uint64_t key = tutti_hash(path);
-    for (int64_t k = 0, count = tutti_numel(&w->desc); k < count; k++)
+    const int64_t count = tutti_numel(&w->desc);
+    const int threads = count > 65536 ? n->options.threads : 1;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t k = 0; k < count; k++)
         tensor_set(&t, k, first_value(&w->init, n->options.seed, key, k));
     w->data = data;
     w->owned = true;

@@ -171,6 +171,34 @@ START_TEST(gradients_of_gradients_are_another_call)
 }
 END_TEST
 
+/* y = table[index], z = 2 table: rows 0, 1, 1 of dy go to their places on top of 2 dz. */
+START_TEST(a_look_ups_gradient_is_added_onto_the_others)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_value table = input(TUTTI_F32, 2, 3, 2), index = input(TUTTI_I32, 1, 3, 0);
+    const tutti_value in[2] = {table, index};
+    const tutti_attr axis = tutti_attr_i("axis", 0);
+    const tutti_value out[2] = {b->emit(b, "gather", in, 2, &axis, 1, NULL, 0),
+                                tutti_affine(b, table, 2.0, 0.0)};
+    const tutti_value dout[2] = {input(TUTTI_F32, 2, 3, 2), input(TUTTI_F32, 2, 3, 2)};
+    static const double want[6] = {3, 4, 10, 12, 2, 2}, rows[3] = {0, 1, 1};
+    tutti_value d = 0;
+    ck_assert_int_eq(graph_gradient(g, out, dout, 2, &table, 1, &d), TUTTI_OK);
+    ck_assert_str_eq(graph_node_at(g, graph_value_at(g, d)->index)->op->name, "scatter_add");
+    interp *it;
+    ck_assert_ok(interp_create(g, &it, &err), err);
+    for (int k = 0; k < 6; k++) {
+        interp_value(it, dout[0])[k] = 1.0 + k;
+        interp_value(it, dout[1])[k] = 1.0;
+        interp_value(it, index)[k / 2] = rows[k / 2];
+    }
+    ck_assert_ok(interp_run(it, 0, graph_nnodes(g), NULL, &err), err);
+    for (int k = 0; k < 6; k++)
+        ck_assert_close(interp_value(it, d)[k], want[k], 1e-12);
+    interp_destroy(it);
+}
+END_TEST
+
 START_TEST(no_gradient_flows_where_nothing_depends)
 {
     const tutti_value x = input(TUTTI_F32, 1, 2, 0), z = input(TUTTI_F32, 1, 2, 0);
