@@ -167,8 +167,8 @@ START_TEST(samples_have_masks_of_zeros_and_ones)
 {
     static const double p[] = {0.25, 0.0, 1.0};
     static const char *const want[] = {
-        "v7 = dropout(constant; p=0.25, stream=2)\nv8 = clamp(v7; min=0, max=1)\n"
-        "v9 = mul(v6, v8)\nv10 = add(v9, v1)\nv11 = relu(v10)\nv11\n",
+        ("v7 = dropout(constant; p=0.25, stream=2)\nv8 = clamp(v7; min=0, max=1)\n"
+         "v9 = mul(v6, v8)\nv10 = add(v9, v1)\nv11 = relu(v10)\nv11\n"),
         "v7 = add(v6, v1)\nv8 = relu(v7)\nv8\n",
         "v7 = affine(v6; scale=0, shift=0)\nv8 = add(v7, v1)\nv9 = relu(v8)\nv9\n"};
     const tutti_module m = wrapped(0);
