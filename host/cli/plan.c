@@ -37,7 +37,9 @@ int cli_plan(int argc, char **argv, const tutti_op *const *ops)
     registry *r = cli_registry(&o);
     if (!r || !(run = cli_run(&o, r)))
         goto end;
-    if (trainer_create(run, r, ops, &t, &e) || trainer_preview(t, stdout, draw, &e)) {
+    if (!trainer_create(run, r, ops, &t, &e))
+        trainer_on_message(t, cli_message, NULL);
+    if (e.status || trainer_preview(t, stdout, draw, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }

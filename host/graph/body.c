@@ -251,7 +251,8 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
                                .weights = n->addresses,
                                .nexternal = b->ninputs,
                                .cut_bytes = cut_bytes,
-                               .threads = n->options.threads};
+                               .threads = n->options.threads,
+                               .tuner = n->tuner};
     s = program_create(&spec, &b->program, err);
 done:
     free(stores);
@@ -342,7 +343,8 @@ static tutti_status compile_head(net *n, const body *b, const plan_request *requ
                                .nstores = count,
                                .weights = n->addresses,
                                .nexternal = first + 1 + b->noutputs,
-                               .threads = n->options.threads};
+                               .threads = n->options.threads,
+                               .tuner = n->tuner};
     return program_create(&spec, &h->program, err);
 }
 

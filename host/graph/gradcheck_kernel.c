@@ -1,6 +1,7 @@
 /* gradcheck_kernel.c - the part of op_check that runs the kernel, on poisoned and guarded memory. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/gradcheck_trial.h"
+#include "graph/tune.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,6 +35,8 @@ typedef struct bench {
     void *out[TUTTI_OP_MAX_OUT];
     void *state, *scratch;
     uint64_t scratch_bytes;
+    uint32_t way;
+    uint32_t reserved;
 } bench;
 
 static void bench_fini(bench *b)
@@ -98,7 +101,9 @@ static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutt
     tutti_op_call call = {sizeof call, b->c->nin,   b->op->nout, threads,
                           b->in_desc,  b->out_desc, b->attr,     NULL};
     tutti_status s = bench_fill(b, err);
-    if (!s && kernel->prepare)
+    if (!s && b->way)
+        s = b->op->cpu_ways->prepare(&call, b->way, &b->state, &b->scratch_bytes, err);
+    else if (!s && kernel->prepare)
         s = kernel->prepare(&call, &b->state, &b->scratch_bytes, err);
     if (s)
         return tutti_fail(err, s, "%s: the kernel's prepare failed without a reason", b->c->op);
@@ -125,13 +130,14 @@ static double default_tolerance(const op_case *c)
 
 /* Runs the kernel and compares every result with what the interpreter has in `t`. */
 static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_place,
-                                tutti_error *err)
+                                uint32_t way, tutti_error *err)
 {
     const op_case *c = t->c;
-    bench b = {.op = t->op, .c = c};
+    bench b = {.op = t->op, .c = c, .way = way};
     char what[96];
     const graph_node *n = graph_node_at(t->g, 0);
-    const double tolerance = c->tolerance > 0.0 ? c->tolerance : default_tolerance(c);
+    const double own = c->tolerance > 0.0 ? c->tolerance : default_tolerance(c);
+    const double tolerance = way ? fmax(own, TUNE_TOLERANCE) : own;
     b.attr = n->attr;
     memcpy(b.in_desc, c->in, sizeof *c->in * c->nin);
     for (uint32_t k = 0; k < t->op->nout; k++)
@@ -161,16 +167,35 @@ static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_pla
     return s;
 }
 
+/* Every way that the host may choose for this shape. */
+static tutti_status check_ways(const trial *t, tutti_error *err)
+{
+    const graph_node *n = graph_node_at(t->g, 0);
+    tutti_desc out[TUTTI_OP_MAX_OUT];
+    for (uint32_t k = 0; k < t->op->nout; k++)
+        out[k] = graph_value_at(t->g, n->out + k)->desc;
+    const tutti_op_call c = {sizeof c, t->c->nin, t->op->nout, 3, t->c->in, out, n->attr, NULL};
+    for (uint32_t k = 1; tune_way_name(t->op, &c, k); k++) {
+        tutti_error why = TUTTI_ERROR_INIT;
+        const tutti_status s = kernel_once(t, 3, UINT32_MAX, k, &why);
+        if (s && s != TUTTI_E_UNSUPPORTED)
+            return tutti_fail(err, s, "%s: %s", tune_way_name(t->op, &c, k), why.text);
+    }
+    return TUTTI_OK;
+}
+
 tutti_status check_kernel(const trial *t, tutti_error *err)
 {
     const op_case *c = t->c;
-    tutti_status s = kernel_once(t, 1, UINT32_MAX, err);
+    tutti_status s = kernel_once(t, 1, UINT32_MAX, 0, err);
     if (!s)
-        s = kernel_once(t, 3, UINT32_MAX, err);
+        s = kernel_once(t, 3, UINT32_MAX, 0, err);
+    if (!s)
+        s = check_ways(t, err);
     const tutti_desc *y = &graph_value_at(t->g, graph_node_at(t->g, 0)->out)->desc;
     for (uint32_t k = 0; k < c->nin && !s; k++)
         if (t->op->cpu->inplace >> k & 1 && tutti_same_shape(&c->in[k], y) &&
             c->in[k].dtype == y->dtype)
-            s = kernel_once(t, 1, k, err);
+            s = kernel_once(t, 1, k, 0, err);
     return s;
 }

@@ -20,9 +20,12 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         n->nmodules = 1;
         n->modules = calloc(1, sizeof(module *));
         tree_init_service(n);
+        if (options->tune_file)
+            n->tuner = tuner_create(options->tune_file);
+        n->options.tune_file = NULL; /* the caller's */
     }
-    if (!n || !n->modules) {
-        free(n);
+    if (!n || !n->modules || (options->tune_file && !n->tuner)) {
+        net_destroy(n);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");
     }
     *ret_net = n;
@@ -49,7 +52,13 @@ void net_destroy(net *n)
     free(n->grads);
     free(n->buffers);
     free(n->arena);
+    tuner_destroy(n->tuner);
     free(n);
+}
+
+const char *net_tune_complaint(net *n)
+{
+    return tuner_complaint(n->tuner);
 }
 
 tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,

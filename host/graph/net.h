@@ -27,6 +27,8 @@ typedef struct net_options {
     uint64_t seed;
     int threads;
     int precision; /* NET_* */
+    const char
+        *tune_file; /* where measured choices of kernels are kept; NULL: none are measured */
 } net_options;
 
 TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,
@@ -132,6 +134,8 @@ TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *st
 TUTTI_NODISCARD tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double weight,
                                            const tutti_step *step, float loss_scale,
                                            tutti_error *err);
+/* What is wrong with the tune file, told once; NULL when there is nothing to say. */
+const char *net_tune_complaint(net *n);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */
 double plan_flops(const plan *p);   /* of matrix products and convolutions; 0 when unknown */
 /* Writes sizes, nodes, steps with their places, and the arena's map as text. */

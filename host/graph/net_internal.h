@@ -5,6 +5,7 @@
 
 #include "graph/net.h"
 #include "graph/program.h"
+#include "graph/tune.h"
 #include "tutti/layer.h"
 
 #define NET_MAX_OUTPUTS 16
@@ -68,6 +69,7 @@ typedef struct head head;
 
 struct net {
     net_options options;
+    tuner *tuner; /* NULL: kernels are not measured */
     tutti_module_v1 service;
     net_group_fn group; /* NULL: all are of one */
     const void *group_ctx;

@@ -176,7 +176,8 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
                                .nstores = count,
                                .weights = n->addresses,
                                .nexternal = place + 1,
-                               .threads = n->options.threads};
+                               .threads = n->options.threads,
+                               .tuner = n->tuner};
     const tutti_status s = program_create(&spec, &p->program, err);
     free(stores);
     return s;

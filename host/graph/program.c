@@ -175,6 +175,8 @@ static void dump_step(const program *p, const step *s, FILE *file)
         (void)fprintf(file, "%s%s", j ? "+" : "", c->links[j].node->op->name);
     if (!c)
         (void)fprintf(file, "%s", n ? n->op->name : "store");
+    if (s->way)
+        (void)fprintf(file, " [%s]", s->way);
     for (uint32_t j = 0; n && j < s->call->nin; j++)
         dump_place(p, c ? c->in[j] : n->in[j], file);
     if (s->guard)

@@ -5,6 +5,7 @@
 
 #include "graph/arena.h"
 #include "graph/graph.h"
+#include "graph/tune.h"
 
 typedef struct program program;
 
@@ -37,6 +38,7 @@ typedef struct program_spec {
     uint64_t cut_bytes; /* wanted in the arena between segments 0 and 1 */
     int32_t threads;
     int32_t reserved;
+    tuner *tuner; /* NULL: kernels are not measured */
 } program_spec;
 
 /* Needs of the spec only the graph and the weights' memory after this.  Errors name module path and op. */

@@ -187,8 +187,10 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
         status = widen_create(b->g, n, s->call, &b->p->memory, &w, ret_scratch, &why);
         s->state = w;
         s->widened = true;
-    } else if (kernel->prepare)
-        status = kernel->prepare(s->call, &s->state, ret_scratch, &why);
+    } else {
+        status =
+            tune_prepare(b->spec->tuner, n->op, s->call, &s->state, ret_scratch, &s->way, &why);
+    }
     if (!status)
         return TUTTI_OK;
     tutti_fail(&why, status, "%s: its kernel cannot do this", n->op->name);

@@ -36,6 +36,7 @@ typedef struct step {
     const float *const *guard; /* NULL: none; 0 there: skip */
     const graph_node *node;    /* NULL: a store; the last one of a chain */
     const chain *chain;        /* NULL: a node alone, or a store */
+    const char *way;           /* which of several; NULL where there is one */
     uint32_t scratch_interval;
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */

@@ -227,8 +227,11 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
     }
     plan_request request;
     plan *p;
-    const tutti_status s = trainer_request(t, kind, &shape, &request, err);
-    return s ? s : net_plan(t->net, &request, &p, err);
+    tutti_status s = trainer_request(t, kind, &shape, &request, err);
+    if (!s)
+        s = net_plan(t->net, &request, &p, err);
+    trainer_tune_message(t);
+    return s;
 }
 
 /* The training plans, so that one too large for this machine is refused, or made smaller, before

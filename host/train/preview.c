@@ -57,6 +57,7 @@ tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err
         s = net_commit(t->net, err);
     if (!s)
         s = net_plan(t->net, &r, &p, err);
+    trainer_tune_message(t);
     if (s)
         return s;
     if (draw)

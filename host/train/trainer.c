@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer_internal.h"
 
+#include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,9 +58,34 @@ static void source_close(source *s)
     instance_free(s->dataset);
 }
 
+/* Where measured choices of kernels are kept: $XDG_CACHE_HOME/tutti/kernels, else below $HOME. */
+static const char *tune_file(char *path, size_t size)
+{
+    const char *wanted = getenv("TUTTI_TUNE"), *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (wanted && strcmp(wanted, "0") == 0)
+        return NULL;
+    if (cache && *cache == '/')
+        (void)snprintf(path, size, "%s/tutti/kernels", cache);
+    else if (home && *home == '/')
+        (void)snprintf(path, size, "%s/.cache/tutti/kernels", home);
+    else
+        return NULL;
+    return path;
+}
+
+void trainer_tune_message(trainer *t)
+{
+    const char *text = net_tune_complaint(t->net);
+    if (text)
+        trainer_message(t, TUTTI_LOG_WARNING, "plan", text);
+}
+
 static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_error *err)
 {
+    char path[PATH_MAX];
     const net_options options = {.ops = ops,
+                                 .tune_file = tune_file(path, sizeof path),
                                  .layers = t->registry,
                                  .services = trainer_service,
                                  .services_ctx = t,

@@ -61,6 +61,8 @@ typedef struct value_table {
 /* Keeps the values and sends them to every logger. */
 void trainer_log(trainer *t, const tutti_named_value *values, uint32_t n);
 void trainer_message(trainer *t, int level, const char *component, const char *text);
+/* Says what is wrong with the file of measured kernels, if anything is and was not said. */
+void trainer_tune_message(trainer *t);
 void trainer_hyperparameter(trainer *t, const char *name, const char *json);
 void trainer_trace(void *ctx, const tutti_trace *trace);
 void value_table_fini(value_table *v);

@@ -5,6 +5,7 @@
 #include <dnnl.h>
 #include <omp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,24 @@ static void engine_create(void)
         the_engine = NULL;
 }
 
+static char way_names[DNN_WAYS][48];
+static pthread_once_t names_once = PTHREAD_ONCE_INIT;
+
+static void name_ways(void)
+{
+    static const char *const ways[DNN_WAYS] = {"direct", "blocked", "Winograd"};
+    const dnnl_version_t *v = dnnl_version();
+    for (int k = 0; k < DNN_WAYS; k++)
+        (void)snprintf(way_names[k], sizeof way_names[k], "oneDNN %d.%d.%d %s", v->major,
+                       v->minor, v->patch, ways[k]);
+}
+
+const char *dnn_way_name(int32_t way)
+{
+    (void)pthread_once(&names_once, name_ways);
+    return way_names[way];
+}
+
 static uint64_t align(uint64_t n)
 {
     return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -80,12 +99,17 @@ static window window_of(const dnn_call *c)
     return w;
 }
 
+static dnnl_alg_kind_t algorithm(const dnn_call *c)
+{
+    return c->way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
+}
+
 static dnnl_status_t conv_forward_init(const dnn_call *c, const dnnl_memory_desc_t *md,
                                        dnnl_convolution_desc_t *ret)
 {
     const window w = window_of(c);
     return dnnl_dilated_convolution_forward_desc_init(
-        ret, dnnl_forward_training, dnnl_convolution_direct, &md[DNN_SRC], &md[DNN_WEIGHTS],
+        ret, dnnl_forward_training, algorithm(c), &md[DNN_SRC], &md[DNN_WEIGHTS],
         md[DNN_BIAS].ndims ? &md[DNN_BIAS] : NULL, &md[DNN_DST], w.stride, w.dilates, w.padding,
         w.padding);
 }
@@ -98,12 +122,12 @@ static dnnl_status_t op_init(const dnn_call *c, const dnnl_memory_desc_t *md, op
         return conv_forward_init(c, md, &ret->conv);
     case DNN_CONV_GRAD_INPUT:
         return dnnl_dilated_convolution_backward_data_desc_init(
-            &ret->conv, dnnl_convolution_direct, &md[DNN_SRC], &md[DNN_WEIGHTS], &md[DNN_DST],
-            w.stride, w.dilates, w.padding, w.padding);
+            &ret->conv, algorithm(c), &md[DNN_SRC], &md[DNN_WEIGHTS], &md[DNN_DST], w.stride,
+            w.dilates, w.padding, w.padding);
     case DNN_CONV_GRAD_WEIGHT:
         return dnnl_dilated_convolution_backward_weights_desc_init(
-            &ret->conv, dnnl_convolution_direct, &md[DNN_SRC], &md[DNN_WEIGHTS], NULL,
-            &md[DNN_DST], w.stride, w.dilates, w.padding, w.padding);
+            &ret->conv, algorithm(c), &md[DNN_SRC], &md[DNN_WEIGHTS], NULL, &md[DNN_DST],
+            w.stride, w.dilates, w.padding, w.padding);
     default:
         return dnnl_matmul_desc_init(&ret->matmul, &md[DNN_SRC], &md[DNN_WEIGHTS],
                                      md[DNN_BIAS].ndims ? &md[DNN_BIAS] : NULL, &md[DNN_DST]);
@@ -137,7 +161,8 @@ static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
     op_desc op, forward;
     dnnl_status_t s = dnnl_success;
     for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
-        s = describe(&c->slot[k], c->slot[k].any, &md[k]);
+        s = describe(&c->slot[k], c->slot[k].any || (c->way != DNN_DIRECT && k != DNN_BIAS),
+                     &md[k]);
     if (s == dnnl_success)
         s = op_init(c, md, &op);
     if (s == dnnl_success)

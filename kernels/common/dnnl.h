@@ -15,6 +15,13 @@ enum {
 
 enum { DNN_SRC, DNN_WEIGHTS, DNN_BIAS, DNN_DST, DNN_SLOTS };
 
+/* How a convolution goes about it: over the images as they lie; over copies in the library's own
+ * layout; by Winograd's transforms of such copies, where errors grow to some 1e-5. */
+enum { DNN_DIRECT, DNN_BLOCKED, DNN_WINOGRAD, DNN_WAYS };
+
+/* "oneDNN 2.6.3 direct"; static. */
+const char *dnn_way_name(int32_t way);
+
 /* A tensor in memory, sizes in oneDNN's order: N C H W, [G] O I KH KW, [batch] M N. */
 typedef struct dnn_tensor {
     int32_t rank; /* 0: there is none */
@@ -27,7 +34,7 @@ typedef struct dnn_call {
     int32_t kind; /* DNN_CONV ... */
     int32_t threads;
     int32_t relu; /* 1: dst = max(0, ...) */
-    int32_t reserved;
+    int32_t way;  /* DNN_DIRECT ...; convolutions only */
     dnn_tensor slot[DNN_SLOTS];
     int64_t stride[2], padding[2], dilation[2]; /* convolutions; dilation 1 is none */
 } dnn_call;

@@ -55,6 +55,7 @@ void conv2d_plain_weight_f32(const conv2d_geometry *g, const float *x, const flo
                              float *dw, int64_t first, int64_t last);
 
 extern const tutti_kernel conv2d_cpu, conv2d_grad_input_cpu, conv2d_grad_weight_cpu;
+extern const tutti_ways conv2d_forward_ways, conv2d_input_ways, conv2d_weight_ways;
 extern const tutti_op tutti_op_conv2d, tutti_op_conv2d_grad_input, tutti_op_conv2d_grad_weight;
 
 /* Emits one of the three with `n`'s window; `shape_name` (or NULL) is the fifth attribute. */

@@ -38,17 +38,26 @@ static dnn_tensor weights(const conv2d_geometry *g)
                         .stride = {g->o / g->g * o, o, 1, v, i}};
 }
 
+static int has_sums(const conv2d_geometry *g)
+{
+    return g->b * g->h * g->w * g->c * g->o > 0; /* oneDNN takes no empty ones */
+}
+
+/* The library's `way`, or for way 0 what it refuses: the plain loops. */
 static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_call *c,
-                            void **ret_state, uint64_t *ret_scratch, tutti_error *err)
+                            uint32_t way, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
+    tutti_status status = TUTTI_OK;
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
     *ret_scratch = 0;
-    if (g->b * g->h * g->w * g->c * g->o > 0) { /* oneDNN takes no empty sums */
+    if (has_sums(g)) {
         dnn_call call = {.kind = kind,
                          .threads = c->threads,
+                         .way = (int32_t)way,
                          .stride = {g->sh, g->sw},
                          .padding = {g->ph, g->pw},
                          .dilation = {g->dh, g->dw}};
@@ -57,15 +66,50 @@ static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_c
         call.slot[DNN_DST] = image(g->b, g->oh, g->ow, g->o);
         if (kind == DNN_CONV && c->nin > 2)
             call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
-        /* What it refuses, the plain loops do. */
-        if (dnn_create(&call, "conv2d", &s->big, ret_scratch, NULL) == TUTTI_E_NOMEM) {
-            free(s);
-            return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for oneDNN");
-        }
+        status = dnn_create(&call, "conv2d", &s->big, ret_scratch, way ? err : NULL);
+    }
+    if (status == TUTTI_E_UNSUPPORTED && !way)
+        status = TUTTI_OK;
+    if (status) {
+        free(s);
+        return tutti_fail(err, status, "conv2d: no memory for oneDNN");
     }
     *ret_state = s;
     return TUTTI_OK;
 }
+
+static conv2d_geometry geometry(int kind, const tutti_op_call *c)
+{
+    if (kind == DNN_CONV)
+        return conv2d_geometry_of(c->attr, &c->in[0], &c->in[1], &c->out[0]);
+    if (kind == DNN_CONV_GRAD_INPUT)
+        return conv2d_geometry_of(c->attr, &c->out[0], &c->in[1], &c->in[0]);
+    return conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
+}
+
+/* The kernel's prepare, and the ways of one of the three operations. */
+#define WAYS(op, kind)                                                                         \
+    static tutti_status op##_way(const tutti_op_call *c, uint32_t k, void **ret_state,         \
+                                 uint64_t *ret_scratch, tutti_error *err)                      \
+    {                                                                                          \
+        const conv2d_geometry g = geometry(kind, c);                                           \
+        return prepare(kind, &g, c, k, ret_state, ret_scratch, err);                           \
+    }                                                                                          \
+    static tutti_status op##_prepare(const tutti_op_call *c, void **ret_state,                 \
+                                     uint64_t *ret_scratch, tutti_error *err)                  \
+    {                                                                                          \
+        return op##_way(c, 0, ret_state, ret_scratch, err);                                    \
+    }                                                                                          \
+    static const char *op##_name(const tutti_op_call *c, uint32_t k)                           \
+    {                                                                                          \
+        const conv2d_geometry g = geometry(kind, c);                                           \
+        return k < (has_sums(&g) ? DNN_WAYS : 1) ? dnn_way_name((int32_t)k) : NULL;            \
+    }                                                                                          \
+    const tutti_ways conv2d_##op##_ways = {sizeof(tutti_ways), 0, op##_name, op##_way}
+
+WAYS(forward, DNN_CONV);
+WAYS(input, DNN_CONV_GRAD_INPUT);
+WAYS(weight, DNN_CONV_GRAD_WEIGHT);
 
 static tutti_status run_big(const state *s, const void *src, const void *w, const void *bias,
                             const void *dst, void *scratch)
@@ -75,13 +119,6 @@ static tutti_status run_big(const state *s, const void *src, const void *w, cons
                                    [DNN_BIAS] = (void *)(uintptr_t)bias,
                                    [DNN_DST] = (void *)(uintptr_t)dst};
     return dnn_run(s->big, data, scratch);
-}
-
-static tutti_status forward_prepare(const tutti_op_call *c, void **ret_state,
-                                    uint64_t *ret_scratch, tutti_error *err)
-{
-    const conv2d_geometry g = conv2d_geometry_of(c->attr, &c->in[0], &c->in[1], &c->out[0]);
-    return prepare(DNN_CONV, &g, c, ret_state, ret_scratch, err);
 }
 
 static tutti_status forward_run(void *self, const tutti_op_call *c, const void *const *in,
@@ -98,13 +135,6 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
     return TUTTI_OK;
 }
 
-static tutti_status input_prepare(const tutti_op_call *c, void **ret_state,
-                                  uint64_t *ret_scratch, tutti_error *err)
-{
-    const conv2d_geometry g = conv2d_geometry_of(c->attr, &c->out[0], &c->in[1], &c->in[0]);
-    return prepare(DNN_CONV_GRAD_INPUT, &g, c, ret_state, ret_scratch, err);
-}
-
 static tutti_status input_run(void *self, const tutti_op_call *c, const void *const *in,
                               void *const *out, void *scratch)
 {
@@ -116,13 +146,6 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
     for (int64_t k = 0; k < pixels; k++)
         conv2d_plain_input_f32(&s->g, in[0], in[1], out[0], k, k + 1);
     return TUTTI_OK;
-}
-
-static tutti_status weight_prepare(const tutti_op_call *c, void **ret_state,
-                                   uint64_t *ret_scratch, tutti_error *err)
-{
-    const conv2d_geometry g = conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
-    return prepare(DNN_CONV_GRAD_WEIGHT, &g, c, ret_state, ret_scratch, err);
 }
 
 static tutti_status weight_run(void *self, const tutti_op_call *c, const void *const *in,

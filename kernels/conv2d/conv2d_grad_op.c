@@ -52,7 +52,8 @@ const tutti_op tutti_op_conv2d_grad_input = {.struct_size = sizeof(tutti_op),
                                              .infer = input_infer,
                                              .vjp = input_vjp,
                                              .reference = input_reference,
-                                             .cpu = &conv2d_grad_input_cpu};
+                                             .cpu = &conv2d_grad_input_cpu,
+                                             .cpu_ways = &conv2d_input_ways};
 
 /* ---- conv2d_grad_weight: x, dy -> dw (O, KH, KW, C / groups) ---- */
 
@@ -95,4 +96,5 @@ const tutti_op tutti_op_conv2d_grad_weight = {.struct_size = sizeof(tutti_op),
                                               .infer = weight_infer,
                                               .vjp = weight_vjp,
                                               .reference = weight_reference,
-                                              .cpu = &conv2d_grad_weight_cpu};
+                                              .cpu = &conv2d_grad_weight_cpu,
+                                              .cpu_ways = &conv2d_weight_ways};

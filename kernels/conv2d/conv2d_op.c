@@ -69,4 +69,5 @@ const tutti_op tutti_op_conv2d = {.struct_size = sizeof(tutti_op),
                                   .infer = infer,
                                   .vjp = vjp,
                                   .reference = reference,
-                                  .cpu = &conv2d_cpu};
+                                  .cpu = &conv2d_cpu,
+                                  .cpu_ways = &conv2d_forward_ways};

@@ -22,4 +22,26 @@ if command -v dot >/dev/null; then
 fi
 check "nothing was trained" test ! -e runs
 says "unknown options are refused" 2 "tutti: --perspective is no option" "$TUTTI" plan run.json --perspective
+
+# The way of each convolution is in the plan; measured ones are kept in a file, which decides.
+cnn='model={"name":"cnn"}'
+"$TUTTI" plan run.json --set "$cnn" >default.txt 2>err.txt
+check "a way by default" grep -qE '^ +[0-9]+ conv2d \[oneDNN [0-9.]+ direct\] ' default.txt
+check "and nothing said" test ! -s err.txt
+export XDG_CACHE_HOME=$PWD/cache
+TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >measured.txt 2>err.txt
+check "measured quietly" test "$?$(cat err.txt)" = 0
+check "and kept" grep -qE ', [0-9]+ threads: conv2d F32 .*oneDNN [0-9.]+ (direct|blocked|Winograd)$' cache/tutti/kernels
+cp cache/tutti/kernels kept
+TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >again.txt
+check "the same next time" cmp measured.txt again.txt
+check "without a change" cmp kept cache/tutti/kernels
+sed -i 's/direct$/blocked/; s/Winograd$/blocked/' cache/tutti/kernels
+TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >chosen.txt
+check "the file decides" grep -q 'conv2d \[oneDNN [0-9.]* blocked\]' chosen.txt
+check "about all of them" test "$(grep -c 'direct\]' chosen.txt)" = 0
+echo '{}' >cache/tutti/kernels
+TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >chosen.txt 2>err.txt
+check "a broken file is told" grep -q 'cache/tutti/kernels: line 1 is no choice of a kernel; the file is left aside$' err.txt
+check "and replaced" grep -q '^tutti kernel choices 1$' cache/tutti/kernels
 finish
