@@ -25,7 +25,7 @@ static void add(bytes *b, const void *data, size_t size)
 static void add_number(bytes *b, uint64_t n, int width)
 {
     for (int k = 0; k < width; k++) {
-        const uint8_t byte = (uint8_t)(n >> 8 * k);
+        const uint8_t byte = k < 8 ? (uint8_t)(n >> 8 * k) : 0;
         add(b, &byte, 1);
     }
 }
@@ -416,6 +416,14 @@ START_TEST(broken_archives_are_refused)
     settings(save("set.npz", &bad), "x_train", NULL, NULL);
     shelf_refused(&s, "npy", &g, TUTTI_E_FORMAT,
                   "$/set.npz[x_train]: is packed wrongly or damaged");
+    packed bomb = pack("x.npy", &deflated, 1);
+    bomb.size = 1u << 30;
+    bad = archive(&bomb, 1, 0);
+    settings(save("set.npz", &bad), NULL, NULL, NULL);
+    shelf_refused(
+        &s, "npy", &g, TUTTI_E_FORMAT,
+        "$/set.npz: is a broken zip archive: a member is longer than what it is packed "
+        "into can hold");
     packed strange = pack("x.npy", &b, 0);
     strange.method = 12;
     bad = archive(&strange, 1, 0);

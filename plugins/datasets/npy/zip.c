@@ -11,7 +11,8 @@ enum {
     LOCATOR_BYTES = 20,
     END64_BYTES = 56,
     COMMENT_MAX = 65535,
-    NAMES_ROOM = 160
+    NAMES_ROOM = 160,
+    DEFLATE_RATIO = 1032 /* no deflated byte holds more */
 };
 static const uint32_t local_mark = 0x04034b50, entry_mark = 0x02014b50, end_mark = 0x06054b50,
                       locator_mark = 0x07064b50, end64_mark = 0x06064b50;
@@ -157,6 +158,8 @@ static tutti_status locate(const mapped_file *f, const char *path, const entry *
     if (begin > f->size || f->size - begin < e->packed ||
         (e->method == 0 && e->packed != e->size))
         return broken(path, "a member is shorter than its directory says", err);
+    if (e->size / DEFLATE_RATIO > e->packed)
+        return broken(path, "a member is longer than what it is packed into can hold", err);
     *ret = (zip_member){f->data + begin, e->packed, e->size, e->crc, e->method == 8};
     return TUTTI_OK;
 }
