@@ -55,19 +55,15 @@ static tutti_status mark(unsigned char *seen, const char *name, const char *data
     return TUTTI_OK;
 }
 
-tutti_status vocab_chars(vocab *v, const char *name, const char *data, uint64_t size,
-                         tutti_error *err)
+/* The tokens of the characters marked in `seen`. */
+static tutti_status number_chars(vocab *v, const unsigned char *seen, const char *name,
+                                 tutti_error *err)
 {
-    memset(v, 0, sizeof *v);
-    unsigned char *seen = calloc(UTF8_CODES / 8, 1);
-    tutti_status s = TUTTI_OK;
-    if (!seen || (s = mark(seen, name, data, size, &v->size, err)))
-        goto done;
     v->text = malloc((size_t)v->size * UTF8_MOST_BYTES + 1);
     v->at = malloc(((size_t)v->size + 1) * sizeof *v->at);
     v->codes = malloc(((size_t)v->size + 1) * sizeof *v->codes);
     if (!v->text || !v->at || !v->codes)
-        goto done;
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its characters", name);
     uint64_t used = 0, k = 0;
     for (uint32_t code = 0; code < UTF8_CODES; code++) {
         if (!(seen[code >> 3] & 1u << (code & 7)))
@@ -77,10 +73,20 @@ tutti_status vocab_chars(vocab *v, const char *name, const char *data, uint64_t 
         used += utf8_write(code, v->text + used);
     }
     v->at[k] = used;
-done:
+    return TUTTI_OK;
+}
+
+tutti_status vocab_chars(vocab *v, const char *name, const char *data, uint64_t size,
+                         tutti_error *err)
+{
+    memset(v, 0, sizeof *v);
+    unsigned char *seen = calloc(UTF8_CODES / 8, 1);
+    if (!seen)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its characters", name);
+    tutti_status s = mark(seen, name, data, size, &v->size, err);
+    if (s == TUTTI_OK)
+        s = number_chars(v, seen, name, err);
     free(seen);
-    if (s == TUTTI_OK && !v->codes)
-        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its characters", name);
     if (s)
         vocab_close(v);
     return s;
