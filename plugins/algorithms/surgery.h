@@ -41,6 +41,21 @@ static inline tutti_status surgery_find(const tutti_host *host, const char *who,
     return TUTTI_OK;
 }
 
+/* The settings in `params` that are set, as attributes for a new module; returns how many. */
+static inline uint32_t surgery_settings(const tutti_params *params, tutti_attr *attr,
+                                        uint32_t room)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; params && k < params->count && n < room; k++) {
+        const tutti_param *p = params->items[k];
+        if (p->type == TUTTI_PARAM_FLOAT)
+            attr[n++] = tutti_attr_f(p->name, p->f);
+        else if (p->type != TUTTI_PARAM_NULL)
+            attr[n++] = tutti_attr_i(p->name, p->i);
+    }
+    return n;
+}
+
 /* A module of `kind` takes the place of `m`, which becomes its child `name`. */
 static inline tutti_status surgery_wrap(const tutti_module_v1 *s, tutti_module m,
                                         const char *kind, const tutti_attr *attr,

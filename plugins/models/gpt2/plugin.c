@@ -104,15 +104,16 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     return model_add(m->modules, root, "ln_f", "layer_norm", &features, 1, NULL, err);
 }
 
-/* The first T rows of wpe. */
-static tutti_value positions(const gpt2 *m, tutti_graph *g, tutti_module wpe, int64_t t)
+/* The first T of the `rows` of wpe. */
+static tutti_value positions(const gpt2 *m, tutti_graph *g, tutti_module wpe, int64_t rows,
+                             int64_t t)
 {
     const int64_t begin[2] = {0, 0}, end[2] = {t, m->width}, step[2] = {1, 1};
     const tutti_attr cut[3] = {tutti_attr_list("begin", begin, 2),
                                tutti_attr_list("end", end, 2),
                                tutti_attr_list("stride", step, 2)};
     const tutti_value table = g->weight(g, wpe, "weight");
-    return t == m->length ? table : g->emit(g, "slice", &table, 1, cut, 3, NULL, 0);
+    return t == rows ? table : g->emit(g, "slice", &table, 1, cut, 3, NULL, 0);
 }
 
 static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
@@ -124,14 +125,15 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
     (void)ninputs, (void)noutputs;
     const int64_t t = g->desc(g, inputs[0])->dim[1];
     const tutti_module wpe = s->child(s->ctx, root, "wpe");
+    const int64_t rows = wpe ? tutti_param_i64(s->params(s->ctx, wpe), "num_embeddings") : 0;
     char text[96];
     (void)snprintf(text, sizeof text, "gpt2: a sequence of %lld tokens, block_size is %lld",
-                   (long long)t, (long long)m->length);
-    if (wpe && t > m->length)
+                   (long long)t, (long long)rows);
+    if (wpe && t > rows)
         return g->fail(g, TUTTI_E_RANGE, text);
     tutti_value x = model_call(s, g, root, "wte", inputs[0]);
     if (wpe)
-        x = tutti_add(g, x, positions(m, g, wpe, t));
+        x = tutti_add(g, x, positions(m, g, wpe, rows, t));
     if (s->child(s->ctx, root, "drop"))
         x = model_call(s, g, root, "drop", x);
     x = model_call(s, g, root, "ln_f", model_call(s, g, root, "h", x));

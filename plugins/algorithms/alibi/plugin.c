@@ -1,0 +1,147 @@
+/* plugin.c - alibi: attention that falls with the distance instead of learned positions. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../surgery.h"
+
+#include "tutti/dataset.h"
+
+enum { MAX_SETTINGS = 24 };
+
+typedef struct alibi {
+    const tutti_host *host;
+    const tutti_state_v1 *state;
+    int64_t max_length;
+    double scaling;
+} alibi;
+
+static tutti_status alibi_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
+{
+    const tutti_state_v1 *state = algorithm_service(host, "alibi", TUTTI_STATE_V1, err);
+    if (!state)
+        return TUTTI_E_UNSUPPORTED;
+    alibi *a = calloc(1, sizeof *a);
+    if (!a)
+        return tutti_fail(err, TUTTI_E_NOMEM, "alibi: no memory");
+    a->host = host;
+    a->state = state;
+    a->max_length = tutti_param_i64(params, "max_sequence_length");
+    a->scaling = tutti_param_f64(params, "train_sequence_length_scaling");
+    *ret_self = a;
+    return TUTTI_OK;
+}
+
+static int32_t alibi_match(void *self, const tutti_event *event)
+{
+    const alibi *a = self;
+    return event->id == TUTTI_EVENT_INIT ||
+           (event->id == TUTTI_EVENT_AFTER_DATALOADER && a->scaling != 1.0);
+}
+
+/* The settings of `m`, with setting `name` changed to `value`. */
+static uint32_t settings_but(const tutti_module_v1 *s, tutti_module m, const char *name,
+                             int64_t value, tutti_attr *attr)
+{
+    const uint32_t n = surgery_settings(s->params(s->ctx, m), attr, MAX_SETTINGS);
+    for (uint32_t k = 0; k < n; k++)
+        if (strcmp(attr[k].name, name) == 0)
+            attr[k] = tutti_attr_i(name, value);
+    return n;
+}
+
+/* An attention that is the same but for its biases; its linear layers have the same weights. */
+static tutti_status replace_attention(const tutti_module_v1 *s, tutti_module m,
+                                      tutti_error *err)
+{
+    static const char *const parts[] = {"c_attn", "c_proj"};
+    tutti_attr attr[MAX_SETTINGS];
+    tutti_module next;
+    const uint32_t n = settings_but(s, m, "alibi", 1, attr);
+    tutti_status status = s->create(s->ctx, "causal_self_attention", attr, n, &next, err);
+    for (int k = 0; status == TUTTI_OK && k < 2; k++) {
+        const tutti_module from = s->child(s->ctx, m, parts[k]);
+        const tutti_module to = s->child(s->ctx, next, parts[k]);
+        status = s->take_weight(s->ctx, to, "weight", from, "weight", err);
+        if (status == TUTTI_OK && tutti_param_i64(s->params(s->ctx, from), "bias"))
+            status = s->take_weight(s->ctx, to, "bias", from, "bias", err);
+    }
+    return status ? status : s->replace(s->ctx, m, next, err);
+}
+
+/* An embedding of max_length positions, all zero for good. */
+static tutti_status replace_positions(const alibi *a, const tutti_module_v1 *s, tutti_module m,
+                                      tutti_error *err)
+{
+    tutti_attr attr[MAX_SETTINGS];
+    tutti_module next;
+    tutti_tensor table;
+    const uint32_t n = settings_but(s, m, "num_embeddings", a->max_length, attr);
+    tutti_status status = s->create(s->ctx, "embedding", attr, n, &next, err);
+    if (status || (status = s->replace(s->ctx, m, next, err)) ||
+        (status = s->weight_data(s->ctx, next, "weight", &table, err)))
+        return status;
+    memset(table.data, 0, tutti_nbytes(&table.desc));
+    return s->set_trainable(s->ctx, next, 0, err);
+}
+
+static tutti_status operate(const alibi *a, tutti_error *err)
+{
+    uint32_t count = 0;
+    surgery v = {NULL, NULL, 0, 0};
+    tutti_status status =
+        surgery_find(a->host, "alibi", "causal_self_attention", NULL, &v, err);
+    for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
+        if (tutti_param_i64(v.s->params(v.s->ctx, v.list[k]), "alibi"))
+            continue;
+        count++;
+        status = replace_attention(v.s, v.list[k], err);
+    }
+    free(v.list);
+    if (status)
+        return status;
+    const tutti_module wpe = count ? v.s->child(v.s->ctx, v.s->root(v.s->ctx), "wpe") : 0;
+    if (wpe && (status = replace_positions(a, v.s, wpe, err)))
+        return status;
+    surgery_report(a->host, "alibi/num_attention_layers", count,
+                   "alibi has no effect: the model has no causal self-attention without it");
+    return TUTTI_OK;
+}
+
+/* Every column (B, S, ...) becomes (B / scaling, S scaling, ...). */
+static tutti_status reshape(const alibi *a, tutti_error *err)
+{
+    char text[96];
+    tutti_status status = TUTTI_OK;
+    for (char name[2] = "0"; status == TUTTI_OK && name[0] < (char)('0' + TUTTI_MAX_COLUMNS);
+         name[0]++) {
+        tutti_error past = TUTTI_ERROR_INIT; /* the last column has been */
+        tutti_tensor t;
+        if (a->state->get(a->state->ctx, name, &t, &past))
+            break;
+        const int64_t b = t.desc.dim[0], s = t.desc.dim[1];
+        const int64_t wide = (int64_t)((double)b / a->scaling);
+        const int64_t shorter = (int64_t)((double)s * a->scaling);
+        if (t.desc.rank < 2 || wide * shorter != b * s || wide * shorter == 0)
+            return tutti_fail(err, TUTTI_E_SHAPE,
+                              "alibi: column %s is %s, want sequences (B, S) that "
+                              "train_sequence_length_scaling %g divides",
+                              name, tutti_desc_text(&t.desc, text, sizeof text), a->scaling);
+        t.desc.dim[0] = wide;
+        t.desc.dim[1] = shorter;
+        status = a->state->set(a->state->ctx, name, &t, err);
+    }
+    return status;
+}
+
+static tutti_status alibi_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                                tutti_error *err)
+{
+    (void)ret_exit_code;
+    return event->id == TUTTI_EVENT_INIT ? operate(self, err) : reshape(self, err);
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = alibi_open,
+                                  .match = alibi_match,
+                                  .apply = alibi_apply,
+                                  .close = surgery_close};
+ALGORITHM_PLUGIN("alibi", calls)
