@@ -207,6 +207,7 @@ graph *graph_create(const tutti_op *const *ops, int32_t mode, const graph_hooks 
                            graph_build_unguard};
     g->ops = ops;
     g->scope = "";
+    g->passes = GRAPH_MERGE;
     g->error.struct_size = sizeof g->error;
     if (hooks)
         g->hooks = *hooks;
@@ -232,6 +233,11 @@ void graph_destroy(graph *g)
     free(g->assigns);
     free(g->buckets);
     free(g);
+}
+
+void graph_set_passes(graph *g, int32_t passes)
+{
+    g->passes = passes;
 }
 
 void graph_set_expand(graph *g, bool expand)

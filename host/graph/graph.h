@@ -75,6 +75,13 @@ tutti_value graph_weight(graph *g, uint32_t id, const tutti_desc *desc, bool tra
 /* From here on operations that can be decomposed are emitted as the simpler ones they are made of:
  * for gradients of gradients. */
 void graph_set_expand(graph *g, bool expand);
+/* What becomes of nodes that are emitted from here on; at first GRAPH_MERGE. */
+enum {
+    GRAPH_PLAIN, /* each is added */
+    GRAPH_MERGE, /* one that equals an earlier one is that one */
+    GRAPH_FOLD,  /* and what is known without running is no node */
+};
+void graph_set_passes(graph *g, int32_t passes);
 /* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
  * the texts of errors.  Returns the scope of before, for putting it back. */
 void graph_set_segment(graph *g, int32_t segment);

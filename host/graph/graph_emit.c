@@ -3,6 +3,7 @@
 #include "graph/attr.h"
 #include "graph/cast.h"
 #include "graph/graph_internal.h"
+#include "graph/pass_fold.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +148,7 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
     if (check_inputs(g, op, in, nin, descs, err) || attr_decode(op, attr, nattr, blob, err))
         return 0;
     const bool parts = g->expand && op->decompose;
-    const bool merge = !parts && !(op->flags & TUTTI_OP_RNG);
+    const bool merge = !parts && g->passes >= GRAPH_MERGE && !(op->flags & TUTTI_OP_RNG);
     const wanted w = {op, in, blob, nin, g->guard, g->result};
     uint32_t *bucket = merge ? find_bucket(g, &w) : NULL;
     const tutti_op_call call = {sizeof call, nin, op->nout, 1, descs, NULL, blob, NULL};
@@ -162,7 +163,9 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
         tutti_fail(err, s, "%s: infer failed without a reason", op->name);
         return 0;
     }
-    if (!first && (first = add_node(g, op, in, nin, blob, shapes)) && bucket) {
+    if (!first && g->passes >= GRAPH_FOLD && (first = pass_fold(g, op, &call, in, shapes)))
+        bucket = NULL;
+    else if (!first && (first = add_node(g, op, in, nin, blob, shapes)) && bucket) {
         *bucket = g->nnodes;
         g->nhashed++;
     }

@@ -201,5 +201,8 @@ static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_v
 graph *net_graph(net *n, int32_t mode)
 {
     const graph_hooks hooks = {n, hook_weight, hook_call};
-    return graph_create(n->options.ops, mode, &hooks);
+    graph *g = graph_create(n->options.ops, mode, &hooks);
+    if (g)
+        graph_set_passes(g, GRAPH_FOLD);
+    return g;
 }

@@ -2,7 +2,9 @@
 """One training step after the other in PyTorch, in blocks asked for on standard input.
 
 torch_peer.py ROW DTYPE SETTING THREADS prints "ready VERSION", then for every line N runs N steps
-and answers "nanoseconds peak-kilobytes". SETTING is words joined by +: nhwc, foreach, compile.
+and answers "nanoseconds peak-kilobytes". SETTING is words joined by +: nhwc, foreach, fused,
+compile, and composer: Composer's Trainer runs the steps. A setting that this torch or this row
+does not have is answered with "skip".
 """
 import sys
 import time
@@ -45,6 +47,39 @@ class ResNet20(nn.Module):
 
     def forward(self, x):
         return self.fc(self.blocks(F.relu(self.bn(self.conv(x)))).mean((2, 3)))
+
+
+def conv_norm(a, b, kernel, stride=1):
+    return nn.Sequential(nn.Conv2d(a, b, kernel, stride, kernel // 2, bias=False),
+                         nn.BatchNorm2d(b))
+
+
+class ResNetBlock(nn.Module):
+    """Residual block of ResNets for ImageNet with the convolution as its shortcut (B)."""
+
+    def __init__(self, a, width, stride, expansion):
+        super().__init__()
+        b = width * expansion
+        self.body = nn.Sequential(
+            conv_norm(a, width, 3, stride), nn.ReLU(), conv_norm(width, b, 3)
+        ) if expansion == 1 else nn.Sequential(
+            conv_norm(a, width, 1), nn.ReLU(), conv_norm(width, width, 3, stride), nn.ReLU(),
+            conv_norm(width, b, 1))
+        self.short = conv_norm(a, b, 1, stride) if stride > 1 or a != b else nn.Identity()
+
+    def forward(self, x):
+        return F.relu(self.body(x) + self.short(x))
+
+
+def resnet(counts, expansion, classes, cifar):
+    layers = [conv_norm(3, 64, 3) if cifar else conv_norm(3, 64, 7, 2), nn.ReLU()]
+    layers += [] if cifar else [nn.MaxPool2d(3, 2, 1)]
+    a = 64
+    for k, count in enumerate(counts):
+        for j in range(count):
+            layers.append(ResNetBlock(a, 64 << k, 2 if k and not j else 1, expansion))
+            a = (64 << k) * expansion
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(a, classes))
 
 
 def mlp(*widths):
@@ -104,15 +139,17 @@ class Gpt(nn.Module):
         return F.linear(self.ln_f(self.h(x)), self.wte.weight).flatten(0, 1)
 
 
+def how(words):
+    return {w: True for w in ("foreach", "fused") if w in words}
+
+
 def adamw(model, words):
-    more = {"foreach": True} if "foreach" in words else {}
-    return torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, **more)
+    return torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, **how(words))
 
 
 def sgd(model, words):
-    more = {"foreach": True} if "foreach" in words else {}
     return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True,
-                           weight_decay=5e-4, **more)
+                           weight_decay=5e-4, **how(words))
 
 
 ROWS = {  # row: (model, input shape, classes, optimizer); a Gpt takes and gives tokens
@@ -120,6 +157,8 @@ ROWS = {  # row: (model, input shape, classes, optimizer); a Gpt takes and gives
     "b2_mlp": (lambda: mlp(784, 512, 512, 10), (128, 784), 10, sgd),
     "b3_cnn": (cnn, (64, 1, 28, 28), 10, sgd),
     "b4_resnet20": (ResNet20, (128, 3, 32, 32), 10, sgd),
+    "b5_resnet18": (lambda: resnet((2, 2, 2, 2), 1, 10, True), (64, 3, 32, 32), 10, sgd),
+    "b6_resnet50": (lambda: resnet((3, 4, 6, 3), 4, 1000, False), (16, 3, 224, 224), 1000, sgd),
     "b7_gpt": (lambda: Gpt(65, 256, 6, 6, 384), (8, 256), 65, adamw),
     "b8_gpt2_124m": (lambda: Gpt(50257, 1024, 12, 12, 768), (4, 64), 50257, adamw),
 }
@@ -130,31 +169,133 @@ def peak_kb():
         return next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
 
 
-def main():
-    row, dtype, setting, threads = sys.argv[1:5]
-    words = setting.split("+")
-    torch.set_num_threads(int(threads))
-    torch.manual_seed(1)
+def answer(steps):
+    """Runs steps(N) for every line N."""
+    for line in sys.stdin:
+        start = time.monotonic_ns()
+        steps(int(line))
+        print(time.monotonic_ns() - start, peak_kb(), flush=True)
+
+
+def optimizer_alone(row, words):
+    """o_NAME_COUNT: updates of COUNT weights in 160 tensors, about as many as ResNet-50 has."""
+    _, name, count = row.split("_")
+    w = [torch.zeros(int(count) // 160, requires_grad=True) for _ in range(160)]
+    for p in w:
+        p.grad = torch.full_like(p, 1e-3)
+    make = {"adamw": lambda: torch.optim.AdamW(w, **how(words)),
+            "sgd": lambda: torch.optim.SGD(w, lr=0.1, momentum=0.9, **how(words))}
+    opt = make[name]()
+
+    def steps(n):
+        for _ in range(n):
+            opt.step()
+    steps(1)
+    return torch.__version__, steps
+
+
+def build(row, words):
+    """Model, input, target, optimizer."""
     make, shape, classes, optimizer = ROWS[row]
     model, x = make().train(), torch.randn(shape)
     y = torch.randint(0, classes, shape[:1])
     if isinstance(model, Gpt):
         x, y = torch.randint(0, classes, shape), torch.randint(0, classes, shape).flatten()
-    if "nhwc" in words and len(shape) == 4:
+    if "nhwc" in words:
+        if len(shape) < 4:
+            raise RuntimeError("no images")
         model = model.to(memory_format=torch.channels_last)
         x = x.to(memory_format=torch.channels_last)
-    opt = optimizer(model, words)
+    return model, x, y, optimizer(model, words)
+
+
+def plain_loop(row, dtype, words):
+    model, x, y, opt = build(row, words)
     call = torch.compile(model) if "compile" in words else model
-    print("ready", torch.__version__, flush=True)
-    for line in sys.stdin:
-        start = time.monotonic_ns()
-        for _ in range(int(line)):
+
+    def steps(n):
+        for _ in range(n):
             opt.zero_grad(set_to_none=True)
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bf16"):
                 loss = F.cross_entropy(call(x).float(), y)
             loss.backward()
             opt.step()
-        print(time.monotonic_ns() - start, peak_kb(), flush=True)
+    return torch.__version__, steps
+
+
+def composer_loop(row, dtype, words):
+    """The same steps by Composer's Trainer, which asks for more when a batch begins."""
+    import composer
+    from composer.core import Callback
+
+    model, x, y, opt = build(row, words)
+
+    class Model(composer.models.ComposerModel):
+        def __init__(self):
+            super().__init__()
+            self.net = model
+
+        def forward(self, batch):
+            return self.net(batch[0])
+
+        def loss(self, outputs, batch):
+            return F.cross_entropy(outputs.float(), batch[1])
+
+    class Data:
+        batch_size = x.shape[0]
+
+        def __iter__(self):
+            while True:
+                yield x, y
+
+        def __len__(self):
+            return 1 << 40
+
+    class Pace(Callback):
+        def __init__(self):
+            self.left, self.start = 0, None
+
+        def batch_start(self, state, logger):
+            if self.left > 0:
+                self.left -= 1
+                return
+            if self.start:
+                print(time.monotonic_ns() - self.start, peak_kb(), flush=True)
+            line = sys.stdin.readline()
+            if not line:
+                raise SystemExit
+            self.left, self.start = int(line) - 1, time.monotonic_ns()
+
+    data = composer.DataSpec(Data(), get_num_samples_in_batch=lambda batch: x.shape[0])
+    trainer = composer.Trainer(model=Model(), train_dataloader=data, optimizers=opt,
+                               max_duration=f"{1 << 40}ba", device="cpu", callbacks=[Pace()],
+                               precision="amp_bf16" if dtype == "bf16" else "fp32",
+                               progress_bar=False, log_to_console=False, save_folder=None)
+    return f"{torch.__version__} composer {composer.__version__}", lambda n: trainer.fit()
+
+
+def main():
+    row, dtype, setting, threads = sys.argv[1:5]
+    words = setting.split("+")
+    torch.set_num_threads(int(threads))
+    torch.manual_seed(1)
+    try:
+        if row.startswith("o_"):
+            if set(words) & {"nhwc", "compile", "composer"}:
+                raise RuntimeError("only an optimizer")
+            version, steps = optimizer_alone(row, words)
+        elif "composer" in words:
+            version, steps = composer_loop(row, dtype, words)
+        else:
+            version, steps = plain_loop(row, dtype, words)
+    except (RuntimeError, TypeError, ValueError) as why:
+        print("skip", why, flush=True)
+        return
+    print("ready", version, flush=True)
+    if "composer" in words:
+        steps(0)
+    else:
+        answer(steps)
 
 
 main()
