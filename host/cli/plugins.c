@@ -13,7 +13,8 @@ static const char usage[] =
     "       tutti plugins lock [--plugin-path DIR]... >FILE\n\n"
     "list prints every plugin on the search path with its objects, or why it cannot be used.\n"
     "info prints what a plugin's manifest says of the object NAME: events, settings, "
-    "defaults.\n"
+    "defaults;\n"
+    "of a device also what is there.  cpu is the host's own device.\n"
     "lock prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every "
     "command\n"
     "uses these plugins in these versions and no other.\n"
@@ -79,8 +80,9 @@ static void print_params(const object_info *o)
     }
 }
 
-static void print_object(const object_info *o)
+static void print_object(const object *what)
 {
+    const object_info *o = object_describe(what);
     (void)printf("%s: %s of %s %s\n  %s\n", o->name, o->kind, o->plugin_id, o->plugin_version,
                  o->doc ? o->doc : "");
     if (o->nevents) {
@@ -91,6 +93,14 @@ static void print_object(const object_info *o)
     }
     (void)printf("settings:\n");
     print_params(o);
+    if (strcmp(o->kind, TUTTI_KIND_DEVICE) == 0)
+        cli_print_devices(what);
+}
+
+static void print_cpu(void)
+{
+    (void)printf("cpu: device of the host\n  Runs everything at once, in the host's memory.\n");
+    cli_print_devices(NULL);
 }
 
 static void print_handler(const handler_info *h)
@@ -103,15 +113,17 @@ static void print_handler(const handler_info *h)
 
 static int info(registry *r, const char *name)
 {
-    int found = 0;
+    int found = strcmp(name, "cpu") == 0;
+    if (found)
+        print_cpu();
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
-        const int whole = strcmp(p.id, name) == 0;
+        const int whole = strcmp(p.id, name) == 0, before = found;
         for (size_t o = 0; o < p.nobjects; o++) {
             const object_info *one = object_describe(p.objects[o]);
             if (whole || strcmp(one->name, name) == 0) {
-                print_object(one);
+                print_object(p.objects[o]);
                 found++;
             }
         }
@@ -121,7 +133,7 @@ static int info(registry *r, const char *name)
                 print_handler(&h);
                 found++;
             }
-        if (p.fault && (whole || found))
+        if (p.fault && (whole || found > before))
             (void)printf("not usable: %s\n", p.fault);
     }
     if (found)

@@ -168,6 +168,7 @@ tutti_status body_create(net *n, const plan_request *request, body **ret_body, t
     body *b = calloc(1, sizeof *b);
     if (!b)
         return out_of_memory(err);
+    b->device = n->options.device;
     b->kind = request->kind;
     b->ninputs = request->ninputs;
     memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
@@ -252,7 +253,8 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
                                .nexternal = b->ninputs,
                                .cut_bytes = cut_bytes,
                                .threads = n->options.threads,
-                               .tuner = n->tuner};
+                               .tuner = n->tuner,
+                               .device = n->options.device};
     s = program_create(&spec, &b->program, err);
 done:
     free(stores);
@@ -267,7 +269,7 @@ void body_destroy(body *b)
     graph_destroy(b->g);
     free(b->grads);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(b->own_input[k]);
+        place_give(b->device, b->own_input[k]);
     free(b);
 }
 
@@ -344,14 +346,15 @@ static tutti_status compile_head(net *n, const body *b, const plan_request *requ
                                .weights = n->addresses,
                                .nexternal = first + 1 + b->noutputs,
                                .threads = n->options.threads,
-                               .tuner = n->tuner};
+                               .tuner = n->tuner,
+                               .device = n->options.device};
     return program_create(&spec, &h->program, err);
 }
 
 tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
                        tutti_error *err)
 {
-    *h = (head){.g = NULL};
+    *h = (head){.device = n->options.device};
     if (!request->ntargets)
         return TUTTI_OK;
     h->g = net_graph(n, mode_of(b->kind));
@@ -361,8 +364,8 @@ tutti_status head_init(net *n, const body *b, const plan_request *request, head 
     if (!s)
         s = compile_head(n, b, request, h, err);
     if (!s) {
-        h->loss_data = memory_take(tutti_nbytes(&h->loss));
-        h->scale = memory_take(tutti_nbytes(&h->loss));
+        h->loss_data = place_take(h->device, tutti_nbytes(&h->loss));
+        h->scale = place_take(h->device, tutti_nbytes(&h->loss));
         if (!h->loss_data || !h->scale)
             s = out_of_memory(err);
     }
@@ -378,12 +381,12 @@ void head_fini(head *h)
     program_destroy(h->program);
     graph_destroy(h->g);
     penalty_destroy(h->penalty);
-    free(h->own_arena);
-    free(h->loss_data);
-    free(h->scale);
+    place_give(h->device, h->own_arena);
+    place_give(h->device, h->loss_data);
+    place_give(h->device, h->scale);
     free(h->mix_loss);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(h->own_target[k]);
+        place_give(h->device, h->own_target[k]);
     for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
         free(h->mix_dout[k]);
     *h = (head){.g = NULL};

@@ -112,9 +112,10 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
         else
             g->nbuffers += memory_round(tutti_nbytes(&w->desc));
     }
-    g->trainable = memory_take((uint64_t)g->narena * sizeof(float));
-    g->grads = memory_take((uint64_t)g->narena * sizeof(float));
-    g->buffers = memory_take(g->nbuffers);
+    const tutti_device *d = n->options.device;
+    g->trainable = place_take(d, (uint64_t)g->narena * sizeof(float));
+    g->grads = place_take(d, (uint64_t)g->narena * sizeof(float));
+    g->buffers = place_take(d, g->nbuffers);
     g->views = calloc((size_t)g->norder + 1, sizeof *g->views);
     g->addresses = calloc((size_t)n->nweights + 1, sizeof *g->addresses);
     if (!g->trainable || !g->grads || !g->buffers || !g->views || !g->addresses)
@@ -125,12 +126,15 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
         const weight *w = g->order[k];
         const uint64_t bytes = tutti_nbytes(&w->desc);
         void *to = is_trainable(w) ? (void *)(g->trainable + offset) : g->buffers + byte;
-        memcpy(to, w->data, bytes);
+        const tutti_status s = place_copy(
+            d, to, w->data, bytes, w->owned ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_ON_DEVICE, err);
+        if (s)
+            return s;
         g->addresses[w->id] = to;
         g->views[k] = (tutti_weight){sizeof *g->views,
                                      w->flags,
                                      g->paths[w->id],
-                                     {to, w->desc, TUTTI_DEVICE_CPU, 0},
+                                     {to, w->desc, place_number(d), 0},
                                      is_trainable(w) ? g->grads + offset : NULL,
                                      -1,
                                      0};
@@ -152,23 +156,30 @@ static tutti_status rescue(const net *n, tutti_error *err)
         void *own = memory_take(tutti_nbytes(&w->desc));
         if (!own)
             return out_of_memory(err);
-        w->data = memcpy(own, w->data, tutti_nbytes(&w->desc));
+        const tutti_status s = place_copy(n->options.device, own, w->data,
+                                          tutti_nbytes(&w->desc), TUTTI_COPY_FROM_DEVICE, err);
+        if (s) {
+            free(own);
+            return s;
+        }
+        w->data = own;
         w->owned = true;
     }
     return TUTTI_OK;
 }
 
-static void gathering_fini(gathering *g, uint32_t nweights)
+static void gathering_fini(const net *n, gathering *g)
 {
-    for (uint32_t k = 0; k < nweights && g->paths; k++)
+    const tutti_device *d = n->options.device;
+    for (uint32_t k = 0; k < n->nweights && g->paths; k++)
         free(g->paths[k]);
     free(g->paths);
     free(g->order);
     free(g->views);
     free(g->addresses);
-    free(g->trainable);
-    free(g->grads);
-    free(g->buffers);
+    place_give(d, g->trainable);
+    place_give(d, g->grads);
+    place_give(d, g->buffers);
 }
 
 /* Nothing can fail from here on. */
@@ -227,6 +238,6 @@ tutti_status net_commit(net *n, tutti_error *err)
         plans_drop(n);
         adopt(n, &g);
     }
-    gathering_fini(&g, n->nweights);
+    gathering_fini(n, &g);
     return s;
 }

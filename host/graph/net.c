@@ -48,10 +48,10 @@ void net_destroy(net *n)
     free(n->addresses);
     free(n->order);
     free(n->views);
-    free(n->trainable);
-    free(n->grads);
-    free(n->buffers);
-    free(n->arena);
+    place_give(n->options.device, n->trainable);
+    place_give(n->options.device, n->grads);
+    place_give(n->options.device, n->buffers);
+    place_give(n->options.device, n->arena);
     tuner_destroy(n->tuner);
     free(n);
 }
@@ -79,6 +79,11 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
         n->columns[k] = columns[k];
     s = model->table->build(model->self, root, columns, ncolumns, err);
     return s ? tutti_fail(err, s, "%s: build failed without a reason", model->kind) : TUTTI_OK;
+}
+
+const tutti_device *net_device(const net *n)
+{
+    return n->options.device;
 }
 
 const tutti_module_v1 *net_modules(net *n)

@@ -9,6 +9,7 @@
 #include "tutti/op.h"
 #include "tutti/penalty.h"
 #include "tutti/weights.h"
+#include "tutti_host/device.h"
 
 #include <stdbool.h>
 
@@ -29,11 +30,15 @@ typedef struct net_options {
     int precision; /* NET_* */
     const char
         *tune_file; /* where measured choices of kernels are kept; NULL: none are measured */
+    const tutti_device *device; /* where weights lie and plans run; NULL: here */
 } net_options;
 
 TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,
                                         tutti_error *err);
 void net_destroy(net *n); /* NULL is allowed */
+/* As in the options.  Memory of its own is out of the host's reach: weights, gradients, inputs, outputs
+ * and losses are then copied with the device's calls, losses are neither mixed nor penalised. */
+const tutti_device *net_device(const net *n);
 
 /* Builds the tree of an opened model (kind "model") for samples of these columns.  [control] */
 TUTTI_NODISCARD tutti_status net_build(net *n, instance *model, const tutti_column *columns,

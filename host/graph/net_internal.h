@@ -4,6 +4,7 @@
 #define HOST_GRAPH_NET_INTERNAL_H
 
 #include "graph/net.h"
+#include "graph/place.h"
 #include "graph/program.h"
 #include "graph/tune.h"
 #include "tutti/layer.h"
@@ -135,6 +136,7 @@ graph *net_graph(net *n, int32_t mode); /* an empty graph that traces this tree 
 /* plan_cache.c, body.c: the forward pass, and the backward pass from given output gradients. */
 struct body {
     body *next;
+    const tutti_device *device; /* the net's */
     graph *g;
     program *program;
     tutti_value inputs[TUTTI_MAX_COLUMNS];
@@ -153,6 +155,7 @@ struct body {
 
 /* The loss and its gradient for the outputs, for targets of certain shapes. */
 struct head {
+    const tutti_device *device; /* the net's */
     graph *g;
     program *program; /* NULL: no targets, no loss */
     tutti_desc loss;

@@ -177,7 +177,8 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
                                .weights = n->addresses,
                                .nexternal = place + 1,
                                .threads = n->options.threads,
-                               .tuner = n->tuner};
+                               .tuner = n->tuner,
+                               .device = n->options.device};
     const tutti_status s = program_create(&spec, &p->program, err);
     free(stores);
     return s;
@@ -186,6 +187,10 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
 tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
                             tutti_error *err)
 {
+    if (!place_is_host(n->options.device))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "device %s has memory of its own, where a loss cannot have penalties",
+                          n->options.device->info.name);
     tracing t = {.n = n, .request = request, .g = net_graph(n, TUTTI_MODE_TRAIN)};
     penalty *p = calloc(1, sizeof *p);
     t.weights = calloc((size_t)n->norder + 1, sizeof *t.weights);

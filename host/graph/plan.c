@@ -7,26 +7,29 @@
 #include <string.h>
 
 /* The place that the caller gave, or one of the plan's own, taken now. */
-static const void *given_or_own(const void *given, void **own, const tutti_desc *d)
+static const void *given_or_own(const tutti_device *device, const void *given, void **own,
+                                const tutti_desc *d)
 {
     if (!given && !*own)
-        *own = memory_take(tutti_nbytes(d));
+        *own = place_take(device, tutti_nbytes(d));
     return given ? given : *own;
 }
 
 tutti_tensor plan_input(plan *p, uint32_t k)
 {
     body *b = p->body;
-    const void *data = given_or_own(b->input[k], &b->own_input[k], &b->input_desc[k]);
-    return (tutti_tensor){(void *)(uintptr_t)data, b->input_desc[k], TUTTI_DEVICE_CPU, 0};
+    const void *data =
+        given_or_own(b->device, b->input[k], &b->own_input[k], &b->input_desc[k]);
+    return (tutti_tensor){(void *)(uintptr_t)data, b->input_desc[k], place_number(b->device),
+                          0};
 }
 
 tutti_tensor plan_target(plan *p, uint32_t k)
 {
     head *h = &p->head;
     const tutti_desc *d = &p->request.targets[k];
-    const void *data = given_or_own(h->target[k], &h->own_target[k], d);
-    return (tutti_tensor){(void *)(uintptr_t)data, *d, TUTTI_DEVICE_CPU, 0};
+    const void *data = given_or_own(h->device, h->target[k], &h->own_target[k], d);
+    return (tutti_tensor){(void *)(uintptr_t)data, *d, place_number(h->device), 0};
 }
 
 void plan_set_input(plan *p, uint32_t k, const void *data)
@@ -56,12 +59,12 @@ tutti_tensor plan_output(plan *p, uint32_t k)
     const body *b = p->body;
     bind_body(p);
     return (tutti_tensor){program_address(b->program, b->outputs[k]), *body_output_desc(b, k),
-                          TUTTI_DEVICE_CPU, 0};
+                          place_number(b->device), 0};
 }
 
 tutti_tensor plan_loss(plan *p)
 {
-    return (tutti_tensor){p->head.loss_data, p->head.loss, TUTTI_DEVICE_CPU, 0};
+    return (tutti_tensor){p->head.loss_data, p->head.loss, place_number(p->head.device), 0};
 }
 
 static void *dout_address(const plan *p, uint32_t k)
@@ -84,12 +87,15 @@ static tutti_status run_head(plan *p, const tutti_step *step, float loss_scale, 
         program_set_external(q, at++, plan_output(p, k).data);
     for (uint32_t k = 0; k < p->request.ntargets; k++)
         program_set_external(q, at++, plan_target(p, k).data);
-    h->scale[0] = loss_scale;
+    tutti_status s = place_copy(h->device, h->scale, &loss_scale, sizeof loss_scale,
+                                TUTTI_COPY_TO_DEVICE, err);
+    if (s)
+        return s;
     program_set_external(q, at++, h->scale);
     program_set_external(q, at++, loss);
     for (uint32_t k = 0; k < p->body->noutputs; k++)
         program_set_external(q, at++, dout[k]);
-    const tutti_status s = program_run(q, 0, step, err);
+    s = program_run(q, 0, step, err);
     return s || !body_trains(p->body) ? s : program_run(q, 1, step, err);
 }
 
@@ -153,6 +159,10 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
     plan_request request = p->request;
     if (!p->head.program || !body_trains(p->body))
         return tutti_fail(err, TUTTI_E_STATE, "only a training plan's loss can be mixed");
+    if (!place_is_host(p->head.device))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "device %s has memory of its own, where losses cannot be mixed",
+                          p->head.device->info.name);
     if (p->head.penalty)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "a loss with a penalty on its gradients cannot be mixed");

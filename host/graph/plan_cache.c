@@ -187,7 +187,7 @@ static tutti_status check_memory(const net *n, const body *b, const head *h,
     uint64_t have = n->memory_limit;
     char shape[96], a[32], c[32];
     if (!have) {
-        have = memory_available();
+        have = place_available(n->options.device);
         have = have > UINT64_MAX - n->arena_bytes ? have : have + n->arena_bytes;
     }
     if (need <= have)
@@ -205,9 +205,9 @@ tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
 {
     if (n->arena && bytes <= n->arena_bytes)
         return TUTTI_OK;
-    free(n->arena);
+    place_give(n->options.device, n->arena);
     n->arena_bytes = 0;
-    n->arena = memory_take(bytes);
+    n->arena = place_take(n->options.device, bytes);
     if (!n->arena)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for an arena of %llu bytes",
                           (unsigned long long)bytes);
@@ -254,7 +254,7 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
     if (!s && fresh)
         s = plans_fit_arena(n, program_bytes(b->program), err);
     if (!s && head_extra(b, &p->head)) {
-        p->head.own_arena = memory_take(program_bytes(p->head.program));
+        p->head.own_arena = place_take(n->options.device, program_bytes(p->head.program));
         if (!p->head.own_arena)
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
     }

@@ -106,6 +106,8 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     p->now = *now;
     const step *s = p->steps + (segment ? p->cut : 0);
     const step *end = p->steps + (segment ? p->nsteps : p->cut);
+    if (p->device)
+        return program_run_on_device(p, s, end, err);
     for (; s < end; s++) {
         if (s->guard && **s->guard == 0.0f) {
             skip(s);
@@ -213,13 +215,13 @@ void program_destroy(program *p)
 {
     if (!p)
         return;
+    program_leave_device(p);
     for (uint32_t k = 0; k < p->nsteps; k++) {
-        const graph_node *n = p->steps[k].node;
-        if (n && p->steps[k].widened)
+        const tutti_kernel *kernel = p->steps[k].kernel;
+        if (p->steps[k].widened)
             widen_destroy(p->steps[k].state);
-        else if (n && !p->steps[k].chain && n->op->cpu && n->op->cpu->destroy &&
-                 n->op->cpu->prepare)
-            n->op->cpu->destroy(p->steps[k].state);
+        else if (kernel && kernel->destroy && kernel->prepare)
+            kernel->destroy(p->steps[k].state);
     }
     pool_free(&p->memory);
     free(p->class_of);

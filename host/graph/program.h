@@ -5,6 +5,7 @@
 
 #include "graph/arena.h"
 #include "graph/graph.h"
+#include "graph/place.h"
 #include "graph/tune.h"
 
 typedef struct program program;
@@ -38,7 +39,8 @@ typedef struct program_spec {
     uint64_t cut_bytes; /* wanted in the arena between segments 0 and 1 */
     int32_t threads;
     int32_t reserved;
-    tuner *tuner; /* NULL: kernels are not measured */
+    tuner *tuner;               /* NULL: kernels are not measured */
+    const tutti_device *device; /* where all of that memory is; NULL: the host's */
 } program_spec;
 
 /* Needs of the spec only the graph and the weights' memory after this.  Errors name module path and op. */

@@ -56,7 +56,11 @@ static tutti_status find_chains(builder *b, tutti_error *err)
         b->wanted[spec->keep[k]] = true;
     for (uint32_t k = 0; k < spec->nstores; k++)
         b->wanted[spec->stores[k].value] = true;
-    return chain_find(b->g, b->live, b->wanted, b->ends, err);
+    if (program_runs_host_code(spec->device))
+        return chain_find(b->g, b->live, b->wanted, b->ends, err);
+    for (uint32_t k = 0; k < b->nnodes; k++)
+        b->ends[k] = k;
+    return TUTTI_OK;
 }
 
 /* Sets leaves[]: these values must be zeros where their guard is 0. */
@@ -176,25 +180,36 @@ static void add_guard(builder *b, step *s, tutti_value guard)
 static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tutti_error *err)
 {
     const graph_node *n = s->node;
-    const tutti_kernel *kernel = n->op->cpu;
+    const tutti_device *d = b->spec->device;
+    const tutti_kernel *kernel = program_kernel(d, n->op);
     tutti_error why = TUTTI_ERROR_INIT;
     tutti_status status = TUTTI_OK;
-    if (!kernel)
+    s->kernel = kernel;
+    if (!kernel && d)
+        status = tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: device %s has no kernel for it",
+                            n->op->name, d->info.name);
+    else if (!kernel)
         status =
             tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: there is no CPU kernel", n->op->name);
+    else if (!cast_is_native(n->op, s->call) && !program_runs_host_code(d))
+        status = tutti_fail(&why, TUTTI_E_UNSUPPORTED,
+                            "%s: device %s has no kernel for it in 16 bits", n->op->name,
+                            d->info.name);
     else if (!cast_is_native(n->op, s->call)) {
         widen *w = NULL;
         status = widen_create(b->g, n, s->call, &b->p->memory, &w, ret_scratch, &why);
         s->state = w;
         s->widened = true;
     } else {
-        status =
-            tune_prepare(b->spec->tuner, n->op, s->call, &s->state, ret_scratch, &s->way, &why);
+        status = kernel == n->op->cpu ? tune_prepare(b->spec->tuner, n->op, s->call, &s->state,
+                                                     ret_scratch, &s->way, &why)
+                 : kernel->prepare    ? kernel->prepare(s->call, &s->state, ret_scratch, &why)
+                                      : TUTTI_OK;
     }
     if (!status)
         return TUTTI_OK;
     tutti_fail(&why, status, "%s: its kernel cannot do this", n->op->name);
-    s->node = NULL; /* nothing to destroy */
+    s->kernel = NULL; /* nothing to destroy */
     return tutti_fail(err, status, "%s%s%s", n->scope, *n->scope ? ": " : "", why.text);
 }
 
@@ -229,7 +244,7 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     const tutti_status status = prepare(b, s, &scratch, err);
     if (status)
         return status;
-    s->run = s->widened ? widen_run : n->op->cpu->run;
+    s->run = s->widened ? widen_run : s->kernel->run;
     if (scratch)
         s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
     return TUTTI_OK;
@@ -273,7 +288,8 @@ static bool is_alone(const builder *b, uint32_t k)
     bool low = cast_is_low(graph_value_at(b->g, n->out)->desc.dtype);
     for (uint32_t j = 0; j < n->nin; j++)
         low = low || cast_is_low(graph_value_at(b->g, n->in[j])->desc.dtype);
-    if (low && chain_joins(b->g, n) && strcmp(n->op->name, "cast") != 0)
+    if (low && program_runs_host_code(b->spec->device) && chain_joins(b->g, n) &&
+        strcmp(n->op->name, "cast") != 0)
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(b->g, n->in[j]);
@@ -411,6 +427,9 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     if (!s) {
         find_leaving(&b);
         make_classes(&b);
+        s = program_place_constants(b.p, spec->device, err);
+    }
+    if (!s) {
         plan_stores(&b);
         s = make_steps(&b, err);
     }

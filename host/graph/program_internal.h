@@ -4,6 +4,7 @@
 #define HOST_GRAPH_PROGRAM_INTERNAL_H
 
 #include "graph/chain.h"
+#include "graph/place.h"
 #include "graph/pool.h"
 #include "graph/program.h"
 
@@ -33,10 +34,11 @@ typedef struct step {
     const void *const *in;
     void *const *out;
     void *scratch;
-    const float *const *guard; /* NULL: none; 0 there: skip */
-    const graph_node *node;    /* NULL: a store; the last one of a chain */
-    const chain *chain;        /* NULL: a node alone, or a store */
-    const char *way;           /* which of several; NULL where there is one */
+    const float *const *guard;  /* NULL: none; 0 there: skip */
+    const tutti_kernel *kernel; /* NULL: a store, a copy or a chain */
+    const graph_node *node;     /* NULL: a store; the last one of a chain */
+    const chain *chain;         /* NULL: a node alone, or a store */
+    const char *way;            /* which of several; NULL where there is one */
     uint32_t scratch_interval;
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
@@ -54,6 +56,8 @@ struct program {
     uint32_t *slot_class; /* by slot */
     arena_interval *intervals;
     void **external;
+    const tutti_device *device; /* NULL: the host */
+    void **constants;           /* by value, on the device; NULL where the graph's own serve */
     unsigned char *arena;
     uint64_t bytes;
     uint64_t cut_offset;
@@ -64,6 +68,15 @@ struct program {
 
 /* The class that `v` belongs to. */
 tutti_value program_class(const program *p, tutti_value v);
+
+/* program_device.c.  The kernel with which `op` runs on `d`, or NULL. */
+const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
+/* Whether any function of the host's may be launched there. */
+bool program_runs_host_code(const tutti_device *d);
+tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);
+void program_leave_device(program *p);
+tutti_status program_run_on_device(program *p, const step *first, const step *end,
+                                   tutti_error *err);
 
 /* Kernels of the stores; in[0] and out[0] are f32 for `add`, bytes for the others. */
 tutti_status store_copy(void *state, const tutti_op_call *c, const void *const *in,

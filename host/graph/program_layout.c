@@ -43,13 +43,13 @@ static void merge_in_place(builder *b, const step *s)
     const graph_node *n = s->node;
     program *p = b->p;
     const tutti_value out = program_class(p, n->out);
-    if (!n->op->cpu || !n->op->cpu->inplace || out != n->out ||
+    if (!s->kernel || !s->kernel->inplace || out != n->out ||
         p->classes[out].spot != SPOT_ARENA)
         return;
     for (uint32_t k = 0; k < n->nin; k++) {
         const tutti_value in = program_class(p, n->in[k]);
         memory_class *m = &p->classes[in], *o = &p->classes[out];
-        bool fits = n->op->cpu->inplace >> k & 1 && m->spot == SPOT_ARENA &&
+        bool fits = s->kernel->inplace >> k & 1 && m->spot == SPOT_ARENA &&
                     m->last == s->time && !m->kept &&
                     s->call->in[k].dtype == s->call->out[0].dtype &&
                     tutti_same_shape(&s->call->in[k], &s->call->out[0]);

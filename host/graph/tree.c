@@ -363,7 +363,9 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
     const tutti_status s = path ? weight_start(n, slot->weight, path, err) : out_of_memory(err);
     free(path);
     if (s == TUTTI_OK)
-        *ret_view = (tutti_tensor){slot->weight->data, slot->weight->desc, TUTTI_DEVICE_CPU, 0};
+        *ret_view = (tutti_tensor){
+            slot->weight->data, slot->weight->desc,
+            slot->weight->owned ? TUTTI_DEVICE_CPU : place_number(n->options.device), 0};
     return s;
 }
 

@@ -219,7 +219,9 @@ static tutti_status run_strip(const widen *w, const tutti_op_call *c, int64_t i,
                             w->strip && w->strip->out >> k & 1, i);
         to[k] = at == DIRECT ? place[k] : room + at;
     }
-    const tutti_status s = w->kernel->run(w->state, &w->call, from, to, room + w->copies);
+    tutti_op_call call = w->call;
+    call.step = c->step; /* of this run */
+    const tutti_status s = w->kernel->run(w->state, &call, from, to, room + w->copies);
     for (uint32_t k = 0; k < c->nout && !s; k++)
         if (to[k] != place[k])
             put(w, c, k, i, to[k], place[k]);

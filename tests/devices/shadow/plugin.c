@@ -229,8 +229,7 @@ static tutti_status run_relu(void *state, const tutti_op_call *c, const void *co
 static const tutti_kernel *kernel(void *device_, const char *op)
 {
     static const tutti_kernel relu = {sizeof relu, 0, NULL, run_relu, NULL};
-    const device *d = device_;
-    return d->owner->relu && strcmp(op, "relu") == 0 ? &relu : NULL;
+    return strcmp(op, "relu") == 0 ? &relu : NULL;
 }
 
 static tutti_status launch(void *device_, void *stream, const tutti_launch *l, tutti_error *err)
@@ -268,18 +267,17 @@ static tutti_status step(void *device_, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const tutti_device_v1 table = {sizeof table,  0,
-                                      count,         describe,
-                                      open_device,   close_device,
-                                      memory,        alloc,
-                                      release,       copy,
-                                      fill,          random_numbers,
-                                      stream_create, stream_destroy,
-                                      event_create,  event_destroy,
-                                      event_record,  event_wait,
-                                      event_done,    synchronise,
-                                      kernel,        launch,
-                                      step};
+#define TABLE(kernel_)                                                                         \
+    {                                                                                          \
+        .struct_size = sizeof(tutti_device_v1), .count = count, .describe = describe,          \
+        .open = open_device, .close = close_device, .memory = memory, .alloc = alloc,          \
+        .release = release, .copy = copy, .fill = fill, .random = random_numbers,              \
+        .stream_create = stream_create, .stream_destroy = stream_destroy,                      \
+        .event_create = event_create, .event_destroy = event_destroy,                          \
+        .event_record = event_record, .event_wait = event_wait, .event_done = event_done,      \
+        .synchronise = synchronise, .kernel = (kernel_), .launch = launch, .step = step        \
+    }
+static const tutti_device_v1 table = TABLE(NULL), with_relu = TABLE(kernel);
 
 static tutti_status open_backend(const tutti_host *host, const tutti_params *params,
                                  void **ret_self, tutti_error *err)
@@ -303,9 +301,12 @@ static tutti_status close_backend(void *self, tutti_error *err)
 
 static const void *query(void *self, const char *interface_id)
 {
+    shadow *s = self;
     if (strcmp(interface_id, SHADOW_COUNTS) == 0)
-        return &((shadow *)self)->counts;
-    return strcmp(interface_id, TUTTI_DEVICE_V1) == 0 ? &table : NULL;
+        return &s->counts;
+    if (strcmp(interface_id, TUTTI_DEVICE_V1) == 0)
+        return s->relu ? &with_relu : &table;
+    return NULL;
 }
 
 static const tutti_calls calls = {sizeof calls,  0,    open_backend, NULL, NULL, NULL,

@@ -1,0 +1,324 @@
+/* net_model.c - plans of a net in the place of a program's own model. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/net_model.h"
+#include "graph/place.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct net_model {
+    net_model_options options;
+    const tutti_device *device;
+    bool training;
+    bool fresh;  /* the next backward pass overwrites the gradients */
+    plan *plan;  /* of the latest forward pass, and of the loss that follows it */
+    float scale; /* of the latest loss segment */
+    tutti_tensor output;
+    tutti_step step;
+    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS];
+    uint64_t version; /* of the net, to which they belong */
+    tutti_op_call update_call;
+    tutti_desc update_desc[TUTTI_OPTIMIZER_MAX_SLOTS + 2];
+    float *
+        staged; /* weights, gradients and slots on the host, where no code of ours reaches them */
+    int64_t count;
+    int64_t updates;
+};
+
+static tutti_status set_training(void *ctx, int training, tutti_error *err)
+{
+    ((net_model *)ctx)->training = training != 0;
+    return TUTTI_OK;
+}
+
+static plan_request request_for(const net_model *m, const tutti_tensor *x, const tutti_desc *y)
+{
+    plan_request r = {.kind = !m->training ? PLAN_EVAL
+                              : m->fresh   ? PLAN_TRAIN
+                                           : PLAN_TRAIN_ADD,
+                      .ninputs = 1,
+                      .inputs = {x->desc}};
+    if (y) {
+        r.ntargets = 1;
+        r.targets[0] = *y;
+    }
+    return r;
+}
+
+static tutti_status check_place(const net_model *m, const tutti_tensor *t, const char *what,
+                                tutti_error *err)
+{
+    return t->device == place_number(m->device)
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_ARG, "%s is not where the model is: on %s", what,
+                            m->device ? m->device->info.name : "the host");
+}
+
+/* A target for each sample of `x`. */
+static tutti_desc expected_target(const net_model *m, const tutti_tensor *x)
+{
+    tutti_desc d = m->options.target;
+    for (int32_t k = d.rank; k > 0; k--)
+        d.dim[k] = d.dim[k - 1];
+    d.dim[0] = x->desc.dim[0];
+    d.rank++;
+    return d;
+}
+
+static tutti_status forward(void *ctx, void *x_, int32_t precision, void **ret_y_pred,
+                            tutti_error *err)
+{
+    net_model *m = ctx;
+    const tutti_tensor *x = x_;
+    const tutti_desc target = expected_target(m, x);
+    tutti_status s = check_place(m, x, "the input", err);
+    if (s)
+        return s;
+    const plan_request r = request_for(m, x, m->training ? &target : NULL);
+    if ((s = net_plan(m->options.net, &r, &m->plan, err)))
+        return s;
+    plan_set_input(m->plan, 0, x->data);
+    s = plan_run(m->plan, SEGMENT_FORWARD, &m->step, m->scale, err);
+    m->output = plan_output(m->plan, 0);
+    *ret_y_pred = &m->output;
+    return s;
+}
+
+/* The gradient's scale is told later, in `backward`; it is nearly always that of the batch before. */
+static tutti_status loss(void *ctx, void *y_pred, void *y_, double *ret_loss, tutti_error *err)
+{
+    net_model *m = ctx;
+    const tutti_tensor *y = y_;
+    tutti_status s = check_place(m, y, "the target", err);
+    if (s)
+        return s;
+    if (y_pred != &m->output || !m->training)
+        return tutti_fail(err, TUTTI_E_ARG, "a loss needs the model's own output in training");
+    const tutti_tensor x = plan_input(m->plan, 0);
+    const plan_request r = request_for(m, &x, &y->desc);
+    if ((s = net_plan(m->options.net, &r, &m->plan, err)))
+        return s;
+    plan_set_input(m->plan, 0, x.data);
+    plan_set_target(m->plan, 0, y->data);
+    return plan_run(m->plan, SEGMENT_LOSS, &m->step, m->scale, err);
+}
+
+static tutti_status read_loss(void *ctx, double *ret_loss, tutti_error *err)
+{
+    const net_model *m = ctx;
+    float value = 0;
+    const tutti_status s = place_copy(m->device, &value, plan_loss(m->plan).data, sizeof value,
+                                      TUTTI_COPY_FROM_DEVICE, err);
+    if (!s)
+        *ret_loss = (double)value;
+    return s;
+}
+
+static tutti_status zero_grad(void *ctx, tutti_error *err)
+{
+    ((net_model *)ctx)->fresh = true;
+    return TUTTI_OK;
+}
+
+static tutti_status backward(void *ctx, double scale, tutti_error *err)
+{
+    net_model *m = ctx;
+    tutti_status s = TUTTI_OK;
+    if ((float)scale != m->scale) {
+        m->scale = (float)scale;
+        s = plan_run(m->plan, SEGMENT_LOSS, &m->step, m->scale, err);
+    }
+    if (!s)
+        s = plan_run(m->plan, SEGMENT_BACKWARD, &m->step, m->scale, err);
+    m->fresh = m->fresh && s;
+    m->step.step += !s;
+    return s;
+}
+
+/* ---- the optimizer ---- */
+
+static void give_slots(net_model *m)
+{
+    for (uint32_t k = 0; k < TUTTI_OPTIMIZER_MAX_SLOTS; k++) {
+        place_give(m->device, m->slots[k]);
+        m->slots[k] = NULL;
+    }
+    free(m->staged);
+    m->staged = NULL;
+}
+
+/* State as long as the weights, from zero when surgery has changed them. */
+static tutti_status fit_slots(net_model *m, int64_t count, tutti_error *err)
+{
+    if (m->version == net_version(m->options.net))
+        return TUTTI_OK;
+    give_slots(m);
+    bool there = true;
+    for (uint32_t k = 0; k < m->options.optimizer->nslots; k++) {
+        m->slots[k] = place_take(m->device, (uint64_t)count * sizeof(float));
+        there = there && m->slots[k];
+    }
+    m->staged =
+        malloc((m->options.optimizer->nslots + 2u) * (uint64_t)count * sizeof(float) + 1);
+    if (!there || !m->staged)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %lld numbers of optimizer state",
+                          (long long)count);
+    m->count = count;
+    for (uint32_t k = 0; k < TUTTI_OPTIMIZER_MAX_SLOTS + 2; k++)
+        m->update_desc[k] = (tutti_desc){{count}, 1, TUTTI_F32};
+    m->version = net_version(m->options.net);
+    return TUTTI_OK;
+}
+
+/* in: gradients; out: weights, then slots.  The call's step counts the updates. */
+static tutti_status run_update(void *state, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    const net_model *m = state;
+    tutti_update u = {.struct_size = sizeof u,
+                      .n = tutti_numel(&c->in[0]),
+                      .w = out[0],
+                      .g = in[0],
+                      .lr = m->options.optimizer->lr,
+                      .lr_initial = m->options.optimizer->lr,
+                      .step = (int64_t)c->step->step};
+    for (uint32_t k = 0; k + 1 < c->nout; k++)
+        u.slot[k] = out[k + 1];
+    m->options.optimizer->update(m->options.optimizer_self, &u);
+    return TUTTI_OK;
+}
+
+/* Where only the device's own kernels run: there and back through the host. */
+static tutti_status update_staged(net_model *m, const void *grads, void *const *out,
+                                  uint32_t nout, tutti_error *err)
+{
+    const uint64_t bytes = (uint64_t)m->count * sizeof(float);
+    const void *in[1] = {m->staged};
+    void *staged[TUTTI_OPTIMIZER_MAX_SLOTS + 1];
+    tutti_status s =
+        place_copy(m->device, m->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+    for (uint32_t k = 0; k < nout && !s; k++) {
+        staged[k] = m->staged + (k + 1) * m->count;
+        s = place_copy(m->device, staged[k], out[k], bytes, TUTTI_COPY_FROM_DEVICE, err);
+    }
+    if (!s)
+        s = run_update(m, &m->update_call, in, staged, NULL);
+    for (uint32_t k = 0; k < nout && !s; k++)
+        s = place_copy(m->device, out[k], staged[k], bytes, TUTTI_COPY_TO_DEVICE, err);
+    return s;
+}
+
+static tutti_status step(void *ctx, tutti_error *err)
+{
+    net_model *m = ctx;
+    const tutti_device *d = m->device;
+    const uint32_t nslots = m->options.optimizer->nslots;
+    float *weights, *grads;
+    int64_t count;
+    net_arena(m->options.net, &weights, &grads, &count);
+    tutti_status s = fit_slots(m, count, err);
+    if (s)
+        return s;
+    const tutti_step now = {
+        .struct_size = sizeof now, .seed = m->options.seed, .step = (uint64_t)++m->updates};
+    const void *in[1] = {grads};
+    void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {weights};
+    memcpy(out + 1, m->slots, sizeof m->slots);
+    m->update_call = (tutti_op_call){.struct_size = sizeof m->update_call,
+                                     .nin = 1,
+                                     .nout = nslots + 1,
+                                     .threads = 1,
+                                     .in = m->update_desc,
+                                     .out = m->update_desc + 1,
+                                     .step = &now};
+    if (!d)
+        s = run_update(m, &m->update_call, in, out, NULL);
+    else if (strcmp(d->info.kernels, "cpu") != 0)
+        s = update_staged(m, grads, out, nslots + 1, err);
+    else
+        s = d->table->launch(d->device, NULL,
+                             &(tutti_launch){.struct_size = sizeof(tutti_launch),
+                                             .name = "update",
+                                             .run = run_update,
+                                             .state = m,
+                                             .call = &m->update_call,
+                                             .in = in,
+                                             .out = out},
+                             err);
+    m->update_call.step = NULL;
+    return s;
+}
+
+static tutti_status scale_gradients(void *ctx, double factor, int *ret_finite, tutti_error *err)
+{
+    net_model *m = ctx;
+    float *weights, *grads;
+    int64_t count;
+    net_arena(m->options.net, &weights, &grads, &count);
+    const uint64_t bytes = (uint64_t)count * sizeof(float);
+    tutti_status s = fit_slots(m, count, err);
+    float *g = place_is_host(m->device) ? grads : m->staged;
+    if (!s && g != grads)
+        s = place_copy(m->device, g, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+    if (s)
+        return s;
+    *ret_finite = 1;
+    for (int64_t k = 0; k < count; k++) {
+        g[k] *= (float)factor;
+        *ret_finite &= isfinite(g[k]) != 0;
+    }
+    return g == grads ? TUTTI_OK
+                      : place_copy(m->device, grads, g, bytes, TUTTI_COPY_TO_DEVICE, err);
+}
+
+static tutti_status synchronise(void *ctx, tutti_error *err)
+{
+    const tutti_device *d = ((net_model *)ctx)->device;
+    return d ? d->table->synchronise(d->device, NULL, err) : TUTTI_OK;
+}
+
+tutti_status net_model_create(const net_model_options *options, net_model **ret_model,
+                              tutti_error *err)
+{
+    if (options->optimizer && options->optimizer->nslots > TUTTI_OPTIMIZER_MAX_SLOTS)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "the optimizer wants %u slots, at most %d are possible",
+                          options->optimizer->nslots, TUTTI_OPTIMIZER_MAX_SLOTS);
+    net_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");
+    m->options = *options;
+    m->device = net_device(options->net);
+    m->fresh = true;
+    m->scale = 1.0f;
+    m->step = (tutti_step){.struct_size = sizeof m->step, .seed = options->seed};
+    m->version = UINT64_MAX;
+    *ret_model = m;
+    return TUTTI_OK;
+}
+
+void net_model_destroy(net_model *m)
+{
+    if (!m)
+        return;
+    (void)synchronise(m, NULL);
+    give_slots(m);
+    free(m);
+}
+
+tutti_supervised_model net_model_calls(net_model *m)
+{
+    tutti_supervised_model calls = {.ctx = m, .set_training = set_training, .forward = forward};
+    if (!m->options.optimizer)
+        return calls;
+    calls.loss = loss;
+    calls.zero_grad = zero_grad;
+    calls.backward = backward;
+    calls.scale_gradients = scale_gradients;
+    calls.step = step;
+    calls.synchronise = synchronise;
+    calls.read_loss = read_loss;
+    return calls;
+}

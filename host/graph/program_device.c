@@ -1,0 +1,129 @@
+/* program_device.c - running a program on a device: its kernels, constants and launches. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/program_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op)
+{
+    if (!d)
+        return op->cpu;
+    const tutti_kernel *own = d->table->kernel ? d->table->kernel(d->device, op->name) : NULL;
+    if (own)
+        return own;
+    if (strcmp(d->info.kernels, "cpu") == 0)
+        return op->cpu;
+    return strcmp(d->info.kernels, "cuda") == 0 ? op->cuda : NULL;
+}
+
+/* Chains and sums of stores are code of the host's. */
+bool program_runs_host_code(const tutti_device *d)
+{
+    return !d || (!d->table->kernel && strcmp(d->info.kernels, "cpu") == 0);
+}
+
+tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err)
+{
+    p->device = d;
+    if (place_is_host(d))
+        return TUTTI_OK;
+    p->constants = calloc(p->nvalues, sizeof *p->constants);
+    if (!p->constants)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+    for (tutti_value v = 1; v < p->nvalues; v++) {
+        const graph_value *value = graph_value_at(p->g, v);
+        const uint64_t bytes = tutti_nbytes(&value->desc);
+        if (value->kind != VALUE_CONST)
+            continue;
+        p->constants[v] = place_take(d, bytes);
+        if (!p->constants[v])
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of constants",
+                              (unsigned long long)bytes);
+        const tutti_status s =
+            place_copy(d, p->constants[v], value->data, bytes, TUTTI_COPY_TO_DEVICE, err);
+        if (s)
+            return s;
+        p->classes[v].fixed = p->constants[v];
+    }
+    return TUTTI_OK;
+}
+
+void program_leave_device(program *p)
+{
+    if (place_is_async(
+            p->device)) /* work under way uses the steps; its error is lost with them */
+        (void)p->device->table->synchronise(p->device->device, NULL, NULL);
+    for (tutti_value v = 1; p->constants && v < p->nvalues; v++)
+        place_give(p->device, p->constants[v]);
+    free(p->constants);
+}
+
+static tutti_status launch(const program *p, const step *s, tutti_error *err)
+{
+    const tutti_device *d = p->device;
+    const graph_node *n = s->node;
+    const tutti_launch l = {.struct_size = sizeof l,
+                            .name = n ? n->op->name : "store",
+                            .run = s->run,
+                            .state = s->state,
+                            .call = s->call,
+                            .in = s->in,
+                            .out = s->out,
+                            .scratch = s->scratch};
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status status = d->table->launch(d->device, NULL, &l, &why);
+    return status ? tutti_fail(err, status, "%s%s%s", n ? n->scope : "",
+                               n && *n->scope ? ": " : "", why.text)
+                  : TUTTI_OK;
+}
+
+/* Zeros where a guard is 0; waits for the guard, which the host must see. */
+static tutti_status skip_guarded(const program *p, const step *s, bool *ret_skip,
+                                 tutti_error *err)
+{
+    const tutti_device *d = p->device;
+    float guard = 1.0f;
+    *ret_skip = false;
+    if (!s->guard)
+        return TUTTI_OK;
+    tutti_status status = d->table->copy(d->device, NULL, &guard, *s->guard, sizeof guard,
+                                         TUTTI_COPY_FROM_DEVICE, err);
+    *ret_skip = guard == 0.0f;
+    for (uint32_t j = 0; *ret_skip && !status && s->zeros >> j; j++)
+        if (s->zeros >> j & 1)
+            status = d->table->fill(d->device, NULL, s->out[j], 0,
+                                    tutti_nbytes(&s->call->out[j]), err);
+    return status;
+}
+
+static tutti_status run_step(const program *p, const step *s, tutti_error *err)
+{
+    const tutti_device *d = p->device;
+    const uint64_t bytes = tutti_nbytes(&s->call->in[0]);
+    if (s->run == store_zero)
+        return d->table->fill(d->device, NULL, s->out[0], 0, bytes, err);
+    if (s->run != store_copy)
+        return launch(p, s, err);
+    return s->in[0] == s->out[0] ? TUTTI_OK
+                                 : d->table->copy(d->device, NULL, s->out[0], s->in[0], bytes,
+                                                  TUTTI_COPY_ON_DEVICE, err);
+}
+
+tutti_status program_run_on_device(program *p, const step *first, const step *end,
+                                   tutti_error *err)
+{
+    const tutti_device *d = p->device;
+    for (const step *s = first; s < end; s++) {
+        bool skip;
+        tutti_status status = skip_guarded(p, s, &skip, err);
+        if (!status && !skip)
+            status = run_step(p, s, err);
+        if (status)
+            return status;
+    }
+    /* Who may read the results by their pointers expects them to be there. */
+    return tutti_device_is_host(d) && place_is_async(d)
+               ? d->table->synchronise(d->device, NULL, err)
+               : TUTTI_OK;
+}
