@@ -1,0 +1,213 @@
+/* augmentation_test.c - what each change computes, and what the transforms make of a picture. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../transform_check.h"
+#include "image_ops.h"
+
+#include "tutti/rng.h"
+
+enum { H = 23, W = 29, ROOM = H * W * 3 };
+
+static uint8_t x[ROOM], y[ROOM], scratch[ROOM];
+static bench b;
+static given g;
+
+static void draw_picture(int64_t c)
+{
+    for (int64_t i = 0; i < H * W * c; i++)
+        x[i] = (uint8_t)((i * i * 7 + i * 29 + i / (W * c) * 13) % 231 + 10);
+}
+
+/* FNV-1a of n bytes. */
+static uint64_t hash(const uint8_t *data, int64_t n)
+{
+    uint64_t h = 1469598103934665603u;
+    for (int64_t i = 0; i < n; i++)
+        h = (h ^ data[i]) * 1099511628211u;
+    return h;
+}
+
+/* Hashes of the results of Pillow 9.4.0 for the picture with 1 and with 3 channels. */
+static const struct {
+    const char *what;
+    uint64_t hash[2];
+} pillow[] = {
+    {"autocontrast", {0x76650cc54af5b8e6u, 0x9273fd3b99d46994u}},
+    {"equalize", {0xcfce634f43031e83u, 0xa4244faae695f181u}},
+    {"posterize3", {0x0a146a6d535e53e1u, 0x0ef2a116877b0419u}},
+    {"posterize1", {0x575bb667e3c85c61u, 0x4eaa838eb694b0d9u}},
+    {"solarize100", {0x36479ac55cedf130u, 0xb844329d93fb02d8u}},
+    {"sharp0.3", {0x8b8d1c9f99f5c78eu, 0xc2974171559464d4u}},
+    {"sharp2.5", {0xeb0b77cefbd5605bu, 0x9b68daf8b5028e51u}},
+    {"shearx.2", {0x62746bc53515c204u, 0x86cbe5c16944a6ffu}},
+    {"sheary-.1", {0x99bbf8ddcc058c31u, 0x1816617670624116u}},
+    {"transx3", {0xa67d3a72613f4f19u, 0xff841f492e188062u}},
+    {"transy-2", {0x8c60a863badc0640u, 0xcb72cd3386b2fc6bu}},
+    {"rot17", {0x00da176c38bb4fb3u, 0x6e38458108aa71b2u}},
+    {"rot-29", {0xd70a8a6f5fe16c78u, 0x96d4a91ec1a6a2a4u}},
+};
+enum { CASES = sizeof pillow / sizeof *pillow };
+
+static void change(const picture *p, int which)
+{
+    static const double matrices[4][6] = {
+        {1, 0.2, 0, 0, 1, 0}, {1, 0, 0, -0.1, 1, 0}, {1, 0, 3, 0, 1, 0}, {1, 0, 0, 0, 1, -2}};
+    switch (which) {
+    case 0:
+        image_autocontrast(p);
+        break;
+    case 1:
+        image_equalize(p);
+        break;
+    case 2:
+    case 3:
+        image_posterize(p, which == 2 ? 3 : 1);
+        break;
+    case 4:
+        image_solarize(p, 100);
+        break;
+    case 5:
+    case 6:
+        image_sharpness(p, which == 5 ? 0.3 : 2.5, scratch);
+        break;
+    case 11:
+    case 12:
+        image_rotate(p, which == 11 ? 17.0 : -29.0, scratch);
+        break;
+    default:
+        image_affine(p, matrices[which - 7], scratch);
+    }
+}
+
+START_TEST(a_change_computes_what_pillow_does)
+{
+    for (int64_t c = 1; c <= 3; c += 2) {
+        const picture p = {x, H, W, c};
+        draw_picture(c);
+        const uint64_t before = hash(x, H * W * c);
+        change(&p, _i);
+        ck_assert_uint_ne(hash(x, H * W * c), before);
+        ck_assert_msg(hash(x, H * W * c) == pillow[_i].hash[c == 3], "%s, %d channels",
+                      pillow[_i].what, (int)c);
+    }
+}
+END_TEST
+
+START_TEST(nothing_to_change_changes_nothing)
+{
+    const picture p = {x, H, W, 3};
+    memset(x, 77, sizeof x);
+    memset(y, 77, sizeof y);
+    image_autocontrast(&p);
+    image_equalize(&p);
+    image_posterize(&p, 8);
+    image_solarize(&p, 256);
+    image_sharpness(&p, 3.0, scratch);
+    image_rotate(&p, 0.0, scratch);
+    ck_assert_mem_eq(x, y, sizeof x);
+    image_posterize(&p, 0);
+    ck_assert_int_eq(x[5], 0);
+}
+END_TEST
+
+/* ---- the transforms ---- */
+
+static const tutti_desc image = {{H, W, 3}, 3, TUTTI_U8};
+
+static void open_rand(double severity, int64_t depth, int64_t set)
+{
+    given_init(&g);
+    given_float(&g, "severity", severity);
+    given_int(&g, "depth", depth);
+    given_enum(&g, "augmentation_set", "", set);
+    bench_open(&b, "randaugment", &g);
+}
+
+START_TEST(randaugment_draws_for_each_epoch_and_sample)
+{
+    uint8_t again[ROOM];
+    tutti_desc made;
+    int differ = 0;
+    draw_picture(3);
+    open_rand(9.0, 2, _i);
+    for (uint64_t k = 0; k < 200; k++) {
+        ck_assert_int_eq(bench_apply(&b, &image, x, y, 1, k, &made), 1);
+        ck_assert(tutti_same_shape(&made, &image));
+        (void)bench_apply(&b, &image, x, again, 1, k, &made);
+        ck_assert_mem_eq(y, again, sizeof y);
+        (void)bench_apply(&b, &image, x, again, 2, k, &made);
+        differ += memcmp(y, again, sizeof y) != 0;
+    }
+    ck_assert_int_gt(differ, 190);
+    subject_close(&b.subject);
+}
+END_TEST
+
+START_TEST(no_change_is_the_picture_itself)
+{
+    tutti_desc made;
+    draw_picture(3);
+    open_rand(9.0, 0, 0);
+    ck_assert_int_eq(bench_apply(&b, &image, x, y, 1, 1, &made), 1);
+    ck_assert_mem_eq(x, y, sizeof y);
+    subject_close(&b.subject);
+}
+END_TEST
+
+/* At severity 0 and without colours a grey picture of 200 stays, but for posterizing to 192 and what
+ * comes in at the edges; evenly mixed in, a half of three chains, it is 196 to 200 in the middle. */
+START_TEST(augmix_mixes_chains_into_the_picture)
+{
+    tutti_desc made;
+    int whole = 0, mixed = 0;
+    given_init(&g);
+    given_float(&g, "severity", 0.0);
+    given_int(&g, "depth", -1);
+    given_int(&g, "width", 3);
+    given_float(&g, "alpha", 1000.0);
+    given_enum(&g, "augmentation_set", "safe", 1);
+    bench_open(&b, "augmix", &g);
+    memset(x, 200, sizeof x);
+    for (uint64_t k = 0; k < 100; k++) {
+        ck_assert_int_eq(bench_apply(&b, &image, x, y, 1, k, &made), 1);
+        const int v = y[(H / 2 * W + W / 2) * 3];
+        ck_assert_int_ge(v, 195); /* a share of a half is one of 0.46 to 0.54 */
+        ck_assert_int_le(v, 200);
+        whole += v >= 199;
+        mixed += v < 199;
+    }
+    ck_assert_int_gt(whole, 20); /* no chain posterizes in (8/9)^6 = 49 of 100 */
+    ck_assert_int_gt(mixed, 20);
+    subject_close(&b.subject);
+}
+END_TEST
+
+START_TEST(what_is_no_picture_stays_or_is_refused)
+{
+    const tutti_desc floats = {{H, W, 3}, 3, TUTTI_F32};
+    tutti_desc made, d = image;
+    open_rand(9.0, 2, 0);
+    ck_assert_int_eq(bench_apply(&b, &floats, x, y, 0, 0, &made), 0);
+    d.dim[2] = 2;
+    ck_assert_int_eq(bench_infer(&b, &d), TUTTI_E_SHAPE);
+    ck_assert_str_eq(b.err.text, "randaugment: column input has 2 channels, want 1 or 3");
+    d = floats;
+    ck_assert_int_eq(bench_infer(&b, &d), TUTTI_E_ARG);
+    ck_assert_str_eq(b.err.text, "randaugment: there is no column of pictures U8 (H, W, C); it "
+                                 "belongs before normalize and to_float");
+    subject_close(&b.subject);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("augmentation");
+    TCase *c = tcase_create("augmentation");
+    tcase_add_loop_test(c, a_change_computes_what_pillow_does, 0, CASES);
+    tcase_add_test(c, nothing_to_change_changes_nothing);
+    tcase_add_loop_test(c, randaugment_draws_for_each_epoch_and_sample, 0, 3);
+    tcase_add_test(c, no_change_is_the_picture_itself);
+    tcase_add_test(c, augmix_mixes_chains_into_the_picture);
+    tcase_add_test(c, what_is_no_picture_stays_or_is_refused);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}
