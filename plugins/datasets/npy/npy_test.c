@@ -85,8 +85,8 @@ static const int64_t labels[2] = {7, 2};
 static void expect_two(void)
 {
     tutti_tensor t[TUTTI_MAX_COLUMNS];
-    uint8_t x[8];
-    int32_t label[2];
+    uint8_t x[8] = {0};
+    int32_t label[2] = {-1, -1};
     void *const data[TUTTI_MAX_COLUMNS] = {x, label};
     ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
     ck_assert_int_eq(s.info.samples, 2);
@@ -137,7 +137,7 @@ START_TEST(either_byte_order_is_read)
     static const char *const orders[] = {"<f4", ">f4", "=f4"};
     const float want[6] = {1.0f, -2.5f, 3e-20f, 0.0f, 1e20f, -7.0f};
     for (int fortran = 0; fortran < 2; fortran++) {
-        uint8_t values[24];
+        uint8_t values[24] = {0};
         char text[96];
         tutti_tensor t[TUTTI_MAX_COLUMNS];
         float got[3];
@@ -223,7 +223,7 @@ START_TEST(whole_numbers_of_every_type_are_classes)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         tutti_tensor t[TUTTI_MAX_COLUMNS];
         uint8_t pixel[4];
-        int32_t label;
+        int32_t label = -1;
         void *const data[TUTTI_MAX_COLUMNS] = {pixel, &label};
         char text[96];
         (void)snprintf(text, sizeof text,
