@@ -201,8 +201,8 @@ tutti_status chain_run(void *state, const tutti_op_call *call, const void *const
     reduction(max                                                                              \
               : failed)
     for (int t = 0; t < c->threads; t++) {
-        tile one = {in, out, (float *)scratch + (int64_t)t * c->nbuffers * c->tile, {0}, {0},
-                    0,  0};
+        float *own = scratch ? (float *)scratch + (int64_t)t * c->nbuffers * c->tile : NULL;
+        tile one = {in, out, own, {0}, {0}, 0, 0};
         const int64_t end = tiles * (t + 1) / c->threads;
         tutti_status s = TUTTI_OK;
         for (int64_t k = tiles * t / c->threads; k < end && !s; k++) {

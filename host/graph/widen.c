@@ -232,8 +232,9 @@ tutti_status widen_run(void *state, const tutti_op_call *c, const void *const *i
                        void *const *out, void *scratch)
 {
     const widen *w = state;
+    unsigned char none; /* without elements there is no room */
     tutti_status s = TUTTI_OK;
     for (int64_t i = 0; i < w->nstrips && !s; i++)
-        s = run_strip(w, c, i, in, out, scratch);
+        s = run_strip(w, c, i, in, out, scratch ? scratch : &none);
     return s;
 }

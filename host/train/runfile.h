@@ -71,7 +71,7 @@ typedef struct run_file {
     tutti_time iteration_length; /* in ep or tok; unit NONE: no iterations */
     bool step_schedulers_every_batch;
     double scale_schedule_ratio;
-    char *load_weights; /* a .safetensors file, or NULL */
+    char *load_weights;      /* a .safetensors file, or NULL */
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     const char *precision;   /* "fp32" */
     const char *device;      /* "auto", "cpu" */

@@ -100,7 +100,7 @@ static inline void softmax_rows(const tutti_op_call *c, const float *x, float *y
     const int threads = op_threads(c, rows * v.n * 8);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
-        float *own = scratch + (int64_t)t * v.n;
+        float *own = scratch ? scratch + (int64_t)t * v.n : NULL;
         for (int64_t r = rows * t / threads; r < rows * (t + 1) / threads; r++) {
             const int64_t at = r / v.inner * v.n * v.inner + r % v.inner;
             if (v.inner == 1) {

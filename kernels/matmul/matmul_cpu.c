@@ -109,12 +109,14 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         const int64_t end = m->count * (t + 1) / threads;
+        float none; /* without a common length nothing is packed */
+        float *own = s->packed ? (float *)scratch + t * s->packed : &none;
         for (int64_t p = m->count * t / threads; p < end; p++) {
             int64_t ia, ib;
             broadcast_at(&m->lead, p, &ia, &ib);
             matmul_small(m, (const float *)in[0] + ia * m->m * m->k,
                          (const float *)in[1] + ib * m->k * m->n, bias,
-                         (float *)out[0] + p * m->m * m->n, (float *)scratch + t * s->packed);
+                         (float *)out[0] + p * m->m * m->n, own);
         }
     }
     return TUTTI_OK;

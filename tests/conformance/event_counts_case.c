@@ -66,7 +66,7 @@ static void run_fit(const json_node *fit, registry *plugins, counts *n, text_buf
         s = trainer_create(run, plugins, tutti_op_table, &t, &e);
     if (s == TUTTI_OK) {
         engine_watch(trainer_engine(t), count, n);
-        s = trainer_fit(t, &(fit_options){NULL}, &e);
+        s = trainer_fit(t, &(fit_options){.resume = NULL}, &e);
     }
     if (s)
         text_add(got, "%s ", e.text);

@@ -60,7 +60,7 @@ function(tutti_add_test name)
     set(T_TIMEOUT 120)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}
-    ENVIRONMENT "OMP_WAIT_POLICY=passive;CK_DEFAULT_TIMEOUT=120;TUTTI_TUNE=0;TUTTI_BUILD=${CMAKE_BINARY_DIR};TUTTI_SOURCE=${CMAKE_SOURCE_DIR}")
+    ENVIRONMENT "OMP_WAIT_POLICY=passive;CK_DEFAULT_TIMEOUT=120;ASAN_OPTIONS=allocator_may_return_null=1;TUTTI_TUNE=0;TUTTI_BUILD=${CMAKE_BINARY_DIR};TUTTI_SOURCE=${CMAKE_SOURCE_DIR}")
 endfunction()
 
 # tutti_add_library(<name> SOURCES ... [LIBS ...] [INCLUDE dir ...]): a static library of the host.

@@ -40,7 +40,7 @@ static tutti_status folder_read(void *self, int64_t index, tutti_tensor *columns
     if (capacity[1] < sizeof(int32_t))
         return tutti_fail(err, TUTTI_E_RANGE, "%s: its class does not fit into %llu bytes",
                           f->list.paths[index], (unsigned long long)capacity[1]);
-    *(int32_t *)columns[1].data = f->list.labels[index];
+    memcpy(columns[1].data, &f->list.labels[index], sizeof(int32_t));
     tutti_status s = whole_file(f->list.paths[index], &data, &size, err);
     if (s)
         return s;

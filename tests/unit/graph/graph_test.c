@@ -247,6 +247,7 @@ int main(void)
     tcase_add_test(all, gradients_of_gradients_are_another_call);
     tcase_add_test(all, a_look_ups_gradient_is_added_onto_the_others);
     tcase_add_test(all, no_gradient_flows_where_nothing_depends);
+    tcase_add_test(all, a_look_ups_gradient_is_added_onto_the_others);
     tcase_add_test(all, the_dump_reads_like_a_program);
     suite_add_tcase(suite, all);
     return tutti_run(suite);

@@ -145,7 +145,9 @@ START_TEST(tensors_may_be_named_in_any_order)
                   "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}");
     ck_assert_ok(checkpoint_open(path, &c, &err), err);
     ck_assert_ok(checkpoint_find(c, "b", &t, &err), err);
-    ck_assert_close(((const float *)t.data)[1], 3, 0);
+    float b[2]; /* the file's header may put it anywhere */
+    memcpy(b, t.data, sizeof b);
+    ck_assert_close(b[1], 3, 0);
     checkpoint_close(c);
     write_foreign("{\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]},"
                   "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}");

@@ -174,7 +174,7 @@ START_TEST(a_duration_that_is_over_is_refused_and_time_can_be_reset)
     tutti_error err = TUTTI_ERROR_INIT;
     opened(&f, ", \"max_duration\": \"1ep\"");
     fit(&f, 0, TUTTI_UNIT_NONE);
-    ck_assert_int_eq(trainer_fit(f.t, &(fit_options){NULL}, &err), TUTTI_E_STATE);
+    ck_assert_int_eq(trainer_fit(f.t, &(fit_options){.resume = NULL}, &err), TUTTI_E_STATE);
     ck_assert_error(err, TUTTI_E_STATE,
                     "nothing is left to train: max_duration is 1ep and 1ep have passed; give a "
                     "longer max_duration, a duration, or reset the time");
