@@ -42,11 +42,11 @@ static void tar_entry(int kind, char type, const char *prefix, const char *name,
     (void)snprintf((char *)h + 124, 12, "%011o", (unsigned)size);
     h[156] = (uint8_t)type;
     if (kind == POSIX)
-        memcpy(h + 257, "ustar\00000", 8);
+        memcpy(h + 257, "ustar\00000", sizeof "ustar\00000");
     if (kind == GNU)
-        memcpy(h + 257, "ustar  ", 8);
+        memcpy(h + 257, "ustar  ", sizeof "ustar  ");
     if (prefix)
-        memcpy(h + 345, prefix, strlen(prefix));
+        memcpy(h + 345, prefix, strlen(prefix) + 1);
     tar_seal(h);
     tar_block(h, sizeof h);
     if (type != '5' && type != '2')
@@ -103,8 +103,8 @@ static void erase(void)
 static void expect(int64_t index, int seed, int32_t label)
 {
     tutti_tensor columns[TUTTI_MAX_COLUMNS];
-    uint8_t pixels[6 * 5 * 3];
-    int32_t got[23];
+    uint8_t pixels[6 * 5 * 3] = {0};
+    int32_t got[23] = {0};
     void *const data[TUTTI_MAX_COLUMNS] = {pixels, got};
     ck_assert_ok(shelf_read(&s, index, columns, data, sizeof pixels, &err), err);
     shelf_shape(&columns[0].desc, "U8 (6, 5, 3)");
