@@ -74,11 +74,10 @@ static inline void shelf_shape(const tutti_desc *d, const char *want)
     ck_assert_str_eq(tutti_desc_text(d, text, sizeof text), want);
 }
 
-/* Opening is refused with this sentence, where "$" stands for the folder. */
-static inline void shelf_refused(shelf *s, const char *name, const given *g,
-                                 tutti_status status, const char *sentence)
+/* The error is this sentence, where "$" stands for the folder. */
+static inline void shelf_says(const shelf *s, const tutti_error *err, tutti_status status,
+                              const char *sentence)
 {
-    tutti_error err = TUTTI_ERROR_INIT;
     char want[512] = "";
     size_t used = 0;
     for (const char *c = sentence; *c; c++) {
@@ -87,8 +86,17 @@ static inline void shelf_refused(shelf *s, const char *name, const given *g,
         memcpy(want + used, *c == '$' ? s->folder : c, n);
         used += n;
     }
+    ck_assert_str_eq(err->text, want);
+    ck_assert_int_eq(err->status, status);
+}
+
+/* Opening is refused with this sentence. */
+static inline void shelf_refused(shelf *s, const char *name, const given *g,
+                                 tutti_status status, const char *sentence)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_int_eq(shelf_open(s, name, g, &err), status);
-    ck_assert_str_eq(err.text, want);
+    shelf_says(s, &err, status, sentence);
 }
 
 #endif

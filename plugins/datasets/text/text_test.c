@@ -72,10 +72,10 @@ START_TEST(bytes_are_blocks_with_the_next_bytes)
     shelf_shape(&s.info.columns[1].desc, "I32 (3)");
     expect(1, second, 3);
     ck_assert_int_eq(shelf_read(&s, 2, t, data, sizeof input, &err), TUTTI_E_RANGE);
-    ck_assert_ptr_nonnull(strstr(err.text, "/t: sample 2, there are 2"));
+    shelf_says(&s, &err, TUTTI_E_RANGE, "$/t: sample 2, there are 2");
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_int_eq(shelf_read(&s, 0, t, data, 11, &err), TUTTI_E_RANGE);
-    ck_assert_ptr_nonnull(strstr(err.text, "/t: sample 0 does not fit into 11 bytes"));
+    shelf_says(&s, &err, TUTTI_E_RANGE, "$/t: sample 0 does not fit into 11 bytes");
     subject_close(&s.subject);
 }
 END_TEST
