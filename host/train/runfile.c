@@ -458,7 +458,7 @@ static void read_run(reader *r)
     run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
     run->precision =
         read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
-    run->device = read_string(r, root, "device", "auto");
+    run_device_read(run, r->registry, r->folder, root, r->faults);
     run->load_weights = read_path(r, root, "load_weights");
     run->scale_schedule_ratio = 1.0;
     const json_node *ratio = json_get(root, "scale_schedule_ratio");
@@ -566,6 +566,7 @@ void run_file_free(run_file *run)
     if (!run)
         return;
     part_fini(&run->model);
+    part_fini(&run->device.part);
     data_fini(&run->train);
     for (size_t k = 0; k < run->nevals; k++)
         data_fini(&run->evals[k]);

@@ -45,6 +45,13 @@ typedef struct run_group {
     run_part part;     /* the optimizer with this group's settings */
 } run_group;
 
+/* Number `index` of a backend's devices; without an object the host's own CPU. */
+typedef struct run_device {
+    run_part part;
+    uint32_t index;
+    uint32_t reserved;
+} run_device;
+
 enum { RUN_MICROBATCH_AUTO = -1 };
 
 typedef struct run_file {
@@ -74,8 +81,8 @@ typedef struct run_file {
     char *load_weights;      /* a .safetensors file, or NULL */
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     const char *precision;   /* "fp32" */
-    const char *device;      /* "auto", "cpu" */
-    int threads;             /* 0: as many as this process may use */
+    run_device device;
+    int threads; /* 0: as many as this process may use */
 } run_file;
 
 /* Reads and checks a run file; `overrides` are "path=value" texts, NULL-terminated, or NULL.  Everything
@@ -87,6 +94,10 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             const char *folder, const char *const *overrides,
                                             registry *r, run_file **ret_run, faults *faults);
 void run_file_free(run_file *run); /* NULL is allowed */
+
+/* device.c: its device. */
+void run_device_read(run_file *run, registry *r, const char *folder, const json_node *root,
+                     faults *f);
 
 /* observe.c: its handlers, traces and profiler. */
 void run_observers_read(run_file *run, registry *r, const json_node *root, faults *f);

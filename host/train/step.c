@@ -224,7 +224,7 @@ static tutti_status update(void *ctx, tutti_error *err)
     e->updated = true;
     if (!scaler_skips(&e->trainer->scaler))
         updater_step(e->trainer);
-    return TUTTI_OK;
+    return trainer_step_device(e->trainer, err);
 }
 
 /* The update, by the optimizer alone or by the algorithm that wraps it. */

@@ -91,6 +91,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                                  .services_ctx = t,
                                  .seed = t->seed,
                                  .threads = t->threads,
+                                 .device = trainer_device(t),
                                  .precision = precision_of(t->run->precision)};
     tutti_status s = net_create(&options, &t->net, err);
     if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))
@@ -191,10 +192,6 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
 static tutti_status check_settings(trainer *t, tutti_error *err)
 {
     const run_file *run = t->run;
-    if (strcmp(run->device, "auto") != 0 && strcmp(run->device, "cpu") != 0)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "device %s is not available in this build, want auto or cpu",
-                          run->device);
     if (t->max_duration.unit == TUTTI_UNIT_DURATION || t->max_duration.unit == TUTTI_UNIT_NONE)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in dur, want ep, ba, sp, tok or sec");
@@ -264,7 +261,8 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     trainer_services_init(t);
     tutti_status s = check_settings(t, err);
     if (s || (s = source_open(t, &t->train, &run->train, err)) ||
-        (s = open_model(t, ops, err)) || (s = updater_open(t, err)))
+        (s = trainer_open_device(t, err)) || (s = open_model(t, ops, err)) ||
+        (s = updater_open(t, err)))
         goto fail;
     t->evals = calloc(run->nevals + 1, sizeof *t->evals);
     if (!t->evals) {
@@ -307,6 +305,7 @@ void trainer_destroy(trainer *t)
     free(t->evals);
     updater_close(&t->update);
     net_destroy(t->net);
+    backend_close(&t->device);
     instance_free(t->model);
     source_close(&t->train);
     batch_fini(&t->whole);

@@ -3,6 +3,7 @@
 #ifndef HOST_TRAIN_TRAINER_INTERNAL_H
 #define HOST_TRAIN_TRAINER_INTERNAL_H
 
+#include "device/backend.h"
 #include "engine/duration.h"
 #include "engine/engine.h"
 #include "graph/net.h"
@@ -139,6 +140,13 @@ TUTTI_NODISCARD tutti_status updater_reschedule(trainer *t, tutti_error *err);
 void updater_step(trainer *t);
 void updater_close(updater *u);
 
+/* ---- device.c ---- */
+
+TUTTI_NODISCARD tutti_status trainer_open_device(trainer *t, tutti_error *err);
+const tutti_device *trainer_device(const trainer *t); /* NULL: the host's own */
+/* After each update: what the device has gathered goes to work. */
+TUTTI_NODISCARD tutti_status trainer_step_device(trainer *t, tutti_error *err);
+
 /* ---- precision ---- */
 
 /* The number of a run file's word: NET_FP32 ... */
@@ -183,6 +191,7 @@ struct trainer {
     run_file *run;
     registry *registry;
     engine *engine;
+    backend device;
     net *net;
     char folder[512]; /* absolute: <working directory>/runs/<name> */
 

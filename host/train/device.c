@@ -1,0 +1,97 @@
+/* device.c - the device that a run names: reading it, opening it, ending its steps. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_INDEX = 1023 };
+
+static void find_object(run_device *d, registry *r, const char *name, const json_node *at,
+                        faults *f)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (registry_find(r, TUTTI_KIND_DEVICE, name, &d->part.object, &e))
+        faults_add(f, at, "%s; auto and cpu are always there", e.text);
+    else
+        d->part.name = object_describe(d->part.object)->name;
+}
+
+/* "shadow" or "shadow:1"; objects' names begin with letters. */
+static void read_name(run_device *d, registry *r, const json_node *at, faults *f)
+{
+    const char *text = json_string(at), *colon = strrchr(text, ':');
+    char name[256];
+    size_t n = strlen(text);
+    if (colon && colon[1] && strlen(colon) < 6 &&
+        strspn(colon + 1, "0123456789") == strlen(colon + 1)) {
+        d->index = (uint32_t)strtoul(colon + 1, NULL, 10);
+        n = (size_t)(colon - text);
+    }
+    (void)snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : (int)sizeof name,
+                   text);
+    find_object(d, r, name, at, f);
+    if (d->part.object)
+        d->part.params = params_from_json(d->part.object, NULL, NULL, NULL, f);
+}
+
+static void read_object(run_device *d, registry *r, const char *folder, const json_node *at,
+                        faults *f)
+{
+    static const char *const skip[] = {"name", "index", NULL};
+    const json_node *name = json_get(at, "name"), *index = json_get(at, "index");
+    if (!name || json_type(name) != JSON_STRING) {
+        faults_add(f, name ? name : at, "%s, want the name of a device",
+                   name ? "the name is not a string" : "has no name");
+        return;
+    }
+    if (index &&
+        (json_type(index) != JSON_INT || json_int(index) < 0 || json_int(index) > MAX_INDEX))
+        faults_add(f, index, "is no whole number from 0 to %d", MAX_INDEX);
+    else
+        d->index = (uint32_t)json_int(index);
+    find_object(d, r, json_string(name), name, f);
+    if (d->part.object)
+        d->part.params = params_from_json(d->part.object, at, skip, folder, f);
+}
+
+void run_device_read(run_file *run, registry *r, const char *folder, const json_node *root,
+                     faults *f)
+{
+    const json_node *at = json_get(root, "device");
+    const char *text = json_string(at);
+    run->device = (run_device){.part = {.name = "cpu", .at = at}};
+    if (!at || (text && (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0)))
+        return;
+    if (json_type(at) == JSON_OBJECT)
+        read_object(&run->device, r, folder, at, f);
+    else if (!text || !*text)
+        faults_add(f, at, "is %s, want auto, cpu, the name of a device, or an object with it",
+                   text ? "empty" : json_type_name(at));
+    else
+        read_name(&run->device, r, at, f);
+}
+
+tutti_status trainer_open_device(trainer *t, tutti_error *err)
+{
+    run_device *d = &t->run->device;
+    const tutti_status s = backend_open(d->part.object, d->part.name, &d->part.params, d->index,
+                                        trainer_service, t, &t->device, err);
+    if (s || tutti_device_is_host(&t->device.device))
+        return s;
+    return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                      "device %s keeps its memory from the host, which a run looks into; want "
+                      "one that shares it, such as cpu",
+                      t->device.device.info.name);
+}
+
+const tutti_device *trainer_device(const trainer *t)
+{
+    return t->run->device.part.object ? &t->device.device : NULL;
+}
+
+tutti_status trainer_step_device(trainer *t, tutti_error *err)
+{
+    const tutti_device *d = &t->device.device;
+    return d->table->step ? d->table->step(d->device, err) : TUTTI_OK;
+}
