@@ -45,8 +45,8 @@ latest() { ls "$1"/saves/*latest* 2>/dev/null | head -1; }
 # same <what> <run file>: a run, and a second one that takes it up after batch 13, end with the same bytes.
 same() {
   local what=$1
-  rm -rf a b && mkdir a b && cp "$2" b/run.json
-  sed 's/"keep": 2/"keep": -1/' "$2" >a/run.json
+  rm -rf a b && mkdir a b
+  sed 's/"keep": 2/"keep": -1/; s/"interval": "1ba"/"interval": "13ba"/' "$2" | tee a/run.json >b/run.json
   (cd a && "$TUTTI" train run.json >out.txt 2>&1) || { echo "FAILED: $what"; cat a/out.txt; failures=$((failures + 1)); return; }
   (cd b && "$TUTTI" train run.json --resume "$(ls ../a/saves/*-ba13.*)" >out.txt 2>&1) || { echo "FAILED: $what"; cat b/out.txt; failures=$((failures + 1)); return; }
   check "$what: resumed equals uninterrupted" python3 "$e2e/same_weights.py" "$(latest a)" "$(latest b)"
