@@ -3,13 +3,12 @@
 #ifndef TOKENS_BIN_FILE_H
 #define TOKENS_BIN_FILE_H
 
-#include "tutti/base.h"
+#include "../common/mapped_file.h"
 
 /* A zeroed one is closed. */
 typedef struct token_file {
     char *path;
-    void *map;
-    uint64_t size;      /* of the map, in bytes */
+    mapped_file map;
     const void *tokens; /* in the map */
     int64_t count;      /* of tokens */
     int64_t vocabulary; /* of the model that the format is for */
