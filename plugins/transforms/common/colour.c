@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "colour.h"
 
-#include <math.h>
-
 /* ITU-R BT.601 in 16 bits. */
 static inline int grey_of(const uint8_t *rgb)
 {
@@ -71,9 +69,16 @@ static void to_hsv(const uint8_t rgb[3], uint8_t *h, uint8_t *s, uint8_t *v)
         turn = (float)(2.0 + (double)rc - (double)bc);
     else
         turn = (float)(4.0 + (double)gc - (double)rc);
-    turn = (float)fmod((double)turn / 6.0 + 1.0, 1.0);
+    const double whole = (double)turn / 6.0 + 1.0; /* 5/6 to 11/6 */
+    turn = (float)(whole >= 1.0 ? whole - 1.0 : whole);
     *h = (uint8_t)(int)((double)turn * 255.0);
     *s = (uint8_t)(int)((double)(range / (float)most) * 255.0);
+}
+
+/* Of a number that is not negative. */
+static inline uint8_t rounded(double v)
+{
+    return (uint8_t)(int)(v + 0.5);
 }
 
 static void from_hsv(uint8_t h, uint8_t s, uint8_t v, uint8_t rgb[3])
@@ -81,9 +86,9 @@ static void from_hsv(uint8_t h, uint8_t s, uint8_t v, uint8_t rgb[3])
     const double at = h * 6.0 / 255.0, share = s / 255.0;
     const int sector = (int)at;
     const double part = at - sector;
-    const uint8_t p = (uint8_t)lround(v * (1.0 - share));
-    const uint8_t q = (uint8_t)lround(v * (1.0 - share * part));
-    const uint8_t t = (uint8_t)lround(v * (1.0 - share * (1.0 - part)));
+    const uint8_t p = rounded(v * (1.0 - share));
+    const uint8_t q = rounded(v * (1.0 - share * part));
+    const uint8_t t = rounded(v * (1.0 - share * (1.0 - part)));
     const uint8_t all[6][3] = {{v, t, p}, {q, v, p}, {p, v, t},
                                {p, q, v}, {t, p, v}, {v, p, q}};
     for (int c = 0; c < 3; c++)

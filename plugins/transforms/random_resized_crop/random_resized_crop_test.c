@@ -130,7 +130,7 @@ START_TEST(draws_are_keyed_by_epoch_and_sample)
         (void)bench_apply(&b, &places, x, again, 1, k, &made);
         ck_assert_mem_eq(y, again, sizeof y);
         (void)bench_apply(&b, &places, x, again, 2, k, &made);
-        differ += memcmp(y, again, sizeof y) != 0;
+        differ += y[0] != again[0] || y[7] != again[7];
     }
     ck_assert_int_gt(differ, 95);
     subject_close(&b.subject);
