@@ -107,7 +107,7 @@ static int32_t result_dtype(const rule *r, const tutti_op_call *c, const graph_l
 }
 
 tutti_status cast_infer(const tutti_op *op, const tutti_op_call *c, const graph_low *low,
-                        int32_t result, tutti_desc *out, tutti_error *err)
+                        tutti_desc *out, tutti_error *err)
 {
     const rule r = rule_of(op);
     const bool mixed = any_low(c);
@@ -126,7 +126,7 @@ tutti_status cast_infer(const tutti_op *op, const tutti_op_call *c, const graph_
     const tutti_status s = op->infer(&wide, out, err);
     for (uint32_t k = 0; k < op->nout && !s; k++)
         if (out[k].dtype == TUTTI_F32)
-            out[k].dtype = k == 0 && result ? result : result_dtype(&r, c, low, k);
+            out[k].dtype = result_dtype(&r, c, low, k);
     return s;
 }
 
@@ -183,26 +183,19 @@ bool cast_is_native(const tutti_op *op, const tutti_op_call *c)
 }
 
 /* A product that nobody has read yet can give another dtype at once. */
-static tutti_value guard_of(const graph *g, tutti_value v)
-{
-    const graph_value *x = graph_value_at(g, v);
-    return x->kind == VALUE_NODE ? graph_node_at(g, x->index)->guard : 0;
-}
-
-static const graph_node *fresh_product(const graph *g, tutti_value v)
+static bool is_fresh_product(const graph *g, tutti_value v)
 {
     const graph_value *x = graph_value_at(g, v);
     if (x->kind != VALUE_NODE)
-        return NULL;
+        return false;
     const graph_node *n = graph_node_at(g, x->index);
-    if (n->out != v || n->segment != graph_segment(g) || rule_of(n->op).kind != RULE_PRODUCT ||
-        n->op->nout != 1)
-        return NULL;
+    if (n->out != v || n->segment != graph_segment(g) || rule_of(n->op).kind != RULE_PRODUCT)
+        return false;
     for (uint32_t k = x->index + 1; k < graph_nnodes(g); k++)
         for (uint32_t j = 0; j < graph_node_at(g, k)->nin; j++)
             if (graph_node_at(g, k)->in[j] == v)
-                return NULL;
-    return n;
+                return false;
+    return true;
 }
 
 tutti_value cast_to(graph *g, tutti_value v, int32_t dtype)
@@ -210,20 +203,15 @@ tutti_value cast_to(graph *g, tutti_value v, int32_t dtype)
     tutti_graph *b = graph_builder(g);
     if (b->status(b) || graph_value_at(g, v)->desc.dtype == dtype)
         return v;
-    const graph_node *product = dtype == TUTTI_F32 ? fresh_product(g, v) : NULL;
-    const tutti_attr to = tutti_attr_i("dtype", dtype);
-    const tutti_value before = graph_set_guard(g, guard_of(g, v));
-    if (product) {
-        tutti_attr attr[GRAPH_MAX_ATTR];
-        tutti_list lists[GRAPH_MAX_ATTR];
-        const graph_node n = *product; /* emitting moves the array */
-        attr_encode(n.op, n.attr, lists, attr);
-        graph_set_result(g, dtype);
-        v = b->emit(b, n.op->name, n.in, n.nin, attr, (uint32_t)n.op->nfields, NULL, 0);
-        graph_set_result(g, TUTTI_DTYPE_NONE);
-    } else {
-        v = b->emit(b, "cast", &v, 1, &to, 1, NULL, 0);
+    if (dtype == TUTTI_F32 && is_fresh_product(g, v)) {
+        graph_set_dtype(g, v, dtype);
+        return v;
     }
+    const graph_value *x = graph_value_at(g, v);
+    const tutti_attr to = tutti_attr_i("dtype", dtype);
+    const tutti_value before =
+        graph_set_guard(g, x->kind == VALUE_NODE ? graph_node_at(g, x->index)->guard : 0);
+    v = b->emit(b, "cast", &v, 1, &to, 1, NULL, 0);
     (void)graph_set_guard(g, before);
     return v;
 }
@@ -257,6 +245,10 @@ static void copy_node(const copier *c, const graph_node *n)
     tutti_list lists[GRAPH_MAX_ATTR];
     graph_set_segment(c->to, n->segment);
     (void)graph_set_scope(c->to, n->scope);
+    if (n->op->nfields > GRAPH_MAX_ATTR) {
+        (void)b->fail(b, TUTTI_E_RANGE, "an operation has too many attributes");
+        return;
+    }
     (void)graph_set_guard(c->to, c->map[n->guard]);
     for (uint32_t k = 0; k < n->nin; k++)
         in[k] = c->map[n->in[k]];

@@ -16,9 +16,9 @@ static inline bool cast_is_low(int32_t dtype)
     return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
 }
 
-/* op->infer for operands that may be BF16 or F16, by the rules above.  `result`: as graph_set_result. */
+/* op->infer for operands that may be BF16 or F16, by the rules above. */
 tutti_status cast_infer(const tutti_op *op, const tutti_op_call *c, const graph_low *low,
-                        int32_t result, tutti_desc *out, tutti_error *err);
+                        tutti_desc *out, tutti_error *err);
 
 /* Casts what `op` wants in the low dtype; false when that is nothing and ret_in is not filled. */
 bool cast_operands(graph *g, const tutti_op *op, const graph_low *low, const tutti_value *in,
@@ -27,7 +27,8 @@ bool cast_operands(graph *g, const tutti_op *op, const graph_low *low, const tut
 /* Whether the op's kernel takes these dtypes itself; widen.h does it for the others. */
 bool cast_is_native(const tutti_op *op, const tutti_op_call *c);
 
-/* `v` as `dtype`: itself, the product that it is with such a result, or a cast.  0 after an error. */
+/* `v` as `dtype`: itself, also when it is a product that nobody has read yet and becomes f32 for that;
+ * or a cast.  0 after an error. */
 tutti_value cast_to(graph *g, tutti_value v, int32_t dtype);
 
 /* Copies `from` into the empty graph `to` by these rules.  ret_map[v]: what `v` is in `to`.  Errors name

@@ -9,11 +9,17 @@
 /* Below this many elements a parallel region costs more than it saves. */
 enum { SERIAL_BELOW = 16384 };
 
+/* A cast to f32 is what it reads. */
+static bool is_exact(const chain_link *l)
+{
+    return l->cast == TUTTI_F32;
+}
+
 static uint32_t operand(chain *c, const graph *g, tutti_value v)
 {
     for (uint32_t k = 0; k < c->nlinks; k++)
         if (c->links[k].node->out == v)
-            return c->links[k].casts ? c->links[k].from[0] : CHAIN_MAX_IN + k;
+            return is_exact(&c->links[k]) ? c->links[k].from[0] : CHAIN_MAX_IN + k;
     for (uint32_t k = 0; k < c->nin; k++)
         if (c->in[k] == v)
             return k;
@@ -44,9 +50,11 @@ static tutti_status add_link(chain *c, const graph *g, const graph_node *n, bool
     l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,   1, l->descs,
                               l->descs + n->nin, n->attr, NULL};
     const int32_t dtype = graph_value_at(g, n->out)->desc.dtype;
-    l->casts = strcmp(n->op->name, "cast") == 0;
+    l->cast = strcmp(n->op->name, "cast") == 0 ? dtype : TUTTI_DTYPE_NONE;
+    if (cast_is_low(l->cast) && c->bits < 0)
+        c->bits = (int32_t)c->nbuffers++;
     l->out = outside ? (int32_t)c->nout : -1;
-    l->buffer = l->casts || (outside && dtype == TUTTI_F32) ? -1 : (int32_t)c->nbuffers++;
+    l->buffer = is_exact(l) || (outside && dtype == TUTTI_F32) ? -1 : (int32_t)c->nbuffers++;
     if (outside) {
         c->out_dtype[c->nout] = dtype;
         c->out[c->nout++] = n->out;
@@ -78,6 +86,7 @@ chain *chain_make(const graph *g, const bool *live, const bool *wanted, const ui
         return NULL;
     const tutti_op *cast = graph_op(g, "cast");
     c->cast = cast ? cast->cpu : NULL;
+    c->bits = -1;
     c->n = tutti_numel(&graph_value_at(g, graph_node_at(g, end)->out)->desc);
     c->threads = c->n < SERIAL_BELOW ? 1 : threads;
     const int64_t share = ((c->n + c->threads - 1) / c->threads + 15) / 16 * 16;
@@ -131,6 +140,11 @@ static void *output_at(const chain *c, const tile *t, int32_t k)
     return (unsigned char *)t->out[k] + (uint64_t)t->at * tutti_dtype_size(c->out_dtype[k]);
 }
 
+static float *buffer_at(const chain *c, const tile *t, int32_t k)
+{
+    return t->buffers + (int64_t)k * c->tile;
+}
+
 static void load_tile(const chain *c, tile *t)
 {
     for (uint32_t k = 0; k < c->nin; k++) {
@@ -140,7 +154,7 @@ static void load_tile(const chain *c, tile *t)
         t->from[k] = from;
         if (c->in_buffer[k] < 0)
             continue;
-        float *copy = t->buffers + (int64_t)c->in_buffer[k] * c->tile;
+        float *copy = buffer_at(c, t, c->in_buffer[k]);
         widen_convert(c->cast, from, c->in_dtype[k], copy, TUTTI_F32, n, 1);
         t->from[k] = copy;
     }
@@ -174,19 +188,38 @@ static tutti_status run_link(const chain *c, uint32_t k, tile *t, const tutti_st
     return l->node->op->cpu->run(NULL, &call, from, &to, NULL);
 }
 
+/* Rounds, and reads back what became of it. */
+static void run_cast(const chain *c, uint32_t k, tile *t)
+{
+    const chain_link *l = &c->links[k];
+    const float *from = operand_at(t, l->from[0]);
+    if (is_exact(l)) {
+        if (l->out >= 0)
+            memcpy(output_at(c, t, l->out), from, (size_t)t->count * sizeof *from);
+        return;
+    }
+    void *bits = l->out >= 0 ? output_at(c, t, l->out) : buffer_at(c, t, c->bits);
+    t->results[k] = buffer_at(c, t, l->buffer);
+    widen_convert(c->cast, from, TUTTI_F32, bits, l->cast, t->count, 1);
+    widen_convert(c->cast, bits, l->cast, t->results[k], TUTTI_F32, t->count, 1);
+}
+
 /* The tile through all links. */
 static tutti_status run_tile(const chain *c, tile *t, const tutti_step *step)
 {
     load_tile(c, t);
     for (uint32_t k = 0; k < c->nlinks; k++) {
         const chain_link *l = &c->links[k];
-        const tutti_status s = l->casts ? TUTTI_OK : run_link(c, k, t, step);
+        if (l->cast != TUTTI_DTYPE_NONE) {
+            run_cast(c, k, t);
+            continue;
+        }
+        const tutti_status s = run_link(c, k, t, step);
         if (s)
             return s;
-        if (l->out >= 0 && (l->casts || l->buffer >= 0))
-            widen_convert(c->cast, l->casts ? operand_at(t, l->from[0]) : t->results[k],
-                          TUTTI_F32, output_at(c, t, l->out), c->out_dtype[l->out], t->count,
-                          1);
+        if (l->out >= 0 && l->buffer >= 0)
+            widen_convert(c->cast, t->results[k], TUTTI_F32, output_at(c, t, l->out),
+                          c->out_dtype[l->out], t->count, 1);
     }
     return TUTTI_OK;
 }

@@ -31,7 +31,7 @@ typedef struct chain_link {
     uint32_t *from;     /* operand by input: in[0..nin), then the results of links */
     int32_t out;    /* number of the output that this result is, or -1: it stays in the tile */
     int32_t buffer; /* -1 or the tile that keeps it; both: the output has 16 bits */
-    bool casts;     /* between floats: its readers read what it reads, unrounded */
+    int32_t cast;   /* the dtype that it casts to, or NONE: no cast */
 } chain_link;
 
 typedef struct chain {
@@ -43,6 +43,7 @@ typedef struct chain {
     int32_t in_dtype[CHAIN_MAX_IN];
     int32_t out_dtype[CHAIN_MAX_OUT];
     int32_t in_buffer[CHAIN_MAX_IN]; /* -1 or the tile with its f32 numbers */
+    int32_t bits;                    /* the tile where casts to 16 bits are rounded, or -1 */
     const tutti_kernel *cast;        /* NULL: there are no 16 bits */
     uint32_t nlinks, nin, nout, nbuffers;
     int64_t n;    /* elements */

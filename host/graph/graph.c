@@ -250,9 +250,9 @@ void graph_set_low(graph *g, const graph_low *low)
     g->low = *low;
 }
 
-void graph_set_result(graph *g, int32_t dtype)
+void graph_set_dtype(graph *g, tutti_value v, int32_t dtype)
 {
-    g->result = dtype;
+    g->values[v].desc.dtype = dtype;
 }
 
 int32_t graph_segment(const graph *g)

@@ -31,8 +31,6 @@ typedef struct graph_node {
     tutti_value out;   /* the first of op->nout consecutive values */
     int32_t segment;   /* as graph_set_segment said at the time */
     tutti_value guard; /* 0: none; where it is 0 in a run, the results are zeros */
-    int32_t result;    /* as graph_set_result said at the time */
-    int32_t reserved;
 } graph_node;
 
 typedef struct graph_assign {
@@ -88,9 +86,8 @@ void graph_set_segment(graph *g, int32_t segment);
 int32_t graph_segment(const graph *g);
 const char *graph_set_scope(graph *g, const char *path);
 void graph_set_low(graph *g, const graph_low *low);
-/* The first result of nodes emitted from here on has this dtype instead of another float, until this is
- * set back to TUTTI_DTYPE_NONE. */
-void graph_set_result(graph *g, int32_t dtype);
+/* The result of a product that no node has read yet gets another float dtype. */
+void graph_set_dtype(graph *g, tutti_value v, int32_t dtype);
 const tutti_op *graph_op(const graph *g, const char *name); /* NULL when there is none */
 /* The same for a guard, which is one F32 of the graph; 0: none.  Returns the one of before. */
 tutti_value graph_set_guard(graph *g, tutti_value guard);

@@ -45,28 +45,16 @@ static bool same_inputs(const graph_node *n, const tutti_value *in, uint32_t nin
     return true;
 }
 
-/* What makes a node the one that is looked for. */
-typedef struct wanted {
-    const tutti_op *op;
-    const tutti_value *in;
-    const void *attr;
-    uint32_t nin;
-    tutti_value guard;
-    int32_t result;
-} wanted;
-
 /* The bucket of an equal node, or the free one where it would go. */
-static uint32_t *find_bucket(graph *g, const wanted *w)
+static uint32_t *find_bucket(graph *g, uint64_t hash, tutti_value guard, const tutti_op *op,
+                             const tutti_value *in, uint32_t nin, const void *attr)
 {
-    const tutti_op *op = w->op;
-    const uint64_t hash = node_hash(w->guard, op, w->in, w->nin, w->attr);
     for (uint32_t k = (uint32_t)hash & (g->nbuckets - 1);; k = (k + 1) & (g->nbuckets - 1)) {
         if (!g->buckets[k])
             return &g->buckets[k];
         const graph_node *n = &g->nodes[g->buckets[k] - 1];
-        if (n->op == op && n->guard == w->guard && n->result == w->result &&
-            same_inputs(n, w->in, w->nin) &&
-            (!op->attr_size || memcmp(n->attr, w->attr, op->attr_size) == 0))
+        if (n->op == op && n->guard == guard && same_inputs(n, in, nin) &&
+            (!op->attr_size || memcmp(n->attr, attr, op->attr_size) == 0))
             return &g->buckets[k];
     }
 }
@@ -86,8 +74,8 @@ static bool grow_buckets(graph *g)
         if (!old[k])
             continue;
         const graph_node *n = &g->nodes[old[k] - 1];
-        const wanted w = {n->op, n->in, n->attr, n->nin, n->guard, n->result};
-        *find_bucket(g, &w) = old[k];
+        *find_bucket(g, node_hash(n->guard, n->op, n->in, n->nin, n->attr), n->guard, n->op,
+                     n->in, n->nin, n->attr) = old[k];
     }
     free(old);
     return true;
@@ -130,7 +118,7 @@ static tutti_value add_node(graph *g, const tutti_op *op, const tutti_value *in,
     for (uint32_t k = 0; k < op->nout; k++)
         (void)graph_add_value(g, &out[k], VALUE_NODE, g->nnodes);
     g->nodes[g->nnodes++] =
-        (graph_node){op, ins, attr, g->scope, nin, first, g->segment, g->guard, g->result, 0};
+        (graph_node){op, ins, attr, g->scope, nin, first, g->segment, g->guard};
     return first;
 }
 
@@ -149,11 +137,11 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
         return 0;
     const bool parts = g->expand && op->decompose;
     const bool merge = !parts && g->passes >= GRAPH_MERGE && !(op->flags & TUTTI_OP_RNG);
-    const wanted w = {op, in, blob, nin, g->guard, g->result};
-    uint32_t *bucket = merge ? find_bucket(g, &w) : NULL;
+    const uint64_t hash = node_hash(g->guard, op, in, nin, blob);
+    uint32_t *bucket = merge ? find_bucket(g, hash, g->guard, op, in, nin, blob) : NULL;
     const tutti_op_call call = {sizeof call, nin, op->nout, 1, descs, NULL, blob, NULL};
     tutti_value first = bucket && *bucket ? g->nodes[*bucket - 1].out : 0;
-    tutti_status s = first ? TUTTI_OK : cast_infer(op, &call, &g->low, g->result, shapes, err);
+    tutti_status s = first ? TUTTI_OK : cast_infer(op, &call, &g->low, shapes, err);
     if (!s && parts) {
         const tutti_node node = {sizeof node, nin, op->nout, 0, in, outs, blob};
         s = op->decompose(&g->api, &node, outs);

@@ -24,7 +24,6 @@ struct graph {
     tutti_value guard; /* of the nodes emitted next; 0: none */
     int32_t segment;
     int32_t passes; /* GRAPH_* */
-    int32_t result; /* as graph_set_result */
     graph_low low;
     bool expand; /* operations that decompose are emitted as what they are made of */
     tutti_error error;

@@ -268,6 +268,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
         return s;
     t->initialised = true;
+    precision_announce(t);
     char json[64];
     (void)snprintf(json, sizeof json, "%llu", (unsigned long long)t->seed);
     trainer_hyperparameter(t, "seed", json);

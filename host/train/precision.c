@@ -24,6 +24,14 @@ int precision_of(const char *name)
     return k;
 }
 
+void precision_announce(trainer *t)
+{
+    if (precision_of(t->run->precision) == NET_FP32_FAST)
+        trainer_message(t, TUTTI_LOG_WARNING, "train",
+                        "precision fp32_fast: there are no faster products of f32 for this "
+                        "CPU, so it is fp32");
+}
+
 void scaler_init(loss_scaler *s, int precision)
 {
     *s = (loss_scaler){.scale = INIT_SCALE, .on = precision == NET_AMP_FP16};

@@ -152,6 +152,9 @@ TUTTI_NODISCARD tutti_status trainer_step_device(trainer *t, tutti_error *err);
 /* The number of a run file's word: NET_FP32 ... */
 int precision_of(const char *name);
 
+/* Says what the run file's precision does not get from this CPU. */
+void precision_announce(trainer *t);
+
 /* Multiplies the loss before the backward pass, and takes that back from the gradients before anything
  * looks at them: GradScaler.  Without it (all precisions but amp_fp16) the scale is 1. */
 typedef struct loss_scaler {
