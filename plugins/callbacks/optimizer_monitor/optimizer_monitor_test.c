@@ -61,6 +61,24 @@ START_TEST(lengths_are_logged_at_the_interval)
 }
 END_TEST
 
+/* As sam does: the gradient is taken again at weights moved aside. */
+START_TEST(an_update_counts_from_the_first_gradient)
+{
+    open_it(1);
+    batch();
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_TRAIN_BATCH);
+    a[0] += 100.0f;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_TRAIN_BATCH);
+    a[0] -= 100.0f;
+    a[1] += 5.0f;
+    stage_next_batch(&run);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    ck_assert_close(value("l2_norm/update/a.weight"), 5.0, 1e-5);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(gradients_alone_can_be_asked_for)
 {
     open_it(0);
@@ -79,6 +97,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, lengths_are_logged_at_the_interval);
+    tcase_add_test(tc, an_update_counts_from_the_first_gradient);
     tcase_add_test(tc, gradients_alone_can_be_asked_for);
     return tutti_run(suite);
 }

@@ -15,7 +15,7 @@ typedef struct optimizer_monitor {
     uint64_t room;
     uint64_t version; /* of the model's tree then */
     int32_t updates;
-    int32_t taken; /* `before` is of this batch */
+    int32_t taken; /* `before` is of this batch, whose gradients may be taken more than once */
 } optimizer_monitor;
 
 static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
@@ -126,10 +126,10 @@ static tutti_status report(optimizer_monitor *m, tutti_error *err)
 static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
 {
     optimizer_monitor *m = self;
-    if (event->id ==
-        TUTTI_EVENT_AFTER_TRAIN_BATCH) /* the clock still counts the batch before */
-        return m->updates && (event->time->batch + 1) % m->interval == 0 ? copy(m, err)
-                                                                         : TUTTI_OK;
+    if (event->id == TUTTI_EVENT_AFTER_TRAIN_BATCH) {
+        const int32_t due = (event->time->batch + 1) % m->interval == 0; /* of this batch */
+        return m->updates && due && !m->taken ? copy(m, err) : TUTTI_OK;
+    }
     if (event->time->batch % m->interval != 0)
         return TUTTI_OK;
     const tutti_status status = report(m, err);
