@@ -1,6 +1,6 @@
 /* plugin.c - cutmix: a box of every image comes from another one, and so does a share of its target. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../beta.h"
+#include "../../common/beta.h"
 #include "../box.h"
 #include "../partners.h"
 

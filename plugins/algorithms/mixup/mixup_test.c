@@ -1,7 +1,7 @@
 /* mixup_test.c - inputs, targets and losses mixed with the same partners and weight. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../common/beta.h"
 #include "../algorithm_check.h"
-#include "../beta.h"
 
 enum { B = 8, WIDTH = 5, CLASSES = 3 };
 

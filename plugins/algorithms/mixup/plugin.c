@@ -1,6 +1,6 @@
 /* plugin.c - mixup: every sample mixed with another of its microbatch, and so its target or loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../beta.h"
+#include "../../common/beta.h"
 #include "../partners.h"
 
 typedef struct mixup {

@@ -1,6 +1,6 @@
 /* plugin.c - randaugment and augmix: pictures through random changes. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../../algorithms/beta.h"
+#include "../../common/beta.h"
 #include "../transform_plugin.h"
 #include "chain.h"
 

@@ -1,7 +1,7 @@
 /* beta.h - draws from the symmetric beta distribution. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_BETA_H
-#define PLUGIN_BETA_H
+#ifndef PLUGIN_COMMON_BETA_H
+#define PLUGIN_COMMON_BETA_H
 
 #include "tutti/rng.h"
 
