@@ -15,6 +15,9 @@ import shutil
 import subprocess
 import sys
 
+# The analyzer looks less far into calls: a fifth of the time, and the sanitizer builds run the calls.
+DEPTH = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow",
+                                            "-Wno-unused-command-line-argument")]
 APART = ("tests/fixtures/", "tests/fuzz/")  # broken on purpose; for another compiler
 
 
@@ -29,7 +32,7 @@ def judge(entry, build, salt):
     mark = build / "tidy" / hashlib.sha256(salt + own + seen).hexdigest()
     if seen and mark.exists():
         return []
-    run = subprocess.run(["clang-tidy", "--quiet", "-p", str(build), entry["file"]],
+    run = subprocess.run(["clang-tidy", "--quiet", *DEPTH, "-p", str(build), entry["file"]],
                          capture_output=True, text=True, check=False)
     lines = [line for line in run.stdout.splitlines() if re.search(r"(warning|error):", line)]
     if run.returncode == 0 and not lines:
@@ -56,7 +59,7 @@ def main():
         if name in tracked and not name.startswith(APART):
             mine.setdefault(name, e)
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
-    salt = version + pathlib.Path(".clang-tidy").read_bytes()
+    salt = version + " ".join(DEPTH).encode() + pathlib.Path(".clang-tidy").read_bytes()
     (build / "tidy").mkdir(exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         faults = [line for lines in pool.map(lambda e: judge(e, build, salt), mine.values())

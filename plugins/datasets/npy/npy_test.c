@@ -142,12 +142,13 @@ START_TEST(either_byte_order_is_read)
         tutti_tensor t[TUTTI_MAX_COLUMNS];
         float got[3];
         void *const data[TUTTI_MAX_COLUMNS] = {got};
-        for (int k = 0; k < 6; k++)
-            for (int i = 0; i < 4; i++) {
-                const int at = fortran ? k / 3 + 2 * (k % 3) : k;
-                const int byte = orders[_i][0] == '>' ? 3 - i : i;
-                values[4 * at + byte] = ((const uint8_t *)&want[k])[i];
-            }
+        for (int k = 0; k < 6; k++) {
+            const int at = fortran ? k / 3 + 2 * (k % 3) : k;
+            uint8_t raw[4];
+            memcpy(raw, &want[k], sizeof raw);
+            for (int i = 0; i < 4; i++)
+                values[4 * at + (orders[_i][0] == '>' ? 3 - i : i)] = raw[i];
+        }
         (void)snprintf(text, sizeof text,
                        "{\"descr\": \"%s\", \"fortran_order\": %s, \"shape\": (2L, 3L)}",
                        orders[_i], fortran ? "True" : "False");

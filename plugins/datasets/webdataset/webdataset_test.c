@@ -41,10 +41,10 @@ static void tar_entry(int kind, char type, const char *prefix, const char *name,
     memcpy(h, name, strnlen(name, 100));
     (void)snprintf((char *)h + 124, 12, "%011o", (unsigned)size);
     h[156] = (uint8_t)type;
-    if (kind == POSIX)
-        memcpy(h + 257, "ustar\00000", sizeof "ustar\00000");
-    if (kind == GNU)
-        memcpy(h + 257, "ustar  ", sizeof "ustar  ");
+    static const char posix[8] = {'u', 's', 't', 'a', 'r', 0, '0', '0'};
+    static const char gnu[8] = {'u', 's', 't', 'a', 'r', ' ', ' ', 0};
+    if (kind == POSIX || kind == GNU)
+        memcpy(h + 257, kind == POSIX ? posix : gnu, sizeof posix);
     if (prefix)
         memcpy(h + 345, prefix, strlen(prefix) + 1);
     tar_seal(h);

@@ -10,7 +10,7 @@ static char root[] = "/tmp/tutti_memory.XXXXXX";
 
 static void make_root(void)
 {
-    memcpy(root + sizeof root - 7, "XXXXXX", 6);
+    (void)snprintf(root, sizeof root, "/tmp/tutti_memory.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(root));
 }
 
