@@ -46,14 +46,14 @@ static void engine_create(void)
         the_engine = NULL;
 }
 
-static char way_names[DNN_WAYS][48];
+static char way_names[DNN_NAMES][48];
 static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 
 static void name_ways(void)
 {
-    static const char *const ways[DNN_WAYS] = {"direct", "blocked", "Winograd"};
+    static const char *const ways[DNN_NAMES] = {"direct", "blocked", "Winograd", "gemm"};
     const dnnl_version_t *v = dnnl_version();
-    for (int k = 0; k < DNN_WAYS; k++)
+    for (int k = 0; k < DNN_NAMES; k++)
         (void)snprintf(way_names[k], sizeof way_names[k], "oneDNN %d.%d.%d %s", v->major,
                        v->minor, v->patch, ways[k]);
 }
@@ -362,6 +362,18 @@ tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch)
     const int before = omp_get_max_threads();
     omp_set_num_threads(p->threads);
     const dnnl_status_t s = execute(p, data, scratch);
+    omp_set_num_threads(before);
+    return s == dnnl_success ? TUTTI_OK : TUTTI_E_FAIL;
+}
+
+tutti_status dnn_multiply(const dnn_product *p, const float *a, const float *b, float *y)
+{
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(p->threads);
+    const dnnl_status_t s =
+        dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k,
+                   1.0f, a, p->transpose_a ? p->m : p->k, b, p->transpose_b ? p->k : p->n,
+                   p->add ? 1.0f : 0.0f, y, p->n);
     omp_set_num_threads(before);
     return s == dnnl_success ? TUTTI_OK : TUTTI_E_FAIL;
 }

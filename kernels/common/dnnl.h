@@ -18,6 +18,8 @@ enum { DNN_SRC, DNN_WEIGHTS, DNN_BIAS, DNN_DST, DNN_SLOTS };
 /* How a convolution goes about it: over the images as they lie; over copies in the library's own
  * layout; by Winograd's transforms of such copies, where errors grow to some 1e-5. */
 enum { DNN_DIRECT, DNN_BLOCKED, DNN_WINOGRAD, DNN_WAYS };
+/* A product may also go the library's other road, dnn_multiply. */
+enum { DNN_GEMM = DNN_WAYS, DNN_NAMES };
 
 /* "oneDNN 2.6.3 direct"; static. */
 const char *dnn_way_name(int32_t way);
@@ -48,6 +50,17 @@ tutti_status dnn_create(const dnn_call *c, const char *op, dnn **ret, uint64_t *
 
 /* data[DNN_SRC ...]: the tensors in the layouts that the call told.  Allocates nothing.  [step] */
 tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch);
+
+/* y (M, N) = a b, or y + a b, of dense matrices; a is (K, M), b is (N, K) where transposed. */
+typedef struct dnn_product {
+    int64_t m, n, k;
+    int32_t transpose_a, transpose_b;
+    int32_t threads;
+    int32_t add;
+} dnn_product;
+
+/* The library takes and frees memory for its copies in every call.  [step] */
+tutti_status dnn_multiply(const dnn_product *p, const float *a, const float *b, float *y);
 
 /* The name that oneDNN gives to the implementation: "jit:avx512_common" and so on. */
 const char *dnn_implementation(const dnn *p);

@@ -34,6 +34,7 @@ void matmul_small(const matmul_shape *s, const float *a, const float *b, const f
                   float *y, float *packed);
 
 extern const tutti_kernel matmul_cpu;
+extern const tutti_ways matmul_ways;
 extern const tutti_op tutti_op_matmul;
 
 #endif

@@ -4,12 +4,14 @@
 #include "matmul/matmul.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct state {
     matmul_shape shape;
-    dnn *big;       /* NULL: matmul_small does it */
+    dnn *big;       /* NULL: matmul_small does it, or dnn_multiply */
     int64_t batch;  /* products that one run of `big` does */
     int64_t packed; /* floats of one thread's packed matrix */
+    int64_t gemm;   /* dnn_multiply does it */
 } state;
 
 static void destroy(void *self)
@@ -29,14 +31,14 @@ static dnn_tensor matrix(int64_t batch, int64_t rows, int64_t cols, int64_t row,
         .rank = 3, .dim = {batch, rows, cols}, .stride = {rows * cols, row, col}};
 }
 
-static tutti_status prepare_big(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
-                                tutti_error *err)
+static tutti_status prepare_big(state *s, const tutti_op_call *c, uint32_t way,
+                                uint64_t *ret_scratch, tutti_error *err)
 {
     const matmul_shape *m = &s->shape;
     /* Equal leading dimensions merge into one; oneDNN then does all products at once. */
     const int equal = m->lead.rank == 1 && m->lead.sa[0] == 1 && m->lead.sb[0] == 1;
     s->batch = equal && m->count > 1 ? m->count : 1;
-    dnn_call call = {.kind = DNN_MATMUL, .threads = c->threads};
+    dnn_call call = {.kind = DNN_MATMUL, .threads = c->threads, .way = (int32_t)way};
     call.slot[DNN_SRC] = matrix(s->batch, m->m, m->k, m->a_row, m->a_col);
     call.slot[DNN_WEIGHTS] = matrix(s->batch, m->k, m->n, m->b_row, m->b_col);
     call.slot[DNN_DST] = matrix(s->batch, m->m, m->n, m->n, 1);
@@ -55,8 +57,24 @@ static int small_threads(const matmul_shape *m, const tutti_op_call *c)
     return m->count > 1 && work > MATMUL_SMALL / 2 ? c->threads : 1;
 }
 
-static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
-                            tutti_error *err)
+static int is_big(const matmul_shape *m)
+{
+    return m->m * m->n * m->k > MATMUL_SMALL; /* oneDNN takes no empty sums */
+}
+
+/* Of a large product: as it lies, by copies, and for a single one the library's gemm. */
+static const int32_t big_ways[] = {DNN_DIRECT, DNN_BLOCKED, DNN_GEMM};
+
+/* A small product has one way, which needs no name. */
+static const char *way_name(const tutti_op_call *c, uint32_t k)
+{
+    const matmul_shape m = matmul_shape_of(c);
+    const uint32_t ways = !is_big(&m) ? 0 : m.count == 1 ? 3 : 2;
+    return k < ways ? dnn_way_name(big_ways[k]) : NULL;
+}
+
+static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_state,
+                                uint64_t *ret_scratch, tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
     if (!s)
@@ -65,17 +83,39 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     const matmul_shape *m = &s->shape;
     s->packed = (matmul_small_room(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
-    /* A library that refuses leaves the plain loop; oneDNN takes no empty sums. */
-    if (m->m * m->n * m->k > MATMUL_SMALL)
-        status = prepare_big(s, c, ret_scratch, NULL);
-    if (status == TUTTI_E_NOMEM) {
+    s->gemm = is_big(m) && big_ways[k] == DNN_GEMM;
+    if (is_big(m) && !s->gemm)
+        status = prepare_big(s, c, (uint32_t)big_ways[k], ret_scratch, k ? err : NULL);
+    if (status == TUTTI_E_UNSUPPORTED && !k)
+        status = TUTTI_OK; /* the plain loop does it */
+    if (status) {
         destroy(s);
         return tutti_fail(err, status, "matmul: no memory for oneDNN");
     }
-    if (!s->big)
+    if (!s->big && !s->gemm)
         *ret_scratch = (uint64_t)(s->packed * small_threads(m, c)) * sizeof(float);
     *ret_state = s;
     return TUTTI_OK;
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    return prepare_way(c, 0, ret_state, ret_scratch, err);
+}
+
+/* The bias, where there is one, lies in y before the product is added. */
+static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void *const *in,
+                             const float *bias, float *y)
+{
+    const matmul_shape *m = &s->shape;
+    const dnn_product p = {m->m,          m->n,       m->k,        m->a_col != 1,
+                           m->b_col != 1, c->threads, bias != NULL};
+    const int threads = bias ? op_threads(c, m->m * m->n) : 1;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < (bias ? m->m : 0); i++)
+        memcpy(y + i * m->n, bias, (size_t)m->n * sizeof *y);
+    return dnn_multiply(&p, in[0], in[1], y);
 }
 
 static tutti_status run_big(const state *s, const void *const *in, const void *bias, float *y,
@@ -103,6 +143,8 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     const state *s = self;
     const matmul_shape *m = &s->shape;
     const float *bias = c->nin > 2 ? in[2] : NULL;
+    if (s->gemm)
+        return run_gemm(s, c, in, bias, out[0]);
     if (s->big)
         return run_big(s, in, bias, out[0], scratch);
     const int threads = small_threads(m, c);
@@ -123,3 +165,4 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 }
 
 const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
+const tutti_ways matmul_ways = {sizeof(tutti_ways), 0, way_name, prepare_way};

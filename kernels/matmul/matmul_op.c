@@ -184,4 +184,5 @@ const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
                                   .infer = infer,
                                   .vjp = vjp,
                                   .reference = reference,
-                                  .cpu = &matmul_cpu};
+                                  .cpu = &matmul_cpu,
+                                  .cpu_ways = &matmul_ways};
