@@ -344,6 +344,34 @@ START_TEST(the_accelerators_step_trains_the_graph_cores_model)
 }
 END_TEST
 
+/* Trains with both; after the first update no code of the host's runs on the second one's device. */
+START_TEST(weights_are_updated_through_the_host_where_its_code_cannot_run)
+{
+    rig *rigs[2] = {open_rig(HOST, true, 1.0), open_rig(_i, true, 1.0)};
+    for (int k = 0; k < 2; k++) {
+        net_model *m = model_for(rigs[k]);
+        const tutti_supervised_model calls = net_model_calls(m);
+        tutti_supervised_options o = TUTTI_SUPERVISED_INIT;
+        tutti_supervised *s = NULL;
+        tutti_error err = TUTTI_ERROR_INIT;
+        int finite = -1;
+        o.device = device_of(rigs[k]);
+        ck_assert_ok(tutti_supervised_trainer(&calls, &o, &s, &err), err);
+        run_loop(s, 1);
+        if (k)
+            strcpy(rigs[k]->backend.device.info.kernels, "other");
+        run_loop(s, 2);
+        ck_assert_ok(calls.scale_gradients(m, 0.5, &finite, &err), err);
+        ck_assert_int_eq(finite, 1);
+        tutti_supervised_destroy(s);
+        net_model_destroy(m);
+    }
+    same_nets(rigs[0], rigs[1]);
+    close_rig(rigs[0]);
+    close_rig(rigs[1]);
+}
+END_TEST
+
 START_TEST(a_loss_scale_leaves_the_weights_as_they_would_be)
 {
     rig *a = open_rig(HOST, true, 1.0), *b = open_rig(HOST, true, 1.0);
@@ -438,6 +466,8 @@ int main(void)
                         NKINDS);
     tcase_add_test(tc, an_operation_without_a_kernel_for_the_device_is_named);
     tcase_add_loop_test(tc, the_accelerators_step_trains_the_graph_cores_model, 0, 2 * NKINDS);
+    tcase_add_loop_test(tc, weights_are_updated_through_the_host_where_its_code_cannot_run, 0,
+                        NKINDS);
     tcase_add_test(tc, a_loss_scale_leaves_the_weights_as_they_would_be);
     tcase_add_loop_test(tc, an_evaluator_over_the_graph_cores_model_knows_its_metrics, 0,
                         NKINDS);

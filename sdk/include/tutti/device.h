@@ -10,11 +10,13 @@ TUTTI_C_BEGIN
 #define TUTTI_DEVICE_V1 "tutti.device/1"
 
 enum {
-    TUTTI_DEVICE_HOST_MEMORY = 1u
-                               << 0, /* its memory is the host's: either may use the pointer */
-    TUTTI_DEVICE_ASYNC = 1u << 1, /* calls with a stream may return before their work is done */
-    TUTTI_DEVICE_STEPS = 1u << 2, /* ASYNC, and work is gathered until something asks for it:
-                                           `step`, a synchronise, a blocking copy to the host */
+    /* Its memory is the host's: either may use a pointer of the other. */
+    TUTTI_DEVICE_HOST_MEMORY = 1u << 0,
+    /* Calls with a stream may return before their work is done. */
+    TUTTI_DEVICE_ASYNC = 1u << 1,
+    /* ASYNC, and work is gathered until something asks for it: `step`, a synchronise, a blocking
+     * copy to the host. */
+    TUTTI_DEVICE_STEPS = 1u << 2,
 };
 
 /* What a device is.  The host owns it; the plugin fills it. */
@@ -25,8 +27,8 @@ typedef struct tutti_device_info {
     uint32_t alignment; /* of memory from alloc: a power of two, at least 64 */
     uint64_t bytes;     /* of memory in all; 0: not known */
     char name[64];      /* "NVIDIA H100 80GB HBM3" */
-    char kernels
-        [16]; /* which kernels of a tutti_op it runs: "cpu", "cuda", or "": none but its own */
+    /* Which kernels of a tutti_op it runs: "cpu", "cuda", or "": none but its own. */
+    char kernels[16];
 } tutti_device_info;
 
 /* Which way a copy goes; exactly one of the three. */

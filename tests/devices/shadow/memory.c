@@ -60,7 +60,8 @@ static int64_t find_room(const device *d, uint64_t bytes, uint64_t *ret_offset)
 
 tutti_status shadow_alloc(device *d, uint64_t bytes, void **ret_memory, tutti_error *err)
 {
-    const uint64_t room = (bytes + ALIGN) / ALIGN * ALIGN;
+    const uint64_t all = d->owner->bytes;
+    const uint64_t room = bytes > all ? bytes : (bytes + ALIGN) / ALIGN * ALIGN;
     uint64_t offset = 0, used = 0;
     int64_t at = find_room(d, room, &offset);
     if (at < 0) { /* a release may be waiting */
@@ -71,8 +72,7 @@ tutti_status shadow_alloc(device *d, uint64_t bytes, void **ret_memory, tutti_er
         used += d->blocks[k].bytes;
     if (at < 0)
         return tutti_fail(err, TUTTI_E_NOMEM, "shadow: %llu bytes are wanted, %llu are free",
-                          (unsigned long long)bytes,
-                          (unsigned long long)(d->owner->bytes - used));
+                          (unsigned long long)bytes, (unsigned long long)(all - used));
     block *blocks = realloc(d->blocks, (d->nblocks + 1) * sizeof *blocks);
     if (!blocks)
         return tutti_fail(err, TUTTI_E_NOMEM, "shadow: no memory for a block");
