@@ -15,6 +15,7 @@ struct image_pool {
     pthread_mutex_t lock;
     tjhandle idle[POOL_SIZE];
     int count;
+    int least; /* side to which a JPEG may shrink; 0: none do */
 };
 
 image_pool *image_pool_make(void)
@@ -23,6 +24,11 @@ image_pool *image_pool_make(void)
     if (pool)
         (void)pthread_mutex_init(&pool->lock, NULL);
     return pool;
+}
+
+void image_pool_shrink(image_pool *pool, int least)
+{
+    pool->least = least;
 }
 
 void image_pool_free(image_pool *pool)
@@ -72,14 +78,26 @@ static tutti_status fail(tutti_status status, const char *what, char why[IMAGE_W
 
 /* ---- JPEG ---- */
 
+/* The decoder leaves out the finer half, three quarters or seven eighths of the frequencies. */
+static void shrink(int least, int *width, int *height)
+{
+    int by = 1;
+    const int shorter = *width < *height ? *width : *height;
+    while (least > 0 && by < 8 && (shorter + 2 * by - 1) / (2 * by) >= least)
+        by *= 2;
+    *width = (*width + by - 1) / by;
+    *height = (*height + by - 1) / by;
+}
+
 /* *ret_ink: the pixels are stored as cyan, magenta, yellow and black. */
-static tutti_status jpeg_shape(tjhandle decoder, const void *data, uint64_t size,
+static tutti_status jpeg_shape(tjhandle decoder, int least, const void *data, uint64_t size,
                                tutti_desc *ret, int *ret_ink, char why[IMAGE_WHY_SIZE])
 {
     int width, height, sampling, space;
     if (tjDecompressHeader3(decoder, data, (unsigned long)size, &width, &height, &sampling,
                             &space) != 0)
         return fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+    shrink(least, &width, &height);
     *ret = (tutti_desc){{height, width, space == TJCS_GRAY ? 1 : 3}, 3, TUTTI_U8};
     *ret_ink = space == TJCS_CMYK || space == TJCS_YCCK;
     return TUTTI_OK;
@@ -127,7 +145,7 @@ static tutti_status jpeg(image_pool *pool, const void *data, uint64_t size, tutt
     int ink = 0;
     if (!decoder)
         return fail(TUTTI_E_NOMEM, "no memory for a decoder", why);
-    tutti_status status = jpeg_shape(decoder, data, size, ret, &ink, why);
+    tutti_status status = jpeg_shape(decoder, pool->least, data, size, ret, &ink, why);
     if (status == TUTTI_OK && pixels && ink)
         status = jpeg_ink(decoder, data, size, ret, pixels, why);
     else if (status == TUTTI_OK && pixels)

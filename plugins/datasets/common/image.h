@@ -13,6 +13,9 @@ typedef struct image_pool image_pool;
 /* NULL: no memory. */
 image_pool *image_pool_make(void);
 void image_pool_free(image_pool *pool);
+/* From now on JPEGs come at 1/2, 1/4 or 1/8 of their size where both sides keep `least` pixels, which
+ * takes less time than decoding them whole and scaling them; 0: as they are.  [control] */
+void image_pool_shrink(image_pool *pool, int least);
 
 typedef enum image_format { IMAGE_UNKNOWN, IMAGE_JPEG, IMAGE_PNG } image_format;
 
@@ -20,7 +23,7 @@ typedef enum image_format { IMAGE_UNKNOWN, IMAGE_JPEG, IMAGE_PNG } image_format;
 image_format image_format_of(const void *data, uint64_t size);
 
 /* The shape of an encoded image: (H, W, C) of u8 with C 1 for grey, 3 for colour, and 2 or 4 for
- * a PNG with an alpha channel.  Reads the header alone.
+ * a PNG with an alpha channel, shrunk or not.  Reads the header alone.
  * Errors: E_FORMAT, E_NOMEM, with the cause in `why`.  [any] */
 TUTTI_NODISCARD tutti_status image_shape(image_pool *pool, const void *data, uint64_t size,
                                          tutti_desc *ret_desc, char why[IMAGE_WHY_SIZE]);

@@ -8,7 +8,10 @@ tutti_status pictures_open(pictures *p, const tutti_params *params, tutti_error 
     p->channels = strcmp(tutti_param_str(params, "channels"), "grey") == 0 ? 1 : 3;
     p->vary = strcmp(tutti_param_str(params, "sizes"), "vary") == 0;
     p->pool = image_pool_make();
-    return p->pool ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for decoders");
+    if (!p->pool)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for decoders");
+    image_pool_shrink(p->pool, (int)tutti_param_i64(params, "shrink"));
+    return TUTTI_OK;
 }
 
 void pictures_close(pictures *p)

@@ -17,7 +17,7 @@ typedef struct pictures {
     int32_t reserved;
 } pictures;
 
-/* Reads the settings `channels` (rgb, grey) and `sizes` (probe, vary).  `p` is for pictures_close even
+/* Reads the settings `channels` (rgb, grey), `sizes` (probe, vary) and `shrink`.  `p` is for pictures_close even
  * after an error. */
 TUTTI_NODISCARD tutti_status pictures_open(pictures *p, const tutti_params *params,
                                            tutti_error *err);

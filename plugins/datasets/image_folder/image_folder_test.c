@@ -14,6 +14,7 @@ static void settings(int grey, int vary)
     given_path(&g, "path", s.folder);
     given_enum(&g, "channels", grey ? "grey" : "rgb", grey);
     given_enum(&g, "sizes", vary ? "vary" : "probe", vary);
+    given_null(&g, "shrink");
 }
 
 static void save(const char *name, const picture *p)
@@ -149,6 +150,30 @@ START_TEST(inks_become_colours)
 }
 END_TEST
 
+START_TEST(large_jpegs_may_shrink)
+{
+    static const int64_t cases[][3] = {{26, 33, 25}, {13, 17, 26 / 2}, {7, 9, 7}, {4, 5, 1}};
+    uint8_t pixels[26 * 33 * 3];
+    tutti_desc d;
+    const picture p = picture_jpeg(26, 33, 3, 0);
+    folder("x");
+    save("x/a.jpg", &p);
+    for (size_t k = 0; k < 4; k++) {
+        const int64_t *c = cases[k], by = 1 << k;
+        settings(0, 0);
+        given_int(&g, "shrink", c[2]);
+        ck_assert_ok(shelf_open(&s, "image_folder", &g, &err), err);
+        ck_assert_int_eq(sample(0, pixels, sizeof pixels, &d), 0);
+        ck_assert(tutti_same_shape(&d, &s.info.columns[0].desc));
+        ck_assert_int_eq(d.dim[0], c[0]);
+        ck_assert_int_eq(d.dim[1], c[1]);
+        /* a pixel is the mean of the square that it stands for */
+        ck_assert_close(pixels[0], picture_pixel(0, 0, 0, 0) + 4.0 * (double)(by - 1), 5);
+        subject_close(&s.subject);
+    }
+}
+END_TEST
+
 START_TEST(sizes_may_differ)
 {
     uint8_t pixels[10 * 10 * 3];
@@ -260,6 +285,7 @@ int main(void)
     tcase_add_test(c, classes_and_samples_come_in_order);
     tcase_add_test(c, all_images_become_colour_or_grey);
     tcase_add_test(c, inks_become_colours);
+    tcase_add_test(c, large_jpegs_may_shrink);
     tcase_add_test(c, sizes_may_differ);
     tcase_add_test(c, an_image_unlike_those_probed_is_refused);
     tcase_add_test(c, broken_images_are_named);

@@ -85,6 +85,7 @@ static void settings(const char *path, const char *target)
     given_int(&g, "classes", 0);
     given_enum(&g, "channels", "rgb", 0);
     given_enum(&g, "sizes", "probe", 0);
+    given_null(&g, "shrink");
 }
 
 static void start(void)
