@@ -11,7 +11,9 @@ static const char usage[] =
     "with\n"
     "shape, operation, attributes and module; the steps in their order with the places they "
     "read\n"
-    "and write, chains of elementwise nodes as one; and the map of the arena.\n\n"
+    "and write, chains of elementwise nodes as one and with the way of those that have "
+    "several;\n"
+    "and the map of the arena.\n\n"
     "  --dot   the nodes as a drawing for Graphviz instead\n"
     "Exit status: 0 printed, 1 the step cannot be planned, 2 wrong usage or input.\n";
 
