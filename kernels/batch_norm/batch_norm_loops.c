@@ -4,12 +4,11 @@
 
 /* A step is 16 channels (one AVX-512 register of f32, two of f64); up to four neighbouring steps
  * of a row are done at once, so that rows are read as they lie in memory. */
-enum { LANES = 16, HALF = 8, STEPS = 4, TILE = 64 };
+enum { LANES = 16, HALF = 8, STEPS = 4, TILE = 64, GROUP = 16 };
 
 typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef double f64x8 __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
@@ -95,33 +94,55 @@ INLINE batch_norm_line line_at(const batch_norm_line *l, int64_t k)
     return (batch_norm_line){l->mean + k, l->scale + k, l->shift + k, l->relu};
 }
 
+/* sum += a + b, that sum in f32 */
+INLINE void add_to(double *sum, const f32x16 *a, const f32x16 *b)
+{
+    float x[LANES];
+    *(f32x16 *)x = *a + *b;
+    for (int k = 0; k < LANES; k++)
+        sum[k] += (double)x[k];
+}
+
+/* One row: s += v, p += v centred. */
+INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const f32x16 *line,
+                     f32x16 *s, f32x16 *p)
+{
+    const f32x16 *m = line, *a = line + STEPS, *b = line + 2 * STEPS;
+    for (int h = 0; h < steps; h++) {
+        const int64_t i = r * q->c + h * LANES;
+        const f32x16 centred = *(const f32x16 *)(q->x + i) - m[h];
+        f32x16 v = *(const f32x16 *)(q->other + i);
+        if (relu)
+            v = (f32x16)((i32x16)v & (i32x16)(centred * a[h] + b[h] > 0.0f));
+        s[h] += v;
+        p[h] += v * centred;
+    }
+}
+
+/* A few rows are added up in f32 first: gradients, unlike x, lie around 0.  Even and odd ones apart,
+ * so that they do not wait for each other. */
 INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *product)
 {
-    const float *x = q->x, *dy = q->other;
-    f64x8 s[2 * STEPS], p[2 * STEPS];
-    f32x8 m[2 * STEPS], a[2 * STEPS], b[2 * STEPS];
-    for (int h = 0; h < 2 * steps; h++) {
-        s[h] = *(f64x8 *)(sum + h * HALF);
-        p[h] = *(f64x8 *)(product + h * HALF);
-        m[h] = *(const f32x8 *)(q->l.mean + h * HALF);
-        a[h] = *(const f32x8 *)(q->l.scale + h * HALF);
-        b[h] = *(const f32x8 *)(q->l.shift + h * HALF);
+    f32x16 line[3 * STEPS];
+    for (int h = 0; h < steps; h++) {
+        line[h] = *(const f32x16 *)(q->l.mean + h * LANES);
+        line[STEPS + h] = *(const f32x16 *)(q->l.scale + h * LANES);
+        line[2 * STEPS + h] = *(const f32x16 *)(q->l.shift + h * LANES);
     }
-    for (int64_t r = 0; r < q->rows; r++) {
-        for (int h = 0; h < 2 * steps; h++) {
-            const int64_t i = r * q->c + h * HALF;
-            const f32x8 centred = *(const f32x8 *)(x + i) - m[h];
-            f32x8 v = *(const f32x8 *)(dy + i);
-            if (relu)
-                v = (f32x8)((i32x8)v & (i32x8)(centred * a[h] + b[h] > 0.0f));
-            const f64x8 d = __builtin_convertvector(v, f64x8);
-            s[h] += d;
-            p[h] += d * __builtin_convertvector(centred, f64x8);
+    for (int64_t at = 0; at < q->rows; at += GROUP) {
+        const int64_t end = at + GROUP < q->rows ? at + GROUP : q->rows;
+        f32x16 s[2][STEPS] = {{{0}}}, p[2][STEPS] = {{{0}}};
+        int64_t r = at;
+        for (; r + 1 < end; r += 2) {
+            grad_row(steps, relu, q, r, line, s[0], p[0]);
+            grad_row(steps, relu, q, r + 1, line, s[1], p[1]);
         }
-    }
-    for (int h = 0; h < 2 * steps; h++) {
-        *(f64x8 *)(sum + h * HALF) = s[h];
-        *(f64x8 *)(product + h * HALF) = p[h];
+        if (r < end)
+            grad_row(steps, relu, q, r, line, s[0], p[0]);
+        for (int h = 0; h < steps; h++) {
+            add_to(sum + h * LANES, &s[0][h], &s[1][h]);
+            add_to(product + h * LANES, &p[0][h], &p[1][h]);
+        }
     }
 }
 
