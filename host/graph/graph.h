@@ -85,12 +85,13 @@ void graph_set_passes(graph *g, int32_t passes);
 void graph_set_segment(graph *g, int32_t segment);
 int32_t graph_segment(const graph *g);
 const char *graph_set_scope(graph *g, const char *path);
+/* The same for a guard, which is one F32 of the graph; 0: none.  Returns the one of before. */
+tutti_value graph_set_guard(graph *g, tutti_value guard);
+/* Operations emitted from here on store in 16 bits what cast.h's rules say. */
 void graph_set_low(graph *g, const graph_low *low);
 /* The result of a product that no node has read yet gets another float dtype. */
 void graph_set_dtype(graph *g, tutti_value v, int32_t dtype);
 const tutti_op *graph_op(const graph *g, const char *name); /* NULL when there is none */
-/* The same for a guard, which is one F32 of the graph; 0: none.  Returns the one of before. */
-tutti_value graph_set_guard(graph *g, tutti_value guard);
 /* The first error, or OK; copies it to *err. */
 tutti_status graph_error(const graph *g, tutti_error *err);
 
