@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# gradient_penalty_test.sh - gradients of gradients in whole runs: a step of a penalised perceptron and of a
-# convolutional net against differences of plain steps, and both trained.
+# gradient_penalty_test.sh - gradients of gradients in whole runs: a step of a penalised perceptron, of a
+# convolutional net and of a GPT against differences of plain steps; the first two trained.
 . "$(dirname "$0")/lib.sh"
+
+images='"dataset": {"name": "glyphs", "samples": 64}, "batch_size": 64,
+  "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}]'
+train=$images
 
 # one_batch <model> <rate> <members>: a run whose every batch is the same, saved after each.
 one_batch() {
   cat <<JSON
 {"name": "one", "seed": 3, "model": $1,
- "train": {"dataset": {"name": "glyphs", "samples": 64}, "shuffle": false, "batch_size": 64,
-  "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}]},
+ "train": {$train, "shuffle": false},
  "optimizer": {"name": "sgd", "lr": $2}, "max_duration": "2ba", "threads": 2,
  "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ba", "keep": -1}]
  ${3:+, $3}}
@@ -36,6 +39,10 @@ second_order() {
 }
 second_order "mlp" '{"name": "mlp", "hidden": [24], "activation": "tanh"}' 0.002 0.04
 second_order "cnn" '{"name": "cnn", "channels": [6, 8], "activation": "tanh"}' 0.2 0.2
+echo "a gradient of a gradient is a gradient too" >text.txt
+train='"dataset": {"name": "text", "path": "'$PWD'/text.txt", "length": 8}, "batch_size": 5'
+second_order "gpt2" '{"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8}' 0.0005 0.07
+train=$images
 
 # trains <model> <of> <epochs> <accuracy>: learns that much, though penalised.
 trains() {
