@@ -27,6 +27,7 @@ static tutti_status predict_batch(trainer *t, int64_t began, trainer_sink sink, 
         (s = sink(ctx, &t->outputs[0].now, err)))
         return s;
     timestamp_next_batch(&t->eval_time, t->eval_batch.samples, 0, now_ns() - began);
+    t->predict_time = t->eval_time;
     return trainer_event(t, TUTTI_EVENT_PREDICT_BATCH_END, err);
 }
 
@@ -59,6 +60,7 @@ tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *lab
     t->phase = PHASE_EVAL;
     memset(&t->eval_time, 0, sizeof t->eval_time);
     t->eval_time.struct_size = sizeof t->eval_time;
+    t->predict_time = t->eval_time;
     if ((s = loader_seek(e->loader, 0, 0, err)) == TUTTI_OK)
         s = trainer_event(t, TUTTI_EVENT_PREDICT_START, err);
     while (s == TUTTI_OK) {

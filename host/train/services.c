@@ -95,6 +95,38 @@ static void state_stop(void *ctx, const char *reason)
     trainer_message(t, TUTTI_LOG_INFO, "train", reason);
 }
 
+static const tutti_timestamp *state_previous(void *ctx)
+{
+    const trainer *t = ctx;
+    return t->has_previous ? &t->previous : NULL;
+}
+
+static const char *state_dataloader_label(void *ctx)
+{
+    const trainer *t = ctx;
+    return t->eval_label ? t->eval_label : "train";
+}
+
+static int64_t state_microbatch_size(void *ctx)
+{
+    return ((trainer *)ctx)->microbatch_size;
+}
+
+static const char *state_run_name(void *ctx)
+{
+    return ((trainer *)ctx)->run->name;
+}
+
+static const char *state_precision(void *ctx)
+{
+    return ((trainer *)ctx)->run->precision;
+}
+
+static const char *state_device(void *ctx)
+{
+    return ((trainer *)ctx)->run->device.part.name;
+}
+
 /* ---- metrics ---- */
 
 static void metrics_log(void *ctx, const tutti_named_value *values, uint32_t n)
@@ -359,7 +391,15 @@ void trainer_services_init(trainer *t)
                                         state_get,
                                         state_set,
                                         state_stop,
-                                        &t->microbatch};
+                                        &t->microbatch,
+                                        &t->predict_time,
+                                        &t->run->iteration_length,
+                                        state_previous,
+                                        state_dataloader_label,
+                                        state_microbatch_size,
+                                        state_run_name,
+                                        state_precision,
+                                        state_device};
     t->metrics_service = (tutti_metrics_v1){
         sizeof t->metrics_service, 0, t, metrics_log, metrics_get, metrics_name_at,
         metrics_hyperparameter};

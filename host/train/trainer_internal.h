@@ -213,7 +213,8 @@ struct trainer {
 
     tutti_timestamp time;
     tutti_timestamp previous;
-    tutti_timestamp eval_time;
+    tutti_timestamp eval_time; /* of the evaluation or prediction under way */
+    tutti_timestamp predict_time;
     tutti_timestamp scheduled; /* when the learning rates were last set */
     bool has_previous;
     bool stopped;     /* by stop_training */

@@ -36,6 +36,18 @@ typedef struct tutti_state_v1 {
     /* Training ends after the current batch; `reason` is logged.  [step] */
     void (*stop_training)(void *ctx, const char *reason);
     const uint32_t *microbatch; /* live: index of the current microbatch in its batch */
+    /* Later than the first release: ask with TUTTI_HAS. */
+    const tutti_timestamp *predict_time; /* live; of the prediction under way or the last one */
+    const tutti_time *iteration_length;  /* unit NONE: one iteration without end */
+    /* The time before the latest batch; NULL before the first.  [step] */
+    const tutti_timestamp *(*previous)(void *ctx);
+    /* "train", an evaluation's label, or "predict": whose data `dataloader_len` counts.  [step] */
+    const char *(*dataloader_label)(void *ctx);
+    /* Samples of a microbatch; "auto" may make it smaller between batches.  [step] */
+    int64_t (*microbatch_size)(void *ctx);
+    const char *(*run_name)(void *ctx);  /* never NULL; [any] */
+    const char *(*precision)(void *ctx); /* "fp32", "amp_bf16" ...; [any] */
+    const char *(*device)(void *ctx);    /* "cpu" or a device's name; [any] */
 } tutti_state_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_state_v1, ctx, 8);
@@ -50,6 +62,14 @@ TUTTI_ASSERT_OFFSET(tutti_state_v1, get, 72);
 TUTTI_ASSERT_OFFSET(tutti_state_v1, set, 80);
 TUTTI_ASSERT_OFFSET(tutti_state_v1, stop_training, 88);
 TUTTI_ASSERT_OFFSET(tutti_state_v1, microbatch, 96);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, predict_time, 104);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, iteration_length, 112);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, previous, 120);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, dataloader_label, 128);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, microbatch_size, 136);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, run_name, 144);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, precision, 152);
+TUTTI_ASSERT_OFFSET(tutti_state_v1, device, 160);
 
 TUTTI_C_END
 #endif

@@ -284,6 +284,30 @@ START_TEST(schedulers_may_step_by_epoch)
 }
 END_TEST
 
+START_TEST(the_state_tells_of_the_run)
+{
+    fitting f;
+    opened(&f, ", \"max_duration\": \"4ba\", \"microbatch_size\": 4, \"iteration_length\": "
+               "\"2ep\"");
+    const tutti_state_v1 *s = &f.t->state_service;
+    ck_assert_ptr_null(s->previous(s->ctx));
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(s->previous(s->ctx)->batch, 3);
+    ck_assert_int_eq(s->time->batch, 4);
+    ck_assert_str_eq(s->dataloader_label(s->ctx), "train");
+    ck_assert_int_eq(s->dataloader_len(s->ctx), 3);
+    ck_assert_int_eq(s->microbatch_size(s->ctx), 4);
+    ck_assert_str_eq(s->run_name(s->ctx), "fit");
+    ck_assert_str_eq(s->precision(s->ctx), "fp32");
+    ck_assert_str_eq(s->device(s->ctx), "cpu");
+    ck_assert_int_eq(s->iteration_length->count, 2);
+    ck_assert_int_eq(s->iteration_length->unit, TUTTI_UNIT_EPOCH);
+    ck_assert_int_eq(s->predict_time->batch, 0);
+    ck_assert_close(s->elapsed(s->ctx), 1.0, 0.0);
+    closed(&f);
+}
+END_TEST
+
 START_TEST(two_wrappers_of_the_optimizer_are_refused)
 {
     fitting f;
@@ -393,6 +417,7 @@ int main(void)
     tcase_add_test(tc, each_group_has_its_own_settings);
     tcase_add_test(tc, schedulers_step_one_batch_behind_the_clock);
     tcase_add_test(tc, schedulers_may_step_by_epoch);
+    tcase_add_test(tc, the_state_tells_of_the_run);
     tcase_add_test(tc, two_wrappers_of_the_optimizer_are_refused);
     tcase_add_test(tc, a_wrapper_evaluates_the_batch_twice);
     tcase_add_loop_test(tc, tokens_count_in_whole_batches, 0, 4);
