@@ -15,8 +15,8 @@
 
 enum {
     MAX_WAYS = 8,
-    MIN_ROUNDS = 3,
-    MAX_ROUNDS = 9,
+    MIN_ROUNDS = 5,
+    MAX_ROUNDS = 15,
 };
 #define ENOUGH 0.1 /* seconds of rounds */
 #define WORTH 0.95 /* of way 0's time, or less, for another one to be chosen */
@@ -220,24 +220,27 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Times all that fit in turns, so that a busy machine disturbs them alike; the fastest one. */
+/* Times all that fit in turns, so that a busy machine disturbs them alike.  The fastest one, if it
+ * was ahead of way 0 in most rounds too. */
 static uint32_t decide(contest *m)
 {
     const double start = now();
-    uint32_t best = 0;
-    for (int round = 0; round < MAX_ROUNDS; round++) {
-        if (round >= MIN_ROUNDS && now() - start > ENOUGH)
-            break;
+    uint32_t best = 0, wins[MAX_WAYS] = {0}, rounds = 0;
+    for (; rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || now() - start < ENOUGH); rounds++) {
+        double first = 0.0;
         for (uint32_t k = 0; k < m->nways; k++) {
             const double from = now();
             if (!m->fits[k] || !run_way(m, k, m->out))
                 continue;
             const double took = now() - from;
-            m->best[k] = round == 0 || took < m->best[k] ? took : m->best[k];
+            first = k ? first : took;
+            wins[k] += took < first;
+            m->best[k] = rounds == 0 || took < m->best[k] ? took : m->best[k];
         }
     }
     for (uint32_t k = 1; k < m->nways; k++)
-        if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best])
+        if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best] &&
+            4 * wins[k] >= 3 * rounds)
             best = k;
     return best;
 }
