@@ -81,8 +81,23 @@ rewrite newer.safetensors 'org.tutti.mlp 1.0.0' 'org.tutti.mlp 2.0.0'
 says "another plugin version" 1 \
   'tutti: newer.safetensors: was written with plugin org.tutti.mlp 2.0.0, this run has 1.0.0; use the version that wrote it, or start anew' \
   resume newer.safetensors
+rewrite older.safetensors 'org.tutti.mlp 1.0.0' 'org.tutti.mlp 1.1.0'
+says "a plugin older than the one that wrote it" 1 \
+  'tutti: older.safetensors: was written with plugin org.tutti.mlp 1.1.0, this run has 1.0.0; use the version that wrote it, or start anew' \
+  resume older.safetensors
 rewrite patch.safetensors 'org.tutti.mlp 1.0.0' 'org.tutti.mlp 1.0.9'
 check "a version that differs in its last part goes on" resume patch.safetensors
+
+# A model that an algorithm has changed wants the same algorithm again.
+sed 's/{"name": "mlp", "hidden": \[32\], "dropout": 0.1}/{"name": "cnn"}/; s/"saves"/"changed"/; s/"1ba"/"1ep"/' run.json >plain.json
+check "a run whose model is changed" "$TUTTI" train plain.json --set max_duration=1ep \
+  --set 'algorithms=[{"name": "blurpool", "min_channels": 1}]'
+says "a model that was changed by an algorithm that the run leaves out" 1 \
+  'tutti: changed/latest.safetensors: its model was changed by the algorithm blurpool {"replace_convs":true,"replace_maxpools":true,"blur_first":true,"min_channels":1}, which this run does not have; add it to the run'\''s algorithms' \
+  "$TUTTI" train plain.json --resume changed/latest.safetensors
+"$TUTTI" train plain.json --resume changed/latest.safetensors --set max_duration=2ep \
+  --set 'algorithms=[{"name": "blurpool", "min_channels": 2}]' >out.txt 2>err.txt
+check "other settings are told of" grep -q 'its model was changed by blurpool {.*"min_channels":1}, this run.s by {.*"min_channels":2}' err.txt
 
 # ---- a batch larger than memory: its size is known before the first step ----
 "$TUTTI" train --set train.batch_size=4000000 --set train.dataset.samples=4000000 \
