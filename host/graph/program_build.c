@@ -191,6 +191,9 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     else if (!kernel)
         status =
             tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: there is no CPU kernel", n->op->name);
+    else if (s->call->cuda) /* such kernels take F32, BF16 and F16 */
+        status =
+            kernel->prepare ? kernel->prepare(s->call, &s->state, ret_scratch, &why) : TUTTI_OK;
     else if (!cast_is_native(n->op, s->call) && !program_runs_host_code(d))
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED,
                             "%s: device %s has no kernel for it in 16 bits", n->op->name,
@@ -226,8 +229,9 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
         descs[j] = graph_value_at(b->g, n->in[j])->desc;
     for (uint32_t j = 0; j < n->op->nout; j++)
         descs[n->nin + j] = graph_value_at(b->g, n->out + j)->desc;
-    *s->call = (tutti_op_call){sizeof *s->call, n->nin,         n->op->nout, b->spec->threads,
-                               descs,           descs + n->nin, n->attr,     &p->now};
+    *s->call = (tutti_op_call){sizeof *s->call,  n->nin,  n->op->nout,
+                               b->spec->threads, descs,   descs + n->nin,
+                               n->attr,          &p->now, program_cuda(b->spec->device)};
     s->node = n;
     s->in = (const void *const *)(p->slots + p->nslots);
     for (uint32_t j = 0; j < n->nin; j++)
@@ -269,8 +273,8 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
         descs[c->nin + j] = graph_value_at(b->g, c->out[j])->desc;
         (void)add_slot(b, c->out[j]);
     }
-    *s->call = (tutti_op_call){sizeof *s->call, c->nin,         c->nout, c->threads,
-                               descs,           descs + c->nin, NULL,    &p->now};
+    *s->call = (tutti_op_call){sizeof *s->call, c->nin, c->nout, c->threads, descs,
+                               descs + c->nin,  NULL,   &p->now, NULL};
     s->node = graph_node_at(b->g, k);
     add_guard(b, s, s->node->guard);
     s->chain = c;
@@ -318,7 +322,7 @@ static tutti_status add_store_step(builder *b, uint32_t k, tutti_error *err)
         *desc = graph_value_at(b->g, from->value)->desc;
     else
         *desc = (tutti_desc){{(int64_t)from->bytes}, 1, TUTTI_U8};
-    *s->call = (tutti_op_call){sizeof *s->call, 1, 1, 1, desc, desc, NULL, &p->now};
+    *s->call = (tutti_op_call){sizeof *s->call, 1, 1, 1, desc, desc, NULL, &p->now, NULL};
     s->run = !from->value ? store_zero : from->add ? store_add : store_copy;
     s->in = (const void *const *)add_slot(b, from->value ? from->value : place);
     s->out = add_slot(b, place);

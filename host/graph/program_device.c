@@ -17,6 +17,14 @@ const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op)
     return strcmp(d->info.kernels, "cuda") == 0 ? op->cuda : NULL;
 }
 
+const tutti_cuda_v1 *program_cuda(const tutti_device *d)
+{
+    return d && strcmp(d->info.kernels, "cuda") == 0 &&
+                   TUTTI_HAS(d->table, tutti_device_v1, cuda) && d->table->cuda
+               ? d->table->cuda(d->device)
+               : NULL;
+}
+
 /* Chains and sums of stores are code of the host's. */
 bool program_runs_host_code(const tutti_device *d)
 {

@@ -49,7 +49,7 @@ void widen_convert(const tutti_kernel *cast, const void *from, int32_t from_dtyp
 {
     const tutti_desc x = {{n}, 1, from_dtype}, y = {{n}, 1, to_dtype};
     const int64_t attr = to_dtype;
-    const tutti_op_call call = {sizeof call, 1, 1, threads, &x, &y, &attr, NULL};
+    const tutti_op_call call = {sizeof call, 1, 1, threads, &x, &y, &attr, NULL, NULL};
     (void)cast->run(NULL, &call, &from, &to, NULL); /* between floats it cannot fail */
 }
 

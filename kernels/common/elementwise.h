@@ -4,6 +4,7 @@
 #define KERNELS_COMMON_ELEMENTWISE_H
 
 #include "common/broadcast.h"
+#include "common/cuda/elementwise.h"
 
 /* A folder's header has the maths: float <op>_f32(...) for the kernel, double <op>_f64(...) for the
  * reference.  Both take the elements, and with attributes a pointer to them.  `cost` is roughly how
@@ -71,8 +72,17 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
         return TUTTI_OK;                                                                       \
     }                                                                                          \
     static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 1, NULL, op##_run, NULL};      \
+    static tutti_status op##_cuda_prepare(const tutti_op_call *c, void **ret_state,            \
+                                          uint64_t *ret_scratch, tutti_error *err)             \
+    {                                                                                          \
+        (void)ret_scratch;                                                                     \
+        return cuda_unary_prepare(c, #op "_cuda", sizeof(attr_type), ret_state, err);          \
+    }                                                                                          \
+    static const tutti_kernel op##_cuda = {sizeof(tutti_kernel), 1, op##_cuda_prepare,         \
+                                           cuda_unary_run, NULL};                              \
     OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,                   \
-              .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu, __VA_ARGS__)
+              .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu,              \
+              .cuda = &op##_cuda, __VA_ARGS__)
 
 #define OP_UNARY(op, cost, vjp_) OP_UNARY_WITH(op, no_attr, cost, (x), .vjp = (vjp_))
 #define OP_UNARY_ATTR(op, attr_type, fields, cost, vjp_)                                       \

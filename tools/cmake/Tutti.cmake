@@ -2,6 +2,9 @@
 
 option(TUTTI_WERROR "Warnings are errors" OFF)
 option(TUTTI_CUDA "Build the CUDA kernels" OFF)
+if(TUTTI_CUDA)
+  find_program(TUTTI_NVCC nvcc HINTS /usr/local/cuda/bin REQUIRED)
+endif()
 set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
 
 set(CMAKE_C_STANDARD 11)
@@ -81,6 +84,7 @@ function(tutti_add_op folder)
   # No FMA by the way, so that results do not depend on the CPU; nobody looks at the floating point
   # flags, which leaves compilers free to compute both sides of a choice.
   target_compile_options(op_${folder} PRIVATE -ffp-contract=off -fno-trapping-math)
+  tutti_cuda_image(op_${folder} "${CMAKE_CURRENT_SOURCE_DIR}/${folder}.cu" kernels/${folder})
   set_property(GLOBAL APPEND PROPERTY TUTTI_OPS ${T_OPS})
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_OBJECTS $<TARGET_OBJECTS:op_${folder}>)
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_LIBS ${T_LIBS})
@@ -120,6 +124,46 @@ function(tutti_add_plugin name)
     add_dependencies(${name}_test plugin_${name})
     target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
   endif()
+endfunction()
+
+# tutti_cuda_image(target source name): device code for a target.  Its sources see the image, a
+# tutti_cuda_image, as CUDA_IMAGE: what nvcc makes of `source` for every listed architecture where
+# TUTTI_CUDA is on, empty otherwise.  `source` need not exist.
+set(TUTTI_CUDA_ARCHITECTURES 80 90 CACHE STRING "compute capabilities to generate code for; PTX for the last")
+function(tutti_cuda_image target source name)
+  string(MAKE_C_IDENTIFIER "tutti_cuda_image_${name}" symbol)
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_image")
+  target_compile_definitions(${target} PRIVATE CUDA_IMAGE=${symbol})
+  if(TUTTI_CUDA AND EXISTS "${source}")
+    set(codes "")
+    foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
+      list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm})
+    endforeach()
+    list(GET TUTTI_CUDA_ARCHITECTURES -1 newest)
+    list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
+    add_custom_command(OUTPUT "${file}.fatbin"
+      COMMAND sh -c "log=$1; shift; \"$@\" > \"$log\" 2>&1 || { cat \"$log\"; exit 1; }"
+        sh "${file}.log" ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo --fmad=true
+        -Werror all-warnings ${codes} -Xptxas -v -I "${CMAKE_SOURCE_DIR}/sdk/include"
+        -I "${CMAKE_SOURCE_DIR}/kernels" -MD -MF "${file}.d" -MT "${file}.fatbin"
+        -o "${file}.fatbin" "${source}"
+      DEPENDS "${source}" DEPFILE "${file}.d" VERBATIM)
+    set_source_files_properties("${file}.c" PROPERTIES OBJECT_DEPENDS "${file}.fatbin")
+    file(CONFIGURE OUTPUT "${file}.c" @ONLY CONTENT "/* Generated: device code of ${name}. */
+__asm__(
+    \".section .rodata\\n.balign 64\\n\"
+    \"1: .incbin \\\"${file}.fatbin\\\"\\n2:\\n\"
+    \"3: .asciz \\\"${name}\\\"\\n\"
+    \".section .data.rel.ro,\\\"aw\\\"\\n.balign 8\\n.globl ${symbol}\\n.hidden ${symbol}\\n\"
+    \"${symbol}: .quad 1b, 2b - 1b, 3b\\n.text\\n\");
+")
+  else()
+    file(CONFIGURE OUTPUT "${file}.c" @ONLY CONTENT "/* Generated: no device code in this build. */
+#include \"tutti/cuda.h\"
+const tutti_cuda_image ${symbol} = {NULL, 0, \"${name}\"};
+")
+  endif()
+  target_sources(${target} PRIVATE "${file}.c")
 endfunction()
 
 # tutti_add_folders(): every sub-folder that has a CMakeLists.txt, in byte order.

@@ -124,6 +124,9 @@ typedef struct tutti_device_v1 {
     /* The end of a training step: what was gathered goes to work.  Need not wait for it.  NULL where
      * nothing is gathered. */
     tutti_status (*step)(void *device, tutti_error *err);
+    /* What kernels named "cuda" get; lives as long as the device.  NULL where `kernels` is another
+     * word; a table may end before it. */
+    const tutti_cuda_v1 *(*cuda)(void *device);
 } tutti_device_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_device_info, flags, 4);
@@ -164,6 +167,7 @@ TUTTI_ASSERT_OFFSET(tutti_device_v1, synchronise, 144);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, kernel, 152);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, launch, 160);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, step, 168);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, cuda, 176);
 
 TUTTI_C_END
 #endif

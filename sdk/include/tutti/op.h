@@ -3,6 +3,7 @@
 #ifndef TUTTI_OP_H
 #define TUTTI_OP_H
 
+#include "cuda.h"
 #include "graph.h"
 
 TUTTI_C_BEGIN
@@ -57,6 +58,7 @@ typedef struct tutti_op_call {
     const tutti_desc *out;  /* nout; NULL in infer */
     const void *attr;       /* the op's attribute struct, defaults filled in */
     const tutti_step *step; /* run only; never NULL there */
+    const tutti_cuda_v1 *cuda; /* prepare and run of a CUDA kernel; elsewhere NULL */
 } tutti_op_call;
 
 /* One node as its gradient rule sees it. */
@@ -144,6 +146,7 @@ TUTTI_ASSERT_OFFSET(tutti_op_call, in, 16);
 TUTTI_ASSERT_OFFSET(tutti_op_call, out, 24);
 TUTTI_ASSERT_OFFSET(tutti_op_call, attr, 32);
 TUTTI_ASSERT_OFFSET(tutti_op_call, step, 40);
+TUTTI_ASSERT_OFFSET(tutti_op_call, cuda, 48);
 TUTTI_ASSERT_OFFSET(tutti_node, nin, 4);
 TUTTI_ASSERT_OFFSET(tutti_node, nout, 8);
 TUTTI_ASSERT_OFFSET(tutti_node, need, 12);

@@ -92,7 +92,7 @@ static void leave(void)
 static const char *taken(tuner *t, const tutti_op *op, int64_t rows)
 {
     const tutti_desc d = toy_desc(TUTTI_F32, 2, rows, 8, 0, 0);
-    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step};
+    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL};
     tutti_error err = TUTTI_ERROR_INIT;
     void *state = NULL;
     uint64_t scratch = 0;
