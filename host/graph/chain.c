@@ -47,7 +47,7 @@ static tutti_status add_link(chain *c, const graph *g, const graph_node *n, bool
             c->last_read[l->from[j]] = c->nlinks;
     }
     l->descs[n->nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
-    l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,   1, l->descs,
+    l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,    1,   l->descs,
                               l->descs + n->nin, n->attr, NULL, NULL};
     const int32_t dtype = graph_value_at(g, n->out)->desc.dtype;
     l->cast = strcmp(n->op->name, "cast") == 0 ? dtype : TUTTI_DTYPE_NONE;

@@ -53,11 +53,11 @@ typedef struct tutti_op_call {
     uint32_t struct_size;
     uint32_t nin;
     uint32_t nout;
-    int32_t threads;        /* how many a kernel may use */
-    const tutti_desc *in;   /* nin */
-    const tutti_desc *out;  /* nout; NULL in infer */
-    const void *attr;       /* the op's attribute struct, defaults filled in */
-    const tutti_step *step; /* run only; never NULL there */
+    int32_t threads;           /* how many a kernel may use */
+    const tutti_desc *in;      /* nin */
+    const tutti_desc *out;     /* nout; NULL in infer */
+    const void *attr;          /* the op's attribute struct, defaults filled in */
+    const tutti_step *step;    /* run only; never NULL there */
     const tutti_cuda_v1 *cuda; /* prepare and run of a CUDA kernel; elsewhere NULL */
 } tutti_op_call;
 
