@@ -70,6 +70,70 @@ typedef struct op_example {
         __VA_ARGS__                                                                            \
     }
 
+/* The axes that every reduction with `axes` and `keepdim` is checked on. */
+#define OP_REDUCE_CASES(name)                                                                  \
+    {.op = (name), .nin = 1, .in = {DESC(F32, 2, 4, 3)}},                                      \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 3, 2, 3, 4)},                                                        \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 1)}},                                                           \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 4, 2, 3, 4, 5)},                                                     \
+         .nattr = 2,                                                                           \
+         .attr = {LIST("axes", 1, 2), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},          \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 4, 2, 3, 4, 5)},                                                     \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 0, 2)}},                                                        \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 4, 2, 3, 4, 5)},                                                     \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 1, 3)}},                                                        \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 3, 2, 3, 4)},                                                        \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 0, 1)}},                                                        \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 2, 3, 4)},                                                           \
+         .nattr = 2,                                                                           \
+         .attr = {LIST("axes", -1), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},            \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 2, 3000, 17)},                                                       \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 0)}},                                                           \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 2, 40, 1700)},                                                       \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 1)}},                                                           \
+        {.op = (name), .nin = 1, .in = {DESC(F32, 0, 0)}},                                     \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 3, 64, 50, 20)},                                                     \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 1)}},                                                           \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 2, 4, 0)},                                                           \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 0)}},                                                           \
+        {.op = (name),                                                                         \
+         .nin = 1,                                                                             \
+         .in = {DESC(F32, 3, 2, 0, 3)},                                                        \
+         .nattr = 1,                                                                           \
+         .attr = {LIST("axes", 0)}},                                                           \
+    {                                                                                          \
+        .op = (name), .nin = 1, .in = {DESC(F32, 4, 9, 40, 11, 13)}, .nattr = 1,               \
+        .attr = {LIST("axes", 0, 2)}, .no_second = 1                                           \
+    }
+
 static inline void op_example_compare(const op_example *e, const void *got)
 {
     if (e->out.dtype != TUTTI_F32) {

@@ -97,4 +97,18 @@ static inline tutti_status surgery_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* A layer's object from layer_open, layer_build and layer_trace. */
+#define SURGERY_LAYER(name, close_)                                                            \
+    static const void *layer_query(void *self, const char *id)                                 \
+    {                                                                                          \
+        static const tutti_layer_v1 table = {sizeof table, 0, layer_build, layer_trace};       \
+        (void)self;                                                                            \
+        return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;                                \
+    }                                                                                          \
+    static const tutti_calls layer_calls = {.struct_size = sizeof layer_calls,                 \
+                                            .open = layer_open,                                \
+                                            .close = close_,                                   \
+                                            .query = layer_query};                             \
+    const tutti_object name##_object = TUTTI_OBJECT_INIT(#name, TUTTI_KIND_LAYER, &layer_calls)
+
 #endif

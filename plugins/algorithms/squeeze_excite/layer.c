@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "squeeze_excite.h"
 
+#include "../surgery.h"
+
 #include "tutti/layer.h"
-#include "tutti/module.h"
 #include "tutti/ops.h"
 
 #include <math.h>
@@ -30,13 +31,6 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
     l->channels = tutti_param_i64(params, "channels");
     l->latent = tutti_param_i64(params, "latent_channels");
     *ret_self = l;
-    return TUTTI_OK;
-}
-
-static tutti_status layer_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
     return TUTTI_OK;
 }
 
@@ -75,16 +69,4 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *layer_query(void *self, const char *id)
-{
-    static const tutti_layer_v1 table = {sizeof table, 0, layer_build, layer_trace};
-    (void)self;
-    return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
-}
-
-static const tutti_calls layer_calls = {.struct_size = sizeof layer_calls,
-                                        .open = layer_open,
-                                        .close = layer_close,
-                                        .query = layer_query};
-const tutti_object squeeze_excite_conv2d_object =
-    TUTTI_OBJECT_INIT("squeeze_excite_conv2d", TUTTI_KIND_LAYER, &layer_calls);
+SURGERY_LAYER(squeeze_excite_conv2d, surgery_close);

@@ -159,16 +159,4 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *layer_query(void *self, const char *id)
-{
-    static const tutti_layer_v1 table = {sizeof table, 0, layer_build, layer_trace};
-    (void)self;
-    return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
-}
-
-static const tutti_calls layer_calls = {.struct_size = sizeof layer_calls,
-                                        .open = layer_open,
-                                        .close = surgery_close,
-                                        .query = layer_query};
-const tutti_object stochastic_block_object =
-    TUTTI_OBJECT_INIT("stochastic_block", TUTTI_KIND_LAYER, &layer_calls);
+SURGERY_LAYER(stochastic_block, surgery_close);

@@ -1,7 +1,7 @@
 /* decoupled_adamw_test.c - the optimizer through its entry function, against its definition in f64. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../optimizer_check.h"
-#include "tutti/log.h"
+#include "warning_check.h"
 
 typedef struct variant {
     double beta1;
@@ -71,34 +71,26 @@ START_TEST(results_do_not_depend_on_stretches)
 }
 END_TEST
 
-static char warned[160];
-
-static void keep_warning(void *ctx, int32_t level, const char *text)
-{
-    (void)snprintf(warned, sizeof warned, "%d %s", level, text);
-}
-
 START_TEST(a_large_decay_is_warned_about)
 {
-    static const tutti_log_v1 log = {(uint32_t)sizeof log, 0, NULL, keep_warning};
-    static const service services[] = {{TUTTI_LOG_V1, &log}, {NULL, NULL}};
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
     given g;
     settings(&g, &variants[0]);
     given_float(&g, "weight_decay", 0.0009);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, "decoupled_adamw", &g,
-                              services, &err),
+                              warning_services, &err),
                  err);
     subject_close(&s);
-    ck_assert_str_eq(warned, "");
+    ck_assert_str_eq(warning_last, "");
     given_float(&g, "weight_decay", 0.02);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, "decoupled_adamw", &g,
-                              services, &err),
+                              warning_services, &err),
                  err);
     subject_close(&s);
-    ck_assert_str_eq(warned, "2 decoupled_adamw: weight_decay 0.02 is large: this decay is not "
-                             "multiplied by the learning rate");
+    ck_assert_str_eq(warning_last,
+                     "2 decoupled_adamw: weight_decay 0.02 is large: this decay is not "
+                     "multiplied by the learning rate");
 }
 END_TEST
 
