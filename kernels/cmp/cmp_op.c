@@ -18,4 +18,4 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 
 OP_DEFINE(cmp, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 2, .nin_max = 2,
           OP_ATTR(cmp_attr, fields), .infer = infer, .vjp = op_no_gradient,
-          .reference = cmp_reference, .cpu = &cmp_cpu);
+          .reference = cmp_reference, .cpu = &cmp_cpu, .cuda = &cmp_cuda);

@@ -18,6 +18,17 @@ typedef struct no_attr {
     const type none = {0}, own = attr ? *(const type *)attr : none, *const a = &own;           \
     (void)a
 
+/* Defines <op>_cuda, which launches the <op>_cuda of the folder's device code. */
+#define OP_CUDA(op, attr_type, inplace_)                                                       \
+    static tutti_status op##_cuda_prepare(const tutti_op_call *c, void **ret_state,            \
+                                          uint64_t *ret_scratch, tutti_error *err)             \
+    {                                                                                          \
+        (void)ret_scratch;                                                                     \
+        return cuda_map_prepare(c, #op "_cuda", sizeof(attr_type), ret_state, err);            \
+    }                                                                                          \
+    static const tutti_kernel op##_cuda = {sizeof(tutti_kernel), (inplace_),                   \
+                                           op##_cuda_prepare, cuda_map_run, NULL};
+
 /* ---- y[i] = fn(x[i]) ---- */
 
 typedef void (*elementwise_loop)(const void *attr, const float *x, float *y, int64_t n);
@@ -72,14 +83,7 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
         return TUTTI_OK;                                                                       \
     }                                                                                          \
     static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 1, NULL, op##_run, NULL};      \
-    static tutti_status op##_cuda_prepare(const tutti_op_call *c, void **ret_state,            \
-                                          uint64_t *ret_scratch, tutti_error *err)             \
-    {                                                                                          \
-        (void)ret_scratch;                                                                     \
-        return cuda_unary_prepare(c, #op "_cuda", sizeof(attr_type), ret_state, err);          \
-    }                                                                                          \
-    static const tutti_kernel op##_cuda = {sizeof(tutti_kernel), 1, op##_cuda_prepare,         \
-                                           cuda_unary_run, NULL};                              \
+    OP_CUDA(op, attr_type, 1)                                                                  \
     OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,                   \
               .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu,              \
               .cuda = &op##_cuda, __VA_ARGS__)
@@ -148,12 +152,14 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
         broadcast_run(c, in, out[0], op##_loop, cost);                                         \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
-    static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 3, NULL, op##_run, NULL};
+    static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 3, NULL, op##_run, NULL};      \
+    OP_CUDA(op, attr_type, 3)
 
 #define OP_BINARY_WITH(op, attr_type, cost, ARGS, flags_, ...)                                 \
     OP_BINARY_CODE(op, attr_type, cost, ARGS)                                                  \
     OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE | (flags_), .nin_min = 2, .nin_max = 2,        \
-              .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu, __VA_ARGS__)
+              .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu,              \
+              .cuda = &op##_cuda, __VA_ARGS__)
 
 #define OP_BINARY(op, cost, flags_, vjp_)                                                      \
     OP_BINARY_WITH(op, no_attr, cost, (x, y), flags_, .vjp = (vjp_))
@@ -171,7 +177,7 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
     }                                                                                          \
     OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 2, .nin_max = 2,                   \
               .infer = op##_infer_same, .reference = op##_reference, .cpu = &op##_cpu,         \
-              __VA_ARGS__)
+              .cuda = &op##_cuda, __VA_ARGS__)
 
 #define OP_GRADIENT(op, cost, vjp_) OP_GRADIENT_WITH(op, no_attr, cost, (x, y), .vjp = (vjp_))
 #define OP_GRADIENT_ATTR(op, attr_type, fields, cost, vjp_)                                    \

@@ -1,0 +1,6 @@
+/* div.cu - a / b, on the GPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/elementwise.cuh"
+#include "div/div.h"
+
+CUDA_BINARY(div);
