@@ -1,0 +1,185 @@
+/* standin.h - the inside of a libcudart without a GPU: memory, queues, graphs, faults to order. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_CUDA_STANDIN_H
+#define TESTS_CUDA_STANDIN_H
+
+#include "emulator.h"
+#include "standin_work.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define STANDIN_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STANDIN_ASAN 1
+#endif
+#endif
+
+/* The exported functions are declared by who calls them. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#define EXPORT __attribute__((visibility("default")))
+
+/* NVIDIA's numbers. */
+enum {
+    OK = 0,
+    INVALID_VALUE = 1,
+    MEMORY_ALLOCATION = 2,
+    INVALID_CONFIGURATION = 9,
+    INVALID_MEMCPY_DIRECTION = 21,
+    INSUFFICIENT_DRIVER = 35,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    NO_KERNEL_IMAGE = 209,
+    INVALID_RESOURCE_HANDLE = 400,
+    SYMBOL_NOT_FOUND = 500,
+    NOT_READY = 600,
+    ILLEGAL_ADDRESS = 700,
+    LAUNCH_FAILURE = 719,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_INVALIDATED = 901,
+    CAPTURE_UNMATCHED = 903,
+    CAPTURE_UNJOINED = 904,
+    CAPTURE_WRONG_THREAD = 908,
+};
+enum { TO_DEVICE = 1, TO_HOST = 2, ON_DEVICE = 3, BY_ADDRESS = 4 };
+
+struct cudaDeviceProp;
+struct dim3 {
+    unsigned int x, y, z;
+};
+
+/* ---- what was asked for by the environment (settings.c) ---- */
+
+/* TUTTI_CUDA_STANDIN, "name=value,name=value". */
+typedef struct settings {
+    uint64_t devices;         /* 1 */
+    uint64_t driver;          /* 13000 */
+    uint64_t memory;          /* bytes: 2 GiB */
+    uint64_t capability;      /* 90 */
+    uint64_t multiprocessors; /* 3: few, so that grids are small */
+    uint64_t seed;            /* 1; 0: everything in order */
+    uint64_t fail_launch;     /* number of the launch that fails for good; 0: none */
+    uint64_t fail_code;       /* and with what: 719 */
+    uint64_t eager;           /* 1: work is done at once */
+    uint64_t leaks;           /* 1: the process ends with status 97 when something leaked */
+} settings;
+const settings *standin_settings(void);
+
+/* One line to the file that TUTTI_CUDA_TRACE names. */
+__attribute__((format(printf, 1, 2))) void trace(const char *format, ...);
+
+/* ---- errors (errors.c) ---- */
+
+/* Every call of the runtime is between these two; `enter` gives the sticky error. */
+unsigned enter(void);
+unsigned leave(unsigned code);
+/* From now on every call fails, and cudaGetErrorString tells the sentence. */
+void go_bad(unsigned code, const char *sentence);
+bool is_bad(void);
+
+/* ---- memory (memory.c) ---- */
+
+typedef struct memory_block {
+    uint64_t offset, bytes; /* bytes as asked for */
+    uint64_t room;          /* with what separates it from the next one */
+    uint64_t number;        /* "m3" in traces */
+} memory_block;
+
+/* The block that has all of [p, p + bytes), or NULL. */
+const memory_block *memory_find(const void *p, uint64_t bytes);
+bool memory_is_device(const void *p); /* anywhere in the region */
+bool memory_is_pinned(const void *p, uint64_t bytes);
+/* While > 0 the process may reach the device's memory. */
+void memory_open(void);
+void memory_close(void);
+const char *memory_name(const void *p, char *room, size_t size); /* "m3+16" */
+uint64_t memory_leaks(uint64_t *ret_bytes);
+
+/* ---- streams and their work (queue.c) ---- */
+
+typedef struct mark { /* of an event that was recorded; counted */
+    struct CUstream_st *stream;
+    uint64_t done; /* nanoseconds when it was passed, 0 before */
+    uint32_t refs;
+    uint32_t reserved;
+} mark;
+
+enum work_kind {
+    WORK_COPY,
+    WORK_FILL,
+    WORK_LAUNCH,
+    WORK_MARK,
+    WORK_WAIT,
+    WORK_GRAPH,
+    WORK_CALL
+};
+
+typedef struct work {
+    struct work *next;
+    enum work_kind kind;
+    int byte;
+    void *to;
+    const void *from;
+    void *staged; /* a copy of `from` */
+    uint64_t bytes;
+    const emulator_kernel *kernel;
+    emulator_shape shape;
+    void **args; /* and behind the pointers what they point to */
+    mark *mark;
+    struct graph_body *graph;
+    standin_call call;
+} work;
+
+struct CUstream_st {
+    struct CUstream_st *next;
+    work *first, **end;
+    uint64_t number;
+    uint64_t nwork;
+    struct graph_body *capture; /* what it gathers into, or NULL */
+    bool began_capture;
+    bool invalid; /* that capture cannot be finished */
+};
+
+struct CUevent_st {
+    struct CUevent_st *next;
+    mark *mark; /* NULL: never recorded */
+    uint64_t number;
+    struct graph_body *capture; /* recorded on a stream that gathered into this */
+};
+
+typedef struct CUstream_st stream;
+
+/* Takes `w`; for a stream that gathers, into its graph. */
+void queue_add(stream *s, work *w);
+void work_run(const work *w);
+void work_free(work *w);
+void queue_run(stream *s); /* everything, and what it waits for */
+void queue_run_all(void);
+bool queue_is_stream(const stream *s);
+/* Whether some stream gathers, so that calls that wait or allocate are refused. */
+bool queue_is_gathering(void);
+/* The graph is whole: its streams work again, its events stand for nothing. */
+void queue_leave_capture(const struct graph_body *g);
+uint64_t queue_leaks(uint64_t *ret_events);
+
+/* ---- graphs (graph.c) ---- */
+
+typedef struct graph_body {
+    work *first, **end;
+    uint32_t refs;
+    uint32_t nwork;
+} graph_body;
+
+void graph_body_release(graph_body *g);
+void graph_run(const graph_body *g);
+uint64_t graph_leaks(void);
+uint64_t code_leaks(void);
+
+/* ---- kernels (code.c) ---- */
+
+void launch_run(const work *w);
+
+#endif
