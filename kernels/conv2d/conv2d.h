@@ -4,6 +4,7 @@
 #define KERNELS_CONV2D_CONV2D_H
 
 #include "common/op_util.h"
+#include "conv2d/conv2d_geometry.h"
 
 /* Lists are empty (all defaults) or have two entries: rows, columns. */
 typedef struct conv2d_attr {
@@ -13,16 +14,6 @@ typedef struct conv2d_attr {
     int64_t groups;
     tutti_list shape; /* conv2d_grad_input: input_shape; conv2d_grad_weight: kernel */
 } conv2d_attr;
-
-/* x (B, H, W, C), w (O, KH, KW, C / G), y (B, OH, OW, O):
- *   y(b, i, j, o) = bias(o) + sum over u, v, c of w(o, u, v, c)
- *                   x(b, i sh + u dh - ph, j sw + v dw - pw, c + group of o), zeros outside. */
-typedef struct conv2d_geometry {
-    int64_t b, h, w, c;
-    int64_t oh, ow, o;
-    int64_t kh, kw, g;
-    int64_t sh, sw, ph, pw, dh, dw;
-} conv2d_geometry;
 
 /* Checks x and w against the attributes and writes y.  `op` begins the sentence. */
 tutti_status conv2d_shape(const char *op, const conv2d_attr *a, const tutti_desc *x,
@@ -55,6 +46,7 @@ void conv2d_plain_weight_f32(const conv2d_geometry *g, const float *x, const flo
                              float *dw, int64_t first, int64_t last);
 
 extern const tutti_kernel conv2d_cpu, conv2d_grad_input_cpu, conv2d_grad_weight_cpu;
+extern const tutti_kernel conv2d_cuda, conv2d_grad_input_cuda, conv2d_grad_weight_cuda;
 extern const tutti_ways conv2d_forward_ways, conv2d_input_ways, conv2d_weight_ways;
 extern const tutti_op tutti_op_conv2d, tutti_op_conv2d_grad_input, tutti_op_conv2d_grad_weight;
 

@@ -53,6 +53,7 @@ const tutti_op tutti_op_conv2d_grad_input = {.struct_size = sizeof(tutti_op),
                                              .vjp = input_vjp,
                                              .reference = input_reference,
                                              .cpu = &conv2d_grad_input_cpu,
+                                             .cuda = &conv2d_grad_input_cuda,
                                              .cpu_ways = &conv2d_input_ways};
 
 /* ---- conv2d_grad_weight: x, dy -> dw (O, KH, KW, C / groups) ---- */
@@ -97,4 +98,5 @@ const tutti_op tutti_op_conv2d_grad_weight = {.struct_size = sizeof(tutti_op),
                                               .vjp = weight_vjp,
                                               .reference = weight_reference,
                                               .cpu = &conv2d_grad_weight_cpu,
+                                              .cuda = &conv2d_grad_weight_cuda,
                                               .cpu_ways = &conv2d_weight_ways};

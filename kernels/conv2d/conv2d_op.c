@@ -70,4 +70,5 @@ const tutti_op tutti_op_conv2d = {.struct_size = sizeof(tutti_op),
                                   .vjp = vjp,
                                   .reference = reference,
                                   .cpu = &conv2d_cpu,
+                                  .cuda = &conv2d_cuda,
                                   .cpu_ways = &conv2d_forward_ways};

@@ -33,7 +33,7 @@ int64_t matmul_small_room(const matmul_shape *s);
 void matmul_small(const matmul_shape *s, const float *a, const float *b, const float *bias,
                   float *y, float *packed);
 
-extern const tutti_kernel matmul_cpu;
+extern const tutti_kernel matmul_cpu, matmul_cuda;
 extern const tutti_ways matmul_ways;
 extern const tutti_op tutti_op_matmul;
 

@@ -185,4 +185,5 @@ const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
                                   .vjp = vjp,
                                   .reference = reference,
                                   .cpu = &matmul_cpu,
+                                  .cuda = &matmul_cuda,
                                   .cpu_ways = &matmul_ways};

@@ -11,6 +11,10 @@ TUTTI_C_BEGIN
 
 struct tutti_step;
 
+enum {
+    TUTTI_CUDA_TF32 = 1u << 0 /* sums of products of F32 may round their factors to TF32 */
+};
+
 /* Device code: a fatbin or cubin.  Lives as long as the program. */
 typedef struct tutti_cuda_image {
     const void *data; /* NULL: this build was made without a CUDA compiler */
@@ -64,6 +68,8 @@ typedef struct tutti_cuda_v1 {
                            tutti_status (*make)(const struct tutti_cuda_v1 *cuda,
                                                 void **ret_object, tutti_error *err),
                            void (*destroy)(void *object), void **ret_object, tutti_error *err);
+    uint32_t allow; /* TUTTI_CUDA_*: what the run's precision leaves to kernels */
+    uint32_t reserved2;
 } tutti_cuda_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_cuda_image, bytes, 8);
@@ -85,6 +91,7 @@ TUTTI_ASSERT_OFFSET(tutti_cuda_v1, launch, 56);
 TUTTI_ASSERT_OFFSET(tutti_cuda_v1, stream, 64);
 TUTTI_ASSERT_OFFSET(tutti_cuda_v1, symbol, 72);
 TUTTI_ASSERT_OFFSET(tutti_cuda_v1, object, 80);
+TUTTI_ASSERT_OFFSET(tutti_cuda_v1, allow, 88);
 
 TUTTI_C_END
 #endif

@@ -1,0 +1,272 @@
+/* conv2d_cuda.c - convolutions on the GPU: by cuDNN, or by our own kernels where it does not serve. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/convert.h"
+#include "conv2d/conv2d.h"
+#include "conv2d/conv2d_cudnn.h"
+
+#include <stdlib.h>
+
+enum { X = CONV2D_X, W = CONV2D_W, Y = CONV2D_Y, OPERANDS = CONV2D_OPERANDS };
+
+typedef struct state {
+    conv2d_cudnn call;       /* with the dtype that the library gets */
+    cdnn_plan *plan;         /* NULL: our own kernels */
+    uint64_t copy[OPERANDS]; /* in the scratch, or CUDA_DIRECT */
+    uint64_t part_at;        /* in the scratch: workspace, or parts of sums */
+    int64_t splits, part;    /* of our own sums for dw */
+    void *own, *convert, *sum_parts, *add_bias; /* device functions */
+} state;
+
+static void destroy(void *self)
+{
+    state *s = self;
+    if (s)
+        cdnn_plan_destroy(s->plan);
+    free(s);
+}
+
+/* x, w and y of a call: two of its inputs and its output. */
+static void operands_of(const tutti_op_call *c, int kind, const tutti_desc *d[OPERANDS])
+{
+    d[X] = kind == CONV2D_GRAD_INPUT ? &c->out[0] : &c->in[0];
+    d[W] = kind == CONV2D_GRAD_WEIGHT ? &c->out[0] : &c->in[1];
+    d[Y] = kind == CONV2D_FORWARD      ? &c->out[0]
+           : kind == CONV2D_GRAD_INPUT ? &c->in[0]
+                                       : &c->in[1];
+}
+
+static int result_of(int kind)
+{
+    return kind == CONV2D_FORWARD ? Y : kind == CONV2D_GRAD_INPUT ? X : W;
+}
+
+/* Everything in the dtype of the factors: no engine of cuDNN 9.19 for compute capability 9.0 writes F32
+ * from 16-bit factors. */
+static tutti_status plan(state *s, const tutti_op_call *c)
+{
+    const cdnn *lib = NULL;
+    const int32_t first = c->in[0].dtype, second = c->in[1].dtype;
+    const tutti_status status = cdnn_of(c->cuda, &lib, NULL);
+    if (status)
+        return status;
+    s->call.dtype = first == second ? first : TUTTI_F32;
+    s->call.tf32 = cuda_tf32(c->cuda);
+    return conv2d_cudnn_plan(&s->call, lib, NULL, &s->plan, NULL);
+}
+
+static tutti_status prepare_library(state *s, const tutti_op_call *c,
+                                    const tutti_desc *const d[OPERANDS], uint64_t *ret_scratch,
+                                    tutti_error *err)
+{
+    uint64_t bytes = CUDA_PART;
+    for (int k = 0; k < OPERANDS; k++)
+        s->copy[k] = cuda_copy_part(&bytes, d[k], s->call.dtype);
+    s->part_at = cuda_part(&bytes, cdnn_plan_workspace(s->plan));
+    *ret_scratch = bytes;
+    tutti_status status = CUDA_CONVERT_FUNCTION(c, "conv2d", &s->convert, err);
+    if (!status && c->nin > 2)
+        status = CUDA_FUNCTION(c, "conv2d_add_bias_cuda", &s->add_bias, err,
+                               sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
+                               sizeof(int64_t), sizeof(int64_t));
+    return status;
+}
+
+static int64_t tiles_of(int64_t rows, int64_t columns)
+{
+    return ((rows + 63) / 64) * ((columns + 63) / 64);
+}
+
+/* dw has few elements and long sums: they are cut until the device has enough blocks. */
+static tutti_status prepare_own_weight(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
+                                       tutti_error *err)
+{
+    const conv2d_geometry *g = &s->call.g;
+    const int64_t columns = g->kh * g->kw * (g->c / g->g), pixels = g->b * g->oh * g->ow;
+    const int64_t tiles = g->g * tiles_of(g->o / g->g, columns);
+    const int64_t want = 4 * (int64_t)c->cuda->multiprocessors / (tiles ? tiles : 1) + 1;
+    const int64_t most = (pixels + 255) / 256;
+    uint64_t bytes = CUDA_PART;
+    s->splits = want < most ? want : most < 1 ? 1 : most;
+    s->part = (pixels + s->splits - 1) / s->splits;
+    s->part_at = cuda_part(&bytes, (uint64_t)(s->splits * g->o * columns) * sizeof(float));
+    *ret_scratch = bytes;
+    const tutti_status status = CUDA_FUNCTION(
+        c, "conv2d_grad_weight_cuda", &s->own, err, sizeof(cuda_tensor), sizeof(cuda_tensor),
+        sizeof(float *), sizeof(int64_t), sizeof(int64_t), sizeof(conv2d_geometry));
+    return status
+               ? status
+               : CUDA_FUNCTION(c, "conv2d_sum_parts_cuda", &s->sum_parts, err, sizeof(float *),
+                               sizeof(cuda_tensor), sizeof(int64_t), sizeof(int64_t));
+}
+
+static tutti_status prepare_own(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
+                                tutti_error *err)
+{
+    const conv2d_geometry *g = &s->call.g;
+    const int64_t most = INT32_MAX;
+    if (g->b * g->h * g->w > most || g->b * g->oh * g->ow > most ||
+        g->kh * g->kw * g->c > most || g->kh * g->kw * g->o > most)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "conv2d: images of 2147483648 pixels and more want cuDNN");
+    if (s->call.kind == CONV2D_GRAD_WEIGHT)
+        return prepare_own_weight(s, c, ret_scratch, err);
+    if (s->call.kind == CONV2D_GRAD_INPUT)
+        return CUDA_FUNCTION(c, "conv2d_grad_input_cuda", &s->own, err, sizeof(cuda_tensor),
+                             sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(conv2d_geometry));
+    return CUDA_FUNCTION(c, "conv2d_cuda", &s->own, err, sizeof(cuda_tensor),
+                         sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
+                         sizeof(conv2d_geometry));
+}
+
+static tutti_status prepare(const tutti_op_call *c, int kind, void **ret_state,
+                            uint64_t *ret_scratch, tutti_error *err)
+{
+    const tutti_desc *d[OPERANDS];
+    state *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
+    operands_of(c, kind, d);
+    s->call.g = conv2d_geometry_of(c->attr, d[X], d[W], d[Y]);
+    s->call.kind = kind;
+    const conv2d_geometry *g = &s->call.g;
+    tutti_status status = TUTTI_E_UNSUPPORTED;
+    *ret_scratch = 0;
+    if (g->b * g->h * g->w * g->c * g->o > 0) /* the library takes no empty images */
+        status = plan(s, c);
+    if (!status)
+        status = prepare_library(s, c, d, ret_scratch, err);
+    else
+        status = prepare_own(s, c, ret_scratch, err);
+    if (status) {
+        destroy(s);
+        return status;
+    }
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
+static tutti_status run_plan(const state *s, const tutti_op_call *c,
+                             const cuda_tensor own[OPERANDS], const cuda_tensor *bias,
+                             void *scratch)
+{
+    const int result = result_of(s->call.kind);
+    const conv2d_geometry *g = &s->call.g;
+    const int64_t n[OPERANDS] = {g->b * g->h * g->w * g->c,
+                                 g->o * g->kh * g->kw * (g->c / g->g),
+                                 g->b * g->oh * g->ow * g->o};
+    cuda_tensor t[OPERANDS];
+    tutti_status status = TUTTI_OK;
+    for (int k = 0; k < OPERANDS; k++) {
+        t[k] = own[k];
+        if (s->copy[k] == CUDA_DIRECT)
+            continue;
+        t[k] = (cuda_tensor){cuda_part_at(scratch, s->copy[k]), s->call.dtype, 0};
+        if (k != result && !status)
+            status = cuda_convert(c->cuda, s->convert, own[k], t[k], n[k]);
+    }
+    void *const data[OPERANDS] = {t[X].data, t[W].data, t[Y].data};
+    if (!status)
+        status = conv2d_cudnn_run(s->plan, c->cuda->stream(c->cuda->ctx), data,
+                                  cuda_part_at(scratch, s->part_at));
+    if (!status && bias) { /* converts on the way */
+        cuda_tensor from = t[Y], to = own[Y], shift = *bias;
+        int64_t channels = g->o, count = n[Y];
+        void *const args[] = {&from, &shift, &to, &channels, &count};
+        return cuda_launch(c->cuda, s->add_bias, cuda_blocks(c->cuda, count), CUDA_BLOCK, 0,
+                           args);
+    }
+    if (!status && s->copy[result] != CUDA_DIRECT)
+        status = cuda_convert(c->cuda, s->convert, t[result], own[result], n[result]);
+    return status;
+}
+
+static tutti_status launch_tiles(const state *s, const tutti_op_call *c, int64_t rows,
+                                 int64_t columns, void *const *args)
+{
+    const int64_t tiles = s->call.g.g * tiles_of(rows, columns) * (s->splits ? s->splits : 1);
+    return cuda_launch(c->cuda, s->own, cuda_blocks(c->cuda, tiles * CUDA_BLOCK), CUDA_BLOCK, 0,
+                       args);
+}
+
+static tutti_status run_own_weight(const state *s, const tutti_op_call *c, cuda_tensor x,
+                                   cuda_tensor dy, cuda_tensor dw, void *scratch)
+{
+    conv2d_geometry g = s->call.g;
+    float *sums = cuda_part_at(scratch, s->part_at);
+    int64_t splits = s->splits, part = s->part, columns = g.kh * g.kw * (g.c / g.g);
+    int64_t n = g.o * columns;
+    void *const args[] = {&x, &dy, &sums, &splits, &part, &g};
+    void *const sum_args[] = {&sums, &dw, &splits, &n};
+    const tutti_status status = launch_tiles(s, c, g.o / g.g, columns, args);
+    return status ? status
+                  : cuda_launch(c->cuda, s->sum_parts, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0,
+                                sum_args);
+}
+
+static tutti_status forward_prepare(const tutti_op_call *c, void **ret_state,
+                                    uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare(c, CONV2D_FORWARD, ret_state, ret_scratch, err);
+}
+
+static tutti_status forward_run(void *self, const tutti_op_call *c, const void *const *in,
+                                void *const *out, void *scratch)
+{
+    const state *s = self;
+    cuda_tensor t[OPERANDS] = {cuda_in(c, in, 0), cuda_in(c, in, 1), cuda_out(c, out, 0)};
+    cuda_tensor bias = {0};
+    if (c->nin > 2)
+        bias = cuda_in(c, in, 2);
+    if (tutti_numel(&c->out[0]) == 0)
+        return TUTTI_OK;
+    if (s->plan)
+        return run_plan(s, c, t, bias.data ? &bias : NULL, scratch);
+    conv2d_geometry g = s->call.g;
+    void *const args[] = {&t[X], &t[W], &bias, &t[Y], &g};
+    return launch_tiles(s, c, g.b * g.oh * g.ow, g.o / g.g, args);
+}
+
+static tutti_status input_prepare(const tutti_op_call *c, void **ret_state,
+                                  uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare(c, CONV2D_GRAD_INPUT, ret_state, ret_scratch, err);
+}
+
+static tutti_status input_run(void *self, const tutti_op_call *c, const void *const *in,
+                              void *const *out, void *scratch)
+{
+    const state *s = self;
+    cuda_tensor t[OPERANDS] = {cuda_out(c, out, 0), cuda_in(c, in, 1), cuda_in(c, in, 0)};
+    if (tutti_numel(&c->out[0]) == 0)
+        return TUTTI_OK;
+    if (s->plan)
+        return run_plan(s, c, t, NULL, scratch);
+    conv2d_geometry g = s->call.g;
+    void *const args[] = {&t[Y], &t[W], &t[X], &g};
+    return launch_tiles(s, c, g.b * g.h * g.w, g.c / g.g, args);
+}
+
+static tutti_status weight_prepare(const tutti_op_call *c, void **ret_state,
+                                   uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare(c, CONV2D_GRAD_WEIGHT, ret_state, ret_scratch, err);
+}
+
+static tutti_status weight_run(void *self, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    const state *s = self;
+    const cuda_tensor t[OPERANDS] = {cuda_in(c, in, 0), cuda_out(c, out, 0), cuda_in(c, in, 1)};
+    if (tutti_numel(&c->out[0]) == 0)
+        return TUTTI_OK;
+    if (s->plan)
+        return run_plan(s, c, t, NULL, scratch);
+    return run_own_weight(s, c, t[X], t[Y], t[W], scratch);
+}
+
+const tutti_kernel conv2d_cuda = {sizeof(tutti_kernel), 0, forward_prepare, forward_run,
+                                  destroy};
+const tutti_kernel conv2d_grad_input_cuda = {sizeof(tutti_kernel), 0, input_prepare, input_run,
+                                             destroy};
+const tutti_kernel conv2d_grad_weight_cuda = {sizeof(tutti_kernel), 0, weight_prepare,
+                                              weight_run, destroy};

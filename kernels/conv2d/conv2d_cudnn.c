@@ -1,0 +1,90 @@
+/* conv2d_cudnn.c - graphs of one convolution over NHWC images. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conv2d/conv2d_cudnn.h"
+
+static const uint64_t workspace_most = (uint64_t)256 << 20;
+static const int64_t uids[CONV2D_OPERANDS] = {1, 2, 3};
+
+/* Memory (n, h, w, c), told in the library's order N C H W. */
+static void *tensor(cdnn_graph *graph, const conv2d_cudnn *c, int operand, int64_t n, int64_t h,
+                    int64_t w, int64_t channels)
+{
+    const cdnn_tensor t = {.uid = uids[operand],
+                           .dtype = (int32_t)cdnn_dtype(c->dtype),
+                           .rank = 4,
+                           .alignment = 64,
+                           .dim = {n, channels, h, w},
+                           .stride = {h * w * channels, 1, w * channels, channels}};
+    return cdnn_add_tensor(graph, &t);
+}
+
+static void *window(cdnn_graph *graph, const conv2d_geometry *g)
+{
+    const int64_t two = 2, stride[2] = {g->sh, g->sw}, padding[2] = {g->ph, g->pw};
+    const int64_t dilation[2] = {g->dh, g->dw};
+    void *d = cdnn_make(graph, CDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    cdnn_set(graph, d, CDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CDNN_TYPE_INT64, 1, &two);
+    cdnn_set_value(graph, d, CDNN_ATTR_CONVOLUTION_COMP_TYPE, CDNN_TYPE_DATA_TYPE,
+                   CDNN_DATA_FLOAT);
+    cdnn_set_value(graph, d, CDNN_ATTR_CONVOLUTION_CONV_MODE, CDNN_TYPE_CONVOLUTION_MODE,
+                   CDNN_CROSS_CORRELATION);
+    cdnn_set(graph, d, CDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CDNN_TYPE_INT64, 2, stride);
+    cdnn_set(graph, d, CDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CDNN_TYPE_INT64, 2, padding);
+    cdnn_set(graph, d, CDNN_ATTR_CONVOLUTION_POST_PADDINGS, CDNN_TYPE_INT64, 2, padding);
+    cdnn_set(graph, d, CDNN_ATTR_CONVOLUTION_DILATIONS, CDNN_TYPE_INT64, 2, dilation);
+    return cdnn_finish(graph, d);
+}
+
+/* The attributes of each of the three operations. */
+static const struct {
+    uint32_t type, window, alpha, beta, operand[CONV2D_OPERANDS];
+} operations[] = {
+    {CDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+     CDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+     CDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+     CDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+     {CDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+      CDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y}},
+    {CDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+     CDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     CDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+     {CDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+      CDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY}},
+    {CDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+     CDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+     CDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+     CDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+     {CDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+      CDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+      CDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}},
+};
+
+tutti_status conv2d_cudnn_plan(const conv2d_cudnn *c, const cdnn *lib, void *device,
+                               cdnn_plan **ret_plan, tutti_error *err)
+{
+    const conv2d_geometry *g = &c->g;
+    const float one = 1.0f, zero = 0.0f;
+    cdnn_graph graph = {.lib = lib, .device = device};
+    void *const operand[CONV2D_OPERANDS] = {
+        tensor(&graph, c, CONV2D_X, g->b, g->h, g->w, g->c),
+        tensor(&graph, c, CONV2D_W, g->o, g->kh, g->kw, g->c / g->g),
+        tensor(&graph, c, CONV2D_Y, g->b, g->oh, g->ow, g->o)};
+    void *how = window(&graph, g);
+    void *op = cdnn_make(&graph, operations[c->kind].type);
+    for (int k = 0; k < CONV2D_OPERANDS; k++)
+        cdnn_set_desc(&graph, op, operations[c->kind].operand[k], operand[k]);
+    cdnn_set_desc(&graph, op, operations[c->kind].window, how);
+    cdnn_set(&graph, op, operations[c->kind].alpha, CDNN_TYPE_FLOAT, 1, &one);
+    cdnn_set(&graph, op, operations[c->kind].beta, CDNN_TYPE_FLOAT, 1, &zero);
+    cdnn_finish_op(&graph, op);
+    const int full = c->dtype == TUTTI_F32 && !c->tf32;
+    return cdnn_plan_make(&graph, CDNN_REFUSE | (full ? CDNN_REFUSE_TF32 : 0), workspace_most,
+                          ret_plan, err);
+}
+
+tutti_status conv2d_cudnn_run(cdnn_plan *p, void *stream, void *const data[CONV2D_OPERANDS],
+                              void *workspace)
+{
+    return cdnn_plan_run(p, stream, CONV2D_OPERANDS, uids, data, workspace);
+}

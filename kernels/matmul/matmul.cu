@@ -1,0 +1,56 @@
+/* matmul.cu - products of any shape and dtypes; what runs where cuBLASLt does not. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/convert.cuh"
+#include "common/cuda/product.cuh"
+#include "matmul/matmul_cuda.h"
+
+namespace
+{
+
+/* Element (r, k) of matrix p's rows (of a) or columns (of b). */
+struct factor {
+    cuda_tensor t;
+    const matmul_cuda_shape *s;
+    const int64_t *lead; /* strides of the leading dimensions, in matrices */
+    int64_t size, along_r, k_step;
+    bool along_k;
+
+    __device__ float at(int64_t p, int64_t r, int64_t k) const
+    {
+        int64_t matrix = 0;
+        for (int64_t d = s->rank - 1; d >= 0; d--) {
+            matrix += p % s->dim[d] * lead[d];
+            p /= s->dim[d];
+        }
+        return cuda_get(t, matrix * size + r * along_r + k * k_step);
+    }
+};
+
+struct result {
+    cuda_tensor y, bias;
+    int64_t m, n;
+
+    __device__ void put(int64_t p, int64_t, int64_t i, int64_t j, float sum) const
+    {
+        const float shift = bias.data ? cuda_get(bias, j) : 0.0f;
+        cuda_set(y, (p * m + i) * n + j, sum + shift);
+    }
+};
+
+} // namespace
+
+/* y = a b + bias; bias.data may be NULL. */
+CUDA_KERNEL(matmul_cuda)
+(cuda_tensor a, cuda_tensor b, cuda_tensor bias, cuda_tensor y, matmul_cuda_shape s)
+{
+    CUDA_SHARED(float, as, PRODUCT_TILE);
+    CUDA_SHARED(float, bs, PRODUCT_TILE);
+    const product_size size = {s.count, s.m, s.n, s.k, 1, s.k};
+    const factor fa = {a, &s, s.sa, s.m * s.k, s.a_row, s.a_col, s.a_col == 1};
+    const factor fb = {b, &s, s.sb, s.k * s.n, s.b_col, s.b_row, s.b_row == 1};
+    const result r = {y, bias, s.m, s.n};
+    product_run(size, fa, fb, r, as, bs);
+}
+CUDA_ENTRY(matmul_cuda);
+
+CUDA_CONVERT(matmul);
