@@ -6,7 +6,7 @@
 
 static const char usage[] =
     "usage: tutti eval RUN.json --checkpoint auto|FILE [--set path=value]...\n"
-    "                  [--plugin-path DIR]... [--device NAME] [--threads N]\n\n"
+    "                  [--plugin-path DIR]... [--device auto|cpu|cuda[:N]] [--threads N]\n\n"
     "Runs every evaluation of RUN.json once and prints its metrics; trains nothing.\n"
     "  --checkpoint auto  takes the run's latest checkpoint\n"
     "  --set path=value   overrides a value: eval.0.dataset.path=data, eval.0.batch_size=100\n"

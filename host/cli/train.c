@@ -11,7 +11,7 @@
 static const char usage[] =
     "usage: tutti train [RUN.json] [--set path=value]... [--plugin-path DIR]...\n"
     "                   [--resume auto|FILE] [--duration TIME] [--reset-time]\n"
-    "                   [--device NAME] [--threads N]\n\n"
+    "                   [--device auto|cpu|cuda[:N]|NAME] [--threads N]\n\n"
     "Trains the model of RUN.json (the embedded run without one: a small CNN on drawn "
     "digits).\n"
     "  --set path=value   overrides a value: train.dataset.path=data, eval.0.batch_size=100\n"

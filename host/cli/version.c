@@ -1,8 +1,26 @@
 /* version.c - tutti version. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "tutti_host/device.h"
 
 #include <stdio.h>
+
+/* Opening one tells whether this build has code for it. */
+static void print_gpus(void)
+{
+    const tutti_device_v1 *cuda = tutti_device_cuda();
+    uint32_t k = 0;
+    do {
+        tutti_device d;
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (tutti_device_open(cuda, NULL, k, &d, &e)) {
+            (void)printf("no GPU: %s\n", e.text);
+            continue;
+        }
+        (void)printf("cuda:%u: %s\n", k, d.info.name);
+        tutti_device_close(&d);
+    } while (++k < cuda->count(NULL));
+}
 
 int cli_version(int argc, char **argv, const tutti_op *const *ops)
 {
@@ -16,5 +34,7 @@ int cli_version(int argc, char **argv, const tutti_op *const *ops)
         n++;
     (void)printf("tutti %s, plugin ABI %u.%u, %zu operations\n", TUTTI_VERSION, TUTTI_ABI >> 16,
                  TUTTI_ABI & 0xFFFFu, n);
+    print_gpus();
+    print_gpus();
     return CLI_OK;
 }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/backend.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* [step] calls of a plugin's device are not in the crash report's breadcrumb: they are too many. */
@@ -11,8 +12,9 @@ tutti_status backend_open(const object *o, const char *name, tutti_params **para
 {
     backend b = {.instance = NULL};
     if (!o) {
-        const tutti_status s =
-            tutti_device_open(tutti_device_cpu(), NULL, index, &b.device, err);
+        const bool cuda = strcmp(name, "cuda") == 0;
+        const tutti_status s = tutti_device_open(
+            cuda ? tutti_device_cuda() : tutti_device_cpu(), NULL, index, &b.device, err);
         if (!s)
             *ret_backend = b;
         return s;

@@ -11,7 +11,8 @@ typedef struct backend {
     instance *instance; /* NULL: the host's own */
 } backend;
 
-/* Opens device `index` of object `o` (kind "device"), or the CPU where `o` is NULL.  Takes *params and
+/* Opens device `index` of object `o` (kind "device"), or of the host's own where `o` is
+ * NULL: "cuda", or the CPU by any other name.  Takes *params and
  * sets it to NULL once the object is open; `services` and `ctx` as instance_open's.  [control] */
 TUTTI_NODISCARD tutti_status backend_open(const object *o, const char *name,
                                           tutti_params **params, uint32_t index,

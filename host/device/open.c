@@ -38,12 +38,14 @@ tutti_status tutti_device_open(const tutti_device_v1 *table, void *self, uint32_
     if (!is_whole(table))
         return tutti_fail(err, TUTTI_E_VERSION, "the table of " TUTTI_DEVICE_V1 " lacks calls");
     const uint32_t count = table->count(self);
+    tutti_status s = count ? TUTTI_OK : table->describe(self, index, &d.info, err);
+    if (s) /* says why there is none */
+        return s;
     if (index >= count)
         return tutti_fail(err, TUTTI_E_RANGE, "there is no device %u, this machine has %u",
                           index, count);
-    tutti_status s = table->describe(self, index, &d.info, err);
-    if (s || (s = check_info(table, &d.info, err)) ||
-        (s = table->open(self, index, &d.device, err)))
+    if ((s = table->describe(self, index, &d.info, err)) ||
+        (s = check_info(table, &d.info, err)) || (s = table->open(self, index, &d.device, err)))
         return s;
     d.number = tutti_device_is_host(&d) ? TUTTI_DEVICE_CPU : (int32_t)index;
     *ret_device = d;

@@ -67,6 +67,16 @@ void program_leave_device(program *p)
     free(p->constants);
 }
 
+static bool can_clear(const tutti_device *d)
+{
+    return TUTTI_HAS(d->table, tutti_device_v1, clear_unless) && d->table->clear_unless;
+}
+
+static bool can_add(const tutti_device *d)
+{
+    return TUTTI_HAS(d->table, tutti_device_v1, add) && d->table->add;
+}
+
 static tutti_status launch(const program *p, const step *s, tutti_error *err)
 {
     const tutti_device *d = p->device;
@@ -78,7 +88,8 @@ static tutti_status launch(const program *p, const step *s, tutti_error *err)
                             .call = s->call,
                             .in = s->in,
                             .out = s->out,
-                            .scratch = s->scratch};
+                            .scratch = s->scratch,
+                            .where = n ? n->scope : NULL};
     tutti_error why = TUTTI_ERROR_INIT;
     const tutti_status status = d->table->launch(d->device, NULL, &l, &why);
     return status ? tutti_fail(err, status, "%s%s%s", n ? n->scope : "",
@@ -86,22 +97,26 @@ static tutti_status launch(const program *p, const step *s, tutti_error *err)
                   : TUTTI_OK;
 }
 
-/* Zeros where a guard is 0; waits for the guard, which the host must see. */
-static tutti_status skip_guarded(const program *p, const step *s, bool *ret_skip,
-                                 tutti_error *err)
+/* What leaves a block becomes zeros where its guard is 0.  Where the device reads the guard itself, the
+ * block has run all the same; elsewhere the host waits for the guard and skips the step. */
+static tutti_status obey_guard(const program *p, const step *s, bool *ret_skip,
+                               tutti_error *err)
 {
     const tutti_device *d = p->device;
-    float guard = 1.0f;
-    *ret_skip = false;
-    if (!s->guard)
-        return TUTTI_OK;
-    tutti_status status = d->table->copy(d->device, NULL, &guard, *s->guard, sizeof guard,
-                                         TUTTI_COPY_FROM_DEVICE, err);
-    *ret_skip = guard == 0.0f;
-    for (uint32_t j = 0; *ret_skip && !status && s->zeros >> j; j++)
+    const bool waits = !can_clear(d);
+    float guard = 0.0f;
+    tutti_status status = TUTTI_OK;
+    if (waits)
+        status = d->table->copy(d->device, NULL, &guard, *s->guard, sizeof guard,
+                                TUTTI_COPY_FROM_DEVICE, err);
+    *ret_skip = waits && guard == 0.0f;
+    for (uint32_t j = 0; (*ret_skip || !waits) && !status && s->zeros >> j; j++) {
+        const uint64_t bytes = tutti_nbytes(&s->call->out[j]);
         if (s->zeros >> j & 1)
-            status = d->table->fill(d->device, NULL, s->out[j], 0,
-                                    tutti_nbytes(&s->call->out[j]), err);
+            status = waits ? d->table->fill(d->device, NULL, s->out[j], 0, bytes, err)
+                           : d->table->clear_unless(d->device, NULL, *s->guard, s->out[j],
+                                                    bytes, err);
+    }
     return status;
 }
 
@@ -111,6 +126,9 @@ static tutti_status run_step(const program *p, const step *s, tutti_error *err)
     const uint64_t bytes = tutti_nbytes(&s->call->in[0]);
     if (s->run == store_zero)
         return d->table->fill(d->device, NULL, s->out[0], 0, bytes, err);
+    if (s->run == store_add && can_add(d))
+        return d->table->add(d->device, NULL, s->out[0], s->in[0],
+                             (uint64_t)tutti_numel(&s->call->in[0]), err);
     if (s->run != store_copy)
         return launch(p, s, err);
     return s->in[0] == s->out[0] ? TUTTI_OK
@@ -118,20 +136,30 @@ static tutti_status run_step(const program *p, const step *s, tutti_error *err)
                                                   TUTTI_COPY_ON_DEVICE, err);
 }
 
+static tutti_status run_steps(const program *p, const step *first, const step *end,
+                              tutti_error *err)
+{
+    const bool waits = !can_clear(p->device);
+    tutti_status status = TUTTI_OK;
+    for (const step *s = first; s < end && !status; s++) {
+        bool skip = false;
+        if (s->guard && waits)
+            status = obey_guard(p, s, &skip, err);
+        if (!status && !skip)
+            status = run_step(p, s, err);
+        if (s->guard && !waits && !status)
+            status = obey_guard(p, s, &skip, err);
+    }
+    return status;
+}
+
 tutti_status program_run_on_device(program *p, const step *first, const step *end,
                                    tutti_error *err)
 {
     const tutti_device *d = p->device;
-    for (const step *s = first; s < end; s++) {
-        bool skip;
-        tutti_status status = skip_guarded(p, s, &skip, err);
-        if (!status && !skip)
-            status = run_step(p, s, err);
-        if (status)
-            return status;
-    }
+    const tutti_status s = run_steps(p, first, end, err);
     /* Who may read the results by their pointers expects them to be there. */
-    return tutti_device_is_host(d) && place_is_async(d)
+    return !s && tutti_device_is_host(d) && place_is_async(d)
                ? d->table->synchronise(d->device, NULL, err)
-               : TUTTI_OK;
+               : s;
 }

@@ -12,12 +12,12 @@ static void find_object(run_device *d, registry *r, const char *name, const json
 {
     tutti_error e = TUTTI_ERROR_INIT;
     if (registry_find(r, TUTTI_KIND_DEVICE, name, &d->part.object, &e))
-        faults_add(f, at, "%s; auto and cpu are always there", e.text);
+        faults_add(f, at, "%s; auto, cpu and cuda are always known", e.text);
     else
         d->part.name = object_describe(d->part.object)->name;
 }
 
-/* "shadow" or "shadow:1"; objects' names begin with letters. */
+/* "cuda", "shadow" or "shadow:1"; objects' names begin with letters. */
 static void read_name(run_device *d, registry *r, const json_node *at, faults *f)
 {
     const char *text = json_string(at), *colon = strrchr(text, ':');
@@ -30,6 +30,10 @@ static void read_name(run_device *d, registry *r, const json_node *at, faults *f
     }
     (void)snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : (int)sizeof name,
                    text);
+    if (strcmp(name, "cuda") == 0) {
+        d->part.name = "cuda";
+        return;
+    }
     find_object(d, r, name, at, f);
     if (d->part.object)
         d->part.params = params_from_json(d->part.object, NULL, NULL, NULL, f);
@@ -61,33 +65,45 @@ void run_device_read(run_file *run, registry *r, const char *folder, const json_
     const json_node *at = json_get(root, "device");
     const char *text = json_string(at);
     run->device = (run_device){.part = {.name = "cpu", .at = at}};
-    if (!at || (text && (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0)))
+    run->device.automatic = !at || (text && strcmp(text, "auto") == 0);
+    if (run->device.automatic || (text && strcmp(text, "cpu") == 0))
         return;
     if (json_type(at) == JSON_OBJECT)
         read_object(&run->device, r, folder, at, f);
     else if (!text || !*text)
-        faults_add(f, at, "is %s, want auto, cpu, the name of a device, or an object with it",
+        faults_add(f, at,
+                   "is %s, want auto, cpu, cuda, the name of a device, or an object with it",
                    text ? "empty" : json_type_name(at));
     else
         read_name(&run->device, r, at, f);
 }
 
-tutti_status trainer_open_device(trainer *t, tutti_error *err)
+static tutti_status check_reach(const trainer *t, tutti_error *err)
 {
-    run_device *d = &t->run->device;
-    const tutti_status s = backend_open(d->part.object, d->part.name, &d->part.params, d->index,
-                                        trainer_service, t, &t->device, err);
-    if (s || tutti_device_is_host(&t->device.device))
-        return s;
+    if (tutti_device_is_host(&t->device.device))
+        return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                       "device %s keeps its memory from the host, which a run looks into; want "
                       "one that shares it, such as cpu",
                       t->device.device.info.name);
 }
 
+tutti_status trainer_open_device(trainer *t, tutti_error *err)
+{
+    run_device *d = &t->run->device;
+    if (d->automatic &&
+        backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &t->device, NULL) == TUTTI_OK) {
+        d->part.name = "cuda";
+        return check_reach(t, err);
+    }
+    const tutti_status s = backend_open(d->part.object, d->part.name, &d->part.params, d->index,
+                                        trainer_service, t, &t->device, err);
+    return s ? s : check_reach(t, err);
+}
+
 const tutti_device *trainer_device(const trainer *t)
 {
-    return t->run->device.part.object ? &t->device.device : NULL;
+    return t->device.device.table == tutti_device_cpu() ? NULL : &t->device.device;
 }
 
 tutti_status trainer_step_device(trainer *t, tutti_error *err)

@@ -45,11 +45,11 @@ typedef struct run_group {
     run_part part;     /* the optimizer with this group's settings */
 } run_group;
 
-/* Number `index` of a backend's devices; without an object the host's own CPU. */
+/* Number `index` of a backend's devices; without an object the host's own, "cpu" or "cuda". */
 typedef struct run_device {
     run_part part;
     uint32_t index;
-    uint32_t reserved;
+    bool automatic; /* cuda:0 where that can be had, else cpu; the name tells once it is open */
 } run_device;
 
 enum { RUN_MICROBATCH_AUTO = -1 };

@@ -47,7 +47,8 @@ static tutti_status double_on(const tutti_device *d, const float *x, float *y, i
     tutti_step now = {.struct_size = sizeof now, .step = 7};
     const void *in[] = {x};
     void *out[] = {y};
-    const tutti_launch l = {sizeof l, 0, "double", run_double, fails, &call, in, out, NULL};
+    const tutti_launch l = {sizeof l, 0,  "double", run_double, fails,
+                            &call,    in, out,      NULL,       NULL};
     call.step = &now;
     const tutti_status s = d->table->launch(d->device, NULL, &l, err);
     now.step = 1000; /* a launch keeps its own */

@@ -27,6 +27,9 @@ void tutti_device_close(tutti_device *d); /* [control]; once, or never opened an
 
 /* The host's own backend: one device, the CPU; its self is NULL.  [any] */
 const tutti_device_v1 *tutti_device_cpu(void);
+/* NVIDIA's GPUs, over the CUDA runtime, which is loaded when it is first asked for something; its
+ * self is NULL.  Without runtime, driver or GPU count is 0 and describe says what is missing.  [any] */
+const tutti_device_v1 *tutti_device_cuda(void);
 
 /* Whether host code may use pointers into the device's memory, after a synchronise if the device is
  * asynchronous. */

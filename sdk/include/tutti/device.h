@@ -43,8 +43,8 @@ enum {
 };
 
 /* One call of a kernel.  Borrowed for the call: what runs later keeps its own copies of the struct,
- * of in[] and out[] and of *call->step.  `state`, `scratch`, `name` and the rest of `call` stay until
- * the stream has been synchronised. */
+ * of in[] and out[] and of *call->step.  `state`, `scratch`, `name`, `where` and the rest of `call`
+ * stay until the stream has been synchronised. */
 typedef struct tutti_launch {
     uint32_t struct_size;
     uint32_t reserved;
@@ -56,6 +56,7 @@ typedef struct tutti_launch {
     const void *const *in; /* call->nin, on the device */
     void *const *out;      /* call->nout, on the device */
     void *scratch;         /* on the device */
+    const char *where;     /* "layer1.act", for messages; may be NULL */
 } tutti_launch;
 
 /* Draws for element k: word k % 4 of tutti_rng(seed, purpose, step, index + k / 4). */
@@ -127,6 +128,28 @@ typedef struct tutti_device_v1 {
     /* What kernels named "cuda" get; lives as long as the device.  NULL where `kernels` is another
      * word; a table may end before it. */
     const tutti_cuda_v1 *(*cuda)(void *device);
+
+    /* From here on a table may end anywhere, and NULL stands for what a device has not. */
+
+    /* What `stream` is given from now on is gathered, not done: launches, fills, copies on the device,
+     * add and clear_unless.  Nothing else may be asked of the device meanwhile. */
+    tutti_status (*capture_begin)(void *device, void *stream, tutti_error *err);
+    /* The end of that.  The graph is the caller's; without ret_graph what was gathered is dropped. */
+    tutti_status (*capture_end)(void *device, void *stream, void **ret_graph, tutti_error *err);
+    /* Does all that a graph holds, with `step` in the place of that of its launches. */
+    tutti_status (*replay)(void *device, void *stream, void *graph, const tutti_step *step,
+                           tutti_error *err);
+    void (*graph_destroy)(void *device, void *graph); /* not under way; NULL is allowed */
+    /* to[k] += from[k] for n of them. */
+    tutti_status (*add)(void *device, void *stream, float *to, const float *from, uint64_t n,
+                        tutti_error *err);
+    /* `bytes` zeros if *guard is 0 when the device comes to it. */
+    tutti_status (*clear_unless)(void *device, void *stream, const float *guard, void *memory,
+                                 uint64_t bytes, tutti_error *err);
+    /* Memory of the host's between which and the device non-blocking copies are fastest. */
+    tutti_status (*host_alloc)(void *device, uint64_t bytes, void **ret_memory,
+                               tutti_error *err);
+    void (*host_release)(void *device, void *memory); /* not in use; NULL is allowed */
 } tutti_device_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_device_info, flags, 4);
@@ -142,6 +165,7 @@ TUTTI_ASSERT_OFFSET(tutti_launch, call, 32);
 TUTTI_ASSERT_OFFSET(tutti_launch, in, 40);
 TUTTI_ASSERT_OFFSET(tutti_launch, out, 48);
 TUTTI_ASSERT_OFFSET(tutti_launch, scratch, 56);
+TUTTI_ASSERT_OFFSET(tutti_launch, where, 64);
 TUTTI_ASSERT_OFFSET(tutti_device_draw, purpose, 4);
 TUTTI_ASSERT_OFFSET(tutti_device_draw, seed, 8);
 TUTTI_ASSERT_OFFSET(tutti_device_draw, step, 16);
@@ -168,6 +192,14 @@ TUTTI_ASSERT_OFFSET(tutti_device_v1, kernel, 152);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, launch, 160);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, step, 168);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, cuda, 176);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, capture_begin, 184);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, capture_end, 192);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, replay, 200);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, graph_destroy, 208);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, add, 216);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, clear_unless, 224);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, host_alloc, 232);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, host_release, 240);
 
 TUTTI_C_END
 #endif

@@ -1,0 +1,75 @@
+/* capture.c - launches gathered into a CUDA graph, and done again. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/cuda/cuda_device.h"
+
+#include <stdlib.h>
+
+typedef struct graph {
+    struct CUgraphExec_st *exec;
+    launched what;
+} graph;
+
+tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err)
+{
+    cuda_device *d = device;
+    cuda_enter(d);
+    const tutti_status s = cuda_check(
+        d, d->rt->cudaStreamBeginCapture(cuda_stream_of(d, on), CUDART_CAPTURE_THREAD_LOCAL),
+        "a graph", err);
+    d->capturing = !s;
+    d->ngather = 0;
+    return s;
+}
+
+tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_error *err)
+{
+    cuda_device *d = device;
+    struct CUgraph_st *gathered = NULL;
+    cuda_enter(d);
+    d->capturing = false;
+    unsigned int code = d->rt->cudaStreamEndCapture(cuda_stream_of(d, on), &gathered);
+    graph *g = ret_graph && !code ? calloc(1, sizeof *g) : NULL;
+    if (g)
+        code = d->rt->cudaGraphInstantiate(&g->exec, gathered, 0);
+    if (gathered)
+        (void)d->rt->cudaGraphDestroy(gathered);
+    if (code || !g) {
+        free(g);
+        if (!ret_graph) {
+            (void)d->rt->cudaGetLastError();
+            return TUTTI_OK;
+        }
+        return code ? cuda_check(d, code, "a graph", err)
+                    : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a graph");
+    }
+    g->what = (launched){.mark = d->gather_first,
+                         .after = d->ngather ? (uint32_t)(d->ngather - 1) : 0};
+    *ret_graph = g;
+    return TUTTI_OK;
+}
+
+tutti_status cuda_replay(void *device, void *on, void *given, const tutti_step *step,
+                         tutti_error *err)
+{
+    cuda_device *d = device;
+    const graph *g = given;
+    stream *s = cuda_stream_of(d, on);
+    cuda_enter(d);
+    const tutti_status status = cuda_tell_step(d, s, step, err);
+    if (status)
+        return status;
+    d->dirty = true;
+    d->last[d->nlaunched++ % LAUNCHES_KEPT] = g->what;
+    return cuda_check(d, d->rt->cudaGraphLaunch(g->exec, s), "a graph", err);
+}
+
+void cuda_graph_destroy(void *device, void *given)
+{
+    cuda_device *d = device;
+    graph *g = given;
+    if (!g)
+        return;
+    cuda_enter(d);
+    (void)d->rt->cudaGraphExecDestroy(g->exec);
+    free(g);
+}

@@ -1,0 +1,157 @@
+/* code.c - device code: images loaded once, functions held to their arguments, launches. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/cuda/cuda_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tutti_status no_code(const cuda_device *d, const tutti_cuda_image *image,
+                            unsigned int code, tutti_error *err)
+{
+    (void)d->rt->cudaGetLastError();
+    if (code == CUDART_NO_KERNEL_IMAGE)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "%s: %s has no device code for compute capability %d.%d", d->label,
+                          image->name, d->kernels.capability / 10, d->kernels.capability % 10);
+    return cuda_check(d, code, image->name, err);
+}
+
+static tutti_status load(cuda_device *d, const tutti_cuda_image *image, cuda_code **ret_code,
+                         tutti_error *err)
+{
+    for (cuda_code *c = d->codes; c; c = c->next)
+        if (c->image == image) {
+            *ret_code = c;
+            return TUTTI_OK;
+        }
+    if (!image->data && !d->rt->standin)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "%s: %s was built without device code, which wants -DTUTTI_CUDA=ON",
+                          d->label, image->name);
+    cuda_code *c = calloc(1, sizeof *c);
+    if (!c)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for device code");
+    c->image = image;
+    const void *data = d->rt->standin ? image->name : image->data;
+    const unsigned int code =
+        d->rt->cudaLibraryLoadData(&c->library, data, NULL, NULL, 0, NULL, NULL, 0);
+    if (code) {
+        free(c);
+        return no_code(d, image, code, err);
+    }
+    c->next = d->codes;
+    *ret_code = d->codes = c;
+    return TUTTI_OK;
+}
+
+/* Its arguments are those that the caller will pass. */
+static tutti_status check_arguments(const cuda_device *d, const cuda_function *f,
+                                    const uint32_t *sizes, uint32_t nargs, tutti_error *err)
+{
+    for (uint32_t k = 0; k <= nargs; k++) {
+        size_t offset = 0, size = 0;
+        const unsigned int code = d->rt->cudaFuncGetParamInfo(f->kernel, k, &offset, &size);
+        const bool there = code == CUDART_SUCCESS;
+        if (code == CUDART_INVALID_VALUE)
+            (void)d->rt->cudaGetLastError();
+        else if (code)
+            return cuda_check(d, code, f->entry, err);
+        if (there != (k < nargs))
+            return tutti_fail(err, TUTTI_E_ARG, "%s: %s of %s takes %s arguments than %u",
+                              d->label, f->entry, f->code->image->name,
+                              there ? "more" : "fewer", nargs);
+        if (there && size != sizes[k])
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "%s: argument %u of %s of %s has %zu bytes, not %u", d->label, k,
+                              f->entry, f->code->image->name, size, sizes[k]);
+    }
+    return TUTTI_OK;
+}
+
+tutti_status code_function(void *ctx, const tutti_cuda_image *image, const char *entry,
+                           const uint32_t *sizes, uint32_t nargs, void **ret_function,
+                           tutti_error *err)
+{
+    cuda_device *d = ctx;
+    cuda_code *code = NULL;
+    cuda_enter(d);
+    for (cuda_function *f = d->functions; f; f = f->next)
+        if (f->code->image == image && strcmp(f->entry, entry) == 0) {
+            const tutti_status s = check_arguments(d, f, sizes, nargs, err);
+            if (!s)
+                *ret_function = f;
+            return s;
+        }
+    tutti_status s = load(d, image, &code, err);
+    if (s)
+        return s;
+    cuda_function *f = calloc(1, sizeof *f + strlen(entry) + 1);
+    if (!f)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a function");
+    *f = (cuda_function){.code = code, .shared = STATIC_SHARED};
+    memcpy(f->entry, entry, strlen(entry) + 1);
+    const unsigned int e = d->rt->cudaLibraryGetKernel(&f->kernel, code->library, entry);
+    if (e == CUDART_SYMBOL_NOT_FOUND) {
+        (void)d->rt->cudaGetLastError();
+        s = tutti_fail(err, TUTTI_E_NOTFOUND, "%s: %s has no function %s", d->label,
+                       image->name, entry);
+    } else {
+        s = no_code(d, image, e, err);
+    }
+    if (!s)
+        s = check_arguments(d, f, sizes, nargs, err);
+    if (s) {
+        free(f);
+        return s;
+    }
+    f->next = d->functions;
+    *ret_function = d->functions = f;
+    return TUTTI_OK;
+}
+
+void code_unload(cuda_device *d)
+{
+    while (d->functions) {
+        cuda_function *next = d->functions->next;
+        free(d->functions);
+        d->functions = next;
+    }
+    while (d->codes) {
+        cuda_code *next = d->codes->next;
+        (void)d->rt->cudaLibraryUnload(d->codes->library);
+        free(d->codes);
+        d->codes = next;
+    }
+}
+
+static tutti_status keep_error(cuda_device *d, const cuda_function *f,
+                               const tutti_cuda_launch *l, unsigned int code)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    (void)cuda_check(d, code, f->entry, &why);
+    return tutti_fail(&d->kept, why.status,
+                      "%s; grid %u x %u x %u, block %u x %u x %u, %u bytes shared", why.text,
+                      l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                      l->shared);
+}
+
+tutti_status code_launch(void *ctx, const tutti_cuda_launch *l)
+{
+    cuda_device *d = ctx;
+    cuda_function *f = l->function;
+    const struct dim3 grid = {l->grid[0], l->grid[1], l->grid[2]};
+    const struct dim3 block = {l->block[0], l->block[1], l->block[2]};
+    unsigned int code = CUDART_SUCCESS;
+    if (l->shared > f->shared) {
+        code =
+            d->rt->cudaFuncSetAttribute(f->kernel, CUDART_FUNC_DYNAMIC_SHARED, (int)l->shared);
+        f->shared = code ? f->shared : l->shared;
+    }
+    if (!code)
+        code = d->rt->cudaLaunchKernel(f->kernel, grid, block, (void **)(uintptr_t)l->args,
+                                       l->shared, d->now);
+    if (code)
+        return keep_error(d, f, l, code);
+    d->last[(d->nlaunched - 1) % LAUNCHES_KEPT].function = f;
+    return TUTTI_OK;
+}

@@ -1,0 +1,109 @@
+/* library.c - loading NVIDIA's libraries. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/cuda/library.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Newest first; cudart's first file may be another by the environment. */
+typedef struct library {
+    const char *name;
+    const char *files[2];
+    const char *found;
+    void *handle;
+} library;
+
+static library libraries[] = {
+    {"cudart", {"libcudart.so.13", "libcudart.so.12"}, NULL, NULL},
+    {"cublasLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, NULL, NULL},
+    {"cudnn", {"libcudnn.so.9", NULL}, NULL, NULL},
+};
+enum { NLIBRARIES = sizeof libraries / sizeof *libraries };
+
+/* Where the toolkit puts them when the loader has not been told. */
+static void *open_file(const char *file)
+{
+    char path[128];
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (handle || strchr(file, '/'))
+        return handle;
+    (void)snprintf(path, sizeof path, "/usr/local/cuda/lib64/%s", file);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static tutti_status open_library(library *l, tutti_error *err)
+{
+    const char *own = l == &libraries[0] ? getenv("TUTTI_CUDART") : NULL;
+    if (l->handle)
+        return TUTTI_OK;
+    if (own && *own) {
+        l->found = own;
+        l->handle = open_file(own);
+        return l->handle ? TUTTI_OK
+                         : tutti_fail(err, TUTTI_E_NOTFOUND, "TUTTI_CUDART: %s", dlerror());
+    }
+    for (int k = 0; k < 2 && l->files[k] && !l->handle; k++) {
+        l->found = l->files[k];
+        l->handle = open_file(l->files[k]);
+    }
+    if (l->handle)
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s%s%s: CUDA is not installed",
+                      l->files[0], l->files[1] ? " and no " : "",
+                      l->files[1] ? l->files[1] : "");
+}
+
+tutti_status library_symbol(const char *name, const char *symbol, void **ret_symbol,
+                            tutti_error *err)
+{
+    for (int k = 0; k < NLIBRARIES; k++) {
+        library *l = &libraries[k];
+        if (strcmp(l->name, name) != 0)
+            continue;
+        const tutti_status s = open_library(l, err);
+        if (s)
+            return s;
+        void *found = dlsym(l->handle, symbol);
+        if (!found)
+            return tutti_fail(err, TUTTI_E_NOTFOUND, "%s has no %s", l->found, symbol);
+        *ret_symbol = found;
+        return TUTTI_OK;
+    }
+    return tutti_fail(err, TUTTI_E_NOTFOUND,
+                      "there is no library %s, want cudart, cublasLt or cudnn", name);
+}
+
+static tutti_status load(cudart *ret, tutti_error *err)
+{
+    void *symbol = NULL;
+    tutti_status s = open_library(&libraries[0], err);
+    if (s)
+        return s;
+#define LOAD(type, name, args)                                                                 \
+    if (!s && !(s = library_symbol("cudart", #name, &symbol, NULL)))                           \
+        memcpy(&ret->name, &symbol, sizeof symbol);                                            \
+    else if (!err->status)                                                                     \
+        (void)tutti_fail(err, TUTTI_E_VERSION, "%s has no %s, want CUDA 12.8 or newer",        \
+                         libraries[0].found, #name);
+    CUDART_CALLS(LOAD)
+#undef LOAD
+    ret->standin = library_symbol("cudart", CUDART_STANDIN, &symbol, NULL) == TUTTI_OK;
+    return err->status;
+}
+
+tutti_status cudart_get(const cudart **ret_runtime, tutti_error *err)
+{
+    static cudart runtime;
+    static tutti_error why = TUTTI_ERROR_INIT;
+    static bool tried;
+    if (!tried)
+        (void)load(&runtime, &why);
+    tried = true;
+    if (why.status)
+        return tutti_fail(err, why.status, "%s", why.text);
+    *ret_runtime = &runtime;
+    return TUTTI_OK;
+}

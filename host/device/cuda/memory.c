@@ -1,0 +1,189 @@
+/* memory.c - memory of a GPU, pinned memory of the host, and copies between them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/memory.h"
+#include "device/cuda/cuda_device.h"
+
+#include <string.h>
+
+tutti_status cuda_memory(void *device, uint64_t *ret_free, uint64_t *ret_total,
+                         tutti_error *err)
+{
+    const cuda_device *d = device;
+    size_t unused = 0, total = 0;
+    cuda_enter(d);
+    const tutti_status s =
+        cuda_check(d, d->rt->cudaMemGetInfo(&unused, &total), "its memory", err);
+    if (!s) {
+        *ret_free = unused;
+        *ret_total = total;
+    }
+    return s;
+}
+
+static tutti_status no_memory(cuda_device *d, uint64_t bytes, tutti_error *err)
+{
+    uint64_t unused = 0, total = 0;
+    char a[32], b[32], c[32];
+    (void)d->rt->cudaGetLastError();
+    const tutti_status s = cuda_memory(d, &unused, &total, err);
+    return s ? s
+             : tutti_fail(err, TUTTI_E_NOMEM, "%s: %s are wanted, %s of %s are free", d->label,
+                          memory_text(bytes, a, sizeof a), memory_text(unused, b, sizeof b),
+                          memory_text(total, c, sizeof c));
+}
+
+tutti_status cuda_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_error *err)
+{
+    cuda_device *d = device;
+    void *memory = NULL;
+    cuda_enter(d);
+    unsigned int code = d->rt->cudaMalloc(&memory, bytes ? bytes : 1);
+    if (code == CUDART_NO_MEMORY)
+        return no_memory(d, bytes, err);
+    tutti_status s = cuda_check(d, code, "memory", err);
+    if (s)
+        return s;
+    code = d->rt->cudaMemsetAsync(memory, 0, bytes ? bytes : 1, d->zeroes);
+    if (!code)
+        code = d->rt->cudaStreamSynchronize(d->zeroes);
+    if ((s = cuda_check(d, code, "clearing memory", err)))
+        (void)d->rt->cudaFree(memory);
+    else
+        *ret_memory = memory;
+    return s;
+}
+
+/* cudaFree waits for the work that may use it. */
+void cuda_release(void *device, void *memory)
+{
+    const cuda_device *d = device;
+    if (!memory)
+        return;
+    cuda_enter(d);
+    (void)d->rt->cudaFree(memory);
+}
+
+tutti_status cuda_host_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_error *err)
+{
+    const cuda_device *d = device;
+    void *memory = NULL;
+    char a[32];
+    cuda_enter(d);
+    const unsigned int code = d->rt->cudaMallocHost(&memory, bytes ? bytes : 1);
+    if (code == CUDART_NO_MEMORY) {
+        (void)d->rt->cudaGetLastError();
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no %s of pinned memory are left", d->label,
+                          memory_text(bytes, a, sizeof a));
+    }
+    const tutti_status s = cuda_check(d, code, "pinned memory", err);
+    if (!s)
+        *ret_memory = memory;
+    return s;
+}
+
+void cuda_host_release(void *device, void *memory)
+{
+    const cuda_device *d = device;
+    if (!memory)
+        return;
+    cuda_enter(d);
+    (void)d->rt->cudaFreeHost(memory);
+}
+
+tutti_status cuda_pin(const cuda_device *d, uint64_t bytes, pinned *p, tutti_error *err)
+{
+    const tutti_status s =
+        cuda_check(d, d->rt->cudaMallocHost(&p->memory, bytes), "pinned memory", err);
+    return s ? s
+             : cuda_check(d, d->rt->cudaEventCreateWithFlags(&p->done, CUDART_EVENT_NO_TIMING),
+                          "an event", err);
+}
+
+void cuda_unpin(const cuda_device *d, pinned *p)
+{
+    if (p->memory)
+        (void)d->rt->cudaFreeHost(p->memory);
+    if (p->done)
+        (void)d->rt->cudaEventDestroy(p->done);
+    *p = (pinned){NULL, NULL};
+}
+
+/* The caller's memory is free on return, but only pinned memory waits for the device. */
+static tutti_status copy_in(cuda_device *d, stream *on, unsigned char *to,
+                            const unsigned char *from, uint64_t bytes, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; bytes && !s; k = (k + 1) % STAGES) {
+        pinned *p = &d->stages[k];
+        const uint64_t n = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
+        if (!p->done && (s = cuda_pin(d, STAGE_BYTES, p, err)))
+            return s;
+        unsigned int code = d->rt->cudaEventSynchronize(p->done);
+        if (!code) {
+            memcpy(p->memory, from, n);
+            code = d->rt->cudaMemcpyAsync(to, p->memory, n, CUDART_TO_DEVICE, on);
+        }
+        if (!code)
+            code = d->rt->cudaEventRecord(p->done, on);
+        s = cuda_check(d, code, "a copy to the device", err);
+        to += n;
+        from += n;
+        bytes -= n;
+    }
+    return s;
+}
+
+/* A piece comes in while the one before it is handed out. */
+static tutti_status copy_out(cuda_device *d, stream *on, unsigned char *to,
+                             const unsigned char *from, uint64_t bytes, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    uint64_t fetched = 0, out = 0;
+    for (uint32_t k = 0; out < bytes && !s; k++) {
+        pinned *p = &d->stages[k % STAGES], *before = &d->stages[(k + 1) % STAGES];
+        const uint64_t left = bytes - fetched, n = left < STAGE_BYTES ? left : STAGE_BYTES;
+        unsigned int code = CUDART_SUCCESS;
+        if (n && !p->done && (s = cuda_pin(d, STAGE_BYTES, p, err)))
+            return s;
+        if (n && !(code = d->rt->cudaEventSynchronize(p->done)) &&
+            !(code = d->rt->cudaMemcpyAsync(p->memory, from + fetched, n, CUDART_TO_HOST, on)))
+            code = d->rt->cudaEventRecord(p->done, on);
+        if (!code && fetched > out) {
+            code = d->rt->cudaEventSynchronize(before->done);
+            memcpy(to + out, before->memory, fetched - out);
+            out = fetched;
+        }
+        fetched += n;
+        s = cuda_check(d, code, "a copy from the device", err);
+    }
+    return s;
+}
+
+tutti_status cuda_copy(void *device, void *on, void *to, const void *from, uint64_t bytes,
+                       int32_t how, tutti_error *err)
+{
+    cuda_device *d = device;
+    stream *s = cuda_stream_of(d, on);
+    const unsigned int way = (unsigned int)how & 3u; /* TUTTI_COPY_* as the runtime has them */
+    cuda_enter(d);
+    static const unsigned int kinds[] = {0, CUDART_TO_DEVICE, CUDART_TO_HOST, CUDART_ON_DEVICE};
+    if (!bytes)
+        return TUTTI_OK;
+    if (way == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))
+        return copy_in(d, s, to, from, bytes, err);
+    if (way == TUTTI_COPY_FROM_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))
+        return copy_out(d, s, to, from, bytes, err);
+    return cuda_check(d, d->rt->cudaMemcpyAsync(to, from, bytes, kinds[way], s), "a copy", err);
+}
+
+tutti_status cuda_fill(void *device, void *on, void *memory, uint8_t byte, uint64_t bytes,
+                       tutti_error *err)
+{
+    const cuda_device *d = device;
+    cuda_enter(d);
+    return bytes
+               ? cuda_check(d,
+                            d->rt->cudaMemsetAsync(memory, byte, bytes, cuda_stream_of(d, on)),
+                            "a fill", err)
+               : TUTTI_OK;
+}
