@@ -35,6 +35,5 @@ int cli_version(int argc, char **argv, const tutti_op *const *ops)
     (void)printf("tutti %s, plugin ABI %u.%u, %zu operations\n", TUTTI_VERSION, TUTTI_ABI >> 16,
                  TUTTI_ABI & 0xFFFFu, n);
     print_gpus();
-    print_gpus();
     return CLI_OK;
 }
