@@ -1,5 +1,6 @@
 /* avg_pool2d_op.c - the mean of each window, and its gradient: each is the other's. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/launch.h"
 #include "common/pool.h"
 
 #include <string.h>
@@ -76,6 +77,63 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     return TUTTI_OK;
 }
 
+/* ---- on the GPU: <op>_1 or <op>_8 of avg_pool2d.cu is the state, by the channels of a thread ---- */
+
+static int64_t width_of(const tutti_op_call *c)
+{
+    return c->out[0].dim[3] % 8 == 0 ? 8 : 1;
+}
+
+static tutti_status cuda_function(const tutti_op_call *c, const char *one, const char *eight,
+                                  void **ret_state, tutti_error *err)
+{
+    return CUDA_FUNCTION(c, width_of(c) == 8 ? eight : one, ret_state, err, sizeof(cuda_tensor),
+                         sizeof(cuda_tensor), sizeof(pool_geometry), sizeof(int32_t));
+}
+
+static tutti_status cuda_pool(void *state, const tutti_op_call *c, const void *const *in,
+                              void *const *out, pool_geometry g)
+{
+    const int64_t n = tutti_numel(&c->out[0]) / width_of(c);
+    cuda_tensor from = cuda_in(c, in, 0), to = cuda_out(c, out, 0);
+    int32_t pad = ((const pool_attr *)c->attr)->count_include_pad != 0;
+    void *const args[] = {&from, &to, &g, &pad};
+    return n == 0 ? TUTTI_OK
+                  : cuda_launch(c->cuda, state, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0, args);
+}
+
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return cuda_function(c, "avg_pool2d_1", "avg_pool2d_8", ret_state, err);
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    (void)scratch;
+    return cuda_pool(state, c, in, out, pool_geometry_of(c->attr, &c->in[0], &c->out[0]));
+}
+
+static tutti_status grad_cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return cuda_function(c, "avg_pool2d_grad_1", "avg_pool2d_grad_8", ret_state, err);
+}
+
+static tutti_status grad_cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                                  void *const *out, void *scratch)
+{
+    (void)scratch;
+    return cuda_pool(state, c, in, out, pool_geometry_of(c->attr, &c->out[0], &c->in[0]));
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 0, grad_cuda_prepare,
+                                       grad_cuda_run, NULL};
+
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
 {
@@ -101,7 +159,8 @@ const tutti_op tutti_op_avg_pool2d = {.struct_size = sizeof(tutti_op),
                                       .infer = infer,
                                       .vjp = vjp,
                                       .reference = reference,
-                                      .cpu = &cpu};
+                                      .cpu = &cpu,
+                                      .cuda = &cuda};
 
 /* ---- avg_pool2d_grad: dy -> dx ---- */
 
@@ -181,4 +240,5 @@ const tutti_op tutti_op_avg_pool2d_grad = {.struct_size = sizeof(tutti_op),
                                            .infer = grad_infer,
                                            .vjp = grad_vjp,
                                            .reference = grad_reference,
-                                           .cpu = &grad_cpu};
+                                           .cpu = &grad_cpu,
+                                           .cuda = &grad_cuda};

@@ -93,6 +93,7 @@ static inline uint64_t batch_norm_room(const tutti_op_call *c)
                : 0;
 }
 
+extern const tutti_kernel batch_norm_cuda, batch_norm_eval_cuda, batch_norm_grad_cuda;
 extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad, tutti_op_batch_norm_eval;
 
 #endif

@@ -117,4 +117,5 @@ const tutti_op tutti_op_batch_norm_eval = {.struct_size = sizeof(tutti_op),
                                            .infer = infer,
                                            .vjp = vjp,
                                            .reference = reference,
-                                           .cpu = &cpu};
+                                           .cpu = &cpu,
+                                           .cuda = &batch_norm_eval_cuda};

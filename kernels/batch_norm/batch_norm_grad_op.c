@@ -208,4 +208,5 @@ const tutti_op tutti_op_batch_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .infer = infer,
                                            .decompose = decompose,
                                            .reference = reference,
-                                           .cpu = &cpu};
+                                           .cpu = &cpu,
+                                           .cuda = &batch_norm_grad_cuda};

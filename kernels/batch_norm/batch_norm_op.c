@@ -331,4 +331,5 @@ const tutti_op tutti_op_batch_norm = {.struct_size = sizeof(tutti_op),
                                       .vjp = vjp,
                                       .decompose = decompose,
                                       .reference = reference,
-                                      .cpu = &cpu};
+                                      .cpu = &cpu,
+                                      .cuda = &batch_norm_cuda};

@@ -4,6 +4,7 @@
 #define KERNELS_COMMON_POOL_H
 
 #include "common/op_util.h"
+#include "common/pool_geometry.h"
 
 /* Lists have two entries: rows, columns. */
 typedef struct pool_attr {
@@ -13,18 +14,6 @@ typedef struct pool_attr {
     tutti_list input_shape;    /* of gradients: (B, H, W, C) */
     int64_t count_include_pad; /* avg_pool2d: zeros outside count */
 } pool_attr;
-
-/* x (B, H, W, C) -> y (B, OH, OW, C) */
-typedef struct pool_geometry {
-    int64_t b, h, w, c;
-    int64_t oh, ow;
-    int64_t kh, kw, sh, sw, ph, pw;
-} pool_geometry;
-
-/* Rows [top, bottom) and columns [left, right) of x that a window covers. */
-typedef struct pool_window {
-    int64_t top, bottom, left, right;
-} pool_window;
 
 static inline tutti_status pool_want_list(const char *op, const char *name, const tutti_list *l,
                                           int64_t least, int may_be_empty, tutti_error *err)
@@ -114,26 +103,6 @@ static inline pool_geometry pool_geometry_of(const pool_attr *a, const tutti_des
                            stride[1],
                            a->padding.n ? a->padding.v[0] : 0,
                            a->padding.n ? a->padding.v[1] : 0};
-}
-
-static inline pool_window pool_window_at(const pool_geometry *g, int64_t i, int64_t j)
-{
-    const int64_t top = i * g->sh - g->ph, left = j * g->sw - g->pw;
-    return (pool_window){top < 0 ? 0 : top, top + g->kh < g->h ? top + g->kh : g->h,
-                         left < 0 ? 0 : left, left + g->kw < g->w ? left + g->kw : g->w};
-}
-
-/* First output row (or column) whose window covers `at`, and the one after the last. */
-static inline int64_t pool_first(int64_t at, int64_t kernel, int64_t stride, int64_t padding)
-{
-    const int64_t room = at + padding - kernel + 1;
-    return room <= 0 ? 0 : (room + stride - 1) / stride;
-}
-
-static inline int64_t pool_end(int64_t at, int64_t stride, int64_t padding, int64_t outputs)
-{
-    const int64_t last = (at + padding) / stride;
-    return last + 1 < outputs ? last + 1 : outputs;
 }
 
 /* Emits a pooling op with `a`'s window; input_shape (or NULL) makes it a gradient. */

@@ -136,8 +136,16 @@ static inline void softmax_rows(const tutti_op_call *c, const float *x, float *y
         softmax_rows(c, in[0], out[0], scratch, row);                                          \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
+    static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,                 \
+                                     uint64_t *ret_scratch, tutti_error *err)                  \
+    {                                                                                          \
+        (void)ret_scratch;                                                                     \
+        return softmax_cuda_prepare(c, #op "_rows", #op "_columns", ret_state, err);           \
+    }                                                                                          \
     static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, prepare, run, NULL};             \
+    static const tutti_kernel cuda = {sizeof(tutti_kernel), 1, cuda_prepare, softmax_cuda_run, \
+                                      NULL};                                                   \
     OP_DEFINE(op, .nin_min = 1, .nin_max = 1, OP_ATTR(softmax_attr, softmax_fields),           \
-              .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu)
+              .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda)
 
 #endif

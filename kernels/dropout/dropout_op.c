@@ -1,5 +1,6 @@
 /* dropout_op.c - elements set to zero at random, the others scaled up. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/launch.h"
 #include "common/op_util.h"
 #include "tutti/rng.h"
 
@@ -29,12 +30,15 @@ typedef struct dropout_key {
     uint32_t purpose;
 } dropout_key;
 
+static uint32_t purpose(const dropout_attr *a)
+{
+    return TUTTI_RNG_OP ^ (uint32_t)(a->stream * 2654435761u);
+}
+
 static dropout_key key(const tutti_op_call *c)
 {
-    const dropout_attr *a = c->attr;
     const tutti_step zero = {0}, *s = c->step ? c->step : &zero;
-    return (dropout_key){s->seed, s->step << 16 | s->microbatch,
-                         TUTTI_RNG_OP ^ (uint32_t)(a->stream * 2654435761u)};
+    return (dropout_key){s->seed, s->step << 16 | s->microbatch, purpose(c->attr)};
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
@@ -99,8 +103,34 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "dropout_cuda", ret_state, err, sizeof(cuda_tensor),
+                         sizeof(cuda_tensor), sizeof(int64_t), sizeof(float), sizeof(float),
+                         sizeof(uint32_t), sizeof(tutti_step *));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    (void)scratch;
+    const dropout_attr *a = c->attr;
+    cuda_tensor x = cuda_in(c, in, 0), y = cuda_out(c, out, 0);
+    int64_t n = tutti_numel(&c->in[0]);
+    float p = (float)a->p, scale = (float)(1.0 / (1.0 - (double)p));
+    uint32_t own = purpose(a);
+    const tutti_step *step = c->cuda->step;
+    void *const args[] = {&x, &y, &n, &p, &scale, &own, &step};
+    return n == 0 ? TUTTI_OK
+                  : cuda_launch(c->cuda, state, cuda_blocks(c->cuda, (n + 3) / 4), CUDA_BLOCK,
+                                0, args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 1, cuda_prepare, cuda_run, NULL};
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
 OP_DEFINE(dropout, .flags = TUTTI_OP_RNG, .nin_min = 1, .nin_max = 1,
           OP_ATTR(dropout_attr, dropout_fields), .infer = infer, .vjp = vjp,
-          .reference = reference, .cpu = &cpu);
+          .reference = reference, .cpu = &cpu, .cuda = &cuda);

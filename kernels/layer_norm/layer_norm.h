@@ -44,6 +44,7 @@ void layer_norm_row(const float *x, const float *gamma, const float *beta, doubl
 void layer_norm_grad_row(const float *x, const float *dy, const float *gamma, float mean,
                          float rstd, float *dx, float *dgamma, float *dbeta, int64_t n);
 
+extern const tutti_kernel layer_norm_cuda, layer_norm_grad_cuda;
 extern const tutti_op tutti_op_layer_norm, tutti_op_layer_norm_grad;
 
 #endif

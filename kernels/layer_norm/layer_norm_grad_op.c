@@ -148,4 +148,5 @@ const tutti_op tutti_op_layer_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .infer = infer,
                                            .decompose = decompose,
                                            .reference = reference,
-                                           .cpu = &cpu};
+                                           .cpu = &cpu,
+                                           .cuda = &layer_norm_grad_cuda};

@@ -162,4 +162,5 @@ const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
                                       .vjp = vjp,
                                       .decompose = decompose,
                                       .reference = reference,
-                                      .cpu = &cpu};
+                                      .cpu = &cpu,
+                                      .cuda = &layer_norm_cuda};

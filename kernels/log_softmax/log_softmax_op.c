@@ -1,6 +1,6 @@
 /* log_softmax_op.c - x - log sum exp(x) along an axis. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/softmax.h"
+#include "common/cuda/softmax.h"
 
 static void row(const float *x, float *y, int64_t n)
 {

@@ -8,6 +8,7 @@
 /* max_pool2d:        x (B, H, W, C) -> y (B, OH, OW, C), index i32: h * W + w of each largest
  * max_pool2d_grad:   dy, index -> dx; every index lies in its window
  * max_pool2d_gather: x, index -> y: x at the index; closes the family under differentiation */
+extern const tutti_kernel max_pool2d_cuda, max_pool2d_grad_cuda, max_pool2d_gather_cuda;
 extern const tutti_op tutti_op_max_pool2d, tutti_op_max_pool2d_grad, tutti_op_max_pool2d_gather;
 
 #endif

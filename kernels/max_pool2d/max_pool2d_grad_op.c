@@ -103,7 +103,8 @@ const tutti_op tutti_op_max_pool2d_grad = {.struct_size = sizeof(tutti_op),
                                            .infer = grad_infer,
                                            .vjp = grad_vjp,
                                            .reference = grad_reference,
-                                           .cpu = &grad_cpu};
+                                           .cpu = &grad_cpu,
+                                           .cuda = &max_pool2d_grad_cuda};
 
 /* ---- max_pool2d_gather: x, index -> y ---- */
 
@@ -174,4 +175,5 @@ const tutti_op tutti_op_max_pool2d_gather = {.struct_size = sizeof(tutti_op),
                                              .infer = gather_infer,
                                              .vjp = gather_vjp,
                                              .reference = gather_reference,
-                                             .cpu = &gather_cpu};
+                                             .cpu = &gather_cpu,
+                                             .cuda = &max_pool2d_gather_cuda};

@@ -109,4 +109,5 @@ const tutti_op tutti_op_max_pool2d = {.struct_size = sizeof(tutti_op),
                                       .infer = infer,
                                       .vjp = vjp,
                                       .reference = reference,
-                                      .cpu = &cpu};
+                                      .cpu = &cpu,
+                                      .cuda = &max_pool2d_cuda};

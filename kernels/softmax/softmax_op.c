@@ -1,6 +1,6 @@
 /* softmax_op.c - exp(x) / sum exp(x) along an axis. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/softmax.h"
+#include "common/cuda/softmax.h"
 
 static void row(const float *x, float *y, int64_t n)
 {

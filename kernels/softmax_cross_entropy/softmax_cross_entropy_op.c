@@ -1,6 +1,8 @@
 /* softmax_cross_entropy_op.c - cross entropy against classes or soft targets, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/rows.h"
 #include "common/softmax.h"
+#include "softmax_cross_entropy/softmax_cross_entropy_cuda.h"
 
 #include <string.h>
 
@@ -40,7 +42,7 @@ static tutti_desc loss_of(const tutti_desc *z)
 /* Whether the targets are weights. */
 static int is_soft(const tutti_op_call *c)
 {
-    return c->in[1].dtype == TUTTI_F32;
+    return !op_is_index(c->in[1].dtype);
 }
 
 static tutti_status check(const char *op, const tutti_op_call *c, tutti_error *err)
@@ -274,7 +276,51 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 1, NULL, grad_run, NULL};
 
+/* Both device functions take a struct alone; the function is the state. */
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "softmax_cross_entropy_rows", ret_state, err,
+                         sizeof(xent_cuda_args));
+}
+
+static tutti_status grad_cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "softmax_cross_entropy_grad_rows", ret_state, err,
+                         sizeof(xent_cuda_args));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    (void)scratch;
+    xent_cuda_args a = {.logits = cuda_in(c, in, 0),
+                        .target = cuda_in(c, in, 1),
+                        .out = cuda_out(c, out, 0),
+                        .rows = row_count(&c->in[0]),
+                        .n = classes_of(&c->in[0]),
+                        .ignored = ((const xent_attr *)c->attr)->ignore_index,
+                        .fault = c->cuda->fault,
+                        .mark = c->cuda->mark,
+                        .soft = is_soft(c)};
+    if (c->nin > 2)
+        a.dloss = cuda_in(c, in, 2);
+    a.whole = cuda_row_is_whole(a.n);
+    return tutti_numel(&c->out[0]) == 0
+               ? TUTTI_OK
+               : cuda_launch(c->cuda, state, cuda_row_blocks(c->cuda, a.rows, a.whole),
+                             CUDA_BLOCK, 0, (void *const[]){&a});
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 1, grad_cuda_prepare, cuda_run,
+                                       NULL};
+
 OP_DEFINE(softmax_cross_entropy, .nin_min = 2, .nin_max = 2, OP_ATTR(xent_attr, fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
 OP_DEFINE(softmax_cross_entropy_grad, .nin_min = 3, .nin_max = 3, OP_ATTR(xent_attr, fields),
-          .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu);
+          .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu,
+          .cuda = &grad_cuda);

@@ -18,6 +18,7 @@
 #include "cuda_emulator.h"
 #endif
 
+#include "common/cuda/tensor.h"
 #include "common/half.h"
 #include "tutti/op.h"
 
@@ -31,13 +32,6 @@
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x,                           \
                  cuda_stride = (int64_t)gridDim.x * blockDim.x;                                \
          k < (n); k += cuda_stride)
-
-/* A floating operand or result in F32, BF16 or F16, as the kernel finds it; launch.h makes it. */
-struct cuda_tensor {
-    void *data;
-    int32_t dtype; /* TUTTI_F32, TUTTI_BF16 or TUTTI_F16 */
-    int32_t reserved;
-};
 
 __device__ static inline float cuda_get(const cuda_tensor &t, int64_t k)
 {

@@ -3,6 +3,7 @@
 #ifndef KERNELS_COMMON_CUDA_LAUNCH_H
 #define KERNELS_COMMON_CUDA_LAUNCH_H
 
+#include "common/cuda/tensor.h"
 #include "tutti/cuda.h"
 #include "tutti/op.h"
 
@@ -10,13 +11,6 @@
 extern const tutti_cuda_image CUDA_IMAGE;
 
 #define CUDA_BLOCK 256 /* as device.cuh's */
-
-/* A floating operand or result as device.cuh's kernels take it; 16 bytes. */
-typedef struct cuda_tensor {
-    void *data;
-    int32_t dtype;
-    int32_t reserved;
-} cuda_tensor;
 
 static inline cuda_tensor cuda_in(const tutti_op_call *c, const void *const *in, uint32_t k)
 {

@@ -1,0 +1,184 @@
+/* batch_norm_cuda.c - batch norm, its evaluation and its gradient on the GPU: what is launched. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "batch_norm/batch_norm_cuda.h"
+#include "batch_norm/batch_norm.h"
+#include "common/cuda/launch.h"
+
+#include <stdlib.h>
+
+enum { BLOCKS_OF_SUMS = 4, BLOCKS_OF_SWEEP = 8 }; /* a multiprocessor, at most */
+
+/* Device functions of one node, in order. */
+typedef struct steps {
+    void *sums;   /* NULL: none; batch_norm_eval has no sums */
+    void *finish; /* a number a channel */
+    void *apply;
+} steps;
+
+/* Names end in the number of channels a thread. */
+typedef struct names {
+    const char *sums[2], *finish, *apply[2];
+} names;
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static cuda_columns columns_of(const tutti_op_call *c, int32_t fill)
+{
+    return cuda_columns_of(batch_norm_rows(&c->in[0]), batch_norm_channels(&c->in[0]),
+                           c->cuda->multiprocessors, fill);
+}
+
+static tutti_status one(const tutti_op_call *c, const char *entry, void **ret_function,
+                        tutti_error *err)
+{
+    return entry ? CUDA_FUNCTION(c, entry, ret_function, err, sizeof(batch_norm_cuda_args))
+                 : TUTTI_OK;
+}
+
+/* Scratch: up to three numbers a channel, then the partial sums. */
+static tutti_status prepare_steps(const tutti_op_call *c, const names *n, void **ret_state,
+                                  uint64_t *ret_scratch, tutti_error *err)
+{
+    const cuda_columns g = columns_of(c, BLOCKS_OF_SUMS);
+    const int wide = g.width == 8;
+    steps *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "batch_norm: no memory for its device functions");
+    tutti_status status = one(c, n->sums[wide], &s->sums, err);
+    if (!status)
+        status = one(c, n->finish, &s->finish, err);
+    if (!status)
+        status = one(c, n->apply[wide], &s->apply, err);
+    if (status) {
+        free(s);
+        return status;
+    }
+    *ret_state = s;
+    *ret_scratch = aligned(3 * (uint64_t)g.columns * sizeof(float)) + cuda_columns_scratch(&g);
+    return TUTTI_OK;
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    static const names n = {{"batch_norm_sums_1", "batch_norm_sums_8"},
+                            "batch_norm_finish",
+                            {"batch_norm_apply_1", "batch_norm_apply_8"}};
+    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_eval(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    static const names n = {
+        {NULL, NULL}, "batch_norm_scale", {"batch_norm_apply_1", "batch_norm_apply_8"}};
+    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    static const names n = {{"batch_norm_grad_sums_1", "batch_norm_grad_sums_8"},
+                            "batch_norm_grad_finish",
+                            {"batch_norm_grad_apply_1", "batch_norm_grad_apply_8"}};
+    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+}
+
+static batch_norm_cuda_args args_of(const tutti_op_call *c, void *scratch)
+{
+    batch_norm_cuda_args a = {.sums = columns_of(c, BLOCKS_OF_SUMS),
+                              .apply = columns_of(c, BLOCKS_OF_SWEEP),
+                              .scale = scratch,
+                              .unbiased = 1.0};
+    a.partials =
+        (float *)((char *)scratch + aligned(3 * (uint64_t)a.sums.columns * sizeof(float)));
+    return a;
+}
+
+static tutti_status launch(const steps *s, const tutti_op_call *c, batch_norm_cuda_args *a)
+{
+    void *const args[] = {a};
+    const uint32_t sums = (uint32_t)(a->sums.chunks * a->sums.parts);
+    const uint32_t apply = (uint32_t)(a->apply.chunks * a->apply.parts);
+    tutti_status status = TUTTI_OK;
+    if (a->apply.columns == 0)
+        return TUTTI_OK;
+    if (s->sums && a->sums.rows)
+        status = cuda_launch(c->cuda, s->sums, sums, CUDA_COLUMNS_BLOCK, 0, args);
+    if (!status)
+        status = cuda_launch(c->cuda, s->finish, (uint32_t)((a->apply.columns + 31) / 32),
+                             CUDA_BLOCK, 0, args);
+    if (!status && a->apply.rows)
+        status = cuda_launch(c->cuda, s->apply, apply, CUDA_COLUMNS_BLOCK, 0, args);
+    return status;
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    const batch_norm_attr *attr = c->attr;
+    batch_norm_cuda_args a = args_of(c, scratch);
+    a.x = cuda_in(c, in, 0);
+    a.gamma = cuda_in(c, in, 1);
+    a.beta = cuda_in(c, in, 2);
+    a.old_mean = cuda_in(c, in, 3);
+    a.old_var = cuda_in(c, in, 4);
+    if (c->nin > 5)
+        a.residual = cuda_in(c, in, 5);
+    a.y = cuda_out(c, out, 0);
+    a.mean = cuda_out(c, out, 1);
+    a.invstd = cuda_out(c, out, 2);
+    a.new_mean = cuda_out(c, out, 3);
+    a.new_var = cuda_out(c, out, 4);
+    a.eps = attr->eps;
+    a.momentum = a.sums.rows ? attr->momentum : 0.0;
+    a.act = attr->act;
+    if (a.sums.rows > 1)
+        a.unbiased = (double)a.sums.rows / (double)(a.sums.rows - 1);
+    return launch(state, c, &a);
+}
+
+static tutti_status run_eval(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    const batch_norm_attr *attr = c->attr;
+    batch_norm_cuda_args a = args_of(c, scratch);
+    a.x = cuda_in(c, in, 0);
+    a.gamma = cuda_in(c, in, 1);
+    a.beta = cuda_in(c, in, 2);
+    a.mean = cuda_in(c, in, 3);
+    a.old_var = cuda_in(c, in, 4);
+    if (c->nin > 5)
+        a.residual = cuda_in(c, in, 5);
+    a.y = cuda_out(c, out, 0);
+    a.eps = attr->eps;
+    a.act = attr->act;
+    return launch(state, c, &a);
+}
+
+static tutti_status run_grad(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    batch_norm_cuda_args a = args_of(c, scratch);
+    a.act = ((const batch_norm_grad_attr *)c->attr)->act;
+    a.x = cuda_in(c, in, 0);
+    a.dy = cuda_in(c, in, 1);
+    a.gamma = cuda_in(c, in, 2);
+    a.mean = cuda_in(c, in, 3);
+    a.invstd = cuda_in(c, in, 4);
+    if (a.act)
+        a.beta = cuda_in(c, in, 5);
+    a.y = cuda_out(c, out, 0);
+    a.dgamma = cuda_out(c, out, 1);
+    a.dbeta = cuda_out(c, out, 2);
+    return launch(state, c, &a);
+}
+
+const tutti_kernel batch_norm_cuda = {sizeof(tutti_kernel), 33, prepare, run, free};
+const tutti_kernel batch_norm_eval_cuda = {sizeof(tutti_kernel), 33, prepare_eval, run_eval,
+                                           free};
+const tutti_kernel batch_norm_grad_cuda = {sizeof(tutti_kernel), 3, prepare_grad, run_grad,
+                                           free};

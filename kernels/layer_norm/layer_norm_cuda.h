@@ -1,0 +1,27 @@
+/* layer_norm_cuda.h - what layer_norm's device functions take. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_LAYER_NORM_LAYER_NORM_CUDA_H
+#define KERNELS_LAYER_NORM_LAYER_NORM_CUDA_H
+
+#include "common/cuda/columns.h"
+#include "common/cuda/tensor.h"
+
+/* Tensors that a function does not use are zero. */
+typedef struct layer_norm_cuda_args {
+    cuda_tensor x, dy, gamma, beta;
+    cuda_tensor y; /* of the gradient: dx */
+    cuda_tensor mean, rstd;
+    cuda_tensor dgamma, dbeta;
+    int64_t rows, n;
+    float *partials; /* (parts, 2, C): sums for gamma and beta */
+    cuda_columns sums;
+    int32_t parts;
+    int32_t whole; /* a row is a block's */
+    float eps;
+    int32_t reserved;
+} layer_norm_cuda_args;
+
+/* A row of up to this many times 256 elements, a multiple of 8, stays in a warp's registers. */
+enum { LAYER_NORM_HELD = 8, LAYER_NORM_GRAD_HELD = 4 };
+
+#endif

@@ -1,0 +1,20 @@
+/* softmax_cross_entropy_cuda.h - what both device functions take. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_SOFTMAX_CROSS_ENTROPY_CUDA_H
+#define KERNELS_SOFTMAX_CROSS_ENTROPY_CUDA_H
+
+#include "common/cuda/tensor.h"
+
+typedef struct xent_cuda_args {
+    cuda_tensor logits, target; /* target: classes or weights */
+    cuda_tensor dloss;          /* of the gradient */
+    cuda_tensor out;            /* the loss, or the gradient by the logits */
+    int64_t rows, n, ignored;
+    uint32_t *fault;
+    uint32_t mark;
+    int32_t soft;  /* the targets are weights */
+    int32_t whole; /* a row is a block's */
+    int32_t reserved;
+} xent_cuda_args;
+
+#endif
