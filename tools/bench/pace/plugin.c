@@ -1,4 +1,4 @@
-/* plugin.c - pace: a training run in blocks of batches that somebody else asks for. */
+/* plugin.c - pace: a run in blocks of batches that somebody asks for; laps: times of batches. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tutti/state.h"
 #include "tutti/tutti.h"
@@ -74,12 +74,56 @@ static tutti_status pace_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Prints "lap SIDE NANOSECONDS" for the batch before, SIDE being that of its images. */
+typedef struct laps {
+    const tutti_state_v1 *state;
+    int64_t side;
+    int64_t start_ns;
+} laps;
+
+static tutti_status laps_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    laps *l = self;
+    tutti_tensor input;
+    if (event->id == TUTTI_EVENT_AFTER_FORWARD) {
+        const tutti_status s = l->state->get(l->state->ctx, "input", &input, err);
+        l->side = s ? 0 : input.desc.dim[1];
+        return s;
+    }
+    const int64_t now = now_ns();
+    if (l->side)
+        (void)printf("lap %lld %lld\n", (long long)l->side, (long long)(now - l->start_ns));
+    l->start_ns = now;
+    return TUTTI_OK;
+}
+
+static tutti_status laps_open(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
+{
+    const tutti_state_v1 *state = host->query(host->ctx, TUTTI_STATE_V1);
+    laps *l = calloc(1, sizeof *l);
+    (void)params;
+    if (!l || !state) {
+        free(l);
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "laps: no memory or no %s", TUTTI_STATE_V1);
+    }
+    l->state = state;
+    *ret_self = l;
+    return TUTTI_OK;
+}
+
 static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .open = pace_open,
                                   .run_event = pace_event,
                                   .close = pace_close};
 static const tutti_object object = TUTTI_OBJECT_INIT("pace", TUTTI_KIND_CALLBACK, &calls);
-static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_calls laps_calls = {.struct_size = sizeof laps_calls,
+                                       .open = laps_open,
+                                       .run_event = laps_event,
+                                       .close = pace_close};
+static const tutti_object laps_object =
+    TUTTI_OBJECT_INIT("laps", TUTTI_KIND_CALLBACK, &laps_calls);
+static const tutti_object *const objects[] = {&object, &laps_object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.bench.pace", "1.0.0", objects);
 
 TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)

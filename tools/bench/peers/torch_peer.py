@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """One training step after the other in PyTorch, in blocks asked for on standard input.
 
-torch_peer.py ROW DTYPE SETTING THREADS prints "ready VERSION", then for every line N runs N steps
-and answers "nanoseconds peak-kilobytes". SETTING is words joined by +: nhwc, foreach, fused,
+torch_peer.py ROW DTYPE SETTING THREADS prints "ready VERSION HELD-KILOBYTES", then for every line
+N runs N steps and answers "nanoseconds peak-kilobytes". SETTING is words joined by +: nhwc, foreach, fused,
 compile, and composer: Composer's Trainer runs the steps. A setting that this torch or this row
 does not have is answered with "skip".
 """
@@ -160,13 +160,15 @@ ROWS = {  # row: (model, input shape, classes, optimizer); a Gpt takes and gives
     "b5_resnet18": (lambda: resnet((2, 2, 2, 2), 1, 10, True), (64, 3, 32, 32), 10, sgd),
     "b6_resnet50": (lambda: resnet((3, 4, 6, 3), 4, 1000, False), (16, 3, 224, 224), 1000, sgd),
     "b7_gpt": (lambda: Gpt(65, 256, 6, 6, 384), (8, 256), 65, adamw),
+    "b10_resnet20_recipe": (ResNet20, (128, 3, 32, 32), 10, sgd),
     "b8_gpt2_124m": (lambda: Gpt(50257, 1024, 12, 12, 768), (4, 64), 50257, adamw),
 }
 
 
-def peak_kb():
+def held_kb(which):
+    """VmRSS: memory held now; VmHWM: at most so far."""
     with open("/proc/self/status", encoding="ascii") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+        return next(int(line.split()[1]) for line in f if line.startswith(which))
 
 
 def answer(steps):
@@ -174,7 +176,7 @@ def answer(steps):
     for line in sys.stdin:
         start = time.monotonic_ns()
         steps(int(line))
-        print(time.monotonic_ns() - start, peak_kb(), flush=True)
+        print(time.monotonic_ns() - start, held_kb("VmHWM"), flush=True)
 
 
 def optimizer_alone(row, words):
@@ -223,6 +225,14 @@ def plain_loop(row, dtype, words):
     return torch.__version__, steps
 
 
+def recipe(row):
+    """Composer's own of the algorithms in the row's run file."""
+    from composer import algorithms as a
+    return [a.BlurPool(), a.LabelSmoothing(0.1),
+            a.ProgressiveResizing(mode="resize", delay_fraction=0.0, finetune_fraction=1.0),
+            a.EMA(half_life="100ba"), a.SAM(rho=0.05)] if row == "b10_resnet20_recipe" else []
+
+
 def composer_loop(row, dtype, words):
     """The same steps by Composer's Trainer, which asks for more when a batch begins."""
     import composer
@@ -260,7 +270,7 @@ def composer_loop(row, dtype, words):
                 self.left -= 1
                 return
             if self.start:
-                print(time.monotonic_ns() - self.start, peak_kb(), flush=True)
+                print(time.monotonic_ns() - self.start, held_kb("VmHWM"), flush=True)
             line = sys.stdin.readline()
             if not line:
                 raise SystemExit
@@ -269,6 +279,7 @@ def composer_loop(row, dtype, words):
     data = composer.DataSpec(Data(), get_num_samples_in_batch=lambda batch: x.shape[0])
     trainer = composer.Trainer(model=Model(), train_dataloader=data, optimizers=opt,
                                max_duration=f"{1 << 40}ba", device="cpu", callbacks=[Pace()],
+                               algorithms=recipe(row),
                                precision="amp_bf16" if dtype == "bf16" else "fp32",
                                progress_bar=False, log_to_console=False, save_folder=None)
     return f"{torch.__version__} composer {composer.__version__}", lambda n: trainer.fit()
@@ -288,10 +299,10 @@ def main():
             version, steps = composer_loop(row, dtype, words)
         else:
             version, steps = plain_loop(row, dtype, words)
-    except (RuntimeError, TypeError, ValueError) as why:
-        print("skip", why, flush=True)
+    except (ImportError, RuntimeError, TypeError, ValueError) as why:
+        print("skip", str(why).replace("\n", " "), flush=True)
         return
-    print("ready", version, flush=True)
+    print("ready", version, held_kb("VmRSS"), flush=True)
     if "composer" in words:
         steps(0)
     else:
