@@ -377,6 +377,11 @@ tutti_status op_check(const tutti_op *const *table, const op_case *c, tutti_erro
     tutti_status s = trial_init(&t, table, c, false, err);
     if (!s)
         s = trial_run(&t, err);
+    if (op_check_device) {
+        s = s ? s : check_on_device(&t, err);
+        trial_fini(&t);
+        return s;
+    }
     if (!s && t.op->cpu)
         s = check_kernel(&t, err);
     else if (!s && !(t.op->flags & TUTTI_OP_VIEW))

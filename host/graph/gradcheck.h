@@ -4,6 +4,7 @@
 #define HOST_GRAPH_GRADCHECK_H
 
 #include "tutti/op.h"
+#include "tutti_host/device.h"
 
 #define OP_CASE_MAX 8
 
@@ -53,5 +54,10 @@ static inline tutti_desc op_desc_of(int32_t dtype, int32_t rank, const int64_t *
  * `table` is NULL-terminated.  [any] */
 TUTTI_NODISCARD tutti_status op_check(const tutti_op *const *table, const op_case *c,
                                       tutti_error *err);
+
+/* Where a program sets this, op_check looks at nothing but the kernel of that device (none is no error):
+ * plain, in place, and once more through a graph where the device has such, to the same bits; F32
+ * operands as f32, as BF16, as F16 and as some of each, rounded for the reference too. */
+extern const tutti_device *(*op_check_device)(tutti_error *err);
 
 #endif

@@ -34,6 +34,9 @@ tutti_status check_compare(const op_case *c, const char *what, const tutti_desc 
 /* The op's CPU kernel against what `t`, which has run, holds. */
 tutti_status check_kernel(const trial *t, tutti_error *err);
 
+/* The kernel of the device that op_check_device opens, likewise; none is no error. */
+tutti_status check_on_device(const trial *t, tutti_error *err);
+
 extern const tutti_step check_step;
 
 #endif
