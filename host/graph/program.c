@@ -107,7 +107,7 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     const step *s = p->steps + (segment ? p->cut : 0);
     const step *end = p->steps + (segment ? p->nsteps : p->cut);
     if (p->device)
-        return program_run_on_device(p, s, end, err);
+        return program_run_on_device(p, segment, s, end, err);
     for (; s < end; s++) {
         if (s->guard && **s->guard == 0.0f) {
             skip(s);

@@ -62,6 +62,7 @@ void program_leave_device(program *p)
     if (place_is_async(
             p->device)) /* work under way uses the steps; its error is lost with them */
         (void)p->device->table->synchronise(p->device->device, NULL, NULL);
+    program_drop_captures(p);
     for (tutti_value v = 1; p->constants && v < p->nvalues; v++)
         place_give(p->device, p->constants[v]);
     free(p->constants);
@@ -136,8 +137,8 @@ static tutti_status run_step(const program *p, const step *s, tutti_error *err)
                                                   TUTTI_COPY_ON_DEVICE, err);
 }
 
-static tutti_status run_steps(const program *p, const step *first, const step *end,
-                              tutti_error *err)
+tutti_status program_run_steps(const program *p, const step *first, const step *end,
+                               tutti_error *err)
 {
     const bool waits = !can_clear(p->device);
     tutti_status status = TUTTI_OK;
@@ -153,11 +154,19 @@ static tutti_status run_steps(const program *p, const step *first, const step *e
     return status;
 }
 
-tutti_status program_run_on_device(program *p, const step *first, const step *end,
-                                   tutti_error *err)
+static bool can_capture(const tutti_device *d)
+{
+    return TUTTI_HAS(d->table, tutti_device_v1, graph_destroy) && d->table->capture_begin &&
+           d->table->capture_end && d->table->replay && d->table->graph_destroy && can_clear(d);
+}
+
+tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
+                                   const step *end, tutti_error *err)
 {
     const tutti_device *d = p->device;
-    const tutti_status s = run_steps(p, first, end, err);
+    const tutti_status s = can_capture(d) && first < end
+                               ? program_run_captured(p, segment, first, end, err)
+                               : program_run_steps(p, first, end, err);
     /* Who may read the results by their pointers expects them to be there. */
     return !s && tutti_device_is_host(d) && place_is_async(d)
                ? d->table->synchronise(d->device, NULL, err)

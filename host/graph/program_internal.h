@@ -45,6 +45,17 @@ typedef struct step {
     bool widened;   /* `state` is a widen */
 } step;
 
+enum { CAPTURES_KEPT = 4 };
+
+/* A segment as the device does it again, for one arena and one set of external places. */
+typedef struct capture {
+    void **places; /* the arena, then the external places; NULL: free */
+    void *graph;   /* NULL: not yet, or never */
+    uint64_t used; /* when: the program's clock */
+    uint32_t runs;
+    bool failed; /* it cannot be gathered */
+} capture;
+
 struct program {
     const graph *g;
     pool memory; /* calls, descs */
@@ -58,6 +69,8 @@ struct program {
     void **external;
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
+    capture captures[2][CAPTURES_KEPT]; /* by segment */
+    uint64_t clock;
     unsigned char *arena;
     uint64_t bytes;
     uint64_t cut_offset;
@@ -77,8 +90,16 @@ const tutti_cuda_v1 *program_cuda(const tutti_device *d);
 bool program_runs_host_code(const tutti_device *d);
 tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);
 void program_leave_device(program *p);
-tutti_status program_run_on_device(program *p, const step *first, const step *end,
-                                   tutti_error *err);
+tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
+                                   const step *end, tutti_error *err);
+/* Every step, one by one. */
+tutti_status program_run_steps(const program *p, const step *first, const step *end,
+                               tutti_error *err);
+
+/* program_capture.c.  The same, as one graph once a segment has run in the same places before. */
+tutti_status program_run_captured(program *p, int32_t segment, const step *first,
+                                  const step *end, tutti_error *err);
+void program_drop_captures(program *p); /* none is under way */
 
 /* Kernels of the stores; in[0] and out[0] are f32 for `add`, bytes for the others. */
 tutti_status store_copy(void *state, const tutti_op_call *c, const void *const *in,

@@ -48,8 +48,8 @@ typedef struct pinned {
 enum {
     LAUNCHES_KEPT = 4,
     STEPS_AHEAD = 16, /* of a step's numbers on their way to the device */
-    STAGES = 2,
-    STAGE_BYTES = 4 << 20,
+    STAGES = 4,
+    STAGE_BYTES = 1 << 20,
     STATIC_SHARED = 48 << 10, /* that a block may use unasked */
 };
 
@@ -76,6 +76,7 @@ typedef struct cuda_device {
     uint32_t next_step;
     tutti_step told; /* what the device has as its step */
     pinned stages[STAGES];
+    uint32_t next_stage;
     cuda_code *codes;
     cuda_function *functions;
     cuda_object *objects;

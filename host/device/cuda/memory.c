@@ -113,8 +113,8 @@ static tutti_status copy_in(cuda_device *d, stream *on, unsigned char *to,
                             const unsigned char *from, uint64_t bytes, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    for (uint32_t k = 0; bytes && !s; k = (k + 1) % STAGES) {
-        pinned *p = &d->stages[k];
+    while (bytes && !s) {
+        pinned *p = &d->stages[d->next_stage++ % STAGES];
         const uint64_t n = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
         if (!p->done && (s = cuda_pin(d, STAGE_BYTES, p, err)))
             return s;
@@ -139,8 +139,9 @@ static tutti_status copy_out(cuda_device *d, stream *on, unsigned char *to,
 {
     tutti_status s = TUTTI_OK;
     uint64_t fetched = 0, out = 0;
-    for (uint32_t k = 0; out < bytes && !s; k++) {
-        pinned *p = &d->stages[k % STAGES], *before = &d->stages[(k + 1) % STAGES];
+    const pinned *before = NULL;
+    while (out < bytes && !s) {
+        pinned *p = &d->stages[d->next_stage++ % STAGES];
         const uint64_t left = bytes - fetched, n = left < STAGE_BYTES ? left : STAGE_BYTES;
         unsigned int code = CUDART_SUCCESS;
         if (n && !p->done && (s = cuda_pin(d, STAGE_BYTES, p, err)))
@@ -148,12 +149,13 @@ static tutti_status copy_out(cuda_device *d, stream *on, unsigned char *to,
         if (n && !(code = d->rt->cudaEventSynchronize(p->done)) &&
             !(code = d->rt->cudaMemcpyAsync(p->memory, from + fetched, n, CUDART_TO_HOST, on)))
             code = d->rt->cudaEventRecord(p->done, on);
-        if (!code && fetched > out) {
+        if (!code && before && fetched > out) {
             code = d->rt->cudaEventSynchronize(before->done);
             memcpy(to + out, before->memory, fetched - out);
             out = fetched;
         }
         fetched += n;
+        before = p;
         s = cuda_check(d, code, "a copy from the device", err);
     }
     return s;
