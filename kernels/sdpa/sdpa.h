@@ -4,6 +4,9 @@
 #define KERNELS_SDPA_SDPA_H
 
 #include "common/op_util.h"
+#include "sdpa/sdpa_shape.h"
+
+#include <stdbool.h>
 
 /* y = softmax(scale q k^T + bias) v for each of B H heads (Vaswani et al. 2017).
  *   q (B, H, Tq, D), k, v (B, H, Tk, D), bias (optional) broadcasts to (B, H, Tq, Tk)
@@ -14,38 +17,14 @@ typedef struct sdpa_attr {
     double scale; /* 0: 1 / sqrt(D) */
 } sdpa_attr;
 
-/* Where element (b, h, t, 0) of a tensor lies; the D elements of a row are neighbours. */
-typedef struct sdpa_stride {
-    int64_t b, h, t;
-} sdpa_stride;
-
-/* A call, whatever its layout. */
-typedef struct sdpa_shape {
-    int64_t batch, heads, tq, tk, d;
-    int64_t causal;
-    double scale;
-    sdpa_stride q, k, v, y; /* gradients lie as what they are the gradients of */
-    sdpa_stride bias;       /* 0 along broadcast dimensions */
-    int64_t bias_key;       /* step from key to key: 1 or 0 */
-} sdpa_shape;
-
-/* How many keys query i sees. */
-static inline int64_t sdpa_seen(const sdpa_shape *s, int64_t i)
-{
-    return s->causal ? i + 1 + s->tk - s->tq : s->tk;
-}
-
-static inline int64_t sdpa_at(const sdpa_stride *s, int64_t b, int64_t h, int64_t t)
-{
-    return b * s->b + h * s->h + t * s->t;
-}
-
 /* Checks q, k, v = c->in[0..3) and the bias at `bias` if there is one.  *ret may be NULL. */
 tutti_status sdpa_shape_of(const char *op, const tutti_op_call *c, uint32_t bias,
                            sdpa_shape *ret, tutti_error *err);
 /* The same where c->in[0] is (B, T, 3, H, D): q, k and v side by side. */
 tutti_status sdpa_packed_shape_of(const char *op, const tutti_op_call *c, uint32_t bias,
                                   sdpa_shape *ret, tutti_error *err);
+/* What infer has checked: `packed`, the second.  Kernels may have operands of any floating dtype. */
+sdpa_shape sdpa_shape_known(const tutti_op_call *c, bool packed, uint32_t bias);
 extern const tutti_attr_field sdpa_fields[2];
 
 /* ---- f64, by the definition ---- */
@@ -72,6 +51,10 @@ uint64_t sdpa_room(const sdpa_shape *s, int threads);
 void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
 uint64_t sdpa_grad_room(const sdpa_shape *s, int threads);
 void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
+
+/* ---- on a GPU ---- */
+
+extern const tutti_kernel sdpa_cuda, sdpa_grad_cuda, sdpa_packed_cuda, sdpa_packed_grad_cuda;
 
 /* ---- tiles ---- */
 

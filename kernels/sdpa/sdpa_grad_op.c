@@ -7,13 +7,14 @@
 /* In: q, k, v, y, lse, dy, optionally bias, all as in sdpa.  Out: dq, dk, dv.  The probabilities are
  * computed again from lse. */
 
-static tutti_status check(const tutti_op_call *c, sdpa_shape *ret, tutti_error *err)
+static tutti_status check(const tutti_op_call *c, tutti_error *err)
 {
     const char *op = "sdpa_grad";
-    tutti_status s = sdpa_shape_of(op, c, 6, ret, err);
+    sdpa_shape shape;
+    tutti_status s = sdpa_shape_of(op, c, 6, &shape, err);
     if (s)
         return s;
-    const tutti_desc rows = {{ret->batch, ret->heads, ret->tq}, 3, TUTTI_F32};
+    const tutti_desc rows = {{shape.batch, shape.heads, shape.tq}, 3, TUTTI_F32};
     if ((s = op_want_f32(op, "y", &c->in[3], err)) ||
         (s = op_want_same(op, "y", &c->in[3], "q", &c->in[0], err)) ||
         (s = op_want_f32(op, "lse", &c->in[4], err)) ||
@@ -25,24 +26,16 @@ static tutti_status check(const tutti_op_call *c, sdpa_shape *ret, tutti_error *
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
-    sdpa_shape shape;
-    const tutti_status s = check(c, &shape, err);
+    const tutti_status s = check(c, err);
     for (int k = 0; k < 3 && !s; k++)
         out[k] = c->in[k];
-    return s;
-}
-
-static sdpa_shape shape_of(const tutti_op_call *c)
-{
-    sdpa_shape s;
-    (void)check(c, &s, NULL); /* infer has checked */
     return s;
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
-    const sdpa_shape s = shape_of(c);
+    const sdpa_shape s = sdpa_shape_known(c, false, 6);
     const sdpa_tensors64 t = {in[0],  in[1], in[2], c->nin > 6 ? in[6] : NULL,
                               in[3],  in[4], in[5], out[0],
                               out[1], out[2]};
@@ -56,7 +49,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
-    const sdpa_shape s = shape_of(c);
+    const sdpa_shape s = sdpa_shape_known(c, false, 6);
     *ret_scratch = sdpa_grad_room(&s, c->threads);
     return TUTTI_OK;
 }
@@ -65,7 +58,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     (void)state;
-    const sdpa_shape s = shape_of(c);
+    const sdpa_shape s = sdpa_shape_known(c, false, 6);
     const sdpa_tensors t = {.q = in[0],
                             .k = in[1],
                             .v = in[2],
@@ -106,4 +99,5 @@ const tutti_op tutti_op_sdpa_grad = {.struct_size = sizeof(tutti_op),
                                      .infer = infer,
                                      .decompose = decompose,
                                      .reference = reference,
-                                     .cpu = &cpu};
+                                     .cpu = &cpu,
+                                     .cuda = &sdpa_grad_cuda};

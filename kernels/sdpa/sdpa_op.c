@@ -3,6 +3,7 @@
 #include "sdpa/sdpa.h"
 
 #include <math.h>
+#include <string.h>
 
 const tutti_attr_field sdpa_fields[2] = {OP_FIELD_I64(sdpa_attr, causal, 0),
                                          OP_FIELD_F64(sdpa_attr, scale, 0.0)};
@@ -117,17 +118,23 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return TUTTI_OK;
 }
 
-static sdpa_shape shape_of(const tutti_op_call *c)
+sdpa_shape sdpa_shape_known(const tutti_op_call *c, bool packed, uint32_t bias)
 {
+    tutti_desc in[TUTTI_OP_MAX_IN];
+    tutti_op_call f32 = *c;
     sdpa_shape s;
-    (void)sdpa_shape_of("sdpa", c, 3, &s, NULL); /* infer has checked */
+    memcpy(in, c->in, c->nin * sizeof *in);
+    for (uint32_t k = 0; k < c->nin; k++)
+        in[k].dtype = TUTTI_F32;
+    f32.in = in;
+    (void)(packed ? sdpa_packed_shape_of : sdpa_shape_of)("sdpa", &f32, bias, &s, NULL);
     return s;
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
-    const sdpa_shape s = shape_of(c);
+    const sdpa_shape s = sdpa_shape_known(c, false, 3);
     sdpa_reference(&s, in[0], in[1], in[2], c->nin > 3 ? in[3] : NULL, out[0], out[1]);
     return TUTTI_OK;
 }
@@ -136,7 +143,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
-    const sdpa_shape s = shape_of(c);
+    const sdpa_shape s = sdpa_shape_known(c, false, 3);
     *ret_scratch = sdpa_room(&s, c->threads);
     return TUTTI_OK;
 }
@@ -145,7 +152,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     (void)state;
-    const sdpa_shape s = shape_of(c);
+    const sdpa_shape s = sdpa_shape_known(c, false, 3);
     const sdpa_tensors t = {.q = in[0],
                             .k = in[1],
                             .v = in[2],
@@ -213,4 +220,5 @@ const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
                                 .vjp = vjp,
                                 .decompose = decompose,
                                 .reference = reference,
-                                .cpu = &cpu};
+                                .cpu = &cpu,
+                                .cuda = &sdpa_cuda};

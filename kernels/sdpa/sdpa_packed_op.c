@@ -49,14 +49,6 @@ static tutti_status grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_er
     return TUTTI_OK;
 }
 
-/* infer has checked. */
-static sdpa_shape shape_of(const tutti_op_call *c, uint32_t bias)
-{
-    sdpa_shape s;
-    (void)sdpa_packed_shape_of(name, c, bias, &s, NULL);
-    return s;
-}
-
 /* From q to k, from k to v. */
 static int64_t part(const sdpa_shape *s)
 {
@@ -66,7 +58,7 @@ static int64_t part(const sdpa_shape *s)
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
-    const sdpa_shape s = shape_of(c, 1);
+    const sdpa_shape s = sdpa_shape_known(c, true, 1);
     const double *q = in[0];
     sdpa_reference(&s, q, q + part(&s), q + 2 * part(&s), c->nin > 1 ? in[1] : NULL, out[0],
                    out[1]);
@@ -76,7 +68,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
 static tutti_status grad_reference(const tutti_op_call *c, const double *const *in,
                                    double *const *out)
 {
-    const sdpa_shape s = shape_of(c, 4);
+    const sdpa_shape s = sdpa_shape_known(c, true, 4);
     const int64_t next = part(&s);
     const double *q = in[0];
     const sdpa_tensors64 t = {
@@ -91,7 +83,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
-    const sdpa_shape s = shape_of(c, 1);
+    const sdpa_shape s = sdpa_shape_known(c, true, 1);
     *ret_scratch = sdpa_room(&s, c->threads);
     return TUTTI_OK;
 }
@@ -100,7 +92,7 @@ static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
     (void)ret_state, (void)err;
-    const sdpa_shape s = shape_of(c, 4);
+    const sdpa_shape s = sdpa_shape_known(c, true, 4);
     *ret_scratch = sdpa_grad_room(&s, c->threads);
     return TUTTI_OK;
 }
@@ -109,7 +101,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     (void)state;
-    const sdpa_shape s = shape_of(c, 1);
+    const sdpa_shape s = sdpa_shape_known(c, true, 1);
     const float *q = in[0];
     const sdpa_tensors t = {.q = q,
                             .k = q + part(&s),
@@ -125,7 +117,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
                              void *const *out, void *scratch)
 {
     (void)state;
-    const sdpa_shape s = shape_of(c, 4);
+    const sdpa_shape s = sdpa_shape_known(c, true, 4);
     const float *q = in[0];
     float *dq = out[0];
     const sdpa_tensors t = {.q = q,
@@ -244,7 +236,8 @@ const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .vjp = vjp,
                                        .decompose = decompose,
                                        .reference = reference,
-                                       .cpu = &cpu};
+                                       .cpu = &cpu,
+                                       .cuda = &sdpa_packed_cuda};
 const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .flags = TUTTI_OP_FUSED,
                                             .name = grad_name,
@@ -257,4 +250,5 @@ const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .infer = grad_infer,
                                             .decompose = grad_decompose,
                                             .reference = grad_reference,
-                                            .cpu = &grad_cpu};
+                                            .cpu = &grad_cpu,
+                                            .cuda = &sdpa_packed_grad_cuda};
