@@ -1,6 +1,7 @@
 /* argmax_op.c - where along an axis the greatest element is. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
+#include "common/cuda/launch.h"
 
 /* The first of equals; a NaN counts as the greatest.  keepdim: the axis stays, with size 1. */
 typedef struct argmax_attr {
@@ -70,5 +71,28 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "argmax_cuda", ret_state, err, sizeof(cuda_tensor), sizeof(void *),
+                         sizeof(int64_t), sizeof(int64_t), sizeof(int64_t));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    axis_view v = axis_of(&c->in[0], ((const argmax_attr *)c->attr)->axis);
+    int64_t results = v.outer * v.inner;
+    cuda_tensor x = cuda_in(c, in, 0);
+    void *y = out[0], *const args[] = {&x, &y, &results, &v.n, &v.inner};
+    (void)scratch;
+    if (results == 0)
+        return TUTTI_OK;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, 32 * results), CUDA_BLOCK, 0, args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+
 OP_DEFINE(argmax, .nin_min = 1, .nin_max = 1, OP_ATTR(argmax_attr, fields), .infer = infer,
-          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu);
+          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

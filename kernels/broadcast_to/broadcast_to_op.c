@@ -1,6 +1,7 @@
 /* broadcast_to_op.c - x repeated to a shape. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/broadcast.h"
+#include "common/cuda/strided.h"
 #include "common/elementwise.h"
 #include "common/shape.h"
 #include "common/strided.h"
@@ -32,6 +33,7 @@ static tutti_status move(const tutti_op_call *c, const void *const *in, void *co
 }
 
 STRIDED_KERNEL(move)
+CUDA_STRIDED_KERNEL(broadcast_to, view)
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -42,4 +44,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(broadcast_to, .nin_min = 1, .nin_max = 1, OP_ATTR(shape_attr, shape_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -1,5 +1,7 @@
 /* cast_op.c - the same numbers in another dtype. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cast/cast.h"
+#include "common/cuda/launch.h"
 #include "common/half.h"
 #include "common/op_util.h"
 
@@ -101,26 +103,16 @@ OP_SIMD static void load_f64(const void *from, int32_t dtype, double *to, int64_
     }
 }
 
-static int64_t whole(double x, double low, double high)
-{
-    if (x != x)
-        return 0;
-    if (x <= low)
-        return (int64_t)low;
-    /* 2^63 is the first f64 that is too large for i64 */
-    return x < high ? (int64_t)x : high >= 9223372036854775808.0 ? INT64_MAX : (int64_t)high;
-}
-
 OP_SIMD static void store_f64(const double *x, void *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_F64)
         EACH(TO(double), x[i]);
     else if (dtype == TUTTI_I64)
-        EACH(TO(int64_t), whole(x[i], -9223372036854775808.0, 9223372036854775808.0));
+        EACH(TO(int64_t), cast_whole(x[i], -9223372036854775808.0, 9223372036854775808.0));
     else if (dtype == TUTTI_I32)
-        EACH(TO(int32_t), (int32_t)whole(x[i], -2147483648.0, 2147483647.0));
+        EACH(TO(int32_t), (int32_t)cast_whole(x[i], -2147483648.0, 2147483647.0));
     else if (dtype == TUTTI_U8)
-        EACH(TO(uint8_t), (uint8_t)whole(x[i], 0.0, 255.0));
+        EACH(TO(uint8_t), (uint8_t)cast_whole(x[i], 0.0, 255.0));
     else if (dtype == TUTTI_BOOL)
         EACH(TO(uint8_t), x[i] != 0.0);
     else {
@@ -140,19 +132,14 @@ OP_SIMD static void load_i64(const void *from, int32_t dtype, int64_t *to, int64
         EACH(to[i], FROM(uint8_t));
 }
 
-static int64_t within(int64_t x, int64_t low, int64_t high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
 OP_SIMD static void store_i64(const int64_t *x, void *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_I64)
         EACH(TO(int64_t), x[i]);
     else if (dtype == TUTTI_I32)
-        EACH(TO(int32_t), (int32_t)within(x[i], INT32_MIN, INT32_MAX));
+        EACH(TO(int32_t), (int32_t)cast_within(x[i], INT32_MIN, INT32_MAX));
     else if (dtype == TUTTI_U8)
-        EACH(TO(uint8_t), (uint8_t)within(x[i], 0, 255));
+        EACH(TO(uint8_t), (uint8_t)cast_within(x[i], 0, 255));
     else if (dtype == TUTTI_BOOL)
         EACH(TO(uint8_t), x[i] != 0);
     else if (dtype == TUTTI_F64)
@@ -212,8 +199,8 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
         const double x = in[0][i];
         out[0][i] = is_float(to)       ? x
                     : to == TUTTI_BOOL ? x != 0.0
-                    : to == TUTTI_U8   ? (double)whole(x, 0.0, 255.0)
-                    : to == TUTTI_I32  ? (double)whole(x, -2147483648.0, 2147483647.0)
+                    : to == TUTTI_U8   ? (double)cast_whole(x, 0.0, 255.0)
+                    : to == TUTTI_I32  ? (double)cast_whole(x, -2147483648.0, 2147483647.0)
                                        : trunc(x);
     }
     return TUTTI_OK;
@@ -234,6 +221,28 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "cast_cuda", ret_state, err, sizeof(cuda_tensor),
+                         sizeof(cuda_tensor), sizeof(int64_t));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    cuda_tensor x = cuda_in(c, in, 0), y = cuda_out(c, out, 0);
+    int64_t n = tutti_numel(&c->in[0]);
+    void *const args[] = {&x, &y, &n};
+    (void)scratch;
+    if (n == 0)
+        return TUTTI_OK;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, (n + 7) / 8), CUDA_BLOCK, 0, args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+
 OP_DEFINE(cast, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,
           OP_ATTR(cast_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
-          .cpu = &cpu);
+          .cpu = &cpu, .cuda = &cuda);

@@ -1,6 +1,7 @@
 /* concat_op.c - inputs one after the other along an axis. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
+#include "common/cuda/strided.h"
 #include "common/strided.h"
 
 typedef struct concat_attr {
@@ -30,23 +31,54 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return TUTTI_OK;
 }
 
-static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
-                         uint64_t size)
+/* Where input j goes; *at: along the axis, moved on. */
+static strided place(const tutti_op_call *c, uint32_t j, int64_t *at)
 {
     const int32_t axis = axis_of(&c->in[0], ((const concat_attr *)c->attr)->axis).axis;
     const strided y = strided_dense(&c->out[0]);
+    strided v = strided_dense(&c->in[j]);
+    memcpy(v.stride, y.stride, sizeof v.stride);
+    v.offset = *at * y.stride[axis];
+    *at += c->in[j].dim[axis];
+    return v;
+}
+
+static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
+                         uint64_t size)
+{
     int64_t at = 0;
     for (uint32_t j = 0; j < c->nin; j++) {
-        strided v = strided_dense(&c->in[j]);
-        memcpy(v.stride, y.stride, sizeof v.stride);
-        v.offset = at * y.stride[axis];
-        at += c->in[j].dim[axis];
+        const strided v = place(c, j, &at);
         strided_copy(c, &v, in[j], out[0], 1, size);
     }
     return TUTTI_OK;
 }
 
 STRIDED_KERNEL(move)
+
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return cuda_strided_prepare(c, "concat_cuda", ret_state, err);
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    int64_t at = 0;
+    (void)scratch;
+    for (uint32_t j = 0; j < c->nin; j++) {
+        const strided v = place(c, j, &at);
+        const tutti_status s =
+            cuda_strided_copy(state, c, &v, cuda_in(c, in, j), cuda_out(c, out, 0), 1);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -69,4 +101,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(concat, .nin_min = 1, .nin_max = TUTTI_OP_MAX_IN, OP_ATTR(concat_attr, concat_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -1,5 +1,6 @@
 /* copy_op.c - x itself, of any dtype, in memory of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/strided.h"
 #include "common/strided.h"
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -9,15 +10,21 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return TUTTI_OK;
 }
 
+static strided view(const tutti_op_call *c)
+{
+    return strided_dense(&c->in[0]);
+}
+
 static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
                          uint64_t size)
 {
-    const strided v = strided_dense(&c->in[0]);
+    const strided v = view(c);
     strided_copy(c, &v, in[0], out[0], 0, size);
     return TUTTI_OK;
 }
 
 STRIDED_KERNEL(move)
+CUDA_STRIDED_KERNEL(copy, view)
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -28,4 +35,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(copy, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1, .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

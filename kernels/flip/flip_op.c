@@ -1,6 +1,7 @@
 /* flip_op.c - the order of elements turned round along some axes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
+#include "common/cuda/strided.h"
 #include "common/strided.h"
 
 /* axes: which ones; none: all. */
@@ -13,8 +14,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return axes_flags("flip", c->attr, &c->in[0], turned, err);
 }
 
-static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
-                         uint64_t size)
+static strided view(const tutti_op_call *c)
 {
     int32_t turned[TUTTI_MAX_RANK];
     strided v = strided_dense(&c->in[0]);
@@ -24,11 +24,19 @@ static tutti_status move(const tutti_op_call *c, const void *const *in, void *co
             v.offset += (v.dim[k] - 1) * v.stride[k];
             v.stride[k] = -v.stride[k];
         }
+    return v;
+}
+
+static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
+                         uint64_t size)
+{
+    const strided v = view(c);
     strided_copy(c, &v, in[0], out[0], 0, size);
     return TUTTI_OK;
 }
 
 STRIDED_KERNEL(move)
+CUDA_STRIDED_KERNEL(flip, view)
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -43,4 +51,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 static const tutti_attr_field fields[] = {OP_FIELD_LIST(flip_attr, axes)};
 
 OP_DEFINE(flip, .nin_min = 1, .nin_max = 1, OP_ATTR(flip_attr, fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -1,5 +1,6 @@
 /* iota_op.c - the whole numbers 0, 1 ... size - 1. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/launch.h"
 #include "common/op_util.h"
 
 /* size: how many; dtype: I64 (the default), I32 or F32. */
@@ -49,5 +50,26 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "iota_cuda", ret_state, err, sizeof(cuda_tensor), sizeof(int64_t));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    cuda_tensor y = cuda_out(c, out, 0);
+    int64_t n = c->out[0].dim[0];
+    void *const args[] = {&y, &n};
+    (void)in, (void)scratch;
+    if (n == 0)
+        return TUTTI_OK;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0, args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+
 OP_DEFINE(iota, .nin_min = 0, .nin_max = 0, OP_ATTR(iota_attr, fields), .infer = infer,
-          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu);
+          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

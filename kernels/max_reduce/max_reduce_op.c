@@ -1,6 +1,7 @@
 /* max_reduce_op.c - the greatest element over axes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
+#include "common/cuda/reduce.h"
 #include "common/elementwise.h"
 #include "common/reduce.h"
 
@@ -126,6 +127,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
+CUDA_REDUCE_KERNEL(max_reduce, make, 1.0)
 
 OP_DEFINE(max_reduce, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -46,6 +46,18 @@ static const op_case cases[] = {
      .attr = {LIST("axes", 1)},
      .no_second = 1},
     {.op = "max_reduce", .nin = 1, .in = {DESC(F32, 0, 0)}},
+    {.op = "max_reduce",
+     .nin = 1,
+     .in = {DESC(F32, 2, 9001, 3)},
+     .nattr = 1,
+     .attr = {LIST("axes", 0)},
+     .no_second = 1},
+    {.op = "max_reduce",
+     .nin = 1,
+     .in = {DESC(F32, 2, 2, 24000)},
+     .nattr = 1,
+     .attr = {LIST("axes", 1)},
+     .no_second = 1},
 };
 
 static const op_example examples[] = {

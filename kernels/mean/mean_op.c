@@ -1,6 +1,7 @@
 /* mean_op.c - mean over axes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
+#include "common/cuda/reduce.h"
 #include "common/reduce.h"
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -24,6 +25,7 @@ static double factor(const tutti_op_call *c)
 }
 
 REDUCE_KERNEL(make, factor(c))
+CUDA_REDUCE_KERNEL(mean, make, factor(c))
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -37,4 +39,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(mean, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

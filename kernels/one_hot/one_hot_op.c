@@ -1,5 +1,7 @@
 /* one_hot_op.c - classes as rows of zeros with a single one. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/launch.h"
+#include "common/cuda/walk.h"
 #include "common/op_util.h"
 
 #include <string.h>
@@ -58,5 +60,33 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "one_hot_cuda", ret_state, err, sizeof(cuda_tensor),
+                         sizeof(cuda_tensor), sizeof(cuda_walk), sizeof(int64_t),
+                         sizeof(void *), sizeof(uint32_t));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    int64_t classes = ((const one_hot_attr *)c->attr)->classes;
+    cuda_tensor x = cuda_in(c, in, 0), y = cuda_out(c, out, 0);
+    cuda_walk w = {.rank = 0}; /* walker 0: the class; walker 1: the element of x */
+    cuda_walk_add(&w, tutti_numel(&c->in[0]), (const int64_t[CUDA_WALKERS]){0, 1});
+    cuda_walk_add(&w, classes, (const int64_t[CUDA_WALKERS]){1, 0});
+    cuda_walk_end(&w);
+    uint32_t *fault = c->cuda->fault, mark = c->cuda->mark;
+    void *const args[] = {&x, &y, &w, &classes, &fault, &mark};
+    (void)scratch;
+    if (w.n == 0)
+        return TUTTI_OK;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, w.n), CUDA_BLOCK, 0, args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+
 OP_DEFINE(one_hot, .nin_min = 1, .nin_max = 1, OP_ATTR(one_hot_attr, fields), .infer = infer,
-          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu);
+          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -1,5 +1,6 @@
 /* pad_op.c - elements added around x. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/window.h"
 #include "common/strided.h"
 
 /* before, after: elements of `value` added at each end of every axis.  Other dtypes than F32 and F64
@@ -67,6 +68,24 @@ static tutti_status move(const tutti_op_call *c, const void *const *in, void *co
 
 STRIDED_KERNEL(move)
 
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return cuda_window_prepare(c, "pad_cuda", ret_state, err);
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    const pad_attr *a = c->attr;
+    (void)scratch;
+    cuda_window w = cuda_window_of(c, a->before.v, NULL, a->value);
+    return cuda_window_run(state, c, &w, in, out);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
 {
@@ -83,4 +102,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(pad, .nin_min = 1, .nin_max = 1, OP_ATTR(pad_attr, pad_fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

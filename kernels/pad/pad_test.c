@@ -40,6 +40,11 @@ static const op_case cases[] = {
               LIST("after", 3, 4),
               {"value", TUTTI_ATTR_F64, 0, 0, -2, NULL}},
      .no_second = 1},
+    {.op = "pad",
+     .nin = 1,
+     .in = {DESC(F32, 4, 2, 5, 6, 16)},
+     .nattr = 2,
+     .attr = {LIST("before", 0, 1, 2, 0), LIST("after", 0, 3, 0, 0)}},
 };
 
 static const op_example examples[] = {

@@ -1,6 +1,8 @@
 /* permute_op.c - axes in another order. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/strided.h"
 #include "common/strided.h"
+#include "permute/permute.h"
 
 /* order: out dimension k is x's dimension order[k]. */
 typedef struct permute_attr {
@@ -47,6 +49,61 @@ static tutti_status move(const tutti_op_call *c, const void *const *in, void *co
 
 STRIDED_KERNEL(move)
 
+/* Whether it pays to read and write x in tiles, and which. */
+static int tiles_of(const tutti_op_call *c, permute_tiles *ret)
+{
+    const strided all = view(c), v = strided_merged(&all);
+    const int32_t last = v.rank - 1, side = strided_side(&v);
+    int64_t y = 1;
+    if (side == last || v.dim[last] < 8 || v.dim[side] < 8)
+        return 0;
+    *ret = (permute_tiles){
+        .rows = v.dim[side], .columns = v.dim[last], .column_in_x = v.stride[last]};
+    int64_t in_y[TUTTI_MAX_RANK];
+    for (int32_t k = last; k >= 0; k--) {
+        in_y[k] = y;
+        y *= v.dim[k];
+    }
+    ret->row_in_y = in_y[side];
+    for (int32_t k = 0; k < last; k++)
+        if (k != side)
+            cuda_walk_add(&ret->matrices, v.dim[k],
+                          (const int64_t[CUDA_WALKERS]){v.stride[k], in_y[k]});
+    cuda_walk_end(&ret->matrices);
+    return 1;
+}
+
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    permute_tiles t;
+    (void)ret_scratch;
+    if (!tiles_of(c, &t))
+        return cuda_strided_prepare(c, "permute_cuda", ret_state, err);
+    return CUDA_FUNCTION(c, "permute_tiles_cuda", ret_state, err, sizeof(permute_tiles),
+                         sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(int32_t));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    cuda_tensor x = cuda_in(c, in, 0), y = cuda_out(c, out, 0);
+    permute_tiles t;
+    (void)scratch;
+    if (!tiles_of(c, &t)) {
+        const strided v = view(c);
+        return cuda_strided_copy(state, c, &v, x, y, 0);
+    }
+    cuda_unit unit = cuda_unit_of(x.dtype, y.dtype, 1);
+    void *const args[] = {&t, &x, &y, &unit.kind};
+    if (t.matrices.n == 0)
+        return TUTTI_OK;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, tutti_numel(&c->in[0]) / 4),
+                       CUDA_BLOCK, 0, args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
+
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
 {
@@ -60,4 +117,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(permute, .nin_min = 1, .nin_max = 1, OP_ATTR(permute_attr, permute_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -52,6 +52,18 @@ static const op_case cases[] = {
      .nattr = 1,
      .attr = {LIST("order", 3, 0, 2, 1)},
      .no_second = 1},
+    {.op = "permute",
+     .nin = 1,
+     .in = {DESC(F32, 4, 3, 40, 4, 24)},
+     .nattr = 1,
+     .attr = {LIST("order", 0, 2, 1, 3)},
+     .no_second = 1},
+    {.op = "permute",
+     .nin = 1,
+     .in = {DESC(F32, 4, 3, 40, 4, 24)},
+     .nattr = 1,
+     .attr = {LIST("order", 0, 2, 3, 1)},
+     .no_second = 1},
 };
 
 static const op_example examples[] = {

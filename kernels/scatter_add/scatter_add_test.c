@@ -31,6 +31,20 @@ static const op_case cases[] = {
      .low = {-1, 0, -1},
      .high = {1, 30, 1},
      .no_second = 1},
+    {.op = "scatter_add",
+     .nin = 3,
+     .in = {DESC(F32, 2, 3, 2), DESC(I32, 1, 7000), DESC(F32, 2, 7000, 2)},
+     .low = {-1, 0, -1},
+     .high = {1, 3, 1},
+     .no_second = 1},
+    {.op = "scatter_add",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 200, 5), DESC(I64, 1, 900), DESC(F32, 3, 2, 900, 5)},
+     .nattr = 1,
+     .attr = {{"axis", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}},
+     .low = {-1, 0, -1},
+     .high = {1, 200, 1},
+     .no_second = 1},
 };
 
 static const op_example examples[] = {

@@ -1,5 +1,7 @@
 /* slice_op.c - a part of every axis, with strides, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/strided.h"
+#include "common/cuda/window.h"
 #include "common/strided.h"
 
 /* Along axis k: begin, begin + stride ... below end.  Missing strides are 1.  slice_grad puts dy back
@@ -40,7 +42,7 @@ static tutti_status cut(const char *op, const slice_attr *a, const tutti_desc *w
     return TUTTI_OK;
 }
 
-static strided view(const slice_attr *a, const tutti_desc *whole, const tutti_desc *part)
+static strided cut_view(const slice_attr *a, const tutti_desc *whole, const tutti_desc *part)
 {
     const strided w = strided_dense(whole);
     strided v = strided_dense(part);
@@ -56,15 +58,21 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return cut("slice", c->attr, &c->in[0], out, err);
 }
 
+static strided view(const tutti_op_call *c)
+{
+    return cut_view(c->attr, &c->in[0], &c->out[0]);
+}
+
 static tutti_status move(const tutti_op_call *c, const void *const *in, void *const *out,
                          uint64_t size)
 {
-    const strided v = view(c->attr, &c->in[0], &c->out[0]);
+    const strided v = view(c);
     strided_copy(c, &v, in[0], out[0], 0, size);
     return TUTTI_OK;
 }
 
 STRIDED_KERNEL(move)
+CUDA_STRIDED_KERNEL(slice, view)
 
 /* The same cut, forth (slice) or back (slice_grad). */
 static tutti_value emit_like(tutti_graph *g, const char *op, const slice_attr *a, tutti_value v,
@@ -101,13 +109,35 @@ static tutti_status grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_er
 static tutti_status grad_move(const tutti_op_call *c, const void *const *in, void *const *out,
                               uint64_t size)
 {
-    const strided v = view(c->attr, &c->out[0], &c->in[0]);
+    const strided v = cut_view(c->attr, &c->out[0], &c->in[0]);
     memset(out[0], 0, (size_t)tutti_numel(&c->out[0]) * size);
     strided_copy(c, &v, in[0], out[0], 1, size);
     return TUTTI_OK;
 }
 
 STRIDED_KERNEL_AS(grad_, grad_move)
+
+static tutti_status grad_cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return cuda_window_prepare(c, "slice_grad_cuda", ret_state, err);
+}
+
+static tutti_status grad_cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                                  void *const *out, void *scratch)
+{
+    const slice_attr *a = c->attr;
+    int64_t steps[TUTTI_MAX_RANK];
+    (void)scratch;
+    for (int32_t k = 0; k < TUTTI_MAX_RANK; k++)
+        steps[k] = step(a, k);
+    cuda_window w = cuda_window_of(c, a->begin.v, steps, 0.0);
+    return cuda_window_run(state, c, &w, in, out);
+}
+
+static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 0, grad_cuda_prepare,
+                                       grad_cuda_run, NULL};
 
 static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                              tutti_value *dx)
@@ -119,7 +149,8 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 }
 
 OP_DEFINE(slice, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
 
 OP_DEFINE(slice_grad, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields),
-          .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu);
+          .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu,
+          .cuda = &grad_cuda);

@@ -1,6 +1,7 @@
 /* sum_op.c - sum over axes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
+#include "common/cuda/reduce.h"
 #include "common/reduce.h"
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -17,6 +18,7 @@ static reduction make(const tutti_op_call *c)
 }
 
 REDUCE_KERNEL(make, 1.0)
+CUDA_REDUCE_KERNEL(sum, make, 1.0)
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -27,4 +29,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(sum, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -9,6 +9,31 @@ typedef struct axes_attr {
 
 static const op_case cases[] = {
     OP_REDUCE_CASES("sum"),
+    {.op = "sum",
+     .nin = 1,
+     .in = {DESC(F32, 2, 5000, 10)},
+     .nattr = 1,
+     .attr = {LIST("axes", 0)},
+     .no_second = 1},
+    {.op = "sum",
+     .nin = 1,
+     .in = {DESC(F32, 2, 2, 20001)},
+     .nattr = 1,
+     .attr = {LIST("axes", 1)},
+     .no_second = 1},
+    {.op = "sum",
+     .nin = 1,
+     .in = {DESC(F32, 2, 3, 16384)},
+     .nattr = 1,
+     .attr = {LIST("axes", 1)},
+     .no_second = 1},
+    {.op = "sum",
+     .nin = 1,
+     .in = {DESC(F32, 4, 40, 7, 300, 5)},
+     .nattr = 1,
+     .attr = {LIST("axes", 0, 2)},
+     .no_second = 1},
+    {.op = "sum", .nin = 1, .in = {DESC(F32, 1, 30000)}, .no_second = 1},
 };
 
 static const op_example examples[] = {

@@ -1,5 +1,6 @@
 /* sum_to_op.c - sum of what broadcasting had repeated: x back to a shape. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/reduce.h"
 #include "common/elementwise.h"
 #include "common/reduce.h"
 #include "common/shape.h"
@@ -30,6 +31,7 @@ static reduction make(const tutti_op_call *c)
 }
 
 REDUCE_KERNEL(make, 1.0)
+CUDA_REDUCE_KERNEL(sum_to, make, 1.0)
 
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
@@ -40,4 +42,4 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_DEFINE(sum_to, .nin_min = 1, .nin_max = 1, OP_ATTR(shape_attr, shape_fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

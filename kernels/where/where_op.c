@@ -1,5 +1,6 @@
 /* where_op.c - a where a condition holds, else b; broadcast, of any dtype. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/units.h"
 #include "common/elementwise.h"
 #include "common/strided.h"
 
@@ -163,5 +164,31 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 6, NULL, run, NULL};
 
+static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "where_cuda", ret_state, err, sizeof(cuda_walk),
+                         sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
+                         sizeof(cuda_tensor), sizeof(int32_t));
+}
+
+static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    cuda_walk w = cuda_walk_inputs(c);
+    cuda_tensor x[3] = {cuda_in(c, in, 0), cuda_in(c, in, 1), cuda_in(c, in, 2)};
+    cuda_tensor y = cuda_out(c, out, 0);
+    /* as they are, unless a or b is to be converted */
+    cuda_unit unit = cuda_unit_of(x[1].dtype == y.dtype ? x[2].dtype : x[1].dtype, y.dtype, 1);
+    void *const args[] = {&w, &x[0], &x[1], &x[2], &y, &unit.kind};
+    (void)scratch;
+    if (w.n == 0)
+        return TUTTI_OK;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, w.n), CUDA_BLOCK, 0, args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 6, cuda_prepare, cuda_run, NULL};
+
 OP_DEFINE(where, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 3, .nin_max = 3, .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu);
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

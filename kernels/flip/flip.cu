@@ -1,0 +1,5 @@
+/* flip.cu - axes turned round, on the GPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/strided.cuh"
+
+CUDA_STRIDED(flip);
