@@ -384,10 +384,11 @@ void head_fini(head *h)
     place_give(h->device, h->own_arena);
     place_give(h->device, h->loss_data);
     place_give(h->device, h->scale);
-    free(h->mix_loss);
+    place_give(h->device, h->mix_loss);
+    mixers_destroy(h->mixers);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         place_give(h->device, h->own_target[k]);
     for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
-        free(h->mix_dout[k]);
+        place_give(h->device, h->mix_dout[k]);
     *h = (head){.g = NULL};
 }

@@ -31,13 +31,16 @@ typedef struct net_options {
     const char
         *tune_file; /* where measured choices of kernels are kept; NULL: none are measured */
     const tutti_device *device; /* where weights lie and plans run; NULL: here */
+    /* What tutti.module/1 tells of a weight on the device may be made something else, with
+     * services_ctx; NULL: it is told as it is. */
+    tutti_status (*see_weight)(void *ctx, tutti_tensor *weight, tutti_error *err);
 } net_options;
 
 TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,
                                         tutti_error *err);
 void net_destroy(net *n); /* NULL is allowed */
 /* As in the options.  Memory of its own is out of the host's reach: weights, gradients, inputs, outputs
- * and losses are then copied with the device's calls, losses are neither mixed nor penalised. */
+ * and losses are then copied with the device's calls. */
 const tutti_device *net_device(const net *n);
 
 /* Builds the tree of an opened model (kind "model") for samples of these columns.  [control] */
@@ -135,7 +138,7 @@ uint32_t plan_noutputs(const plan *p);
 TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,
                                       float loss_scale, tutti_error *err);
 /* After SEGMENT_LOSS: loss and output gradients become (1 - weight) * what they are + weight * those
- * for `target` (shape and dtype may differ from the plan's).  [step] */
+ * for `target` (here or on the device; shape and dtype may differ from the plan's).  [step] */
 TUTTI_NODISCARD tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double weight,
                                            const tutti_step *step, float loss_scale,
                                            tutti_error *err);

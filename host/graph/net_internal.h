@@ -66,6 +66,7 @@ typedef tutti_status (*layer_source)(void *ctx, const char *kind, const tutti_at
 
 typedef struct body body;
 typedef struct penalty penalty;
+typedef struct mixer mixer;
 typedef struct head head;
 
 struct net {
@@ -167,9 +168,12 @@ struct head {
     const void *target[TUTTI_MAX_COLUMNS];
     void *loss_data;
     float *scale;     /* as the graph's input */
+    float scale_now;  /* what is there, if scale_set */
+    bool scale_set;
     penalty *penalty; /* NULL: none */
     float *mix_loss;  /* taken by the first plan_mix_loss, as are: */
     float *mix_dout[NET_MAX_OUTPUTS];
+    mixer *mixers; /* of devices whose memory is their own */
 };
 
 struct plan {
@@ -198,6 +202,11 @@ void penalty_destroy(penalty *p); /* NULL is allowed */
 uint64_t penalty_bytes(const penalty *p);
 tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float scale,
                          tutti_error *err);
+/* mixer.c: a = shares[0] a + shares[1] b, both of `d`, on the net's device.  *list grows by one for each
+ * shape. */
+tutti_status mixer_run(net *n, mixer **list, const float *shares, float *a, const float *b,
+                       const tutti_desc *d, const tutti_step *step, tutti_error *err);
+void mixers_destroy(mixer *list); /* NULL is allowed */
 bool body_trains(const body *b); /* has a backward pass */
 const tutti_desc *body_output_desc(const body *b, uint32_t k);
 /* plan_cache.c */

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Inputs of the graph: those of the model, its targets, the loss scale; the term lies behind. */
+/* Inputs of the graph: those of the model, its targets, the loss scale, the loss without the term; the
+ * sum of both goes back to where the loss lies. */
 struct penalty {
     graph *g;
     program *program;
+    const tutti_device *device; /* the net's */
     void *arena;
     float *scale;
-    float *term;
     uint32_t ninputs;
     uint32_t ntargets;
 };
@@ -27,7 +28,9 @@ typedef struct tracing {
     tutti_value inputs[TUTTI_MAX_COLUMNS];
     tutti_value dinputs[TUTTI_MAX_COLUMNS];
     tutti_value scale;
+    tutti_value bare; /* the loss without the term */
     tutti_value term;
+    tutti_value sum;
 } tracing;
 
 tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
@@ -135,10 +138,16 @@ static tutti_status trace_penalty(tracing *t, tutti_error *err)
         return graph_error(t->g, err);
     const tutti_desc number = *b->desc(b, loss); /* emitting moves what desc lends */
     t->scale = graph_input(t->g, &number);
+    t->bare = graph_input(t->g, &number);
     find_weights(t);
     trace_gradients(t, loss);
     if (!b->status(b))
         trace_terms(t, loss);
+    if (!b->status(b)) {
+        const tutti_attr shape =
+            tutti_attr_list("shape", number.dim, (uint32_t)number.rank);
+        t->sum = tutti_add(b, t->bare, b->emit(b, "reshape", &t->term, 1, &shape, 1, NULL, 0));
+    }
     graph_set_segment(t->g, 1);
     if (!b->status(b)) {
         const tutti_desc d = *b->desc(b, t->term);
@@ -158,11 +167,11 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
     const net *n = t->n;
     program_store *stores = calloc((size_t)n->norder + 1, sizeof *stores);
     uint32_t count = 0;
-    const uint32_t place = p->ninputs + p->ntargets + 1;
+    const uint32_t place = p->ninputs + p->ntargets + 2;
     if (!stores)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
     stores[count++] = (program_store){
-        .value = t->term, .kind = STORE_EXTERNAL, .index = place, .bytes = sizeof(float)};
+        .value = t->sum, .kind = STORE_EXTERNAL, .index = place, .bytes = sizeof(float)};
     for (uint32_t k = 0; k < n->norder; k++)
         if (t->weights[k] && t->dweights[k])
             stores[count++] = (program_store){.value = t->dweights[k],
@@ -187,10 +196,6 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
 tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
                             tutti_error *err)
 {
-    if (!place_is_host(n->options.device))
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "device %s has memory of its own, where a loss cannot have penalties",
-                          n->options.device->info.name);
     tracing t = {.n = n, .request = request, .g = net_graph(n, TUTTI_MODE_TRAIN)};
     penalty *p = calloc(1, sizeof *p);
     t.weights = calloc((size_t)n->norder + 1, sizeof *t.weights);
@@ -200,6 +205,7 @@ tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_p
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
     if (p) {
         p->g = t.g;
+        p->device = n->options.device;
         p->ninputs = request->ninputs;
         p->ntargets = request->ntargets;
     } else {
@@ -210,10 +216,9 @@ tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_p
     if (!s)
         s = compile(&t, p, err);
     if (!s) {
-        p->arena = memory_take(program_bytes(p->program));
-        p->scale = memory_take(sizeof(float));
-        p->term = memory_take(sizeof(float));
-        if (!p->arena || !p->scale || !p->term)
+        p->arena = place_take(p->device, program_bytes(p->program));
+        p->scale = place_take(p->device, sizeof(float));
+        if (!p->arena || !p->scale)
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
     }
     free(t.weights);
@@ -231,9 +236,8 @@ void penalty_destroy(penalty *p)
         return;
     program_destroy(p->program);
     graph_destroy(p->g);
-    free(p->arena);
-    free(p->scale);
-    free(p->term);
+    place_give(p->device, p->arena);
+    place_give(p->device, p->scale);
     free(p);
 }
 
@@ -252,11 +256,14 @@ tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float
         program_set_external(q->program, at++, plan_input(p, k).data);
     for (uint32_t k = 0; k < q->ntargets; k++)
         program_set_external(q->program, at++, plan_target(p, k).data);
-    *q->scale = scale;
+    if (segment == 0) {
+        const tutti_status s =
+            place_copy(q->device, q->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
+        if (s)
+            return s;
+    }
     program_set_external(q->program, at++, q->scale);
-    program_set_external(q->program, at++, q->term);
-    const tutti_status s = program_run(q->program, segment, step, err);
-    if (!s && segment == 0)
-        *(float *)p->head.loss_data += *q->term;
-    return s;
+    program_set_external(q->program, at++, p->head.loss_data);
+    program_set_external(q->program, at++, p->head.loss_data);
+    return program_run(q->program, segment, step, err);
 }

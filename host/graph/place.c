@@ -22,6 +22,28 @@ void place_give(const tutti_device *d, void *memory)
         free(memory);
 }
 
+static bool pins(const tutti_device *d)
+{
+    return d && TUTTI_HAS(d->table, tutti_device_v1, host_release) && d->table->host_alloc &&
+           d->table->host_release;
+}
+
+void *place_take_pinned(const tutti_device *d, uint64_t bytes)
+{
+    void *memory = NULL;
+    if (!pins(d))
+        return memory_take(bytes);
+    return d->table->host_alloc(d->device, bytes, &memory, NULL) == TUTTI_OK ? memory : NULL;
+}
+
+void place_give_pinned(const tutti_device *d, void *memory)
+{
+    if (pins(d))
+        d->table->host_release(d->device, memory);
+    else
+        free(memory);
+}
+
 tutti_status place_copy(const tutti_device *d, void *to, const void *from, uint64_t bytes,
                         int32_t how, tutti_error *err)
 {

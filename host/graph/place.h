@@ -12,6 +12,9 @@
 /* Zeroed and 64-byte aligned; NULL when out of memory. */
 void *place_take(const tutti_device *d, uint64_t bytes);
 void place_give(const tutti_device *d, void *memory); /* NULL is allowed */
+/* Memory of the host's for copies to and from `d` that nobody waits for. */
+void *place_take_pinned(const tutti_device *d, uint64_t bytes);
+void place_give_pinned(const tutti_device *d, void *memory); /* NULL is allowed */
 /* `how` is TUTTI_COPY_*. */
 TUTTI_NODISCARD tutti_status place_copy(const tutti_device *d, void *to, const void *from,
                                         uint64_t bytes, int32_t how, tutti_error *err);

@@ -87,10 +87,14 @@ static tutti_status run_head(plan *p, const tutti_step *step, float loss_scale, 
         program_set_external(q, at++, plan_output(p, k).data);
     for (uint32_t k = 0; k < p->request.ntargets; k++)
         program_set_external(q, at++, plan_target(p, k).data);
-    tutti_status s = place_copy(h->device, h->scale, &loss_scale, sizeof loss_scale,
-                                TUTTI_COPY_TO_DEVICE, err);
+    tutti_status s = TUTTI_OK;
+    if (!h->scale_set || h->scale_now != loss_scale)
+        s = place_copy(h->device, h->scale, &loss_scale, sizeof loss_scale,
+                       TUTTI_COPY_TO_DEVICE, err);
     if (s)
         return s;
+    h->scale_now = loss_scale;
+    h->scale_set = true;
     program_set_external(q, at++, h->scale);
     program_set_external(q, at++, loss);
     for (uint32_t k = 0; k < p->body->noutputs; k++)
@@ -129,11 +133,15 @@ tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_s
 }
 
 /* a = (1 - share) a + share b */
-static void blend(float *a, const float *b, double share, int64_t n)
+static tutti_status blend(plan *p, float *a, const float *b, double share, const tutti_desc *d,
+                          const tutti_step *step, tutti_error *err)
 {
-    const float keep = (float)(1.0 - share), take = (float)share;
-    for (int64_t k = 0; k < n; k++)
-        a[k] = keep * a[k] + take * b[k];
+    const float shares[2] = {(float)(1.0 - share), (float)share};
+    if (!place_is_host(p->head.device))
+        return mixer_run(p->n, &p->head.mixers, shares, a, b, d, step, err);
+    for (int64_t k = 0, n = tutti_numel(d); k < n; k++)
+        a[k] = shares[0] * a[k] + shares[1] * b[k];
+    return TUTTI_OK;
 }
 
 /* Memory for a second loss and second gradients of the outputs. */
@@ -141,11 +149,12 @@ static tutti_status take_mix(plan *p, tutti_error *err)
 {
     head *h = &p->head;
     if (!h->mix_loss)
-        h->mix_loss = memory_take(tutti_nbytes(&h->loss));
+        h->mix_loss = place_take(h->device, tutti_nbytes(&h->loss));
     bool there = h->mix_loss != NULL;
     for (uint32_t k = 0; k < p->body->noutputs; k++) {
         if (!h->mix_dout[k])
-            h->mix_dout[k] = memory_take(tutti_nbytes(body_output_desc(p->body, k)));
+            h->mix_dout[k] =
+                place_take(h->device, tutti_nbytes(body_output_desc(p->body, k)));
         there = there && h->mix_dout[k];
     }
     return there ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second loss");
@@ -159,10 +168,6 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
     plan_request request = p->request;
     if (!p->head.program || !body_trains(p->body))
         return tutti_fail(err, TUTTI_E_STATE, "only a training plan's loss can be mixed");
-    if (!place_is_host(p->head.device))
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "device %s has memory of its own, where losses cannot be mixed",
-                          p->head.device->info.name);
     if (p->head.penalty)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "a loss with a penalty on its gradients cannot be mixed");
@@ -175,12 +180,16 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
     const void *kept = other->head.target[0];
     for (uint32_t k = 1; k < request.ntargets && other != p; k++)
         plan_set_target(other, k, plan_target(p, k).data);
-    if ((uintptr_t)target->data % MEMORY_ALIGN) {
+    const bool is_there = target->device == place_number(p->head.device);
+    if (!is_there || (uintptr_t)target->data % MEMORY_ALIGN) {
         plan_set_target(other, 0, NULL);
         const tutti_tensor own = plan_target(other, 0);
         if (!own.data)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second target");
-        memcpy(own.data, target->data, tutti_nbytes(&target->desc));
+        s = place_copy(p->head.device, own.data, target->data, tutti_nbytes(&target->desc),
+                       is_there ? TUTTI_COPY_ON_DEVICE : TUTTI_COPY_TO_DEVICE, err);
+        if (s)
+            return s;
     } else {
         plan_set_target(other, 0, target->data);
     }
@@ -190,12 +199,12 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
     plan_set_target(other, 0, kept);
     if (s)
         return s;
-    blend(p->head.loss_data, other->head.mix_loss, share, tutti_numel(&p->head.loss));
-    for (uint32_t k = 0; k < p->body->noutputs; k++)
+    s = blend(p, p->head.loss_data, other->head.mix_loss, share, &p->head.loss, step, err);
+    for (uint32_t k = 0; k < p->body->noutputs && !s; k++)
         if (dout_address(p, k))
-            blend(dout_address(p, k), dout[k], share,
-                  tutti_numel(body_output_desc(p->body, k)));
-    return TUTTI_OK;
+            s = blend(p, dout_address(p, k), dout[k], share, body_output_desc(p->body, k), step,
+                      err);
+    return s;
 }
 
 double plan_flops(const plan *p)

@@ -362,11 +362,17 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
     char *path = joined(tree_path(n, m), name);
     const tutti_status s = path ? weight_start(n, slot->weight, path, err) : out_of_memory(err);
     free(path);
-    if (s == TUTTI_OK)
-        *ret_view = (tutti_tensor){
-            slot->weight->data, slot->weight->desc,
-            slot->weight->owned ? TUTTI_DEVICE_CPU : place_number(n->options.device), 0};
-    return s;
+    if (s)
+        return s;
+    const weight *w = slot->weight;
+    tutti_tensor view = {w->data, w->desc,
+                         w->owned ? TUTTI_DEVICE_CPU : place_number(n->options.device), 0};
+    const tutti_status seen =
+        n->options.see_weight ? n->options.see_weight(n->options.services_ctx, &view, err)
+                              : TUTTI_OK;
+    if (!seen)
+        *ret_view = view;
+    return seen;
 }
 
 static void set_trainable(net *n, tutti_module m, int32_t trainable)

@@ -69,5 +69,6 @@ void batch_fini(batch *b)
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++) {
         free(b->columns[k].own);
         b->columns[k].own = NULL;
+        view_fini(&b->columns[k].view);
     }
 }

@@ -1,5 +1,6 @@
 /* device.c - the device that a run names: reading it, opening it, ending its steps. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/place.h"
 #include "train/trainer_internal.h"
 
 #include <stdlib.h>
@@ -78,32 +79,27 @@ void run_device_read(run_file *run, registry *r, const char *folder, const json_
         read_name(&run->device, r, at, f);
 }
 
-static tutti_status check_reach(const trainer *t, tutti_error *err)
-{
-    if (tutti_device_is_host(&t->device.device))
-        return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                      "device %s keeps its memory from the host, which a run looks into; want "
-                      "one that shares it, such as cpu",
-                      t->device.device.info.name);
-}
-
 tutti_status trainer_open_device(trainer *t, tutti_error *err)
 {
     run_device *d = &t->run->device;
     if (d->automatic &&
         backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &t->device, NULL) == TUTTI_OK) {
         d->part.name = "cuda";
-        return check_reach(t, err);
+        return TUTTI_OK;
     }
-    const tutti_status s = backend_open(d->part.object, d->part.name, &d->part.params, d->index,
-                                        trainer_service, t, &t->device, err);
-    return s ? s : check_reach(t, err);
+    return backend_open(d->part.object, d->part.name, &d->part.params, d->index,
+                        trainer_service, t, &t->device, err);
 }
 
 const tutti_device *trainer_device(const trainer *t)
 {
-    return t->device.device.table == tutti_device_cpu() ? NULL : &t->device.device;
+    const tutti_device *d = &t->device.device;
+    return !d->table || d->table == tutti_device_cpu() ? NULL : d;
+}
+
+bool trainer_is_remote(const trainer *t)
+{
+    return !place_is_host(trainer_device(t));
 }
 
 tutti_status trainer_step_device(trainer *t, tutti_error *err)

@@ -15,27 +15,26 @@ static tutti_status eval_batch(trainer *t, source *e, int64_t began, tutti_error
     s = trainer_request(t, PLAN_EVAL, &t->eval_batch, &request, err);
     if (s || (s = net_plan(t->net, &request, &p, err)))
         return s;
-    trainer_bind(t, p, &t->eval_batch, false);
-    if ((s = plan_run(p, SEGMENT_FORWARD, &t->step, 1.0f, err)) ||
-        (s = plan_run(p, SEGMENT_LOSS, &t->step, 1.0f, err)))
+    if ((s = trainer_bind_inputs(t, p, &t->eval_batch, err)) ||
+        (s = trainer_bind_targets(t, p, &t->eval_batch, err)) ||
+        (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)) ||
+        (s = trainer_run(t, p, SEGMENT_LOSS, 1.0f, err)))
         return s;
     trainer_publish(t, p);
     if ((s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err)))
         return s;
     tutti_tensor outputs[2], targets[TUTTI_MAX_COLUMNS];
-    for (uint32_t k = 0; k < t->noutputs; k++)
-        outputs[k] = t->outputs[k].now;
     for (uint32_t k = 0; k < request.ntargets; k++)
         targets[k] = batch_find(&t->eval_batch, t->model_table->targets[k])->now;
-    const tutti_metric_input in = {sizeof in,
-                                   t->noutputs,
-                                   outputs,
-                                   targets,
-                                   request.ntargets,
-                                   0,
-                                   *(const float *)t->loss.now.data,
-                                   t->eval_batch.samples};
-    if ((s = metric_set_update(&e->metrics, &in, err)))
+    tutti_metric_input in = {.struct_size = sizeof in,
+                             .noutputs = t->noutputs,
+                             .outputs = outputs,
+                             .targets = targets,
+                             .ntargets = request.ntargets,
+                             .samples = t->eval_batch.samples};
+    if ((s = trainer_see_outputs(t, "", outputs, err)) ||
+        (s = trainer_read_loss(t, &in.loss, err)) ||
+        (s = metric_set_update(&e->metrics, &in, err)))
         return s;
     timestamp_next_batch(&t->eval_time, t->eval_batch.samples, 0, now_ns() - began);
     return trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END, err);

@@ -41,7 +41,10 @@ int64_t now_ns(void)
 
 tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
 {
-    return engine_run_train_event(t->engine, event, err);
+    const tutti_status s = engine_run_train_event(t->engine, event, err);
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    const tutti_status settled = views_settle(t, true, s ? &ignored : err);
+    return s ? s : settled;
 }
 
 bool trainer_done(const trainer *t)
@@ -165,8 +168,11 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
 
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
+    tutti_status s = late_flush(t, err);
+    if (s)
+        return s;
     metric_set_log(t, &t->train.metrics, "train");
-    tutti_status s = t->run->step_schedulers_every_batch ? TUTTI_OK : updater_schedule(t, err);
+    s = t->run->step_schedulers_every_batch ? TUTTI_OK : updater_schedule(t, err);
     if (s)
         return s;
     timestamp_next_epoch(&t->time, lap(t));
@@ -357,6 +363,8 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
                          : t->stopped       ? TUTTI_EVENT_TERMINATE
                                             : -1;
     tutti_error ignored = TUTTI_ERROR_INIT;
+    const tutti_status known = late_flush(t, s ? &ignored : err);
+    s = s ? s : known;
     const tutti_status heard = told < 0 ? TUTTI_OK : trainer_event(t, told, s ? &ignored : err);
     if (s || (s = heard))
         return s;

@@ -1,8 +1,10 @@
 /* precision.c - the loss scale of amp_fp16, which keeps small gradients above f16's smallest number. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/place.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Composer's, that is GradScaler's, numbers. */
@@ -56,25 +58,97 @@ static int unscale(float *g, float factor, int64_t n)
     return (int)bad;
 }
 
-void scaler_unscale(trainer *t)
+/* The same for all gradients, on several threads. */
+static int unscale_all(float *grads, float factor, int64_t count, int threads)
 {
-    loss_scaler *s = &t->scaler;
-    float *weights, *grads;
-    int64_t count;
-    int bad = 0;
-    if (!s->on)
-        return;
-    net_arena(t->net, &weights, &grads, &count);
-    const float factor = (float)(1.0 / s->scale);
     const int64_t chunks = (count + CHUNK - 1) / CHUNK;
-#pragma omp parallel for schedule(static) num_threads(t->threads) if (chunks > 1)              \
+    int bad = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (chunks > 1)                 \
     reduction(|                                                                                \
               : bad)
     for (int64_t c = 0; c < chunks; c++) {
         const int64_t left = count - c * CHUNK;
         bad |= unscale(grads + c * CHUNK, factor, left < CHUNK ? left : CHUNK);
     }
+    return bad;
+}
+
+/* in: none; out: gradients, verdict (1) i32.  Runs where a device runs code of the host's. */
+static tutti_status run_unscale(void *state, const tutti_op_call *c, const void *const *in,
+                                void *const *out, void *scratch)
+{
+    const loss_scaler *s = state;
+    *(int32_t *)out[1] = unscale_all(out[0], (float)(1.0 / s->scale), tutti_numel(&c->out[0]),
+                                     c->threads);
+    return TUTTI_OK;
+}
+
+static tutti_status unscale_on_device(trainer *t, float *grads, int64_t count, int32_t *ret_bad,
+                                      tutti_error *err)
+{
+    loss_scaler *s = &t->scaler;
+    const tutti_device *d = trainer_device(t);
+    const tutti_desc out[2] = {{{count}, 1, TUTTI_F32}, {{1}, 1, TUTTI_I32}};
+    const tutti_op_call call = {.struct_size = sizeof call,
+                                .nout = 2,
+                                .threads = t->threads,
+                                .in = out,
+                                .out = out,
+                                .step = &t->step};
+    if (!s->verdict)
+        s->verdict = place_take(d, sizeof(int32_t));
+    if (!s->verdict)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss scale");
+    const tutti_launch launch = {.struct_size = sizeof launch,
+                                 .name = "unscale",
+                                 .run = run_unscale,
+                                 .state = s,
+                                 .call = &call,
+                                 .in = (const void *[]){NULL},
+                                 .out = (void *[]){grads, s->verdict}};
+    const tutti_status status = d->table->launch(d->device, NULL, &launch, err);
+    return status ? status
+                  : place_copy(d, ret_bad, s->verdict, sizeof *ret_bad, TUTTI_COPY_FROM_DEVICE,
+                               err);
+}
+
+static tutti_status unscale_staged(trainer *t, float *grads, int64_t count, int32_t *ret_bad,
+                                   tutti_error *err)
+{
+    const tutti_device *d = trainer_device(t);
+    const uint64_t bytes = (uint64_t)count * sizeof(float);
+    float *staged = malloc(bytes + 1);
+    if (!staged)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients",
+                          (unsigned long long)bytes);
+    tutti_status s = place_copy(d, staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+    if (!s) {
+        *ret_bad = unscale_all(staged, (float)(1.0 / t->scaler.scale), count, t->threads);
+        s = place_copy(d, grads, staged, bytes, TUTTI_COPY_TO_DEVICE, err);
+    }
+    free(staged);
+    return s;
+}
+
+tutti_status scaler_unscale(trainer *t, tutti_error *err)
+{
+    loss_scaler *s = &t->scaler;
+    float *weights, *grads;
+    int64_t count;
+    int32_t bad = 0;
+    tutti_status status = s->on ? views_settle(t, false, err) : TUTTI_OK;
+    if (!s->on || status)
+        return status;
+    net_arena(t->net, &weights, &grads, &count);
+    views_age(t, 1u << VIEW_GRADIENTS);
+    if (!trainer_is_remote(t))
+        bad = unscale_all(grads, (float)(1.0 / s->scale), count, t->threads);
+    else if (strcmp(trainer_device(t)->info.kernels, "cpu") == 0)
+        status = unscale_on_device(t, grads, count, &bad, err);
+    else
+        status = unscale_staged(t, grads, count, &bad, err);
     s->found = bad != 0;
+    return status;
 }
 
 bool scaler_skips(const loss_scaler *s)

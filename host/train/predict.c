@@ -17,14 +17,15 @@ static tutti_status predict_batch(trainer *t, int64_t began, trainer_sink sink, 
     request.ntargets = 0; /* no loss */
     if ((s = net_plan(t->net, &request, &p, err)))
         return s;
-    trainer_bind_inputs(t, p, &t->eval_batch);
-    if ((s = plan_run(p, SEGMENT_FORWARD, &t->step, 1.0f, err)))
+    if ((s = trainer_bind_inputs(t, p, &t->eval_batch, err)) ||
+        (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)))
         return s;
     t->noutputs = plan_noutputs(p) < 2 ? plan_noutputs(p) : 2;
     for (uint32_t k = 0; k < t->noutputs; k++)
         t->outputs[k].now = plan_output(p, k);
+    tutti_tensor outputs[2];
     if ((s = trainer_event(t, TUTTI_EVENT_PREDICT_AFTER_FORWARD, err)) ||
-        (s = sink(ctx, &t->outputs[0].now, err)))
+        (s = trainer_see_outputs(t, "", outputs, err)) || (s = sink(ctx, &outputs[0], err)))
         return s;
     timestamp_next_batch(&t->eval_time, t->eval_batch.samples, 0, now_ns() - began);
     t->predict_time = t->eval_time;

@@ -3,9 +3,12 @@
 #include "train/pretrained.h"
 
 #include "graph/interp.h"
+#include "graph/memory.h"
+#include "graph/place.h"
 #include "train/checkpoint.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What files put before the names: nothing, our own checkpoints, whole models of transformers. */
@@ -72,7 +75,7 @@ static tutti_status check(const checkpoint *c, const char *path, const char *pre
                       tutti_desc_text(&w->data.desc, want, sizeof want));
 }
 
-static void take(const tutti_tensor *from, const tutti_tensor *to)
+static void convert(const tutti_tensor *from, const tutti_tensor *to)
 {
     if (from->desc.dtype == to->desc.dtype) {
         memcpy(to->data, from->data, tutti_nbytes(&to->desc));
@@ -96,6 +99,28 @@ static void take_channels_first(const tutti_tensor *from, const tutti_tensor *to
                         tensor_get(from, ((out * d[3] + in) * d[1] + row) * d[2] + column));
 }
 
+/* Into a weight of the model, wherever it lies. */
+static tutti_status take(const tutti_device *d, const tutti_tensor *from, bool channels_first,
+                         const tutti_tensor *to, tutti_error *err)
+{
+    const uint64_t bytes = tutti_nbytes(&to->desc);
+    tutti_tensor here = *to;
+    if (!place_is_host(d))
+        here.data = memory_take(bytes);
+    if (!here.data)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a weight of %llu bytes",
+                          (unsigned long long)bytes);
+    if (channels_first && to->desc.rank == 4)
+        take_channels_first(from, &here);
+    else
+        convert(from, &here);
+    if (here.data == to->data)
+        return TUTTI_OK;
+    const tutti_status s = place_copy(d, to->data, here.data, bytes, TUTTI_COPY_TO_DEVICE, err);
+    free(here.data);
+    return s;
+}
+
 tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused, tutti_error *err)
 {
     checkpoint *c;
@@ -108,14 +133,9 @@ tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused, tut
     for (uint32_t k = 0; k < count && !s; k++)
         s = check(c, path, prefix, channels_first, net_weight(n, k), err);
     for (uint32_t k = 0; k < count && !s; k++) {
-        const tutti_tensor *to = &net_weight(n, k)->data;
         tutti_tensor from;
-        if (find(c, prefix, net_weight(n, k)->path, &from, NULL))
-            continue;
-        if (channels_first && to->desc.rank == 4)
-            take_channels_first(&from, to);
-        else
-            take(&from, to);
+        if (find(c, prefix, net_weight(n, k)->path, &from, NULL) == TUTTI_OK)
+            s = take(net_device(n), &from, channels_first, &net_weight(n, k)->data, err);
     }
     if (!s)
         *ret_unused = checkpoint_count(c) - count;

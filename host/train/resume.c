@@ -1,5 +1,7 @@
 /* resume.c - what a checkpoint holds, and taking a run up from it. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/memory.h"
+#include "graph/place.h"
 #include "train/origin.h"
 
 #include <stdlib.h>
@@ -21,6 +23,7 @@ typedef struct items {
     char (*names)[192];
     size_t count;
     size_t room;
+    unsigned char *staged; /* what lies on a device, for writing */
 } items;
 
 static tutti_status items_add(items *v, const tutti_tensor *tensor, tutti_error *err,
@@ -51,12 +54,13 @@ static tutti_tensor flat(void *data, int32_t dtype, int64_t n)
 }
 
 /* The state of one object: its items' memory is saved from and loaded to in place. */
-static tutti_status add_object(items *v, instance *i, tutti_error *err)
+static tutti_status add_object(trainer *t, items *v, instance *i, tutti_error *err)
 {
     const tutti_stateful_v1 *table = instance_query(i, TUTTI_STATEFUL_V1);
     uint32_t n = 0;
     if (!table)
         return TUTTI_OK;
+    t->views.who = instance_name(i);
     tutti_status s = table->items(instance_self(i), NULL, 0, &n, err);
     if (s || n == 0)
         return s;
@@ -81,9 +85,11 @@ static size_t count_objects(trainer *t)
         const tutti_stateful_v1 *table = instance_query(t->participants[k], TUTTI_STATEFUL_V1);
         uint32_t n = 0;
         tutti_error e = TUTTI_ERROR_INIT;
+        t->views.who = instance_name(t->participants[k]);
         if (table && table->items(instance_self(t->participants[k]), NULL, 0, &n, &e) == 0)
             total += n;
     }
+    t->views.who = NULL;
     return total;
 }
 
@@ -119,12 +125,45 @@ static tutti_status collect(trainer *t, int64_t *clock, items *v, tutti_error *e
         }
     }
     for (size_t k = 0; s == TUTTI_OK && k < t->nparticipants; k++)
-        s = add_object(v, t->participants[k], err);
+        s = add_object(t, v, t->participants[k], err);
+    t->views.who = NULL;
     return s;
+}
+
+/* Copies to the host what lies on a device. */
+static tutti_status bring(const trainer *t, items *v, tutti_error *err)
+{
+    const tutti_device *d = trainer_device(t);
+    uint64_t bytes = 0, at = 0;
+    tutti_status s = TUTTI_OK;
+    for (size_t k = 0; k < v->count; k++)
+        if (v->list[k].tensor.device != TUTTI_DEVICE_CPU)
+            bytes += memory_round(tutti_nbytes(&v->list[k].tensor.desc));
+    if (bytes == 0)
+        return TUTTI_OK;
+    v->staged = memory_take(bytes);
+    if (!v->staged)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of a checkpoint",
+                          (unsigned long long)bytes);
+    for (size_t k = 0; k < v->count && !s; k++) {
+        tutti_tensor *one = &v->list[k].tensor;
+        const uint64_t size = tutti_nbytes(&one->desc);
+        if (one->device == TUTTI_DEVICE_CPU)
+            continue;
+        s = place_copy(d, v->staged + at, one->data, size,
+                       TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+        one->data = v->staged + at;
+        one->device = TUTTI_DEVICE_CPU;
+        at += memory_round(size);
+    }
+    tutti_error ignored = TUTTI_ERROR_INIT; /* copies begun must end before the memory goes */
+    const tutti_status ended = d->table->synchronise(d->device, NULL, s ? &ignored : err);
+    return s ? s : ended;
 }
 
 static void items_fini(items *v)
 {
+    free(v->staged);
     free(v->list);
     free(v->names);
 }
@@ -167,14 +206,16 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
 
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
-    items v = {NULL, NULL, 0, 0};
+    items v = {NULL, NULL, 0, 0, NULL};
     int64_t clock[CLOCK_SIZE] = {0};
     origin o;
-    tutti_status s = origin_write(t, &o, err);
-    if (s)
+    tutti_status s = views_settle(t, false, err);
+    if (s || (s = origin_write(t, &o, err)))
         return s;
     clock_write(t, clock);
     s = collect(t, clock, &v, err);
+    if (s == TUTTI_OK)
+        s = bring(t, &v, err);
     if (s == TUTTI_OK) {
         const checkpoint_text texts[] = {{"format", "pt"},       {"tutti", "1"},
                                          {"run", t->run->text},  {"plugins", o.plugins},
@@ -235,11 +276,18 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
                               tutti_desc_text(&to->desc, want, sizeof want));
         }
     }
+    views_age(t, VIEW_ALL);
     for (size_t k = 0; k < v->count; k++) {
         tutti_tensor from;
         tutti_error e = TUTTI_ERROR_INIT;
-        if (checkpoint_find(c, v->list[k].name, &from, &e) == TUTTI_OK)
-            memcpy(v->list[k].tensor.data, from.data, tutti_nbytes(&from.desc));
+        const tutti_tensor *to = &v->list[k].tensor;
+        if (checkpoint_find(c, v->list[k].name, &from, &e))
+            continue;
+        const tutti_status s =
+            place_copy(to->device == TUTTI_DEVICE_CPU ? NULL : trainer_device(t), to->data,
+                       from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE, err);
+        if (s)
+            return s;
     }
     for (size_t k = 0; k < t->nparticipants; k++) {
         const tutti_stateful_v1 *table = instance_query(t->participants[k], TUTTI_STATEFUL_V1);
@@ -254,7 +302,7 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
 
 static tutti_status load_file(trainer *t, const char *path, tutti_error *err)
 {
-    items v = {NULL, NULL, 0, 0};
+    items v = {NULL, NULL, 0, 0, NULL};
     checkpoint *c = NULL;
     int64_t clock[CLOCK_SIZE] = {0};
     tutti_status s = checkpoint_open(path, &c, err);

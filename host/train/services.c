@@ -1,5 +1,6 @@
 /* services.c - what plugins can ask of a run: state, metrics, weights, train, checkpoint, log. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/place.h"
 #include "train/trainer_internal.h"
 
 #include <stdlib.h>
@@ -56,11 +57,14 @@ static tutti_status no_slot(trainer *t, const char *name, tutti_error *err)
 static tutti_status state_get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
 {
     trainer *t = ctx;
-    const slot *s = find_slot(t, name);
+    slot *s = find_slot(t, name);
     if (!s)
         return no_slot(t, name, err);
-    *ret = s->now;
-    return TUTTI_OK;
+    tutti_tensor seen = s->now;
+    const tutti_status status = view_open(t, &s->view, VIEW_RESULTS, &seen, err);
+    if (!status)
+        *ret = seen;
+    return status;
 }
 
 static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *tensor,
@@ -75,8 +79,11 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
         if (!tutti_same_shape(&s->now.desc, &tensor->desc) ||
             s->now.desc.dtype != tensor->desc.dtype)
             return tutti_fail(err, TUTTI_E_SHAPE, "%s keeps its shape and dtype", name);
-        memmove(s->now.data, tensor->data, tutti_nbytes(&tensor->desc));
-        return TUTTI_OK;
+        tutti_tensor seen = s->now;
+        const tutti_status status = view_open(t, &s->view, VIEW_RESULTS, &seen, err);
+        if (!status)
+            memmove(seen.data, tensor->data, tutti_nbytes(&tensor->desc));
+        return status;
     }
     const tutti_status status = slot_set(s, tensor, err);
     if (status == TUTTI_OK)
@@ -136,13 +143,14 @@ static void metrics_log(void *ctx, const tutti_named_value *values, uint32_t n)
 
 static tutti_status metrics_get(void *ctx, const char *name, double *ret, tutti_error *err)
 {
-    const trainer *t = ctx;
-    for (uint32_t k = 0; k < t->values.count; k++)
+    trainer *t = ctx;
+    const tutti_status s = late_flush(t, err); /* who asks wants the latest */
+    for (uint32_t k = 0; k < t->values.count && !s; k++)
         if (strcmp(t->values.items[k].name, name) == 0) {
             *ret = t->values.items[k].value;
             return TUTTI_OK;
         }
-    return tutti_fail(err, TUTTI_E_NOTFOUND, "nothing has been logged as %s", name);
+    return s ? s : tutti_fail(err, TUTTI_E_NOTFOUND, "nothing has been logged as %s", name);
 }
 
 static const char *metrics_name_at(void *ctx, uint32_t k)
@@ -173,7 +181,7 @@ static tutti_status weights_at(void *ctx, uint32_t k, tutti_weight *ret, tutti_e
     ret->group = t->update.group_of && t->update.version == net_version(t->net)
                      ? t->update.group_of[k]
                      : -1;
-    return TUTTI_OK;
+    return views_weight(t, k, ret, err);
 }
 
 static uint64_t weights_version(void *ctx)
@@ -209,6 +217,17 @@ static void weights_set_lr(void *ctx, uint32_t k, double lr)
 
 /* ---- train ---- */
 
+/* Copies a plugin's tensor to where a plan reads it. */
+static tutti_status take_column(trainer *t, tutti_tensor to, const tutti_tensor *from,
+                                tutti_error *err)
+{
+    if (!to.data)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a column of a forward pass");
+    return place_copy(trainer_device(t), to.data, from->data, tutti_nbytes(&from->desc),
+                      from->device == to.device ? TUTTI_COPY_ON_DEVICE : TUTTI_COPY_TO_DEVICE,
+                      err);
+}
+
 static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
                                         const tutti_tensor *targets, uint32_t ntargets,
                                         float *losses, tutti_error *err)
@@ -229,18 +248,20 @@ static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, u
     tutti_status s = net_plan(t->net, &request, &p, err);
     if (s)
         return s;
-    for (uint32_t k = 0; k < ninputs; k++)
-        memcpy(plan_input(p, k).data, inputs[k].data, tutti_nbytes(&inputs[k].desc));
-    for (uint32_t k = 0; k < ntargets; k++)
-        memcpy(plan_target(p, k).data, targets[k].data, tutti_nbytes(&targets[k].desc));
-    s = plan_run(p, SEGMENT_FORWARD, &t->step, 1.0f, err);
-    if (s == TUTTI_OK)
-        s = plan_run(p, SEGMENT_LOSS, &t->step, 1.0f, err);
-    if (s == TUTTI_OK) {
-        const tutti_tensor loss = plan_loss(p);
-        memcpy(losses, loss.data, tutti_nbytes(&loss.desc));
+    for (uint32_t k = 0; k < ninputs && !s; k++) {
+        plan_set_input(p, k, NULL);
+        s = take_column(t, plan_input(p, k), &inputs[k], err);
     }
-    return s;
+    for (uint32_t k = 0; k < ntargets && !s; k++) {
+        plan_set_target(p, k, NULL);
+        s = take_column(t, plan_target(p, k), &targets[k], err);
+    }
+    if (s || (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)) ||
+        (s = trainer_run(t, p, SEGMENT_LOSS, 1.0f, err)))
+        return s;
+    const tutti_tensor loss = plan_loss(p);
+    return place_copy(trainer_device(t), losses, loss.data, tutti_nbytes(&loss.desc),
+                      TUTTI_COPY_FROM_DEVICE, err);
 }
 
 static tutti_status train_mix_loss(void *ctx, const tutti_tensor *target, double weight,
@@ -250,8 +271,10 @@ static tutti_status train_mix_loss(void *ctx, const tutti_tensor *target, double
     if (t->phase != PHASE_MICROBATCH || !t->loss_plan)
         return tutti_fail(err, TUTTI_E_STATE,
                           "a loss can be mixed between after_loss and before_backward only");
-    const tutti_status s =
-        plan_mix_loss(t->loss_plan, target, weight, &t->step, t->loss_scale, err);
+    tutti_status s = views_settle(t, false, err);
+    views_age(t, 1u << VIEW_RESULTS);
+    if (!s)
+        s = plan_mix_loss(t->loss_plan, target, weight, &t->step, t->loss_scale, err);
     if (s == TUTTI_OK)
         trainer_publish(t, t->loss_plan);
     return s;
@@ -268,7 +291,7 @@ static tutti_status forward_plan(trainer *t, const tutti_tensor *inputs, uint32_
         return tutti_fail(err, TUTTI_E_STATE,
                           "a forward pass can be had where no batch or evaluation is under way "
                           "only, as on batch_checkpoint and epoch_end");
-    if (ninputs != want || noutputs > t->model_table->noutputs)
+    if (ninputs != want || noutputs > t->model_table->noutputs || noutputs > 16)
         return tutti_fail(err, TUTTI_E_ARG,
                           "the model takes %u inputs and gives %u outputs, not %u and %u", want,
                           t->model_table->noutputs, ninputs, noutputs);
@@ -288,17 +311,16 @@ static tutti_status train_forward(void *ctx, const tutti_tensor *inputs, uint32_
         return s;
     for (uint32_t k = 0; k < ninputs; k++) {
         plan_set_input(p, k, NULL);
-        const tutti_tensor to = plan_input(p, k);
-        if (!to.data)
-            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for input %u of a forward pass",
-                              k);
-        memcpy(to.data, inputs[k].data, tutti_nbytes(&inputs[k].desc));
+        if ((s = take_column(t, plan_input(p, k), &inputs[k], err)))
+            return s;
     }
-    if ((s = plan_run(p, SEGMENT_FORWARD, &t->step, 1.0f, err)))
+    if ((s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)))
         return s;
-    for (uint32_t k = 0; k < noutputs; k++)
+    for (uint32_t k = 0; k < noutputs && !s; k++) {
         ret_outputs[k] = plan_output(p, k);
-    return TUTTI_OK;
+        s = view_open(t, &t->forward_views[k], VIEW_RESULTS, &ret_outputs[k], err);
+    }
+    return s;
 }
 
 static const void *train_dataset(void *ctx, const char *interface_id, void **ret_self)

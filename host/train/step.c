@@ -1,5 +1,6 @@
 /* step.c - one training batch: microbatches forward, loss, backward, then the update. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/place.h"
 #include "train/trainer_internal.h"
 
 #include <stdlib.h>
@@ -46,32 +47,76 @@ static bool aligned(const void *p)
     return ((uintptr_t)p & 63) == 0;
 }
 
-void trainer_bind_inputs(trainer *t, plan *p, batch *b)
+/* Where the plan reads column `from`, its k-th input or target. */
+static tutti_status bind(trainer *t, plan *p, uint32_t k, const tutti_tensor *from, bool target,
+                         tutti_error *err)
 {
-    for (uint32_t k = 0; t->model_table->inputs[k]; k++) {
-        const tutti_tensor *from = &batch_find(b, t->model_table->inputs[k])->now;
-        if (aligned(from->data))
-            plan_set_input(p, k, from->data);
-        else {
-            plan_set_input(p, k, NULL);
-            memcpy(plan_input(p, k).data, from->data, tutti_nbytes(&from->desc));
-        }
+    const tutti_device *d = trainer_device(t);
+    const uint64_t bytes = tutti_nbytes(&from->desc);
+    void (*set)(plan *, uint32_t, const void *) = target ? plan_set_target : plan_set_input;
+    const bool there = place_is_host(d) || from->device != TUTTI_DEVICE_CPU;
+    if (there && aligned(from->data)) {
+        set(p, k, from->data);
+        return TUTTI_OK;
     }
+    set(p, k, NULL);
+    void *to = (target ? plan_target(p, k) : plan_input(p, k)).data;
+    if (!to)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a batch's column of %llu bytes",
+                          (unsigned long long)bytes);
+    return there ? place_copy(d, to, from->data, bytes, TUTTI_COPY_ON_DEVICE, err)
+                 : upload_run(&t->uploads, d, k + (target ? TUTTI_MAX_COLUMNS : 0), to, from,
+                              err);
 }
 
-void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only)
+tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b, tutti_error *err)
 {
-    if (!targets_only)
-        trainer_bind_inputs(t, p, b);
-    for (uint32_t k = 0; t->model_table->targets && t->model_table->targets[k]; k++) {
-        const tutti_tensor *from = &batch_find(b, t->model_table->targets[k])->now;
-        if (aligned(from->data))
-            plan_set_target(p, k, from->data);
-        else {
-            plan_set_target(p, k, NULL);
-            memcpy(plan_target(p, k).data, from->data, tutti_nbytes(&from->desc));
-        }
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; t->model_table->inputs[k] && !s; k++)
+        s = bind(t, p, k, &batch_find(b, t->model_table->inputs[k])->now, false, err);
+    return s;
+}
+
+tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; t->model_table->targets && t->model_table->targets[k] && !s; k++)
+        s = bind(t, p, k, &batch_find(b, t->model_table->targets[k])->now, true, err);
+    return s;
+}
+
+tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale, tutti_error *err)
+{
+    static const unsigned changes[] = {1u << VIEW_RESULTS | 1u << VIEW_BUFFERS,
+                                       1u << VIEW_RESULTS, 1u << VIEW_GRADIENTS};
+    const tutti_status s = views_settle(t, false, err);
+    if (s)
+        return s;
+    views_age(t, changes[segment]);
+    return plan_run(p, segment, &t->step, loss_scale, err);
+}
+
+tutti_status trainer_read_loss(trainer *t, double *ret_loss, tutti_error *err)
+{
+    float loss = 0.0f;
+    const tutti_status s = place_copy(trainer_device(t), &loss, t->loss.now.data, sizeof loss,
+                                      TUTTI_COPY_FROM_DEVICE, err);
+    *ret_loss = (double)loss;
+    return s;
+}
+
+tutti_status trainer_see_outputs(trainer *t, const char *who, tutti_tensor *ret_outputs,
+                                 tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    const char *const before = t->views.who;
+    t->views.who = who;
+    for (uint32_t k = 0; k < t->noutputs && !s; k++) {
+        ret_outputs[k] = t->outputs[k].now;
+        s = view_open(t, &t->outputs[k].view, VIEW_RESULTS, &ret_outputs[k], err);
     }
+    t->views.who = before;
+    return s;
 }
 
 void trainer_publish(trainer *t, plan *p)
@@ -100,12 +145,22 @@ static tutti_status update_metrics(trainer *t, const slot *kept, tutti_error *er
     uint32_t n = 0;
     for (; t->model_table->targets[n] && n < TUTTI_MAX_COLUMNS; n++)
         targets[n] = kept[n].now;
-    for (uint32_t k = 0; k < t->noutputs; k++)
-        outputs[k] = t->outputs[k].now;
-    const tutti_metric_input in = {
-        sizeof in,       t->noutputs, outputs, targets, n, 0, *(const float *)t->loss.now.data,
-        t->micro.samples};
+    tutti_metric_input in = {
+        .struct_size = sizeof in, .noutputs = t->noutputs, .outputs = outputs,
+        .targets = targets,       .ntargets = n,           .samples = t->micro.samples};
+    tutti_status s = trainer_see_outputs(t, instance_name(t->train.metrics.instances[0]), outputs,
+                                         err);
+    if (s || (s = trainer_read_loss(t, &in.loss, err)))
+        return s;
     return metric_set_update(&t->train.metrics, &in, err);
+}
+
+static tutti_status note_loss(trainer *t, double weight, double *loss, tutti_error *err)
+{
+    if (trainer_is_remote(t))
+        return late_note(t, weight, t->loss.now.data, err);
+    *loss += weight * (double)*(const float *)t->loss.now.data;
+    return TUTTI_OK;
 }
 
 /* Events 11 to 16 for one microbatch.  `first` overwrites the gradients, later ones add. */
@@ -119,9 +174,9 @@ static tutti_status microbatch(trainer *t, bool first, double weight, slot *kept
     s = trainer_request(t, first ? PLAN_TRAIN : PLAN_TRAIN_ADD, &t->micro, &request, err);
     if (s || (s = net_plan(t->net, &request, &t->plan, err)))
         return s;
-    trainer_bind(t, t->plan, &t->micro, false);
     t->loss_scale = (float)(weight * scaler_scale(&t->scaler));
-    if ((s = plan_run(t->plan, SEGMENT_FORWARD, &t->step, t->loss_scale, err)))
+    if ((s = trainer_bind_inputs(t, t->plan, &t->micro, err)) ||
+        (s = trainer_run(t, t->plan, SEGMENT_FORWARD, t->loss_scale, err)))
         return s;
     trainer_publish(t, t->plan);
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_FORWARD, err)) ||
@@ -131,16 +186,18 @@ static tutti_status microbatch(trainer *t, bool first, double weight, slot *kept
     s = trainer_request(t, request.kind, &t->micro, &request, err);
     if (s || (s = net_plan(t->net, &request, &t->loss_plan, err)))
         return s;
-    trainer_bind(t, t->loss_plan, &t->micro, t->loss_plan == t->plan);
-    if ((s = plan_run(t->loss_plan, SEGMENT_LOSS, &t->step, t->loss_scale, err)))
+    /* The same forward pass, whose inputs are where they were. */
+    if ((s = trainer_bind_targets(t, t->loss_plan, &t->micro, err)) ||
+        (s = trainer_run(t, t->loss_plan, SEGMENT_LOSS, t->loss_scale, err)))
         return s;
     trainer_publish(t, t->loss_plan);
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOSS, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_BEFORE_BACKWARD, err)))
         return s;
-    *ret_loss += weight * (double)*(const float *)t->loss.now.data;
+    if ((s = note_loss(t, weight, ret_loss, err)))
+        return s;
     /* After-events may have put the first targets back; the backward pass keeps its own. */
-    if ((s = plan_run(t->loss_plan, SEGMENT_BACKWARD, &t->step, t->loss_scale, err)) ||
+    if ((s = trainer_run(t, t->loss_plan, SEGMENT_BACKWARD, t->loss_scale, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_AFTER_BACKWARD, err)))
         return s;
     return t->train.metrics.count ? update_metrics(t, kept, err) : TUTTI_OK;
@@ -164,7 +221,9 @@ static tutti_status microbatches(trainer *t, slot *kept, double *ret_loss, tutti
 {
     const int64_t all = t->whole.samples;
     const int64_t size = t->microbatch_size < all ? t->microbatch_size : all;
-    tutti_status s = TUTTI_OK;
+    tutti_status s = trainer_is_remote(t)
+                         ? late_begin(t, (uint32_t)((all + size - 1) / (size ? size : 1)), err)
+                         : TUTTI_OK;
     *ret_loss = 0.0;
     metric_set_reset(&t->train.metrics);
     t->microbatch = 0;
@@ -199,16 +258,18 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
     evaluations *e = ctx;
     trainer *t = e->trainer;
     double loss = 0.0;
-    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err);
-    if (s)
+    tutti_status s = views_settle(t, true, err); /* what a wrapper has written */
+    if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err)))
         return s;
     do /* the first microbatch overwrites gradients, so the batch can begin again */
         s = microbatches(t, e->kept, &loss, err);
     while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     if (s)
         return s;
-    scaler_unscale(t);
-    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
+    if ((s = scaler_unscale(t, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
+        return s;
+    if (t->wrapper && trainer_is_remote(t) && (s = late_sum(t, &loss, err)))
         return s;
     if (e->count++ == 0)
         e->loss = loss;
@@ -222,9 +283,9 @@ static tutti_status update(void *ctx, tutti_error *err)
     if (e->count == 0 || e->updated)
         return tutti_fail(err, TUTTI_E_STATE, "a step has one update, after an evaluation");
     e->updated = true;
-    if (!scaler_skips(&e->trainer->scaler))
-        updater_step(e->trainer);
-    return trainer_step_device(e->trainer, err);
+    const tutti_status s =
+        scaler_skips(&e->trainer->scaler) ? TUTTI_OK : updater_step(e->trainer, err);
+    return s ? s : trainer_step_device(e->trainer, err);
 }
 
 /* The update, by the optimizer alone or by the algorithm that wraps it. */
@@ -236,7 +297,9 @@ static tutti_status optimizer_step(trainer *t, evaluations *e, tutti_error *err)
         const tutti_status s = evaluate(e, &unused, err);
         return s ? s : update(e, err);
     }
+    t->views.who = instance_name(t->wrapper);
     const tutti_status s = t->wrapper_table->step(instance_self(t->wrapper), &closure, err);
+    t->views.who = NULL;
     if (s == TUTTI_OK && e->count == 0)
         return tutti_fail(err, TUTTI_E_STATE, "%s made a step without evaluating the batch",
                           instance_name(t->wrapper));
@@ -250,13 +313,18 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     e.trainer = t;
     t->step.step = (uint64_t)t->time.batch;
     tutti_status s = optimizer_step(t, &e, err);
+    if (!s)
+        s = views_settle(t, true, err);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         free(e.kept[k].own);
     if (s)
         return s;
     scaler_update(t);
     const tutti_named_value v = {"loss/train/total", e.loss};
-    trainer_log(t, &v, 1);
+    if (!trainer_is_remote(t) || t->wrapper)
+        trainer_log(t, &v, 1);
+    else if ((s = late_end(t, err)))
+        return s;
     /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */
     if (t->run->step_schedulers_every_batch && (s = updater_schedule(t, err)))
         return s;

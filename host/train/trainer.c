@@ -1,5 +1,6 @@
 /* trainer.c - putting a run together, and taking it apart. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/place.h"
 #include "train/trainer_internal.h"
 
 #include <limits.h>
@@ -92,6 +93,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                                  .seed = t->seed,
                                  .threads = t->threads,
                                  .device = trainer_device(t),
+                                 .see_weight = views_module_weight,
                                  .precision = precision_of(t->run->precision)};
     tutti_status s = net_create(&options, &t->net, err);
     if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))
@@ -304,10 +306,22 @@ void trainer_destroy(trainer *t)
         source_close(&t->evals[k]);
     free(t->evals);
     updater_close(&t->update);
+    if (t->scaler.verdict)
+        place_give(trainer_device(t), t->scaler.verdict);
+    if (t->device.device.table) {
+        uploads_fini(&t->uploads, trainer_device(t));
+        late_fini(&t->late, trainer_device(t));
+    }
     net_destroy(t->net);
     backend_close(&t->device);
     instance_free(t->model);
     source_close(&t->train);
+    views_fini(&t->views);
+    for (size_t k = 0; k < sizeof t->forward_views / sizeof *t->forward_views; k++)
+        view_fini(&t->forward_views[k]);
+    view_fini(&t->loss.view);
+    view_fini(&t->outputs[0].view);
+    view_fini(&t->outputs[1].view);
     batch_fini(&t->whole);
     batch_fini(&t->micro);
     batch_fini(&t->eval_batch);

@@ -23,6 +23,109 @@
 #include "tutti/train.h"
 #include "tutti/weights.h"
 
+/* ---- view.c: what plugins see of a device whose memory is out of the host's reach ---- */
+
+/* Who looks at a tensor there gets a copy on the host, and what it writes goes back.  One copy serves
+ * until the device has changed what it shows. */
+enum {
+    VIEW_WEIGHTS,
+    VIEW_BUFFERS,
+    VIEW_GRADIENTS,
+    VIEW_RESULTS, /* outputs and losses */
+    VIEW_KINDS,
+    VIEW_ALL = (1u << VIEW_KINDS) - 1
+};
+
+typedef struct view {
+    void *device;        /* what it shows; NULL: nothing */
+    unsigned char *host; /* what the plugin sees, then as it was fetched, each in `room` bytes */
+    uint64_t room;
+    uint64_t bytes;
+    uint64_t age; /* of its kind, when fetched */
+    size_t onlooker; /* who opened it last */
+    int what;     /* VIEW_* */
+    bool open;    /* handed out in the event under way */
+} view;
+
+typedef struct views {
+    view *weights; /* by number of the weight */
+    view *grads;
+    view **open;
+    struct onlooker *onlookers;
+    const char *who; /* looks, where the host does not call a plugin; "": nobody to be told of */
+    size_t nopen, room, nonlookers;
+    uint64_t version; /* of the net */
+    uint64_t age[VIEW_KINDS];
+    uint32_t count; /* of weights */
+    uint32_t reserved;
+} views;
+
+/* Makes *tensor, if it lies on the run's device, a view on the host through `v`. */
+TUTTI_NODISCARD tutti_status view_open(trainer *t, view *v, int what, tutti_tensor *tensor,
+                                       tutti_error *err);
+void view_fini(view *v);
+/* The same for weight k, and for a weight's data as tutti.module/1 gives it; ctx is the trainer. */
+TUTTI_NODISCARD tutti_status views_weight(trainer *t, uint32_t k, tutti_weight *w,
+                                          tutti_error *err);
+TUTTI_NODISCARD tutti_status views_module_weight(void *ctx, tutti_tensor *tensor,
+                                                 tutti_error *err);
+/* Brings to the device what was written to open views; before it works, and at the `end` of events,
+ * when views are closed. */
+TUTTI_NODISCARD tutti_status views_settle(trainer *t, bool end, tutti_error *err);
+/* The device changes these, 1 << VIEW_* each: what was fetched of them is old. */
+void views_age(trainer *t, unsigned kinds);
+void views_fini(views *v);
+
+/* ---- upload.c ---- */
+
+enum { UPLOAD_COLUMNS = 2 * TUTTI_MAX_COLUMNS }; /* inputs, then targets */
+
+typedef struct upload_lane {
+    void *host;
+    void *device;
+    uint64_t room;
+    void *copied; /* event: host is free again */
+    void *used;   /* event: device is free again */
+} upload_lane;
+
+typedef struct uploads {
+    upload_lane lanes[UPLOAD_COLUMNS][2];
+    uint32_t turn[UPLOAD_COLUMNS];
+    void *stream;
+} uploads;
+
+/* Copies a column on the host to `to` on the device; nobody waits.  `from` may change at once. */
+TUTTI_NODISCARD tutti_status upload_run(uploads *u, const tutti_device *d, uint32_t column,
+                                        void *to, const tutti_tensor *from, tutti_error *err);
+void uploads_fini(uploads *u, const tutti_device *d);
+
+/* ---- late.c: losses on a device whose memory is out of the host's reach ---- */
+
+enum { LATE_STEPS = 4 }; /* that the host may be ahead */
+
+typedef struct late_loss {
+    float *values; /* of microbatches; pinned */
+    double *weights;
+    void *done; /* event */
+    uint64_t batch;
+    uint32_t count, room;
+} late_loss;
+
+typedef struct late_losses {
+    late_loss steps[LATE_STEPS];
+    uint64_t first, next; /* those from first on are under way, next is being made */
+} late_losses;
+
+/* One step's losses: begin, note each, then the sum now, or its end: logged once it is known. */
+TUTTI_NODISCARD tutti_status late_begin(trainer *t, uint32_t microbatches, tutti_error *err);
+TUTTI_NODISCARD tutti_status late_note(trainer *t, double weight, const void *loss,
+                                       tutti_error *err);
+TUTTI_NODISCARD tutti_status late_sum(trainer *t, double *ret_loss, tutti_error *err);
+TUTTI_NODISCARD tutti_status late_end(trainer *t, tutti_error *err);
+TUTTI_NODISCARD tutti_status late_poll(trainer *t, tutti_error *err);  /* logs what is known */
+TUTTI_NODISCARD tutti_status late_flush(trainer *t, tutti_error *err); /* waits, logs all */
+void late_fini(late_losses *all, const tutti_device *d);
+
 /* ---- the batch ---- */
 
 /* A named tensor of the state: a view of somebody's memory, or of `own` once it was replaced. */
@@ -31,6 +134,7 @@ typedef struct slot {
     tutti_tensor now;
     void *own; /* 64-byte aligned */
     uint64_t room;
+    view view; /* of what lies on a device */
 } slot;
 
 typedef struct batch {
@@ -59,8 +163,9 @@ typedef struct value_table {
     uint32_t room;
 } value_table;
 
-/* Keeps the values and sends them to every logger. */
+/* Keeps the values and sends them to every logger; the second as of batch `step`. */
 void trainer_log(trainer *t, const tutti_named_value *values, uint32_t n);
+void trainer_log_at(trainer *t, const tutti_named_value *values, uint32_t n, uint64_t step);
 void trainer_message(trainer *t, int level, const char *component, const char *text);
 /* Says what is wrong with the file of measured kernels, if anything is and was not said. */
 void trainer_tune_message(trainer *t);
@@ -106,11 +211,16 @@ typedef struct group {
     double lr; /* of now */
 } group;
 
+struct updater;
+
 typedef struct stretch {
+    struct updater *updater;
     int64_t first; /* in the arena */
     int64_t count;
     uint32_t group;
-    uint32_t reserved;
+    int32_t threads;
+    tutti_op_call call; /* where a device makes the update */
+    tutti_desc desc[TUTTI_OPTIMIZER_MAX_SLOTS + 3];
 } stretch;
 
 typedef struct updater {
@@ -127,6 +237,9 @@ typedef struct updater {
     int32_t *group_of; /* per weight of the net; -1 for none */
     uint64_t version;  /* of the net that all this fits */
     int64_t step;      /* updates so far */
+    const tutti_device *device; /* where the arena and the slots lie; NULL: here */
+    void *rates;                /* on the device: what changes from update to update */
+    float *staged; /* on the host, where a device does not run the optimizer's code */
 } updater;
 
 /* The group of the weight at `path`: of `run` the first that matches.  A net_group_fn. */
@@ -137,13 +250,15 @@ TUTTI_NODISCARD tutti_status updater_fit(trainer *t, tutti_error *err);
 /* Sets every group's learning rate for the time of now, or for t->scheduled again. */
 TUTTI_NODISCARD tutti_status updater_schedule(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status updater_reschedule(trainer *t, tutti_error *err);
-void updater_step(trainer *t);
+TUTTI_NODISCARD tutti_status updater_step(trainer *t, tutti_error *err);
 void updater_close(updater *u);
 
 /* ---- device.c ---- */
 
 TUTTI_NODISCARD tutti_status trainer_open_device(trainer *t, tutti_error *err);
 const tutti_device *trainer_device(const trainer *t); /* NULL: the host's own */
+/* Whether the host cannot reach weights and results. */
+bool trainer_is_remote(const trainer *t);
 /* After each update: what the device has gathered goes to work. */
 TUTTI_NODISCARD tutti_status trainer_step_device(trainer *t, tutti_error *err);
 
@@ -160,6 +275,7 @@ void precision_announce(trainer *t);
 typedef struct loss_scaler {
     double scale; /* these two are what a checkpoint keeps */
     double clean; /* updates since the last change */
+    void *verdict; /* on a device of its own memory: whether something is not finite */
     bool on;
     bool found; /* the gradients of this batch are not finite */
 } loss_scaler;
@@ -167,7 +283,7 @@ typedef struct loss_scaler {
 void scaler_init(loss_scaler *s, int precision);
 double scaler_scale(const loss_scaler *s);
 /* Once the gradients are complete, before AFTER_TRAIN_BATCH, so that clipping sees true ones. */
-void scaler_unscale(trainer *t);
+TUTTI_NODISCARD tutti_status scaler_unscale(trainer *t, tutti_error *err);
 /* Whether the update is left out; asked between unscale and update. */
 bool scaler_skips(const loss_scaler *s);
 /* Once a batch, after its update or the lack of it: a larger or a smaller scale. */
@@ -237,6 +353,10 @@ struct trainer {
     uint32_t noutputs;
     float loss_value;
     slot loss;
+    view forward_views[16]; /* of outputs that tutti.train/1 has given */
+    views views;
+    uploads uploads;
+    late_losses late;
     plan *plan; /* of the forward pass under way */
     plan *loss_plan;
     float loss_scale;
@@ -268,9 +388,19 @@ TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_erro
 batch *trainer_batch(trainer *t);
 TUTTI_NODISCARD tutti_status trainer_request(trainer *t, int kind, batch *b,
                                              plan_request *ret_request, tutti_error *err);
-/* Points the plan's inputs, and targets, at the batch, copying what is not aligned. */
-void trainer_bind_inputs(trainer *t, plan *p, batch *b);
-void trainer_bind(trainer *t, plan *p, batch *b, bool targets_only);
+/* Points the plan's inputs, or targets, at the batch; copies what is not aligned or not there. */
+TUTTI_NODISCARD tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b,
+                                                 tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b,
+                                                  tutti_error *err);
+/* One segment, with what open views have for it. */
+TUTTI_NODISCARD tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale,
+                                         tutti_error *err);
+/* The loss of now; waits for it. */
+TUTTI_NODISCARD tutti_status trainer_read_loss(trainer *t, double *ret_loss, tutti_error *err);
+/* What `who` (as views.who) sees of the outputs, on the host. */
+TUTTI_NODISCARD tutti_status trainer_see_outputs(trainer *t, const char *who,
+                                                 tutti_tensor *ret_outputs, tutti_error *err);
 /* Takes up the plan's outputs and loss into the state. */
 void trainer_publish(trainer *t, plan *p);
 bool trainer_done(const trainer *t);

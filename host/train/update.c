@@ -1,6 +1,6 @@
 /* update.c - learning rates from the schedulers, and the optimizer over the flat arenas. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/memory.h"
+#include "graph/place.h"
 #include "train/trainer_internal.h"
 
 #include <fnmatch.h>
@@ -67,17 +67,23 @@ static tutti_status move_slots(trainer *t, int64_t count, bool first, tutti_erro
     updater *u = &t->update;
     for (uint32_t s = 0; s < u->nslots; s++) {
         const uint64_t bytes = (uint64_t)count * sizeof(float);
-        float *next = memory_take(bytes);
+        float *next = place_take(u->device, bytes);
         if (!next)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
                               (unsigned long long)bytes);
         for (uint32_t k = 0; !first && k < net_weight_count(t->net); k++) {
             const int64_t to = net_offset(t->net, k), from = net_previous_offset(t->net, k);
             const int64_t n = tutti_numel(&net_weight(t->net, k)->data.desc);
+            tutti_status moved = TUTTI_OK;
             if (to >= 0 && from >= 0 && from + n <= u->count)
-                memcpy(next + to, u->slots[s] + from, (size_t)n * sizeof(float));
+                moved = place_copy(u->device, next + to, u->slots[s] + from,
+                                   (uint64_t)n * sizeof(float), TUTTI_COPY_ON_DEVICE, err);
+            if (moved) {
+                place_give(u->device, next);
+                return moved;
+            }
         }
-        free(u->slots[s]);
+        place_give(u->device, u->slots[s]);
         u->slots[s] = next;
     }
     u->count = count;
@@ -91,10 +97,15 @@ tutti_status updater_fit(trainer *t, tutti_error *err)
         return TUTTI_OK;
     float *weights, *grads;
     int64_t count;
+    u->device = trainer_device(t);
     net_arena(t->net, &weights, &grads, &count);
-    const tutti_status s = move_slots(t, count, !u->group_of, err);
+    tutti_status s = move_slots(t, count, !u->group_of, err);
+    if (!s && place_is_async(u->device)) /* updates under way use the stretches */
+        s = u->device->table->synchronise(u->device->device, NULL, err);
     if (s)
         return s;
+    free(u->staged);
+    u->staged = NULL;
     const uint32_t n = net_weight_count(t->net);
     int32_t *groups = calloc((size_t)n + 1, sizeof *groups);
     stretch *stretches = calloc((size_t)n + 1, sizeof *stretches);
@@ -121,7 +132,11 @@ tutti_status updater_fit(trainer *t, tutti_error *err)
             first < last->first + last->count + 16)
             last->count = first + size - last->first;
         else
-            stretches[u->nstretches++] = (stretch){first, size, (uint32_t)groups[k], 0};
+            stretches[u->nstretches++] = (stretch){.updater = u,
+                                                   .first = first,
+                                                   .count = size,
+                                                   .group = (uint32_t)groups[k],
+                                                   .threads = t->threads};
     }
     u->version = net_version(t->net);
     return TUTTI_OK;
@@ -157,39 +172,174 @@ tutti_status updater_reschedule(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* The arrays of an update, from the first element of a stretch on. */
+typedef struct arrays {
+    float *w;
+    const float *g;
+    float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
+} arrays;
+
+/* What changes from update to update; by group, on a device. */
+typedef struct rate {
+    double lr;
+    int64_t step;
+} rate;
+
 /* Part `k` of `n` of a group: a whole number of cache lines. */
-static void update_part(const updater *u, const stretch *st, float *weights, const float *grads,
-                        int64_t k, int64_t n)
+static void update_part(const stretch *st, const arrays *a, const rate *r, int64_t k, int64_t n)
 {
-    const group *g = &u->groups[st->group];
+    const group *g = &st->updater->groups[st->group];
     const int64_t lines = (st->count + 15) / 16;
     const int64_t from = lines * k / n * 16, end = lines * (k + 1) / n * 16;
-    const int64_t first = st->first + from;
     tutti_update one = {.struct_size = sizeof one,
                         .n = (end < st->count ? end : st->count) - from,
-                        .w = weights + first,
-                        .g = grads + first,
-                        .lr = g->lr,
+                        .w = a->w + from,
+                        .g = a->g + from,
+                        .lr = r->lr,
                         .lr_initial = g->table->lr,
-                        .step = u->step};
+                        .step = r->step};
     for (uint32_t s = 0; s < g->table->nslots; s++)
-        one.slot[s] = u->slots[s] + first;
+        one.slot[s] = a->slot[s] + from;
     if (one.n > 0)
         g->table->update(instance_self(g->optimizer), &one);
 }
 
-void updater_step(trainer *t)
+static arrays arrays_at(const updater *u, const stretch *st, float *weights, const float *grads)
+{
+    arrays a = {weights + st->first, grads + st->first, {NULL}};
+    for (uint32_t s = 0; s < u->nslots; s++)
+        a.slot[s] = u->slots[s] + st->first;
+    return a;
+}
+
+static void update_here(const updater *u, float *weights, const float *grads, int threads)
+{
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int part = 0; part < threads; part++)
+        for (size_t k = 0; k < u->nstretches; k++) {
+            const stretch *st = &u->stretches[k];
+            const arrays a = arrays_at(u, st, weights, grads);
+            const rate r = {u->groups[st->group].lr, u->step};
+            update_part(st, &a, &r, part, threads);
+        }
+}
+
+/* in: gradients, rates; out: weights, slots.  Runs where a device runs code of the host's. */
+static tutti_status run_update(void *state, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    const stretch *st = state;
+    const rate *r = (const rate *)in[1] + st->group;
+    const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
+    arrays a = {out[0], in[0], {NULL}};
+    for (uint32_t k = 0; k + 1 < c->nout; k++)
+        a.slot[k] = out[k + 1];
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int part = 0; part < threads; part++)
+        update_part(st, &a, r, part, threads);
+    return TUTTI_OK;
+}
+
+static tutti_status launch_update(trainer *t, stretch *st, float *weights, const float *grads,
+                                  tutti_error *err)
+{
+    const updater *u = st->updater;
+    const arrays a = arrays_at(u, st, weights, grads);
+    const void *in[2] = {a.g, u->rates};
+    void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {a.w};
+    memcpy(out + 1, a.slot, sizeof a.slot);
+    for (uint32_t k = 0; k < sizeof st->desc / sizeof *st->desc; k++)
+        st->desc[k] = (tutti_desc){{st->count}, 1, TUTTI_F32};
+    st->desc[1] = (tutti_desc){{(int64_t)(u->ngroups * sizeof(rate))}, 1, TUTTI_U8};
+    st->call = (tutti_op_call){.struct_size = sizeof st->call,
+                               .nin = 2,
+                               .nout = u->nslots + 1,
+                               .threads = st->threads,
+                               .in = st->desc,
+                               .out = st->desc + 2,
+                               .step = &t->step};
+    return u->device->table->launch(u->device->device, NULL,
+                                    &(tutti_launch){.struct_size = sizeof(tutti_launch),
+                                                    .name = "update",
+                                                    .run = run_update,
+                                                    .state = st,
+                                                    .call = &st->call,
+                                                    .in = in,
+                                                    .out = out},
+                                    err);
+}
+
+static tutti_status send_rates(updater *u, tutti_error *err)
+{
+    const uint64_t bytes = u->ngroups * sizeof(rate);
+    if (!u->rates)
+        u->rates = place_take(u->device, bytes);
+    rate *rates = calloc(u->ngroups, sizeof *rates);
+    if (!u->rates || !rates) {
+        free(rates);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the rates of optimizer groups");
+    }
+    for (size_t k = 0; k < u->ngroups; k++)
+        rates[k] = (rate){u->groups[k].lr, u->step};
+    const tutti_status s =
+        place_copy(u->device, u->rates, rates, bytes, TUTTI_COPY_TO_DEVICE, err);
+    free(rates);
+    return s;
+}
+
+/* Where only the device's own kernels run: there and back through the host. */
+static tutti_status update_staged(trainer *t, float *weights, const float *grads,
+                                  tutti_error *err)
+{
+    updater *u = &t->update;
+    const uint64_t bytes = (uint64_t)u->count * sizeof(float);
+    float *kept[TUTTI_OPTIMIZER_MAX_SLOTS];
+    float *on_device[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {weights};
+    if (!u->staged)
+        u->staged = malloc((u->nslots + 2) * bytes + 1);
+    if (!u->staged)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
+                          (unsigned long long)bytes);
+    memcpy(kept, u->slots, sizeof kept);
+    memcpy(on_device + 1, u->slots, sizeof u->slots);
+    tutti_status s =
+        place_copy(u->device, u->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+    for (uint32_t k = 0; k <= u->nslots && !s; k++)
+        s = place_copy(u->device, u->staged + (k + 1) * u->count, on_device[k], bytes,
+                       TUTTI_COPY_FROM_DEVICE, err);
+    if (s)
+        return s;
+    for (uint32_t k = 0; k < u->nslots; k++)
+        u->slots[k] = u->staged + (k + 2) * u->count;
+    update_here(u, u->staged + u->count, u->staged, u->count < SERIAL_BELOW ? 1 : t->threads);
+    memcpy(u->slots, kept, sizeof kept);
+    for (uint32_t k = 0; k <= u->nslots && !s; k++)
+        s = place_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
+                       TUTTI_COPY_TO_DEVICE, err);
+    return s;
+}
+
+tutti_status updater_step(trainer *t, tutti_error *err)
 {
     updater *u = &t->update;
     float *weights, *grads;
     int64_t count;
+    tutti_status s = views_settle(t, false, err);
+    if (s)
+        return s;
     net_arena(t->net, &weights, &grads, &count);
-    const int threads = count < SERIAL_BELOW ? 1 : t->threads;
     u->step++;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int part = 0; part < threads; part++)
-        for (size_t k = 0; k < u->nstretches; k++)
-            update_part(u, &u->stretches[k], weights, grads, part, threads);
+    if (!trainer_is_remote(t)) {
+        update_here(u, weights, grads, count < SERIAL_BELOW ? 1 : t->threads);
+        return TUTTI_OK;
+    }
+    views_age(t, 1u << VIEW_WEIGHTS);
+    if (strcmp(u->device->info.kernels, "cpu") != 0)
+        return update_staged(t, weights, grads, err);
+    s = send_rates(u, err);
+    for (size_t k = 0; k < u->nstretches && !s; k++)
+        s = launch_update(t, &u->stretches[k], weights, grads, err);
+    return s;
 }
 
 void updater_close(updater *u)
@@ -198,8 +348,13 @@ void updater_close(updater *u)
         instance_free(u->groups[k].optimizer);
     for (size_t k = 0; k < u->nschedulers; k++)
         instance_free(u->schedulers[k]);
+    if (place_is_async(u->device)) /* updates under way use all this */
+        (void)u->device->table->synchronise(u->device->device, NULL, NULL);
     for (uint32_t s = 0; s < TUTTI_OPTIMIZER_MAX_SLOTS; s++)
-        free(u->slots[s]);
+        place_give(u->device, u->slots[s]);
+    if (u->rates)
+        place_give(u->device, u->rates);
+    free(u->staged);
     free(u->groups);
     free(u->schedulers);
     free(u->stretches);

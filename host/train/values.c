@@ -53,13 +53,18 @@ static void failed(trainer *t, instance *i, const tutti_error *e)
 
 void trainer_log(trainer *t, const tutti_named_value *values, uint32_t n)
 {
+    trainer_log_at(t, values, n, (uint64_t)t->time.batch);
+}
+
+void trainer_log_at(trainer *t, const tutti_named_value *values, uint32_t n, uint64_t step)
+{
     for (uint32_t k = 0; k < n; k++)
         keep(&t->values, &values[k]);
     FOR_EACH_LOGGER(t, i, table)
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->metrics &&
-            table->metrics(instance_self(i), values, n, (uint64_t)t->time.batch, &e))
+            table->metrics(instance_self(i), values, n, step, &e))
             failed(t, i, &e);
     }
 }

@@ -16,17 +16,47 @@ done
 check "both end with the same weights" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest shadow)"
 check "auto is a device" "$TUTTI" validate cpu.json --set device=auto
 
-says "a device that keeps its memory" 2 \
-  'tutti: device shadow 0 keeps its memory from the host, which a run looks into; want one that shares it, such as cpu' \
-  "$TUTTI" train cpu.json --device shadow --plugin-path "$shadow"
+# Memory that the host cannot reach: the same numbers, in every precision and microbatch by microbatch.
+for precision in fp32 amp_bf16 amp_fp16; do
+  rm -rf here there && mkdir here there
+  small_run "\"microbatch_size\": 24, \"precision\": \"$precision\"" | tee here/run.json >there/run.json
+  check "$precision on cpu" "$TUTTI" train here/run.json
+  check "$precision on a device of its own memory" "$TUTTI" train there/run.json --device shadow --plugin-path "$shadow"
+  check "$precision: the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
+done
+save="$(latest here)"
+"$TUTTI" eval here/run.json --checkpoint "$save" >here.txt 2>&1
+says "eval on the device says the same" 0 "" sh -c "'$TUTTI' eval here/run.json --checkpoint '$save' --device shadow --plugin-path '$shadow' | cmp here.txt"
+"$TUTTI" predict here/run.json --checkpoint "$save" --output here.npy >/dev/null
+check "predict on the device" "$TUTTI" predict here/run.json --checkpoint "$save" --output there.npy --device shadow --plugin-path "$shadow"
+check "which gives the same" cmp here.npy there.npy
+small_run '"algorithms": [{"name": "ema", "half_life": "5ba"}]' >here/looks.json
+says "one warning for who looks into the device" 0 \
+  'tutti: train: ema looks at tensors on shadow 0 and has no kernels for it: the run waits while they are copied, 198.8 KiB the first time' \
+  "$TUTTI" train here/looks.json --device shadow --plugin-path "$shadow" --set 'callbacks=[]'
+
+# Texts that a language model writes on the way.
+seq 1 4000 >corpus.txt
+cat >generate.json <<'JSON'
+{"callbacks": [{"name": "generate", "prompts": ["12"], "max_new_tokens": 8, "temperature": 0, "interval": "10ba"}],
+ "loggers": [{"name": "jsonl", "filename": "log.jsonl"}]}
+JSON
+for device in cpu shadow; do
+  rm -rf here && mkdir here
+  small_run | python3 "$e2e/small_run.py" "$SOURCE/plugins/algorithms/alibi/resume.json" generate.json >here/run.json
+  check "a text on $device" sh -c "cd here && '$TUTTI' train run.json --device $device --plugin-path '$shadow'"
+  grep -h '"component":"generate"' here/runs/small/*.jsonl | sed 's/.*"text"/"text"/' >$device.txt
+done
+check "both write the same texts" sh -c "test -s cpu.txt && cmp cpu.txt shadow.txt"
+
 says "a number that there is not" 2 \
   'tutti: device shadow: there is no device 7, this machine has 2' \
   "$TUTTI" train seven.json --plugin-path "$shadow"
 says "no such device" 2 \
-  'seven.json:21: device: there is no device shadow, nor any other device on the plugin search path; auto and cpu are always there' \
+  'seven.json:21: device: there is no device shadow, nor any other device on the plugin search path; auto, cpu and cuda are always known' \
   "$TUTTI" train seven.json
 says "no name of a device" 2 \
-  'number.json:21: device: is an integer, want auto, cpu, the name of a device, or an object with it' \
+  'number.json:21: device: is an integer, want auto, cpu, cuda, the name of a device, or an object with it' \
   "$TUTTI" train number.json
 says "a setting that it has not" 2 \
   'typo.json:21: device.unifed: shadow has no such setting; did you mean unified?' \
