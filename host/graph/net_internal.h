@@ -167,8 +167,8 @@ struct head {
     void *own_target[TUTTI_MAX_COLUMNS];
     const void *target[TUTTI_MAX_COLUMNS];
     void *loss_data;
-    float *scale;     /* as the graph's input */
-    float scale_now;  /* what is there, if scale_set */
+    float *scale;    /* as the graph's input */
+    float scale_now; /* what is there, if scale_set */
     bool scale_set;
     penalty *penalty; /* NULL: none */
     float *mix_loss;  /* taken by the first plan_mix_loss, as are: */
@@ -207,7 +207,7 @@ tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float
 tutti_status mixer_run(net *n, mixer **list, const float *shares, float *a, const float *b,
                        const tutti_desc *d, const tutti_step *step, tutti_error *err);
 void mixers_destroy(mixer *list); /* NULL is allowed */
-bool body_trains(const body *b); /* has a backward pass */
+bool body_trains(const body *b);  /* has a backward pass */
 const tutti_desc *body_output_desc(const body *b, uint32_t k);
 /* plan_cache.c */
 void plans_drop(net *n);

@@ -144,8 +144,7 @@ static tutti_status trace_penalty(tracing *t, tutti_error *err)
     if (!b->status(b))
         trace_terms(t, loss);
     if (!b->status(b)) {
-        const tutti_attr shape =
-            tutti_attr_list("shape", number.dim, (uint32_t)number.rank);
+        const tutti_attr shape = tutti_attr_list("shape", number.dim, (uint32_t)number.rank);
         t->sum = tutti_add(b, t->bare, b->emit(b, "reshape", &t->term, 1, &shape, 1, NULL, 0));
     }
     graph_set_segment(t->g, 1);

@@ -153,8 +153,7 @@ static tutti_status take_mix(plan *p, tutti_error *err)
     bool there = h->mix_loss != NULL;
     for (uint32_t k = 0; k < p->body->noutputs; k++) {
         if (!h->mix_dout[k])
-            h->mix_dout[k] =
-                place_take(h->device, tutti_nbytes(body_output_desc(p->body, k)));
+            h->mix_dout[k] = place_take(h->device, tutti_nbytes(body_output_desc(p->body, k)));
         there = there && h->mix_dout[k];
     }
     return there ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second loss");

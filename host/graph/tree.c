@@ -367,9 +367,9 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
     const weight *w = slot->weight;
     tutti_tensor view = {w->data, w->desc,
                          w->owned ? TUTTI_DEVICE_CPU : place_number(n->options.device), 0};
-    const tutti_status seen =
-        n->options.see_weight ? n->options.see_weight(n->options.services_ctx, &view, err)
-                              : TUTTI_OK;
+    const tutti_status seen = n->options.see_weight
+                                  ? n->options.see_weight(n->options.services_ctx, &view, err)
+                                  : TUTTI_OK;
     if (!seen)
         *ret_view = view;
     return seen;

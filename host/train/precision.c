@@ -78,8 +78,8 @@ static tutti_status run_unscale(void *state, const tutti_op_call *c, const void 
                                 void *const *out, void *scratch)
 {
     const loss_scaler *s = state;
-    *(int32_t *)out[1] = unscale_all(out[0], (float)(1.0 / s->scale), tutti_numel(&c->out[0]),
-                                     c->threads);
+    *(int32_t *)out[1] =
+        unscale_all(out[0], (float)(1.0 / s->scale), tutti_numel(&c->out[0]), c->threads);
     return TUTTI_OK;
 }
 

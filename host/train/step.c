@@ -145,11 +145,14 @@ static tutti_status update_metrics(trainer *t, const slot *kept, tutti_error *er
     uint32_t n = 0;
     for (; t->model_table->targets[n] && n < TUTTI_MAX_COLUMNS; n++)
         targets[n] = kept[n].now;
-    tutti_metric_input in = {
-        .struct_size = sizeof in, .noutputs = t->noutputs, .outputs = outputs,
-        .targets = targets,       .ntargets = n,           .samples = t->micro.samples};
-    tutti_status s = trainer_see_outputs(t, instance_name(t->train.metrics.instances[0]), outputs,
-                                         err);
+    tutti_metric_input in = {.struct_size = sizeof in,
+                             .noutputs = t->noutputs,
+                             .outputs = outputs,
+                             .targets = targets,
+                             .ntargets = n,
+                             .samples = t->micro.samples};
+    tutti_status s =
+        trainer_see_outputs(t, instance_name(t->train.metrics.instances[0]), outputs, err);
     if (s || (s = trainer_read_loss(t, &in.loss, err)))
         return s;
     return metric_set_update(&t->train.metrics, &in, err);

@@ -37,14 +37,15 @@ enum {
 };
 
 typedef struct view {
-    void *device;        /* what it shows; NULL: nothing */
-    unsigned char *host; /* what the plugin sees, then as it was fetched, each in `room` bytes */
+    void *device; /* what it shows; NULL: nothing */
+    unsigned char
+        *host; /* what the plugin sees, then as it was fetched, each in `room` bytes */
     uint64_t room;
     uint64_t bytes;
-    uint64_t age; /* of its kind, when fetched */
+    uint64_t age;    /* of its kind, when fetched */
     size_t onlooker; /* who opened it last */
-    int what;     /* VIEW_* */
-    bool open;    /* handed out in the event under way */
+    int what;        /* VIEW_* */
+    bool open;       /* handed out in the event under way */
 } view;
 
 typedef struct views {
@@ -52,7 +53,8 @@ typedef struct views {
     view *grads;
     view **open;
     struct onlooker *onlookers;
-    const char *who; /* looks, where the host does not call a plugin; "": nobody to be told of */
+    const char
+        *who; /* looks, where the host does not call a plugin; "": nobody to be told of */
     size_t nopen, room, nonlookers;
     uint64_t version; /* of the net */
     uint64_t age[VIEW_KINDS];
@@ -234,9 +236,9 @@ typedef struct updater {
     int64_t count;      /* of the arena that the slots fit */
     stretch *stretches; /* one a group that has weights */
     size_t nstretches;
-    int32_t *group_of; /* per weight of the net; -1 for none */
-    uint64_t version;  /* of the net that all this fits */
-    int64_t step;      /* updates so far */
+    int32_t *group_of;          /* per weight of the net; -1 for none */
+    uint64_t version;           /* of the net that all this fits */
+    int64_t step;               /* updates so far */
     const tutti_device *device; /* where the arena and the slots lie; NULL: here */
     void *rates;                /* on the device: what changes from update to update */
     float *staged; /* on the host, where a device does not run the optimizer's code */
@@ -273,8 +275,8 @@ void precision_announce(trainer *t);
 /* Multiplies the loss before the backward pass, and takes that back from the gradients before anything
  * looks at them: GradScaler.  Without it (all precisions but amp_fp16) the scale is 1. */
 typedef struct loss_scaler {
-    double scale; /* these two are what a checkpoint keeps */
-    double clean; /* updates since the last change */
+    double scale;  /* these two are what a checkpoint keeps */
+    double clean;  /* updates since the last change */
     void *verdict; /* on a device of its own memory: whether something is not finite */
     bool on;
     bool found; /* the gradients of this batch are not finite */

@@ -63,8 +63,7 @@ void trainer_log_at(trainer *t, const tutti_named_value *values, uint32_t n, uin
     FOR_EACH_LOGGER(t, i, table)
     {
         tutti_error e = TUTTI_ERROR_INIT;
-        if (table->metrics &&
-            table->metrics(instance_self(i), values, n, step, &e))
+        if (table->metrics && table->metrics(instance_self(i), values, n, step, &e))
             failed(t, i, &e);
     }
 }

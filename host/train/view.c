@@ -67,8 +67,7 @@ static void tell(trainer *t)
                 text, sizeof text,
                 "%s looks at tensors on %s and has no kernels for it: the run waits while "
                 "they are copied, %s the first time",
-                o->name, t->device.device.info.name,
-                memory_text(o->bytes, size, sizeof size));
+                o->name, t->device.device.info.name, memory_text(o->bytes, size, sizeof size));
             trainer_message(t, TUTTI_LOG_WARNING, "train", text);
         }
         o->bytes = 0;

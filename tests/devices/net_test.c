@@ -205,9 +205,9 @@ static void mix(rig *r, float *ret_loss)
     tutti_tensor first = plan_target(p, 0);
     const uint64_t bytes = tutti_nbytes(&first.desc);
     char *second = calloc(1, bytes + 1);
-    ck_assert_ok(place_copy(net_device(r->net), second, first.data, bytes,
-                            TUTTI_COPY_FROM_DEVICE, &err),
-                 err);
+    ck_assert_ok(
+        place_copy(net_device(r->net), second, first.data, bytes, TUTTI_COPY_FROM_DEVICE, &err),
+        err);
     for (uint64_t k = 0; k < bytes / 8; k++) {
         char one[4];
         memcpy(one, second + 4 * k, 4);

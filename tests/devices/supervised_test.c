@@ -96,7 +96,8 @@ static tutti_status launch(line *m, run_fn run, uint32_t nin, const void *const 
         {sizeof calls[0], 2, 1, 1, descs, &one_desc, NULL, NULL, NULL},
         {sizeof calls[0], 3, 1, 1, descs, &one_desc, NULL, NULL, NULL}};
     void *outs[1] = {out};
-    const tutti_launch l = {sizeof l, 0, "line", run, &m->scale, &calls[nin], in, outs, NULL};
+    const tutti_launch l = {sizeof l,    0,  "line", run,  &m->scale,
+                            &calls[nin], in, outs,   NULL, NULL};
     return m->device->table->launch(m->device->device, NULL, &l, err);
 }
 
