@@ -237,7 +237,7 @@ static double tolerance_of(const device_bench *b, int32_t dtype)
         most = tutti_numel(&b->c->in[k]) > most ? tutti_numel(&b->c->in[k]) : most;
     const double own =
         b->c->tolerance > 0.0 ? b->c->tolerance : fmin(1e-6 * sqrt((double)most), 1e-4);
-    const double rounded = dtype == TUTTI_BF16 ? 0x1p-8 : dtype == TUTTI_F16 ? 0x1p-11 : 0.0;
+    const double rounded = dtype == TUTTI_BF16 ? 0x1p-7 : dtype == TUTTI_F16 ? 0x1p-10 : 0.0;
     return KERNELS * own + rounded;
 }
 
