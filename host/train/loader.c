@@ -68,7 +68,7 @@ static int64_t batch_samples(const loader *l, int64_t batch)
 static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index, int64_t epoch)
 {
     loader *l = w->loader;
-    tutti_tensor now[TUTTI_MAX_COLUMNS];
+    tutti_tensor now[TUTTI_MAX_COLUMNS], before[TUTTI_MAX_COLUMNS];
     int side[TUTTI_MAX_COLUMNS] = {0};
     memset(now, 0, sizeof now);
     for (uint32_t k = 0; k < l->info.ncolumns; k++) {
@@ -78,9 +78,10 @@ static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index,
     }
     tutti_status s = l->dataset->read(instance_self(l->options.dataset), index, now, l->room,
                                       l->info.ncolumns, &p->error);
-    const tutti_sample sample = {sizeof sample, 0, l->options.seed, (uint64_t)epoch,
-                                 (uint64_t)index};
-    for (uint32_t t = 0; s == TUTTI_OK && t < l->options.ntransforms; t++)
+    const tutti_sample sample = {sizeof sample,   l->info.ncolumns, l->options.seed,
+                                 (uint64_t)epoch, (uint64_t)index,  before};
+    for (uint32_t t = 0; s == TUTTI_OK && t < l->options.ntransforms; t++) {
+        memcpy(before, now, sizeof before);
         for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
             tutti_tensor out = now[k];
             out.data = w->work[1 - side[k]][k];
@@ -93,6 +94,7 @@ static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index,
                 side[k] = 1 - side[k];
             }
         }
+    }
     for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
         char have[96], want[96];
         if (!tutti_same_shape(&now[k].desc, &l->columns[k].desc))

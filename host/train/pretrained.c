@@ -15,13 +15,33 @@
 static const char *const prefixes[] = {"", "model.", "transformer."};
 enum { PREFIXES = sizeof prefixes / sizeof *prefixes };
 
+/* What the weights of norms are called in the first files of BERT. */
+static const struct {
+    const char *now, *then;
+} renamed[] = {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}};
+enum { RENAMED = sizeof renamed / sizeof *renamed };
+
+static bool find_renamed(const checkpoint *c, const char *name, tutti_tensor *ret)
+{
+    for (int k = 0; k < RENAMED; k++) {
+        const size_t tail = strlen(renamed[k].now), length = strlen(name);
+        char then[1024];
+        if (length < tail || strcmp(name + length - tail, renamed[k].now) != 0)
+            continue;
+        (void)snprintf(then, sizeof then, "%.*s%s", (int)(length - tail), name,
+                       renamed[k].then);
+        return checkpoint_find(c, then, ret, NULL) == TUTTI_OK;
+    }
+    return false;
+}
+
 static tutti_status find(const checkpoint *c, const char *prefix, const char *path,
                          tutti_tensor *ret, tutti_error *err)
 {
     char name[1024];
     if (snprintf(name, sizeof name, "%s%s", prefix, path) >= (int)sizeof name)
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the name is too long", path);
-    return checkpoint_find(c, name, ret, err);
+    return find_renamed(c, name, ret) ? TUTTI_OK : checkpoint_find(c, name, ret, err);
 }
 
 /* The prefix under which the file has the first weight. */

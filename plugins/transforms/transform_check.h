@@ -36,8 +36,8 @@ static inline tutti_status bench_infer(bench *b, tutti_desc *d)
 static inline int32_t bench_apply(bench *b, const tutti_desc *d, const void *in, void *out,
                                   uint64_t epoch, uint64_t index, tutti_desc *ret_desc)
 {
-    const tutti_sample sample = {sizeof sample, 0, 17, epoch, index};
     const tutti_tensor from = {(void *)(uintptr_t)in, *d, TUTTI_DEVICE_CPU, 0};
+    const tutti_sample sample = {sizeof sample, 1, 17, epoch, index, &from};
     tutti_tensor to = {out, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0};
     b->err = (tutti_error)TUTTI_ERROR_INIT;
     const int32_t done = b->table->apply(b->subject.self, &sample, 0, &from, &to, &b->err);

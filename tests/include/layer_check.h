@@ -137,12 +137,18 @@ static inline tutti_status record_call(tutti_graph *g, tutti_module m, const tut
                                        uint32_t nin, tutti_value *out, uint32_t nout)
 {
     record *r = g->ctx;
-    ck_assert_uint_eq(nin, 1);
+    char from[128] = "";
     ck_assert_uint_eq(nout, 1);
-    out[0] = 0; /* as a host may: `out` is not `in` */
-    const tutti_value from = in[0];
-    out[0] = ++r->values;
-    record_add(r, "v%u = module %u(v%u)\n", out[0], m, from);
+    for (uint32_t k = 0; k < nin; k++) {
+        const size_t used = strlen(from);
+        if (in[k] >= 1000)
+            (void)snprintf(from + used, sizeof from - used, "%s%s", k ? ", " : "",
+                           in[k] < 2000 ? r->names[in[k] - 1000] : "constant");
+        else
+            (void)snprintf(from + used, sizeof from - used, "%sv%u", k ? ", " : "", in[k]);
+    }
+    out[0] = ++r->values; /* `out` may be `in` */
+    record_add(r, "v%u = module %u(%s)\n", out[0], m, from);
     return TUTTI_OK;
 }
 

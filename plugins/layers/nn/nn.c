@@ -83,6 +83,7 @@ static const tutti_object *const objects[] = {&nn_conv2d,
                                               &nn_embedding,
                                               &nn_self_attention,
                                               &nn_causal_self_attention,
+                                              &nn_attention_heads,
                                               NULL};
 
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.nn", "1.0.0", objects);

@@ -396,6 +396,34 @@ START_TEST(dropped_probabilities_are_worked_out_step_by_step)
 }
 END_TEST
 
+START_TEST(heads_attend_without_products_of_their_own)
+{
+    start();
+    given_int(&g, "num_heads", 2);
+    given_float(&g, "dropout", 0.1);
+    open_layer("attention_heads");
+    ck_assert_uint_eq(t.count, 2); /* no modules below */
+    ck_assert_str_eq(attends(TUTTI_MODE_EVAL, 2), "v2 = reshape(v1; shape=[2, 3, 3, 2, 2])\n"
+                                                  "v3 = sdpa_packed(v2, v1; causal=0)\n"
+                                                  "v4 = reshape(v3; shape=[2, 3, 4])\nv4\n");
+    ck_assert_ptr_nonnull(strstr(attends(TUTTI_MODE_TRAIN, 1), "p=0.1, stream=2)\n"));
+    subject_close(&s);
+    start();
+    given_int(&g, "num_heads", 3);
+    given_float(&g, "dropout", 0.0);
+    open_layer("attention_heads");
+    const tutti_desc shape = {{2, 3, 12}, 3, TUTTI_F32};
+    const tutti_value in = 1;
+    tutti_value out = 0;
+    record_init(&r, TUTTI_MODE_EVAL, shape);
+    ck_assert_int_eq(layer->trace(s.self, &r.graph, m, &in, 1, &out, 1), TUTTI_E_SHAPE);
+    ck_assert_str_eq(r.text,
+                     "failed: attention_heads: the input must be (B, T, 3 C), with heads "
+                     "that divide C\n");
+    subject_close(&s);
+}
+END_TEST
+
 START_TEST(heads_that_do_not_divide_the_width_are_refused)
 {
     start();
@@ -429,6 +457,7 @@ int main(void)
     tcase_add_test(c, attention_adds_its_second_input_to_the_scores);
     tcase_add_test(c, alibi_lets_scores_fall_with_the_distance);
     tcase_add_test(c, dropped_probabilities_are_worked_out_step_by_step);
+    tcase_add_test(c, heads_attend_without_products_of_their_own);
     tcase_add_test(c, heads_that_do_not_divide_the_width_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

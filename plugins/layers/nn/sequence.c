@@ -1,4 +1,4 @@
-/* sequence.c - layers of sequence models: layer_norm, embedding, self-attention. */
+/* sequence.c - layers of sequence models: layer_norm, embedding, attention. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nn.h"
 
@@ -213,6 +213,23 @@ static tutti_value dropped_attention(const nn_layer *l, tutti_graph *g, tutti_mo
     return tutti_permute(g, tutti_matmul(g, s, part_of(g, qkv, 2), 0, 0, 0), order, 4);
 }
 
+/* What the heads make of qkv (B, T, 3 C) and the bias, or 0: (B, T, C). */
+static tutti_value attend(const nn_layer *l, tutti_graph *g, tutti_module m, tutti_value qkv,
+                          tutti_value bias, int64_t width)
+{
+    const tutti_desc d = *g->desc(g, qkv);
+    const int64_t heads = l->i[ATTENTION_HEADS];
+    const int64_t packed[5] = {d.dim[0], d.dim[1], 3, heads, width / heads};
+    const int64_t flat[3] = {d.dim[0], d.dim[1], width};
+    const tutti_value all[2] = {tutti_reshape(g, qkv, packed, 5), bias};
+    const tutti_attr causal = tutti_attr_i("causal", l->i[ATTENTION_CAUSAL]);
+    const tutti_value y =
+        g->mode == TUTTI_MODE_TRAIN && l->f[ATTENTION_DROPOUT] > 0.0
+            ? dropped_attention(l, g, m, all[0], bias)
+            : g->emit(g, "sdpa_packed", all, bias ? 2 : 1, &causal, 1, NULL, 0);
+    return tutti_reshape(g, y, flat, 3);
+}
+
 static tutti_value call(const nn_layer *l, tutti_graph *g, tutti_module m, const char *name,
                         tutti_value x)
 {
@@ -228,26 +245,53 @@ static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
     const nn_layer *l = self;
     (void)nout;
     const tutti_desc x = *g->desc(g, in[0]);
-    const int64_t heads = l->i[ATTENTION_HEADS], width = l->i[ATTENTION_WIDTH];
-    const int64_t packed[5] = {x.dim[0], x.dim[1], 3, heads, width / heads};
-    const int64_t flat[3] = {x.dim[0], x.dim[1], width};
+    tutti_value bias = nin > 1 ? in[1] : 0;
     if (x.rank != 3)
         return g->fail(g, TUTTI_E_SHAPE, "self-attention: the input must be (B, T, C)");
-    const tutti_value qkv = tutti_reshape(g, call(l, g, m, "c_attn", in[0]), packed, 5);
-    tutti_value bias = nin > 1 ? in[1] : 0, y;
+    const tutti_value qkv = call(l, g, m, "c_attn", in[0]);
     if (l->i[ATTENTION_ALIBI]) {
-        const tutti_value slopes = alibi_bias(g, heads, x.dim[1]);
+        const tutti_value slopes = alibi_bias(g, l->i[ATTENTION_HEADS], x.dim[1]);
         bias = bias ? tutti_add(g, bias, slopes) : slopes;
     }
-    if (g->mode == TUTTI_MODE_TRAIN && l->f[ATTENTION_DROPOUT] > 0.0) {
-        y = dropped_attention(l, g, m, qkv, bias);
-    } else {
-        const tutti_value all[2] = {qkv, bias};
-        const tutti_attr causal = tutti_attr_i("causal", l->i[ATTENTION_CAUSAL]);
-        y = g->emit(g, "sdpa_packed", all, bias ? 2 : 1, &causal, 1, NULL, 0);
-    }
-    out[0] = call(l, g, m, "c_proj", tutti_reshape(g, y, flat, 3));
+    out[0] = call(l, g, m, "c_proj", attend(l, g, m, qkv, bias, l->i[ATTENTION_WIDTH]));
     return g->status(g);
 }
 NN_OBJECT(self_attention, attention_open, attention_build, attention_trace)
 NN_OBJECT(causal_self_attention, causal_open, attention_build, attention_trace)
+
+/* ---- attention_heads: self-attention without the products before and after ---- */
+
+static tutti_status heads_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
+{
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    if (s)
+        return s;
+    nn_layer *l = *ret_self;
+    l->i[ATTENTION_HEADS] = tutti_param_i64(params, "num_heads");
+    l->f[ATTENTION_DROPOUT] = tutti_param_f64(params, "dropout");
+    return TUTTI_OK;
+}
+
+static tutti_status heads_build(void *self, tutti_module m, tutti_error *err)
+{
+    (void)self, (void)m, (void)err;
+    return TUTTI_OK;
+}
+
+/* in[0] (B, T, 3 C): q, k and v side by side; in[1] as above. */
+static tutti_status heads_trace(void *self, tutti_graph *g, tutti_module m,
+                                const tutti_value *in, uint32_t nin, tutti_value *out,
+                                uint32_t nout)
+{
+    const nn_layer *l = self;
+    const tutti_desc x = *g->desc(g, in[0]);
+    (void)nout;
+    if (x.rank != 3 || x.dim[2] % (3 * l->i[ATTENTION_HEADS]))
+        return g->fail(
+            g, TUTTI_E_SHAPE,
+            "attention_heads: the input must be (B, T, 3 C), with heads that divide C");
+    out[0] = attend(l, g, m, in[0], nin > 1 ? in[1] : 0, x.dim[2] / 3);
+    return g->status(g);
+}
+NN_OBJECT(attention_heads, heads_open, heads_build, heads_trace)

@@ -1,12 +1,4 @@
 /* plugin.c - accuracy: share of samples whose largest logit is the target's. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define METRIC_NAME "accuracy"
-#include "../metric_plugin.h"
-
-static void metric_row(const metric *m, const float *x, int64_t classes, metric_target target,
-                       double *sums)
-{
-    const int64_t c = target.soft ? metric_argmax(target.soft, classes) : target.class_index;
-    sums[0] += metric_rank(x, classes, c) == 0;
-    sums[1] += 1.0;
-}
+#include "../accuracy_row.h"

@@ -13,10 +13,11 @@ TUTTI_C_BEGIN
  * index), so that a sample's draw depends on nothing else. */
 typedef struct tutti_sample {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t ncolumns; /* of `columns`; 0 from a host that has none */
     uint64_t seed;
     uint64_t epoch;
-    uint64_t index; /* in the dataset */
+    uint64_t index;              /* in the dataset */
+    const tutti_tensor *columns; /* all of them, as they were before this transform */
 } tutti_sample;
 
 typedef struct tutti_transform_v1 {
@@ -33,9 +34,11 @@ typedef struct tutti_transform_v1 {
                      tutti_tensor *out, tutti_error *err);
 } tutti_transform_v1;
 
+TUTTI_ASSERT_OFFSET(tutti_sample, ncolumns, 4);
 TUTTI_ASSERT_OFFSET(tutti_sample, seed, 8);
 TUTTI_ASSERT_OFFSET(tutti_sample, epoch, 16);
 TUTTI_ASSERT_OFFSET(tutti_sample, index, 24);
+TUTTI_ASSERT_OFFSET(tutti_sample, columns, 32);
 TUTTI_ASSERT_OFFSET(tutti_transform_v1, infer, 8);
 TUTTI_ASSERT_OFFSET(tutti_transform_v1, apply, 16);
 

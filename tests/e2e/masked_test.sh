@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# masked_test.sh - a small BERT learns a text by what is hidden from it, and is resumed exactly.
+. "$(dirname "$0")/lib.sh"
+
+# A refrain: what is hidden follows from its place.
+for ((k = 0; k < 150; k++)); do echo "the fox"; done >play.txt
+
+sed "s|PLAY|$work/play.txt|" >bert.json <<'JSON'
+{
+  "name": "bert",
+  "seed": 5,
+  "model": {"name": "bert", "num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 32},
+  "train": {
+    "dataset": {"name": "text", "path": "PLAY", "vocabulary": "chars", "length": 24, "stride": 8, "split": "train"},
+    "transforms": [{"name": "mask_tokens"}],
+    "batch_size": 16, "workers": 2
+  },
+  "eval": [{
+    "label": "validation",
+    "dataset": {"name": "text", "path": "PLAY", "vocabulary": "chars", "length": 24, "split": "validation"},
+    "transforms": [{"name": "mask_tokens"}],
+    "batch_size": 8, "interval": "60ba",
+    "metrics": [{"name": "language_cross_entropy"}, {"name": "masked_accuracy"}]
+  }],
+  "optimizer": {"name": "adamw", "lr": 0.01},
+  "schedulers": [{"name": "linear_with_warmup", "t_warmup": "10ba"}],
+  "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "60ba", "keep": 2}],
+  "loggers": [{"name": "jsonl"}],
+  "max_duration": "60ba",
+  "threads": 2
+}
+JSON
+check "a BERT is trained" "$TUTTI" train bert.json
+python3 - >values.txt <<'PY'
+import json
+values = {}
+for line in open("runs/bert/log.jsonl"):
+    row = json.loads(line)
+    if row["kind"] == "metrics":
+        values.update(row["values"])
+loss = values["metrics/validation/language_cross_entropy"]
+right = values["metrics/validation/masked_accuracy"]
+print("learned" if loss < 0.6 else f"loss {loss}")
+print("right" if right > 0.8 else f"accuracy {right}")
+PY
+check "it has learned the refrain" grep -qx learned values.txt
+check "most of what is hidden comes out right" grep -qx right values.txt
+sed 's/"60ba", "keep"/"1ba", "keep"/; s/"60ba"/"17ba"/g' bert.json >short.json
+same "draws of masks and dropout" short.json
+
+# Labels of whole sequences, from the same encoder.
+python3 - <<'PY'
+import struct
+def npy(path, kind, shape, values):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+        f.write(struct.pack(f"<{len(values)}{'i' if kind == '<i4' else 'q'}", *values))
+rows = [[(k * 37 + t * 11) % 40 for t in range(12)] for k in range(256)]
+npy("tokens.npy", "<i4", (256, 12), [t for row in rows for t in row])
+npy("labels.npy", "<i8", (256,), [int(7 in row) for row in rows])
+PY
+cat >classes.json <<'JSON'
+{
+  "name": "classes",
+  "seed": 5,
+  "model": {"name": "bert", "head": "classification", "vocab_size": 40, "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 32, "dropout": 0.0},
+  "train": {"dataset": {"name": "npy", "inputs": "tokens.npy", "targets": "labels.npy"}, "batch_size": 32},
+  "eval": [{
+    "label": "same", "dataset": {"name": "npy", "inputs": "tokens.npy", "targets": "labels.npy"},
+    "batch_size": 32, "metrics": [{"name": "accuracy"}]
+  }],
+  "optimizer": {"name": "adamw", "lr": 0.003},
+  "max_duration": "24ep",
+  "threads": 2
+}
+JSON
+check "a BERT learns labels" "$TUTTI" train classes.json
+cp check.out classes.out
+check "and knows them" grep -qE '^same accuracy: (1\.0|0\.9)' classes.out
+
+recipe=$SOURCE/host/recipes/shakespeare_bert.json
+check "the recipe is valid" "$TUTTI" validate "$recipe"
+data=$SOURCE/../shared/data/tinyshakespeare/input.txt
+if [ -r "$data" ]; then
+  check "the recipe runs, smaller" "$TUTTI" train "$recipe" --set train.dataset.path="$data" \
+    --set eval.0.dataset.path="$data" --set eval.0.subset_num_batches=1 --set max_duration=2ba \
+    --set train.batch_size=4 --set eval.0.batch_size=4
+else
+  echo "skipped: no tiny Shakespeare beside the source"
+fi
+finish
