@@ -153,6 +153,43 @@ static dnnl_status_t attr_init(int relu, dnnl_primitive_attr_t *ret)
     return s;
 }
 
+/* Whether the primitive may give wrong sums: oneDNN 2.6's 1 x 1 gradients of weights do where they skip
+ * pixels, the last channels fill no register and threads have different numbers of images. */
+static int is_wrong(const dnn_call *c, const_dnnl_primitive_desc_t pd)
+{
+    const char *name = "";
+    const dnn_tensor *src = &c->slot[DNN_SRC];
+    if (c->kind != DNN_CONV_GRAD_WEIGHT || c->threads == 1 || src->dim[1] % 16 == 0 ||
+        (c->stride[0] == 1 && c->stride[1] == 1))
+        return 0;
+    (void)dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&name);
+    return strncmp(name, "jit_1x1", 7) == 0;
+}
+
+/* The library's first choice, or the next one that is right. */
+static dnnl_status_t pd_choose(const dnn_call *c, const op_desc *op,
+                               const_dnnl_primitive_attr_t attr,
+                               const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+{
+    dnnl_primitive_desc_iterator_t i = NULL;
+    dnnl_status_t s = dnnl_primitive_desc_iterator_create(&i, op, attr, the_engine, hint);
+    while (s == dnnl_success) {
+        dnnl_primitive_desc_t pd = dnnl_primitive_desc_iterator_fetch(i);
+        if (!pd) {
+            s = dnnl_out_of_memory;
+        } else if (!is_wrong(c, pd)) {
+            *ret = pd;
+            break;
+        } else {
+            (void)dnnl_primitive_desc_destroy(pd);
+            s = dnnl_primitive_desc_iterator_next(i);
+        }
+    }
+    if (i)
+        (void)dnnl_primitive_desc_iterator_destroy(i);
+    return s == dnnl_iterator_ends ? dnnl_unimplemented : s;
+}
+
 static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
 {
     dnnl_memory_desc_t md[DNN_SLOTS];
@@ -176,7 +213,7 @@ static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
             s = dnnl_primitive_desc_create(&hint, &forward, plain, the_engine, NULL);
     }
     if (s == dnnl_success)
-        s = dnnl_primitive_desc_create(ret, &op, attr, the_engine, hint);
+        s = pd_choose(c, &op, attr, hint, ret);
     if (hint)
         (void)dnnl_primitive_desc_destroy(hint);
     if (attr)

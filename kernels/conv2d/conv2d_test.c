@@ -89,6 +89,7 @@ static const op_case large[] = {
     THREE(3, 7, 16, 48, 3, 1, 1, 7),   THREE(3, 9, 48, 16, 3, 2, 1, 5),
     THREE(7, 3, 16, 32, 3, 1, 1, 3),   THREE(2, 20, 32, 32, 1, 3, 0, 7),
     THREE(2, 6, 32, 16, 5, 2, 2, 3),   THREE(1, 140, 16, 16, 3, 1, 1, 140),
+    THREE(4, 10, 6, 12, 1, 2, 0, 5),   THREE(5, 16, 8, 16, 1, 2, 0, 8),
 };
 
 START_TEST(small_convolutions_agree_with_definition_and_differences)

@@ -25,7 +25,6 @@ typedef struct made {
 } made;
 
 static tutti_error err;
-static int made_threads = 2;
 
 static inline const void *made_services(void *ctx, instance *i, const char *id)
 {
@@ -72,7 +71,7 @@ static inline void make(made *m, const char *json, const tutti_column *columns,
                                  .services = made_services,
                                  .services_ctx = m,
                                  .seed = 5,
-                                 .threads = made_threads};
+                                 .threads = 2};
     ck_assert_ok(net_create(&options, &m->net, &err), err);
     m->model = open_object(m, TUTTI_KIND_MODEL, json);
     if (m->model)

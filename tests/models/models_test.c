@@ -247,7 +247,6 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("models");
-    made_threads = 1;
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 100);
     tcase_add_loop_test(t, a_model_has_as_many_weights_as_it_should, 0,
