@@ -25,7 +25,7 @@
     X(POINTWISE_DIV, 6)                                                                        \
     X(POINTWISE_SUB, 9)                                                                        \
     X(POINTWISE_EXP, 13)                                                                       \
-    X(POINTWISE_LOG, 14)                                                                       \
+    X(POINTWISE_LOG, 15)                                                                       \
     X(POINTWISE_IDENTITY, 21)                                                                  \
     X(POINTWISE_CMP_GE, 303)                                                                   \
     X(POINTWISE_GEN_INDEX, 501)                                                                \

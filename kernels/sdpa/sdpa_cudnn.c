@@ -1,0 +1,268 @@
+/* sdpa_cudnn.c - attention and its gradient in the operations that cuDNN's engines recognise. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sdpa/sdpa_cudnn.h"
+
+#include <math.h>
+
+/* Numbers of scalars behind those of the operands, which are 1 + SDPA_*. */
+enum { SCALE = SDPA_OPERANDS + 1, MASKED, ONE };
+
+static const uint64_t workspace_most = (uint64_t)256 << 20;
+static const float masked = -INFINITY, one = 1.0f;
+
+typedef struct build {
+    cdnn_graph g;
+    const sdpa_cudnn *c;
+    int32_t dtype; /* CDNN_DATA_* */
+} build;
+
+/* Rows of D elements as they lie in memory; `turned` makes it (B, H, D, T). */
+static void *rows(build *b, int operand, int turned)
+{
+    const sdpa_shape *s = &b->c->s;
+    const int of_keys =
+        operand == SDPA_K || operand == SDPA_V || operand == SDPA_DK || operand == SDPA_DV;
+    const int64_t t = of_keys ? s->tk : s->tq;
+    const sdpa_stride *at = operand == SDPA_Q || operand == SDPA_DQ   ? &s->q
+                            : operand == SDPA_K || operand == SDPA_DK ? &s->k
+                            : operand == SDPA_V || operand == SDPA_DV ? &s->v
+                                                                      : &s->y;
+    cdnn_tensor d = {.uid = 1 + operand,
+                     .dtype = b->dtype,
+                     .rank = 4,
+                     .dim = {s->batch, s->heads, t, s->d},
+                     .stride = {at->b, at->h, at->t, 1}};
+    if (turned) {
+        d.dim[2] = s->d;
+        d.dim[3] = t;
+        d.stride[2] = 1;
+        d.stride[3] = at->t;
+    }
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+/* The same memory of K under the other order of dimensions, within the graph. */
+static void *keys_back(build *b)
+{
+    const sdpa_shape *s = &b->c->s;
+    const cdnn_tensor d = {.dtype = b->dtype,
+                           .kind = CDNN_VIRTUAL,
+                           .rank = 4,
+                           .dim = {s->batch, s->heads, s->tk, s->d},
+                           .stride = {s->k.b, s->k.h, s->k.t, 1}};
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+static void *scores(build *b, int32_t dtype)
+{
+    const sdpa_shape *s = &b->c->s;
+    const int64_t n = s->tq * s->tk;
+    const cdnn_tensor d = {.dtype = dtype,
+                           .kind = CDNN_VIRTUAL,
+                           .rank = 4,
+                           .dim = {s->batch, s->heads, s->tq, s->tk},
+                           .stride = {s->heads * n, n, s->tk, 1}};
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+static void *scores_turned(build *b)
+{
+    const sdpa_shape *s = &b->c->s;
+    const int64_t n = s->tq * s->tk;
+    const cdnn_tensor d = {.dtype = b->dtype,
+                           .kind = CDNN_VIRTUAL,
+                           .rank = 4,
+                           .dim = {s->batch, s->heads, s->tk, s->tq},
+                           .stride = {s->heads * n, n, 1, s->tk}};
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+/* A number a query; in memory where it has a number. */
+static void *column(build *b, int64_t uid)
+{
+    const sdpa_shape *s = &b->c->s;
+    const cdnn_tensor d = {.uid = uid,
+                           .dtype = CDNN_DATA_FLOAT,
+                           .kind = uid ? CDNN_MEMORY : CDNN_VIRTUAL,
+                           .rank = 4,
+                           .dim = {s->batch, s->heads, s->tq, 1},
+                           .stride = {s->heads * s->tq, s->tq, 1, 1}};
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+/* Dense (B, H, Tq, D) of F32. */
+static void *wide_rows(build *b, int64_t uid)
+{
+    const sdpa_shape *s = &b->c->s;
+    const cdnn_tensor d = {.uid = uid,
+                           .dtype = CDNN_DATA_FLOAT,
+                           .kind = uid ? CDNN_MEMORY : CDNN_VIRTUAL,
+                           .rank = 4,
+                           .dim = {s->batch, s->heads, s->tq, s->d},
+                           .stride = {s->heads * s->tq * s->d, s->tq * s->d, s->d, 1}};
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+static void *scalar(build *b, int64_t uid)
+{
+    const cdnn_tensor d = {.uid = uid,
+                           .dtype = CDNN_DATA_FLOAT,
+                           .kind = CDNN_BY_VALUE,
+                           .rank = 4,
+                           .dim = {1, 1, 1, 1},
+                           .stride = {1, 1, 1, 1}};
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+static void *pointwise(build *b, uint32_t mode, void *x, void *y, void *to)
+{
+    const cdnn_pointwise p = {mode, CDNN_DATA_FLOAT, -1, x, y, NULL, to};
+    cdnn_add_pointwise(&b->g, &p);
+    return to;
+}
+
+static void *product(build *b, void *x, void *y, void *to)
+{
+    cdnn_graph *g = &b->g;
+    void *how = cdnn_make(g, CDNN_BACKEND_MATMUL_DESCRIPTOR);
+    cdnn_set_value(g, how, CDNN_ATTR_MATMUL_COMP_TYPE, CDNN_TYPE_DATA_TYPE, CDNN_DATA_FLOAT);
+    (void)cdnn_finish(g, how);
+    void *op = cdnn_make(g, CDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+    cdnn_set_desc(g, op, CDNN_ATTR_OPERATION_MATMUL_ADESC, x);
+    cdnn_set_desc(g, op, CDNN_ATTR_OPERATION_MATMUL_BDESC, y);
+    cdnn_set_desc(g, op, CDNN_ATTR_OPERATION_MATMUL_CDESC, to);
+    cdnn_set_desc(g, op, CDNN_ATTR_OPERATION_MATMUL_DESC, how);
+    cdnn_finish_op(g, op);
+    return to;
+}
+
+static void *reduced(build *b, int32_t mode, void *x, void *to)
+{
+    cdnn_graph *g = &b->g;
+    void *how = cdnn_make(g, CDNN_BACKEND_REDUCTION_DESCRIPTOR);
+    cdnn_set_value(g, how, CDNN_ATTR_REDUCTION_OPERATOR, CDNN_TYPE_REDUCTION_OPERATOR_TYPE,
+                   mode);
+    cdnn_set_value(g, how, CDNN_ATTR_REDUCTION_COMP_TYPE, CDNN_TYPE_DATA_TYPE, CDNN_DATA_FLOAT);
+    (void)cdnn_finish(g, how);
+    void *op = cdnn_make(g, CDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+    cdnn_set_desc(g, op, CDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
+    cdnn_set_desc(g, op, CDNN_ATTR_OPERATION_REDUCTION_YDESC, to);
+    cdnn_set_desc(g, op, CDNN_ATTR_OPERATION_REDUCTION_DESC, how);
+    cdnn_finish_op(g, op);
+    return to;
+}
+
+static void *reshaped(build *b, void *x, void *to)
+{
+    void *op = cdnn_make(&b->g, CDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+    cdnn_set_desc(&b->g, op, CDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
+    cdnn_set_desc(&b->g, op, CDNN_ATTR_OPERATION_RESHAPE_YDESC, to);
+    cdnn_finish_op(&b->g, op);
+    return to;
+}
+
+static void *places(build *b, void *x, int64_t axis)
+{
+    void *to = scores(b, CDNN_DATA_INT32);
+    const cdnn_pointwise p = {
+        CDNN_POINTWISE_GEN_INDEX, CDNN_DATA_FLOAT, axis, x, NULL, NULL, to};
+    cdnn_add_pointwise(&b->g, &p);
+    return to;
+}
+
+/* Scores of keys behind the query become -infinity. */
+static void *without_future(build *b, void *x)
+{
+    void *query = places(b, x, 2), *key = places(b, x, 3);
+    void *seen = scores(b, CDNN_DATA_BOOLEAN), *to = scores(b, CDNN_DATA_FLOAT);
+    const cdnn_pointwise compare = {
+        CDNN_POINTWISE_CMP_GE, CDNN_DATA_BOOLEAN, -1, query, key, NULL, seen};
+    cdnn_add_pointwise(&b->g, &compare);
+    const cdnn_pointwise choose = {
+        CDNN_POINTWISE_BINARY_SELECT, CDNN_DATA_FLOAT, -1, x, scalar(b, MASKED), seen, to};
+    cdnn_add_pointwise(&b->g, &choose);
+    return to;
+}
+
+/* p = exp(s - max), y = p / sum v, lse = max + log(sum) */
+static void add_forward(build *b)
+{
+    const int32_t f32 = CDNN_DATA_FLOAT;
+    void *s = product(b, rows(b, SDPA_Q, 0), rows(b, SDPA_K, 1), scores(b, f32));
+    s = pointwise(b, CDNN_POINTWISE_MUL, s, scalar(b, SCALE), scores(b, f32));
+    if (b->c->s.causal)
+        s = without_future(b, s);
+    void *max = reduced(b, CDNN_REDUCE_TENSOR_MAX, s, column(b, 0));
+    s = pointwise(b, CDNN_POINTWISE_SUB, s, max, scores(b, f32));
+    void *e = pointwise(b, CDNN_POINTWISE_EXP, s, NULL, scores(b, f32));
+    void *sum = reduced(b, CDNN_REDUCE_TENSOR_ADD, e, column(b, 0));
+    void *log = pointwise(b, CDNN_POINTWISE_LOG, sum, NULL, column(b, 0));
+    (void)pointwise(b, CDNN_POINTWISE_ADD, max, log, column(b, 1 + SDPA_LSE));
+    void *p = pointwise(b, CDNN_POINTWISE_DIV, e, sum, scores(b, b->dtype));
+    (void)product(b, p, rows(b, SDPA_V, 0), rows(b, SDPA_Y, 0));
+}
+
+/* delta = sum of dy y, p = exp(s - lse), dv = p' dy, ds = scale p (dy v' - delta), dk = ds' q,
+ * dq = ds k */
+static void add_gradient(build *b)
+{
+    const int32_t f32 = CDNN_DATA_FLOAT;
+    void *dy = rows(b, SDPA_DY, 0), *q = rows(b, SDPA_Q, 0), *k = rows(b, SDPA_K, 1);
+    void *scale = scalar(b, SCALE);
+    void *m = pointwise(b, CDNN_POINTWISE_MUL, dy, rows(b, SDPA_Y, 0), wide_rows(b, 0));
+    m = reduced(b, CDNN_REDUCE_TENSOR_ADD, m, column(b, 0));
+    void *delta =
+        pointwise(b, CDNN_POINTWISE_MUL, m, scalar(b, ONE), column(b, 1 + SDPA_DELTA));
+    void *s = product(b, q, k, scores(b, f32));
+    s = pointwise(b, CDNN_POINTWISE_MUL, s, scale, scores(b, f32));
+    s = pointwise(b, CDNN_POINTWISE_SUB, s, column(b, 1 + SDPA_LSE), scores(b, f32));
+    if (b->c->s.causal)
+        s = without_future(b, s);
+    void *p = pointwise(b, CDNN_POINTWISE_EXP, s, NULL, scores(b, f32));
+    void *pt = reshaped(b, p, scores_turned(b));
+    (void)product(b, pt, dy, rows(b, SDPA_DV, 0));
+    void *ds = product(b, dy, rows(b, SDPA_V, 1), scores(b, f32));
+    ds = pointwise(b, CDNN_POINTWISE_SUB, ds, delta, scores(b, f32));
+    ds = pointwise(b, CDNN_POINTWISE_MUL, ds, p, scores(b, f32));
+    ds = pointwise(b, CDNN_POINTWISE_MUL, ds, scale, scores(b, b->dtype));
+    void *dst = reshaped(b, ds, scores_turned(b));
+    (void)product(b, dst, q, rows(b, SDPA_DK, 0));
+    void *sum = product(b, ds, reshaped(b, k, keys_back(b)), wide_rows(b, 1 + SDPA_DQ_SUM));
+    (void)pointwise(b, CDNN_POINTWISE_IDENTITY, sum, NULL, rows(b, SDPA_DQ, 0));
+}
+
+tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
+                             cdnn_plan **ret_plan, tutti_error *err)
+{
+    build b = {
+        .g = {.lib = lib, .device = device}, .c = c, .dtype = (int32_t)cdnn_dtype(c->dtype)};
+    if (c->grad)
+        add_gradient(&b);
+    else
+        add_forward(&b);
+    return cdnn_plan_make(&b.g, CDNN_REFUSE, workspace_most, ret_plan, err);
+}
+
+tutti_status sdpa_cudnn_run(const sdpa_cudnn *c, cdnn_plan *p, void *stream,
+                            void *const data[SDPA_OPERANDS], void *workspace)
+{
+    const float scale = (float)c->s.scale;
+    int64_t uids[CDNN_UIDS_MAX];
+    void *at[CDNN_UIDS_MAX];
+    uint32_t n = 0;
+    for (int k = 0; k < (c->grad ? SDPA_OPERANDS : SDPA_DY); k++, n++) {
+        uids[n] = 1 + k;
+        at[n] = data[k];
+    }
+    uids[n] = SCALE;
+    at[n++] = (void *)(uintptr_t)&scale;
+    if (c->s.causal) {
+        uids[n] = MASKED;
+        at[n++] = (void *)(uintptr_t)&masked;
+    }
+    if (c->grad) {
+        uids[n] = ONE;
+        at[n++] = (void *)(uintptr_t)&one;
+    }
+    return cdnn_plan_run(p, stream, n, uids, at, workspace);
+}
