@@ -27,6 +27,9 @@ typedef struct op_case {
     double tolerance;
     double grad_tolerance; /* gradient against differences, likewise; 0: 1e-5 */
     uint64_t seed;
+    /* 1: on a device, results of F32 may have been rounded to the dtype of 16-bit inputs. */
+    uint32_t rounds;
+    uint32_t reserved;
 } op_case;
 
 /* A desc on one line: op_desc(TUTTI_F32, 2, 3, 4). */

@@ -230,6 +230,11 @@ static tutti_status check_guards(const device_bench *b, uint32_t in_place, tutti
 
 /* ---- results ---- */
 
+static double rounding(int32_t dtype)
+{
+    return dtype == TUTTI_BF16 ? 0x1p-7 : dtype == TUTTI_F16 ? 0x1p-10 : 0.0;
+}
+
 static double tolerance_of(const device_bench *b, int32_t dtype)
 {
     int64_t most = 1;
@@ -237,7 +242,9 @@ static double tolerance_of(const device_bench *b, int32_t dtype)
         most = tutti_numel(&b->c->in[k]) > most ? tutti_numel(&b->c->in[k]) : most;
     const double own =
         b->c->tolerance > 0.0 ? b->c->tolerance : fmin(1e-6 * sqrt((double)most), 1e-4);
-    const double rounded = dtype == TUTTI_BF16 ? 0x1p-7 : dtype == TUTTI_F16 ? 0x1p-10 : 0.0;
+    double rounded = rounding(dtype);
+    for (uint32_t k = 0; k < b->c->nin && b->c->rounds; k++)
+        rounded = fmax(rounded, rounding(b->in_desc[k].dtype));
     return KERNELS * own + rounded;
 }
 

@@ -182,15 +182,4 @@ CUDA_KERNEL(conv2d_sum_parts_cuda)(const float *sums, cuda_tensor dw, int64_t sp
 }
 CUDA_ENTRY(conv2d_sum_parts_cuda);
 
-/* to = from + bias of its channel; they may be the same memory. */
-CUDA_KERNEL(conv2d_add_bias_cuda)
-(cuda_tensor from, cuda_tensor bias, cuda_tensor to, int64_t channels, int64_t n)
-{
-    CUDA_EACH(k, n)
-    {
-        cuda_set(to, k, cuda_get(from, k) + cuda_get(bias, k % channels));
-    }
-}
-CUDA_ENTRY(conv2d_add_bias_cuda);
-
 CUDA_CONVERT(conv2d);

@@ -6,15 +6,21 @@
 
 #include <stdlib.h>
 
-enum { X = CONV2D_X, W = CONV2D_W, Y = CONV2D_Y, OPERANDS = CONV2D_OPERANDS };
+enum {
+    X = CONV2D_X,
+    W = CONV2D_W,
+    Y = CONV2D_Y,
+    BIAS = CONV2D_BIAS,
+    OPERANDS = CONV2D_OPERANDS
+};
 
 typedef struct state {
-    conv2d_cudnn call;       /* with the dtype that the library gets */
-    cdnn_plan *plan;         /* NULL: our own kernels */
-    uint64_t copy[OPERANDS]; /* in the scratch, or CUDA_DIRECT */
-    uint64_t part_at;        /* in the scratch: workspace, or parts of sums */
-    int64_t splits, part;    /* of our own sums for dw */
-    void *own, *convert, *sum_parts, *add_bias; /* device functions */
+    conv2d_cudnn call;               /* with the dtype that the library gets */
+    cdnn_plan *plan;                 /* NULL: our own kernels */
+    uint64_t copy[OPERANDS];         /* in the scratch, or CUDA_DIRECT */
+    uint64_t part_at;                /* in the scratch: workspace, or parts of sums */
+    int64_t splits, part;            /* of our own sums for dw */
+    void *own, *convert, *sum_parts; /* device functions */
 } state;
 
 static void destroy(void *self)
@@ -25,10 +31,11 @@ static void destroy(void *self)
     free(s);
 }
 
-/* x, w and y of a call: two of its inputs and its output. */
+/* x, w and y of a call: two of its inputs and its output; the bias or NULL. */
 static void operands_of(const tutti_op_call *c, int kind, const tutti_desc *d[OPERANDS])
 {
     d[X] = kind == CONV2D_GRAD_INPUT ? &c->out[0] : &c->in[0];
+    d[BIAS] = c->nin > 2 ? &c->in[2] : NULL;
     d[W] = kind == CONV2D_GRAD_WEIGHT ? &c->out[0] : &c->in[1];
     d[Y] = kind == CONV2D_FORWARD      ? &c->out[0]
            : kind == CONV2D_GRAD_INPUT ? &c->in[0]
@@ -51,7 +58,14 @@ static tutti_status plan(state *s, const tutti_op_call *c)
         return status;
     s->call.dtype = first == second ? first : TUTTI_F32;
     s->call.tf32 = cuda_tf32(c->cuda);
+    s->call.bias = c->nin > 2;
     return conv2d_cudnn_plan(&s->call, lib, NULL, &s->plan, NULL);
+}
+
+/* As the library gets it. */
+static int32_t dtype_of(const state *s, int operand)
+{
+    return operand == BIAS ? TUTTI_F32 : s->call.dtype;
 }
 
 static tutti_status prepare_library(state *s, const tutti_op_call *c,
@@ -60,15 +74,10 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c,
 {
     uint64_t bytes = CUDA_PART;
     for (int k = 0; k < OPERANDS; k++)
-        s->copy[k] = cuda_copy_part(&bytes, d[k], s->call.dtype);
+        s->copy[k] = d[k] ? cuda_copy_part(&bytes, d[k], dtype_of(s, k)) : CUDA_DIRECT;
     s->part_at = cuda_part(&bytes, cdnn_plan_workspace(s->plan));
     *ret_scratch = bytes;
-    tutti_status status = CUDA_CONVERT_FUNCTION(c, "conv2d", &s->convert, err);
-    if (!status && c->nin > 2)
-        status = CUDA_FUNCTION(c, "conv2d_add_bias_cuda", &s->add_bias, err,
-                               sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
-                               sizeof(int64_t), sizeof(int64_t));
-    return status;
+    return CUDA_CONVERT_FUNCTION(c, "conv2d", &s->convert, err);
 }
 
 static int64_t tiles_of(int64_t rows, int64_t columns)
@@ -146,37 +155,31 @@ static tutti_status prepare(const tutti_op_call *c, int kind, void **ret_state,
 }
 
 static tutti_status run_plan(const state *s, const tutti_op_call *c,
-                             const cuda_tensor own[OPERANDS], const cuda_tensor *bias,
-                             void *scratch)
+                             const cuda_tensor own[OPERANDS], void *scratch)
 {
     const int result = result_of(s->call.kind);
     const conv2d_geometry *g = &s->call.g;
     const int64_t n[OPERANDS] = {g->b * g->h * g->w * g->c,
                                  g->o * g->kh * g->kw * (g->c / g->g),
-                                 g->b * g->oh * g->ow * g->o};
-    cuda_tensor t[OPERANDS];
+                                 g->b * g->oh * g->ow * g->o, g->o};
+    void *data[OPERANDS];
     tutti_status status = TUTTI_OK;
     for (int k = 0; k < OPERANDS; k++) {
-        t[k] = own[k];
+        data[k] = own[k].data;
         if (s->copy[k] == CUDA_DIRECT)
             continue;
-        t[k] = (cuda_tensor){cuda_part_at(scratch, s->copy[k]), s->call.dtype, 0};
+        data[k] = cuda_part_at(scratch, s->copy[k]);
+        const cuda_tensor copy = {data[k], dtype_of(s, k), 0};
         if (k != result && !status)
-            status = cuda_convert(c->cuda, s->convert, own[k], t[k], n[k]);
+            status = cuda_convert(c->cuda, s->convert, own[k], copy, n[k]);
     }
-    void *const data[OPERANDS] = {t[X].data, t[W].data, t[Y].data};
     if (!status)
-        status = conv2d_cudnn_run(s->plan, c->cuda->stream(c->cuda->ctx), data,
+        status = conv2d_cudnn_run(&s->call, s->plan, c->cuda->stream(c->cuda->ctx), data,
                                   cuda_part_at(scratch, s->part_at));
-    if (!status && bias) { /* converts on the way */
-        cuda_tensor from = t[Y], to = own[Y], shift = *bias;
-        int64_t channels = g->o, count = n[Y];
-        void *const args[] = {&from, &shift, &to, &channels, &count};
-        return cuda_launch(c->cuda, s->add_bias, cuda_blocks(c->cuda, count), CUDA_BLOCK, 0,
-                           args);
+    if (!status && s->copy[result] != CUDA_DIRECT) {
+        const cuda_tensor copy = {data[result], s->call.dtype, 0};
+        status = cuda_convert(c->cuda, s->convert, copy, own[result], n[result]);
     }
-    if (!status && s->copy[result] != CUDA_DIRECT)
-        status = cuda_convert(c->cuda, s->convert, t[result], own[result], n[result]);
     return status;
 }
 
@@ -214,15 +217,14 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
 {
     const state *s = self;
     cuda_tensor t[OPERANDS] = {cuda_in(c, in, 0), cuda_in(c, in, 1), cuda_out(c, out, 0)};
-    cuda_tensor bias = {0};
     if (c->nin > 2)
-        bias = cuda_in(c, in, 2);
+        t[BIAS] = cuda_in(c, in, 2);
     if (tutti_numel(&c->out[0]) == 0)
         return TUTTI_OK;
     if (s->plan)
-        return run_plan(s, c, t, bias.data ? &bias : NULL, scratch);
+        return run_plan(s, c, t, scratch);
     conv2d_geometry g = s->call.g;
-    void *const args[] = {&t[X], &t[W], &bias, &t[Y], &g};
+    void *const args[] = {&t[X], &t[W], &t[BIAS], &t[Y], &g};
     return launch_tiles(s, c, g.b * g.oh * g.ow, g.o / g.g, args);
 }
 
@@ -240,7 +242,7 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
     if (tutti_numel(&c->out[0]) == 0)
         return TUTTI_OK;
     if (s->plan)
-        return run_plan(s, c, t, NULL, scratch);
+        return run_plan(s, c, t, scratch);
     conv2d_geometry g = s->call.g;
     void *const args[] = {&t[Y], &t[W], &t[X], &g};
     return launch_tiles(s, c, g.b * g.h * g.w, g.c / g.g, args);
@@ -260,7 +262,7 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
     if (tutti_numel(&c->out[0]) == 0)
         return TUTTI_OK;
     if (s->plan)
-        return run_plan(s, c, t, NULL, scratch);
+        return run_plan(s, c, t, scratch);
     return run_own_weight(s, c, t[X], t[Y], t[W], scratch);
 }
 

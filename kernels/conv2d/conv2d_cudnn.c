@@ -3,18 +3,30 @@
 #include "conv2d/conv2d_cudnn.h"
 
 static const uint64_t workspace_most = (uint64_t)256 << 20;
-static const int64_t uids[CONV2D_OPERANDS] = {1, 2, 3};
+static const int64_t uids[CONV2D_OPERANDS] = {1, 2, 3, 4};
 
 /* Memory (n, h, w, c), told in the library's order N C H W. */
 static void *tensor(cdnn_graph *graph, const conv2d_cudnn *c, int operand, int64_t n, int64_t h,
                     int64_t w, int64_t channels)
 {
+    const int32_t dtype = operand == CONV2D_BIAS ? TUTTI_F32 : c->dtype;
     const cdnn_tensor t = {.uid = uids[operand],
-                           .dtype = (int32_t)cdnn_dtype(c->dtype),
+                           .dtype = (int32_t)cdnn_dtype(dtype),
                            .rank = 4,
                            .alignment = 64,
                            .dim = {n, channels, h, w},
                            .stride = {h * w * channels, 1, w * channels, channels}};
+    return cdnn_add_tensor(graph, &t);
+}
+
+/* Sums of F32 that never reach memory. */
+static void *sums(cdnn_graph *graph, const conv2d_geometry *g)
+{
+    const cdnn_tensor t = {.dtype = CDNN_DATA_FLOAT,
+                           .kind = CDNN_VIRTUAL,
+                           .rank = 4,
+                           .dim = {g->b, g->o, g->oh, g->ow},
+                           .stride = {g->oh * g->ow * g->o, 1, g->ow * g->o, g->o}};
     return cdnn_add_tensor(graph, &t);
 }
 
@@ -37,7 +49,7 @@ static void *window(cdnn_graph *graph, const conv2d_geometry *g)
 
 /* The attributes of each of the three operations. */
 static const struct {
-    uint32_t type, window, alpha, beta, operand[CONV2D_OPERANDS];
+    uint32_t type, window, alpha, beta, operand[CONV2D_BIAS];
 } operations[] = {
     {CDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
      CDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
@@ -66,25 +78,33 @@ tutti_status conv2d_cudnn_plan(const conv2d_cudnn *c, const cdnn *lib, void *dev
     const conv2d_geometry *g = &c->g;
     const float one = 1.0f, zero = 0.0f;
     cdnn_graph graph = {.lib = lib, .device = device};
-    void *const operand[CONV2D_OPERANDS] = {
+    void *const y = tensor(&graph, c, CONV2D_Y, g->b, g->oh, g->ow, g->o);
+    void *const operand[CONV2D_BIAS] = {
         tensor(&graph, c, CONV2D_X, g->b, g->h, g->w, g->c),
         tensor(&graph, c, CONV2D_W, g->o, g->kh, g->kw, g->c / g->g),
-        tensor(&graph, c, CONV2D_Y, g->b, g->oh, g->ow, g->o)};
+        c->bias ? sums(&graph, g) : y};
     void *how = window(&graph, g);
     void *op = cdnn_make(&graph, operations[c->kind].type);
-    for (int k = 0; k < CONV2D_OPERANDS; k++)
+    for (int k = 0; k < CONV2D_BIAS; k++)
         cdnn_set_desc(&graph, op, operations[c->kind].operand[k], operand[k]);
     cdnn_set_desc(&graph, op, operations[c->kind].window, how);
     cdnn_set(&graph, op, operations[c->kind].alpha, CDNN_TYPE_FLOAT, 1, &one);
     cdnn_set(&graph, op, operations[c->kind].beta, CDNN_TYPE_FLOAT, 1, &zero);
     cdnn_finish_op(&graph, op);
+    if (c->bias) {
+        void *const bias = tensor(&graph, c, CONV2D_BIAS, 1, 1, 1, g->o);
+        const cdnn_pointwise add = {
+            CDNN_POINTWISE_ADD, CDNN_DATA_FLOAT, -1, operand[CONV2D_Y], bias, NULL, y};
+        cdnn_add_pointwise(&graph, &add);
+    }
     const int full = c->dtype == TUTTI_F32 && !c->tf32;
     return cdnn_plan_make(&graph, CDNN_REFUSE | (full ? CDNN_REFUSE_TF32 : 0), workspace_most,
                           ret_plan, err);
 }
 
-tutti_status conv2d_cudnn_run(cdnn_plan *p, void *stream, void *const data[CONV2D_OPERANDS],
-                              void *workspace)
+tutti_status conv2d_cudnn_run(const conv2d_cudnn *c, cdnn_plan *p, void *stream,
+                              void *const data[CONV2D_OPERANDS], void *workspace)
 {
-    return cdnn_plan_run(p, stream, CONV2D_OPERANDS, uids, data, workspace);
+    const uint32_t n = c->bias ? CONV2D_OPERANDS : CONV2D_BIAS;
+    return cdnn_plan_run(p, stream, n, uids, data, workspace);
 }

@@ -45,12 +45,16 @@ __device__ static inline void product_run(const product_size &s, const A &a, con
             product_load(a, as, p, i0, s.m, k, end);
             product_load(b, bs, p, j0, s.n, k, end);
             __syncthreads();
-#pragma unroll
             for (int d = 0; d < PRODUCT_DEPTH; d++)
 #pragma unroll
-                for (int e = 0; e < 16; e++)
-                    sum[e] += as[d * PRODUCT_SIDE + ty + 16 * (e / 4)] *
-                              bs[d * PRODUCT_SIDE + tx + 16 * (e % 4)];
+                for (int j = 0; j < 4; j++) {
+                    if (j0 + 16 * j >= s.n) /* a narrow matrix leaves columns empty */
+                        break;
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        sum[4 * i + j] += as[d * PRODUCT_SIDE + ty + 16 * i] *
+                                          bs[d * PRODUCT_SIDE + tx + 16 * j];
+                }
             __syncthreads();
         }
 #pragma unroll
