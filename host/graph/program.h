@@ -68,4 +68,7 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 const arena_interval *program_intervals(const program *p, uint32_t *ret_count);
 void program_dump(const program *p, FILE *file);
 
+/* What kernels on `d` reach a CUDA device by; NULL for others. */
+const tutti_cuda_v1 *program_cuda(const tutti_device *d);
+
 #endif

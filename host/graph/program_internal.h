@@ -84,8 +84,6 @@ tutti_value program_class(const program *p, tutti_value v);
 
 /* program_device.c.  The kernel with which `op` runs on `d`, or NULL. */
 const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
-/* What its kernels reach a CUDA device by; NULL for others. */
-const tutti_cuda_v1 *program_cuda(const tutti_device *d);
 /* Whether any function of the host's may be launched there. */
 bool program_runs_host_code(const tutti_device *d);
 tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);

@@ -39,10 +39,9 @@ static breadcrumb enter(const instance *i, const char *call)
     return outer;
 }
 
-static tutti_status kernel_find(void *ctx, const char *name, uint32_t *ret_kernel,
-                                tutti_error *err)
+tutti_status instance_find_kernel(const instance *i, const char *name, uint32_t *ret_kernel,
+                                  tutti_error *err)
 {
-    const instance *i = ctx;
     const plugin *p = i->object->plugin;
     for (size_t k = 0; k < p->nkernels; k++) {
         if (p->kernels[k].handler || strcmp(p->kernels[k].name, name) != 0)
@@ -52,6 +51,46 @@ static tutti_status kernel_find(void *ctx, const char *name, uint32_t *ret_kerne
     }
     return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: declares no kernel called \"%s\"",
                       p->manifest, name);
+}
+
+static tutti_status kernel_find(void *ctx, const char *name, uint32_t *ret_kernel,
+                                tutti_error *err)
+{
+    return instance_find_kernel(ctx, name, ret_kernel, err);
+}
+
+bool instance_kernel(const instance *i, uint32_t number, kernel_info *ret_info)
+{
+    const plugin *p = i->object->plugin;
+    if (number >= p->nkernels || p->kernels[number].handler)
+        return false;
+    const kernel *k = &p->kernels[number];
+    *ret_info = (kernel_info){.name = k->name,
+                              .plugin_id = p->id,
+                              .folder = p->folder,
+                              .entry = k->entry,
+                              .file = k->file,
+                              .arg_types = k->arg_types,
+                              .nargs = k->nargs,
+                              .grid_arg = k->grid_arg,
+                              .grid = k->grid,
+                              .block = k->block,
+                              .shared = k->shared};
+    return true;
+}
+
+void instance_run_kernel(const instance *i, uint32_t number, void *const *args)
+{
+    const kernel *k = &i->object->plugin->kernels[number];
+    call_run(k->cif, k->function, args);
+}
+
+uint32_t kernel_arg_size(const char *type)
+{
+    return strncmp(type, "buf<", 4) == 0 || strstr(type, "64") ? 8
+           : strstr(type, "32")                                ? 4
+           : strstr(type, "16")                                ? 2
+                                                               : 1;
 }
 
 static tutti_status kernel_launch(void *ctx, uint32_t number, void *const *args, uint32_t nargs,

@@ -84,6 +84,56 @@ static const char *read_cpu_symbol(const json_node *node, faults *f)
     return read_string(cpu, "symbol", 1, f);
 }
 
+static uint32_t read_count(const json_node *node, const char *key, int64_t least, int64_t most,
+                           uint32_t without, faults *f)
+{
+    const json_node *n = read_member(node, key, JSON_INT, 0, f);
+    if (!n)
+        return without;
+    if (json_int(n) < least || json_int(n) > most) {
+        faults_add(f, n, "is %lld, want %lld to %lld", (long long)json_int(n), (long long)least,
+                   (long long)most);
+        return without;
+    }
+    return (uint32_t)json_int(n);
+}
+
+/* A number of blocks, or the name of the argument that counts elements. */
+static void read_grid(kernel *k, const json_node *cuda, faults *f)
+{
+    const json_node *grid = json_get(cuda, "grid");
+    k->grid_arg = -1;
+    if (grid && json_type(grid) == JSON_INT) {
+        k->grid = read_count(cuda, "grid", 1, INT32_MAX, 1, f);
+        return;
+    }
+    const char *name = read_string(cuda, "grid", 1, f);
+    for (uint32_t a = 0; name && a < k->nargs; a++)
+        if (k->arg_names[a] && strcmp(k->arg_names[a], name) == 0 && k->arg_types[a] &&
+            (strcmp(k->arg_types[a], "i64") == 0 || strcmp(k->arg_types[a], "u64") == 0))
+            k->grid_arg = (int32_t)a;
+    if (name && k->arg_types && k->grid_arg < 0)
+        faults_add(f, grid, "is \"%s\", want the name of an argument of type i64 or u64", name);
+}
+
+/* Device code: {"file": "x.fatbin", "entry": "name", "grid": "n", "block": 256, "shared": 0}. */
+static void read_cuda(kernel *k, const json_node *node, faults *f)
+{
+    static const char *const keys[] = {"file", "entry", "grid", "block", "shared", NULL};
+    const json_node *cuda = read_member(node, "cuda", JSON_OBJECT, 0, f);
+    if (!cuda)
+        return;
+    read_keys(cuda, keys, 1, f);
+    k->entry = read_string(cuda, "entry", 1, f);
+    k->file = read_string(cuda, "file", 1, f);
+    if (k->file && (strchr(k->file, '/') || k->file[0] == '.'))
+        faults_add(f, json_get(cuda, "file"), "is \"%s\", want a file beside the manifest",
+                   k->file);
+    k->block = read_count(cuda, "block", 1, 1024, 256, f);
+    k->shared = read_count(cuda, "shared", 0, 227 << 10, 0, f);
+    read_grid(k, cuda, f);
+}
+
 static bool read_flag(const json_node *node, const char *key, faults *f)
 {
     const json_node *flag = read_member(node, key, JSON_BOOL, 0, f);
@@ -112,11 +162,12 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
         read_keys(node, handlers ? handler_keys : kernel_keys, 1, f);
         k.name = read_string(node, "name", 1, f);
         k.doc = read_string(node, "doc", 0, f);
-        (void)read_member(node, "cuda", JSON_OBJECT, 0, f);
         k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);
         k.engine = handlers && read_flag(node, "engine", f);
         k.filter = handlers && read_flag(node, "filter", f);
         read_args(&k, node, f);
+        if (!handlers)
+            read_cuda(&k, node, f);
         for (size_t m = 0; m < p->nkernels; m++)
             if (k.name && p->kernels[m].name && strcmp(p->kernels[m].name, k.name) == 0)
                 faults_add(f, node, "there are two called \"%s\"", k.name);

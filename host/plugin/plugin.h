@@ -25,11 +25,18 @@ struct handler {
     const char *const *arg_names; /* nargs each */
     const char *const *arg_types; /* words such as "buf<f32>" */
     uint32_t nargs;
-    bool handler;   /* listed under "handlers" */
-    bool engine;    /* a handler whose first argument is the engine */
-    bool filter;    /* a handler that answers whether others are called */
-    void *function; /* set at load */
-    void *cif;      /* libffi's, prepared at load; owned */
+    bool handler;      /* listed under "handlers" */
+    bool engine;       /* a handler whose first argument is the engine */
+    bool filter;       /* a handler that answers whether others are called */
+    void *function;    /* set at load */
+    const char *entry; /* of a kernel's device code; NULL: it has none */
+    const char *file;  /* where that is, beside the manifest */
+    int32_t
+        grid_arg; /* the argument that counts elements, one for a thread; -1: `grid` blocks */
+    uint32_t grid;
+    uint32_t block;
+    uint32_t shared; /* bytes */
+    void *cif;       /* libffi's, prepared at load; owned */
 };
 
 struct object {

@@ -157,6 +157,30 @@ tutti_status instance_post_close(instance *i, tutti_error *err);
 void instance_free(
     instance *i); /* closes what is still open, ignoring errors; NULL is allowed */
 
+/* Kernel `number` of the instance's plugin, as tutti.kernel/1 counts; false when there is none.
+ * Borrowed from the registry. */
+typedef struct kernel_info {
+    const char *name;
+    const char *plugin_id;
+    const char *folder; /* of the manifest */
+    const char *entry;  /* of the device code; NULL: there is none */
+    const char *file;   /* where that is, in `folder` */
+    const char *const *arg_types;
+    uint32_t nargs;
+    int32_t grid_arg; /* the argument that counts elements; -1: `grid` blocks */
+    uint32_t grid;
+    uint32_t block;
+    uint32_t shared;
+    uint32_t reserved;
+} kernel_info;
+bool instance_kernel(const instance *i, uint32_t number, kernel_info *ret_info);
+TUTTI_NODISCARD tutti_status instance_find_kernel(const instance *i, const char *name,
+                                                  uint32_t *ret_kernel, tutti_error *err);
+/* Calls its CPU function.  [any] */
+void instance_run_kernel(const instance *i, uint32_t number, void *const *args);
+/* Bytes of an argument of this type: 8 for a buffer. */
+uint32_t kernel_arg_size(const char *type);
+
 const char *instance_name(const instance *i);
 const object *instance_object(const instance *i);
 const tutti_params *instance_params(const instance *i);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/place.h"
 #include "train/trainer_internal.h"
+#include "tutti/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -472,5 +473,7 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         return t->profiler ? profiler_service(t->profiler) : NULL;
     if (strcmp(interface_id, TUTTI_LOG_V1) == 0)
         return log_for(t, i);
+    if (strcmp(interface_id, TUTTI_KERNEL_V1) == 0 && i)
+        return kernels_for(t, i);
     return NULL;
 }

@@ -313,6 +313,7 @@ void trainer_destroy(trainer *t)
         late_fini(&t->late, trainer_device(t));
     }
     net_destroy(t->net);
+    kernels_fini(t);
     backend_close(&t->device);
     instance_free(t->model);
     source_close(&t->train);

@@ -301,6 +301,12 @@ typedef struct log_service {
     struct log_service *next;
 } log_service;
 
+/* kernels.c: tutti.kernel/1 of a plugin on a device whose memory is its own; NULL where the kernels do not
+ * run there.  Kernels' code is kept to the end of the run. */
+typedef struct plugin_kernels plugin_kernels;
+const void *kernels_for(trainer *t, instance *i);
+void kernels_fini(trainer *t);
+
 /* Answers a plugin's host->query.  ctx is the trainer. */
 const void *trainer_service(void *ctx, instance *i, const char *interface_id);
 
@@ -367,6 +373,7 @@ struct trainer {
 
     value_table values;
     log_service *logs;
+    plugin_kernels *kernels;
     void (*message)(void *ctx, int level, const char *component, const char *text);
     void *message_ctx;
 

@@ -319,6 +319,32 @@ static tutti_status update_staged(trainer *t, float *weights, const float *grads
     return s;
 }
 
+/* The optimizer's own kernel. */
+static tutti_status update_by_kernel(const updater *u, const stretch *st, float *weights,
+                                     const float *grads, tutti_error *err)
+{
+    const group *g = &u->groups[st->group];
+    const arrays a = arrays_at(u, st, weights, grads);
+    tutti_update one = {.struct_size = sizeof one,
+                        .n = st->count,
+                        .w = a.w,
+                        .g = a.g,
+                        .lr = g->lr,
+                        .lr_initial = g->table->lr,
+                        .step = u->step};
+    memcpy(one.slot, a.slot, sizeof one.slot);
+    return g->table->update_on_device(instance_self(g->optimizer), &one, err);
+}
+
+static bool has_kernel(const updater *u)
+{
+    bool all = true;
+    for (size_t k = 0; k < u->ngroups; k++)
+        all = all && TUTTI_HAS(u->groups[k].table, tutti_optimizer_v1, update_on_device) &&
+              u->groups[k].table->update_on_device;
+    return all;
+}
+
 tutti_status updater_step(trainer *t, tutti_error *err)
 {
     updater *u = &t->update;
@@ -334,6 +360,11 @@ tutti_status updater_step(trainer *t, tutti_error *err)
         return TUTTI_OK;
     }
     views_age(t, 1u << VIEW_WEIGHTS);
+    if (has_kernel(u)) {
+        for (size_t k = 0; k < u->nstretches && !s; k++)
+            s = update_by_kernel(u, &u->stretches[k], weights, grads, err);
+        return s;
+    }
     if (strcmp(u->device->info.kernels, "cpu") != 0)
         return update_staged(t, weights, grads, err);
     s = send_rates(u, err);

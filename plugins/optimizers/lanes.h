@@ -3,6 +3,7 @@
 #ifndef LANES_H
 #define LANES_H
 
+#include "tutti/kernel.h"
 #include "tutti/log.h"
 #include "tutti/optimizer.h"
 #include "tutti/tutti.h"
@@ -31,6 +32,14 @@ static inline void lanes_warn_decay(const tutti_host *host, const char *name, do
                    "rate",
                    name, decay);
     log->write(log->ctx, TUTTI_LOG_WARNING, text);
+}
+
+/* The kernels of this plugin's manifest with the number of `name`, or NULL. */
+static inline const tutti_kernel_v1 *lanes_kernel(const tutti_host *host, const char *name,
+                                                  uint32_t *ret_kernel)
+{
+    const tutti_kernel_v1 *k = (const tutti_kernel_v1 *)host->query(host->ctx, TUTTI_KERNEL_V1);
+    return k && k->find(k->ctx, name, ret_kernel, NULL) == TUTTI_OK ? k : NULL;
 }
 
 /* lr / lr_initial: how the schedulers scale a decoupled decay; 1 when the run's rate is 0. */

@@ -4,6 +4,7 @@
 #define MOMENTUM_H
 
 #include "lanes.h"
+#include "momentum_step.h"
 
 /* The settings that sgd and decoupled_sgdw share, and their table. */
 typedef struct momentum {
@@ -11,32 +12,17 @@ typedef struct momentum {
     double momentum;
     double dampening;
     double weight_decay;
+    const tutti_kernel_v1 *kernels; /* of this plugin; NULL: the host has none */
+    uint32_t kernel;
     int nesterov;
 } momentum;
-
-/* One step's coefficients:
- *   d   = g + couple * w
- *   buf = keep * buf + take * d
- *   w   = shrink * w - lr * (direct * d + follow * buf) */
-typedef struct momentum_step {
-    float couple;
-    float keep;
-    float take;
-    float direct;
-    float follow;
-    float shrink;
-    float lr;
-} momentum_step;
 
 LANES static void momentum_run(int64_t n, float *restrict w, const float *restrict g,
                                float *restrict buf, const momentum_step *c)
 {
     const momentum_step k = *c;
     for (int64_t i = 0; i < n; i++) {
-        const float d = g[i] + k.couple * w[i];
-        const float b = k.keep * buf[i] + k.take * d;
-        buf[i] = b;
-        w[i] = k.shrink * w[i] - k.lr * (k.direct * d + k.follow * b);
+        w[i] = momentum_move(w[i], g[i], &buf[i], k);
     }
 }
 
@@ -45,31 +31,76 @@ LANES static void plain_run(int64_t n, float *restrict w, const float *restrict 
 {
     const momentum_step k = *c;
     for (int64_t i = 0; i < n; i++)
-        w[i] = k.shrink * w[i] - k.lr * (g[i] + k.couple * w[i]);
+        w[i] = plain_move(w[i], g[i], k);
+}
+
+/* The manifest's kernels, by their names there. */
+TUTTI_EXPORT void momentum_step_cpu(float *w, const float *g, float *buf, float couple,
+                                    float keep, float take, float direct, float follow,
+                                    float shrink, float lr, int64_t n);
+TUTTI_EXPORT void plain_step_cpu(float *w, const float *g, float couple, float shrink, float lr,
+                                 int64_t n);
+
+void momentum_step_cpu(float *w, const float *g, float *buf, float couple, float keep,
+                       float take, float direct, float follow, float shrink, float lr,
+                       int64_t n)
+{
+    const momentum_step c = {couple, keep, take, direct, follow, shrink, lr};
+    momentum_run(n, w, g, buf, &c);
+}
+
+void plain_step_cpu(float *w, const float *g, float couple, float shrink, float lr, int64_t n)
+{
+    const momentum_step c = {.couple = couple, .shrink = shrink, .lr = lr};
+    plain_run(n, w, g, &c);
 }
 
 /* `couple` goes into the gradient, `shrink` onto the weight.  The first step fills the buffer whole,
  * whatever the dampening. */
+static inline momentum_step momentum_coefficients(const momentum *o, const tutti_update *u,
+                                                  double couple, double shrink)
+{
+    const int first = u->step <= 1;
+    return (momentum_step){.couple = (float)couple,
+                           .keep = first ? 0.0f : (float)o->momentum,
+                           .take = first ? 1.0f : (float)(1.0 - o->dampening),
+                           .direct = o->nesterov ? 1.0f : 0.0f,
+                           .follow = o->nesterov ? (float)o->momentum : 1.0f,
+                           .shrink = (float)shrink,
+                           .lr = (float)u->lr};
+}
+
 static inline void momentum_update(const momentum *o, const tutti_update *u, double couple,
                                    double shrink)
 {
-    const int first = u->step <= 1;
-    const momentum_step c = {.couple = (float)couple,
-                             .keep = first ? 0.0f : (float)o->momentum,
-                             .take = first ? 1.0f : (float)(1.0 - o->dampening),
-                             .direct = o->nesterov ? 1.0f : 0.0f,
-                             .follow = o->nesterov ? (float)o->momentum : 1.0f,
-                             .shrink = (float)shrink,
-                             .lr = (float)u->lr};
+    const momentum_step c = momentum_coefficients(o, u, couple, shrink);
     if (o->momentum != 0.0)
         momentum_run(u->n, u->w, u->g, u->slot[0], &c);
     else
         plain_run(u->n, u->w, u->g, &c);
 }
 
-static inline tutti_status momentum_open(const char *name, const tutti_params *params,
+static inline tutti_status momentum_launch(const momentum *o, const tutti_update *u,
+                                           double couple, double shrink, tutti_error *err)
+{
+    momentum_step c = momentum_coefficients(o, u, couple, shrink);
+    tutti_update a = *u;
+    void *with[] = {&a.w,      &a.g,      &a.slot[0], &c.couple, &c.keep, &c.take,
+                    &c.direct, &c.follow, &c.shrink,  &c.lr,     &a.n};
+    void *without[] = {&a.w, &a.g, &c.couple, &c.shrink, &c.lr, &a.n};
+    const int moves = o->momentum != 0.0;
+    return o->kernels->launch(
+        o->kernels->ctx, o->kernel, moves ? with : without,
+        moves ? sizeof with / sizeof *with : sizeof without / sizeof *without, err);
+}
+
+typedef tutti_status (*update_on_device)(void *self, const tutti_update *u, tutti_error *err);
+
+static inline tutti_status momentum_open(const char *name, const tutti_host *host,
+                                         const tutti_params *params,
                                          void (*update)(void *self, const tutti_update *u),
-                                         momentum **ret, tutti_error *err)
+                                         update_on_device on_device, momentum **ret,
+                                         tutti_error *err)
 {
     static const char *const slots[] = {"momentum"};
     const double rate = tutti_param_f64(params, "momentum");
@@ -85,6 +116,8 @@ static inline tutti_status momentum_open(const char *name, const tutti_params *p
     o->table.slot_names = slots;
     o->table.lr = tutti_param_f64(params, "lr");
     o->table.update = update;
+    o->kernels = lanes_kernel(host, rate != 0.0 ? "momentum_step" : "plain_step", &o->kernel);
+    o->table.update_on_device = o->kernels ? on_device : NULL;
     o->momentum = rate;
     o->dampening = tutti_param_f64(params, "dampening");
     o->weight_decay = tutti_param_f64(params, "weight_decay");

@@ -35,6 +35,23 @@ says "one warning for who looks into the device" 0 \
   'tutti: train: ema looks at tensors on shadow 0 and has no kernels for it: the run waits while they are copied, 198.8 KiB the first time' \
   "$TUTTI" train here/looks.json --device shadow --plugin-path "$shadow" --set 'callbacks=[]'
 
+# Every optimizer by its kernels, on the CPU and on the stand-in of a GPU, whose sums differ in their order.
+standin="$(dirname "$TUTTI")/standin"
+for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, "amsgrad": true}' \
+  '{"name": "decoupled_adamw", "lr": 0.01}' '{"name": "sgd", "lr": 0.05}' \
+  '{"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001}' \
+  '{"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}'; do
+  rm -rf here there gpu && mkdir here there gpu
+  small_run "\"optimizer\": $optimizer, \"train\": {\"dataset\": {\"name\": \"glyphs\", \"samples\": 256}, \"batch_size\": 64}, \"eval\": []" |
+    python3 -c 'import json, sys; json.dump(json.load(sys.stdin), sys.stdout)' | tee here/run.json there/run.json >gpu/run.json
+  check "$optimizer on cpu" "$TUTTI" train here/run.json --set max_duration=1ep
+  check "$optimizer on the device" "$TUTTI" train there/run.json --set max_duration=1ep --device shadow --plugin-path "$shadow"
+  check "the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
+  [ -e "$standin/libcudart.so.13" ] || continue
+  check "$optimizer on the stand-in" env LD_LIBRARY_PATH="$standin" "$TUTTI" train gpu/run.json --set max_duration=1ep --device cuda
+  check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest gpu)" 1e-3
+done
+
 # Texts that a language model writes on the way.
 seq 1 4000 >corpus.txt
 cat >generate.json <<'JSON'

@@ -94,12 +94,12 @@ function(tutti_add_op folder)
   endif()
 endfunction()
 
-# tutti_add_plugin(<name> SOURCES ... [LIBS ...] [TEST file] [MANIFEST plugin.json]): one folder of
+# tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json]): one folder of
 # plugins/: a module that sees the SDK alone, its manifest beside it, its test, and a check that it
 # exports the entry function and nothing but what the manifest names.
 set(TUTTI_PLUGIN_DIR "${CMAKE_BINARY_DIR}/lib/tutti/plugins")
 function(tutti_add_plugin name)
-  cmake_parse_arguments(T "" "MANIFEST;OUTPUT" "SOURCES;LIBS;TEST" ${ARGN})
+  cmake_parse_arguments(T "" "MANIFEST;OUTPUT;CUDA" "SOURCES;LIBS;TEST" ${ARGN})
   if(NOT T_MANIFEST)
     set(T_MANIFEST plugin.json)
   endif()
@@ -115,6 +115,9 @@ function(tutti_add_plugin name)
     target_link_options(plugin_${name} PRIVATE -Wl,--no-undefined)
   endif()
   configure_file(${T_MANIFEST} "${T_OUTPUT}/${name}/plugin.json" COPYONLY)
+  if(T_CUDA)
+    tutti_plugin_code(${name} "${CMAKE_CURRENT_SOURCE_DIR}/${T_CUDA}" "${T_OUTPUT}/${name}/${name}.fatbin")
+  endif()
   set_property(GLOBAL APPEND PROPERTY TUTTI_PLUGINS plugin_${name})
   if(T_TEST)
     tutti_add_test(${name}_test SOURCES ${T_TEST} LIBS ${CMAKE_DL_LIBS} LABEL plugins)
@@ -167,6 +170,27 @@ const tutti_cuda_image ${symbol} = {NULL, 0, \"${name}\"};
 ")
   endif()
   target_sources(${target} PRIVATE "${file}.c")
+endfunction()
+
+# tutti_plugin_code(<name> <source> <fatbin>): device code of a plugin, as a file beside its library; no
+# sum and product become one, so that it computes the CPU's bits.  tests/cuda emulates it as plugins/<name>.
+function(tutti_plugin_code name source file)
+  set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "plugins/${name}=${source}")
+  if(NOT TUTTI_CUDA)
+    return()
+  endif()
+  set(codes "")
+  foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
+    list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm})
+  endforeach()
+  list(GET TUTTI_CUDA_ARCHITECTURES -1 newest)
+  list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
+  add_custom_command(OUTPUT "${file}"
+    COMMAND ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo --fmad=false
+      -Werror all-warnings ${codes} -I "${CMAKE_SOURCE_DIR}/sdk/include" -MD -MF "${file}.d" -MT "${file}"
+      -o "${file}" "${source}"
+    DEPENDS "${source}" DEPFILE "${file}.d" VERBATIM)
+  add_custom_target(plugin_${name}_code ALL DEPENDS "${file}")
 endfunction()
 
 # tutti_add_folders(): every sub-folder that has a CMakeLists.txt, in byte order.

@@ -16,7 +16,8 @@ typedef struct tutti_kernel_v1 {
     /* Number of the kernel that this plugin's manifest declares as `name`.  [control] */
     tutti_status (*find)(void *ctx, const char *name, uint32_t *ret_kernel, tutti_error *err);
     /* Calls it on the device where the run is; args[k] points to argument k's storage, in the
-     * manifest's order (a buffer's storage holds the pointer).  [step] */
+     * manifest's order (a buffer's storage holds the pointer).  On a GPU it may run later; args may
+     * change at once.  [step] */
     tutti_status (*launch)(void *ctx, uint32_t kernel, void *const *args, uint32_t nargs,
                            tutti_error *err);
 } tutti_kernel_v1;

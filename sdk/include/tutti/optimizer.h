@@ -33,6 +33,10 @@ typedef struct tutti_optimizer_v1 {
     /* Updates w and slots of the stretch, element by element: the host cuts a group into
      * stretches at any place and updates them at once on several threads.  [any] */
     void (*update)(void *self, const tutti_update *u);
+    /* Later than the first release: ask with TUTTI_HAS.  The same where w, g and slots lie on a device
+     * whose memory is its own, by a kernel of the manifest (tutti.kernel/1).  NULL: there is none, and
+     * the host has them copied.  [step] */
+    tutti_status (*update_on_device)(void *self, const tutti_update *u, tutti_error *err);
 } tutti_optimizer_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_update, n, 8);
@@ -46,6 +50,7 @@ TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, nslots, 4);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, slot_names, 8);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, lr, 16);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update, 24);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update_on_device, 32);
 
 TUTTI_C_END
 #endif

@@ -83,6 +83,15 @@ static const struct {
      "\"objects\": [",
      ":11: kernels[0]: cpu is missing, want an object\n@:11: kernels[0].args[0]: \"f16\" is no "
      "argument type, want i8 to i64, u8 to u64, f32, f64 or buf<T>"},
+    {"  \"objects\": [",
+     "  \"kernels\": [{\"name\": \"k\", \"args\": [[\"x\", \"f32\"]], \"cpu\": {\"symbol\": "
+     "\"k\"}, \"cuda\": {\"file\": \"../k\", \"grid\": \"x\", \"block\": 2000}}],\n  "
+     "\"objects\": [",
+     ":11: kernels[0].cuda: entry is missing, want a string\n@:11: kernels[0].cuda.file: is "
+     "\"../k\", want a file beside the manifest\n@:11: kernels[0].cuda.block: is 2000, want 1 "
+     "to "
+     "1024\n@:11: kernels[0].cuda.grid: is \"x\", want the name of an argument of type i64 or "
+     "u64"},
     {"\"events\": [\"batch_end\"", "\"events\": [\"batch_ent\"",
      ":16: objects[0].events[0]: \"batch_ent\" is no event; did you mean batch_end?"},
 };

@@ -1,0 +1,262 @@
+/* kernels.c - plugins' kernels on a device whose memory is out of the host's reach. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/program.h"
+#include "train/trainer_internal.h"
+#include "tutti/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCKS_A_MULTIPROCESSOR = 16, MAX_ARGS = 64 };
+
+/* Device code of a file beside a manifest; loaded when a kernel of it is first found. */
+typedef struct code {
+    struct code *next;
+    tutti_cuda_image image;
+    char path[512];
+    char name[128];
+} code;
+
+/* What one instance gets. */
+struct plugin_kernels {
+    plugin_kernels *next;
+    tutti_kernel_v1 table;
+    trainer *trainer;
+    instance *instance;
+    code *codes;
+};
+
+/* ---- device code ---- */
+
+/* A file that is not there leaves no data: the device then says that there is no code. */
+static tutti_status read_code(code *c, tutti_error *err)
+{
+    FILE *f = fopen(c->path, "rb");
+    if (!f)
+        return errno == ENOENT
+                   ? TUTTI_OK
+                   : tutti_fail(err, TUTTI_E_IO, "%s: %s", c->path, strerror(errno));
+    tutti_status s = TUTTI_OK;
+    long size = -1;
+    if (fseek(f, 0, SEEK_END) == 0)
+        size = ftell(f);
+    void *data = size > 0 ? malloc((size_t)size) : NULL;
+    rewind(f);
+    if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) {
+        s = tutti_fail(err, TUTTI_E_IO, "%s: cannot be read", c->path);
+        free(data);
+    } else {
+        c->image.data = data;
+        c->image.bytes = (uint64_t)size;
+    }
+    (void)fclose(f);
+    return s;
+}
+
+static tutti_status find_code(plugin_kernels *p, const kernel_info *k, code **ret_code,
+                              tutti_error *err)
+{
+    char path[sizeof(*p->codes).path];
+    if (snprintf(path, sizeof path, "%s/%s", k->folder, k->file) >= (int)sizeof path)
+        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
+    for (code *c = p->codes; c; c = c->next)
+        if (strcmp(c->path, path) == 0) {
+            *ret_code = c;
+            return TUTTI_OK;
+        }
+    code *c = calloc(1, sizeof *c);
+    if (!c)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for device code");
+    memcpy(c->path, path, sizeof path);
+    (void)snprintf(c->name, sizeof c->name, "plugins/%.*s", (int)strcspn(k->file, "."),
+                   k->file);
+    c->image.name = c->name;
+    const tutti_status s = read_code(c, err);
+    if (s) {
+        free(c);
+        return s;
+    }
+    c->next = p->codes;
+    *ret_code = p->codes = c;
+    return TUTTI_OK;
+}
+
+/* The device function of a kernel, its arguments held to those of the manifest. */
+static tutti_status find_function(plugin_kernels *p, const kernel_info *k, void **ret_function,
+                                  tutti_error *err)
+{
+    const tutti_cuda_v1 *cuda = program_cuda(trainer_device(p->trainer));
+    uint32_t sizes[MAX_ARGS];
+    code *c = NULL;
+    const tutti_status s = find_code(p, k, &c, err);
+    if (s)
+        return s;
+    for (uint32_t a = 0; a < k->nargs && a < MAX_ARGS; a++)
+        sizes[a] = kernel_arg_size(k->arg_types[a]);
+    return cuda->function(cuda->ctx, &c->image, k->entry, sizes, k->nargs, ret_function, err);
+}
+
+static uint32_t blocks_of(const tutti_cuda_v1 *cuda, const kernel_info *k, void *const *args)
+{
+    if (k->grid_arg < 0)
+        return k->grid;
+    const int64_t n = *(const int64_t *)args[k->grid_arg];
+    const int64_t want = (n + (int64_t)k->block - 1) / (int64_t)k->block;
+    const int64_t most = (int64_t)cuda->multiprocessors * BLOCKS_A_MULTIPROCESSOR;
+    return (uint32_t)(want < most ? want : most);
+}
+
+static tutti_status launch_cuda(plugin_kernels *p, const kernel_info *k, void *const *args,
+                                tutti_error *err)
+{
+    const tutti_cuda_v1 *cuda = program_cuda(trainer_device(p->trainer));
+    void *function = NULL;
+    const tutti_status s = find_function(p, k, &function, err);
+    if (s)
+        return s;
+    const tutti_cuda_launch l = {.struct_size = sizeof l,
+                                 .shared = k->shared,
+                                 .grid = {blocks_of(cuda, k, args), 1, 1},
+                                 .block = {k->block, 1, 1},
+                                 .function = function,
+                                 .args = args};
+    if (l.grid[0] == 0)
+        return TUTTI_OK;
+    const tutti_status launched = cuda->launch(cuda->ctx, &l);
+    return launched ? tutti_fail(err, launched, "kernel %s of %s could not be launched",
+                                 k->name, k->plugin_id)
+                    : TUTTI_OK;
+}
+
+/* ---- where a device runs code of the host's ---- */
+
+typedef struct deferred {
+    tutti_op_call call;
+    const instance *instance;
+    uint32_t number;
+    uint32_t nargs;
+    void *args[MAX_ARGS];
+    uint64_t values[MAX_ARGS];
+} deferred;
+
+static tutti_status run_deferred(void *state, const tutti_op_call *c, const void *const *in,
+                                 void *const *out, void *scratch)
+{
+    deferred *d = state;
+    instance_run_kernel(d->instance, d->number, d->args);
+    free(d);
+    return TUTTI_OK;
+}
+
+static tutti_status launch_host(plugin_kernels *p, uint32_t number, const kernel_info *k,
+                                void *const *args, tutti_error *err)
+{
+    const tutti_device *device = trainer_device(p->trainer);
+    deferred *d = calloc(1, sizeof *d);
+    if (!d || k->nargs > MAX_ARGS) {
+        free(d);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a call of kernel %s", k->name);
+    }
+    *d = (deferred){.call = {.struct_size = sizeof d->call, .threads = 1},
+                    .instance = p->instance,
+                    .number = number,
+                    .nargs = k->nargs};
+    d->call.step = &p->trainer->step;
+    for (uint32_t a = 0; a < k->nargs; a++) {
+        memcpy(&d->values[a], args[a], kernel_arg_size(k->arg_types[a]));
+        d->args[a] = &d->values[a];
+    }
+    const tutti_launch l = {.struct_size = sizeof l,
+                            .name = k->name,
+                            .run = run_deferred,
+                            .state = d,
+                            .call = &d->call};
+    const tutti_status s = device->table->launch(device->device, NULL, &l, err);
+    if (s)
+        free(d);
+    return s;
+}
+
+/* ---- tutti.kernel/1 ---- */
+
+static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutti_error *err)
+{
+    plugin_kernels *p = ctx;
+    kernel_info k;
+    void *function = NULL;
+    uint32_t number = 0;
+    tutti_status s = instance_find_kernel(p->instance, name, &number, err);
+    if (!s && instance_kernel(p->instance, number, &k) &&
+        program_cuda(trainer_device(p->trainer)))
+        s = k.entry ? find_function(p, &k, &function, err)
+                    : tutti_fail(err, TUTTI_E_UNSUPPORTED, "kernel %s of %s has no device code",
+                                 name, k.plugin_id);
+    if (!s)
+        *ret_kernel = number;
+    return s;
+}
+
+static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32_t nargs,
+                           tutti_error *err)
+{
+    plugin_kernels *p = ctx;
+    kernel_info k;
+    if (!instance_kernel(p->instance, number, &k))
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: there is no kernel %u",
+                          instance_name(p->instance), number);
+    if (nargs != k.nargs)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: kernel %s takes %u arguments, not %u",
+                          k.plugin_id, k.name, k.nargs, nargs);
+    const tutti_status s = views_settle(p->trainer, false, err);
+    if (s)
+        return s;
+    views_age(p->trainer, VIEW_ALL);
+    return program_cuda(trainer_device(p->trainer)) ? launch_cuda(p, &k, args, err)
+                                                    : launch_host(p, number, &k, args, err);
+}
+
+/* Whether some kernel of the plugin runs where the run is. */
+static bool has_kernels(const trainer *t, const instance *i)
+{
+    const tutti_device *d = trainer_device(t);
+    kernel_info k;
+    bool some = false;
+    for (uint32_t n = 0; n < MAX_ARGS && !some; n++)
+        some = instance_kernel(i, n, &k) &&
+               (program_cuda(d) ? k.entry != NULL : strcmp(d->info.kernels, "cpu") == 0);
+    return some;
+}
+
+const void *kernels_for(trainer *t, instance *i)
+{
+    plugin_kernels *p = t->kernels;
+    if (!trainer_is_remote(t) || !has_kernels(t, i))
+        return NULL;
+    while (p && p->instance != i)
+        p = p->next;
+    if (p)
+        return &p->table;
+    p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (plugin_kernels){.next = t->kernels, .trainer = t, .instance = i};
+    p->table = (tutti_kernel_v1){sizeof p->table, 0, p, find, launch};
+    t->kernels = p;
+    return &p->table;
+}
+
+void kernels_fini(trainer *t)
+{
+    while (t->kernels) {
+        plugin_kernels *p = t->kernels;
+        t->kernels = p->next;
+        while (p->codes) {
+            code *c = p->codes;
+            p->codes = c->next;
+            free((void *)(uintptr_t)c->image.data);
+            free(c);
+        }
+        free(p);
+    }
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""near_weights.py - whether the model's weights of two checkpoints differ by at most a part of their norm.
+
+near_weights.py A B PART; prints the largest difference."""
+import array
+import json
+import math
+import struct
+import sys
+
+
+def weights(path):
+    """Name -> numbers of every f32 weight of the model."""
+    with open(path, "rb") as f:
+        size, = struct.unpack("<Q", f.read(8))
+        header = json.loads(f.read(size))
+        data = f.read()
+    found = {}
+    for name, at in header.items():
+        if name.startswith("model.") and at["dtype"] == "F32":
+            found[name] = array.array("f", data[at["data_offsets"][0]:at["data_offsets"][1]])
+    return found
+
+
+def main():
+    a, b = weights(sys.argv[1]), weights(sys.argv[2])
+    if a.keys() != b.keys():
+        sys.exit(f"other weights: {sorted(a.keys() ^ b.keys())[:5]}")
+    worst, where = 0.0, "nothing"
+    for name, x in a.items():
+        y = b[name]
+        norm = math.sqrt(sum(v * v for v in x)) or 1.0
+        part = math.sqrt(sum((u - v) ** 2 for u, v in zip(x, y))) / norm
+        if not part <= worst:  # NaN too
+            worst, where = part, name
+    print(f"{worst:.3g} at {where}")
+    if not worst <= float(sys.argv[3]):
+        sys.exit(f"more than {sys.argv[3]}")
+
+
+main()
