@@ -42,13 +42,13 @@ for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, 
   '{"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001}' \
   '{"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}'; do
   rm -rf here there gpu && mkdir here there gpu
-  small_run "\"optimizer\": $optimizer, \"train\": {\"dataset\": {\"name\": \"glyphs\", \"samples\": 256}, \"batch_size\": 64}, \"eval\": []" |
-    python3 -c 'import json, sys; json.dump(json.load(sys.stdin), sys.stdout)' | tee here/run.json there/run.json >gpu/run.json
-  check "$optimizer on cpu" "$TUTTI" train here/run.json --set max_duration=1ep
-  check "$optimizer on the device" "$TUTTI" train there/run.json --set max_duration=1ep --device shadow --plugin-path "$shadow"
+  echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": []}" >members.json
+  small_run | python3 "$e2e/small_run.py" members.json | tee here/run.json there/run.json >gpu/run.json
+  check "$optimizer on cpu" "$TUTTI" train here/run.json
+  check "$optimizer on the device" "$TUTTI" train there/run.json --device shadow --plugin-path "$shadow"
   check "the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
   [ -e "$standin/libcudart.so.13" ] || continue
-  check "$optimizer on the stand-in" env LD_LIBRARY_PATH="$standin" "$TUTTI" train gpu/run.json --set max_duration=1ep --device cuda
+  check "$optimizer on the stand-in" env LD_LIBRARY_PATH="$standin" "$TUTTI" train gpu/run.json --device cuda
   check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest gpu)" 1e-3
 done
 
