@@ -1,21 +1,9 @@
 /* sdpa.cu - attention on the GPU tile by tile with a running softmax, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/vector.cuh"
+#include "sdpa/sdpa_tile.cuh"
 
-#include "sdpa/sdpa_cuda.h"
-
-/* After Dao, "FlashAttention-2" (2023).  Thread (y, x) of 16 x 16 has rows 4 y to 4 y + 3 and columns
- * 4 x to 4 x + 3 of a tile of 64 x 64, and of results the columns 64 g + 4 x to 64 g + 4 x + 3.  Only
- * C columns of results are a block's: where D is larger, blocks share the tile and each works it out. */
-
-enum { SIDE = SDPA_SIDE, DEPTH = SDPA_DEPTH, PITCH = SDPA_PITCH };
-
-/* Rows first to first + SIDE - 1 of a head of a tensor; those from `rows` on do not exist. */
-struct tile_rows {
-    const cuda_tensor &t;
-    int64_t at, step; /* of the head; from row to row */
-    int64_t first, rows;
-};
+/* After Dao, "FlashAttention-2" (2023).  E is one of the ways of sdpa_tile.cuh, with C columns of
+ * results a block: where D is larger, blocks share the tile and each works it out. */
 
 struct place {
     int64_t b, h, head, chunk, tile;
@@ -34,140 +22,22 @@ __device__ static inline int64_t tiles_of(int64_t n)
     return (n + SIDE - 1) / SIDE;
 }
 
-__device__ static inline void four(const float *from, float (&to)[4])
-{
-    const cuda_words<4> some = *reinterpret_cast<const cuda_words<4> *>(from);
-    for (int i = 0; i < 4; i++)
-        to[i] = fast_from_bits(some.w[i]);
-}
-
-__device__ static inline void put_four(float *to, const float (&from)[4])
-{
-    cuda_words<4> some;
-    for (int i = 0; i < 4; i++)
-        some.w[i] = fast_bits(from[i]);
-    *reinterpret_cast<cuda_words<4> *>(to) = some;
-}
-
-/* x = elements c to c + 7 of row r of the tile, zeros where there are none. */
-__device__ static inline void eight(const sdpa_cuda_args &a, const tile_rows &from, int r,
-                                    int64_t c, float (&x)[8])
-{
-    const int64_t row = from.first + r, at = from.at + row * from.step + c;
-    for (int i = 0; i < 8; i++)
-        x[i] = 0.0f;
-    if (row >= from.rows || c >= a.s.d)
-        return;
-    if (a.wide)
-        cuda_load(from.t, at, x);
-    else
-        for (int i = 0; i < 8 && c + i < a.s.d; i++)
-            x[i] = cuda_get(from.t, at + i);
-}
-
-/* to (DEPTH, SIDE): elements c to c + DEPTH - 1 of the rows, turned. */
-__device__ static inline void load_turned(const sdpa_cuda_args &a, const tile_rows &from,
-                                          int64_t c, float *to)
-{
-    const int r = (int)threadIdx.x % SIDE, e = (int)threadIdx.x / SIDE * 8;
-    float x[8];
-    static_assert(SDPA_CUDA_BLOCK * 8 == SIDE * DEPTH, "eight elements a thread");
-    eight(a, from, r, c + e, x);
-    for (int i = 0; i < 8; i++)
-        to[(e + i) * SIDE + r] = x[i];
-}
-
-/* to (SIDE, C): elements c to c + C - 1 of the rows. */
-template <int C>
-__device__ static inline void load_rows(const sdpa_cuda_args &a, const tile_rows &from,
-                                        int64_t c, float *to)
-{
-    for (int e = (int)threadIdx.x * 8; e < SIDE * C; e += SDPA_CUDA_BLOCK * 8) {
-        float x[8], half[4];
-        eight(a, from, e / C, c + e % C, x);
-        for (int j = 0; j < 8; j += 4) {
-            for (int i = 0; i < 4; i++)
-                half[i] = x[j + i];
-            put_four(to + e + j, half);
-        }
-    }
-}
-
-/* sum = rows of `left` times rows of `right`; `room` is 2 DEPTH SIDE floats. */
-__device__ static inline void multiply(const sdpa_cuda_args &a, const tile_rows &left,
-                                       const tile_rows &right, float *room, float (&sum)[4][4])
-{
-    const int ty = (int)threadIdx.x / 16, tx = (int)threadIdx.x % 16;
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
-            sum[i][j] = 0.0f;
-    for (int64_t c = 0; c < a.s.d; c += DEPTH) {
-        __syncthreads();
-        load_turned(a, left, c, room);
-        load_turned(a, right, c, room + DEPTH * SIDE);
-        __syncthreads();
-#pragma unroll 8
-        for (int k = 0; k < DEPTH; k++) {
-            float x[4], y[4];
-            four(room + k * SIDE + 4 * ty, x);
-            four(room + (DEPTH + k) * SIDE + 4 * tx, y);
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++)
-                    sum[i][j] = fmaf(x[i], y[j], sum[i][j]);
-        }
-    }
-}
-
-/* sum += tile times C columns of the rows from column c on.  `tile` is written turned, with rows of
- * PITCH floats; `room` is SIDE C floats. */
-template <int C>
-__device__ static inline void accumulate(const sdpa_cuda_args &a, const float (&tile)[4][4],
-                                         const tile_rows &right, int64_t c, float *turned,
-                                         float *room, float (&sum)[4][C / 16])
-{
-    const int ty = (int)threadIdx.x / 16, tx = (int)threadIdx.x % 16;
-    __syncthreads();
-    for (int j = 0; j < 4; j++) {
-        const float column[4] = {tile[0][j], tile[1][j], tile[2][j], tile[3][j]};
-        put_four(turned + (4 * tx + j) * PITCH + 4 * ty, column);
-    }
-    load_rows<C>(a, right, c, room);
-    __syncthreads();
-#pragma unroll 8
-    for (int k = 0; k < SIDE; k++) {
-        float x[4], y[4];
-        four(turned + k * PITCH + 4 * ty, x);
-#pragma unroll
-        for (int g = 0; g < C / 64; g++) {
-            four(room + k * C + 64 * g + 4 * tx, y);
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++)
-                    sum[i][4 * g + j] = fmaf(x[i], y[j], sum[i][4 * g + j]);
-        }
-    }
-}
-
 /* Rows of results times `by`, to columns c to c + C - 1 of the rows. */
-template <int C>
-__device__ static inline void store(const sdpa_cuda_args &a, const float (&sum)[4][C / 16],
-                                    const float (&by)[4], const tile_rows &to, int64_t c)
+template <class E>
+__device__ static inline void store(const sdpa_cuda_args &a,
+                                    const float (&sum)[E::ROWS][E::RESULTS],
+                                    const float (&by)[E::ROWS], const tile_rows &to, int64_t c)
 {
-    const int ty = (int)threadIdx.x / 16, tx = (int)threadIdx.x % 16;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int64_t row = to.first + 4 * ty + i;
+    for (int i = 0; i < E::ROWS; i++) {
+        const int64_t row = to.first + E::row(i);
         if (row >= to.rows)
             continue;
 #pragma unroll
-        for (int g = 0; g < C / 64; g++) {
-            const int64_t column = c + 64 * g + 4 * tx, at = to.at + row * to.step + column;
-            float x[4];
-            for (int j = 0; j < 4; j++)
-                x[j] = sum[i][4 * g + j] * by[i];
-            if (a.wide && column < a.s.d)
-                cuda_store(to.t, at, x);
-            for (int j = 0; j < 4 && !a.wide && column + j < a.s.d; j++)
-                cuda_set(to.t, at + j, x[j]);
+        for (int j = 0; j < E::RESULTS; j++) {
+            const int64_t column = c + E::result_column(j);
+            if (column < a.s.d)
+                cuda_set(to.t, to.at + row * to.step + column, sum[i][j] * by[i]);
         }
     }
 }
@@ -184,88 +54,120 @@ __device__ static inline tile_rows keys(const sdpa_cuda_args &a, const cuda_tens
     return {t, sdpa_at(&s, p.b, p.h, 0), s.t, first, a.s.tk};
 }
 
-/* Whether query i exists and sees key j, and then its score from the product. */
-__device__ static inline bool score(const sdpa_cuda_args &a, const place &p, int64_t i,
-                                    int64_t j, float *x)
+/* How many keys of the tile from j0 on query i sees, none when there is no such query. */
+__device__ static inline int seen_of(const sdpa_cuda_args &a, int64_t i, int64_t j0)
 {
-    if (i >= a.s.tq || j >= a.s.tk || j >= sdpa_seen(&a.s, i))
-        return false;
-    *x *= a.scale;
-    if (a.bias.data)
-        *x += cuda_get(a.bias, sdpa_at(&a.s.bias, p.b, p.h, i) + j * a.s.bias_key);
-    return true;
+    const int64_t seen = sdpa_seen(&a.s, i), n = (seen < a.s.tk ? seen : a.s.tk) - j0;
+    return i >= a.s.tq || n < 0 ? 0 : n < SIDE ? (int)n : SIDE;
 }
 
-/* The 16 threads of a row. */
-__device__ static inline float row_sum(float x)
+/* to (SIDE, SIDE + 1): the bias of a tile, zeros where there is none.  Until the next barrier. */
+__device__ static inline void load_bias(const sdpa_cuda_args &a, const place &p, int64_t i0,
+                                        int64_t j0, float *to)
 {
-    for (int o = 8; o; o >>= 1)
+#pragma unroll 1
+    for (int e = (int)threadIdx.x; a.bias.data && e < SIDE * SIDE; e += (int)blockDim.x) {
+        const int64_t i = i0 + e / SIDE, j = j0 + e % SIDE;
+        const int64_t at = sdpa_at(&a.s.bias, p.b, p.h, i) + j * a.s.bias_key;
+        to[e + e / SIDE] = i < a.s.tq && j < a.s.tk ? cuda_get(a.bias, at) : 0.0f;
+    }
+}
+
+/* The score of query i and key j of the tile from their product. */
+__device__ static inline float score(const sdpa_cuda_args &a, float product, const float *bias,
+                                     int i, int j)
+{
+    const float s = product * a.scale;
+    return a.bias.data ? s + bias[i * (SIDE + 1) + j] : s;
+}
+
+/* Of the lanes that share a row. */
+template <class E> __device__ static inline float row_sum(float x)
+{
+    for (int o = E::LANES / 2; o; o >>= 1)
         x += __shfl_xor_sync(~0u, x, o);
     return x;
 }
 
-__device__ static inline float row_max(float x)
+template <class E> __device__ static inline float row_max(float x)
 {
-    for (int o = 8; o; o >>= 1)
+    for (int o = E::LANES / 2; o; o >>= 1)
         x = fmaxf(x, __shfl_xor_sync(~0u, x, o));
     return x;
 }
 
-/* Scores of four rows become exponentials; max and sum are those of the rows so far, results so far
- * shrink. */
-template <int N>
-__device__ static inline void soften(float (&s)[4][4], float (&max)[4], float (&sum)[4],
-                                     float (&y)[4][N])
+/* Scores become exponentials; max and sum are those of the rows so far, results so far shrink. */
+template <class E>
+__device__ static inline void soften(float (&s)[E::ROWS][E::COLUMNS], float (&max)[E::ROWS],
+                                     float (&sum)[E::ROWS], float (&y)[E::ROWS][E::RESULTS])
 {
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < E::ROWS; i++) {
         float most = max[i], total = 0.0f;
-        for (int j = 0; j < 4; j++)
+        for (int j = 0; j < E::COLUMNS; j++)
             most = fmaxf(most, s[i][j]);
-        most = row_max(most);
+        most = row_max<E>(most);
         const float shift = most == -INFINITY ? 0.0f : most; /* nothing seen yet */
         const float shrink = expf(max[i] - shift);
-        for (int j = 0; j < 4; j++) {
+        for (int j = 0; j < E::COLUMNS; j++) {
             s[i][j] = expf(s[i][j] - shift);
             total += s[i][j];
         }
         max[i] = most;
-        sum[i] = sum[i] * shrink + row_sum(total);
+        sum[i] = sum[i] * shrink + row_sum<E>(total);
 #pragma unroll
-        for (int j = 0; j < N; j++)
+        for (int j = 0; j < E::RESULTS; j++)
             y[i][j] *= shrink;
     }
 }
 
-template <int C> __device__ static inline void forward(const sdpa_cuda_args &a, float *shared)
+/* What a tile and results are for a thread. */
+template <class E> using tile_of = float[E::ROWS][E::COLUMNS];
+template <class E> using results_of = float[E::ROWS][E::RESULTS];
+template <class E> using rows_of = float[E::ROWS];
+
+template <class E> __device__ static inline void fill(rows_of<E> &x, float with)
 {
-    float *room = shared + SIDE * PITCH;
-    const int ty = (int)threadIdx.x / 16, tx = (int)threadIdx.x % 16;
+    for (int i = 0; i < E::ROWS; i++)
+        x[i] = with;
+}
+
+template <class E, int C>
+__device__ static inline void forward(const sdpa_cuda_args &a, float *room)
+{
+    float *bias = room + E::ROOM;
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
         const int64_t i0 = p.tile * SIDE, last = i0 + SIDE < a.s.tq ? i0 + SIDE : a.s.tq;
         const int64_t seen = sdpa_seen(&a.s, last - 1), end = seen < a.s.tk ? seen : a.s.tk;
         const tile_rows q = queries(a, a.q, a.s.q, p, i0), y = queries(a, a.y, a.s.y, p, i0);
-        float sum[4] = {}, max[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-        float result[4][C / 16] = {};
+        rows_of<E> sum = {}, max;
+        results_of<E> result = {};
+        fill<E>(max, -INFINITY);
         for (int64_t j0 = 0; j0 < end; j0 += SIDE) {
-            float s[4][4];
-            multiply(a, q, keys(a, a.k, a.s.k, p, j0), room, s);
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++)
-                    if (!score(a, p, i0 + 4 * ty + i, j0 + 4 * tx + j, &s[i][j]))
-                        s[i][j] = -INFINITY;
-            soften(s, max, sum, result);
-            accumulate<C>(a, s, keys(a, a.v, a.s.v, p, j0), p.chunk * C, shared, room, result);
+            tile_of<E> s;
+            load_bias(a, p, i0, j0, bias);
+            E::multiply(a, q, keys(a, a.k, a.s.k, p, j0), room, s);
+#pragma unroll
+            for (int i = 0; i < E::ROWS; i++) {
+                const int there = seen_of(a, i0 + E::row(i), j0);
+#pragma unroll
+                for (int j = 0; j < E::COLUMNS; j++) {
+                    const float x = score(a, s[i][j], bias, E::row(i), E::column(j));
+                    s[i][j] = E::column(j) < there ? x : -INFINITY;
+                }
+            }
+            soften<E>(s, max, sum, result);
+            E::accumulate(a, s, keys(a, a.v, a.s.v, p, j0), p.chunk * C, room, result);
         }
-        for (int i = 0; i < 4; i++) {
-            const int64_t row = i0 + 4 * ty + i;
-            if (tx == 0 && p.chunk == 0 && row < a.s.tq)
+        for (int i = 0; i < E::ROWS; i++) {
+            const int64_t row = i0 + E::row(i);
+            if (E::column(0) == 0 && p.chunk == 0 && row < a.s.tq)
                 cuda_set(a.lse, p.head * a.s.tq + row, max[i] + logf(sum[i]));
             sum[i] = 1.0f / sum[i];
         }
-        store<C>(a, result, sum, y, p.chunk * C);
+        store<E>(a, result, sum, y, p.chunk * C);
     }
 }
 
@@ -289,94 +191,105 @@ CUDA_KERNEL(sdpa_delta)(sdpa_cuda_args a)
 CUDA_ENTRY(sdpa_delta);
 
 /* dq = scale dS k with dS = P (dy v^T - delta), P = exp(scores - lse) */
-template <int C> __device__ static inline void by_query(const sdpa_cuda_args &a, float *shared)
+template <class E, int C>
+__device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
 {
-    float *room = shared + SIDE * PITCH;
-    const int ty = (int)threadIdx.x / 16, tx = (int)threadIdx.x % 16;
+    float *bias = room + E::ROOM;
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
         const int64_t i0 = p.tile * SIDE, last = i0 + SIDE < a.s.tq ? i0 + SIDE : a.s.tq;
         const int64_t seen = sdpa_seen(&a.s, last - 1), end = seen < a.s.tk ? seen : a.s.tk;
         const tile_rows q = queries(a, a.q, a.s.q, p, i0), dy = queries(a, a.dy, a.s.y, p, i0);
-        float lse[4] = {}, delta[4] = {}, result[4][C / 16] = {};
-        for (int i = 0; i < 4 && i0 + 4 * ty + i < a.s.tq; i++) {
-            lse[i] = cuda_get(a.lse, p.head * a.s.tq + i0 + 4 * ty + i);
-            delta[i] = a.delta[p.head * a.s.tq + i0 + 4 * ty + i];
-        }
+        rows_of<E> lse = {}, delta = {}, by;
+        results_of<E> result = {};
+        for (int i = 0; i < E::ROWS; i++)
+            if (i0 + E::row(i) < a.s.tq) {
+                lse[i] = cuda_get(a.lse, p.head * a.s.tq + i0 + E::row(i));
+                delta[i] = a.delta[p.head * a.s.tq + i0 + E::row(i)];
+            }
         for (int64_t j0 = 0; j0 < end; j0 += SIDE) {
-            float s[4][4], dp[4][4];
+            tile_of<E> s, dp;
             const tile_rows k = keys(a, a.k, a.s.k, p, j0);
-            multiply(a, q, k, room, s);
-            multiply(a, dy, keys(a, a.v, a.s.v, p, j0), room, dp);
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++) {
-                    const bool there = score(a, p, i0 + 4 * ty + i, j0 + 4 * tx + j, &s[i][j]);
-                    s[i][j] = there ? expf(s[i][j] - lse[i]) * (dp[i][j] - delta[i]) : 0.0f;
+            load_bias(a, p, i0, j0, bias);
+            E::multiply(a, q, k, room, s);
+            E::multiply(a, dy, keys(a, a.v, a.s.v, p, j0), room, dp);
+#pragma unroll
+            for (int i = 0; i < E::ROWS; i++) {
+                const int there = seen_of(a, i0 + E::row(i), j0);
+#pragma unroll
+                for (int j = 0; j < E::COLUMNS; j++) {
+                    const float x = score(a, s[i][j], bias, E::row(i), E::column(j));
+                    const float ds = expf(x - lse[i]) * (dp[i][j] - delta[i]);
+                    s[i][j] = E::column(j) < there ? ds : 0.0f;
                 }
-            accumulate<C>(a, s, k, p.chunk * C, shared, room, result);
+            }
+            E::accumulate(a, s, k, p.chunk * C, room, result);
         }
-        const float by[4] = {a.scale, a.scale, a.scale, a.scale};
-        store<C>(a, result, by, queries(a, a.dq, a.s.q, p, i0), p.chunk * C);
+        fill<E>(by, a.scale);
+        store<E>(a, result, by, queries(a, a.dq, a.s.q, p, i0), p.chunk * C);
     }
 }
 
 /* dv = P^T dy, dk = scale dS^T q: rows of the tiles are keys here. */
-template <int C> __device__ static inline void by_key(const sdpa_cuda_args &a, float *shared)
+template <class E, int C>
+__device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
 {
-    float *room = shared + SIDE * PITCH;
-    const int ty = (int)threadIdx.x / 16, tx = (int)threadIdx.x % 16;
+    float *bias = room + E::ROOM;
     const int64_t tiles = tiles_of(a.s.tk), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
         const int64_t j0 = p.tile * SIDE, c = p.chunk * C;
         const int64_t unseen = a.s.causal ? j0 + a.s.tq - a.s.tk : 0;
         const tile_rows k = keys(a, a.k, a.s.k, p, j0), v = keys(a, a.v, a.s.v, p, j0);
-        float dk[4][C / 16] = {}, dv[4][C / 16] = {};
+        results_of<E> dk = {}, dv = {};
+        rows_of<E> by;
         for (int64_t i0 = unseen > 0 ? unseen / SIDE * SIDE : 0; i0 < a.s.tq; i0 += SIDE) {
             const tile_rows q = queries(a, a.q, a.s.q, p, i0);
             const tile_rows dy = queries(a, a.dy, a.s.y, p, i0);
-            float s[4][4], dp[4][4];
-            multiply(a, k, q, room, s);
-            multiply(a, v, dy, room, dp);
-            for (int j = 0; j < 4; j++) {
-                const int64_t i = i0 + 4 * tx + j, row = p.head * a.s.tq + i;
+            tile_of<E> s, dp;
+            load_bias(a, p, i0, j0, bias);
+            E::multiply(a, k, q, room, s);
+            E::multiply(a, v, dy, room, dp);
+#pragma unroll
+            for (int j = 0; j < E::COLUMNS; j++) {
+                const int64_t i = i0 + E::column(j), row = p.head * a.s.tq + i;
+                const int there = seen_of(a, i, j0);
                 const float lse = i < a.s.tq ? cuda_get(a.lse, row) : 0.0f;
                 const float delta = i < a.s.tq ? a.delta[row] : 0.0f;
-                for (int r = 0; r < 4; r++) {
-                    const bool there = score(a, p, i, j0 + 4 * ty + r, &s[r][j]);
-                    s[r][j] = there ? expf(s[r][j] - lse) : 0.0f;
-                    dp[r][j] = there ? s[r][j] * (dp[r][j] - delta) : 0.0f;
+#pragma unroll
+                for (int r = 0; r < E::ROWS; r++) {
+                    const float x = score(a, s[r][j], bias, E::column(j), E::row(r));
+                    s[r][j] = E::row(r) < there ? expf(x - lse) : 0.0f;
+                    dp[r][j] = E::row(r) < there ? s[r][j] * (dp[r][j] - delta) : 0.0f;
                 }
             }
-            accumulate<C>(a, s, dy, c, shared, room, dv);
-            accumulate<C>(a, dp, q, c, shared, room, dk);
+            E::accumulate(a, s, dy, c, room, dv);
+            E::accumulate(a, dp, q, c, room, dk);
         }
-        const float by[4] = {a.scale, a.scale, a.scale, a.scale}, one[4] = {1, 1, 1, 1};
-        store<C>(a, dk, by, keys(a, a.dk, a.s.k, p, j0), c);
-        store<C>(a, dv, one, keys(a, a.dv, a.s.v, p, j0), c);
+        fill<E>(by, a.scale);
+        store<E>(a, dk, by, keys(a, a.dk, a.s.k, p, j0), c);
+        fill<E>(by, 1.0f);
+        store<E>(a, dv, by, keys(a, a.dv, a.s.v, p, j0), c);
     }
 }
 
-#define COLUMNS(C)                                                                             \
-    CUDA_KERNEL(sdpa_##C)(sdpa_cuda_args a)                                                    \
+/* sdpa_<way>_<C>, sdpa_by_query_<way>_<C> and sdpa_by_key_<way>_<C> */
+#define SDPA_KERNEL(name, body, C, ...)                                                        \
+    CUDA_KERNEL(name)(sdpa_cuda_args a)                                                        \
     {                                                                                          \
         CUDA_DYNAMIC_SHARED(float, shared);                                                    \
-        forward<C>(a, shared);                                                                 \
+        body<__VA_ARGS__, C>(a, shared);                                                       \
     }                                                                                          \
-    CUDA_ENTRY(sdpa_##C);                                                                      \
-    CUDA_KERNEL(sdpa_by_query_##C)(sdpa_cuda_args a)                                           \
-    {                                                                                          \
-        CUDA_DYNAMIC_SHARED(float, shared);                                                    \
-        by_query<C>(a, shared);                                                                \
-    }                                                                                          \
-    CUDA_ENTRY(sdpa_by_query_##C);                                                             \
-    CUDA_KERNEL(sdpa_by_key_##C)(sdpa_cuda_args a)                                             \
-    {                                                                                          \
-        CUDA_DYNAMIC_SHARED(float, shared);                                                    \
-        by_key<C>(a, shared);                                                                  \
-    }                                                                                          \
-    CUDA_ENTRY(sdpa_by_key_##C)
+    CUDA_ENTRY(name)
+#define SDPA_WAY(way, C, ...)                                                                  \
+    SDPA_KERNEL(sdpa_##way##_##C, forward, C, __VA_ARGS__);                                    \
+    SDPA_KERNEL(sdpa_by_query_##way##_##C, by_query, C, __VA_ARGS__);                          \
+    SDPA_KERNEL(sdpa_by_key_##way##_##C, by_key, C, __VA_ARGS__)
 
-COLUMNS(64);
-COLUMNS(128);
+SDPA_WAY(fma, 64, by_fma<64>);
+SDPA_WAY(fma, 128, by_fma<128>);
+SDPA_WAY(bf16, 64, by_mma<64, TUTTI_BF16>);
+SDPA_WAY(bf16, 128, by_mma<128, TUTTI_BF16>);
+SDPA_WAY(f16, 64, by_mma<64, TUTTI_F16>);
+SDPA_WAY(f16, 128, by_mma<128, TUTTI_F16>);

@@ -5,41 +5,57 @@
 #include "common/cuda/launch.h"
 #include "sdpa/sdpa.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of one node: its device functions, in order, and everything but the tensors. */
 typedef struct state {
     void *delta;  /* of the gradient */
     void *first;  /* the forward pass, or dq */
-    void *second; /* dk and dv */
+    void *second; /* of the gradient: dk and dv */
     sdpa_shape shape;
-    int64_t columns; /* of results that a block has: 64 or 128 */
+    uint32_t columns; /* of results that a block has: 64 or 128 */
     bool wide;
+    bool fma; /* not tensor cores */
 } state;
-
-/* By the columns of results. */
-typedef struct names {
-    const char *delta, *first[2], *second[2];
-} names;
-
-static const names forward = {NULL, {"sdpa_64", "sdpa_128"}, {NULL, NULL}};
-static const names backward = {"sdpa_delta",
-                               {"sdpa_by_query_64", "sdpa_by_query_128"},
-                               {"sdpa_by_key_64", "sdpa_by_key_128"}};
 
 static bool wide_stride(const sdpa_stride *s)
 {
     return (s->b | s->h | s->t) % 8 == 0;
 }
 
+/* Tensor cores want one dtype of 16 bits for `n` operands, and whole loads of them. */
+static const char *way_of(const tutti_op_call *c, const uint32_t *operands, uint32_t n,
+                          bool wide)
+{
+    const int32_t dtype = c->in[operands[0]].dtype;
+    for (uint32_t k = 1; k < n; k++)
+        if (c->in[operands[k]].dtype != dtype)
+            return "fma";
+    if (!wide || c->cuda->capability < 80 || dtype == TUTTI_F32)
+        return "fma";
+    return dtype == TUTTI_BF16 ? "bf16" : "f16";
+}
+
 static tutti_status one(const tutti_op_call *c, const char *entry, void **ret_function,
                         tutti_error *err)
 {
-    return entry ? CUDA_FUNCTION(c, entry, ret_function, err, sizeof(sdpa_cuda_args))
-                 : TUTTI_OK;
+    return CUDA_FUNCTION(c, entry, ret_function, err, sizeof(sdpa_cuda_args));
 }
 
-static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape, const names *n,
+/* Function <name>_<way>_<columns>. */
+static tutti_status way(const tutti_op_call *c, const char *name, const char *by,
+                        uint32_t columns, void **ret_function, tutti_error *err)
+{
+    char entry[64];
+    (void)snprintf(entry, sizeof entry, "%s_%s_%u", name, by, columns);
+    return one(c, entry, ret_function, err);
+}
+
+/* `operands`: which inputs are multiplied; the gradient has one more, dy. */
+static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape,
+                               const uint32_t *operands, uint32_t n, bool gradient,
                                void **ret_state, tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
@@ -49,11 +65,13 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape, 
     s->columns = shape->d > 64 ? 128 : 64;
     s->wide = shape->d % 8 == 0 && wide_stride(&shape->q) && wide_stride(&shape->k) &&
               wide_stride(&shape->v) && wide_stride(&shape->y);
-    tutti_status status = one(c, n->delta, &s->delta, err);
+    const char *by = way_of(c, operands, n, s->wide);
+    s->fma = strcmp(by, "fma") == 0;
+    tutti_status status = gradient ? one(c, "sdpa_delta", &s->delta, err) : TUTTI_OK;
     if (!status)
-        status = one(c, n->first[s->columns == 128], &s->first, err);
-    if (!status)
-        status = one(c, n->second[s->columns == 128], &s->second, err);
+        status = way(c, gradient ? "sdpa_by_query" : "sdpa", by, s->columns, &s->first, err);
+    if (!status && gradient)
+        status = way(c, "sdpa_by_key", by, s->columns, &s->second, err);
     if (status) {
         free(s);
         return status;
@@ -62,29 +80,36 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape, 
     return TUTTI_OK;
 }
 
+static tutti_status launch_tiles(const state *s, const tutti_op_call *c, void *function,
+                                 int64_t rows, bool bias, void *const *args)
+{
+    const int64_t chunks = (s->shape.d + s->columns - 1) / s->columns;
+    const int64_t tiles = (rows + SDPA_SIDE - 1) / SDPA_SIDE;
+    const int64_t blocks = s->shape.batch * s->shape.heads * chunks * tiles;
+    if (blocks == 0)
+        return TUTTI_OK;
+    const uint32_t room = s->fma ? SDPA_FMA_ROOM(s->columns) : SDPA_MMA_ROOM(s->columns);
+    return cuda_launch(c->cuda, function, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),
+                       s->fma ? SDPA_FMA_BLOCK : SDPA_MMA_BLOCK,
+                       (room + (bias ? SDPA_BIAS_ROOM : 0)) * (uint32_t)sizeof(float), args);
+}
+
 static tutti_status launch(const state *s, const tutti_op_call *c, sdpa_cuda_args *a)
 {
-    enum { TILE = SDPA_SIDE * SDPA_PITCH, ROOM = 2 * SDPA_DEPTH * SDPA_SIDE };
-    const int64_t heads = s->shape.batch * s->shape.heads, most = INT32_MAX;
-    const int64_t room = SDPA_SIDE * s->columns > ROOM ? SDPA_SIDE * s->columns : ROOM;
-    const uint32_t shared = (uint32_t)((TILE + room) * (int64_t)sizeof(float));
+    const int64_t rows = s->shape.batch * s->shape.heads * s->shape.tq;
     void *const args[] = {a};
+    tutti_status status = TUTTI_OK;
     a->s = s->shape;
     a->scale = (float)s->shape.scale;
     a->wide = s->wide;
     a->chunks = (s->shape.d + s->columns - 1) / s->columns;
-    const int64_t first = heads * a->chunks * ((s->shape.tq + SDPA_SIDE - 1) / SDPA_SIDE);
-    const int64_t second = heads * a->chunks * ((s->shape.tk + SDPA_SIDE - 1) / SDPA_SIDE);
-    tutti_status status = TUTTI_OK;
-    if (s->delta && first)
-        status = cuda_launch(c->cuda, s->delta, cuda_blocks(c->cuda, heads * s->shape.tq * 32),
-                             CUDA_BLOCK, 0, args);
-    if (!status && first)
-        status = cuda_launch(c->cuda, s->first, (uint32_t)(first < most ? first : most),
-                             SDPA_CUDA_BLOCK, shared, args);
-    if (!status && s->second && second)
-        status = cuda_launch(c->cuda, s->second, (uint32_t)(second < most ? second : most),
-                             SDPA_CUDA_BLOCK, shared, args);
+    if (s->delta && rows)
+        status = cuda_launch(c->cuda, s->delta, cuda_blocks(c->cuda, rows * 32), CUDA_BLOCK, 0,
+                             args);
+    if (!status)
+        status = launch_tiles(s, c, s->first, s->shape.tq, a->bias.data, args);
+    if (!status && s->second)
+        status = launch_tiles(s, c, s->second, s->shape.tk, a->bias.data, args);
     return status;
 }
 
@@ -112,7 +137,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     const sdpa_shape s = sdpa_shape_known(c, false, 3);
     (void)ret_scratch;
-    return prepare_as(c, &s, &forward, ret_state, err);
+    return prepare_as(c, &s, (const uint32_t[]){0, 1, 2}, 3, false, ret_state, err);
 }
 
 static tutti_status run(void *own, const tutti_op_call *c, const void *const *in,
@@ -134,7 +159,7 @@ static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
 {
     const sdpa_shape s = sdpa_shape_known(c, false, 6);
     *ret_scratch = delta_bytes(&s);
-    return prepare_as(c, &s, &backward, ret_state, err);
+    return prepare_as(c, &s, (const uint32_t[]){0, 1, 2, 5}, 4, true, ret_state, err);
 }
 
 static tutti_status run_grad(void *own, const tutti_op_call *c, const void *const *in,
@@ -162,7 +187,7 @@ static tutti_status prepare_packed(const tutti_op_call *c, void **ret_state,
 {
     const sdpa_shape s = sdpa_shape_known(c, true, 1);
     (void)ret_scratch;
-    return prepare_as(c, &s, &forward, ret_state, err);
+    return prepare_as(c, &s, (const uint32_t[]){0}, 1, false, ret_state, err);
 }
 
 static tutti_status run_packed(void *own, const tutti_op_call *c, const void *const *in,
@@ -186,7 +211,7 @@ static tutti_status prepare_packed_grad(const tutti_op_call *c, void **ret_state
 {
     const sdpa_shape s = sdpa_shape_known(c, true, 4);
     *ret_scratch = delta_bytes(&s);
-    return prepare_as(c, &s, &backward, ret_state, err);
+    return prepare_as(c, &s, (const uint32_t[]){0, 3}, 2, true, ret_state, err);
 }
 
 static tutti_status run_packed_grad(void *own, const tutti_op_call *c, const void *const *in,

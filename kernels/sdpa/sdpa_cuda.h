@@ -6,16 +6,19 @@
 #include "common/cuda/tensor.h"
 #include "sdpa/sdpa_shape.h"
 
-/* A block of SDPA_CUDA_BLOCK threads has tiles of SDPA_SIDE queries and keys, and SDPA_DEPTH of their
- * elements at once where rows are multiplied. */
-enum { SDPA_CUDA_BLOCK = 256, SDPA_SIDE = 64, SDPA_DEPTH = 32, SDPA_PITCH = SDPA_SIDE + 4 };
+/* A block has tiles of SDPA_SIDE queries and keys.  How many threads it has, and floats of shared memory
+ * for C columns of results, tells the two ways of sdpa_tile.cuh; the bias of a tile comes behind. */
+enum { SDPA_SIDE = 64, SDPA_FMA_BLOCK = 256, SDPA_MMA_BLOCK = 128 };
+enum { SDPA_BIAS_ROOM = SDPA_SIDE * (SDPA_SIDE + 1) };
+#define SDPA_FMA_ROOM(C) (SDPA_SIDE * (C) + SDPA_SIDE * (SDPA_SIDE + 4))
+#define SDPA_MMA_ROOM(C) (2 * SDPA_SIDE * (SDPA_SIDE + 8) / 2) /* C is at most 128 */
 
 /* Tensors that a function does not use are zero; bias.data is NULL without one. */
 typedef struct sdpa_cuda_args {
     cuda_tensor q, k, v, bias, y, lse, dy, dq, dk, dv;
     float *delta; /* (B, H, Tq): sum of dy y over a row */
     sdpa_shape s;
-    int64_t chunks; /* of `columns` results of D, each some blocks' */
+    int64_t chunks; /* of C results of D, each some blocks' */
     float scale;
     int32_t wide; /* all rows begin at a multiple of 8 elements, and D is one */
 } sdpa_cuda_args;
