@@ -41,8 +41,9 @@ void cli_message(void *ctx, int level, const char *component, const char *text);
 /* The last value of every metric of the evaluations, one a line. */
 void cli_print_metrics(const trainer *t, const run_file *run);
 
-/* The devices of an object of kind "device", with its default settings; of NULL: the host's own. */
-void cli_print_devices(const object *o);
+/* The devices of an object of kind "device", with its default settings; of NULL: the host's own of
+ * that name. */
+void cli_print_devices(const object *o, const char *name);
 
 int cli_train(int argc, char **argv, const tutti_op *const *ops);
 int cli_eval(int argc, char **argv, const tutti_op *const *ops);

@@ -25,7 +25,7 @@ static void print_device(const tutti_device *d, uint32_t index)
     (void)printf("\n");
 }
 
-static bool print_index(const object *o, uint32_t index, tutti_error *err)
+static bool print_index(const object *o, const char *name, uint32_t index, tutti_error *err)
 {
     faults *f = faults_create();
     tutti_params *params = o && f ? params_from_json(o, NULL, NULL, ".", f) : NULL;
@@ -35,8 +35,7 @@ static bool print_index(const object *o, uint32_t index, tutti_error *err)
         (void)tutti_fail(err, s, "%s",
                          f && faults_count(f) ? faults_text(f, 0) : "out of memory");
     else
-        s = backend_open(o, o ? object_describe(o)->name : "cpu", &params, index, NULL, NULL,
-                         &b, err);
+        s = backend_open(o, name, &params, index, NULL, NULL, &b, err);
     if (!s) {
         print_device(&b.device, index);
         backend_close(&b);
@@ -46,12 +45,12 @@ static bool print_index(const object *o, uint32_t index, tutti_error *err)
     return !s;
 }
 
-void cli_print_devices(const object *o)
+void cli_print_devices(const object *o, const char *name)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     uint32_t index = 0;
     (void)printf("devices:\n");
-    while (print_index(o, index, &err))
+    while (print_index(o, name, index, &err))
         index++;
     if (err.status != TUTTI_E_RANGE || !index)
         (void)printf("  %s\n", err.text);

@@ -14,7 +14,7 @@ static const char usage[] =
     "list prints every plugin on the search path with its objects, or why it cannot be used.\n"
     "info prints what a plugin's manifest says of the object NAME: events, settings, "
     "defaults;\n"
-    "of a device also what is there.  cpu is the host's own device.\n"
+    "of a device also what is there.  cpu and cuda are the host's own devices.\n"
     "lock prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every "
     "command\n"
     "uses these plugins in these versions and no other.\n"
@@ -94,13 +94,20 @@ static void print_object(const object *what)
     (void)printf("settings:\n");
     print_params(o);
     if (strcmp(o->kind, TUTTI_KIND_DEVICE) == 0)
-        cli_print_devices(what);
+        cli_print_devices(what, o->name);
 }
 
-static void print_cpu(void)
+/* Whether `name` is a device of the host's own. */
+static bool print_own(const char *name)
 {
-    (void)printf("cpu: device of the host\n  Runs everything at once, in the host's memory.\n");
-    cli_print_devices(NULL);
+    const bool cuda = strcmp(name, "cuda") == 0;
+    if (!cuda && strcmp(name, "cpu") != 0)
+        return false;
+    (void)printf("%s: device of the host\n  %s\n", name,
+                 cuda ? "NVIDIA's GPUs, from compute capability 8.0 up."
+                      : "Runs everything at once, in the host's memory.");
+    cli_print_devices(NULL, name);
+    return true;
 }
 
 static void print_handler(const handler_info *h)
@@ -113,9 +120,7 @@ static void print_handler(const handler_info *h)
 
 static int info(registry *r, const char *name)
 {
-    int found = strcmp(name, "cpu") == 0;
-    if (found)
-        print_cpu();
+    int found = print_own(name);
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
