@@ -6,12 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+void *place_try(const tutti_device *d, uint64_t bytes, tutti_error *err)
+{
+    void *memory = d ? NULL : memory_take(bytes);
+    if (!d && !memory && err)
+        err->status = TUTTI_E_NOMEM;
+    if (d && d->table->alloc(d->device, bytes, &memory, err))
+        return NULL;
+    return memory;
+}
+
 void *place_take(const tutti_device *d, uint64_t bytes)
 {
-    void *memory = NULL;
-    if (!d)
-        return memory_take(bytes);
-    return d->table->alloc(d->device, bytes, &memory, NULL) == TUTTI_OK ? memory : NULL;
+    return place_try(d, bytes, NULL);
 }
 
 void place_give(const tutti_device *d, void *memory)

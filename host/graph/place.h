@@ -11,6 +11,8 @@
 
 /* Zeroed and 64-byte aligned; NULL when out of memory. */
 void *place_take(const tutti_device *d, uint64_t bytes);
+/* The same with the device's reason; the host's memory gives none but the status. */
+void *place_try(const tutti_device *d, uint64_t bytes, tutti_error *err);
 void place_give(const tutti_device *d, void *memory); /* NULL is allowed */
 /* Memory of the host's for copies to and from `d` that nobody waits for. */
 void *place_take_pinned(const tutti_device *d, uint64_t bytes);

@@ -194,10 +194,11 @@ static tutti_status check_memory(const net *n, const body *b, const head *h,
         return TUTTI_OK;
     return tutti_fail(
         err, TUTTI_E_NOMEM,
-        "the %s plan for inputs of %s needs %s, %s are available; use a smaller %s",
+        "the %s plan for inputs of %s needs %s, %s are available%s%s; use a smaller %s",
         kinds[r->kind],
         r->ninputs ? tutti_desc_text(&r->inputs[0], shape, sizeof shape) : "none",
         memory_text(need, a, sizeof a), memory_text(have, c, sizeof c),
+        n->options.device ? " on " : "", n->options.device ? n->options.device->info.name : "",
         r->kind == PLAN_EVAL ? "batch_size" : "microbatch_size");
 }
 
@@ -205,12 +206,13 @@ tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
 {
     if (n->arena && bytes <= n->arena_bytes)
         return TUTTI_OK;
+    tutti_error why = TUTTI_ERROR_INIT;
     place_give(n->options.device, n->arena);
     n->arena_bytes = 0;
-    n->arena = place_take(n->options.device, bytes);
+    n->arena = place_try(n->options.device, bytes, &why);
     if (!n->arena)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for an arena of %llu bytes",
-                          (unsigned long long)bytes);
+        return tutti_fail(err, why.status, "no memory for an arena of %llu bytes%s%s",
+                          (unsigned long long)bytes, *why.text ? ": " : "", why.text);
     n->arena_bytes = bytes;
     return TUTTI_OK;
 }

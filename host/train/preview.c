@@ -1,5 +1,7 @@
 /* preview.c - the plan of a run's training steps, before any of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/memory.h"
+#include "graph/place.h"
 #include "train/trainer_internal.h"
 
 #include <string.h>
@@ -37,6 +39,33 @@ static tutti_status describe(const tutti_column *columns, uint32_t n, const char
     return TUTTI_OK;
 }
 
+/* What a step takes of a device with memory of its own. */
+static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, tutti_error *err)
+{
+    const tutti_device *d = trainer_device(t);
+    char a[32], b[32];
+    float *weights, *grads;
+    int64_t count;
+    uint64_t unused = 0, total = 0, buffers = 0;
+    if (place_is_host(d))
+        return TUTTI_OK;
+    const tutti_status s = d->table->memory(d->device, &unused, &total, err);
+    if (s)
+        return s;
+    net_arena(t->net, &weights, &grads, &count);
+    for (uint32_t k = 0; k < net_weight_count(t->net); k++)
+        if (net_offset(t->net, k) < 0)
+            buffers += tutti_nbytes(&net_weight(t->net, k)->data.desc);
+    (void)fprintf(file, "device %s:%u, %s: %s of %s are free beside\n",
+                  t->run->device.part.name, t->run->device.index, d->info.name,
+                  memory_text(unused, a, sizeof a), memory_text(total, b, sizeof b));
+    (void)fprintf(file, "  weights and their gradients %s, buffers %s\n",
+                  memory_text(2 * sizeof(float) * (uint64_t)count, a, sizeof a),
+                  memory_text(buffers, b, sizeof b));
+    (void)fprintf(file, "  the plan of a step %s\n", memory_text(plan_bytes(p), a, sizeof a));
+    return TUTTI_OK;
+}
+
 tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
 {
     uint32_t n;
@@ -62,7 +91,7 @@ tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err
         return s;
     if (draw)
         plan_draw(p, file);
-    else
+    else if (!(s = report_memory(t, p, file, err)))
         plan_dump(p, file);
-    return TUTTI_OK;
+    return s;
 }

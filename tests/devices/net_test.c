@@ -293,7 +293,8 @@ static void update(void *self, const tutti_update *u)
 }
 
 static const char *const slot_names[] = {"momentum", NULL};
-static const tutti_optimizer_v1 optimizer = {sizeof optimizer, 1, slot_names, 0.1, update};
+static const tutti_optimizer_v1 optimizer = {sizeof optimizer, 1,   slot_names, 0.1,
+                                             update,           NULL};
 
 enum { BATCHES = 3 };
 static float xs[BATCHES][B * IN];
