@@ -5,6 +5,11 @@
 /* After Dao, "FlashAttention-2" (2023).  E is one of the ways of sdpa_tile.cuh, with C columns of
  * results a block: where D is larger, blocks share the tile and each works it out. */
 
+/* What a tile and results are for a thread. */
+template <class E> using tile_of = float[E::ROWS][E::COLUMNS];
+template <class E> using results_of = float[E::ROWS][E::RESULTS];
+template <class E> using rows_of = float[E::ROWS];
+
 struct place {
     int64_t b, h, head, chunk, tile;
 };
@@ -24,9 +29,8 @@ __device__ static inline int64_t tiles_of(int64_t n)
 
 /* Rows of results times `by`, to columns c to c + C - 1 of the rows. */
 template <class E>
-__device__ static inline void store(const sdpa_cuda_args &a,
-                                    const float (&sum)[E::ROWS][E::RESULTS],
-                                    const float (&by)[E::ROWS], const tile_rows &to, int64_t c)
+__device__ static inline void store(const sdpa_cuda_args &a, const results_of<E> &sum,
+                                    const rows_of<E> &by, const tile_rows &to, int64_t c)
 {
 #pragma unroll
     for (int i = 0; i < E::ROWS; i++) {
@@ -98,8 +102,8 @@ template <class E> __device__ static inline float row_max(float x)
 
 /* Scores become exponentials; max and sum are those of the rows so far, results so far shrink. */
 template <class E>
-__device__ static inline void soften(float (&s)[E::ROWS][E::COLUMNS], float (&max)[E::ROWS],
-                                     float (&sum)[E::ROWS], float (&y)[E::ROWS][E::RESULTS])
+__device__ static inline void soften(tile_of<E> &s, rows_of<E> &max, rows_of<E> &sum,
+                                     results_of<E> &y)
 {
 #pragma unroll
     for (int i = 0; i < E::ROWS; i++) {
@@ -120,11 +124,6 @@ __device__ static inline void soften(float (&s)[E::ROWS][E::COLUMNS], float (&ma
             y[i][j] *= shrink;
     }
 }
-
-/* What a tile and results are for a thread. */
-template <class E> using tile_of = float[E::ROWS][E::COLUMNS];
-template <class E> using results_of = float[E::ROWS][E::RESULTS];
-template <class E> using rows_of = float[E::ROWS];
 
 template <class E> __device__ static inline void fill(rows_of<E> &x, float with)
 {
