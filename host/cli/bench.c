@@ -6,12 +6,14 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: tutti bench dispatch | plan | optimizer [NAME COUNT]\n"
+    "usage: tutti bench dispatch | plan | kernels | optimizer [NAME COUNT]\n"
     "       tutti bench loader [RUN.json] [--set PATH=VALUE]...\n\n"
     "  dispatch   the 13 events of one training batch with 0, 5, 10 and 20 algorithms that do\n"
     "             not match, beside a loop of direct calls by hand\n"
     "  plan       replaying 1,000 kernels that do nothing; finding, building and switching\n"
     "             plans of several shapes\n"
+    "  kernels    the kernels' shares of the triad's bytes a second, or of a large product's\n"
+    "             arithmetic; OMP_NUM_THREADS threads, or one a processor\n"
     "  optimizer  one update of all weights, beside the triad a = b + s c.  With NAME and "
     "COUNT:\n"
     "             updates of COUNT weights, in blocks asked for on standard input\n"
@@ -28,6 +30,8 @@ int cli_bench(int argc, char **argv, const tutti_op *const *ops)
         return bench_dispatch();
     if (o.nwords == 1 && strcmp(o.words[0], "plan") == 0)
         return bench_plan(ops);
+    if (o.nwords == 1 && strcmp(o.words[0], "kernels") == 0)
+        return bench_kernels(ops);
     if ((o.nwords == 1 || o.nwords == 3) && strcmp(o.words[0], "optimizer") == 0)
         return bench_optimizer(&o);
     if ((o.nwords == 1 || o.nwords == 2) && strcmp(o.words[0], "loader") == 0) {

@@ -59,6 +59,7 @@ int cli_version(int argc, char **argv, const tutti_op *const *ops);
 /* Those of bench; they return the exit status. */
 int bench_dispatch(void);
 int bench_plan(const tutti_op *const *ops);
+int bench_kernels(const tutti_op *const *ops);
 int bench_optimizer(const cli_options *o);
 int bench_loader(const cli_options *o);
 

@@ -108,6 +108,32 @@ void attr_encode(const tutti_op *op, const void *blob, tutti_list *lists, tutti_
     }
 }
 
+static const tutti_attr_field *find_i64(const tutti_op *op, const char *name)
+{
+    for (uint64_t k = 0; k < op->nfields; k++)
+        if (op->fields[k].type == TUTTI_ATTR_I64 && strcmp(op->fields[k].name, name) == 0)
+            return &op->fields[k];
+    return NULL;
+}
+
+int attr_raise(const tutti_op *op, void *blob, const char *name)
+{
+    const tutti_attr_field *f = find_i64(op, name);
+    const int64_t one = 1;
+    if (f)
+        memcpy((unsigned char *)blob + f->offset, &one, sizeof one);
+    return f != NULL;
+}
+
+int attr_is_set(const tutti_op *op, const void *blob, const char *name)
+{
+    const tutti_attr_field *f = find_i64(op, name);
+    int64_t i = 0;
+    if (f)
+        memcpy(&i, (const unsigned char *)blob + f->offset, sizeof i);
+    return i != 0;
+}
+
 void attr_dump(const tutti_op *op, const void *blob, FILE *file)
 {
     const unsigned char *bytes = blob;

@@ -235,6 +235,11 @@ void graph_destroy(graph *g)
     free(g);
 }
 
+void graph_set_fast(graph *g, bool fast)
+{
+    g->fast = fast;
+}
+
 void graph_set_passes(graph *g, int32_t passes)
 {
     g->passes = passes;

@@ -25,6 +25,7 @@ struct graph {
     int32_t segment;
     int32_t passes; /* GRAPH_* */
     graph_low low;
+    bool fast;   /* as graph_set_fast said */
     bool expand; /* operations that decompose are emitted as what they are made of */
     tutti_error error;
 };

@@ -209,5 +209,7 @@ graph *net_graph(net *n, int32_t mode)
     graph *g = graph_create(n->options.ops, mode, &hooks);
     if (g)
         graph_set_passes(g, GRAPH_FOLD);
+    if (g)
+        graph_set_fast(g, n->options.precision == NET_FP32_FAST);
     return g;
 }

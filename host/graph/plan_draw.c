@@ -21,9 +21,24 @@ static void write_sizes(const plan *p, FILE *file)
                   memory_text(plan_bytes(p), all, sizeof all), plan_flops(p) * 1e-9);
 }
 
+/* What precision fp32_fast has come to. */
+static void write_fast(const plan *p, FILE *file)
+{
+    uint32_t possible, more = 0;
+    uint32_t fast = program_fast_steps(p->body->program, &possible);
+    if (p->head.program)
+        fast += program_fast_steps(p->head.program, &more);
+    if (possible + more)
+        (void)fprintf(file,
+                      "fp32_fast: %u of %u large products as three of bf16, the others in f32, "
+                      "which is faster here\n",
+                      fast, possible + more);
+}
+
 void plan_dump(const plan *p, FILE *file)
 {
     write_sizes(p, file);
+    write_fast(p, file);
     graph_dump(p->body->g, file);
     program_dump(p->body->program, file);
     if (!p->head.program)

@@ -1,5 +1,6 @@
 /* program.c - binding a program to memory and replaying it. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/attr.h"
 #include "graph/program_internal.h"
 #include "graph/widen.h"
 
@@ -152,6 +153,20 @@ const arena_interval *program_intervals(const program *p, uint32_t *ret_count)
 {
     *ret_count = p->nintervals;
     return p->intervals;
+}
+
+uint32_t program_fast_steps(const program *p, uint32_t *ret_possible)
+{
+    uint32_t fast = 0, possible = 0;
+    for (uint32_t k = 0; k < p->nsteps; k++) {
+        const step *s = &p->steps[k];
+        const bool may =
+            s->node && !s->chain && s->way && attr_is_set(s->node->op, s->node->attr, "fast");
+        possible += may;
+        fast += may && strstr(s->way, "bf16");
+    }
+    *ret_possible = possible;
+    return fast;
 }
 
 static void dump_place(const program *p, tutti_value v, FILE *file)

@@ -66,6 +66,8 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 
 /* The arena's map, for checks; borrowed. */
 const arena_interval *program_intervals(const program *p, uint32_t *ret_count);
+/* Of the steps that may be fast, as graph_set_fast says, how many go another way than in f32. */
+uint32_t program_fast_steps(const program *p, uint32_t *ret_possible);
 void program_dump(const program *p, FILE *file);
 
 /* What kernels on `d` reach a CUDA device by; NULL for others. */

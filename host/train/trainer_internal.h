@@ -269,7 +269,7 @@ TUTTI_NODISCARD tutti_status trainer_step_device(trainer *t, tutti_error *err);
 /* The number of a run file's word: NET_FP32 ... */
 int precision_of(const char *name);
 
-/* Says what the run file's precision does not get from this CPU. */
+/* Says what the run file's precision depends on. */
 void precision_announce(trainer *t);
 
 /* Multiplies the loss before the backward pass, and takes that back from the gradients before anything

@@ -51,7 +51,8 @@ static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 
 static void name_ways(void)
 {
-    static const char *const ways[DNN_NAMES] = {"direct", "blocked", "Winograd", "gemm"};
+    static const char *const ways[DNN_NAMES] = {"direct", "blocked", "Winograd", "gemm",
+                                                "three of bf16"};
     const dnnl_version_t *v = dnnl_version();
     for (int k = 0; k < DNN_NAMES; k++)
         (void)snprintf(way_names[k], sizeof way_names[k], "oneDNN %d.%d.%d %s", v->major,
@@ -78,9 +79,10 @@ static dnnl_status_t describe(const dnn_tensor *t, int any, dnnl_memory_desc_t *
         memset(ret, 0, sizeof *ret);
         return dnnl_success;
     }
+    const dnnl_data_type_t type = t->bf16 ? dnnl_bf16 : dnnl_f32;
     if (any)
-        return dnnl_memory_desc_init_by_tag(ret, t->rank, dim, dnnl_f32, dnnl_format_tag_any);
-    return dnnl_memory_desc_init_by_strides(ret, t->rank, dim, dnnl_f32, stride);
+        return dnnl_memory_desc_init_by_tag(ret, t->rank, dim, type, dnnl_format_tag_any);
+    return dnnl_memory_desc_init_by_strides(ret, t->rank, dim, type, stride);
 }
 
 /* The window of a convolution as oneDNN wants to read it. */
@@ -134,16 +136,18 @@ static dnnl_status_t op_init(const dnn_call *c, const dnnl_memory_desc_t *md, op
     }
 }
 
-/* Attributes: scratchpads are the caller's; a ReLU after the sum. */
-static dnnl_status_t attr_init(int relu, dnnl_primitive_attr_t *ret)
+/* Attributes: scratchpads are the caller's; what was there is added; a ReLU after the sum. */
+static dnnl_status_t attr_init(int add, int relu, dnnl_primitive_attr_t *ret)
 {
     dnnl_post_ops_t ops = NULL;
     dnnl_status_t s = dnnl_primitive_attr_create(ret);
     if (s == dnnl_success)
         s = dnnl_primitive_attr_set_scratchpad_mode(*ret, dnnl_scratchpad_mode_user);
-    if (s == dnnl_success && relu) {
+    if (s == dnnl_success && (add || relu)) {
         s = dnnl_post_ops_create(&ops);
-        if (s == dnnl_success)
+        if (s == dnnl_success && add)
+            s = dnnl_post_ops_append_sum(ops, 1.0f);
+        if (s == dnnl_success && relu)
             s = dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
         if (s == dnnl_success)
             s = dnnl_primitive_attr_set_post_ops(*ret, ops);
@@ -203,9 +207,9 @@ static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
     if (s == dnnl_success)
         s = op_init(c, md, &op);
     if (s == dnnl_success)
-        s = attr_init(c->relu, &attr);
+        s = attr_init(c->add, c->relu, &attr);
     if (s == dnnl_success)
-        s = attr_init(0, &plain);
+        s = attr_init(0, 0, &plain);
     if (s == dnnl_success &&
         (c->kind == DNN_CONV_GRAD_INPUT || c->kind == DNN_CONV_GRAD_WEIGHT)) {
         s = conv_forward_init(c, md, &forward.conv);
@@ -258,7 +262,7 @@ static dnnl_status_t reorder_create(slot *s, const dnnl_memory_desc_t *user,
     dnnl_primitive_desc_t pd = NULL;
     const dnnl_memory_desc_t *from = s->is_output ? own : user;
     const dnnl_memory_desc_t *to = s->is_output ? user : own;
-    dnnl_status_t r = attr_init(0, &attr);
+    dnnl_status_t r = attr_init(0, 0, &attr);
     if (r == dnnl_success)
         r = dnnl_reorder_primitive_desc_create(&pd, from, the_engine, to, the_engine, attr);
     if (r == dnnl_success)

@@ -18,8 +18,8 @@ enum { DNN_SRC, DNN_WEIGHTS, DNN_BIAS, DNN_DST, DNN_SLOTS };
 /* How a convolution goes about it: over the images as they lie; over copies in the library's own
  * layout; by Winograd's transforms of such copies, where errors grow to some 1e-5. */
 enum { DNN_DIRECT, DNN_BLOCKED, DNN_WINOGRAD, DNN_WAYS };
-/* A product may also go the library's other road, dnn_multiply. */
-enum { DNN_GEMM = DNN_WAYS, DNN_NAMES };
+/* A product may also go the library's other road, dnn_multiply, or as three of bf16. */
+enum { DNN_GEMM = DNN_WAYS, DNN_SPLIT, DNN_NAMES };
 
 /* "oneDNN 2.6.3 direct"; static. */
 const char *dnn_way_name(int32_t way);
@@ -28,6 +28,8 @@ const char *dnn_way_name(int32_t way);
 typedef struct dnn_tensor {
     int32_t rank; /* 0: there is none */
     int32_t any;  /* 1: oneDNN may ask for another layout; it is then reordered in every run */
+    int32_t bf16; /* 1: its elements are bf16 instead of f32 */
+    int32_t reserved;
     int64_t dim[TUTTI_MAX_RANK];
     int64_t stride[TUTTI_MAX_RANK]; /* in elements */
 } dnn_tensor;
@@ -37,6 +39,8 @@ typedef struct dnn_call {
     int32_t threads;
     int32_t relu; /* 1: dst = max(0, ...) */
     int32_t way;  /* DNN_DIRECT ...; convolutions only */
+    int32_t add;  /* 1: dst = dst + ... */
+    int32_t reserved;
     dnn_tensor slot[DNN_SLOTS];
     int64_t stride[2], padding[2], dilation[2]; /* convolutions; dilation 1 is none */
 } dnn_call;

@@ -8,6 +8,7 @@
 typedef struct matmul_attr {
     int64_t transpose_a; /* a is (..., K, M) */
     int64_t transpose_b; /* b is (..., N, K) */
+    int64_t fast;        /* three products of bf16 may stand for it, see matmul_split.c */
 } matmul_attr;
 
 /* What is to be done, leading dimensions aside: `count` products (M, K) x (K, N).  Strides are in
@@ -32,6 +33,15 @@ int64_t matmul_small_room(const matmul_shape *s);
 /* y (M, N) = a b + bias (N, or NULL).  `packed` is 64-byte aligned. */
 void matmul_small(const matmul_shape *s, const float *a, const float *b, const float *bias,
                   float *y, float *packed);
+
+/* A large product by matmul_split.c.  Create: E_UNSUPPORTED when oneDNN has no products of bf16.
+ * `scratch` is 64-byte aligned.  Run: allocates nothing. */
+typedef struct matmul_split matmul_split;
+tutti_status matmul_split_create(const matmul_shape *s, int32_t threads, int bias,
+                                 matmul_split **ret, uint64_t *ret_scratch, tutti_error *err);
+tutti_status matmul_split_run(const matmul_split *p, const float *a, const float *b,
+                              const float *bias, float *y, void *scratch);
+void matmul_split_destroy(matmul_split *p); /* NULL is fine */
 
 extern const tutti_kernel matmul_cpu, matmul_cuda;
 extern const tutti_ways matmul_ways;

@@ -8,17 +8,20 @@
 
 typedef struct state {
     matmul_shape shape;
-    dnn *big;       /* NULL: matmul_small does it, or dnn_multiply */
-    int64_t batch;  /* products that one run of `big` does */
-    int64_t packed; /* floats of one thread's packed matrix */
-    int64_t gemm;   /* dnn_multiply does it */
+    dnn *big;            /* NULL: matmul_small does it, or dnn_multiply */
+    int64_t batch;       /* products that one run of `big` does */
+    int64_t packed;      /* floats of one thread's packed matrix */
+    int64_t gemm;        /* dnn_multiply does it */
+    matmul_split *split; /* or this does */
 } state;
 
 static void destroy(void *self)
 {
     state *s = self;
-    if (s)
-        dnn_destroy(s->big);
+    if (!s)
+        return;
+    dnn_destroy(s->big);
+    matmul_split_destroy(s->split);
     free(s);
 }
 
@@ -62,14 +65,16 @@ static int is_big(const matmul_shape *m)
     return m->m * m->n * m->k > MATMUL_SMALL; /* oneDNN takes no empty sums */
 }
 
-/* Of a large product: as it lies, by copies, and for a single one the library's gemm. */
-static const int32_t big_ways[] = {DNN_DIRECT, DNN_BLOCKED, DNN_GEMM};
+/* Of a large product: as it lies, by copies, for a single one the library's gemm, and as three of
+ * bf16 where that is allowed. */
+static const int32_t big_ways[] = {DNN_DIRECT, DNN_BLOCKED, DNN_GEMM, DNN_SPLIT};
 
 /* A small product has one way, which needs no name. */
 static const char *way_name(const tutti_op_call *c, uint32_t k)
 {
     const matmul_shape m = matmul_shape_of(c);
-    const uint32_t ways = !is_big(&m) ? 0 : m.count == 1 ? 3 : 2;
+    const matmul_attr *attr = c->attr;
+    const uint32_t ways = !is_big(&m) ? 0 : m.count > 1 ? 2 : attr->fast ? 4 : 3;
     return k < ways ? dnn_way_name(big_ways[k]) : NULL;
 }
 
@@ -84,7 +89,9 @@ static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_s
     s->packed = (matmul_small_room(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
     s->gemm = is_big(m) && big_ways[k] == DNN_GEMM;
-    if (is_big(m) && !s->gemm)
+    if (is_big(m) && big_ways[k] == DNN_SPLIT)
+        status = matmul_split_create(m, c->threads, c->nin > 2, &s->split, ret_scratch, err);
+    else if (is_big(m) && !s->gemm)
         status = prepare_big(s, c, (uint32_t)big_ways[k], ret_scratch, k ? err : NULL);
     if (status == TUTTI_E_UNSUPPORTED && !k)
         status = TUTTI_OK; /* the plain loop does it */
@@ -92,7 +99,7 @@ static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_s
         destroy(s);
         return tutti_fail(err, status, "matmul: no memory for oneDNN");
     }
-    if (!s->big && !s->gemm)
+    if (!s->big && !s->gemm && !s->split)
         *ret_scratch = (uint64_t)(s->packed * small_threads(m, c)) * sizeof(float);
     *ret_state = s;
     return TUTTI_OK;
@@ -145,6 +152,8 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     const float *bias = c->nin > 2 ? in[2] : NULL;
     if (s->gemm)
         return run_gemm(s, c, in, bias, out[0]);
+    if (s->split)
+        return matmul_split_run(s->split, in[0], in[1], bias, out[0], scratch);
     if (s->big)
         return run_big(s, in, bias, out[0], scratch);
     const int threads = small_threads(m, c);

@@ -3,7 +3,8 @@
 #include "matmul/matmul.h"
 
 static const tutti_attr_field fields[] = {OP_FIELD_I64(matmul_attr, transpose_a, 0),
-                                          OP_FIELD_I64(matmul_attr, transpose_b, 0)};
+                                          OP_FIELD_I64(matmul_attr, transpose_b, 0),
+                                          OP_FIELD_I64(matmul_attr, fast, 0)};
 
 /* The leading dimensions of `d` alone. */
 static tutti_desc lead_of(const tutti_desc *d)

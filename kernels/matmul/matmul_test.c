@@ -4,6 +4,10 @@
 
 #include "common/op_refusal.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #define FLAGS(a, b)                                                                            \
     .nattr = 2, .attr = {{"transpose_a", TUTTI_ATTR_I64, 0, (a), 0, NULL},                     \
                          {"transpose_b", TUTTI_ATTR_I64, 0, (b), 0, NULL}}
@@ -66,6 +70,63 @@ static const op_case large[] = {
      ALONE},
 };
 
+#define FAST .nattr = 1, .attr = {{"fast", TUTTI_ATTR_I64, 0, 1, 0, NULL}}, ALONE
+static const op_case fast[] = {
+    {.op = "matmul",
+     .nin = 3,
+     .in = {DESC(F32, 2, 131, 97), DESC(F32, 2, 97, 75), DESC(F32, 1, 75)},
+     FAST},
+    {.op = "matmul", .nin = 2, .in = {DESC(F32, 3, 4, 33, 70), DESC(F32, 2, 70, 80)}, FAST},
+};
+
+START_TEST(products_of_bf16_agree_with_the_reference)
+{
+    op_case_holds(&fast[_i], _i);
+}
+END_TEST
+
+/* The norm of the error over the norm of the sums in f64: one product of bf16 has 2e-3. */
+START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
+{
+    enum { M = 64, N = 80, K = 128, SPLIT = 3 };
+    static float a[M * K], b[N * K], y[M * N];
+    const matmul_attr attr = {0, 1, 1};
+    const tutti_desc in[2] = {DESC(F32, 2, M, K), DESC(F32, 2, N, K)};
+    const tutti_desc out = DESC(F32, 2, M, N);
+    const tutti_op_call c = {sizeof c, 2, 1, 2, in, &out, &attr, NULL, NULL};
+    const void *const inputs[2] = {a, b};
+    void *const outputs[1] = {y}, *state = NULL;
+    uint64_t bytes = 0;
+    uint32_t noise = 1;
+    double wrong = 0.0, right = 0.0;
+    for (int k = 0; k < M * K; k++)
+        a[k] = (float)((noise = noise * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1.0f;
+    for (int k = 0; k < N * K; k++)
+        b[k] = (float)((noise = noise * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1.0f;
+    ck_assert_ptr_nonnull(strstr(matmul_ways.name(&c, SPLIT), "three of bf16"));
+    const tutti_status s = matmul_ways.prepare(&c, SPLIT, &state, &bytes, NULL);
+    if (s == TUTTI_E_UNSUPPORTED)
+        return; /* a CPU without AVX-512 */
+    ck_assert_int_eq(s, TUTTI_OK);
+    void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    ck_assert_ptr_nonnull(scratch);
+    ck_assert_int_eq(matmul_cpu.run(state, &c, inputs, outputs, scratch), TUTTI_OK);
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            double sum = 0.0;
+            for (int k = 0; k < K; k++)
+                sum += (double)a[i * K + k] * (double)b[j * K + k];
+            wrong += (sum - (double)y[i * N + j]) * (sum - (double)y[i * N + j]);
+            right += sum * sum;
+        }
+    }
+    free(scratch);
+    matmul_cpu.destroy(state);
+    ck_assert_double_gt(right, 1.0);
+    ck_assert_double_lt(sqrt(wrong / right), 1e-5);
+}
+END_TEST
+
 START_TEST(small_products_agree_with_the_reference_and_differences)
 {
     op_case_holds(&cases[_i], _i);
@@ -78,7 +139,7 @@ START_TEST(large_products_agree_with_the_reference)
 }
 END_TEST
 
-static const matmul_attr plain = {0, 0}, transposed = {1, 0};
+static const matmul_attr plain = {0, 0, 0}, transposed = {1, 0, 0};
 static const op_refusal refusals[] = {
     {{DESC(F32, 1, 3), DESC(F32, 2, 3, 4)},
      2,
@@ -125,6 +186,8 @@ int main(void)
     TCase *t = op_test_cases(s, 60);
     tcase_add_loop_test(t, small_products_agree_with_the_reference_and_differences, 0,
                         OP_COUNT(cases));
+    tcase_add_loop_test(t, products_of_bf16_agree_with_the_reference, 0, OP_COUNT(fast));
+    tcase_add_test(t, three_products_of_bf16_are_nearly_one_of_f32);
     tcase_add_loop_test(t, large_products_agree_with_the_reference, 0, OP_COUNT(large));
     tcase_add_loop_test(t, what_does_not_fit_is_refused_in_one_sentence, 0, OP_COUNT(refusals));
     return tutti_run(s);

@@ -49,4 +49,6 @@ check "until the scale fits" test "$(grep -c 'are not finite' a/out.txt)" -lt 16
 (cd b && "$TUTTI" train run.json --set max_duration=3ba --set schedulers.0.t_max=3ep >out.txt 2>&1)
 (cd b && "$TUTTI" train run.json --resume auto >out.txt 2>&1)
 check "and resumed" python3 "$e2e/same_weights.py" "$(latest a)" "$(latest b)"
+check "fp32_fast: the plan tells what has come of it" \
+  sh -c '"$1" plan kept_fp32_fast/run.json | grep -Eq "^fp32_fast: [0-9]+ of [0-9]+ large products as three of bf16, the others in f32, which is faster here$"' sh "$TUTTI"
 finish
