@@ -200,7 +200,8 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
                             d->info.name);
     else if (!cast_is_native(n->op, s->call)) {
         widen *w = NULL;
-        status = widen_create(b->g, n, s->call, &b->p->memory, &w, ret_scratch, &why);
+        status = widen_create(b->g, n, s->call, b->spec->tuner, &b->p->memory, &w, ret_scratch,
+                              &s->way, &why);
         s->state = w;
         s->widened = true;
     } else {

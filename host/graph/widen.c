@@ -8,7 +8,7 @@
 
 /* Where the parts of a batch are independent of each other, the kernel gets some samples at a time, so
  * that their f32 copies stay in the cache and need little room. */
-enum { STRIP_BYTES = 2 << 20, STRIP_LEAST = 4 };
+enum { STRIP_BYTES = 16 << 20, STRIP_LEAST = 4 };
 
 typedef struct strip {
     const char *op;
@@ -125,9 +125,9 @@ static void add_copy(widen *w, uint32_t k, const tutti_desc *d, int64_t samples,
     w->copies += memory_round(tutti_nbytes(&w->descs[k]));
 }
 
-tutti_status widen_create(const graph *g, const graph_node *n, const tutti_op_call *c,
+tutti_status widen_create(const graph *g, const graph_node *n, const tutti_op_call *c, tuner *t,
                           pool *memory, widen **ret_widen, uint64_t *ret_scratch,
-                          tutti_error *err)
+                          const char **ret_way, tutti_error *err)
 {
     widen *w = pool_take(memory, sizeof *w);
     const tutti_op *cast = graph_op(g, "cast");
@@ -158,7 +158,7 @@ tutti_status widen_create(const graph *g, const graph_node *n, const tutti_op_ca
     w->call.in = w->descs;
     w->call.out = w->descs + TUTTI_OP_MAX_IN;
     const tutti_status status =
-        w->kernel->prepare ? w->kernel->prepare(&w->call, &w->state, &scratch, err) : TUTTI_OK;
+        tune_prepare(t, n->op, &w->call, &w->state, &scratch, ret_way, err);
     if (status)
         return status;
     *ret_scratch = w->copies + scratch;

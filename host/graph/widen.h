@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "graph/pool.h"
+#include "graph/tune.h"
 
 /* Converts n numbers by the kernel of `cast`, with at most so many threads. */
 void widen_convert(const tutti_kernel *cast, const void *from, int32_t from_dtype, void *to,
@@ -12,12 +13,13 @@ void widen_convert(const tutti_kernel *cast, const void *from, int32_t from_dtyp
 
 typedef struct widen widen; /* opaque; its own memory is the pool's */
 
-/* Around node `n`, whose call is `c`, in `memory`; prepares n's kernel for f32.  *ret_scratch bytes hold
- * the f32 copies and the kernel's own scratch.  Errors are the kernel's, or E_NOMEM. */
+/* Around node `n`, whose call is `c`, in `memory`; prepares n's kernel for f32, by the way that `t` has
+ * for the shapes it sees, as tune_prepare does.  *ret_scratch bytes hold the f32 copies and the
+ * kernel's own scratch.  Errors are the kernel's, or E_NOMEM. */
 TUTTI_NODISCARD tutti_status widen_create(const graph *g, const graph_node *n,
-                                          const tutti_op_call *c, pool *memory,
+                                          const tutti_op_call *c, tuner *t, pool *memory,
                                           widen **ret_widen, uint64_t *ret_scratch,
-                                          tutti_error *err);
+                                          const char **ret_way, tutti_error *err);
 void widen_destroy(widen *w); /* what the kernel prepared; NULL is allowed */
 
 /* A kernel's run, with the widen as its state. */
