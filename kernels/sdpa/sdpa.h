@@ -55,6 +55,9 @@ void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void
 /* ---- on a GPU ---- */
 
 extern const tutti_kernel sdpa_cuda, sdpa_grad_cuda, sdpa_packed_cuda, sdpa_packed_grad_cuda;
+/* By cuDNN where that serves, otherwise by these. */
+extern const tutti_kernel sdpa_either, sdpa_grad_either, sdpa_packed_either,
+    sdpa_packed_grad_either;
 
 /* ---- tiles ---- */
 

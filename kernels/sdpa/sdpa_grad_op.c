@@ -100,4 +100,4 @@ const tutti_op tutti_op_sdpa_grad = {.struct_size = sizeof(tutti_op),
                                      .decompose = decompose,
                                      .reference = reference,
                                      .cpu = &cpu,
-                                     .cuda = &sdpa_grad_cuda};
+                                     .cuda = &sdpa_grad_either};

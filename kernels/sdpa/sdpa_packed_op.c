@@ -237,7 +237,7 @@ const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .decompose = decompose,
                                        .reference = reference,
                                        .cpu = &cpu,
-                                       .cuda = &sdpa_packed_cuda};
+                                       .cuda = &sdpa_packed_either};
 const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .flags = TUTTI_OP_FUSED,
                                             .name = grad_name,
@@ -251,4 +251,4 @@ const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .decompose = grad_decompose,
                                             .reference = grad_reference,
                                             .cpu = &grad_cpu,
-                                            .cuda = &sdpa_packed_grad_cuda};
+                                            .cuda = &sdpa_packed_grad_either};

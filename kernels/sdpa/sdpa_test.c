@@ -95,6 +95,14 @@ static const op_case large[] = {
      .in = {QKV(1, 5, 65, 64, 40), BACK(1, 5, 65, 40)},
      .low = {0, 0, 0, 0, 3},
      .high = {0, 0, 0, 0, 5}},
+    /* long enough for cuDNN, where probabilities of 16 bits are multiplied */
+    {.op = "sdpa",
+     .nin = 3,
+     .in = {QKV(1, 2, 256, 256, 8)},
+     .nattr = 1,
+     .attr = {CAUSAL},
+     .rounds = 1},
+    {.op = "sdpa_packed", .nin = 1, .in = {DESC(F32, 5, 1, 256, 3, 2, 8)}, .rounds = 1},
     /* more elements than a device's block has results; more than two such blocks */
     {.op = "sdpa", .nin = 3, .in = {QKV(1, 2, 66, 70, 96)}, .nattr = 1, .attr = {CAUSAL}},
     {.op = "sdpa", .nin = 3, .in = {QKV(1, 1, 20, 70, 261)}},

@@ -207,6 +207,16 @@ static tutti_status make_streams(cuda_device *d, tutti_error *err)
     return s;
 }
 
+/* TUTTI_CUDA_ALLOW: "tf32", "unordered" or both. */
+static uint32_t allowed(void)
+{
+    const char *words = getenv("TUTTI_CUDA_ALLOW");
+    if (!words)
+        return 0;
+    return (strstr(words, "tf32") ? TUTTI_CUDA_TF32 : 0u) |
+           (strstr(words, "unordered") ? TUTTI_CUDA_UNORDERED : 0u);
+}
+
 static tutti_status open_device(void *self, uint32_t index, void **ret_device, tutti_error *err)
 {
     const cudart *rt;
@@ -239,7 +249,8 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
         .launch = code_launch,
         .stream = stream_now,
         .symbol = symbol,
-        .object = cuda_object_of};
+        .object = cuda_object_of,
+        .allow = allowed()};
     if ((s = make_streams(d, err)) || (s = cuda_make_steps(d, err)) || (s = own_load(d, err))) {
         close_device(d);
         return s;

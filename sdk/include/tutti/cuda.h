@@ -12,7 +12,8 @@ TUTTI_C_BEGIN
 struct tutti_step;
 
 enum {
-    TUTTI_CUDA_TF32 = 1u << 0 /* sums of products of F32 may round their factors to TF32 */
+    TUTTI_CUDA_TF32 = 1u << 0,     /* sums of products of F32 may round their factors to TF32 */
+    TUTTI_CUDA_UNORDERED = 1u << 1 /* sums may be taken in another order from run to run */
 };
 
 /* Device code: a fatbin or cubin.  Lives as long as the program. */
@@ -68,7 +69,7 @@ typedef struct tutti_cuda_v1 {
                            tutti_status (*make)(const struct tutti_cuda_v1 *cuda,
                                                 void **ret_object, tutti_error *err),
                            void (*destroy)(void *object), void **ret_object, tutti_error *err);
-    uint32_t allow; /* TUTTI_CUDA_*: what the run's precision leaves to kernels */
+    uint32_t allow; /* TUTTI_CUDA_*: what the user leaves to kernels */
     uint32_t reserved2;
 } tutti_cuda_v1;
 

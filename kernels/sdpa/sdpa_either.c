@@ -1,0 +1,230 @@
+/* sdpa_either.c - attention on the GPU: by cuDNN for long sequences of 16 bits, or by our own kernels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/convert.h"
+#include "sdpa/sdpa_cudnn.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cuDNN compiles a plan in a second or so: below this length our own kernels are near enough. */
+enum { LENGTH_LEAST = 256, DEPTH_MOST = 128 };
+
+/* Plans belong to the device; layers of one shape share one. */
+typedef struct kept_plan {
+    struct kept_plan *next;
+    sdpa_cudnn call;
+    cdnn_plan *plan; /* NULL: there is none */
+} kept_plan;
+
+typedef struct state {
+    const tutti_kernel *own; /* and its state, where there is no plan */
+    void *own_state;
+    sdpa_cudnn call;
+    cdnn_plan *plan;
+    uint64_t delta_at, dq_sum_at, workspace_at; /* in the scratch */
+    uint64_t dq_sum_bytes;
+    int (*fill)(void *memory, int byte, size_t bytes, void *stream); /* cudaMemsetAsync */
+} state;
+
+/* ---- plans of the device ---- */
+
+static void drop_plans(void *object)
+{
+    kept_plan *k = *(kept_plan **)object;
+    while (k) {
+        kept_plan *next = k->next;
+        cdnn_plan_destroy(k->plan);
+        free(k);
+        k = next;
+    }
+    free(object);
+}
+
+/* The library is opened first, so that it is closed last. */
+static tutti_status make_plans(const tutti_cuda_v1 *cuda, void **ret_object, tutti_error *err)
+{
+    const cdnn *lib;
+    const tutti_status s = cdnn_of(cuda, &lib, err);
+    if (s)
+        return s;
+    *ret_object = calloc(1, sizeof(kept_plan *));
+    return *ret_object ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for plans");
+}
+
+static bool same_stride(const sdpa_stride *a, const sdpa_stride *b)
+{
+    return a->b == b->b && a->h == b->h && a->t == b->t;
+}
+
+static bool same_call(const sdpa_cudnn *a, const sdpa_cudnn *b)
+{
+    const sdpa_shape *x = &a->s, *y = &b->s;
+    return a->dtype == b->dtype && a->grad == b->grad && x->batch == y->batch &&
+           x->heads == y->heads && x->tq == y->tq && x->tk == y->tk && x->d == y->d &&
+           !x->causal == !y->causal && same_stride(&x->q, &y->q) && same_stride(&x->k, &y->k) &&
+           same_stride(&x->v, &y->v) && same_stride(&x->y, &y->y);
+}
+
+static cdnn_plan *plan_of(const tutti_cuda_v1 *cuda, const sdpa_cudnn *call)
+{
+    static const char key = 0;
+    void *object = NULL;
+    const cdnn *lib = NULL;
+    if (cuda->object(cuda->ctx, &key, make_plans, drop_plans, &object, NULL) ||
+        cdnn_of(cuda, &lib, NULL))
+        return NULL;
+    kept_plan **first = object;
+    for (kept_plan *k = *first; k; k = k->next)
+        if (same_call(&k->call, call))
+            return k->plan;
+    kept_plan *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    k->call = *call;
+    if (sdpa_cudnn_plan(call, lib, NULL, &k->plan, NULL))
+        k->plan = NULL;
+    k->next = *first;
+    *first = k;
+    return k->plan;
+}
+
+/* ---- preparing ---- */
+
+/* Where the operands of one of the four operations are. */
+typedef struct layout {
+    const tutti_kernel *own;
+    uint32_t bias; /* its place among the inputs */
+    int32_t packed, grad;
+    int32_t y, lse, dy; /* inputs; forward: y and lse are results 0 and 1 */
+} layout;
+
+static const layout layouts[] = {
+    {&sdpa_cuda, 3, 0, 0, 0, 1, 0},
+    {&sdpa_grad_cuda, 6, 0, 1, 3, 4, 5},
+    {&sdpa_packed_cuda, 1, 1, 0, 0, 1, 0},
+    {&sdpa_packed_grad_cuda, 4, 1, 1, 1, 2, 3},
+};
+
+/* One dtype of 16 bits for all but the logarithms of sums. */
+static bool right_dtypes(const layout *l, const tutti_op_call *c)
+{
+    const int32_t dtype = c->in[0].dtype;
+    bool right = dtype == TUTTI_BF16 || dtype == TUTTI_F16;
+    for (uint32_t k = 0; k < c->nin; k++)
+        right =
+            right && c->in[k].dtype == (l->grad && (int32_t)k == l->lse ? TUTTI_F32 : dtype);
+    for (uint32_t k = 0; k < c->nout; k++)
+        right = right && c->out[k].dtype == (!l->grad && k == 1 ? TUTTI_F32 : dtype);
+    return right;
+}
+
+/* cuDNN's gradient adds up dq in whatever order its blocks come. */
+static bool serves(const layout *l, const tutti_op_call *c, const sdpa_shape *s)
+{
+    const bool ordered =
+        !TUTTI_HAS(c->cuda, tutti_cuda_v1, allow) || !(c->cuda->allow & TUTTI_CUDA_UNORDERED);
+    return c->nin <= l->bias && right_dtypes(l, c) && (!s->causal || s->tq == s->tk) &&
+           s->tq >= LENGTH_LEAST && s->tk >= LENGTH_LEAST && s->d % 8 == 0 &&
+           s->d <= DEPTH_MOST && s->batch * s->heads > 0 && !(l->grad && ordered);
+}
+
+static tutti_status prepare(const layout *l, const tutti_op_call *c, void **ret_state,
+                            uint64_t *ret_scratch, tutti_error *err)
+{
+    state *s = calloc(1, sizeof *s);
+    void *fill = NULL;
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for its state");
+    s->own = l->own;
+    s->call = (sdpa_cudnn){
+        .s = sdpa_shape_known(c, l->packed, l->bias), .dtype = c->in[0].dtype, .grad = l->grad};
+    const sdpa_shape *shape = &s->call.s;
+    if (serves(l, c, shape) &&
+        !c->cuda->symbol(c->cuda->ctx, "cudart", "cudaMemsetAsync", &fill, NULL))
+        s->plan = plan_of(c->cuda, &s->call);
+    tutti_status status = TUTTI_OK;
+    if (!s->plan)
+        status = s->own->prepare(c, &s->own_state, ret_scratch, err);
+    else {
+        const uint64_t rows = (uint64_t)(shape->batch * shape->heads * shape->tq);
+        uint64_t bytes = CUDA_PART;
+        memcpy(&s->fill, &fill, sizeof fill);
+        s->workspace_at = cuda_part(&bytes, cdnn_plan_workspace(s->plan));
+        s->delta_at = cuda_part(&bytes, l->grad ? rows * sizeof(float) : 0);
+        s->dq_sum_bytes = l->grad ? rows * (uint64_t)shape->d * sizeof(float) : 0;
+        s->dq_sum_at = cuda_part(&bytes, s->dq_sum_bytes);
+        *ret_scratch = bytes;
+    }
+    if (status) {
+        free(s);
+        return status;
+    }
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
+static void destroy(void *self)
+{
+    state *s = self;
+    if (s && !s->plan && s->own->destroy)
+        s->own->destroy(s->own_state);
+    free(s);
+}
+
+/* ---- running ---- */
+
+/* q, k and v, or their gradients: three tensors, or one with all of them. */
+static void three(const state *s, const layout *l, void *const *t, void **ret)
+{
+    const uint64_t next = (uint64_t)(s->call.s.heads * s->call.s.d) * sizeof(uint16_t);
+    for (int k = 0; k < 3; k++)
+        ret[k] = l->packed ? (char *)t[0] + (uint64_t)k * next : t[k];
+}
+
+static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
+                        const void *const *in, void *const *out, void *scratch)
+{
+    void *data[SDPA_OPERANDS] = {0};
+    void *own_in[TUTTI_OP_MAX_IN];
+    void *stream = c->cuda->stream(c->cuda->ctx);
+    if (!s->plan)
+        return s->own->run(s->own_state, c, in, out, scratch);
+    for (uint32_t k = 0; k < c->nin; k++)
+        own_in[k] = (void *)(uintptr_t)in[k];
+    three(s, l, own_in, &data[SDPA_Q]);
+    data[SDPA_Y] = l->grad ? own_in[l->y] : out[l->y];
+    data[SDPA_LSE] = l->grad ? own_in[l->lse] : out[l->lse];
+    if (l->grad) {
+        data[SDPA_DY] = own_in[l->dy];
+        three(s, l, out, &data[SDPA_DQ]);
+        data[SDPA_DELTA] = cuda_part_at(scratch, s->delta_at);
+        data[SDPA_DQ_SUM] = cuda_part_at(scratch, s->dq_sum_at);
+        if (s->fill(data[SDPA_DQ_SUM], 0, s->dq_sum_bytes, stream))
+            return TUTTI_E_FAIL;
+    }
+    return sdpa_cudnn_run(&s->call, s->plan, stream, data,
+                          cuda_part_at(scratch, s->workspace_at));
+}
+
+/* ---- the four operations ---- */
+
+#define EITHER(name, at)                                                                       \
+    static tutti_status name##_either_prepare(const tutti_op_call *c, void **ret_state,        \
+                                              uint64_t *ret_scratch, tutti_error *err)         \
+    {                                                                                          \
+        return prepare(&layouts[at], c, ret_state, ret_scratch, err);                          \
+    }                                                                                          \
+    static tutti_status name##_either_run(void *self, const tutti_op_call *c,                  \
+                                          const void *const *in, void *const *out,             \
+                                          void *scratch)                                       \
+    {                                                                                          \
+        return run(&layouts[at], self, c, in, out, scratch);                                   \
+    }                                                                                          \
+    const tutti_kernel name##_either = {sizeof(tutti_kernel), 0, name##_either_prepare,        \
+                                        name##_either_run, destroy}
+
+EITHER(sdpa, 0);
+EITHER(sdpa_grad, 1);
+EITHER(sdpa_packed, 2);
+EITHER(sdpa_packed_grad, 3);
