@@ -8,7 +8,7 @@ IMAGES = ("b3", "b4", "b5", "b6", "b9_vit")
 SETTINGS = ["plain", "foreach", "fused", "compile+fused"]
 COMPOSER = ["composer+foreach", "composer+fused"]
 WEIGHTS = {"b5_resnet18": 2, "b6_resnet50": 4, "b7_gpt": 2, "b8_gpt2_124m": 3,
-           "b10_resnet20_recipe": 2}
+           "b9_bert_mini": 2, "b9_vit_tiny": 2, "b10_resnet20_recipe": 2}
 
 
 @dataclasses.dataclass
