@@ -1,5 +1,6 @@
 /* plugin.c - pace: a run in blocks of batches that somebody asks for; laps: times of batches. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tutti/metrics.h"
 #include "tutti/state.h"
 #include "tutti/tutti.h"
 
@@ -9,6 +10,7 @@
 
 typedef struct pace {
     const tutti_state_v1 *state;
+    const tutti_metrics_v1 *metrics;
     int64_t left; /* batches of this block still to run */
     int64_t start_ns;
 } pace;
@@ -43,6 +45,9 @@ static tutti_status pace_event(void *self, const tutti_event *event, tutti_error
     if (p->left-- > 0)
         return TUTTI_OK;
     if (p->start_ns) {
+        double loss = 0.0; /* who asks for it waits for a device's steps */
+        if (p->metrics)
+            (void)p->metrics->get(p->metrics->ctx, "loss/train/total", &loss, NULL);
         (void)printf("%lld %ld\n", (long long)(now_ns() - p->start_ns), peak_kb());
         (void)fflush(stdout);
     }
@@ -63,6 +68,7 @@ static tutti_status pace_open(const tutti_host *host, const tutti_params *params
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "pace: no memory or no %s", TUTTI_STATE_V1);
     }
     p->state = state;
+    p->metrics = host->query(host->ctx, TUTTI_METRICS_V1);
     *ret_self = p;
     return TUTTI_OK;
 }

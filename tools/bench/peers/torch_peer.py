@@ -197,8 +197,15 @@ def optimizer_alone(row, words):
 
 
 def build(row, words):
-    """Model, input, target, optimizer."""
+    """Model, input, target, optimizer.  Word cuda: on a GPU; word batch64 or batch64x1024: another
+    batch, and length of texts."""
     make, shape, classes, optimizer = ROWS[row]
+    for word in words:
+        if word.startswith("batch"):
+            sizes = [int(n) for n in word[5:].split("x")]
+            shape = (*sizes, *shape[len(sizes):])
+    if "cuda" in words:
+        torch.set_default_device("cuda")
     model, x = make().train(), torch.randn(shape)
     y = torch.randint(0, classes, shape[:1])
     if isinstance(model, Gpt):
@@ -214,14 +221,17 @@ def build(row, words):
 def plain_loop(row, dtype, words):
     model, x, y, opt = build(row, words)
     call = torch.compile(model) if "compile" in words else model
+    device = "cuda" if "cuda" in words else "cpu"
 
     def steps(n):
         for _ in range(n):
             opt.zero_grad(set_to_none=True)
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bf16"):
+            with torch.autocast(device, dtype=torch.bfloat16, enabled=dtype == "bf16"):
                 loss = F.cross_entropy(call(x).float(), y)
             loss.backward()
             opt.step()
+        if device == "cuda":
+            torch.cuda.synchronize()
     return torch.__version__, steps
 
 
