@@ -17,9 +17,11 @@ enum {
  * for those that are alone.  Chains hold live nodes of one segment and guard whose elements belong
  * together one to one, f32 or 16 bits that are f32 within the chain; nothing but the chain reads a
  * member's result before its end.  `wanted[v]`: value `v` is read after the graph (a store, an
- * output).  Errors: E_NOMEM. */
+ * output).  `device`: the operation "chain" that a device runs them with; NULL: chain_run does.  Errors:
+ * E_NOMEM. */
 TUTTI_NODISCARD tutti_status chain_find(const graph *g, const bool *live, const bool *wanted,
-                                        uint32_t *ret_end, tutti_error *err);
+                                        const tutti_op *device, uint32_t *ret_end,
+                                        tutti_error *err);
 
 /* Whether node `n` can be in a chain, be it one of its own. */
 bool chain_joins(const graph *g, const graph_node *n);
@@ -56,6 +58,10 @@ typedef struct chain {
 chain *chain_make(const graph *g, const bool *live, const bool *wanted, const uint32_t *ends,
                   uint32_t end, int32_t threads, pool *memory);
 uint64_t chain_scratch(const chain *c); /* bytes */
+/* What the operation "chain" is told of it, in `memory`; NULL: out of memory. */
+const tutti_chain *chain_describe(const chain *c, pool *memory);
+/* Whether that operation has the operation of node `n`. */
+bool chain_is_known(const tutti_op *device, const graph_node *n);
 /* True when output `out` may lie where input `in` lay. */
 bool chain_in_place(const chain *c, uint32_t out, uint32_t in);
 

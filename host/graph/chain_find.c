@@ -167,15 +167,16 @@ static void join(finder *f, uint32_t k)
             f->group[i] = k;
 }
 
-tutti_status chain_find(const graph *g, const bool *live, const bool *wanted, uint32_t *ret_end,
-                        tutti_error *err)
+tutti_status chain_find(const graph *g, const bool *live, const bool *wanted,
+                        const tutti_op *device, uint32_t *ret_end, tutti_error *err)
 {
     finder f = {.g = g, .live = live, .wanted = wanted, .nnodes = graph_nnodes(g)};
     const tutti_status s = list_readers(&f, err);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         f.group[k] = ALONE;
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
-        if (live[k] && chain_joins(g, graph_node_at(g, k)))
+        if (live[k] && chain_joins(g, graph_node_at(g, k)) &&
+            (!device || chain_is_known(device, graph_node_at(g, k))))
             join(&f, k);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         ret_end[k] = f.group[k] == ALONE ? k : f.group[k];

@@ -56,8 +56,9 @@ static tutti_status find_chains(builder *b, tutti_error *err)
         b->wanted[spec->keep[k]] = true;
     for (uint32_t k = 0; k < spec->nstores; k++)
         b->wanted[spec->stores[k].value] = true;
-    if (program_runs_host_code(spec->device))
-        return chain_find(b->g, b->live, b->wanted, b->ends, err);
+    const tutti_op *device = program_chain_op(b->g, spec->device);
+    if (device || program_runs_host_code(spec->device))
+        return chain_find(b->g, b->live, b->wanted, device, b->ends, err);
     for (uint32_t k = 0; k < b->nnodes; k++)
         b->ends[k] = k;
     return TUTTI_OK;
@@ -255,6 +256,30 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* A chain runs by chain_run or, on a device, as its operation "chain". */
+static tutti_status prepare_chain(const builder *b, step *s, uint64_t *ret_scratch,
+                                  tutti_error *err)
+{
+    const tutti_op *device = program_chain_op(b->g, b->spec->device);
+    s->run = chain_run;
+    s->state = (void *)(uintptr_t)s->chain;
+    *ret_scratch = chain_scratch(s->chain);
+    if (!device)
+        return TUTTI_OK;
+    s->call->attr = chain_describe(s->chain, &b->p->memory);
+    s->call->cuda = program_cuda(b->spec->device);
+    s->state = NULL;
+    *ret_scratch = 0;
+    if (!s->call->attr)
+        return out_of_memory(err);
+    const tutti_status status = device->cuda->prepare(s->call, &s->state, ret_scratch, err);
+    if (status)
+        return status;
+    s->kernel = device->cuda;
+    s->run = device->cuda->run;
+    return TUTTI_OK;
+}
+
 static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
 {
     program *p = b->p;
@@ -279,11 +304,11 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
     s->node = graph_node_at(b->g, k);
     add_guard(b, s, s->node->guard);
     s->chain = c;
-    s->state = c;
-    s->run = chain_run;
-    if (chain_scratch(c))
-        s->scratch_interval = builder_add_interval(b, chain_scratch(c), s->time, s->time);
-    return TUTTI_OK;
+    uint64_t scratch = 0;
+    const tutti_status status = prepare_chain(b, s, &scratch, err);
+    if (!status && scratch)
+        s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
+    return status;
 }
 
 /* Is node `k`, the last one of its chain, alone in it, and does its own kernel do? */

@@ -25,6 +25,12 @@ const tutti_cuda_v1 *program_cuda(const tutti_device *d)
                : NULL;
 }
 
+const tutti_op *program_chain_op(const graph *g, const tutti_device *d)
+{
+    const tutti_op *op = program_cuda(d) ? graph_op(g, "chain") : NULL;
+    return op && op->cuda ? op : NULL;
+}
+
 /* Chains and sums of stores are code of the host's. */
 bool program_runs_host_code(const tutti_device *d)
 {

@@ -35,7 +35,7 @@ typedef struct step {
     void *const *out;
     void *scratch;
     const float *const *guard;  /* NULL: none; 0 there: skip */
-    const tutti_kernel *kernel; /* NULL: a store, a copy or a chain */
+    const tutti_kernel *kernel; /* NULL: a store, a copy or a chain on the host */
     const graph_node *node;     /* NULL: a store; the last one of a chain */
     const chain *chain;         /* NULL: a node alone, or a store */
     const char *way;            /* which of several; NULL where there is one */
@@ -84,6 +84,8 @@ tutti_value program_class(const program *p, tutti_value v);
 
 /* program_device.c.  The kernel with which `op` runs on `d`, or NULL. */
 const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
+/* The operation that runs chains there; NULL: there is none, or chain_run does. */
+const tutti_op *program_chain_op(const graph *g, const tutti_device *d);
 /* Whether any function of the host's may be launched there. */
 bool program_runs_host_code(const tutti_device *d);
 tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);

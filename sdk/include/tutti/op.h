@@ -131,6 +131,29 @@ typedef struct tutti_op {
     const tutti_ways *cpu_ways; /* NULL: there is one way */
 } tutti_op;
 
+/* One operation of a chain.  Operands count the chain's inputs, then the results of its links. */
+typedef struct tutti_chain_link {
+    const tutti_op *op;
+    const void *attr;
+    uint32_t from[3];
+    int32_t out;   /* the output of the chain that the result is, or -1 */
+    int32_t dtype; /* of the result; a cast rounds to it, others compute in F32 */
+    uint32_t reserved;
+} tutti_chain_link;
+
+/* What `attr` is for the operation "chain": ELEMENTWISE operations on tensors of as many elements, or
+ * of one, computed together on a device.  The host alone makes such calls; its infer refuses links
+ * that its kernels do not have. */
+typedef struct tutti_chain {
+    uint32_t struct_size;
+    uint32_t nlinks;
+    const tutti_chain_link *links; /* valid in infer and prepare */
+} tutti_chain;
+
+TUTTI_ASSERT_OFFSET(tutti_chain_link, from, 16);
+TUTTI_ASSERT_OFFSET(tutti_chain_link, out, 28);
+TUTTI_ASSERT_OFFSET(tutti_chain_link, dtype, 32);
+TUTTI_ASSERT_OFFSET(tutti_chain, links, 8);
 TUTTI_ASSERT_OFFSET(tutti_attr_field, type, 8);
 TUTTI_ASSERT_OFFSET(tutti_attr_field, offset, 12);
 TUTTI_ASSERT_OFFSET(tutti_attr_field, i, 16);

@@ -1,5 +1,6 @@
 /* chain_test.c - chains of elementwise nodes: found, run by tiles, equal to the interpreter. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/gradcheck.h"
 #include "graph/interp.h"
 #include "graph/memory.h"
 #include "graph/program_internal.h"
@@ -13,7 +14,9 @@ typedef struct rig {
     graph *g;
     tutti_graph *b;
     tutti_value in[3];
-    float *data[3];
+    float *data[3];  /* the host's */
+    void *placed[3]; /* the same where the program runs */
+    const tutti_device *device;
     tutti_value kept[MAX_KEPT];
     uint32_t nkept;
     program *p;
@@ -35,21 +38,43 @@ static void rig_compile(rig *r, int threads)
     uint32_t nin = 0;
     while (nin < 3 && r->in[nin])
         nin++;
-    const program_spec spec = {
-        .g = r->g, .keep = r->kept, .nkeep = r->nkept, .nexternal = nin, .threads = threads};
+    r->device = op_check_device ? op_check_device(&err) : NULL;
+    ck_assert_msg(r->device || !op_check_device, "%s", err.text);
+    const program_spec spec = {.g = r->g,
+                               .keep = r->kept,
+                               .nkeep = r->nkept,
+                               .nexternal = nin,
+                               .threads = threads,
+                               .device = r->device};
     ck_assert_ok(graph_error(r->g, &err), err);
     ck_assert_ok(program_create(&spec, &r->p, &err), err);
     uint32_t a, b, count;
     const arena_interval *map = program_intervals(r->p, &count);
     ck_assert(!arena_overlap(map, count, &a, &b));
-    r->arena = memory_take(program_bytes(r->p));
+    r->arena = place_take(r->device, program_bytes(r->p));
     program_set_arena(r->p, r->arena);
     for (uint32_t k = 0; k < nin; k++) {
         const tutti_desc *d = &graph_value_at(r->g, r->in[k])->desc;
         r->data[k] = memory_take(tutti_nbytes(d));
         toy_fill((tutti_tensor){r->data[k], *d, TUTTI_DEVICE_CPU, 0}, k + 3);
-        program_set_external(r->p, k, r->data[k]);
+        r->placed[k] = place_take(r->device, tutti_nbytes(d));
+        ck_assert_ok(place_copy(r->device, r->placed[k], r->data[k], tutti_nbytes(d),
+                                TUTTI_COPY_TO_DEVICE, &err),
+                     err);
+        program_set_external(r->p, k, r->placed[k]);
     }
+}
+
+/* A kept value, for the caller to free. */
+static float *rig_fetch(const rig *r, uint32_t k)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const uint64_t bytes = tutti_nbytes(&graph_value_at(r->g, r->kept[k])->desc);
+    float *got = memory_take(bytes);
+    ck_assert_ok(place_copy(r->device, got, program_address(r->p, r->kept[k]), bytes,
+                            TUTTI_COPY_FROM_DEVICE, &err),
+                 err);
+    return got;
 }
 
 /* Kernels against the f64 interpreter, for every kept value. */
@@ -68,9 +93,10 @@ static void rig_compare(rig *r)
         ck_assert_ok(program_run(r->p, segment, &toy_step, &err), err);
     for (uint32_t k = 0; k < r->nkept; k++) {
         const tutti_desc *d = &graph_value_at(r->g, r->kept[k])->desc;
-        ck_assert_close(toy_distance(program_address(r->p, r->kept[k]),
-                                     interp_value(it, r->kept[k]), tutti_numel(d)),
-                        0.0, 1e-5);
+        float *got = rig_fetch(r, k);
+        ck_assert_close(toy_distance(got, interp_value(it, r->kept[k]), tutti_numel(d)), 0.0,
+                        1e-5);
+        free(got);
     }
     interp_destroy(it);
 }
@@ -79,9 +105,11 @@ static void rig_end(rig *r)
 {
     program_destroy(r->p);
     graph_destroy(r->g);
-    free(r->arena);
-    for (int k = 0; k < 3; k++)
+    place_give(r->device, r->arena);
+    for (int k = 0; k < 3; k++) {
+        place_give(r->device, r->placed[k]);
         free(r->data[k]);
+    }
 }
 
 static const int64_t sizes[] = {0, 1, 15, 4096, 4097, 70001};
@@ -145,6 +173,54 @@ START_TEST(a_number_for_all_elements_stays_whole)
 }
 END_TEST
 
+/* Of every operation that may be in one, with its attributes' defaults: x (x op y), x above 0. */
+START_TEST(every_elementwise_operation_is_computed)
+{
+    for (const tutti_op *const *op = tutti_op_table; *op; op++) {
+        if (!((*op)->flags & TUTTI_OP_ELEMENTWISE) || (*op)->cpu->prepare)
+            continue;
+        rig r;
+        rig_begin(&r, toy_desc(TUTTI_F32, 1, 1003, 0, 0, 0), 3);
+        const tutti_value x = tutti_affine(r.b, tutti_op1(r.b, "abs", r.in[0]), 1.0, 0.5);
+        const tutti_value in[3] = {x, r.in[1], r.in[2]};
+        const tutti_value y = r.b->emit(r.b, (*op)->name, in, (*op)->nin_max, NULL, 0, NULL, 0);
+        r.kept[r.nkept++] = tutti_mul(r.b, y, x);
+        rig_compile(&r, 1);
+        ck_assert_msg(program_nsteps(r.p) == 1, "%s is not in the chain", (*op)->name);
+        rig_compare(&r);
+        rig_end(&r);
+    }
+}
+END_TEST
+
+START_TEST(a_cast_rounds_in_the_middle_of_a_chain)
+{
+    rig r;
+    rig_begin(&r, toy_desc(TUTTI_F32, 1, 4099, 0, 0, 0), 1);
+    const tutti_attr low = tutti_attr_i("dtype", TUTTI_BF16);
+    const tutti_attr high = tutti_attr_i("dtype", TUTTI_F32);
+    const tutti_value x = tutti_op1(r.b, "neg", r.in[0]);
+    const tutti_value rounded = r.b->emit(r.b, "cast", &x, 1, &low, 1, NULL, 0);
+    const tutti_value back = r.b->emit(r.b, "cast", &rounded, 1, &high, 1, NULL, 0);
+    r.kept[r.nkept++] = tutti_op1(r.b, "neg", back);
+    rig_compile(&r, 2);
+    ck_assert_uint_eq(program_nsteps(r.p), 1);
+    for (int segment = 0; segment < 2; segment++) {
+        tutti_error err = TUTTI_ERROR_INIT;
+        ck_assert_ok(program_run(r.p, segment, &toy_step, &err), err);
+    }
+    float *got = rig_fetch(&r, 0);
+    for (int k = 0; k < 4099; k++) {
+        uint32_t bits;
+        memcpy(&bits, &got[k], sizeof bits);
+        ck_assert_uint_eq(bits & 0xFFFFu, 0);
+        ck_assert_close(got[k], (double)r.data[0][k], 1.0 / 256);
+    }
+    free(got);
+    rig_end(&r);
+}
+END_TEST
+
 static uint64_t draw(uint64_t *state, uint64_t below)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -190,6 +266,8 @@ int main(void)
                         sizeof sizes / sizeof *sizes);
     tcase_add_test(all, results_that_others_read_are_written);
     tcase_add_test(all, a_reader_in_between_cuts_the_chain);
+    tcase_add_test(all, every_elementwise_operation_is_computed);
+    tcase_add_test(all, a_cast_rounds_in_the_middle_of_a_chain);
     tcase_add_test(all, a_number_for_all_elements_stays_whole);
     tcase_add_loop_test(all, random_graphs_agree_with_the_interpreter, 0, 60);
     suite_add_tcase(suite, all);
