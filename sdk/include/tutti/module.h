@@ -73,7 +73,8 @@ typedef struct tutti_module_v1 {
      * state and group move along; shapes must agree. */
     tutti_status (*take_weight)(void *ctx, tutti_module m, const char *name, tutti_module from,
                                 const char *from_name, tutti_error *err);
-    /* The value of a weight, for reading and writing in place; valid until the tree changes. */
+    /* The value of a weight, for reading and writing in place; valid until the tree changes; on a device
+     * out of the host's reach until the event ends. */
     tutti_status (*weight_data)(void *ctx, tutti_module m, const char *name,
                                 tutti_tensor *ret_view, tutti_error *err);
     /* Weights of `m` and below stop (0) or start (1) having gradients. */

@@ -27,8 +27,8 @@ typedef struct tutti_state_v1 {
     int64_t (*dataloader_len)(void *ctx);
     /* Label of the evaluation under way ("eval"); NULL outside evaluation.  [step] */
     const char *(*eval_label)(void *ctx);
-    /* A view, valid until the event ends; writing to it changes the state.  NOTFOUND says which
-     * names there are now.  [step] */
+    /* A view on the host, valid until the event ends; writing to it changes the state.  The first look at
+     * what a device has computed waits for it.  NOTFOUND says which names there are now.  [step] */
     tutti_status (*get)(void *ctx, const char *name, tutti_tensor *ret_view, tutti_error *err);
     /* Replaces a batch column (or "outputs", "loss") by a copy of `t`, of any shape: fewer
      * samples, soft targets, smaller images.  Only inside apply and run_event.  [step] */

@@ -25,7 +25,9 @@ typedef struct tutti_weights_v1 {
     uint32_t reserved;
     void *ctx;
     uint32_t (*count)(void *ctx); /* [step] */
-    /* The k-th; views are valid until the tree changes.  [step] */
+    /* The k-th; views are valid until the tree changes.  On a device whose memory is out of the host's
+     * reach they are copies: of the weight as it is at this call, and what is written to them goes back
+     * at the end of the event in which the call was made.  [step] */
     tutti_status (*at)(void *ctx, uint32_t k, tutti_weight *ret_weight, tutti_error *err);
     /* Goes up whenever the tree, and so the views, have changed.  [step] */
     uint64_t (*version)(void *ctx);
