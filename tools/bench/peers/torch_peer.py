@@ -28,7 +28,7 @@ class Block(nn.Module):
     def forward(self, x):
         y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
         if self.more:
-            x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, 0, self.more))
+            x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, self.more // 2, self.more - self.more // 2))
         return F.relu(y + x)
 
 
@@ -98,12 +98,14 @@ def cnn():
 
 
 class GptBlock(nn.Module):
+    causal, gelu = True, "tanh"
+
     def __init__(self, width, heads):
         super().__init__()
         self.heads = heads
         self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"),
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate=self.gelu),
                                  nn.Linear(4 * width, width))
 
     def attention(self, x):
@@ -111,11 +113,13 @@ class GptBlock(nn.Module):
         q, k, v = (p.view(b, t, self.heads, -1).transpose(1, 2)
                    for p in self.c_attn(x).split(c, 2))
         if hasattr(F, "scaled_dot_product_attention"):
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         else:
-            mask = torch.ones(t, t, dtype=torch.bool).tril()
             s = q @ k.transpose(2, 3) * (c // self.heads) ** -0.5
-            y = s.masked_fill(~mask, float("-inf")).softmax(-1) @ v
+            if self.causal:
+                mask = torch.ones(t, t, dtype=torch.bool).tril()
+                s = s.masked_fill(~mask, float("-inf"))
+            y = s.softmax(-1) @ v
         return self.c_proj(y.transpose(1, 2).reshape(b, t, c))
 
     def forward(self, x):
@@ -139,6 +143,53 @@ class Gpt(nn.Module):
         return F.linear(self.ln_f(self.h(x)), self.wte.weight).flatten(0, 1)
 
 
+class VitBlock(GptBlock):
+    causal, gelu = False, "none"
+
+
+class Vit(nn.Module):
+    """Patches, a class token and blocks that normalise first (Dosovitskiy et al. 2021)."""
+
+    def __init__(self, side, patch, layers, heads, width, classes):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, patch, patch)
+        self.token = nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.randn(1, (side // patch) ** 2 + 1, width) * 0.02)
+        self.blocks = nn.Sequential(*(VitBlock(width, heads) for _ in range(layers)))
+        self.ln, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat((self.token.expand(x.shape[0], -1, -1), x), 1) + self.positions
+        return self.head(self.ln(self.blocks(x))[:, 0])
+
+
+class BertBlock(VitBlock):
+    def forward(self, x):
+        x = self.ln_1(x + self.attention(x))
+        return self.ln_2(x + self.mlp(x))
+
+
+class Bert(nn.Module):
+    """BERT (Devlin et al. 2019) with its head for masked tokens; all tokens are of one type."""
+
+    def __init__(self, vocabulary, length, layers, heads, width):
+        super().__init__()
+        self.words, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        self.types = nn.Embedding(2, width)
+        self.ln = nn.LayerNorm(width)
+        self.blocks = nn.Sequential(*(BertBlock(width, heads) for _ in range(layers)))
+        self.transform = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+        for p in (self.words.weight, self.places.weight, self.types.weight):
+            nn.init.normal_(p, 0, 0.02)
+
+    def forward(self, x):
+        x = self.words(x) + (self.places.weight[:x.shape[1]] + self.types.weight[0])
+        x = self.transform(self.blocks(self.ln(x)))
+        return F.linear(x, self.words.weight, self.bias).flatten(0, 1)
+
+
 def how(words):
     return {w: True for w in ("foreach", "fused") if w in words}
 
@@ -152,7 +203,7 @@ def sgd(model, words):
                            weight_decay=5e-4, **how(words))
 
 
-ROWS = {  # row: (model, input shape, classes, optimizer); a Gpt takes and gives tokens
+ROWS = {  # row: (model, input shape, classes, optimizer); Gpt and Bert take and give tokens
     "b1_mlp_tiny": (lambda: mlp(64, 64, 64, 10), (32, 64), 10, sgd),
     "b2_mlp": (lambda: mlp(784, 512, 512, 10), (128, 784), 10, sgd),
     "b3_cnn": (cnn, (64, 1, 28, 28), 10, sgd),
@@ -162,6 +213,8 @@ ROWS = {  # row: (model, input shape, classes, optimizer); a Gpt takes and gives
     "b7_gpt": (lambda: Gpt(65, 256, 6, 6, 384), (8, 256), 65, adamw),
     "b10_resnet20_recipe": (ResNet20, (128, 3, 32, 32), 10, sgd),
     "b8_gpt2_124m": (lambda: Gpt(50257, 1024, 12, 12, 768), (4, 64), 50257, adamw),
+    "b9_bert_mini": (lambda: Bert(30522, 128, 4, 4, 256), (32, 128), 30522, adamw),
+    "b9_vit_tiny": (lambda: Vit(224, 16, 12, 3, 192, 1000), (32, 3, 224, 224), 1000, adamw),
 }
 
 
@@ -208,8 +261,10 @@ def build(row, words):
         torch.set_default_device("cuda")
     model, x = make().train(), torch.randn(shape)
     y = torch.randint(0, classes, shape[:1])
-    if isinstance(model, Gpt):
+    if isinstance(model, (Gpt, Bert)):
         x, y = torch.randint(0, classes, shape), torch.randint(0, classes, shape).flatten()
+    if isinstance(model, Bert):
+        y[torch.rand(y.shape) >= 0.15] = -100  # not asked for
     if "nhwc" in words:
         if len(shape) < 4:
             raise RuntimeError("no images")
@@ -321,4 +376,5 @@ def main():
         answer(steps)
 
 
-main()
+if __name__ == "__main__":
+    main()
