@@ -30,8 +30,7 @@ class Job:
     def changes(self):
         """Of the run file, for the peer's pace: a recipe's whole run is timed apart."""
         return ['callbacks=[{"name":"pace"}]', "max_duration=1000000ep",
-                "algorithms.2.finetune_fraction=1.0", "algorithms.2.delay_fraction=0.0"
-                ] if self.recipe else []
+                "algorithms.2.initial_scale=1.0"] if self.recipe else []
 
     def settings(self, quick):
         if self.composer:

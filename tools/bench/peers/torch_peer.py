@@ -294,7 +294,7 @@ def recipe(row):
     """Composer's own of the algorithms in the row's run file."""
     from composer import algorithms as a
     return [a.BlurPool(), a.LabelSmoothing(0.1),
-            a.ProgressiveResizing(mode="resize", delay_fraction=0.0, finetune_fraction=1.0),
+            a.ProgressiveResizing(mode="resize", initial_scale=1.0),
             a.EMA(half_life="100ba"), a.SAM(rho=0.05)] if row == "b10_resnet20_recipe" else []
 
 
