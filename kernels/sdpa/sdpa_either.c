@@ -186,7 +186,7 @@ static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
                         const void *const *in, void *const *out, void *scratch)
 {
     void *data[SDPA_OPERANDS] = {0};
-    void *own_in[TUTTI_OP_MAX_IN];
+    void *own_in[TUTTI_OP_MAX_IN] = {0};
     void *stream = c->cuda->stream(c->cuda->ctx);
     if (!s->plan)
         return s->own->run(s->own_state, c, in, out, scratch);

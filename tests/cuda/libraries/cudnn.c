@@ -113,7 +113,8 @@ static uint32_t finish_plan(const descriptor *d)
         return misuse(BAD_PARAM, "cuDNN: %s", wrong);
     for (uint32_t k = 0; k < g.nops; k++) {
         const flat_op *op = &g.ops[k];
-        const flat_tensor *a = &g.tensors[op->operand[0]], *b = &g.tensors[op->operand[1]];
+        const flat_tensor *a = &g.tensors[op->operand[0]];
+        const flat_tensor *b = op->operand[1] < 0 ? a : &g.tensors[op->operand[1]];
         const flat_tensor *y = &g.tensors[op->operand[3]];
         const bool conv =
             op->type == CDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ||

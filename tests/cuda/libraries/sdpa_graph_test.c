@@ -1,0 +1,113 @@
+/* sdpa_graph_test.c - attention's graphs, run by the stand-in for cuDNN, against the definition. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cudnn_standin.h"
+#include "sdpa/sdpa_cudnn.h"
+#include "tutti_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Work is done at once, and all memory is the device's. */
+static unsigned at_once(struct CUstream_st *stream, const standin_call *call)
+{
+    (void)stream;
+    call->run((void *)(uintptr_t)call->data);
+    return 0;
+}
+
+static int anywhere(const void *p, uint64_t bytes)
+{
+    (void)bytes;
+    return p != NULL;
+}
+
+static void refuse(const char *sentence)
+{
+    ck_abort_msg("%s", sentence);
+}
+
+const standin_hooks tutti_cuda_standin = {sizeof(standin_hooks), 0, at_once, anywhere, refuse};
+
+#define DECLARE(member, name, args) uint32_t name args;
+CDNN_FUNCTIONS(DECLARE)
+#undef DECLARE
+void cudnnGetLastErrorString(char *text, size_t size);
+
+enum { B = 2, H = 3, T = 12, D = 8, N = B * H * T * D, ROWS = B * H * T };
+
+static cdnn lib = {.last_error = cudnnGetLastErrorString,
+#define FUNCTION(member, name, args) .member = name,
+                   CDNN_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* Numbers in [-1, 1) that F16 has. */
+static void draw(uint16_t *low, double *exact, uint64_t seed)
+{
+    for (int k = 0; k < N; k++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        number_set(low, NUMBER_F16, k, (double)(seed >> 40) * 0x1p-23 - 1.0);
+        exact[k] = number_get(low, NUMBER_F16, k);
+    }
+}
+
+static void run(const sdpa_cudnn *c, void *const data[SDPA_OPERANDS])
+{
+    static unsigned char workspace[WORKSPACE];
+    tutti_error err = TUTTI_ERROR_INIT;
+    cdnn_plan *p = NULL;
+    ck_assert_msg(sdpa_cudnn_plan(c, &lib, NULL, &p, &err) == TUTTI_OK, "%s", err.text);
+    ck_assert_int_eq(sdpa_cudnn_run(c, p, NULL, data, workspace), TUTTI_OK);
+    cdnn_plan_destroy(p);
+}
+
+static void compare(const uint16_t *got, const double *want)
+{
+    for (int k = 0; k < N; k++)
+        ck_assert_close(number_get(got, NUMBER_F16, k), want[k], 5e-3);
+}
+
+/* With and without a mask; rows as in (B, H, T, D). */
+START_TEST(attention_and_its_gradient_are_the_definitions)
+{
+    static uint16_t q[N], k[N], v[N], dy[N], y[N], dq[N], dk[N], dv[N];
+    static double q64[N], k64[N], v64[N], dy64[N], y64[N], dq64[N], dk64[N], dv64[N];
+    static float lse[ROWS], delta[ROWS], dq_sum[N];
+    static double lse64[ROWS];
+    const sdpa_stride dense = {H * T * D, T * D, D};
+    sdpa_cudnn c = {.s = {B, H, T, T, D, _i, 0.4, dense, dense, dense, dense, {0, 0, 0}, 0},
+                    .dtype = TUTTI_F16};
+    void *const data[SDPA_OPERANDS] = {q, k, v, y, lse, dy, dq, dk, dv, delta, dq_sum};
+    const sdpa_tensors64 t = {q64, k64, v64, NULL, y64, lse64, dy64, dq64, dk64, dv64};
+    ck_assert_uint_eq(lib.create(&lib.handle), 0);
+    draw(q, q64, 1);
+    draw(k, k64, 2);
+    draw(v, v64, 3);
+    draw(dy, dy64, 4);
+    run(&c, data);
+    sdpa_reference(&c.s, q64, k64, v64, NULL, y64, lse64);
+    compare(y, y64);
+    for (int i = 0; i < ROWS; i++)
+        ck_assert_close((double)lse[i], lse64[i], 1e-5);
+    memset(dq64, 0, sizeof dq64);
+    memset(dk64, 0, sizeof dk64);
+    memset(dv64, 0, sizeof dv64);
+    memset(dq_sum, 0, sizeof dq_sum);
+    c.grad = 1;
+    run(&c, data);
+    sdpa_grad_reference(&c.s, &t);
+    compare(dq, dq64);
+    compare(dk, dk64);
+    compare(dv, dv64);
+    ck_assert_uint_eq(lib.destroy(lib.handle), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sdpa_graph");
+    TCase *t = tcase_create("cases");
+    tcase_add_loop_test(t, attention_and_its_gradient_are_the_definitions, 0, 2);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
