@@ -265,9 +265,8 @@ int bench_kernels(const tutti_op *const *ops)
     }
     for (int k = 0; k < TRIALS && !err.status; k++) {
         bench b;
-        tutti_status s = bench_init(&b, &trials[k], ops, threads, &err);
-        if (!s)
-            s = measure(&b, abc, threads, &stream, &err);
+        if (!bench_init(&b, &trials[k], ops, threads, &err))
+            (void)measure(&b, abc, threads, &stream, &err);
         seconds[k] = b.best;
         bytes[k] = b.bytes;
         bench_fini(&b);
