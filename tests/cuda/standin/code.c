@@ -213,10 +213,10 @@ EXPORT unsigned cudaLaunchKernelExC(const struct launch_config *c, const void *f
 
 /* A kernel that touches what is not there: the device has failed, the process goes on.  The address
  * sanitizer tells more, so it is left alone. */
+#ifndef STANDIN_ASAN
 static sigjmp_buf back;
 static void *fault_address;
 
-#ifndef STANDIN_ASAN
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
