@@ -230,7 +230,6 @@ template <int C, int DTYPE> struct by_mma {
     __device__ static inline void load_rows(const sdpa_cuda_args &a, const tile_rows &from,
                                             int64_t c, uint16_t *to)
     {
-#pragma unroll
         for (int e = (int)threadIdx.x * 8; e < SIDE * DEPTH; e += THREADS * 8)
             *reinterpret_cast<cuda_words<4> *>(to + e / DEPTH * PITCH + e % DEPTH) =
                 eight_halves(a, from, e / DEPTH, c + e % DEPTH);
@@ -241,7 +240,6 @@ template <int C, int DTYPE> struct by_mma {
                                               int64_t c, uint16_t *to)
     {
         const int r = (int)threadIdx.x % SIDE;
-#pragma unroll
         for (int e = (int)threadIdx.x / SIDE * 8; e < C; e += THREADS / SIDE * 8) {
             const cuda_words<4> some = eight_halves(a, from, r, c + e);
             for (int i = 0; i < 8; i++)
