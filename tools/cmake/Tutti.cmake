@@ -48,6 +48,9 @@ function(tutti_pkg target module)
   pkg_check_modules(${target} REQUIRED IMPORTED_TARGET ${module})
 endfunction()
 
+set(TUTTI_TEST_ENVIRONMENT
+  "OMP_WAIT_POLICY=passive;CK_DEFAULT_TIMEOUT=120;ASAN_OPTIONS=allocator_may_return_null=1;TUTTI_TUNE=0;TUTTI_BUILD=${CMAKE_BINARY_DIR};TUTTI_SOURCE=${CMAKE_SOURCE_DIR}")
+
 # tutti_add_test(<name> SOURCES ... [LIBS ...] [LABEL ...] [ARGS ...] [TIMEOUT s]): a Check program.
 function(tutti_add_test name)
   cmake_parse_arguments(T "" "LABEL;TIMEOUT" "SOURCES;LIBS;ARGS" ${ARGN})
@@ -63,7 +66,7 @@ function(tutti_add_test name)
     set(T_TIMEOUT 120)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}
-    ENVIRONMENT "OMP_WAIT_POLICY=passive;CK_DEFAULT_TIMEOUT=120;ASAN_OPTIONS=allocator_may_return_null=1;TUTTI_TUNE=0;TUTTI_BUILD=${CMAKE_BINARY_DIR};TUTTI_SOURCE=${CMAKE_SOURCE_DIR}")
+    ENVIRONMENT "${TUTTI_TEST_ENVIRONMENT}")
 endfunction()
 
 # tutti_add_library(<name> SOURCES ... [LIBS ...] [INCLUDE dir ...]): a static library of the host.
@@ -154,6 +157,10 @@ function(tutti_cuda_image target source name)
         -I "${CMAKE_SOURCE_DIR}/kernels" -MD -MF "${file}.d" -MT "${file}.fatbin"
         -o "${file}.fatbin" "${source}"
       DEPENDS "${source}" DEPFILE "${file}.d" VERBATIM)
+    add_custom_target(${target}_fatbin DEPENDS "${file}.fatbin")
+    set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_IMAGES ${target}_fatbin)
+    set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_FATBINS
+      "{\"name\": \"${name}\", \"source\": \"${source}\", \"fatbin\": \"${file}.fatbin\"}")
     set_source_files_properties("${file}.c" PROPERTIES OBJECT_DEPENDS "${file}.fatbin")
     file(CONFIGURE OUTPUT "${file}.c" @ONLY CONTENT "/* Generated: device code of ${name}. */
 __asm__(

@@ -1,0 +1,371 @@
+/* standin_test.c - the libcudart of the tests: late work, memory out of reach, graphs, faults. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "standin.h"
+#include "tutti_check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CUDART_HAS_DIM3
+#include "device/cuda/cudart.h"
+
+/* As the host declares them, so that the linker finds each. */
+#define DECLARE(type, name, args) extern type name args;
+CUDART_CALLS(DECLARE)
+
+#define ok(call) ck_assert_uint_eq((call), OK)
+
+static char trace_path[] = "/tmp/tutti_standin_XXXXXX";
+
+static void set_up(const char *wanted)
+{
+    const int file = mkstemp(trace_path);
+    ck_assert_int_ge(file, 0);
+    (void)close(file);
+    ck_assert_int_eq(setenv("TUTTI_CUDA_TRACE", trace_path, 1), 0);
+    ck_assert_int_eq(setenv("TUTTI_CUDA_STANDIN", wanted, 1), 0);
+}
+
+static void read_trace(char *ret_text, size_t size)
+{
+    FILE *f = fopen(trace_path, "re");
+    ck_assert_ptr_nonnull(f);
+    ret_text[fread(ret_text, 1, size - 1, f)] = 0;
+    (void)fclose(f);
+    (void)unlink(trace_path);
+}
+
+static stream *make_stream(void)
+{
+    stream *s = NULL;
+    ok(cudaStreamCreateWithFlags(&s, CUDART_STREAM_NON_BLOCKING));
+    return s;
+}
+
+static void *take(size_t bytes)
+{
+    void *p = NULL;
+    ok(cudaMalloc(&p, bytes));
+    return p;
+}
+
+static void *pin(size_t bytes)
+{
+    void *p = NULL;
+    ok(cudaMallocHost(&p, bytes));
+    return p;
+}
+
+static struct CUkern_st *kernel(const char *name)
+{
+    static struct CUlib_st *library;
+    struct CUkern_st *k = NULL;
+    if (!library)
+        ok(cudaLibraryLoadData(&library, "test", NULL, NULL, 0, NULL, NULL, 0));
+    ok(cudaLibraryGetKernel(&k, library, name));
+    return k;
+}
+
+static unsigned launch(const char *name, unsigned threads, void *argument, stream *s)
+{
+    return cudaLaunchKernel(kernel(name), (struct dim3){1, 1, 1}, (struct dim3){threads, 1, 1},
+                            (void *[]){&argument}, 0, s);
+}
+
+static int first_int(const void *device)
+{
+    int x = -1;
+    ok(cudaMemcpyAsync(&x, device, sizeof x, CUDART_TO_HOST, make_stream()));
+    return x;
+}
+
+START_TEST(the_host_cannot_read_device_memory)
+{
+    set_up("");
+    const volatile int *p = take(64);
+    (void)unlink(trace_path);
+    printf("%d\n", *p);
+}
+END_TEST
+
+START_TEST(work_is_done_when_somebody_waits_and_in_its_order)
+{
+    set_up("");
+    int *there = take(256), *here = pin(4);
+    stream *s = make_stream();
+    ok(cudaMemsetAsync(there, 0, 256, s));
+    ok(launch("count_all", 64, there, s));
+    ok(cudaMemcpyAsync(here, there, 4, CUDART_TO_HOST, s));
+    ck_assert_int_eq(*here, -1); /* its poison */
+    ok(cudaStreamSynchronize(s));
+    ck_assert_int_eq(*here, 1);
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(pageable_memory_is_read_at_once_and_pinned_memory_late)
+{
+    set_up("");
+    int *there = take(8), *pinned = pin(4), own = 1;
+    stream *s = make_stream();
+    *pinned = 1;
+    ok(cudaMemcpyAsync(there, &own, 4, CUDART_TO_DEVICE, s));
+    ok(cudaMemcpyAsync(there + 1, pinned, 4, CUDART_TO_DEVICE, s));
+    own = *pinned = 2;
+    ok(cudaStreamSynchronize(s));
+    ck_assert_int_eq(first_int(there), 1);
+    ck_assert_int_eq(first_int(there + 1), 2);
+    (void)unlink(trace_path);
+}
+END_TEST
+
+/* Without the event the second stream's copy would find what was there before. */
+START_TEST(an_event_makes_another_stream_wait)
+{
+    set_up(_i ? "seed=5" : "seed=0");
+    int *there = take(256), *here = pin(4);
+    stream *a = make_stream(), *b = make_stream();
+    struct CUevent_st *e = NULL;
+    ok(cudaEventCreateWithFlags(&e, CUDART_EVENT_NO_TIMING));
+    ok(cudaEventQuery(e));
+    ok(cudaMemsetAsync(there, 0, 256, a));
+    ok(launch("count_all", 64, there, a));
+    ok(cudaEventRecord(e, a));
+    ok(cudaStreamWaitEvent(b, e, 0));
+    ok(cudaMemcpyAsync(here, there, 4, CUDART_TO_HOST, b));
+    ck_assert_uint_eq(cudaEventQuery(e), CUDART_NOT_READY);
+    ok(cudaStreamSynchronize(b));
+    ck_assert_int_eq(*here, 1);
+    ok(cudaEventQuery(e));
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(copies_are_held_to_their_memory)
+{
+    set_up("");
+    char *there = take(64), here[128] = {0};
+    stream *s = make_stream();
+    ck_assert_uint_eq(cudaMemcpyAsync(there, here, 65, CUDART_TO_DEVICE, s), INVALID_VALUE);
+    ck_assert_uint_eq(cudaMemcpyAsync(there + 60, here, 5, CUDART_TO_DEVICE, s), INVALID_VALUE);
+    ck_assert_uint_eq(cudaMemcpyAsync(here, there, 4, CUDART_TO_DEVICE, s),
+                      INVALID_MEMCPY_DIRECTION);
+    ck_assert_uint_eq(cudaMemsetAsync(here, 0, 4, s), INVALID_VALUE);
+    ck_assert_uint_eq(cudaGetLastError(), INVALID_VALUE);
+    ok(cudaGetLastError());
+    (void)unlink(trace_path);
+}
+END_TEST
+
+static struct CUgraphExec_st *gather_count(int *there, stream *s)
+{
+    struct CUgraph_st *graph = NULL;
+    struct CUgraphExec_st *exec = NULL;
+    ok(cudaStreamBeginCapture(s, CUDART_CAPTURE_THREAD_LOCAL));
+    ok(launch("count_all", 64, there, s));
+    ok(launch("count_all", 64, there, s));
+    ok(cudaStreamEndCapture(s, &graph));
+    ok(cudaGraphInstantiate(&exec, graph, 0));
+    ok(cudaGraphDestroy(graph));
+    return exec;
+}
+
+START_TEST(a_graph_does_what_was_gathered_each_time)
+{
+    set_up("");
+    int *there = take(256);
+    stream *s = make_stream();
+    ok(cudaMemsetAsync(there, 0, 256, s));
+    struct CUgraphExec_st *exec = gather_count(there, s);
+    ok(cudaStreamSynchronize(s));
+    ck_assert_int_eq(first_int(there), 0);
+    for (int k = 0; k < 3; k++)
+        ok(cudaGraphLaunch(exec, s));
+    ok(cudaGraphExecDestroy(exec));
+    ok(cudaStreamSynchronize(s));
+    ck_assert_int_eq(first_int(there), 6);
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(waiting_or_allocating_while_a_graph_is_gathered_spoils_it)
+{
+    set_up("");
+    void *p = NULL;
+    struct CUgraph_st *graph = NULL;
+    stream *s = make_stream();
+    ok(cudaStreamBeginCapture(s, CUDART_CAPTURE_THREAD_LOCAL));
+    ck_assert_uint_eq(_i ? cudaMalloc(&p, 4) : cudaStreamSynchronize(s), CAPTURE_UNSUPPORTED);
+    ck_assert_uint_eq(cudaStreamEndCapture(s, &graph), CAPTURE_INVALIDATED);
+    ck_assert_ptr_null(graph);
+    ok(cudaStreamSynchronize(s));
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(a_fault_in_a_kernel_stays_and_says_what_it_was)
+{
+    set_up("seed=0");
+    stream *s = make_stream();
+    float *x = take(256);
+    ok(launch("some_leave", 64, x, s));
+    ck_assert_uint_eq(cudaStreamSynchronize(s), LAUNCH_FAILURE);
+    ck_assert_uint_eq(cudaStreamSynchronize(s), LAUNCH_FAILURE);
+    ck_assert_uint_eq(cudaGetLastError(), LAUNCH_FAILURE);
+    ck_assert_str_eq(
+        cudaGetErrorString(LAUNCH_FAILURE),
+        "unspecified launch failure (some_leave, block (0, 0, 0): thread (41, 0, 0) leaves the "
+        "kernel while thread (0, 0, 0) waits in __syncthreads at good_and_bad.cu:100)");
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(a_kernel_that_touches_what_is_not_there_is_told)
+{
+    set_up("seed=0");
+    stream *s = make_stream();
+    ok(launch("count_all", 64, (void *)(uintptr_t)64, s));
+    ck_assert_uint_eq(cudaStreamSynchronize(s), ILLEGAL_ADDRESS);
+    ck_assert_str_eq(cudaGetErrorString(ILLEGAL_ADDRESS),
+                     "an illegal memory access was encountered (count_all, block (0, 0, 0), "
+                     "thread (0, 0, 0): it touched 0x40, where nothing is)");
+    (void)unlink(trace_path);
+}
+END_TEST
+
+static const struct lack {
+    const char *settings;
+    unsigned count, alloc;
+} lacks[] = {
+    {"devices=0", NO_DEVICE, OK},
+    {"driver=11040", INSUFFICIENT_DRIVER, OK},
+    {"memory=1048576", OK, MEMORY_ALLOCATION},
+};
+
+START_TEST(what_a_machine_lacks_can_be_asked_for)
+{
+    int count = -1;
+    void *p = NULL;
+    set_up(lacks[_i].settings);
+    ck_assert_uint_eq(cudaGetDeviceCount(&count), lacks[_i].count);
+    ck_assert_int_eq(count, lacks[_i].count ? 0 : 1);
+    if (!lacks[_i].count)
+        ck_assert_uint_eq(cudaMalloc(&p, 1 << 20), lacks[_i].alloc);
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(the_launch_that_is_asked_for_fails)
+{
+    set_up("fail_launch=3,fail_code=700");
+    int *there = take(256);
+    stream *s = make_stream();
+    ok(launch("count_all", 64, there, s));
+    ok(launch("count_all", 64, there, s));
+    ok(cudaStreamSynchronize(s));
+    ok(launch("count_all", 64, there, s));
+    ck_assert_uint_eq(cudaStreamSynchronize(s), ILLEGAL_ADDRESS);
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(launches_are_held_to_what_a_device_can)
+{
+    set_up("");
+    void *x = take(64);
+    stream *s = make_stream();
+    ck_assert_uint_eq(launch("count_all", 1025, x, s), INVALID_CONFIGURATION);
+    ck_assert_uint_eq(cudaLaunchKernel(kernel("count_all"), (struct dim3){1, 1, 1},
+                                       (struct dim3){32, 1, 1}, (void *[]){&x}, 50000, s),
+                      INVALID_VALUE);
+    ok(cudaFuncSetAttribute(kernel("count_all"), CUDART_FUNC_DYNAMIC_SHARED, 50000));
+    ok(cudaLaunchKernel(kernel("count_all"), (struct dim3){1, 1, 1}, (struct dim3){16, 1, 1},
+                        (void *[]){&x}, 50000, s));
+    (void)unlink(trace_path);
+}
+END_TEST
+
+/* A child that ends with a stream left. */
+START_TEST(what_leaked_makes_a_process_fail_when_that_is_wanted)
+{
+    set_up("leaks=1");
+    int status = 0;
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)make_stream();
+        exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(status), 97);
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(every_call_is_in_the_trace)
+{
+    char text[4096];
+    set_up("");
+    int *there = take(256), own = 7;
+    stream *a = make_stream(), *b = make_stream();
+    struct CUevent_st *e = NULL;
+    ok(cudaEventCreateWithFlags(&e, CUDART_EVENT_NO_TIMING));
+    ok(cudaMemsetAsync(there, 0, 256, a));
+    ok(cudaMemcpyAsync(there + 2, &own, 4, CUDART_TO_DEVICE, a));
+    struct CUgraphExec_st *exec = gather_count(there, a);
+    ok(cudaGraphLaunch(exec, a));
+    ok(cudaEventRecord(e, a));
+    ok(cudaStreamWaitEvent(b, e, 0));
+    ok(cudaStreamSynchronize(b));
+    ok(cudaGraphExecDestroy(exec));
+    ok(cudaEventDestroy(e));
+    ok(cudaStreamDestroy(b));
+    ok(cudaFree(there));
+    read_trace(text, sizeof text);
+    ck_assert_str_eq(text, "malloc 256 = m1\n"
+                           "stream 1\n"
+                           "stream 2\n"
+                           "event 1\n"
+                           "fill 256 bytes m1 with 0 stream 1\n"
+                           "copy 4 bytes host -> m1+8 stream 1\n"
+                           "capture begins stream 1\n"
+                           "load test\n"
+                           "launch count_all grid 1 block 64 stream 1\n"
+                           "launch count_all grid 1 block 64 stream 1\n"
+                           "capture ends stream 1: graph 1 of 2\n"
+                           "instantiate graph 1\n"
+                           "launch graph 1 stream 1\n"
+                           "record event 1 stream 1\n"
+                           "wait event 1 stream 2\n"
+                           "wait for stream 2\n"
+                           "graph destroy 1\n"
+                           "event destroy 1\n"
+                           "stream destroy 2\n"
+                           "free m1\n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("standin");
+    TCase *t = tcase_create("runtime");
+#ifndef STANDIN_ASAN /* it tells of both in its own way */
+    tcase_add_test_raise_signal(t, the_host_cannot_read_device_memory, 11);
+    tcase_add_test(t, a_kernel_that_touches_what_is_not_there_is_told);
+#endif
+    tcase_add_test(t, work_is_done_when_somebody_waits_and_in_its_order);
+    tcase_add_test(t, pageable_memory_is_read_at_once_and_pinned_memory_late);
+    tcase_add_loop_test(t, an_event_makes_another_stream_wait, 0, 2);
+    tcase_add_test(t, copies_are_held_to_their_memory);
+    tcase_add_test(t, a_graph_does_what_was_gathered_each_time);
+    tcase_add_loop_test(t, waiting_or_allocating_while_a_graph_is_gathered_spoils_it, 0, 2);
+    tcase_add_test(t, a_fault_in_a_kernel_stays_and_says_what_it_was);
+    tcase_add_loop_test(t, what_a_machine_lacks_can_be_asked_for, 0,
+                        (int)(sizeof lacks / sizeof *lacks));
+    tcase_add_test(t, the_launch_that_is_asked_for_fails);
+    tcase_add_test(t, launches_are_held_to_what_a_device_can);
+    tcase_add_test(t, what_leaked_makes_a_process_fail_when_that_is_wanted);
+    tcase_add_test(t, every_call_is_in_the_trace);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
