@@ -29,10 +29,14 @@ static int add(const char **list, size_t *count, const char *value)
 /* "device=cpu" out of --device cpu; lives as long as the program. */
 static const char *joined(const char *prefix, const char *value)
 {
+    static char *texts[2 * CLI_MAX_OPTIONS];
+    static size_t count;
     const size_t size = strlen(prefix) + strlen(value) + 1;
-    char *text = malloc(size);
-    if (text)
+    char *text = count < sizeof texts / sizeof *texts ? malloc(size) : NULL;
+    if (text) {
         (void)snprintf(text, size, "%s%s", prefix, value);
+        texts[count++] = text;
+    }
     return text;
 }
 

@@ -95,6 +95,16 @@ static tutti_status check(const checkpoint *c, const char *path, const char *pre
                       tutti_desc_text(&w->data.desc, want, sizeof want));
 }
 
+/* Element k of a file's tensor, whose numbers may lie at any address. */
+static double element(const tutti_tensor *t, int64_t k)
+{
+    const uint64_t size = tutti_dtype_size(t->desc.dtype);
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)t->data + (uint64_t)k * size, size);
+    const tutti_tensor one = {&bits, t->desc, TUTTI_DEVICE_CPU, 0};
+    return tensor_get(&one, 0);
+}
+
 static void convert(const tutti_tensor *from, const tutti_tensor *to)
 {
     if (from->desc.dtype == to->desc.dtype) {
@@ -102,7 +112,7 @@ static void convert(const tutti_tensor *from, const tutti_tensor *to)
         return;
     }
     for (int64_t k = 0, count = tutti_numel(&to->desc); k < count; k++)
-        tensor_set(to, k, tensor_get(from, k));
+        tensor_set(to, k, element(from, k));
 }
 
 /* (Cout, Cin, K, K) to (Cout, K, K, Cin). */
@@ -114,9 +124,8 @@ static void take_channels_first(const tutti_tensor *from, const tutti_tensor *to
         for (int64_t row = 0; row < d[1]; row++)
             for (int64_t column = 0; column < d[2]; column++)
                 for (int64_t in = 0; in < d[3]; in++)
-                    tensor_set(
-                        to, k++,
-                        tensor_get(from, ((out * d[3] + in) * d[1] + row) * d[2] + column));
+                    tensor_set(to, k++,
+                               element(from, ((out * d[3] + in) * d[1] + row) * d[2] + column));
 }
 
 /* Into a weight of the model, wherever it lies. */

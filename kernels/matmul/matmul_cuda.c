@@ -270,8 +270,8 @@ static tutti_status multiply(const state *s, const tutti_op_call *c, const cuda_
         int64_t at[OPERANDS] = {0};
         begin_of(s, i, at);
         for (int k = 0; k < OPERANDS; k++)
-            p[k] =
-                (char *)t[k].data + (uint64_t)(at[k] * size[k]) * tutti_dtype_size(s->dtype[k]);
+            p[k] = (char *)((uintptr_t)t[k].data + /* there may be no bias */
+                            (uint64_t)(at[k] * size[k]) * tutti_dtype_size(s->dtype[k]));
         if (lt->matmul(lt->handle, s->desc, &one, p[B], s->layout[B], p[A], s->layout[A], &zero,
                        p[Y], s->layout[Y], p[Y], s->layout[Y], &s->algo, workspace,
                        s->workspace, c->cuda->stream(c->cuda->ctx)))

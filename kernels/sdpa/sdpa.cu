@@ -2,6 +2,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdpa/sdpa_tile.cuh"
 
+/* budget: sdpa_bf16_64 registers=168: blocks of 128 threads; a tile of scores and of results */
+/* budget: sdpa_bf16_128 registers=168: the same with 128 columns */
+/* budget: sdpa_by_query_bf16_64 registers=168: two tiles of scores and one of results */
+/* budget: sdpa_by_query_bf16_128 registers=232: the same with 128 columns */
+/* budget: sdpa_by_key_bf16_64 registers=216: two tiles of scores and two of results */
+/* budget: sdpa_by_key_bf16_128 registers=255 stack=72 spills=168: the same with 128 columns; sm_80 spills a little */
+/* budget: sdpa_f16_64 registers=168: blocks of 128 threads; a tile of scores and of results */
+/* budget: sdpa_f16_128 registers=168: the same with 128 columns */
+/* budget: sdpa_by_query_f16_64 registers=168: two tiles of scores and one of results */
+/* budget: sdpa_by_query_f16_128 registers=232: the same with 128 columns */
+/* budget: sdpa_by_key_f16_64 registers=216: two tiles of scores and two of results */
+/* budget: sdpa_by_key_f16_128 registers=255 stack=72 spills=168: the same with 128 columns; sm_80 spills a little */
+/* budget: sdpa_fma_128 registers=168: a tile of scores and of results in f32 */
+/* budget: sdpa_by_query_fma_128 registers=168: two tiles of scores and one of results */
+/* budget: sdpa_by_key_fma_128 registers=168: two tiles of scores and two of results */
+
 /* After Dao, "FlashAttention-2" (2023).  E is one of the ways of sdpa_tile.cuh, with C columns of
  * results a block: where D is larger, blocks share the tile and each works it out. */
 

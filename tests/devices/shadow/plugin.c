@@ -252,8 +252,10 @@ static tutti_status launch(void *device_, void *stream, const tutti_launch *l, t
         w->step = *w->call.step;
         w->call.step = &w->step;
     }
-    memcpy(w->in, l->in, nin * sizeof *w->in);
-    memcpy(w->out, l->out, nout * sizeof *w->out);
+    if (nin)
+        memcpy(w->in, l->in, nin * sizeof *w->in);
+    if (nout)
+        memcpy(w->out, l->out, nout * sizeof *w->out);
     d->owner->counts.launches++;
     d->owner->counts.own_kernels += l->run == run_relu;
     return TUTTI_OK;
