@@ -216,6 +216,11 @@ static void weights_set_lr(void *ctx, uint32_t k, double lr)
         t->update.groups[k].lr = lr;
 }
 
+static float *weights_gradient_factor(void *ctx)
+{
+    return NULL; /* every update so far takes gradients as they are */
+}
+
 /* ---- train ---- */
 
 /* Copies a plugin's tensor to where a plan reads it. */
@@ -435,7 +440,8 @@ void trainer_services_init(trainer *t)
                                             weights_groups,
                                             weights_optimizer,
                                             weights_lr,
-                                            weights_set_lr};
+                                            weights_set_lr,
+                                            weights_gradient_factor};
     t->train_service = (tutti_train_v1){sizeof t->train_service,
                                         0,
                                         t,

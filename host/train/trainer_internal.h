@@ -240,7 +240,7 @@ typedef struct updater {
     uint64_t version;           /* of the net that all this fits */
     int64_t step;               /* updates so far */
     const tutti_device *device; /* where the arena and the slots lie; NULL: here */
-    void *rates;                /* on the device: what changes from update to update */
+    double *numbers;            /* on the device: TUTTI_UPDATE_NUMBERS a group */
     float *staged; /* on the host, where a device does not run the optimizer's code */
 } updater;
 

@@ -179,14 +179,9 @@ typedef struct arrays {
     float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
 } arrays;
 
-/* What changes from update to update; by group, on a device. */
-typedef struct rate {
-    double lr;
-    int64_t step;
-} rate;
-
 /* Part `k` of `n` of a group: a whole number of cache lines. */
-static void update_part(const stretch *st, const arrays *a, const rate *r, int64_t k, int64_t n)
+static void update_part(const stretch *st, const arrays *a, double lr, int64_t step, int64_t k,
+                        int64_t n)
 {
     const group *g = &st->updater->groups[st->group];
     const int64_t lines = (st->count + 15) / 16;
@@ -195,9 +190,9 @@ static void update_part(const stretch *st, const arrays *a, const rate *r, int64
                         .n = (end < st->count ? end : st->count) - from,
                         .w = a->w + from,
                         .g = a->g + from,
-                        .lr = r->lr,
+                        .lr = lr,
                         .lr_initial = g->table->lr,
-                        .step = r->step};
+                        .step = step};
     for (uint32_t s = 0; s < g->table->nslots; s++)
         one.slot[s] = a->slot[s] + from;
     if (one.n > 0)
@@ -219,24 +214,24 @@ static void update_here(const updater *u, float *weights, const float *grads, in
         for (size_t k = 0; k < u->nstretches; k++) {
             const stretch *st = &u->stretches[k];
             const arrays a = arrays_at(u, st, weights, grads);
-            const rate r = {u->groups[st->group].lr, u->step};
-            update_part(st, &a, &r, part, threads);
+            update_part(st, &a, u->groups[st->group].lr, u->step, part, threads);
         }
 }
 
-/* in: gradients, rates; out: weights, slots.  Runs where a device runs code of the host's. */
+/* in: gradients, numbers; out: weights, slots.  Runs where a device runs code of the host's. */
 static tutti_status run_update(void *state, const tutti_op_call *c, const void *const *in,
                                void *const *out, void *scratch)
 {
     const stretch *st = state;
-    const rate *r = (const rate *)in[1] + st->group;
+    const double *now = (const double *)in[1] + st->group * TUTTI_UPDATE_NUMBERS;
     const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
     arrays a = {out[0], in[0], {NULL}};
     for (uint32_t k = 0; k + 1 < c->nout; k++)
         a.slot[k] = out[k + 1];
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
-        update_part(st, &a, r, part, threads);
+        update_part(st, &a, now[TUTTI_UPDATE_LR], (int64_t)now[TUTTI_UPDATE_STEP], part,
+                    threads);
     return TUTTI_OK;
 }
 
@@ -245,12 +240,12 @@ static tutti_status launch_update(trainer *t, stretch *st, float *weights, const
 {
     const updater *u = st->updater;
     const arrays a = arrays_at(u, st, weights, grads);
-    const void *in[2] = {a.g, u->rates};
+    const void *in[2] = {a.g, u->numbers};
     void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {a.w};
     memcpy(out + 1, a.slot, sizeof a.slot);
     for (uint32_t k = 0; k < sizeof st->desc / sizeof *st->desc; k++)
         st->desc[k] = (tutti_desc){{st->count}, 1, TUTTI_F32};
-    st->desc[1] = (tutti_desc){{(int64_t)(u->ngroups * sizeof(rate))}, 1, TUTTI_U8};
+    st->desc[1] = (tutti_desc){{(int64_t)u->ngroups, TUTTI_UPDATE_NUMBERS}, 2, TUTTI_F64};
     st->call = (tutti_op_call){.struct_size = sizeof st->call,
                                .nin = 2,
                                .nout = u->nslots + 1,
@@ -269,21 +264,25 @@ static tutti_status launch_update(trainer *t, stretch *st, float *weights, const
                                     err);
 }
 
-static tutti_status send_rates(updater *u, tutti_error *err)
+static tutti_status send_numbers(updater *u, tutti_error *err)
 {
-    const uint64_t bytes = u->ngroups * sizeof(rate);
-    if (!u->rates)
-        u->rates = place_take(u->device, bytes);
-    rate *rates = calloc(u->ngroups, sizeof *rates);
-    if (!u->rates || !rates) {
-        free(rates);
+    const uint64_t bytes = u->ngroups * TUTTI_UPDATE_NUMBERS * sizeof(double);
+    if (!u->numbers)
+        u->numbers = place_take(u->device, bytes);
+    double *numbers = calloc(u->ngroups, TUTTI_UPDATE_NUMBERS * sizeof *numbers);
+    if (!u->numbers || !numbers) {
+        free(numbers);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the rates of optimizer groups");
     }
-    for (size_t k = 0; k < u->ngroups; k++)
-        rates[k] = (rate){u->groups[k].lr, u->step};
+    for (size_t k = 0; k < u->ngroups; k++) {
+        double *now = numbers + k * TUTTI_UPDATE_NUMBERS;
+        now[TUTTI_UPDATE_LR] = u->groups[k].lr;
+        now[TUTTI_UPDATE_STEP] = (double)u->step;
+        now[TUTTI_UPDATE_FACTOR] = 1.0;
+    }
     const tutti_status s =
-        place_copy(u->device, u->rates, rates, bytes, TUTTI_COPY_TO_DEVICE, err);
-    free(rates);
+        place_copy(u->device, u->numbers, numbers, bytes, TUTTI_COPY_TO_DEVICE, err);
+    free(numbers);
     return s;
 }
 
@@ -331,7 +330,8 @@ static tutti_status update_by_kernel(const updater *u, const stretch *st, float 
                         .g = a.g,
                         .lr = g->lr,
                         .lr_initial = g->table->lr,
-                        .step = u->step};
+                        .step = u->step,
+                        .numbers = u->numbers + st->group * TUTTI_UPDATE_NUMBERS};
     memcpy(one.slot, a.slot, sizeof one.slot);
     return g->table->update_on_device(instance_self(g->optimizer), &one, err);
 }
@@ -360,6 +360,8 @@ tutti_status updater_step(trainer *t, tutti_error *err)
         return TUTTI_OK;
     }
     views_age(t, 1u << VIEW_WEIGHTS);
+    if ((s = send_numbers(u, err)))
+        return s;
     if (has_kernel(u)) {
         for (size_t k = 0; k < u->nstretches && !s; k++)
             s = update_by_kernel(u, &u->stretches[k], weights, grads, err);
@@ -367,7 +369,6 @@ tutti_status updater_step(trainer *t, tutti_error *err)
     }
     if (strcmp(u->device->info.kernels, "cpu") != 0)
         return update_staged(t, weights, grads, err);
-    s = send_rates(u, err);
     for (size_t k = 0; k < u->nstretches && !s; k++)
         s = launch_update(t, &u->stretches[k], weights, grads, err);
     return s;
@@ -383,8 +384,7 @@ void updater_close(updater *u)
         (void)u->device->table->synchronise(u->device->device, NULL, NULL);
     for (uint32_t s = 0; s < TUTTI_OPTIMIZER_MAX_SLOTS; s++)
         place_give(u->device, u->slots[s]);
-    if (u->rates)
-        place_give(u->device, u->rates);
+    place_give(u->device, u->numbers);
     free(u->staged);
     free(u->groups);
     free(u->schedulers);

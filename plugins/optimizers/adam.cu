@@ -2,11 +2,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "adam_step.h"
 
+/* One thread of a block takes the powers. */
 TUTTI_KERNEL(adam_step_cuda)
-(float *w, const float *g, float *m, float *v, float beta1, float beta2, float rest1,
- float rest2, float shrink, float rate, float correct, float eps, int64_t n)
+(float *w, const float *g, float *m, float *v, const double *now, double beta1, double beta2,
+ double eps, double weight_decay, double lr_initial, int64_t decoupled, int64_t n)
 {
-    const adam_step c = {beta1, beta2, rest1, rest2, shrink, rate, correct, eps};
+    TUTTI_BLOCK(adam_step, block, 1);
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled};
+    if (threadIdx.x == 0)
+        *block = adam_now(r, now);
+    __syncthreads();
+    const adam_step c = *block;
+    if (now[TUTTI_UPDATE_SKIP] != 0.0)
+        return;
     TUTTI_EACH(k, n)
     {
         adam_average(&m[k], &v[k], g[k], c);
@@ -17,10 +25,17 @@ TUTTI_KERNEL_ENTRY(adam_step_cuda);
 
 /* The same with the largest v so far in the denominator. */
 TUTTI_KERNEL(amsgrad_step_cuda)
-(float *w, const float *g, float *m, float *v, float *most, float beta1, float beta2,
- float rest1, float rest2, float shrink, float rate, float correct, float eps, int64_t n)
+(float *w, const float *g, float *m, float *v, float *most, const double *now, double beta1,
+ double beta2, double eps, double weight_decay, double lr_initial, int64_t decoupled, int64_t n)
 {
-    const adam_step c = {beta1, beta2, rest1, rest2, shrink, rate, correct, eps};
+    TUTTI_BLOCK(adam_step, block, 1);
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled};
+    if (threadIdx.x == 0)
+        *block = adam_now(r, now);
+    __syncthreads();
+    const adam_step c = *block;
+    if (now[TUTTI_UPDATE_SKIP] != 0.0)
+        return;
     TUTTI_EACH(k, n)
     {
         adam_average(&m[k], &v[k], g[k], c);

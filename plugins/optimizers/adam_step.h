@@ -4,10 +4,22 @@
 #define ADAM_STEP_H
 
 #include "tutti/cuda_code.h"
+#include "tutti/optimizer.h"
 
 #include <math.h>
 
-/* One step's coefficients:
+/* The settings of adamw (decay times the learning rate) and decoupled_adamw (decay scaled as the
+ * learning rate is). */
+typedef struct adam_rule {
+    double beta1;
+    double beta2;
+    double eps;
+    double weight_decay;
+    double lr_initial; /* 0: a decoupled decay is not scaled */
+    int64_t decoupled;
+} adam_rule;
+
+/* One step's coefficients; g times factor is the gradient:
  *   m = beta1 * m + (1 - beta1) * g
  *   v = beta2 * v + (1 - beta2) * g * g
  *   w = shrink * w - rate * m / (sqrt(v) * correct + eps) */
@@ -20,10 +32,34 @@ typedef struct adam_step {
     float rate;    /* lr / (1 - beta1 ^ t) */
     float correct; /* 1 / sqrt(1 - beta2 ^ t) */
     float eps;
+    float factor;
 } adam_step;
 
-TUTTI_SHARED void adam_average(float *m, float *v, float g, adam_step k)
+TUTTI_SHARED adam_step adam_at(adam_rule r, double lr, double step, double factor)
 {
+    const double t = step < 1.0 ? 1.0 : step;
+    const double scale = !r.decoupled ? lr : r.lr_initial != 0.0 ? lr / r.lr_initial : 1.0;
+    adam_step k;
+    k.beta1 = (float)r.beta1;
+    k.beta2 = (float)r.beta2;
+    k.rest1 = (float)(1.0 - r.beta1);
+    k.rest2 = (float)(1.0 - r.beta2);
+    k.shrink = (float)(1.0 - scale * r.weight_decay);
+    k.rate = (float)(lr / (1.0 - pow(r.beta1, t)));
+    k.correct = (float)(1.0 / sqrt(1.0 - pow(r.beta2, t)));
+    k.eps = (float)r.eps;
+    k.factor = (float)factor;
+    return k;
+}
+
+TUTTI_SHARED adam_step adam_now(adam_rule r, const double *now)
+{
+    return adam_at(r, now[TUTTI_UPDATE_LR], now[TUTTI_UPDATE_STEP], now[TUTTI_UPDATE_FACTOR]);
+}
+
+TUTTI_SHARED void adam_average(float *m, float *v, float gradient, adam_step k)
+{
+    const float g = k.factor * gradient;
     *m = k.beta1 * *m + k.rest1 * g;
     *v = k.beta2 * *v + k.rest2 * (g * g);
 }

@@ -42,10 +42,4 @@ static inline const tutti_kernel_v1 *lanes_kernel(const tutti_host *host, const 
     return k && k->find(k->ctx, name, ret_kernel, NULL) == TUTTI_OK ? k : NULL;
 }
 
-/* lr / lr_initial: how the schedulers scale a decoupled decay; 1 when the run's rate is 0. */
-static inline double lanes_decay_scale(const tutti_update *u)
-{
-    return u->lr_initial != 0.0 ? u->lr / u->lr_initial : 1.0;
-}
-
 #endif

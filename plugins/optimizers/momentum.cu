@@ -3,10 +3,14 @@
 #include "momentum_step.h"
 
 TUTTI_KERNEL(momentum_step_cuda)
-(float *w, const float *g, float *buf, float couple, float keep, float take, float direct,
- float follow, float shrink, float lr, int64_t n)
+(float *w, const float *g, float *buf, const double *now, double keep, double dampening,
+ double weight_decay, double lr_initial, int32_t nesterov, int32_t decoupled, int64_t n)
 {
-    const momentum_step c = {couple, keep, take, direct, follow, shrink, lr};
+    const momentum_rule r = {keep, dampening, weight_decay,
+                             lr_initial, nesterov,  decoupled};
+    const momentum_step c = momentum_now(r, now);
+    if (now[TUTTI_UPDATE_SKIP] != 0.0)
+        return;
     TUTTI_EACH(k, n)
     {
         w[k] = momentum_move(w[k], g[k], &buf[k], c);
@@ -15,9 +19,13 @@ TUTTI_KERNEL(momentum_step_cuda)
 TUTTI_KERNEL_ENTRY(momentum_step_cuda);
 
 TUTTI_KERNEL(plain_step_cuda)
-(float *w, const float *g, float couple, float shrink, float lr, int64_t n)
+(float *w, const float *g, const double *now, double weight_decay, double lr_initial,
+ int32_t decoupled, int64_t n)
 {
-    const momentum_step c = {couple, 0.0f, 0.0f, 0.0f, 0.0f, shrink, lr};
+    const momentum_rule r = {0.0, 0.0, weight_decay, lr_initial, 0, decoupled};
+    const momentum_step c = momentum_now(r, now);
+    if (now[TUTTI_UPDATE_SKIP] != 0.0)
+        return;
     TUTTI_EACH(k, n)
     {
         w[k] = plain_move(w[k], g[k], c);

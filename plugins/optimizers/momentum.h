@@ -9,12 +9,10 @@
 /* The settings that sgd and decoupled_sgdw share, and their table. */
 typedef struct momentum {
     tutti_optimizer_v1 table;
-    double momentum;
-    double dampening;
-    double weight_decay;
+    momentum_rule rule;             /* without lr_initial */
     const tutti_kernel_v1 *kernels; /* of this plugin; NULL: the host has none */
     uint32_t kernel;
-    int nesterov;
+    uint32_t reserved;
 } momentum;
 
 LANES static void momentum_run(int64_t n, float *restrict w, const float *restrict g,
@@ -35,72 +33,72 @@ LANES static void plain_run(int64_t n, float *restrict w, const float *restrict 
 }
 
 /* The manifest's kernels, by their names there. */
-TUTTI_EXPORT void momentum_step_cpu(float *w, const float *g, float *buf, float couple,
-                                    float keep, float take, float direct, float follow,
-                                    float shrink, float lr, int64_t n);
-TUTTI_EXPORT void plain_step_cpu(float *w, const float *g, float couple, float shrink, float lr,
+TUTTI_EXPORT void momentum_step_cpu(float *w, const float *g, float *buf, const double *now,
+                                    double keep, double dampening, double weight_decay,
+                                    double lr_initial, int32_t nesterov, int32_t decoupled,
+                                    int64_t n);
+TUTTI_EXPORT void plain_step_cpu(float *w, const float *g, const double *now,
+                                 double weight_decay, double lr_initial, int32_t decoupled,
                                  int64_t n);
 
-void momentum_step_cpu(float *w, const float *g, float *buf, float couple, float keep,
-                       float take, float direct, float follow, float shrink, float lr,
-                       int64_t n)
+void momentum_step_cpu(float *w, const float *g, float *buf, const double *now, double keep,
+                       double dampening, double weight_decay, double lr_initial,
+                       int32_t nesterov, int32_t decoupled, int64_t n)
 {
-    const momentum_step c = {couple, keep, take, direct, follow, shrink, lr};
-    momentum_run(n, w, g, buf, &c);
+    const momentum_rule r = {keep, dampening, weight_decay, lr_initial, nesterov, decoupled};
+    const momentum_step c = momentum_now(r, now);
+    if (now[TUTTI_UPDATE_SKIP] == 0.0)
+        momentum_run(n, w, g, buf, &c);
 }
 
-void plain_step_cpu(float *w, const float *g, float couple, float shrink, float lr, int64_t n)
+void plain_step_cpu(float *w, const float *g, const double *now, double weight_decay,
+                    double lr_initial, int32_t decoupled, int64_t n)
 {
-    const momentum_step c = {.couple = couple, .shrink = shrink, .lr = lr};
-    plain_run(n, w, g, &c);
+    const momentum_rule r = {0.0, 0.0, weight_decay, lr_initial, 0, decoupled};
+    const momentum_step c = momentum_now(r, now);
+    if (now[TUTTI_UPDATE_SKIP] == 0.0)
+        plain_run(n, w, g, &c);
 }
 
-/* `couple` goes into the gradient, `shrink` onto the weight.  The first step fills the buffer whole,
- * whatever the dampening. */
-static inline momentum_step momentum_coefficients(const momentum *o, const tutti_update *u,
-                                                  double couple, double shrink)
+static void momentum_update(void *self, const tutti_update *u)
 {
-    const int first = u->step <= 1;
-    return (momentum_step){.couple = (float)couple,
-                           .keep = first ? 0.0f : (float)o->momentum,
-                           .take = first ? 1.0f : (float)(1.0 - o->dampening),
-                           .direct = o->nesterov ? 1.0f : 0.0f,
-                           .follow = o->nesterov ? (float)o->momentum : 1.0f,
-                           .shrink = (float)shrink,
-                           .lr = (float)u->lr};
-}
-
-static inline void momentum_update(const momentum *o, const tutti_update *u, double couple,
-                                   double shrink)
-{
-    const momentum_step c = momentum_coefficients(o, u, couple, shrink);
-    if (o->momentum != 0.0)
+    momentum_rule r = ((const momentum *)self)->rule;
+    r.lr_initial = u->lr_initial;
+    const momentum_step c = momentum_at(r, u->lr, (double)u->step, 1.0);
+    if (r.momentum != 0.0)
         momentum_run(u->n, u->w, u->g, u->slot[0], &c);
     else
         plain_run(u->n, u->w, u->g, &c);
 }
 
-static inline tutti_status momentum_launch(const momentum *o, const tutti_update *u,
-                                           double couple, double shrink, tutti_error *err)
+static tutti_status momentum_update_on_device(void *self, const tutti_update *u,
+                                              tutti_error *err)
 {
-    momentum_step c = momentum_coefficients(o, u, couple, shrink);
+    const momentum *o = (const momentum *)self;
+    momentum_rule r = o->rule;
     tutti_update a = *u;
-    void *with[] = {&a.w,      &a.g,      &a.slot[0], &c.couple, &c.keep, &c.take,
-                    &c.direct, &c.follow, &c.shrink,  &c.lr,     &a.n};
-    void *without[] = {&a.w, &a.g, &c.couple, &c.shrink, &c.lr, &a.n};
-    const int moves = o->momentum != 0.0;
+    void *with[] = {&a.w,
+                    &a.g,
+                    &a.slot[0],
+                    &a.numbers,
+                    &r.momentum,
+                    &r.dampening,
+                    &r.weight_decay,
+                    &a.lr_initial,
+                    &r.nesterov,
+                    &r.decoupled,
+                    &a.n};
+    void *without[] = {&a.w,          &a.g,         &a.numbers, &r.weight_decay,
+                       &a.lr_initial, &r.decoupled, &a.n};
+    const int moves = r.momentum != 0.0;
     return o->kernels->launch(
         o->kernels->ctx, o->kernel, moves ? with : without,
         moves ? sizeof with / sizeof *with : sizeof without / sizeof *without, err);
 }
 
-typedef tutti_status (*update_on_device)(void *self, const tutti_update *u, tutti_error *err);
-
 static inline tutti_status momentum_open(const char *name, const tutti_host *host,
-                                         const tutti_params *params,
-                                         void (*update)(void *self, const tutti_update *u),
-                                         update_on_device on_device, momentum **ret,
-                                         tutti_error *err)
+                                         const tutti_params *params, int decoupled,
+                                         momentum **ret, tutti_error *err)
 {
     static const char *const slots[] = {"momentum"};
     const double rate = tutti_param_f64(params, "momentum");
@@ -115,13 +113,15 @@ static inline tutti_status momentum_open(const char *name, const tutti_host *hos
     o->table.nslots = rate != 0.0;
     o->table.slot_names = slots;
     o->table.lr = tutti_param_f64(params, "lr");
-    o->table.update = update;
+    o->table.update = momentum_update;
     o->kernels = lanes_kernel(host, rate != 0.0 ? "momentum_step" : "plain_step", &o->kernel);
-    o->table.update_on_device = o->kernels ? on_device : NULL;
-    o->momentum = rate;
-    o->dampening = tutti_param_f64(params, "dampening");
-    o->weight_decay = tutti_param_f64(params, "weight_decay");
-    o->nesterov = nesterov;
+    o->table.update_on_device = o->kernels ? momentum_update_on_device : NULL;
+    o->table.reads_numbers = 1;
+    o->rule = (momentum_rule){.momentum = rate,
+                              .dampening = tutti_param_f64(params, "dampening"),
+                              .weight_decay = tutti_param_f64(params, "weight_decay"),
+                              .nesterov = nesterov,
+                              .decoupled = decoupled};
     *ret = o;
     return TUTTI_OK;
 }

@@ -2,25 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../adam.h"
 
-static void decoupled_adamw_update(void *self, const tutti_update *u)
-{
-    const adam *o = self;
-    adam_update(o, u, 1.0 - lanes_decay_scale(u) * o->weight_decay);
-}
-
-static tutti_status decoupled_adamw_update_on_device(void *self, const tutti_update *u,
-                                                     tutti_error *err)
-{
-    const adam *o = self;
-    return adam_launch(o, u, 1.0 - lanes_decay_scale(u) * o->weight_decay, err);
-}
-
 static tutti_status decoupled_adamw_open(const tutti_host *host, const tutti_params *params,
                                          void **ret_self, tutti_error *err)
 {
     adam *o = NULL;
-    const tutti_status s = adam_open("decoupled_adamw", host, params, decoupled_adamw_update,
-                                     decoupled_adamw_update_on_device, &o, err);
+    const tutti_status s = adam_open("decoupled_adamw", host, params, 1, &o, err);
     if (s != TUTTI_OK)
         return s;
     lanes_warn_decay(host, "decoupled_adamw", tutti_param_f64(params, "weight_decay"));

@@ -2,25 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../momentum.h"
 
-static void decoupled_sgdw_update(void *self, const tutti_update *u)
-{
-    const momentum *o = self;
-    momentum_update(o, u, 0.0, 1.0 - lanes_decay_scale(u) * o->weight_decay);
-}
-
-static tutti_status decoupled_sgdw_update_on_device(void *self, const tutti_update *u,
-                                                    tutti_error *err)
-{
-    const momentum *o = self;
-    return momentum_launch(o, u, 0.0, 1.0 - lanes_decay_scale(u) * o->weight_decay, err);
-}
-
 static tutti_status decoupled_sgdw_open(const tutti_host *host, const tutti_params *params,
                                         void **ret_self, tutti_error *err)
 {
     momentum *o = NULL;
-    const tutti_status s = momentum_open("decoupled_sgdw", host, params, decoupled_sgdw_update,
-                                         decoupled_sgdw_update_on_device, &o, err);
+    const tutti_status s = momentum_open("decoupled_sgdw", host, params, 1, &o, err);
     if (s != TUTTI_OK)
         return s;
     lanes_warn_decay(host, "decoupled_sgdw", tutti_param_f64(params, "weight_decay"));

@@ -2,24 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../momentum.h"
 
-static void sgd_update(void *self, const tutti_update *u)
-{
-    const momentum *o = self;
-    momentum_update(o, u, o->weight_decay, 1.0);
-}
-
-static tutti_status sgd_update_on_device(void *self, const tutti_update *u, tutti_error *err)
-{
-    const momentum *o = self;
-    return momentum_launch(o, u, o->weight_decay, 1.0, err);
-}
-
 static tutti_status sgd_open(const tutti_host *host, const tutti_params *params,
                              void **ret_self, tutti_error *err)
 {
     momentum *o = NULL;
-    const tutti_status s =
-        momentum_open("sgd", host, params, sgd_update, sgd_update_on_device, &o, err);
+    const tutti_status s = momentum_open("sgd", host, params, 0, &o, err);
     if (s != TUTTI_OK)
         return s;
     *ret_self = o;

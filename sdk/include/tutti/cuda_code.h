@@ -7,16 +7,19 @@
 
 /* TUTTI_KERNEL(name)(arguments) { ... } defines what a manifest calls the entry of a kernel, and
  * TUTTI_KERNEL_ENTRY(name); follows it.  Arguments are those of the manifest.  Functions that
- * such code shares with C are TUTTI_SHARED. */
+ * such code shares with C are TUTTI_SHARED.  TUTTI_BLOCK(type, name, count) at the beginning of a
+ * kernel is memory that the threads of a block share. */
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #define TUTTI_KERNEL(name) extern "C" __global__ void name
 #define TUTTI_KERNEL_ENTRY(name) static_assert(true, #name)
 #define TUTTI_SHARED static inline __host__ __device__
+#define TUTTI_BLOCK(type, name, count) __shared__ type name[count]
 #elif defined(CUDA_EMULATED_IMAGE) /* the tests' emulator */
 #include "cuda_emulator.h"
 #define TUTTI_KERNEL(name) CUDA_KERNEL(name)
 #define TUTTI_KERNEL_ENTRY(name) CUDA_ENTRY(name)
+#define TUTTI_BLOCK(type, name, count) CUDA_SHARED(type, name, count)
 #define TUTTI_SHARED static inline
 #else
 #define TUTTI_SHARED static inline

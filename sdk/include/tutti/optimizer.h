@@ -10,6 +10,15 @@ TUTTI_C_BEGIN
 #define TUTTI_OPTIMIZER_V1 "tutti.optimizer/1"
 #define TUTTI_OPTIMIZER_MAX_SLOTS 4
 
+/* What changes from update to update, by its place in tutti_update.numbers. */
+enum {
+    TUTTI_UPDATE_LR,         /* after the schedulers */
+    TUTTI_UPDATE_STEP,       /* 1 on the first update of these weights */
+    TUTTI_UPDATE_FACTOR,     /* gradients are multiplied by it, as f32, before anything else */
+    TUTTI_UPDATE_SKIP,       /* not 0: weights and slots stay as they are */
+    TUTTI_UPDATE_NUMBERS = 8 /* the others are 0 */
+};
+
 /* A stretch of weights, gradients and state, all f32 of length n, 64-byte aligned where the
  * host can.  The host owns the arrays and keeps the slots (zero at first) in checkpoints. */
 typedef struct tutti_update {
@@ -22,6 +31,9 @@ typedef struct tutti_update {
     double lr;         /* after the schedulers */
     double lr_initial; /* before them; 0 when the run's learning rate is 0 */
     int64_t step;      /* 1 on the first update of these weights */
+    /* Later than the first release: ask with TUTTI_HAS.  For update_on_device of a table with
+     * reads_numbers, never NULL there: TUTTI_UPDATE_NUMBERS of them in the device's memory. */
+    const double *numbers;
 } tutti_update;
 
 /* One opened object is one parameter group with its settings. */
@@ -37,6 +49,11 @@ typedef struct tutti_optimizer_v1 {
      * whose memory is its own, by a kernel of the manifest (tutti.kernel/1).  NULL: there is none, and
      * the host has them copied.  [step] */
     tutti_status (*update_on_device)(void *self, const tutti_update *u, tutti_error *err);
+    /* 1: kernels of update_on_device read lr, step, factor and skip from `numbers` when they run, and
+     * the update passes nothing else that changes, so that it can be gathered into a graph and
+     * done again.  0: by the struct; the host waits for what it needs to know. */
+    uint32_t reads_numbers;
+    uint32_t reserved;
 } tutti_optimizer_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_update, n, 8);
@@ -46,11 +63,13 @@ TUTTI_ASSERT_OFFSET(tutti_update, slot, 32);
 TUTTI_ASSERT_OFFSET(tutti_update, lr, 64);
 TUTTI_ASSERT_OFFSET(tutti_update, lr_initial, 72);
 TUTTI_ASSERT_OFFSET(tutti_update, step, 80);
+TUTTI_ASSERT_OFFSET(tutti_update, numbers, 88);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, nslots, 4);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, slot_names, 8);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, lr, 16);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update, 24);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update_on_device, 32);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, reads_numbers, 40);
 
 TUTTI_C_END
 #endif

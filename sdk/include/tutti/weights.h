@@ -38,6 +38,12 @@ typedef struct tutti_weights_v1 {
     /* The learning rate from here to the end of the batch, when the schedulers set the next one.
      * [step] */
     void (*set_lr)(void *ctx, uint32_t group, double lr);
+    /* Later than the first release: ask with TUTTI_HAS.  On a device whose memory is out of the host's
+     * reach: where the factor is, one f32 in its memory, by which the update multiplies each gradient
+     * as it reads it.  It is 1 when after_train_batch begins; whoever asks for the place on that event
+     * has a kernel multiply it.  Who looks at gradients after that event finds them multiplied.
+     * NULL: not there; gradients are scaled where they are.  [step] */
+    float *(*gradient_factor)(void *ctx);
 } tutti_weights_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_weight, path, 8);
@@ -51,6 +57,7 @@ TUTTI_ASSERT_OFFSET(tutti_weights_v1, groups, 40);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, optimizer, 48);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, lr, 56);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, set_lr, 64);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, gradient_factor, 72);
 
 TUTTI_C_END
 #endif

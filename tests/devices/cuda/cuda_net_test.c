@@ -305,8 +305,11 @@ static void update(void *self, const tutti_update *u)
 }
 
 static const char *const slot_names[] = {"momentum", NULL};
-static const tutti_optimizer_v1 optimizer = {sizeof optimizer, 1,   slot_names, 0.1,
-                                             update,           NULL};
+static const tutti_optimizer_v1 optimizer = {.struct_size = sizeof optimizer,
+                                             .nslots = 1,
+                                             .slot_names = slot_names,
+                                             .lr = 0.1,
+                                             .update = update};
 
 enum { BATCHES = 3 };
 static float xs[BATCHES][B * IN];
