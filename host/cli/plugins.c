@@ -148,23 +148,32 @@ static int info(registry *r, const char *name)
     return CLI_USAGE;
 }
 
+static bool lock_file(const char *path)
+{
+    char hex[REGISTRY_HEX_SIZE];
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (!path)
+        return true;
+    if (registry_sha256(path, hex, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        return false;
+    }
+    (void)printf("%s  %s\n", hex, path);
+    return true;
+}
+
 static int lock(registry *r)
 {
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
-        const char *files[] = {p.manifest, p.library};
-        for (size_t f = 0; f < 2 && !p.fault; f++) {
-            char hex[REGISTRY_HEX_SIZE];
-            tutti_error e = TUTTI_ERROR_INIT;
-            if (!files[f])
-                continue;
-            if (registry_sha256(files[f], hex, &e)) {
-                (void)fprintf(stderr, "tutti: %s\n", e.text);
+        if (p.fault)
+            continue;
+        if (!lock_file(p.manifest) || !lock_file(p.library))
+            return CLI_FAILED;
+        for (size_t n = 0; registry_code(r, k, n); n++)
+            if (!lock_file(registry_code(r, k, n)))
                 return CLI_FAILED;
-            }
-            (void)printf("%s  %s\n", hex, files[f]);
-        }
     }
     return CLI_OK;
 }

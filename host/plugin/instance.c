@@ -79,6 +79,11 @@ bool instance_kernel(const instance *i, uint32_t number, kernel_info *ret_info)
     return true;
 }
 
+const code_file *instance_code_file(const instance *i, uint32_t number)
+{
+    return i->object->plugin->kernels[number].code;
+}
+
 void instance_run_kernel(const instance *i, uint32_t number, void *const *args)
 {
     const kernel *k = &i->object->plugin->kernels[number];

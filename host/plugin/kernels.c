@@ -116,10 +116,12 @@ static void read_grid(kernel *k, const json_node *cuda, faults *f)
         faults_add(f, grid, "is \"%s\", want the name of an argument of type i64 or u64", name);
 }
 
-/* Device code: {"file": "x.fatbin", "entry": "name", "grid": "n", "block": 256, "shared": 0}. */
+/* Device code: {"file": "x.fatbin", "entry": "name", "grid": "n", "block": 256, "shared": 0}, and
+ * perhaps "sha256" of the file. */
 static void read_cuda(kernel *k, const json_node *node, faults *f)
 {
-    static const char *const keys[] = {"file", "entry", "grid", "block", "shared", NULL};
+    static const char *const keys[] = {"file",   "entry",  "grid", "block",
+                                       "shared", "sha256", NULL};
     const json_node *cuda = read_member(node, "cuda", JSON_OBJECT, 0, f);
     if (!cuda)
         return;
@@ -129,6 +131,7 @@ static void read_cuda(kernel *k, const json_node *node, faults *f)
     if (k->file && (strchr(k->file, '/') || k->file[0] == '.'))
         faults_add(f, json_get(cuda, "file"), "is \"%s\", want a file beside the manifest",
                    k->file);
+    k->sha256 = read_sha256(cuda, f);
     k->block = read_count(cuda, "block", 1, 1024, 256, f);
     k->shared = read_count(cuda, "shared", 0, 227 << 10, 0, f);
     read_grid(k, cuda, f);

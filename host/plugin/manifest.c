@@ -62,6 +62,14 @@ const char *read_string(const json_node *node, const char *key, int required, fa
     return n ? json_string(n) : NULL;
 }
 
+const char *read_sha256(const json_node *node, faults *f)
+{
+    const char *hex = read_string(node, "sha256", 0, f);
+    if (hex && (strlen(hex) != 64 || strspn(hex, "0123456789abcdef") != 64))
+        faults_add(f, json_get(node, "sha256"), "want 64 lower-case hexadecimal digits");
+    return hex;
+}
+
 const char **read_words(const json_node *node, const char *key, faults *f)
 {
     const size_t before = faults_count(f);
@@ -164,9 +172,7 @@ static void read_library(plugin *p, const json_node *root, faults *f)
         return;
     read_keys(library, keys, 1, f);
     p->library_name = read_string(library, "path", 1, f);
-    p->sha256 = read_string(library, "sha256", 0, f);
-    if (p->sha256 && (strlen(p->sha256) != 64 || strspn(p->sha256, "0123456789abcdef") != 64))
-        faults_add(f, json_get(library, "sha256"), "want 64 lower-case hexadecimal digits");
+    p->sha256 = read_sha256(library, f);
     /* Every part of the path is a plain name, so that the library lies below the manifest. */
     bool plain = p->library_name && p->library_name[0] != '/';
     for (const char *part = plain ? p->library_name : NULL; part;) {

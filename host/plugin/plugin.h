@@ -15,6 +15,14 @@ typedef struct plugin plugin;
 typedef struct module module; /* a loaded library */
 typedef struct spec spec;     /* what a manifest says of one setting */
 
+/* A file of device code beside the manifest, once it was judged. */
+typedef struct code_file {
+    struct code_file *next;
+    const char *name; /* as in the manifest */
+    char *path;
+    file_mark mark;
+} code_file;
+
 /* A typed function that the manifest declares: a kernel, or a handler of the run file. */
 typedef struct handler kernel;
 struct handler {
@@ -25,12 +33,14 @@ struct handler {
     const char *const *arg_names; /* nargs each */
     const char *const *arg_types; /* words such as "buf<f32>" */
     uint32_t nargs;
-    bool handler;      /* listed under "handlers" */
-    bool engine;       /* a handler whose first argument is the engine */
-    bool filter;       /* a handler that answers whether others are called */
-    void *function;    /* set at load */
-    const char *entry; /* of a kernel's device code; NULL: it has none */
-    const char *file;  /* where that is, beside the manifest */
+    bool handler;          /* listed under "handlers" */
+    bool engine;           /* a handler whose first argument is the engine */
+    bool filter;           /* a handler that answers whether others are called */
+    void *function;        /* set at load */
+    const char *entry;     /* of a kernel's device code; NULL: it has none */
+    const char *file;      /* where that is, beside the manifest */
+    const char *sha256;    /* of the file, or NULL */
+    const code_file *code; /* the file; NULL: there is none, this build made no device code */
     int32_t
         grid_arg; /* the argument that counts elements, one for a thread; -1: `grid` blocks */
     uint32_t grid;
@@ -68,6 +78,7 @@ struct plugin {
     const object **object_list;
     kernel *kernels;
     size_t nkernels;
+    code_file *codes;        /* each once */
     const json_node *events; /* custom events, or NULL */
     const json_node *requires_;
     const json_node *conflicts;
@@ -91,6 +102,12 @@ void objects_free(plugin *p);
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f);
 void kernels_free(plugin *p);
 
+/* Holds the files of device code to the trust that the library needs, and their functions to the
+ * kernels that name them.  A file that is not there is none: such a kernel has no device code. */
+TUTTI_NODISCARD tutti_status codes_judge(plugin *p, tutti_error *err);
+void codes_free(plugin *p);
+const code_file *instance_code_file(const instance *i, uint32_t number); /* or NULL */
+
 /* Prepares calls of a handler, hidden arguments included. */
 TUTTI_NODISCARD tutti_status handler_prepare(kernel *k, tutti_error *err);
 
@@ -104,6 +121,7 @@ const json_node *read_member(const json_node *node, const char *key, int type, i
  * when absent or faulty. */
 const char **read_words(const json_node *node, const char *key, faults *f);
 const char *read_string(const json_node *node, const char *key, int required, faults *f);
+const char *read_sha256(const json_node *node, faults *f); /* "sha256", or NULL */
 
 /* Events of its own: {"name": ..., "attribute": ...} or the name alone.  NULL in *ret_attribute: none. */
 const char *manifest_event(const json_node *node, const char **ret_attribute);

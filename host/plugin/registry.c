@@ -41,6 +41,7 @@ void plugin_free(plugin *p)
         return;
     objects_free(p);
     kernels_free(p);
+    codes_free(p);
     module_free(p->module);
     json_free(p->doc);
     free(p->folder);
@@ -358,6 +359,14 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
                               .loaded = p->module != NULL,
                               .nobjects = p->fault ? 0 : p->nobjects,
                               .objects = p->object_list};
+}
+
+const char *registry_code(const registry *r, size_t k, size_t n)
+{
+    const code_file *f = r->plugins[k]->codes;
+    while (f && n--)
+        f = f->next;
+    return f ? f->path : NULL;
 }
 
 tutti_status registry_sha256(const char *path, char *hex, tutti_error *err)

@@ -104,7 +104,10 @@ const handler *registry_handler(const registry *r, size_t k, size_t n);
  * What is wrong becomes the plugin's fault.  [control] */
 TUTTI_NODISCARD tutti_status registry_check(registry *r, size_t k, tutti_error *err);
 
-/* SHA-256 of a plugin's manifest or library as the lock file of pinned trust has it.  Errors: E_IO. */
+/* The n-th file of device code of the k-th plugin, a path; NULL past the last. */
+const char *registry_code(const registry *r, size_t k, size_t n);
+
+/* SHA-256 of a plugin's file as the lock file of pinned trust has it.  Errors: E_IO. */
 enum { REGISTRY_HEX_SIZE = 65 };
 TUTTI_NODISCARD tutti_status registry_sha256(const char *path, char *hex, tutti_error *err);
 
@@ -176,6 +179,12 @@ typedef struct kernel_info {
 bool instance_kernel(const instance *i, uint32_t number, kernel_info *ret_info);
 TUTTI_NODISCARD tutti_status instance_find_kernel(const instance *i, const char *name,
                                                   uint32_t *ret_kernel, tutti_error *err);
+/* The file of its device code, if it is still as it was when the registry judged it; the caller frees
+ * *ret_data.  NULL where that file is missing: the plugin was built without a CUDA compiler.
+ * Errors: E_TRUST it has changed; E_IO.  [control] */
+TUTTI_NODISCARD tutti_status instance_read_code(const instance *i, uint32_t number,
+                                                void **ret_data, uint64_t *ret_bytes,
+                                                tutti_error *err);
 /* Calls its CPU function.  [any] */
 void instance_run_kernel(const instance *i, uint32_t number, void *const *args);
 /* Bytes of an argument of this type: 8 for a buffer. */

@@ -140,7 +140,9 @@ static tutti_status check_library(plugin *p, tutti_error *err)
             status = tutti_fail(err, TUTTI_E_TRUST, "%s: has SHA-256 %s, its manifest says %s",
                                 p->library, hex, p->sha256);
     }
-    return status ? status : check_elf(p, err);
+    if (!status)
+        status = check_elf(p, err);
+    return status ? status : codes_judge(p, err);
 }
 
 /* Several faults become one sentence, so that the list of plugins has them all. */

@@ -198,16 +198,26 @@ tutti_status trust_file(const char *folder, const char *name, bool owner, char *
     return TUTTI_OK;
 }
 
-tutti_status trust_same(const char *path, const file_mark *mark, tutti_error *err)
+static tutti_status same(const char *path, const struct stat *s, const file_mark *mark,
+                         tutti_error *err)
 {
-    struct stat s;
-    if (lstat(path, &s))
-        return io_error(path, err);
-    const file_mark now = mark_of(&s);
+    const file_mark now = mark_of(s);
     if (!mark_equal(&now, mark))
         return tutti_fail(err, TUTTI_E_TRUST, "%s: the file has changed since it was judged",
                           path);
     return TUTTI_OK;
+}
+
+tutti_status trust_same(const char *path, const file_mark *mark, tutti_error *err)
+{
+    struct stat s;
+    return lstat(path, &s) ? io_error(path, err) : same(path, &s, mark, err);
+}
+
+tutti_status trust_same_open(int fd, const char *path, const file_mark *mark, tutti_error *err)
+{
+    struct stat s;
+    return fstat(fd, &s) ? io_error(path, err) : same(path, &s, mark, err);
 }
 
 tutti_status trust_sha256(const char *path, char *hex, tutti_error *err)

@@ -30,6 +30,9 @@ TUTTI_NODISCARD tutti_status trust_file(const char *folder, const char *name, bo
 /* The file at `path` is still what it was.  Error: E_TRUST. */
 TUTTI_NODISCARD tutti_status trust_same(const char *path, const file_mark *mark,
                                         tutti_error *err);
+/* The same of an open file; `path` stands in messages. */
+TUTTI_NODISCARD tutti_status trust_same_open(int fd, const char *path, const file_mark *mark,
+                                             tutti_error *err);
 
 #define TRUST_HEX_SIZE 65
 /* SHA-256 of a file in lower-case hexadecimal digits.  Errors: E_IO; E_NOMEM. */

@@ -4,7 +4,6 @@
 #include "train/trainer_internal.h"
 #include "tutti/kernel.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,33 +29,10 @@ struct plugin_kernels {
 /* ---- device code ---- */
 
 /* A file that is not there leaves no data: the device then says that there is no code. */
-static tutti_status read_code(code *c, tutti_error *err)
+static tutti_status find_code(plugin_kernels *p, uint32_t number, const kernel_info *k,
+                              code **ret_code, tutti_error *err)
 {
-    FILE *f = fopen(c->path, "rb");
-    if (!f)
-        return errno == ENOENT
-                   ? TUTTI_OK
-                   : tutti_fail(err, TUTTI_E_IO, "%s: %s", c->path, strerror(errno));
-    tutti_status s = TUTTI_OK;
-    long size = -1;
-    if (fseek(f, 0, SEEK_END) == 0)
-        size = ftell(f);
-    void *data = size > 0 ? malloc((size_t)size) : NULL;
-    rewind(f);
-    if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) {
-        s = tutti_fail(err, TUTTI_E_IO, "%s: cannot be read", c->path);
-        free(data);
-    } else {
-        c->image.data = data;
-        c->image.bytes = (uint64_t)size;
-    }
-    (void)fclose(f);
-    return s;
-}
-
-static tutti_status find_code(plugin_kernels *p, const kernel_info *k, code **ret_code,
-                              tutti_error *err)
-{
+    void *data = NULL;
     char path[sizeof(*p->codes).path];
     if (snprintf(path, sizeof path, "%s/%s", k->folder, k->file) >= (int)sizeof path)
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
@@ -72,24 +48,25 @@ static tutti_status find_code(plugin_kernels *p, const kernel_info *k, code **re
     (void)snprintf(c->name, sizeof c->name, "plugins/%.*s", (int)strcspn(k->file, "."),
                    k->file);
     c->image.name = c->name;
-    const tutti_status s = read_code(c, err);
+    const tutti_status s = instance_read_code(p->instance, number, &data, &c->image.bytes, err);
     if (s) {
         free(c);
         return s;
     }
+    c->image.data = data;
     c->next = p->codes;
     *ret_code = p->codes = c;
     return TUTTI_OK;
 }
 
 /* The device function of a kernel, its arguments held to those of the manifest. */
-static tutti_status find_function(plugin_kernels *p, const kernel_info *k, void **ret_function,
-                                  tutti_error *err)
+static tutti_status find_function(plugin_kernels *p, uint32_t number, const kernel_info *k,
+                                  void **ret_function, tutti_error *err)
 {
     const tutti_cuda_v1 *cuda = program_cuda(trainer_device(p->trainer));
     uint32_t sizes[MAX_ARGS];
     code *c = NULL;
-    const tutti_status s = find_code(p, k, &c, err);
+    const tutti_status s = find_code(p, number, k, &c, err);
     if (s)
         return s;
     for (uint32_t a = 0; a < k->nargs && a < MAX_ARGS; a++)
@@ -107,12 +84,12 @@ static uint32_t blocks_of(const tutti_cuda_v1 *cuda, const kernel_info *k, void 
     return (uint32_t)(want < most ? want : most);
 }
 
-static tutti_status launch_cuda(plugin_kernels *p, const kernel_info *k, void *const *args,
-                                tutti_error *err)
+static tutti_status launch_cuda(plugin_kernels *p, uint32_t number, const kernel_info *k,
+                                void *const *args, tutti_error *err)
 {
     const tutti_cuda_v1 *cuda = program_cuda(trainer_device(p->trainer));
     void *function = NULL;
-    const tutti_status s = find_function(p, k, &function, err);
+    const tutti_status s = find_function(p, number, k, &function, err);
     if (s)
         return s;
     const tutti_cuda_launch l = {.struct_size = sizeof l,
@@ -189,7 +166,7 @@ static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutt
     tutti_status s = instance_find_kernel(p->instance, name, &number, err);
     if (!s && instance_kernel(p->instance, number, &k) &&
         program_cuda(trainer_device(p->trainer)))
-        s = k.entry ? find_function(p, &k, &function, err)
+        s = k.entry ? find_function(p, number, &k, &function, err)
                     : tutti_fail(err, TUTTI_E_UNSUPPORTED, "kernel %s of %s has no device code",
                                  name, k.plugin_id);
     if (!s)
@@ -212,7 +189,7 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
     if (s)
         return s;
     views_age(p->trainer, VIEW_ALL);
-    return program_cuda(trainer_device(p->trainer)) ? launch_cuda(p, &k, args, err)
+    return program_cuda(trainer_device(p->trainer)) ? launch_cuda(p, number, &k, args, err)
                                                     : launch_host(p, number, &k, args, err);
 }
 

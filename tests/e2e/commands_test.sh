@@ -27,6 +27,13 @@ grep -v '/mlp/' tutti.lock >other.lock
 check "one that is not locked is not" sh -c "$TUTTI plugins list --plugin-lock other.lock 2>/dev/null | grep -A1 'mlp\|? ?' | grep -q 'mlp/plugin.json: not pinned in other.lock'"
 sed '/mlp\/mlp.so/s/^......../00000000/' tutti.lock >changed.lock
 check "nor one that has changed" sh -c "$TUTTI validate run.json --plugin-lock changed.lock 2>&1 | grep -q 'mlp.so: has SHA-256 .*, but changed.lock pins 00000000'"
+# Device code beside a manifest is locked as the library is: here a fatbin without anything in it.
+mkdir -m 755 -p own && cp -r "$(dirname "$TUTTI")/lib/tutti/plugins/sgd" own/ && chmod -R go-w own
+printf '\120\355\125\272\001\000\020\000\000\000\000\000\000\000\000\000' >own/sgd/sgd.fatbin
+"$TUTTI" plugins lock --plugin-path own >own.lock
+check "device code is in the lock file" grep -q "^$(sha256sum own/sgd/sgd.fatbin | cut -c 1-64)  $PWD/own/sgd/sgd.fatbin$" own.lock
+printf '\001' >>own/sgd/sgd.fatbin
+check "device code that has changed is not used" sh -c "$TUTTI plugins list --plugin-path own --plugin-lock own.lock 2>/dev/null | grep -q 'sgd.fatbin: has SHA-256 .*, but own.lock pins '"
 says "a lock file that is not there" 2 "tutti: missing.lock: No such file or directory" \
   "$TUTTI" validate run.json --plugin-lock missing.lock
 finish
