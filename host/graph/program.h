@@ -70,6 +70,8 @@ const arena_interval *program_intervals(const program *p, uint32_t *ret_count);
 uint32_t program_fast_steps(const program *p, uint32_t *ret_possible);
 void program_dump(const program *p, FILE *file);
 
+/* The kernel with which `op` runs on `d`, or NULL. */
+const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
 /* What kernels on `d` reach a CUDA device by; NULL for others. */
 const tutti_cuda_v1 *program_cuda(const tutti_device *d);
 

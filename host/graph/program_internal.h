@@ -82,9 +82,7 @@ struct program {
 /* The class that `v` belongs to. */
 tutti_value program_class(const program *p, tutti_value v);
 
-/* program_device.c.  The kernel with which `op` runs on `d`, or NULL. */
-const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
-/* The operation that runs chains there; NULL: there is none, or chain_run does. */
+/* program_device.c.  The operation that runs chains there; NULL: there is none, or chain_run does. */
 const tutti_op *program_chain_op(const graph *g, const tutti_device *d);
 /* Whether any function of the host's may be launched there. */
 bool program_runs_host_code(const tutti_device *d);

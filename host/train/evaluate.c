@@ -46,20 +46,16 @@ static tutti_status evaluate_one(trainer *t, source *e, tutti_error *err)
     memset(&t->eval_time, 0, sizeof t->eval_time);
     t->eval_time.struct_size = sizeof t->eval_time;
     metric_set_reset(&e->metrics);
-    tutti_status s = loader_seek(e->loader, 0, 0, err);
+    tutti_status s = source_seek(e, 0, 0, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
         return s;
-    uint32_t ncolumns;
-    const tutti_column *columns = loader_columns(e->loader, &ncolumns);
     while (!trainer_signal()) {
-        tutti_tensor tensors[TUTTI_MAX_COLUMNS];
         int64_t samples;
         const int64_t began = now_ns();
-        if ((s = loader_next(e->loader, tensors, &ncolumns, &samples, err)))
+        if ((s = source_next(t, e, &t->eval_batch, &samples, err)))
             return s;
         if (samples == 0)
             break;
-        batch_load(&t->eval_batch, columns, tensors, ncolumns);
         if ((s = eval_batch(t, e, began, err)))
             return s;
     }

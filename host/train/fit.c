@@ -109,7 +109,7 @@ static int64_t data_epoch(const trainer *t)
 
 static tutti_status seek(trainer *t, tutti_error *err)
 {
-    return loader_seek(t->train.loader, data_epoch(t), t->time.batch_in_epoch, err);
+    return source_seek(&t->train, data_epoch(t), t->time.batch_in_epoch, err);
 }
 
 static bool iteration_over(const trainer *t, int32_t unit)
@@ -132,19 +132,15 @@ static tutti_status end_iteration(trainer *t, tutti_error *err)
 /* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */
 static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
 {
-    uint32_t ncolumns;
-    const tutti_column *columns = loader_columns(t->train.loader, &ncolumns);
-    tutti_tensor tensors[TUTTI_MAX_COLUMNS];
     int64_t samples;
     tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_DATALOADER, err);
-    if (s || (s = loader_next(t->train.loader, tensors, &ncolumns, &samples, err)))
+    if (s || (s = source_next(t, &t->train, &t->whole, &samples, err)))
         return s;
     if (samples == 0) {
         *ret_end = true;
         s = engine_run_marker_only_event(t->engine, TUTTI_EVENT_AFTER_DATALOADER, err);
         return s ? s : trainer_event(t, TUTTI_EVENT_DATALOADER_STOP_ITERATION, err);
     }
-    batch_load(&t->whole, columns, tensors, ncolumns);
     t->phase = PHASE_BATCH;
     t->step.step = (uint64_t)t->time.batch;
     const int64_t tokens = batch_tokens(t);
@@ -275,6 +271,9 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         return s;
     t->initialised = true;
     precision_announce(t);
+    source_announce(t, &t->train);
+    for (size_t k = 0; k < t->nevals; k++)
+        source_announce(t, &t->evals[k]);
     char json[64];
     (void)snprintf(json, sizeof json, "%llu", (unsigned long long)t->seed);
     trainer_hyperparameter(t, "seed", json);

@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/loader.h"
 
+#include "graph/memory.h"
 #include "train/permutation.h"
+#include "train/samples.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,6 +45,8 @@ struct loader {
     uint32_t nworkers;
     place *ring;
     uint32_t nring;
+    bool keep;
+    void *kept[TUTTI_MAX_COLUMNS]; /* all samples, (N, ...) */
     pthread_mutex_t lock;
     pthread_cond_t filled;
     pthread_cond_t freed;
@@ -62,6 +66,26 @@ static int64_t batch_samples(const loader *l, int64_t batch)
     return left < l->options.batch_size ? left : l->options.batch_size;
 }
 
+static permutation order_of(const loader *l, int64_t epoch)
+{
+    return permutation_make((uint64_t)l->info.samples, l->options.seed, (uint64_t)epoch);
+}
+
+static int64_t sample_at(const loader *l, const permutation *order, int64_t batch, int64_t row)
+{
+    const int64_t at = batch * l->options.batch_size + row;
+    return l->options.shuffle ? (int64_t)permutation_at(order, (uint64_t)at) : at;
+}
+
+int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *index)
+{
+    const permutation order = order_of(l, epoch);
+    const int64_t samples = batch_samples(l, batch);
+    for (int64_t row = 0; row < samples; row++)
+        index[row] = sample_at(l, &order, batch, row);
+    return samples;
+}
+
 /* ---- the work ---- */
 
 /* Reads sample `index` and transforms it into row `row` of the batch. */
@@ -72,12 +96,15 @@ static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index,
     int side[TUTTI_MAX_COLUMNS] = {0};
     memset(now, 0, sizeof now);
     for (uint32_t k = 0; k < l->info.ncolumns; k++) {
-        now[k].data = w->work[0][k];
-        now[k].desc = l->info.columns[k].desc;
+        const tutti_desc *d = &l->info.columns[k].desc;
+        now[k].data =
+            l->keep ? (char *)l->kept[k] + (uint64_t)index * tutti_nbytes(d) : w->work[0][k];
+        now[k].desc = *d;
         now[k].device = TUTTI_DEVICE_CPU;
     }
-    tutti_status s = l->dataset->read(instance_self(l->options.dataset), index, now, l->room,
-                                      l->info.ncolumns, &p->error);
+    tutti_status s = l->keep ? TUTTI_OK
+                             : l->dataset->read(instance_self(l->options.dataset), index, now,
+                                                l->room, l->info.ncolumns, &p->error);
     const tutti_sample sample = {sizeof sample,   l->info.ncolumns, l->options.seed,
                                  (uint64_t)epoch, (uint64_t)index,  before};
     for (uint32_t t = 0; s == TUTTI_OK && t < l->options.ntransforms; t++) {
@@ -112,15 +139,12 @@ static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index,
 static void make_batch(worker *w, place *p, int64_t epoch, int64_t batch)
 {
     const loader *l = w->loader;
-    const permutation order =
-        permutation_make((uint64_t)l->info.samples, l->options.seed, (uint64_t)epoch);
+    const permutation order = order_of(l, epoch);
     p->samples = batch_samples(l, batch);
     for (int64_t row = 0; row < p->samples; row++) {
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             return; /* nobody will ask for it */
-        const uint64_t at = (uint64_t)(batch * l->options.batch_size + row);
-        const uint64_t index = l->options.shuffle ? permutation_at(&order, at) : at;
-        if (make_sample(w, p, row, (int64_t)index, epoch))
+        if (make_sample(w, p, row, sample_at(l, &order, batch, row), epoch))
             return;
     }
     for (uint32_t k = 0; k < l->info.ncolumns; k++)
@@ -284,6 +308,28 @@ nomem:
                       (long long)l->options.batch_size);
 }
 
+static tutti_status read_all(loader *l, tutti_error *err)
+{
+    void *all[TUTTI_MAX_COLUMNS] = {NULL};
+    bool room = true;
+    for (uint32_t k = 0; k < l->info.ncolumns; k++) {
+        all[k] =
+            memory_take((uint64_t)l->info.samples * tutti_nbytes(&l->info.columns[k].desc));
+        room = room && all[k];
+    }
+    const tutti_status s =
+        room ? samples_read(l->options.dataset, &l->info, 0, l->info.samples, l->nworkers, all,
+                            err)
+             : tutti_fail(err, TUTTI_E_NOMEM, "no memory to keep %lld samples",
+                          (long long)l->info.samples);
+    for (uint32_t k = 0; k < l->info.ncolumns; k++)
+        if (s)
+            free(all[k]);
+        else
+            l->kept[k] = all[k];
+    return s;
+}
+
 tutti_status loader_create(const loader_options *options, loader **ret_loader, tutti_error *err)
 {
     loader *l = calloc(1, sizeof *l);
@@ -307,8 +353,6 @@ tutti_status loader_create(const loader_options *options, loader **ret_loader, t
             instance_name(options->dataset), (long long)l->info.samples, (long long)size);
         goto fail;
     }
-    if ((s = make_memory(l, err)))
-        goto fail;
     *ret_loader = l;
     return TUTTI_OK;
 
@@ -331,6 +375,8 @@ void loader_destroy(loader *l)
     for (uint32_t p = 0; l->ring && p < l->nring; p++)
         for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
             free(l->ring[p].columns[k].data);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(l->kept[k]);
     free(l->workers);
     free(l->ring);
     free((void *)l->tables);
@@ -351,6 +397,21 @@ int64_t loader_batches(const loader *l)
     return l->batches;
 }
 
+const loader_options *loader_settings(const loader *l)
+{
+    return &l->options;
+}
+
+const tutti_dataset_info *loader_dataset(const loader *l)
+{
+    return &l->info;
+}
+
+void loader_keep(loader *l)
+{
+    l->keep = true;
+}
+
 uint64_t loader_waited_ns(const loader *l)
 {
     return l->waited_ns;
@@ -358,6 +419,10 @@ uint64_t loader_waited_ns(const loader *l)
 
 tutti_status loader_seek(loader *l, int64_t epoch, int64_t batch, tutti_error *err)
 {
+    tutti_status s = TUTTI_OK;
+    if ((!l->ring && (s = make_memory(l, err))) ||
+        (l->keep && !l->kept[0] && (s = read_all(l, err))))
+        return s;
     stop(l);
     for (uint32_t p = 0; p < l->nring; p++)
         l->ring[p].state = BATCH_FREE;
@@ -379,7 +444,7 @@ static uint64_t now_ns(void)
 tutti_status loader_next(loader *l, tutti_tensor *columns, uint32_t *ret_ncolumns,
                          int64_t *ret_samples, tutti_error *err)
 {
-    if (!l->workers[0].running) {
+    if (!l->ring || !l->workers[0].running) {
         const tutti_status s = loader_seek(l, 0, 0, err);
         if (s)
             return s;

@@ -24,7 +24,7 @@ typedef struct loader_options {
     uint64_t seed;
 } loader_options;
 
-/* Infers the columns after the transforms and starts nothing yet.  [control]
+/* Infers the columns after the transforms; starts nothing and takes no memory for batches yet.  [control]
  * Errors: E_ARG an empty dataset; E_SHAPE columns that still vary in shape after the transforms. */
 TUTTI_NODISCARD tutti_status loader_create(const loader_options *options, loader **ret_loader,
                                            tutti_error *err);
@@ -32,6 +32,15 @@ void loader_destroy(loader *l); /* stops the threads; NULL is allowed */
 
 const tutti_column *loader_columns(const loader *l, uint32_t *ret_count); /* of one sample */
 int64_t loader_batches(const loader *l);                                  /* in an epoch */
+const loader_options *loader_settings(const loader *l);                   /* as in create */
+const tutti_dataset_info *loader_dataset(const loader *l); /* before the transforms */
+
+/* The numbers in the dataset of the samples of that batch, at most batch_size; returns how many. */
+int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *index);
+
+/* Called before the first batch: all samples are read once, by then, and kept in memory.  They have one
+ * shape, as samples_bytes (samples.h) has said. */
+void loader_keep(loader *l);
 
 /* The next loader_next gives batch `batch` of epoch `epoch` (both from 0), at no cost for what lies
  * before.  Batches already made are dropped.  [control] */

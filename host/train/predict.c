@@ -55,26 +55,22 @@ tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *lab
     tutti_status s = trainer_begin(t, checkpoint, err);
     if (s)
         return s;
-    uint32_t ncolumns;
-    const tutti_column *columns = loader_columns(e->loader, &ncolumns);
     t->eval_label = "predict";
     t->phase = PHASE_EVAL;
     memset(&t->eval_time, 0, sizeof t->eval_time);
     t->eval_time.struct_size = sizeof t->eval_time;
     t->predict_time = t->eval_time;
-    if ((s = loader_seek(e->loader, 0, 0, err)) == TUTTI_OK)
+    if ((s = source_seek(e, 0, 0, err)) == TUTTI_OK)
         s = trainer_event(t, TUTTI_EVENT_PREDICT_START, err);
     while (s == TUTTI_OK) {
-        tutti_tensor tensors[TUTTI_MAX_COLUMNS];
         int64_t samples;
         const int64_t began = now_ns();
         if (trainer_signal())
             s = tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal());
         else
-            s = loader_next(e->loader, tensors, &ncolumns, &samples, err);
+            s = source_next(t, e, &t->eval_batch, &samples, err);
         if (s || samples == 0)
             break;
-        batch_load(&t->eval_batch, columns, tensors, ncolumns);
         s = predict_batch(t, began, sink, ctx, err);
     }
     if (s == TUTTI_OK)

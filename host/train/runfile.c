@@ -216,10 +216,23 @@ static void check_names(reader *r)
 
 static const char *const data_keys[] = {
     "dataset", "transforms", "metrics", "batch_size", "subset_num_batches",
-    "workers", "prefetch",   "shuffle", "drop_last",  NULL};
+    "workers", "prefetch",   "shuffle", "drop_last",  "resident",
+    NULL};
 static const char *const eval_keys[] = {
-    "dataset",  "transforms", "metrics",   "batch_size", "subset_num_batches", "workers",
-    "prefetch", "shuffle",    "drop_last", "label",      "interval",           NULL};
+    "dataset", "transforms", "metrics", "batch_size", "subset_num_batches",
+    "workers", "prefetch",   "shuffle", "drop_last",  "resident",
+    "label",   "interval",   NULL};
+
+static int read_resident(reader *r, const json_node *at)
+{
+    const json_node *n = json_get(at, "resident");
+    const char *text = json_string(n);
+    if (text && strcmp(text, "auto") == 0)
+        return RUN_RESIDENT_AUTO;
+    if (n && json_type(n) != JSON_BOOL)
+        faults_add(r->faults, n, "is no setting, want true, false or \"auto\"");
+    return n && json_type(n) == JSON_BOOL && json_bool(n) ? RUN_RESIDENT_YES : RUN_RESIDENT_NO;
+}
 
 static void read_data(reader *r, const json_node *at, bool train, run_data *ret)
 {
@@ -242,6 +255,7 @@ static void read_data(reader *r, const json_node *at, bool train, run_data *ret)
     ret->prefetch = (uint32_t)read_int(r, at, "prefetch", 4, 1, 1024);
     ret->shuffle = read_bool(r, at, "shuffle", train);
     ret->drop_last = read_bool(r, at, "drop_last", train);
+    ret->resident = read_resident(r, at);
     if (!train) {
         ret->label = read_string(r, at, "label", "eval");
         ret->interval = read_time(r, at, "interval", "1ep");

@@ -24,6 +24,9 @@ typedef struct run_parts {
     size_t count;
 } run_parts;
 
+/* Whether all samples of a data set are read once and kept. */
+enum { RUN_RESIDENT_NO, RUN_RESIDENT_YES, RUN_RESIDENT_AUTO };
+
 /* Where samples come from and how they become batches. */
 typedef struct run_data {
     const char *label; /* "train", or an evaluation's own */
@@ -36,6 +39,7 @@ typedef struct run_data {
     uint32_t prefetch;
     bool shuffle;
     bool drop_last;
+    int resident;        /* RUN_RESIDENT_* */
     tutti_time interval; /* of an evaluation */
 } run_data;
 

@@ -21,44 +21,6 @@ tutti_status trainer_open(trainer *t, run_part *part, instance **ret_instance, t
     return s;
 }
 
-static tutti_status source_open(trainer *t, source *s, run_data *spec, tutti_error *err)
-{
-    s->spec = spec;
-    tutti_status status = trainer_open(t, &spec->dataset, &s->dataset, err);
-    if (status)
-        return status;
-    s->transforms = calloc(spec->transforms.count + 1, sizeof *s->transforms);
-    if (!s->transforms)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for transforms");
-    for (size_t k = 0; k < spec->transforms.count; k++)
-        if ((status = trainer_open(t, &spec->transforms.items[k], &s->transforms[k], err)))
-            return status;
-    const loader_options options = {.dataset = s->dataset,
-                                    .transforms = s->transforms,
-                                    .ntransforms = (uint32_t)spec->transforms.count,
-                                    .workers = spec->workers,
-                                    .prefetch = spec->prefetch,
-                                    .shuffle = spec->shuffle,
-                                    .drop_last = spec->drop_last,
-                                    .batch_size = spec->batch_size,
-                                    .subset_num_batches = spec->subset_num_batches,
-                                    .seed = t->seed};
-    if ((status = loader_create(&options, &s->loader, err)))
-        return status;
-    s->due = (tutti_interval){spec->interval, 1, 0, -1};
-    return metric_set_open(t, &s->metrics, &spec->metrics, err);
-}
-
-static void source_close(source *s)
-{
-    loader_destroy(s->loader);
-    metric_set_close(&s->metrics);
-    for (size_t k = 0; s->transforms && s->transforms[k]; k++)
-        instance_free(s->transforms[k]);
-    free(s->transforms);
-    instance_free(s->dataset);
-}
-
 /* Where measured choices of kernels are kept: $XDG_CACHE_HOME/tutti/kernels, else below $HOME. */
 static const char *tune_file(char *path, size_t size)
 {
@@ -241,6 +203,7 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the trainer");
     t->run = run;
     t->registry = r;
+    t->ops = ops;
     t->seed = run->seed;
     t->threads = run->threads > 0 ? run->threads : available_threads();
     omp_set_num_threads(t->threads);
@@ -262,8 +225,9 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     find_folder(t);
     trainer_services_init(t);
     tutti_status s = check_settings(t, err);
-    if (s || (s = source_open(t, &t->train, &run->train, err)) ||
-        (s = trainer_open_device(t, err)) || (s = open_model(t, ops, err)) ||
+    if (s ||
+        (s = trainer_open_device(t, err)) || /* first: transforms may have kernels for it */
+        (s = source_open(t, &t->train, &run->train, err)) || (s = open_model(t, ops, err)) ||
         (s = updater_open(t, err)))
         goto fail;
     t->evals = calloc(run->nevals + 1, sizeof *t->evals);
@@ -305,6 +269,7 @@ void trainer_destroy(trainer *t)
     for (size_t k = 0; k < t->nevals; k++)
         source_close(&t->evals[k]);
     free(t->evals);
+    source_close(&t->train); /* may lie on the device */
     updater_close(&t->update);
     if (t->scaler.verdict)
         place_give(trainer_device(t), t->scaler.verdict);
@@ -316,7 +281,6 @@ void trainer_destroy(trainer *t)
     kernels_fini(t);
     backend_close(&t->device);
     instance_free(t->model);
-    source_close(&t->train);
     views_fini(&t->views);
     for (size_t k = 0; k < sizeof t->forward_views / sizeof *t->forward_views; k++)
         view_fini(&t->forward_views[k]);

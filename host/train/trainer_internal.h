@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "graph/net.h"
 #include "train/loader.h"
+#include "train/resident.h"
 #include "train/trainer.h"
 #include "tutti/checkpoint.h"
 #include "tutti/closure.h"
@@ -200,9 +201,22 @@ typedef struct source {
     instance *dataset;
     instance **transforms;
     loader *loader;
+    resident *resident; /* makes the batches on the run's device; NULL: the loader does, here */
     metric_set metrics;
-    tutti_interval due; /* of an evaluation */
+    tutti_interval due;  /* of an evaluation */
+    char elsewhere[640]; /* why samples are not kept though they might be; "": nothing to say */
 } source;
+
+TUTTI_NODISCARD tutti_status source_open(trainer *t, source *s, run_data *spec,
+                                         tutti_error *err);
+void source_close(source *s);
+/* Once loggers are ready. */
+void source_announce(trainer *t, const source *s);
+/* As the loader's; `b` is loaded unless *ret_samples is 0. */
+TUTTI_NODISCARD tutti_status source_seek(source *s, int64_t epoch, int64_t number,
+                                         tutti_error *err);
+TUTTI_NODISCARD tutti_status source_next(trainer *t, source *s, batch *b, int64_t *ret_samples,
+                                         tutti_error *err);
 
 /* ---- learning rate and update ---- */
 
@@ -317,6 +331,7 @@ enum { PHASE_IDLE, PHASE_BATCH, PHASE_MICROBATCH, PHASE_EVAL };
 struct trainer {
     run_file *run;
     registry *registry;
+    const tutti_op *const *ops; /* borrowed; a NULL ends them */
     engine *engine;
     backend device;
     net *net;

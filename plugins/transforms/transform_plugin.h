@@ -3,6 +3,7 @@
 #ifndef TRANSFORM_PLUGIN_H
 #define TRANSFORM_PLUGIN_H
 
+#include "tutti/kernel.h"
 #include "tutti/rng.h"
 #include "tutti/transform.h"
 #include "tutti/tutti.h"
@@ -21,11 +22,15 @@ static inline uint64_t pixel_bytes(const tutti_desc *d)
     return (uint64_t)d->dim[2] * tutti_dtype_size(d->dtype);
 }
 
+static inline uint32_t sample_purpose(const char *name)
+{
+    return TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash(name);
+}
+
 /* The draws of a sample for the transform called `name`. */
 static inline tutti_stream sample_stream(const tutti_sample *sample, const char *name)
 {
-    return tutti_stream_at(sample->seed, TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash(name),
-                           sample->epoch, sample->index);
+    return tutti_stream_at(sample->seed, sample_purpose(name), sample->epoch, sample->index);
 }
 
 static inline double stream_between(tutti_stream *s, double low, double high)
@@ -41,8 +46,43 @@ static inline void size_setting(const tutti_params *params, int64_t dim[2])
     dim[1] = p->count > 1 ? p->items[1]->i : 0;
 }
 
-/* Defines the plugin of transform `name_` out of its open, infer and apply; an instance is one calloc. */
-#define TRANSFORM_PLUGIN(name_, open_, infer_, apply_)                                         \
+/* ---- batches on a device ---- */
+
+/* A kernel of this plugin's manifest, where the run's device has it. */
+typedef struct batch_kernel {
+    const tutti_kernel_v1 *table; /* NULL: it has not */
+    uint32_t number;
+} batch_kernel;
+
+static inline batch_kernel batch_kernel_find(const tutti_host *host, const char *name)
+{
+    batch_kernel k = {(const tutti_kernel_v1 *)host->query(host->ctx, TUTTI_KERNEL_V1), 0};
+    if (k.table && k.table->find(k.table->ctx, name, &k.number, NULL) != TUTTI_OK)
+        k.table = NULL;
+    return k;
+}
+
+/* Columns of a batch whose samples are images. */
+static inline int is_image_batch(const tutti_desc *d)
+{
+    return d->rank == 4 && (d->dtype == TUTTI_U8 || d->dtype == TUTTI_F32);
+}
+
+/* The end of an apply_batch: 1 with the kernel launched, or at once where there are no data; E_UNSUPPORTED
+ * without the kernel. */
+static inline int32_t batch_launch(const batch_kernel *k, const char *name, const void *data,
+                                   void *const *args, uint32_t nargs, tutti_error *err)
+{
+    if (!k->table)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s has no kernel for this device", name);
+    const tutti_status s =
+        data ? k->table->launch(k->table->ctx, k->number, args, nargs, err) : TUTTI_OK;
+    return s ? s : 1;
+}
+
+/* Defines the plugin of transform `name_` out of its open, infer, apply and apply_batch or NULL; an
+ * instance is one calloc. */
+#define TRANSFORM_PLUGIN(name_, open_, infer_, apply_, batch_)                                 \
     static tutti_status transform_close(void *self, tutti_error *err)                          \
     {                                                                                          \
         (void)err;                                                                             \
@@ -51,7 +91,7 @@ static inline void size_setting(const tutti_params *params, int64_t dim[2])
     }                                                                                          \
     static const void *transform_query(void *self, const char *id)                             \
     {                                                                                          \
-        static const tutti_transform_v1 table = {sizeof table, 0, infer_, apply_};             \
+        static const tutti_transform_v1 table = {sizeof table, 0, infer_, apply_, batch_};     \
         (void)self;                                                                            \
         return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;                            \
     }                                                                                          \

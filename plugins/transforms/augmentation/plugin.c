@@ -143,7 +143,7 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
 
 static const void *query(void *self, const char *id)
 {
-    static const tutti_transform_v1 table = {sizeof table, 0, infer, apply};
+    static const tutti_transform_v1 table = {sizeof table, 0, infer, apply, NULL};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }

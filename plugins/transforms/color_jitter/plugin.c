@@ -89,4 +89,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(color_jitter, open, infer, apply)
+TRANSFORM_PLUGIN(color_jitter, open, infer, apply, NULL)

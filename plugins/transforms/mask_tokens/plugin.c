@@ -150,4 +150,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(mask_tokens, open, infer, apply)
+TRANSFORM_PLUGIN(mask_tokens, open, infer, apply, NULL)

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../lanes.h"
 #include "../transform_plugin.h"
+#include "channels.h"
 
 enum { MAX_CHANNELS = 64, BLOCK = 48 };
 
@@ -11,6 +12,8 @@ typedef struct normalize {
     float scale[MAX_CHANNELS];
     float byte_scale[MAX_CHANNELS];
     float shift[MAX_CHANNELS];
+    batch_kernel of_bytes;
+    batch_kernel of_floats;
 } normalize;
 
 static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
@@ -72,10 +75,54 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     return 1;
 }
 
+/* The manifest's kernels. */
+TUTTI_EXPORT void normalize_bytes_cpu(const uint8_t *x, float *y, int64_t channels, float a0,
+                                      float a1, float a2, float a3, float b0, float b1,
+                                      float b2, float b3, int64_t n);
+TUTTI_EXPORT void normalize_floats_cpu(const float *x, float *y, int64_t channels, float a0,
+                                       float a1, float a2, float a3, float b0, float b1,
+                                       float b2, float b3, int64_t n);
+
+void normalize_bytes_cpu(const uint8_t *x, float *y, int64_t channels, float a0, float a1,
+                         float a2, float a3, float b0, float b1, float b2, float b3, int64_t n)
+{
+    const channels_line line = {{a0, a1, a2, a3}, {b0, b1, b2, b3}};
+    bytes(x, y, n, (uint32_t)channels, line.scale, line.shift);
+}
+
+void normalize_floats_cpu(const float *x, float *y, int64_t channels, float a0, float a1,
+                          float a2, float a3, float b0, float b1, float b2, float b3, int64_t n)
+{
+    const channels_line line = {{a0, a1, a2, a3}, {b0, b1, b2, b3}};
+    floats(x, y, n, (uint32_t)channels, line.scale, line.shift);
+}
+
+static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    normalize *m = self;
+    const int of_bytes = in->desc.dtype == TUTTI_U8;
+    (void)samples, (void)k;
+    if (!is_image_batch(&in->desc))
+        return 0;
+    if (m->n > FEW_CHANNELS)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "normalize has a kernel for %d channels at most, not for %u",
+                          FEW_CHANNELS, m->n);
+    const void *x = in->data;
+    int64_t channels = m->n, n = tutti_numel(&in->desc);
+    float *a = of_bytes ? m->byte_scale : m->scale, *b = m->shift;
+    void *const args[] = {&x,    &out->data, &channels, &a[0], &a[1], &a[2],
+                          &a[3], &b[0],      &b[1],     &b[2], &b[3], &n};
+    out->desc = in->desc;
+    out->desc.dtype = TUTTI_F32;
+    return batch_launch(of_bytes ? &m->of_bytes : &m->of_floats, "normalize", x, args,
+                        sizeof args / sizeof *args, err);
+}
+
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
-    (void)host;
     const tutti_param *mean = tutti_param_find(params, "mean");
     const tutti_param *std = tutti_param_find(params, "std");
     if (mean->count != std->count)
@@ -84,6 +131,8 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     normalize *m = calloc(1, sizeof *m);
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "normalize: no memory");
+    m->of_bytes = batch_kernel_find(host, "normalize_bytes");
+    m->of_floats = batch_kernel_find(host, "normalize_floats");
     m->n = (uint32_t)mean->count;
     for (uint32_t k = 0; k < m->n; k++) {
         m->scale[k] = (float)(1.0 / std->items[k]->f);
@@ -94,4 +143,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(normalize, open, infer, apply)
+TRANSFORM_PLUGIN(normalize, open, infer, apply, apply_batch)

@@ -1,9 +1,11 @@
 /* plugin.c - random_crop: the image padded, then a random window of its old size. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../transform_plugin.h"
+#include "crop.h"
 
 typedef struct crop {
     int64_t padding;
+    batch_kernel kernel;
     int32_t reflect;
     int32_t reserved;
 } crop;
@@ -34,18 +36,8 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
     return TUTTI_OK;
 }
 
-/* Source row or column of `at`; -1 outside the image with zero padding. */
-static int64_t source(const crop *c, int64_t at, int64_t n)
-{
-    if (at >= 0 && at < n)
-        return at;
-    if (!c->reflect)
-        return -1;
-    return at < 0 ? -at : 2 * n - 2 - at;
-}
-
 /* Pixels dx to dx + w of a line: those inside in one piece, the others one by one. */
-static void crop_row(const crop *c, char *row, const char *line, int64_t w, int64_t dx,
+static void crop_row(int32_t reflect, char *row, const char *line, int64_t w, int64_t dx,
                      uint64_t pixel)
 {
     const int64_t first = dx < 0 ? -dx : 0, last = dx > 0 ? w - dx : w;
@@ -56,11 +48,24 @@ static void crop_row(const crop *c, char *row, const char *line, int64_t w, int6
             x = last - 1;
             continue;
         }
-        const int64_t at = source(c, x + dx, w);
+        const int64_t at = crop_source(reflect, x + dx, w);
         if (at < 0)
             memset(row + (uint64_t)x * pixel, 0, pixel);
         else
             memcpy(row + (uint64_t)x * pixel, line + (uint64_t)at * pixel, pixel);
+    }
+}
+
+static void crop_image(int32_t reflect, const char *x, char *y, int64_t h, int64_t w,
+                       uint64_t pixel, crop_shift shift)
+{
+    for (int64_t r = 0; r < h; r++) {
+        const int64_t from = crop_source(reflect, r + shift.dy, h);
+        char *row = y + (uint64_t)(r * w) * pixel;
+        if (from < 0)
+            memset(row, 0, (uint64_t)w * pixel);
+        else
+            crop_row(reflect, row, x + (uint64_t)(from * w) * pixel, w, shift.dx, pixel);
     }
 }
 
@@ -73,36 +78,61 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
         return 0;
     if (!fits(c, &in->desc))
         return too_small(c, &in->desc, err);
-    tutti_stream s = sample_stream(sample, "random_crop");
-    const uint32_t range = (uint32_t)(2 * c->padding + 1);
-    const int64_t dy = (int64_t)tutti_stream_below(&s, range) - c->padding;
-    const int64_t dx = (int64_t)tutti_stream_below(&s, range) - c->padding;
-    const int64_t h = in->desc.dim[0], w = in->desc.dim[1];
-    const uint64_t pixel = pixel_bytes(&in->desc);
     out->desc = in->desc;
-    for (int64_t y = 0; y < h; y++) {
-        const int64_t from = source(c, y + dy, h);
-        char *row = (char *)out->data + (uint64_t)(y * w) * pixel;
-        if (from < 0)
-            memset(row, 0, (uint64_t)w * pixel);
-        else
-            crop_row(c, row, (const char *)in->data + (uint64_t)(from * w) * pixel, w, dx,
-                     pixel);
-    }
+    crop_image(c->reflect, in->data, out->data, in->desc.dim[0], in->desc.dim[1],
+               pixel_bytes(&in->desc),
+               crop_draw(sample->seed, sample_purpose("random_crop"), sample->epoch,
+                         sample->index, c->padding));
     return 1;
+}
+
+/* The manifest's kernel. */
+TUTTI_EXPORT void random_crop_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
+                                  uint64_t seed, uint64_t epoch, uint32_t purpose,
+                                  int32_t reflect, int64_t padding, int64_t height,
+                                  int64_t width, int64_t pixel, int64_t n);
+
+void random_crop_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed,
+                     uint64_t epoch, uint32_t purpose, int32_t reflect, int64_t padding,
+                     int64_t height, int64_t width, int64_t pixel, int64_t n)
+{
+    const int64_t size = height * width * pixel;
+    for (int64_t k = 0; k * size < n * pixel; k++)
+        crop_image(reflect, (const char *)x + k * size, (char *)y + k * size, height, width,
+                   (uint64_t)pixel,
+                   crop_draw(seed, purpose, epoch, (uint64_t)index[k], padding));
+}
+
+static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    crop *c = self;
+    const tutti_desc *d = &in->desc;
+    (void)k;
+    if (!is_image_batch(d) || c->padding == 0)
+        return 0;
+    tutti_samples s = *samples;
+    uint32_t purpose = sample_purpose("random_crop");
+    int64_t height = d->dim[1], width = d->dim[2], n = d->dim[0] * height * width;
+    int64_t pixel = d->dim[3] * (int64_t)tutti_dtype_size(d->dtype);
+    const void *x = in->data;
+    void *const args[] = {&x,          &out->data,  &s.index, &s.seed, &s.epoch, &purpose,
+                          &c->reflect, &c->padding, &height,  &width,  &pixel,   &n};
+    out->desc = *d;
+    return batch_launch(&c->kernel, "random_crop", x, args, sizeof args / sizeof *args, err);
 }
 
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
-    (void)host;
     crop *c = calloc(1, sizeof *c);
     if (!c)
         return tutti_fail(err, TUTTI_E_NOMEM, "random_crop: no memory");
+    c->kernel = batch_kernel_find(host, "random_crop");
     c->padding = tutti_param_i64(params, "padding");
     c->reflect = strcmp(tutti_param_str(params, "mode"), "reflect") == 0;
     *ret_self = c;
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(random_crop, open, infer, apply)
+TRANSFORM_PLUGIN(random_crop, open, infer, apply, apply_batch)

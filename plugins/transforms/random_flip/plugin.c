@@ -1,9 +1,11 @@
 /* plugin.c - random_flip: the image mirrored left to right, at random. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../transform_plugin.h"
+#include "flip.h"
 
 typedef struct flip {
     double p;
+    batch_kernel kernel;
 } flip;
 
 static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
@@ -41,24 +43,59 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     (void)k, (void)err;
     if (!is_image(&in->desc))
         return 0;
-    tutti_stream s = sample_stream(sample, "random_flip");
-    if (tutti_stream_uniform(&s) >= f->p)
+    if (!flip_draw(sample->seed, sample_purpose("random_flip"), sample->epoch, sample->index,
+                   f->p))
         return 0;
     out->desc = in->desc;
     mirror(in->data, out->data, in->desc.dim[0], in->desc.dim[1], pixel_bytes(&in->desc));
     return 1;
 }
 
+/* The manifest's kernel. */
+TUTTI_EXPORT void random_flip_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
+                                  uint64_t seed, uint64_t epoch, uint32_t purpose, double p,
+                                  int64_t size, int64_t width, int64_t pixel, int64_t n);
+
+void random_flip_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed,
+                     uint64_t epoch, uint32_t purpose, double p, int64_t size, int64_t width,
+                     int64_t pixel, int64_t n)
+{
+    for (int64_t k = 0; k * size < n; k++, x += size * pixel, y += size * pixel)
+        if (flip_draw(seed, purpose, epoch, (uint64_t)index[k], p))
+            mirror((const char *)x, (char *)y, size / width, width, (uint64_t)pixel);
+        else
+            memcpy(y, x, (size_t)(size * pixel));
+}
+
+static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    flip *f = self;
+    const tutti_desc *d = &in->desc;
+    (void)k;
+    if (!is_image_batch(d) || f->p <= 0.0)
+        return 0;
+    tutti_samples s = *samples;
+    uint32_t purpose = sample_purpose("random_flip");
+    int64_t width = d->dim[2], size = d->dim[1] * width, n = d->dim[0] * size;
+    int64_t pixel = d->dim[3] * (int64_t)tutti_dtype_size(d->dtype);
+    const void *x = in->data;
+    void *const args[] = {&x,    &out->data, &s.index, &s.seed, &s.epoch, &purpose,
+                          &f->p, &size,      &width,   &pixel,  &n};
+    out->desc = *d;
+    return batch_launch(&f->kernel, "random_flip", x, args, sizeof args / sizeof *args, err);
+}
+
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
-    (void)host;
     flip *f = calloc(1, sizeof *f);
     if (!f)
         return tutti_fail(err, TUTTI_E_NOMEM, "random_flip: no memory");
+    f->kernel = batch_kernel_find(host, "random_flip");
     f->p = tutti_param_f64(params, "p");
     *ret_self = f;
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(random_flip, open, infer, apply)
+TRANSFORM_PLUGIN(random_flip, open, infer, apply, apply_batch)

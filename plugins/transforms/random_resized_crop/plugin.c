@@ -118,4 +118,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return s;
 }
 
-TRANSFORM_PLUGIN(random_resized_crop, open, infer, apply)
+TRANSFORM_PLUGIN(random_resized_crop, open, infer, apply, NULL)

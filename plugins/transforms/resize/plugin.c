@@ -72,4 +72,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(resize, open, infer, apply)
+TRANSFORM_PLUGIN(resize, open, infer, apply, NULL)

@@ -80,7 +80,7 @@ TUTTI_HD void tutti_normal_f64(tutti_rng4 r, double *ret_a, double *ret_b)
     *ret_b = radius * sin(v);
 }
 
-/* A run of draws for host code that wants a sequence under one key: up to 2^26 words for each
+/* A run of draws for code that wants a sequence under one key: up to 2^26 words for each
  * `index` below 2^40.  Plain data; copy freely. */
 typedef struct tutti_stream {
     uint64_t seed;
@@ -91,14 +91,14 @@ typedef struct tutti_stream {
     uint32_t used; /* words of `block` already handed out; 4 when empty */
 } tutti_stream;
 
-static inline tutti_stream tutti_stream_at(uint64_t seed, uint32_t purpose, uint64_t step,
-                                           uint64_t index)
+TUTTI_HD tutti_stream tutti_stream_at(uint64_t seed, uint32_t purpose, uint64_t step,
+                                      uint64_t index)
 {
     tutti_stream s = {seed, step, index << 24, {{0, 0, 0, 0}}, purpose, 4};
     return s;
 }
 
-static inline uint32_t tutti_stream_u32(tutti_stream *s)
+TUTTI_HD uint32_t tutti_stream_u32(tutti_stream *s)
 {
     if (s->used == 4) {
         s->block = tutti_rng(s->seed, s->purpose, s->step, s->index++);
@@ -107,7 +107,7 @@ static inline uint32_t tutti_stream_u32(tutti_stream *s)
     return s->block.v[s->used++];
 }
 
-static inline double tutti_stream_uniform(tutti_stream *s)
+TUTTI_HD double tutti_stream_uniform(tutti_stream *s)
 {
     const uint32_t hi = tutti_stream_u32(s);
     return tutti_uniform_f64(hi, tutti_stream_u32(s));
@@ -115,7 +115,7 @@ static inline double tutti_stream_uniform(tutti_stream *s)
 
 /* Uniform integer in [0, n), n > 0, without bias (Lemire, "Fast random integer generation in an
  * interval", 2019). */
-static inline uint32_t tutti_stream_below(tutti_stream *s, uint32_t n)
+TUTTI_HD uint32_t tutti_stream_below(tutti_stream *s, uint32_t n)
 {
     uint64_t m = (uint64_t)tutti_stream_u32(s) * n;
     if ((uint32_t)m < n) {

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/faults.h"
 #include "train/loader.h"
+#include "train/samples.h"
 #include "tutti/ops.h"
 #include "tutti_check.h"
 
@@ -117,6 +118,57 @@ START_TEST(workers_change_nothing)
 }
 END_TEST
 
+START_TEST(kept_samples_make_the_same_batches)
+{
+    static float read[BATCH * PIXELS], kept[BATCH * PIXELS];
+    int32_t a[BATCH], b[BATCH];
+    loader *l = made(2, true, false, -1), *m = made(3, true, false, -1);
+    loader_keep(m);
+    for (int k = 0; k < 2 * 8; k++) {
+        const int64_t n = next(l, read, a);
+        ck_assert_int_eq(next(m, kept, b), n);
+        ck_assert_mem_eq(read, kept, (size_t)n * PIXELS * sizeof *read);
+        ck_assert_mem_eq(a, b, (size_t)n * sizeof *a);
+    }
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
+START_TEST(samples_of_many_shapes_are_not_kept)
+{
+    tutti_dataset_info info = {.struct_size = sizeof info, .ncolumns = 2, .samples = 5};
+    uint64_t bytes = 7;
+    tutti_error err = TUTTI_ERROR_INIT;
+    info.columns[0] = (tutti_column){"input", {{4, 6, 3}, 3, TUTTI_U8}, 0};
+    info.columns[1] = (tutti_column){"target", {{0}, 0, TUTTI_I32}, 10};
+    ck_assert_ok(samples_bytes(&info, &bytes, &err), err);
+    ck_assert_uint_eq(bytes, UINT64_C(5) * (4 * 6 * 3 + 4));
+    info.columns[0].desc.dim[1] = -1;
+    ck_assert_int_eq(samples_bytes(&info, &bytes, &err), TUTTI_E_SHAPE);
+    ck_assert_error(err, TUTTI_E_SHAPE, "column input differs in shape from sample to sample");
+}
+END_TEST
+
+START_TEST(the_order_is_that_of_the_batches)
+{
+    int64_t order[BATCH], seen[SAMPLES] = {0};
+    loader *l = made(1, true, false, -1), *m = made(1, false, false, -1);
+    for (int64_t batch = 0; batch < 7; batch++) {
+        const int64_t n = loader_order(l, 3, batch, order);
+        ck_assert_int_eq(n, batch == 6 ? 2 : BATCH);
+        for (int64_t k = 0; k < n; k++)
+            seen[order[k]]++;
+        ck_assert_int_eq(loader_order(m, 3, batch, order), n);
+        ck_assert_int_eq(order[n - 1], batch * BATCH + n - 1);
+    }
+    for (int k = 0; k < SAMPLES; k++)
+        ck_assert_int_eq(seen[k], 1);
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
 START_TEST(seeking_equals_going_there)
 {
     static float there[BATCH * PIXELS], sought[BATCH * PIXELS];
@@ -209,6 +261,9 @@ int main(void)
     tcase_add_checked_fixture(t, start, end);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, workers_change_nothing);
+    tcase_add_test(t, kept_samples_make_the_same_batches);
+    tcase_add_test(t, samples_of_many_shapes_are_not_kept);
+    tcase_add_test(t, the_order_is_that_of_the_batches);
     tcase_add_test(t, seeking_equals_going_there);
     tcase_add_test(t, an_epoch_is_a_permutation_and_epochs_differ);
     tcase_add_test(t, an_epoch_may_be_cut);

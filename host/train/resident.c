@@ -1,0 +1,344 @@
+/* resident.c - rows picked by number on a device, then changed there by the transforms' kernels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/resident.h"
+
+#include "graph/attr.h"
+#include "graph/program.h"
+#include "train/samples.h"
+#include "train/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 32 << 20, ATTR_WORDS = 16 }; /* bytes that travel at a time */
+
+/* A batch of one size out of all rows: the operation "gather", made ready. */
+typedef struct pick {
+    tutti_op_call call;
+    tutti_desc in[2]; /* all rows, numbers */
+    tutti_desc out;
+    const tutti_kernel *kernel;
+    void *state;
+    void *scratch;
+    bool ready;
+} pick;
+
+/* A column: all rows -> side 0 -> the first transform's side 1 -> the next one's side 0 ... */
+typedef struct lane {
+    void *all;
+    void *side[2];
+    uint32_t *stages; /* numbers of the transforms that change it */
+    uint32_t nstages;
+    pick full;
+    pick last; /* of an epoch that ends with fewer */
+} lane;
+
+struct resident {
+    resident_options options;
+    const tutti_dataset_info *info;
+    const loader_options *settings;
+    lane lanes[TUTTI_MAX_COLUMNS];
+    uint64_t attr[ATTR_WORDS]; /* gather's */
+    uploads uploads;
+    int64_t *order; /* on the host */
+    void *index;    /* on the device */
+    bool filled;
+    bool ended; /* the end of an epoch was reported */
+    int64_t epoch;
+    int64_t batch;
+};
+
+/* (rows, ...) of a column's samples */
+static tutti_desc rows_of(const tutti_desc *one, int64_t rows)
+{
+    tutti_desc d = {{rows}, one->rank + 1, one->dtype};
+    memcpy(d.dim + 1, one->dim, (size_t)one->rank * sizeof *one->dim);
+    return d;
+}
+
+static const tutti_transform_v1 *table_of(const resident *r, uint32_t transform)
+{
+    return instance_query(r->settings->transforms[transform], TUTTI_TRANSFORM_V1);
+}
+
+/* ---- making ---- */
+
+static tutti_status no_memory(const resident *r, uint64_t bytes, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes on %s",
+                      (unsigned long long)bytes, r->options.device->info.name);
+}
+
+/* Which transforms change column `k`, and the largest that a batch of it gets. */
+static tutti_status plan_lane(resident *r, uint32_t k, uint64_t *ret_bytes, tutti_error *err)
+{
+    const loader_options *o = r->settings;
+    const tutti_samples none = {.struct_size = sizeof none};
+    lane *l = &r->lanes[k];
+    tutti_tensor now = {NULL, rows_of(&r->info->columns[k].desc, o->batch_size),
+                        place_number(r->options.device), 0};
+    l->stages = calloc(o->ntransforms + 1, sizeof *l->stages);
+    if (!l->stages)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for transforms");
+    *ret_bytes = tutti_nbytes(&now.desc);
+    for (uint32_t t = 0; t < o->ntransforms; t++) {
+        instance *i = o->transforms[t];
+        const tutti_transform_v1 *table = table_of(r, t);
+        if (!TUTTI_HAS(table, tutti_transform_v1, apply_batch) || !table->apply_batch)
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED, "transform %s has no kernels",
+                              instance_name(i));
+        tutti_tensor out = now;
+        const int32_t made = table->apply_batch(instance_self(i), &none, k, &now, &out, err);
+        if (made < 0)
+            return made;
+        if (made == 0)
+            continue;
+        l->stages[l->nstages++] = t;
+        now.desc = out.desc;
+        if (tutti_nbytes(&now.desc) > *ret_bytes)
+            *ret_bytes = tutti_nbytes(&now.desc);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status make_lane(resident *r, uint32_t k, tutti_error *err)
+{
+    const tutti_device *d = r->options.device;
+    lane *l = &r->lanes[k];
+    uint64_t bytes = 0;
+    const uint64_t all = (uint64_t)r->info->samples * tutti_nbytes(&r->info->columns[k].desc);
+    const tutti_status s = plan_lane(r, k, &bytes, err);
+    if (s)
+        return s;
+    if (!(l->all = place_take(d, all)))
+        return no_memory(r, all, err);
+    for (uint32_t side = 0; side < 2 && side <= l->nstages; side++)
+        if (!(l->side[side] = place_take(d, bytes)))
+            return no_memory(r, bytes, err);
+    return TUTTI_OK;
+}
+
+tutti_status resident_create(const resident_options *options, resident **ret_resident,
+                             tutti_error *err)
+{
+    resident *r = calloc(1, sizeof *r);
+    if (!r)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for resident data");
+    r->options = *options;
+    r->info = loader_dataset(options->loader);
+    r->settings = loader_settings(options->loader);
+    r->ended = true;
+    const uint64_t bytes = (uint64_t)r->settings->batch_size * sizeof *r->order;
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k < r->info->ncolumns && !s; k++)
+        s = make_lane(r, k, err);
+    if (s)
+        goto fail;
+    r->order = malloc(bytes);
+    r->index = place_take(options->device, bytes);
+    if (!r->order || !r->index) {
+        s = no_memory(r, bytes, err);
+        goto fail;
+    }
+    if (options->gather->attr_size > sizeof r->attr) {
+        s = tutti_fail(err, TUTTI_E_RANGE, "gather has attributes of %u bytes",
+                       options->gather->attr_size);
+        goto fail;
+    }
+    if ((s = attr_decode(options->gather, NULL, 0, r->attr, err)))
+        goto fail;
+    *ret_resident = r;
+    return TUTTI_OK;
+
+fail:
+    resident_destroy(r);
+    return s;
+}
+
+static void pick_fini(const tutti_device *d, pick *p)
+{
+    if (p->ready && p->kernel->destroy)
+        p->kernel->destroy(p->state);
+    place_give(d, p->scratch);
+}
+
+void resident_destroy(resident *r)
+{
+    if (!r)
+        return;
+    const tutti_device *d = r->options.device;
+    (void)d->table->synchronise(d->device, NULL, NULL); /* work under way uses all of it */
+    uploads_fini(&r->uploads, d);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++) {
+        lane *l = &r->lanes[k];
+        pick_fini(d, &l->full);
+        pick_fini(d, &l->last);
+        place_give(d, l->all);
+        place_give(d, l->side[0]);
+        place_give(d, l->side[1]);
+        free(l->stages);
+    }
+    place_give(d, r->index);
+    free(r->order);
+    free(r);
+}
+
+/* ---- reading ---- */
+
+/* Rows [first, first + count) to the device, by way of `host`. */
+static tutti_status fill_chunk(resident *r, void *host, int64_t first, int64_t count,
+                               tutti_error *err)
+{
+    void *to[TUTTI_MAX_COLUMNS];
+    unsigned char *next = host;
+    for (uint32_t k = 0; k < r->info->ncolumns; k++) {
+        to[k] = next;
+        next += ((uint64_t)count * tutti_nbytes(&r->info->columns[k].desc) + 63) / 64 * 64;
+    }
+    tutti_status s = samples_read(r->settings->dataset, r->info, first, count,
+                                  r->settings->workers, to, err);
+    for (uint32_t k = 0; k < r->info->ncolumns && !s; k++) {
+        const uint64_t row = tutti_nbytes(&r->info->columns[k].desc);
+        s = place_copy(r->options.device, (char *)r->lanes[k].all + (uint64_t)first * row,
+                       to[k], (uint64_t)count * row, TUTTI_COPY_TO_DEVICE, err);
+    }
+    return s;
+}
+
+static tutti_status fill(resident *r, tutti_error *err)
+{
+    uint64_t row = 0;
+    for (uint32_t k = 0; k < r->info->ncolumns; k++)
+        row += tutti_nbytes(&r->info->columns[k].desc);
+    const int64_t n = r->info->samples, fit = row < CHUNK ? CHUNK / ((int64_t)row + 1) + 1 : 1;
+    const int64_t rows = fit < n ? fit : n;
+    void *host = malloc((uint64_t)rows * row + 64 * TUTTI_MAX_COLUMNS);
+    tutti_status s =
+        host ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory to read samples");
+    for (int64_t first = 0; first < n && !s; first += rows)
+        s = fill_chunk(r, host, first, rows < n - first ? rows : n - first, err);
+    free(host);
+    r->filled = !s;
+    return s;
+}
+
+tutti_status resident_seek(resident *r, int64_t epoch, int64_t number, tutti_error *err)
+{
+    const int64_t batches = loader_batches(r->options.loader);
+    const tutti_status s = r->filled ? TUTTI_OK : fill(r, err);
+    if (s)
+        return s;
+    r->ended = !(number > 0 && number % batches == 0);
+    r->epoch = epoch + number / batches;
+    r->batch = number % batches;
+    return TUTTI_OK;
+}
+
+/* ---- batches ---- */
+
+static tutti_status prepare(resident *r, uint32_t k, int64_t count, pick *p, tutti_error *err)
+{
+    const tutti_device *d = r->options.device;
+    const tutti_op *op = r->options.gather;
+    uint64_t scratch = 0;
+    p->in[0] = rows_of(&r->info->columns[k].desc, r->info->samples);
+    p->in[1] = (tutti_desc){{count}, 1, TUTTI_I64};
+    p->call = (tutti_op_call){.struct_size = sizeof p->call,
+                              .nin = 2,
+                              .nout = 1,
+                              .threads = 1,
+                              .in = p->in,
+                              .attr = r->attr,
+                              .cuda = program_cuda(d)};
+    tutti_status s = op->infer(&p->call, &p->out, err);
+    p->call.out = &p->out;
+    p->call.step = r->options.step;
+    p->kernel = program_kernel(d, op);
+    if (!s && !p->kernel)
+        s = tutti_fail(err, TUTTI_E_UNSUPPORTED, "gather: device %s has no kernel for it",
+                       d->info.name);
+    if (!s && p->kernel->prepare)
+        s = p->kernel->prepare(&p->call, &p->state, &scratch, err);
+    if (s)
+        return s;
+    p->ready = true;
+    if (scratch && !(p->scratch = place_take(d, scratch)))
+        return no_memory(r, scratch, err);
+    return TUTTI_OK;
+}
+
+/* The rows of the numbers in r->index. */
+static tutti_status pick_rows(resident *r, uint32_t k, int64_t count, tutti_error *err)
+{
+    const tutti_device *d = r->options.device;
+    lane *l = &r->lanes[k];
+    pick *p = count == r->settings->batch_size ? &l->full : &l->last;
+    const tutti_status s = p->ready ? TUTTI_OK : prepare(r, k, count, p, err);
+    const void *in[2] = {l->all, r->index};
+    void *out[1] = {l->side[0]};
+    const tutti_launch launch = {.struct_size = sizeof launch,
+                                 .name = "gather",
+                                 .run = s ? NULL : p->kernel->run,
+                                 .state = p->state,
+                                 .call = &p->call,
+                                 .in = in,
+                                 .out = out,
+                                 .scratch = p->scratch,
+                                 .where = r->info->columns[k].name};
+    return s ? s : d->table->launch(d->device, NULL, &launch, err);
+}
+
+static tutti_status run_stages(resident *r, uint32_t k, int64_t count, tutti_tensor *ret,
+                               tutti_error *err)
+{
+    const lane *l = &r->lanes[k];
+    const tutti_samples samples = {.struct_size = sizeof samples,
+                                   .seed = r->settings->seed,
+                                   .epoch = (uint64_t)r->epoch,
+                                   .index = r->index};
+    tutti_tensor now = {l->side[0], rows_of(&r->info->columns[k].desc, count),
+                        place_number(r->options.device), 0};
+    for (uint32_t j = 0; j < l->nstages; j++) {
+        instance *i = r->settings->transforms[l->stages[j]];
+        tutti_tensor out = now;
+        out.data = l->side[(j + 1) & 1];
+        const int32_t made = table_of(r, l->stages[j])
+                                 ->apply_batch(instance_self(i), &samples, k, &now, &out, err);
+        if (made <= 0)
+            return made ? made
+                        : tutti_fail(err, TUTTI_E_STATE, "transform %s left a batch as it was",
+                                     instance_name(i));
+        now = out;
+    }
+    *ret = now;
+    return TUTTI_OK;
+}
+
+tutti_status resident_next(resident *r, tutti_tensor *columns, uint32_t *ret_ncolumns,
+                           int64_t *ret_samples, tutti_error *err)
+{
+    tutti_status s = r->filled ? TUTTI_OK : resident_seek(r, 0, 0, err);
+    if (s)
+        return s;
+    if (r->batch == 0 && !r->ended) {
+        r->ended = true;
+        *ret_samples = 0;
+        return TUTTI_OK;
+    }
+    const int64_t count = loader_order(r->options.loader, r->epoch, r->batch, r->order);
+    const tutti_tensor numbers = {r->order, {{count}, 1, TUTTI_I64}, TUTTI_DEVICE_CPU, 0};
+    if ((s = upload_run(&r->uploads, r->options.device, 0, r->index, &numbers, err)))
+        return s;
+    for (uint32_t k = 0; k < r->info->ncolumns; k++)
+        if ((s = pick_rows(r, k, count, err)) ||
+            (s = run_stages(r, k, count, &columns[k], err)))
+            return s;
+    r->ended = false;
+    if (++r->batch == loader_batches(r->options.loader)) {
+        r->batch = 0;
+        r->epoch++;
+    }
+    *ret_ncolumns = r->info->ncolumns;
+    *ret_samples = count;
+    return TUTTI_OK;
+}

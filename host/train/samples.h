@@ -1,0 +1,19 @@
+/* samples.h - all samples of a data set as columns (N, ...), read once. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_SAMPLES_H
+#define HOST_TRAIN_SAMPLES_H
+
+#include "plugin/registry.h"
+#include "tutti/dataset.h"
+
+/* What all of them take.  Errors: E_SHAPE a column whose samples differ in shape. */
+TUTTI_NODISCARD tutti_status samples_bytes(const tutti_dataset_info *info, uint64_t *ret_bytes,
+                                           tutti_error *err);
+
+/* Reads samples first to first + count - 1 by `threads` threads: column k goes to to[k], (count, ...).
+ * Errors are those of the earliest sample that has one.  [control] */
+TUTTI_NODISCARD tutti_status samples_read(instance *dataset, const tutti_dataset_info *info,
+                                          int64_t first, int64_t count, uint32_t threads,
+                                          void *const *to, tutti_error *err);
+
+#endif
