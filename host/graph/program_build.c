@@ -463,9 +463,10 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
         plan_stores(&b);
         s = make_steps(&b, err);
     }
-    if (!s) {
+    if (!s)
+        s = builder_order_steps(&b, err);
+    if (!s)
         s = builder_lay_out(&b, err);
-    }
     free(b.live);
     free(b.direct);
     free(b.after);

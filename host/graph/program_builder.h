@@ -24,8 +24,12 @@ static inline memory_class *builder_class(const builder *b, tutti_value v)
     return &b->p->classes[program_class(b->p, v)];
 }
 
-/* program_layout.c.  Once the steps are there: lifetimes, places, the arena's size. */
+/* program_schedule.c.  Once the steps are there: puts them into an order that needs less memory. */
+tutti_status builder_order_steps(builder *b, tutti_error *err);
+/* program_layout.c.  After that: lifetimes, places, the arena's size. */
 tutti_status builder_lay_out(builder *b, tutti_error *err);
+/* Lifetimes, and which results lie in the place of inputs, by the steps' times. */
+void builder_find_lifetimes(builder *b);
 /* Memory alive in steps first to last; its number in the map. */
 uint32_t builder_add_interval(builder *b, uint64_t bytes, uint32_t first, uint32_t last);
 

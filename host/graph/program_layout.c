@@ -92,15 +92,21 @@ static void merge_chain_in_place(builder *b, const step *s)
     }
 }
 
-tutti_status builder_lay_out(builder *b, tutti_error *err)
+void builder_find_lifetimes(builder *b)
 {
-    program *p = b->p;
+    const program *p = b->p;
     find_lifetimes(b);
     for (uint32_t k = 0; k < p->nsteps; k++)
         if (p->steps[k].chain)
             merge_chain_in_place(b, &p->steps[k]);
         else if (p->steps[k].node)
             merge_in_place(b, &p->steps[k]);
+}
+
+tutti_status builder_lay_out(builder *b, tutti_error *err)
+{
+    program *p = b->p;
+    builder_find_lifetimes(b);
     for (tutti_value v = 1; v < p->nvalues; v++) {
         memory_class *m = &p->classes[v];
         if (p->class_of[v] == v && m->used && m->spot == SPOT_ARENA)
