@@ -8,7 +8,8 @@ static const char usage[] =
     "usage: tutti explain [RUN.json] [--set path=value]... [--plugin-path DIR]...\n\n"
     "Prints, for every event that somebody hears, who runs and in which order if all match, "
     "and\n"
-    "why each stands where it does.  Opens the data and builds the model, trains nothing.\n"
+    "why each stands where it does, and which parts of a training step run as one because nobody\n"
+    "hears the events in between.  Opens the data and builds the model, trains nothing.\n"
     "Exit status: 0 printed, 2 wrong usage or input.\n";
 
 enum { MAX_PLACES = 256 };
@@ -54,6 +55,7 @@ int cli_explain(int argc, char **argv, const tutti_op *const *ops)
     print_passes(trainer_engine(t));
     for (int32_t event = 0; event < TUTTI_EVENT_CUSTOM + MAX_CUSTOM_EVENTS; event++)
         print_event(trainer_engine(t), event);
+    trainer_tell_step(t, stdout);
     status = CLI_OK;
 
 end:

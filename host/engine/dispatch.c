@@ -366,6 +366,14 @@ static int32_t partner(int32_t event)
     }
 }
 
+bool engine_hears(const engine *e, int32_t event)
+{
+    const int32_t other = partner(event);
+    const uint32_t k = (uint32_t)event;
+    return k >= ENGINE_EVENTS || (e->gate[k >> 6] >> (k & 63) & 1) ||
+           (other >= 0 && engine_hears(e, other));
+}
+
 tutti_status engine_run_train_event(engine *e, int32_t event, tutti_error *err)
 {
     const int32_t other = partner(event);

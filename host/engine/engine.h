@@ -97,6 +97,10 @@ bool engine_is_debugged(const engine *e);
 /* Whether anyone listens to `event`: one load and one mask. */
 bool engine_listens(const engine *e, int32_t event);
 
+/* Whether engine_run_train_event would do anything: somebody listens to `event` or to Ignite's at the
+ * same point, or every event is told to a watch, a profiler or ENGINE_DEBUG. */
+bool engine_hears(const engine *e, int32_t event);
+
 /* close on every callback and logger in list order, then post_close on those that closed well,
  * then algorithms and passes likewise; errors are logged and swallowed.  Idempotent.  [control] */
 void engine_close(engine *e);

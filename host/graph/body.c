@@ -378,6 +378,7 @@ tutti_status head_init(net *n, const body *b, const plan_request *request, head 
 
 void head_fini(head *h)
 {
+    replays_drop(&h->merged, h->device);
     program_destroy(h->program);
     graph_destroy(h->g);
     penalty_destroy(h->penalty);

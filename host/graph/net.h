@@ -137,6 +137,22 @@ uint32_t plan_noutputs(const plan *p);
  * the loss see plan_mix_loss.  [step] */
 TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,
                                       float loss_scale, tutti_error *err);
+/* What is to be done behind the last segment of a merged run.  It asks the device for nothing that
+ * depends on more than these places, and cannot be gathered if it copies between host and device. */
+enum { PLAN_TAIL_PLACES = 8 };
+typedef struct plan_tail {
+    tutti_status (*run)(void *ctx, tutti_error *err);
+    void *ctx;
+    const void *places[PLAN_TAIL_PLACES];
+    uint32_t nplaces;
+    uint32_t reserved;
+} plan_tail;
+
+/* Runs segments `first` to `last` and then the tail, if it is not NULL, as one: on a device that has
+ * graphs, one graph.  Inputs and targets are those of this plan.  [step] */
+TUTTI_NODISCARD tutti_status plan_run_merged(plan *p, int first, int last,
+                                             const plan_tail *tail, const tutti_step *step,
+                                             float loss_scale, tutti_error *err);
 /* After SEGMENT_LOSS: loss and output gradients become (1 - weight) * what they are + weight * those
  * for `target` (here or on the device; shape and dtype may differ from the plan's).  [step] */
 TUTTI_NODISCARD tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double weight,

@@ -6,6 +6,7 @@
 #include "graph/net.h"
 #include "graph/place.h"
 #include "graph/program.h"
+#include "graph/replay.h"
 #include "graph/tune.h"
 #include "tutti/layer.h"
 
@@ -105,6 +106,7 @@ struct net {
     int depth;    /* of nested calls while tracing */
     bool in_loss; /* tracing the loss */
     bool changed; /* since the last commit */
+    bool merging; /* what programs do is gathered around them */
 };
 
 /* tree.c */
@@ -173,7 +175,8 @@ struct head {
     penalty *penalty; /* NULL: none */
     float *mix_loss;  /* taken by the first plan_mix_loss, as are: */
     float *mix_dout[NET_MAX_OUTPUTS];
-    mixer *mixers; /* of devices whose memory is their own */
+    mixer *mixers;  /* of devices whose memory is their own */
+    replays merged; /* segments as one */
 };
 
 struct plan {
@@ -195,13 +198,16 @@ void body_destroy(body *b); /* NULL is allowed */
 tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
                        tutti_error *err);
 void head_fini(head *h);
+/* plan.c.  Runs a segment of a program of this net. */
+tutti_status plans_run_program(const net *n, program *p, int32_t segment,
+                               const tutti_step *step, tutti_error *err);
 /* penalty.c: segment 0 adds the terms to the loss, segment 1 their gradients to the weights'. */
 tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
                             tutti_error *err);
 void penalty_destroy(penalty *p); /* NULL is allowed */
 uint64_t penalty_bytes(const penalty *p);
-tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float scale,
-                         tutti_error *err);
+tutti_status penalty_set_scale(penalty *p, float scale, tutti_error *err); /* for segment 1 */
+tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err);
 /* mixer.c: a = shares[0] a + shares[1] b, both of `d`, on the net's device.  *list grows by one for each
  * shape. */
 tutti_status mixer_run(net *n, mixer **list, const float *shares, float *a, const float *b,

@@ -17,6 +17,8 @@ struct penalty {
     float *scale;
     uint32_t ninputs;
     uint32_t ntargets;
+    float scale_now; /* what is there, if scale_set */
+    bool scale_set;
 };
 
 typedef struct tracing {
@@ -245,8 +247,18 @@ uint64_t penalty_bytes(const penalty *p)
     return program_bytes(p->program);
 }
 
-tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float scale,
-                         tutti_error *err)
+tutti_status penalty_set_scale(penalty *p, float scale, tutti_error *err)
+{
+    if (p->scale_set && p->scale_now == scale)
+        return TUTTI_OK;
+    const tutti_status s =
+        place_copy(p->device, p->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
+    p->scale_now = scale;
+    p->scale_set = !s;
+    return s;
+}
+
+tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err)
 {
     penalty *q = p->head.penalty;
     uint32_t at = 0;
@@ -255,14 +267,8 @@ tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, float
         program_set_external(q->program, at++, plan_input(p, k).data);
     for (uint32_t k = 0; k < q->ntargets; k++)
         program_set_external(q->program, at++, plan_target(p, k).data);
-    if (segment == 0) {
-        const tutti_status s =
-            place_copy(q->device, q->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
-        if (s)
-            return s;
-    }
     program_set_external(q->program, at++, q->scale);
     program_set_external(q->program, at++, p->head.loss_data);
     program_set_external(q->program, at++, p->head.loss_data);
-    return program_run(q->program, segment, step, err);
+    return plans_run_program(p->n, q->program, segment, step, err);
 }

@@ -73,9 +73,30 @@ static void *dout_address(const plan *p, uint32_t k)
     return b->douts[k] ? program_address(b->program, b->douts[k]) : NULL;
 }
 
+tutti_status plans_run_program(const net *n, program *p, int32_t segment,
+                               const tutti_step *step, tutti_error *err)
+{
+    return n->merging ? program_run_alone(p, segment, step, err)
+                      : program_run(p, segment, step, err);
+}
+
+/* What the loss is multiplied by, where the head reads it. */
+static tutti_status set_scale(plan *p, float scale, tutti_error *err)
+{
+    head *h = &p->head;
+    if (h->scale_set && h->scale_now == scale)
+        return TUTTI_OK;
+    tutti_status s = h->penalty ? penalty_set_scale(h->penalty, scale, err) : TUTTI_OK;
+    if (!s)
+        s = place_copy(h->device, h->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
+    h->scale_now = scale;
+    h->scale_set = !s;
+    return s;
+}
+
 /* Runs the head with its results going to `loss` and dout[0..noutputs). */
-static tutti_status run_head(plan *p, const tutti_step *step, float loss_scale, void *loss,
-                             void *const *dout, tutti_error *err)
+static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *const *dout,
+                             tutti_error *err)
 {
     head *h = &p->head;
     program *q = h->program;
@@ -87,49 +108,107 @@ static tutti_status run_head(plan *p, const tutti_step *step, float loss_scale, 
         program_set_external(q, at++, plan_output(p, k).data);
     for (uint32_t k = 0; k < p->request.ntargets; k++)
         program_set_external(q, at++, plan_target(p, k).data);
-    tutti_status s = TUTTI_OK;
-    if (!h->scale_set || h->scale_now != loss_scale)
-        s = place_copy(h->device, h->scale, &loss_scale, sizeof loss_scale,
-                       TUTTI_COPY_TO_DEVICE, err);
-    if (s)
-        return s;
-    h->scale_now = loss_scale;
-    h->scale_set = true;
     program_set_external(q, at++, h->scale);
     program_set_external(q, at++, loss);
     for (uint32_t k = 0; k < p->body->noutputs; k++)
         program_set_external(q, at++, dout[k]);
-    s = program_run(q, 0, step, err);
-    return s || !body_trains(p->body) ? s : program_run(q, 1, step, err);
+    const tutti_status s = plans_run_program(p->n, q, 0, step, err);
+    return s || !body_trains(p->body) ? s : plans_run_program(p->n, q, 1, step, err);
+}
+
+/* What `segment` needs before it runs. */
+static tutti_status prepare(plan *p, int segment, float loss_scale, tutti_error *err)
+{
+    if (segment < SEGMENT_FORWARD || segment > SEGMENT_BACKWARD)
+        return tutti_fail(err, TUTTI_E_ARG, "there is no segment %d", segment);
+    if (segment == SEGMENT_BACKWARD && !body_trains(p->body))
+        return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
+    /* A larger plan may have failed to get its arena after the old one was given up. */
+    const tutti_status s = plans_fit_arena(p->n, program_bytes(p->body->program), err);
+    return s || segment != SEGMENT_LOSS || !p->head.program ? s : set_scale(p, loss_scale, err);
+}
+
+static tutti_status run_segment(plan *p, int segment, const tutti_step *step, tutti_error *err)
+{
+    void *dout[NET_MAX_OUTPUTS];
+    if (segment == SEGMENT_LOSS && !p->head.program)
+        return TUTTI_OK;
+    bind_body(p);
+    tutti_status s = TUTTI_OK;
+    if (segment == SEGMENT_LOSS) {
+        for (uint32_t k = 0; k < p->body->noutputs; k++)
+            dout[k] = dout_address(p, k);
+        s = run_head(p, step, p->head.loss_data, dout, err);
+    } else {
+        s = plans_run_program(p->n, p->body->program, segment == SEGMENT_BACKWARD, step, err);
+    }
+    return s || segment == SEGMENT_FORWARD || !p->head.penalty
+               ? s
+               : penalty_run(p, segment == SEGMENT_BACKWARD, step, err);
 }
 
 tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_scale,
                       tutti_error *err)
 {
-    void *dout[NET_MAX_OUTPUTS];
-    /* A larger plan may have failed to get its arena after the old one was given up. */
-    const tutti_status s = plans_fit_arena(p->n, program_bytes(p->body->program), err);
-    if (s)
-        return s;
-    if (segment == SEGMENT_LOSS) {
-        if (!p->head.program)
-            return TUTTI_OK;
-        bind_body(p);
-        for (uint32_t k = 0; k < p->body->noutputs; k++)
-            dout[k] = dout_address(p, k);
-        const tutti_status done = run_head(p, step, loss_scale, p->head.loss_data, dout, err);
-        return done || !p->head.penalty ? done : penalty_run(p, 0, step, loss_scale, err);
-    }
-    if (segment != SEGMENT_FORWARD && segment != SEGMENT_BACKWARD)
-        return tutti_fail(err, TUTTI_E_ARG, "there is no segment %d", segment);
-    if (segment == SEGMENT_BACKWARD && !body_trains(p->body))
-        return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
-    bind_body(p);
-    const tutti_status done =
-        program_run(p->body->program, segment == SEGMENT_BACKWARD, step, err);
-    return done || segment == SEGMENT_FORWARD || !p->head.penalty
-               ? done
-               : penalty_run(p, 1, step, loss_scale, err);
+    const tutti_status s = prepare(p, segment, loss_scale, err);
+    return s ? s : run_segment(p, segment, step, err);
+}
+
+/* ---- segments as one ---- */
+
+enum { MERGED_PLACES = 2 * TUTTI_MAX_COLUMNS + 4 + PLAN_TAIL_PLACES };
+
+typedef struct merged_work {
+    plan *plan;
+    int first;
+    int last;
+    const plan_tail *tail;
+    const tutti_step *step;
+} merged_work;
+
+static tutti_status run_merged(void *ctx, tutti_error *err)
+{
+    const merged_work *w = ctx;
+    tutti_status s = TUTTI_OK;
+    for (int segment = w->first; segment <= w->last && !s; segment++)
+        s = run_segment(w->plan, segment, w->step, err);
+    return s || !w->tail ? s : w->tail->run(w->tail->ctx, err);
+}
+
+/* What the work of these segments depends on; how many places there are. */
+static uint32_t list_places(merged_work *w, const void **places)
+{
+    plan *p = w->plan;
+    uint32_t n = 0;
+    places[n++] = p->n->arena;
+    for (uint32_t k = 0; k < p->body->ninputs; k++)
+        places[n++] = plan_input(p, k).data;
+    for (uint32_t k = 0; k < p->request.ntargets; k++)
+        places[n++] = plan_target(p, k).data;
+    places[n++] = (const void *)(uintptr_t)w->first;
+    places[n++] = (const void *)(uintptr_t)w->last;
+    places[n++] = (const void *)(uintptr_t)(w->tail != NULL);
+    for (uint32_t k = 0; w->tail && k < w->tail->nplaces; k++)
+        places[n++] = w->tail->places[k];
+    return n;
+}
+
+tutti_status plan_run_merged(plan *p, int first, int last, const plan_tail *tail,
+                             const tutti_step *step, float loss_scale, tutti_error *err)
+{
+    merged_work work = {p, first, last, tail, step};
+    const tutti_device *d = p->n->options.device;
+    const void *places[MERGED_PLACES];
+    tutti_status s = TUTTI_OK;
+    for (int segment = first; segment <= last && !s; segment++)
+        s = prepare(p, segment, loss_scale, err);
+    if (s || !replays_can(d))
+        return s ? s : run_merged(&work, err);
+    const uint32_t n = list_places(&work, places);
+    p->n->merging = true;
+    s = replays_run(&p->head.merged, d, places, n, step, run_merged, &work, err);
+    p->n->merging = false;
+    return s;
 }
 
 /* a = (1 - share) a + share b */
@@ -194,7 +273,9 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
     }
     for (uint32_t k = 0; k < p->body->noutputs; k++)
         dout[k] = other->head.mix_dout[k];
-    s = run_head(other, step, loss_scale, other->head.mix_loss, dout, err);
+    s = set_scale(other, loss_scale, err);
+    if (!s)
+        s = run_head(other, step, other->head.mix_loss, dout, err);
     plan_set_target(other, 0, kept);
     if (s)
         return s;

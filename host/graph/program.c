@@ -59,6 +59,7 @@ void program_set_arena(program *p, void *base)
 {
     p->dirty = p->dirty || p->arena != base;
     p->arena = base;
+    p->external[p->nexternal] = base;
 }
 
 void program_set_external(program *p, uint32_t k, const void *place)
@@ -98,6 +99,18 @@ static void skip(const step *s)
     for (uint32_t j = 0; s->zeros >> j; j++)
         if (s->zeros >> j & 1)
             memset(s->out[j], 0, tutti_nbytes(&s->call->out[j]));
+}
+
+tutti_status program_run_alone(program *p, int32_t segment, const tutti_step *now,
+                               tutti_error *err)
+{
+    if (!p->device || tutti_device_is_host(p->device))
+        return program_run(p, segment, now, err);
+    if (p->dirty)
+        bind(p);
+    p->now = *now;
+    return program_run_steps(p, p->steps + (segment ? p->cut : 0),
+                             p->steps + (segment ? p->nsteps : p->cut), err);
 }
 
 tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tutti_error *err)

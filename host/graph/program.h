@@ -63,6 +63,9 @@ void *program_address(const program *p, tutti_value v);
 /* Runs segment 0 or 1.  Errors name module path and op. */
 TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutti_step *step,
                                          tutti_error *err);
+/* The same without a graph of its own: where work of several programs is gathered into one. */
+TUTTI_NODISCARD tutti_status program_run_alone(program *p, int32_t segment,
+                                               const tutti_step *step, tutti_error *err);
 
 /* The arena's map, for checks; borrowed. */
 const arena_interval *program_intervals(const program *p, uint32_t *ret_count);

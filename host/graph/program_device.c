@@ -68,7 +68,8 @@ void program_leave_device(program *p)
     if (place_is_async(
             p->device)) /* work under way uses the steps; its error is lost with them */
         (void)p->device->table->synchronise(p->device->device, NULL, NULL);
-    program_drop_captures(p);
+    for (int32_t segment = 0; segment < 2; segment++)
+        replays_drop(&p->replays[segment], p->device);
     for (tutti_value v = 1; p->constants && v < p->nvalues; v++)
         place_give(p->device, p->constants[v]);
     free(p->constants);
@@ -160,19 +161,29 @@ tutti_status program_run_steps(const program *p, const step *first, const step *
     return status;
 }
 
-static bool can_capture(const tutti_device *d)
+/* A segment that is to be gathered. */
+typedef struct segment_work {
+    const program *program;
+    const step *first;
+    const step *end;
+} segment_work;
+
+static tutti_status run_segment(void *ctx, tutti_error *err)
 {
-    return TUTTI_HAS(d->table, tutti_device_v1, graph_destroy) && d->table->capture_begin &&
-           d->table->capture_end && d->table->replay && d->table->graph_destroy && can_clear(d);
+    const segment_work *w = ctx;
+    return program_run_steps(w->program, w->first, w->end, err);
 }
 
 tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
                                    const step *end, tutti_error *err)
 {
     const tutti_device *d = p->device;
-    const tutti_status s = can_capture(d) && first < end
-                               ? program_run_captured(p, segment, first, end, err)
-                               : program_run_steps(p, first, end, err);
+    segment_work work = {p, first, end};
+    const tutti_status s =
+        replays_can(d) && first < end
+            ? replays_run(&p->replays[segment], d, (const void *const *)p->external,
+                          p->nexternal + 1, &p->now, run_segment, &work, err)
+            : program_run_steps(p, first, end, err);
     /* Who may read the results by their pointers expects them to be there. */
     return !s && tutti_device_is_host(d) && place_is_async(d)
                ? d->table->synchronise(d->device, NULL, err)

@@ -7,6 +7,7 @@
 #include "graph/place.h"
 #include "graph/pool.h"
 #include "graph/program.h"
+#include "graph/replay.h"
 
 enum { SPOT_ARENA, SPOT_FIXED, SPOT_EXTERNAL };
 #define NEVER UINT32_MAX
@@ -45,17 +46,6 @@ typedef struct step {
     bool widened;   /* `state` is a widen */
 } step;
 
-enum { CAPTURES_KEPT = 4 };
-
-/* A segment as the device does it again, for one arena and one set of external places. */
-typedef struct capture {
-    void **places; /* the arena, then the external places; NULL: free */
-    void *graph;   /* NULL: not yet, or never */
-    uint64_t used; /* when: the program's clock */
-    uint32_t runs;
-    bool failed; /* it cannot be gathered */
-} capture;
-
 struct program {
     const graph *g;
     pool memory; /* calls, descs */
@@ -66,11 +56,10 @@ struct program {
     void **slots;
     uint32_t *slot_class; /* by slot */
     arena_interval *intervals;
-    void **external;
+    void **external;            /* behind the last: the arena */
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
-    capture captures[2][CAPTURES_KEPT]; /* by segment */
-    uint64_t clock;
+    replays replays[2];         /* by segment */
     unsigned char *arena;
     uint64_t bytes;
     uint64_t cut_offset;
@@ -88,16 +77,12 @@ const tutti_op *program_chain_op(const graph *g, const tutti_device *d);
 bool program_runs_host_code(const tutti_device *d);
 tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);
 void program_leave_device(program *p);
+/* As a graph where the device has them. */
 tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
                                    const step *end, tutti_error *err);
 /* Every step, one by one. */
 tutti_status program_run_steps(const program *p, const step *first, const step *end,
                                tutti_error *err);
-
-/* program_capture.c.  The same, as one graph once a segment has run in the same places before. */
-tutti_status program_run_captured(program *p, int32_t segment, const step *first,
-                                  const step *end, tutti_error *err);
-void program_drop_captures(program *p); /* none is under way */
 
 /* Kernels of the stores; in[0] and out[0] are f32 for `add`, bytes for the others. */
 tutti_status store_copy(void *state, const tutti_op_call *c, const void *const *in,

@@ -66,6 +66,31 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
     return TUTTI_OK;
 }
 
+void trainer_tell_step(const trainer *t, FILE *file)
+{
+    static const char *const names[] = {"forward", "loss", "backward", "update"};
+    static const int32_t between[][3] = {
+        {TUTTI_EVENT_AFTER_FORWARD, TUTTI_EVENT_BEFORE_LOSS, -1},
+        {TUTTI_EVENT_AFTER_LOSS, TUTTI_EVENT_BEFORE_BACKWARD, -1},
+        {TUTTI_EVENT_AFTER_BACKWARD, TUTTI_EVENT_AFTER_TRAIN_BATCH, -1},
+    };
+    int end = trainer_merges(t, SEGMENT_FORWARD, true);
+    (void)fprintf(file, "segments of a step: %s", names[SEGMENT_FORWARD]);
+    for (int k = SEGMENT_LOSS; k <= SEGMENT_UPDATE; k++) {
+        (void)fprintf(file, " %s %s", k <= end ? "+" : "|", names[k]);
+        if (k > end)
+            end = trainer_merges(t, k, true);
+    }
+    const char *before = "; heard in between: ";
+    for (int k = 0; k < SEGMENT_UPDATE; k++)
+        for (const int32_t *event = between[k]; *event >= 0; event++)
+            if (engine_hears(t->engine, *event)) {
+                (void)fprintf(file, "%s%s", before, event_name(*event));
+                before = ", ";
+            }
+    (void)fprintf(file, "\n");
+}
+
 tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
 {
     uint32_t n;
@@ -91,7 +116,9 @@ tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err
         return s;
     if (draw)
         plan_draw(p, file);
-    else if (!(s = report_memory(t, p, file, err)))
+    else if (!(s = report_memory(t, p, file, err))) {
         plan_dump(p, file);
+        trainer_tell_step(t, file);
+    }
     return s;
 }

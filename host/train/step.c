@@ -96,6 +96,44 @@ tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale, tut
     return plan_run(p, segment, &t->step, loss_scale, err);
 }
 
+int trainer_merges(const trainer *t, int first, bool last)
+{
+    const engine *e = t->engine;
+    int end = first;
+    if (end == SEGMENT_FORWARD && !engine_hears(e, TUTTI_EVENT_AFTER_FORWARD) &&
+        !engine_hears(e, TUTTI_EVENT_BEFORE_LOSS))
+        end = SEGMENT_LOSS;
+    if (end == SEGMENT_LOSS && !engine_hears(e, TUTTI_EVENT_AFTER_LOSS) &&
+        !engine_hears(e, TUTTI_EVENT_BEFORE_BACKWARD))
+        end = SEGMENT_BACKWARD;
+    if (end == SEGMENT_BACKWARD && last && !t->wrapper && updater_merges(t) &&
+        !engine_hears(e, TUTTI_EVENT_AFTER_BACKWARD) &&
+        !engine_hears(e, TUTTI_EVENT_AFTER_TRAIN_BATCH))
+        end = SEGMENT_UPDATE;
+    return end;
+}
+
+/* Segments `first` to `last` as one. */
+static tutti_status run_merged(trainer *t, plan *p, int first, int last, tutti_error *err)
+{
+    const bool updates = last == SEGMENT_UPDATE;
+    plan_tail tail;
+    tutti_status s = TUTTI_OK;
+    if (first == last)
+        return trainer_run(t, p, first, t->loss_scale, err);
+    if ((s = views_settle(t, false, err)) || (updates && (s = updater_begin(t, err))))
+        return s;
+    views_age(t, VIEW_ALL);
+    if (updates)
+        tail = updater_tail(t);
+    s = plan_run_merged(p, first, updates ? SEGMENT_BACKWARD : last, updates ? &tail : NULL,
+                        &t->step, t->loss_scale, err);
+    if (updates && !s)
+        updater_end(t);
+    t->updated = updates && !s;
+    return s;
+}
+
 tutti_status trainer_read_loss(trainer *t, double *ret_loss, tutti_error *err)
 {
     float loss = 0.0f;
@@ -166,42 +204,75 @@ static tutti_status note_loss(trainer *t, double weight, double *loss, tutti_err
     return TUTTI_OK;
 }
 
-/* Events 11 to 16 for one microbatch.  `first` overwrites the gradients, later ones add. */
-static tutti_status microbatch(trainer *t, bool first, double weight, slot *kept,
-                               double *ret_loss, tutti_error *err)
+/* A part of the batch. */
+typedef struct part {
+    bool first; /* it overwrites the gradients, later ones add */
+    bool last;
+    double weight; /* in the loss */
+} part;
+
+/* The forward pass and what runs as one with it; *ret_done: the last segment that did. */
+static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_error *err)
 {
-    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_FORWARD, err);
-    if (s)
-        return s;
     plan_request request;
-    s = trainer_request(t, first ? PLAN_TRAIN : PLAN_TRAIN_ADD, &t->micro, &request, err);
+    tutti_status s =
+        trainer_request(t, m->first ? PLAN_TRAIN : PLAN_TRAIN_ADD, &t->micro, &request, err);
     if (s || (s = net_plan(t->net, &request, &t->plan, err)))
         return s;
-    t->loss_scale = (float)(weight * scaler_scale(&t->scaler));
+    t->loss_plan = t->plan;
+    t->loss_scale = (float)(m->weight * scaler_scale(&t->scaler));
+    *ret_done = trainer_merges(t, SEGMENT_FORWARD, m->last);
     if ((s = trainer_bind_inputs(t, t->plan, &t->micro, err)) ||
-        (s = trainer_run(t, t->plan, SEGMENT_FORWARD, t->loss_scale, err)))
+        (*ret_done > SEGMENT_FORWARD &&
+         (s = trainer_bind_targets(t, t->plan, &t->micro, err))) ||
+        (s = run_merged(t, t->plan, SEGMENT_FORWARD, *ret_done, err)))
         return s;
     trainer_publish(t, t->plan);
-    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_FORWARD, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOSS, err)))
+    return TUTTI_OK;
+}
+
+/* The same for the loss, once somebody has heard of the forward pass. */
+static tutti_status run_loss(trainer *t, const part *m, int *ret_done, tutti_error *err)
+{
+    plan_request request;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_AFTER_FORWARD, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOSS, err)))
         return s;
-    /* Targets may have become soft: that is another plan over the same forward pass. */
-    s = trainer_request(t, request.kind, &t->micro, &request, err);
+    /* Targets may have become soft: that is another plan over the same forward pass, whose inputs are
+     * where they were. */
+    s = trainer_request(t, m->first ? PLAN_TRAIN : PLAN_TRAIN_ADD, &t->micro, &request, err);
     if (s || (s = net_plan(t->net, &request, &t->loss_plan, err)))
         return s;
-    /* The same forward pass, whose inputs are where they were. */
+    *ret_done = trainer_merges(t, SEGMENT_LOSS, m->last);
     if ((s = trainer_bind_targets(t, t->loss_plan, &t->micro, err)) ||
-        (s = trainer_run(t, t->loss_plan, SEGMENT_LOSS, t->loss_scale, err)))
+        (s = run_merged(t, t->loss_plan, SEGMENT_LOSS, *ret_done, err)))
         return s;
     trainer_publish(t, t->loss_plan);
-    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOSS, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_BEFORE_BACKWARD, err)))
+    return TUTTI_OK;
+}
+
+/* Events 11 to 16 for one microbatch, where anybody hears them. */
+static tutti_status microbatch(trainer *t, const part *m, slot *kept, double *ret_loss,
+                               tutti_error *err)
+{
+    int done = SEGMENT_FORWARD;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_FORWARD, err);
+    if (s || (s = run_forward(t, m, &done, err)))
         return s;
-    if ((s = note_loss(t, weight, ret_loss, err)))
+    if (done == SEGMENT_FORWARD && (s = run_loss(t, m, &done, err)))
+        return s;
+    if (done == SEGMENT_LOSS && ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOSS, err)) ||
+                                 (s = trainer_event(t, TUTTI_EVENT_BEFORE_BACKWARD, err))))
+        return s;
+    if ((s = note_loss(t, m->weight, ret_loss, err)))
         return s;
     /* After-events may have put the first targets back; the backward pass keeps its own. */
-    if ((s = trainer_run(t, t->loss_plan, SEGMENT_BACKWARD, t->loss_scale, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_AFTER_BACKWARD, err)))
+    if (done == SEGMENT_LOSS) {
+        done = trainer_merges(t, SEGMENT_BACKWARD, m->last);
+        if ((s = run_merged(t, t->loss_plan, SEGMENT_BACKWARD, done, err)))
+            return s;
+    }
+    if (done == SEGMENT_BACKWARD && (s = trainer_event(t, TUTTI_EVENT_AFTER_BACKWARD, err)))
         return s;
     return t->train.metrics.count ? update_metrics(t, kept, err) : TUTTI_OK;
 }
@@ -238,8 +309,9 @@ static tutti_status microbatches(trainer *t, slot *kept, double *ret_loss, tutti
         t->step.first_sample = (uint64_t)first;
         if (t->train.metrics.count)
             s = keep_targets(t, kept, err);
+        const part m = {first == 0, first + size >= all, (double)count / (double)all};
         if (s == TUTTI_OK)
-            s = microbatch(t, first == 0, (double)count / (double)all, kept, ret_loss, err);
+            s = microbatch(t, &m, kept, ret_loss, err);
         t->phase = PHASE_BATCH;
     }
     t->microbatch = 0;
@@ -261,6 +333,7 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
     evaluations *e = ctx;
     trainer *t = e->trainer;
     double loss = 0.0;
+    t->updated = false;
     tutti_status s = views_settle(t, true, err); /* what a wrapper has written */
     if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err)))
         return s;
@@ -269,8 +342,8 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
     while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     if (s)
         return s;
-    if ((s = scaler_unscale(t, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err)))
+    if (!t->updated && ((s = scaler_unscale(t, err)) ||
+                        (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err))))
         return s;
     if (t->wrapper && trainer_is_remote(t) && (s = late_sum(t, &loss, err)))
         return s;
@@ -286,8 +359,8 @@ static tutti_status update(void *ctx, tutti_error *err)
     if (e->count == 0 || e->updated)
         return tutti_fail(err, TUTTI_E_STATE, "a step has one update, after an evaluation");
     e->updated = true;
-    const tutti_status s =
-        scaler_skips(&e->trainer->scaler) ? TUTTI_OK : updater_step(e->trainer, err);
+    const bool over = e->trainer->updated || scaler_skips(&e->trainer->scaler);
+    const tutti_status s = over ? TUTTI_OK : updater_step(e->trainer, err);
     return s ? s : trainer_step_device(e->trainer, err);
 }
 

@@ -58,6 +58,9 @@ TUTTI_NODISCARD tutti_status trainer_predict(trainer *t, const char *checkpoint,
 TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, bool draw,
                                              tutti_error *err);
 
+/* Writes a line: which segments of a step run as one, and the events in between that are heard. */
+void trainer_tell_step(const trainer *t, FILE *file);
+
 engine *trainer_engine(trainer *t);
 const tutti_timestamp *trainer_time(const trainer *t);
 /* The last value logged under `name`, or NaN. */

@@ -267,6 +267,11 @@ TUTTI_NODISCARD tutti_status updater_fit(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status updater_schedule(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status updater_reschedule(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status updater_step(trainer *t, tutti_error *err);
+/* The same in three parts, where it is part of a merged run: before that, in it, and after it went well. */
+TUTTI_NODISCARD tutti_status updater_begin(trainer *t, tutti_error *err);
+plan_tail updater_tail(trainer *t);
+void updater_end(trainer *t);
+bool updater_merges(const trainer *t); /* whether it may be */
 void updater_close(updater *u);
 
 /* ---- device.c ---- */
@@ -383,6 +388,7 @@ struct trainer {
     plan *plan; /* of the forward pass under way */
     plan *loss_plan;
     float loss_scale;
+    bool updated; /* the update was part of the last segment */
     tutti_step step;
     const char *eval_label;
 
@@ -417,6 +423,11 @@ TUTTI_NODISCARD tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b,
                                                  tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b,
                                                   tutti_error *err);
+/* A step is SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD and this, with events in between. */
+enum { SEGMENT_UPDATE = SEGMENT_COUNT };
+/* The last segment that runs as one with `first`, because nobody hears the events in between; `last`:
+ * of the batch's last microbatch. */
+int trainer_merges(const trainer *t, int first, bool last);
 /* One segment, with what open views have for it. */
 TUTTI_NODISCARD tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale,
                                          tutti_error *err);

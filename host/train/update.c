@@ -1,6 +1,7 @@
 /* update.c - learning rates from the schedulers, and the optimizer over the flat arenas. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/place.h"
+#include "graph/replay.h"
 #include "train/trainer_internal.h"
 
 #include <fnmatch.h>
@@ -214,7 +215,7 @@ static void update_here(const updater *u, float *weights, const float *grads, in
         for (size_t k = 0; k < u->nstretches; k++) {
             const stretch *st = &u->stretches[k];
             const arrays a = arrays_at(u, st, weights, grads);
-            update_part(st, &a, u->groups[st->group].lr, u->step, part, threads);
+            update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads);
         }
 }
 
@@ -277,7 +278,7 @@ static tutti_status send_numbers(updater *u, tutti_error *err)
     for (size_t k = 0; k < u->ngroups; k++) {
         double *now = numbers + k * TUTTI_UPDATE_NUMBERS;
         now[TUTTI_UPDATE_LR] = u->groups[k].lr;
-        now[TUTTI_UPDATE_STEP] = (double)u->step;
+        now[TUTTI_UPDATE_STEP] = (double)(u->step + 1);
         now[TUTTI_UPDATE_FACTOR] = 1.0;
     }
     const tutti_status s =
@@ -330,39 +331,59 @@ static tutti_status update_by_kernel(const updater *u, const stretch *st, float 
                         .g = a.g,
                         .lr = g->lr,
                         .lr_initial = g->table->lr,
-                        .step = u->step,
+                        .step = u->step + 1,
                         .numbers = u->numbers + st->group * TUTTI_UPDATE_NUMBERS};
     memcpy(one.slot, a.slot, sizeof one.slot);
     return g->table->update_on_device(instance_self(g->optimizer), &one, err);
 }
 
-static bool has_kernel(const updater *u)
+/* Whether every group has one that reads what changes where a device keeps it. */
+static bool has_kernel(const updater *u, bool *ret_reads)
 {
     bool all = true;
-    for (size_t k = 0; k < u->ngroups; k++)
-        all = all && TUTTI_HAS(u->groups[k].table, tutti_optimizer_v1, update_on_device) &&
-              u->groups[k].table->update_on_device;
+    *ret_reads = true;
+    for (size_t k = 0; k < u->ngroups; k++) {
+        const tutti_optimizer_v1 *table = u->groups[k].table;
+        all = all && TUTTI_HAS(table, tutti_optimizer_v1, update_on_device) &&
+              table->update_on_device;
+        *ret_reads = *ret_reads && TUTTI_HAS(table, tutti_optimizer_v1, reads_numbers) &&
+                     table->reads_numbers;
+    }
     return all;
 }
 
-tutti_status updater_step(trainer *t, tutti_error *err)
+bool updater_merges(const trainer *t)
 {
+    bool reads = false;
+    const bool kernel = has_kernel(&t->update, &reads);
+    return !t->scaler.on && (!replays_can(trainer_device(t)) || (kernel && reads));
+}
+
+tutti_status updater_begin(trainer *t, tutti_error *err)
+{
+    return trainer_is_remote(t) ? send_numbers(&t->update, err) : TUTTI_OK;
+}
+
+void updater_end(trainer *t)
+{
+    t->update.step++;
+    views_age(t, 1u << VIEW_WEIGHTS);
+}
+
+static tutti_status run(void *ctx, tutti_error *err)
+{
+    trainer *t = ctx;
     updater *u = &t->update;
+    bool reads;
     float *weights, *grads;
     int64_t count;
-    tutti_status s = views_settle(t, false, err);
-    if (s)
-        return s;
+    tutti_status s = TUTTI_OK;
     net_arena(t->net, &weights, &grads, &count);
-    u->step++;
     if (!trainer_is_remote(t)) {
         update_here(u, weights, grads, count < SERIAL_BELOW ? 1 : t->threads);
         return TUTTI_OK;
     }
-    views_age(t, 1u << VIEW_WEIGHTS);
-    if ((s = send_numbers(u, err)))
-        return s;
-    if (has_kernel(u)) {
+    if (has_kernel(u, &reads)) {
         for (size_t k = 0; k < u->nstretches && !s; k++)
             s = update_by_kernel(u, &u->stretches[k], weights, grads, err);
         return s;
@@ -372,6 +393,29 @@ tutti_status updater_step(trainer *t, tutti_error *err)
     for (size_t k = 0; k < u->nstretches && !s; k++)
         s = launch_update(t, &u->stretches[k], weights, grads, err);
     return s;
+}
+
+plan_tail updater_tail(trainer *t)
+{
+    updater *u = &t->update;
+    float *weights, *grads;
+    int64_t count;
+    net_arena(t->net, &weights, &grads, &count);
+    plan_tail tail = {.run = run, .ctx = t, .nplaces = 4};
+    tail.places[0] = weights;
+    tail.places[1] = grads;
+    tail.places[2] = u->slots[0];
+    tail.places[3] = u->numbers;
+    return tail;
+}
+
+tutti_status updater_step(trainer *t, tutti_error *err)
+{
+    tutti_status s = views_settle(t, false, err);
+    if (s || (s = updater_begin(t, err)) || (s = run(t, err)))
+        return s;
+    updater_end(t);
+    return TUTTI_OK;
 }
 
 void updater_close(updater *u)

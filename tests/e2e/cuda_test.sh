@@ -16,6 +16,23 @@ check "a run on the GPU, nothing leaks" gpu leaks=1 "$TUTTI" train run.json --de
 export TUTTI_CUDA_TRACE=$PWD/trace
 check "auto takes the GPU" gpu leaks=1 "$TUTTI" train run.json --duration 4ba
 check "and replays segments as graphs" grep -q '^launch graph' trace
+# A step of a run in which <events> are heard, of the three that can be: so many launches of graphs; always
+# the same weights, as on the CPU nearly.
+heard() { # heard <graphs> <events>
+  rm -rf "heard$1" && mkdir "heard$1" && cd "heard$1" || return 1
+  small_run "\"eval\": [], \"handlers\": [{\"on\": [$2], \"call\": \"demo.mark\"}],
+    \"callbacks\": [{\"name\": \"checkpoint_saver\", \"folder\": \"saves\", \"interval\": \"6ba\"}]" >run.json
+  TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1 "$TUTTI" train run.json --device cuda --duration 6ba || return 1
+  cd ..
+  [ "$(grep -c '^launch graph' "heard$1/trace")" = $((4 * $1)) ] # the first two steps are launch by launch
+}
+check "a step that nobody listens inside of is one graph" heard 1 '"batch_end"'
+check "two where the forward pass is heard of" heard 2 '"after_forward", "before_loss"'
+check "four, and the update, where everything is" heard 4 '"after_forward", "after_loss", "after_backward"'
+check "with the same weights" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(latest heard4)"
+check "and the same again" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(latest heard2)"
+says "plan tells of one graph" 0 "" sh -c "LD_LIBRARY_PATH='$standin' '$TUTTI' plan heard1/run.json --device cuda |
+  grep -qx 'segments of a step: forward + loss + backward + update'"
 unset TUTTI_CUDA_TRACE
 gpu "" "$TUTTI" plan run.json --device cuda >plan.txt
 check "plan tells what a step takes" grep -qE '^  the plan of a step [0-9.]+ [KM]iB$' plan.txt

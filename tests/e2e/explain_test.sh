@@ -35,6 +35,9 @@ check "events of plugins" order milestone ' 1. handler demo.mark list order'
 check "a pass in code" order before_loss ' 1. algorithm mixup moved by pass given_order
  2. algorithm again moved by pass given_order
  3. algorithm label_smoothing moved by pass given_order'
+check "segments of a step" grep -qx 'segments of a step: forward | loss | backward | update; heard in between: before_loss, after_loss, before_backward, after_train_batch' out.txt
+"$TUTTI" explain run.json --set algorithms='[{"name": "ema"}]' >out.txt 2>err.txt
+check "nobody hears what is in between" grep -qx 'segments of a step: forward + loss + backward + update' out.txt
 check "nothing was trained" test ! -e runs
 
 ENGINE_DEBUG=1 "$TUTTI" train run.json --set max_duration=1ba --set algorithms=[] --set handlers=[] >out.txt 2>err.txt
