@@ -8,7 +8,8 @@ static const char usage[] =
     "usage: tutti explain [RUN.json] [--set path=value]... [--plugin-path DIR]...\n\n"
     "Prints, for every event that somebody hears, who runs and in which order if all match, "
     "and\n"
-    "why each stands where it does, and which parts of a training step run as one because nobody\n"
+    "why each stands where it does, and which parts of a training step run as one because "
+    "nobody\n"
     "hears the events in between.  Opens the data and builds the model, trains nothing.\n"
     "Exit status: 0 printed, 2 wrong usage or input.\n";
 

@@ -19,12 +19,12 @@ check "and replays segments as graphs" grep -q '^launch graph' trace
 # A step of a run in which <events> are heard, of the three that can be: so many launches of graphs; always
 # the same weights, as on the CPU nearly.
 heard() { # heard <graphs> <events>
-  rm -rf "heard$1" && mkdir "heard$1" && cd "heard$1" || return 1
-  small_run "\"eval\": [], \"handlers\": [{\"on\": [$2], \"call\": \"demo.mark\"}],
-    \"callbacks\": [{\"name\": \"checkpoint_saver\", \"folder\": \"saves\", \"interval\": \"6ba\"}]" >run.json
-  TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1 "$TUTTI" train run.json --device cuda --duration 6ba || return 1
-  cd ..
-  [ "$(grep -c '^launch graph' "heard$1/trace")" = $((4 * $1)) ] # the first two steps are launch by launch
+  local folder=heard$1
+  rm -rf "$folder" && mkdir "$folder"
+  echo "{\"eval\": [], \"handlers\": [{\"on\": [$2], \"call\": \"demo.mark\"}]}" >members.json
+  small_run | python3 "$e2e/small_run.py" members.json >"$folder/run.json"
+  TUTTI_CUDA_TRACE=$PWD/$folder/trace gpu leaks=1 "$TUTTI" train "$folder/run.json" --device cuda --duration 6ba || return 1
+  [ "$(grep -c '^launch graph' "$folder/trace")" = $((4 * $1)) ] # the first two steps are launch by launch
 }
 check "a step that nobody listens inside of is one graph" heard 1 '"batch_end"'
 check "two where the forward pass is heard of" heard 2 '"after_forward", "before_loss"'
