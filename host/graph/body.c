@@ -48,19 +48,26 @@ static tutti_status trace_forward(net *n, body *b)
     return t->status(t);
 }
 
-/* b->g becomes `to`, where map[v] is what value v was. */
-static void adopt(body *b, graph *to, const tutti_value *map)
+/* b->g becomes `to`, where map[v] is what value v was; map[0] is 0. */
+static void adopt(const net *n, body *b, graph *to, const tutti_value *map)
 {
     for (uint32_t k = 0; k < b->ninputs; k++)
         b->inputs[k] = map[b->inputs[k]];
-    for (uint32_t k = 0; k < b->noutputs; k++)
+    for (uint32_t k = 0; k < b->noutputs; k++) {
         b->outputs[k] = map[b->outputs[k]];
+        b->douts[k] = map[b->douts[k]];
+    }
+    for (uint32_t k = 0; k < n->norder && b->grads; k++)
+        b->grads[k] = map[b->grads[k]];
     graph_destroy(b->g);
     b->g = to;
 }
 
+typedef tutti_status fuse_pass(const graph *from, const bool *wanted, graph *to,
+                               tutti_value *ret_map, tutti_error *err);
+
 /* Puts what belongs together into one node each. */
-static tutti_status fuse(net *n, body *b, tutti_error *err)
+static tutti_status fuse(net *n, body *b, fuse_pass *pass, tutti_error *err)
 {
     graph *to = net_graph(n, mode_of(b->kind));
     bool *wanted = calloc(graph_nvalues(b->g), sizeof *wanted);
@@ -72,11 +79,13 @@ static tutti_status fuse(net *n, body *b, tutti_error *err)
     }
     for (uint32_t k = 0; k < b->noutputs; k++)
         wanted[b->outputs[k]] = true;
+    for (uint32_t k = 0; k < n->norder && b->grads; k++)
+        wanted[b->grads[k]] = true;
     for (uint32_t k = 0; k < graph_nassigns(b->g); k++)
         wanted[graph_assign_at(b->g, k).value] = true;
-    s = fuse_norms(b->g, wanted, to, map, err);
+    s = pass(b->g, wanted, to, map, err);
     if (!s) {
-        adopt(b, to, map);
+        adopt(n, b, to, map);
         to = NULL;
     }
 done:
@@ -104,7 +113,7 @@ static tutti_status cast_body(net *n, body *b, tutti_error *err)
     if (!s)
         s = graph_error(to, err);
     if (!s) {
-        adopt(b, to, map);
+        adopt(n, b, to, map);
         to = NULL;
     }
     graph_destroy(to);
@@ -177,7 +186,7 @@ tutti_status body_create(net *n, const plan_request *request, body **ret_body, t
     if (s && b->g)
         (void)graph_error(b->g, err);
     if (!s)
-        s = fuse(n, b, err);
+        s = fuse(n, b, fuse_norms, err);
     if (!s)
         s = cast_body(n, b, err);
     if (s)
@@ -237,10 +246,12 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
     tutti_status s = b->grads && stores ? TUTTI_OK : out_of_memory(err);
     if (!s && body_trains(b))
         s = trace_backward(n, b, err);
-    if (s) {
+    if (s)
         (void)graph_error(b->g, err);
+    else
+        s = fuse(n, b, fuse_products, err);
+    if (s)
         goto done;
-    }
     b->cut_bytes = cut_bytes;
     const program_spec spec = {.g = b->g,
                                .keep = b->outputs,

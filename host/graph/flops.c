@@ -37,7 +37,7 @@ double graph_flops(const graph *g)
     for (uint32_t k = 0; k < graph_nnodes(g); k++) {
         const graph_node *n = graph_node_at(g, k);
         const char *op = n->op->name;
-        if (strcmp(op, "matmul") == 0)
+        if (strncmp(op, "matmul", strlen("matmul")) == 0) /* and those with an activation */
             sum += matmul_flops(g, n);
         else if (strcmp(op, "conv2d") == 0)
             sum += conv_flops(g, n->out, n->in[1]);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/fuse.h"
 #include "graph/attr.h"
+#include "graph/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,30 +131,6 @@ static void copy_node(fuser *f, uint32_t k)
     f->map[n->out] = emit(f, n, in, n->nin, false);
 }
 
-/* An input, a weight or a constant. */
-static tutti_value copy_leaf(const fuser *f, tutti_value v)
-{
-    const graph_value *x = graph_value_at(f->from, v);
-    const tutti_tensor t = {(void *)(uintptr_t)x->data, x->desc, TUTTI_DEVICE_CPU, 0};
-    if (x->kind == VALUE_INPUT)
-        return graph_input(graph_of(f->to), &x->desc);
-    if (x->kind == VALUE_WEIGHT)
-        return graph_weight(graph_of(f->to), x->index, &x->desc, x->trainable);
-    return f->to->constant(f->to, &t);
-}
-
-static void copy_assigns(const fuser *f)
-{
-    for (uint32_t k = 0; k < graph_nassigns(f->from); k++) {
-        const graph_assign a = graph_assign_at(f->from, k);
-        for (tutti_value v = 1; v < graph_nvalues(f->from); v++) {
-            const graph_value *x = graph_value_at(f->from, v);
-            if (x->kind == VALUE_WEIGHT && x->index == a.weight)
-                f->to->assign(f->to, f->map[v], f->map[a.value]);
-        }
-    }
-}
-
 static void count_readers(const fuser *f)
 {
     for (tutti_value v = 0; v < graph_nvalues(f->from); v++)
@@ -182,11 +159,11 @@ static void copy_all(fuser *f)
     for (tutti_value v = 1; v < graph_nvalues(f->from); v++) {
         const graph_value *x = graph_value_at(f->from, v);
         if (x->kind != VALUE_NODE)
-            f->map[v] = copy_leaf(f, v);
+            f->map[v] = graph_copy_leaf(f->from, v, graph_of(f->to));
         else if (graph_node_at(f->from, x->index)->out == v && !f->gone[x->index])
             copy_node(f, x->index);
     }
-    copy_assigns(f);
+    graph_copy_assigns(f->from, graph_of(f->to), f->map);
 }
 
 tutti_status fuse_norms(const graph *from, const bool *wanted, graph *to, tutti_value *ret_map,

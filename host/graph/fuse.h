@@ -1,15 +1,21 @@
-/* fuse.h - several nodes as one, before the gradient is taken. */
+/* fuse.h - several nodes as one. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_GRAPH_FUSE_H
 #define HOST_GRAPH_FUSE_H
 
 #include "graph/graph.h"
 
-/* Copies `from`, which has one segment, into the empty graph `to`, with every normalisation that a
+/* Before the gradient is taken: copies `from`, which has one segment, into the empty graph `to`, with every normalisation that a
  * ReLU follows, directly or after the addition of a residual, as one node where the ReLU was.
  * `wanted[v]`: value `v` is read after the graph and stays.  ret_map[v]: what `v` is in `to`; 0 for
  * what went into a node.  Errors: E_NOMEM. */
 TUTTI_NODISCARD tutti_status fuse_norms(const graph *from, const bool *wanted, graph *to,
                                         tutti_value *ret_map, tutti_error *err);
+
+/* Copies `from`, gradient and all, into the empty graph `to`, with every product that ReLU or GELU
+ * follows as one node that gives both where both are read, and every product that the gradient of
+ * ReLU or GELU alone reads as one with it.  `wanted`, ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_products(const graph *from, const bool *wanted, graph *to,
+                                           tutti_value *ret_map, tutti_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "common/cuda/convert.cuh"
 #include "common/cuda/product.cuh"
 #include "matmul/matmul_cuda.h"
+#include "matmul/matmul_end.h"
 
 namespace
 {
@@ -52,5 +53,18 @@ CUDA_KERNEL(matmul_cuda)
     product_run(size, fa, fb, r, as, bs);
 }
 CUDA_ENTRY(matmul_cuda);
+
+/* y = act(sums), or sums act'(x) where x.data is not NULL. */
+CUDA_KERNEL(matmul_finish_cuda)
+(cuda_tensor sums, cuda_tensor x, cuda_tensor y, int64_t n, int64_t act)
+{
+    CUDA_EACH(k, n)
+    {
+        const float z = cuda_get(sums, k);
+        cuda_set(y, k,
+                 x.data ? matmul_act_grad_f32(z, cuda_get(x, k), act) : matmul_act_f32(z, act));
+    }
+}
+CUDA_ENTRY(matmul_finish_cuda);
 
 CUDA_CONVERT(matmul);

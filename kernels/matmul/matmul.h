@@ -1,4 +1,4 @@
-/* matmul.h - y = a b + bias over the last two dimensions: shapes and kernels. */
+/* matmul.h - y = act(a b + bias) over the last two dimensions: shapes and kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_MATMUL_MATMUL_H
 #define KERNELS_MATMUL_MATMUL_H
@@ -9,7 +9,11 @@ typedef struct matmul_attr {
     int64_t transpose_a; /* a is (..., K, M) */
     int64_t transpose_b; /* b is (..., N, K) */
     int64_t fast;        /* three products of bf16 may stand for it, see matmul_split.c */
+    int64_t act;         /* MATMUL_NONE ... */
 } matmul_attr;
+
+/* What follows the sum. */
+enum { MATMUL_NONE, MATMUL_RELU, MATMUL_GELU, MATMUL_GELU_TANH, MATMUL_ACTS };
 
 /* What is to be done, leading dimensions aside: `count` products (M, K) x (K, N).  Strides are in
  * elements; the matrices of product i lie where broadcast_at(&lead, i) says, in whole matrices. */
@@ -23,6 +27,16 @@ typedef struct matmul_shape {
 
 /* c->in and c->out have been checked.  When b is one matrix, a's leading dimensions become rows. */
 matmul_shape matmul_shape_of(const tutti_op_call *c);
+
+/* What becomes of a product: y = act(y), where it lies or from z; with `x`, y = y act'(x). */
+typedef struct matmul_end {
+    int64_t act;
+    const float *z; /* the product, kept; NULL: it is in y */
+    const float *x;
+} matmul_end;
+
+/* Elements [first, first + n) of all those. */
+void matmul_finish(const matmul_end *end, float *y, int64_t first, int64_t n);
 
 /* One product of at most this many multiply-adds goes to matmul_small. */
 enum { MATMUL_SMALL = 64 * 64 * 64 };
@@ -43,8 +57,19 @@ tutti_status matmul_split_run(const matmul_split *p, const float *a, const float
                               const float *bias, float *y, void *scratch);
 void matmul_split_destroy(matmul_split *p); /* NULL is fine */
 
-extern const tutti_kernel matmul_cpu, matmul_cuda;
-extern const tutti_ways matmul_ways;
-extern const tutti_op tutti_op_matmul;
+/* What all three operations want of a, b and, with nin 3, bias; `op` begins the sentences. */
+tutti_status matmul_infer(const char *op, const tutti_op_call *c, uint32_t nin, tutti_desc *out,
+                          tutti_error *err);
+/* From the gradient of the sums to those of a, b and, with nin 3, bias. */
+void matmul_emit_grads(tutti_graph *g, const tutti_node *n, uint32_t nin, tutti_value dz,
+                       tutti_value *dx);
+/* dy act'(x). */
+tutti_value matmul_emit_act_grad(tutti_graph *g, int64_t act, tutti_value dy, tutti_value x);
+/* The sums alone, in f64. */
+void matmul_sums(const tutti_op_call *c, uint32_t nin, const double *const *in, double *z);
+
+extern const tutti_kernel matmul_cpu, matmul_cuda, matmul_act_grad_cpu, matmul_act_grad_cuda;
+extern const tutti_ways matmul_ways, matmul_act_grad_ways;
+extern const tutti_op tutti_op_matmul, tutti_op_matmul_act, tutti_op_matmul_act_grad;
 
 #endif

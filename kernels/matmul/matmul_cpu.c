@@ -13,6 +13,8 @@ typedef struct state {
     int64_t packed;      /* floats of one thread's packed matrix */
     int64_t gemm;        /* dnn_multiply does it */
     matmul_split *split; /* or this does */
+    int32_t bias;        /* the third input is one */
+    int32_t grad;        /* the third input is what the activation's derivative is taken of */
 } state;
 
 static void destroy(void *self)
@@ -45,7 +47,7 @@ static tutti_status prepare_big(state *s, const tutti_op_call *c, uint32_t way,
     call.slot[DNN_SRC] = matrix(s->batch, m->m, m->k, m->a_row, m->a_col);
     call.slot[DNN_WEIGHTS] = matrix(s->batch, m->k, m->n, m->b_row, m->b_col);
     call.slot[DNN_DST] = matrix(s->batch, m->m, m->n, m->n, 1);
-    if (c->nin > 2) {
+    if (s->bias) {
         dnn_tensor bias = {.rank = 2, .dim = {1, m->n}, .stride = {m->n, 1}};
         if (s->batch > 1)
             bias = (dnn_tensor){.rank = 3, .dim = {1, 1, m->n}, .stride = {m->n, m->n, 1}};
@@ -78,19 +80,21 @@ static const char *way_name(const tutti_op_call *c, uint32_t k)
     return k < ways ? dnn_way_name(big_ways[k]) : NULL;
 }
 
-static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_state,
+static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, void **ret_state,
                                 uint64_t *ret_scratch, tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for its state");
     s->shape = matmul_shape_of(c);
+    s->bias = !grad && c->nin > 2;
+    s->grad = grad;
     const matmul_shape *m = &s->shape;
     s->packed = (matmul_small_room(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
     s->gemm = is_big(m) && big_ways[k] == DNN_GEMM;
     if (is_big(m) && big_ways[k] == DNN_SPLIT)
-        status = matmul_split_create(m, c->threads, c->nin > 2, &s->split, ret_scratch, err);
+        status = matmul_split_create(m, c->threads, s->bias, &s->split, ret_scratch, err);
     else if (is_big(m) && !s->gemm)
         status = prepare_big(s, c, (uint32_t)big_ways[k], ret_scratch, k ? err : NULL);
     if (status == TUTTI_E_UNSUPPORTED && !k)
@@ -105,10 +109,28 @@ static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_s
     return TUTTI_OK;
 }
 
+static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_state,
+                                uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_any(c, k, 0, ret_state, ret_scratch, err);
+}
+
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
-    return prepare_way(c, 0, ret_state, ret_scratch, err);
+    return prepare_any(c, 0, 0, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_grad_way(const tutti_op_call *c, uint32_t k, void **ret_state,
+                                     uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_any(c, k, 1, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_any(c, 0, 1, ret_state, ret_scratch, err);
 }
 
 /* The bias, where there is one, lies in y before the product is added. */
@@ -144,18 +166,10 @@ static tutti_status run_big(const state *s, const void *const *in, const void *b
     return TUTTI_OK;
 }
 
-static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
-                        void *const *out, void *scratch)
+static void run_small(const state *s, const tutti_op_call *c, const void *const *in,
+                      const float *bias, float *y, void *scratch)
 {
-    const state *s = self;
     const matmul_shape *m = &s->shape;
-    const float *bias = c->nin > 2 ? in[2] : NULL;
-    if (s->gemm)
-        return run_gemm(s, c, in, bias, out[0]);
-    if (s->split)
-        return matmul_split_run(s->split, in[0], in[1], bias, out[0], scratch);
-    if (s->big)
-        return run_big(s, in, bias, out[0], scratch);
     const int threads = small_threads(m, c);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
@@ -166,12 +180,48 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
             int64_t ia, ib;
             broadcast_at(&m->lead, p, &ia, &ib);
             matmul_small(m, (const float *)in[0] + ia * m->m * m->k,
-                         (const float *)in[1] + ib * m->k * m->n, bias,
-                         (float *)out[0] + p * m->m * m->n, own);
+                         (const float *)in[1] + ib * m->k * m->n, bias, y + p * m->m * m->n,
+                         own);
         }
     }
-    return TUTTI_OK;
+}
+
+/* What follows the sums, a share for each thread. */
+static void finish(const tutti_op_call *c, const matmul_end *end, float *y)
+{
+    const int64_t n = tutti_numel(&c->out[0]);
+    const int threads = op_threads(c, n * (end->act == MATMUL_RELU ? 1 : 20));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int k = 0; k < threads; k++) {
+        int64_t first;
+        const int64_t count = op_share(n, k, threads, &first);
+        matmul_finish(end, y, first, count);
+    }
+}
+
+static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    const state *s = self;
+    const float *bias = s->bias ? in[2] : NULL;
+    float *sums = c->nout > 1 ? out[1] : out[0];
+    const matmul_end end = {((const matmul_attr *)c->attr)->act, c->nout > 1 ? sums : NULL,
+                            s->grad ? in[2] : NULL};
+    tutti_status status = TUTTI_OK;
+    if (s->gemm)
+        status = run_gemm(s, c, in, bias, sums);
+    else if (s->split)
+        status = matmul_split_run(s->split, in[0], in[1], bias, sums, scratch);
+    else if (s->big)
+        status = run_big(s, in, bias, sums, scratch);
+    else
+        run_small(s, c, in, bias, sums, scratch);
+    if (!status && end.act)
+        finish(c, &end, out[0]);
+    return status;
 }
 
 const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
 const tutti_ways matmul_ways = {sizeof(tutti_ways), 0, way_name, prepare_way};
+const tutti_kernel matmul_act_grad_cpu = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
+const tutti_ways matmul_act_grad_ways = {sizeof(tutti_ways), 0, way_name, prepare_grad_way};

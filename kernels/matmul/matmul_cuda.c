@@ -20,9 +20,12 @@ typedef struct state {
     lt_algo algo;
     uint64_t workspace; /* bytes, at workspace_at of the scratch */
     uint64_t workspace_at;
-    uint64_t copy[OPERANDS]; /* in the scratch, or CUDA_DIRECT */
-    int32_t dtype[OPERANDS]; /* as the library gets them */
-    void *product, *convert; /* device functions */
+    uint64_t copy[OPERANDS];          /* in the scratch, or CUDA_DIRECT */
+    int32_t dtype[OPERANDS];          /* as the library gets them */
+    void *product, *convert, *finish; /* device functions */
+    tutti_op_call call;               /* the product alone */
+    int32_t grad; /* the third input is what the activation's derivative is taken of */
+    int32_t reserved;
 } state;
 
 static void forget_library(state *s)
@@ -190,13 +193,25 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *
     return CUDA_CONVERT_FUNCTION(c, "matmul", &s->convert, err);
 }
 
-static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
-                            tutti_error *err)
+/* The sums are the last result. */
+static void set_call(state *s, const tutti_op_call *c)
+{
+    s->call = *c;
+    s->call.nin = s->grad ? 2 : c->nin;
+    s->call.nout = 1;
+    s->call.out = c->out + c->nout - 1;
+}
+
+static tutti_status prepare_any(const tutti_op_call *whole, int grad, void **ret_state,
+                                uint64_t *ret_scratch, tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for its state");
-    s->shape = matmul_shape_of(c);
+    s->shape = matmul_shape_of(whole);
+    s->grad = grad;
+    set_call(s, whole);
+    const tutti_op_call *c = &s->call;
     const matmul_shape *m = &s->shape;
     tutti_status status = TUTTI_OK;
     *ret_scratch = 0;
@@ -206,12 +221,28 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
         status = CUDA_FUNCTION(c, "matmul_cuda", &s->product, err, sizeof(cuda_tensor),
                                sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
                                sizeof(matmul_cuda_shape));
+    if (!status && ((const matmul_attr *)c->attr)->act)
+        status = CUDA_FUNCTION(c, "matmul_finish_cuda", &s->finish, err, sizeof(cuda_tensor),
+                               sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(int64_t),
+                               sizeof(int64_t));
     if (status) {
         destroy(s);
         return status;
     }
     *ret_state = s;
     return TUTTI_OK;
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    return prepare_any(c, 0, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_any(c, 1, ret_state, ret_scratch, err);
 }
 
 static tutti_status run_own(const state *s, const tutti_op_call *c, const cuda_tensor *t)
@@ -280,10 +311,9 @@ static tutti_status multiply(const state *s, const tutti_op_call *c, const cuda_
     return TUTTI_OK;
 }
 
-static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
-                        void *const *out, void *scratch)
+static tutti_status run_product(const state *s, const tutti_op_call *c, const void *const *in,
+                                void *const *out, void *scratch)
 {
-    const state *s = self;
     const matmul_shape *m = &s->shape;
     cuda_tensor own[OPERANDS] = {cuda_in(c, in, 0), cuda_in(c, in, 1)}, t[OPERANDS];
     const int64_t n[OPERANDS] = {tutti_numel(&c->in[0]), tutti_numel(&c->in[1]), m->n,
@@ -310,4 +340,22 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     return status;
 }
 
+static tutti_status run(void *self, const tutti_op_call *whole, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    const state *s = self;
+    int64_t act = ((const matmul_attr *)whole->attr)->act, n = tutti_numel(&whole->out[0]);
+    tutti_op_call c = s->call; /* but with this run's step and stream */
+    c.step = whole->step;
+    c.cuda = whole->cuda;
+    const tutti_status status = run_product(s, &c, in, out + whole->nout - 1, scratch);
+    if (status || !act || n == 0)
+        return status;
+    cuda_tensor sums = cuda_out(whole, out, whole->nout - 1), y = cuda_out(whole, out, 0);
+    cuda_tensor x = s->grad ? cuda_in(whole, in, 2) : (cuda_tensor){NULL, TUTTI_F32, 0};
+    void *const args[] = {&sums, &x, &y, &n, &act};
+    return cuda_launch(c.cuda, s->finish, cuda_blocks(c.cuda, n), CUDA_BLOCK, 0, args);
+}
+
 const tutti_kernel matmul_cuda = {sizeof(tutti_kernel), 0, prepare, run, destroy};
+const tutti_kernel matmul_act_grad_cuda = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};

@@ -1,10 +1,11 @@
-/* matmul_op.c - a (..., M, K) times b (..., K, N) plus bias (N) -> (..., M, N). */
+/* matmul_op.c - act(a (..., M, K) times b (..., K, N) plus bias (N)) -> (..., M, N). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul.h"
+#include "matmul/matmul_end.h"
 
-static const tutti_attr_field fields[] = {OP_FIELD_I64(matmul_attr, transpose_a, 0),
-                                          OP_FIELD_I64(matmul_attr, transpose_b, 0),
-                                          OP_FIELD_I64(matmul_attr, fast, 0)};
+static const tutti_attr_field fields[] = {
+    OP_FIELD_I64(matmul_attr, transpose_a, 0), OP_FIELD_I64(matmul_attr, transpose_b, 0),
+    OP_FIELD_I64(matmul_attr, fast, 0), OP_FIELD_I64(matmul_attr, act, 0)};
 
 /* The leading dimensions of `d` alone. */
 static tutti_desc lead_of(const tutti_desc *d)
@@ -25,54 +26,67 @@ static int64_t cols_of(const tutti_desc *d, int64_t transposed)
     return d->dim[d->rank - (transposed ? 2 : 1)];
 }
 
-static tutti_status want_matrix(const char *name, const tutti_desc *d, tutti_error *err)
+static tutti_status want_matrix(const char *op, const char *name, const tutti_desc *d,
+                                tutti_error *err)
 {
     char text[96];
     if (d->rank >= 2)
-        return op_want_f32("matmul", name, d, err);
-    return tutti_fail(err, TUTTI_E_SHAPE, "matmul: %s is %s, want rank 2 or more", name,
+        return op_want_f32(op, name, d, err);
+    return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, want rank 2 or more", op, name,
                       tutti_desc_text(d, text, sizeof text));
 }
 
-static tutti_status want_bias(const tutti_desc *d, int64_t n, tutti_error *err)
+static tutti_status want_bias(const char *op, const tutti_desc *d, int64_t n, tutti_error *err)
 {
     char text[96];
     if (d->rank != 1 || d->dim[0] != n)
-        return tutti_fail(err, TUTTI_E_SHAPE, "matmul: bias is %s, want (%lld)",
+        return tutti_fail(err, TUTTI_E_SHAPE, "%s: bias is %s, want (%lld)", op,
                           tutti_desc_text(d, text, sizeof text), (long long)n);
-    return op_want_f32("matmul", "bias", d, err);
+    return op_want_f32(op, "bias", d, err);
 }
 
-static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+tutti_status matmul_infer(const char *op, const tutti_op_call *c, uint32_t nin, tutti_desc *out,
+                          tutti_error *err)
 {
     const matmul_attr *t = c->attr;
     const tutti_desc *a = &c->in[0], *b = &c->in[1];
     char ta[96], tb[96];
-    tutti_status s = want_matrix("a", a, err);
+    tutti_status s = want_matrix(op, "a", a, err);
     if (!s)
-        s = want_matrix("b", b, err);
+        s = want_matrix(op, "b", b, err);
     if (s)
         return s;
     const int64_t m = rows_of(a, t->transpose_a), n = cols_of(b, t->transpose_b);
     const int64_t ka = cols_of(a, t->transpose_a), kb = rows_of(b, t->transpose_b);
     if (ka != kb)
         return tutti_fail(
-            err, TUTTI_E_SHAPE, "matmul: a is %s with %lld columns, b is %s with %lld rows%s",
+            err, TUTTI_E_SHAPE, "%s: a is %s with %lld columns, b is %s with %lld rows%s", op,
             tutti_desc_text(a, ta, sizeof ta), (long long)ka, tutti_desc_text(b, tb, sizeof tb),
             (long long)kb, t->transpose_a || t->transpose_b ? ", as transposed" : "");
     const tutti_desc la = lead_of(a), lb = lead_of(b);
     tutti_desc y;
-    s = broadcast_shape("matmul", &la, &lb, &y, NULL);
+    s = broadcast_shape(op, &la, &lb, &y, NULL);
     if (s)
         return tutti_fail(
-            err, s, "matmul: a is %s and b is %s, whose leading dimensions do not broadcast",
+            err, s, "%s: a is %s and b is %s, whose leading dimensions do not broadcast", op,
             tutti_desc_text(a, ta, sizeof ta), tutti_desc_text(b, tb, sizeof tb));
-    if (c->nin > 2 && (s = want_bias(&c->in[2], n, err)) != TUTTI_OK)
+    if (nin > 2 && (s = want_bias(op, &c->in[2], n, err)) != TUTTI_OK)
         return s;
     y.dim[y.rank++] = m;
     y.dim[y.rank++] = n;
     *out = y;
     return TUTTI_OK;
+}
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const matmul_attr *t = c->attr;
+    if (t->act < 0 || t->act >= MATMUL_ACTS)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "matmul: act is %lld, want 0 (none), 1 (ReLU), 2 (GELU) or 3 (GELU, "
+                          "tanh form)",
+                          (long long)t->act);
+    return matmul_infer("matmul", c, c->nin, out, err);
 }
 
 matmul_shape matmul_shape_of(const tutti_op_call *c)
@@ -97,8 +111,7 @@ matmul_shape matmul_shape_of(const tutti_op_call *c)
     return s;
 }
 
-static tutti_status reference(const tutti_op_call *c, const double *const *in,
-                              double *const *out)
+void matmul_sums(const tutti_op_call *c, uint32_t nin, const double *const *in, double *z)
 {
     const matmul_shape s = matmul_shape_of(c);
     for (int64_t p = 0; p < s.count; p++) {
@@ -107,13 +120,22 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
         const double *a = in[0] + ia * s.m * s.k, *b = in[1] + ib * s.k * s.n;
         for (int64_t i = 0; i < s.m; i++) {
             for (int64_t j = 0; j < s.n; j++) {
-                double sum = c->nin > 2 ? in[2][j] : 0.0;
+                double sum = nin > 2 ? in[2][j] : 0.0;
                 for (int64_t k = 0; k < s.k; k++)
                     sum += a[i * s.a_row + k * s.a_col] * b[k * s.b_row + j * s.b_col];
-                out[0][(p * s.m + i) * s.n + j] = sum;
+                z[(p * s.m + i) * s.n + j] = sum;
             }
         }
     }
+}
+
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    const matmul_attr *t = c->attr;
+    matmul_sums(c, c->nin, in, out[0]);
+    for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++)
+        out[0][i] = matmul_act_f64(out[0][i], t->act);
     return TUTTI_OK;
 }
 
@@ -159,17 +181,39 @@ static tutti_value grad_b(tutti_graph *g, const tutti_node *n, tutti_value dy)
     return sum_to(g, d, &b);
 }
 
+void matmul_emit_grads(tutti_graph *g, const tutti_node *n, uint32_t nin, tutti_value dz,
+                       tutti_value *dx)
+{
+    if (n->need & 1)
+        dx[0] = grad_a(g, n, dz);
+    if (n->need & 2)
+        dx[1] = grad_b(g, n, dz);
+    if (n->need & 4 && nin > 2) {
+        const tutti_desc bias = *g->desc(g, n->in[2]);
+        dx[2] = sum_to(g, dz, &bias);
+    }
+}
+
+tutti_value matmul_emit_act_grad(tutti_graph *g, int64_t act, tutti_value dy, tutti_value x)
+{
+    const tutti_value in[2] = {dy, x};
+    const tutti_attr form = tutti_attr_i("approximate", act == MATMUL_GELU_TANH);
+    return act == MATMUL_RELU ? tutti_op2(g, "relu_grad", dy, x)
+                              : g->emit(g, "gelu_grad", in, 2, &form, 1, NULL, 0);
+}
+
+/* GELU forgets what it came from: the sums are made once more. */
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
 {
-    if (n->need & 1)
-        dx[0] = grad_a(g, n, dy[0]);
-    if (n->need & 2)
-        dx[1] = grad_b(g, n, dy[0]);
-    if (n->need & 4) {
-        const tutti_desc bias = *g->desc(g, n->in[2]);
-        dx[2] = sum_to(g, dy[0], &bias);
-    }
+    const matmul_attr *t = n->attr;
+    tutti_value dz = dy[0], z = n->out[0];
+    if (t->act > MATMUL_RELU)
+        z = tutti_matmul(g, n->in[0], n->in[1], n->nin > 2 ? n->in[2] : 0, t->transpose_a != 0,
+                         t->transpose_b != 0);
+    if (t->act)
+        dz = matmul_emit_act_grad(g, t->act, dz, z);
+    matmul_emit_grads(g, n, n->nin, dz, dx);
     return g->status(g);
 }
 

@@ -32,6 +32,48 @@ static const op_case cases[] = {
     {.op = "matmul", .nin = 3, .in = {DESC(F32, 2, 3, 0), DESC(F32, 2, 0, 5), DESC(F32, 1, 5)}},
 };
 
+/* Sums stay away from 0, where ReLU bends and differences see both sides. */
+#define ACT(tb, a)                                                                             \
+    .nattr = 2, .attr = {{"transpose_b", TUTTI_ATTR_I64, 0, (tb), 0, NULL},                    \
+                         {"act", TUTTI_ATTR_I64, 0, (a), 0, NULL}}
+#define AWAY .low = {0.2, 0.2, 0.1}, .high = {1.0, 0.9, 0.7}
+static const op_case acts[] = {
+    {.op = "matmul",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 1, 4)},
+     ACT(1, 1),
+     AWAY},
+    {.op = "matmul", .nin = 2, .in = {DESC(F32, 3, 2, 5, 3), DESC(F32, 2, 3, 4)}, ACT(0, 2)},
+    {.op = "matmul",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 1, 4)},
+     ACT(1, 3)},
+    {.op = "matmul_act",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 1, 4)},
+     ACT(1, 1),
+     AWAY},
+    {.op = "matmul_act",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 1, 4)},
+     ACT(1, 2)},
+    {.op = "matmul_act", .nin = 2, .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 3, 4)}, ACT(0, 3)},
+    {.op = "matmul_act", .nin = 2, .in = {DESC(F32, 2, 0, 3), DESC(F32, 2, 3, 4)}, ACT(0, 2)},
+    {.op = "matmul_act_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 2, 5, 4)},
+     ACT(1, 1),
+     AWAY},
+    {.op = "matmul_act_grad",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 5, 3), DESC(F32, 2, 3, 4), DESC(F32, 3, 2, 5, 4)},
+     ACT(0, 2)},
+    {.op = "matmul_act_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 2, 5, 4)},
+     ACT(1, 3)},
+};
+
 /* Shapes that differences would take too long on: the kernel alone. */
 #define ALONE .no_grad = 7
 static const op_case large[] = {
@@ -70,6 +112,39 @@ static const op_case large[] = {
      ALONE},
 };
 
+static const op_case large_acts[] = {
+    {.op = "matmul",
+     .nin = 3,
+     .in = {DESC(F32, 2, 131, 97), DESC(F32, 2, 75, 97), DESC(F32, 1, 75)},
+     ACT(1, 1),
+     ALONE},
+    {.op = "matmul",
+     .nin = 3,
+     .in = {DESC(F32, 2, 131, 97), DESC(F32, 2, 75, 97), DESC(F32, 1, 75)},
+     ACT(1, 2),
+     ALONE},
+    {.op = "matmul_act",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 131, 97), DESC(F32, 2, 75, 97), DESC(F32, 1, 75)},
+     ACT(1, 3),
+     ALONE},
+    {.op = "matmul_act",
+     .nin = 2,
+     .in = {DESC(F32, 2, 131, 97), DESC(F32, 2, 97, 75)},
+     ACT(0, 1),
+     ALONE},
+    {.op = "matmul_act_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 131, 97), DESC(F32, 2, 97, 75), DESC(F32, 2, 131, 75)},
+     ACT(0, 2),
+     ALONE},
+    {.op = "matmul_act_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 131, 97), DESC(F32, 2, 97, 75), DESC(F32, 2, 131, 75)},
+     ACT(0, 1),
+     ALONE},
+};
+
 #define FAST .nattr = 1, .attr = {{"fast", TUTTI_ATTR_I64, 0, 1, 0, NULL}}, ALONE
 static const op_case fast[] = {
     {.op = "matmul",
@@ -90,7 +165,7 @@ START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
 {
     enum { M = 64, N = 80, K = 128, SPLIT = 3 };
     static float a[M * K], b[N * K], y[M * N];
-    const matmul_attr attr = {0, 1, 1};
+    const matmul_attr attr = {.transpose_b = 1, .fast = 1};
     const tutti_desc in[2] = {DESC(F32, 2, M, K), DESC(F32, 2, N, K)};
     const tutti_desc out = DESC(F32, 2, M, N);
     const tutti_op_call c = {sizeof c, 2, 1, 2, in, &out, &attr, NULL, NULL};
@@ -133,13 +208,26 @@ START_TEST(small_products_agree_with_the_reference_and_differences)
 }
 END_TEST
 
+START_TEST(activations_agree_with_the_reference_and_differences)
+{
+    op_case_holds(&acts[_i], _i);
+}
+END_TEST
+
+START_TEST(activations_of_large_products_agree_with_the_reference)
+{
+    op_case_holds(&large_acts[_i], _i);
+}
+END_TEST
+
 START_TEST(large_products_agree_with_the_reference)
 {
     op_case_holds(&large[_i], _i);
 }
 END_TEST
 
-static const matmul_attr plain = {0, 0, 0}, transposed = {1, 0, 0};
+static const matmul_attr plain = {.fast = 0}, transposed = {.transpose_a = 1};
+static const matmul_attr act_of_nine = {.act = 9}, gelu = {.act = MATMUL_GELU};
 static const op_refusal refusals[] = {
     {{DESC(F32, 1, 3), DESC(F32, 2, 3, 4)},
      2,
@@ -172,11 +260,57 @@ static const op_refusal refusals[] = {
      &plain,
      TUTTI_E_SHAPE,
      "matmul: bias is F32 (4), want (5)"},
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5)},
+     2,
+     &act_of_nine,
+     TUTTI_E_RANGE,
+     "matmul: act is 9, want 0 (none), 1 (ReLU), 2 (GELU) or 3 (GELU, tanh form)"},
+};
+
+static const op_refusal act_refusals[] = {
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5)},
+     2,
+     &plain,
+     TUTTI_E_RANGE,
+     "matmul_act: act is 0, want 1 (ReLU), 2 (GELU) or 3 (GELU, tanh form)"},
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 1, 4)},
+     3,
+     &gelu,
+     TUTTI_E_SHAPE,
+     "matmul_act: bias is F32 (4), want (5)"},
+};
+
+static const op_refusal grad_refusals[] = {
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 2, 3, 5)},
+     3,
+     &act_of_nine,
+     TUTTI_E_RANGE,
+     "matmul_act_grad: act is 9, want 1 (ReLU), 2 (GELU) or 3 (GELU, tanh form)"},
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 2, 3, 4)},
+     3,
+     &gelu,
+     TUTTI_E_SHAPE,
+     "matmul_act_grad: x is F32 (3, 4), want the product's F32 (3, 5)"},
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(I32, 2, 3, 5)},
+     3,
+     &gelu,
+     TUTTI_E_ARG,
+     "matmul_act_grad: x is I32 (3, 5), want F32"},
 };
 
 START_TEST(what_does_not_fit_is_refused_in_one_sentence)
 {
     op_refusal_holds(&tutti_op_matmul, &refusals[_i]);
+}
+END_TEST
+
+START_TEST(an_activation_that_does_not_fit_is_refused_in_one_sentence)
+{
+    if (_i < (int)OP_COUNT(act_refusals))
+        op_refusal_holds(&tutti_op_matmul_act, &act_refusals[_i]);
+    else
+        op_refusal_holds(&tutti_op_matmul_act_grad,
+                         &grad_refusals[_i - OP_COUNT(act_refusals)]);
 }
 END_TEST
 
@@ -189,6 +323,12 @@ int main(void)
     tcase_add_loop_test(t, products_of_bf16_agree_with_the_reference, 0, OP_COUNT(fast));
     tcase_add_test(t, three_products_of_bf16_are_nearly_one_of_f32);
     tcase_add_loop_test(t, large_products_agree_with_the_reference, 0, OP_COUNT(large));
+    tcase_add_loop_test(t, activations_agree_with_the_reference_and_differences, 0,
+                        OP_COUNT(acts));
+    tcase_add_loop_test(t, activations_of_large_products_agree_with_the_reference, 0,
+                        OP_COUNT(large_acts));
+    tcase_add_loop_test(t, an_activation_that_does_not_fit_is_refused_in_one_sentence, 0,
+                        OP_COUNT(act_refusals) + OP_COUNT(grad_refusals));
     tcase_add_loop_test(t, what_does_not_fit_is_refused_in_one_sentence, 0, OP_COUNT(refusals));
     return tutti_run(s);
 }
