@@ -84,6 +84,11 @@ const code_file *instance_code_file(const instance *i, uint32_t number)
     return i->object->plugin->kernels[number].code;
 }
 
+uint32_t instance_kernel_count(const instance *i)
+{
+    return (uint32_t)i->object->plugin->nkernels;
+}
+
 void instance_run_kernel(const instance *i, uint32_t number, void *const *args)
 {
     const kernel *k = &i->object->plugin->kernels[number];

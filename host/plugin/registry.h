@@ -160,8 +160,8 @@ tutti_status instance_post_close(instance *i, tutti_error *err);
 void instance_free(
     instance *i); /* closes what is still open, ignoring errors; NULL is allowed */
 
-/* Kernel `number` of the instance's plugin, as tutti.kernel/1 counts; false when there is none.
- * Borrowed from the registry. */
+/* Kernel `number` of the instance's plugin, as tutti.kernel/1 counts; false when there is none, as for
+ * the numbers of its handlers.  Borrowed from the registry. */
 typedef struct kernel_info {
     const char *name;
     const char *plugin_id;
@@ -177,6 +177,7 @@ typedef struct kernel_info {
     uint32_t reserved;
 } kernel_info;
 bool instance_kernel(const instance *i, uint32_t number, kernel_info *ret_info);
+uint32_t instance_kernel_count(const instance *i); /* numbers are below it */
 TUTTI_NODISCARD tutti_status instance_find_kernel(const instance *i, const char *name,
                                                   uint32_t *ret_kernel, tutti_error *err);
 /* The file of its device code, if it is still as it was when the registry judged it; the caller frees

@@ -24,15 +24,16 @@ static tutti_status eval_batch(trainer *t, source *e, int64_t began, tutti_error
     if ((s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err)))
         return s;
     tutti_tensor outputs[2], targets[TUTTI_MAX_COLUMNS];
-    for (uint32_t k = 0; k < request.ntargets; k++)
-        targets[k] = batch_find(&t->eval_batch, t->model_table->targets[k])->now;
+    for (uint32_t k = 0; k < request.ntargets && !s; k++)
+        s = trainer_see_column(t, "", batch_find(&t->eval_batch, t->model_table->targets[k]),
+                               &targets[k], err);
     tutti_metric_input in = {.struct_size = sizeof in,
                              .noutputs = t->noutputs,
                              .outputs = outputs,
                              .targets = targets,
                              .ntargets = request.ntargets,
                              .samples = t->eval_batch.samples};
-    if ((s = trainer_see_outputs(t, "", outputs, err)) ||
+    if (s || (s = trainer_see_outputs(t, "", outputs, err)) ||
         (s = trainer_read_loss(t, &in.loss, err)) ||
         (s = metric_set_update(&e->metrics, &in, err)))
         return s;

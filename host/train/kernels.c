@@ -21,6 +21,7 @@ typedef struct code {
 struct plugin_kernels {
     plugin_kernels *next;
     tutti_kernel_v1 table;
+    device_view view;
     trainer *trainer;
     instance *instance;
     code *codes;
@@ -193,34 +194,57 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
                                                     : launch_host(p, number, &k, args, err);
 }
 
-/* Whether some kernel of the plugin runs where the run is. */
-static bool has_kernels(const trainer *t, const instance *i)
+/* Whether all kernels of the plugin, of which there are some, run where the run is. */
+static bool all_run(plugin_kernels *p)
 {
-    const tutti_device *d = trainer_device(t);
+    const tutti_device *d = trainer_device(p->trainer);
     kernel_info k;
+    void *function;
     bool some = false;
-    for (uint32_t n = 0; n < MAX_ARGS && !some; n++)
-        some = instance_kernel(i, n, &k) &&
-               (program_cuda(d) ? k.entry != NULL : strcmp(d->info.kernels, "cpu") == 0);
+    for (uint32_t n = 0; n < instance_kernel_count(p->instance); n++) {
+        if (!instance_kernel(p->instance, n, &k))
+            continue; /* a handler */
+        some = true;
+        if (program_cuda(d) ? !k.entry || find_function(p, &k, &function, NULL)
+                            : strcmp(d->info.kernels, "cpu") != 0)
+            return false;
+    }
     return some;
 }
 
-const void *kernels_for(trainer *t, instance *i)
+static plugin_kernels *entry_of(trainer *t, instance *i)
 {
     plugin_kernels *p = t->kernels;
-    if (!trainer_is_remote(t) || !has_kernels(t, i))
-        return NULL;
     while (p && p->instance != i)
         p = p->next;
     if (p)
-        return &p->table;
+        return p;
     p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
     *p = (plugin_kernels){.next = t->kernels, .trainer = t, .instance = i};
     p->table = (tutti_kernel_v1){sizeof p->table, 0, p, find, launch};
+    device_view_init(&p->view, t,
+                     trainer_is_remote(t) && all_run(p) ? trainer_device(t) : NULL);
     t->kernels = p;
-    return &p->table;
+    return p;
+}
+
+bool kernels_run_there(trainer *t, instance *i)
+{
+    const plugin_kernels *p = trainer_is_remote(t) ? entry_of(t, i) : NULL;
+    return p && p->view.place;
+}
+
+const void *kernels_for(trainer *t, instance *i)
+{
+    return kernels_run_there(t, i) ? &entry_of(t, i)->table : NULL;
+}
+
+const void *kernels_view(trainer *t, instance *i)
+{
+    plugin_kernels *p = entry_of(t, i);
+    return p ? &p->view.table : NULL;
 }
 
 void kernels_fini(trainer *t)

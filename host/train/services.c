@@ -29,38 +29,12 @@ static const char *state_eval_label(void *ctx)
     return ((trainer *)ctx)->eval_label;
 }
 
-static slot *find_slot(trainer *t, const char *name)
-{
-    if (strcmp(name, "loss") == 0)
-        return t->loss.now.data ? &t->loss : NULL;
-    if (strcmp(name, "outputs") == 0 || strcmp(name, "outputs.0") == 0)
-        return t->noutputs > 0 ? &t->outputs[0] : NULL;
-    if (strcmp(name, "outputs.1") == 0)
-        return t->noutputs > 1 ? &t->outputs[1] : NULL;
-    return t->phase == PHASE_IDLE ? NULL : batch_find(trainer_batch(t), name);
-}
-
-static tutti_status no_slot(trainer *t, const char *name, tutti_error *err)
-{
-    char known[200] = "";
-    if (t->phase != PHASE_IDLE) {
-        const batch *b = trainer_batch(t);
-        for (uint32_t k = 0; k < b->ncolumns; k++) {
-            const size_t used = strlen(known);
-            (void)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "",
-                           b->columns[k].name);
-        }
-    }
-    return tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s now; the batch has: %s", name,
-                      known[0] ? known : "nothing");
-}
-
 static tutti_status state_get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
 {
     trainer *t = ctx;
-    slot *s = find_slot(t, name);
+    slot *s = trainer_slot(t, name, err);
     if (!s)
-        return no_slot(t, name, err);
+        return TUTTI_E_NOTFOUND;
     tutti_tensor seen = s->now;
     const tutti_status status = view_open(t, &s->view, VIEW_RESULTS, &seen, err);
     if (!status)
@@ -72,11 +46,10 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
                               tutti_error *err)
 {
     trainer *t = ctx;
-    slot *s = find_slot(t, name);
+    slot *s = trainer_slot(t, name, err);
     if (!s)
-        return no_slot(t, name, err);
-    const bool computed = s == &t->loss || s == &t->outputs[0] || s == &t->outputs[1];
-    if (computed) { /* these stay where the plan reads them */
+        return TUTTI_E_NOTFOUND;
+    if (trainer_computes(t, s)) { /* these stay where the plan reads them */
         if (!tutti_same_shape(&s->now.desc, &tensor->desc) ||
             s->now.desc.dtype != tensor->desc.dtype)
             return tutti_fail(err, TUTTI_E_SHAPE, "%s keeps its shape and dtype", name);
@@ -86,7 +59,7 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
             memmove(seen.data, tensor->data, tutti_nbytes(&tensor->desc));
         return status;
     }
-    const tutti_status status = slot_set(s, tensor, err);
+    const tutti_status status = slot_set(s, trainer_device(t), tensor, err);
     if (status == TUTTI_OK)
         trainer_batch(t)->samples = trainer_batch(t)->columns[0].now.desc.dim[0];
     return status;
@@ -172,9 +145,8 @@ static uint32_t weights_count(void *ctx)
     return net_weight_count(((trainer *)ctx)->net);
 }
 
-static tutti_status weights_at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
+tutti_status trainer_weight(trainer *t, uint32_t k, tutti_weight *ret, tutti_error *err)
 {
-    trainer *t = ctx;
     if (k >= net_weight_count(t->net))
         return tutti_fail(err, TUTTI_E_RANGE, "there are %u weights, %u is past the last",
                           net_weight_count(t->net), k);
@@ -182,7 +154,13 @@ static tutti_status weights_at(void *ctx, uint32_t k, tutti_weight *ret, tutti_e
     ret->group = t->update.group_of && t->update.version == net_version(t->net)
                      ? t->update.group_of[k]
                      : -1;
-    return views_weight(t, k, ret, err);
+    return TUTTI_OK;
+}
+
+static tutti_status weights_at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
+{
+    const tutti_status s = trainer_weight(ctx, k, ret, err);
+    return s ? s : views_weight(ctx, k, ret, err);
 }
 
 static uint64_t weights_version(void *ctx)
@@ -481,5 +459,7 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         return log_for(t, i);
     if (strcmp(interface_id, TUTTI_KERNEL_V1) == 0 && i)
         return kernels_for(t, i);
+    if (strcmp(interface_id, TUTTI_DEVICE_VIEW_V1) == 0 && i)
+        return kernels_view(t, i);
     return NULL;
 }

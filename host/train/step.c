@@ -54,8 +54,9 @@ static tutti_status bind(trainer *t, plan *p, uint32_t k, const tutti_tensor *fr
     const tutti_device *d = trainer_device(t);
     const uint64_t bytes = tutti_nbytes(&from->desc);
     void (*set)(plan *, uint32_t, const void *) = target ? plan_set_target : plan_set_input;
-    const bool there = place_is_host(d) || from->device != TUTTI_DEVICE_CPU;
-    if (there && aligned(from->data)) {
+    const bool here = from->device == TUTTI_DEVICE_CPU;
+    /* On a device the plan reads its own memory: graphs of a device know their places. */
+    if (place_is_host(d) && aligned(from->data)) {
         set(p, k, from->data);
         return TUTTI_OK;
     }
@@ -64,9 +65,10 @@ static tutti_status bind(trainer *t, plan *p, uint32_t k, const tutti_tensor *fr
     if (!to)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a batch's column of %llu bytes",
                           (unsigned long long)bytes);
-    return there ? place_copy(d, to, from->data, bytes, TUTTI_COPY_ON_DEVICE, err)
-                 : upload_run(&t->uploads, d, k + (target ? TUTTI_MAX_COLUMNS : 0), to, from,
-                              err);
+    return place_is_host(d) || !here
+               ? place_copy(d, to, from->data, bytes, TUTTI_COPY_ON_DEVICE, err)
+               : upload_run(&t->uploads, d, k + (target ? TUTTI_MAX_COLUMNS : 0), to, from,
+                            err);
 }
 
 tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b, tutti_error *err)
@@ -170,7 +172,8 @@ static tutti_status keep_targets(trainer *t, slot *kept, tutti_error *err)
 {
     for (uint32_t k = 0; t->model_table->targets[k] && k < TUTTI_MAX_COLUMNS; k++) {
         const tutti_status s =
-            slot_set(&kept[k], &batch_find(&t->micro, t->model_table->targets[k])->now, err);
+            slot_set(&kept[k], trainer_device(t),
+                     &batch_find(&t->micro, t->model_table->targets[k])->now, err);
         if (s)
             return s;
     }

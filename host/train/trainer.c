@@ -257,7 +257,9 @@ void trainer_destroy(trainer *t)
 {
     if (!t)
         return;
-    t->initialised = false; /* a logger that has closed hears nothing */
+    t->initialised = false;   /* a logger that has closed hears nothing */
+    if (trainer_is_remote(t)) /* kernels of plugins may be under way */
+        (void)t->device.device.table->synchronise(t->device.device.device, NULL, NULL);
     trainer_end_observation(t);
     if (t->engine)
         engine_close(t->engine);
@@ -277,6 +279,9 @@ void trainer_destroy(trainer *t)
         uploads_fini(&t->uploads, trainer_device(t));
         late_fini(&t->late, trainer_device(t));
     }
+    batch_fini(&t->whole);
+    batch_fini(&t->micro);
+    batch_fini(&t->eval_batch);
     net_destroy(t->net);
     kernels_fini(t);
     backend_close(&t->device);
@@ -287,9 +292,6 @@ void trainer_destroy(trainer *t)
     view_fini(&t->loss.view);
     view_fini(&t->outputs[0].view);
     view_fini(&t->outputs[1].view);
-    batch_fini(&t->whole);
-    batch_fini(&t->micro);
-    batch_fini(&t->eval_batch);
     value_table_fini(&t->values);
     while (t->logs) {
         log_service *next = t->logs->next;

@@ -12,6 +12,7 @@
 #include "train/trainer.h"
 #include "tutti/checkpoint.h"
 #include "tutti/closure.h"
+#include "tutti/device_view.h"
 #include "tutti/log.h"
 #include "tutti/logger.h"
 #include "tutti/metric.h"
@@ -81,7 +82,9 @@ void views_fini(views *v);
 
 /* ---- upload.c ---- */
 
-enum { UPLOAD_COLUMNS = 2 * TUTTI_MAX_COLUMNS }; /* inputs, then targets */
+enum {
+    UPLOAD_COLUMNS = 3 * TUTTI_MAX_COLUMNS
+}; /* inputs, targets, what plugins' kernels work on */
 
 typedef struct upload_lane {
     void *host;
@@ -131,13 +134,21 @@ void late_fini(late_losses *all, const tutti_device *d);
 
 /* ---- the batch ---- */
 
+typedef struct slot_memory {
+    void *data;
+    uint64_t room;
+    const tutti_device *place; /* NULL: the host's memory */
+} slot_memory;
+
 /* A named tensor of the state: a view of somebody's memory, or of `own` once it was replaced. */
 typedef struct slot {
     char name[32];
     tutti_tensor now;
     void *own; /* 64-byte aligned */
     uint64_t room;
-    view view; /* of what lies on a device */
+    view view;          /* of what lies on a device */
+    slot_memory two[2]; /* what plugins' kernels fill: one while the other is read */
+    uint64_t turn;
 } slot;
 
 typedef struct batch {
@@ -150,7 +161,13 @@ void batch_load(batch *b, const tutti_column *names, const tutti_tensor *columns
 /* Makes `part` the rows [first, first + count) of `whole`. */
 void batch_slice(batch *part, const batch *whole, int64_t first, int64_t count);
 slot *batch_find(batch *b, const char *name); /* by name or number; NULL when absent */
-TUTTI_NODISCARD tutti_status slot_set(slot *s, const tutti_tensor *t, tutti_error *err);
+/* A copy on the host of `t`, which lies here or on `d`. */
+TUTTI_NODISCARD tutti_status slot_set(slot *s, const tutti_device *d, const tutti_tensor *t,
+                                      tutti_error *err);
+/* `bytes` of memory of the slot's own on `place`, of any contents; what was taken the time before
+ * stays as it is. */
+TUTTI_NODISCARD tutti_status slot_take(slot *s, const tutti_device *place, uint64_t bytes,
+                                       void **ret_memory, tutti_error *err);
 void batch_fini(batch *b);
 
 /* ---- metrics and loggers ---- */
@@ -224,7 +241,8 @@ typedef struct group {
     instance *optimizer;
     const tutti_optimizer_v1 *table;
     const char *match;
-    double lr; /* of now */
+    double lr;   /* of now */
+    bool kernel; /* it updates weights on the run's device */
 } group;
 
 struct updater;
@@ -320,10 +338,23 @@ typedef struct log_service {
     struct log_service *next;
 } log_service;
 
+/* device_view.c: tutti.device_view/1 of a plugin. */
+typedef struct device_view {
+    tutti_device_view_v1 table;
+    trainer *trainer;
+    const tutti_device *place; /* where its kernels run; NULL: on the host */
+} device_view;
+
+void device_view_init(device_view *v, trainer *t, const tutti_device *place);
+
 /* kernels.c: tutti.kernel/1 of a plugin on a device whose memory is its own; NULL where the kernels do not
  * run there.  Kernels' code is kept to the end of the run. */
 typedef struct plugin_kernels plugin_kernels;
 const void *kernels_for(trainer *t, instance *i);
+/* Whether that is a device, and all of them run there. */
+bool kernels_run_there(trainer *t, instance *i);
+/* Its tutti.device_view/1; NULL: out of memory. */
+const void *kernels_view(trainer *t, instance *i);
 void kernels_fini(trainer *t);
 
 /* Answers a plugin's host->query.  ctx is the trainer. */
@@ -416,6 +447,16 @@ TUTTI_NODISCARD tutti_status trainer_open(trainer *t, run_part *part, instance *
 TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err);
 /* The batch that `get` and `set` of the state mean now. */
 batch *trainer_batch(trainer *t);
+/* What the state calls `name`; NULL and E_NOTFOUND when there is none now. */
+slot *trainer_slot(trainer *t, const char *name, tutti_error *err);
+/* Whether a plan computes it, so that it stays where it is. */
+bool trainer_computes(const trainer *t, const slot *s);
+/* Weight k where it is, with its group. */
+TUTTI_NODISCARD tutti_status trainer_weight(trainer *t, uint32_t k, tutti_weight *ret_weight,
+                                            tutti_error *err);
+/* What `who` (as views.who) sees of a column, on the host. */
+TUTTI_NODISCARD tutti_status trainer_see_column(trainer *t, const char *who, slot *s,
+                                                tutti_tensor *ret_column, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_request(trainer *t, int kind, batch *b,
                                              plan_request *ret_request, tutti_error *err);
 /* Points the plan's inputs, or targets, at the batch; copies what is not aligned or not there. */

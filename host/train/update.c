@@ -30,6 +30,9 @@ tutti_status updater_open(trainer *t, tutti_error *err)
             return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                               "optimizer %s has no " TUTTI_OPTIMIZER_V1,
                               run->groups[k].part.name);
+        g->kernel = kernels_run_there(t, g->optimizer) &&
+                    TUTTI_HAS(g->table, tutti_optimizer_v1, update_on_device) &&
+                    g->table->update_on_device;
         g->match = run->groups[k].match;
         g->lr = g->table->lr;
         if (g->table->nslots > u->nslots)
@@ -344,8 +347,7 @@ static bool has_kernel(const updater *u, bool *ret_reads)
     *ret_reads = true;
     for (size_t k = 0; k < u->ngroups; k++) {
         const tutti_optimizer_v1 *table = u->groups[k].table;
-        all = all && TUTTI_HAS(table, tutti_optimizer_v1, update_on_device) &&
-              table->update_on_device;
+        all = all && u->groups[k].kernel;
         *ret_reads = *ret_reads && TUTTI_HAS(table, tutti_optimizer_v1, reads_numbers) &&
                      table->reads_numbers;
     }

@@ -5,7 +5,9 @@
 
 #include "plugin_check.h"
 
+#include "kernel_check.h"
 #include "tutti/checkpoint.h"
+#include "tutti/device_view.h"
 #include "tutti/log.h"
 #include "tutti/metrics.h"
 #include "tutti/state.h"
@@ -25,6 +27,8 @@ typedef struct run {
     const char *names[RUN_COLUMNS + 1]; /* "outputs" is the last */
     tutti_tensor columns[RUN_COLUMNS + 1];
     double memory[RUN_COLUMNS + 1][RUN_NUMBERS]; /* where columns that are set lie */
+    double renewed[RUN_COLUMNS + 1][2][RUN_NUMBERS];
+    uint64_t turn[RUN_COLUMNS + 1];
     tutti_weight weights[RUN_WEIGHTS];
     uint32_t nweights;
     uint32_t reserved;
@@ -48,7 +52,8 @@ typedef struct run {
     tutti_checkpoint_v1 checkpoint;
     tutti_metrics_v1 metrics;
     tutti_log_v1 log;
-    service services[8];
+    tutti_device_view_v1 view;
+    service services[12];
 } run;
 
 static inline double run_elapsed(void *ctx)
@@ -106,6 +111,65 @@ static inline tutti_status run_weight_at(void *ctx, uint32_t k, tutti_weight *re
 static inline uint64_t run_version(void *ctx)
 {
     return ((run *)ctx)->version;
+}
+
+static inline tutti_status run_describe(void *ctx, const char *name, tutti_desc *ret,
+                                        tutti_error *err)
+{
+    tutti_tensor t;
+    const tutti_status s = run_get(ctx, name, &t, err);
+    if (!s)
+        *ret = t.desc;
+    return s;
+}
+
+static inline tutti_status run_renew(void *ctx, const char *name, const tutti_desc *desc,
+                                     tutti_tensor *ret, tutti_error *err)
+{
+    run *r = ctx;
+    const int32_t k = run_find(r, name);
+    if (k < 0 || tutti_nbytes(desc) > sizeof r->renewed[0][0])
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "no room for %s", name);
+    double *memory = r->renewed[k][++r->turn[k] & 1];
+    memset(memory, 0x5a, sizeof r->renewed[0][0]);
+    r->columns[k] = (tutti_tensor){memory, *desc, TUTTI_DEVICE_CPU, 0};
+    *ret = r->columns[k];
+    return TUTTI_OK;
+}
+
+/* Every weight is a span. */
+static inline tutti_status run_span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *err)
+{
+    const run *r = ctx;
+    const tutti_weight *w = &r->weights[k];
+    (void)err;
+    ck_assert_uint_lt(k, r->nweights);
+    *ret =
+        (tutti_span){sizeof *ret, k, 1, 0, tutti_numel(&w->data.desc), w->data.data, w->grad};
+    return TUTTI_OK;
+}
+
+static inline tutti_status run_take(void *ctx, uint64_t bytes, void **ret, tutti_error *err)
+{
+    (void)ctx, (void)err;
+    *ret = calloc(1, bytes + 1);
+    ck_assert_ptr_nonnull(*ret);
+    return TUTTI_OK;
+}
+
+static inline void run_give(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+static inline tutti_status run_copy(void *ctx, void *to, const void *from, uint64_t bytes,
+                                    int32_t how, tutti_error *err)
+{
+    (void)ctx, (void)how, (void)err;
+    if (bytes)
+        memcpy(to, from, bytes);
+    return TUTTI_OK;
 }
 
 static inline uint32_t run_groups(void *ctx)
@@ -227,6 +291,10 @@ static inline void run_init(run *r)
     r->log.struct_size = sizeof r->log;
     r->log.write = run_tell;
     r->services[5] = (service){TUTTI_LOG_V1, &r->log};
+    r->view = (tutti_device_view_v1){
+        sizeof r->view, TUTTI_DEVICE_CPU, r,        run_describe, run_get,  run_renew,
+        run_weight_at,  run_weight_count, run_span, run_take,     run_give, run_copy};
+    r->services[6] = (service){TUTTI_DEVICE_VIEW_V1, &r->view};
 }
 
 /* One service more. */
@@ -238,6 +306,11 @@ static inline void run_service(run *r, const char *id, const void *table)
     ck_assert_uint_lt(k + 1, sizeof r->services / sizeof *r->services);
     r->services[k] = (service){id, table};
 }
+
+/* The kernels of the plugin under test. */
+#define run_kernels(r)                                                                         \
+    run_service((r), TUTTI_KERNEL_V1,                                                          \
+                kernel_check_open(PLUGIN_PATH, PLUGIN_FOLDER "/plugin.json"))
 
 static inline tutti_desc shape_of(int32_t dtype, int32_t rank, const int64_t *dim)
 {

@@ -1,151 +1,214 @@
 /* average.c - a second copy of the model's weights: averaged, exchanged, saved. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "average.h"
+#include "average_step.h"
 
-static void entries_free(average_entry *entries, uint32_t count)
+/* ---- the manifest's kernels, by their names there ---- */
+
+TUTTI_EXPORT void average_blend_cpu(float *value, const float *weight, float keep, float take,
+                                    int64_t n);
+TUTTI_EXPORT void average_approach_cpu(float *value, const float *weight, float take,
+                                       int64_t n);
+TUTTI_EXPORT void average_exchange_cpu(float *value, float *weight, int64_t n);
+
+void average_blend_cpu(float *value, const float *weight, float keep, float take, int64_t n)
 {
-    for (uint32_t k = 0; entries && k < count; k++) {
-        free(entries[k].path);
-        free(entries[k].value);
+    for (int64_t k = 0; k < n; k++)
+        value[k] = average_blended(value[k], weight[k], keep, take);
+}
+
+void average_approach_cpu(float *value, const float *weight, float take, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        value[k] = average_nearer(value[k], weight[k], take);
+}
+
+void average_exchange_cpu(float *value, float *weight, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const float held = value[k];
+        value[k] = weight[k];
+        weight[k] = held;
     }
+}
+
+/* ---- blocks ---- */
+
+tutti_status average_init(average *a, const tutti_host *host, const char *who, tutti_error *err)
+{
+    static const char *const names[] = {"average_blend", "average_approach",
+                                        "average_exchange"};
+    const tutti_status s = algorithm_device_init(&a->device, host, who, err);
+    if (s)
+        return s;
+    a->weights = algorithm_service(host, who, TUTTI_WEIGHTS_V1, err);
+    return a->weights ? algorithm_kernels(&a->device, names, AVERAGE_KERNELS, a->kernel, err)
+                      : TUTTI_E_UNSUPPORTED;
+}
+
+static void free_all(const average *a, average_block *blocks, uint32_t nblocks,
+                     average_entry *entries, uint32_t count)
+{
+    const tutti_device_view_v1 *v = a->device.view;
+    for (uint32_t k = 0; blocks && k < nblocks; k++)
+        v->give(v->ctx, blocks[k].value);
+    for (uint32_t k = 0; entries && k < count; k++)
+        free(entries[k].path);
+    free(blocks);
     free(entries);
 }
 
 void average_fini(average *a)
 {
-    entries_free(a->entries, a->count);
+    free_all(a, a->blocks, a->nblocks, a->entries, a->count);
+    a->blocks = NULL;
     a->entries = NULL;
-    a->count = 0;
+    a->nblocks = a->count = 0;
 }
 
-/* The old entry of `w`, most likely at the same place. */
-static average_entry *find(average *a, uint32_t guess, const tutti_weight *w)
+/* The old entry of that path and shape, most likely at the same place. */
+static const average_entry *find(const average *a, uint32_t guess, const average_entry *like)
 {
     for (uint32_t k = 0; k < a->count; k++) {
-        average_entry *e = &a->entries[(guess + k) % a->count];
-        if (e->path && strcmp(e->path, w->path) == 0 &&
-            tutti_same_shape(&e->desc, &w->data.desc))
+        const average_entry *e = &a->entries[(guess + k) % a->count];
+        if (strcmp(e->path, like->path) == 0 && tutti_same_shape(&e->desc, &like->desc))
             return e;
     }
     return NULL;
 }
 
-static tutti_status entry_init(const char *who, average_entry *e, const tutti_weight *w,
-                               tutti_error *err)
+static tutti_status copy(const average *a, float *to, const float *from, int64_t n,
+                         tutti_error *err)
 {
-    const uint64_t bytes = tutti_nbytes(&w->data.desc);
-    e->desc = w->data.desc;
-    e->path = strdup(w->path);
-    e->value = malloc(bytes ? bytes : 1);
-    if (!e->path || !e->value)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a copy of %s", who, w->path);
-    if (bytes)
-        memcpy(e->value, w->data.data, bytes);
-    return TUTTI_OK;
+    const tutti_device_view_v1 *v = a->device.view;
+    return v->copy(v->ctx, to, from, (uint64_t)n * sizeof *to, TUTTI_COPY_ON_DEVICE, err);
+}
+
+/* A block of span's values, and entries of its weights: their old values where they had some. */
+static tutti_status fill(const average *a, const tutti_span *span, average_block *block,
+                         average_entry *entries, uint32_t *count, tutti_error *err)
+{
+    const tutti_device_view_v1 *v = a->device.view;
+    void *memory;
+    tutti_status s = v->take(v->ctx, (uint64_t)span->n * sizeof(float), &memory, err);
+    if (s)
+        return tutti_fail(err, s, "%s: no memory for a copy of the weights", a->device.who);
+    *block = (average_block){memory, span->n};
+    s = copy(a, block->value, span->w, span->n, err);
+    for (uint32_t k = span->first; k < span->first + span->count && !s; k++) {
+        tutti_weight w = {.struct_size = sizeof w};
+        if ((s = v->weight(v->ctx, k, &w, err)))
+            return s;
+        average_entry *e = &entries[*count];
+        *e = (average_entry){strdup(w.path), block->value + ((float *)w.data.data - span->w),
+                             w.data.desc};
+        if (!e->path)
+            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a copy of %s",
+                              a->device.who, w.path);
+        const average_entry *old = find(a, (*count)++, e);
+        if (old)
+            s = copy(a, e->value, old->value, tutti_numel(&e->desc), err);
+    }
+    return s;
 }
 
 tutti_status average_fit(average *a, tutti_error *err)
 {
-    const tutti_weights_v1 *s = a->weights;
-    const uint32_t all = s->count(s->ctx);
+    const tutti_device_view_v1 *v = a->device.view;
+    const uint32_t nblocks = v->spans(v->ctx), all = a->weights->count(a->weights->ctx);
     uint32_t count = 0;
-    tutti_status status = TUTTI_OK;
-    average_entry *entries = calloc(all ? all : 1, sizeof *entries);
-    if (!entries)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %u weights", a->who, all);
-    for (uint32_t k = 0; k < all; k++) {
-        tutti_weight w = {.struct_size = sizeof w};
-        if ((status = s->at(s->ctx, k, &w, err)))
-            goto fail;
-        if (w.data.desc.dtype == TUTTI_F32 &&
-            (status = entry_init(a->who, &entries[count++], &w, err)))
-            goto fail;
+    average_block *blocks = calloc((size_t)nblocks + 1, sizeof *blocks);
+    average_entry *entries = calloc((size_t)all + 1, sizeof *entries);
+    tutti_status s = TUTTI_OK;
+    if (!blocks || !entries)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %u weights", a->device.who, all);
+    for (uint32_t k = 0; k < nblocks && !s; k++) {
+        tutti_span span = {.struct_size = sizeof span};
+        s = v->span(v->ctx, k, &span, err);
+        if (!s)
+            s = fill(a, &span, &blocks[k], entries, &count, err);
     }
-    for (uint32_t k = 0; k < count; k++) { /* nothing can fail from here */
-        const tutti_weight w = {.path = entries[k].path, .data = {.desc = entries[k].desc}};
-        const average_entry *old = find(a, k, &w);
-        if (old)
-            memcpy(entries[k].value, old->value, tutti_nbytes(&old->desc));
+    if (s) {
+        free_all(a, blocks, nblocks, entries, count);
+        return s;
     }
-    entries_free(a->entries, a->count);
+    average_fini(a);
+    a->blocks = blocks;
     a->entries = entries;
+    a->nblocks = nblocks;
     a->count = count;
-    a->version = s->version(s->ctx);
+    a->version = a->weights->version(a->weights->ctx);
     return TUTTI_OK;
-
-fail:
-    entries_free(entries, count);
-    return status;
 }
 
-typedef void (*visitor)(float *value, float *weight, int64_t n, double number);
+static tutti_status fit_once(average *a, tutti_error *err)
+{
+    return a->blocks && a->version == a->weights->version(a->weights->ctx)
+               ? TUTTI_OK
+               : average_fit(a, err);
+}
 
-/* Calls `trained` or `other` with every entry's value, the model's and their length. */
+/* ---- what is done with them ---- */
+
+typedef tutti_status (*visitor)(average *a, average_block *block, tutti_span *span,
+                                double number, tutti_error *err);
+
+/* Calls `trained` or `other` with every block and the model's span. */
 static tutti_status each(average *a, visitor trained, visitor other, double number,
                          tutti_error *err)
 {
-    const tutti_weights_v1 *s = a->weights;
-    if (!a->entries || a->version != s->version(s->ctx)) {
-        const tutti_status status = average_fit(a, err);
-        if (status)
-            return status;
+    const tutti_device_view_v1 *v = a->device.view;
+    tutti_status s = fit_once(a, err);
+    for (uint32_t k = 0; k < a->nblocks && !s; k++) {
+        tutti_span span = {.struct_size = sizeof span};
+        s = v->span(v->ctx, k, &span, err);
+        if (!s)
+            s = (span.g ? trained : other)(a, &a->blocks[k], &span, number, err);
     }
-    uint32_t at = 0;
-    for (uint32_t k = 0; k < s->count(s->ctx) && at < a->count; k++) {
-        tutti_weight w = {.struct_size = sizeof w};
-        const tutti_status status = s->at(s->ctx, k, &w, err);
-        if (status)
-            return status;
-        if (w.data.desc.dtype != TUTTI_F32)
-            continue;
-        (w.grad ? trained : other)(a->entries[at].value, w.data.data, tutti_numel(&w.data.desc),
-                                   number);
-        at++;
-    }
-    return TUTTI_OK;
+    return s;
 }
 
-static void copy(float *value, float *weight, int64_t n, double unused)
+static tutti_status keep(average *a, average_block *b, tutti_span *span, double unused,
+                         tutti_error *err)
 {
     (void)unused;
-    if (n)
-        memcpy(value, weight, (size_t)n * sizeof *value);
+    return copy(a, b->value, span->w, b->n, err);
 }
 
-static void blend(float *value, float *weight, int64_t n, double smoothing)
-{
-    const float keep = (float)smoothing, take = (float)(1.0 - smoothing);
-    for (int64_t i = 0; i < n; i++)
-        value[i] = keep * value[i] + take * weight[i];
-}
-
-static void approach(float *value, float *weight, int64_t n, double share)
-{
-    const float take = (float)share;
-    for (int64_t i = 0; i < n; i++)
-        value[i] += take * (weight[i] - value[i]);
-}
-
-static void load(float *value, float *weight, int64_t n, double unused)
+static tutti_status load(average *a, average_block *b, tutti_span *span, double unused,
+                         tutti_error *err)
 {
     (void)unused;
-    if (n)
-        memcpy(weight, value, (size_t)n * sizeof *value);
+    return copy(a, span->w, b->value, b->n, err);
 }
 
-static void exchange(float *value, float *weight, int64_t n, double unused)
+static tutti_status blend(average *a, average_block *b, tutti_span *span, double smoothing,
+                          tutti_error *err)
+{
+    float kept = (float)smoothing, taken = (float)(1.0 - smoothing);
+    return algorithm_launch(&a->device, a->kernel[AVERAGE_BLEND], err, &b->value, &span->w,
+                            &kept, &taken, &b->n);
+}
+
+static tutti_status approach(average *a, average_block *b, tutti_span *span, double share,
+                             tutti_error *err)
+{
+    float taken = (float)share;
+    return algorithm_launch(&a->device, a->kernel[AVERAGE_APPROACH], err, &b->value, &span->w,
+                            &taken, &b->n);
+}
+
+static tutti_status exchange(average *a, average_block *b, tutti_span *span, double unused,
+                             tutti_error *err)
 {
     (void)unused;
-    for (int64_t i = 0; i < n; i++) {
-        const float held = value[i];
-        value[i] = weight[i];
-        weight[i] = held;
-    }
+    return algorithm_launch(&a->device, a->kernel[AVERAGE_EXCHANGE], err, &b->value, &span->w,
+                            &b->n);
 }
 
 tutti_status average_start(average *a, tutti_error *err)
 {
-    const tutti_status status = each(a, copy, copy, 0.0, err);
+    const tutti_status status = each(a, keep, keep, 0.0, err);
     if (status == TUTTI_OK)
         a->flags[AVERAGE_STARTED] = 1;
     return status;
@@ -158,7 +221,7 @@ tutti_status average_update(average *a, double smoothing, tutti_error *err)
 
 tutti_status average_mean(average *a, double share, tutti_error *err)
 {
-    return each(a, approach, copy, share, err);
+    return each(a, approach, keep, share, err);
 }
 
 tutti_status average_load(average *a, tutti_error *err)
@@ -174,6 +237,8 @@ tutti_status average_swap(average *a, tutti_error *err)
     return status;
 }
 
+/* ---- checkpoints ---- */
+
 static void name_item(tutti_state_item *item, const char *who, const average_entry *e,
                       uint32_t k)
 {
@@ -186,16 +251,14 @@ static void name_item(tutti_state_item *item, const char *who, const average_ent
 tutti_status average_items(average *a, tutti_state_item *list, uint32_t room,
                            uint32_t *ret_count, tutti_error *err)
 {
-    const tutti_weights_v1 *s = a->weights;
-    if (!a->entries || a->version != s->version(s->ctx)) {
-        const tutti_status status = average_fit(a, err);
-        if (status)
-            return status;
-    }
+    const tutti_status status = fit_once(a, err);
+    if (status)
+        return status;
     for (uint32_t k = 0; k < a->count && k + 1 < room; k++) {
+        const average_entry *e = &a->entries[k];
         memset(&list[k + 1], 0, sizeof list[k + 1]);
-        name_item(&list[k + 1], a->who, &a->entries[k], k);
-        list[k + 1].tensor = algorithm_view(a->entries[k].value, &a->entries[k].desc);
+        name_item(&list[k + 1], a->device.who, e, k);
+        list[k + 1].tensor = (tutti_tensor){e->value, e->desc, a->device.view->device, 0};
     }
     if (room > 0) {
         const tutti_desc flags = {{a->nflags}, 1, TUTTI_I64};

@@ -3,27 +3,37 @@
 #ifndef PLUGIN_AVERAGE_H
 #define PLUGIN_AVERAGE_H
 
-#include "algorithm.h"
+#include "kernels.h"
 #include "tutti/stateful.h"
 #include "tutti/weights.h"
 
-/* One f32 weight or buffer of the model, and its other value. */
+/* The other values of one span of weights, where the span is. */
+typedef struct average_block {
+    float *value;
+    int64_t n;
+} average_block;
+
+/* One F32 weight or buffer of the model. */
 typedef struct average_entry {
     char *path;
-    float *value;
+    float *value; /* in a block */
     tutti_desc desc;
 } average_entry;
 
 enum { AVERAGE_STARTED, AVERAGE_ACTIVE, AVERAGE_FLAGS = 8 };
+enum { AVERAGE_BLEND, AVERAGE_APPROACH, AVERAGE_EXCHANGE, AVERAGE_KERNELS };
 
-/* While it is active the model holds the average and the entries hold the training weights. */
+/* While it is active the model holds the average and the blocks hold the training weights. */
 typedef struct average {
-    const char *who; /* the algorithm */
+    algorithm_device device;
     const tutti_weights_v1 *weights;
+    average_block *blocks;
     average_entry *entries;
-    uint64_t version; /* of the model's tree when the entries were made */
+    uint64_t version; /* of the model's tree when all that was made */
+    uint32_t nblocks;
     uint32_t count;
     uint32_t nflags; /* kept in checkpoints; from AVERAGE_ACTIVE on the algorithm's own */
+    uint32_t kernel[AVERAGE_KERNELS];
     int64_t flags[AVERAGE_FLAGS];
 } average;
 
@@ -37,7 +47,10 @@ static inline int32_t average_active(const average *a)
     return a->flags[AVERAGE_ACTIVE] != 0;
 }
 
-/* Makes entries for the model as it is: those whose path and size are known keep their value, new
+/* Finds services and kernels; `who` is the algorithm. */
+tutti_status average_init(average *a, const tutti_host *host, const char *who,
+                          tutti_error *err);
+/* Makes blocks for the model as it is: weights whose path and size are known keep their value, new
  * ones copy the weight.  The other calls do this first whenever the tree has changed. */
 tutti_status average_fit(average *a, tutti_error *err);
 /* Copies all weights: averaging begins here. */

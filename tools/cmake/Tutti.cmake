@@ -129,6 +129,9 @@ function(tutti_add_plugin name)
       PLUGIN_FOLDER="${T_OUTPUT}/${name}")
     add_dependencies(${name}_test plugin_${name})
     target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+    if(T_CUDA) # there are kernels to call
+      target_link_libraries(${name}_test PRIVATE kernel_check)
+    endif()
   endif()
 endfunction()
 

@@ -12,6 +12,7 @@ static float w[2], g[2], buffer[1];
 static void start_run(void)
 {
     run_init(&r);
+    run_kernels(&r);
     memset(&err, 0, sizeof err);
     w[0] = 1.0f;
     w[1] = 2.0f;

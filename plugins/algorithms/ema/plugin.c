@@ -49,8 +49,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     if (status)
         return status;
     const tutti_state_v1 *state = algorithm_service(host, "ema", TUTTI_STATE_V1, err);
-    const tutti_weights_v1 *weights = algorithm_service(host, "ema", TUTTI_WEIGHTS_V1, err);
-    if (!state || !weights)
+    if (!state)
         return TUTTI_E_UNSUPPORTED;
     if (!interval.unit) {
         interval.unit = half_life.unit ? half_life.unit : TUTTI_UNIT_BATCH;
@@ -59,10 +58,13 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     ema *e = calloc(1, sizeof *e);
     if (!e)
         return tutti_fail(err, TUTTI_E_NOMEM, "ema: no memory");
+    const tutti_status found = average_init(&e->average, host, "ema", err);
+    if (found) {
+        free(e);
+        return found;
+    }
     e->host = host;
     e->state = state;
-    e->average.who = "ema";
-    e->average.weights = weights;
     e->average.nflags = 2;
     e->start = tutti_param_time(params, "ema_start");
     e->unit = interval.unit;

@@ -68,11 +68,14 @@ static tutti_status swa_open(const tutti_host *host, const tutti_params *params,
     if (status)
         return status;
     const tutti_state_v1 *state = algorithm_service(host, "swa", TUTTI_STATE_V1, err);
-    const tutti_weights_v1 *weights = algorithm_service(host, "swa", TUTTI_WEIGHTS_V1, err);
-    if (!state || !weights)
+    if (!state)
         return TUTTI_E_UNSUPPORTED;
     const int32_t schedule = tutti_param_i64(params, "schedule_swa_lr") != 0;
-    if (schedule && !TUTTI_HAS(weights, tutti_weights_v1, set_lr))
+    average made = {.nflags = FLAGS};
+    const tutti_status found = average_init(&made, host, "swa", err);
+    if (found)
+        return found;
+    if (schedule && !TUTTI_HAS(made.weights, tutti_weights_v1, set_lr))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "swa: this host has no learning rates to set for schedule_swa_lr");
     swa *s = calloc(1, sizeof *s);
@@ -89,9 +92,7 @@ static tutti_status swa_open(const tutti_host *host, const tutti_params *params,
     s->anneal_steps = tutti_param_i64(params, "anneal_steps");
     s->swa_lr =
         tutti_param_is_set(params, "swa_lr") ? tutti_param_f64(params, "swa_lr") : (double)NAN;
-    s->average.who = "swa";
-    s->average.weights = weights;
-    s->average.nflags = FLAGS;
+    s->average = made;
     *ret_self = s;
     return TUTTI_OK;
 }

@@ -25,6 +25,7 @@ static void start_run(void)
 {
     memset(&err, 0, sizeof err);
     run_init(&r);
+    run_kernels(&r);
     run_weight(&r, "layer.weight", shape(TUTTI_F32, 2), w, dw);
     run_weight(&r, "norm.running_mean", shape(TUTTI_F32, 1), buffer, NULL);
     r.lr = 0.8;

@@ -1,0 +1,210 @@
+/* device_view.c - tutti.device_view/1: tensors where they are, for the kernels of one plugin. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/place.h"
+#include "train/trainer_internal.h"
+
+#include <string.h>
+
+/* Whether the plugin's kernels run on the host while the tensors are out of its reach. */
+static bool copies(const device_view *v)
+{
+    return !v->place && trainer_is_remote(v->trainer);
+}
+
+/* ---- the state ---- */
+
+static tutti_status describe(void *ctx, const char *name, tutti_desc *ret, tutti_error *err)
+{
+    const device_view *v = ctx;
+    const slot *s = trainer_slot(v->trainer, name, err);
+    if (!s)
+        return TUTTI_E_NOTFOUND;
+    *ret = s->now.desc;
+    return TUTTI_OK;
+}
+
+/* Brings a batch column that the loader has left on the host to where kernels run. */
+static tutti_status bring(device_view *v, slot *s, tutti_error *err)
+{
+    trainer *t = v->trainer;
+    const uint32_t column = (uint32_t)(s - trainer_batch(t)->columns);
+    void *memory;
+    const tutti_status status =
+        slot_take(s, v->place, tutti_nbytes(&s->now.desc), &memory, err);
+    if (status)
+        return status;
+    views_age(t, 1u << VIEW_RESULTS);
+    const tutti_status sent =
+        upload_run(&t->uploads, v->place, 2 * TUTTI_MAX_COLUMNS + column, memory, &s->now, err);
+    if (sent)
+        return sent;
+    s->now.data = memory;
+    s->now.device = place_number(v->place);
+    return TUTTI_OK;
+}
+
+static tutti_status get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
+{
+    device_view *v = ctx;
+    trainer *t = v->trainer;
+    slot *s = trainer_slot(t, name, err);
+    tutti_status status = TUTTI_OK;
+    if (!s)
+        return TUTTI_E_NOTFOUND;
+    if (v->place && s->now.device == TUTTI_DEVICE_CPU)
+        status = bring(v, s, err);
+    tutti_tensor seen = s->now;
+    if (!status && copies(v))
+        status = view_open(t, &s->view, VIEW_RESULTS, &seen, err);
+    if (!status)
+        *ret = seen;
+    return status;
+}
+
+static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
+                          tutti_tensor *ret, tutti_error *err)
+{
+    device_view *v = ctx;
+    trainer *t = v->trainer;
+    slot *s = trainer_slot(t, name, err);
+    if (!s)
+        return TUTTI_E_NOTFOUND;
+    if (trainer_computes(t, s)) {
+        if (!tutti_same_shape(&s->now.desc, desc) || s->now.desc.dtype != desc->dtype)
+            return tutti_fail(err, TUTTI_E_SHAPE, "%s keeps its shape and dtype", name);
+        return get(v, name, ret, err);
+    }
+    void *memory;
+    const tutti_status status = slot_take(s, v->place, tutti_nbytes(desc), &memory, err);
+    if (status)
+        return status;
+    views_age(t, 1u << VIEW_RESULTS);
+    s->now = (tutti_tensor){memory, *desc, place_number(v->place), 0};
+    trainer_batch(t)->samples = trainer_batch(t)->columns[0].now.desc.dim[0];
+    *ret = s->now;
+    return TUTTI_OK;
+}
+
+/* ---- weights ---- */
+
+static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
+{
+    const device_view *v = ctx;
+    const tutti_status s = trainer_weight(v->trainer, k, ret, err);
+    return !s && copies(v) ? views_weight(v->trainer, k, ret, err) : s;
+}
+
+/* Whether weight w goes on where `span` ends. */
+static bool goes_on(const tutti_span *span, const tutti_weight *w)
+{
+    const uintptr_t end = (uintptr_t)(span->w + span->n), next = (uintptr_t)w->data.data;
+    return !span->g == !w->grad && next >= end && next - end < 64;
+}
+
+/* Span `number`, or the last, and how many there are up to it. */
+static uint32_t find_span(const device_view *v, uint32_t number, tutti_span *span)
+{
+    const net *n = v->trainer->net;
+    uint32_t found = 0;
+    for (uint32_t k = 0; k < net_weight_count(n); k++) {
+        const tutti_weight *w = net_weight(n, k);
+        if (w->data.desc.dtype != TUTTI_F32)
+            continue;
+        float *const data = w->data.data;
+        const bool next = found && span->first + span->count == k;
+        if (next && !copies(v) && goes_on(span, w)) {
+            span->count++;
+            span->n = data - span->w + tutti_numel(&w->data.desc);
+            continue;
+        }
+        if (found++ > number)
+            return found - 1;
+        *span = (tutti_span){.struct_size = sizeof *span,
+                             .first = k,
+                             .count = 1,
+                             .n = tutti_numel(&w->data.desc),
+                             .w = data,
+                             .g = w->grad};
+    }
+    return found;
+}
+
+static uint32_t spans(void *ctx)
+{
+    tutti_span unused;
+    return find_span(ctx, UINT32_MAX, &unused);
+}
+
+static tutti_status span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *err)
+{
+    const device_view *v = ctx;
+    tutti_span found;
+    tutti_weight w;
+    tutti_status s;
+    const uint32_t count = find_span(v, k, &found);
+    if (k >= count)
+        return tutti_fail(err, TUTTI_E_RANGE, "there are %u spans, %u is past the last", count,
+                          k);
+    if (copies(v)) { /* a span is one weight there */
+        if ((s = weight(ctx, found.first, &w, err)))
+            return s;
+        found.w = w.data.data;
+        found.g = w.grad;
+    }
+    *ret = found;
+    return TUTTI_OK;
+}
+
+/* ---- memory ---- */
+
+static tutti_status take(void *ctx, uint64_t bytes, void **ret, tutti_error *err)
+{
+    const device_view *v = ctx;
+    void *memory = place_try(v->place, bytes, err);
+    if (!memory)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes",
+                          (unsigned long long)bytes);
+    *ret = memory;
+    return TUTTI_OK;
+}
+
+static void give(void *ctx, void *memory)
+{
+    if (memory)
+        place_give(((const device_view *)ctx)->place, memory);
+}
+
+static tutti_status copy(void *ctx, void *to, const void *from, uint64_t bytes, int32_t how,
+                         tutti_error *err)
+{
+    const device_view *v = ctx;
+    if (how != TUTTI_COPY_TO_DEVICE && how != TUTTI_COPY_FROM_DEVICE &&
+        how != TUTTI_COPY_ON_DEVICE)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "a copy goes %d, want TUTTI_COPY_TO_DEVICE, _FROM_DEVICE or "
+                          "_ON_DEVICE",
+                          how);
+    const tutti_status s = v->place ? views_settle(v->trainer, false, err) : TUTTI_OK;
+    if (s)
+        return s;
+    if (v->place && how != TUTTI_COPY_FROM_DEVICE)
+        views_age(v->trainer, VIEW_ALL);
+    return place_copy(v->place, to, from, bytes, how, err);
+}
+
+void device_view_init(device_view *v, trainer *t, const tutti_device *place)
+{
+    *v = (device_view){.trainer = t, .place = place};
+    v->table = (tutti_device_view_v1){.struct_size = sizeof v->table,
+                                      .device = place_number(place),
+                                      .ctx = v,
+                                      .describe = describe,
+                                      .get = get,
+                                      .renew = renew,
+                                      .weight = weight,
+                                      .spans = spans,
+                                      .span = span,
+                                      .take = take,
+                                      .give = give,
+                                      .copy = copy};
+}
