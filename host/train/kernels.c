@@ -25,6 +25,7 @@ struct plugin_kernels {
     trainer *trainer;
     instance *instance;
     code *codes;
+    bool viewed; /* it has asked for views, so that kernels may run on the host */
 };
 
 /* ---- device code ---- */
@@ -158,6 +159,11 @@ static tutti_status launch_host(plugin_kernels *p, uint32_t number, const kernel
 
 /* ---- tutti.kernel/1 ---- */
 
+static bool on_host(const plugin_kernels *p)
+{
+    return p->viewed && !p->view.place;
+}
+
 static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutti_error *err)
 {
     plugin_kernels *p = ctx;
@@ -165,7 +171,7 @@ static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutt
     void *function = NULL;
     uint32_t number = 0;
     tutti_status s = instance_find_kernel(p->instance, name, &number, err);
-    if (!s && instance_kernel(p->instance, number, &k) &&
+    if (!s && instance_kernel(p->instance, number, &k) && !on_host(p) &&
         program_cuda(trainer_device(p->trainer)))
         s = k.entry ? find_function(p, number, &k, &function, err)
                     : tutti_fail(err, TUTTI_E_UNSUPPORTED, "kernel %s of %s has no device code",
@@ -186,6 +192,10 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
     if (nargs != k.nargs)
         return tutti_fail(err, TUTTI_E_ARG, "%s: kernel %s takes %u arguments, not %u",
                           k.plugin_id, k.name, k.nargs, nargs);
+    if (on_host(p)) {
+        instance_run_kernel(p->instance, number, args);
+        return TUTTI_OK;
+    }
     const tutti_status s = views_settle(p->trainer, false, err);
     if (s)
         return s;
@@ -194,19 +204,27 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
                                                     : launch_host(p, number, &k, args, err);
 }
 
+static bool runs_there(plugin_kernels *p, uint32_t number, const kernel_info *k)
+{
+    const tutti_device *d = trainer_device(p->trainer);
+    void *function;
+    if (!program_cuda(d))
+        return strcmp(d->info.kernels, "cpu") == 0;
+    const tutti_status s =
+        k->entry ? find_function(p, number, k, &function, NULL) : TUTTI_E_UNSUPPORTED;
+    return s != TUTTI_E_UNSUPPORTED; /* what else is wrong is said by who finds it */
+}
+
 /* Whether all kernels of the plugin, of which there are some, run where the run is. */
 static bool all_run(plugin_kernels *p)
 {
-    const tutti_device *d = trainer_device(p->trainer);
     kernel_info k;
-    void *function;
     bool some = false;
     for (uint32_t n = 0; n < instance_kernel_count(p->instance); n++) {
         if (!instance_kernel(p->instance, n, &k))
             continue; /* a handler */
         some = true;
-        if (program_cuda(d) ? !k.entry || find_function(p, &k, &function, NULL)
-                            : strcmp(d->info.kernels, "cpu") != 0)
+        if (!runs_there(p, n, &k))
             return false;
     }
     return some;
@@ -238,13 +256,17 @@ bool kernels_run_there(trainer *t, instance *i)
 
 const void *kernels_for(trainer *t, instance *i)
 {
-    return kernels_run_there(t, i) ? &entry_of(t, i)->table : NULL;
+    plugin_kernels *p = trainer_is_remote(t) ? entry_of(t, i) : NULL;
+    return p ? &p->table : NULL;
 }
 
 const void *kernels_view(trainer *t, instance *i)
 {
     plugin_kernels *p = entry_of(t, i);
-    return p ? &p->view.table : NULL;
+    if (!p)
+        return NULL;
+    p->viewed = true;
+    return &p->view.table;
 }
 
 void kernels_fini(trainer *t)

@@ -347,8 +347,9 @@ typedef struct device_view {
 
 void device_view_init(device_view *v, trainer *t, const tutti_device *place);
 
-/* kernels.c: tutti.kernel/1 of a plugin on a device whose memory is its own; NULL where the kernels do not
- * run there.  Kernels' code is kept to the end of the run. */
+/* kernels.c: tutti.kernel/1 of a plugin on a device whose memory is its own; NULL elsewhere.  It finds
+ * what runs there, and all of it once the plugin has asked for tutti.device_view/1.  Kernels' code
+ * is kept to the end of the run. */
 typedef struct plugin_kernels plugin_kernels;
 const void *kernels_for(trainer *t, instance *i);
 /* Whether that is a device, and all of them run there. */
