@@ -1,10 +1,10 @@
-"""A recipe's whole run, in which images grow: what the change of plans costs."""
+"""A recipe's whole run, in which images or texts grow: what the change of plans costs."""
 import statistics
 import subprocess
 
 
 def whole_run(command, epochs):
-    """[(side of the images, seconds)] of every step."""
+    """[(side of the images or length of the texts, seconds)] of every step."""
     said = subprocess.run(command + ["--set", f"max_duration={epochs}ep"], text=True,
                           capture_output=True, check=False, timeout=600)
     laps = [line.split()[1:] for line in said.stdout.splitlines() if line.startswith("lap ")]
@@ -33,7 +33,7 @@ def recipe(command, row, dtype, epochs):
     steps = whole_run(command, epochs)
     extra, total = first_steps(steps), sum(s for _, s in steps)
     sizes = len({side for side, _ in steps})
-    return (f"{row} {dtype}, a whole run of {len(steps)} steps over {sizes} sizes of image in "
+    return (f"{row} {dtype}, a whole run of {len(steps)} steps over {sizes} sizes in "
             f"{total:.1f} s: the first step with each size took {1e3 * extra:.0f} ms longer, all "
             f"together, than others with it, {100 * extra / total:.2f} % of the run. Measuring the "
             f"kernels' ways, once for a machine, had taken {1e3 * measuring:.0f} ms.")

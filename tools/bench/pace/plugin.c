@@ -80,7 +80,7 @@ static tutti_status pace_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Prints "lap SIDE NANOSECONDS" for the batch before, SIDE being that of its images. */
+/* Prints "lap SIDE NANOSECONDS" for the batch before, SIDE being that of its images, or the length of its texts. */
 typedef struct laps {
     const tutti_state_v1 *state;
     int64_t side;

@@ -6,6 +6,7 @@ N runs N steps and answers "nanoseconds peak-kilobytes". SETTING is words joined
 compile, and composer: Composer's Trainer runs the steps. A setting that this torch or this row
 does not have is answered with "skip".
 """
+import math
 import sys
 import time
 
@@ -98,7 +99,7 @@ def cnn():
 
 
 class GptBlock(nn.Module):
-    causal, gelu = True, "tanh"
+    causal, gelu, biases = True, "tanh", None
 
     def __init__(self, width, heads):
         super().__init__()
@@ -108,17 +109,22 @@ class GptBlock(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate=self.gelu),
                                  nn.Linear(4 * width, width))
 
+    def mask(self, q):
+        return None if self.biases is None else self.biases.to(q.dtype)
+
     def attention(self, x):
         b, t, c = x.shape
         q, k, v = (p.view(b, t, self.heads, -1).transpose(1, 2)
                    for p in self.c_attn(x).split(c, 2))
         if hasattr(F, "scaled_dot_product_attention"):
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+            y = F.scaled_dot_product_attention(q, k, v, self.mask(q), is_causal=self.causal)
         else:
             s = q @ k.transpose(2, 3) * (c // self.heads) ** -0.5
             if self.causal:
                 mask = torch.ones(t, t, dtype=torch.bool).tril()
                 s = s.masked_fill(~mask, float("-inf"))
+            if self.biases is not None:
+                s = s + self.biases
             y = s.softmax(-1) @ v
         return self.c_proj(y.transpose(1, 2).reshape(b, t, c))
 
@@ -141,6 +147,30 @@ class Gpt(nn.Module):
     def forward(self, x):
         x = self.wte(x) + self.wpe.weight[:x.shape[1]]
         return F.linear(self.ln_f(self.h(x)), self.wte.weight).flatten(0, 1)
+
+
+class AlibiBlock(GptBlock):
+    """With biases by distance (Press et al. 2022), which hide what comes later as well."""
+    causal = False
+
+    def __init__(self, width, heads, biases):
+        super().__init__(width, heads)
+        self.biases = biases
+
+
+class AlibiGpt(Gpt):
+    """No learned positions."""
+
+    def __init__(self, vocabulary, length, layers, heads, width):
+        super().__init__(vocabulary, length, 0, heads, width)
+        power = 2 ** math.floor(math.log2(heads))
+        slopes = [2 ** (-8 * k / power) for k in range(1, power + 1)]
+        slopes += [2 ** (-4 * k / power) for k in range(1, 2 * power, 2)][:heads - power]
+        at = torch.arange(length)
+        far = (at - at[:, None]) * torch.tensor(slopes)[:, None, None]
+        biases = far.masked_fill(at > at[:, None], float("-inf"))
+        self.h = nn.Sequential(*(AlibiBlock(width, heads, biases) for _ in range(layers)))
+        self.wpe.weight.requires_grad_(False).zero_()
 
 
 class VitBlock(GptBlock):
@@ -212,6 +242,7 @@ ROWS = {  # row: (model, input shape, classes, optimizer); Gpt and Bert take and
     "b6_resnet50": (lambda: resnet((3, 4, 6, 3), 4, 1000, False), (16, 3, 224, 224), 1000, sgd),
     "b7_gpt": (lambda: Gpt(65, 256, 6, 6, 384), (8, 256), 65, adamw),
     "b10_resnet20_recipe": (ResNet20, (128, 3, 32, 32), 10, sgd),
+    "b10_gpt_recipe": (lambda: AlibiGpt(65, 256, 6, 6, 384), (8, 256), 65, adamw),
     "b8_gpt2_124m": (lambda: Gpt(50257, 1024, 12, 12, 768), (4, 64), 50257, adamw),
     "b9_bert_mini": (lambda: Bert(30522, 128, 4, 4, 256), (32, 128), 30522, adamw),
     "b9_vit_tiny": (lambda: Vit(224, 16, 12, 3, 192, 1000), (32, 3, 224, 224), 1000, adamw),
@@ -275,6 +306,7 @@ def build(row, words):
 
 def plain_loop(row, dtype, words):
     model, x, y, opt = build(row, words)
+    largest = 1.0 if row == "b10_gpt_recipe" else None
     call = torch.compile(model) if "compile" in words else model
     device = "cuda" if "cuda" in words else "cpu"
 
@@ -284,6 +316,8 @@ def plain_loop(row, dtype, words):
             with torch.autocast(device, dtype=torch.bfloat16, enabled=dtype == "bf16"):
                 loss = F.cross_entropy(call(x).float(), y)
             loss.backward()
+            if largest:
+                nn.utils.clip_grad_norm_(model.parameters(), largest)
             opt.step()
         if device == "cuda":
             torch.cuda.synchronize()
