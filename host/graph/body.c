@@ -101,7 +101,7 @@ static tutti_status cast_body(net *n, body *b, tutti_error *err)
     const graph_low low = {n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
                            : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
                                                                   : TUTTI_DTYPE_NONE,
-                           false};
+                           low_dtype(n) != TUTTI_DTYPE_NONE};
     if (!low.dtype)
         return TUTTI_OK;
     graph *to = net_graph(n, mode_of(b->kind));
@@ -238,6 +238,12 @@ bool body_first_uses(net *n, uint32_t *first_use)
     return true;
 }
 
+static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)
+{
+    const net *n = ctx;
+    return dtype == low_dtype(n) ? low_address(n, id) : NULL;
+}
+
 tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
 {
     b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
@@ -261,6 +267,8 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
                                .stores = stores,
                                .nstores = list_stores(n, b, stores),
                                .weights = n->addresses,
+                               .copy = low_has_copies(n) ? copy_of : NULL,
+                               .copy_ctx = n,
                                .nexternal = b->ninputs,
                                .cut_bytes = cut_bytes,
                                .threads = n->options.threads,

@@ -16,6 +16,7 @@ typedef struct gathering {
     void **addresses; /* by id */
     float *trainable, *grads;
     unsigned char *buffers;
+    low_weights *low;
     int64_t narena;
     uint64_t nbuffers; /* bytes */
     uint32_t norder;
@@ -120,6 +121,9 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
     g->addresses = calloc((size_t)n->nweights + 1, sizeof *g->addresses);
     if (!g->trainable || !g->grads || !g->buffers || !g->views || !g->addresses)
         return out_of_memory(err);
+    const tutti_status low = low_create(n, g->narena, &g->low, err);
+    if (low)
+        return low;
     int64_t offset = 0;
     uint64_t byte = 0;
     for (uint32_t k = 0; k < g->norder; k++) {
@@ -180,6 +184,7 @@ static void gathering_fini(const net *n, gathering *g)
     place_give(d, g->trainable);
     place_give(d, g->grads);
     place_give(d, g->buffers);
+    low_destroy(n, g->low);
 }
 
 /* Nothing can fail from here on. */
@@ -206,13 +211,15 @@ static void adopt(net *n, gathering *g)
             g->order[k]->offset = g->order[k]->grad - g->grads;
         }
     const gathering old = {
-        n->order, NULL, n->views, n->addresses, n->trainable, n->grads, n->buffers, 0, 0, 0};
+        n->order, NULL, n->views, n->addresses, n->trainable, n->grads, n->buffers, n->low,
+        0,        0,    0};
     n->order = g->order;
     n->views = g->views;
     n->addresses = g->addresses;
     n->trainable = g->trainable;
     n->grads = g->grads;
     n->buffers = g->buffers;
+    n->low = g->low;
     n->narena = g->narena;
     n->norder = g->norder;
     free(g->paths);

@@ -51,6 +51,7 @@ void net_destroy(net *n)
     place_give(n->options.device, n->trainable);
     place_give(n->options.device, n->grads);
     place_give(n->options.device, n->buffers);
+    low_destroy(n, n->low);
     place_give(n->options.device, n->arena);
     tuner_destroy(n->tuner);
     free(n);

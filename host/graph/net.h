@@ -20,6 +20,13 @@ typedef struct plan plan; /* opaque; owned by its net */
  * outputs and the loss are f32 in all of them (cast.h). */
 enum { NET_FP32, NET_AMP_BF16, NET_AMP_FP16, NET_FP32_FAST };
 
+/* How products read trainable weights in the two of 16 bits. */
+enum {
+    NET_LOW_BEST, /* on a GPU by copies; elsewhere, where products are made in f32, as they are */
+    NET_LOW_NODES,  /* each run rounds them */
+    NET_LOW_COPIES, /* rounded once, beside the arena of weights: net_low */
+};
+
 typedef struct net_options {
     const tutti_op *const *ops; /* NULL-terminated table of the built-in operations */
     registry *layers;           /* where module kinds come from; may be NULL (tests) */
@@ -28,6 +35,7 @@ typedef struct net_options {
     uint64_t seed;
     int threads;
     int precision; /* NET_* */
+    int low;       /* NET_LOW_* */
     const char
         *tune_file; /* where measured choices of kernels are kept; NULL: none are measured */
     const tutti_device *device; /* where weights lie and plans run; NULL: here */
@@ -74,6 +82,15 @@ void net_freeze(net *n, uint32_t k);
 /* The flat arena of trainable weights and its gradients: *ret_count f32 each (padding between
  * weights, if any, stays 0). */
 void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count);
+/* The same weights in 16 bits, each at its offset, for who updates them to write too; NULL where products
+ * do not read such copies.  *ret_dtype: TUTTI_BF16 or TUTTI_F16. */
+uint16_t *net_low(const net *n, int32_t *ret_dtype);
+/* Weights have been written, or may have been, and their copies have not: the next forward pass makes
+ * them anew.  [step] */
+void net_touch_weights(net *n);
+/* The same from now on before each forward pass, until a commit: somebody may write weights at any time
+ * without telling. */
+void net_expose_weights(net *n);
 /* Offset of trainable weight k in the arena; -1 for buffers and frozen weights. */
 int64_t net_offset(const net *n, uint32_t k);
 /* The flat index that weight k had before the last commit, or -1: to carry optimizer state over. */

@@ -69,6 +69,7 @@ typedef struct body body;
 typedef struct penalty penalty;
 typedef struct mixer mixer;
 typedef struct head head;
+typedef struct low_weights low_weights;
 
 struct net {
     net_options options;
@@ -87,6 +88,7 @@ struct net {
     tutti_weight *views;
     float *trainable, *grads;
     void *buffers;
+    low_weights *low; /* NULL: there are none */
     body *bodies;
     plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
     unsigned char *arena;
@@ -126,6 +128,18 @@ tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *ini
                            uint32_t flags, weight **ret, tutti_error *err);
 /* Gives the weight its first values, drawn for `path`, unless it has some. */
 tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error *err);
+
+/* low.c: trainable weights in 16 bits.  What products read in them: TUTTI_DTYPE_NONE, weights as they
+ * are. */
+int32_t low_dtype(const net *n);
+bool low_has_copies(const net *n);
+/* For the arena of `count` trainable weights; *ret_low stays NULL where there are no copies. */
+tutti_status low_create(const net *n, int64_t count, low_weights **ret_low, tutti_error *err);
+void low_destroy(const net *n, low_weights *l); /* NULL is allowed */
+/* Where the copy of weight `id` is; NULL: there is none. */
+void *low_address(const net *n, uint32_t id);
+/* Before a forward pass: makes copies that are old anew. */
+tutti_status low_refresh(net *n, const tutti_step *step, tutti_error *err);
 
 /* layers.c */
 tutti_status layers_open(void *ctx, const char *kind, const tutti_attr *params,

@@ -117,7 +117,8 @@ static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *
 }
 
 /* What `segment` needs before it runs. */
-static tutti_status prepare(plan *p, int segment, float loss_scale, tutti_error *err)
+static tutti_status prepare(plan *p, int segment, const tutti_step *step, float loss_scale,
+                            tutti_error *err)
 {
     if (segment < SEGMENT_FORWARD || segment > SEGMENT_BACKWARD)
         return tutti_fail(err, TUTTI_E_ARG, "there is no segment %d", segment);
@@ -125,6 +126,8 @@ static tutti_status prepare(plan *p, int segment, float loss_scale, tutti_error 
         return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
     /* A larger plan may have failed to get its arena after the old one was given up. */
     const tutti_status s = plans_fit_arena(p->n, program_bytes(p->body->program), err);
+    if (!s && segment == SEGMENT_FORWARD)
+        return low_refresh(p->n, step, err);
     return s || segment != SEGMENT_LOSS || !p->head.program ? s : set_scale(p, loss_scale, err);
 }
 
@@ -150,7 +153,7 @@ static tutti_status run_segment(plan *p, int segment, const tutti_step *step, tu
 tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_scale,
                       tutti_error *err)
 {
-    const tutti_status s = prepare(p, segment, loss_scale, err);
+    const tutti_status s = prepare(p, segment, step, loss_scale, err);
     return s ? s : run_segment(p, segment, step, err);
 }
 
@@ -201,7 +204,7 @@ tutti_status plan_run_merged(plan *p, int first, int last, const plan_tail *tail
     const void *places[MERGED_PLACES];
     tutti_status s = TUTTI_OK;
     for (int segment = first; segment <= last && !s; segment++)
-        s = prepare(p, segment, loss_scale, err);
+        s = prepare(p, segment, step, loss_scale, err);
     if (s || !replays_can(d))
         return s ? s : run_merged(&work, err);
     const uint32_t n = list_places(&work, places);

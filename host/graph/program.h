@@ -32,6 +32,10 @@ typedef struct program_spec {
     const tutti_value *held;
     const program_store *stores;
     void *const *weights; /* address by id */
+    /* NULL: there is no such place.  Where weight `id` is kept in another dtype, which casts of it give:
+     * those are no steps.  NULL there too: it is not kept. */
+    void *(*copy)(const void *ctx, uint32_t id, int32_t dtype);
+    const void *copy_ctx;
     uint32_t nkeep;
     uint32_t nheld;
     uint32_t nstores;

@@ -49,6 +49,21 @@ static tutti_status mark_live(builder *b, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Casts of weights that are kept in that dtype are there before the run. */
+static void find_given(builder *b)
+{
+    for (uint32_t k = 0; k < b->nnodes && b->spec->copy; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        const graph_value *x = n->nin ? graph_value_at(b->g, n->in[0]) : NULL;
+        if (!b->live[k] || n->guard || b->wanted[n->out] || !x || x->kind != VALUE_WEIGHT ||
+            strcmp(n->op->name, "cast") != 0)
+            continue;
+        const int32_t dtype = graph_value_at(b->g, n->out)->desc.dtype;
+        b->given[k] = b->spec->copy(b->spec->copy_ctx, x->index, dtype);
+        b->live[k] = !b->given[k];
+    }
+}
+
 static tutti_status find_chains(builder *b, tutti_error *err)
 {
     const program_spec *spec = b->spec;
@@ -56,6 +71,7 @@ static tutti_status find_chains(builder *b, tutti_error *err)
         b->wanted[spec->keep[k]] = true;
     for (uint32_t k = 0; k < spec->nstores; k++)
         b->wanted[spec->stores[k].value] = true;
+    find_given(b);
     const tutti_op *device = program_chain_op(b->g, spec->device);
     if (device || program_runs_host_code(spec->device))
         return chain_find(b->g, b->live, b->wanted, device, b->ends, err);
@@ -106,6 +122,10 @@ static void make_classes(builder *b)
                       guard_of(b, program_class(p, n->in[0])) != n->guard;
         if (is_view(b, k))
             p->class_of[n->out] = program_class(p, n->in[0]);
+        if (b->given[k]) {
+            p->classes[n->out].spot = SPOT_FIXED;
+            p->classes[n->out].fixed = b->given[k];
+        }
     }
     for (tutti_value v = 1; v < p->nvalues; v++)
         builder_class(b, v)->leaves = builder_class(b, v)->leaves || b->leaves[v];
@@ -426,6 +446,7 @@ static tutti_status reserve(builder *b, tutti_error *err)
     b->wanted = calloc(p->nvalues, sizeof *b->wanted);
     b->leaves = calloc(p->nvalues, sizeof *b->leaves);
     b->solid = calloc((size_t)b->nnodes + 1, sizeof *b->solid);
+    b->given = calloc((size_t)b->nnodes + 1, sizeof *b->given);
     b->ends = calloc((size_t)b->nnodes + 1, sizeof *b->ends);
     p->class_of = calloc(p->nvalues + stores, sizeof *p->class_of);
     p->classes = calloc(p->nvalues + stores, sizeof *p->classes);
@@ -434,9 +455,9 @@ static tutti_status reserve(builder *b, tutti_error *err)
     p->slot_class = calloc(slots, sizeof *p->slot_class);
     p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
     p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
-    return b->live && b->direct && b->after && b->wanted && b->leaves && b->solid && b->ends &&
-                   p->class_of && p->classes && p->steps && p->slots && p->slot_class &&
-                   p->intervals && p->external
+    return b->live && b->direct && b->after && b->wanted && b->leaves && b->solid && b->given &&
+                   b->ends && p->class_of && p->classes && p->steps && p->slots &&
+                   p->slot_class && p->intervals && p->external
                ? TUTTI_OK
                : out_of_memory(err);
 }
@@ -473,6 +494,7 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     free(b.wanted);
     free(b.leaves);
     free(b.solid);
+    free(b.given);
     free(b.ends);
     if (s)
         program_destroy(b.p);

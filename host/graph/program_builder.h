@@ -15,6 +15,7 @@ typedef struct builder {
     bool *wanted;    /* by value: something reads it after the graph */
     bool *leaves;    /* by value: something reads it that has another guard */
     bool *solid;     /* by node: a view that is a copy */
+    void **given;    /* by node: where its result is without a step; NULL: nowhere */
     uint32_t *ends;  /* by node: the last one of its chain */
     uint32_t nnodes;
 } builder;

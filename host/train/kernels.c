@@ -181,6 +181,24 @@ static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutt
     return s;
 }
 
+/* Whether one of the arguments points at trainable weights; the optimizer says itself what it writes. */
+static bool gets_weights(const plugin_kernels *p, const kernel_info *k, void *const *args)
+{
+    float *weights, *grads;
+    int64_t count;
+    net_arena(p->trainer->net, &weights, &grads, &count);
+    for (uint32_t a = 0; a < k->nargs; a++) {
+        const float *at = NULL;
+        if (strncmp(k->arg_types[a], "buf<", 4) != 0)
+            continue;
+        memcpy(&at, args[a], sizeof at);
+        if (at >= weights && at < weights + count)
+            return strcmp(object_describe(instance_object(p->instance))->kind,
+                          TUTTI_KIND_OPTIMIZER) != 0;
+    }
+    return false;
+}
+
 static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32_t nargs,
                            tutti_error *err)
 {
@@ -200,6 +218,8 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
     if (s)
         return s;
     views_age(p->trainer, VIEW_ALL);
+    if (gets_weights(p, &k, args))
+        net_touch_weights(p->trainer->net);
     return program_cuda(trainer_device(p->trainer)) ? launch_cuda(p, number, &k, args, err)
                                                     : launch_host(p, number, &k, args, err);
 }

@@ -166,6 +166,7 @@ tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused, tut
         if (find(c, prefix, net_weight(n, k)->path, &from, NULL) == TUTTI_OK)
             s = take(net_device(n), &from, channels_first, &net_weight(n, k)->data, err);
     }
+    net_touch_weights(n);
     if (!s)
         *ret_unused = checkpoint_count(c) - count;
     checkpoint_close(c);

@@ -277,6 +277,7 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
         }
     }
     views_age(t, VIEW_ALL);
+    net_touch_weights(t->net);
     for (size_t k = 0; k < v->count; k++) {
         tutti_tensor from;
         tutti_error e = TUTTI_ERROR_INIT;

@@ -254,7 +254,7 @@ typedef struct stretch {
     uint32_t group;
     int32_t threads;
     tutti_op_call call; /* where a device makes the update */
-    tutti_desc desc[TUTTI_OPTIMIZER_MAX_SLOTS + 3];
+    tutti_desc desc[TUTTI_OPTIMIZER_MAX_SLOTS + 4];
 } stretch;
 
 typedef struct updater {
@@ -273,6 +273,9 @@ typedef struct updater {
     int64_t step;               /* updates so far */
     const tutti_device *device; /* where the arena and the slots lie; NULL: here */
     double *numbers;            /* on the device: TUTTI_UPDATE_NUMBERS a group */
+    uint16_t *low;              /* net_low, where all groups write it; or NULL */
+    int32_t low_dtype;
+    int32_t reserved2;
     float *staged; /* on the host, where a device does not run the optimizer's code */
 } updater;
 

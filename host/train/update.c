@@ -181,6 +181,9 @@ typedef struct arrays {
     float *w;
     const float *g;
     float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
+    uint16_t *low; /* NULL: nobody reads such copies, or the optimizer does not write them */
+    int32_t low_dtype;
+    int32_t reserved;
 } arrays;
 
 /* Part `k` of `n` of a group: a whole number of cache lines. */
@@ -196,16 +199,31 @@ static void update_part(const stretch *st, const arrays *a, double lr, int64_t s
                         .g = a->g + from,
                         .lr = lr,
                         .lr_initial = g->table->lr,
-                        .step = step};
+                        .step = step,
+                        .low = a->low ? a->low + from : NULL,
+                        .low_dtype = a->low_dtype};
     for (uint32_t s = 0; s < g->table->nslots; s++)
         one.slot[s] = a->slot[s] + from;
     if (one.n > 0)
         g->table->update(instance_self(g->optimizer), &one);
 }
 
+static bool writes_low(const updater *u)
+{
+    bool all = true;
+    for (size_t k = 0; k < u->ngroups; k++)
+        all = all && TUTTI_HAS(u->groups[k].table, tutti_optimizer_v1, writes_low) &&
+              u->groups[k].table->writes_low;
+    return all;
+}
+
 static arrays arrays_at(const updater *u, const stretch *st, float *weights, const float *grads)
 {
-    arrays a = {weights + st->first, grads + st->first, {NULL}};
+    arrays a = {.w = weights + st->first, .g = grads + st->first};
+    if (u->low) {
+        a.low = u->low + st->first;
+        a.low_dtype = u->low_dtype;
+    }
     for (uint32_t s = 0; s < u->nslots; s++)
         a.slot[s] = u->slots[s] + st->first;
     return a;
@@ -222,16 +240,18 @@ static void update_here(const updater *u, float *weights, const float *grads, in
         }
 }
 
-/* in: gradients, numbers; out: weights, slots.  Runs where a device runs code of the host's. */
+/* in: gradients, numbers; out: weights, slots, if u->low copies in 16 bits.  Runs where a device runs code of the host's. */
 static tutti_status run_update(void *state, const tutti_op_call *c, const void *const *in,
                                void *const *out, void *scratch)
 {
     const stretch *st = state;
     const double *now = (const double *)in[1] + st->group * TUTTI_UPDATE_NUMBERS;
     const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
-    arrays a = {out[0], in[0], {NULL}};
-    for (uint32_t k = 0; k + 1 < c->nout; k++)
+    const updater *u = st->updater;
+    arrays a = {.w = out[0], .g = in[0], .low_dtype = u->low_dtype};
+    for (uint32_t k = 0; k < u->nslots; k++)
         a.slot[k] = out[k + 1];
+    a.low = u->low ? out[u->nslots + 1] : NULL;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
         update_part(st, &a, now[TUTTI_UPDATE_LR], (int64_t)now[TUTTI_UPDATE_STEP], part,
@@ -245,14 +265,16 @@ static tutti_status launch_update(trainer *t, stretch *st, float *weights, const
     const updater *u = st->updater;
     const arrays a = arrays_at(u, st, weights, grads);
     const void *in[2] = {a.g, u->numbers};
-    void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {a.w};
+    void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 2] = {a.w};
     memcpy(out + 1, a.slot, sizeof a.slot);
+    out[u->nslots + 1] = a.low;
     for (uint32_t k = 0; k < sizeof st->desc / sizeof *st->desc; k++)
         st->desc[k] = (tutti_desc){{st->count}, 1, TUTTI_F32};
+    st->desc[u->nslots + 3].dtype = u->low_dtype;
     st->desc[1] = (tutti_desc){{(int64_t)u->ngroups, TUTTI_UPDATE_NUMBERS}, 2, TUTTI_F64};
     st->call = (tutti_op_call){.struct_size = sizeof st->call,
                                .nin = 2,
-                               .nout = u->nslots + 1,
+                               .nout = u->nslots + 1 + (u->low != NULL),
                                .threads = st->threads,
                                .in = st->desc,
                                .out = st->desc + 2,
@@ -335,7 +357,9 @@ static tutti_status update_by_kernel(const updater *u, const stretch *st, float 
                         .lr = g->lr,
                         .lr_initial = g->table->lr,
                         .step = u->step + 1,
-                        .numbers = u->numbers + st->group * TUTTI_UPDATE_NUMBERS};
+                        .numbers = u->numbers + st->group * TUTTI_UPDATE_NUMBERS,
+                        .low = a.low,
+                        .low_dtype = a.low_dtype};
     memcpy(one.slot, a.slot, sizeof one.slot);
     return g->table->update_on_device(instance_self(g->optimizer), &one, err);
 }
@@ -354,6 +378,14 @@ static bool has_kernel(const updater *u, bool *ret_reads)
     return all;
 }
 
+/* Whether the update goes by way of the host because the device runs none of the optimizer's code. */
+static bool is_staged(const trainer *t)
+{
+    bool reads;
+    return trainer_is_remote(t) && !has_kernel(&t->update, &reads) &&
+           strcmp(t->update.device->info.kernels, "cpu") != 0;
+}
+
 bool updater_merges(const trainer *t)
 {
     bool reads = false;
@@ -363,12 +395,17 @@ bool updater_merges(const trainer *t)
 
 tutti_status updater_begin(trainer *t, tutti_error *err)
 {
-    return trainer_is_remote(t) ? send_numbers(&t->update, err) : TUTTI_OK;
+    updater *u = &t->update;
+    uint16_t *low = net_low(t->net, &u->low_dtype);
+    u->low = writes_low(u) && !is_staged(t) ? low : NULL;
+    return trainer_is_remote(t) ? send_numbers(u, err) : TUTTI_OK;
 }
 
 void updater_end(trainer *t)
 {
     t->update.step++;
+    if (!t->update.low) /* the sweep has not written the copies */
+        net_touch_weights(t->net);
     views_age(t, 1u << VIEW_WEIGHTS);
 }
 
@@ -390,7 +427,7 @@ static tutti_status run(void *ctx, tutti_error *err)
             s = update_by_kernel(u, &u->stretches[k], weights, grads, err);
         return s;
     }
-    if (strcmp(u->device->info.kernels, "cpu") != 0)
+    if (is_staged(t))
         return update_staged(t, weights, grads, err);
     for (size_t k = 0; k < u->nstretches && !s; k++)
         s = launch_update(t, &u->stretches[k], weights, grads, err);
@@ -403,11 +440,12 @@ plan_tail updater_tail(trainer *t)
     float *weights, *grads;
     int64_t count;
     net_arena(t->net, &weights, &grads, &count);
-    plan_tail tail = {.run = run, .ctx = t, .nplaces = 4};
+    plan_tail tail = {.run = run, .ctx = t, .nplaces = 5};
     tail.places[0] = weights;
     tail.places[1] = grads;
     tail.places[2] = u->slots[0];
     tail.places[3] = u->numbers;
+    tail.places[4] = u->low;
     return tail;
 }
 

@@ -155,6 +155,8 @@ tutti_status views_settle(trainer *t, bool end, tutti_error *err)
         if (v->device && !s && memcmp(v->host, before, v->bytes) != 0) {
             s = place_copy(trainer_device(t), v->device, v->host, v->bytes,
                            TUTTI_COPY_TO_DEVICE, err);
+            if (v->what == VIEW_WEIGHTS)
+                net_touch_weights(t->net);
             memcpy(before, v->host, v->bytes);
             count_look(all, v);
         }
@@ -224,6 +226,8 @@ static int kind_of(const tutti_weight *w)
 tutti_status views_weight(trainer *t, uint32_t k, tutti_weight *w, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
+    if (sees_all(t))
+        net_expose_weights(t->net);
     if (sees_all(t) || (s = fit_weights(t, err)))
         return s;
     tutti_tensor grad = {w->grad, w->data.desc, w->data.device, 0};
@@ -238,6 +242,8 @@ tutti_status views_module_weight(void *ctx, tutti_tensor *tensor, tutti_error *e
 {
     trainer *t = ctx;
     tutti_status s = TUTTI_OK;
+    if (sees_all(t))
+        net_expose_weights(t->net);
     if (sees_all(t) || (s = fit_weights(t, err)))
         return s;
     for (uint32_t k = 0; k < net_weight_count(t->net); k++)

@@ -4,6 +4,7 @@
 #define KERNELS_COMMON_HALF_H
 
 #include "common/fastmath.h"
+#include "tutti/half.h"
 
 FAST_HD float half_from_bf16(uint16_t h)
 {
@@ -12,9 +13,7 @@ FAST_HD float half_from_bf16(uint16_t h)
 
 FAST_HD uint16_t half_to_bf16(float x)
 {
-    const uint32_t bits = fast_bits(x);
-    const uint32_t rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
-    return (uint16_t)(x != x ? bits >> 16 | 0x40u : rounded >> 16);
+    return tutti_to_bf16(x);
 }
 
 /* Exponents are scaled by a product, which does subnormals too; infinity and NaN are set apart. */
@@ -28,14 +27,7 @@ FAST_HD float half_from_f16(uint16_t h)
 
 FAST_HD uint16_t half_to_f16(float x)
 {
-    const uint32_t bits = fast_bits(x), body = bits & 0x7FFFFFFFu;
-    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
-    /* below 2^-14: adding 0.5 leaves multiples of 2^-24, f16's smallest, in the low bits */
-    const uint32_t small = fast_bits(fast_from_bits(body) + 0.5f) - 0x3F000000u;
-    const uint32_t normal = (body - 0x38000000u + 0xFFFu + (body >> 13 & 1u)) >> 13;
-    const uint32_t finite = body < 0x38800000u ? small : normal;
-    const uint32_t kept = body >= 0x477FF000u ? 0x7C00u : finite; /* 65520 and up: infinity */
-    return (uint16_t)((body > 0x7F800000u ? 0x7E00u : kept) | sign);
+    return tutti_to_f16(x);
 }
 
 #endif

@@ -4,11 +4,12 @@
 
 /* One thread of a block takes the powers. */
 TUTTI_KERNEL(adam_step_cuda)
-(float *w, const float *g, float *m, float *v, const double *now, double beta1, double beta2,
- double eps, double weight_decay, double lr_initial, int64_t decoupled, int64_t n)
+(float *w, const float *g, float *m, float *v, uint16_t *low, const double *now, double beta1,
+ double beta2, double eps, double weight_decay, double lr_initial, int32_t decoupled,
+ int32_t low_dtype, int64_t n)
 {
     TUTTI_BLOCK(adam_step, block, 1);
-    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled};
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
     if (threadIdx.x == 0)
         *block = adam_now(r, now);
     __syncthreads();
@@ -18,18 +19,22 @@ TUTTI_KERNEL(adam_step_cuda)
     TUTTI_EACH(k, n)
     {
         adam_average(&m[k], &v[k], g[k], c);
-        w[k] = adam_move(w[k], m[k], v[k], c);
+        const float x = adam_move(w[k], m[k], v[k], c);
+        w[k] = x;
+        if (low)
+            low[k] = tutti_to_half(x, low_dtype);
     }
 }
 TUTTI_KERNEL_ENTRY(adam_step_cuda);
 
 /* The same with the largest v so far in the denominator. */
 TUTTI_KERNEL(amsgrad_step_cuda)
-(float *w, const float *g, float *m, float *v, float *most, const double *now, double beta1,
- double beta2, double eps, double weight_decay, double lr_initial, int64_t decoupled, int64_t n)
+(float *w, const float *g, float *m, float *v, float *most, uint16_t *low, const double *now,
+ double beta1, double beta2, double eps, double weight_decay, double lr_initial,
+ int32_t decoupled, int32_t low_dtype, int64_t n)
 {
     TUTTI_BLOCK(adam_step, block, 1);
-    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled};
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
     if (threadIdx.x == 0)
         *block = adam_now(r, now);
     __syncthreads();
@@ -40,7 +45,10 @@ TUTTI_KERNEL(amsgrad_step_cuda)
     {
         adam_average(&m[k], &v[k], g[k], c);
         most[k] = v[k] > most[k] ? v[k] : most[k];
-        w[k] = adam_move(w[k], m[k], most[k], c);
+        const float x = adam_move(w[k], m[k], most[k], c);
+        w[k] = x;
+        if (low)
+            low[k] = tutti_to_half(x, low_dtype);
     }
 }
 TUTTI_KERNEL_ENTRY(amsgrad_step_cuda);

@@ -38,58 +38,74 @@ LANES static void amsgrad_run(int64_t n, float *restrict w, const float *restric
     }
 }
 
+/* The whole sweep; `most` for AMSGrad, `low` where there is a copy in 16 bits. */
+static inline void adam_sweep(int64_t n, float *w, const float *g, float *m, float *v,
+                              float *most, uint16_t *low, int32_t dtype, const adam_step *c)
+{
+    const int64_t block = lanes_block(n, low);
+    for (int64_t i = 0; i < n; i += block) {
+        const int64_t k = n - i < block ? n - i : block;
+        if (most)
+            amsgrad_run(k, w + i, g + i, m + i, v + i, most + i, c);
+        else
+            adam_run(k, w + i, g + i, m + i, v + i, c);
+        if (low)
+            lanes_low(k, w + i, low + i, dtype);
+    }
+}
+
 /* The manifest's kernels, by their names there. */
-TUTTI_EXPORT void adam_step_cpu(float *w, const float *g, float *m, float *v, const double *now,
-                                double beta1, double beta2, double eps, double weight_decay,
-                                double lr_initial, int64_t decoupled, int64_t n);
+TUTTI_EXPORT void adam_step_cpu(float *w, const float *g, float *m, float *v, uint16_t *low,
+                                const double *now, double beta1, double beta2, double eps,
+                                double weight_decay, double lr_initial, int32_t decoupled,
+                                int32_t low_dtype, int64_t n);
 TUTTI_EXPORT void amsgrad_step_cpu(float *w, const float *g, float *m, float *v, float *most,
-                                   const double *now, double beta1, double beta2, double eps,
-                                   double weight_decay, double lr_initial, int64_t decoupled,
-                                   int64_t n);
+                                   uint16_t *low, const double *now, double beta1, double beta2,
+                                   double eps, double weight_decay, double lr_initial,
+                                   int32_t decoupled, int32_t low_dtype, int64_t n);
 
-void adam_step_cpu(float *w, const float *g, float *m, float *v, const double *now,
-                   double beta1, double beta2, double eps, double weight_decay,
-                   double lr_initial, int64_t decoupled, int64_t n)
+void adam_step_cpu(float *w, const float *g, float *m, float *v, uint16_t *low,
+                   const double *now, double beta1, double beta2, double eps,
+                   double weight_decay, double lr_initial, int32_t decoupled, int32_t low_dtype,
+                   int64_t n)
 {
-    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled};
-    const adam_step c = adam_now(r, now);
-    if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        adam_run(n, w, g, m, v, &c);
+    amsgrad_step_cpu(w, g, m, v, NULL, low, now, beta1, beta2, eps, weight_decay, lr_initial,
+                     decoupled, low_dtype, n);
 }
 
-void amsgrad_step_cpu(float *w, const float *g, float *m, float *v, float *most,
+void amsgrad_step_cpu(float *w, const float *g, float *m, float *v, float *most, uint16_t *low,
                       const double *now, double beta1, double beta2, double eps,
-                      double weight_decay, double lr_initial, int64_t decoupled, int64_t n)
+                      double weight_decay, double lr_initial, int32_t decoupled,
+                      int32_t low_dtype, int64_t n)
 {
-    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled};
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
     const adam_step c = adam_now(r, now);
     if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        amsgrad_run(n, w, g, m, v, most, &c);
+        adam_sweep(n, w, g, m, v, most, low, low_dtype, &c);
 }
 
-static void adam_update(void *self, const tutti_update *u)
+static void adam_update(void *self, const tutti_update *given)
 {
+    const tutti_update u = lanes_known(given);
     const adam *o = (const adam *)self;
     adam_rule r = o->rule;
-    r.lr_initial = u->lr_initial;
-    const adam_step c = adam_at(r, u->lr, (double)u->step, 1.0);
-    if (o->amsgrad)
-        amsgrad_run(u->n, u->w, u->g, u->slot[0], u->slot[1], u->slot[2], &c);
-    else
-        adam_run(u->n, u->w, u->g, u->slot[0], u->slot[1], &c);
+    r.lr_initial = u.lr_initial;
+    const adam_step c = adam_at(r, u.lr, (double)u.step, 1.0);
+    adam_sweep(u.n, u.w, u.g, u.slot[0], u.slot[1], o->amsgrad ? u.slot[2] : NULL, u.low,
+               u.low_dtype, &c);
 }
 
 static tutti_status adam_update_on_device(void *self, const tutti_update *u, tutti_error *err)
 {
     const adam *o = (const adam *)self;
     adam_rule r = o->rule;
-    tutti_update a = *u;
-    void *args[13] = {&a.w, &a.g, &a.slot[0], &a.slot[1]};
+    tutti_update a = lanes_known(u);
+    void *args[15] = {&a.w, &a.g, &a.slot[0], &a.slot[1]};
     uint32_t n = 4;
     if (o->amsgrad)
         args[n++] = &a.slot[2];
-    void *const rest[] = {&a.numbers,      &r.beta1,      &r.beta2,     &r.eps,
-                          &r.weight_decay, &a.lr_initial, &r.decoupled, &a.n};
+    void *const rest[] = {&a.low,          &a.numbers,    &r.beta1,     &r.beta2,     &r.eps,
+                          &r.weight_decay, &a.lr_initial, &r.decoupled, &a.low_dtype, &a.n};
     for (uint32_t k = 0; k < sizeof rest / sizeof *rest; k++)
         args[n++] = rest[k];
     return o->kernels->launch(o->kernels->ctx, o->kernel, args, n, err);
@@ -113,6 +129,7 @@ static inline tutti_status adam_open(const char *name, const tutti_host *host,
     o->kernels = lanes_kernel(host, o->amsgrad ? "amsgrad_step" : "adam_step", &o->kernel);
     o->table.update_on_device = o->kernels ? adam_update_on_device : NULL;
     o->table.reads_numbers = 1;
+    o->table.writes_low = 1;
     o->rule = (adam_rule){.beta1 = betas && betas->count == 2 ? betas->items[0]->f : 0.9,
                           .beta2 = betas && betas->count == 2 ? betas->items[1]->f : 0.999,
                           .eps = tutti_param_f64(params, "eps"),

@@ -4,6 +4,7 @@
 #define ADAM_STEP_H
 
 #include "tutti/cuda_code.h"
+#include "tutti/half.h"
 #include "tutti/optimizer.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ typedef struct adam_rule {
     double eps;
     double weight_decay;
     double lr_initial; /* 0: a decoupled decay is not scaled */
-    int64_t decoupled;
+    int32_t decoupled;
+    int32_t reserved;
 } adam_rule;
 
 /* One step's coefficients; g times factor is the gradient:

@@ -3,6 +3,7 @@
 #ifndef LANES_H
 #define LANES_H
 
+#include "tutti/half.h"
 #include "tutti/kernel.h"
 #include "tutti/log.h"
 #include "tutti/optimizer.h"
@@ -19,6 +20,43 @@
 #else
 #define LANES
 #endif
+
+/* Weights in 16 bits beside those in f32. */
+LANES static void lanes_bf16(int64_t n, const float *restrict w, uint16_t *restrict low)
+{
+    for (int64_t i = 0; i < n; i++)
+        low[i] = tutti_to_bf16(w[i]);
+}
+
+LANES static void lanes_f16(int64_t n, const float *restrict w, uint16_t *restrict low)
+{
+    for (int64_t i = 0; i < n; i++)
+        low[i] = tutti_to_f16(w[i]);
+}
+
+static inline void lanes_low(int64_t n, const float *w, uint16_t *low, int32_t dtype)
+{
+    if (dtype == TUTTI_BF16)
+        lanes_bf16(n, w, low);
+    else
+        lanes_f16(n, w, low);
+}
+
+/* As much of the update as the host knows, zeros for the rest. */
+static inline tutti_update lanes_known(const tutti_update *u)
+{
+    tutti_update known;
+    memset(&known, 0, sizeof known);
+    memcpy(&known, u, u->struct_size < sizeof known ? u->struct_size : sizeof known);
+    return known;
+}
+
+/* How many elements go at a time: with a copy in 16 bits as many as stay in the cache until they are
+ * copied. */
+static inline int64_t lanes_block(int64_t n, const uint16_t *low)
+{
+    return low && n > 1024 ? 1024 : n;
+}
 
 /* Decoupled decay is not multiplied by the learning rate, so usual values are far smaller. */
 static inline void lanes_warn_decay(const tutti_host *host, const char *name, double decay)

@@ -32,43 +32,56 @@ LANES static void plain_run(int64_t n, float *restrict w, const float *restrict 
         w[i] = plain_move(w[i], g[i], k);
 }
 
-/* The manifest's kernels, by their names there. */
-TUTTI_EXPORT void momentum_step_cpu(float *w, const float *g, float *buf, const double *now,
-                                    double keep, double dampening, double weight_decay,
-                                    double lr_initial, int32_t nesterov, int32_t decoupled,
-                                    int64_t n);
-TUTTI_EXPORT void plain_step_cpu(float *w, const float *g, const double *now,
-                                 double weight_decay, double lr_initial, int32_t decoupled,
-                                 int64_t n);
+/* The whole sweep; without `buf` there is no momentum, `low` is there where a copy in 16 bits is. */
+static inline void momentum_sweep(int64_t n, float *w, const float *g, float *buf,
+                                  uint16_t *low, int32_t dtype, const momentum_step *c)
+{
+    const int64_t block = lanes_block(n, low);
+    for (int64_t i = 0; i < n; i += block) {
+        const int64_t k = n - i < block ? n - i : block;
+        if (buf)
+            momentum_run(k, w + i, g + i, buf + i, c);
+        else
+            plain_run(k, w + i, g + i, c);
+        if (low)
+            lanes_low(k, w + i, low + i, dtype);
+    }
+}
 
-void momentum_step_cpu(float *w, const float *g, float *buf, const double *now, double keep,
-                       double dampening, double weight_decay, double lr_initial,
-                       int32_t nesterov, int32_t decoupled, int64_t n)
+/* The manifest's kernels, by their names there. */
+TUTTI_EXPORT void momentum_step_cpu(float *w, const float *g, float *buf, uint16_t *low,
+                                    const double *now, double keep, double dampening,
+                                    double weight_decay, double lr_initial, int32_t nesterov,
+                                    int32_t decoupled, int32_t low_dtype, int64_t n);
+TUTTI_EXPORT void plain_step_cpu(float *w, const float *g, uint16_t *low, const double *now,
+                                 double weight_decay, double lr_initial, int32_t decoupled,
+                                 int32_t low_dtype, int64_t n);
+
+void momentum_step_cpu(float *w, const float *g, float *buf, uint16_t *low, const double *now,
+                       double keep, double dampening, double weight_decay, double lr_initial,
+                       int32_t nesterov, int32_t decoupled, int32_t low_dtype, int64_t n)
 {
     const momentum_rule r = {keep, dampening, weight_decay, lr_initial, nesterov, decoupled};
     const momentum_step c = momentum_now(r, now);
     if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        momentum_run(n, w, g, buf, &c);
+        momentum_sweep(n, w, g, buf, low, low_dtype, &c);
 }
 
-void plain_step_cpu(float *w, const float *g, const double *now, double weight_decay,
-                    double lr_initial, int32_t decoupled, int64_t n)
+void plain_step_cpu(float *w, const float *g, uint16_t *low, const double *now,
+                    double weight_decay, double lr_initial, int32_t decoupled,
+                    int32_t low_dtype, int64_t n)
 {
-    const momentum_rule r = {0.0, 0.0, weight_decay, lr_initial, 0, decoupled};
-    const momentum_step c = momentum_now(r, now);
-    if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        plain_run(n, w, g, &c);
+    momentum_step_cpu(w, g, NULL, low, now, 0.0, 0.0, weight_decay, lr_initial, 0, decoupled,
+                      low_dtype, n);
 }
 
-static void momentum_update(void *self, const tutti_update *u)
+static void momentum_update(void *self, const tutti_update *given)
 {
+    const tutti_update u = lanes_known(given);
     momentum_rule r = ((const momentum *)self)->rule;
-    r.lr_initial = u->lr_initial;
-    const momentum_step c = momentum_at(r, u->lr, (double)u->step, 1.0);
-    if (r.momentum != 0.0)
-        momentum_run(u->n, u->w, u->g, u->slot[0], &c);
-    else
-        plain_run(u->n, u->w, u->g, &c);
+    r.lr_initial = u.lr_initial;
+    const momentum_step c = momentum_at(r, u.lr, (double)u.step, 1.0);
+    momentum_sweep(u.n, u.w, u.g, r.momentum != 0.0 ? u.slot[0] : NULL, u.low, u.low_dtype, &c);
 }
 
 static tutti_status momentum_update_on_device(void *self, const tutti_update *u,
@@ -76,20 +89,13 @@ static tutti_status momentum_update_on_device(void *self, const tutti_update *u,
 {
     const momentum *o = (const momentum *)self;
     momentum_rule r = o->rule;
-    tutti_update a = *u;
-    void *with[] = {&a.w,
-                    &a.g,
-                    &a.slot[0],
-                    &a.numbers,
-                    &r.momentum,
-                    &r.dampening,
-                    &r.weight_decay,
-                    &a.lr_initial,
-                    &r.nesterov,
-                    &r.decoupled,
+    tutti_update a = lanes_known(u);
+    void *with[] = {&a.w,          &a.g,        &a.slot[0],   &a.low,
+                    &a.numbers,    &r.momentum, &r.dampening, &r.weight_decay,
+                    &a.lr_initial, &r.nesterov, &r.decoupled, &a.low_dtype,
                     &a.n};
-    void *without[] = {&a.w,          &a.g,         &a.numbers, &r.weight_decay,
-                       &a.lr_initial, &r.decoupled, &a.n};
+    void *without[] = {&a.w,          &a.g,         &a.low,       &a.numbers, &r.weight_decay,
+                       &a.lr_initial, &r.decoupled, &a.low_dtype, &a.n};
     const int moves = r.momentum != 0.0;
     return o->kernels->launch(
         o->kernels->ctx, o->kernel, moves ? with : without,
@@ -117,6 +123,7 @@ static inline tutti_status momentum_open(const char *name, const tutti_host *hos
     o->kernels = lanes_kernel(host, rate != 0.0 ? "momentum_step" : "plain_step", &o->kernel);
     o->table.update_on_device = o->kernels ? momentum_update_on_device : NULL;
     o->table.reads_numbers = 1;
+    o->table.writes_low = 1;
     o->rule = (momentum_rule){.momentum = rate,
                               .dampening = tutti_param_f64(params, "dampening"),
                               .weight_decay = tutti_param_f64(params, "weight_decay"),

@@ -4,6 +4,7 @@
 #define MOMENTUM_STEP_H
 
 #include "tutti/cuda_code.h"
+#include "tutti/half.h"
 #include "tutti/optimizer.h"
 
 /* The settings of sgd (decay goes into the gradient) and decoupled_sgdw (it goes onto the weight,

@@ -4,6 +4,7 @@
 #define OPTIMIZER_CHECK_H
 
 #include "plugin_check.h"
+#include "tutti/half.h"
 #include "tutti/optimizer.h"
 
 enum { DRILL_N = 67, DRILL_STEPS = 12 };
@@ -13,6 +14,9 @@ typedef struct drill {
     const tutti_optimizer_v1 *table;
     float w[DRILL_N];
     float slot[TUTTI_OPTIMIZER_MAX_SLOTS][DRILL_N];
+    uint16_t low[DRILL_N]; /* of low_dtype, where that is not 0 */
+    int32_t low_dtype;
+    int32_t reserved;
 } drill;
 
 /* A number in [-1, 1) that depends on its arguments alone. */
@@ -65,7 +69,9 @@ static inline void drill_run(drill *d, int64_t cut)
                               .g = g + from,
                               .lr = drill_rate(d, t),
                               .lr_initial = d->table->lr,
-                              .step = t};
+                              .step = t,
+                              .low = d->low_dtype ? d->low + from : NULL,
+                              .low_dtype = d->low_dtype};
             for (uint32_t k = 0; k < d->table->nslots; k++)
                 u.slot[k] = d->slot[k] + from;
             d->table->update(d->subject.self, &u);
@@ -79,6 +85,30 @@ static inline void drill_compare(const drill *d, const double *want)
 {
     for (int64_t i = 0; i < DRILL_N; i++)
         ck_assert_close(d->w[i], want[i], 2e-6);
+}
+
+/* With a copy in 16 bits weights and state are the same, and the copy is theirs rounded.  Nothing is
+ * written where no copy is wanted. */
+static inline void drill_low(const char *name, const given *g, uint32_t nslots)
+{
+    static const int32_t dtypes[] = {TUTTI_BF16, TUTTI_F16};
+    drill plain, with;
+    drill_open(&plain, name, g, nslots);
+    ck_assert_uint_eq(plain.table->writes_low, 1);
+    drill_run(&plain, 5);
+    for (int64_t i = 0; i < DRILL_N; i++)
+        ck_assert_uint_eq(plain.low[i], 0);
+    for (int k = 0; k < 2; k++) {
+        drill_open(&with, name, g, nslots);
+        with.low_dtype = dtypes[k];
+        drill_run(&with, 5);
+        ck_assert_mem_eq(with.w, plain.w, sizeof with.w);
+        ck_assert_mem_eq(with.slot, plain.slot, sizeof with.slot);
+        for (int64_t i = 0; i < DRILL_N; i++)
+            ck_assert_uint_eq(with.low[i], tutti_to_half(with.w[i], dtypes[k]));
+        subject_close(&with.subject);
+    }
+    subject_close(&plain.subject);
 }
 
 /* Weights and state must be the same bits wherever a stretch is cut. */

@@ -71,6 +71,14 @@ START_TEST(results_do_not_depend_on_stretches)
 }
 END_TEST
 
+START_TEST(a_copy_in_16_bits_is_the_weights_rounded)
+{
+    given g;
+    settings(&g, &variants[_i]);
+    drill_low("decoupled_adamw", &g, variants[_i].nslots);
+}
+END_TEST
+
 START_TEST(a_large_decay_is_warned_about)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -120,6 +128,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, steps_are_as_defined, 0, 3);
     tcase_add_loop_test(tc, results_do_not_depend_on_stretches, 0, 3);
+    tcase_add_loop_test(tc, a_copy_in_16_bits_is_the_weights_rounded, 0, 3);
     tcase_add_test(tc, a_large_decay_is_warned_about);
     tcase_add_test(tc, a_rate_of_zero_still_decays);
     return tutti_run(suite);

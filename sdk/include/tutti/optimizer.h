@@ -34,6 +34,11 @@ typedef struct tutti_update {
     /* Later than the first release: ask with TUTTI_HAS.  For update_on_device of a table with
      * reads_numbers, never NULL there: TUTTI_UPDATE_NUMBERS of them in the device's memory. */
     const double *numbers;
+    /* Also later; for tables with writes_low.  Not NULL: each new weight goes there too, rounded to
+     * the nearest number of low_dtype (TUTTI_BF16 or TUTTI_F16), ties to even, as half.h has it. */
+    uint16_t *low;
+    int32_t low_dtype;
+    int32_t reserved2;
 } tutti_update;
 
 /* One opened object is one parameter group with its settings. */
@@ -53,7 +58,9 @@ typedef struct tutti_optimizer_v1 {
      * the update passes nothing else that changes, so that it can be gathered into a graph and
      * done again.  0: by the struct; the host waits for what it needs to know. */
     uint32_t reads_numbers;
-    uint32_t reserved;
+    /* 1: update and update_on_device write `low` where it is not NULL.  0: the host rounds the weights
+     * once more after each update. */
+    uint32_t writes_low;
 } tutti_optimizer_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_update, n, 8);
@@ -64,12 +71,15 @@ TUTTI_ASSERT_OFFSET(tutti_update, lr, 64);
 TUTTI_ASSERT_OFFSET(tutti_update, lr_initial, 72);
 TUTTI_ASSERT_OFFSET(tutti_update, step, 80);
 TUTTI_ASSERT_OFFSET(tutti_update, numbers, 88);
+TUTTI_ASSERT_OFFSET(tutti_update, low, 96);
+TUTTI_ASSERT_OFFSET(tutti_update, low_dtype, 104);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, nslots, 4);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, slot_names, 8);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, lr, 16);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update, 24);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update_on_device, 32);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, reads_numbers, 40);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, writes_low, 44);
 
 TUTTI_C_END
 #endif
