@@ -88,6 +88,18 @@ static tutti_status check_shape(graph *g, const graph_node *n, uint32_t k, tutti
     return b->fail(b, TUTTI_E_SHAPE, text);
 }
 
+/* A gradient has the dtype of what it belongs to; a weight's is f32 without a rounding on the way, also
+ * where the weight is read in 16 bits. */
+static int32_t gradient_dtype(const graph *g, tutti_value v)
+{
+    const graph_value *x = graph_value_at(g, v);
+    const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;
+    if (!n || strcmp(n->op->name, "cast") != 0)
+        return x->desc.dtype;
+    const graph_value *from = graph_value_at(g, n->in[0]);
+    return from->kind == VALUE_WEIGHT ? from->desc.dtype : x->desc.dtype;
+}
+
 /* Emits node `k`'s gradient and adds it to the adjoints of its inputs. */
 static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
                                   tutti_value *adjoint)
@@ -124,8 +136,7 @@ static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
         (void)b->fail(b, s, "a gradient rule failed without a reason");
     for (uint32_t j = 0; j < n.nin && !b->status(b); j++)
         if (node.need >> j & 1 && dx[j] && check_shape(g, &n, j, dx[j]) == TUTTI_OK)
-            add_to(g, &adjoint[n.in[j]],
-                   cast_to(g, dx[j], graph_value_at(g, n.in[j])->desc.dtype));
+            add_to(g, &adjoint[n.in[j]], cast_to(g, dx[j], gradient_dtype(g, n.in[j])));
     return b->status(b);
 }
 

@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIGN_F32 ((int64_t)(MEMORY_ALIGN / sizeof(float)))
+/* Elements from one weight to the next: the copies in 16 bits are aligned as the weights are. */
+static int64_t place_of(const net *n, int64_t size)
+{
+    const int64_t align =
+        (int64_t)(MEMORY_ALIGN / (low_has_copies(n) ? sizeof(uint16_t) : sizeof(float)));
+    return (size + align - 1) / align * align;
+}
 
 /* The new state, complete before anything of the old is touched. */
 typedef struct gathering {
@@ -109,7 +115,7 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
     for (uint32_t k = 0; k < g->norder; k++) {
         const weight *w = g->order[k];
         if (is_trainable(w))
-            g->narena += (tutti_numel(&w->desc) + ALIGN_F32 - 1) / ALIGN_F32 * ALIGN_F32;
+            g->narena += place_of(n, tutti_numel(&w->desc));
         else
             g->nbuffers += memory_round(tutti_nbytes(&w->desc));
     }
@@ -143,7 +149,7 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
                                      -1,
                                      0};
         if (is_trainable(w))
-            offset += (tutti_numel(&w->desc) + ALIGN_F32 - 1) / ALIGN_F32 * ALIGN_F32;
+            offset += place_of(n, tutti_numel(&w->desc));
         else
             byte += memory_round(bytes);
     }

@@ -10,6 +10,8 @@
 
 /* Below this many elements a parallel region costs more than it saves. */
 enum { SERIAL_BELOW = 16384 };
+/* Elements between two weights are fewer. */
+enum { MOST_PADDING = 32 };
 
 tutti_status updater_open(trainer *t, tutti_error *err)
 {
@@ -133,7 +135,7 @@ tutti_status updater_fit(trainer *t, tutti_error *err)
         const int64_t size = tutti_numel(&w->data.desc);
         /* Padding between two weights of one group is zero and stays zero under any update. */
         if (last && last->group == (uint32_t)groups[k] && first >= last->first + last->count &&
-            first < last->first + last->count + 16)
+            first < last->first + last->count + MOST_PADDING)
             last->count = first + size - last->first;
         else
             stretches[u->nstretches++] = (stretch){.updater = u,
