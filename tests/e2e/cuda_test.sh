@@ -34,6 +34,19 @@ check "and the same again" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(
 says "plan tells of one graph" 0 "" sh -c "LD_LIBRARY_PATH='$standin' '$TUTTI' plan heard1/run.json --device cuda |
   grep -qx 'segments of a step: forward + loss + backward + update'"
 unset TUTTI_CUDA_TRACE
+
+# Weights in 16 bits: written by the optimizer's sweep, made anew after a checkpoint, a swap of weights (ema)
+# or an update that another wraps (sam); a run taken up again has read the same ones if it ends alike.
+for more in '[{"name": "ema", "half_life": "3ba"}]' '[{"name": "sam", "interval": 2}]'; do
+  rm -rf a b && mkdir a b
+  small_run "\"precision\": \"amp_bf16\", \"algorithms\": $more" |
+    sed 's/"3ep"/"8ba"/; s/"samples": 640/"samples": 320/; s/"keep": 2/"keep": -1/' | tee a/run.json >b/run.json
+  check "16 bits with $more" sh -c "cd a && LD_LIBRARY_PATH='$standin' '$TUTTI' train run.json --device cuda"
+  check "taken up again" sh -c "cd b && LD_LIBRARY_PATH='$standin' '$TUTTI' train run.json --device cuda --resume \$(ls ../a/saves/*-ba4.*)"
+  check "ends alike" python3 "$e2e/same_weights.py" "$(latest a)" "$(latest b)"
+done
+gpu "" "$TUTTI" plan a/run.json --device cuda >plan.txt
+check "no step rounds weights" sh -c "! grep -E '^ +[0-9]+ cast %[0-9]+ F32 .* fixed ->' plan.txt"
 gpu "" "$TUTTI" plan run.json --device cuda >plan.txt
 check "plan tells what a step takes" grep -qE '^  the plan of a step [0-9.]+ [KM]iB$' plan.txt
 gpu memory=1500000 "$TUTTI" train run.json --device cuda --set train.batch_size=640 2>err.txt
