@@ -1,18 +1,14 @@
 /* scatter_add_op.c - slices added to those of base that an index names: an embedding's gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "scatter_add/scatter_add_op.h"
 #include "common/axis.h"
-#include "common/cuda/launch.h"
-#include "scatter_add/scatter_add.h"
+#include "common/op_util.h"
 
 #include <string.h>
 
 /* base (before, n, after), index (...) of I32 or I64, src (before, ..., after) -> base's shape:
  * out = base, then out[o, index[j], :] += src[o, j, :] for each j in turn.  An entry outside [0, n)
  * is E_RANGE. */
-typedef struct scatter_add_attr {
-    int64_t axis;
-} scatter_add_attr;
-
 static const tutti_attr_field fields[] = {OP_FIELD_I64(scatter_add_attr, axis, 0)};
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -104,37 +100,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
-static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
-                                 uint64_t *ret_scratch, tutti_error *err)
-{
-    (void)ret_scratch;
-    return CUDA_FUNCTION(c, "scatter_add_cuda", ret_state, err, sizeof(scatter_shape),
-                         sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
-                         sizeof(cuda_tensor), sizeof(void *), sizeof(uint32_t));
-}
-
-static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
-                             void *const *out, void *scratch)
-{
-    const axis_view v = axis_of(&c->in[0], ((const scatter_add_attr *)c->attr)->axis);
-    scatter_shape s = {v.outer, v.n, v.inner, tutti_numel(&c->in[1]), SCATTER_ROWS, 1};
-    cuda_tensor base = cuda_in(c, in, 0), index = cuda_in(c, in, 1), src = cuda_in(c, in, 2);
-    cuda_tensor y = cuda_out(c, out, 0);
-    (void)scratch;
-    if (tutti_numel(&c->out[0]) == 0)
-        return TUTTI_OK;
-    /* few rows: a block for each of them, while there are multiprocessors */
-    while (s.rows > 1 && v.outer * (v.n / s.rows) < 2 * c->cuda->multiprocessors)
-        s.rows /= 2;
-    while (s.across < CUDA_BLOCK && s.across < v.inner)
-        s.across *= 2;
-    const uint32_t blocks = (uint32_t)(v.outer * ((v.n + s.rows - 1) / s.rows));
-    uint32_t *fault = c->cuda->fault, mark = c->cuda->mark;
-    void *const args[] = {&s, &base, &index, &src, &y, &fault, &mark};
-    return cuda_launch(c->cuda, state, blocks, CUDA_BLOCK, 0, args);
-}
-
-static const tutti_kernel cuda = {sizeof(tutti_kernel), 1, cuda_prepare, cuda_run, NULL};
-
 OP_DEFINE(scatter_add, .nin_min = 3, .nin_max = 3, OP_ATTR(scatter_add_attr, fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu,
+          .cuda = &scatter_add_cuda);

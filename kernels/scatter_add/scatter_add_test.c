@@ -45,6 +45,18 @@ static const op_case cases[] = {
      .low = {-1, 0, -1},
      .high = {1, 200, 1},
      .no_second = 1},
+    {.op = "scatter_add", /* one row has all, over many pieces of the GPU's sums */
+     .nin = 3,
+     .in = {DESC(F32, 2, 300, 8), DESC(I32, 1, 700), DESC(F32, 2, 700, 8)},
+     .low = {-1, 270, -1},
+     .high = {1, 271, 1},
+     .no_second = 1},
+    {.op = "scatter_add", /* the GPU's sort takes two passes */
+     .nin = 3,
+     .in = {DESC(F32, 2, 1000, 1), DESC(I64, 1, 500), DESC(F32, 2, 500, 1)},
+     .low = {-1, 0, -1},
+     .high = {1, 1000, 1},
+     .no_second = 1},
 };
 
 static const op_example examples[] = {
