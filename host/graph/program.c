@@ -168,13 +168,23 @@ const arena_interval *program_intervals(const program *p, uint32_t *ret_count)
     return p->intervals;
 }
 
+/* Has one of the ways of a kernel to do with bf16? */
+static bool may_split(const step *s)
+{
+    const char *way = NULL;
+    for (uint32_t k = 0; (way = tune_way_name(s->node->op, s->call, k)); k++)
+        if (strstr(way, "bf16"))
+            return true;
+    return false;
+}
+
 uint32_t program_fast_steps(const program *p, uint32_t *ret_possible)
 {
     uint32_t fast = 0, possible = 0;
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const step *s = &p->steps[k];
-        const bool may =
-            s->node && !s->chain && s->way && attr_is_set(s->node->op, s->node->attr, "fast");
+        const bool may = s->node && !s->chain && s->way &&
+                         attr_is_set(s->node->op, s->node->attr, "fast") && may_split(s);
         possible += may;
         fast += may && strstr(s->way, "bf16");
     }

@@ -25,6 +25,21 @@ void choices_fini(choices *c)
     *c = (choices){NULL, 0};
 }
 
+const char *choices_path(char *path, size_t size)
+{
+    const char *wanted = getenv("TUTTI_TUNE"), *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (wanted && strcmp(wanted, "0") == 0)
+        return NULL;
+    if (cache && *cache == '/')
+        (void)snprintf(path, size, "%s/tutti/kernels", cache);
+    else if (home && *home == '/')
+        (void)snprintf(path, size, "%s/.cache/tutti/kernels", home);
+    else
+        return NULL;
+    return path;
+}
+
 static choice *find(const choices *c, const char *key)
 {
     for (size_t k = 0; k < c->count; k++)

@@ -31,6 +31,10 @@ TUTTI_NODISCARD tutti_status choices_write(const choices *c, const char *path,
                                            tutti_error *err);
 void choices_fini(choices *c);
 
+/* Where measured choices are kept: $XDG_CACHE_HOME/tutti/kernels, else below $HOME; NULL: nowhere,
+ * or TUTTI_TUNE is 0 and nothing is measured. */
+const char *choices_path(char *path, size_t size);
+
 /* Makes the folders of `path` and waits for its lock file.  The descriptor to close, or -1. */
 int choices_lock(const char *path, tutti_error *err);
 

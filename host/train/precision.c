@@ -28,7 +28,14 @@ int precision_of(const char *name)
 
 void precision_announce(trainer *t)
 {
-    if (precision_of(t->run->precision) == NET_FP32_FAST)
+    if (precision_of(t->run->precision) != NET_FP32_FAST)
+        return;
+    const tutti_device *d = trainer_device(t);
+    if (d && strcmp(d->info.kernels, "cuda") == 0)
+        trainer_message(t, TUTTI_LOG_INFO, "train",
+                        "precision fp32_fast: factors of products and convolutions are rounded "
+                        "to TF32");
+    else
         trainer_message(t, TUTTI_LOG_INFO, "train",
                         "precision fp32_fast: products go as three of bf16 where that was "
                         "measured to be faster on this CPU; tutti plan tells which");

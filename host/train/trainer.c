@@ -1,6 +1,7 @@
 /* trainer.c - putting a run together, and taking it apart. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/place.h"
+#include "graph/tune_file.h"
 #include "train/trainer_internal.h"
 
 #include <limits.h>
@@ -21,22 +22,6 @@ tutti_status trainer_open(trainer *t, run_part *part, instance **ret_instance, t
     return s;
 }
 
-/* Where measured choices of kernels are kept: $XDG_CACHE_HOME/tutti/kernels, else below $HOME. */
-static const char *tune_file(char *path, size_t size)
-{
-    const char *wanted = getenv("TUTTI_TUNE"), *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (wanted && strcmp(wanted, "0") == 0)
-        return NULL;
-    if (cache && *cache == '/')
-        (void)snprintf(path, size, "%s/tutti/kernels", cache);
-    else if (home && *home == '/')
-        (void)snprintf(path, size, "%s/.cache/tutti/kernels", home);
-    else
-        return NULL;
-    return path;
-}
-
 void trainer_tune_message(trainer *t)
 {
     const char *text = net_tune_complaint(t->net);
@@ -48,7 +33,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
 {
     char path[PATH_MAX];
     const net_options options = {.ops = ops,
-                                 .tune_file = tune_file(path, sizeof path),
+                                 .tune_file = choices_path(path, sizeof path),
                                  .layers = t->registry,
                                  .services = trainer_service,
                                  .services_ctx = t,

@@ -13,6 +13,7 @@ typedef struct conv2d_attr {
     tutti_list dilation; /* 1, 1 */
     int64_t groups;
     tutti_list shape; /* conv2d_grad_input: input_shape; conv2d_grad_weight: kernel */
+    int64_t fast;     /* a GPU may round factors to TF32 */
 } conv2d_attr;
 
 /* Checks x and w against the attributes and writes y.  `op` begins the sentence. */

@@ -57,7 +57,7 @@ static tutti_status plan(state *s, const tutti_op_call *c)
     if (status)
         return status;
     s->call.dtype = first == second ? first : TUTTI_F32;
-    s->call.tf32 = cuda_tf32(c->cuda);
+    s->call.tf32 = cuda_tf32(c->cuda) || ((const conv2d_attr *)c->attr)->fast;
     s->call.bias = c->nin > 2;
     return conv2d_cudnn_plan(&s->call, lib, NULL, &s->plan, NULL);
 }

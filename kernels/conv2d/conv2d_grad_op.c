@@ -4,7 +4,8 @@
 
 #define WINDOW_FIELDS                                                                          \
     OP_FIELD_LIST(conv2d_attr, stride), OP_FIELD_LIST(conv2d_attr, padding),                   \
-        OP_FIELD_LIST(conv2d_attr, dilation), OP_FIELD_I64(conv2d_attr, groups, 1)
+        OP_FIELD_LIST(conv2d_attr, dilation), OP_FIELD_I64(conv2d_attr, groups, 1),            \
+        OP_FIELD_I64(conv2d_attr, fast, 0)
 
 static const tutti_attr_field input_fields[] = {
     WINDOW_FIELDS, {"input_shape", TUTTI_ATTR_LIST, offsetof(conv2d_attr, shape), 0, 0.0}};

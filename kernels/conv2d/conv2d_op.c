@@ -4,7 +4,8 @@
 
 static const tutti_attr_field fields[] = {
     OP_FIELD_LIST(conv2d_attr, stride), OP_FIELD_LIST(conv2d_attr, padding),
-    OP_FIELD_LIST(conv2d_attr, dilation), OP_FIELD_I64(conv2d_attr, groups, 1)};
+    OP_FIELD_LIST(conv2d_attr, dilation), OP_FIELD_I64(conv2d_attr, groups, 1),
+    OP_FIELD_I64(conv2d_attr, fast, 0)};
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {

@@ -191,6 +191,7 @@ static void close_device(void *device)
     if (d->zeroes)
         (void)d->rt->cudaStreamDestroy(d->zeroes);
     names_fini(&d->names);
+    choices_fini(&d->known);
     free(d);
 }
 
@@ -238,6 +239,7 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
     d->rt = rt;
     d->index = (int)index;
     (void)snprintf(d->label, sizeof d->label, "cuda:%u", index);
+    get_name(rt, index, d->name);
     cuda_enter(d);
     d->kernels = (tutti_cuda_v1){
         .struct_size = sizeof d->kernels,
@@ -250,7 +252,9 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
         .stream = stream_now,
         .symbol = symbol,
         .object = cuda_object_of,
-        .allow = allowed()};
+        .allow = allowed(),
+        .recall = cuda_recall,
+        .keep = cuda_keep};
     if ((s = make_streams(d, err)) || (s = cuda_make_steps(d, err)) || (s = own_load(d, err))) {
         close_device(d);
         return s;

@@ -5,6 +5,7 @@
 
 #include "device/cuda/library.h"
 #include "device/cuda/names.h"
+#include "graph/tune_file.h"
 #include "tutti/device.h"
 
 #include <stdbool.h>
@@ -60,6 +61,7 @@ typedef struct cuda_device {
     const cudart *rt;
     int index;
     char label[16]; /* "cuda:0" */
+    char name[64];  /* "NVIDIA H100 80GB HBM3" */
     stream *own;    /* its stream */
     stream *zeroes; /* on which new memory is cleared */
     stream *now;    /* of the call of run under way */
@@ -82,6 +84,8 @@ typedef struct cuda_device {
     cuda_object *objects;
     cuda_function *own_code[OWN_COUNT];
     tutti_error kept; /* of a launch, until someone asks */
+    choices known;    /* what was measured, as last read */
+    bool looked;      /* for `known` */
 } cuda_device;
 
 /* cuda.c.  Makes `d` the calling thread's; every call of the table begins with it. */
@@ -145,6 +149,11 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
 tutti_status cuda_replay(void *device, void *on, void *graph, const tutti_step *step,
                          tutti_error *err);
 void cuda_graph_destroy(void *device, void *graph);
+
+/* choices.c: tutti_cuda_v1's recall and keep. */
+tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size);
+tutti_status cuda_keep(void *ctx, const char *key, char *choice, uint64_t size,
+                       tutti_error *err);
 
 /* own.c: what the device code of own.cu does. */
 tutti_status own_load(cuda_device *d, tutti_error *err);

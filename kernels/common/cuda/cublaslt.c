@@ -35,6 +35,13 @@ static tutti_status make(const tutti_cuda_v1 *cuda, void **ret_object, tutti_err
         memcpy((char *)lt + functions[k].at, &symbol, sizeof symbol);
     }
     if (!s) {
+        size_t (*version)(void) = NULL;
+        void *symbol = NULL;
+        s = cuda->symbol(cuda->ctx, "cublasLt", "cublasLtGetVersion", &symbol, err);
+        memcpy(&version, &symbol, sizeof symbol);
+        lt->version = version ? version() : 0;
+    }
+    if (!s) {
         const uint32_t status = lt->create(&lt->handle);
         if (status)
             s = tutti_fail(err, TUTTI_E_FAIL, "cuBLASLt: cublasLtCreate failed with %u",

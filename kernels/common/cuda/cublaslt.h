@@ -14,7 +14,14 @@ enum { LT_SUCCESS = 0, LT_NOT_SUPPORTED = 15 };                 /* cublasStatus_
 enum { LT_R_32F = 0, LT_R_16F = 2, LT_R_16BF = 14 };            /* cudaDataType */
 enum { LT_COMPUTE_32F = 68, LT_COMPUTE_32F_FAST_TF32 = 77 };    /* cublasComputeType_t */
 enum { LT_OP_N = 0, LT_OP_T = 1 };                              /* cublasOperation_t */
-enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_BIAS = 4 };         /* cublasLtEpilogue_t */
+enum {                                                          /* cublasLtEpilogue_t */
+       LT_EPILOGUE_DEFAULT = 1,
+       LT_EPILOGUE_RELU = 2,
+       LT_EPILOGUE_BIAS = 4, /* goes with ReLU and GELU: one number for both */
+       LT_EPILOGUE_GELU = 32,
+       LT_EPILOGUE_AUX = 128, /* only with others: what GELU is taken of is kept, or there */
+       LT_EPILOGUE_DGELU = 64 | LT_EPILOGUE_AUX
+};
 enum { LT_REDUCTION_COMPUTE_TYPE = 2 };                         /* cublasLtReductionScheme_t */
 enum { LT_LAYOUT_BATCH_COUNT = 5, LT_LAYOUT_BATCH_OFFSET = 6 }; /* int32_t, int64_t */
 enum {                                                          /* attributes of a product */
@@ -22,6 +29,9 @@ enum {                                                          /* attributes of
        LT_DESC_TRANSB = 4,
        LT_DESC_EPILOGUE = 7,
        LT_DESC_BIAS_POINTER = 8,
+       LT_DESC_AUX_POINTER = 11,
+       LT_DESC_AUX_LEADING = 12, /* int64_t: a multiple of 8 */
+       LT_DESC_AUX_DATA_TYPE = 22,
        LT_DESC_BIAS_DATA_TYPE = 26
 };
 enum { /* attributes of a search for algorithms */
@@ -65,6 +75,9 @@ typedef struct lt_heuristic {
     X(heuristic, cublasLtMatmulAlgoGetHeuristic,                                               \
       (void *handle, void *desc, void *a, void *b, void *c, void *d, void *pref, int wanted,   \
        lt_heuristic *results, int *ret_count))                                                 \
+    X(check, cublasLtMatmulAlgoCheck,                                                          \
+      (void *handle, void *desc, void *a, void *b, void *c, void *d, const lt_algo *algo,      \
+       lt_heuristic *ret_result))                                                              \
     X(matmul, cublasLtMatmul,                                                                  \
       (void *handle, void *desc, const void *alpha, const void *a, void *a_layout,             \
        const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,         \
@@ -73,6 +86,7 @@ typedef struct lt_heuristic {
 
 typedef struct cublaslt {
     void *handle;
+    uint64_t version; /* 130100: 13.1.0; algorithms are kept for one version */
 #define LT_MEMBER(member, name, args) uint32_t(*member) args;
     LT_FUNCTIONS(LT_MEMBER)
 #undef LT_MEMBER

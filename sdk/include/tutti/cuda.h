@@ -71,6 +71,15 @@ typedef struct tutti_cuda_v1 {
                            void (*destroy)(void *object), void **ret_object, tutti_error *err);
     uint32_t allow; /* TUTTI_CUDA_*: what the user leaves to kernels */
     uint32_t reserved2;
+    /* What was chosen under `key` before, on a device of this name: a text of less than `size` bytes.
+     * NOTFOUND: nothing, so measure and `keep`; UNSUPPORTED: nothing is to be measured, so take the
+     * first.  Keys and choices have no tabs and no ends of lines.  [control] */
+    tutti_status (*recall)(void *ctx, const char *key, char *ret_choice, uint64_t size);
+    /* Keeps `choice`, from now on and for later runs; where another process was first, `choice`
+     * becomes what that has kept.  After an error the first is to be taken, as other runs will.
+     * [control] */
+    tutti_status (*keep)(void *ctx, const char *key, char *choice, uint64_t size,
+                         tutti_error *err);
 } tutti_cuda_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_cuda_image, bytes, 8);
@@ -93,6 +102,8 @@ TUTTI_ASSERT_OFFSET(tutti_cuda_v1, stream, 64);
 TUTTI_ASSERT_OFFSET(tutti_cuda_v1, symbol, 72);
 TUTTI_ASSERT_OFFSET(tutti_cuda_v1, object, 80);
 TUTTI_ASSERT_OFFSET(tutti_cuda_v1, allow, 88);
+TUTTI_ASSERT_OFFSET(tutti_cuda_v1, recall, 96);
+TUTTI_ASSERT_OFFSET(tutti_cuda_v1, keep, 104);
 
 TUTTI_C_END
 #endif

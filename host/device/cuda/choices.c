@@ -1,0 +1,59 @@
+/* choices.c - what kernels have measured on GPUs of this name, in the file that the CPU's choices are in. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/cuda/cuda_device.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_MOST = 512 };
+
+/* "NVIDIA H100 80GB HBM3: matmul ..." */
+static bool full_key(const cuda_device *d, const char *key, char full[KEY_MOST])
+{
+    return snprintf(full, KEY_MOST, "%s: %s", d->name, key) < KEY_MOST;
+}
+
+static bool copy_choice(const choices *c, const char *key, char *ret_choice, uint64_t size)
+{
+    const char *found = choices_find(c, key);
+    if (found && strlen(found) < size)
+        memcpy(ret_choice, found, strlen(found) + 1);
+    return found && strlen(found) < size;
+}
+
+tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size)
+{
+    cuda_device *d = ctx;
+    char path[PATH_MAX], full[KEY_MOST];
+    if (!choices_path(path, sizeof path) || !full_key(d, key, full))
+        return TUTTI_E_UNSUPPORTED;
+    if (!d->looked)
+        (void)choices_read(&d->known, path,
+                           NULL); /* a broken file is replaced by the first choice */
+    d->looked = true;
+    return copy_choice(&d->known, full, ret_choice, size) ? TUTTI_OK : TUTTI_E_NOTFOUND;
+}
+
+tutti_status cuda_keep(void *ctx, const char *key, char *choice, uint64_t size,
+                       tutti_error *err)
+{
+    cuda_device *d = ctx;
+    char path[PATH_MAX], full[KEY_MOST];
+    if (!choices_path(path, sizeof path) || !full_key(d, key, full))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: choices are not kept", d->label);
+    const int lock = choices_lock(path, err);
+    if (lock < 0)
+        return TUTTI_E_IO;
+    choices_fini(&d->known);
+    (void)choices_read(&d->known, path, NULL);
+    tutti_status s = TUTTI_OK;
+    if (!copy_choice(&d->known, full, choice, size)) {
+        s = choices_set(&d->known, full, choice, err);
+        if (!s)
+            s = choices_write(&d->known, path, err);
+    }
+    (void)close(lock);
+    return s;
+}
