@@ -28,28 +28,31 @@ struct factor {
 };
 
 struct result {
-    cuda_tensor y, bias;
+    cuda_tensor y, bias, added;
     int64_t m, n;
 
     __device__ void put(int64_t p, int64_t, int64_t i, int64_t j, float sum) const
     {
+        const int64_t at = (p * m + i) * n + j;
         const float shift = bias.data ? cuda_get(bias, j) : 0.0f;
-        cuda_set(y, (p * m + i) * n + j, sum + shift);
+        const float there = added.data ? cuda_get(added, at) : 0.0f;
+        cuda_set(y, at, sum + shift + there);
     }
 };
 
 } // namespace
 
-/* y = a b + bias; bias.data may be NULL. */
+/* y = a b + bias + added; data of the last two may be NULL, and `added` may be y. */
 CUDA_KERNEL(matmul_cuda)
-(cuda_tensor a, cuda_tensor b, cuda_tensor bias, cuda_tensor y, matmul_cuda_shape s)
+(cuda_tensor a, cuda_tensor b, cuda_tensor bias, cuda_tensor added, cuda_tensor y,
+ matmul_cuda_shape s)
 {
     CUDA_SHARED(float, as, PRODUCT_TILE);
     CUDA_SHARED(float, bs, PRODUCT_TILE);
     const product_size size = {s.count, s.m, s.n, s.k, 1, s.k};
     const factor fa = {a, &s, s.sa, s.m * s.k, s.a_row, s.a_col, s.a_col == 1};
     const factor fb = {b, &s, s.sb, s.k * s.n, s.b_col, s.b_row, s.b_row == 1};
-    const result r = {y, bias, s.m, s.n};
+    const result r = {y, bias, added, s.m, s.n};
     product_run(size, fa, fb, r, as, bs);
 }
 CUDA_ENTRY(matmul_cuda);

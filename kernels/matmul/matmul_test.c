@@ -74,6 +74,28 @@ static const op_case acts[] = {
      ACT(1, 3)},
 };
 
+static const op_case sums[] = {
+    {.op = "matmul_add",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 2, 5, 4)},
+     FLAGS(0, 1)},
+    {.op = "matmul_add",
+     .nin = 4,
+     .in = {DESC(F32, 3, 2, 5, 3), DESC(F32, 2, 3, 4), DESC(F32, 3, 2, 5, 4), DESC(F32, 1, 4)}},
+    {.op = "matmul_add",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 5, 3), DESC(F32, 3, 2, 3, 4), DESC(F32, 3, 2, 5, 4)}},
+    {.op = "matmul_add",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 0), DESC(F32, 2, 0, 4), DESC(F32, 2, 5, 4)}},
+    {.op = "matmul_add",
+     .nin = 4,
+     .in = {DESC(F32, 2, 97, 131), DESC(F32, 2, 97, 75), DESC(F32, 2, 131, 75),
+            DESC(F32, 1, 75)},
+     FLAGS(1, 0),
+     .no_grad = 15},
+};
+
 /* Shapes that differences would take too long on: the kernel alone. */
 #define ALONE .no_grad = 7
 static const op_case large[] = {
@@ -113,6 +135,21 @@ static const op_case large[] = {
 };
 
 static const op_case large_acts[] = {
+    {.op = "matmul",
+     .nin = 2,
+     .in = {DESC(F32, 3, 3, 33, 40), DESC(F32, 3, 3, 40, 24)},
+     ACT(0, 3),
+     ALONE},
+    {.op = "matmul_act",
+     .nin = 3,
+     .in = {DESC(F32, 2, 33, 40), DESC(F32, 2, 24, 40), DESC(F32, 1, 24)},
+     ACT(1, 3),
+     ALONE},
+    {.op = "matmul_act_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 33, 40), DESC(F32, 2, 40, 24), DESC(F32, 2, 33, 24)},
+     ACT(0, 3),
+     ALONE},
     {.op = "matmul",
      .nin = 3,
      .in = {DESC(F32, 2, 131, 97), DESC(F32, 2, 75, 97), DESC(F32, 1, 75)},
@@ -214,6 +251,12 @@ START_TEST(activations_agree_with_the_reference_and_differences)
 }
 END_TEST
 
+START_TEST(products_added_to_something_agree_with_the_reference_and_differences)
+{
+    op_case_holds(&sums[_i], _i);
+}
+END_TEST
+
 START_TEST(activations_of_large_products_agree_with_the_reference)
 {
     op_case_holds(&large_acts[_i], _i);
@@ -280,6 +323,24 @@ static const op_refusal act_refusals[] = {
      "matmul_act: bias is F32 (4), want (5)"},
 };
 
+static const op_refusal add_refusals[] = {
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 2, 3, 4)},
+     3,
+     &plain,
+     TUTTI_E_SHAPE,
+     "matmul_add: c is F32 (3, 4), want the product's F32 (3, 5)"},
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 2, 3, 5), DESC(F32, 1, 3)},
+     4,
+     &plain,
+     TUTTI_E_SHAPE,
+     "matmul_add: bias is F32 (3), want (5)"},
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 2, 3, 5)},
+     3,
+     &gelu,
+     TUTTI_E_RANGE,
+     "matmul_add: act is 2, want 0"},
+};
+
 static const op_refusal grad_refusals[] = {
     {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 2, 3, 5)},
      3,
@@ -314,6 +375,12 @@ START_TEST(an_activation_that_does_not_fit_is_refused_in_one_sentence)
 }
 END_TEST
 
+START_TEST(a_sum_that_does_not_fit_is_refused_in_one_sentence)
+{
+    op_refusal_holds(&tutti_op_matmul_add, &add_refusals[_i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("matmul");
@@ -325,8 +392,12 @@ int main(void)
     tcase_add_loop_test(t, large_products_agree_with_the_reference, 0, OP_COUNT(large));
     tcase_add_loop_test(t, activations_agree_with_the_reference_and_differences, 0,
                         OP_COUNT(acts));
+    tcase_add_loop_test(t, products_added_to_something_agree_with_the_reference_and_differences,
+                        0, OP_COUNT(sums));
     tcase_add_loop_test(t, activations_of_large_products_agree_with_the_reference, 0,
                         OP_COUNT(large_acts));
+    tcase_add_loop_test(t, a_sum_that_does_not_fit_is_refused_in_one_sentence, 0,
+                        OP_COUNT(add_refusals));
     tcase_add_loop_test(t, an_activation_that_does_not_fit_is_refused_in_one_sentence, 0,
                         OP_COUNT(act_refusals) + OP_COUNT(grad_refusals));
     tcase_add_loop_test(t, what_does_not_fit_is_refused_in_one_sentence, 0, OP_COUNT(refusals));

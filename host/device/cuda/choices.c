@@ -23,6 +23,16 @@ static bool copy_choice(const choices *c, const char *key, char *ret_choice, uin
     return found && strlen(found) < size;
 }
 
+/* A broken file holds nothing, and is replaced when there is something to keep. */
+static void look(cuda_device *d, const char *path)
+{
+    tutti_error broken = TUTTI_ERROR_INIT;
+    choices_fini(&d->known);
+    if (choices_read(&d->known, path, &broken))
+        choices_fini(&d->known);
+    d->looked = true;
+}
+
 tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size)
 {
     cuda_device *d = ctx;
@@ -30,14 +40,11 @@ tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t 
     if (!choices_path(path, sizeof path) || !full_key(d, key, full))
         return TUTTI_E_UNSUPPORTED;
     if (!d->looked)
-        (void)choices_read(&d->known, path,
-                           NULL); /* a broken file is replaced by the first choice */
-    d->looked = true;
+        look(d, path);
     return copy_choice(&d->known, full, ret_choice, size) ? TUTTI_OK : TUTTI_E_NOTFOUND;
 }
 
-tutti_status cuda_keep(void *ctx, const char *key, char *choice, uint64_t size,
-                       tutti_error *err)
+tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size, tutti_error *err)
 {
     cuda_device *d = ctx;
     char path[PATH_MAX], full[KEY_MOST];
@@ -46,11 +53,10 @@ tutti_status cuda_keep(void *ctx, const char *key, char *choice, uint64_t size,
     const int lock = choices_lock(path, err);
     if (lock < 0)
         return TUTTI_E_IO;
-    choices_fini(&d->known);
-    (void)choices_read(&d->known, path, NULL);
+    look(d, path);
     tutti_status s = TUTTI_OK;
-    if (!copy_choice(&d->known, full, choice, size)) {
-        s = choices_set(&d->known, full, choice, err);
+    if (!copy_choice(&d->known, full, text, size)) {
+        s = choices_set(&d->known, full, text, err);
         if (!s)
             s = choices_write(&d->known, path, err);
     }

@@ -152,7 +152,7 @@ void cuda_graph_destroy(void *device, void *graph);
 
 /* choices.c: tutti_cuda_v1's recall and keep. */
 tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size);
-tutti_status cuda_keep(void *ctx, const char *key, char *choice, uint64_t size,
+tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size,
                        tutti_error *err);
 
 /* own.c: what the device code of own.cu does. */

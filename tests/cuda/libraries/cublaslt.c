@@ -3,8 +3,10 @@
 #include "common/cuda/cublaslt.h"
 #include "misuse.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7 };
 enum { WORKSPACE = 4096 }; /* what every algorithm asks for, and fills with NaN */
@@ -21,6 +23,9 @@ typedef struct desc {
     uint32_t compute, scale, epilogue;
     int32_t transpose_a, transpose_b, bias_type;
     const void *bias;
+    int32_t aux_type;
+    int64_t aux_leading;
+    void *aux;
 } desc;
 
 typedef struct preference {
@@ -28,26 +33,32 @@ typedef struct preference {
     uint32_t reduction, alignment[4];
 } preference;
 
+/* Who asks for several algorithms gets these, of which the first takes its time. */
+enum { SLOW, QUICK, SLOWER, ALGORITHMS, SLOW_US = 2000 };
+
 /* What a product is, all of it. */
 typedef struct product {
     desc desc;
     layout a, b, d;
-    float alpha;
-    const void *at_a, *at_b;
+    float alpha, beta;
+    const void *at_a, *at_b, *at_c;
     void *at_d, *workspace;
+    uint64_t wait_us;
 } product;
 
 /* An algorithm is for one problem and for pointers of some alignment. */
 typedef struct algorithm {
     uint64_t problem;
     uint32_t alignment[4];
-    uint64_t unused[5];
+    uint64_t number; /* SLOW ... */
+    uint64_t unused[4];
 } algorithm;
 _Static_assert(sizeof(algorithm) == sizeof(lt_algo), "an algorithm fits");
 
 #define LT_DECLARE(member, name, args) EXPORT uint32_t name args;
 LT_FUNCTIONS(LT_DECLARE)
 #undef LT_DECLARE
+EXPORT size_t cublasLtGetVersion(void);
 
 static int kind_of(uint32_t type)
 {
@@ -117,7 +128,8 @@ uint32_t cublasLtMatmulDescCreate(void **ret, uint32_t compute, uint32_t scale)
     const desc d = {.compute = compute,
                     .scale = scale,
                     .epilogue = LT_EPILOGUE_DEFAULT,
-                    .bias_type = OTHER};
+                    .bias_type = OTHER,
+                    .aux_type = OTHER};
     return keep(ret, &d, sizeof d);
 }
 
@@ -135,6 +147,9 @@ uint32_t cublasLtMatmulDescSetAttribute(void *d, uint32_t attribute, const void 
         {LT_DESC_EPILOGUE, offsetof(desc, epilogue), 4},
         {LT_DESC_BIAS_POINTER, offsetof(desc, bias), sizeof(void *)},
         {LT_DESC_BIAS_DATA_TYPE, offsetof(desc, bias_type), 4},
+        {LT_DESC_AUX_POINTER, offsetof(desc, aux), sizeof(void *)},
+        {LT_DESC_AUX_LEADING, offsetof(desc, aux_leading), 8},
+        {LT_DESC_AUX_DATA_TYPE, offsetof(desc, aux_type), 4},
     };
     return set(d, slots, sizeof slots / sizeof *slots, attribute, value, bytes, "product");
 }
@@ -208,6 +223,37 @@ static const char *wrong_shape(const product *p)
     return NULL;
 }
 
+static bool has(const product *p, uint32_t bit)
+{
+    return p->desc.epilogue != LT_EPILOGUE_DEFAULT && (p->desc.epilogue & bit) == bit;
+}
+
+static const char *wrong_epilogue(const product *p)
+{
+    static const uint32_t known[] = {LT_EPILOGUE_DEFAULT,
+                                     LT_EPILOGUE_BIAS,
+                                     LT_EPILOGUE_RELU,
+                                     LT_EPILOGUE_RELU | LT_EPILOGUE_BIAS,
+                                     LT_EPILOGUE_GELU,
+                                     LT_EPILOGUE_GELU | LT_EPILOGUE_BIAS,
+                                     LT_EPILOGUE_GELU | LT_EPILOGUE_AUX,
+                                     LT_EPILOGUE_GELU | LT_EPILOGUE_AUX | LT_EPILOGUE_BIAS,
+                                     LT_EPILOGUE_DGELU};
+    const desc *d = &p->desc;
+    bool is = false;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        is = is || d->epilogue == known[k];
+    if (!is)
+        return "an epilogue that it does not have";
+    if (has(p, LT_EPILOGUE_BIAS) && (!d->bias || d->bias_type != (int32_t)p->d.type))
+        return "a bias without place, or of another type than the result";
+    if (has(p, LT_EPILOGUE_AUX) &&
+        (!d->aux || d->aux_type != (int32_t)p->d.type || d->aux_leading % 8 ||
+         d->aux_leading < (int64_t)p->d.rows || p->d.batch != 1))
+        return "what GELU is taken of without place, of another type, or with odd rows";
+    return NULL;
+}
+
 /* NVIDIA's table of types, as far as it is used. */
 static const char *wrong_type(const product *p)
 {
@@ -219,11 +265,7 @@ static const char *wrong_type(const product *p)
         return "sums in a type that does not go with the factors";
     if (p->b.type != type || (p->d.type != type && p->d.type != LT_R_32F))
         return "a combination of types that no kernel has";
-    if (d->epilogue == LT_EPILOGUE_BIAS && (!d->bias || d->bias_type != (int32_t)p->d.type))
-        return "a bias without place, or of another type than the result";
-    if (d->epilogue != LT_EPILOGUE_BIAS && d->epilogue != LT_EPILOGUE_DEFAULT)
-        return "an epilogue that it does not have";
-    return NULL;
+    return wrong_epilogue(p);
 }
 
 /* The bias may move; everything else belongs to the algorithm. */
@@ -231,6 +273,7 @@ static uint64_t hash(const product *p)
 {
     const uint64_t words[] = {p->desc.compute,
                               p->desc.epilogue,
+                              (uint64_t)p->desc.aux_leading,
                               (uint64_t)p->desc.transpose_a,
                               (uint64_t)p->desc.transpose_b,
                               p->a.type,
@@ -273,10 +316,35 @@ uint32_t cublasLtMatmulAlgoGetHeuristic(void *handle, void *d, void *a, void *b,
     if (want->workspace < WORKSPACE)
         return LT_NOT_SUPPORTED;
     memcpy(algo.alignment, want->alignment, sizeof algo.alignment);
-    memcpy(&results->algo, &algo, sizeof algo);
-    results->workspace = WORKSPACE;
-    results->state = LT_SUCCESS;
-    *ret_count = 1;
+    *ret_count = wanted < ALGORITHMS ? wanted : ALGORITHMS;
+    for (int k = 0; k < *ret_count; k++) {
+        algo.number = wanted == 1 ? QUICK : (uint64_t)k;
+        memcpy(&results[k].algo, &algo, sizeof algo);
+        results[k].workspace = WORKSPACE;
+        results[k].state = LT_SUCCESS;
+    }
+    return LT_SUCCESS;
+}
+
+size_t cublasLtGetVersion(void)
+{
+    return 130000;
+}
+
+uint32_t cublasLtMatmulAlgoCheck(void *handle, void *d, void *a, void *b, void *c, void *y,
+                                 const lt_algo *algo, lt_heuristic *ret_result)
+{
+    const product p = {
+        .desc = *(desc *)d, .a = *(layout *)a, .b = *(layout *)b, .d = *(layout *)y};
+    algorithm known;
+    memcpy(&known, algo, sizeof known);
+    if (handle != &handles || memcmp(c, y, sizeof(layout)) != 0)
+        return misuse(INVALID_VALUE, "cublasLt: a check with bad arguments");
+    if (known.problem != hash(&p) || known.number >= ALGORITHMS)
+        return INVALID_VALUE;
+    ret_result->algo = *algo;
+    ret_result->workspace = WORKSPACE;
+    ret_result->state = LT_SUCCESS;
     return LT_SUCCESS;
 }
 
@@ -289,6 +357,34 @@ static uint64_t bytes_of(const layout *l)
     return (uint64_t)elements * number_size(kind_of(l->type));
 }
 
+static double tanh_gelu(double x)
+{
+    return 0.5 * x * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+
+static double tanh_gelu_slope(double x)
+{
+    const double t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    return 0.5 * (1.0 + t) +
+           0.5 * x * (1.0 - t * t) * 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);
+}
+
+/* From a sum to the result in row r, column c. */
+static double finish(const product *p, double sum, int64_t r, int64_t c)
+{
+    const int kd = kind_of(p->d.type);
+    const int64_t aux = c * p->desc.aux_leading + r;
+    if (has(p, LT_EPILOGUE_BIAS))
+        sum += number_get(p->desc.bias, kd, r);
+    if (p->desc.epilogue == LT_EPILOGUE_DGELU)
+        return sum * tanh_gelu_slope(number_get(p->desc.aux, kd, aux));
+    if (has(p, LT_EPILOGUE_AUX))
+        number_set(p->desc.aux, kd, aux, sum);
+    if (has(p, LT_EPILOGUE_RELU))
+        return sum > 0.0 ? sum : 0.0;
+    return has(p, LT_EPILOGUE_GELU) ? tanh_gelu(sum) : sum;
+}
+
 static void multiply(void *data)
 {
     const product *p = data;
@@ -299,17 +395,20 @@ static void multiply(void *data)
     const int64_t b_col = p->desc.transpose_b ? 1 : p->b.leading;
     const int64_t terms = (int64_t)(p->desc.transpose_a ? p->a.rows : p->a.columns);
     memset(p->workspace, 0xFF, WORKSPACE);
+    if (p->wait_us)
+        (void)nanosleep(&(struct timespec){0, (long)p->wait_us * 1000}, NULL);
     for (int64_t i = 0; i < p->d.batch; i++) {
         for (int64_t c = 0; c < (int64_t)p->d.columns; c++) {
             for (int64_t r = 0; r < (int64_t)p->d.rows; r++) {
+                const int64_t at = i * p->d.offset + c * p->d.leading + r;
                 double sum = 0.0;
                 for (int64_t k = 0; k < terms; k++)
                     sum += number_get(p->at_a, ka, i * p->a.offset + r * a_row + k * a_col) *
                            number_get(p->at_b, kb, i * p->b.offset + k * b_row + c * b_col);
                 sum *= (double)p->alpha;
-                if (p->desc.epilogue == LT_EPILOGUE_BIAS)
-                    sum += number_get(p->desc.bias, kd, r);
-                number_set(p->at_d, kd, i * p->d.offset + c * p->d.leading + r, sum);
+                if (p->beta != 0.0f)
+                    sum += (double)p->beta * number_get(p->at_c, kd, at);
+                number_set(p->at_d, kd, at, finish(p, sum, r, c));
             }
         }
     }
@@ -326,7 +425,14 @@ static const char *wrong_place(const product *p, const algorithm *algo, const vo
         !tutti_cuda_standin.is_device(p->at_b, bytes_of(&p->b)) ||
         !tutti_cuda_standin.is_device(p->at_d, bytes_of(&p->d)))
         return "a matrix that is not in the device's memory";
-    if (p->desc.epilogue == LT_EPILOGUE_BIAS &&
+    if (p->beta != 0.0f && !tutti_cuda_standin.is_device(c, bytes_of(&p->d)))
+        return "a matrix to add that is not in the device's memory";
+    if (has(p, LT_EPILOGUE_AUX) &&
+        !tutti_cuda_standin.is_device(p->desc.aux, (uint64_t)p->desc.aux_leading *
+                                                       p->d.columns *
+                                                       number_size(kind_of(p->d.type))))
+        return "what GELU is taken of not in the device's memory";
+    if (has(p, LT_EPILOGUE_BIAS) &&
         !tutti_cuda_standin.is_device(p->desc.bias,
                                       p->d.rows * number_size(kind_of(p->d.type))))
         return "a bias that is not in the device's memory";
@@ -341,29 +447,32 @@ uint32_t cublasLtMatmul(void *handle, void *d, const void *alpha, const void *a,
                         void *c_layout, void *y, void *d_layout, const lt_algo *algo,
                         void *workspace, size_t workspace_bytes, void *stream)
 {
-    const product p = {.desc = *(desc *)d,
-                       .a = *(layout *)a_layout,
-                       .b = *(layout *)b_layout,
-                       .d = *(layout *)d_layout,
-                       .alpha = *(const float *)alpha,
-                       .at_a = a,
-                       .at_b = b,
-                       .at_d = y,
-                       .workspace = workspace};
-    char what[64];
+    static const uint64_t waits[ALGORITHMS] = {[SLOW] = SLOW_US, [SLOWER] = 2 * SLOW_US};
+    product p = {.desc = *(desc *)d,
+                 .a = *(layout *)a_layout,
+                 .b = *(layout *)b_layout,
+                 .d = *(layout *)d_layout,
+                 .alpha = *(const float *)alpha,
+                 .beta = *(const float *)beta,
+                 .at_a = a,
+                 .at_b = b,
+                 .at_c = c,
+                 .at_d = y,
+                 .workspace = workspace};
+    char what[96];
     algorithm chosen;
     memcpy(&chosen, algo, sizeof chosen);
     if (handle != &handles || memcmp(c_layout, d_layout, sizeof(layout)) != 0)
         return misuse(INVALID_VALUE, "cublasLt: a product with bad arguments");
-    if (*(const float *)beta != 0.0f)
-        return misuse(INVALID_VALUE, "cublasLt: a product that adds to what is there");
-    if (chosen.problem != hash(&p))
+    if (chosen.problem != hash(&p) || chosen.number >= ALGORITHMS)
         return misuse(INVALID_VALUE, "cublasLt: an algorithm of another problem");
     const char *wrong = wrong_place(&p, &chosen, c, workspace_bytes);
     if (wrong)
         return misuse(INVALID_VALUE, "cublasLt: %s", wrong);
-    (void)snprintf(what, sizeof what, "cublasLtMatmul %llux%llu batch %d",
-                   (unsigned long long)p.d.columns, (unsigned long long)p.d.rows, p.d.batch);
+    p.wait_us = waits[chosen.number];
+    (void)snprintf(what, sizeof what, "cublasLtMatmul %llux%llu batch %d epilogue %u%s by %d",
+                   (unsigned long long)p.d.columns, (unsigned long long)p.d.rows, p.d.batch,
+                   p.desc.epilogue, p.beta != 0.0f ? " added" : "", (int)chosen.number);
     const standin_call call = {multiply, &p, sizeof p, what};
     return tutti_cuda_standin.enqueue(stream, &call) ? INVALID_VALUE : LT_SUCCESS;
 }

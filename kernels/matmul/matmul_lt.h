@@ -1,0 +1,41 @@
+/* matmul_lt.h - products by cuBLASLt, with what can be done before their results are stored. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_MATMUL_MATMUL_LT_H
+#define KERNELS_MATMUL_MATMUL_LT_H
+
+#include "matmul/matmul.h"
+
+enum {
+    MATMUL_A,
+    MATMUL_B,
+    MATMUL_BIAS,
+    MATMUL_ADD, /* as y; may be y */
+    MATMUL_AUX, /* as y: what GELU is taken of, kept by a product or read by a gradient */
+    MATMUL_Y,
+    MATMUL_OPERANDS
+};
+
+typedef struct matmul_lt_want {
+    matmul_shape shape; /* without empty sums */
+    int32_t transpose_a, transpose_b;
+    int32_t dtype[MATMUL_OPERANDS]; /* TUTTI_DTYPE_NONE: there is no such operand */
+    int32_t tf32;                   /* factors of F32 may be rounded */
+    int32_t act;                    /* MATMUL_NONE, or the sums' activation */
+    int32_t grad;                   /* times the activation's derivative at AUX instead */
+} matmul_lt_want;
+
+typedef struct matmul_lt matmul_lt; /* opaque */
+
+/* By the algorithm that was measured to be the fastest of the first few that the library names, or by
+ * the first where nothing is measured.  Errors: UNSUPPORTED the library does not do that, or is not
+ * there; NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda,
+                                              const matmul_lt_want *w, matmul_lt **ret,
+                                              uint64_t *ret_workspace, tutti_error *err);
+void matmul_lt_destroy(matmul_lt *p); /* NULL is allowed */
+
+/* data[MATMUL_A ...]; the workspace begins at a multiple of 256.  [step] */
+TUTTI_NODISCARD tutti_status matmul_lt_run(const matmul_lt *p, const tutti_cuda_v1 *cuda,
+                                           void *const data[MATMUL_OPERANDS], void *workspace);
+
+#endif

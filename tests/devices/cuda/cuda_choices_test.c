@@ -1,0 +1,168 @@
+/* cuda_choices_test.c - products take the algorithm that was measured to be the fastest, and keep it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda_check.h"
+#include "op_table.h"
+#include "tutti/op.h"
+
+#include <ftw.h>
+
+/* The stand-in for cuBLASLt names three algorithms; of these the second is the fastest by far, and the
+ * one that it names first when it is asked for one alone. */
+
+static char cache[] = "/tmp/tutti_choices_XXXXXX";
+static char path[64];
+
+static int drop(const char *file, const struct stat *s, int flag, struct FTW *f)
+{
+    (void)s, (void)flag, (void)f;
+    return remove(file);
+}
+
+static void begin(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(cache));
+    ck_assert_int_eq(setenv("XDG_CACHE_HOME", cache, 1), 0);
+    ck_assert_int_eq(setenv("TUTTI_TUNE", "1", 1), 0);
+    (void)snprintf(path, sizeof path, "%s/tutti/kernels", cache);
+}
+
+static void end(void)
+{
+    (void)nftw(cache, drop, 8, FTW_DEPTH | FTW_PHYS);
+    (void)strcpy(cache, "/tmp/tutti_choices_XXXXXX");
+}
+
+static const tutti_op *find_matmul(void)
+{
+    const tutti_op *const *op = tutti_op_table;
+    while (*op && strcmp((*op)->name, "matmul") != 0)
+        op++;
+    ck_assert_ptr_nonnull(*op);
+    return *op;
+}
+
+/* A plan's node is prepared on a new device, and run once; how many products ran. */
+static int products_of_a_plan(int64_t rows)
+{
+    tutti_device d = open_cuda("leaks=1");
+    const tutti_op *op = find_matmul();
+    tutti_error err = TUTTI_ERROR_INIT;
+    const int64_t attr[8] = {0};
+    const tutti_desc in[2] = {{{rows, 8}, 2, TUTTI_F32}, {{8, 16}, 2, TUTTI_F32}};
+    const tutti_desc out = {{rows, 16}, 2, TUTTI_F32};
+    const tutti_op_call c = {sizeof c, 2,    1,    1,   in,
+                             &out,     attr, NULL, d.table->cuda(d.device)};
+    void *state = NULL;
+    uint64_t scratch = 0;
+    ck_assert_uint_le(op->attr_size, sizeof attr);
+    ck_assert_ok(op->cuda->prepare(&c, &state, &scratch, &err), err);
+    void *a = take(&d, tutti_nbytes(&in[0])), *b = take(&d, tutti_nbytes(&in[1]));
+    void *y = take(&d, tutti_nbytes(&out)), *room = take(&d, scratch);
+    const void *const ins[] = {a, b};
+    void *const outs[] = {y};
+    const tutti_launch l = {.struct_size = sizeof l,
+                            .name = op->name,
+                            .run = op->cuda->run,
+                            .state = state,
+                            .call = &c,
+                            .in = ins,
+                            .out = outs,
+                            .scratch = room};
+    ck_assert_ok(d.table->launch(d.device, NULL, &l, &err), err);
+    wait_for(&d);
+    op->cuda->destroy(state);
+    d.table->release(d.device, a);
+    d.table->release(d.device, b);
+    d.table->release(d.device, y);
+    d.table->release(d.device, room);
+    const int n = traced("cublasLtMatmul");
+    close_cuda(&d);
+    return n;
+}
+
+/* Of the kept choice. */
+static void read_line(char *line, int size)
+{
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(line, size, file));
+    ck_assert_str_eq(line, "tutti kernel choices 1\n");
+    ck_assert_ptr_nonnull(fgets(line, size, file));
+    (void)fclose(file);
+}
+
+static void write_line(const char *line)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_gt(fprintf(file, "tutti kernel choices 1\n%s", line), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(the_fastest_of_the_first_algorithms_is_kept_for_later_runs)
+{
+    char line[1024];
+    begin();
+    ck_assert_int_gt(products_of_a_plan(4), 3); /* some to measure, one to run */
+    read_line(line, sizeof line);
+    ck_assert_ptr_nonnull(strstr(line, "Stand-in GPU: cublasLt 130000 product 4 x 16 x 8, "));
+    ck_assert_int_eq(products_of_a_plan(4), 1);
+    ck_assert_int_gt(products_of_a_plan(5), 3); /* another shape */
+    end();
+}
+END_TEST
+
+/* Byte 24 of an algorithm of the stand-in is its number. */
+START_TEST(the_file_decides_also_against_the_clock)
+{
+    char line[1024];
+    begin();
+    (void)products_of_a_plan(4);
+    read_line(line, sizeof line);
+    char *number = strchr(line, '\t');
+    ck_assert_ptr_nonnull(number);
+    number += 1 + (ptrdiff_t)2 * 24;
+    ck_assert_mem_eq(number, "01", 2);
+    memcpy(number, "02", 2);
+    write_line(line);
+    ck_assert_int_eq(products_of_a_plan(4), 1);
+    read_line(line, sizeof line);
+    ck_assert_mem_eq(strchr(line, '\t') + 1 + (ptrdiff_t)2 * 24, "02", 2);
+    end();
+}
+END_TEST
+
+START_TEST(a_choice_that_the_library_does_not_know_is_left_aside)
+{
+    char line[1024];
+    begin();
+    (void)products_of_a_plan(4);
+    read_line(line, sizeof line);
+    memcpy(strchr(line, '\t') + 1, "0123", 4);
+    write_line(line);
+    ck_assert_int_eq(products_of_a_plan(4), 1);
+    end();
+}
+END_TEST
+
+START_TEST(nothing_is_measured_where_nothing_is_to_be)
+{
+    begin();
+    ck_assert_int_eq(setenv("TUTTI_TUNE", "0", 1), 0);
+    ck_assert_int_eq(products_of_a_plan(4), 1);
+    ck_assert_ptr_null(fopen(path, "r"));
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cuda choices");
+    TCase *t = tcase_create("cublasLt");
+    tcase_add_test(t, the_fastest_of_the_first_algorithms_is_kept_for_later_runs);
+    tcase_add_test(t, the_file_decides_also_against_the_clock);
+    tcase_add_test(t, a_choice_that_the_library_does_not_know_is_left_aside);
+    tcase_add_test(t, nothing_is_measured_where_nothing_is_to_be);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
