@@ -50,8 +50,7 @@ static int products_of_a_plan(int64_t rows)
     const int64_t attr[8] = {0};
     const tutti_desc in[2] = {{{rows, 8}, 2, TUTTI_F32}, {{8, 16}, 2, TUTTI_F32}};
     const tutti_desc out = {{rows, 16}, 2, TUTTI_F32};
-    const tutti_op_call c = {sizeof c, 2,    1,    1,   in,
-                             &out,     attr, NULL, d.table->cuda(d.device)};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, attr, NULL, d.table->cuda(d.device)};
     void *state = NULL;
     uint64_t scratch = 0;
     ck_assert_uint_le(op->attr_size, sizeof attr);
