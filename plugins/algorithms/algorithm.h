@@ -1,4 +1,4 @@
-/* algorithm.h - what the algorithms share: services, growing memory, keyed draws, soft targets. */
+/* algorithm.h - what the algorithms share: services, growing memory, keyed draws. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLUGIN_ALGORITHM_H
 #define PLUGIN_ALGORITHM_H
@@ -69,74 +69,6 @@ static inline void algorithm_shuffle(tutti_stream *r, uint32_t *order, uint32_t 
 static inline uint64_t algorithm_row(const tutti_desc *d)
 {
     return d->rank > 0 && d->dim[0] > 0 ? tutti_nbytes(d) / (uint64_t)d->dim[0] : 0;
-}
-
-/* The batch's images (B, H, W, C), of any dtype; *ret_images counts only on success. */
-static inline tutti_status algorithm_images(const tutti_state_v1 *state, const char *who,
-                                            tutti_tensor *ret_images, tutti_error *err)
-{
-    char text[96];
-    const tutti_desc *d = &ret_images->desc;
-    const tutti_status status = state->get(state->ctx, "input", ret_images, err);
-    if (status)
-        return status;
-    if (d->rank != 4 || tutti_numel(d) == 0)
-        return tutti_fail(err, TUTTI_E_SHAPE, "%s: the input is %s, want images (B, H, W, C)",
-                          who, tutti_desc_text(d, text, sizeof text));
-    return TUTTI_OK;
-}
-
-/* Whether targets have a number or more for every pixel of `images`. */
-static inline int32_t algorithm_is_dense(const tutti_tensor *target, const tutti_tensor *images)
-{
-    const int64_t *t = target->desc.dim, *x = images->desc.dim;
-    return target->desc.rank > 2 && t[0] == x[0] && t[1] == x[1] && t[2] == x[2];
-}
-
-/* Whether `t` is probabilities of the same shape as `outputs`. */
-static inline int32_t algorithm_is_soft(const tutti_tensor *t, const tutti_desc *outputs)
-{
-    return t->desc.dtype == TUTTI_F32 && tutti_same_shape(&t->desc, outputs);
-}
-
-/* Writes targets as probabilities into soft[numel(outputs)].  For outputs (B, ..., N) targets are
- * classes (B, ...) of i32 or i64, which become ones and zeros, or probabilities (B, ..., N) f32,
- * which are copied. */
-static inline tutti_status algorithm_soften(const char *who, const tutti_tensor *targets,
-                                            const tutti_desc *outputs, float *soft,
-                                            tutti_error *err)
-{
-    char got[96], out[96];
-    const tutti_desc *d = &targets->desc;
-    const uint64_t bytes = tutti_nbytes(outputs);
-    if (algorithm_is_soft(targets, outputs)) {
-        if (bytes)
-            memcpy(soft, targets->data, bytes);
-        return TUTTI_OK;
-    }
-    tutti_desc want = *outputs;
-    want.dtype = d->dtype;
-    if (want.rank > 0)
-        want.dim[--want.rank] = 0;
-    if (outputs->rank < 1 || !tutti_same_shape(d, &want) ||
-        (d->dtype != TUTTI_I32 && d->dtype != TUTTI_I64))
-        return tutti_fail(err, TUTTI_E_SHAPE,
-                          "%s: the target is %s and the outputs are %s, want classes for all "
-                          "but the last dimension or F32 of the same shape",
-                          who, tutti_desc_text(d, got, sizeof got),
-                          tutti_desc_text(outputs, out, sizeof out));
-    const int64_t classes = outputs->dim[outputs->rank - 1], n = tutti_numel(d);
-    if (bytes)
-        memset(soft, 0, bytes);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t label = d->dtype == TUTTI_I32 ? ((const int32_t *)targets->data)[i]
-                                                    : ((const int64_t *)targets->data)[i];
-        if (label < 0 || label >= classes)
-            return tutti_fail(err, TUTTI_E_RANGE, "%s: a target is class %lld, want 0 to %lld",
-                              who, (long long)label, (long long)classes - 1);
-        soft[i * classes + label] = 1.0f;
-    }
-    return TUTTI_OK;
 }
 
 /* A view of f32 memory. */

@@ -3,39 +3,85 @@
 #ifndef PLUGIN_PARTNERS_H
 #define PLUGIN_PARTNERS_H
 
-#include "algorithm.h"
+#include "batch.h"
+#include "partners_step.h"
 #include "tutti/train.h"
+
+/* Kernels of partners.cu that a manifest names in this order; an algorithm's own follow. */
+enum { PARTNERS_BLEND, PARTNERS_BLEND_TARGETS, PARTNERS_PICK, PARTNERS_KERNELS };
+#define PARTNERS_NAMES "partners_blend", "partners_blend_targets", "partners_pick"
 
 /* What mixup and cutmix remember from a microbatch's inputs to its targets or loss. */
 typedef struct partners {
-    const char *who;
+    algorithm_device device;
     const tutti_state_v1 *state;
     const tutti_train_v1 *train; /* only to blend losses */
     double weight;               /* of the other sample */
     int64_t count;               /* samples in this microbatch */
     algorithm_buffer order;      /* u32 (count): each sample's partner */
-    algorithm_buffer copy;
-    algorithm_buffer soft;
+    algorithm_memory there;      /* the same for kernels */
+    algorithm_memory picked;     /* targets of the partners */
+    uint32_t kernel[PARTNERS_KERNELS + 1];
     int32_t interpolate_loss;
     int32_t reserved;
 } partners;
 
-/* Reads the setting interpolate_loss and finds the services. */
+/* ---- the manifest's kernels ---- */
+
+TUTTI_EXPORT void partners_blend_cpu(const float *x, float *y, const uint32_t *order, float a,
+                                     float b, int64_t width, int64_t n);
+TUTTI_EXPORT void partners_blend_targets_cpu(const void *x, float *y, const uint32_t *order,
+                                             float a, float b, int32_t kind, int64_t classes,
+                                             int64_t width, int64_t n);
+TUTTI_EXPORT void partners_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order,
+                                    int64_t row, int64_t unit, int64_t n);
+
+void partners_blend_cpu(const float *x, float *y, const uint32_t *order, float a, float b,
+                        int64_t width, int64_t n)
+{
+    for (int64_t k = 0; k * width < n; k++) {
+        const float *own = x + k * width, *other = x + (int64_t)order[k] * width;
+        float *row = y + k * width;
+        for (int64_t i = 0; i < width; i++)
+            row[i] = partners_blended(own[i], other[i], a, b);
+    }
+}
+
+void partners_blend_targets_cpu(const void *x, float *y, const uint32_t *order, float a,
+                                float b, int32_t kind, int64_t classes, int64_t width,
+                                int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        y[k] = partners_target_at(x, order, a, b, kind, classes, width, k);
+}
+
+void partners_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order, int64_t row,
+                       int64_t unit, int64_t n)
+{
+    batch_pick(x, y, order, row, unit, n);
+}
+
+/* ---- services ---- */
+
+/* Reads the setting interpolate_loss, finds services and the kernels called `names`. */
 static inline tutti_status partners_open(partners *p, const char *who, const tutti_host *host,
-                                         const tutti_params *params, tutti_error *err)
+                                         const tutti_params *params, const char *const *names,
+                                         uint32_t nnames, tutti_error *err)
 {
     const int32_t interpolate = tutti_param_i64(params, "interpolate_loss") != 0;
-    *p = (partners){.who = who, .interpolate_loss = interpolate};
+    *p = (partners){.interpolate_loss = interpolate};
     p->state = algorithm_service(host, who, TUTTI_STATE_V1, err);
     p->train = interpolate ? algorithm_service(host, who, TUTTI_TRAIN_V1, err) : NULL;
-    return p->state && (!interpolate || p->train) ? TUTTI_OK : TUTTI_E_UNSUPPORTED;
+    return p->state && (!interpolate || p->train)
+               ? batch_open(&p->device, host, who, names, nnames, p->kernel, err)
+               : TUTTI_E_UNSUPPORTED;
 }
 
 static inline void partners_fini(partners *p)
 {
     free(p->order.data);
-    free(p->copy.data);
-    free(p->soft.data);
+    algorithm_give(&p->device, &p->there);
+    algorithm_give(&p->device, &p->picked);
 }
 
 /* Inputs are changed on before_forward, then targets on before_loss or losses on before_backward. */
@@ -46,39 +92,36 @@ static inline int32_t partners_match(const partners *p, const tutti_event *event
                (p->interpolate_loss ? TUTTI_EVENT_BEFORE_BACKWARD : TUTTI_EVENT_BEFORE_LOSS);
 }
 
+/* ---- a microbatch ---- */
+
 static inline tutti_status partners_draw(partners *p, tutti_stream *r, int64_t count,
                                          tutti_error *err)
 {
+    const char *who = p->device.who;
     if (count > UINT32_MAX)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s: a batch of %lld samples is too large",
-                          p->who, (long long)count);
-    const tutti_status status =
-        algorithm_room(&p->order, (uint64_t)count * sizeof(uint32_t), p->who, err);
-    if (status == TUTTI_OK) {
-        algorithm_shuffle(r, p->order.data, (uint32_t)count);
-        p->count = count;
-    }
-    return status;
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: a batch of %lld samples is too large", who,
+                          (long long)count);
+    const uint64_t bytes = (uint64_t)count * sizeof(uint32_t);
+    const tutti_status status = algorithm_room(&p->order, bytes, who, err);
+    if (status)
+        return status;
+    algorithm_shuffle(r, p->order.data, (uint32_t)count);
+    p->count = count;
+    return batch_send(&p->device, &p->there, p->order.data, bytes, err);
 }
 
-/* x[k] = (1 - weight) x[k] + weight x[order[k]] for rows of `width` numbers. */
-static inline tutti_status partners_blend(partners *p, float *x, int64_t width,
-                                          tutti_error *err)
+/* The input: x[k] = (1 - weight) x[k] + weight x[order[k]]. */
+static inline tutti_status partners_blend_inputs(partners *p, const tutti_desc *input,
+                                                 tutti_error *err)
 {
-    const uint64_t bytes = (uint64_t)p->count * (uint64_t)width * sizeof *x;
-    const tutti_status status = algorithm_room(&p->copy, bytes, p->who, err);
-    if (status || bytes == 0)
+    tutti_tensor x, y;
+    const tutti_status status = batch_renew(&p->device, "input", input, &x, &y, err);
+    if (status)
         return status;
-    memcpy(p->copy.data, x, bytes);
-    const uint32_t *order = p->order.data;
-    const float a = (float)(1.0 - p->weight), b = (float)p->weight;
-    for (int64_t k = 0; k < p->count; k++) {
-        const float *other = (const float *)p->copy.data + (int64_t)order[k] * width;
-        float *row = x + k * width;
-        for (int64_t i = 0; i < width; i++)
-            row[i] = a * row[i] + b * other[i];
-    }
-    return TUTTI_OK;
+    float a = (float)(1.0 - p->weight), b = (float)p->weight;
+    int64_t n = tutti_numel(input), width = p->count ? n / p->count : 1;
+    return algorithm_launch(&p->device, p->kernel[PARTNERS_BLEND], err, &x.data, &y.data,
+                            &p->there.data, &a, &b, &width, &n);
 }
 
 /* The targets as they are now; their first dimension must still be the microbatch.  *ret_target
@@ -88,28 +131,34 @@ static inline tutti_status partners_target(const partners *p, tutti_tensor *ret_
 {
     char text[96];
     const tutti_desc *d = &ret_target->desc;
-    const tutti_status status = p->state->get(p->state->ctx, "target", ret_target, err);
+    const tutti_status status = batch_get(&p->device, "target", ret_target, err);
     if (status)
         return status;
     if (d->rank < 1 || d->dim[0] != p->count)
-        return tutti_fail(err, TUTTI_E_SHAPE, "%s: the target is %s, want %lld samples", p->who,
-                          tutti_desc_text(d, text, sizeof text), (long long)p->count);
+        return tutti_fail(err, TUTTI_E_SHAPE, "%s: the target is %s, want %lld samples",
+                          p->device.who, tutti_desc_text(d, text, sizeof text),
+                          (long long)p->count);
     return TUTTI_OK;
 }
 
-/* Targets become probabilities, blended as partners_blend does. */
+/* Targets become probabilities, blended as the inputs were. */
 static inline tutti_status partners_blend_targets(partners *p, tutti_error *err)
 {
-    tutti_tensor target, outputs;
+    tutti_tensor target, y;
+    tutti_desc outputs;
+    batch_soft soft;
     tutti_status status = partners_target(p, &target, err);
-    if (status || (status = p->state->get(p->state->ctx, "outputs", &outputs, err)) ||
-        (status = algorithm_room(&p->soft, tutti_nbytes(&outputs.desc), p->who, err)) ||
-        (status = algorithm_soften(p->who, &target, &outputs.desc, p->soft.data, err)) ||
-        (status = partners_blend(p, p->soft.data,
-                                 (int64_t)(algorithm_row(&outputs.desc) / sizeof(float)), err)))
+    if (status || (status = batch_describe(&p->device, "outputs", &outputs, err)) ||
+        (status = batch_soften(p->device.who, &target, &outputs, &soft, err)))
         return status;
-    const tutti_tensor blended = algorithm_view(p->soft.data, &outputs.desc);
-    return p->state->set(p->state->ctx, "target", &blended, err);
+    outputs.dtype = TUTTI_F32;
+    if ((status = p->device.view->renew(p->device.view->ctx, "target", &outputs, &y, err)))
+        return status;
+    float a = (float)(1.0 - p->weight), b = (float)p->weight;
+    int64_t n = tutti_numel(&outputs), width = p->count ? n / p->count : 1;
+    return algorithm_launch(&p->device, p->kernel[PARTNERS_BLEND_TARGETS], err, &soft.data,
+                            &y.data, &p->there.data, &a, &b, &soft.kind, &soft.classes, &width,
+                            &n);
 }
 
 /* loss = (1 - weight) loss + weight loss(outputs, targets of the partners) */
@@ -117,14 +166,13 @@ static inline tutti_status partners_blend_loss(partners *p, tutti_error *err)
 {
     tutti_tensor target;
     tutti_status status = partners_target(p, &target, err);
-    const uint64_t row = status ? 0 : algorithm_row(&target.desc);
-    if (status || (status = algorithm_room(&p->soft, row * (uint64_t)p->count, p->who, err)))
+    if (status ||
+        (status = algorithm_take(&p->device, &p->picked, tutti_nbytes(&target.desc), err)))
         return status;
-    const uint32_t *order = p->order.data;
-    for (int64_t k = 0; k < p->count; k++)
-        memcpy((char *)p->soft.data + (uint64_t)k * row,
-               (const char *)target.data + order[k] * row, row);
-    target.data = p->soft.data;
+    if ((status = batch_launch_pick(&p->device, p->kernel[PARTNERS_PICK], &target,
+                                    p->picked.data, p->there.data, p->count, err)))
+        return status;
+    target.data = p->picked.data;
     return p->train->mix_loss(p->train->ctx, &target, p->weight, err);
 }
 

@@ -3,11 +3,11 @@
 #ifndef PLUGIN_COLOUT_H
 #define PLUGIN_COLOUT_H
 
-#include "../algorithm.h"
+#include "../batch.h"
 
 /* Which of `size` rows (or columns) stay, ascending. */
 typedef struct kept {
-    uint32_t *index;
+    const uint32_t *index;
     uint32_t count;
     uint32_t size;
 } kept;

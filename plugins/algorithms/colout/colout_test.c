@@ -20,6 +20,7 @@ static void start(double p_row, double p_col, const char *resize, int64_t index)
     given_enum(&g, "resize_target", resize, index);
     memset(&err, 0, sizeof err);
     run_init(&r);
+    run_kernels(&r);
     for (int k = 0; k < B * H * W * C; k++)
         x[k] = (float)k;
     for (int k = 0; k < B * H * W; k++)

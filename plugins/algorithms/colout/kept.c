@@ -27,7 +27,7 @@ tutti_status kept_draw(kept *k, tutti_stream *r, int64_t size, double p, tutti_e
 
 void kept_fini(kept *k)
 {
-    free(k->index);
+    free((void *)(uintptr_t)k->index);
     k->index = NULL;
 }
 

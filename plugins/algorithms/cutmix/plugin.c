@@ -13,11 +13,31 @@ typedef struct cutmix {
     int32_t reserved;
 } cutmix;
 
+/* The manifest's kernel beside those of partners.h. */
+TUTTI_EXPORT void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order,
+                                   int64_t height, int64_t width, int64_t top, int64_t bottom,
+                                   int64_t left, int64_t right, int64_t pixel, int64_t n);
+
+void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order, int64_t height,
+                      int64_t width, int64_t top, int64_t bottom, int64_t left, int64_t right,
+                      int64_t pixel, int64_t n)
+{
+    const int64_t size = height * width;
+    memcpy(y, x, (size_t)(n * pixel));
+    for (int64_t k = 0; k * size < n; k++)
+        for (int64_t row = top; row < bottom; row++)
+            memcpy(y + ((k * height + row) * width + left) * pixel,
+                   x + (((int64_t)order[k] * height + row) * width + left) * pixel,
+                   (size_t)((right - left) * pixel));
+}
+
 static tutti_status cutmix_open(const tutti_host *host, const tutti_params *params,
                                 void **ret_self, tutti_error *err)
 {
+    static const char *const names[] = {PARTNERS_NAMES, "cutmix_paste"};
     partners p;
-    const tutti_status status = partners_open(&p, "cutmix", host, params, err);
+    const tutti_status status =
+        partners_open(&p, "cutmix", host, params, names, PARTNERS_KERNELS + 1, err);
     if (status)
         return status;
     cutmix *m = calloc(1, sizeof *m);
@@ -44,66 +64,55 @@ static int32_t cutmix_match(void *self, const tutti_event *event)
     return partners_match(&((cutmix *)self)->p, event);
 }
 
-/* The box of every sample of t (B, H, W, ...) becomes its partner's. */
-static tutti_status paste(cutmix *m, const tutti_tensor *t, tutti_error *err)
+/* The box of every sample of the column `name`, (B, H, W, ...), becomes its partner's. */
+static tutti_status paste(cutmix *m, const char *name, const tutti_desc *d, tutti_error *err)
 {
-    const int64_t width = t->desc.dim[2], high = m->rows.last - m->rows.first;
-    const uint64_t image = algorithm_row(&t->desc);
-    const uint64_t pixel = image / (uint64_t)(t->desc.dim[1] * width);
-    const uint64_t line = pixel * (uint64_t)(m->columns.last - m->columns.first);
-    const uint64_t box = line * (uint64_t)high;
-    const tutti_status status =
-        algorithm_room(&m->p.copy, box * (uint64_t)m->p.count, "cutmix", err);
-    if (status || box == 0)
+    const algorithm_device *device = &m->p.device;
+    tutti_tensor x, y;
+    const tutti_status status = batch_renew(device, name, d, &x, &y, err);
+    if (status)
         return status;
-    char *boxes = m->p.copy.data;
-    char *corner =
-        (char *)t->data + (uint64_t)(m->rows.first * width + m->columns.first) * pixel;
-    const uint32_t *order = m->p.order.data;
-    for (int64_t k = 0; k < m->p.count; k++)
-        for (int64_t y = 0; y < high; y++)
-            memcpy(boxes + (uint64_t)k * box + (uint64_t)y * line,
-                   corner + (uint64_t)k * image + (uint64_t)(y * width) * pixel, line);
-    for (int64_t k = 0; k < m->p.count; k++)
-        for (int64_t y = 0; y < high; y++)
-            memcpy(corner + (uint64_t)k * image + (uint64_t)(y * width) * pixel,
-                   boxes + order[k] * box + (uint64_t)y * line, line);
-    return TUTTI_OK;
+    int64_t height = d->dim[1], width = d->dim[2], n = m->p.count * height * width;
+    int64_t pixel = (int64_t)algorithm_row(d) / (height * width);
+    return algorithm_launch(device, m->p.kernel[PARTNERS_KERNELS], err, &x.data, &y.data,
+                            &m->p.there.data, &height, &width, &m->rows.first, &m->rows.last,
+                            &m->columns.first, &m->columns.last, &pixel, &n);
 }
 
 static tutti_status cut_inputs(cutmix *m, uint64_t step, tutti_error *err)
 {
-    tutti_tensor x;
-    tutti_status status = algorithm_images(m->p.state, "cutmix", &x, err);
+    tutti_desc x;
+    tutti_status status = batch_images(&m->p.device, &x, err);
     if (status)
         return status;
-    const int64_t h = x.desc.dim[1], w = x.desc.dim[2];
+    const int64_t h = x.dim[1], w = x.dim[2];
     tutti_stream r = algorithm_stream(m->p.state, "cutmix", step);
     const double ratio = sqrt(1.0 - beta_symmetric(&r, m->alpha));
-    if ((status = partners_draw(&m->p, &r, x.desc.dim[0], err)))
+    if ((status = partners_draw(&m->p, &r, x.dim[0], err)))
         return status;
     m->columns = box_draw(&r, w, (int64_t)((double)w * ratio), m->uniform);
     m->rows = box_draw(&r, h, (int64_t)((double)h * ratio), m->uniform);
     m->p.weight =
         (double)((m->columns.last - m->columns.first) * (m->rows.last - m->rows.first)) /
         (double)(h * w);
-    return paste(m, &x, err);
+    return m->p.weight == 0.0 ? TUTTI_OK : paste(m, "input", &x, err);
 }
 
 /* Targets with something for every pixel are cut as the images were, others blended. */
 static tutti_status mix_targets(cutmix *m, tutti_error *err)
 {
-    tutti_tensor x, target;
-    tutti_status status = algorithm_images(m->p.state, "cutmix", &x, err);
+    tutti_desc x;
+    tutti_tensor target;
+    tutti_status status = batch_images(&m->p.device, &x, err);
     if (status || (status = partners_target(&m->p, &target, err)))
         return status;
-    if (!algorithm_is_dense(&target, &x))
+    if (!batch_is_dense(&target.desc, &x))
         return m->p.interpolate_loss ? partners_blend_loss(&m->p, err)
                                      : partners_blend_targets(&m->p, err);
     if (m->p.interpolate_loss)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "cutmix: targets for every pixel cannot go with interpolate_loss");
-    return paste(m, &target, err);
+    return paste(m, "target", &target.desc, err);
 }
 
 static tutti_status cutmix_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,

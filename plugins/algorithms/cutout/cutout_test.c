@@ -18,6 +18,7 @@ static void start(int64_t holes, double length, int uniform)
     given_bool(&g, "uniform_sampling", uniform);
     memset(&err, 0, sizeof err);
     run_init(&r);
+    run_kernels(&r);
     for (int k = 0; k < B * H * W * C; k++)
         x[k] = 1.0f;
     run_column(&r, "input", shape(TUTTI_F32, B, H, W, C), x);

@@ -35,6 +35,7 @@ START_TEST(targets_become_the_weighted_mean_with_uniform)
     const tutti_desc full =
         inner > 1 ? shape(TUTTI_F32, 3, 2, 3, classes) : shape(TUTTI_F32, 3, classes);
     run_init(&r);
+    run_kernels(&r);
     run_column(&r, "target", dense ? full : flat, dense ? (void *)soft : (void *)labels);
     run_column(&r, "outputs", full, outputs);
     open_with(smoothing);
@@ -64,6 +65,7 @@ START_TEST(a_class_that_is_none_is_refused)
     int32_t labels[2] = {1, 3};
     float outputs[6] = {0};
     run_init(&r);
+    run_kernels(&r);
     run_column(&r, "target", shape(TUTTI_I32, 2), labels);
     run_column(&r, "outputs", shape(TUTTI_F32, 2, 3), outputs);
     open_with(0.1);
@@ -80,6 +82,7 @@ START_TEST(targets_of_another_shape_are_refused)
     int32_t labels[4] = {0};
     float outputs[6] = {0};
     run_init(&r);
+    run_kernels(&r);
     run_column(&r, "target", shape(TUTTI_I32, 4), labels);
     run_column(&r, "outputs", shape(TUTTI_F32, 2, 3), outputs);
     open_with(0.1);
@@ -91,14 +94,14 @@ START_TEST(targets_of_another_shape_are_refused)
 }
 END_TEST
 
-START_TEST(a_host_without_state_is_refused)
+START_TEST(a_host_without_views_is_refused)
 {
     given g;
     given_init(&g);
     given_float(&g, "smoothing", 0.1);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "label_smoothing", &g,
                            TUTTI_E_UNSUPPORTED,
-                           "label_smoothing: this host has no tutti.state/1");
+                           "label_smoothing: this host has no tutti.device_view/1");
 }
 END_TEST
 
@@ -109,7 +112,7 @@ int main(void)
     tcase_add_loop_test(t, targets_become_the_weighted_mean_with_uniform, 0, 40);
     tcase_add_test(t, a_class_that_is_none_is_refused);
     tcase_add_test(t, targets_of_another_shape_are_refused);
-    tcase_add_test(t, a_host_without_state_is_refused);
+    tcase_add_test(t, a_host_without_views_is_refused);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }

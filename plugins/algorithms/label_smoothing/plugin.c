@@ -1,28 +1,41 @@
 /* plugin.c - label_smoothing: targets a little towards uniform while the loss is computed. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../algorithm.h"
+#include "../batch.h"
+#include "smooth.h"
 
 typedef struct smoother {
-    const tutti_state_v1 *state;
+    algorithm_device device;
     double smoothing;
-    algorithm_buffer soft;
-    algorithm_buffer kept; /* the targets before smoothing */
+    algorithm_memory kept; /* the targets before smoothing */
     tutti_desc kept_desc;
+    uint32_t kernel;
     int32_t held; /* `kept` is to be put back */
-    int32_t reserved;
 } smoother;
+
+/* The manifest's kernel. */
+TUTTI_EXPORT void label_smoothing_cpu(const void *x, float *y, float keep, float add,
+                                      int32_t kind, int64_t classes, int64_t n);
+
+void label_smoothing_cpu(const void *x, float *y, float keep, float add, int32_t kind,
+                         int64_t classes, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        y[k] = smooth_at(x, keep, add, kind, classes, k);
+}
 
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
-    const tutti_state_v1 *state =
-        algorithm_service(host, "label_smoothing", TUTTI_STATE_V1, err);
-    if (!state)
-        return TUTTI_E_UNSUPPORTED;
+    static const char *const names[] = {"label_smoothing"};
     smoother *s = calloc(1, sizeof *s);
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "label_smoothing: no memory");
-    s->state = state;
+    const tutti_status status =
+        batch_open(&s->device, host, "label_smoothing", names, 1, &s->kernel, err);
+    if (status) {
+        free(s);
+        return status;
+    }
     s->smoothing = tutti_param_f64(params, "smoothing");
     *ret_self = s;
     return TUTTI_OK;
@@ -32,8 +45,7 @@ static tutti_status close(void *self, tutti_error *err)
 {
     smoother *s = self;
     (void)err;
-    free(s->soft.data);
-    free(s->kept.data);
+    algorithm_give(&s->device, &s->kept);
     free(s);
     return TUTTI_OK;
 }
@@ -47,33 +59,39 @@ static int32_t match(void *self, const tutti_event *event)
 
 static tutti_status smooth(smoother *s, tutti_error *err)
 {
-    const tutti_state_v1 *state = s->state;
-    tutti_tensor target, outputs;
-    tutti_status status = state->get(state->ctx, "target", &target, err);
-    if (status || (status = state->get(state->ctx, "outputs", &outputs, err)))
+    const tutti_device_view_v1 *view = s->device.view;
+    tutti_tensor target, y;
+    tutti_desc outputs;
+    batch_soft soft;
+    tutti_status status = batch_get(&s->device, "target", &target, err);
+    const uint64_t bytes = status ? 0 : tutti_nbytes(&target.desc);
+    if (status || (status = batch_describe(&s->device, "outputs", &outputs, err)) ||
+        (status = batch_soften("label_smoothing", &target, &outputs, &soft, err)) ||
+        (status = algorithm_take(&s->device, &s->kept, bytes, err)) ||
+        (status = view->copy(view->ctx, s->kept.data, target.data, bytes, TUTTI_COPY_ON_DEVICE,
+                             err)))
         return status;
-    const uint64_t bytes = tutti_nbytes(&target.desc);
-    if ((status = algorithm_room(&s->kept, bytes, "label_smoothing", err)) ||
-        (status =
-             algorithm_room(&s->soft, tutti_nbytes(&outputs.desc), "label_smoothing", err)) ||
-        (status =
-             algorithm_soften("label_smoothing", &target, &outputs.desc, s->soft.data, err)))
-        return status;
-    if (bytes)
-        memcpy(s->kept.data, target.data, bytes);
     s->kept_desc = target.desc;
-
-    float *y = s->soft.data;
-    const int64_t n = tutti_numel(&outputs.desc);
-    const double classes = (double)outputs.desc.dim[outputs.desc.rank - 1];
-    const float keep = (float)(1.0 - s->smoothing), add = (float)(s->smoothing / classes);
-    for (int64_t i = 0; i < n; i++)
-        y[i] = y[i] * keep + add;
-    const tutti_tensor smoothed = algorithm_view(y, &outputs.desc);
-    if ((status = state->set(state->ctx, "target", &smoothed, err)))
+    outputs.dtype = TUTTI_F32;
+    if ((status = view->renew(view->ctx, "target", &outputs, &y, err)))
         return status;
     s->held = 1;
-    return TUTTI_OK;
+    float keep = (float)(1.0 - s->smoothing);
+    float add = (float)(s->smoothing / (double)soft.classes);
+    int64_t n = tutti_numel(&outputs);
+    return algorithm_launch(&s->device, s->kernel, err, &soft.data, &y.data, &keep, &add,
+                            &soft.kind, &soft.classes, &n);
+}
+
+static tutti_status put_back(smoother *s, tutti_error *err)
+{
+    const tutti_device_view_v1 *view = s->device.view;
+    tutti_tensor target;
+    const tutti_status status = view->renew(view->ctx, "target", &s->kept_desc, &target, err);
+    s->held = 0;
+    return status ? status
+                  : view->copy(view->ctx, target.data, s->kept.data,
+                               tutti_nbytes(&s->kept_desc), TUTTI_COPY_ON_DEVICE, err);
 }
 
 static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
@@ -81,11 +99,7 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
 {
     smoother *s = self;
     (void)ret_exit_code;
-    if (event->id == TUTTI_EVENT_BEFORE_LOSS)
-        return smooth(s, err);
-    const tutti_tensor before = {s->kept.data, s->kept_desc, TUTTI_DEVICE_CPU, 0};
-    s->held = 0;
-    return s->state->set(s->state->ctx, "target", &before, err);
+    return event->id == TUTTI_EVENT_BEFORE_LOSS ? smooth(s, err) : put_back(s, err);
 }
 
 static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};

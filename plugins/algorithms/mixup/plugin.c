@@ -11,8 +11,10 @@ typedef struct mixup {
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
+    static const char *const names[] = {PARTNERS_NAMES};
     partners p;
-    const tutti_status status = partners_open(&p, "mixup", host, params, err);
+    const tutti_status status =
+        partners_open(&p, "mixup", host, params, names, PARTNERS_KERNELS, err);
     if (status)
         return status;
     mixup *m = calloc(1, sizeof *m);
@@ -41,21 +43,21 @@ static int32_t match(void *self, const tutti_event *event)
 static tutti_status mix_inputs(mixup *m, uint64_t step, tutti_error *err)
 {
     partners *p = &m->p;
-    tutti_tensor x;
+    tutti_desc x;
     char text[96];
-    tutti_status status = p->state->get(p->state->ctx, "input", &x, err);
+    tutti_status status = batch_describe(&p->device, "input", &x, err);
     if (status)
         return status;
-    if (x.desc.dtype != TUTTI_F32 || x.desc.rank < 1)
+    if (x.dtype != TUTTI_F32 || x.rank < 1)
         return tutti_fail(err, TUTTI_E_ARG,
                           "mixup: the input is %s, want F32; add the transform normalize",
-                          tutti_desc_text(&x.desc, text, sizeof text));
+                          tutti_desc_text(&x, text, sizeof text));
     tutti_stream r = algorithm_stream(p->state, "mixup", step);
     const double lambda = beta_symmetric(&r, m->alpha);
     p->weight = lambda < 1.0 - lambda ? lambda : 1.0 - lambda;
-    if ((status = partners_draw(p, &r, x.desc.dim[0], err)) || p->weight == 0.0)
+    if ((status = partners_draw(p, &r, x.dim[0], err)) || p->weight == 0.0)
         return status;
-    return partners_blend(p, x.data, (int64_t)(algorithm_row(&x.desc) / sizeof(float)), err);
+    return partners_blend_inputs(p, &x, err);
 }
 
 static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,

@@ -1,11 +1,13 @@
 /* plugin.c - progressive_resizing: begins with small images and lets them grow. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../algorithm.h"
+#include "../batch.h"
 #include "tutti/metrics.h"
+#include "window.h"
 
 enum { MODE_RESIZE, MODE_CROP }; /* as the manifest's values */
 
 typedef struct resizing {
+    algorithm_device device;
     const tutti_state_v1 *state;
     const tutti_metrics_v1 *metrics;
     int64_t mode;
@@ -14,9 +16,29 @@ typedef struct resizing {
     double delay;
     int64_t increment;
     int32_t targets;
-    int32_t reserved;
-    algorithm_buffer out;
+    uint32_t kernel;
 } resizing;
+
+/* The manifest's kernel. */
+TUTTI_EXPORT void progressive_resizing_cpu(const uint8_t *x, uint8_t *y, int32_t crop,
+                                           int64_t h, int64_t w, int64_t high, int64_t wide,
+                                           int64_t top, int64_t left, int64_t pixel, int64_t n);
+
+void progressive_resizing_cpu(const uint8_t *x, uint8_t *y, int32_t crop, int64_t h, int64_t w,
+                              int64_t high, int64_t wide, int64_t top, int64_t left,
+                              int64_t pixel, int64_t n)
+{
+    const window v = {h, w, high, wide, top, left};
+    for (int64_t line = 0; line * wide < n; line++) {
+        const uint8_t *row =
+            x + (line / high * h + window_row(&v, crop, line % high)) * w * pixel;
+        if (crop)
+            memcpy(y, row + left * pixel, (size_t)(wide * pixel));
+        for (int64_t k = 0; k < wide; k++, y += pixel)
+            if (!crop)
+                memcpy(y, row + window_column(&v, crop, k) * pixel, (size_t)pixel);
+    }
+}
 
 static tutti_status resizing_open(const tutti_host *host, const tutti_params *params,
                                   void **ret_self, tutti_error *err)
@@ -28,6 +50,7 @@ static tutti_status resizing_open(const tutti_host *host, const tutti_params *pa
                           "progressive_resizing: delay_fraction %g and finetune_fraction %g "
                           "together are more than 1",
                           delay, finetune);
+    static const char *const names[] = {"progressive_resizing"};
     const tutti_state_v1 *state =
         algorithm_service(host, "progressive_resizing", TUTTI_STATE_V1, err);
     const tutti_metrics_v1 *metrics =
@@ -37,6 +60,12 @@ static tutti_status resizing_open(const tutti_host *host, const tutti_params *pa
     resizing *p = calloc(1, sizeof *p);
     if (!p)
         return tutti_fail(err, TUTTI_E_NOMEM, "progressive_resizing: no memory");
+    const tutti_status status =
+        batch_open(&p->device, host, "progressive_resizing", names, 1, &p->kernel, err);
+    if (status) {
+        free(p);
+        return status;
+    }
     p->state = state;
     p->metrics = metrics;
     p->mode = tutti_param_i64(params, "mode");
@@ -51,10 +80,8 @@ static tutti_status resizing_open(const tutti_host *host, const tutti_params *pa
 
 static tutti_status resizing_close(void *self, tutti_error *err)
 {
-    resizing *p = self;
     (void)err;
-    free(p->out.data);
-    free(p);
+    free(self);
     return TUTTI_OK;
 }
 
@@ -75,58 +102,40 @@ static double scale_now(const resizing *p)
     return p->initial + (1.0 - p->initial) * f;
 }
 
-/* What becomes of images: from (h, w) to (high, wide), beginning at (top, left) when cropping. */
-typedef struct window {
-    int64_t h, w, high, wide, top, left;
-} window;
-
-/* The column `name`, t (B, H, W, ...), becomes its window: pixels cut out, or the nearest ones. */
-static tutti_status shrink(resizing *p, const char *name, const tutti_tensor *t,
-                           const window *v, tutti_error *err)
+/* The column `name`, d (B, H, W, ...), becomes its window: pixels cut out, or the nearest ones. */
+static tutti_status shrink(resizing *p, const char *name, const tutti_desc *d, window v,
+                           tutti_error *err)
 {
-    tutti_tensor out = *t;
-    out.desc.dim[1] = v->high;
-    out.desc.dim[2] = v->wide;
-    const tutti_status status =
-        algorithm_room(&p->out, tutti_nbytes(&out.desc), "progressive_resizing", err);
+    tutti_tensor x, y;
+    tutti_desc less = *d;
+    less.dim[1] = v.high;
+    less.dim[2] = v.wide;
+    const tutti_status status = batch_renew(&p->device, name, &less, &x, &y, err);
     if (status)
         return status;
-    out.data = p->out.data;
-    const uint64_t pixel = algorithm_row(&t->desc) / (uint64_t)(v->h * v->w);
-    char *to = out.data;
-    for (int64_t b = 0; b < t->desc.dim[0]; b++)
-        for (int64_t y = 0; y < v->high; y++) {
-            const int64_t row = p->mode == MODE_CROP ? v->top + y : y * v->w / v->wide;
-            const char *line =
-                (const char *)t->data + (uint64_t)((b * v->h + row) * v->w) * pixel;
-            if (p->mode == MODE_CROP) {
-                memcpy(to, line + (uint64_t)v->left * pixel, (uint64_t)v->wide * pixel);
-                to += (uint64_t)v->wide * pixel;
-                continue;
-            }
-            for (int64_t x = 0; x < v->wide; x++, to += pixel)
-                memcpy(to, line + (uint64_t)(x * v->w / v->wide) * pixel, pixel);
-        }
-    return p->state->set(p->state->ctx, name, &out, err);
+    int32_t crop = p->mode == MODE_CROP;
+    int64_t pixel = (int64_t)algorithm_row(d) / (v.h * v.w), n = d->dim[0] * v.high * v.wide;
+    return algorithm_launch(&p->device, p->kernel, err, &x.data, &y.data, &crop, &v.h, &v.w,
+                            &v.high, &v.wide, &v.top, &v.left, &pixel, &n);
 }
 
-static tutti_status shrink_all(resizing *p, const tutti_tensor *x, const window *v,
+static tutti_status shrink_all(resizing *p, const tutti_desc *x, const window *v,
                                tutti_error *err)
 {
-    tutti_tensor target;
+    tutti_desc target;
     char text[96];
     tutti_status status = TUTTI_OK;
     if (p->targets) {
-        if ((status = p->state->get(p->state->ctx, "target", &target, err)))
+        if ((status = batch_describe(&p->device, "target", &target, err)))
             return status;
-        if (!algorithm_is_dense(&target, x))
+        if (!batch_is_dense(&target, x))
             return tutti_fail(err, TUTTI_E_SHAPE,
                               "progressive_resizing: the target is %s, want one of the images' "
                               "height and width to resize",
-                              tutti_desc_text(&target.desc, text, sizeof text));
-        status = shrink(p, "target", &target, v, err);
+                              tutti_desc_text(&target, text, sizeof text));
+        status = shrink(p, "target", &target, *v, err);
     }
-    return status ? status : shrink(p, "input", x, v, err);
+    return status ? status : shrink(p, "input", x, *v, err);
 }
 
 static void report(const resizing *p, int64_t height, int64_t width, double scale)
@@ -142,11 +151,11 @@ static tutti_status resizing_apply(void *self, const tutti_event *event, int64_t
 {
     resizing *p = self;
     (void)ret_exit_code;
-    tutti_tensor x;
-    tutti_status status = algorithm_images(p->state, "progressive_resizing", &x, err);
+    tutti_desc x;
+    tutti_status status = batch_images(&p->device, &x, err);
     if (status)
         return status;
-    window v = {x.desc.dim[1], x.desc.dim[2], x.desc.dim[1], x.desc.dim[2], 0, 0};
+    window v = {x.dim[1], x.dim[2], x.dim[1], x.dim[2], 0, 0};
     const double scale = scale_now(p);
     const int64_t pinned =
         (int64_t)rint((double)v.w * scale / (double)p->increment) * p->increment;

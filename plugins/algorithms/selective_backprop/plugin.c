@@ -2,9 +2,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "select.h"
 
+#include "../batch.h"
+#include "scale.h"
 #include "tutti/train.h"
 
+enum { SCALE, PICK, KERNELS };
+
 typedef struct selector {
+    algorithm_device device;
     const tutti_state_v1 *state;
     const tutti_train_v1 *train;
     double start;
@@ -13,14 +18,44 @@ typedef struct selector {
     double scale;
     int64_t interrupt;
     algorithm_buffer losses; /* f32 (B) */
-    algorithm_buffer small;  /* scaled inputs */
     algorithm_buffer picked; /* u32 (count): the samples to train on, ascending */
-    algorithm_buffer rows;
+    algorithm_memory there;  /* the same for the kernel */
+    algorithm_memory small;  /* scaled inputs */
+    uint32_t kernel[KERNELS];
 } selector;
+
+/* The manifest's kernels. */
+TUTTI_EXPORT void selective_backprop_scale_cpu(const float *x, float *y, double scale,
+                                               int64_t h, int64_t w, int64_t high, int64_t wide,
+                                               int64_t channels, int64_t n);
+TUTTI_EXPORT void selective_backprop_pick_cpu(const uint8_t *x, uint8_t *y,
+                                              const uint32_t *picked, int64_t row, int64_t unit,
+                                              int64_t n);
+
+void selective_backprop_scale_cpu(const float *x, float *y, double scale, int64_t h, int64_t w,
+                                  int64_t high, int64_t wide, int64_t channels, int64_t n)
+{
+    for (int64_t row = 0; row * wide * channels < n; row++) {
+        const scale_place down = scale_at(row % high, scale, h);
+        const float *image = x + row / high * h * w * channels;
+        for (int64_t column = 0; column < wide; column++) {
+            const scale_place across = scale_at(column, scale, w);
+            for (int64_t c = 0; c < channels; c++)
+                *y++ = scale_value(image, w, channels, c, down, across);
+        }
+    }
+}
+
+void selective_backprop_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *picked,
+                                 int64_t row, int64_t unit, int64_t n)
+{
+    batch_pick(x, y, picked, row, unit, n);
+}
 
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
+    static const char *const names[] = {"selective_backprop_scale", "selective_backprop_pick"};
     const double start = tutti_param_f64(params, "start"), end = tutti_param_f64(params, "end");
     if (start >= end)
         return tutti_fail(err, TUTTI_E_ARG,
@@ -35,6 +70,12 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     selector *s = calloc(1, sizeof *s);
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "selective_backprop: no memory");
+    const tutti_status status =
+        batch_open(&s->device, host, "selective_backprop", names, KERNELS, s->kernel, err);
+    if (status) {
+        free(s);
+        return status;
+    }
     s->state = state;
     s->train = train;
     s->start = start;
@@ -51,9 +92,9 @@ static tutti_status close(void *self, tutti_error *err)
     selector *s = self;
     (void)err;
     free(s->losses.data);
-    free(s->small.data);
     free(s->picked.data);
-    free(s->rows.data);
+    algorithm_give(&s->device, &s->there);
+    algorithm_give(&s->device, &s->small);
     free(s);
     return TUTTI_OK;
 }
@@ -78,45 +119,42 @@ static tutti_status shrink(selector *s, tutti_tensor *x, tutti_error *err)
         return tutti_fail(err, TUTTI_E_SHAPE,
                           "selective_backprop: the input is %s, want F32 (B, H, W, C) to scale",
                           tutti_desc_text(&x->desc, text, sizeof text));
-    small.desc.dim[1] = select_size(x->desc.dim[1], s->scale);
-    small.desc.dim[2] = select_size(x->desc.dim[2], s->scale);
-    const tutti_status status =
-        algorithm_room(&s->small, tutti_nbytes(&small.desc), "selective_backprop", err);
+    int64_t h = x->desc.dim[1], w = x->desc.dim[2], channels = x->desc.dim[3];
+    int64_t high = select_size(h, s->scale), wide = select_size(w, s->scale);
+    small.desc.dim[1] = high;
+    small.desc.dim[2] = wide;
+    tutti_status status = algorithm_take(&s->device, &s->small, tutti_nbytes(&small.desc), err);
     if (status)
         return status;
     small.data = s->small.data;
-    select_shrink(x, &small, s->scale);
+    int64_t n = tutti_numel(&small.desc);
+    status = algorithm_launch(&s->device, s->kernel[SCALE], err, &x->data, &small.data,
+                              &s->scale, &h, &w, &high, &wide, &channels, &n);
     *x = small;
-    return TUTTI_OK;
+    return status;
 }
 
 /* The batch column `name` becomes the picked rows of itself. */
-static tutti_status keep_rows(selector *s, const char *name, const tutti_tensor *column,
+static tutti_status keep_rows(selector *s, const char *name, const tutti_desc *column,
                               int64_t count, tutti_error *err)
 {
-    const uint64_t row = algorithm_row(&column->desc);
-    tutti_tensor kept = *column;
-    kept.desc.dim[0] = count;
-    const tutti_status status =
-        algorithm_room(&s->rows, row * (uint64_t)count, "selective_backprop", err);
-    if (status)
-        return status;
-    const uint32_t *picked = s->picked.data;
-    for (int64_t k = 0; k < count; k++)
-        memcpy((char *)s->rows.data + (uint64_t)k * row,
-               (const char *)column->data + picked[k] * row, row);
-    kept.data = s->rows.data;
-    return s->state->set(s->state->ctx, name, &kept, err);
+    tutti_tensor x, y;
+    tutti_desc kept = *column;
+    kept.dim[0] = count;
+    const tutti_status status = batch_renew(&s->device, name, &kept, &x, &y, err);
+    return status ? status
+                  : batch_launch_pick(&s->device, s->kernel[PICK], &x, y.data, s->there.data,
+                                      count, err);
 }
 
 static tutti_status keep_all(selector *s, int64_t samples, int64_t count, tutti_error *err)
 {
     for (char name[2] = "0"; name[0] <= '9'; name[0]++) {
         tutti_error past = TUTTI_ERROR_INIT; /* the last column has been */
-        tutti_tensor column;
-        if (s->state->get(s->state->ctx, name, &column, &past))
+        tutti_desc column;
+        if (batch_describe(&s->device, name, &column, &past))
             return TUTTI_OK;
-        if (column.desc.rank < 1 || column.desc.dim[0] != samples)
+        if (column.rank < 1 || column.dim[0] != samples)
             continue;
         const tutti_status status = keep_rows(s, name, &column, count, err);
         if (status)
@@ -131,8 +169,8 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     selector *s = self;
     (void)ret_exit_code;
     tutti_tensor input, target;
-    tutti_status status = s->state->get(s->state->ctx, "input", &input, err);
-    if (status || (status = s->state->get(s->state->ctx, "target", &target, err)))
+    tutti_status status = batch_get(&s->device, "input", &input, err);
+    if (status || (status = batch_get(&s->device, "target", &target, err)))
         return status;
     const int64_t samples = input.desc.rank > 0 ? input.desc.dim[0] : 0;
     const int64_t count = select_count(samples, s->keep);
@@ -152,7 +190,9 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
         return status;
     tutti_stream r = algorithm_stream(s->state, "selective_backprop", event->step);
     if ((status =
-             select_pick(&r, s->losses.data, samples, s->keep, s->picked.data, count, err)))
+             select_pick(&r, s->losses.data, samples, s->keep, s->picked.data, count, err)) ||
+        (status = batch_send(&s->device, &s->there, s->picked.data,
+                             (uint64_t)count * sizeof(uint32_t), err)))
         return status;
     return keep_all(s, samples, count, err);
 }

@@ -1,4 +1,4 @@
-/* select.c - choosing samples by their losses, and making images smaller. */
+/* select.c - choosing samples by their losses. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "select.h"
 
@@ -62,41 +62,4 @@ int64_t select_size(int64_t size, double scale)
 {
     const int64_t n = (int64_t)((double)size * scale);
     return n < 1 && size > 0 ? 1 : n;
-}
-
-/* Where output pixel `at` lies between pixels *ret_low and the next of `size`. */
-static double place(int64_t at, double scale, int64_t size, int64_t *ret_low, int64_t *ret_high)
-{
-    double p = ((double)at + 0.5) / scale - 0.5;
-    p = p < 0.0 ? 0.0 : p;
-    int64_t low = (int64_t)p;
-    if (low > size - 1)
-        low = size - 1;
-    *ret_low = low;
-    *ret_high = low + 1 < size ? low + 1 : low;
-    return p - (double)low < 1.0 ? p - (double)low : 1.0;
-}
-
-void select_shrink(const tutti_tensor *x, tutti_tensor *y, double scale)
-{
-    const int64_t *in = x->desc.dim, *out = y->desc.dim, channels = in[3];
-    float *to = y->data;
-    for (int64_t row = 0; row < out[0] * out[1]; row++) {
-        int64_t top, bottom;
-        const float fy = (float)place(row % out[1], scale, in[1], &top, &bottom);
-        const float *image = (const float *)x->data + row / out[1] * in[1] * in[2] * channels;
-        for (int64_t column = 0; column < out[2]; column++, to += channels) {
-            int64_t left, right;
-            const float fx = (float)place(column, scale, in[2], &left, &right);
-            const float *a = image + (top * in[2] + left) * channels;
-            const float *b = image + (top * in[2] + right) * channels;
-            const float *c = image + (bottom * in[2] + left) * channels;
-            const float *d = image + (bottom * in[2] + right) * channels;
-            for (int64_t k = 0; k < channels; k++) {
-                const float upper = a[k] + fx * (b[k] - a[k]);
-                const float lower = c[k] + fx * (d[k] - c[k]);
-                to[k] = upper + fy * (lower - upper);
-            }
-        }
-    }
 }

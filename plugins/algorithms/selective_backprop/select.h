@@ -1,4 +1,4 @@
-/* select.h - choosing samples by their losses, and making images smaller. */
+/* select.h - choosing samples by their losses. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLUGIN_SELECT_H
 #define PLUGIN_SELECT_H
@@ -13,7 +13,5 @@ tutti_status select_pick(tutti_stream *r, const float *losses, int64_t samples, 
                          uint32_t *picked, int64_t count, tutti_error *err);
 /* Rows or columns of an image of `size` after scaling: the whole part, at least one. */
 int64_t select_size(int64_t size, double scale);
-/* Bilinear, pixel centres aligned: x (B, H, W, C) f32 into y (B, H', W', C). */
-void select_shrink(const tutti_tensor *x, tutti_tensor *y, double scale);
 
 #endif

@@ -40,6 +40,7 @@ START_TEST(it_works_between_start_and_end_but_for_interrupts)
 {
     const when *c = &cases[_i];
     run_init(&r);
+    run_kernels(&r);
     r.elapsed = c->elapsed;
     r.time.batch_in_epoch = c->batch;
     open_with(0.5, 0.8, c->keep, 1.0, c->interrupt);
@@ -67,6 +68,7 @@ static void batch(void)
         losses[k] = (float)((k * 7) % N); /* the order is not that of the samples */
     }
     run_init(&r);
+    run_kernels(&r);
     run_column(&r, "input", shape(TUTTI_F32, N, 2), input);
     run_column(&r, "target", shape(TUTTI_I64, N), target);
     run_column(&r, "extra", shape(TUTTI_U8, 3), extra);

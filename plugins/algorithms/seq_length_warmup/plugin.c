@@ -1,10 +1,14 @@
 /* plugin.c - seq_length_warmup: begins with short sequences and lets them grow. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../algorithm.h"
+#include "../batch.h"
+#include "ends.h"
 #include "tutti/dataset.h"
 #include "tutti/metrics.h"
 
+enum { FIND_ENDS, CUT, KERNELS };
+
 typedef struct warmup {
+    algorithm_device device;
     const tutti_state_v1 *state;
     const tutti_metrics_v1 *metrics;
     double duration;
@@ -13,12 +17,40 @@ typedef struct warmup {
     int64_t step;
     int32_t truncate;
     int32_t preserve_end;
-    algorithm_buffer out;
+    algorithm_memory ends; /* i64 (B): of each sequence the place of its last token, or -1 */
+    uint32_t kernel[KERNELS];
 } warmup;
+
+/* The manifest's kernels. */
+TUTTI_EXPORT void seq_length_warmup_ends_cpu(const uint8_t *mask, int64_t *ends, int64_t length,
+                                             int64_t size, int64_t n);
+TUTTI_EXPORT void seq_length_warmup_cut_cpu(const uint8_t *x, uint8_t *y, const int64_t *ends,
+                                            int64_t whole, int64_t length, int64_t size,
+                                            int64_t n);
+
+void seq_length_warmup_ends_cpu(const uint8_t *mask, int64_t *ends, int64_t length,
+                                int64_t size, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        ends[k] = ends_find(mask + k * length * size, length, size);
+}
+
+void seq_length_warmup_cut_cpu(const uint8_t *x, uint8_t *y, const int64_t *ends, int64_t whole,
+                               int64_t length, int64_t size, int64_t n)
+{
+    for (int64_t k = 0; k * length < n; k++) {
+        const uint8_t *from = x + k * whole * size;
+        uint8_t *to = y + k * length * size;
+        const int64_t last = ends_source(length - 1, length, ends ? ends[k] : -1);
+        memcpy(to, from, (size_t)((length - 1) * size));
+        memcpy(to + (length - 1) * size, from + last * size, (size_t)size);
+    }
+}
 
 static tutti_status warmup_open(const tutti_host *host, const tutti_params *params,
                                 void **ret_self, tutti_error *err)
 {
+    static const char *const names[] = {"seq_length_warmup_ends", "seq_length_warmup_cut"};
     const int64_t min = tutti_param_i64(params, "min_seq_length");
     const int64_t max = tutti_param_i64(params, "max_seq_length");
     if (max < min)
@@ -36,6 +68,12 @@ static tutti_status warmup_open(const tutti_host *host, const tutti_params *para
     warmup *w = calloc(1, sizeof *w);
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "seq_length_warmup: no memory");
+    const tutti_status status =
+        batch_open(&w->device, host, "seq_length_warmup", names, KERNELS, w->kernel, err);
+    if (status) {
+        free(w);
+        return status;
+    }
     w->state = state;
     w->metrics = metrics;
     w->duration = tutti_param_f64(params, "duration");
@@ -52,7 +90,7 @@ static tutti_status warmup_close(void *self, tutti_error *err)
 {
     warmup *w = self;
     (void)err;
-    free(w->out.data);
+    algorithm_give(&w->device, &w->ends);
     free(w);
     return TUTTI_OK;
 }
@@ -89,7 +127,7 @@ static tutti_status length_now(const warmup *w, int64_t batch, int64_t *ret_leng
 
 /* The batch's columns, all (B, T, ...) with the same B and T. */
 typedef struct columns {
-    tutti_tensor list[TUTTI_MAX_COLUMNS];
+    tutti_desc list[TUTTI_MAX_COLUMNS];
     uint32_t count;
     uint32_t reserved;
     int64_t batch;
@@ -101,79 +139,63 @@ static tutti_status find_columns(const warmup *w, columns *c, tutti_error *err)
     char name[2] = "0", text[96];
     for (c->count = 0; c->count < TUTTI_MAX_COLUMNS; c->count++, name[0]++) {
         tutti_error past = TUTTI_ERROR_INIT; /* the last column has been */
-        tutti_tensor *t = &c->list[c->count];
-        if (w->state->get(w->state->ctx, name, t, &past))
+        tutti_desc *d = &c->list[c->count];
+        if (batch_describe(&w->device, name, d, &past))
             break;
-        if (t->desc.rank < 2 || t->desc.dim[0] != c->list[0].desc.dim[0] ||
-            t->desc.dim[1] != c->list[0].desc.dim[1])
+        if (d->rank < 2 || d->dim[0] != c->list[0].dim[0] || d->dim[1] != c->list[0].dim[1])
             return tutti_fail(
                 err, TUTTI_E_SHAPE,
                 "seq_length_warmup: column %s is %s, want sequences (B, T) of the "
                 "length of the first column",
-                name, tutti_desc_text(&t->desc, text, sizeof text));
+                name, tutti_desc_text(d, text, sizeof text));
     }
-    c->batch = c->count ? c->list[0].desc.dim[0] : 0;
-    c->length = c->count ? c->list[0].desc.dim[1] : 0;
+    c->batch = c->count ? c->list[0].dim[0] : 0;
+    c->length = c->count ? c->list[0].dim[1] : 0;
     return TUTTI_OK;
 }
 
-/* For each sequence the place of its last token that is attended to, or -1. */
-static tutti_status find_ends(const warmup *w, const columns *c, int64_t *ends,
-                              tutti_error *err)
+/* For each sequence the place of its last token that is attended to, into w->ends. */
+static tutti_status find_ends(warmup *w, const columns *c, tutti_error *err)
 {
+    tutti_desc d;
     tutti_tensor mask;
-    if (w->state->get(w->state->ctx, "attention_mask", &mask, NULL) || mask.desc.rank != 2)
+    tutti_status s;
+    if (batch_describe(&w->device, "attention_mask", &d, NULL) || d.rank != 2)
         return tutti_fail(err, TUTTI_E_NOTFOUND,
                           "seq_length_warmup: preserve_end_of_sequence needs a column "
                           "attention_mask (B, T)");
-    const uint64_t size = tutti_dtype_size(mask.desc.dtype);
-    static const char zero[8] = {0};
-    for (int64_t b = 0; b < c->batch; b++) {
-        int64_t k = c->length - 1;
-        const char *row = (const char *)mask.data + (uint64_t)(b * c->length) * size;
-        while (k >= 0 && memcmp(row + (uint64_t)k * size, zero, size) == 0)
-            k--;
-        ends[b] = k;
-    }
-    return TUTTI_OK;
+    if ((s = batch_get(&w->device, "attention_mask", &mask, err)) ||
+        (s = algorithm_take(&w->device, &w->ends, (uint64_t)c->batch * sizeof(int64_t), err)))
+        return s;
+    int64_t length = c->length, n = c->batch, size = (int64_t)tutti_dtype_size(d.dtype);
+    return algorithm_launch(&w->device, w->kernel[FIND_ENDS], err, &mask.data, &w->ends.data,
+                            &length, &size, &n);
 }
 
-/* Column k with the first `length` tokens of every sequence; where `ends` says so the last of them
- * is the sequence's own last one. */
-static tutti_status cut(warmup *w, const char *name, const tutti_tensor *t, int64_t length,
-                        const int64_t *ends, tutti_error *err)
+/* Column k with the first `length` tokens of every sequence; where the ends say so the last of them is
+ * the sequence's own last one. */
+static tutti_status cut(warmup *w, const char *name, const tutti_desc *d, int64_t length,
+                        tutti_error *err)
 {
-    tutti_tensor out = *t;
-    out.desc.dim[1] = length;
-    const uint64_t row = algorithm_row(&t->desc), token = row / (uint64_t)t->desc.dim[1];
-    const tutti_status status =
-        algorithm_room(&w->out, tutti_nbytes(&out.desc), "seq_length_warmup", err);
+    tutti_tensor x, y;
+    tutti_desc less = *d;
+    less.dim[1] = length;
+    const tutti_status status = batch_renew(&w->device, name, &less, &x, &y, err);
     if (status)
         return status;
-    out.data = w->out.data;
-    for (int64_t b = 0; b < t->desc.dim[0]; b++) {
-        const char *from = (const char *)t->data + (uint64_t)b * row;
-        char *to = (char *)out.data + (uint64_t)(b * length) * token;
-        memcpy(to, from, (uint64_t)length * token);
-        if (ends && ends[b] >= length)
-            memcpy(to + (uint64_t)(length - 1) * token, from + (uint64_t)ends[b] * token,
-                   token);
-    }
-    return w->state->set(w->state->ctx, name, &out, err);
+    void *ends = w->preserve_end ? w->ends.data : NULL;
+    int64_t whole = d->dim[1], size = whole ? (int64_t)algorithm_row(d) / whole : 0;
+    int64_t n = d->dim[0] * length;
+    return n ? algorithm_launch(&w->device, w->kernel[CUT], err, &x.data, &y.data, &ends,
+                                &whole, &length, &size, &n)
+             : TUTTI_OK;
 }
 
 static tutti_status cut_all(warmup *w, const columns *c, int64_t length, tutti_error *err)
 {
-    int64_t *ends = NULL;
-    tutti_status status = TUTTI_OK;
-    if (w->preserve_end) {
-        ends = malloc((size_t)c->batch * sizeof *ends + 1);
-        status = ends ? find_ends(w, c, ends, err)
-                      : tutti_fail(err, TUTTI_E_NOMEM, "seq_length_warmup: no memory");
-    }
+    tutti_status status = w->preserve_end ? find_ends(w, c, err) : TUTTI_OK;
     for (char name[2] = "0"; status == TUTTI_OK && name[0] < (char)('0' + c->count); name[0]++)
-        status = cut(w, name, &c->list[name[0] - '0'], length, ends, err);
-    free(ends);
+        status = cut(w, name, &c->list[name[0] - '0'], length, err);
     return status;
 }
 
@@ -181,13 +203,18 @@ static tutti_status cut_all(warmup *w, const columns *c, int64_t length, tutti_e
 static tutti_status fold_all(const warmup *w, const columns *c, int64_t length,
                              tutti_error *err)
 {
+    const tutti_device_view_v1 *view = w->device.view;
     tutti_status status = TUTTI_OK;
     for (char name[2] = "0"; status == TUTTI_OK && name[0] < (char)('0' + c->count);
          name[0]++) {
-        tutti_tensor t = c->list[name[0] - '0'];
-        t.desc.dim[0] = c->batch * c->length / length;
-        t.desc.dim[1] = length;
-        status = w->state->set(w->state->ctx, name, &t, err);
+        tutti_desc d = c->list[name[0] - '0'];
+        tutti_tensor x, y;
+        d.dim[0] = c->batch * c->length / length;
+        d.dim[1] = length;
+        status = batch_renew(&w->device, name, &d, &x, &y, err);
+        if (!status)
+            status = view->copy(view->ctx, y.data, x.data, tutti_nbytes(&d),
+                                TUTTI_COPY_ON_DEVICE, err);
     }
     return status;
 }

@@ -24,6 +24,7 @@ static void start(const given *g)
 {
     memset(&err, 0, sizeof err);
     run_init(&r);
+    run_kernels(&r);
     for (int k = 0; k < B * T; k++) {
         input[k] = k;
         target[k] = k + 1;

@@ -1,0 +1,25 @@
+/* partners_step.h - one number of a blend of two samples, once, for every device. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_PARTNERS_STEP_H
+#define PLUGIN_PARTNERS_STEP_H
+
+#include "soft.h"
+
+TUTTI_SHARED float partners_blended(float own, float other, float a, float b)
+{
+    return a * own + b * other;
+}
+
+/* Number k of targets as probabilities, `width` numbers a sample. */
+TUTTI_SHARED float partners_target_at(const void *targets, const uint32_t *order, float a,
+                                      float b, int32_t kind, int64_t classes, int64_t width,
+                                      int64_t k)
+{
+    const int64_t sample = k / width, at = k % width, rows = width / classes;
+    const int64_t row = at / classes, c = at % classes;
+    return partners_blended(
+        soft_at(targets, kind, sample * rows + row, c, classes),
+        soft_at(targets, kind, (int64_t)order[sample] * rows + row, c, classes), a, b);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* soft.h - a target as a probability, once, for every device. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_SOFT_H
+#define PLUGIN_SOFT_H
+
+#include "tutti/cuda_code.h"
+
+#include <math.h>
+
+/* What targets are: classes (rows) of i32 or i64, or probabilities (rows, classes) of f32. */
+enum { SOFT_I32, SOFT_I64, SOFT_F32 };
+
+TUTTI_SHARED int64_t soft_class(const void *targets, int32_t kind, int64_t row)
+{
+    return kind == SOFT_I32 ? ((const int32_t *)targets)[row] : ((const int64_t *)targets)[row];
+}
+
+/* The probability of class `c` in a row; NaN throughout a row whose class is impossible. */
+TUTTI_SHARED float soft_at(const void *targets, int32_t kind, int64_t row, int64_t c,
+                           int64_t classes)
+{
+    if (kind == SOFT_F32)
+        return ((const float *)targets)[row * classes + c];
+    const int64_t k = soft_class(targets, kind, row);
+    return k < 0 || k >= classes ? NAN : k == c ? 1.0f : 0.0f;
+}
+
+#endif
