@@ -8,10 +8,10 @@ cat >members.json <<'JSON'
            "transforms": [{"name": "center_crop", "size": [30, 26]}, {"name": "random_crop", "padding": 3, "mode": "reflect"},
                           {"name": "random_crop", "padding": 2}, {"name": "random_flip"},
                           {"name": "normalize", "mean": [0.13], "std": [0.31]}],
-           "batch_size": 64, "workers": 2, "drop_last": false},
+           "batch_size": 64, "workers": 2, "drop_last": false, "metrics": [{"name": "accuracy"}]},
  "eval": [{"label": "test", "dataset": {"name": "glyphs", "samples": 70, "split": "test"}, "batch_size": 50,
            "transforms": [{"name": "center_crop", "size": [30, 26]}, {"name": "to_float", "max": 2}, {"name": "normalize", "mean": [0.2], "std": [0.3]}],
-           "metrics": []}],
+           "metrics": [{"name": "accuracy"}, {"name": "cross_entropy"}]}],
  "microbatch_size": 24, "max_duration": "3ep",
  "loggers": [{"name": "jsonl", "filename": "log.jsonl"}],
  "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "5ba", "keep": -1}]}
@@ -22,8 +22,10 @@ kept=(--set train.resident=true --set eval.0.resident=true)
 # train <folder> <what train gets>: one training there.
 train() {
   rm -rf "$1" && mkdir "$1" && cp run.json "$1/"
-  check "a run in $1" sh -c 'cd "$1" && shift && exec "$@"' - "$1" "$TUTTI" train run.json --plugin-path "$shadow" "${@:2}"
+  check "a run in $1" sh -c 'cd "$1" && shift && "$@" 2>out.txt || { cat out.txt; false; }' - "$1" "$TUTTI" train run.json --plugin-path "$shadow" "${@:2}"
 }
+# Which plugins have looked at copies.
+lookers() { sed -n 's/^tutti: train: \([a-z_]*\) looks at .*/\1/p' "$1/out.txt" | tr '\n' ' '; }
 # Metrics and losses that the run in folder $1 has logged.
 numbers() { grep -ho '"\(metrics\|loss\)/[^,}]*' "$1/log.jsonl"; }
 equal() {
@@ -45,6 +47,13 @@ if [ -d "$shadow" ]; then
   check "and with those of the CPU" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest device_kept)"
   train device_resumed --device shadow "${kept[@]}" --resume "$(ls "$work"/cpu/saves/*-ba5.*)"
   check "the device, resumed" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest device_resumed)"
+
+  # Algorithms that change the batch where it is.
+  mixed='algorithms=[{"name": "cutout", "length": 0.3}, {"name": "mixup"}, {"name": "label_smoothing"}]'
+  train cpu_mixed --set "$mixed" --set train.metrics=[]
+  train device_mixed --device shadow "${kept[@]}" --set "$mixed" --set train.metrics=[]
+  equal cpu_mixed device_mixed
+  check "nothing but metrics looks at copies" test "$(lookers device_mixed)" = ""
 
   jitter='train.transforms=[{"name": "color_jitter"}, {"name": "normalize", "mean": [0.1], "std": [0.3]}]'
   says "no kernels" 2 'tutti: train: resident is true, but transform color_jitter has no kernels' \
