@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "train/loader.h"
+#include "train/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ static void data_close(data *d)
 static tutti_status data_open(data *d, run_file *run, tutti_error *err)
 {
     run_data *spec = &run->train;
+    uint64_t unused;
     *d = (data){.ntransforms = spec->transforms.count};
     d->transforms = calloc(d->ntransforms + 1, sizeof *d->transforms);
     if (!d->transforms)
@@ -68,7 +70,13 @@ static tutti_status data_open(data *d, run_file *run, tutti_error *err)
                                     .batch_size = spec->batch_size,
                                     .subset_num_batches = spec->subset_num_batches,
                                     .seed = run->seed};
-    return s ? s : loader_create(&options, &d->loader, err);
+    if (s || (s = loader_create(&options, &d->loader, err)) ||
+        spec->resident != RUN_RESIDENT_YES)
+        return s;
+    s = samples_bytes(loader_dataset(d->loader), &unused, err);
+    if (!s)
+        loader_keep(d->loader); /* the first epoch includes the reading */
+    return s;
 }
 
 /* One epoch; what it took goes to stdout. */

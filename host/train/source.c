@@ -75,6 +75,13 @@ void source_announce(trainer *t, const source *s)
         trainer_message(t, TUTTI_LOG_INFO, "data", s->elsewhere);
 }
 
+/* In the host's memory only on request: data sets may keep what they have decoded themselves. */
+static bool is_kept(const trainer *t, const run_data *spec)
+{
+    return spec->resident == RUN_RESIDENT_YES ||
+           (spec->resident == RUN_RESIDENT_AUTO && trainer_is_remote(t));
+}
+
 /* ---- opening ---- */
 
 tutti_status source_open(trainer *t, source *s, run_data *spec, tutti_error *err)
@@ -100,7 +107,7 @@ tutti_status source_open(trainer *t, source *s, run_data *spec, tutti_error *err
                                     .subset_num_batches = spec->subset_num_batches,
                                     .seed = t->seed};
     if ((status = loader_create(&options, &s->loader, err)) ||
-        (spec->resident != RUN_RESIDENT_NO && (status = keep_or_tell(t, s, err))))
+        (is_kept(t, spec) && (status = keep_or_tell(t, s, err))))
         return status;
     s->due = (tutti_interval){spec->interval, 1, 0, -1};
     return metric_set_open(t, &s->metrics, &spec->metrics, err);
