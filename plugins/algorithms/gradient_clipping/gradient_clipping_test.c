@@ -54,6 +54,7 @@ START_TEST(adaptive_clips_each_unit_by_its_weights)
 {
     agc_case c = agc_cases[_i];
     run_init(&r);
+    run_kernels(&r);
     run_weight(&r, "layer.weight", c.desc, c.w, c.g);
     clip("adaptive", c.threshold);
     for (int k = 0; k < 8; k++)
@@ -65,6 +66,7 @@ START_TEST(norm_is_over_all_gradients)
 {
     float w[3] = {0}, a[2] = {3, 0}, b[1] = {4};
     run_init(&r);
+    run_kernels(&r);
     run_weight(&r, "a", shape(TUTTI_F32, 2), w, a);
     run_weight(&r, "buffer", shape(TUTTI_F32, 1), w, NULL);
     run_weight(&r, "b", shape(TUTTI_F32, 1), w, b);
@@ -79,6 +81,7 @@ START_TEST(a_small_norm_stays_to_the_bit)
     float w[2] = {0}, g[2] = {0.3f, -0.4f};
     const float before[2] = {0.3f, -0.4f};
     run_init(&r);
+    run_kernels(&r);
     run_weight(&r, "a", shape(TUTTI_F32, 2), w, g);
     clip("norm", 1.0);
     ck_assert_mem_eq(g, before, sizeof g);
@@ -89,6 +92,7 @@ START_TEST(value_clamps_every_element)
 {
     float w[4] = {0}, g[4] = {3, -3, 0.25f, NAN};
     run_init(&r);
+    run_kernels(&r);
     run_weight(&r, "a", shape(TUTTI_F32, 4), w, g);
     clip("value", 0.5);
     ck_assert_close(g[0], 0.5, 0);

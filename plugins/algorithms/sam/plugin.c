@@ -1,44 +1,59 @@
 /* plugin.c - sam: sharpness-aware minimisation, two evaluations of the batch in one step. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../algorithm.h"
+#include "../norm.h"
+#include "climb.h"
 #include "tutti/closure.h"
 #include "tutti/stateful.h"
-#include "tutti/weights.h"
-
-#include <math.h>
 
 typedef struct sam {
-    const tutti_weights_v1 *weights;
+    norm norm;
     double rho;
     double epsilon;
     int64_t interval;
     int64_t steps;           /* so far; in checkpoints */
-    algorithm_buffer before; /* the weights that were moved away, one after the other */
+    algorithm_memory before; /* the weights that were moved away, span after span */
+    uint32_t kernel;
+    uint32_t reserved;
 } sam;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+TUTTI_EXPORT void climb_cpu(float *w, const float *g, float *before, const float *scale,
+                            int64_t n);
+
+void climb_cpu(float *w, const float *g, float *before, const float *scale, int64_t n)
 {
-    const tutti_weights_v1 *weights = algorithm_service(host, "sam", TUTTI_WEIGHTS_V1, err);
-    if (!weights)
-        return TUTTI_E_UNSUPPORTED;
-    sam *s = calloc(1, sizeof *s);
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "sam: no memory");
-    s->weights = weights;
-    s->rho = tutti_param_f64(params, "rho");
-    s->epsilon = tutti_param_f64(params, "epsilon");
-    s->interval = tutti_param_i64(params, "interval");
-    *ret_self = s;
-    return TUTTI_OK;
+    const float s = *scale;
+    for (int64_t k = 0; k < n; k++) {
+        before[k] = w[k];
+        w[k] = climb_weight(w[k], g[k], s);
+    }
 }
 
 static tutti_status close(void *self, tutti_error *err)
 {
     sam *s = self;
     (void)err;
-    free(s->before.data);
+    norm_fini(&s->norm);
+    algorithm_give(&s->norm.device, &s->before);
     free(s);
+    return TUTTI_OK;
+}
+
+static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
+                         tutti_error *err)
+{
+    static const char *const names[] = {"climb"};
+    sam *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "sam: no memory");
+    s->rho = tutti_param_f64(params, "rho");
+    s->epsilon = tutti_param_f64(params, "epsilon");
+    s->interval = tutti_param_i64(params, "interval");
+    tutti_status found = norm_init(&s->norm, host, "sam", err);
+    if (found || (found = algorithm_kernels(&s->norm.device, names, 1, &s->kernel, err))) {
+        (void)close(s, NULL);
+        return found;
+    }
+    *ret_self = s;
     return TUTTI_OK;
 }
 
@@ -56,90 +71,70 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     return TUTTI_OK;
 }
 
-/* The k-th weight, *ret_n elements of it: 0 for one that is not trained. */
-static tutti_status trained(const sam *s, uint32_t k, tutti_weight *ret, int64_t *ret_n,
-                            tutti_error *err)
+/* Calls `visit` for every trained span with its part of `before`. */
+static tutti_status each(sam *s,
+                         tutti_status (*visit)(sam *s, tutti_span *span, float *before,
+                                               float *scale, tutti_error *err),
+                         float *scale, tutti_error *err)
 {
-    *ret = (tutti_weight){.struct_size = sizeof *ret};
-    const tutti_status status = s->weights->at(s->weights->ctx, k, ret, err);
-    *ret_n = status == TUTTI_OK && ret->grad ? tutti_numel(&ret->data.desc) : 0;
+    const tutti_device_view_v1 *v = s->norm.device.view;
+    const uint32_t nspans = v->spans(v->ctx);
+    float *before = s->before.data;
+    tutti_status status = TUTTI_OK;
+    for (uint32_t k = 0; k < nspans && !status; k++) {
+        tutti_span span;
+        const int32_t trained = squares_span(v, k, &span, err);
+        status = trained == 1 ? visit(s, &span, before, scale, err) : trained;
+        if (trained == 1 && before)
+            before += span.n;
+    }
     return status;
 }
 
-/* Norm of all gradients as one vector, and how many numbers that is. */
-static tutti_status measure(const sam *s, double *ret_norm, uint64_t *ret_count,
+static tutti_status make_room(sam *s, tutti_error *err)
+{
+    const tutti_device_view_v1 *v = s->norm.device.view;
+    const uint32_t nspans = v->spans(v->ctx);
+    uint64_t count = 0;
+    for (uint32_t k = 0; k < nspans; k++) {
+        tutti_span span;
+        const int32_t trained = squares_span(v, k, &span, err);
+        if (trained < 0)
+            return trained;
+        count += trained ? (uint64_t)span.n : 0;
+    }
+    return algorithm_take(&s->norm.device, &s->before, count * sizeof(float), err);
+}
+
+/* Keeps the weights and moves them by scale times their gradients. */
+static tutti_status climb(sam *s, tutti_span *span, float *before, float *scale,
+                          tutti_error *err)
+{
+    return algorithm_launch(&s->norm.device, s->kernel, err, &span->w, &span->g, &before,
+                            &scale, &span->n);
+}
+
+static tutti_status descend(sam *s, tutti_span *span, float *before, float *unused,
                             tutti_error *err)
 {
-    const uint32_t count = s->weights->count(s->weights->ctx);
-    double sum = 0.0;
-    *ret_count = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        tutti_weight w;
-        int64_t n;
-        const tutti_status status = trained(s, k, &w, &n, err);
-        if (status)
-            return status;
-        const float *g = w.grad;
-        for (int64_t i = 0; i < n; i++)
-            sum += (double)g[i] * (double)g[i];
-        *ret_count += (uint64_t)n;
-    }
-    *ret_norm = sqrt(sum);
-    return TUTTI_OK;
-}
-
-/* Keeps every trained weight and moves it by scale times its gradient. */
-static tutti_status climb(sam *s, float scale, tutti_error *err)
-{
-    const uint32_t count = s->weights->count(s->weights->ctx);
-    float *keep = s->before.data;
-    for (uint32_t k = 0; k < count; k++) {
-        tutti_weight w;
-        int64_t n;
-        const tutti_status status = trained(s, k, &w, &n, err);
-        if (status)
-            return status;
-        float *data = w.data.data;
-        const float *g = w.grad;
-        for (int64_t i = 0; i < n; i++) {
-            keep[i] = data[i];
-            data[i] += scale * g[i];
-        }
-        keep += n;
-    }
-    return TUTTI_OK;
-}
-
-static tutti_status descend(sam *s, tutti_error *err)
-{
-    const uint32_t count = s->weights->count(s->weights->ctx);
-    const float *keep = s->before.data;
-    for (uint32_t k = 0; k < count; k++) {
-        tutti_weight w;
-        int64_t n;
-        const tutti_status status = trained(s, k, &w, &n, err);
-        if (status)
-            return status;
-        if (n > 0)
-            memcpy(w.data.data, keep, (size_t)n * sizeof *keep);
-        keep += n;
-    }
-    return TUTTI_OK;
+    const tutti_device_view_v1 *v = s->norm.device.view;
+    (void)unused;
+    return v->copy(v->ctx, span->w, before, (uint64_t)span->n * sizeof *before,
+                   TUTTI_COPY_ON_DEVICE, err);
 }
 
 static tutti_status sharp_step(sam *s, const tutti_closure *c, tutti_error *err)
 {
     tutti_evaluation e;
-    double norm;
-    uint64_t count;
+    float *scale;
     tutti_status status = c->evaluate(c->ctx, &e, err);
-    if (status || !e.finite || (status = measure(s, &norm, &count, err)) ||
-        (status = algorithm_room(&s->before, count * sizeof(float), "sam", err)) ||
-        (status = climb(s, (float)(s->rho / (norm + s->epsilon)), err)))
+    if (status || !e.finite || (status = make_room(s, err)) ||
+        (status = norm_divide(&s->norm, s->rho, s->epsilon, (double)INFINITY, &scale, err)) ||
+        (status = each(s, climb, scale, err)))
         return status;
     status = c->evaluate(c->ctx, &e, err);
     tutti_error later = TUTTI_ERROR_INIT;
-    const tutti_status back = descend(s, status ? &later : err);
+    const tutti_status back = each(s, descend, NULL, status ? &later : err);
     if (status || back || !e.finite)
         return status ? status : back;
     return c->update(c->ctx, err);

@@ -16,6 +16,7 @@ static void opened(subject *s, double rho, int64_t interval)
     given given_;
     tutti_error err = TUTTI_ERROR_INIT;
     run_init(&r);
+    run_kernels(&r);
     evaluations = updates = 0;
     infinite_at = -1;
     w[0][0] = 3.0f, w[0][1] = 0.0f, w[1][0] = 0.0f, w[1][1] = -4.0f;
