@@ -42,6 +42,7 @@ typedef struct net_options {
     /* What tutti.module/1 tells of a weight on the device may be made something else, with
      * services_ctx; NULL: it is told as it is. */
     tutti_status (*see_weight)(void *ctx, tutti_tensor *weight, tutti_error *err);
+    void (*wrote_weight)(void *ctx); /* tutti.module/1 has changed one there; may be NULL */
 } net_options;
 
 TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,

@@ -349,10 +349,10 @@ static tutti_status module_take_weight(void *ctx, tutti_module m, const char *na
     return TUTTI_OK;
 }
 
-static tutti_status module_weight_data(void *ctx, tutti_module m, const char *name,
-                                       tutti_tensor *ret_view, tutti_error *err)
+/* The weight `name` of m, which has values from now on. */
+static tutti_status started(net *n, tutti_module m, const char *name, const weight **ret,
+                            tutti_error *err)
 {
-    net *n = ctx;
     const module *it = net_module(n, m);
     if (!it)
         return no_module(m, err);
@@ -362,9 +362,19 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
     char *path = joined(tree_path(n, m), name);
     const tutti_status s = path ? weight_start(n, slot->weight, path, err) : out_of_memory(err);
     free(path);
+    if (!s)
+        *ret = slot->weight;
+    return s;
+}
+
+static tutti_status module_weight_data(void *ctx, tutti_module m, const char *name,
+                                       tutti_tensor *ret_view, tutti_error *err)
+{
+    net *n = ctx;
+    const weight *w;
+    const tutti_status s = started(n, m, name, &w, err);
     if (s)
         return s;
-    const weight *w = slot->weight;
     tutti_tensor view = {w->data, w->desc,
                          w->owned ? TUTTI_DEVICE_CPU : place_number(n->options.device), 0};
     const tutti_status seen = n->options.see_weight
@@ -373,6 +383,24 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
     if (!seen)
         *ret_view = view;
     return seen;
+}
+
+static tutti_status module_set_weight(void *ctx, tutti_module m, const char *name,
+                                      const void *value, uint64_t bytes, tutti_error *err)
+{
+    net *n = ctx;
+    const weight *w;
+    const tutti_status s = started(n, m, name, &w, err);
+    if (s)
+        return s;
+    if (bytes != tutti_nbytes(&w->desc))
+        return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s has %llu bytes, not %llu", label(n, m),
+                          name, (unsigned long long)tutti_nbytes(&w->desc),
+                          (unsigned long long)bytes);
+    if (!w->owned && n->options.wrote_weight)
+        n->options.wrote_weight(n->options.services_ctx);
+    return place_copy(w->owned ? NULL : n->options.device, w->data, value, bytes,
+                      TUTTI_COPY_TO_DEVICE, err);
 }
 
 static void set_trainable(net *n, tutti_module m, int32_t trainable)
@@ -418,7 +446,8 @@ void tree_init_service(net *n)
                                    .weight = module_weight,
                                    .take_weight = module_take_weight,
                                    .weight_data = module_weight_data,
-                                   .set_trainable = module_set_trainable};
+                                   .set_trainable = module_set_trainable,
+                                   .set_weight = module_set_weight};
 }
 
 void tree_destroy(net *n)

@@ -192,6 +192,74 @@ static tutti_status copy(void *ctx, void *to, const void *from, uint64_t bytes, 
     return place_copy(v->place, to, from, bytes, how, err);
 }
 
+/* ---- numbers on their way to the host ---- */
+
+static tutti_status make_peeks(device_view *v, tutti_error *err)
+{
+    const tutti_device *d = v->place;
+    if (v->peeked)
+        return TUTTI_OK;
+    for (int k = 0; k < PEEKS; k++) {
+        const tutti_status s =
+            v->came[k] ? TUTTI_OK : d->table->event_create(d->device, &v->came[k], err);
+        if (s)
+            return s;
+    }
+    v->peeked = place_take_pinned(d, PEEKS * (uint64_t)TUTTI_PEEK_BYTES);
+    return v->peeked
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "no memory for numbers of %s", d->info.name);
+}
+
+static tutti_status ask(device_view *v, const void *memory, uint64_t bytes, tutti_error *err)
+{
+    const tutti_device *d = v->place;
+    const uint64_t k = v->npeeks % PEEKS;
+    tutti_status s = TUTTI_OK;
+    if (v->npeeks >= PEEKS && d->table->event_done(d->device, v->came[k]) != 1)
+        s = d->table->synchronise(d->device, NULL, err); /* too far ahead */
+    if (s ||
+        (s = place_copy(d, v->peeked + k * TUTTI_PEEK_BYTES, memory, bytes,
+                        TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err)) ||
+        (s = d->table->event_record(d->device, v->came[k], NULL, err)))
+        return s;
+    v->npeeks++;
+    return TUTTI_OK;
+}
+
+static tutti_status peek(void *ctx, const void *memory, uint64_t bytes, void *to,
+                         int32_t *ret_known, tutti_error *err)
+{
+    device_view *v = ctx;
+    if (bytes > TUTTI_PEEK_BYTES)
+        return tutti_fail(err, TUTTI_E_RANGE, "a peek is at %llu bytes, want at most %d",
+                          (unsigned long long)bytes, TUTTI_PEEK_BYTES);
+    *ret_known = !v->place;
+    if (!v->place) {
+        memcpy(to, memory, bytes);
+        return TUTTI_OK;
+    }
+    tutti_status s = make_peeks(v, err);
+    if (s || (s = ask(v, memory, bytes, err)))
+        return s;
+    for (uint64_t n = v->npeeks; n > 0 && n + PEEKS > v->npeeks && !*ret_known; n--) {
+        const uint64_t k = (n - 1) % PEEKS;
+        *ret_known = v->place->table->event_done(v->place->device, v->came[k]) == 1;
+        if (*ret_known)
+            memcpy(to, v->peeked + k * TUTTI_PEEK_BYTES, bytes);
+    }
+    return TUTTI_OK;
+}
+
+void device_view_fini(device_view *v)
+{
+    const tutti_device *d = v->place;
+    for (int k = 0; d && k < PEEKS; k++)
+        d->table->event_destroy(d->device, v->came[k]);
+    if (v->peeked)
+        place_give_pinned(d, v->peeked);
+}
+
 void device_view_init(device_view *v, trainer *t, const tutti_device *place)
 {
     *v = (device_view){.trainer = t, .place = place};
@@ -206,5 +274,6 @@ void device_view_init(device_view *v, trainer *t, const tutti_device *place)
                                       .span = span,
                                       .take = take,
                                       .give = give,
-                                      .copy = copy};
+                                      .copy = copy,
+                                      .peek = peek};
 }

@@ -235,19 +235,14 @@ static bool runs_there(plugin_kernels *p, uint32_t number, const kernel_info *k)
     return s != TUTTI_E_UNSUPPORTED; /* what else is wrong is said by who finds it */
 }
 
-/* Whether all kernels of the plugin, of which there are some, run where the run is. */
+/* Whether all kernels of the plugin run where the run is. */
 static bool all_run(plugin_kernels *p)
 {
     kernel_info k;
-    bool some = false;
-    for (uint32_t n = 0; n < instance_kernel_count(p->instance); n++) {
-        if (!instance_kernel(p->instance, n, &k))
-            continue; /* a handler */
-        some = true;
-        if (!runs_there(p, n, &k))
+    for (uint32_t n = 0; n < instance_kernel_count(p->instance); n++)
+        if (instance_kernel(p->instance, n, &k) && !runs_there(p, n, &k))
             return false;
-    }
-    return some;
+    return true;
 }
 
 static plugin_kernels *entry_of(trainer *t, instance *i)
@@ -294,6 +289,7 @@ void kernels_fini(trainer *t)
     while (t->kernels) {
         plugin_kernels *p = t->kernels;
         t->kernels = p->next;
+        device_view_fini(&p->view);
         while (p->codes) {
             code *c = p->codes;
             p->codes = c->next;

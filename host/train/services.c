@@ -163,6 +163,14 @@ static tutti_status weights_at(void *ctx, uint32_t k, tutti_weight *ret, tutti_e
     return s ? s : views_weight(ctx, k, ret, err);
 }
 
+static tutti_status weights_describe(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
+{
+    const tutti_status s = trainer_weight(ctx, k, ret, err);
+    if (!s)
+        ret->data.data = ret->grad = NULL;
+    return s;
+}
+
 static uint64_t weights_version(void *ctx)
 {
     return net_version(((trainer *)ctx)->net);
@@ -419,7 +427,8 @@ void trainer_services_init(trainer *t)
                                             weights_optimizer,
                                             weights_lr,
                                             weights_set_lr,
-                                            weights_gradient_factor};
+                                            weights_gradient_factor,
+                                            weights_describe};
     t->train_service = (tutti_train_v1){sizeof t->train_service,
                                         0,
                                         t,

@@ -41,6 +41,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                                  .threads = t->threads,
                                  .device = trainer_device(t),
                                  .see_weight = views_module_weight,
+                                 .wrote_weight = views_module_wrote,
                                  .precision = precision_of(t->run->precision)};
     tutti_status s = net_create(&options, &t->net, err);
     if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))

@@ -73,6 +73,8 @@ TUTTI_NODISCARD tutti_status views_weight(trainer *t, uint32_t k, tutti_weight *
                                           tutti_error *err);
 TUTTI_NODISCARD tutti_status views_module_weight(void *ctx, tutti_tensor *tensor,
                                                  tutti_error *err);
+/* tutti.module/1 has written a weight. */
+void views_module_wrote(void *ctx);
 /* Brings to the device what was written to open views; before it works, and at the `end` of events,
  * when views are closed. */
 TUTTI_NODISCARD tutti_status views_settle(trainer *t, bool end, tutti_error *err);
@@ -342,13 +344,19 @@ typedef struct log_service {
 } log_service;
 
 /* device_view.c: tutti.device_view/1 of a plugin. */
+enum { PEEKS = 8 }; /* under way at a time */
+
 typedef struct device_view {
     tutti_device_view_v1 table;
     trainer *trainer;
     const tutti_device *place; /* where its kernels run; NULL: on the host */
+    unsigned char *peeked;     /* pinned: TUTTI_PEEK_BYTES for each */
+    void *came[PEEKS];         /* events */
+    uint64_t npeeks;
 } device_view;
 
 void device_view_init(device_view *v, trainer *t, const tutti_device *place);
+void device_view_fini(device_view *v);
 
 /* kernels.c: tutti.kernel/1 of a plugin on a device whose memory is its own; NULL elsewhere.  It finds
  * what runs there, and all of it once the plugin has asked for tutti.device_view/1.  Kernels' code

@@ -252,3 +252,8 @@ tutti_status views_module_weight(void *ctx, tutti_tensor *tensor, tutti_error *e
                              err);
     return TUTTI_OK;
 }
+
+void views_module_wrote(void *ctx)
+{
+    views_age(ctx, 1u << VIEW_WEIGHTS | 1u << VIEW_BUFFERS);
+}

@@ -7,12 +7,12 @@
 
 #include "kernel_check.h"
 #include "tutti/checkpoint.h"
-#include "tutti/device_view.h"
 #include "tutti/log.h"
 #include "tutti/metrics.h"
 #include "tutti/state.h"
 #include "tutti/train.h"
 #include "tutti/weights.h"
+#include "view_check.h"
 
 enum { RUN_COLUMNS = 4, RUN_WEIGHTS = 8, RUN_NUMBERS = 4096, RUN_LOGGED = 16 };
 
@@ -52,7 +52,7 @@ typedef struct run {
     tutti_checkpoint_v1 checkpoint;
     tutti_metrics_v1 metrics;
     tutti_log_v1 log;
-    tutti_device_view_v1 view;
+    view_check view;
     service services[12];
 } run;
 
@@ -108,25 +108,23 @@ static inline tutti_status run_weight_at(void *ctx, uint32_t k, tutti_weight *re
     return TUTTI_OK;
 }
 
+static inline tutti_status run_weight_describe(void *ctx, uint32_t k, tutti_weight *ret,
+                                               tutti_error *err)
+{
+    const tutti_status s = run_weight_at(ctx, k, ret, err);
+    ret->data.data = ret->grad = NULL;
+    return s;
+}
+
 static inline uint64_t run_version(void *ctx)
 {
     return ((run *)ctx)->version;
 }
 
-static inline tutti_status run_describe(void *ctx, const char *name, tutti_desc *ret,
-                                        tutti_error *err)
-{
-    tutti_tensor t;
-    const tutti_status s = run_get(ctx, name, &t, err);
-    if (!s)
-        *ret = t.desc;
-    return s;
-}
-
 static inline tutti_status run_renew(void *ctx, const char *name, const tutti_desc *desc,
                                      tutti_tensor *ret, tutti_error *err)
 {
-    run *r = ctx;
+    run *r = ((const view_check *)ctx)->state->ctx;
     const int32_t k = run_find(r, name);
     if (k < 0 || tutti_nbytes(desc) > sizeof r->renewed[0][0])
         return tutti_fail(err, TUTTI_E_NOTFOUND, "no room for %s", name);
@@ -134,41 +132,6 @@ static inline tutti_status run_renew(void *ctx, const char *name, const tutti_de
     memset(memory, 0x5a, sizeof r->renewed[0][0]);
     r->columns[k] = (tutti_tensor){memory, *desc, TUTTI_DEVICE_CPU, 0};
     *ret = r->columns[k];
-    return TUTTI_OK;
-}
-
-/* Every weight is a span. */
-static inline tutti_status run_span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *err)
-{
-    const run *r = ctx;
-    const tutti_weight *w = &r->weights[k];
-    (void)err;
-    ck_assert_uint_lt(k, r->nweights);
-    *ret =
-        (tutti_span){sizeof *ret, k, 1, 0, tutti_numel(&w->data.desc), w->data.data, w->grad};
-    return TUTTI_OK;
-}
-
-static inline tutti_status run_take(void *ctx, uint64_t bytes, void **ret, tutti_error *err)
-{
-    (void)ctx, (void)err;
-    *ret = calloc(1, bytes + 1);
-    ck_assert_ptr_nonnull(*ret);
-    return TUTTI_OK;
-}
-
-static inline void run_give(void *ctx, void *memory)
-{
-    (void)ctx;
-    free(memory);
-}
-
-static inline tutti_status run_copy(void *ctx, void *to, const void *from, uint64_t bytes,
-                                    int32_t how, tutti_error *err)
-{
-    (void)ctx, (void)how, (void)err;
-    if (bytes)
-        memcpy(to, from, bytes);
     return TUTTI_OK;
 }
 
@@ -271,6 +234,7 @@ static inline void run_init(run *r)
     r->weight_table.struct_size = sizeof r->weight_table;
     r->weight_table.count = run_weight_count;
     r->weight_table.at = run_weight_at;
+    r->weight_table.describe = run_weight_describe;
     r->weight_table.version = run_version;
     r->weight_table.groups = run_groups;
     r->weight_table.lr = run_lr;
@@ -291,10 +255,9 @@ static inline void run_init(run *r)
     r->log.struct_size = sizeof r->log;
     r->log.write = run_tell;
     r->services[5] = (service){TUTTI_LOG_V1, &r->log};
-    r->view = (tutti_device_view_v1){
-        sizeof r->view, TUTTI_DEVICE_CPU, r,        run_describe, run_get,  run_renew,
-        run_weight_at,  run_weight_count, run_span, run_take,     run_give, run_copy};
-    r->services[6] = (service){TUTTI_DEVICE_VIEW_V1, &r->view};
+    view_check_init(&r->view, &r->state, &r->weight_table);
+    r->view.table.renew = run_renew;
+    r->services[6] = (service){TUTTI_DEVICE_VIEW_V1, &r->view.table};
 }
 
 /* One service more. */

@@ -6,7 +6,7 @@
 #include "squares_sum.h"
 
 /* Every thread gets the sum of all lanes, whose memory may then be used again. */
-static __device__ double squares_pair(double *lanes, double mine)
+static inline __device__ double squares_pair(double *lanes, double mine)
 {
     lanes[threadIdx.x] = mine;
     for (unsigned half = SQUARES_LANES / 2; half > 0; half /= 2) {
@@ -20,7 +20,8 @@ static __device__ double squares_pair(double *lanes, double mine)
     return sum;
 }
 
-static __device__ double squares_of(double *lanes, const float *x, const float *less, int64_t n)
+static inline __device__ double squares_of(double *lanes, const float *x, const float *less,
+                                           int64_t n)
 {
     double mine = 0.0;
     for (int64_t k = threadIdx.x; k < n; k += SQUARES_LANES)
@@ -28,7 +29,7 @@ static __device__ double squares_of(double *lanes, const float *x, const float *
     return squares_pair(lanes, mine);
 }
 
-static __device__ double squares_total(double *lanes, const double *parts, int64_t n)
+static inline __device__ double squares_total(double *lanes, const double *parts, int64_t n)
 {
     double mine = 0.0;
     for (int64_t k = threadIdx.x; k < n; k += SQUARES_LANES)

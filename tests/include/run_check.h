@@ -3,6 +3,7 @@
 #ifndef RUN_CHECK_H
 #define RUN_CHECK_H
 
+#include "kernel_check.h"
 #include "plugin_check.h"
 #include "tutti/checkpoint.h"
 #include "tutti/log.h"
@@ -10,6 +11,7 @@
 #include "tutti/metrics.h"
 #include "tutti/state.h"
 #include "tutti/weights.h"
+#include "view_check.h"
 
 enum { STAGE_VALUES = 64, STAGE_WEIGHTS = 4 };
 
@@ -46,6 +48,7 @@ typedef struct stage {
     tutti_weights_v1 weights;
     tutti_checkpoint_v1 checkpoint;
     tutti_log_v1 log;
+    view_check view;
     service services[8];
 } stage;
 
@@ -270,12 +273,21 @@ static inline void stage_init(stage *s)
                                           .run_folder = stage_run_folder};
     s->log =
         (tutti_log_v1){.struct_size = (uint32_t)sizeof s->log, .ctx = s, .write = stage_note};
-    const service all[] = {
-        {TUTTI_STATE_V1, &s->state},     {TUTTI_METRICS_V1, &s->metrics},
-        {TUTTI_WEIGHTS_V1, &s->weights}, {TUTTI_CHECKPOINT_V1, &s->checkpoint},
-        {TUTTI_LOG_V1, &s->log},         {NULL, NULL}};
+    const service all[] = {{TUTTI_STATE_V1, &s->state},
+                           {TUTTI_METRICS_V1, &s->metrics},
+                           {TUTTI_WEIGHTS_V1, &s->weights},
+                           {TUTTI_CHECKPOINT_V1, &s->checkpoint},
+                           {TUTTI_LOG_V1, &s->log},
+                           {TUTTI_DEVICE_VIEW_V1, &s->view.table},
+                           {NULL, NULL}};
+    view_check_init(&s->view, &s->state, &s->weights);
     memcpy(s->services, all, sizeof all);
 }
+
+/* The kernels of the plugin under test. */
+#define stage_kernels(s)                                                                       \
+    ((s)->services[6] = (service){                                                             \
+         TUTTI_KERNEL_V1, kernel_check_open(PLUGIN_PATH, PLUGIN_FOLDER "/plugin.json")})
 
 static inline void stage_fini(stage *s)
 {

@@ -3,12 +3,13 @@
 #include "../surgery.h"
 
 #include "tutti/dataset.h"
+#include "tutti/device_view.h"
 
 enum { MAX_SETTINGS = 24 };
 
 typedef struct alibi {
     const tutti_host *host;
-    const tutti_state_v1 *state;
+    const tutti_device_view_v1 *view;
     int64_t max_length;
     double scaling;
 } alibi;
@@ -16,14 +17,15 @@ typedef struct alibi {
 static tutti_status alibi_open(const tutti_host *host, const tutti_params *params,
                                void **ret_self, tutti_error *err)
 {
-    const tutti_state_v1 *state = algorithm_service(host, "alibi", TUTTI_STATE_V1, err);
-    if (!state)
+    const tutti_device_view_v1 *view =
+        algorithm_service(host, "alibi", TUTTI_DEVICE_VIEW_V1, err);
+    if (!view)
         return TUTTI_E_UNSUPPORTED;
     alibi *a = calloc(1, sizeof *a);
     if (!a)
         return tutti_fail(err, TUTTI_E_NOMEM, "alibi: no memory");
     a->host = host;
-    a->state = state;
+    a->view = view;
     a->max_length = tutti_param_i64(params, "max_sequence_length");
     a->scaling = tutti_param_f64(params, "train_sequence_length_scaling");
     *ret_self = a;
@@ -109,13 +111,14 @@ static tutti_status operate(const alibi *a, tutti_error *err)
 /* Every column (B, S, ...) becomes (B / scaling, S scaling, ...). */
 static tutti_status reshape(const alibi *a, tutti_error *err)
 {
+    const tutti_device_view_v1 *v = a->view;
     char text[96];
     tutti_status status = TUTTI_OK;
     for (char name[2] = "0"; status == TUTTI_OK && name[0] < (char)('0' + TUTTI_MAX_COLUMNS);
          name[0]++) {
         tutti_error past = TUTTI_ERROR_INIT; /* the last column has been */
-        tutti_tensor t;
-        if (a->state->get(a->state->ctx, name, &t, &past))
+        tutti_tensor t, to;
+        if (v->get(v->ctx, name, &t, &past))
             break;
         const int64_t b = t.desc.dim[0], s = t.desc.dim[1];
         const int64_t wide = (int64_t)((double)b / a->scaling);
@@ -127,7 +130,10 @@ static tutti_status reshape(const alibi *a, tutti_error *err)
                               name, tutti_desc_text(&t.desc, text, sizeof text), a->scaling);
         t.desc.dim[0] = wide;
         t.desc.dim[1] = shorter;
-        status = a->state->set(a->state->ctx, name, &t, err);
+        if ((status = v->renew(v->ctx, name, &t.desc, &to, err)))
+            return status;
+        status =
+            v->copy(v->ctx, to.data, t.data, tutti_nbytes(&t.desc), TUTTI_COPY_ON_DEVICE, err);
     }
     return status;
 }

@@ -78,6 +78,9 @@ static tutti_status find_length(gyros *a, tutti_error *err)
 static tutti_status select_masks(const gyros *a, int64_t period, tutti_error *err)
 {
     surgery v = {NULL, NULL, 0, 0};
+    int32_t *selection = malloc((size_t)a->tau * sizeof *selection);
+    if (!selection)
+        return tutti_fail(err, TUTTI_E_NOMEM, "gyro_dropout: no memory");
     tutti_status status =
         surgery_find(a->host, "gyro_dropout", "gyro_dropout_layer", NULL, &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
@@ -85,12 +88,12 @@ static tutti_status select_masks(const gyros *a, int64_t period, tutti_error *er
         tutti_stream r = tutti_stream_at(
             *a->state->seed, TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash("gyro_dropout"), place,
             1 + (uint64_t)period);
-        tutti_tensor selection;
-        status = v.s->weight_data(v.s->ctx, v.list[k], "selection", &selection, err);
-        for (int64_t j = 0; status == TUTTI_OK && j < a->tau; j++)
-            ((int32_t *)selection.data)[j] =
-                (int32_t)tutti_stream_below(&r, (uint32_t)a->sigma);
+        for (int64_t j = 0; j < a->tau; j++)
+            selection[j] = (int32_t)tutti_stream_below(&r, (uint32_t)a->sigma);
+        status = v.s->set_weight(v.s->ctx, v.list[k], "selection", selection,
+                                 (uint64_t)a->tau * sizeof *selection, err);
     }
+    free(selection);
     free(v.list);
     return status;
 }

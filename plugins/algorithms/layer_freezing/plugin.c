@@ -69,7 +69,7 @@ static tutti_status is_layer(const freezing *f, tutti_module m, int32_t *ret, tu
     (void)snprintf(path, sizeof path, "%s", f->modules->path(f->modules->ctx, m));
     for (uint32_t k = 0; k < w->count(w->ctx) && !*ret; k++) {
         tutti_weight one = {.struct_size = sizeof one};
-        const tutti_status status = w->at(w->ctx, k, &one, err);
+        const tutti_status status = w->describe(w->ctx, k, &one, err);
         if (status)
             return status;
         *ret = is_own(one.path, path);

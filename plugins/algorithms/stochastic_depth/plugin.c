@@ -86,20 +86,21 @@ static tutti_status wrap_all(const depth *d, tutti_error *err)
 static tutti_status write(const tutti_module_v1 *s, tutti_module m, const char *name,
                           double value, tutti_error *err)
 {
-    tutti_tensor number;
-    const tutti_status status = s->weight_data(s->ctx, m, name, &number, err);
-    if (status == TUTTI_OK)
-        *(float *)number.data = (float)value;
-    return status;
+    const float number = (float)value;
+    return s->set_weight(s->ctx, m, name, &number, sizeof number, err);
 }
 
 /* During the warm-up the rate grows with the run. */
+static double rate_now(const depth *d)
+{
+    const double elapsed = d->state->elapsed(d->state->ctx);
+    return elapsed >= 0.0 && elapsed < d->warmup ? d->rate * elapsed / d->warmup : d->rate;
+}
+
 static tutti_status set_rates(const depth *d, tutti_error *err)
 {
     const tutti_metrics_v1 *metrics = d->host->query(d->host->ctx, TUTTI_METRICS_V1);
-    const double elapsed = d->state->elapsed(d->state->ctx);
-    const double rate =
-        elapsed >= 0.0 && elapsed < d->warmup ? d->rate * elapsed / d->warmup : d->rate;
+    const double rate = rate_now(d);
     surgery v = {NULL, NULL, 0, 0};
     tutti_status status =
         surgery_find(d->host, "stochastic_depth", "stochastic_block", NULL, &v, err);
@@ -116,16 +117,13 @@ static tutti_status set_rates(const depth *d, tutti_error *err)
 static tutti_status draw(const depth *d, uint64_t step, tutti_error *err)
 {
     surgery v = {NULL, NULL, 0, 0};
+    const double rate = rate_now(d);
     tutti_stream r = algorithm_stream(d->state, "stochastic_depth", step);
     tutti_status status =
         surgery_find(d->host, "stochastic_depth", "stochastic_block", NULL, &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
-        tutti_tensor survive;
-        status = v.s->weight_data(v.s->ctx, v.list[k], "survive", &survive, err);
-        if (status == TUTTI_OK)
-            status =
-                write(v.s, v.list[k], "keep",
-                      tutti_stream_uniform(&r) < (double)*(const float *)survive.data, err);
+        const float survive = (float)(1.0 - rate_of(d, k, v.count, rate)); /* as "survive" is */
+        status = write(v.s, v.list[k], "keep", tutti_stream_uniform(&r) < (double)survive, err);
     }
     free(v.list);
     return status;

@@ -11,6 +11,7 @@ static void open_it(void)
     given none;
     given_init(&none);
     stage_init(&run);
+    stage_kernels(&run);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "nan_monitor", &none,
                               run.services, &err),
                  err);
@@ -40,10 +41,10 @@ START_TEST(a_nan_stops_the_run)
 }
 END_TEST
 
-START_TEST(a_host_without_a_state_is_refused)
+START_TEST(a_host_without_views_is_refused)
 {
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_CALLBACK, "nan_monitor", NULL,
-                           TUTTI_E_UNSUPPORTED, "nan_monitor: this host has no tutti.state/1");
+                           TUTTI_E_UNSUPPORTED, "nan_monitor: this host has no tutti.device_view/1");
 }
 END_TEST
 
@@ -54,6 +55,6 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, a_number_is_let_through);
     tcase_add_test(tc, a_nan_stops_the_run);
-    tcase_add_test(tc, a_host_without_a_state_is_refused);
+    tcase_add_test(tc, a_host_without_views_is_refused);
     return tutti_run(suite);
 }

@@ -1,40 +1,88 @@
 /* plugin.c - nan_monitor: stops the run when the training loss is not a number. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../callback.h"
-#include "tutti/state.h"
+#include "tutti/device_view.h"
+#include "tutti/kernel.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+typedef struct nan_monitor {
+    const tutti_device_view_v1 *view;
+    const tutti_kernel_v1 *kernels;
+    void *found; /* where the loss is: one i32, not 0 once there was a NaN */
+    uint32_t kernel;
+    uint32_t reserved;
+} nan_monitor;
+
+/* The manifest's kernel. */
+TUTTI_EXPORT void nan_find_cpu(const float *loss, int32_t *found, int64_t n);
+
+void nan_find_cpu(const float *loss, int32_t *found, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (isnan(loss[k]))
+            *found = 1;
+}
 
 static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
                                  void **ret_self, tutti_error *err)
 {
     (void)params;
-    const void *state = callback_service(host, "nan_monitor", TUTTI_STATE_V1, err);
-    if (!state)
+    nan_monitor m = {callback_service(host, "nan_monitor", TUTTI_DEVICE_VIEW_V1, err),
+                     callback_service(host, "nan_monitor", TUTTI_KERNEL_V1, err), NULL, 0, 0};
+    if (!m.view || !m.kernels)
         return TUTTI_E_UNSUPPORTED;
-    *ret_self = (void *)(uintptr_t)state; /* nothing else to remember */
+    tutti_status s = m.kernels->find(m.kernels->ctx, "nan_find", &m.kernel, err);
+    if (s || (s = m.view->take(m.view->ctx, sizeof(int32_t), &m.found, err)))
+        return s;
+    nan_monitor *self = malloc(sizeof *self);
+    if (!self) {
+        m.view->give(m.view->ctx, m.found);
+        return tutti_fail(err, TUTTI_E_NOMEM, "nan_monitor: no memory");
+    }
+    *self = m;
+    *ret_self = self;
     return TUTTI_OK;
 }
 
-static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status look(const nan_monitor *m, tutti_error *err)
 {
-    const tutti_state_v1 *state = self;
     tutti_tensor loss;
-    (void)event;
-    const tutti_status s = state->get(state->ctx, "loss", &loss, err);
+    const tutti_status s = m->view->get(m->view->ctx, "loss", &loss, err);
     if (s)
         return s;
-    const float *values = loss.data;
-    for (int64_t k = 0; k < tutti_numel(&loss.desc); k++)
-        if (isnan(values[k]))
-            return tutti_fail(err, TUTTI_E_NUMERIC, "Train loss contains a NaN.");
-    return TUTTI_OK;
+    int64_t n = tutti_numel(&loss.desc);
+    void *found = m->found, *args[] = {&loss.data, &found, &n};
+    return m->kernels->launch(m->kernels->ctx, m->kernel, args, 3, err);
+}
+
+/* Nobody waits for a loss; what is on its way is waited for at the end of an epoch. */
+static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    const nan_monitor *m = self;
+    int32_t found = 0, known = 1;
+    tutti_status s;
+    if (event->id == TUTTI_EVENT_AFTER_LOSS) {
+        s = look(m, err);
+        if (!s)
+            s = m->view->peek(m->view->ctx, m->found, sizeof found, &found, &known, err);
+    } else {
+        s = m->view->copy(m->view->ctx, &found, m->found, sizeof found, TUTTI_COPY_FROM_DEVICE,
+                          err);
+    }
+    if (s)
+        return s;
+    return known && found ? tutti_fail(err, TUTTI_E_NUMERIC, "Train loss contains a NaN.")
+                          : TUTTI_OK;
 }
 
 static tutti_status monitor_close(void *self, tutti_error *err)
 {
-    (void)self;
+    nan_monitor *m = self;
     (void)err;
+    m->view->give(m->view->ctx, m->found);
+    free(m);
     return TUTTI_OK;
 }
 

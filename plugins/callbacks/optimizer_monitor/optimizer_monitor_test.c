@@ -14,6 +14,7 @@ static void open_it(int updates)
     given_bool(&g, "log_optimizer_metrics", updates);
     given_int(&g, "batch_log_interval", 2);
     stage_init(&run);
+    stage_kernels(&run);
     a[0] = 1.0f, a[1] = 2.0f, b[0] = 5.0f;
     da[0] = 3.0f, da[1] = 4.0f, db[0] = 12.0f;
     stage_weight(&run, "a.weight", 2, a, da);

@@ -1,89 +1,111 @@
 /* plugin.c - optimizer_monitor: logs the lengths of gradients, weights and updates. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../common/squares.h"
 #include "../callback.h"
 #include "tutti/metrics.h"
-#include "tutti/weights.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct optimizer_monitor {
+    squares squares;
     const tutti_metrics_v1 *metrics;
-    const tutti_weights_v1 *weights;
     int64_t interval;
-    float *before; /* the trained weights of a batch that is due, before its update */
-    uint64_t room;
-    uint64_t version; /* of the model's tree then */
+    float **before; /* by span: the weights of a batch that is due, before its update */
+    uint32_t nbefore;
     int32_t updates;
+    uint64_t version; /* of the model's tree then */
     int32_t taken; /* `before` is of this batch, whose gradients may be taken more than once */
+    int32_t reserved;
 } optimizer_monitor;
 
-static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static void forget(optimizer_monitor *m)
 {
-    const tutti_metrics_v1 *metrics =
-        callback_service(host, "optimizer_monitor", TUTTI_METRICS_V1, err);
-    const tutti_weights_v1 *weights =
-        callback_service(host, "optimizer_monitor", TUTTI_WEIGHTS_V1, err);
-    if (!metrics || !weights)
-        return TUTTI_E_UNSUPPORTED;
-    optimizer_monitor *m = calloc(1, sizeof *m);
-    if (!m)
-        return tutti_fail(err, TUTTI_E_NOMEM, "optimizer_monitor: no memory");
-    m->metrics = metrics;
-    m->weights = weights;
-    m->interval = tutti_param_i64(params, "batch_log_interval");
-    m->updates = tutti_param_i64(params, "log_optimizer_metrics") != 0;
-    *ret_self = m;
-    return TUTTI_OK;
+    const tutti_device_view_v1 *v = m->squares.view;
+    for (uint32_t k = 0; k < m->nbefore; k++)
+        v->give(v->ctx, m->before[k]);
+    free(m->before);
+    m->before = NULL;
+    m->nbefore = 0;
 }
 
 static tutti_status monitor_close(void *self, tutti_error *err)
 {
     optimizer_monitor *m = self;
     (void)err;
-    free(m->before);
+    forget(m);
+    squares_fini(&m->squares);
     free(m);
     return TUTTI_OK;
 }
 
-static double squares(const float *x, const float *minus, int64_t n)
+static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
 {
-    double sum = 0.0;
-    for (int64_t k = 0; k < n; k++) {
-        const double v = minus ? (double)x[k] - (double)minus[k] : (double)x[k];
-        sum += v * v;
+    const tutti_metrics_v1 *metrics =
+        callback_service(host, "optimizer_monitor", TUTTI_METRICS_V1, err);
+    if (!metrics)
+        return TUTTI_E_UNSUPPORTED;
+    optimizer_monitor *m = calloc(1, sizeof *m);
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "optimizer_monitor: no memory");
+    const tutti_status s = squares_init(&m->squares, host, "optimizer_monitor", err);
+    if (s) {
+        (void)monitor_close(m, NULL);
+        return s;
     }
-    return sum;
+    m->metrics = metrics;
+    m->interval = tutti_param_i64(params, "batch_log_interval");
+    m->updates = tutti_param_i64(params, "log_optimizer_metrics") != 0;
+    *ret_self = m;
+    return TUTTI_OK;
 }
 
-/* Copies the weights that have gradients, one after the other. */
+/* Room for the trained spans. */
+static tutti_status make_room(optimizer_monitor *m, tutti_error *err)
+{
+    const tutti_device_view_v1 *v = m->squares.view;
+    const uint32_t nspans = v->spans(v->ctx);
+    if (m->before && m->version == m->squares.version)
+        return TUTTI_OK;
+    forget(m);
+    m->before = calloc((size_t)nspans + 1, sizeof *m->before);
+    if (!m->before)
+        return tutti_fail(err, TUTTI_E_NOMEM, "optimizer_monitor: no memory");
+    for (uint32_t k = 0; k < nspans; k++) {
+        tutti_span span;
+        void *memory = NULL;
+        const int32_t trained = squares_span(v, k, &span, err);
+        const tutti_status s =
+            trained == 1 ? v->take(v->ctx, (uint64_t)span.n * sizeof(float), &memory, err)
+                         : trained;
+        if (s) {
+            forget(m);
+            return s;
+        }
+        m->before[k] = memory;
+        m->nbefore = k + 1;
+    }
+    m->version = m->squares.version;
+    return TUTTI_OK;
+}
+
+/* Copies the trained weights. */
 static tutti_status copy(optimizer_monitor *m, tutti_error *err)
 {
-    const tutti_weights_v1 *s = m->weights;
-    uint64_t used = 0;
-    for (uint32_t k = 0; k < s->count(s->ctx); k++) {
-        tutti_weight w = {.struct_size = sizeof w};
-        const tutti_status status = s->at(s->ctx, k, &w, err);
-        if (status)
-            return status;
-        if (!w.grad)
-            continue;
-        const uint64_t n = (uint64_t)tutti_numel(&w.data.desc);
-        if (used + n > m->room) {
-            float *more = realloc(m->before, 2 * (used + n) * sizeof *more);
-            if (!more)
-                return tutti_fail(err, TUTTI_E_NOMEM,
-                                  "optimizer_monitor: no memory for a copy of the weights");
-            m->before = more;
-            m->room = 2 * (used + n);
-        }
-        memcpy(m->before + used, w.data.data, n * sizeof(float));
-        used += n;
+    const tutti_device_view_v1 *v = m->squares.view;
+    tutti_status s = squares_fit(&m->squares, err);
+    if (!s)
+        s = make_room(m, err);
+    for (uint32_t k = 0; k < m->nbefore && !s; k++) {
+        tutti_span span;
+        const int32_t trained = squares_span(v, k, &span, err);
+        s = trained == 1 ? v->copy(v->ctx, m->before[k], span.w,
+                                   (uint64_t)span.n * sizeof(float), TUTTI_COPY_ON_DEVICE, err)
+                         : trained;
     }
-    m->version = s->version(s->ctx);
-    m->taken = 1;
-    return TUTTI_OK;
+    m->taken = !s;
+    return s;
 }
 
 static void log_one(const optimizer_monitor *m, const char *what, const char *path,
@@ -95,32 +117,45 @@ static void log_one(const optimizer_monitor *m, const char *what, const char *pa
     m->metrics->log(m->metrics->ctx, &v, 1);
 }
 
+/* Brings the sums over, which waits for them, and logs each weight's. */
+static tutti_status log_all(optimizer_monitor *m, const char *what, int32_t global,
+                            tutti_error *err)
+{
+    const squares *s = &m->squares;
+    double all = 0.0;
+    double *parts = malloc((s->count + (size_t)1) * sizeof *parts);
+    if (!parts)
+        return tutti_fail(err, TUTTI_E_NOMEM, "optimizer_monitor: no memory");
+    tutti_status status = s->view->copy(s->view->ctx, parts, s->parts, s->count * sizeof *parts,
+                                        TUTTI_COPY_FROM_DEVICE, err);
+    for (uint32_t k = 0; k < s->count && !status;) {
+        const uint32_t weight = s->pieces[k].weight;
+        tutti_weight w = {.struct_size = sizeof w};
+        double sum = 0.0;
+        for (; k < s->count && s->pieces[k].weight == weight; k++)
+            sum += parts[k];
+        status = s->view->weight(s->view->ctx, weight, &w, err);
+        if (!status)
+            log_one(m, what, w.path, sum);
+        all += sum;
+    }
+    if (global && !status)
+        log_one(m, what, "global", all);
+    free(parts);
+    return status;
+}
+
 static tutti_status report(optimizer_monitor *m, tutti_error *err)
 {
-    const tutti_weights_v1 *s = m->weights;
-    const int32_t updates = m->taken && m->version == s->version(s->ctx);
-    const float *before = m->before;
-    double global = 0.0;
-    for (uint32_t k = 0; k < s->count(s->ctx); k++) {
-        tutti_weight w = {.struct_size = sizeof w};
-        const tutti_status status = s->at(s->ctx, k, &w, err);
-        if (status)
-            return status;
-        if (!w.grad)
-            continue;
-        const int64_t n = tutti_numel(&w.data.desc);
-        const double grad = squares(w.grad, NULL, n);
-        global += grad;
-        log_one(m, "grad", w.path, grad);
-        if (m->updates)
-            log_one(m, "param", w.path, squares(w.data.data, NULL, n));
-        if (updates) {
-            log_one(m, "update", w.path, squares(w.data.data, before, n));
-            before += n;
-        }
-    }
-    log_one(m, "grad", "global", global);
-    return TUTTI_OK;
+    squares *s = &m->squares;
+    tutti_status status = squares_launch(s, SQUARES_OF_GRADIENTS, NULL, err);
+    if (status || (status = log_all(m, "grad", 1, err)) || !m->updates)
+        return status;
+    if ((status = squares_launch(s, SQUARES_OF_WEIGHTS, NULL, err)) ||
+        (status = log_all(m, "param", 0, err)) || !m->taken || m->version != s->version)
+        return status;
+    status = squares_launch(s, SQUARES_OF_WEIGHTS, m->before, err);
+    return status ? status : log_all(m, "update", 0, err);
 }
 
 static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)

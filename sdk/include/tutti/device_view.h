@@ -9,6 +9,7 @@
 TUTTI_C_BEGIN
 
 #define TUTTI_DEVICE_VIEW_V1 "tutti.device_view/1"
+#define TUTTI_PEEK_BYTES 64
 
 /* Weights that lie one after the other, as F32 numbers.  What is between two of them for alignment is
  * zero in all of w and g, and must stay so. */
@@ -27,7 +28,8 @@ typedef struct tutti_span {
  * manifest (tutti.kernel/1) alone, never with its own hands, and so works on every device by one way:
  * in the host's memory kernels are called at once, on a GPU they are launched in this order.
  * Where not all kernels of a plugin run on the run's device, this shows copies on the host, kernels are
- * called on the host, and the run says so once.
+ * called on the host, and the run says so once.  A plugin without any kernel gets tensors where they
+ * are too: it can ask for shapes, and copy.
  * All pointers are kernels' arguments and `copy`'s.  Everything is [step] unless it says otherwise. */
 typedef struct tutti_device_view_v1 {
     uint32_t struct_size;
@@ -62,6 +64,11 @@ typedef struct tutti_device_view_v1 {
      * may be used again when it returns.  Only FROM_DEVICE waits for kernels. */
     tutti_status (*copy)(void *ctx, void *to, const void *from, uint64_t bytes, int32_t how,
                          tutti_error *err);
+    /* Without waiting: asks for `bytes`, at most TUTTI_PEEK_BYTES, as the kernels launched so far leave them,
+     * and writes to `to` the newest that has come of what this and earlier calls asked for.
+     * *ret_known is 0 while nothing has; in the host's memory it is 1 and they are those of now. */
+    tutti_status (*peek)(void *ctx, const void *memory, uint64_t bytes, void *to,
+                         int32_t *ret_known, tutti_error *err);
 } tutti_device_view_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_span, first, 4);
@@ -80,6 +87,7 @@ TUTTI_ASSERT_OFFSET(tutti_device_view_v1, span, 56);
 TUTTI_ASSERT_OFFSET(tutti_device_view_v1, take, 64);
 TUTTI_ASSERT_OFFSET(tutti_device_view_v1, give, 72);
 TUTTI_ASSERT_OFFSET(tutti_device_view_v1, copy, 80);
+TUTTI_ASSERT_OFFSET(tutti_device_view_v1, peek, 88);
 
 TUTTI_C_END
 #endif

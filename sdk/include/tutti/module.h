@@ -80,6 +80,10 @@ typedef struct tutti_module_v1 {
     /* Weights of `m` and below stop (0) or start (1) having gradients. */
     tutti_status (*set_trainable)(void *ctx, tutti_module m, int32_t trainable,
                                   tutti_error *err);
+    /* Later than the first release: ask with TUTTI_HAS.  Writes all `bytes` of a weight from the host's
+     * memory; on a device nobody waits, and nothing is read.  Errors: E_SHAPE it has another size. */
+    tutti_status (*set_weight)(void *ctx, tutti_module m, const char *name, const void *value,
+                               uint64_t bytes, tutti_error *err);
 } tutti_module_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_init, a, 8);
@@ -102,6 +106,7 @@ TUTTI_ASSERT_OFFSET(tutti_module_v1, weight, 104);
 TUTTI_ASSERT_OFFSET(tutti_module_v1, take_weight, 112);
 TUTTI_ASSERT_OFFSET(tutti_module_v1, weight_data, 120);
 TUTTI_ASSERT_OFFSET(tutti_module_v1, set_trainable, 128);
+TUTTI_ASSERT_OFFSET(tutti_module_v1, set_weight, 136);
 
 TUTTI_C_END
 #endif

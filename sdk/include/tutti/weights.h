@@ -44,6 +44,9 @@ typedef struct tutti_weights_v1 {
      * has a kernel multiply it.  Who looks at gradients after that event finds them multiplied.
      * NULL: not there; gradients are scaled where they are.  [step] */
     float *(*gradient_factor)(void *ctx);
+    /* What is known of the k-th weight without a look at it: as `at`, with data.data and grad NULL.
+     * [step] */
+    tutti_status (*describe)(void *ctx, uint32_t k, tutti_weight *ret_weight, tutti_error *err);
 } tutti_weights_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_weight, path, 8);
@@ -58,6 +61,7 @@ TUTTI_ASSERT_OFFSET(tutti_weights_v1, optimizer, 48);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, lr, 56);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, set_lr, 64);
 TUTTI_ASSERT_OFFSET(tutti_weights_v1, gradient_factor, 72);
+TUTTI_ASSERT_OFFSET(tutti_weights_v1, describe, 80);
 
 TUTTI_C_END
 #endif
