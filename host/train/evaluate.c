@@ -61,7 +61,7 @@ static tutti_status evaluate_one(trainer *t, source *e, tutti_error *err)
             return s;
     }
     if (!trainer_signal()) /* half an evaluation says nothing */
-        metric_set_log(t, &e->metrics, e->spec->label);
+        metric_set_log(t, &e->metrics, e->spec->label, (uint64_t)t->time.batch);
     s = trainer_event(t, TUTTI_EVENT_EVAL_END, err);
     t->eval_label = NULL;
     return s;

@@ -167,7 +167,7 @@ static tutti_status end_epoch(trainer *t, tutti_error *err)
     tutti_status s = late_flush(t, err);
     if (s)
         return s;
-    metric_set_log(t, &t->train.metrics, "train");
+    metric_set_log(t, &t->train.metrics, "train", (uint64_t)t->time.batch);
     s = t->run->step_schedulers_every_batch ? TUTTI_OK : updater_schedule(t, err);
     if (s)
         return s;

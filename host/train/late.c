@@ -1,4 +1,4 @@
-/* late.c - losses of steps that the device may not have done yet: read and logged when it has. */
+/* late.c - losses and metrics of steps that the device may not have done yet: read when it has. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/place.h"
 #include "train/trainer_internal.h"
@@ -9,12 +9,19 @@
 
 enum { POLL_US = 50, POLLS = 20000 };
 
-static late_loss *current(late_losses *l)
+static late_step *current(late_steps *l)
 {
     return &l->steps[l->next % LATE_STEPS];
 }
 
-static tutti_status fit(const tutti_device *d, late_loss *l, uint32_t count, tutti_error *err)
+static void part_fini(late_part *p, const tutti_device *d)
+{
+    place_give_pinned(d, p->loss);
+    for (int k = 0; k < LATE_TENSORS; k++)
+        place_give_pinned(d, p->tensors[k].data);
+}
+
+static tutti_status fit(const tutti_device *d, late_step *l, uint32_t count, tutti_error *err)
 {
     if (!l->done) {
         const tutti_status s = d->table->event_create(d->device, &l->done, err);
@@ -23,24 +30,44 @@ static tutti_status fit(const tutti_device *d, late_loss *l, uint32_t count, tut
     }
     if (count <= l->room)
         return TUTTI_OK;
-    float *values = place_take_pinned(d, count * sizeof *values);
-    double *weights = calloc(count, sizeof *weights);
-    if (!values || !weights) {
-        place_give_pinned(d, values);
-        free(weights);
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the losses of %u microbatches",
-                          count);
+    late_part *parts = realloc(l->parts, count * sizeof *parts);
+    if (parts)
+        l->parts = parts;
+    for (; parts && l->room < count; l->room++) {
+        parts[l->room] = (late_part){.loss = place_take_pinned(d, sizeof(float))};
+        if (!parts[l->room].loss)
+            break;
     }
-    place_give_pinned(d, l->values);
-    free(l->weights);
-    l->values = values;
-    l->weights = weights;
-    l->room = count;
+    return l->room == count ? TUTTI_OK
+                            : tutti_fail(err, TUTTI_E_NOMEM,
+                                         "no memory for the losses of %u microbatches", count);
+}
+
+/* Copies `from`, here or on the device, to place k of a part. */
+static tutti_status fetch(const tutti_device *d, late_part *p, int k, const tutti_tensor *from,
+                          tutti_error *err)
+{
+    const uint64_t bytes = tutti_nbytes(&from->desc);
+    tutti_tensor *to = &p->tensors[k];
+    if (!to->data || bytes > p->room[k]) { /* no copy to the old memory is under way */
+        place_give_pinned(d, to->data);
+        to->data = place_take_pinned(d, bytes);
+        p->room[k] = bytes;
+    }
+    if (!to->data)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes that metrics look at",
+                          (unsigned long long)bytes);
+    *to = (tutti_tensor){to->data, from->desc, TUTTI_DEVICE_CPU, 0};
+    if (from->device != TUTTI_DEVICE_CPU)
+        return d->table->copy(d->device, NULL, to->data, from->data, bytes,
+                              TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+    if (bytes)
+        memcpy(to->data, from->data, bytes);
     return TUTTI_OK;
 }
 
 /* Waits for the device, without draining what was asked of it since. */
-static tutti_status wait(const tutti_device *d, const late_loss *l, tutti_error *err)
+static tutti_status wait(const tutti_device *d, const late_step *l, tutti_error *err)
 {
     const struct timespec pause = {0, POLL_US * 1000};
     int32_t done = d->table->event_done(d->device, l->done);
@@ -51,55 +78,108 @@ static tutti_status wait(const tutti_device *d, const late_loss *l, tutti_error 
     return done == 1 ? TUTTI_OK : d->table->synchronise(d->device, NULL, err);
 }
 
-static void deliver(trainer *t, late_loss *l)
+static tutti_status measure(trainer *t, const late_step *l, tutti_error *err)
 {
-    double sum = 0.0;
-    for (uint32_t k = 0; k < l->count; k++)
-        sum += l->weights[k] * (double)l->values[k];
-    const tutti_named_value v = {"loss/train/total", sum};
-    trainer_log_at(t, &v, 1, l->batch);
+    metric_set *m = &t->train.metrics;
+    tutti_status s = TUTTI_OK;
+    metric_set_reset(m);
+    for (uint32_t k = 0; k < l->count && !s; k++) {
+        const late_part *p = &l->parts[k];
+        const tutti_metric_input in = {.struct_size = sizeof in,
+                                       .noutputs = p->noutputs,
+                                       .outputs = p->tensors,
+                                       .targets = p->tensors + 2,
+                                       .ntargets = p->ntargets,
+                                       .loss = (double)*p->loss,
+                                       .samples = p->samples};
+        s = metric_set_update(m, &in, err);
+    }
+    if (!s)
+        metric_set_log(t, m, "train", l->batch);
+    return s;
 }
 
-tutti_status late_begin(trainer *t, uint32_t microbatches, tutti_error *err)
+static double sum(const late_step *l)
 {
-    late_losses *all = &t->late;
-    if (all->next - all->first == LATE_STEPS) {
-        late_loss *oldest = &all->steps[all->first % LATE_STEPS];
-        const tutti_status s = wait(trainer_device(t), oldest, err);
-        if (s)
+    double loss = 0.0;
+    for (uint32_t k = 0; k < l->count; k++)
+        loss += l->parts[k].weight * (double)*l->parts[k].loss;
+    return loss;
+}
+
+/* The oldest step that is under way is over. */
+static tutti_status deliver(trainer *t, tutti_error *err)
+{
+    const late_step *l = &t->late.steps[t->late.first++ % LATE_STEPS];
+    const tutti_named_value v = {"loss/train/total", sum(l)};
+    trainer_log_at(t, &v, 1, l->batch);
+    return l->measured ? measure(t, l, err) : TUTTI_OK;
+}
+
+tutti_status late_begin(trainer *t, uint32_t microbatches, bool measured, tutti_error *err)
+{
+    late_steps *all = &t->late;
+    const uint64_t ahead = measured ? LATE_MEASURED : LATE_STEPS;
+    while (all->next - all->first >= ahead) {
+        tutti_status s = wait(trainer_device(t), &all->steps[all->first % LATE_STEPS], err);
+        if (s || (s = deliver(t, err)))
             return s;
-        all->first++;
-        deliver(t, oldest);
     }
     current(all)->count = 0;
+    current(all)->measured = measured;
     return fit(trainer_device(t), current(all), microbatches, err);
 }
 
-tutti_status late_note(trainer *t, double weight, const void *loss, tutti_error *err)
+tutti_status late_targets(trainer *t, tutti_error *err)
+{
+    late_step *l = current(&t->late);
+    late_part *p = &l->parts[l->count];
+    const char *const *names = t->model_table->targets;
+    tutti_status s = TUTTI_OK;
+    for (p->ntargets = 0; names[p->ntargets] && p->ntargets < TUTTI_MAX_COLUMNS && !s;
+         p->ntargets++)
+        s = fetch(trainer_device(t), p, 2 + (int)p->ntargets,
+                  &batch_find(&t->micro, names[p->ntargets])->now, err);
+    return s;
+}
+
+tutti_status late_note(trainer *t, double weight, tutti_error *err)
 {
     const tutti_device *d = trainer_device(t);
-    late_loss *l = current(&t->late);
-    l->weights[l->count] = weight;
-    return d->table->copy(d->device, NULL, &l->values[l->count++], loss, sizeof(float),
-                          TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+    late_step *l = current(&t->late);
+    late_part *p = &l->parts[l->count++];
+    const tutti_status s =
+        d->table->copy(d->device, NULL, p->loss, t->loss.now.data, sizeof(float),
+                       TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+    p->weight = weight;
+    p->samples = t->micro.samples;
+    return s;
+}
+
+tutti_status late_outputs(trainer *t, tutti_error *err)
+{
+    late_step *l = current(&t->late);
+    late_part *p = &l->parts[l->count - 1];
+    tutti_status s = TUTTI_OK;
+    p->noutputs = t->noutputs;
+    for (uint32_t k = 0; k < p->noutputs && !s; k++)
+        s = fetch(trainer_device(t), p, (int)k, &t->outputs[k].now, err);
+    return s;
 }
 
 tutti_status late_sum(trainer *t, double *ret_loss, tutti_error *err)
 {
     const tutti_device *d = trainer_device(t);
-    const late_loss *l = current(&t->late);
     const tutti_status s = d->table->synchronise(d->device, NULL, err);
-    *ret_loss = 0.0;
-    for (uint32_t k = 0; k < l->count && !s; k++)
-        *ret_loss += l->weights[k] * (double)l->values[k];
+    *ret_loss = s ? 0.0 : sum(current(&t->late));
     return s;
 }
 
 tutti_status late_end(trainer *t, tutti_error *err)
 {
     const tutti_device *d = trainer_device(t);
-    late_losses *all = &t->late;
-    late_loss *l = current(all);
+    late_steps *all = &t->late;
+    late_step *l = current(all);
     const tutti_status s = d->table->event_record(d->device, l->done, NULL, err);
     if (s)
         return s;
@@ -111,41 +191,42 @@ tutti_status late_end(trainer *t, tutti_error *err)
 tutti_status late_poll(trainer *t, tutti_error *err)
 {
     const tutti_device *d = trainer_device(t);
-    late_losses *all = &t->late;
-    for (; all->first < all->next; all->first++) {
-        late_loss *l = &all->steps[all->first % LATE_STEPS];
+    late_steps *all = &t->late;
+    while (all->first < all->next) {
+        const late_step *l = &all->steps[all->first % LATE_STEPS];
         const int32_t done = d->table->event_done(d->device, l->done);
+        tutti_status s = TUTTI_OK;
         if (done == 0)
             return TUTTI_OK;
-        const tutti_status s =
-            done < 0 ? d->table->synchronise(d->device, NULL, err) : TUTTI_OK;
-        if (s)
+        if (done < 0)
+            s = d->table->synchronise(d->device, NULL, err);
+        if (s || (s = deliver(t, err)))
             return s;
-        deliver(t, l);
     }
     return TUTTI_OK;
 }
 
 tutti_status late_flush(trainer *t, tutti_error *err)
 {
-    late_losses *all = &t->late;
+    late_steps *all = &t->late;
     if (all->first == all->next)
         return TUTTI_OK;
     const tutti_device *d = trainer_device(t);
-    const tutti_status s = d->table->synchronise(d->device, NULL, err);
+    tutti_status s = d->table->synchronise(d->device, NULL, err);
     while (!s && all->first < all->next)
-        deliver(t, &all->steps[all->first++ % LATE_STEPS]);
+        s = deliver(t, err);
     return s;
 }
 
-void late_fini(late_losses *all, const tutti_device *d)
+void late_fini(late_steps *all, const tutti_device *d)
 {
     for (uint32_t k = 0; k < LATE_STEPS; k++) {
-        late_loss *l = &all->steps[k];
+        late_step *l = &all->steps[k];
         if (l->done)
             (void)d->table->synchronise(d->device, NULL, NULL);
-        place_give_pinned(d, l->values);
-        free(l->weights);
+        for (uint32_t j = 0; j < l->room; j++)
+            part_fini(&l->parts[j], d);
+        free(l->parts);
         if (l->done)
             d->table->event_destroy(d->device, l->done);
     }

@@ -167,9 +167,17 @@ void trainer_publish(trainer *t, plan *p)
     t->loss.now = plan_loss(p);
 }
 
+/* Whether training metrics are read when the device has done the step, not at once. */
+static bool measures_late(const trainer *t)
+{
+    return t->train.metrics.count && trainer_is_remote(t) && !t->wrapper;
+}
+
 /* What metrics compare with: the targets before any algorithm. */
 static tutti_status keep_targets(trainer *t, slot *kept, tutti_error *err)
 {
+    if (measures_late(t))
+        return late_targets(t, err);
     for (uint32_t k = 0; t->model_table->targets[k] && k < TUTTI_MAX_COLUMNS; k++) {
         const tutti_status s =
             slot_set(&kept[k], trainer_device(t),
@@ -202,7 +210,7 @@ static tutti_status update_metrics(trainer *t, const slot *kept, tutti_error *er
 static tutti_status note_loss(trainer *t, double weight, double *loss, tutti_error *err)
 {
     if (trainer_is_remote(t))
-        return late_note(t, weight, t->loss.now.data, err);
+        return late_note(t, weight, err);
     *loss += weight * (double)*(const float *)t->loss.now.data;
     return TUTTI_OK;
 }
@@ -277,7 +285,9 @@ static tutti_status microbatch(trainer *t, const part *m, slot *kept, double *re
     }
     if (done == SEGMENT_BACKWARD && (s = trainer_event(t, TUTTI_EVENT_AFTER_BACKWARD, err)))
         return s;
-    return t->train.metrics.count ? update_metrics(t, kept, err) : TUTTI_OK;
+    if (!t->train.metrics.count)
+        return TUTTI_OK;
+    return measures_late(t) ? late_outputs(t, err) : update_metrics(t, kept, err);
 }
 
 bool trainer_halve(trainer *t, tutti_error *err)
@@ -299,10 +309,12 @@ static tutti_status microbatches(trainer *t, slot *kept, double *ret_loss, tutti
     const int64_t all = t->whole.samples;
     const int64_t size = t->microbatch_size < all ? t->microbatch_size : all;
     tutti_status s = trainer_is_remote(t)
-                         ? late_begin(t, (uint32_t)((all + size - 1) / (size ? size : 1)), err)
+                         ? late_begin(t, (uint32_t)((all + size - 1) / (size ? size : 1)),
+                                      measures_late(t), err)
                          : TUTTI_OK;
     *ret_loss = 0.0;
-    metric_set_reset(&t->train.metrics);
+    if (!measures_late(t))
+        metric_set_reset(&t->train.metrics);
     t->microbatch = 0;
     for (int64_t first = 0; first < all && s == TUTTI_OK; first += size, t->microbatch++) {
         const int64_t count = first + size < all ? size : all - first;
@@ -407,6 +419,7 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */
     if (t->run->step_schedulers_every_batch && (s = updater_schedule(t, err)))
         return s;
-    metric_set_log(t, &t->train.metrics, "train");
+    if (!measures_late(t))
+        metric_set_log(t, &t->train.metrics, "train", (uint64_t)t->time.batch);
     return TUTTI_OK;
 }

@@ -107,32 +107,46 @@ TUTTI_NODISCARD tutti_status upload_run(uploads *u, const tutti_device *d, uint3
                                         void *to, const tutti_tensor *from, tutti_error *err);
 void uploads_fini(uploads *u, const tutti_device *d);
 
-/* ---- late.c: losses on a device whose memory is out of the host's reach ---- */
+/* ---- late.c: losses and metrics on a device whose memory is out of the host's reach ---- */
 
-enum { LATE_STEPS = 4 }; /* that the host may be ahead */
+/* Steps that the host may be ahead; fewer where each keeps its outputs for metrics. */
+enum { LATE_STEPS = 4, LATE_MEASURED = 2, LATE_TENSORS = 2 + TUTTI_MAX_COLUMNS };
 
-typedef struct late_loss {
-    float *values; /* of microbatches; pinned */
-    double *weights;
+/* A microbatch, on its way to the host; all memory is pinned. */
+typedef struct late_part {
+    float *loss;
+    double weight;
+    int64_t samples;
+    tutti_tensor tensors[LATE_TENSORS]; /* two outputs, then targets */
+    uint64_t room[LATE_TENSORS];
+    uint32_t noutputs, ntargets;
+} late_part;
+
+typedef struct late_step {
+    late_part *parts;
     void *done; /* event */
     uint64_t batch;
     uint32_t count, room;
-} late_loss;
+    bool measured; /* parts have outputs and targets */
+} late_step;
 
-typedef struct late_losses {
-    late_loss steps[LATE_STEPS];
+typedef struct late_steps {
+    late_step steps[LATE_STEPS];
     uint64_t first, next; /* those from first on are under way, next is being made */
-} late_losses;
+} late_steps;
 
-/* One step's losses: begin, note each, then the sum now, or its end: logged once it is known. */
-TUTTI_NODISCARD tutti_status late_begin(trainer *t, uint32_t microbatches, tutti_error *err);
-TUTTI_NODISCARD tutti_status late_note(trainer *t, double weight, const void *loss,
-                                       tutti_error *err);
+/* One step: begin, note each microbatch (its targets before any algorithm, its loss, its outputs), then
+ * the losses' sum now, or its end: all is logged once it is known, as of its batch. */
+TUTTI_NODISCARD tutti_status late_begin(trainer *t, uint32_t microbatches, bool measured,
+                                        tutti_error *err);
+TUTTI_NODISCARD tutti_status late_targets(trainer *t, tutti_error *err);
+TUTTI_NODISCARD tutti_status late_note(trainer *t, double weight, tutti_error *err);
+TUTTI_NODISCARD tutti_status late_outputs(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status late_sum(trainer *t, double *ret_loss, tutti_error *err);
 TUTTI_NODISCARD tutti_status late_end(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status late_poll(trainer *t, tutti_error *err);  /* logs what is known */
 TUTTI_NODISCARD tutti_status late_flush(trainer *t, tutti_error *err); /* waits, logs all */
-void late_fini(late_losses *all, const tutti_device *d);
+void late_fini(late_steps *all, const tutti_device *d);
 
 /* ---- the batch ---- */
 
@@ -209,8 +223,8 @@ TUTTI_NODISCARD tutti_status metric_set_open(trainer *t, metric_set *m, run_part
 void metric_set_reset(metric_set *m);
 TUTTI_NODISCARD tutti_status metric_set_update(metric_set *m, const tutti_metric_input *in,
                                                tutti_error *err);
-/* Logs "metrics/<label>/<name>" for each. */
-void metric_set_log(trainer *t, metric_set *m, const char *label);
+/* Logs "metrics/<label>/<name>" for each, as of batch `step`. */
+void metric_set_log(trainer *t, metric_set *m, const char *label, uint64_t step);
 void metric_set_close(metric_set *m);
 
 /* ---- data ---- */
@@ -427,7 +441,7 @@ struct trainer {
     view forward_views[16]; /* of outputs that tutti.train/1 has given */
     views views;
     uploads uploads;
-    late_losses late;
+    late_steps late;
     plan *plan; /* of the forward pass under way */
     plan *loss_plan;
     float loss_scale;

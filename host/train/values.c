@@ -147,7 +147,7 @@ tutti_status metric_set_update(metric_set *m, const tutti_metric_input *in, tutt
     return TUTTI_OK;
 }
 
-void metric_set_log(trainer *t, metric_set *m, const char *label)
+void metric_set_log(trainer *t, metric_set *m, const char *label, uint64_t step)
 {
     if (!m->updated) /* nothing was measured */
         return;
@@ -157,7 +157,7 @@ void metric_set_log(trainer *t, metric_set *m, const char *label)
                        instance_name(m->instances[k]));
         const tutti_named_value v = {name,
                                      m->tables[k]->compute(instance_self(m->instances[k]))};
-        trainer_log(t, &v, 1);
+        trainer_log_at(t, &v, 1, step);
     }
 }
 

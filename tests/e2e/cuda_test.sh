@@ -33,6 +33,16 @@ check "with the same weights" python3 "$e2e/same_weights.py" "$(latest heard1)" 
 check "and the same again" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(latest heard2)"
 says "plan tells of one graph" 0 "" sh -c "LD_LIBRARY_PATH='$standin' '$TUTTI' plan heard1/run.json --device cuda |
   grep -qx 'segments of a step: forward + loss + backward + update'"
+# Loss and metrics of a step are looked at when it is over: waits are at the end of an epoch and of the run.
+echo '{"eval": [], "callbacks": [], "microbatch_size": 40}' >members.json
+small_run | python3 "$e2e/small_run.py" members.json |
+  sed 's/"workers": 2/"workers": 2, "metrics": [{"name": "accuracy"}]/' >metrics.json
+waits() { # waits <batches>: for work of a stream or of the device
+  rm -f trace
+  TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1 "$TUTTI" train metrics.json --device cuda --duration "$1ba" >/dev/null || return 1
+  grep -cE '^wait for (stream|the device)' trace
+}
+check "no wait inside of steps with metrics" test "$(waits 5)" = "$(waits 9)"
 unset TUTTI_CUDA_TRACE
 
 # Weights in 16 bits: written by the optimizer's sweep, made anew after a checkpoint, a swap of weights (ema)

@@ -38,6 +38,15 @@ says "one warning for who looks into the device" 0 \
   "$TUTTI" train there/run.json --device shadow --plugin-path "$shadow"
 check "the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
 
+# Metrics of training are read late there: the same numbers at the same batches.
+rm -rf here there && mkdir here there
+echo '{"eval": [], "callbacks": [], "microbatch_size": 24, "loggers": [{"name": "jsonl", "filename": "log.jsonl"}]}' >members.json
+small_run | python3 "$e2e/small_run.py" members.json |
+  sed 's/"workers": 2/"workers": 2, "metrics": [{"name": "accuracy"}, {"name": "cross_entropy"}]/' | tee here/run.json >there/run.json
+check "metrics on cpu" sh -c "cd here && '$TUTTI' train run.json --duration 12ba"
+check "metrics on a device" sh -c "cd there && '$TUTTI' train run.json --duration 12ba --device shadow --plugin-path '$shadow'"
+check "are the same" python3 "$e2e/same_metrics.py" here/log.jsonl there/log.jsonl
+
 # Every optimizer by its kernels, on the CPU and on the stand-in of a GPU, whose sums differ in their order.
 standin="$(dirname "$TUTTI")/standin"
 for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, "amsgrad": true}' \
