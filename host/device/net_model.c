@@ -19,6 +19,7 @@ struct net_model {
     tutti_step step;
     float *slots[TUTTI_OPTIMIZER_MAX_SLOTS];
     uint64_t version; /* of the net, to which they belong */
+    double *numbers;  /* on the device: TUTTI_UPDATE_NUMBERS; NULL where nothing reads them */
     tutti_op_call update_call;
     tutti_desc update_desc[TUTTI_OPTIMIZER_MAX_SLOTS + 2];
     float *
@@ -210,6 +211,39 @@ static tutti_status update_staged(net_model *m, const void *grads, void *const *
     return s;
 }
 
+static bool has_kernel(const net_model *m)
+{
+    const tutti_optimizer_v1 *o = m->options.optimizer;
+    return !place_is_host(m->device) && TUTTI_HAS(o, tutti_optimizer_v1, update_on_device) &&
+           o->update_on_device;
+}
+
+/* By the optimizer's own kernels. */
+static tutti_status update_there(net_model *m, float *weights, const float *grads,
+                                 tutti_error *err)
+{
+    const tutti_optimizer_v1 *o = m->options.optimizer;
+    const double numbers[TUTTI_UPDATE_NUMBERS] = {[TUTTI_UPDATE_LR] = o->lr,
+                                                  [TUTTI_UPDATE_STEP] = (double)m->updates,
+                                                  [TUTTI_UPDATE_FACTOR] = 1.0};
+    if (!m->numbers)
+        m->numbers = place_take(m->device, sizeof numbers);
+    if (!m->numbers)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the numbers of an update");
+    const tutti_status s =
+        place_copy(m->device, m->numbers, numbers, sizeof numbers, TUTTI_COPY_TO_DEVICE, err);
+    tutti_update u = {.struct_size = sizeof u,
+                      .n = m->count,
+                      .w = weights,
+                      .g = grads,
+                      .lr = o->lr,
+                      .lr_initial = o->lr,
+                      .step = m->updates,
+                      .numbers = m->numbers};
+    memcpy(u.slot, m->slots, sizeof u.slot);
+    return s ? s : o->update_on_device(m->options.optimizer_self, &u, err);
+}
+
 static tutti_status step(void *ctx, tutti_error *err)
 {
     net_model *m = ctx;
@@ -233,7 +267,9 @@ static tutti_status step(void *ctx, tutti_error *err)
                                      .in = m->update_desc,
                                      .out = m->update_desc + 1,
                                      .step = &now};
-    if (!d)
+    if (has_kernel(m))
+        s = update_there(m, weights, grads, err);
+    else if (!d)
         s = run_update(m, &m->update_call, in, out, NULL);
     else if (strcmp(d->info.kernels, "cpu") != 0)
         s = update_staged(m, grads, out, nslots + 1, err);
@@ -306,6 +342,7 @@ void net_model_destroy(net_model *m)
         return;
     (void)synchronise(m, NULL);
     give_slots(m);
+    place_give(m->device, m->numbers);
     free(m);
 }
 

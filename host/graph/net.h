@@ -155,6 +155,10 @@ uint32_t plan_noutputs(const plan *p);
  * the loss see plan_mix_loss.  [step] */
 TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,
                                       float loss_scale, tutti_error *err);
+/* Where the plan reads the loss scale: who has something on the device write it there gives NAN as
+ * `loss_scale` below, and elsewhere. */
+float *plan_scale(plan *p);
+
 /* What is to be done behind the last segment of a merged run.  It asks the device for nothing that
  * depends on more than these places, and cannot be gathered if it copies between host and device. */
 enum { PLAN_TAIL_PLACES = 8 };

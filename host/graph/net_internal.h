@@ -220,7 +220,6 @@ tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_p
                             tutti_error *err);
 void penalty_destroy(penalty *p); /* NULL is allowed */
 uint64_t penalty_bytes(const penalty *p);
-tutti_status penalty_set_scale(penalty *p, float scale, tutti_error *err); /* for segment 1 */
 tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err);
 /* mixer.c: a = shares[0] a + shares[1] b, both of `d`, on the net's device.  *list grows by one for each
  * shape. */

@@ -14,11 +14,8 @@ struct penalty {
     program *program;
     const tutti_device *device; /* the net's */
     void *arena;
-    float *scale;
     uint32_t ninputs;
     uint32_t ntargets;
-    float scale_now; /* what is there, if scale_set */
-    bool scale_set;
 };
 
 typedef struct tracing {
@@ -218,8 +215,7 @@ tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_p
         s = compile(&t, p, err);
     if (!s) {
         p->arena = place_take(p->device, program_bytes(p->program));
-        p->scale = place_take(p->device, sizeof(float));
-        if (!p->arena || !p->scale)
+        if (!p->arena)
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
     }
     free(t.weights);
@@ -238,24 +234,12 @@ void penalty_destroy(penalty *p)
     program_destroy(p->program);
     graph_destroy(p->g);
     place_give(p->device, p->arena);
-    place_give(p->device, p->scale);
     free(p);
 }
 
 uint64_t penalty_bytes(const penalty *p)
 {
     return program_bytes(p->program);
-}
-
-tutti_status penalty_set_scale(penalty *p, float scale, tutti_error *err)
-{
-    if (p->scale_set && p->scale_now == scale)
-        return TUTTI_OK;
-    const tutti_status s =
-        place_copy(p->device, p->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
-    p->scale_now = scale;
-    p->scale_set = !s;
-    return s;
 }
 
 tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err)
@@ -267,7 +251,7 @@ tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti
         program_set_external(q->program, at++, plan_input(p, k).data);
     for (uint32_t k = 0; k < q->ntargets; k++)
         program_set_external(q->program, at++, plan_target(p, k).data);
-    program_set_external(q->program, at++, q->scale);
+    program_set_external(q->program, at++, p->head.scale);
     program_set_external(q->program, at++, p->head.loss_data);
     program_set_external(q->program, at++, p->head.loss_data);
     return plans_run_program(p->n, q->program, segment, step, err);

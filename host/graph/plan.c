@@ -3,6 +3,7 @@
 #include "graph/memory.h"
 #include "graph/net_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,18 +81,24 @@ tutti_status plans_run_program(const net *n, program *p, int32_t segment,
                       : program_run(p, segment, step, err);
 }
 
-/* What the loss is multiplied by, where the head reads it. */
+/* What the loss is multiplied by, where the head reads it; NAN: it is there. */
 static tutti_status set_scale(plan *p, float scale, tutti_error *err)
 {
     head *h = &p->head;
-    if (h->scale_set && h->scale_now == scale)
+    if (isnan(scale) || (h->scale_set && h->scale_now == scale)) {
+        h->scale_set = h->scale_set && !isnan(scale);
         return TUTTI_OK;
-    tutti_status s = h->penalty ? penalty_set_scale(h->penalty, scale, err) : TUTTI_OK;
-    if (!s)
-        s = place_copy(h->device, h->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
+    }
+    const tutti_status s =
+        place_copy(h->device, h->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
     h->scale_now = scale;
     h->scale_set = !s;
     return s;
+}
+
+float *plan_scale(plan *p)
+{
+    return p->head.scale;
 }
 
 /* Runs the head with its results going to `loss` and dout[0..noutputs). */
@@ -277,6 +284,9 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
     for (uint32_t k = 0; k < p->body->noutputs; k++)
         dout[k] = other->head.mix_dout[k];
     s = set_scale(other, loss_scale, err);
+    if (!s && isnan(loss_scale) && other != p)
+        s = place_copy(p->head.device, other->head.scale, p->head.scale, sizeof(float),
+                       TUTTI_COPY_ON_DEVICE, err);
     if (!s)
         s = run_head(other, step, other->head.mix_loss, dout, err);
     plan_set_target(other, 0, kept);

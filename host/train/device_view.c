@@ -184,7 +184,9 @@ static tutti_status copy(void *ctx, void *to, const void *from, uint64_t bytes, 
                           "a copy goes %d, want TUTTI_COPY_TO_DEVICE, _FROM_DEVICE or "
                           "_ON_DEVICE",
                           how);
-    const tutti_status s = v->place ? views_settle(v->trainer, false, err) : TUTTI_OK;
+    tutti_status s = v->place ? views_settle(v->trainer, false, err) : TUTTI_OK;
+    if (!s && v->place)
+        s = scalars_apply_factor(v->trainer, err);
     if (s)
         return s;
     if (v->place && how != TUTTI_COPY_FROM_DEVICE)

@@ -44,6 +44,7 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
     const tutti_status s = engine_run_train_event(t->engine, event, err);
     tutti_error ignored = TUTTI_ERROR_INIT;
     const tutti_status settled = views_settle(t, true, s ? &ignored : err);
+    scalars_end_event(t);
     return s ? s : settled;
 }
 

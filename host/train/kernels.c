@@ -214,8 +214,8 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
         instance_run_kernel(p->instance, number, args);
         return TUTTI_OK;
     }
-    const tutti_status s = views_settle(p->trainer, false, err);
-    if (s)
+    tutti_status s = views_settle(p->trainer, false, err);
+    if (s || (s = scalars_apply_factor(p->trainer, err)))
         return s;
     views_age(p->trainer, VIEW_ALL);
     if (gets_weights(p, &k, args))

@@ -27,6 +27,9 @@ static tutti_status fit(const tutti_device *d, late_step *l, uint32_t count, tut
         const tutti_status s = d->table->event_create(d->device, &l->done, err);
         if (s)
             return s;
+        l->scaler = place_take_pinned(d, TUTTI_SCALER_NUMBERS * sizeof *l->scaler);
+        if (!l->scaler)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss scale");
     }
     if (count <= l->room)
         return TUTTI_OK;
@@ -112,6 +115,8 @@ static tutti_status deliver(trainer *t, tutti_error *err)
 {
     const late_step *l = &t->late.steps[t->late.first++ % LATE_STEPS];
     const tutti_named_value v = {"loss/train/total", sum(l)};
+    if (l->scaled && l->scaler[TUTTI_SCALER_SKIPPED] != 0.0)
+        scaler_tell(t, l->batch, l->scaler[TUTTI_SCALER_SCALE]);
     trainer_log_at(t, &v, 1, l->batch);
     return l->measured ? measure(t, l, err) : TUTTI_OK;
 }
@@ -180,8 +185,13 @@ tutti_status late_end(trainer *t, tutti_error *err)
     const tutti_device *d = trainer_device(t);
     late_steps *all = &t->late;
     late_step *l = current(all);
-    const tutti_status s = d->table->event_record(d->device, l->done, NULL, err);
-    if (s)
+    tutti_status s = TUTTI_OK;
+    l->scaled = t->scaler.on && t->scalars.on;
+    if (l->scaled)
+        s = d->table->copy(d->device, NULL, l->scaler, t->scalars.scaler,
+                           TUTTI_SCALER_NUMBERS * sizeof *l->scaler,
+                           TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+    if (s || (s = d->table->event_record(d->device, l->done, NULL, err)))
         return s;
     l->batch = (uint64_t)t->time.batch;
     all->next++;
@@ -227,6 +237,7 @@ void late_fini(late_steps *all, const tutti_device *d)
         for (uint32_t j = 0; j < l->room; j++)
             part_fini(&l->parts[j], d);
         free(l->parts);
+        place_give_pinned(d, l->scaler);
         if (l->done)
             d->table->event_destroy(d->device, l->done);
     }

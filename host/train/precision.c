@@ -9,7 +9,7 @@
 
 /* Composer's, that is GradScaler's, numbers. */
 static const double INIT_SCALE = 65536.0, GROWTH = 2.0, BACKOFF = 0.5;
-enum { GROWTH_INTERVAL = 2000, CHUNK = 65536 };
+enum { CHUNK = 65536 };
 
 static const char *const names[] = {
     [NET_FP32] = "fp32",
@@ -80,45 +80,6 @@ static int unscale_all(float *grads, float factor, int64_t count, int threads)
     return bad;
 }
 
-/* in: none; out: gradients, verdict (1) i32.  Runs where a device runs code of the host's. */
-static tutti_status run_unscale(void *state, const tutti_op_call *c, const void *const *in,
-                                void *const *out, void *scratch)
-{
-    const loss_scaler *s = state;
-    *(int32_t *)out[1] =
-        unscale_all(out[0], (float)(1.0 / s->scale), tutti_numel(&c->out[0]), c->threads);
-    return TUTTI_OK;
-}
-
-static tutti_status unscale_on_device(trainer *t, float *grads, int64_t count, int32_t *ret_bad,
-                                      tutti_error *err)
-{
-    loss_scaler *s = &t->scaler;
-    const tutti_device *d = trainer_device(t);
-    const tutti_desc out[2] = {{{count}, 1, TUTTI_F32}, {{1}, 1, TUTTI_I32}};
-    const tutti_op_call call = {.struct_size = sizeof call,
-                                .nout = 2,
-                                .threads = t->threads,
-                                .in = out,
-                                .out = out,
-                                .step = &t->step};
-    if (!s->verdict)
-        s->verdict = place_take(d, sizeof(int32_t));
-    if (!s->verdict)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss scale");
-    const tutti_launch launch = {.struct_size = sizeof launch,
-                                 .name = "unscale",
-                                 .run = run_unscale,
-                                 .state = s,
-                                 .call = &call,
-                                 .in = (const void *[]){NULL},
-                                 .out = (void *[]){grads, s->verdict}};
-    const tutti_status status = d->table->launch(d->device, NULL, &launch, err);
-    return status ? status
-                  : place_copy(d, ret_bad, s->verdict, sizeof *ret_bad, TUTTI_COPY_FROM_DEVICE,
-                               err);
-}
-
 static tutti_status unscale_staged(trainer *t, float *grads, int64_t count, int32_t *ret_bad,
                                    tutti_error *err)
 {
@@ -137,6 +98,19 @@ static tutti_status unscale_staged(trainer *t, float *grads, int64_t count, int3
     return s;
 }
 
+/* The device finds out by itself; only who wraps the update has to know at once. */
+static tutti_status unscale_there(trainer *t, tutti_error *err)
+{
+    double scaler[TUTTI_SCALER_NUMBERS] = {0};
+    tutti_status s = t->wrapper ? scalars_forget(t, err) : TUTTI_OK;
+    if (!s)
+        s = scalars_unscale(t, err);
+    if (!s && t->wrapper)
+        s = scalars_fetch(t, scaler, err);
+    t->scaler.found = scaler[TUTTI_SCALER_FOUND] != 0.0;
+    return s;
+}
+
 tutti_status scaler_unscale(trainer *t, tutti_error *err)
 {
     loss_scaler *s = &t->scaler;
@@ -148,10 +122,10 @@ tutti_status scaler_unscale(trainer *t, tutti_error *err)
         return status;
     net_arena(t->net, &weights, &grads, &count);
     views_age(t, 1u << VIEW_GRADIENTS);
+    if (t->scalars.on)
+        return unscale_there(t, err);
     if (!trainer_is_remote(t))
         bad = unscale_all(grads, (float)(1.0 / s->scale), count, t->threads);
-    else if (strcmp(trainer_device(t)->info.kernels, "cpu") == 0)
-        status = unscale_on_device(t, grads, count, &bad, err);
     else
         status = unscale_staged(t, grads, count, &bad, err);
     s->found = bad != 0;
@@ -163,26 +137,50 @@ bool scaler_skips(const loss_scaler *s)
     return s->on && s->found;
 }
 
-void scaler_update(trainer *t)
+void scaler_tell(trainer *t, uint64_t step, double scale)
+{
+    char text[160];
+    (void)snprintf(
+        text, sizeof text,
+        "gradients of batch %llu are not finite: no update, the loss scale is now %g",
+        (unsigned long long)step, scale);
+    trainer_message(t, TUTTI_LOG_INFO, "train", text);
+}
+
+/* Where the device keeps the scale, it has changed it with the numbers of the update. */
+static tutti_status update_there(trainer *t, tutti_error *err)
+{
+    double scaler[TUTTI_SCALER_NUMBERS] = {0};
+    tutti_status s = TUTTI_OK;
+    t->scaler.found = false;
+    if (!t->scalars.counted)
+        s = scalars_next_update(t, 0, err);
+    if (s || !t->wrapper)
+        return s; /* late.c tells */
+    s = scalars_fetch(t, scaler, err);
+    if (!s && scaler[TUTTI_SCALER_SKIPPED] != 0.0)
+        scaler_tell(t, (uint64_t)t->time.batch, t->scaler.scale);
+    return s;
+}
+
+tutti_status scaler_update(trainer *t, tutti_error *err)
 {
     loss_scaler *s = &t->scaler;
-    char text[160];
     if (!s->on)
-        return;
+        return TUTTI_OK;
+    if (t->scalars.on)
+        return update_there(t, err);
     if (s->found) {
         s->scale *= BACKOFF;
         s->clean = 0.0;
-        (void)snprintf(text, sizeof text,
-                       "gradients of batch %lld are not finite: no update, the loss scale is "
-                       "now %g",
-                       (long long)t->time.batch, s->scale);
-        trainer_message(t, TUTTI_LOG_INFO, "train", text);
-    } else if (++s->clean >= GROWTH_INTERVAL) {
+        scaler_tell(t, (uint64_t)t->time.batch, s->scale);
+    } else if (++s->clean >= TUTTI_SCALER_INTERVAL) {
         if ((float)(s->scale * GROWTH) < INFINITY)
             s->scale *= GROWTH;
         s->clean = 0.0;
     }
     s->found = false;
+    return TUTTI_OK;
 }
 
 tutti_tensor scaler_state(loss_scaler *s)

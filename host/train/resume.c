@@ -184,6 +184,7 @@ static void clock_read(trainer *t, const int64_t *clock)
     memcpy(&t->scheduled.iteration, clock + 2 * CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);
     t->previous.struct_size = sizeof t->previous;
     t->update.step = clock[CLOCK_STEP];
+    t->scalars.settled = false;
     t->has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
 }
 
@@ -210,6 +211,8 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     int64_t clock[CLOCK_SIZE] = {0};
     origin o;
     tutti_status s = views_settle(t, false, err);
+    if (!s && t->scaler.on && t->scalars.on)
+        s = scalars_fetch(t, NULL, err);
     if (s || (s = origin_write(t, &o, err)))
         return s;
     clock_write(t, clock);

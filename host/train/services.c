@@ -204,7 +204,7 @@ static void weights_set_lr(void *ctx, uint32_t k, double lr)
 
 static float *weights_gradient_factor(void *ctx)
 {
-    return NULL; /* every update so far takes gradients as they are */
+    return scalars_ask_factor(ctx);
 }
 
 /* ---- train ---- */

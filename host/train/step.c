@@ -3,6 +3,7 @@
 #include "graph/place.h"
 #include "train/trainer_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +223,17 @@ typedef struct part {
     double weight; /* in the loss */
 } part;
 
+/* What the loss of `p` is multiplied by. */
+static tutti_status aim_scale(trainer *t, plan *p, const part *m, tutti_error *err)
+{
+    if (!t->scaler.on || !t->scalars.on) {
+        t->loss_scale = (float)(m->weight * scaler_scale(&t->scaler));
+        return TUTTI_OK;
+    }
+    t->loss_scale = NAN;
+    return scalars_loss_scale(t, m->weight, plan_scale(p), err);
+}
+
 /* The forward pass and what runs as one with it; *ret_done: the last segment that did. */
 static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_error *err)
 {
@@ -231,11 +243,11 @@ static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_
     if (s || (s = net_plan(t->net, &request, &t->plan, err)))
         return s;
     t->loss_plan = t->plan;
-    t->loss_scale = (float)(m->weight * scaler_scale(&t->scaler));
     *ret_done = trainer_merges(t, SEGMENT_FORWARD, m->last);
     if ((s = trainer_bind_inputs(t, t->plan, &t->micro, err)) ||
         (*ret_done > SEGMENT_FORWARD &&
-         (s = trainer_bind_targets(t, t->plan, &t->micro, err))) ||
+         ((s = trainer_bind_targets(t, t->plan, &t->micro, err)) ||
+          (s = aim_scale(t, t->plan, m, err)))) ||
         (s = run_merged(t, t->plan, SEGMENT_FORWARD, *ret_done, err)))
         return s;
     trainer_publish(t, t->plan);
@@ -256,6 +268,7 @@ static tutti_status run_loss(trainer *t, const part *m, int *ret_done, tutti_err
         return s;
     *ret_done = trainer_merges(t, SEGMENT_LOSS, m->last);
     if ((s = trainer_bind_targets(t, t->loss_plan, &t->micro, err)) ||
+        (s = aim_scale(t, t->loss_plan, m, err)) ||
         (s = run_merged(t, t->loss_plan, SEGMENT_LOSS, *ret_done, err)))
         return s;
     trainer_publish(t, t->loss_plan);
@@ -403,14 +416,14 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     memset(&e, 0, sizeof e);
     e.trainer = t;
     t->step.step = (uint64_t)t->time.batch;
+    t->scalars.counted = false;
     tutti_status s = optimizer_step(t, &e, err);
     if (!s)
         s = views_settle(t, true, err);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         free(e.kept[k].own);
-    if (s)
+    if (s || (s = scaler_update(t, err)))
         return s;
-    scaler_update(t);
     const tutti_named_value v = {"loss/train/total", e.loss};
     if (!trainer_is_remote(t) || t->wrapper)
         trainer_log(t, &v, 1);

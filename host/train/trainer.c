@@ -259,8 +259,7 @@ void trainer_destroy(trainer *t)
     free(t->evals);
     source_close(&t->train); /* may lie on the device */
     updater_close(&t->update);
-    if (t->scaler.verdict)
-        place_give(trainer_device(t), t->scaler.verdict);
+    scalars_fini(&t->scalars);
     if (t->device.device.table) {
         uploads_fini(&t->uploads, trainer_device(t));
         late_fini(&t->late, trainer_device(t));

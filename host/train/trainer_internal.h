@@ -124,9 +124,11 @@ typedef struct late_part {
 
 typedef struct late_step {
     late_part *parts;
-    void *done; /* event */
+    double *scaler; /* TUTTI_SCALER_NUMBERS behind the update; pinned */
+    void *done;     /* event */
     uint64_t batch;
     uint32_t count, room;
+    bool scaled;   /* there is a loss scale on the device */
     bool measured; /* parts have outputs and targets */
 } late_step;
 
@@ -288,8 +290,8 @@ typedef struct updater {
     uint64_t version;           /* of the net that all this fits */
     int64_t step;               /* updates so far */
     const tutti_device *device; /* where the arena and the slots lie; NULL: here */
-    double *numbers;            /* on the device: TUTTI_UPDATE_NUMBERS a group */
-    uint16_t *low;              /* net_low, where all groups write it; or NULL */
+    double *numbers; /* on the device: TUTTI_UPDATE_NUMBERS a group; scalars have their own */
+    uint16_t *low;   /* net_low, where all groups write it; or NULL */
     int32_t low_dtype;
     int32_t reserved2;
     float *staged; /* on the host, where a device does not run the optimizer's code */
@@ -309,7 +311,68 @@ TUTTI_NODISCARD tutti_status updater_begin(trainer *t, tutti_error *err);
 plan_tail updater_tail(trainer *t);
 void updater_end(trainer *t);
 bool updater_merges(const trainer *t); /* whether it may be */
+/* Whether kernels on the device read there all that changes. */
+bool updater_reads(const trainer *t);
 void updater_close(updater *u);
+
+/* ---- scalars.c: the numbers of a step, where a device keeps them ---- */
+
+enum {
+    SCALARS_UNSCALE,
+    SCALARS_SCALE_BY,
+    SCALARS_LOSS_SCALE,
+    SCALARS_NEXT_UPDATE,
+    SCALARS_OPS
+};
+
+typedef struct scalar_op {
+    const tutti_kernel *kernel;
+    void *state;
+    tutti_op_call call;
+    tutti_desc in[2];
+    tutti_desc out[3];
+} scalar_op;
+
+typedef struct scalars {
+    const tutti_device *device;
+    double *scaler;  /* TUTTI_SCALER_NUMBERS; the block begins here */
+    double *numbers; /* TUTTI_UPDATE_NUMBERS a group */
+    double *rates;   /* one a group */
+    double *weight;  /* of the microbatch's loss */
+    float *factor;   /* of gradients */
+    double *sent;    /* on the host: rates that are there */
+    double weight_now;
+    scalar_op ops[SCALARS_OPS];
+    bool tried;
+    bool on;      /* the device keeps them; else the host does, and waits where it must */
+    bool settled; /* the device has what the host had */
+    bool asked;   /* somebody writes the factor in the event under way */
+    bool pending; /* the gradients are not multiplied yet */
+    bool counted; /* the step has had its next_update */
+} scalars;
+
+/* Where the run's device has memory of its own: takes it there; `on` says whether it can be used. */
+TUTTI_NODISCARD tutti_status scalars_open(trainer *t, tutti_error *err);
+void scalars_fini(scalars *s);
+/* All others are for `on`; none waits but scalars_fetch.
+ * Before an update: the rates are there, and the update will multiply by the factor. */
+TUTTI_NODISCARD tutti_status scalars_prepare(trainer *t, tutti_error *err);
+/* *scale, on the device, becomes the loss scale for a microbatch of this weight. */
+TUTTI_NODISCARD tutti_status scalars_loss_scale(trainer *t, double weight, float *scale,
+                                                tutti_error *err);
+/* The loss scale is taken back from the gradients, and what is found in them noted. */
+TUTTI_NODISCARD tutti_status scalars_unscale(trainer *t, tutti_error *err);
+/* Nothing has been found so far. */
+TUTTI_NODISCARD tutti_status scalars_forget(trainer *t, tutti_error *err);
+/* The numbers of an update; 0 groups: the step ends without one. */
+TUTTI_NODISCARD tutti_status scalars_next_update(trainer *t, size_t ngroups, tutti_error *err);
+/* The host's loss scale and count of updates become the device's; ret_scaler may be NULL. */
+TUTTI_NODISCARD tutti_status scalars_fetch(trainer *t, double *ret_scaler, tutti_error *err);
+/* Where a plugin writes the gradients' factor; NULL: they are scaled where they are. */
+float *scalars_ask_factor(trainer *t);
+void scalars_end_event(trainer *t);
+/* The gradients become what the factor makes of them, before anyone looks. */
+TUTTI_NODISCARD tutti_status scalars_apply_factor(trainer *t, tutti_error *err);
 
 /* ---- device.c ---- */
 
@@ -331,11 +394,10 @@ void precision_announce(trainer *t);
 /* Multiplies the loss before the backward pass, and takes that back from the gradients before anything
  * looks at them: GradScaler.  Without it (all precisions but amp_fp16) the scale is 1. */
 typedef struct loss_scaler {
-    double scale;  /* these two are what a checkpoint keeps */
-    double clean;  /* updates since the last change */
-    void *verdict; /* on a device of its own memory: whether something is not finite */
+    double scale; /* these two are what a checkpoint keeps */
+    double clean; /* updates since the last change */
     bool on;
-    bool found; /* the gradients of this batch are not finite */
+    bool found; /* the gradients of this batch are not finite, as far as the host knows */
 } loss_scaler;
 
 void scaler_init(loss_scaler *s, int precision);
@@ -345,7 +407,9 @@ TUTTI_NODISCARD tutti_status scaler_unscale(trainer *t, tutti_error *err);
 /* Whether the update is left out; asked between unscale and update. */
 bool scaler_skips(const loss_scaler *s);
 /* Once a batch, after its update or the lack of it: a larger or a smaller scale. */
-void scaler_update(trainer *t);
+TUTTI_NODISCARD tutti_status scaler_update(trainer *t, tutti_error *err);
+/* Says that batch `step` had no update, and the scale since. */
+void scaler_tell(trainer *t, uint64_t step, double scale);
 tutti_tensor scaler_state(loss_scaler *s); /* a view for checkpoints: f64 (2) */
 
 /* ---- services ---- */
@@ -406,6 +470,7 @@ struct trainer {
     size_t nevals;
     updater update;
     loss_scaler scaler;
+    scalars scalars;
     instance **participants; /* loggers, callbacks, algorithms, passes */
     size_t nparticipants;
     size_t nloggers;   /* the first so many participants */

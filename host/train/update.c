@@ -105,7 +105,10 @@ tutti_status updater_fit(trainer *t, tutti_error *err)
     int64_t count;
     u->device = trainer_device(t);
     net_arena(t->net, &weights, &grads, &count);
-    tutti_status s = move_slots(t, count, !u->group_of, err);
+    tutti_status s = scalars_open(t, err);
+    if (s)
+        return s;
+    s = move_slots(t, count, !u->group_of, err);
     if (!s && place_is_async(u->device)) /* updates under way use the stretches */
         s = u->device->table->synchronise(u->device->device, NULL, err);
     if (s)
@@ -250,6 +253,8 @@ static tutti_status run_update(void *state, const tutti_op_call *c, const void *
     const double *now = (const double *)in[1] + st->group * TUTTI_UPDATE_NUMBERS;
     const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
     const updater *u = st->updater;
+    if (now[TUTTI_UPDATE_SKIP] != 0.0)
+        return TUTTI_OK;
     arrays a = {.w = out[0], .g = in[0], .low_dtype = u->low_dtype};
     for (uint32_t k = 0; k < u->nslots; k++)
         a.slot[k] = out[k + 1];
@@ -266,7 +271,7 @@ static tutti_status launch_update(trainer *t, stretch *st, float *weights, const
 {
     const updater *u = st->updater;
     const arrays a = arrays_at(u, st, weights, grads);
-    const void *in[2] = {a.g, u->numbers};
+    const void *in[2] = {a.g, t->scalars.on ? t->scalars.numbers : u->numbers};
     void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 2] = {a.w};
     memcpy(out + 1, a.slot, sizeof a.slot);
     out[u->nslots + 1] = a.low;
@@ -314,6 +319,12 @@ static tutti_status send_numbers(updater *u, tutti_error *err)
     return s;
 }
 
+/* Whether the device alone knows how many updates there were: it may have left out some. */
+static bool counts_there(const trainer *t)
+{
+    return t->scaler.on && t->scalars.on;
+}
+
 /* Where only the device's own kernels run: there and back through the host. */
 static tutti_status update_staged(trainer *t, float *weights, const float *grads,
                                   tutti_error *err)
@@ -338,7 +349,9 @@ static tutti_status update_staged(trainer *t, float *weights, const float *grads
         return s;
     for (uint32_t k = 0; k < u->nslots; k++)
         u->slots[k] = u->staged + (k + 2) * u->count;
+    u->step -= counts_there(t);
     update_here(u, u->staged + u->count, u->staged, u->count < SERIAL_BELOW ? 1 : t->threads);
+    u->step += counts_there(t);
     memcpy(u->slots, kept, sizeof kept);
     for (uint32_t k = 0; k <= u->nslots && !s; k++)
         s = place_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
@@ -347,9 +360,11 @@ static tutti_status update_staged(trainer *t, float *weights, const float *grads
 }
 
 /* The optimizer's own kernel. */
-static tutti_status update_by_kernel(const updater *u, const stretch *st, float *weights,
+static tutti_status update_by_kernel(const trainer *t, const stretch *st, float *weights,
                                      const float *grads, tutti_error *err)
 {
+    const updater *u = &t->update;
+    const double *numbers = t->scalars.on ? t->scalars.numbers : u->numbers;
     const group *g = &u->groups[st->group];
     const arrays a = arrays_at(u, st, weights, grads);
     tutti_update one = {.struct_size = sizeof one,
@@ -358,8 +373,8 @@ static tutti_status update_by_kernel(const updater *u, const stretch *st, float 
                         .g = a.g,
                         .lr = g->lr,
                         .lr_initial = g->table->lr,
-                        .step = u->step + 1,
-                        .numbers = u->numbers + st->group * TUTTI_UPDATE_NUMBERS,
+                        .step = u->step + !counts_there(t),
+                        .numbers = numbers + st->group * TUTTI_UPDATE_NUMBERS,
                         .low = a.low,
                         .low_dtype = a.low_dtype};
     memcpy(one.slot, a.slot, sizeof one.slot);
@@ -388,11 +403,16 @@ static bool is_staged(const trainer *t)
            strcmp(t->update.device->info.kernels, "cpu") != 0;
 }
 
-bool updater_merges(const trainer *t)
+bool updater_reads(const trainer *t)
 {
     bool reads = false;
-    const bool kernel = has_kernel(&t->update, &reads);
-    return !t->scaler.on && (!replays_can(trainer_device(t)) || (kernel && reads));
+    return has_kernel(&t->update, &reads) && reads;
+}
+
+bool updater_merges(const trainer *t)
+{
+    return (!t->scaler.on || t->scalars.on) &&
+           (!replays_can(trainer_device(t)) || updater_reads(t));
 }
 
 tutti_status updater_begin(trainer *t, tutti_error *err)
@@ -400,40 +420,66 @@ tutti_status updater_begin(trainer *t, tutti_error *err)
     updater *u = &t->update;
     uint16_t *low = net_low(t->net, &u->low_dtype);
     u->low = writes_low(u) && !is_staged(t) ? low : NULL;
-    return trainer_is_remote(t) ? send_numbers(u, err) : TUTTI_OK;
+    if (!trainer_is_remote(t))
+        return TUTTI_OK;
+    return t->scalars.on ? scalars_prepare(t, err) : send_numbers(u, err);
 }
 
 void updater_end(trainer *t)
 {
-    t->update.step++;
+    t->update.step += !counts_there(t);
+    t->scalars.counted = true;
     if (!t->update.low) /* the sweep has not written the copies */
         net_touch_weights(t->net);
     views_age(t, 1u << VIEW_WEIGHTS);
 }
 
-static tutti_status run(void *ctx, tutti_error *err)
+/* What only the device knows, for who is not to read it there; *ret_skip: there is no update. */
+static tutti_status learn(trainer *t, bool *ret_skip, tutti_error *err)
 {
-    trainer *t = ctx;
-    updater *u = &t->update;
-    bool reads;
-    float *weights, *grads;
-    int64_t count;
+    double scaler[TUTTI_SCALER_NUMBERS] = {0};
     tutti_status s = TUTTI_OK;
-    net_arena(t->net, &weights, &grads, &count);
-    if (!trainer_is_remote(t)) {
-        update_here(u, weights, grads, count < SERIAL_BELOW ? 1 : t->threads);
-        return TUTTI_OK;
-    }
-    if (has_kernel(u, &reads)) {
-        for (size_t k = 0; k < u->nstretches && !s; k++)
-            s = update_by_kernel(u, &u->stretches[k], weights, grads, err);
+    if (counts_there(t))
+        s = scalars_fetch(t, scaler, err);
+    *ret_skip = scaler[TUTTI_SCALER_SKIPPED] != 0.0;
+    return s;
+}
+
+static tutti_status run_there(trainer *t, float *weights, const float *grads, tutti_error *err)
+{
+    updater *u = &t->update;
+    bool reads, skip = false;
+    const bool kernel = has_kernel(u, &reads);
+    const bool host_code = !kernel && strcmp(u->device->info.kernels, "cpu") == 0;
+    tutti_status s = t->scalars.on ? scalars_next_update(t, u->ngroups, err) : TUTTI_OK;
+    if (!s && !host_code && !(kernel && reads))
+        s = learn(t, &skip, err);
+    if (s || skip)
         return s;
-    }
     if (is_staged(t))
         return update_staged(t, weights, grads, err);
     for (size_t k = 0; k < u->nstretches && !s; k++)
-        s = launch_update(t, &u->stretches[k], weights, grads, err);
+        s = kernel ? update_by_kernel(t, &u->stretches[k], weights, grads, err)
+                   : launch_update(t, &u->stretches[k], weights, grads, err);
     return s;
+}
+
+static tutti_status run(trainer *t, tutti_error *err)
+{
+    float *weights, *grads;
+    int64_t count;
+    net_arena(t->net, &weights, &grads, &count);
+    if (trainer_is_remote(t))
+        return run_there(t, weights, grads, err);
+    update_here(&t->update, weights, grads, count < SERIAL_BELOW ? 1 : t->threads);
+    return TUTTI_OK;
+}
+
+static tutti_status run_tail(void *ctx, tutti_error *err)
+{
+    trainer *t = ctx;
+    const tutti_status s = t->scaler.on ? scalars_unscale(t, err) : TUTTI_OK;
+    return s ? s : run(t, err);
 }
 
 plan_tail updater_tail(trainer *t)
@@ -442,12 +488,13 @@ plan_tail updater_tail(trainer *t)
     float *weights, *grads;
     int64_t count;
     net_arena(t->net, &weights, &grads, &count);
-    plan_tail tail = {.run = run, .ctx = t, .nplaces = 5};
+    plan_tail tail = {.run = run_tail, .ctx = t, .nplaces = 6};
     tail.places[0] = weights;
     tail.places[1] = grads;
     tail.places[2] = u->slots[0];
     tail.places[3] = u->numbers;
     tail.places[4] = u->low;
+    tail.places[5] = t->scalars.scaler;
     return tail;
 }
 

@@ -115,8 +115,8 @@ tutti_status view_open(trainer *t, view *v, int what, tutti_tensor *tensor, tutt
     const uint64_t bytes = tutti_nbytes(&tensor->desc);
     if (sees_all(t) || tensor->device == TUTTI_DEVICE_CPU)
         return TUTTI_OK;
-    tutti_status s = make_room(v, bytes, err);
-    if (s || (s = note_open(&t->views, v, err)))
+    tutti_status s = what == VIEW_GRADIENTS ? scalars_apply_factor(t, err) : TUTTI_OK;
+    if (s || (s = make_room(v, bytes, err)) || (s = note_open(&t->views, v, err)))
         return s;
     v->onlooker = find_onlooker(&t->views);
     if (v->device != tensor->data || v->bytes != bytes || v->age != t->views.age[what]) {

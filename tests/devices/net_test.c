@@ -299,6 +299,55 @@ static const tutti_optimizer_v1 optimizer = {.struct_size = sizeof optimizer,
                                              .lr = 0.1,
                                              .update = update};
 
+/* The same by numbers that lie on the device, as if a kernel did it. */
+static tutti_status run_there(void *state, const tutti_op_call *c, const void *const *in,
+                              void *const *out, void *scratch)
+{
+    const double *now = in[1];
+    const tutti_update u = {.n = tutti_numel(&c->in[0]),
+                            .w = out[0],
+                            .g = in[0],
+                            .slot = {out[1]},
+                            .lr = now[TUTTI_UPDATE_LR],
+                            .step = (int64_t)now[TUTTI_UPDATE_STEP]};
+    ck_assert(now[TUTTI_UPDATE_FACTOR] == 1.0 && now[TUTTI_UPDATE_SKIP] == 0.0);
+    update(NULL, &u);
+    return TUTTI_OK;
+}
+
+static tutti_status update_on_device(void *self, const tutti_update *u, tutti_error *err)
+{
+    static tutti_desc descs[2];
+    static tutti_op_call call;
+    static const tutti_step step = {.struct_size = sizeof step};
+    const tutti_device *d = self;
+    const void *in[] = {u->g, u->numbers};
+    void *out[] = {u->w, u->slot[0]};
+    descs[0] = descs[1] = (tutti_desc){{u->n}, 1, TUTTI_F32};
+    call = (tutti_op_call){.struct_size = sizeof call,
+                           .nin = 2,
+                           .nout = 2,
+                           .threads = 1,
+                           .in = descs,
+                           .out = descs,
+                           .step = &step};
+    const tutti_launch l = {.struct_size = sizeof l,
+                            .name = "momentum",
+                            .run = run_there,
+                            .call = &call,
+                            .in = in,
+                            .out = out};
+    return d->table->launch(d->device, NULL, &l, err);
+}
+
+static const tutti_optimizer_v1 optimizer_there = {.struct_size = sizeof optimizer_there,
+                                                   .nslots = 1,
+                                                   .slot_names = slot_names,
+                                                   .lr = 0.1,
+                                                   .update = update,
+                                                   .update_on_device = update_on_device,
+                                                   .reads_numbers = 1};
+
 enum { BATCHES = 3 };
 static float xs[BATCHES][B * IN];
 static int32_t ys[BATCHES][B];
@@ -327,14 +376,22 @@ static void run_loop(tutti_supervised *s, int64_t n)
     ck_assert_ok(tutti_loop_run(tutti_supervised_loop(s), &args, &err), err);
 }
 
-static net_model *model_for(const rig *r)
+static net_model *model_with(const rig *r, const tutti_optimizer_v1 *o)
 {
-    const net_model_options options = {
-        .net = r->net, .optimizer = &optimizer, .target = {{0}, 0, TUTTI_I32}, .seed = 17};
+    const net_model_options options = {.net = r->net,
+                                       .optimizer = o,
+                                       .optimizer_self = (void *)(uintptr_t)device_of(r),
+                                       .target = {{0}, 0, TUTTI_I32},
+                                       .seed = 17};
     net_model *m = NULL;
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_ok(net_model_create(&options, &m, &err), err);
     return m;
+}
+
+static net_model *model_for(const rig *r)
+{
+    return model_with(r, &optimizer);
 }
 
 static double train(const rig *r, int32_t step, int64_t accumulation, int64_t n)
@@ -395,6 +452,34 @@ START_TEST(weights_are_updated_through_the_host_where_its_code_cannot_run)
         run_loop(s, 2);
         ck_assert_ok(calls.scale_gradients(m, 0.5, &finite, &err), err);
         ck_assert_int_eq(finite, 1);
+        tutti_supervised_destroy(s);
+        net_model_destroy(m);
+    }
+    same_nets(rigs[0], rigs[1]);
+    close_rig(rigs[0]);
+    close_rig(rigs[1]);
+}
+END_TEST
+
+/* What an optimizer does by its kernels does not touch the host, even where its code cannot run. */
+START_TEST(weights_are_updated_by_the_optimizers_kernels)
+{
+    rig *rigs[2] = {open_rig(HOST, true, 1.0), open_rig(SHADOW, true, 1.0)};
+    for (int k = 0; k < 2; k++) {
+        net_model *m = model_with(rigs[k], &optimizer_there);
+        const tutti_supervised_model calls = net_model_calls(m);
+        tutti_supervised_options o = TUTTI_SUPERVISED_INIT;
+        tutti_supervised *s = NULL;
+        tutti_error err = TUTTI_ERROR_INIT;
+        o.device = device_of(rigs[k]);
+        ck_assert_ok(tutti_supervised_trainer(&calls, &o, &s, &err), err);
+        run_loop(s, 1);
+        const uint64_t before = k ? counts_of(&rigs[k]->backend)->from_device : 0;
+        if (k)
+            strcpy(rigs[k]->backend.device.info.kernels, "other");
+        run_loop(s, 4);
+        if (k) /* the losses */
+            ck_assert_uint_eq(counts_of(&rigs[k]->backend)->from_device, before + 4);
         tutti_supervised_destroy(s);
         net_model_destroy(m);
     }
@@ -500,6 +585,7 @@ int main(void)
     tcase_add_loop_test(tc, the_accelerators_step_trains_the_graph_cores_model, 0, 2 * NKINDS);
     tcase_add_loop_test(tc, weights_are_updated_through_the_host_where_its_code_cannot_run, 0,
                         NKINDS);
+    tcase_add_test(tc, weights_are_updated_by_the_optimizers_kernels);
     tcase_add_test(tc, a_loss_scale_leaves_the_weights_as_they_would_be);
     tcase_add_loop_test(tc, an_evaluator_over_the_graph_cores_model_knows_its_metrics, 0,
                         NKINDS);

@@ -39,10 +39,13 @@ small_run | python3 "$e2e/small_run.py" members.json |
   sed 's/"workers": 2/"workers": 2, "metrics": [{"name": "accuracy"}]/' >metrics.json
 waits() { # waits <batches>: for work of a stream or of the device
   rm -f trace
-  TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1 "$TUTTI" train metrics.json --device cuda --duration "$1ba" >/dev/null || return 1
+  TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1,eager=1 "$TUTTI" train metrics.json --device cuda --duration "$1ba" >/dev/null || return 1
   grep -cE '^wait for (stream|the device)' trace
 }
 check "no wait inside of steps with metrics" test "$(waits 5)" = "$(waits 9)"
+small_run '"precision": "amp_fp16"' | python3 "$e2e/small_run.py" members.json >metrics.json
+check "nor for the loss scale" test "$(waits 5)" = "$(waits 9)"
+check "whose update is in the graph" test "$(grep -c '^launch adam_step_cuda' trace)" = 3
 unset TUTTI_CUDA_TRACE
 
 # Weights in 16 bits: written by the optimizer's sweep, made anew after a checkpoint, a swap of weights (ema)

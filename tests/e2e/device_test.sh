@@ -47,6 +47,22 @@ check "metrics on cpu" sh -c "cd here && '$TUTTI' train run.json --duration 12ba
 check "metrics on a device" sh -c "cd there && '$TUTTI' train run.json --duration 12ba --device shadow --plugin-path '$shadow'"
 check "are the same" python3 "$e2e/same_metrics.py" here/log.jsonl there/log.jsonl
 
+# Gradients that overflow: the device finds out by itself, leaves out updates and halves its scale; what was
+# left out is told later, the same.
+rm -rf here there && mkdir here there
+small_run '"precision": "amp_fp16", "loggers": [{"name": "file", "filename": "log.txt"}]' |
+  sed 's/"lr": 0.01/"lr": 50/; s/"batch_size": 64/"batch_size": 4/; s/"samples": 640/"samples": 40/' | tee here/run.json >there/run.json
+check "overflows on cpu" sh -c "cd here && '$TUTTI' train run.json --duration 12ba"
+check "overflows on a device" sh -c "cd there && '$TUTTI' train run.json --duration 12ba --device shadow --plugin-path '$shadow'"
+check "the same updates, the same scale" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
+grep -h 'are not finite' here/log.txt >here/told
+grep -h 'are not finite' there/log.txt >there/told
+check "some are left out, some are not" sh -c '[ "$(wc -l <here/told)" -gt 0 ] && [ "$(wc -l <here/told)" -lt 12 ]'
+check "told alike" cmp here/told there/told
+check "resumed on the device" sh -c "cd there && '$TUTTI' train run.json --resume auto --duration 3ba --device shadow --plugin-path '$shadow'"
+check "resumed on the cpu" sh -c "cd here && '$TUTTI' train run.json --resume auto --duration 3ba"
+check "goes on alike" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
+
 # Every optimizer by its kernels, on the CPU and on the stand-in of a GPU, whose sums differ in their order.
 standin="$(dirname "$TUTTI")/standin"
 for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, "amsgrad": true}' \

@@ -19,6 +19,19 @@ enum {
     TUTTI_UPDATE_NUMBERS = 8 /* the others are 0 */
 };
 
+/* What a device keeps of a run's updates and of its loss scale, which is GradScaler's; only operations
+ * that the host alone makes (kernels/updates) touch it. */
+enum {
+    TUTTI_SCALER_SCALE,
+    TUTTI_SCALER_CLEAN,   /* updates since the scale's last change */
+    TUTTI_SCALER_FOUND,   /* 1: a gradient of this step is not finite */
+    TUTTI_SCALER_UPDATES, /* so far */
+    TUTTI_SCALER_ON,      /* 0: there is no scale */
+    TUTTI_SCALER_SKIPPED, /* 1: the last update was left out */
+    TUTTI_SCALER_NUMBERS = 8,
+    TUTTI_SCALER_INTERVAL = 2000 /* clean updates until the scale grows */
+};
+
 /* A stretch of weights, gradients and state, all f32 of length n, 64-byte aligned where the
  * host can.  The host owns the arrays and keeps the slots (zero at first) in checkpoints. */
 typedef struct tutti_update {

@@ -1,0 +1,43 @@
+/* updates.cu - the numbers around an update, on the GPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/device.cuh"
+#include "updates/updates.h"
+
+CUDA_KERNEL(unscale_cuda)(float *g, double *scaler, int64_t n)
+{
+    const float factor = updates_unscale(scaler);
+    bool bad = false;
+    CUDA_EACH(k, n)
+    {
+        g[k] *= factor;
+        uint32_t bits;
+        memcpy(&bits, &g[k], sizeof bits);
+        bad = bad || updates_is_bad(bits);
+    }
+    if (bad) /* whoever writes writes the same */
+        scaler[TUTTI_SCALER_FOUND] = 1.0;
+}
+CUDA_ENTRY(unscale_cuda);
+
+CUDA_KERNEL(scale_by_cuda)(float *g, const float *factor, int64_t n)
+{
+    const float by = *factor;
+    CUDA_EACH(k, n)
+    {
+        g[k] *= by;
+    }
+}
+CUDA_ENTRY(scale_by_cuda);
+
+CUDA_KERNEL(loss_scale_cuda)(const double *scaler, const double *weight, float *scale)
+{
+    *scale = updates_loss_scale(scaler, *weight);
+}
+CUDA_ENTRY(loss_scale_cuda);
+
+CUDA_KERNEL(next_update_cuda)
+(const double *lrs, float *factor, double *scaler, double *numbers, int64_t groups)
+{
+    updates_next(lrs, factor, scaler, numbers, groups);
+}
+CUDA_ENTRY(next_update_cuda);

@@ -1,0 +1,164 @@
+/* updates_op.c - operations around an update, made by the host alone; what they write lies where it is read. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/launch.h"
+#include "common/op_util.h"
+#include "updates/updates.h"
+
+#include <string.h>
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    (void)c, (void)out;
+    return tutti_fail(err, TUTTI_E_UNSUPPORTED, "the host alone makes updates");
+}
+
+/* ---- unscale: in, out: gradients F32 (N), scaler F64 ---- */
+
+/* Multiplies; whether something is not finite then. */
+OP_SIMD static uint32_t multiply(float *restrict g, float by, int64_t n)
+{
+    uint32_t bad = 0;
+    for (int64_t k = 0; k < n; k++) {
+        uint32_t bits;
+        g[k] *= by;
+        memcpy(&bits, &g[k], sizeof bits);
+        bad |= (uint32_t)updates_is_bad(bits);
+    }
+    return bad;
+}
+
+static uint32_t multiply_all(const tutti_op_call *c, float *g, float by)
+{
+    const int64_t n = tutti_numel(&c->out[0]);
+    const int threads = op_threads(c, n);
+    uint32_t bad = 0;
+#pragma omp parallel for num_threads(threads) if (threads > 1) reduction(| : bad)
+    for (int k = 0; k < threads; k++) {
+        int64_t first;
+        const int64_t count = op_share(n, k, threads, &first);
+        bad |= multiply(g + first, by, count);
+    }
+    return bad;
+}
+
+static tutti_status unscale(void *state, const tutti_op_call *c, const void *const *in,
+                            void *const *out, void *scratch)
+{
+    double *scaler = out[1];
+    (void)state, (void)in, (void)scratch;
+    if (multiply_all(c, out[0], updates_unscale(scaler)))
+        scaler[TUTTI_SCALER_FOUND] = 1.0;
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_unscale(const tutti_op_call *c, void **ret_state,
+                                    uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "unscale_cuda", ret_state, err, 8, 8, 8);
+}
+
+static tutti_status unscale_on_cuda(void *state, const tutti_op_call *c, const void *const *in,
+                                    void *const *out, void *scratch)
+{
+    int64_t n = tutti_numel(&c->out[0]);
+    void *args[] = {(void *)&out[0], (void *)&out[1], &n};
+    (void)in, (void)scratch;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0, args);
+}
+
+/* ---- scale_by: in: gradients F32 (N), factor F32; out: gradients ---- */
+
+static tutti_status scale_by(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    (void)multiply_all(c, out[0], *(const float *)in[1]);
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_scale_by(const tutti_op_call *c, void **ret_state,
+                                     uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "scale_by_cuda", ret_state, err, 8, 8, 8);
+}
+
+static tutti_status scale_by_on_cuda(void *state, const tutti_op_call *c, const void *const *in,
+                                     void *const *out, void *scratch)
+{
+    int64_t n = tutti_numel(&c->out[0]);
+    void *args[] = {(void *)&out[0], (void *)&in[1], &n};
+    (void)scratch;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0, args);
+}
+
+/* ---- loss_scale: in: scaler, weight F64; out: F32 ---- */
+
+static tutti_status loss_scale(void *state, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    (void)state, (void)c, (void)scratch;
+    *(float *)out[0] = updates_loss_scale(in[0], *(const double *)in[1]);
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_loss_scale(const tutti_op_call *c, void **ret_state,
+                                       uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "loss_scale_cuda", ret_state, err, 8, 8, 8);
+}
+
+static tutti_status loss_scale_on_cuda(void *state, const tutti_op_call *c,
+                                       const void *const *in, void *const *out, void *scratch)
+{
+    void *args[] = {(void *)&in[0], (void *)&in[1], (void *)&out[0]};
+    (void)scratch;
+    return cuda_launch(c->cuda, state, 1, 1, 0, args);
+}
+
+/* ---- next_update: in: rates F64 (G); out: factor F32, scaler F64, numbers F64 (G, 8) ---- */
+
+static tutti_status next_update(void *state, const tutti_op_call *c, const void *const *in,
+                                void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    updates_next(in[0], out[0], out[1], out[2], c->out[2].dim[0]);
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_next_update(const tutti_op_call *c, void **ret_state,
+                                        uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "next_update_cuda", ret_state, err, 8, 8, 8, 8, 8);
+}
+
+static tutti_status next_update_on_cuda(void *state, const tutti_op_call *c,
+                                        const void *const *in, void *const *out, void *scratch)
+{
+    int64_t groups = c->out[2].dim[0];
+    void *args[] = {(void *)&in[0], (void *)&out[0], (void *)&out[1], (void *)&out[2], &groups};
+    (void)scratch;
+    return cuda_launch(c->cuda, state, 1, 1, 0, args);
+}
+
+#define UPDATES_OP(op, on_cuda, inputs, outputs)                                               \
+    static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 0, NULL, op, NULL};            \
+    static const tutti_kernel op##_cuda = {sizeof(tutti_kernel), 0, prepare_##op, on_cuda,     \
+                                           NULL};                                              \
+    extern const tutti_op tutti_op_##op;                                                       \
+    const tutti_op tutti_op_##op = {.struct_size = sizeof(tutti_op),                           \
+                                    .name = #op,                                               \
+                                    .nin_min = (inputs),                                       \
+                                    .nin_max = (inputs),                                       \
+                                    .nout = (outputs),                                         \
+                                    .infer = infer,                                            \
+                                    .cpu = &op##_cpu,                                          \
+                                    .cuda = &op##_cuda}
+
+UPDATES_OP(unscale, unscale_on_cuda, 2, 2);
+UPDATES_OP(scale_by, scale_by_on_cuda, 2, 1);
+UPDATES_OP(loss_scale, loss_scale_on_cuda, 2, 1);
+UPDATES_OP(next_update, next_update_on_cuda, 1, 3);
