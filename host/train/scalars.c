@@ -218,6 +218,7 @@ float *scalars_ask_factor(trainer *t)
     if (!s->on || t->wrapper || !updater_reads(t) || settle(t, NULL))
         return NULL;
     s->asked = true;
+    s->asker = crash_breadcrumb.who;
     return s->factor;
 }
 
@@ -232,9 +233,9 @@ tutti_status scalars_apply_factor(trainer *t, tutti_error *err)
 {
     scalars *s = &t->scalars;
     const float one = 1.0f;
-    if (!s->pending)
+    if (!s->pending && !(s->asked && crash_breadcrumb.who != s->asker))
         return TUTTI_OK;
-    s->pending = false;
+    s->pending = s->asked = false;
     views_age(t, 1u << VIEW_GRADIENTS);
     const tutti_status status = on_gradients(t, SCALARS_SCALE_BY, s->factor, err);
     return status ? status : send(s, s->factor, &one, sizeof one, err);

@@ -343,10 +343,11 @@ typedef struct scalars {
     double *sent;    /* on the host: rates that are there */
     double weight_now;
     scalar_op ops[SCALARS_OPS];
+    const void *asker; /* who writes the factor in the event under way, while `asked` */
     bool tried;
     bool on;      /* the device keeps them; else the host does, and waits where it must */
     bool settled; /* the device has what the host had */
-    bool asked;   /* somebody writes the factor in the event under way */
+    bool asked;
     bool pending; /* the gradients are not multiplied yet */
     bool counted; /* the step has had its next_update */
 } scalars;

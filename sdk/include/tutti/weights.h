@@ -41,7 +41,7 @@ typedef struct tutti_weights_v1 {
     /* Later than the first release: ask with TUTTI_HAS.  On a device whose memory is out of the host's
      * reach: where the factor is, one f32 in its memory, by which the update multiplies each gradient
      * as it reads it.  It is 1 when after_train_batch begins; whoever asks for the place on that event
-     * has a kernel multiply it.  Who looks at gradients after that event finds them multiplied.
+     * has a kernel multiply it.  Who looks at gradients after that finds them multiplied.
      * NULL: not there; gradients are scaled where they are.  [step] */
     float *(*gradient_factor)(void *ctx);
     /* What is known of the k-th weight without a look at it: as `at`, with data.data and grad NULL.
