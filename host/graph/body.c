@@ -258,6 +258,8 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
         s = fuse(n, b, fuse_products, err);
     if (!s && program_cuda(n->options.device))
         s = fuse(n, b, fuse_sums, err);
+    if (!s && body_trains(b) && n->options.recompute != RECOMPUTE_OFF)
+        s = recompute_offer(b->g, b->outputs, b->noutputs, err);
     if (s)
         goto done;
     b->cut_bytes = cut_bytes;
@@ -274,6 +276,7 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
                                .nexternal = b->ninputs,
                                .cut_bytes = cut_bytes,
                                .threads = n->options.threads,
+                               .recompute = n->options.recompute,
                                .tuner = n->tuner,
                                .device = n->options.device};
     s = program_create(&spec, &b->program, err);

@@ -34,6 +34,7 @@ static const rule rules[] = {
     {"sdpa_packed_grad", RULE_PRODUCT, 013, 1},
     {"batch_norm", RULE_KEEP, 0, 0},
     {"batch_norm_eval", RULE_KEEP, 0, 0},
+    {"batch_norm_apply", RULE_KEEP, 0, 0},
     {"batch_norm_grad", RULE_KEEP, 0, 0},
     {"max_pool2d", RULE_KEEP, 0, 0},
     {"max_pool2d_grad", RULE_KEEP, 0, 0},

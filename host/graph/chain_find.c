@@ -175,7 +175,7 @@ tutti_status chain_find(const graph *g, const bool *live, const bool *wanted,
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         f.group[k] = ALONE;
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
-        if (live[k] && chain_joins(g, graph_node_at(g, k)) &&
+        if (live[k] && !graph_node_at(g, k)->group && chain_joins(g, graph_node_at(g, k)) &&
             (!device || chain_is_known(device, graph_node_at(g, k))))
             join(&f, k);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)

@@ -1,6 +1,6 @@
 /* flops.c - how much multiplying a graph asks for. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net_internal.h"
+#include "graph/graph.h"
 
 #include <string.h>
 

@@ -31,6 +31,8 @@ typedef struct graph_node {
     tutti_value out;   /* the first of op->nout consecutive values */
     int32_t segment;   /* as graph_set_segment said at the time */
     tutti_value guard; /* 0: none; where it is 0 in a run, the results are zeros */
+    tutti_value again; /* 0, or the value that `out` has once more: recompute.h */
+    uint32_t group;    /* those of one number run together or not at all; 0: always */
 } graph_node;
 
 typedef struct graph_assign {
@@ -120,6 +122,8 @@ TUTTI_NODISCARD tutti_status graph_gradient(graph *g, const tutti_value *out,
                                             const tutti_value *dout, uint32_t nout,
                                             const tutti_value *wrt, uint32_t nwrt,
                                             tutti_value *ret_d);
+
+double graph_flops(const graph *g); /* of matrix products and convolutions */
 
 /* One line a node: "%7 f32 (8, 4) = matmul(%1, %2) transpose_b=1  # fc". */
 void graph_dump(const graph *g, FILE *file);

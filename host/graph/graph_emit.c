@@ -118,7 +118,7 @@ static tutti_value add_node(graph *g, const tutti_op *op, const tutti_value *in,
     for (uint32_t k = 0; k < op->nout; k++)
         (void)graph_add_value(g, &out[k], VALUE_NODE, g->nnodes);
     g->nodes[g->nnodes++] =
-        (graph_node){op, ins, attr, g->scope, nin, first, g->segment, g->guard};
+        (graph_node){op, ins, attr, g->scope, nin, first, g->segment, g->guard, 0, 0};
     return first;
 }
 

@@ -36,6 +36,7 @@ typedef struct net_options {
     int threads;
     int precision; /* NET_* */
     int low;       /* NET_LOW_* */
+    int recompute; /* RECOMPUTE_* of recompute.h */
     const char
         *tune_file; /* where measured choices of kernels are kept; NULL: none are measured */
     const tutti_device *device; /* where weights lie and plans run; NULL: here */

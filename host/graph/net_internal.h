@@ -233,6 +233,4 @@ void plans_drop(net *n);
 /* One arena serves all plans; its contents need not outlive a change of shapes. */
 tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err);
 
-double graph_flops(const graph *g);
-
 #endif

@@ -10,7 +10,8 @@ static void write_sizes(const plan *p, FILE *file)
     const graph *g = p->body->g;
     for (uint32_t k = 0; k < graph_nnodes(g); k++) {
         const graph_node *n = graph_node_at(g, k);
-        for (uint32_t j = 0; j < n->op->nout && !(n->op->flags & TUTTI_OP_VIEW); j++)
+        for (uint32_t j = 0; j < n->op->nout && !(n->op->flags & TUTTI_OP_VIEW) && !n->group;
+             j++)
             bytes += tutti_nbytes(&graph_value_at(g, n->out + j)->desc);
     }
     (void)fprintf(file,
@@ -35,9 +36,22 @@ static void write_fast(const plan *p, FILE *file)
                       fast, possible + more);
 }
 
+static void write_again(const plan *p, FILE *file)
+{
+    const program_again a = program_recomputed(p->body->program);
+    char saved[32];
+    if (a.offered)
+        (void)fprintf(
+            file,
+            "computed again: %u of %u results that could be, which saves %s for %.1f %% "
+            "more work\n",
+            a.results, a.offered, memory_text(a.saved, saved, sizeof saved), 100.0 * a.work);
+}
+
 void plan_dump(const plan *p, FILE *file)
 {
     write_sizes(p, file);
+    write_again(p, file);
     write_fast(p, file);
     graph_dump(p->body->g, file);
     program_dump(p->body->program, file);

@@ -157,6 +157,11 @@ uint64_t program_cut_offset(const program *p)
     return p->cut_offset;
 }
 
+program_again program_recomputed(const program *p)
+{
+    return p->again;
+}
+
 uint32_t program_nsteps(const program *p)
 {
     return p->nsteps;
@@ -217,6 +222,8 @@ static void dump_step(const program *p, const step *s, FILE *file)
         (void)fprintf(file, "%s", n ? n->op->name : "store");
     if (s->way)
         (void)fprintf(file, " [%s]", s->way);
+    if (n && n->group)
+        (void)fprintf(file, " again");
     for (uint32_t j = 0; n && j < s->call->nin; j++)
         dump_place(p, c ? c->in[j] : n->in[j], file);
     if (s->guard)
@@ -242,11 +249,20 @@ void program_dump(const program *p, FILE *file)
                       s->node ? s->node->scope : "");
     }
     for (uint32_t k = 0; k < p->nintervals; k++)
-        (void)fprintf(file, "arena %llu +%llu steps %u-%u\n",
-                      (unsigned long long)p->intervals[k].offset,
-                      (unsigned long long)p->intervals[k].bytes, p->intervals[k].first,
-                      p->intervals[k].last);
+        if (p->intervals[k].bytes)
+            (void)fprintf(file, "arena %llu +%llu steps %u-%u\n",
+                          (unsigned long long)p->intervals[k].offset,
+                          (unsigned long long)p->intervals[k].bytes, p->intervals[k].first,
+                          p->intervals[k].last);
     (void)fprintf(file, "arena %llu bytes\n", (unsigned long long)p->bytes);
+}
+
+void program_end_step(const step *s)
+{
+    if (s->widened)
+        widen_destroy(s->state);
+    else if (s->kernel && s->kernel->destroy && s->kernel->prepare)
+        s->kernel->destroy(s->state);
 }
 
 void program_destroy(program *p)
@@ -254,13 +270,8 @@ void program_destroy(program *p)
     if (!p)
         return;
     program_leave_device(p);
-    for (uint32_t k = 0; k < p->nsteps; k++) {
-        const tutti_kernel *kernel = p->steps[k].kernel;
-        if (p->steps[k].widened)
-            widen_destroy(p->steps[k].state);
-        else if (kernel && kernel->destroy && kernel->prepare)
-            kernel->destroy(p->steps[k].state);
-    }
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        program_end_step(&p->steps[k]);
     pool_free(&p->memory);
     free(p->class_of);
     free(p->classes);

@@ -6,6 +6,7 @@
 #include "graph/arena.h"
 #include "graph/graph.h"
 #include "graph/place.h"
+#include "graph/recompute.h"
 #include "graph/tune.h"
 
 typedef struct program program;
@@ -42,8 +43,8 @@ typedef struct program_spec {
     uint32_t nexternal;
     uint64_t cut_bytes; /* wanted in the arena between segments 0 and 1 */
     int32_t threads;
-    int32_t reserved;
-    tuner *tuner;               /* NULL: kernels are not measured */
+    int32_t recompute; /* RECOMPUTE_*: how much of what the graph offers again may run */
+    tuner *tuner;      /* NULL: kernels are not measured */
     const tutti_device *device; /* where all of that memory is; NULL: the host's */
 } program_spec;
 
@@ -70,6 +71,15 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 /* The same without a graph of its own: where work of several programs is gathered into one. */
 TUTTI_NODISCARD tutti_status program_run_alone(program *p, int32_t segment,
                                                const tutti_step *step, tutti_error *err);
+
+/* What is computed again because that makes the arena smaller. */
+typedef struct program_again {
+    uint32_t results;
+    uint32_t offered;
+    uint64_t saved; /* bytes, about */
+    double work;    /* estimated, as a fraction of all of a run's */
+} program_again;
+program_again program_recomputed(const program *p);
 
 /* The arena's map, for checks; borrowed. */
 const arena_interval *program_intervals(const program *p, uint32_t *ret_count);

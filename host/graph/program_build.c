@@ -36,10 +36,13 @@ static bool is_held(const builder *b, tutti_value v)
 static tutti_status mark_live(builder *b, tutti_error *err)
 {
     const program_spec *spec = b->spec;
-    tutti_value *roots = calloc((size_t)spec->nkeep + spec->nstores + 1, sizeof *roots);
+    tutti_value *roots =
+        calloc((size_t)spec->nkeep + spec->nstores + b->nnodes + 1, sizeof *roots);
     if (!roots)
         return out_of_memory(err);
     uint32_t n = 0;
+    for (uint32_t k = 0; k < b->nnodes; k++) /* may be needed after all */
+        roots[n++] = graph_node_at(b->g, k)->again;
     for (uint32_t k = 0; k < spec->nkeep; k++)
         roots[n++] = spec->keep[k];
     for (uint32_t k = 0; k < spec->nstores; k++)
@@ -72,6 +75,8 @@ static tutti_status find_chains(builder *b, tutti_error *err)
     for (uint32_t k = 0; k < spec->nstores; k++)
         b->wanted[spec->stores[k].value] = true;
     find_given(b);
+    for (uint32_t k = 0; k < b->nnodes; k++)
+        b->wanted[graph_node_at(b->g, k)->again] = true;
     const tutti_op *device = program_chain_op(b->g, spec->device);
     if (device || program_runs_host_code(spec->device))
         return chain_find(b->g, b->live, b->wanted, device, b->ends, err);

@@ -61,6 +61,7 @@ struct program {
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
     replays replays[2];         /* by segment */
     unsigned char *arena;
+    program_again again;
     uint64_t bytes;
     uint64_t cut_offset;
     uint32_t nvalues, nsteps, nslots, nintervals, nexternal;
@@ -70,6 +71,9 @@ struct program {
 
 /* The class that `v` belongs to. */
 tutti_value program_class(const program *p, tutti_value v);
+
+/* Gives back what its kernel prepared. */
+void program_end_step(const step *s);
 
 /* program_device.c.  The operation that runs chains there; NULL: there is none, or chain_run does. */
 const tutti_op *program_chain_op(const graph *g, const tutti_device *d);

@@ -1,7 +1,7 @@
 /* program_schedule.c - the order of a program's steps, where another one needs less memory at once. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/program_schedule.h"
 #include "graph/memory.h"
-#include "graph/program_builder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,31 +17,6 @@ enum {
     ARENA_KEY = 1,     /* lowest bits of a slot's key */
     EXTERNAL_KEY = 2,
 };
-
-typedef struct schedule {
-    builder *b;
-    program *p;
-    uint64_t *keys;        /* by slot: equal ones are the same memory */
-    tutti_value *class_of; /* as it was, */
-    memory_class *classes; /* likewise: measuring merges classes */
-    step *steps;           /* as accepted */
-    step *first;           /* as they came */
-    int64_t *live;         /* by time: change of the bytes of values */
-    uint64_t *scratch;     /* by time: bytes */
-    uint64_t floor;        /* 0, or sums count what lies above this */
-    double unit;           /* otherwise: (bytes / unit)^32 */
-    uint32_t tries;
-} schedule;
-
-/* What is to become smaller.  Lowering one peak may raise others a little, so `sum` counts them all:
- * at first what scratch adds to the most that values alone need, then (bytes alive)^32, in which hardly
- * anything counts but what is near the peak. */
-typedef struct height {
-    double sum;      /* over all times */
-    uint64_t bytes;  /* the most */
-    uint64_t values; /* the most without scratch */
-    uint32_t at;     /* the first step with `bytes`, or NEVER: it is between the segments */
-} height;
 
 static uint64_t key_of(const program *p, tutti_value v)
 {
@@ -86,7 +61,7 @@ static double power_32(double x)
 }
 
 /* Of the steps as they are now. */
-static height measure(schedule *s)
+height schedule_measure(schedule *s)
 {
     program *p = s->p;
     const uint32_t ntimes = p->nsteps + 2;
@@ -140,7 +115,7 @@ static bool writes(const schedule *s, const step *a, uint64_t key)
     return false;
 }
 
-static bool touches_result(const schedule *s, const step *a, const step *b)
+bool schedule_reads(const schedule *s, const step *b, const step *a)
 {
     uint32_t out, end;
     for (uint32_t k = slots_of(s, b, &out, &end); k < end; k++)
@@ -152,7 +127,7 @@ static bool touches_result(const schedule *s, const step *a, const step *b)
 /* Whether two steps must keep their order. */
 static bool conflict(const schedule *s, const step *a, const step *b)
 {
-    return touches_result(s, a, b) || touches_result(s, b, a);
+    return schedule_reads(s, b, a) || schedule_reads(s, a, b);
 }
 
 static uint32_t segment_end(const program *p, uint32_t k)
@@ -200,7 +175,7 @@ static bool settle(schedule *s, bool moved, height *best)
 {
     const size_t size = sizeof *s->steps * s->p->nsteps;
     if (moved) {
-        const height h = measure(s);
+        const height h = schedule_measure(s);
         s->tries++;
         if (h.sum < best->sum) {
             *best = h;
@@ -228,22 +203,29 @@ static bool improve(schedule *s, height *best)
     return false;
 }
 
-/* Leaves the best order in p->steps. */
-static void search(schedule *s)
+void schedule_find_keys(schedule *s)
+{
+    for (uint32_t k = 0; k < s->p->nslots; k++)
+        s->keys[k] = key_of(s->p, s->p->slot_class[k]);
+}
+
+void schedule_search(schedule *s)
 {
     const uint32_t most = TRIES_A_STEP * s->p->nsteps;
     const size_t size = sizeof *s->steps * s->p->nsteps;
-    s->floor = 1;
-    s->floor = measure(s).values;
-    height best = measure(s);
-    const uint64_t before = best.bytes;
+    memcpy(s->steps, s->p->steps, size);
     memcpy(s->first, s->p->steps, size);
+    s->tries = 0;
+    s->floor = 1;
+    s->floor = schedule_measure(s).values;
+    height best = schedule_measure(s);
+    const uint64_t before = best.bytes;
     while (best.bytes > s->floor && best.at != NEVER && s->tries < most / 2 &&
            improve(s, &best))
         ;
     s->unit = (double)before;
     s->floor = 0;
-    best = measure(s);
+    best = schedule_measure(s);
     while (best.at != NEVER && s->tries < most && improve(s, &best))
         ;
     if (best.bytes >= before)
@@ -251,30 +233,39 @@ static void search(schedule *s)
     renumber(s);
 }
 
+static tutti_status take_memory(schedule *s, tutti_error *err)
+{
+    const program *p = s->p;
+    const size_t n = (size_t)p->nsteps + 3;
+    s->keys = calloc((size_t)p->nslots + 1, sizeof *s->keys);
+    s->class_of = calloc(p->nvalues, sizeof *s->class_of);
+    s->classes = calloc(p->nvalues, sizeof *s->classes);
+    s->steps = calloc(n, sizeof *s->steps);
+    s->first = calloc(n, sizeof *s->first);
+    s->live = calloc(n, sizeof *s->live);
+    s->scratch = calloc(n, sizeof *s->scratch);
+    return s->keys && s->class_of && s->classes && s->steps && s->first && s->live && s->scratch
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+}
+
 tutti_status builder_order_steps(builder *b, tutti_error *err)
 {
     program *p = b->p;
     schedule s = {.b = b, .p = p};
-    const size_t n = (size_t)p->nsteps + 3;
-    s.keys = calloc((size_t)p->nslots + 1, sizeof *s.keys);
-    s.class_of = calloc(p->nvalues, sizeof *s.class_of);
-    s.classes = calloc(p->nvalues, sizeof *s.classes);
-    s.steps = calloc(n, sizeof *s.steps);
-    s.first = calloc(n, sizeof *s.first);
-    s.live = calloc(n, sizeof *s.live);
-    s.scratch = calloc(n, sizeof *s.scratch);
-    tutti_status status = TUTTI_OK;
-    if (!s.keys || !s.class_of || !s.classes || !s.steps || !s.first || !s.live || !s.scratch) {
-        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
-        goto done;
+    again *a = NULL;
+    tutti_status status = take_memory(&s, err);
+    if (!status) {
+        memcpy(s.class_of, p->class_of, sizeof *s.class_of * p->nvalues);
+        memcpy(s.classes, p->classes, sizeof *s.classes * p->nvalues);
+        status = again_begin(&s, &a, err);
     }
-    for (uint32_t k = 0; k < p->nslots; k++)
-        s.keys[k] = key_of(p, p->slot_class[k]);
-    memcpy(s.class_of, p->class_of, sizeof *s.class_of * p->nvalues);
-    memcpy(s.classes, p->classes, sizeof *s.classes * p->nvalues);
-    memcpy(s.steps, p->steps, sizeof *s.steps * p->nsteps);
-    search(&s);
-done:
+    if (!status) {
+        schedule_find_keys(&s);
+        schedule_search(&s);
+        again_choose(a);
+    }
+    again_end(a);
     free(s.keys);
     free(s.class_of);
     free(s.classes);

@@ -382,6 +382,7 @@ static const char *const run_keys[] = {"name",
                                        "profiler",
                                        "max_duration",
                                        "precision",
+                                       "recompute",
                                        "device",
                                        "threads",
                                        "microbatch_size",
@@ -420,6 +421,7 @@ static char *read_path(reader *r, const json_node *root, const char *key)
 static void read_run(reader *r)
 {
     static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
+    static const char *const recomputes[] = {"cheap", "off", "full", NULL};
     run_file *run = r->run;
     const json_node *root = json_root(run->doc);
     if (json_type(root) != JSON_OBJECT) {
@@ -472,6 +474,7 @@ static void read_run(reader *r)
     run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
     run->precision =
         read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
+    run->recompute = read_word(r, root, "recompute", recomputes, "off, cheap, full");
     run_device_read(run, r->registry, r->folder, root, r->faults);
     run->load_weights = read_path(r, root, "load_weights");
     run->scale_schedule_ratio = 1.0;

@@ -85,6 +85,7 @@ typedef struct run_file {
     char *load_weights;      /* a .safetensors file, or NULL */
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     const char *precision;   /* "fp32" */
+    const char *recompute;   /* "cheap" */
     run_device device;
     int threads; /* 0: as many as this process may use */
 } run_file;

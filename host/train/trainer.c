@@ -1,6 +1,7 @@
 /* trainer.c - putting a run together, and taking it apart. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/place.h"
+#include "graph/recompute.h"
 #include "graph/tune_file.h"
 #include "train/trainer_internal.h"
 
@@ -29,6 +30,13 @@ void trainer_tune_message(trainer *t)
         trainer_message(t, TUTTI_LOG_WARNING, "plan", text);
 }
 
+static int recompute_of(const char *word)
+{
+    return strcmp(word, "off") == 0    ? RECOMPUTE_OFF
+           : strcmp(word, "full") == 0 ? RECOMPUTE_FULL
+                                       : RECOMPUTE_CHEAP;
+}
+
 static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_error *err)
 {
     char path[PATH_MAX];
@@ -42,7 +50,8 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                                  .device = trainer_device(t),
                                  .see_weight = views_module_weight,
                                  .wrote_weight = views_module_wrote,
-                                 .precision = precision_of(t->run->precision)};
+                                 .precision = precision_of(t->run->precision),
+                                 .recompute = recompute_of(t->run->recompute)};
     tutti_status s = net_create(&options, &t->net, err);
     if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))
         return s;

@@ -205,3 +205,13 @@ CUDA_KERNEL(batch_norm_scale)(batch_norm_cuda_args a)
     }
 }
 CUDA_ENTRY(batch_norm_scale);
+
+/* The same out of what training left. */
+CUDA_KERNEL(batch_norm_scale_saved)(batch_norm_cuda_args a)
+{
+    CUDA_EACH(k, a.apply.columns)
+    {
+        a.scale[k] = cuda_get(a.invstd, k) * cuda_get(a.gamma, k);
+    }
+}
+CUDA_ENTRY(batch_norm_scale_saved);

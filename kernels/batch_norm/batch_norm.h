@@ -68,6 +68,13 @@ void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t r
 void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
                            int64_t rows, const batch_norm_line *line, float *room);
 
+/* All rows of such a call, for which the line is known; `rooms` is batch_norm_room a thread. */
+void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
+                      const batch_norm_line *line, float *rooms);
+/* Scratch of that: the scale (C), then the rooms. */
+tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err);
+
 /* Each thread's share of rows is walked in blocks of this many rows, the second time from its end:
  * what the first time read last is still in the cache. */
 enum { BATCH_NORM_BLOCK = 256, BATCH_NORM_LOW_BLOCK = 64 };
@@ -93,7 +100,9 @@ static inline uint64_t batch_norm_room(const tutti_op_call *c)
                : 0;
 }
 
-extern const tutti_kernel batch_norm_cuda, batch_norm_eval_cuda, batch_norm_grad_cuda;
-extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad, tutti_op_batch_norm_eval;
+extern const tutti_kernel batch_norm_cuda, batch_norm_eval_cuda, batch_norm_apply_cuda,
+    batch_norm_grad_cuda;
+extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad, tutti_op_batch_norm_eval,
+    tutti_op_batch_norm_apply;
 
 #endif

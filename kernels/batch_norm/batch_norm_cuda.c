@@ -10,7 +10,7 @@ enum { BLOCKS_OF_SUMS = 4, BLOCKS_OF_SWEEP = 8 }; /* a multiprocessor, at most *
 
 /* Device functions of one node, in order. */
 typedef struct steps {
-    void *sums;   /* NULL: none; batch_norm_eval has no sums */
+    void *sums;   /* NULL: statistics are given */
     void *finish; /* a number a channel */
     void *apply;
 } steps;
@@ -75,6 +75,14 @@ static tutti_status prepare_eval(const tutti_op_call *c, void **ret_state,
 {
     static const names n = {
         {NULL, NULL}, "batch_norm_scale", {"batch_norm_apply_1", "batch_norm_apply_8"}};
+    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_apply(const tutti_op_call *c, void **ret_state,
+                                  uint64_t *ret_scratch, tutti_error *err)
+{
+    static const names n = {
+        {NULL, NULL}, "batch_norm_scale_saved", {"batch_norm_apply_1", "batch_norm_apply_8"}};
     return prepare_steps(c, &n, ret_state, ret_scratch, err);
 }
 
@@ -159,6 +167,22 @@ static tutti_status run_eval(void *state, const tutti_op_call *c, const void *co
     return launch(state, c, &a);
 }
 
+static tutti_status run_apply(void *state, const tutti_op_call *c, const void *const *in,
+                              void *const *out, void *scratch)
+{
+    batch_norm_cuda_args a = args_of(c, scratch);
+    a.x = cuda_in(c, in, 0);
+    a.gamma = cuda_in(c, in, 1);
+    a.beta = cuda_in(c, in, 2);
+    a.mean = cuda_in(c, in, 3);
+    a.invstd = cuda_in(c, in, 4);
+    if (c->nin > 5)
+        a.residual = cuda_in(c, in, 5);
+    a.y = cuda_out(c, out, 0);
+    a.act = ((const batch_norm_attr *)c->attr)->act;
+    return launch(state, c, &a);
+}
+
 static tutti_status run_grad(void *state, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
@@ -180,5 +204,7 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
 const tutti_kernel batch_norm_cuda = {sizeof(tutti_kernel), 33, prepare, run, free};
 const tutti_kernel batch_norm_eval_cuda = {sizeof(tutti_kernel), 33, prepare_eval, run_eval,
                                            free};
+const tutti_kernel batch_norm_apply_cuda = {sizeof(tutti_kernel), 33, prepare_apply, run_apply,
+                                            free};
 const tutti_kernel batch_norm_grad_cuda = {sizeof(tutti_kernel), 3, prepare_grad, run_grad,
                                            free};

@@ -30,8 +30,8 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
-                            tutti_error *err)
+tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err)
 {
     (void)ret_state, (void)err;
     *ret_scratch =
@@ -40,28 +40,34 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return TUTTI_OK;
 }
 
-static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
-                        void *const *out, void *scratch)
+void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
+                      const batch_norm_line *line, float *rooms)
 {
-    (void)state;
-    const batch_norm_attr *a = c->attr;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int threads = op_threads(c, rows * n);
     const int64_t block = batch_norm_block(c);
-    const float *gamma = in[1], *var = in[4];
-    float *scale = scratch, *rooms = scale + n;
-    const batch_norm_line line = {in[3], scale, in[2], a->act};
-    for (int64_t k = 0; k < n; k++)
-        scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + a->eps));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         int64_t first;
         const int64_t count = op_share(rows, t, threads, &first);
         for (int64_t at = 0; at < count; at += block)
-            batch_norm_apply_rows(c, in, out[0], first + at,
-                                  count - at < block ? count - at : block, &line,
-                                  rooms + (uint64_t)t * batch_norm_room(c));
+            batch_norm_apply_rows(c, in, y, first + at, count - at < block ? count - at : block,
+                                  line, rooms + (uint64_t)t * batch_norm_room(c));
     }
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    (void)state;
+    const batch_norm_attr *a = c->attr;
+    const int64_t n = batch_norm_channels(&c->in[0]);
+    const float *gamma = in[1], *var = in[4];
+    float *scale = scratch;
+    const batch_norm_line line = {in[3], scale, in[2], a->act};
+    for (int64_t k = 0; k < n; k++)
+        scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + a->eps));
+    batch_norm_sweep(c, in, out[0], &line, scale + n);
     return TUTTI_OK;
 }
 
@@ -103,7 +109,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return g->status(g);
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, prepare, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_sweep_prepare, run, NULL};
 
 const tutti_op tutti_op_batch_norm_eval = {.struct_size = sizeof(tutti_op),
                                            .flags = TUTTI_OP_LOW,

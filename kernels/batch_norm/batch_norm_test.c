@@ -68,6 +68,14 @@ static const op_case cases[] = {
      .attr = {ACT},
      POSITIVE},
     {.op = "batch_norm_eval", .nin = 5, .in = {DESC(F32, 2, 0, 3), FOUR(3)}, POSITIVE},
+    {.op = "batch_norm_apply",
+     .nin = 6,
+     .in = {DESC(F32, 2, 4, 3), FOUR(3), DESC(F32, 2, 4, 3)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE,
+     .no_grad = 63},
+    {.op = "batch_norm_apply", .nin = 5, .in = {DESC(F32, 2, 0, 3), FOUR(3)}, .no_grad = 63},
 };
 
 /* Several threads, whole and broken groups of channels. */
@@ -146,6 +154,7 @@ static const op_case large[] = {
      .attr = {ACT},
      POSITIVE,
      ALONE},
+    {.op = "batch_norm_apply", .nin = 5, .in = {DESC(F32, 2, 1999, 37), FOUR(37)}, ALONE},
 };
 
 START_TEST(small_normalisations_agree_with_definition_and_differences)
@@ -253,6 +262,37 @@ START_TEST(the_mask_is_that_of_the_forward_pass)
 }
 END_TEST
 
+/* What batch_norm_apply makes of the statistics is what batch_norm made. */
+START_TEST(the_result_can_be_had_again_to_the_bit)
+{
+    enum { ROWS = 3000, C = 19, N = ROWS * C };
+    const tutti_desc x = DESC(F32, 2, ROWS, C), one = DESC(F32, 1, C);
+    const tutti_desc in[6] = {x, one, one, one, one, x}, out[5] = {x, one, one, one, one};
+    const batch_norm_attr attr = {1e-5, 0.1, _i & 1};
+    const uint32_t nin = _i & 2 ? 6 : 5;
+    const tutti_op_call forward = {sizeof forward, nin, 5, 2, in, out, &attr, NULL, NULL};
+    const tutti_op_call again = {sizeof again, nin, 1, 3, in, out, &attr, NULL, NULL};
+    static float xs[N], more[N], ys[2][N];
+    float gamma[C], beta[C], stat[4][C];
+    static double scratch[C * 8];
+    for (int k = 0; k < N; k++) {
+        xs[k] = (float)((k * 7919) % 1009) * 0.37f;
+        more[k] = (float)((k * 1237) % 1013) * 0.01f - 5.0f;
+    }
+    for (int k = 0; k < C; k++) {
+        gamma[k] = k % 3 ? 0.7f : -1.3f;
+        beta[k] = 0.1f * (float)(k % 5);
+    }
+    const void *ins[6] = {xs, gamma, beta, gamma, beta, more};
+    void *outs[5] = {ys[0], stat[0], stat[1], stat[2], stat[3]};
+    ck_assert_int_eq(tutti_op_batch_norm.cpu->run(NULL, &forward, ins, outs, scratch), 0);
+    const void *saved[6] = {xs, gamma, beta, stat[0], stat[1], more};
+    void *to[1] = {ys[1]};
+    ck_assert_int_eq(tutti_op_batch_norm_apply.cpu->run(NULL, &again, saved, to, scratch), 0);
+    ck_assert_mem_eq(ys[0], ys[1], sizeof ys[0]);
+}
+END_TEST
+
 static const batch_norm_attr plain = {1e-5, 0.1, 0}, odd = {1e-5, 0.1, 2};
 static const batch_norm_grad_attr none = {0}, relu = {1};
 static const op_refusal refusals[] = {
@@ -315,6 +355,13 @@ static const op_refusal eval_refusals[] = {
      TUTTI_E_SHAPE,
      "batch_norm_eval: var is F32 (1, 4), want (4)"},
 };
+static const op_refusal apply_refusals[] = {
+    {{DESC(F32, 2, 2, 4), DESC(F32, 1, 4), DESC(F32, 1, 4), DESC(F32, 1, 4), DESC(F32, 1, 5)},
+     5,
+     &plain,
+     TUTTI_E_SHAPE,
+     "batch_norm_apply: invstd is F32 (5), want (4)"},
+};
 
 START_TEST(what_does_not_fit_is_refused_in_one_sentence)
 {
@@ -324,6 +371,8 @@ START_TEST(what_does_not_fit_is_refused_in_one_sentence)
         op_refusal_holds(&tutti_op_batch_norm_grad, &grad_refusals[k]);
     for (int k = 0; k < OP_COUNT(eval_refusals); k++)
         op_refusal_holds(&tutti_op_batch_norm_eval, &eval_refusals[k]);
+    for (int k = 0; k < OP_COUNT(apply_refusals); k++)
+        op_refusal_holds(&tutti_op_batch_norm_apply, &apply_refusals[k]);
 }
 END_TEST
 
@@ -337,6 +386,7 @@ int main(void)
     tcase_add_test(t, a_mean_far_from_zero_leaves_the_variance_alone);
     tcase_add_test(t, two_runs_on_several_threads_give_the_same_bits);
     tcase_add_test(t, the_mask_is_that_of_the_forward_pass);
+    tcase_add_loop_test(t, the_result_can_be_had_again_to_the_bit, 0, 4);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     return tutti_run(s);
 }
