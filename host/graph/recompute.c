@@ -25,6 +25,7 @@ typedef struct offer {
     uint32_t nvalues, nnodes; /* at first */
     uint32_t ngroups;
     uint32_t at; /* this group's first reader */
+    bool host;   /* whose kernels run */
 } offer;
 
 static const graph_node *maker(const offer *o, tutti_value v)
@@ -82,22 +83,52 @@ static bool is_cheap(const offer *o, const graph_node *n)
         return true;
     if (strcmp(n->op->name, "batch_norm") == 0)
         return graph_op(o->g, "batch_norm_apply") != NULL;
+    if (strcmp(n->op->name, "matmul_act") == 0) /* elsewhere it reads what is not rounded yet */
+        return o->host && graph_value_at(o->g, n->out)->desc.dtype == TUTTI_F32 &&
+               graph_value_at(o->g, n->out + 1)->desc.dtype == TUTTI_F32;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (strcmp(n->op->name, names[k]) == 0)
             return true;
     return false;
 }
 
-/* Inputs of the node that computes `n` again: of a batch norm its own statistics instead of the
- * running ones. */
+/* Inputs of the node that computes the first result of `n` again: of a batch norm its own statistics
+ * instead of the running ones, of a product with an activation the product. */
 static uint32_t inputs_again(const graph_node *n, tutti_value *ret_in)
 {
+    if (strcmp(n->op->name, "matmul_act") == 0) {
+        ret_in[0] = n->out + 1;
+        return 1;
+    }
     memcpy(ret_in, n->in, sizeof *ret_in * n->nin);
     if (strcmp(n->op->name, "batch_norm") == 0) {
         ret_in[3] = n->out + 1;
         ret_in[4] = n->out + 2;
     }
     return n->nin;
+}
+
+/* The operation, with its attributes; returns how many these are. */
+static uint32_t operation_again(const graph_node *n, tutti_list *lists, tutti_attr *attr,
+                                const char **ret_op)
+{
+    const uint32_t nattr = (uint32_t)n->op->nfields;
+    int64_t act = 0;
+    attr_encode(n->op, n->attr, lists, attr);
+    *ret_op = n->op->name;
+    for (uint32_t k = 0; k < nattr; k++)
+        act = strcmp(attr[k].name, "act") == 0 ? attr[k].i : act;
+    if (strcmp(n->op->name, "batch_norm") == 0) {
+        *ret_op = "batch_norm_apply";
+        attr[0] = tutti_attr_i("act", act);
+        return 1;
+    }
+    if (strcmp(n->op->name, "matmul_act") == 0) { /* 1: ReLU, 2: GELU, 3: its tanh form */
+        *ret_op = act == 1 ? "relu" : "gelu";
+        attr[0] = tutti_attr_i("approximate", act == 3);
+        return act != 1;
+    }
+    return nattr;
 }
 
 /* Is `v` there at the group's first reader, or so small that it does not matter? */
@@ -138,24 +169,17 @@ static tutti_value emit_again(offer *o, const graph_node *n, const tutti_value *
     tutti_attr attr[GRAPH_MAX_ATTR];
     tutti_list lists[GRAPH_MAX_ATTR];
     const graph_node from = *n; /* emitting moves the array */
-    const bool norm = strcmp(from.op->name, "batch_norm") == 0;
-    uint32_t nattr = (uint32_t)from.op->nfields;
-    if (nattr > GRAPH_MAX_ATTR ||
+    const char *op;
+    if (from.op->nfields > GRAPH_MAX_ATTR ||
         !graph_reserve(&o->places, &o->place_room, graph_nnodes(g) - o->nnodes, 1,
                        sizeof *o->places)) {
         (void)graph_out_of_memory(g);
         return 0;
     }
     o->places[graph_nnodes(g) - o->nnodes] = o->at;
-    attr_encode(from.op, from.attr, lists, attr);
-    for (uint32_t k = 0; k < nattr && norm; k++)
-        if (strcmp(attr[k].name, "act") == 0) {
-            attr[0] = attr[k];
-            nattr = 1;
-        }
+    const uint32_t nattr = operation_again(&from, lists, attr, &op);
     (void)graph_set_scope(g, from.scope);
-    const tutti_value out =
-        b->emit(b, norm ? "batch_norm_apply" : from.op->name, in, nin, attr, nattr, NULL, 0);
+    const tutti_value out = b->emit(b, op, in, nin, attr, nattr, NULL, 0);
     if (!out)
         return 0;
     g->nodes[g->nnodes - 1].again = from.out;
@@ -246,10 +270,10 @@ static tutti_status put_in_place(offer *o, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status recompute_offer(graph *g, const tutti_value *kept, uint32_t nkept,
+tutti_status recompute_offer(graph *g, const tutti_value *kept, uint32_t nkept, bool host,
                              tutti_error *err)
 {
-    offer o = {.g = g, .nvalues = graph_nvalues(g), .nnodes = graph_nnodes(g)};
+    offer o = {.g = g, .host = host, .nvalues = graph_nvalues(g), .nnodes = graph_nnodes(g)};
     o.root = calloc(o.nvalues, sizeof *o.root);
     o.first = calloc(o.nvalues, sizeof *o.first);
     o.last = calloc(o.nvalues, sizeof *o.last);

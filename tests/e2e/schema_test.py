@@ -41,6 +41,7 @@ GOOD = {
     "iteration_length": "2ep",
     "step_schedulers_every_batch": False,
     "precision": "fp32",
+    "recompute": "full",
     "device": "cpu",
     "threads": 1,
     "microbatch_size": 8,
@@ -75,7 +76,7 @@ CHANGES = [
     ("max_duration", "3"), ("max_duration", ""), ("max_duration", "0.5dur"),
     ("max_duration", 0), ("max_duration", 1.5), ("iteration_length", "2ba"), ("iteration_length", 0),
     ("iteration_length", True), ("step_schedulers_every_batch", 1),
-    ("max_duration", "3m5"), ("precision", "fp8"), ("device", 1), ("threads", -1),
+    ("max_duration", "3m5"), ("precision", "fp8"), ("recompute", "some"), ("device", 1), ("threads", -1),
     ("threads", 5000), ("microbatch_size", -1), ("microbatch_size", "all"), ("scale_schedule_ratio", 0),
     ("scale_schedule_ratio", "1"), ("load_weights", ""), ("load_weights", 1), ("sed", 1),
 ]
