@@ -97,8 +97,8 @@ static int by_gain(const void *x, const void *y)
 static double work_of_all(const again *a)
 {
     const program *p = a->s->p;
-    double sum =
-        graph_flops(p->g) / (place_is_host(a->s->b->spec->device) ? FLOPS_A_BYTE : FLOPS_A_BYTE_ON_DEVICE);
+    double sum = graph_flops(p->g) /
+                 (place_is_host(a->s->b->spec->device) ? FLOPS_A_BYTE : FLOPS_A_BYTE_ON_DEVICE);
     for (uint32_t k = 0; k < p->nsteps; k++)
         sum += bytes_moved(p->steps[k].call);
     return sum;
