@@ -77,7 +77,9 @@ static void survey(offer *o, const tutti_value *kept, uint32_t nkept)
 static bool is_cheap(const offer *o, const graph_node *n)
 {
     static const char *const names[] = {"dropout", "layer_norm", "pad", "broadcast_to"};
-    if (n->segment || n->guard || is_view(n))
+    if (n->segment || n->guard || is_view(n) || !n->nin)
+        return false;
+    if (graph_value_at(o->g, o->root[n->in[0]])->kind == VALUE_WEIGHT) /* kept over many runs */
         return false;
     if (n->op->flags & TUTTI_OP_ELEMENTWISE)
         return true;
