@@ -135,10 +135,33 @@ function(tutti_add_plugin name)
   endif()
 endfunction()
 
+# tutti_fatbin(<target> <name> <source> <fatbin> [flags]): device code for every listed architecture.  What
+# ptxas says goes to a log, and both join cuda_images.json, at which tests/cuda/gate looks.
+set(TUTTI_CUDA_ARCHITECTURES 80 90 CACHE STRING "compute capabilities to generate code for; PTX for the last")
+function(tutti_fatbin target name source file)
+  set(codes "")
+  set(log "${CMAKE_CURRENT_BINARY_DIR}/${target}.log")
+  foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
+    list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm})
+  endforeach()
+  list(GET TUTTI_CUDA_ARCHITECTURES -1 newest)
+  list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
+  add_custom_command(OUTPUT "${file}"
+    COMMAND sh -c "log=$1; shift; \"$@\" > \"$log\" 2>&1 || { cat \"$log\"; exit 1; }"
+      sh "${log}" ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo
+      ${ARGN} -Werror all-warnings ${codes} -Xptxas -v -I "${CMAKE_SOURCE_DIR}/sdk/include"
+      -I "${CMAKE_SOURCE_DIR}/kernels" -MD -MF "${log}.d" -MT "${file}" -o "${file}" "${source}"
+    DEPENDS "${source}" DEPFILE "${log}.d" VERBATIM)
+  add_custom_target(${target} DEPENDS "${file}")
+  set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_IMAGES ${target})
+  set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_FATBINS
+    "{\"name\": \"${name}\", \"source\": \"${source}\", \"fatbin\": \"${file}\", \"log\": \"${log}\"}")
+  set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_FILES "${name}=${file}")
+endfunction()
+
 # tutti_cuda_image(target source name): device code for a target.  Its sources see the image, a
 # tutti_cuda_image, as CUDA_IMAGE: what nvcc makes of `source` for every listed architecture where
 # TUTTI_CUDA is on, empty otherwise.  `source` need not exist.
-set(TUTTI_CUDA_ARCHITECTURES 80 90 CACHE STRING "compute capabilities to generate code for; PTX for the last")
 function(tutti_cuda_image target source name)
   string(MAKE_C_IDENTIFIER "tutti_cuda_image_${name}" symbol)
   set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_image")
@@ -147,23 +170,7 @@ function(tutti_cuda_image target source name)
     set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "${name}=${source}")
   endif()
   if(TUTTI_CUDA AND EXISTS "${source}")
-    set(codes "")
-    foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
-      list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm})
-    endforeach()
-    list(GET TUTTI_CUDA_ARCHITECTURES -1 newest)
-    list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
-    add_custom_command(OUTPUT "${file}.fatbin"
-      COMMAND sh -c "log=$1; shift; \"$@\" > \"$log\" 2>&1 || { cat \"$log\"; exit 1; }"
-        sh "${file}.log" ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo --fmad=true
-        -Werror all-warnings ${codes} -Xptxas -v -I "${CMAKE_SOURCE_DIR}/sdk/include"
-        -I "${CMAKE_SOURCE_DIR}/kernels" -MD -MF "${file}.d" -MT "${file}.fatbin"
-        -o "${file}.fatbin" "${source}"
-      DEPENDS "${source}" DEPFILE "${file}.d" VERBATIM)
-    add_custom_target(${target}_fatbin DEPENDS "${file}.fatbin")
-    set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_IMAGES ${target}_fatbin)
-    set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_FATBINS
-      "{\"name\": \"${name}\", \"source\": \"${source}\", \"fatbin\": \"${file}.fatbin\"}")
+    tutti_fatbin(${target}_fatbin "${name}" "${source}" "${file}.fatbin" --fmad=true)
     set_source_files_properties("${file}.c" PROPERTIES OBJECT_DEPENDS "${file}.fatbin")
     file(CONFIGURE OUTPUT "${file}.c" @ONLY CONTENT "/* Generated: device code of ${name}. */
 __asm__(
@@ -186,21 +193,10 @@ endfunction()
 # sum and product become one, so that it computes the CPU's bits.  tests/cuda emulates it as plugins/<name>.
 function(tutti_plugin_code name source file)
   set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "plugins/${name}=${source}")
-  if(NOT TUTTI_CUDA)
-    return()
+  if(TUTTI_CUDA)
+    tutti_fatbin(plugin_${name}_code "plugins/${name}" "${source}" "${file}" --fmad=false)
+    set_target_properties(plugin_${name}_code PROPERTIES EXCLUDE_FROM_ALL FALSE)
   endif()
-  set(codes "")
-  foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
-    list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm})
-  endforeach()
-  list(GET TUTTI_CUDA_ARCHITECTURES -1 newest)
-  list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
-  add_custom_command(OUTPUT "${file}"
-    COMMAND ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo --fmad=false
-      -Werror all-warnings ${codes} -I "${CMAKE_SOURCE_DIR}/sdk/include" -MD -MF "${file}.d" -MT "${file}"
-      -o "${file}" "${source}"
-    DEPENDS "${source}" DEPFILE "${file}.d" VERBATIM)
-  add_custom_target(plugin_${name}_code ALL DEPENDS "${file}")
 endfunction()
 
 # tutti_add_folders(): every sub-folder that has a CMakeLists.txt, in byte order.

@@ -88,7 +88,7 @@ tutti_status code_function(void *ctx, const tutti_cuda_image *image, const char 
     cuda_function *f = calloc(1, sizeof *f + strlen(entry) + 1);
     if (!f)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a function");
-    *f = (cuda_function){.code = code, .shared = STATIC_SHARED};
+    *f = (cuda_function){.code = code};
     memcpy(f->entry, entry, strlen(entry) + 1);
     const unsigned int e = d->rt->cudaLibraryGetKernel(&f->kernel, code->library, entry);
     if (e == CUDART_SYMBOL_NOT_FOUND) {
@@ -142,7 +142,13 @@ tutti_status code_launch(void *ctx, const tutti_cuda_launch *l)
     const struct dim3 grid = {l->grid[0], l->grid[1], l->grid[2]};
     const struct dim3 block = {l->block[0], l->block[1], l->block[2]};
     unsigned int code = CUDART_SUCCESS;
-    if (l->shared > f->shared) {
+    if (!d->running) { /* a plugin's own, between launches of operations */
+        cuda_enter(d);
+        d->dirty = true;
+        d->last[d->nlaunched++ % LAUNCHES_KEPT] =
+            (launched){names_number(&d->names, NULL, "a plugin's kernel"), 0, NULL};
+    }
+    if (l->shared > f->shared) { /* unasked, a block has 48 KiB with its static memory */
         code =
             d->rt->cudaFuncSetAttribute(f->kernel, CUDART_FUNC_DYNAMIC_SHARED, (int)l->shared);
         f->shared = code ? f->shared : l->shared;

@@ -16,11 +16,15 @@ void cuda_enter(const cuda_device *d)
         bound = d->index;
 }
 
-/* After these nothing works any more: a kernel has failed while it ran. */
+/* After these nothing works any more: a kernel has failed while it ran, or the memory has. */
 static bool is_sticky(unsigned int code)
 {
-    enum { UNCORRECTABLE = 214, FIRST = 700, OUT_OF_RESOURCES = 701, LAST = 720 };
-    return code == UNCORRECTABLE || (code >= FIRST && code <= LAST && code != OUT_OF_RESOURCES);
+    static const uint16_t sticky[] = {214, 220, 226, 700, 702, 709, 710,
+                                      714, 715, 716, 717, 718, 719, 721};
+    for (size_t k = 0; k < sizeof sticky / sizeof *sticky; k++)
+        if (code == sticky[k])
+            return true;
+    return false;
 }
 
 /* "; launched last: fc: matmul (matmul_f32 of kernels/matmul), ...", as many as there is room for. */

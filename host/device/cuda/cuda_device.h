@@ -22,7 +22,7 @@ typedef struct cuda_function {
     struct cuda_function *next;
     struct CUkern_st *kernel;
     const cuda_code *code;
-    uint32_t shared; /* of dynamic memory that it may use so far */
+    uint32_t shared; /* of dynamic memory that it was allowed so far */
     char entry[];
 } cuda_function;
 
@@ -51,7 +51,6 @@ enum {
     STEPS_AHEAD = 16, /* of a step's numbers on their way to the device */
     STAGES = 4,
     STAGE_BYTES = 1 << 20,
-    STATIC_SHARED = 48 << 10, /* that a block may use unasked */
 };
 
 enum { OWN_UNIFORM, OWN_ADD, OWN_CLEAR_UNLESS, OWN_COUNT };
@@ -66,6 +65,7 @@ typedef struct cuda_device {
     stream *zeroes; /* on which new memory is cleared */
     stream *now;    /* of the call of run under way */
     bool capturing;
+    bool running;     /* a kernel's host code */
     bool dirty;       /* launches since the fault was last looked at */
     uint64_t ngather; /* launches in the graph being gathered */
     uint32_t gather_first;

@@ -62,7 +62,9 @@ tutti_status cuda_launch(void *device, void *on, const tutti_launch *l, tutti_er
     d->last[d->nlaunched++ % LAUNCHES_KEPT] = (launched){.mark = d->kernels.mark};
     if (d->capturing && !d->ngather++)
         d->gather_first = d->kernels.mark;
+    d->running = true;
     status = l->run(l->state, l->call, l->in, l->out, l->scratch);
+    d->running = false;
     d->now = d->own;
     if (!status)
         return TUTTI_OK;

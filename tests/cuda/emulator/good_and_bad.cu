@@ -165,3 +165,10 @@ CUDA_KERNEL(race)(int *x)
     x[threadIdx.x] = threadIdx.x ? row[threadIdx.x - 1] : 0;
 }
 CUDA_ENTRY(race);
+
+/* Four at once, which must lie at a multiple of 16. */
+CUDA_KERNEL(load_four)(float4 *x)
+{
+    x->x = x->y + x->z + x->w;
+}
+CUDA_ENTRY(load_four);

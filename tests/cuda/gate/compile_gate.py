@@ -1,12 +1,14 @@
 """compile_gate.py - compiles all device code with nvcc and holds each kernel to its budget.
 
-usage: compile_gate.py SOURCE BUILD     builds the target cuda_images of SOURCE in BUILD/cuda_gate
-       compile_gate.py --check FOLDER   looks at the logs and fatbins that lie there
+usage: compile_gate.py SOURCE BUILD ARGUMENTS   builds the target cuda_images of SOURCE in BUILD/cuda_gate
+       compile_gate.py --check FOLDER ARGUMENTS looks at the logs and fatbins that lie there
 
 A kernel may use 128 registers, no stack and no spills; for sm_80 and sm_90, and PTX is there for newer
 ones.  A line in the .cu beside the kernel allows more, and says why:
 
     /* budget: attention_cuda registers=168: the accumulators of a tile of 64 x 128 */
+
+ARGUMENTS is the program cuda_arguments, which holds what kernels take to what the host passes.
 """
 import json
 import os
@@ -88,11 +90,24 @@ def check_image(name, source, fatbin, log):
     return wrong, seen
 
 
-def check(folder):
-    wrong, count, most = [], 0, ("", 0, 0)
-    for image in json.loads((folder / "cuda_images.json").read_text()):
+def check_arguments(folder, images, program):
+    """Sentences about arguments that differ, and one about those that do not."""
+    done = subprocess.run([program, "--plugins", folder / "lib" / "tutti" / "plugins",
+                           *(f"{image['name']}={image['fatbin']}" for image in images)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wrong = done.stderr.splitlines()
+    if done.returncode and not wrong:
+        wrong = [f"{program} ended with {done.returncode}"]
+    return wrong, done.stdout.strip()
+
+
+def check(folder, program):
+    images = json.loads((folder / "cuda_images.json").read_text())
+    wrong, said = check_arguments(folder, images, program)
+    count, most = 0, ("", 0, 0)
+    for image in images:
         fatbin = Path(image["fatbin"])
-        log = fatbin.with_suffix(".log").read_text()
+        log = Path(image["log"]).read_text()
         bad, seen = check_image(image["name"], image["source"], fatbin, log)
         wrong += bad
         count += len(seen)
@@ -100,7 +115,7 @@ def check(folder):
             if have["registers"] > most[1]:
                 most = (kernel, have["registers"], arch)
     print("\n".join(wrong) or f"{count} kernels are within their budgets; {most[0]} for sm_{most[2]} "
-          f"has the most registers, {most[1]}")
+          f"has the most registers, {most[1]}; {said}")
     return 1 if wrong else 0
 
 
@@ -120,12 +135,12 @@ def build(source, folder):
 
 def main():
     if sys.argv[1] == "--check":
-        return check(Path(sys.argv[2]))
-    source, folder = sys.argv[1], Path(sys.argv[2]) / "cuda_gate"
+        return check(Path(sys.argv[2]), sys.argv[3])
+    source, folder, program = sys.argv[1], Path(sys.argv[2]) / "cuda_gate", sys.argv[3]
     if not (shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc")):
         print("skipped: there is no nvcc, so no device code is compiled here")
         return SKIPPED
-    return build(source, folder) or check(folder)
+    return build(source, folder) or check(folder, program)
 
 
 if __name__ == "__main__":

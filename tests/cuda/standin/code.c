@@ -36,6 +36,8 @@ EXPORT unsigned cudaLibraryLoadData(struct CUlib_st **ret_library, const void *c
     const emulator_kernel *k = emulator_kernels();
     while (k && strcmp(k->image, image) != 0)
         k = k->next;
+    if (!error && queue_is_gathering())
+        error = CAPTURE_UNSUPPORTED;
     if (!error && !k)
         error = NO_KERNEL_IMAGE;
     struct CUlib_st *l = error ? NULL : calloc(1, sizeof *l);
@@ -51,6 +53,8 @@ EXPORT unsigned cudaLibraryLoadData(struct CUlib_st **ret_library, const void *c
 EXPORT unsigned cudaLibraryUnload(struct CUlib_st *library)
 {
     const unsigned code = enter();
+    if (queue_is_gathering())
+        return leave(CAPTURE_UNSUPPORTED);
     free(library->image);
     free(library);
     alive--;
@@ -172,7 +176,7 @@ static unsigned launch(const void *function, const emulator_shape *shape, void *
 {
     unsigned code = enter();
     const struct CUkern_st *f = find(function);
-    if (!code && (!f || (s && !queue_is_stream(s))))
+    if (!code && (!f || (s && (!queue_is_stream(s) || s->device != current_device()))))
         code = INVALID_RESOURCE_HANDLE;
     if (f)
         trace_launch(f->kernel, shape, s);
@@ -219,10 +223,9 @@ static void *fault_address;
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    (void)signal;
     (void)context;
     fault_address = info->si_addr;
-    siglongjmp(back, 1);
+    siglongjmp(back, signal);
 }
 #endif
 
@@ -238,19 +241,26 @@ static void guarded(const work *w)
 #ifdef STANDIN_ASAN
     emulate(w);
 #else
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK}, theirs;
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK}, theirs, before;
     char text[512], where[256];
     ours.sa_sigaction = on_fault;
     (void)sigemptyset(&ours.sa_mask);
     (void)sigaction(SIGSEGV, &ours, &theirs);
-    if (!sigsetjmp(back, 1)) {
+    (void)sigaction(SIGILL, &ours, &before); /* what a test of alignment ends in */
+    const int signal = sigsetjmp(back, 1);
+    if (!signal) {
         emulate(w);
     } else {
         emulator_where(where, sizeof where);
-        (void)snprintf(text, sizeof text, "%s: it touched %p, where nothing is", where,
-                       fault_address);
-        go_bad(ILLEGAL_ADDRESS, text);
+        if (signal == SIGILL)
+            (void)snprintf(text, sizeof text, "%s: it touched no multiple of what it took",
+                           where);
+        else
+            (void)snprintf(text, sizeof text, "%s: it touched %p, where nothing is", where,
+                           fault_address);
+        go_bad(signal == SIGILL ? MISALIGNED_ADDRESS : ILLEGAL_ADDRESS, text);
     }
+    (void)sigaction(SIGILL, &before, NULL);
     (void)sigaction(SIGSEGV, &theirs, NULL);
 #endif
 }

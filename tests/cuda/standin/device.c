@@ -121,15 +121,24 @@ EXPORT unsigned cudaDeviceGetAttribute(int *value, unsigned attribute, int devic
     return leave(code);
 }
 
+static __thread int current;
+
+int current_device(void)
+{
+    return current;
+}
+
 EXPORT unsigned cudaSetDevice(int device)
 {
-    const unsigned code = enter();
-    return leave(code ? code : check_device(device));
+    unsigned code = enter();
+    if (!code && !(code = check_device(device)))
+        current = device;
+    return leave(code);
 }
 
 EXPORT unsigned cudaGetDevice(int *device)
 {
     const unsigned code = enter();
-    *device = 0;
+    *device = current;
     return leave(code ? code : there());
 }

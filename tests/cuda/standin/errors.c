@@ -64,6 +64,7 @@ static const struct error_name {
     {SYMBOL_NOT_FOUND, "cudaErrorSymbolNotFound", "named symbol not found"},
     {NOT_READY, "cudaErrorNotReady", "device not ready"},
     {ILLEGAL_ADDRESS, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {MISALIGNED_ADDRESS, "cudaErrorMisalignedAddress", "misaligned address"},
     {LAUNCH_FAILURE, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {CAPTURE_UNSUPPORTED, "cudaErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
@@ -72,6 +73,8 @@ static const struct error_name {
     {CAPTURE_UNMATCHED, "cudaErrorStreamCaptureUnmatched",
      "capture was not initiated in this stream"},
     {CAPTURE_UNJOINED, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+    {CAPTURED_EVENT, "cudaErrorCapturedEvent",
+     "operation not permitted on an event last recorded in a capturing stream"},
     {CAPTURE_WRONG_THREAD, "cudaErrorStreamCaptureWrongThread",
      "attempt to terminate a thread-local capture sequence from another thread"},
 };

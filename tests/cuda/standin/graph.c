@@ -36,7 +36,8 @@ void graph_run(const graph_body *g)
 EXPORT unsigned cudaStreamBeginCapture(stream *s, unsigned mode)
 {
     unsigned code = enter();
-    (void)mode;
+    if (!code && mode > CAPTURE_RELAXED)
+        code = INVALID_VALUE;
     if (!code && (!s || !queue_is_stream(s) || s->capture))
         code = CAPTURE_UNSUPPORTED;
     graph_body *g = code ? NULL : calloc(1, sizeof *g);
@@ -46,6 +47,8 @@ EXPORT unsigned cudaStreamBeginCapture(stream *s, unsigned mode)
         s->capture = g;
         s->began_capture = true;
         s->invalid = false;
+        s->mode = mode;
+        s->thread = queue_thread();
         trace("capture begins stream %llu", (unsigned long long)s->number);
     }
     return leave(code);
@@ -57,6 +60,8 @@ EXPORT unsigned cudaStreamEndCapture(stream *s, struct CUgraph_st **ret_graph)
     *ret_graph = NULL;
     if (!code && (!s || !queue_is_stream(s) || !s->began_capture))
         code = CAPTURE_UNMATCHED;
+    if (!code && s->mode != CAPTURE_RELAXED && s->thread != queue_thread())
+        code = CAPTURE_WRONG_THREAD;
     if (code)
         return leave(code);
     graph_body *g = s->capture;

@@ -180,6 +180,8 @@ EXPORT unsigned cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 EXPORT unsigned cudaMallocHost(void **memory, size_t bytes)
 {
     unsigned code = enter();
+    if (!code && queue_is_gathering())
+        code = CAPTURE_UNSUPPORTED;
     pinned_block *p = code ? NULL : calloc(1, sizeof *p);
     if (p && !(p->memory = aligned_alloc(ALIGN, (bytes + ALIGN) / ALIGN * ALIGN))) {
         free(p);
@@ -203,6 +205,8 @@ EXPORT unsigned cudaFreeHost(void *memory)
     unsigned code = enter();
     if (!memory)
         return leave(code);
+    if (!code && queue_is_gathering())
+        return leave(CAPTURE_UNSUPPORTED);
     pinned_block **at = &pinned;
     while (*at && (*at)->memory != memory)
         at = &(*at)->next;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "standin.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -128,11 +129,18 @@ bool queue_is_stream(const stream *s)
     return k != NULL;
 }
 
+uint64_t queue_thread(void)
+{
+    return (uint64_t)(uintptr_t)pthread_self();
+}
+
 bool queue_is_gathering(void)
 {
     bool found = false;
+    const uint64_t me = queue_thread();
     for (stream *s = streams; s; s = s->next)
-        if (s->capture)
+        if (s->began_capture && s->mode != CAPTURE_RELAXED &&
+            (s->mode == CAPTURE_GLOBAL || s->thread == me))
             found = s->invalid = true;
     return found;
 }
@@ -292,6 +300,7 @@ EXPORT unsigned cudaStreamCreateWithFlags(stream **ret_stream, unsigned flags)
     (void)flags;
     if (s) {
         s->end = &s->first;
+        s->device = current_device();
         s->number = ++stream_numbers;
         s->next = streams;
         streams = *ret_stream = s;
@@ -325,6 +334,8 @@ EXPORT unsigned cudaStreamSynchronize(stream *s)
         s->invalid = true;
         code = CAPTURE_UNSUPPORTED;
     }
+    if (!code && queue_is_gathering())
+        code = CAPTURE_UNSUPPORTED;
     if (!code && s)
         queue_run(s);
     else if (!code)
@@ -434,12 +445,22 @@ EXPORT unsigned cudaStreamWaitEvent(stream *s, struct CUevent_st *e, unsigned fl
     return leave(OK);
 }
 
+/* Neither of an event that stands for a place in a graph, nor while a graph is gathered. */
+static unsigned may_ask(const struct CUevent_st *e)
+{
+    if (e->capture)
+        return CAPTURED_EVENT;
+    return queue_is_gathering() ? CAPTURE_UNSUPPORTED : OK;
+}
+
 /* Whoever asks again and again gets there: each question lets a piece of work be done. */
 EXPORT unsigned cudaEventQuery(struct CUevent_st *e)
 {
     unsigned code = enter();
     if (!code && !find_event(e))
         code = INVALID_RESOURCE_HANDLE;
+    if (!code)
+        code = may_ask(e);
     if (code || !e->mark || e->mark->done)
         return leave(code);
     if (queue_is_stream(e->mark->stream) && e->mark->stream->first)
@@ -453,6 +474,8 @@ EXPORT unsigned cudaEventSynchronize(struct CUevent_st *e)
     if (!code && !find_event(e))
         code = INVALID_RESOURCE_HANDLE;
     trace("wait for event %llu", code ? 0 : (unsigned long long)e->number);
+    if (!code)
+        code = may_ask(e);
     if (!code && e->mark)
         run_to_mark(e->mark);
     return leave(code);

@@ -37,13 +37,16 @@ enum {
     SYMBOL_NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
+    MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILURE = 719,
     CAPTURE_UNSUPPORTED = 900,
     CAPTURE_INVALIDATED = 901,
     CAPTURE_UNMATCHED = 903,
     CAPTURE_UNJOINED = 904,
+    CAPTURED_EVENT = 907,
     CAPTURE_WRONG_THREAD = 908,
 };
+enum { CAPTURE_GLOBAL = 0, CAPTURE_THREAD_LOCAL = 1, CAPTURE_RELAXED = 2 };
 enum { TO_DEVICE = 1, TO_HOST = 2, ON_DEVICE = 3, BY_ADDRESS = 4 };
 
 struct cudaDeviceProp;
@@ -79,6 +82,7 @@ unsigned leave(unsigned code);
 /* From now on every call fails, and cudaGetErrorString tells the sentence. */
 void go_bad(unsigned code, const char *sentence);
 bool is_bad(void);
+int current_device(void); /* the calling thread's */
 
 /* ---- memory (memory.c) ---- */
 
@@ -139,6 +143,9 @@ struct CUstream_st {
     uint64_t number;
     uint64_t nwork;
     struct graph_body *capture; /* what it gathers into, or NULL */
+    unsigned mode;              /* of that capture, by `thread` */
+    uint64_t thread;
+    int device;
     bool began_capture;
     bool invalid; /* that capture cannot be finished */
 };
@@ -159,8 +166,10 @@ void work_free(work *w);
 void queue_run(stream *s); /* everything, and what it waits for */
 void queue_run_all(void);
 bool queue_is_stream(const stream *s);
-/* Whether some stream gathers, so that calls that wait or allocate are refused. */
+/* Whether the calling thread may not make calls that wait, allocate or load, because it gathers, or
+ * another one does with mode global; what is gathered is spoilt then. */
 bool queue_is_gathering(void);
+uint64_t queue_thread(void); /* the calling one */
 /* The graph is whole: its streams work again, its events stand for nothing. */
 void queue_leave_capture(const struct graph_body *g);
 uint64_t queue_leaks(uint64_t *ret_events);

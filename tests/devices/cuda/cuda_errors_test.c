@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_check.h"
 
+#include <pthread.h>
+
 /* Rows: the stand-in's settings, the device asked for. */
 START_TEST(what_a_machine_lacks_is_told)
 {
@@ -181,11 +183,71 @@ START_TEST(an_error_that_stays_names_what_was_launched_last)
 }
 END_TEST
 
+/* As tutti.kernel/1 launches: not from within a launch of the device's. */
+static tutti_status launch_own(const tutti_device *d, float *x, uint64_t n)
+{
+    static const tutti_cuda_image own = {NULL, 0, "host/device"};
+    const tutti_cuda_v1 *cuda = d->table->cuda(d->device);
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_cuda_launch l = {.struct_size = sizeof l, .grid = {1, 1, 1}, .block = {32, 1, 1}};
+    void *const args[] = {&x, &x, &n};
+    ck_assert_ok(cuda->function(cuda->ctx, &own, "own_add", (const uint32_t[]){8, 8, 8}, 3,
+                                &l.function, &err),
+                 err);
+    l.args = args;
+    return cuda->launch(cuda->ctx, &l);
+}
+
+START_TEST(a_plugins_own_launch_is_named_too)
+{
+    tutti_device d = open_cuda("fail_launch=1,fail_code=716");
+    tutti_error err = TUTTI_ERROR_INIT;
+    float *x = take(&d, 64);
+    ck_assert_ok(launch(&d, run_nothing, NULL, "matmul", "block.3.fc", &err), err);
+    ck_assert_int_eq(launch_own(&d, x, 4), TUTTI_OK);
+    ck_assert_int_eq(d.table->synchronise(d.device, NULL, &err), TUTTI_E_FAIL);
+    ck_assert_str_eq(err.text, "cuda:0: misaligned address (cudaErrorMisalignedAddress); "
+                               "launched last: a plugin's kernel (own_add of host/device), "
+                               "block.3.fc: matmul");
+    d.table->release(d.device, x);
+    close_cuda(&d);
+}
+END_TEST
+
+static tutti_device second;
+static float *second_memory;
+
+static void *launch_elsewhere(void *ret_status)
+{
+    const tutti_status s = launch_own(&second, second_memory, 4);
+    memcpy(ret_status, &s, sizeof s);
+    return NULL;
+}
+
+START_TEST(a_thread_that_comes_anew_works_on_the_right_gpu)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    pthread_t thread;
+    tutti_status s = TUTTI_E_FAIL;
+    stand_in("devices=2,leaks=1");
+    ck_assert_ok(tutti_device_open(tutti_device_cuda(), NULL, 1, &second, &err), err);
+    second_memory = take(&second, 64);
+    ck_assert_int_eq(pthread_create(&thread, NULL, launch_elsewhere, &s), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(s, TUTTI_OK);
+    ck_assert_ok(second.table->synchronise(second.device, NULL, &err), err);
+    second.table->release(second.device, second_memory);
+    close_cuda(&second);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cuda_errors");
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
+    tcase_add_test(tc, a_plugins_own_launch_is_named_too);
+    tcase_add_test(tc, a_thread_that_comes_anew_works_on_the_right_gpu);
     tcase_add_loop_test(tc, what_a_machine_lacks_is_told, 0, 5);
     tcase_add_loop_test(tc, a_runtime_that_is_not_there_or_too_old_is_told, 0, 2);
     tcase_add_test(tc, out_of_memory_says_how_much);
