@@ -13,8 +13,9 @@ tutti_status backend_open(const object *o, const char *name, tutti_params **para
     backend b = {.instance = NULL};
     if (!o) {
         const bool cuda = strcmp(name, "cuda") == 0;
-        const tutti_status s = tutti_device_open(
-            cuda ? tutti_device_cuda() : tutti_device_cpu(), NULL, index, &b.device, err);
+        const tutti_status s =
+            tutti_device_open(cuda ? tutti_device_cuda() : tutti_device_cpu(),
+                              cuda ? ctx : NULL, index, &b.device, err);
         if (!s)
             *ret_backend = b;
         return s;

@@ -13,7 +13,8 @@ typedef struct backend {
 
 /* Opens device `index` of object `o` (kind "device"), or of the host's own where `o` is
  * NULL: "cuda", or the CPU by any other name.  Takes *params and
- * sets it to NULL once the object is open; `services` and `ctx` as instance_open's.  [control] */
+ * sets it to NULL once the object is open; `services` and `ctx` as instance_open's, but for "cuda" `ctx`
+ * is its tutti_cuda_settings or NULL.  [control] */
 TUTTI_NODISCARD tutti_status backend_open(const object *o, const char *name,
                                           tutti_params **params, uint32_t index,
                                           service_fn services, void *ctx, backend *ret_backend,

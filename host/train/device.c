@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INDEX = 1023 };
+enum { MAX_INDEX = 1023, MAX_GIB = 1 << 20 };
 
 static void find_object(run_device *d, registry *r, const char *name, const json_node *at,
                         faults *f)
@@ -40,6 +40,38 @@ static void read_name(run_device *d, registry *r, const json_node *at, faults *f
         d->part.params = params_from_json(d->part.object, NULL, NULL, NULL, f);
 }
 
+static void read_flag(const json_node *at, const char *key, int32_t *ret_flag, faults *f)
+{
+    const json_node *n = json_get(at, key);
+    if (n && json_type(n) != JSON_BOOL)
+        faults_add(f, n, "is %s, want true or false", json_type_name(n));
+    else if (n)
+        *ret_flag = json_bool(n);
+}
+
+/* The settings of the host's own devices, which have no manifest. */
+static void read_own(run_device *d, const json_node *at, faults *f)
+{
+    static const char *const cpu_keys[] = {"name", "index", NULL};
+    static const char *const cuda_keys[] = {
+        "name", "index", "memory_limit", "graphs", "tf32", "unordered", NULL};
+    const bool cuda = strcmp(d->part.name, "cuda") == 0;
+    const json_node *limit = cuda ? json_get(at, "memory_limit") : NULL;
+    faults_unknown_keys(f, at, cuda ? cuda_keys : cpu_keys);
+    if (!cuda)
+        return;
+    read_flag(at, "graphs", &d->cuda.graphs, f);
+    read_flag(at, "tf32", &d->cuda.tf32, f);
+    read_flag(at, "unordered", &d->cuda.unordered, f);
+    if (limit && json_type(limit) != JSON_INT && json_type(limit) != JSON_REAL)
+        faults_add(f, limit, "is %s, want a number of GiB", json_type_name(limit));
+    else if (limit && !(json_real(limit) > 0.0 && json_real(limit) <= MAX_GIB))
+        faults_add(f, limit, "is %g, want a number of GiB above 0 and at most %d",
+                   json_real(limit), MAX_GIB);
+    else if (limit)
+        d->cuda.memory_limit = (uint64_t)(json_real(limit) * (double)(UINT64_C(1) << 30));
+}
+
 static void read_object(run_device *d, registry *r, const char *folder, const json_node *at,
                         faults *f)
 {
@@ -55,6 +87,11 @@ static void read_object(run_device *d, registry *r, const char *folder, const js
         faults_add(f, index, "is no whole number from 0 to %d", MAX_INDEX);
     else
         d->index = (uint32_t)json_int(index);
+    if (strcmp(json_string(name), "cuda") == 0 || strcmp(json_string(name), "cpu") == 0) {
+        d->part.name = json_string(name);
+        read_own(d, at, f);
+        return;
+    }
     find_object(d, r, json_string(name), name, f);
     if (d->part.object)
         d->part.params = params_from_json(d->part.object, at, skip, folder, f);
@@ -65,7 +102,8 @@ void run_device_read(run_file *run, registry *r, const char *folder, const json_
 {
     const json_node *at = json_get(root, "device");
     const char *text = json_string(at);
-    run->device = (run_device){.part = {.name = "cpu", .at = at}};
+    run->device = (run_device){.part = {.name = "cpu", .at = at},
+                               .cuda = {.graphs = -1, .tf32 = -1, .unordered = -1}};
     run->device.automatic = !at || (text && strcmp(text, "auto") == 0);
     if (run->device.automatic || (text && strcmp(text, "cpu") == 0))
         return;
@@ -87,6 +125,9 @@ tutti_status trainer_open_device(trainer *t, tutti_error *err)
         d->part.name = "cuda";
         return TUTTI_OK;
     }
+    if (!d->part.object)
+        return backend_open(NULL, d->part.name, NULL, d->index, NULL, &d->cuda, &t->device,
+                            err);
     return backend_open(d->part.object, d->part.name, &d->part.params, d->index,
                         trainer_service, t, &t->device, err);
 }

@@ -8,6 +8,7 @@
 #include "engine/profiler.h"
 #include "engine/trace.h"
 #include "plugin/registry.h"
+#include "tutti_host/device.h"
 
 #include <stdbool.h>
 
@@ -53,6 +54,7 @@ typedef struct run_group {
 typedef struct run_device {
     run_part part;
     uint32_t index;
+    tutti_cuda_settings cuda; /* for "cuda" */
     bool automatic; /* cuda:0 where that can be had, else cpu; the name tells once it is open */
 } run_device;
 

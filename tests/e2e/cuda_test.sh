@@ -71,6 +71,28 @@ says "not so many" 2 'tutti: there is no device 3, this machine has 1' \
   gpu devices=1 "$TUTTI" train run.json --device cuda:3
 says "too old" 2 'tutti: cuda:0: Stand-in GPU has compute capability 7.0, want 8.0 or newer' \
   gpu capability=70 "$TUTTI" train run.json --device cuda
+
+# The object form of the device: what it allows, and what is wrong with it.
+on() { # on <settings of the device>: a run on it
+  small_run | sed 's/"callbacks": .*/"callbacks": [], "device": {"name": "cuda"'"${1:+, $1}"'}/' >on.json
+}
+rm -f "$PWD/trace"
+on '"index": 0, "graphs": false, "tf32": true'
+check "a run without graphs" env TUTTI_CUDA_GRAPHS=1 TUTTI_CUDA_TRACE="$PWD/trace" LD_LIBRARY_PATH="$standin" \
+  "$TUTTI" train on.json --duration 4ba
+check "has none" sh -c "grep -q '^launch ' trace && ! grep -q '^capture' trace"
+on '"memory_limit": 0.25'
+check "a limit that is wide enough" gpu leaks=1 "$TUTTI" train on.json --duration 2ba
+on '"memory_limit": 0.001'
+gpu "" "$TUTTI" train on.json --set train.batch_size=640 2>err.txt
+check "a plan larger than its limit is refused" grep -qE \
+  '^tutti: the training plan for inputs of .* needs [0-9.]+ MiB, [0-9.]+ [KM]iB are available on Stand-in GPU; use a smaller microbatch_size$' err.txt
+on '"memory_limt": 2, "graphs": 1, "memory_limit": 0, "index": -1'
+says "what is wrong with it is told at once" 2 'on.json:20: device.index: is no whole number from 0 to 1023
+on.json:20: device.memory_limt: unknown key; did you mean memory_limit?
+on.json:20: device.graphs: is an integer, want true or false
+on.json:20: device.memory_limit: is 0, want a number of GiB above 0 and at most 1048576' \
+  "$TUTTI" validate on.json
 check "auto without one is the CPU" gpu devices=0 "$TUTTI" train run.json --duration 1ba
 gpu fail_launch=50 "$TUTTI" train run.json --device cuda >out.txt 2>err.txt
 check "a failure names what was launched last" \

@@ -76,6 +76,11 @@ CHANGES = [
     ("max_duration", "3"), ("max_duration", ""), ("max_duration", "0.5dur"),
     ("max_duration", 0), ("max_duration", 1.5), ("iteration_length", "2ba"), ("iteration_length", 0),
     ("iteration_length", True), ("step_schedulers_every_batch", 1),
+    ("device", {}), ("device", {"name": 3}), ("device", {"name": "cpu", "graphs": True}),
+    ("device", {"name": "cuda", "index": -1}), ("device", {"name": "cuda", "graph": True}),
+    ("device", {"name": "cuda", "graphs": 1}), ("device", {"name": "cuda", "tf32": "yes"}),
+    ("device", {"name": "cuda", "unordered": None}), ("device", {"name": "cuda", "memory_limit": 0}),
+    ("device", {"name": "cuda", "memory_limit": "8"}), ("device", {"name": "cuda", "memory_limit": 2000000}),
     ("max_duration", "3m5"), ("precision", "fp8"), ("recompute", "some"), ("device", 1), ("threads", -1),
     ("threads", 5000), ("microbatch_size", -1), ("microbatch_size", "all"), ("scale_schedule_ratio", 0),
     ("scale_schedule_ratio", "1"), ("load_weights", ""), ("load_weights", 1), ("sed", 1),
@@ -132,6 +137,10 @@ def main():
         check("the whole", GOOD, written(GOOD), True)
         auto = changed("microbatch_size", "auto")
         check("microbatch_size = auto", auto, written(auto), True)
+        for device in ({"name": "cpu"}, {"name": "cuda"}, {"name": "cuda", "index": 3, "memory_limit": 7.5,
+                       "graphs": False, "tf32": True, "unordered": True, "x-note": 1}):
+            run = changed("device", device)
+            check(f"device = {device!r}", run, written(run), True)
         for where, value in CHANGES:
             run = changed(where, value)
             check(f"{where} = {value!r}", run, written(run), False)

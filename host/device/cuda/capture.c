@@ -3,7 +3,6 @@
 #include "device/cuda/cuda_device.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct graph {
     struct CUgraphExec_st *exec;
@@ -14,10 +13,8 @@ tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err)
 {
     cuda_device *d = device;
     cuda_enter(d);
-    const char *wanted = getenv("TUTTI_CUDA_GRAPHS");
-    if (wanted && strcmp(wanted, "0") == 0)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: TUTTI_CUDA_GRAPHS=0 wants no graphs",
-                          d->label);
+    if (!d->wanted.graphs)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: no graphs are wanted", d->label);
     const tutti_status s = cuda_check(
         d, d->rt->cudaStreamBeginCapture(cuda_stream_of(d, on), CUDART_CAPTURE_THREAD_LOCAL),
         "a graph", err);

@@ -188,12 +188,16 @@ static void close_device(void *device)
         cuda_unpin(d, &d->stages[k]);
     if (d->seen)
         (void)d->rt->cudaFreeHost((void *)(uintptr_t)d->seen);
-    if (d->shared)
-        (void)d->rt->cudaFree(d->shared);
+    cuda_release(d, d->shared);
     if (d->own)
         (void)d->rt->cudaStreamDestroy(d->own);
     if (d->zeroes)
         (void)d->rt->cudaStreamDestroy(d->zeroes);
+    while (d->pieces) { /* of memory that nobody gave back */
+        memory_piece *next = d->pieces->next;
+        free(d->pieces);
+        d->pieces = next;
+    }
     names_fini(&d->names);
     choices_fini(&d->known);
     free(d);
@@ -212,14 +216,21 @@ static tutti_status make_streams(cuda_device *d, tutti_error *err)
     return s;
 }
 
-/* TUTTI_CUDA_ALLOW: "tf32", "unordered" or both. */
-static uint32_t allowed(void)
+/* TUTTI_CUDA_ALLOW is "tf32", "unordered" or both, TUTTI_CUDA_GRAPHS "0" or "1"; the run's own word
+ * comes first. */
+static tutti_cuda_settings wanted(const tutti_cuda_settings *given)
 {
-    const char *words = getenv("TUTTI_CUDA_ALLOW");
-    if (!words)
-        return 0;
-    return (strstr(words, "tf32") ? TUTTI_CUDA_TF32 : 0u) |
-           (strstr(words, "unordered") ? TUTTI_CUDA_UNORDERED : 0u);
+    const char *allow = getenv("TUTTI_CUDA_ALLOW"), *graphs = getenv("TUTTI_CUDA_GRAPHS");
+    tutti_cuda_settings w = {.graphs = -1, .tf32 = -1, .unordered = -1};
+    if (given)
+        w = *given;
+    if (w.graphs < 0)
+        w.graphs = !graphs || strcmp(graphs, "0") != 0;
+    if (w.tf32 < 0)
+        w.tf32 = allow && strstr(allow, "tf32");
+    if (w.unordered < 0)
+        w.unordered = allow && strstr(allow, "unordered");
+    return w;
 }
 
 static tutti_status open_device(void *self, uint32_t index, void **ret_device, tutti_error *err)
@@ -244,6 +255,7 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
     d->index = (int)index;
     (void)snprintf(d->label, sizeof d->label, "cuda:%u", index);
     get_name(rt, index, d->name);
+    d->wanted = wanted(self);
     cuda_enter(d);
     d->kernels = (tutti_cuda_v1){
         .struct_size = sizeof d->kernels,
@@ -256,7 +268,8 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
         .stream = stream_now,
         .symbol = symbol,
         .object = cuda_object_of,
-        .allow = allowed(),
+        .allow = (d->wanted.tf32 ? TUTTI_CUDA_TF32 : 0u) |
+                 (d->wanted.unordered ? TUTTI_CUDA_UNORDERED : 0u),
         .recall = cuda_recall,
         .keep = cuda_keep};
     if ((s = make_streams(d, err)) || (s = cuda_make_steps(d, err)) || (s = own_load(d, err))) {

@@ -6,7 +6,7 @@
 #include "device/cuda/library.h"
 #include "device/cuda/names.h"
 #include "graph/tune_file.h"
-#include "tutti/device.h"
+#include "tutti_host/device.h"
 
 #include <stdbool.h>
 
@@ -40,6 +40,13 @@ typedef struct launched {
     const cuda_function *function;
 } launched;
 
+/* Device memory that was taken, where a limit is to be kept. */
+typedef struct memory_piece {
+    struct memory_piece *next;
+    void *memory;
+    uint64_t bytes;
+} memory_piece;
+
 /* A place in pinned memory that is free once `done` is. */
 typedef struct pinned {
     void *memory;
@@ -59,11 +66,14 @@ typedef struct cuda_device {
     tutti_cuda_v1 kernels; /* what kernels get */
     const cudart *rt;
     int index;
-    char label[16]; /* "cuda:0" */
-    char name[64];  /* "NVIDIA H100 80GB HBM3" */
-    stream *own;    /* its stream */
-    stream *zeroes; /* on which new memory is cleared */
-    stream *now;    /* of the call of run under way */
+    char label[16];             /* "cuda:0" */
+    char name[64];              /* "NVIDIA H100 80GB HBM3" */
+    stream *own;                /* its stream */
+    stream *zeroes;             /* on which new memory is cleared */
+    stream *now;                /* of the call of run under way */
+    tutti_cuda_settings wanted; /* no -1 left in it */
+    uint64_t taken;             /* bytes of device memory */
+    memory_piece *pieces;
     bool capturing;
     bool running;     /* a kernel's host code */
     bool dirty;       /* launches since the fault was last looked at */
@@ -152,8 +162,7 @@ void cuda_graph_destroy(void *device, void *graph);
 
 /* choices.c: tutti_cuda_v1's recall and keep. */
 tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size);
-tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size,
-                       tutti_error *err);
+tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size, tutti_error *err);
 
 /* own.c: what the device code of own.cu does. */
 tutti_status own_load(cuda_device *d, tutti_error *err);

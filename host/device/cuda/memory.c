@@ -3,6 +3,7 @@
 #include "graph/memory.h"
 #include "device/cuda/cuda_device.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 tutti_status cuda_memory(void *device, uint64_t *ret_free, uint64_t *ret_total,
@@ -13,9 +14,10 @@ tutti_status cuda_memory(void *device, uint64_t *ret_free, uint64_t *ret_total,
     cuda_enter(d);
     const tutti_status s =
         cuda_check(d, d->rt->cudaMemGetInfo(&unused, &total), "its memory", err);
+    const uint64_t limit = d->wanted.memory_limit, left = limit - d->taken;
     if (!s) {
-        *ret_free = unused;
-        *ret_total = total;
+        *ret_free = limit && left < unused ? left : unused;
+        *ret_total = limit && limit < total ? limit : total;
     }
     return s;
 }
@@ -27,9 +29,37 @@ static tutti_status no_memory(cuda_device *d, uint64_t bytes, tutti_error *err)
     (void)d->rt->cudaGetLastError();
     const tutti_status s = cuda_memory(d, &unused, &total, err);
     return s ? s
-             : tutti_fail(err, TUTTI_E_NOMEM, "%s: %s are wanted, %s of %s are free", d->label,
-                          memory_text(bytes, a, sizeof a), memory_text(unused, b, sizeof b),
-                          memory_text(total, c, sizeof c));
+             : tutti_fail(err, TUTTI_E_NOMEM, "%s: %s are wanted, %s of %s%s are free",
+                          d->label, memory_text(bytes, a, sizeof a),
+                          memory_text(unused, b, sizeof b), memory_text(total, c, sizeof c),
+                          d->wanted.memory_limit ? " that the run may take" : "");
+}
+
+/* Notes what is taken, where there is a limit. */
+static tutti_status count_in(cuda_device *d, void *memory, uint64_t bytes, tutti_error *err)
+{
+    if (!d->wanted.memory_limit)
+        return TUTTI_OK;
+    memory_piece *p = malloc(sizeof *p);
+    if (!p)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to count what is taken", d->label);
+    *p = (memory_piece){d->pieces, memory, bytes};
+    d->pieces = p;
+    d->taken += bytes;
+    return TUTTI_OK;
+}
+
+static void count_out(cuda_device *d, const void *memory)
+{
+    memory_piece **at = &d->pieces;
+    while (*at && (*at)->memory != memory)
+        at = &(*at)->next;
+    memory_piece *p = *at;
+    if (!p)
+        return;
+    *at = p->next;
+    d->taken -= p->bytes;
+    free(p);
 }
 
 tutti_status cuda_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_error *err)
@@ -37,17 +67,23 @@ tutti_status cuda_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_e
     cuda_device *d = device;
     void *memory = NULL;
     cuda_enter(d);
+    if (d->wanted.memory_limit && bytes > d->wanted.memory_limit - d->taken)
+        return no_memory(d, bytes, err);
     unsigned int code = d->rt->cudaMalloc(&memory, bytes ? bytes : 1);
     if (code == CUDART_NO_MEMORY)
         return no_memory(d, bytes, err);
     tutti_status s = cuda_check(d, code, "memory", err);
     if (s)
         return s;
+    if ((s = count_in(d, memory, bytes, err))) {
+        (void)d->rt->cudaFree(memory);
+        return s;
+    }
     code = d->rt->cudaMemsetAsync(memory, 0, bytes ? bytes : 1, d->zeroes);
     if (!code)
         code = d->rt->cudaStreamSynchronize(d->zeroes);
     if ((s = cuda_check(d, code, "clearing memory", err)))
-        (void)d->rt->cudaFree(memory);
+        cuda_release(d, memory);
     else
         *ret_memory = memory;
     return s;
@@ -56,10 +92,11 @@ tutti_status cuda_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_e
 /* cudaFree waits for the work that may use it. */
 void cuda_release(void *device, void *memory)
 {
-    const cuda_device *d = device;
+    cuda_device *d = device;
     if (!memory)
         return;
     cuda_enter(d);
+    count_out(d, memory);
     (void)d->rt->cudaFree(memory);
 }
 

@@ -27,8 +27,16 @@ void tutti_device_close(tutti_device *d); /* [control]; once, or never opened an
 
 /* The host's own backend: one device, the CPU; its self is NULL.  [any] */
 const tutti_device_v1 *tutti_device_cpu(void);
+/* What a run wants of a GPU.  -1: as the environment has it, TUTTI_CUDA_GRAPHS and TUTTI_CUDA_ALLOW. */
+typedef struct tutti_cuda_settings {
+    uint64_t memory_limit; /* bytes that may be taken at a time; 0: as many as there are */
+    int32_t graphs;        /* 0: every launch on its own */
+    int32_t tf32;          /* 1: TUTTI_CUDA_TF32 */
+    int32_t unordered;     /* 1: TUTTI_CUDA_UNORDERED */
+    int32_t reserved;
+} tutti_cuda_settings;
 /* NVIDIA's GPUs, over the CUDA runtime, which is loaded when it is first asked for something; its
- * self is NULL.  Without runtime, driver or GPU count is 0 and describe says what is missing.  [any] */
+ * self is a const tutti_cuda_settings *, or NULL: all as the environment has it.  Without runtime, driver or GPU count is 0 and describe says what is missing.  [any] */
 const tutti_device_v1 *tutti_device_cuda(void);
 
 /* Whether host code may use pointers into the device's memory, after a synchronise if the device is

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "crop.h"
 
+/* budget: random_crop_cuda stack=48: the words of a draw, of which a running number takes the next */
 /* x, y: n pixels of `pixel` bytes. */
 TUTTI_KERNEL(random_crop_cuda)
 (const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed, uint64_t epoch,

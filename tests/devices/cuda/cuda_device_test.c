@@ -3,6 +3,8 @@
 #include "cuda_check.h"
 #include "tutti/rng.h"
 
+#include <stdbool.h>
+
 #define N 1000
 
 static float numbers[N];
@@ -267,13 +269,64 @@ START_TEST(a_graph_does_it_again_with_another_step)
 }
 END_TEST
 
-START_TEST(graphs_can_be_turned_off)
+static tutti_device open_with(const tutti_cuda_settings *settings)
 {
-    tutti_device d = open_cuda("leaks=1");
+    tutti_device d;
     tutti_error err = TUTTI_ERROR_INIT;
-    ck_assert_int_eq(setenv("TUTTI_CUDA_GRAPHS", "0", 1), 0);
-    ck_assert_int_eq(d.table->capture_begin(d.device, NULL, &err), TUTTI_E_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "cuda:0: TUTTI_CUDA_GRAPHS=0 wants no graphs");
+    tutti_cuda_settings own = *settings;
+    stand_in("memory=16777216,leaks=1");
+    ck_assert_ok(tutti_device_open(tutti_device_cuda(), &own, 0, &d, &err), err);
+    return d;
+}
+
+static void ck_graphs(const tutti_device *d, bool there)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(d->table->capture_begin(d->device, NULL, &err),
+                     there ? TUTTI_OK : TUTTI_E_UNSUPPORTED);
+    ck_assert_str_eq(err.text, there ? "" : "cuda:0: no graphs are wanted");
+    if (there)
+        ck_assert_ok(d->table->capture_end(d->device, NULL, NULL, &err), err);
+}
+
+/* Whom the environment or the run asks; the run's own word comes first. */
+START_TEST(graphs_and_liberties_are_what_is_asked_for)
+{
+    const tutti_cuda_settings as_is = {.graphs = -1, .tf32 = -1, .unordered = -1},
+                              own = {.graphs = 1, .tf32 = 0, .unordered = 1};
+    if (_i) {
+        ck_assert_int_eq(setenv("TUTTI_CUDA_GRAPHS", "0", 1), 0);
+        ck_assert_int_eq(setenv("TUTTI_CUDA_ALLOW", "tf32", 1), 0);
+    }
+    tutti_device d = open_with(&as_is);
+    ck_graphs(&d, !_i);
+    ck_assert_uint_eq(d.table->cuda(d.device)->allow, _i ? TUTTI_CUDA_TF32 : 0);
+    close_cuda(&d);
+    d = open_with(&own);
+    ck_graphs(&d, true);
+    ck_assert_uint_eq(d.table->cuda(d.device)->allow, TUTTI_CUDA_UNORDERED);
+    close_cuda(&d);
+}
+END_TEST
+
+START_TEST(a_limit_of_memory_is_kept)
+{
+    const tutti_cuda_settings s = {.memory_limit = 1 << 20, .graphs = -1};
+    tutti_error err = TUTTI_ERROR_INIT;
+    uint64_t unused = 0, total = 0, before = 0;
+    tutti_device d = open_with(&s);
+    void *memory = NULL, *more = NULL;
+    ck_assert_ok(d.table->memory(d.device, &before, &total, &err), err);
+    ck_assert_uint_eq(total, 1 << 20);
+    ck_assert_ok(d.table->alloc(d.device, 1000 << 10, &memory, &err), err);
+    ck_assert_ok(d.table->memory(d.device, &unused, &total, &err), err);
+    ck_assert_uint_eq(unused, before - (1000 << 10));
+    ck_assert_int_eq(d.table->alloc(d.device, 64 << 10, &more, &err), TUTTI_E_NOMEM);
+    ck_assert_str_eq(err.text, "cuda:0: 64.0 KiB are wanted, 23.8 KiB of 1.0 MiB that the run "
+                               "may take are free");
+    ck_assert_ptr_null(more);
+    d.table->release(d.device, memory);
+    d.table->release(d.device, take(&d, 1000 << 10));
     close_cuda(&d);
 }
 END_TEST
@@ -402,7 +455,8 @@ int main(void)
     tcase_add_loop_test(tc, a_guard_of_zero_clears_what_it_guards, 0, 4);
     tcase_add_test(tc, launches_read_the_step_that_they_were_told);
     tcase_add_test(tc, a_graph_does_it_again_with_another_step);
-    tcase_add_test(tc, graphs_can_be_turned_off);
+    tcase_add_loop_test(tc, graphs_and_liberties_are_what_is_asked_for, 0, 2);
+    tcase_add_test(tc, a_limit_of_memory_is_kept);
     tcase_add_test(tc, an_object_of_the_device_is_made_once_and_goes_with_it);
     tcase_add_test(tc, functions_of_nvidias_libraries_are_found_or_named);
     tcase_add_loop_test(tc, a_function_is_held_to_its_arguments, 0, 6);
