@@ -19,6 +19,16 @@ static float exp_f32(float x)
     return fast_exp(x);
 }
 
+static float exp_down_f32(float x)
+{
+    return x > 0.0f ? 1.0f : fast_exp_down(x);
+}
+
+static double exp_down_f64(double x)
+{
+    return x > 0.0 ? 1.0 : exp(x);
+}
+
 static float log_f32(float x)
 {
     return fast_log(x);
@@ -53,6 +63,7 @@ static const struct {
     double low; /* the limit holds from here on; below it, values under 1e-38 may be 0 */
 } functions[] = {
     {"exp", exp_f32, exp, 1.1, -INFINITY},
+    {"exp_down", exp_down_f32, exp_down_f64, 1.1, -87.33},
     {"log", log_f32, log, 0.9, -INFINITY},
     {"tanh", tanh_f32, tanh, 1.7, -INFINITY},
     {"erf", erf_f32, erf, 1.4, -INFINITY},

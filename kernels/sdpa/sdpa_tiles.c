@@ -5,7 +5,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { LANES = SDPA_LANES, TILE = SDPA_TILE, ROWS = 8 };
+/* 24 of 32 registers hold results: 6 rows of 4, or 12 of 2. */
+enum { LANES = SDPA_LANES, TILE = SDPA_TILE, ROWS = 12, VECS = 4 };
 
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
@@ -13,12 +14,12 @@ typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias
 INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, const float *b,
                   float *c, int add)
 {
-    lanes acc[ROWS][2];
+    lanes acc[ROWS][VECS];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
             acc[r][v] = add ? *(const lanes *)(c + r * p->c_row + v * LANES) : (lanes){0};
     for (int64_t k = 0; k < p->k; k++) {
-        lanes x[2];
+        lanes x[VECS];
         for (int v = 0; v < vecs; v++)
             x[v] = *(const lanes *)(b + k * p->b_row + v * LANES);
         for (int r = 0; r < rows; r++) {
@@ -32,26 +33,48 @@ INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, con
             *(lanes *)(c + r * p->c_row + v * LANES) = acc[r][v];
 }
 
-INLINE void panel(const sdpa_product *p, int vecs, const float *a, const float *b, float *c,
-                  int add)
+/* All rows of `vecs` registers' columns in blocks of at most `most`, nearly equal. */
+INLINE void panel(const sdpa_product *p, int vecs, int most, const float *a, const float *b,
+                  float *c, int add)
 {
-    int64_t i = 0;
-    for (; i + ROWS <= p->m; i += ROWS)
-        block(p, ROWS, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
-    for (; i + 2 <= p->m; i += 2)
-        block(p, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
-    for (; i < p->m; i++)
-        block(p, 1, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+    const int64_t blocks = (p->m + most - 1) / most;
+    for (int64_t k = 0, i = 0; k < blocks; k++) {
+        const int64_t end = p->m * (k + 1) / blocks;
+        const float *from = a + i * p->a_row;
+        float *to = c + i * p->c_row;
+#define ROWS_CASE(n)                                                                           \
+    case n:                                                                                    \
+        block(p, n, vecs, from, b, to, add);                                                   \
+        break
+        switch (end - i) {
+            ROWS_CASE(1);
+            ROWS_CASE(2);
+            ROWS_CASE(3);
+            ROWS_CASE(4);
+            ROWS_CASE(5);
+            ROWS_CASE(6);
+            ROWS_CASE(7);
+            ROWS_CASE(8);
+            ROWS_CASE(9);
+            ROWS_CASE(10);
+            ROWS_CASE(11);
+            ROWS_CASE(12);
+        }
+#undef ROWS_CASE
+        i = end;
+    }
 }
 
 OP_SIMD void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c,
                            int add)
 {
     int64_t j = 0;
+    for (; j + 4 * LANES <= p->n; j += 4 * LANES)
+        panel(p, 4, 6, a, b + j, c + j, add);
     for (; j + 2 * LANES <= p->n; j += 2 * LANES)
-        panel(p, 2, a, b + j, c + j, add);
+        panel(p, 2, ROWS, a, b + j, c + j, add);
     for (; j < p->n; j += LANES)
-        panel(p, 1, a, b + j, c + j, add);
+        panel(p, 1, ROWS, a, b + j, c + j, add);
 }
 
 /* Where in (a, b) each lane of the two results of a step of a transpose comes from: blocks of `half`
