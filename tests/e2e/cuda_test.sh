@@ -93,6 +93,17 @@ on.json:20: device.memory_limt: unknown key; did you mean memory_limit?
 on.json:20: device.graphs: is an integer, want true or false
 on.json:20: device.memory_limit: is 0, want a number of GiB above 0 and at most 1048576' \
   "$TUTTI" validate on.json
+
+# The template with device code: its kernel is launched where the weights are, and does there what it does here.
+template="$(dirname "$TUTTI")/lib/tutti/template"
+small_run '"algorithms": [{"name": "weight_pull", "rate": 0.05}]' | sed 's/"interval": "1ba"/"interval": "1dur"/' >pull.json
+for device in cpu cuda; do
+  mkdir -p $device && cp pull.json $device/run.json
+  (cd $device && TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1 "$TUTTI" train run.json --device $device \
+    --duration 4ba --plugin-path "$template" >out.txt 2>&1)
+done
+check "the template's kernel is launched on the GPU" test "$(grep -c '^launch weight_pull_cuda ' cuda/trace)" = 4
+check "and does the same as on the CPU" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest cuda)" 0.001
 check "auto without one is the CPU" gpu devices=0 "$TUTTI" train run.json --duration 1ba
 gpu fail_launch=50 "$TUTTI" train run.json --device cuda >out.txt 2>err.txt
 check "a failure names what was launched last" \
