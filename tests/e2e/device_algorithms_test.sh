@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # device_algorithms_test.sh - every algorithm on a device whose memory is out of the host's reach: the
-# same weights as on the CPU, and after a resume the very same again.  Runs as in algorithms_resume_test.
+# same weights as on the CPU, and after a resume the very same again, without copies of tensors on the host.
+# Runs as in algorithms_resume_test.
 . "$(dirname "$0")/lib.sh"
 shadow="$(dirname "$TUTTI")/tests/devices/plugins"
 [ -d "$shadow" ] || { echo "skipped: the shadow device is not built"; exit 77; }
@@ -20,6 +21,7 @@ for members in "$SOURCE"/plugins/algorithms/${ONLY:-*}/resume*.json; do
   run cpu
   run device --device shadow
   run resumed --device shadow --resume "$(ls device/saves/*-ba13.* | sed 's|^|../|')"
+  check "$what: nobody looks at the device's tensors with the host's eyes" sh -c '! grep "looks at tensors" device/out.txt resumed/out.txt'
   check "$what: the device trains as the CPU" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest device)"
   check "$what: resumed equals uninterrupted" python3 "$e2e/same_weights.py" "$(latest device)" "$(latest resumed)"
 done

@@ -44,7 +44,8 @@ END_TEST
 START_TEST(a_host_without_views_is_refused)
 {
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_CALLBACK, "nan_monitor", NULL,
-                           TUTTI_E_UNSUPPORTED, "nan_monitor: this host has no tutti.device_view/1");
+                           TUTTI_E_UNSUPPORTED,
+                           "nan_monitor: this host has no tutti.device_view/1");
 }
 END_TEST
 
