@@ -7,6 +7,7 @@ cat >members.json <<'JSON'
 {"train": {"dataset": {"name": "glyphs", "samples": 200},
            "transforms": [{"name": "center_crop", "size": [30, 26]}, {"name": "random_crop", "padding": 3, "mode": "reflect"},
                           {"name": "random_crop", "padding": 2}, {"name": "random_flip"},
+                          {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4, "saturation": 0.2, "hue": 0.1},
                           {"name": "normalize", "mean": [0.13], "std": [0.31]}],
            "batch_size": 64, "workers": 2, "drop_last": false, "metrics": [{"name": "accuracy"}]},
  "eval": [{"label": "test", "dataset": {"name": "glyphs", "samples": 70, "split": "test"}, "batch_size": 50,
@@ -55,12 +56,12 @@ if [ -d "$shadow" ]; then
   equal cpu_mixed device_mixed
   check "nothing but metrics looks at copies" test "$(lookers device_mixed)" = ""
 
-  jitter='train.transforms=[{"name": "color_jitter"}, {"name": "normalize", "mean": [0.1], "std": [0.3]}]'
-  says "no kernels" 2 'tutti: train: resident is true, but transform color_jitter has no kernels' \
-    "$TUTTI" train run.json --device shadow --plugin-path "$shadow" "${kept[@]}" --set "$jitter"
-  train auto --device shadow --set train.resident=auto --set eval=[] --set "$jitter" --duration 1ba
+  resized='train.transforms=[{"name": "random_resized_crop", "size": [28]}, {"name": "normalize", "mean": [0.1], "std": [0.3]}]'
+  says "no kernels" 2 'tutti: train: resident is true, but transform random_resized_crop has no kernels' \
+    "$TUTTI" train run.json --device shadow --plugin-path "$shadow" "${kept[@]}" --set "$resized"
+  train auto --device shadow --set train.resident=auto --set eval=[] --set "$resized" --duration 1ba
   check "auto says so and goes on" grep -q \
-    '"train: samples are read batch by batch: transform color_jitter has no kernels"' auto/log.jsonl
+    '"train: samples are read batch by batch: transform random_resized_crop has no kernels"' auto/log.jsonl
   says "too large" 2 'tutti: train: resident is true, but its samples take 2.3 MiB, 1.0 MiB are free on shadow 0' \
     "$TUTTI" train run.json --plugin-path "$shadow" "${kept[@]}" --set train.dataset.samples=3000 \
     --set 'device={"name": "shadow", "megabytes": 1}'
@@ -68,7 +69,9 @@ fi
 if [ -e "$standin/libcudart.so.13" ]; then
   export LD_LIBRARY_PATH="$standin"
   train gpu --device cuda --duration 6ba
-  train gpu_kept --device cuda --duration 6ba "${kept[@]}"
+  TUTTI_CUDA_TRACE="$work/trace" train gpu_kept --device cuda --duration 6ba "${kept[@]}"
+  check "of a batch its numbers alone come from the host" test \
+    "$(sed -n '/^launch graph/,$s/^copy \([0-9]*\) bytes host .*/\1/p' trace | awk '$1 > 512' | tr '\n' ' ')" = "54880 "
   equal gpu gpu_kept
 fi
 finish

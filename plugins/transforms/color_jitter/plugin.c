@@ -2,11 +2,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/colour.h"
 #include "../transform_plugin.h"
+#include "jitter.h"
 
-enum { BRIGHTNESS, CONTRAST, SATURATION, HUE, CHANGES };
+enum { LANES = 256 }; /* threads an image on a GPU */
 
 typedef struct jitter {
-    double range[CHANGES];
+    jitter_range range;
+    batch_kernel kernel;
 } jitter;
 
 static int is_picture(const tutti_desc *d)
@@ -41,52 +43,87 @@ static void change(int which, uint8_t *x, int64_t n, int64_t channels, double dr
         colour_saturation(x, n, channels, (float)draw);
         break;
     default:
-        colour_hue(x, n, channels, (uint8_t)(int)(draw * 255.0));
+        colour_hue(x, n, channels, jitter_turn(draw));
     }
 }
 
-/* The draws are those of all four changes, whichever are on, so that one does not move the others. */
+/* An image of n pixels, in place. */
+static void change_all(const jitter_range *range, uint8_t *x, int64_t n, int64_t channels,
+                       tutti_stream stream)
+{
+    const jitter_draw d = jitter_draws(stream, *range);
+    for (int i = 0; i < CHANGES; i++)
+        if (range->of[d.order[i]] > 0.0)
+            change(d.order[i], x, n, channels, d.by[d.order[i]]);
+}
+
 static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
                      tutti_tensor *out, tutti_error *err)
 {
     const jitter *j = self;
-    int order[CHANGES] = {BRIGHTNESS, CONTRAST, SATURATION, HUE};
-    double draw[CHANGES];
     (void)k, (void)err;
     if (!is_picture(&in->desc))
         return 0;
-    tutti_stream s = sample_stream(sample, "color_jitter");
-    for (uint32_t i = CHANGES; i > 1; i--) {
-        const uint32_t other = tutti_stream_below(&s, i);
-        const int swap = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = swap;
-    }
-    for (int i = 0; i < CHANGES; i++) {
-        const double mid = i == HUE ? 0.0 : 1.0, low = mid - j->range[i];
-        draw[i] = stream_between(&s, i != HUE && low < 0.0 ? 0.0 : low, mid + j->range[i]);
-    }
     out->desc = in->desc;
     memcpy(out->data, in->data, tutti_nbytes(&in->desc));
-    for (int i = 0; i < CHANGES; i++)
-        if (j->range[order[i]] > 0.0)
-            change(order[i], out->data, in->desc.dim[0] * in->desc.dim[1], in->desc.dim[2],
-                   draw[order[i]]);
+    change_all(&j->range, out->data, in->desc.dim[0] * in->desc.dim[1], in->desc.dim[2],
+               sample_stream(sample, "color_jitter"));
     return 1;
+}
+
+/* The manifest's kernel. */
+TUTTI_EXPORT void color_jitter_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
+                                   uint64_t seed, uint64_t epoch, uint32_t purpose,
+                                   double brightness, double contrast, double saturation,
+                                   double hue, int64_t size, int64_t channels, int64_t images,
+                                   int64_t threads);
+
+void color_jitter_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed,
+                      uint64_t epoch, uint32_t purpose, double brightness, double contrast,
+                      double saturation, double hue, int64_t size, int64_t channels,
+                      int64_t images, int64_t threads)
+{
+    const jitter_range range = {{brightness, contrast, saturation, hue}};
+    (void)threads;
+    memcpy(y, x, (size_t)(images * size * channels));
+    for (int64_t k = 0; k < images; k++)
+        change_all(&range, y + k * size * channels, size, channels,
+                   tutti_stream_at(seed, purpose, epoch, (uint64_t)index[k]));
+}
+
+static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    jitter *j = self;
+    const tutti_desc *d = &in->desc;
+    (void)k;
+    if (d->rank != 4 || d->dtype != TUTTI_U8)
+        return 0;
+    tutti_samples s = *samples;
+    uint32_t purpose = sample_purpose("color_jitter");
+    int64_t images = d->dim[0], size = d->dim[1] * d->dim[2], channels = d->dim[3];
+    int64_t threads = images * LANES;
+    double *range = j->range.of;
+    const void *x = in->data;
+    void *const args[] = {&x,       &out->data, &s.index,  &s.seed,   &s.epoch,
+                          &purpose, &range[0],  &range[1], &range[2], &range[3],
+                          &size,    &channels,  &images,   &threads};
+    out->desc = *d;
+    return batch_launch(&j->kernel, "color_jitter", x, args, sizeof args / sizeof *args, err);
 }
 
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
     static const char *const names[CHANGES] = {"brightness", "contrast", "saturation", "hue"};
-    (void)host;
     jitter *j = calloc(1, sizeof *j);
     if (!j)
         return tutti_fail(err, TUTTI_E_NOMEM, "color_jitter: no memory");
     for (int k = 0; k < CHANGES; k++)
-        j->range[k] = tutti_param_f64(params, names[k]);
+        j->range.of[k] = tutti_param_f64(params, names[k]);
+    j->kernel = batch_kernel_find(host, "color_jitter");
     *ret_self = j;
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(color_jitter, open, infer, apply, NULL)
+TRANSFORM_PLUGIN(color_jitter, open, infer, apply, apply_batch)
