@@ -167,6 +167,68 @@ START_TEST(a_plan_computes_on_a_gpu_what_it_computes_on_the_host)
 }
 END_TEST
 
+/* Adds one to a number in the device's memory, as an update would change weights. */
+typedef struct counter {
+    const rig *rig;
+    float *sum;
+    const float *one;
+    int calls;
+} counter;
+
+static tutti_status count_one(void *ctx, tutti_error *err)
+{
+    counter *c = ctx;
+    const tutti_device *d = &c->rig->device;
+    c->calls++;
+    return d->table->add(d->device, NULL, c->sum, c->one, 1, err);
+}
+
+/* Segments `first` to SEGMENT_BACKWARD of a step as one, those before by themselves. */
+static void run_merged(const rig *r, int first, uint64_t k, counter *c)
+{
+    plan *p = toy_plan(r->net, PLAN_TRAIN, x_desc, y_desc);
+    const tutti_step now = {sizeof now, 0, 17, k, 0};
+    const plan_tail tail = {.run = count_one, .ctx = c, .places = {c->sum}, .nplaces = 1};
+    tutti_error err = TUTTI_ERROR_INIT;
+    put(r, plan_input(p, 0), 3 + k);
+    put(r, plan_target(p, 0), 4 + k);
+    for (int segment = 0; segment < first; segment++)
+        ck_assert_ok(plan_run(p, segment, &now, 0.5f, &err), err);
+    ck_assert_ok(plan_run_merged(p, first, SEGMENT_BACKWARD, &tail, &now, 0.5f, &err), err);
+}
+
+/* Row: the first of the segments that are one.  Two rounds warm, then what is left is one launch, with what
+ * comes behind it. */
+START_TEST(segments_as_one_are_one_graph_and_compute_the_same)
+{
+    enum { ROUNDS = 5 };
+    static const int alone[] = {0, 1, 3}; /* graphs of the segments before */
+    rig *a = open_rig(NULL, 1.0), *b = open_rig("leaks=1", 1.0);
+    const float one = 1.0f;
+    float sum = 0.0f;
+    tutti_error err = TUTTI_ERROR_INIT;
+    counter c = {b, take(&b->device, sizeof one), NULL, 0};
+    void *const unit = take(&b->device, sizeof one);
+    c.one = unit;
+    ck_assert_ok(place_copy(&b->device, unit, &one, sizeof one, TUTTI_COPY_TO_DEVICE, &err),
+                 err);
+    for (uint64_t k = 0; k < ROUNDS; k++) {
+        (void)run_plan(a, PLAN_TRAIN, k);
+        run_merged(b, _i, k, &c);
+        close_nets(a, b);
+    }
+    ck_assert_int_eq(traced("launch graph"), (ROUNDS - 2) * (alone[_i] + 1));
+    ck_assert_int_eq(c.calls, 3); /* warm, warm, gathered */
+    ck_assert_ok(place_copy(&b->device, &sum, c.sum, sizeof sum, TUTTI_COPY_FROM_DEVICE, &err),
+                 err);
+    ck_assert_float_eq(sum, ROUNDS);
+    b->device.table->release(b->device.device, c.sum);
+    b->device.table->release(b->device.device, unit);
+    close_rig(a);
+    close_rig(b);
+}
+END_TEST
+
 /* For work; an event that tells that pinned memory of some steps ago is free is another matter. */
 static int waits(void)
 {
@@ -374,6 +436,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, a_plan_computes_on_a_gpu_what_it_computes_on_the_host, 0, 2);
+    tcase_add_loop_test(tc, segments_as_one_are_one_graph_and_compute_the_same, 0, 3);
     tcase_add_test(tc, nothing_waits_inside_of_a_step);
     tcase_add_test(tc, an_input_elsewhere_has_a_graph_of_its_own);
     tcase_add_test(tc, surgery_keeps_the_values_that_lie_on_a_gpu);
