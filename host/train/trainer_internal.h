@@ -305,6 +305,7 @@ TUTTI_NODISCARD tutti_status updater_fit(trainer *t, tutti_error *err);
 /* Sets every group's learning rate for the time of now, or for t->scheduled again. */
 TUTTI_NODISCARD tutti_status updater_schedule(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status updater_reschedule(trainer *t, tutti_error *err);
+/* sweep.c: one update. */
 TUTTI_NODISCARD tutti_status updater_step(trainer *t, tutti_error *err);
 /* The same in three parts, where it is part of a merged run: before that, in it, and after it went well. */
 TUTTI_NODISCARD tutti_status updater_begin(trainer *t, tutti_error *err);

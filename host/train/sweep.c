@@ -1,0 +1,338 @@
+/* sweep.c - one update of all weights: here, by kernels on a device, or there and back. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/place.h"
+#include "graph/replay.h"
+#include "train/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Below this many elements a parallel region costs more than it saves. */
+enum { SERIAL_BELOW = 16384 };
+
+/* The arrays of an update, from the first element of a stretch on. */
+typedef struct arrays {
+    float *w;
+    const float *g;
+    float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
+    uint16_t *low; /* NULL: nobody reads such copies, or the optimizer does not write them */
+    int32_t low_dtype;
+    int32_t reserved;
+} arrays;
+
+/* Part `k` of `n` of a group: a whole number of cache lines. */
+static void update_part(const stretch *st, const arrays *a, double lr, int64_t step, int64_t k,
+                        int64_t n)
+{
+    const group *g = &st->updater->groups[st->group];
+    const int64_t lines = (st->count + 15) / 16;
+    const int64_t from = lines * k / n * 16, end = lines * (k + 1) / n * 16;
+    tutti_update one = {.struct_size = sizeof one,
+                        .n = (end < st->count ? end : st->count) - from,
+                        .w = a->w + from,
+                        .g = a->g + from,
+                        .lr = lr,
+                        .lr_initial = g->table->lr,
+                        .step = step,
+                        .low = a->low ? a->low + from : NULL,
+                        .low_dtype = a->low_dtype};
+    for (uint32_t s = 0; s < g->table->nslots; s++)
+        one.slot[s] = a->slot[s] + from;
+    if (one.n > 0)
+        g->table->update(instance_self(g->optimizer), &one);
+}
+
+static bool writes_low(const updater *u)
+{
+    bool all = true;
+    for (size_t k = 0; k < u->ngroups; k++)
+        all = all && TUTTI_HAS(u->groups[k].table, tutti_optimizer_v1, writes_low) &&
+              u->groups[k].table->writes_low;
+    return all;
+}
+
+static arrays arrays_at(const updater *u, const stretch *st, float *weights, const float *grads)
+{
+    arrays a = {.w = weights + st->first, .g = grads + st->first};
+    if (u->low) {
+        a.low = u->low + st->first;
+        a.low_dtype = u->low_dtype;
+    }
+    for (uint32_t s = 0; s < u->nslots; s++)
+        a.slot[s] = u->slots[s] + st->first;
+    return a;
+}
+
+static void update_here(const updater *u, float *weights, const float *grads, int threads)
+{
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int part = 0; part < threads; part++)
+        for (size_t k = 0; k < u->nstretches; k++) {
+            const stretch *st = &u->stretches[k];
+            const arrays a = arrays_at(u, st, weights, grads);
+            update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads);
+        }
+}
+
+/* in: gradients, numbers; out: weights, slots, if u->low copies in 16 bits.  Runs where a device runs
+ * code of the host's. */
+static tutti_status run_update(void *state, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    const stretch *st = state;
+    const double *now = (const double *)in[1] + st->group * TUTTI_UPDATE_NUMBERS;
+    const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
+    const updater *u = st->updater;
+    if (now[TUTTI_UPDATE_SKIP] != 0.0)
+        return TUTTI_OK;
+    arrays a = {.w = out[0], .g = in[0], .low_dtype = u->low_dtype};
+    for (uint32_t k = 0; k < u->nslots; k++)
+        a.slot[k] = out[k + 1];
+    a.low = u->low ? out[u->nslots + 1] : NULL;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int part = 0; part < threads; part++)
+        update_part(st, &a, now[TUTTI_UPDATE_LR], (int64_t)now[TUTTI_UPDATE_STEP], part,
+                    threads);
+    return TUTTI_OK;
+}
+
+static tutti_status launch_update(trainer *t, stretch *st, float *weights, const float *grads,
+                                  tutti_error *err)
+{
+    const updater *u = st->updater;
+    const arrays a = arrays_at(u, st, weights, grads);
+    const void *in[2] = {a.g, t->scalars.on ? t->scalars.numbers : u->numbers};
+    void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 2] = {a.w};
+    memcpy(out + 1, a.slot, sizeof a.slot);
+    out[u->nslots + 1] = a.low;
+    for (uint32_t k = 0; k < sizeof st->desc / sizeof *st->desc; k++)
+        st->desc[k] = (tutti_desc){{st->count}, 1, TUTTI_F32};
+    st->desc[u->nslots + 3].dtype = u->low_dtype;
+    st->desc[1] = (tutti_desc){{(int64_t)u->ngroups, TUTTI_UPDATE_NUMBERS}, 2, TUTTI_F64};
+    st->call = (tutti_op_call){.struct_size = sizeof st->call,
+                               .nin = 2,
+                               .nout = u->nslots + 1 + (u->low != NULL),
+                               .threads = st->threads,
+                               .in = st->desc,
+                               .out = st->desc + 2,
+                               .step = &t->step};
+    return u->device->table->launch(u->device->device, NULL,
+                                    &(tutti_launch){.struct_size = sizeof(tutti_launch),
+                                                    .name = "update",
+                                                    .run = run_update,
+                                                    .state = st,
+                                                    .call = &st->call,
+                                                    .in = in,
+                                                    .out = out},
+                                    err);
+}
+
+static tutti_status send_numbers(updater *u, tutti_error *err)
+{
+    const uint64_t bytes = u->ngroups * TUTTI_UPDATE_NUMBERS * sizeof(double);
+    if (!u->numbers)
+        u->numbers = place_take(u->device, bytes);
+    double *numbers = calloc(u->ngroups, TUTTI_UPDATE_NUMBERS * sizeof *numbers);
+    if (!u->numbers || !numbers) {
+        free(numbers);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the rates of optimizer groups");
+    }
+    for (size_t k = 0; k < u->ngroups; k++) {
+        double *now = numbers + k * TUTTI_UPDATE_NUMBERS;
+        now[TUTTI_UPDATE_LR] = u->groups[k].lr;
+        now[TUTTI_UPDATE_STEP] = (double)(u->step + 1);
+        now[TUTTI_UPDATE_FACTOR] = 1.0;
+    }
+    const tutti_status s =
+        place_copy(u->device, u->numbers, numbers, bytes, TUTTI_COPY_TO_DEVICE, err);
+    free(numbers);
+    return s;
+}
+
+/* Whether the device alone knows how many updates there were: it may have left out some. */
+static bool counts_there(const trainer *t)
+{
+    return t->scaler.on && t->scalars.on;
+}
+
+/* Where only the device's own kernels run: there and back through the host. */
+static tutti_status update_staged(trainer *t, float *weights, const float *grads,
+                                  tutti_error *err)
+{
+    updater *u = &t->update;
+    const uint64_t bytes = (uint64_t)u->count * sizeof(float);
+    float *kept[TUTTI_OPTIMIZER_MAX_SLOTS];
+    float *on_device[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {weights};
+    if (!u->staged)
+        u->staged = malloc((u->nslots + 2) * bytes + 1);
+    if (!u->staged)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
+                          (unsigned long long)bytes);
+    memcpy(kept, u->slots, sizeof kept);
+    memcpy(on_device + 1, u->slots, sizeof u->slots);
+    tutti_status s =
+        place_copy(u->device, u->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+    for (uint32_t k = 0; k <= u->nslots && !s; k++)
+        s = place_copy(u->device, u->staged + (k + 1) * u->count, on_device[k], bytes,
+                       TUTTI_COPY_FROM_DEVICE, err);
+    if (s)
+        return s;
+    for (uint32_t k = 0; k < u->nslots; k++)
+        u->slots[k] = u->staged + (k + 2) * u->count;
+    u->step -= counts_there(t);
+    update_here(u, u->staged + u->count, u->staged, u->count < SERIAL_BELOW ? 1 : t->threads);
+    u->step += counts_there(t);
+    memcpy(u->slots, kept, sizeof kept);
+    for (uint32_t k = 0; k <= u->nslots && !s; k++)
+        s = place_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
+                       TUTTI_COPY_TO_DEVICE, err);
+    return s;
+}
+
+/* The optimizer's own kernel. */
+static tutti_status update_by_kernel(const trainer *t, const stretch *st, float *weights,
+                                     const float *grads, tutti_error *err)
+{
+    const updater *u = &t->update;
+    const double *numbers = t->scalars.on ? t->scalars.numbers : u->numbers;
+    const group *g = &u->groups[st->group];
+    const arrays a = arrays_at(u, st, weights, grads);
+    tutti_update one = {.struct_size = sizeof one,
+                        .n = st->count,
+                        .w = a.w,
+                        .g = a.g,
+                        .lr = g->lr,
+                        .lr_initial = g->table->lr,
+                        .step = u->step + !counts_there(t),
+                        .numbers = numbers + st->group * TUTTI_UPDATE_NUMBERS,
+                        .low = a.low,
+                        .low_dtype = a.low_dtype};
+    memcpy(one.slot, a.slot, sizeof one.slot);
+    return g->table->update_on_device(instance_self(g->optimizer), &one, err);
+}
+
+/* Whether every group has one that reads what changes where a device keeps it. */
+static bool has_kernel(const updater *u, bool *ret_reads)
+{
+    bool all = true;
+    *ret_reads = true;
+    for (size_t k = 0; k < u->ngroups; k++) {
+        const tutti_optimizer_v1 *table = u->groups[k].table;
+        all = all && u->groups[k].kernel;
+        *ret_reads = *ret_reads && TUTTI_HAS(table, tutti_optimizer_v1, reads_numbers) &&
+                     table->reads_numbers;
+    }
+    return all;
+}
+
+/* Whether the update goes by way of the host because the device runs none of the optimizer's code. */
+static bool is_staged(const trainer *t)
+{
+    bool reads;
+    return trainer_is_remote(t) && !has_kernel(&t->update, &reads) &&
+           strcmp(t->update.device->info.kernels, "cpu") != 0;
+}
+
+bool updater_reads(const trainer *t)
+{
+    bool reads = false;
+    return has_kernel(&t->update, &reads) && reads;
+}
+
+bool updater_merges(const trainer *t)
+{
+    return (!t->scaler.on || t->scalars.on) &&
+           (!replays_can(trainer_device(t)) || updater_reads(t));
+}
+
+tutti_status updater_begin(trainer *t, tutti_error *err)
+{
+    updater *u = &t->update;
+    uint16_t *low = net_low(t->net, &u->low_dtype);
+    u->low = writes_low(u) && !is_staged(t) ? low : NULL;
+    if (!trainer_is_remote(t))
+        return TUTTI_OK;
+    return t->scalars.on ? scalars_prepare(t, err) : send_numbers(u, err);
+}
+
+void updater_end(trainer *t)
+{
+    t->update.step += !counts_there(t);
+    t->scalars.counted = true;
+    if (!t->update.low) /* the sweep has not written the copies */
+        net_touch_weights(t->net);
+    views_age(t, 1u << VIEW_WEIGHTS);
+}
+
+/* What only the device knows, for who is not to read it there; *ret_skip: there is no update. */
+static tutti_status learn(trainer *t, bool *ret_skip, tutti_error *err)
+{
+    double scaler[TUTTI_SCALER_NUMBERS] = {0};
+    tutti_status s = TUTTI_OK;
+    if (counts_there(t))
+        s = scalars_fetch(t, scaler, err);
+    *ret_skip = scaler[TUTTI_SCALER_SKIPPED] != 0.0;
+    return s;
+}
+
+static tutti_status run_there(trainer *t, float *weights, const float *grads, tutti_error *err)
+{
+    updater *u = &t->update;
+    bool reads, skip = false;
+    const bool kernel = has_kernel(u, &reads);
+    const bool host_code = !kernel && strcmp(u->device->info.kernels, "cpu") == 0;
+    tutti_status s = t->scalars.on ? scalars_next_update(t, u->ngroups, err) : TUTTI_OK;
+    if (!s && !host_code && !(kernel && reads))
+        s = learn(t, &skip, err);
+    if (s || skip)
+        return s;
+    if (is_staged(t))
+        return update_staged(t, weights, grads, err);
+    for (size_t k = 0; k < u->nstretches && !s; k++)
+        s = kernel ? update_by_kernel(t, &u->stretches[k], weights, grads, err)
+                   : launch_update(t, &u->stretches[k], weights, grads, err);
+    return s;
+}
+
+static tutti_status run(trainer *t, tutti_error *err)
+{
+    float *weights, *grads;
+    int64_t count;
+    net_arena(t->net, &weights, &grads, &count);
+    if (trainer_is_remote(t))
+        return run_there(t, weights, grads, err);
+    update_here(&t->update, weights, grads, count < SERIAL_BELOW ? 1 : t->threads);
+    return TUTTI_OK;
+}
+
+static tutti_status run_tail(void *ctx, tutti_error *err)
+{
+    trainer *t = ctx;
+    const tutti_status s = t->scaler.on ? scalars_unscale(t, err) : TUTTI_OK;
+    return s ? s : run(t, err);
+}
+
+plan_tail updater_tail(trainer *t)
+{
+    updater *u = &t->update;
+    float *weights, *grads;
+    int64_t count;
+    net_arena(t->net, &weights, &grads, &count);
+    plan_tail tail = {.run = run_tail, .ctx = t, .nplaces = 6};
+    tail.places[0] = weights;
+    tail.places[1] = grads;
+    tail.places[2] = u->slots[0];
+    tail.places[3] = u->numbers;
+    tail.places[4] = u->low;
+    tail.places[5] = t->scalars.scaler;
+    return tail;
+}
+
+tutti_status updater_step(trainer *t, tutti_error *err)
+{
+    tutti_status s = views_settle(t, false, err);
+    if (s || (s = updater_begin(t, err)) || (s = run(t, err)))
+        return s;
+    updater_end(t);
+    return TUTTI_OK;
+}
