@@ -5,8 +5,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* 24 of 32 registers hold results: 6 rows of 4, or 12 of 2. */
-enum { LANES = SDPA_LANES, TILE = SDPA_TILE, ROWS = 12, VECS = 4 };
+/* Of 32 registers 24 hold results where four of columns go together. */
+enum { LANES = SDPA_LANES, TILE = SDPA_TILE, ROWS = 6, VECS = 4 };
 
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
@@ -14,7 +14,7 @@ typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias
 INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, const float *b,
                   float *c, int add)
 {
-    lanes acc[ROWS][VECS];
+    lanes acc[8][VECS];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
             acc[r][v] = add ? *(const lanes *)(c + r * p->c_row + v * LANES) : (lanes){0};
@@ -33,48 +33,43 @@ INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, con
             *(lanes *)(c + r * p->c_row + v * LANES) = acc[r][v];
 }
 
-/* All rows of `vecs` registers' columns in blocks of at most `most`, nearly equal. */
-INLINE void panel(const sdpa_product *p, int vecs, int most, const float *a, const float *b,
-                  float *c, int add)
+/* All rows of two registers' columns, or of one. */
+INLINE void panel(const sdpa_product *p, int vecs, const float *a, const float *b, float *c,
+                  int add)
 {
-    const int64_t blocks = (p->m + most - 1) / most;
-    for (int64_t k = 0, i = 0; k < blocks; k++) {
-        const int64_t end = p->m * (k + 1) / blocks;
-        const float *from = a + i * p->a_row;
-        float *to = c + i * p->c_row;
-#define ROWS_CASE(n)                                                                           \
-    case n:                                                                                    \
-        block(p, n, vecs, from, b, to, add);                                                   \
-        break
-        switch (end - i) {
-            ROWS_CASE(1);
-            ROWS_CASE(2);
-            ROWS_CASE(3);
-            ROWS_CASE(4);
-            ROWS_CASE(5);
-            ROWS_CASE(6);
-            ROWS_CASE(7);
-            ROWS_CASE(8);
-            ROWS_CASE(9);
-            ROWS_CASE(10);
-            ROWS_CASE(11);
-            ROWS_CASE(12);
-        }
-#undef ROWS_CASE
-        i = end;
+    int64_t i = 0;
+    for (; i + 8 <= p->m; i += 8)
+        block(p, 8, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+    for (; i + 2 <= p->m; i += 2)
+        block(p, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+    for (; i < p->m; i++)
+        block(p, 1, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+}
+
+/* All rows of four registers' columns. */
+INLINE void wide_panel(const sdpa_product *p, const float *a, const float *b, float *c, int add)
+{
+    int64_t i = 0;
+    for (; i + ROWS <= p->m; i += ROWS)
+        block(p, ROWS, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+    if (i + 4 <= p->m) {
+        block(p, 4, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+        i += 4;
     }
+    for (; i < p->m; i++)
+        block(p, 1, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
 }
 
 OP_SIMD void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c,
                            int add)
 {
     int64_t j = 0;
-    for (; j + 4 * LANES <= p->n; j += 4 * LANES)
-        panel(p, 4, 6, a, b + j, c + j, add);
+    for (; j + VECS * LANES <= p->n; j += VECS * LANES)
+        wide_panel(p, a, b + j, c + j, add);
     for (; j + 2 * LANES <= p->n; j += 2 * LANES)
-        panel(p, 2, ROWS, a, b + j, c + j, add);
+        panel(p, 2, a, b + j, c + j, add);
     for (; j < p->n; j += LANES)
-        panel(p, 1, ROWS, a, b + j, c + j, add);
+        panel(p, 1, a, b + j, c + j, add);
 }
 
 /* Where in (a, b) each lane of the two results of a step of a transpose comes from: blocks of `half`
@@ -139,40 +134,66 @@ OP_SIMD void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, i
     }
 }
 
-OP_SIMD float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum)
+/* Whole registers with something seen. */
+INLINE int64_t used(int64_t seen)
 {
-    float most = *max;
-    for (int64_t j = seen; j < TILE; j++)
-        s[j] = s[0];
+    return (seen + LANES - 1) / LANES * LANES;
+}
+
+/* The exponentials exp(s - *max) of a row, of which the first n are read and `seen` stay; n is TILE most
+ * often, and then a constant.  The result is their sum. */
+INLINE float exponentials(float *s, int64_t n, int64_t seen, float *max)
+{
+    float most = *max, total = 0.0f;
 #pragma omp simd reduction(max : most)
-    for (int j = 0; j < TILE; j++)
+    for (int64_t j = 0; j < n; j++)
         most = s[j] > most ? s[j] : most;
     const float shift = most == -INFINITY ? 0.0f : most; /* nothing seen yet */
-    OP_LOOP for (int j = 0; j < TILE; j++)
+    OP_LOOP for (int64_t j = 0; j < n; j++)
     {
-        s[j] = fast_exp(s[j] - shift);
+        s[j] = fast_exp_down(s[j] - shift);
     }
     for (int64_t j = seen; j < TILE; j++)
         s[j] = 0.0f;
-    const float shrink = fast_exp(*max - shift);
-    float total = 0.0f;
 #pragma omp simd reduction(+ : total)
-    for (int j = 0; j < TILE; j++)
+    for (int64_t j = 0; j < n; j++)
         total += s[j];
     *max = most;
+    return total;
+}
+
+OP_SIMD float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum)
+{
+    const int64_t n = used(seen);
+    const float before = *max;
+    for (int64_t j = seen; j < n; j++)
+        s[j] = s[0];
+    const float total =
+        n == TILE ? exponentials(s, TILE, seen, max) : exponentials(s, n, seen, max);
+    const float shrink = fast_exp_down(before - (*max == -INFINITY ? 0.0f : *max));
     *sum = *sum * shrink + total;
     return shrink;
 }
 
-OP_SIMD void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta)
+/* The first n of a row, as above. */
+INLINE void grads(float *p, float *ds, int64_t n, float lse, float delta)
 {
-    for (int64_t j = seen; j < TILE; j++)
-        p[j] = lse;
-    OP_LOOP for (int j = 0; j < TILE; j++)
+    OP_LOOP for (int64_t j = 0; j < n; j++)
     {
-        p[j] = fast_exp(p[j] - lse);
+        p[j] = fast_exp_down(p[j] - lse);
         ds[j] = p[j] * (ds[j] - delta);
     }
+}
+
+OP_SIMD void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta)
+{
+    const int64_t n = used(seen);
+    for (int64_t j = seen; j < n; j++)
+        p[j] = lse;
+    if (n == TILE)
+        grads(p, ds, TILE, lse, delta);
+    else
+        grads(p, ds, n, lse, delta);
     for (int64_t j = seen; j < TILE; j++)
         p[j] = ds[j] = 0.0f;
 }
