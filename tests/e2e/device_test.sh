@@ -37,6 +37,18 @@ says "one warning for who looks into the device" 0 \
   'tutti: train: look looks at tensors on shadow 0 and has no kernels for it: the run waits while they are copied, 120 B the first time' \
   "$TUTTI" train there/run.json --device shadow --plugin-path "$shadow"
 check "the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
+sed 's/"look"/"halve"/' here/run.json >there/run.json && rm -rf there/saves
+says "a plugin whose kernels run there looks at nothing" 0 '' \
+  "$TUTTI" train there/run.json --device shadow --plugin-path "$shadow"
+check "the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
+standin="$(dirname "$TUTTI")/standin"
+if [ -e "$standin/libcudart.so.13" ]; then
+  rm -rf there/saves
+  says "one whose kernels do not works on copies" 0 \
+    'tutti: train: halve looks at tensors on Stand-in GPU and has no kernels for it: the run waits while they are copied, 120 B the first time' \
+    env LD_LIBRARY_PATH="$standin" "$TUTTI" train there/run.json --device cuda --plugin-path "$shadow"
+  check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest there)" 1e-3
+fi
 
 # Metrics of training are read late there: the same numbers at the same batches.
 rm -rf here there && mkdir here there
@@ -64,7 +76,6 @@ check "resumed on the cpu" sh -c "cd here && '$TUTTI' train run.json --resume au
 check "goes on alike" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
 
 # Every optimizer by its kernels, on the CPU and on the stand-in of a GPU, whose sums differ in their order.
-standin="$(dirname "$TUTTI")/standin"
 for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, "amsgrad": true}' \
   '{"name": "decoupled_adamw", "lr": 0.01}' '{"name": "sgd", "lr": 0.05}' \
   '{"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001}' \
