@@ -83,9 +83,19 @@ static int64_t strip_samples(const strip *s, const tutti_op_call *c)
     return samples;
 }
 
+/* Draws are counted over the whole batch. */
+static bool draws(const tutti_op *op, const void *attr)
+{
+    double p = 0.0;
+    for (uint64_t k = 0; k < op->nfields; k++)
+        if (strcmp(op->fields[k].name, "dropout") == 0)
+            memcpy(&p, (const unsigned char *)attr + op->fields[k].offset, sizeof p);
+    return p != 0.0;
+}
+
 static const strip *find_strip(const tutti_op *op, const tutti_op_call *c)
 {
-    for (size_t k = 0; k < sizeof strips / sizeof *strips; k++)
+    for (size_t k = 0; k < sizeof strips / sizeof *strips && !draws(op, c->attr); k++)
         if (strcmp(strips[k].op, op->name) == 0 && c->nin <= strips[k].nin)
             return &strips[k];
     return NULL;

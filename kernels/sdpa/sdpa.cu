@@ -93,6 +93,23 @@ __device__ static inline void load_bias(const sdpa_cuda_args &a, const place &p,
     }
 }
 
+/* to (SIDE, 2): which probabilities of a tile are kept.  Until the next barrier. */
+__device__ static inline void load_kept(const sdpa_cuda_args &a, const place &p, int64_t i0,
+                                        int64_t j0, uint32_t *to)
+{
+    const uint64_t number = a.step->step << 16 | a.step->microbatch;
+#pragma unroll 1
+    for (int e = (int)threadIdx.x; e < 2 * SIDE; e += (int)blockDim.x)
+        to[e] = sdpa_kept(&a.s, a.step->seed, number, p.head, i0 + e / 2, j0 + e % 2 * 32);
+}
+
+/* What dropout multiplies the probability of query i and key j of the tile by. */
+__device__ static inline float factor(const sdpa_cuda_args &a, const uint32_t *kept, int i,
+                                      int j)
+{
+    return kept[2 * i + j / 32] >> j % 32 & 1 ? a.keep : 0.0f;
+}
+
 /* The score of query i and key j of the tile from their product. */
 __device__ static inline float score(const sdpa_cuda_args &a, float product, const float *bias,
                                      int i, int j)
@@ -147,10 +164,12 @@ template <class E> __device__ static inline void fill(rows_of<E> &x, float with)
         x[i] = with;
 }
 
-template <class E, int C>
+template <class E, int C, bool DROPS>
 __device__ static inline void forward(const sdpa_cuda_args &a, float *room)
 {
     float *bias = room + E::ROOM;
+    uint32_t *kept =
+        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
@@ -163,6 +182,8 @@ __device__ static inline void forward(const sdpa_cuda_args &a, float *room)
         for (int64_t j0 = 0; j0 < end; j0 += SIDE) {
             tile_of<E> s;
             load_bias(a, p, i0, j0, bias);
+            if (DROPS)
+                load_kept(a, p, i0, j0, kept);
             E::multiply(a, q, keys(a, a.k, a.s.k, p, j0), room, s);
 #pragma unroll
             for (int i = 0; i < E::ROWS; i++) {
@@ -174,6 +195,12 @@ __device__ static inline void forward(const sdpa_cuda_args &a, float *room)
                 }
             }
             soften<E>(s, max, sum, result);
+            if (DROPS)
+#pragma unroll
+                for (int i = 0; i < E::ROWS; i++)
+#pragma unroll
+                    for (int j = 0; j < E::COLUMNS; j++)
+                        s[i][j] *= factor(a, kept, E::row(i), E::column(j));
             E::accumulate(a, s, keys(a, a.v, a.s.v, p, j0), p.chunk * C, room, result);
         }
         for (int i = 0; i < E::ROWS; i++) {
@@ -206,10 +233,12 @@ CUDA_KERNEL(sdpa_delta)(sdpa_cuda_args a)
 CUDA_ENTRY(sdpa_delta);
 
 /* dq = scale dS k with dS = P (dy v^T - delta), P = exp(scores - lse) */
-template <class E, int C>
+template <class E, int C, bool DROPS>
 __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
 {
     float *bias = room + E::ROOM;
+    uint32_t *kept =
+        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
@@ -227,6 +256,8 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
             tile_of<E> s, dp;
             const tile_rows k = keys(a, a.k, a.s.k, p, j0);
             load_bias(a, p, i0, j0, bias);
+            if (DROPS)
+                load_kept(a, p, i0, j0, kept);
             E::multiply(a, q, k, room, s);
             E::multiply(a, dy, keys(a, a.v, a.s.v, p, j0), room, dp);
 #pragma unroll
@@ -235,7 +266,9 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
 #pragma unroll
                 for (int j = 0; j < E::COLUMNS; j++) {
                     const float x = score(a, s[i][j], bias, E::row(i), E::column(j));
-                    const float ds = expf(x - lse[i]) * (dp[i][j] - delta[i]);
+                    const float times =
+                        !DROPS ? 1.0f : factor(a, kept, E::row(i), E::column(j));
+                    const float ds = expf(x - lse[i]) * (dp[i][j] * times - delta[i]);
                     s[i][j] = E::column(j) < there ? ds : 0.0f;
                 }
             }
@@ -247,10 +280,12 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
 }
 
 /* dv = P^T dy, dk = scale dS^T q: rows of the tiles are keys here. */
-template <class E, int C>
+template <class E, int C, bool DROPS>
 __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
 {
     float *bias = room + E::ROOM;
+    uint32_t *kept =
+        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
     const int64_t tiles = tiles_of(a.s.tk), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
@@ -264,6 +299,8 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
             const tile_rows dy = queries(a, a.dy, a.s.y, p, i0);
             tile_of<E> s, dp;
             load_bias(a, p, i0, j0, bias);
+            if (DROPS)
+                load_kept(a, p, i0, j0, kept);
             E::multiply(a, k, q, room, s);
             E::multiply(a, v, dy, room, dp);
 #pragma unroll
@@ -275,8 +312,11 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
 #pragma unroll
                 for (int r = 0; r < E::ROWS; r++) {
                     const float x = score(a, s[r][j], bias, E::column(j), E::row(r));
+                    const float times =
+                        !DROPS ? 1.0f : factor(a, kept, E::column(j), E::row(r));
                     s[r][j] = E::row(r) < there ? expf(x - lse) : 0.0f;
-                    dp[r][j] = E::row(r) < there ? s[r][j] * (dp[r][j] - delta) : 0.0f;
+                    dp[r][j] = E::row(r) < there ? s[r][j] * (dp[r][j] * times - delta) : 0.0f;
+                    s[r][j] *= times;
                 }
             }
             E::accumulate(a, s, dy, c, room, dv);
@@ -290,21 +330,24 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
 }
 
 /* sdpa_<way>_<C>, sdpa_by_query_<way>_<C> and sdpa_by_key_<way>_<C> */
-#define SDPA_KERNEL(name, body, C, ...)                                                        \
+#define SDPA_KERNEL(name, body, ...)                                                           \
     CUDA_KERNEL(name)(sdpa_cuda_args a)                                                        \
     {                                                                                          \
         CUDA_DYNAMIC_SHARED(float, shared);                                                    \
-        body<__VA_ARGS__, C>(a, shared);                                                       \
+        body<__VA_ARGS__>(a, shared);                                                          \
     }                                                                                          \
     CUDA_ENTRY(name)
-#define SDPA_WAY(way, C, ...)                                                                  \
-    SDPA_KERNEL(sdpa_##way##_##C, forward, C, __VA_ARGS__);                                    \
-    SDPA_KERNEL(sdpa_by_query_##way##_##C, by_query, C, __VA_ARGS__);                          \
-    SDPA_KERNEL(sdpa_by_key_##way##_##C, by_key, C, __VA_ARGS__)
+#define SDPA_WAY(way, C, drops, ...)                                                           \
+    SDPA_KERNEL(sdpa_##way##_##C, forward, __VA_ARGS__, C, drops);                             \
+    SDPA_KERNEL(sdpa_by_query_##way##_##C, by_query, __VA_ARGS__, C, drops);                   \
+    SDPA_KERNEL(sdpa_by_key_##way##_##C, by_key, __VA_ARGS__, C, drops)
 
-SDPA_WAY(fma, 64, by_fma<64>);
-SDPA_WAY(fma, 128, by_fma<128>);
-SDPA_WAY(bf16, 64, by_mma<64, TUTTI_BF16>);
-SDPA_WAY(bf16, 128, by_mma<128, TUTTI_BF16>);
-SDPA_WAY(f16, 64, by_mma<64, TUTTI_F16>);
-SDPA_WAY(f16, 128, by_mma<128, TUTTI_F16>);
+SDPA_WAY(fma, 64, false, by_fma<64>);
+SDPA_WAY(fma, 128, false, by_fma<128>);
+SDPA_WAY(fma_drop, 64, true, by_fma<64>);
+SDPA_WAY(bf16, 64, false, by_mma<64, TUTTI_BF16>);
+SDPA_WAY(bf16, 128, false, by_mma<128, TUTTI_BF16>);
+SDPA_WAY(bf16_drop, 64, true, by_mma<64, TUTTI_BF16>);
+SDPA_WAY(f16, 64, false, by_mma<64, TUTTI_F16>);
+SDPA_WAY(f16, 128, false, by_mma<128, TUTTI_F16>);
+SDPA_WAY(f16_drop, 64, true, by_mma<64, TUTTI_F16>);

@@ -11,11 +11,18 @@
 /* y = softmax(scale q k^T + bias) v for each of B H heads (Vaswani et al. 2017).
  *   q (B, H, Tq, D), k, v (B, H, Tk, D), bias (optional) broadcasts to (B, H, Tq, Tk)
  *   y (B, H, Tq, D), lse (B, H, Tq): the logarithm of each row's sum of exponentials
- * causal: query i sees the keys up to i + Tk - Tq, so that the last query sees all of them. */
+ * causal: query i sees the keys up to i + Tk - Tq, so that the last query sees all of them.
+ * dropout: probabilities are left out and the others scaled up, as by the operation of that name on
+ * (B, H, Tq, Tk) with this stream; lse is without.  Nothing of that is stored. */
 typedef struct sdpa_attr {
     int64_t causal;
-    double scale; /* 0: 1 / sqrt(D) */
+    double scale;   /* 0: 1 / sqrt(D) */
+    double dropout; /* probability */
+    int64_t stream;
 } sdpa_attr;
+enum { SDPA_ATTRS = 4 };
+/* The same for another operation; fills attr[SDPA_ATTRS]. */
+void sdpa_attr_list(const sdpa_attr *a, tutti_attr attr[SDPA_ATTRS]);
 
 /* Checks q, k, v = c->in[0..3) and the bias at `bias` if there is one.  *ret may be NULL. */
 tutti_status sdpa_shape_of(const char *op, const tutti_op_call *c, uint32_t bias,
@@ -25,7 +32,7 @@ tutti_status sdpa_packed_shape_of(const char *op, const tutti_op_call *c, uint32
                                   sdpa_shape *ret, tutti_error *err);
 /* What infer has checked: `packed`, the second.  Kernels may have operands of any floating dtype. */
 sdpa_shape sdpa_shape_known(const tutti_op_call *c, bool packed, uint32_t bias);
-extern const tutti_attr_field sdpa_fields[2];
+extern const tutti_attr_field sdpa_fields[SDPA_ATTRS];
 
 /* ---- f64, by the definition ---- */
 
@@ -79,6 +86,10 @@ void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t w
 /* One row of a tile goes from scores to exponentials exp(s - shift), `seen` of them, zeros beyond.
  * *max and *sum are those of the row so far; returns what earlier results shrink by. */
 float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum);
+/* Probabilities or their gradients of query i and keys [j, j + n), n <= SDPA_TILE: those left out become
+ * zeros, the others are scaled up. */
+void sdpa_drop_row(const sdpa_shape *s, int64_t head, int64_t i, int64_t j, int64_t n,
+                   float *p);
 /* p = exp(p - lse), ds = p (ds - delta), zeros from `seen` on. */
 void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta);
 void sdpa_scale_row(float *x, float scale, int64_t n);

@@ -182,6 +182,8 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
                 continue;
             }
             const float shrink = sdpa_softmax_row(row, seen, &max[r], &sum[r]);
+            if (s->drop > 0.0f)
+                sdpa_drop_row(s, b * s->heads + h, i0 + r, j0, n, row);
             if (shrink != 1.0f)
                 sdpa_scale_row(f->y + r * w, shrink, w);
         }
@@ -274,17 +276,22 @@ static void backward_load(const sdpa_shape *s, const sdpa_tensors *t, int64_t b,
 }
 
 /* One tile of queries from i0 on against one of keys from j0 on. */
-static void backward_tile(const sdpa_shape *s, const float *bias, const float *lse, int64_t i0,
-                          int64_t j0, const backward *f)
+static void backward_tile(const sdpa_shape *s, int64_t head, const float *bias,
+                          const float *lse, int64_t i0, int64_t j0, const backward *f)
 {
     const int64_t rows = least(TILE, s->tq - i0), n = least(TILE, s->tk - j0), w = width_of(s);
     scores_of(s, f->q + i0 * w, w, f->kt + j0 * s->d, i0, rows, j0, n, f->p);
     scores_of(s, f->dy + i0 * w, w, f->vt + j0 * s->d, i0, rows, j0, n, f->ds);
     if (bias)
         add_bias(s, bias, i0, rows, j0, n, f->p);
-    for (int64_t r = 0; r < rows; r++)
+    for (int64_t r = 0; r < rows; r++) {
+        if (s->drop > 0.0f)
+            sdpa_drop_row(s, head, i0 + r, j0, n, f->ds + r * TILE);
         sdpa_grad_row(f->p + r * TILE, f->ds + r * TILE, seen_of(s, i0 + r, j0, n), lse[i0 + r],
                       f->delta[i0 + r]);
+        if (s->drop > 0.0f)
+            sdpa_drop_row(s, head, i0 + r, j0, n, f->p + r * TILE);
+    }
     down(s, f->p, f->dy + i0 * w, w, i0, rows, j0, n, f->dv);
     down(s, f->ds, f->q + i0 * w, w, i0, rows, j0, n, f->dk);
     across(s, f->ds, f->k + j0 * w, w, i0, rows, j0, n, f->dq + i0 * w);
@@ -310,7 +317,7 @@ static void backward_head(const sdpa_shape *s, const sdpa_tensors *t, int64_t b,
         memset(f->dv, 0, (size_t)(n * w) * sizeof *f->dv);
         for (int64_t i0 = s->causal && unseen > 0 ? unseen / TILE * TILE : 0; i0 < s->tq;
              i0 += TILE)
-            backward_tile(s, bias_of(s, t->bias, b, h), lse, i0, j0, f);
+            backward_tile(s, b * s->heads + h, bias_of(s, t->bias, b, h), lse, i0, j0, f);
         store(f->dk, n, w, s->d, scale_of(s), t->dk + sdpa_at(&s->k, b, h, j0), s->k.t);
         store(f->dv, n, w, s->d, 1.0f, t->dv + sdpa_at(&s->v, b, h, j0), s->v.t);
     }

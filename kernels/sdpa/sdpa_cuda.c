@@ -62,11 +62,15 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape,
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for its device functions");
     s->shape = *shape;
-    s->columns = shape->d > 64 ? 128 : 64;
+    s->columns = shape->d > 64 && shape->drop == 0.0f ? 128 : 64;
     s->wide = shape->d % 8 == 0 && wide_stride(&shape->q) && wide_stride(&shape->k) &&
               wide_stride(&shape->v) && wide_stride(&shape->y);
     const char *by = way_of(c, operands, n, s->wide);
     s->fma = strcmp(by, "fma") == 0;
+    if (shape->drop > 0.0f)
+        by = s->fma                                   ? "fma_drop"
+             : c->in[operands[0]].dtype == TUTTI_BF16 ? "bf16_drop"
+                                                      : "f16_drop";
     tutti_status status = gradient ? one(c, "sdpa_delta", &s->delta, err) : TUTTI_OK;
     if (!status)
         status = way(c, gradient ? "sdpa_by_query" : "sdpa", by, s->columns, &s->first, err);
@@ -89,9 +93,12 @@ static tutti_status launch_tiles(const state *s, const tutti_op_call *c, void *f
     if (blocks == 0)
         return TUTTI_OK;
     const uint32_t room = s->fma ? SDPA_FMA_ROOM(s->columns) : SDPA_MMA_ROOM(s->columns);
-    return cuda_launch(c->cuda, function, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),
-                       s->fma ? SDPA_FMA_BLOCK : SDPA_MMA_BLOCK,
-                       (room + (bias ? SDPA_BIAS_ROOM : 0)) * (uint32_t)sizeof(float), args);
+    return cuda_launch(
+        c->cuda, function, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),
+        s->fma ? SDPA_FMA_BLOCK : SDPA_MMA_BLOCK,
+        (room + (bias ? SDPA_BIAS_ROOM : 0) + (s->shape.drop > 0.0f ? SDPA_DROP_ROOM : 0)) *
+            (uint32_t)sizeof(float),
+        args);
 }
 
 static tutti_status launch(const state *s, const tutti_op_call *c, sdpa_cuda_args *a)
@@ -101,7 +108,9 @@ static tutti_status launch(const state *s, const tutti_op_call *c, sdpa_cuda_arg
     tutti_status status = TUTTI_OK;
     a->s = s->shape;
     a->scale = (float)s->shape.scale;
+    a->keep = (float)s->shape.keep;
     a->wide = s->wide;
+    a->step = c->cuda->step;
     a->chunks = (s->shape.d + s->columns - 1) / s->columns;
     if (s->delta && rows)
         status = cuda_launch(c->cuda, s->delta, cuda_blocks(c->cuda, rows * 32), CUDA_BLOCK, 0,

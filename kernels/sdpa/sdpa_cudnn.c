@@ -184,12 +184,39 @@ static void *without_future(build *b, void *x)
     return to;
 }
 
+/* s + bias, which has one element along the dimensions in which it is the same. */
+static void *with_bias(build *b, void *x)
+{
+    const sdpa_shape *s = &b->c->s;
+    const int64_t step[4] = {s->bias.b, s->bias.h, s->bias.t, s->bias_key};
+    const int64_t full[4] = {s->batch, s->heads, s->tq, s->tk};
+    cdnn_tensor d = {.uid = 1 + SDPA_BIAS, .dtype = (int32_t)cdnn_dtype(b->c->bias), .rank = 4};
+    int64_t dense = 1;
+    for (int k = 3; k >= 0; k--) { /* a dimension of one element has a stride all the same */
+        d.dim[k] = step[k] ? full[k] : 1;
+        d.stride[k] = step[k] ? step[k] : dense;
+        dense = d.dim[k] * d.stride[k];
+    }
+    return pointwise(b, CDNN_POINTWISE_ADD, x, cdnn_add_tensor(&b->g, &d),
+                     scores(b, CDNN_DATA_FLOAT));
+}
+
+/* scale q k' + bias */
+static void *scaled_scores(build *b, void *q, void *k, void *scale)
+{
+    const int32_t f32 = CDNN_DATA_FLOAT;
+    void *s = product(b, q, k, scores(b, f32));
+    s = pointwise(b, CDNN_POINTWISE_MUL, s, scale, scores(b, f32));
+    if (b->c->bias != TUTTI_DTYPE_NONE)
+        s = with_bias(b, s);
+    return s;
+}
+
 /* p = exp(s - max), y = p / sum v, lse = max + log(sum) */
 static void add_forward(build *b)
 {
     const int32_t f32 = CDNN_DATA_FLOAT;
-    void *s = product(b, rows(b, SDPA_Q, 0), rows(b, SDPA_K, 1), scores(b, f32));
-    s = pointwise(b, CDNN_POINTWISE_MUL, s, scalar(b, SCALE), scores(b, f32));
+    void *s = scaled_scores(b, rows(b, SDPA_Q, 0), rows(b, SDPA_K, 1), scalar(b, SCALE));
     if (b->c->s.causal)
         s = without_future(b, s);
     void *max = reduced(b, CDNN_REDUCE_TENSOR_MAX, s, column(b, 0));
@@ -213,8 +240,7 @@ static void add_gradient(build *b)
     m = reduced(b, CDNN_REDUCE_TENSOR_ADD, m, column(b, 0));
     void *delta =
         pointwise(b, CDNN_POINTWISE_MUL, m, scalar(b, ONE), column(b, 1 + SDPA_DELTA));
-    void *s = product(b, q, k, scores(b, f32));
-    s = pointwise(b, CDNN_POINTWISE_MUL, s, scale, scores(b, f32));
+    void *s = scaled_scores(b, q, k, scale);
     s = pointwise(b, CDNN_POINTWISE_SUB, s, column(b, 1 + SDPA_LSE), scores(b, f32));
     if (b->c->s.causal)
         s = without_future(b, s);
@@ -250,9 +276,11 @@ tutti_status sdpa_cudnn_run(const sdpa_cudnn *c, cdnn_plan *p, void *stream,
     int64_t uids[CDNN_UIDS_MAX];
     void *at[CDNN_UIDS_MAX];
     uint32_t n = 0;
-    for (int k = 0; k < (c->grad ? SDPA_OPERANDS : SDPA_DY); k++, n++) {
+    for (int k = 0; k < SDPA_OPERANDS; k++) {
+        if (k == SDPA_BIAS ? c->bias == TUTTI_DTYPE_NONE : !c->grad && k >= SDPA_DY)
+            continue;
         uids[n] = 1 + k;
-        at[n] = data[k];
+        at[n++] = data[k];
     }
     uids[n] = SCALE;
     at[n++] = (void *)(uintptr_t)&scale;

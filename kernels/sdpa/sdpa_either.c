@@ -62,8 +62,9 @@ static bool same_call(const sdpa_cudnn *a, const sdpa_cudnn *b)
     const sdpa_shape *x = &a->s, *y = &b->s;
     return a->dtype == b->dtype && a->grad == b->grad && x->batch == y->batch &&
            x->heads == y->heads && x->tq == y->tq && x->tk == y->tk && x->d == y->d &&
-           !x->causal == !y->causal && same_stride(&x->q, &y->q) && same_stride(&x->k, &y->k) &&
-           same_stride(&x->v, &y->v) && same_stride(&x->y, &y->y);
+           !x->causal == !y->causal && a->bias == b->bias && same_stride(&x->bias, &y->bias) &&
+           x->bias_key == y->bias_key && same_stride(&x->q, &y->q) &&
+           same_stride(&x->k, &y->k) && same_stride(&x->v, &y->v) && same_stride(&x->y, &y->y);
 }
 
 static cdnn_plan *plan_of(const tutti_cuda_v1 *cuda, const sdpa_cudnn *call)
@@ -111,9 +112,11 @@ static bool right_dtypes(const layout *l, const tutti_op_call *c)
 {
     const int32_t dtype = c->in[0].dtype;
     bool right = dtype == TUTTI_BF16 || dtype == TUTTI_F16;
-    for (uint32_t k = 0; k < c->nin; k++)
-        right =
-            right && c->in[k].dtype == (l->grad && (int32_t)k == l->lse ? TUTTI_F32 : dtype);
+    for (uint32_t k = 0; k < c->nin; k++) {
+        const bool wide =
+            (l->grad && (int32_t)k == l->lse) || (k == l->bias && c->in[k].dtype == TUTTI_F32);
+        right = right && c->in[k].dtype == (wide ? TUTTI_F32 : dtype);
+    }
     for (uint32_t k = 0; k < c->nout; k++)
         right = right && c->out[k].dtype == (!l->grad && k == 1 ? TUTTI_F32 : dtype);
     return right;
@@ -124,7 +127,7 @@ static bool serves(const layout *l, const tutti_op_call *c, const sdpa_shape *s)
 {
     const bool ordered =
         !TUTTI_HAS(c->cuda, tutti_cuda_v1, allow) || !(c->cuda->allow & TUTTI_CUDA_UNORDERED);
-    return c->nin <= l->bias && right_dtypes(l, c) && (!s->causal || s->tq == s->tk) &&
+    return s->drop == 0.0f && right_dtypes(l, c) && (!s->causal || s->tq == s->tk) &&
            s->tq >= LENGTH_LEAST && s->tk >= LENGTH_LEAST && s->d % 8 == 0 &&
            s->d <= DEPTH_MOST && s->batch * s->heads > 0 && !(l->grad && ordered);
 }
@@ -137,8 +140,10 @@ static tutti_status prepare(const layout *l, const tutti_op_call *c, void **ret_
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for its state");
     s->own = l->own;
-    s->call = (sdpa_cudnn){
-        .s = sdpa_shape_known(c, l->packed, l->bias), .dtype = c->in[0].dtype, .grad = l->grad};
+    s->call = (sdpa_cudnn){.s = sdpa_shape_known(c, l->packed, l->bias),
+                           .dtype = c->in[0].dtype,
+                           .grad = l->grad,
+                           .bias = c->nin > l->bias ? c->in[l->bias].dtype : TUTTI_DTYPE_NONE};
     const sdpa_shape *shape = &s->call.s;
     if (serves(l, c, shape) &&
         !c->cuda->symbol(c->cuda->ctx, "cudart", "cudaMemsetAsync", &fill, NULL))
@@ -193,6 +198,7 @@ static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
     for (uint32_t k = 0; k < c->nin; k++)
         own_in[k] = (void *)(uintptr_t)in[k];
     three(s, l, own_in, &data[SDPA_Q]);
+    data[SDPA_BIAS] = c->nin > l->bias ? own_in[l->bias] : NULL;
     data[SDPA_Y] = l->grad ? own_in[l->y] : out[l->y];
     data[SDPA_LSE] = l->grad ? own_in[l->lse] : out[l->lse];
     if (l->grad) {

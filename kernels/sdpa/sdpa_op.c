@@ -5,8 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-const tutti_attr_field sdpa_fields[2] = {OP_FIELD_I64(sdpa_attr, causal, 0),
-                                         OP_FIELD_F64(sdpa_attr, scale, 0.0)};
+const tutti_attr_field sdpa_fields[SDPA_ATTRS] = {
+    OP_FIELD_I64(sdpa_attr, causal, 0), OP_FIELD_F64(sdpa_attr, scale, 0.0),
+    OP_FIELD_F64(sdpa_attr, dropout, 0.0), OP_FIELD_I64(sdpa_attr, stream, 0)};
+
+void sdpa_attr_list(const sdpa_attr *a, tutti_attr attr[SDPA_ATTRS])
+{
+    attr[0] = tutti_attr_i("causal", a->causal);
+    attr[1] = tutti_attr_f("scale", a->scale);
+    attr[2] = tutti_attr_f("dropout", a->dropout);
+    attr[3] = tutti_attr_i("stream", a->stream);
+}
 
 /* Strides of the bias, which broadcasts to (B, H, Tq, Tk) from the right. */
 static tutti_status bias_strides(const char *op, const tutti_desc *d, sdpa_shape *s,
@@ -39,6 +48,16 @@ static tutti_status finish(const char *op, const tutti_op_call *c, uint32_t bias
     const sdpa_attr *a = c->attr;
     s->causal = a->causal;
     s->scale = a->scale != 0.0 ? a->scale : 1.0 / sqrt((double)s->d);
+    if (!(a->dropout >= 0.0 && a->dropout < 1.0))
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: dropout is %g, want 0 to below 1", op,
+                          a->dropout);
+    s->drop = (float)a->dropout;
+    s->keep = 1.0 / (1.0 - a->dropout);
+    s->purpose = TUTTI_RNG_OP ^ (uint32_t)(a->stream * 2654435761u); /* as dropout's */
+    if (c->step) {
+        s->seed = c->step->seed;
+        s->number = c->step->step << 16 | c->step->microbatch;
+    }
     if (s->causal && s->tq > s->tk)
         return tutti_fail(
             err, TUTTI_E_SHAPE,
@@ -185,9 +204,9 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
                                    n->out[1],
                                    dy[0],
                                    n->nin > 3 ? n->in[3] : 0};
-        const tutti_attr attr[2] = {tutti_attr_i("causal", a->causal),
-                                    tutti_attr_f("scale", a->scale)};
-        (void)g->emit(g, "sdpa_grad", in, n->nin > 3 ? 7 : 6, attr, 2, d, 3);
+        tutti_attr attr[SDPA_ATTRS];
+        sdpa_attr_list(a, attr);
+        (void)g->emit(g, "sdpa_grad", in, n->nin > 3 ? 7 : 6, attr, SDPA_ATTRS, d, 3);
     }
     for (uint32_t k = 0; k < n->nin; k++)
         if (n->need >> k & 1)
@@ -215,7 +234,7 @@ const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
                                 .nout = 2,
                                 .attr_size = sizeof(sdpa_attr),
                                 .fields = sdpa_fields,
-                                .nfields = 2,
+                                .nfields = SDPA_ATTRS,
                                 .infer = infer,
                                 .vjp = vjp,
                                 .decompose = decompose,

@@ -193,9 +193,9 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
         return g->status(g);
     }
     const tutti_value in[5] = {n->in[0], n->out[0], n->out[1], dy[0], bias};
-    const tutti_attr attr[2] = {tutti_attr_i("causal", a->causal),
-                                tutti_attr_f("scale", a->scale)};
-    dx[0] = g->emit(g, grad_name, in, bias ? 5 : 4, attr, 2, NULL, 0);
+    tutti_attr attr[SDPA_ATTRS];
+    sdpa_attr_list(a, attr);
+    dx[0] = g->emit(g, grad_name, in, bias ? 5 : 4, attr, SDPA_ATTRS, NULL, 0);
     return g->status(g);
 }
 
@@ -231,7 +231,7 @@ const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .nout = 2,
                                        .attr_size = sizeof(sdpa_attr),
                                        .fields = sdpa_fields,
-                                       .nfields = 2,
+                                       .nfields = SDPA_ATTRS,
                                        .infer = infer,
                                        .vjp = vjp,
                                        .decompose = decompose,
@@ -246,7 +246,7 @@ const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .nout = 1,
                                             .attr_size = sizeof(sdpa_attr),
                                             .fields = sdpa_fields,
-                                            .nfields = 2,
+                                            .nfields = SDPA_ATTRS,
                                             .infer = grad_infer,
                                             .decompose = grad_decompose,
                                             .reference = grad_reference,

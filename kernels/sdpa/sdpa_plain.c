@@ -41,6 +41,14 @@ static tutti_value scores(tutti_graph *g, const sdpa_attr *a, const sdpa_values 
     return s;
 }
 
+/* As dropout on x; x itself without. */
+static tutti_value dropped(tutti_graph *g, const sdpa_attr *a, tutti_value x)
+{
+    const tutti_attr attr[2] = {tutti_attr_f("p", a->dropout),
+                                tutti_attr_i("stream", a->stream)};
+    return a->dropout > 0.0 ? g->emit(g, "dropout", &x, 1, attr, 2, NULL, 0) : x;
+}
+
 /* (B, H, T) beside the keys. */
 static tutti_value column(tutti_graph *g, tutti_value v)
 {
@@ -56,7 +64,7 @@ void sdpa_plain(tutti_graph *g, const sdpa_attr *a, sdpa_values *v)
     const tutti_value max = tutti_reduce(g, "max_reduce", s, &last, 1, 1);
     const tutti_value e = tutti_op1(g, "exp", tutti_sub(g, s, max));
     const tutti_value sum = tutti_reduce(g, "sum", e, &last, 1, 1);
-    v->y = tutti_matmul(g, tutti_div(g, e, sum), v->v, 0, 0, 0);
+    v->y = tutti_matmul(g, dropped(g, a, tutti_div(g, e, sum)), v->v, 0, 0, 0);
     const tutti_value lse = tutti_add(g, tutti_op1(g, "log", sum), max);
     const tutti_desc d = *g->desc(g, lse);
     v->lse = tutti_reshape(g, lse, d.dim, 3);
@@ -72,10 +80,10 @@ void sdpa_plain_grad(tutti_graph *g, const sdpa_attr *a, const sdpa_values *v, t
     tutti_value ds = 0;
     d[2] = 0;
     if (dy) {
-        const tutti_value dp = tutti_matmul(g, dy, v->v, 0, 0, 1);
+        const tutti_value dp = dropped(g, a, tutti_matmul(g, dy, v->v, 0, 0, 1));
         const tutti_value delta = tutti_reduce(g, "sum", tutti_mul(g, dy, v->y), &last, 1, 1);
         ds = tutti_sub(g, dp, delta);
-        d[2] = tutti_matmul(g, p, dy, 0, 1, 0);
+        d[2] = tutti_matmul(g, dropped(g, a, p), dy, 0, 1, 0);
     }
     if (dlse)
         ds = ds ? tutti_add(g, ds, column(g, dlse)) : column(g, dlse);

@@ -14,6 +14,15 @@ static double score(const sdpa_shape *s, const double *q, const double *k, const
     return s->scale * sum + (bias ? bias[i * s->bias.t + j * s->bias_key] : 0.0);
 }
 
+/* What the probability of query i and key j is multiplied by. */
+static double factor(const sdpa_shape *s, int64_t head, int64_t i, int64_t j)
+{
+    if (s->drop == 0.0f)
+        return 1.0;
+    const uint32_t kept = sdpa_kept(s, s->seed, s->number, head, i, j);
+    return kept & 1 ? s->keep : 0.0;
+}
+
 void sdpa_reference(const sdpa_shape *s, const double *q, const double *k, const double *v,
                     const double *bias, double *y, double *lse)
 {
@@ -32,7 +41,8 @@ void sdpa_reference(const sdpa_shape *s, const double *q, const double *k, const
             for (int64_t c = 0; c < s->d; c++)
                 row[c] = 0.0;
             for (int64_t j = 0; j < seen; j++) {
-                const double p = exp(score(s, qh, kh, bh, i, j) - max) / sum;
+                const double p =
+                    exp(score(s, qh, kh, bh, i, j) - max) / sum * factor(s, head, i, j);
                 for (int64_t c = 0; c < s->d; c++)
                     row[c] += p * vh[j * s->v.t + c];
             }
@@ -41,7 +51,7 @@ void sdpa_reference(const sdpa_shape *s, const double *q, const double *k, const
     }
 }
 
-/* With P = exp(s - lse): dV = P^T dY, dS = P (dY V^T - delta), dQ = scale dS K, dK = scale dS^T Q. */
+/* With P = exp(s - lse) and F the factors of dropout: dV = (F P)^T dY, dS = P (F dY V^T - delta), dQ = scale dS K, dK = scale dS^T Q. */
 void sdpa_grad_reference(const sdpa_shape *s, const sdpa_tensors64 *t)
 {
     for (int64_t head = 0; head < s->batch * s->heads; head++) {
@@ -57,14 +67,15 @@ void sdpa_grad_reference(const sdpa_shape *s, const sdpa_tensors64 *t)
             for (int64_t j = 0; j < sdpa_seen(s, i); j++) {
                 const double p =
                     exp(score(s, t->q + aq, t->k + ak, bias, i, j) - t->lse[head * s->tq + i]);
+                const double by = factor(s, head, i, j);
                 double dp = 0.0;
                 for (int64_t c = 0; c < s->d; c++)
                     dp += dy[c] * t->v[av + j * s->v.t + c];
-                const double ds = p * (dp - delta) * s->scale;
+                const double ds = p * (by * dp - delta) * s->scale;
                 for (int64_t c = 0; c < s->d; c++) {
                     t->dq[aq + i * s->q.t + c] += ds * t->k[ak + j * s->k.t + c];
                     t->dk[ak + j * s->k.t + c] += ds * t->q[aq + i * s->q.t + c];
-                    t->dv[av + j * s->v.t + c] += p * dy[c];
+                    t->dv[av + j * s->v.t + c] += p * by * dy[c];
                 }
             }
         }

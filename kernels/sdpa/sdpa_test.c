@@ -15,6 +15,11 @@ extern const tutti_op tutti_op_sdpa, tutti_op_sdpa_grad, tutti_op_sdpa_packed,
     {                                                                                          \
         .name = "scale", .type = TUTTI_ATTR_F64, .f = (value)                                  \
     }
+#define DROPOUT(p)                                                                             \
+    {.name = "dropout", .type = TUTTI_ATTR_F64, .f = (p)},                                     \
+    {                                                                                          \
+        .name = "stream", .type = TUTTI_ATTR_I64, .i = 5                                       \
+    }
 /* q of tq rows, k and v of tk */
 #define QKV(b, h, tq, tk, d)                                                                   \
     DESC(F32, 4, b, h, tq, d), DESC(F32, 4, b, h, tk, d), DESC(F32, 4, b, h, tk, d)
@@ -59,6 +64,55 @@ static const op_case cases[] = {
      .nattr = 1,
      .attr = {CAUSAL},
      .no_grad = 31},
+};
+
+/* Rows of probabilities that begin at multiples of four and elsewhere. */
+static const op_case dropping[] = {
+    {.op = "sdpa", .nin = 3, .in = {QKV(2, 2, 3, 4, 5)}, .nattr = 2, .attr = {DROPOUT(0.4)}},
+    {.op = "sdpa",
+     .nin = 4,
+     .in = {QKV(1, 2, 3, 7, 3), DESC(F32, 4, 1, 2, 1, 7)},
+     .nattr = 3,
+     .attr = {DROPOUT(0.3), CAUSAL}},
+    {.op = "sdpa_grad",
+     .nin = 6,
+     .in = {QKV(1, 2, 3, 5, 4), BACK(1, 2, 3, 4)},
+     .nattr = 3,
+     .attr = {DROPOUT(0.3), CAUSAL},
+     .no_grad = 63},
+    {.op = "sdpa_packed",
+     .nin = 1,
+     .in = {DESC(F32, 5, 2, 5, 3, 2, 4)},
+     .nattr = 2,
+     .attr = {DROPOUT(0.5)}},
+    {.op = "sdpa_packed_grad",
+     .nin = 4,
+     .in = {DESC(F32, 5, 2, 3, 3, 2, 5), DESC(F32, 4, 2, 3, 2, 5), DESC(F32, 3, 2, 2, 3),
+            DESC(F32, 4, 2, 3, 2, 5)},
+     .nattr = 2,
+     .attr = {DROPOUT(0.2)},
+     .no_grad = 15},
+};
+
+static const op_case dropping_large[] = {
+    {.op = "sdpa",
+     .nin = 3,
+     .in = {QKV(1, 2, 70, 131, 24)},
+     .nattr = 3,
+     .attr = {DROPOUT(0.2), CAUSAL}},
+    {.op = "sdpa_grad",
+     .nin = 7,
+     .in = {QKV(1, 2, 70, 131, 24), BACK(1, 2, 70, 24), DESC(F32, 4, 1, 2, 1, 131)},
+     .nattr = 3,
+     .attr = {DROPOUT(0.2), CAUSAL},
+     .low = {0, 0, 0, 0, 3},
+     .high = {0, 0, 0, 0, 5}},
+    {.op = "sdpa_packed",
+     .nin = 1,
+     .in = {DESC(F32, 5, 1, 256, 3, 1, 8)},
+     .nattr = 2,
+     .attr = {DROPOUT(0.1)},
+     .rounds = 1},
 };
 
 /* Several tiles and threads; whole and broken tiles and registers; scores far apart. */
@@ -147,7 +201,38 @@ START_TEST(long_sequences_agree_with_the_definition)
 }
 END_TEST
 
-static const sdpa_attr plain = {0, 0.0}, causal = {1, 0.0};
+START_TEST(probabilities_left_out_agree_with_definition_and_differences)
+{
+    op_case_holds(&dropping[_i], _i);
+}
+END_TEST
+
+START_TEST(probabilities_left_out_of_long_rows_agree_with_the_definition)
+{
+    op_case c = dropping_large[_i];
+    c.no_grad = 127;
+    op_case_holds(&c, _i);
+}
+END_TEST
+
+/* Of a million draws as many are kept as should be; the same whatever is asked for at once. */
+START_TEST(what_is_left_out_depends_on_the_element_alone)
+{
+    const sdpa_shape s = {.tq = 70, .tk = 131, .drop = 0.3f, .purpose = 9};
+    int64_t kept = 0, n = 0;
+    for (int64_t head = 0; head < 100; head++)
+        for (int64_t i = 0; i < s.tq; i++)
+            for (int64_t j = 0; j + 32 <= s.tk; j += 32, n += 32)
+                kept += __builtin_popcount(sdpa_kept(&s, 1, 2, head, i, j));
+    ck_assert_close((double)kept / (double)n, 0.7, 2e-3);
+    for (int64_t j = 0; j < 64; j++) {
+        const uint32_t one = sdpa_kept(&s, 1, 2, 3, 4, j) & 1;
+        ck_assert_uint_eq(one, sdpa_kept(&s, 1, 2, 3, 4, j / 32 * 32) >> j % 32 & 1);
+    }
+}
+END_TEST
+
+static const sdpa_attr plain = {0}, causal = {.causal = 1}, all_dropped = {.dropout = 1.0};
 
 /* One head, D = 1: scores are q k.  Causal, the first query sees the first of two keys alone. */
 static const op_example examples[] = {
@@ -272,6 +357,11 @@ static const op_refusal refusals[] = {
      TUTTI_E_SHAPE,
      "sdpa: q is F32 (1, 2, 3, 4) and k is F32 (1, 3, 3, 4), want them alike but for the third "
      "dimension"},
+    {{QKV(1, 2, 3, 3, 4)},
+     3,
+     &all_dropped,
+     TUTTI_E_RANGE,
+     "sdpa: dropout is 1, want 0 to below 1"},
     {{QKV(1, 2, 3, 0, 4)},
      3,
      &plain,
@@ -333,6 +423,11 @@ int main(void)
     tcase_add_loop_test(t, small_heads_agree_with_definition_and_differences, 0,
                         OP_COUNT(cases));
     tcase_add_loop_test(t, long_sequences_agree_with_the_definition, 0, OP_COUNT(large));
+    tcase_add_loop_test(t, probabilities_left_out_agree_with_definition_and_differences, 0,
+                        OP_COUNT(dropping));
+    tcase_add_loop_test(t, probabilities_left_out_of_long_rows_agree_with_the_definition, 0,
+                        OP_COUNT(dropping_large));
+    tcase_add_test(t, what_is_left_out_depends_on_the_element_alone);
     tcase_add_loop_test(t, two_keys_are_weighed_as_worked_out_by_hand, 0, OP_COUNT(examples));
     tcase_add_test(t, a_bias_of_minus_infinity_hides_keys);
     tcase_add_test(t, one_thread_and_three_give_the_same_bits);

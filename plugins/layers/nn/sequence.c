@@ -167,52 +167,6 @@ static tutti_value alibi_bias(tutti_graph *g, int64_t heads, int64_t t)
     return v;
 }
 
-/* (T, T): -1e30 where key j comes after query i, else 0. */
-static tutti_value causal_mask(tutti_graph *g, int64_t t)
-{
-    const int64_t column[2] = {t, 1};
-    const tutti_attr iota[2] = {tutti_attr_i("size", t), tutti_attr_i("dtype", TUTTI_F32)};
-    const tutti_attr greater = tutti_attr_i("kind", 4);
-    const tutti_value j = g->emit(g, "iota", NULL, 0, iota, 2, NULL, 0);
-    const tutti_value in[2] = {j, tutti_reshape(g, j, column, 2)};
-    return tutti_affine(g, g->emit(g, "cmp", in, 2, &greater, 1, NULL, 0), -1e30, 0.0);
-}
-
-/* q, k or v of qkv (B, T, 3, H, D) as (B, H, T, D). */
-static tutti_value part_of(tutti_graph *g, tutti_value qkv, int64_t k)
-{
-    const tutti_desc d = *g->desc(g, qkv);
-    const int64_t begin[5] = {0, 0, k, 0, 0}, step[5] = {1, 1, 1, 1, 1},
-                  order[4] = {0, 2, 1, 3};
-    const int64_t end[5] = {d.dim[0], d.dim[1], k + 1, d.dim[3], d.dim[4]};
-    const int64_t shape[4] = {d.dim[0], d.dim[1], d.dim[3], d.dim[4]};
-    const tutti_attr attr[3] = {tutti_attr_list("begin", begin, 5),
-                                tutti_attr_list("end", end, 5),
-                                tutti_attr_list("stride", step, 5)};
-    const tutti_value v = g->emit(g, "slice", &qkv, 1, attr, 3, NULL, 0);
-    return tutti_permute(g, tutti_reshape(g, v, shape, 4), order, 4);
-}
-
-/* With dropout of the probabilities, which the fused operation does not have; (B, T, H, D). */
-static tutti_value dropped_attention(const nn_layer *l, tutti_graph *g, tutti_module m,
-                                     tutti_value qkv, tutti_value bias)
-{
-    const tutti_desc d = *g->desc(g, qkv);
-    const int64_t order[4] = {0, 2, 1, 3};
-    const tutti_attr last = tutti_attr_i("axis", -1);
-    const tutti_attr drop[2] = {tutti_attr_f("p", l->f[ATTENTION_DROPOUT]),
-                                tutti_attr_i("stream", (int64_t)m)};
-    tutti_value s = tutti_matmul(g, part_of(g, qkv, 0), part_of(g, qkv, 1), 0, 0, 1);
-    s = tutti_affine(g, s, 1.0 / sqrt((double)d.dim[4]), 0.0);
-    if (bias)
-        s = tutti_add(g, s, bias);
-    if (l->i[ATTENTION_CAUSAL])
-        s = tutti_add(g, s, causal_mask(g, d.dim[1]));
-    s = g->emit(g, "softmax", &s, 1, &last, 1, NULL, 0);
-    s = g->emit(g, "dropout", &s, 1, drop, 2, NULL, 0);
-    return tutti_permute(g, tutti_matmul(g, s, part_of(g, qkv, 2), 0, 0, 0), order, 4);
-}
-
 /* What the heads make of qkv (B, T, 3 C) and the bias, or 0: (B, T, C). */
 static tutti_value attend(const nn_layer *l, tutti_graph *g, tutti_module m, tutti_value qkv,
                           tutti_value bias, int64_t width)
@@ -222,11 +176,12 @@ static tutti_value attend(const nn_layer *l, tutti_graph *g, tutti_module m, tut
     const int64_t packed[5] = {d.dim[0], d.dim[1], 3, heads, width / heads};
     const int64_t flat[3] = {d.dim[0], d.dim[1], width};
     const tutti_value all[2] = {tutti_reshape(g, qkv, packed, 5), bias};
-    const tutti_attr causal = tutti_attr_i("causal", l->i[ATTENTION_CAUSAL]);
+    const tutti_attr attr[3] = {tutti_attr_i("causal", l->i[ATTENTION_CAUSAL]),
+                                tutti_attr_f("dropout", l->f[ATTENTION_DROPOUT]),
+                                tutti_attr_i("stream", (int64_t)m)};
+    const int drops = g->mode == TUTTI_MODE_TRAIN && l->f[ATTENTION_DROPOUT] > 0.0;
     const tutti_value y =
-        g->mode == TUTTI_MODE_TRAIN && l->f[ATTENTION_DROPOUT] > 0.0
-            ? dropped_attention(l, g, m, all[0], bias)
-            : g->emit(g, "sdpa_packed", all, bias ? 2 : 1, &causal, 1, NULL, 0);
+        g->emit(g, "sdpa_packed", all, bias ? 2 : 1, attr, drops ? 3 : 1, NULL, 0);
     return tutti_reshape(g, y, flat, 3);
 }
 

@@ -67,6 +67,9 @@ static void compare(const uint16_t *got, const double *want)
         ck_assert_close(number_get(got, NUMBER_F16, k), want[k], 5e-3);
 }
 
+/* What a bias is like: none, a number a key and sample, one a query, key and head. */
+static const sdpa_stride biases[] = {{0, 0, 0}, {T, 0, 0}, {0, T *T, T}};
+
 /* With and without a mask; rows as in (B, H, T, D). */
 START_TEST(attention_and_its_gradient_are_the_definitions)
 {
@@ -75,17 +78,36 @@ START_TEST(attention_and_its_gradient_are_the_definitions)
     static float lse[ROWS], delta[ROWS], dq_sum[N];
     static double lse64[ROWS];
     const sdpa_stride dense = {H * T * D, T * D, D};
-    sdpa_cudnn c = {.s = {B, H, T, T, D, _i, 0.4, dense, dense, dense, dense, {0, 0, 0}, 0},
-                    .dtype = TUTTI_F16};
-    void *const data[SDPA_OPERANDS] = {q, k, v, y, lse, dy, dq, dk, dv, delta, dq_sum};
-    const sdpa_tensors64 t = {q64, k64, v64, NULL, y64, lse64, dy64, dq64, dk64, dv64};
+    static float bias[H * T * T];
+    static double bias64[H * T * T];
+    const int like = _i / 2;
+    sdpa_cudnn c = {.s = {.batch = B,
+                          .heads = H,
+                          .tq = T,
+                          .tk = T,
+                          .d = D,
+                          .causal = _i % 2,
+                          .scale = 0.4,
+                          .q = dense,
+                          .k = dense,
+                          .v = dense,
+                          .y = dense,
+                          .bias = biases[like],
+                          .bias_key = like != 0},
+                    .dtype = TUTTI_F16,
+                    .bias = like ? TUTTI_F32 : TUTTI_DTYPE_NONE};
+    void *const data[SDPA_OPERANDS] = {q, k, v, y, lse, dy, dq, dk, dv, delta, dq_sum, bias};
+    const sdpa_tensors64 t = {q64,  k64,  v64, like ? bias64 : NULL, y64, lse64, dy64,
+                              dq64, dk64, dv64};
+    for (int j = 0; j < H * T * T; j++)
+        bias64[j] = (double)(bias[j] = (float)(j % 7) * 0.25f - 1.0f);
     ck_assert_uint_eq(lib.create(&lib.handle), 0);
     draw(q, q64, 1);
     draw(k, k64, 2);
     draw(v, v64, 3);
     draw(dy, dy64, 4);
     run(&c, data);
-    sdpa_reference(&c.s, q64, k64, v64, NULL, y64, lse64);
+    sdpa_reference(&c.s, q64, k64, v64, t.bias, y64, lse64);
     compare(y, y64);
     for (int i = 0; i < ROWS; i++)
         ck_assert_close((double)lse[i], lse64[i], 1e-5);
@@ -107,7 +129,7 @@ int main(void)
 {
     Suite *s = suite_create("sdpa_graph");
     TCase *t = tcase_create("cases");
-    tcase_add_loop_test(t, attention_and_its_gradient_are_the_definitions, 0, 2);
+    tcase_add_loop_test(t, attention_and_its_gradient_are_the_definitions, 0, 6);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }

@@ -117,10 +117,51 @@ START_TEST(the_attention_of_gpt2_gets_a_plan_forward_and_back)
 {
     const int64_t b = 64, h = 12, t = 1024, d = 64;
     const sdpa_stride packed = {3 * h * d * t, d, 3 * h * d}, result = {h * d * t, d, h * d};
-    const sdpa_cudnn c = {
-        .s = {b, h, t, t, d, 1, 0.125, packed, packed, packed, result, {0, 0, 0}, 0},
-        .dtype = dtypes[_i / 2],
-        .grad = _i % 2};
+    const sdpa_cudnn c = {.s = {.batch = b,
+                                .heads = h,
+                                .tq = t,
+                                .tk = t,
+                                .d = d,
+                                .causal = 1,
+                                .scale = 0.125,
+                                .q = packed,
+                                .k = packed,
+                                .v = packed,
+                                .y = result},
+                          .dtype = dtypes[_i / 2],
+                          .grad = _i % 2};
+    tutti_error err = TUTTI_ERROR_INIT;
+    cdnn_plan *p = NULL;
+    describe_device();
+    ck_assert_msg(sdpa_cudnn_plan(&c, &lib, device, &p, &err) == TUTTI_OK, "%s", err.text);
+    cdnn_plan_destroy(p);
+    cdnn_drop(&device_graph);
+}
+END_TEST
+
+/* As BERT's padding (a number a key and sample) and as ALiBi (a number a query, key and head). */
+START_TEST(attention_with_a_bias_gets_a_plan_forward_and_back)
+{
+    const int64_t b = 32, h = 12, t = 512, d = 64;
+    const sdpa_stride packed = {3 * h * d * t, d, 3 * h * d}, result = {h * d * t, d, h * d};
+    const sdpa_stride padding = {t, 0, 0}, alibi = {0, t * t, t};
+    const bool far = _i % 2;
+    const sdpa_cudnn c = {.s = {.batch = b,
+                                .heads = h,
+                                .tq = t,
+                                .tk = t,
+                                .d = d,
+                                .causal = far,
+                                .scale = 0.125,
+                                .q = packed,
+                                .k = packed,
+                                .v = packed,
+                                .y = result,
+                                .bias = far ? alibi : padding,
+                                .bias_key = 1},
+                          .dtype = dtypes[_i % 2],
+                          .grad = _i / 2,
+                          .bias = TUTTI_F32};
     tutti_error err = TUTTI_ERROR_INIT;
     cdnn_plan *p = NULL;
     describe_device();
@@ -147,6 +188,7 @@ int main(void)
         tcase_add_loop_test(t, every_convolution_of_the_residual_networks_gets_a_plan, 0,
                             (int)(sizeof layers / sizeof *layers));
         tcase_add_loop_test(t, the_attention_of_gpt2_gets_a_plan_forward_and_back, 0, 4);
+        tcase_add_loop_test(t, attention_with_a_bias_gets_a_plan_forward_and_back, 0, 4);
     } else
         (void)puts("cuDNN is not installed: no graph was planned");
     tcase_set_timeout(t, 300);

@@ -1,4 +1,4 @@
-/* fuse_products_test.c - products and activations, and gradients of those, become one node each. */
+/* fuse_products_test.c - products, and activations, gradients or additions behind them, become one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/fuse.h"
 #include "graph/interp.h"
@@ -15,6 +15,7 @@ typedef struct rig {
     tutti_value kept[8];
     uint32_t nkept;
     tutti_value map[MAX_VALUES];
+    bool sums; /* fuse_sums instead */
 } rig;
 
 static void rig_begin(rig *r)
@@ -77,7 +78,8 @@ static void rig_fuse(rig *r, uint32_t nodes, const char *const *words)
     ck_assert_uint_lt(graph_nvalues(r->from), MAX_VALUES);
     for (uint32_t k = 0; k < r->nkept; k++)
         wanted[r->kept[k]] = true;
-    ck_assert_ok(fuse_products(r->from, wanted, r->to, r->map, &err), err);
+    ck_assert_ok((r->sums ? fuse_sums : fuse_products)(r->from, wanted, r->to, r->map, &err),
+                 err);
     FILE *file = open_memstream(&text, &size);
     graph_dump(r->to, file);
     (void)fclose(file);
@@ -197,6 +199,54 @@ START_TEST(dtypes_stay)
 }
 END_TEST
 
+/* With a bias and without; from either side. */
+START_TEST(a_product_goes_into_the_addition_that_alone_reads_it)
+{
+    static const char *const want[] = {"= matmul_add(", NULL};
+    rig r;
+    rig_begin(&r);
+    r.sums = true;
+    const tutti_value y = tutti_matmul(r.b, r.x, r.w, _i & 1 ? r.bias : 0, 0, 0);
+    const tutti_value c = tutti_op1(r.b, "tanh", tutti_matmul(r.b, r.x, r.w, 0, 0, 0));
+    keep(&r, _i & 2 ? tutti_add(r.b, c, y) : tutti_add(r.b, y, c));
+    if (_i & 1)
+        rig_fuse(&r, 3, want);
+    else { /* the same product twice is one, and is read by tanh too */
+        static const char *const none[] = {"= add(", NULL};
+        rig_fuse(&r, 3, none);
+    }
+}
+END_TEST
+
+START_TEST(of_two_products_one_is_added_to_the_other)
+{
+    static const char *const want[] = {"= matmul(", "= matmul_add(", NULL};
+    rig r;
+    rig_begin(&r);
+    r.sums = true;
+    const tutti_value u = tutti_op1(r.b, "tanh", r.x);
+    keep(&r, tutti_add(r.b, tutti_matmul(r.b, r.x, r.w, 0, 0, 0),
+                       tutti_matmul(r.b, u, r.w, 0, 0, 0)));
+    rig_fuse(&r, 3, want);
+}
+END_TEST
+
+/* What is kept or broadcast, or has an activation, stays by itself. */
+START_TEST(additions_that_need_the_product_elsewhere_stay)
+{
+    static const char *const want[] = {"= matmul(", "= add(", NULL};
+    rig r;
+    rig_begin(&r);
+    r.sums = true;
+    const tutti_value y = tutti_matmul(r.b, r.x, r.w, 0, 0, 0);
+    if (_i == 0)
+        keep(&r, y);
+    keep(&r,
+         tutti_add(r.b, y, _i == 1 ? r.bias : tutti_op1(r.b, "tanh", _i == 2 ? y : r.bias)));
+    rig_fuse(&r, _i == 1 ? 2 : 3, want);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fuse_products");
@@ -206,6 +256,9 @@ int main(void)
     tcase_add_loop_test(all, sums_that_are_read_come_along, 0, 2);
     tcase_add_loop_test(all, what_does_not_belong_together_stays, 0, 4);
     tcase_add_test(all, dtypes_stay);
+    tcase_add_loop_test(all, a_product_goes_into_the_addition_that_alone_reads_it, 0, 4);
+    tcase_add_test(all, of_two_products_one_is_added_to_the_other);
+    tcase_add_loop_test(all, additions_that_need_the_product_elsewhere_stay, 0, 3);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
 }
