@@ -14,6 +14,15 @@
 /* budget: sdpa_by_query_f16_128 registers=232: the same with 128 columns */
 /* budget: sdpa_by_key_f16_64 registers=216: two tiles of scores and two of results */
 /* budget: sdpa_by_key_f16_128 registers=255 stack=72 spills=168: the same with 128 columns; sm_80 spills a little */
+/* budget: sdpa_fma_64 registers=168: sm_80 alone wants more than 128 */
+/* budget: sdpa_fma_drop_64 registers=168: the same with the bits of a tile */
+/* budget: sdpa_by_key_fma_drop_64 registers=136: two tiles of scores and two of results */
+/* budget: sdpa_bf16_drop_64 registers=168: as without dropout */
+/* budget: sdpa_by_query_bf16_drop_64 registers=232: two tiles of scores, one of results, and the bits of a tile */
+/* budget: sdpa_by_key_bf16_drop_64 registers=232: two tiles of scores, two of results, and the bits of a tile */
+/* budget: sdpa_f16_drop_64 registers=168: as without dropout */
+/* budget: sdpa_by_query_f16_drop_64 registers=232: two tiles of scores, one of results, and the bits of a tile */
+/* budget: sdpa_by_key_f16_drop_64 registers=232: two tiles of scores, two of results, and the bits of a tile */
 /* budget: sdpa_fma_128 registers=168: a tile of scores and of results in f32 */
 /* budget: sdpa_by_query_fma_128 registers=168: two tiles of scores and one of results */
 /* budget: sdpa_by_key_fma_128 registers=168: two tiles of scores and two of results */
