@@ -183,7 +183,7 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
             }
             const float shrink = sdpa_softmax_row(row, seen, &max[r], &sum[r]);
             if (s->drop > 0.0f)
-                sdpa_drop_row(s, b * s->heads + h, i0 + r, j0, n, row);
+                sdpa_drop_row(s, b * s->heads + h, i0 + r, j0, seen, row);
             if (shrink != 1.0f)
                 sdpa_scale_row(f->y + r * w, shrink, w);
         }
@@ -285,12 +285,13 @@ static void backward_tile(const sdpa_shape *s, int64_t head, const float *bias,
     if (bias)
         add_bias(s, bias, i0, rows, j0, n, f->p);
     for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = i0 + r, seen = seen_of(s, i, j0, n);
+        float *p = f->p + r * TILE, *ds = f->ds + r * TILE;
         if (s->drop > 0.0f)
-            sdpa_drop_row(s, head, i0 + r, j0, n, f->ds + r * TILE);
-        sdpa_grad_row(f->p + r * TILE, f->ds + r * TILE, seen_of(s, i0 + r, j0, n), lse[i0 + r],
-                      f->delta[i0 + r]);
+            sdpa_drop_row(s, head, i, j0, seen, ds);
+        sdpa_grad_row(p, ds, seen, lse[i], f->delta[i]);
         if (s->drop > 0.0f)
-            sdpa_drop_row(s, head, i0 + r, j0, n, f->p + r * TILE);
+            sdpa_drop_row(s, head, i, j0, seen, p);
     }
     down(s, f->p, f->dy + i0 * w, w, i0, rows, j0, n, f->dv);
     down(s, f->ds, f->q + i0 * w, w, i0, rows, j0, n, f->dk);

@@ -10,11 +10,11 @@
 /* NVIDIA's headers are not needed to build; a test compares these with them where they are installed.
  * Descriptors, handles and streams are void * here, enums uint32_t. */
 
-enum { LT_SUCCESS = 0, LT_NOT_SUPPORTED = 15 };                 /* cublasStatus_t */
-enum { LT_R_32F = 0, LT_R_16F = 2, LT_R_16BF = 14 };            /* cudaDataType */
-enum { LT_COMPUTE_32F = 68, LT_COMPUTE_32F_FAST_TF32 = 77 };    /* cublasComputeType_t */
-enum { LT_OP_N = 0, LT_OP_T = 1 };                              /* cublasOperation_t */
-enum {                                                          /* cublasLtEpilogue_t */
+enum { LT_SUCCESS = 0, LT_NOT_SUPPORTED = 15 };              /* cublasStatus_t */
+enum { LT_R_32F = 0, LT_R_16F = 2, LT_R_16BF = 14 };         /* cudaDataType */
+enum { LT_COMPUTE_32F = 68, LT_COMPUTE_32F_FAST_TF32 = 77 }; /* cublasComputeType_t */
+enum { LT_OP_N = 0, LT_OP_T = 1 };                           /* cublasOperation_t */
+enum {                                                       /* cublasLtEpilogue_t */
        LT_EPILOGUE_DEFAULT = 1,
        LT_EPILOGUE_RELU = 2,
        LT_EPILOGUE_BIAS = 4, /* goes with ReLU and GELU: one number for both */
