@@ -7,13 +7,10 @@
 
 static const char usage[] =
     "usage: tutti plan [RUN.json] [--set PATH=VALUE]... [--dot]\n\n"
-    "Prints the plan of one training step of the run, without training: its sizes; every node "
-    "with\n"
-    "shape, operation, attributes and module; the steps in their order with the places they "
-    "read\n"
-    "and write, chains of elementwise nodes as one and with the way of those that have "
-    "several;\n"
-    "and the map of the arena.\n\n"
+    "Prints the plan of one training step of the run, without training: its sizes; what is\n"
+    "computed again to save memory; every node with shape, operation, attributes, module;\n"
+    "the steps in their order with the places they read and write, chains of elementwise\n"
+    "nodes as one and with the way of those that have several; and the map of the arena.\n\n"
     "  --dot   the nodes as a drawing for Graphviz instead\n"
     "Exit status: 0 printed, 1 the step cannot be planned, 2 wrong usage or input.\n";
 
