@@ -42,6 +42,7 @@ static __device__ void change(int32_t which, uint8_t *pixel, int64_t channels, i
     }
 }
 
+/* budget: color_jitter_cuda stack=176: an image's draws, their order, and colours that a number names */
 /* x, y: images of `size` pixels. */
 TUTTI_KERNEL(color_jitter_cuda)
 (const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed, uint64_t epoch,
