@@ -14,9 +14,9 @@ static const char usage[] =
     "             plans of several shapes\n"
     "  kernels    the kernels' shares of the triad's bytes a second, or of the best\n"
     "             arithmetic here; OMP_NUM_THREADS threads, or one a processor\n"
-    "  optimizer  one update of all weights, beside the triad a = b + s c.  With NAME and "
-    "COUNT:\n"
-    "             updates of COUNT weights, in blocks asked for on standard input\n"
+    "  optimizer  one update of all weights, without and with their copies in 16 bits, beside\n"
+    "             the triad a = b + s c.  With NAME and COUNT: updates of COUNT weights,\n"
+    "             in blocks asked for on standard input\n"
     "  loader     three epochs of the run's training data, without a model\n"
     "Exit status: 0 measured, 1 failed, 2 wrong usage.\n";
 

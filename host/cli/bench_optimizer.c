@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "graph/memory.h"
+#include "tutti/half.h"
 #include "tutti/optimizer.h"
 
 #include <stdio.h>
@@ -15,9 +16,13 @@ enum { ARRAYS = 2 + TUTTI_OPTIMIZER_MAX_SLOTS, ROUNDS = 15 };
 static const char *const names[] = {"sgd", "decoupled_sgdw", "adamw", "decoupled_adamw"};
 enum { NAMES = sizeof names / sizeof *names };
 
+/* Without copies in 16 bits; with them; and with a pass of its own for them. */
+enum { PLAIN, COPIES, APART, WAYS };
+
 /* Weights, gradients, slots. */
 typedef struct sweep {
     float *arrays[ARRAYS];
+    uint16_t *low;
     int64_t count; /* a multiple of 16 */
     int threads;
     int reserved;
@@ -34,9 +39,10 @@ static void sweep_fini(sweep *s)
 {
     for (int k = 0; k < ARRAYS; k++)
         free(s->arrays[k]);
+    free(s->low);
 }
 
-static int sweep_init(sweep *s, int64_t count)
+static int sweep_init(sweep *s, int64_t count, bool copies)
 {
     const char *threads = getenv("OMP_NUM_THREADS");
     *s = (sweep){.count = count, .threads = threads ? (int)strtol(threads, NULL, 10) : 0};
@@ -50,6 +56,12 @@ static int sweep_init(sweep *s, int64_t count)
             return CLI_FAILED;
         }
     }
+    s->low = copies ? memory_take((uint64_t)count * sizeof *s->low) : NULL;
+    if (copies && !s->low) {
+        (void)fputs("tutti: no memory for the weights in 16 bits\n", stderr);
+        sweep_fini(s);
+        return CLI_FAILED;
+    }
     for (int64_t k = 0; k < count; k++)
         s->arrays[1][k] = (float)(k % 17) * 1e-3f;
     return CLI_OK;
@@ -57,7 +69,7 @@ static int sweep_init(sweep *s, int64_t count)
 
 /* What a training run does after a batch. */
 static void update(const sweep *s, const instance *optimizer, const tutti_optimizer_v1 *table,
-                   int64_t step)
+                   int64_t step, bool copies)
 {
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int part = 0; part < s->threads; part++) {
@@ -70,11 +82,22 @@ static void update(const sweep *s, const instance *optimizer, const tutti_optimi
                           .g = s->arrays[1] + first,
                           .lr = table->lr,
                           .lr_initial = table->lr,
-                          .step = step};
+                          .step = step,
+                          .low = copies ? s->low + first : NULL,
+                          .low_dtype = TUTTI_BF16};
         for (uint32_t k = 0; k < table->nslots; k++)
             u.slot[k] = s->arrays[2 + k] + first;
         table->update(instance_self(optimizer), &u);
     }
+}
+
+static void round_weights(const sweep *s)
+{
+    const float *restrict w = s->arrays[0];
+    uint16_t *restrict low = s->low;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t k = 0; k < s->count; k++)
+        low[k] = tutti_to_bf16(w[k]);
 }
 
 static void triad(const sweep *s)
@@ -110,13 +133,17 @@ static tutti_status open_optimizer(registry *r, const char *name, instance **ret
 /* The best of some rounds, optimizers and triad in turn. */
 static void measure(const sweep *s, instance *const *optimizers)
 {
-    double best[NAMES], stream = 1e9;
-    for (int k = 0; k < NAMES; k++)
+    static const char *const ways[WAYS] = {"", "with a bf16 copy", "copied apart"};
+    double best[NAMES * WAYS], stream = 1e9;
+    for (int k = 0; k < NAMES * WAYS; k++)
         best[k] = 1e9;
     for (int64_t round = 1; round <= ROUNDS; round++) {
-        for (int k = 0; k < NAMES; k++) {
+        for (int k = 0; k < NAMES * WAYS; k++) {
+            instance *o = optimizers[k / WAYS];
             const double start = now();
-            update(s, optimizers[k], instance_query(optimizers[k], TUTTI_OPTIMIZER_V1), round);
+            update(s, o, instance_query(o, TUTTI_OPTIMIZER_V1), round, k % WAYS == COPIES);
+            if (k % WAYS == APART)
+                round_weights(s);
             const double took = now() - start;
             best[k] = took < best[k] ? took : best[k];
         }
@@ -127,11 +154,13 @@ static void measure(const sweep *s, instance *const *optimizers)
     }
     /* Whoever writes a line reads it first. */
     const double rate = 16.0 * (double)s->count / stream;
-    for (int k = 0; k < NAMES; k++) {
-        const tutti_optimizer_v1 *t = instance_query(optimizers[k], TUTTI_OPTIMIZER_V1);
-        const double bytes = (12.0 + 8.0 * t->nslots) * (double)s->count;
-        (void)printf("%-16s %10lld %9.1f us %7.1f GB/s %6.0f %%\n", names[k],
-                     (long long)s->count, best[k] * 1e6, bytes / best[k] * 1e-9,
+    for (int k = 0; k < NAMES * WAYS; k++) {
+        const tutti_optimizer_v1 *t = instance_query(optimizers[k / WAYS], TUTTI_OPTIMIZER_V1);
+        /* whoever writes a copy reads its line first, too */
+        const double bytes =
+            (12.0 + 8.0 * t->nslots + (k % WAYS ? 4.0 : 0.0)) * (double)s->count;
+        (void)printf("%-16s %-16s %10lld %9.1f us %7.1f GB/s %6.0f %%\n", names[k / WAYS],
+                     ways[k % WAYS], (long long)s->count, best[k] * 1e6, bytes / best[k] * 1e-9,
                      100.0 * bytes / best[k] / rate);
     }
 }
@@ -139,10 +168,11 @@ static void measure(const sweep *s, instance *const *optimizers)
 static int table(instance *const *optimizers)
 {
     static const int64_t counts[] = {100000, 1000000, 10000000, 30000000};
-    (void)printf("optimizer           weights      time          rate  of triad\n");
+    (void)printf("optimizer                            weights      time          rate  of "
+                 "triad\n");
     for (int k = 0; k < 4; k++) {
         sweep s;
-        if (sweep_init(&s, counts[k] / 16 * 16))
+        if (sweep_init(&s, counts[k] / 16 * 16, true))
             return CLI_FAILED;
         measure(&s, optimizers);
         sweep_fini(&s);
@@ -170,13 +200,13 @@ static int blocks(instance *optimizer, int64_t count)
     sweep s;
     char line[64];
     int64_t step = 0;
-    if (sweep_init(&s, count))
+    if (sweep_init(&s, count, false))
         return CLI_FAILED;
     const tutti_optimizer_v1 *t = instance_query(optimizer, TUTTI_OPTIMIZER_V1);
     while (fgets(line, sizeof line, stdin)) {
         const double start = now();
         for (long left = strtol(line, NULL, 10); left > 0; left--)
-            update(&s, optimizer, t, ++step);
+            update(&s, optimizer, t, ++step, false);
         (void)printf("%.0f %ld\n", (now() - start) * 1e9, peak_kb());
         (void)fflush(stdout);
     }

@@ -19,7 +19,18 @@ LANES static void adam_run(int64_t n, float *restrict w, const float *restrict g
                            float *restrict m, float *restrict v, const adam_step *c)
 {
     const adam_step k = *c;
-    for (int64_t i = 0; i < n; i++) {
+    int64_t i = 0;
+    for (; i + LANES_LINE <= n; i += LANES_LINE) {
+        LANES_ASK(w, i);
+        LANES_ASK(g, i);
+        LANES_ASK(m, i);
+        LANES_ASK(v, i);
+        for (int64_t j = i; j < i + LANES_LINE; j++) {
+            adam_average(&m[j], &v[j], g[j], k);
+            w[j] = adam_move(w[j], m[j], v[j], k);
+        }
+    }
+    for (; i < n; i++) {
         adam_average(&m[i], &v[i], g[i], k);
         w[i] = adam_move(w[i], m[i], v[i], k);
     }

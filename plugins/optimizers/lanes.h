@@ -21,6 +21,12 @@
 #define LANES
 #endif
 
+/* A sweep goes line by line and asks for what it will read some lines later: the hardware's own guesses end
+ * with each page of 4 KiB. */
+enum { LANES_LINE = 16, LANES_AHEAD = 512 }; /* numbers */
+
+#define LANES_ASK(array, i) __builtin_prefetch((array) + (i) + LANES_AHEAD)
+
 /* Weights in 16 bits beside those in f32. */
 LANES static void lanes_bf16(int64_t n, const float *restrict w, uint16_t *restrict low)
 {

@@ -19,9 +19,16 @@ LANES static void momentum_run(int64_t n, float *restrict w, const float *restri
                                float *restrict buf, const momentum_step *c)
 {
     const momentum_step k = *c;
-    for (int64_t i = 0; i < n; i++) {
-        w[i] = momentum_move(w[i], g[i], &buf[i], k);
+    int64_t i = 0;
+    for (; i + LANES_LINE <= n; i += LANES_LINE) {
+        LANES_ASK(w, i);
+        LANES_ASK(g, i);
+        LANES_ASK(buf, i);
+        for (int64_t j = i; j < i + LANES_LINE; j++)
+            w[j] = momentum_move(w[j], g[j], &buf[j], k);
     }
+    for (; i < n; i++)
+        w[i] = momentum_move(w[i], g[i], &buf[i], k);
 }
 
 LANES static void plain_run(int64_t n, float *restrict w, const float *restrict g,
