@@ -41,7 +41,7 @@ static bool open_op(trainer *t, int which)
     return !o->kernel->prepare || !o->kernel->prepare(&o->call, &o->state, &scratch, NULL);
 }
 
-/* What lies where in the block: f64, the factor and the copy of a 1 being f32. */
+/* What lies where in the block: f64, and the factor in f32. */
 static void lay_out(scalars *s, double *block, size_t ngroups)
 {
     s->scaler = block;
