@@ -21,7 +21,6 @@ for members in "$SOURCE"/plugins/algorithms/${ONLY:-*}/resume*.json; do
   run cpu
   run device --device shadow
   run resumed --device shadow --resume "$(ls device/saves/*-ba13.* | sed 's|^|../|')"
-  check "$what: nobody looks at the device's tensors with the host's eyes" sh -c '! grep "looks at tensors" device/out.txt resumed/out.txt'
   check "$what: the device trains as the CPU" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest device)"
   if grep -q '"cuda"' "$(dirname "$members")/plugin.json"; then
     check "$what: by kernels, nothing looks at copies" sh -c '! grep "looks at" device/out.txt'
