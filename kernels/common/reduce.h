@@ -69,6 +69,21 @@ OP_SIMD static double reduce_row(const float *x, int64_t n)
     return s;
 }
 
+/* sum of a row, a piece of it by each thread; part: one number a thread */
+static inline double reduce_shared(const float *x, int64_t n, int threads, double *part)
+{
+    const int64_t some = (n + threads - 1) / threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < threads; t++) {
+        const int64_t first = some * t < n ? some * t : n;
+        part[t] = reduce_row(x + first, first + some < n ? some : n - first);
+    }
+    double s = 0.0;
+    for (int t = 0; t < threads; t++)
+        s += part[t];
+    return s;
+}
+
 /* total (n) += rows of x (count, n) */
 OP_SIMD static void reduce_columns(const float *x, int64_t count, int64_t n, double *total)
 {
@@ -92,13 +107,21 @@ static inline int reduction_simple(const reduction *r, int64_t *outer, int64_t *
     return k == r->rank;
 }
 
-/* Scratch that reduce_f32 needs: partial columns, one row a thread, in f64. */
+/* Whether rows are so few that threads share each of them. */
+static inline int reduce_splits(int64_t outer, int64_t inner, int threads)
+{
+    return inner == 1 && outer < threads;
+}
+
+/* Scratch that reduce_f32 needs: partial columns, one row a thread, or partial sums, in f64. */
 static inline uint64_t reduce_scratch(const reduction *r, int threads, int64_t ny)
 {
     int64_t outer, mid, inner;
     if (!reduction_simple(r, &outer, &mid, &inner))
         return (uint64_t)ny * sizeof(double);
-    return inner > 1 ? (uint64_t)threads * (uint64_t)inner * sizeof(double) : 0;
+    return inner > 1 || reduce_splits(outer, inner, threads)
+               ? (uint64_t)threads * (uint64_t)inner * sizeof(double)
+               : 0;
 }
 
 /* y = scale * sum; partial sums are f64 and join in the order of the threads. */
@@ -125,6 +148,9 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
         }
         for (int64_t i = 0; i < ny; i++)
             y[i] = (float)(scale * part[i]);
+    } else if (reduce_splits(outer, inner, threads)) {
+        for (int64_t o = 0; o < outer; o++)
+            y[o] = (float)(scale * reduce_shared(x + o * mid, mid, threads, part));
     } else if (inner == 1) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (int64_t o = 0; o < outer; o++)

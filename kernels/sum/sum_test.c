@@ -34,6 +34,7 @@ static const op_case cases[] = {
      .attr = {LIST("axes", 0, 2)},
      .no_second = 1},
     {.op = "sum", .nin = 1, .in = {DESC(F32, 1, 30000)}, .no_second = 1},
+    {.op = "sum", .nin = 1, .in = {DESC(F32, 1, 100003)}, .no_second = 1},
 };
 
 static const op_example examples[] = {

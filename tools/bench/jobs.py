@@ -35,6 +35,11 @@ class Job:
         return ['callbacks=[{"name":"pace"}]', "max_duration=1000000ep",
                 GROWN[self.row]] if self.recipe else []
 
+    @property
+    def older(self):
+        """Settings for --quick that torch before 2.0 has too."""
+        return ["nhwc+foreach", "foreach"] if self.row.startswith(IMAGES) else ["foreach"]
+
     def settings(self, quick):
         if self.composer:
             return COMPOSER[1:] if quick else COMPOSER
