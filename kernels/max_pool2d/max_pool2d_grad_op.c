@@ -43,20 +43,22 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
     return TUTTI_OK;
 }
 
-/* One pixel of dx, number `at` of its image: the sum over the windows that found it largest. */
-OP_SIMD static void grad_pixel(const pool_geometry *g, int32_t at, const float *dy,
-                               const int32_t *index, float *restrict dx)
+/* Row r of an image's dx: to each pixel of a window what the window found largest there. */
+OP_SIMD static void grad_row(const pool_geometry *g, int64_t r, const float *dy,
+                             const int32_t *index, float *restrict dx)
 {
-    const int64_t n = g->c, r = at / g->w, s = at % g->w;
-    const int64_t i_end = pool_end(r, g->sh, g->ph, g->oh),
-                  j_end = pool_end(s, g->sw, g->pw, g->ow);
-    memset(dx, 0, (size_t)n * sizeof *dx);
-    for (int64_t i = pool_first(r, g->kh, g->sh, g->ph); i < i_end; i++) {
-        for (int64_t j = pool_first(s, g->kw, g->sw, g->pw); j < j_end; j++) {
+    const int64_t n = g->c, end = pool_end(r, g->sh, g->ph, g->oh);
+    memset(dx, 0, (size_t)(g->w * n) * sizeof *dx);
+    for (int64_t i = pool_first(r, g->kh, g->sh, g->ph); i < end; i++) {
+        for (int64_t j = 0; j < g->ow; j++) {
+            const pool_window w = pool_window_at(g, i, j);
             const float *from = dy + (i * g->ow + j) * n;
             const int32_t *where = index + (i * g->ow + j) * n;
-            for (int64_t k = 0; k < n; k++)
-                dx[k] += where[k] == at ? from[k] : 0.0f;
+            for (int64_t s = w.left; s < w.right; s++) {
+                const int32_t at = (int32_t)(r * g->w + s);
+                for (int64_t k = 0; k < n; k++)
+                    dx[s * n + k] += where[k] == at ? from[k] : 0.0f;
+            }
         }
     }
 }
@@ -73,9 +75,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t row = 0; row < g.b * g.h; row++) {
         const int64_t image = row / g.h * g.oh * g.ow * g.c;
-        for (int64_t s = 0; s < g.w; s++)
-            grad_pixel(&g, (int32_t)(row % g.h * g.w + s), dy + image, index + image,
-                       dx + (row * g.w + s) * g.c);
+        grad_row(&g, row % g.h, dy + image, index + image, dx + row * g.w * g.c);
     }
     return TUTTI_OK;
 }
