@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fewer steps than these run in vain: to leave them out costs the device a kernel and a decision. */
+enum { BLOCK_STEPS = 3 };
+
 const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op)
 {
     if (!d)
@@ -144,13 +147,65 @@ static tutti_status run_step(const program *p, const step *s, tutti_error *err)
                                                   TUTTI_COPY_ON_DEVICE, err);
 }
 
+/* The end of the steps from `s` on that have its guard. */
+static const step *block_end(const step *s, const step *end)
+{
+    const step *k = s + 1;
+    while (k < end && k->guard && k->node->guard == s->node->guard)
+        k++;
+    return k;
+}
+
+/* What leaves a block that is left out: zeros. */
+static tutti_status fill_zeros(const program *p, const step *s, const step *end,
+                               tutti_error *err)
+{
+    const tutti_device *d = p->device;
+    tutti_status status = TUTTI_OK;
+    for (; s < end; s++)
+        for (uint32_t j = 0; s->zeros >> j && !status; j++)
+            if (s->zeros >> j & 1)
+                status = d->table->fill(d->device, NULL, s->out[j], 0,
+                                        tutti_nbytes(&s->call->out[j]), err);
+    return status;
+}
+
+/* Steps that have one guard, as a block of the graph that is gathered; *ret_done: they are in it. */
+static tutti_status run_block(const program *p, const step *s, const step *end, bool *ret_done,
+                              tutti_error *err)
+{
+    const tutti_device *d = p->device;
+    tutti_error why = TUTTI_ERROR_INIT;
+    tutti_status status = d->table->block(d->device, NULL, TUTTI_BLOCK_IF, *s->guard, &why);
+    *ret_done = status != TUTTI_E_UNSUPPORTED;
+    if (status)
+        return *ret_done ? tutti_fail(err, status, "%s", why.text) : TUTTI_OK;
+    for (const step *k = s; k < end && !status; k++)
+        status = run_step(p, k, err);
+    if (!status)
+        status = d->table->block(d->device, NULL, TUTTI_BLOCK_ELSE, NULL, err);
+    if (!status)
+        status = fill_zeros(p, s, end, err);
+    return status ? status : d->table->block(d->device, NULL, TUTTI_BLOCK_END, NULL, err);
+}
+
 tutti_status program_run_steps(const program *p, const step *first, const step *end,
                                tutti_error *err)
 {
-    const bool waits = !can_clear(p->device);
+    const bool waits = !can_clear(p->device), blocks = replays_have_blocks(p->device);
+    const step *known = first; /* before this it is decided that steps are in no block */
     tutti_status status = TUTTI_OK;
     for (const step *s = first; s < end && !status; s++) {
-        bool skip = false;
+        bool skip = false, done = false;
+        if (blocks && s->guard && s >= known) {
+            known = block_end(s, end);
+            if (known - s >= BLOCK_STEPS)
+                status = run_block(p, s, known, &done, err);
+            if (done) {
+                s = known - 1;
+                continue;
+            }
+        }
         if (s->guard && waits)
             status = obey_guard(p, s, &skip, err);
         if (!status && !skip)

@@ -45,10 +45,18 @@ static replayed *find(replays *all, const tutti_device *d, const void *const *pl
     return oldest;
 }
 
-/* What fails here is called instead, and fails there again if it is to. */
+bool replays_have_blocks(const tutti_device *d)
+{
+    return TUTTI_HAS(d->table, tutti_device_v1, block) && d->table->block;
+}
+
+/* What fails here is called instead, and fails there again if it is to.  A device that tried blocks in vain
+ * gets a second chance without them. */
 static void gather(replayed *r, const tutti_device *d, replay_work work, void *ctx)
 {
-    if (d->table->capture_begin(d->device, NULL, NULL) == TUTTI_OK) {
+    for (int left = replays_have_blocks(d) ? 2 : 1; left && !r->graph; left--) {
+        if (d->table->capture_begin(d->device, NULL, NULL))
+            break;
         const tutti_status s = work(ctx, NULL);
         if (d->table->capture_end(d->device, NULL, s ? NULL : &r->graph, NULL))
             r->graph = NULL;

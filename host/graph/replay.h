@@ -27,6 +27,8 @@ typedef struct replays {
 
 /* Whether graphs can be had of `d`; NULL is the host. */
 bool replays_can(const tutti_device *d);
+/* Whether such a graph may hold blocks that the device leaves out. */
+bool replays_have_blocks(const tutti_device *d);
 
 /* What is asked of the device by this must depend on the places alone. */
 typedef tutti_status (*replay_work)(void *ctx, tutti_error *err);

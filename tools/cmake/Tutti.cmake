@@ -159,18 +159,24 @@ function(tutti_fatbin target name source file)
   set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_FILES "${name}=${file}")
 endfunction()
 
-# tutti_cuda_image(target source name): device code for a target.  Its sources see the image, a
-# tutti_cuda_image, as CUDA_IMAGE: what nvcc makes of `source` for every listed architecture where
+# tutti_cuda_image(target source name [macro]): device code for a target.  Its sources see the image, a
+# tutti_cuda_image, as CUDA_IMAGE or as `macro`: what nvcc makes of `source` for every listed architecture where
 # TUTTI_CUDA is on, empty otherwise.  `source` need not exist.
 function(tutti_cuda_image target source name)
   string(MAKE_C_IDENTIFIER "tutti_cuda_image_${name}" symbol)
   set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_image")
-  target_compile_definitions(${target} PRIVATE CUDA_IMAGE=${symbol})
+  set(macro CUDA_IMAGE)
+  if(ARGC GREATER 3)
+    set(macro ${ARGV3})
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/${symbol}")
+  endif()
+  target_compile_definitions(${target} PRIVATE ${macro}=${symbol})
   if(EXISTS "${source}") # tests/cuda compiles them for its emulator
     set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "${name}=${source}")
   endif()
   if(TUTTI_CUDA AND EXISTS "${source}")
-    tutti_fatbin(${target}_fatbin "${name}" "${source}" "${file}.fatbin" --fmad=true)
+    get_filename_component(base "${file}" NAME)
+    tutti_fatbin(${base}_fatbin "${name}" "${source}" "${file}.fatbin" --fmad=true)
     set_source_files_properties("${file}.c" PROPERTIES OBJECT_DEPENDS "${file}.fatbin")
     file(CONFIGURE OUTPUT "${file}.c" @ONLY CONTENT "/* Generated: device code of ${name}. */
 __asm__(

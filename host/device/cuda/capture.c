@@ -15,10 +15,12 @@ tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err)
     cuda_enter(d);
     if (!d->wanted.graphs)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: no graphs are wanted", d->label);
+    stream *gathers = cuda_stream_of(d, on);
     const tutti_status s = cuda_check(
-        d, d->rt->cudaStreamBeginCapture(cuda_stream_of(d, on), CUDART_CAPTURE_THREAD_LOCAL),
-        "a graph", err);
+        d, d->rt->cudaStreamBeginCapture(gathers, CUDART_CAPTURE_THREAD_LOCAL), "a graph", err);
     d->capturing = !s;
+    d->gathers = s ? NULL : gathers;
+    d->blocks.used = false;
     d->ngather = 0;
     return s;
 }
@@ -28,7 +30,9 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
     cuda_device *d = device;
     struct CUgraph_st *gathered = NULL;
     cuda_enter(d);
+    cuda_blocks_end(d);
     d->capturing = false;
+    d->gathers = NULL;
     unsigned int code = d->rt->cudaStreamEndCapture(cuda_stream_of(d, on), &gathered);
     graph *g = ret_graph && !code ? calloc(1, sizeof *g) : NULL;
     if (g)
@@ -37,6 +41,9 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
         (void)d->rt->cudaGraphDestroy(gathered);
     if (code || !g) {
         free(g);
+        d->blocks.on = d->blocks.on && !d->blocks.used; /* the next time without */
+        d->kept =
+            (tutti_error)TUTTI_ERROR_INIT; /* what could not be gathered is done otherwise */
         if (!ret_graph) {
             (void)d->rt->cudaGetLastError();
             return TUTTI_OK;

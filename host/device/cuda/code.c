@@ -8,7 +8,8 @@
 static tutti_status no_code(const cuda_device *d, const tutti_cuda_image *image,
                             unsigned int code, tutti_error *err)
 {
-    (void)d->rt->cudaGetLastError();
+    if (code)
+        (void)d->rt->cudaGetLastError();
     if (code == CUDART_NO_KERNEL_IMAGE)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "%s: %s has no device code for compute capability %d.%d", d->label,
@@ -68,6 +69,18 @@ static tutti_status check_arguments(const cuda_device *d, const cuda_function *f
     return TUTTI_OK;
 }
 
+/* Onto the device now, not with its first launch, which may be one that a graph gathers. */
+static tutti_status bring(const cuda_device *d, const cuda_function *f, tutti_error *err)
+{
+    union {
+        char bytes[CUDART_FUNC_BYTES];
+        void *align;
+    } attributes;
+    return no_code(
+        d, f->code->image,
+        d->rt->cudaFuncGetAttributes((struct cudaFuncAttributes *)&attributes, f->kernel), err);
+}
+
 tutti_status code_function(void *ctx, const tutti_cuda_image *image, const char *entry,
                            const uint32_t *sizes, uint32_t nargs, void **ret_function,
                            tutti_error *err)
@@ -100,6 +113,8 @@ tutti_status code_function(void *ctx, const tutti_cuda_image *image, const char 
     }
     if (!s)
         s = check_arguments(d, f, sizes, nargs, err);
+    if (!s)
+        s = bring(d, f, err);
     if (s) {
         free(f);
         return s;

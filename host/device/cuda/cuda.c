@@ -193,6 +193,8 @@ static void close_device(void *device)
         (void)d->rt->cudaStreamDestroy(d->own);
     if (d->zeroes)
         (void)d->rt->cudaStreamDestroy(d->zeroes);
+    if (d->blocks.stream)
+        (void)d->rt->cudaStreamDestroy(d->blocks.stream);
     while (d->pieces) { /* of memory that nobody gave back */
         memory_piece *next = d->pieces->next;
         free(d->pieces);
@@ -316,6 +318,7 @@ const tutti_device_v1 *tutti_device_cuda(void)
                                           .add = cuda_add,
                                           .clear_unless = cuda_clear_unless,
                                           .host_alloc = cuda_host_alloc,
-                                          .host_release = cuda_host_release};
+                                          .host_release = cuda_host_release,
+                                          .block = cuda_block};
     return &table;
 }

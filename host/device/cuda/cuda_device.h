@@ -62,6 +62,17 @@ enum {
 
 enum { OWN_UNIFORM, OWN_ADD, OWN_CLEAR_UNLESS, OWN_COUNT };
 
+/* Blocks of a graph that is gathered (blocks.c). */
+typedef struct cuda_blocks {
+    const cuda_function *set;     /* has a guard choose the body */
+    stream *stream;               /* what a body is given goes to this one */
+    struct CUgraph_st *otherwise; /* of the open block: its other body */
+    bool tried;
+    bool on;     /* they can be had */
+    bool used;   /* by the graph that is gathered */
+    bool inside; /* one is open */
+} cuda_blocks;
+
 typedef struct cuda_device {
     tutti_cuda_v1 kernels; /* what kernels get */
     const cudart *rt;
@@ -75,6 +86,8 @@ typedef struct cuda_device {
     uint64_t taken;             /* bytes of device memory */
     memory_piece *pieces;
     bool capturing;
+    stream *gathers; /* what is given to it goes into a graph */
+    cuda_blocks blocks;
     bool running;     /* a kernel's host code */
     bool dirty;       /* launches since the fault was last looked at */
     uint64_t ngather; /* launches in the graph being gathered */
@@ -104,9 +117,11 @@ void cuda_enter(const cuda_device *d);
  * before name what was launched last. */
 tutti_status cuda_check(const cuda_device *d, unsigned int code, const char *what,
                         tutti_error *err);
+/* Where what is given to a stream goes. */
 static inline stream *cuda_stream_of(const cuda_device *d, void *given)
 {
-    return given ? given : d->own;
+    stream *s = given ? given : d->own;
+    return d->blocks.inside && s == d->gathers ? d->blocks.stream : s;
 }
 
 /* code.c */
@@ -159,6 +174,11 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
 tutti_status cuda_replay(void *device, void *on, void *graph, const tutti_step *step,
                          tutti_error *err);
 void cuda_graph_destroy(void *device, void *graph);
+
+/* blocks.c */
+tutti_status cuda_block(void *device, void *on, int32_t part, const float *guard,
+                        tutti_error *err);
+void cuda_blocks_end(cuda_device *d); /* that which is open */
 
 /* choices.c: tutti_cuda_v1's recall and keep. */
 tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size);

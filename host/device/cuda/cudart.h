@@ -12,6 +12,10 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
+struct CUgraphNode_st;
+struct cudaGraphEdgeData_st;
+struct cudaGraphNodeParams; /* of a conditional node: a cudart_condition */
+struct cudaFuncAttributes;  /* never longer than CUDART_FUNC_BYTES */
 struct CUlib_st;
 struct CUkern_st;
 struct cudaDeviceProp; /* begins with char name[256]; never longer than CUDART_PROP_BYTES */
@@ -31,6 +35,7 @@ enum {
     CUDART_SYMBOL_NOT_FOUND = 500,
     CUDART_NOT_READY = 600,
     CUDART_ILLEGAL_ADDRESS = 700,
+    CUDART_CAPTURE_INVALIDATED = 901,
 };
 enum {
     CUDART_TO_DEVICE = 1, /* cudaMemcpyKind */
@@ -49,7 +54,24 @@ enum {
     CUDART_CAPTURE_THREAD_LOCAL = 1, /* cudaStreamCaptureMode */
     CUDART_FUNC_DYNAMIC_SHARED = 8,  /* cudaFuncAttribute */
     CUDART_PROP_BYTES = 4096,
+    CUDART_FUNC_BYTES = 1024,
+    CUDART_CAPTURE_ACTIVE = 1,       /* cudaStreamCaptureStatus */
+    CUDART_SET_DEPENDENCIES = 1,     /* cudaStreamUpdateCaptureDependenciesFlags */
+    CUDART_NODE_CONDITIONAL = 13,    /* cudaGraphNodeType */
+    CUDART_CONDITION_IF = 0,         /* cudaGraphConditionalNodeType */
+    CUDART_CONDITION_DRIVER = 12080, /* where "if" has an "else" */
 };
+
+/* cudaGraphNodeParams of a node that has one of two graphs done. */
+typedef struct cudart_condition {
+    int type; /* CUDART_NODE_CONDITIONAL */
+    int zeros[3];
+    unsigned long long handle;
+    int kind; /* CUDART_CONDITION_IF */
+    unsigned int size;
+    struct CUgraph_st **bodies; /* the runtime's: [0] of "if", [1] of "else" */
+    long long more_zeros[27];
+} cudart_condition;
 
 /* X(type of the result, name, arguments).  Of types a pointer's is written out.  A stream of NULL is
  * never passed; `func` of cudaFunc* and cudaLaunchKernel is a struct CUkern_st *. */
@@ -103,20 +125,49 @@ enum {
       (struct CUkern_st * *kernel, struct CUlib_st * library, const char *name))               \
     X(unsigned int, cudaFuncGetParamInfo,                                                      \
       (const void *func, size_t index, size_t *offset, size_t *size))                          \
+    X(unsigned int, cudaFuncGetAttributes,                                                     \
+      (struct cudaFuncAttributes * attributes, const void *func))                              \
     X(unsigned int, cudaFuncSetAttribute, (const void *func, unsigned int attr, int value))    \
     X(unsigned int, cudaLaunchKernel,                                                          \
       (const void *func, struct dim3 grid, struct dim3 block, void **args, size_t shared,      \
        struct CUstream_st *stream))
+
+/* X(type of the result, name, name in CUDA 12, arguments): what graphs with conditional nodes take.  Whether
+ * they are there is `conditions`. */
+#define CUDART_CONDITION_CALLS(X)                                                              \
+    X(unsigned int, cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3,                     \
+      (struct CUstream_st * stream, unsigned int *status, unsigned long long *id,              \
+       struct CUgraph_st **graph, struct CUgraphNode_st *const **nodes,                        \
+       const struct cudaGraphEdgeData_st **edges, size_t *count))                              \
+    X(unsigned int, cudaStreamUpdateCaptureDependencies,                                       \
+      cudaStreamUpdateCaptureDependencies_v2,                                                  \
+      (struct CUstream_st * stream, struct CUgraphNode_st * *nodes,                            \
+       const struct cudaGraphEdgeData_st *edges, size_t count, unsigned int flags))            \
+    X(unsigned int, cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph,              \
+      (struct CUstream_st * stream, struct CUgraph_st * graph,                                 \
+       struct CUgraphNode_st *const *nodes, const struct cudaGraphEdgeData_st *edges,          \
+       size_t count, unsigned int mode))                                                       \
+    X(unsigned int, cudaGraphAddNode, cudaGraphAddNode_v2,                                     \
+      (struct CUgraphNode_st * *node, struct CUgraph_st * graph,                               \
+       struct CUgraphNode_st *const *after, const struct cudaGraphEdgeData_st *edges,          \
+       size_t count, struct cudaGraphNodeParams *params))                                      \
+    X(unsigned int, cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate,        \
+      (unsigned long long *handle, struct CUgraph_st *graph, unsigned int value,               \
+       unsigned int flags))
 
 /* A runtime that exports this needs no device code, as the tests' stand-in: cudaLibraryLoadData then
  * gets the image's name ("kernels/exp") in the place of `code`. */
 #define CUDART_STANDIN "tutti_cuda_standin"
 
 #define CUDART_MEMBER(type, name, args) type(*name) args;
+#define CUDART_MEMBER_IF_THERE(type, name, older, args) type(*name) args;
 typedef struct cudart {
     CUDART_CALLS(CUDART_MEMBER)
+    CUDART_CONDITION_CALLS(CUDART_MEMBER_IF_THERE)
+    int conditions;
     int standin;
 } cudart;
 #undef CUDART_MEMBER
+#undef CUDART_MEMBER_IF_THERE
 
 #endif

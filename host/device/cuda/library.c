@@ -76,6 +76,20 @@ tutti_status library_symbol(const char *name, const char *symbol, void **ret_sym
                       "there is no library %s, want cudart, cublasLt or cudnn", name);
 }
 
+/* Calls of CUDA 12 that took on more arguments have another name there. */
+static int load_conditions(cudart *ret)
+{
+    void *symbol = NULL;
+    int version = 0, there = !ret->cudaRuntimeGetVersion(&version);
+#define LOAD(type, name, older, args)                                                          \
+    there =                                                                                    \
+        there && !library_symbol("cudart", version < 13000 ? #older : #name, &symbol, NULL);   \
+    memcpy(&ret->name, &symbol, sizeof symbol);
+    CUDART_CONDITION_CALLS(LOAD)
+#undef LOAD
+    return there;
+}
+
 static tutti_status load(cudart *ret, tutti_error *err)
 {
     void *symbol = NULL;
@@ -90,6 +104,7 @@ static tutti_status load(cudart *ret, tutti_error *err)
                          libraries[0].found, #name);
     CUDART_CALLS(LOAD)
 #undef LOAD
+    ret->conditions = !err->status && load_conditions(ret);
     ret->standin = library_symbol("cudart", CUDART_STANDIN, &symbol, NULL) == TUTTI_OK;
     return err->status;
 }

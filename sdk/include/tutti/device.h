@@ -42,6 +42,13 @@ enum {
     TUTTI_COPY_NON_BLOCKING = 1 << 4,
 };
 
+/* Where a block of what is gathered begins, turns into its other part, and ends. */
+enum {
+    TUTTI_BLOCK_IF = 1,
+    TUTTI_BLOCK_ELSE = 2,
+    TUTTI_BLOCK_END = 3,
+};
+
 /* One call of a kernel.  Borrowed for the call: what runs later keeps its own copies of the struct,
  * of in[] and out[] and of *call->step.  `state`, `scratch`, `name`, `where` and the rest of `call`
  * stay until the stream has been synchronised. */
@@ -132,7 +139,7 @@ typedef struct tutti_device_v1 {
     /* From here on a table may end anywhere, and NULL stands for what a device has not. */
 
     /* What `stream` is given from now on is gathered, not done: launches, fills, copies on the device,
-     * add and clear_unless.  Nothing else may be asked of the device meanwhile. */
+     * add, clear_unless and blocks.  Nothing else may be asked of the device meanwhile. */
     tutti_status (*capture_begin)(void *device, void *stream, tutti_error *err);
     /* The end of that.  The graph is the caller's; without ret_graph what was gathered is dropped. */
     tutti_status (*capture_end)(void *device, void *stream, void **ret_graph, tutti_error *err);
@@ -150,6 +157,13 @@ typedef struct tutti_device_v1 {
     tutti_status (*host_alloc)(void *device, uint64_t bytes, void **ret_memory,
                                tutti_error *err);
     void (*host_release)(void *device, void *memory); /* not in use; NULL is allowed */
+    /* Of what is gathered on `stream`: what it is given behind IF is done only where *guard is not 0
+     * when the device comes to that, what it is given behind ELSE only where it is 0, up to END.  There
+     * need be no ELSE, and blocks do not nest; `guard` is IF's alone.  Errors: E_UNSUPPORTED, of IF
+     * alone: no block here and now, and what follows is done or gathered as ever; others: what was
+     * gathered is lost, and who gathers it again may be told so by IF. */
+    tutti_status (*block)(void *device, void *stream, int32_t part, const float *guard,
+                          tutti_error *err);
 } tutti_device_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_device_info, flags, 4);
@@ -200,6 +214,7 @@ TUTTI_ASSERT_OFFSET(tutti_device_v1, add, 216);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, clear_unless, 224);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, host_alloc, 232);
 TUTTI_ASSERT_OFFSET(tutti_device_v1, host_release, 240);
+TUTTI_ASSERT_OFFSET(tutti_device_v1, block, 248);
 
 TUTTI_C_END
 #endif

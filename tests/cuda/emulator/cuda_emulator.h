@@ -50,6 +50,12 @@ void *emulator_shared(size_t bytes, size_t align);
 void *emulator_dynamic_shared(void);
 [[noreturn]] void emulator_fault(const char *what);
 void emulator_add(emulator_kernel *kernel);
+void emulator_set_condition(unsigned long long handle, unsigned value);
+}
+
+inline void cudaGraphSetConditional(unsigned long long handle, unsigned value)
+{
+    emulator_set_condition(handle, value);
 }
 
 #define EMULATOR_SITE(call_)                                                                   \

@@ -454,6 +454,24 @@ extern "C" void *emulator_dynamic_shared(void)
     return m.shared + STATIC_SHARED + GAP;
 }
 
+namespace
+{
+emulator_condition *hear_condition;
+}
+
+extern "C" void emulator_on_condition(emulator_condition *hear)
+{
+    hear_condition = hear;
+}
+
+extern "C" void emulator_set_condition(unsigned long long handle, unsigned value)
+{
+    const char *wrong = hear_condition ? hear_condition(handle, value)
+                                       : "it sets a condition outside of a graph";
+    if (wrong)
+        emulator_fault(wrong);
+}
+
 extern "C" void emulator_fault(const char *what)
 {
     fail("%s: %s", name_of(m.current).text, what);

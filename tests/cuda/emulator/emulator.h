@@ -41,6 +41,11 @@ void emulator_seed(uint64_t seed);
 int emulator_run(const emulator_kernel *kernel, const emulator_shape *shape, void *const *args,
                  char *ret_text, size_t text_size);
 
+/* Who makes conditional graphs hears of cudaGraphSetConditional by this; NULL, or what was wrong with it.
+ * Without it the call is a fault. */
+typedef const char *emulator_condition(unsigned long long handle, unsigned value);
+void emulator_on_condition(emulator_condition *hear);
+
 /* "exp_cuda, block (1, 0, 0), thread (3, 0, 0)" while emulator_run is at work, else "". */
 void emulator_where(char *ret_text, size_t text_size);
 

@@ -172,3 +172,9 @@ CUDA_KERNEL(load_four)(float4 *x)
     x->x = x->y + x->z + x->w;
 }
 CUDA_ENTRY(load_four);
+
+CUDA_KERNEL(set_condition)(unsigned long long handle, const unsigned *value)
+{
+    cudaGraphSetConditional(handle, *value);
+}
+CUDA_ENTRY(set_condition);

@@ -17,7 +17,7 @@ struct CUkern_st {
     struct CUkern_st *next;
     const emulator_kernel *kernel;
     uint32_t most_shared; /* what cudaFuncSetAttribute has allowed */
-    uint32_t reserved;
+    bool there;           /* on the device: it was launched, or its attributes asked for */
 };
 
 enum { SHARED = 48 << 10, SHARED_OPTIN = 227 << 10, PATTERN = 64 };
@@ -83,9 +83,9 @@ EXPORT unsigned cudaLibraryGetKernel(struct CUkern_st **ret_kernel,
     return leave(code);
 }
 
-static const struct CUkern_st *find(const void *function)
+static struct CUkern_st *find(const void *function)
 {
-    const struct CUkern_st *f = kernels;
+    struct CUkern_st *f = kernels;
     while (f && f != function)
         f = f->next;
     return f;
@@ -103,6 +103,26 @@ EXPORT unsigned cudaFuncGetParamInfo(const void *function, size_t index, size_t 
         for (size_t k = 0; k < index; k++)
             *ret_offset += (f->kernel->sizes[k] + 7u) / 8u * 8u;
         *ret_size = f->kernel->sizes[index];
+    }
+    return leave(code);
+}
+
+/* Lazy loading, as is the default: this brings the code onto the device. */
+EXPORT unsigned cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes,
+                                      const void *function)
+{
+    unsigned code = enter();
+    struct CUkern_st *f = kernels;
+    while (f && f != function)
+        f = f->next;
+    if (!code && !f)
+        code = INVALID_VALUE;
+    if (!code && queue_is_gathering())
+        code = CAPTURE_UNSUPPORTED;
+    if (!code) {
+        f->there = true;
+        memset(ret_attributes, 0,
+               sizeof(size_t)); /* static shared memory, and the rest unknown */
     }
     return leave(code);
 }
@@ -175,13 +195,20 @@ static unsigned launch(const void *function, const emulator_shape *shape, void *
                        stream *s)
 {
     unsigned code = enter();
-    const struct CUkern_st *f = find(function);
+    struct CUkern_st *f = find(function);
     if (!code && (!f || (s && (!queue_is_stream(s) || s->device != current_device()))))
         code = INVALID_RESOURCE_HANDLE;
     if (f)
         trace_launch(f->kernel, shape, s);
     if (!code)
         code = check_shape(f, shape);
+    if (!code && !f->there && s && s->capture) { /* to load it now may have to wait */
+        s->invalid = true;
+        code = CAPTURE_UNSUPPORTED;
+        trace("capture is spoilt: %s was never loaded", f->kernel->name);
+    }
+    if (!code)
+        f->there = true;
     work *w = code ? NULL : calloc(1, sizeof *w);
     if (w) {
         *w = (work){.kind = WORK_LAUNCH,

@@ -71,6 +71,9 @@ void work_run(const work *w)
     case WORK_CALL:
         w->call.run(w->staged);
         break;
+    case WORK_CONDITION:
+        conditions_decide(w->condition);
+        break;
     }
 }
 
@@ -159,9 +162,12 @@ void queue_add(stream *s, work *w)
         return;
     }
     if (s->capture) {
-        *s->capture->end = w;
-        s->capture->end = &w->next;
-        s->capture->nwork++;
+        /* Behind a node that it does not wait for, or beside a body that is gathered: NVIDIA's lets it pass. */
+        if (s->capture->loose || s->capture->open) {
+            s->invalid = true;
+            trace("capture is spoilt: what follows a conditional node does not wait for it");
+        }
+        graph_add(s->capture, w);
         return;
     }
     *s->end = w;
@@ -499,6 +505,7 @@ void queue_leave_capture(const graph_body *g)
     for (stream *s = streams; s; s = s->next)
         if (s->capture == g) {
             s->capture = NULL;
+            s->into = NULL;
             s->began_capture = s->invalid = false;
         }
     for (struct CUevent_st *e = events; e; e = e->next)

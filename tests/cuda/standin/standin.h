@@ -32,13 +32,16 @@ enum {
     INSUFFICIENT_DRIVER = 35,
     NO_DEVICE = 100,
     INVALID_DEVICE = 101,
+    NEWER_DRIVER = 36,
     NO_KERNEL_IMAGE = 209,
     INVALID_RESOURCE_HANDLE = 400,
+    ILLEGAL_STATE = 401,
     SYMBOL_NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
     MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILURE = 719,
+    NOT_SUPPORTED = 801,
     CAPTURE_UNSUPPORTED = 900,
     CAPTURE_INVALIDATED = 901,
     CAPTURE_UNMATCHED = 903,
@@ -50,6 +53,7 @@ enum { CAPTURE_GLOBAL = 0, CAPTURE_THREAD_LOCAL = 1, CAPTURE_RELAXED = 2 };
 enum { TO_DEVICE = 1, TO_HOST = 2, ON_DEVICE = 3, BY_ADDRESS = 4 };
 
 struct cudaDeviceProp;
+struct cudaFuncAttributes;
 struct dim3 {
     unsigned int x, y, z;
 };
@@ -67,6 +71,7 @@ typedef struct settings {
     uint64_t fail_launch;     /* number of the launch that fails for good; 0: none */
     uint64_t fail_code;       /* and with what: 719 */
     uint64_t eager;           /* 1: work is done at once */
+    uint64_t conditions;      /* 1; 0: graphs have no conditional nodes */
     uint64_t leaks;           /* 1: the process ends with status 97 when something leaked */
 } settings;
 const settings *standin_settings(void);
@@ -118,7 +123,8 @@ enum work_kind {
     WORK_MARK,
     WORK_WAIT,
     WORK_GRAPH,
-    WORK_CALL
+    WORK_CALL,
+    WORK_CONDITION
 };
 
 typedef struct work {
@@ -134,6 +140,7 @@ typedef struct work {
     void **args; /* and behind the pointers what they point to */
     mark *mark;
     struct graph_body *graph;
+    struct condition *condition;
     standin_call call;
 } work;
 
@@ -143,6 +150,7 @@ struct CUstream_st {
     uint64_t number;
     uint64_t nwork;
     struct graph_body *capture; /* what it gathers into, or NULL */
+    struct CUgraph_st *into;    /* that, where this stream began it */
     unsigned mode;              /* of that capture, by `thread` */
     uint64_t thread;
     int device;
@@ -176,14 +184,41 @@ uint64_t queue_leaks(uint64_t *ret_events);
 
 /* ---- graphs (graph.c) ---- */
 
+/* A number that a kernel sets and a node of the graph reads. */
+typedef struct condition {
+    struct condition *next;
+    struct graph_body *graph; /* that it was made for */
+    uint64_t handle;
+    struct CUgraph_st *bodies[2]; /* if it is not 0; if it is; NULL before it has a node */
+    unsigned value;
+    bool set; /* since the graph began */
+} condition;
+
 typedef struct graph_body {
     work *first, **end;
+    work *last;
+    condition *conditions;
+    struct graph_body *of; /* the graph that this is a body in, or NULL */
+    const work *loose;     /* a node that the stream's next work would not wait for */
     uint32_t refs;
     uint32_t nwork;
+    uint32_t execs; /* instances of it */
+    uint32_t open;  /* bodies in it that are gathered right now */
 } graph_body;
 
+/* A node's body.  The caller frees it. */
+struct CUgraph_st *graph_new_body(graph_body *of);
+void graph_free(struct CUgraph_st *graph);
+graph_body *graph_of(const struct CUgraph_st *graph);
+void graph_add(graph_body *g, work *w);
 void graph_body_release(graph_body *g);
 void graph_run(const graph_body *g);
+
+/* conditions.c */
+void conditions_begin(const graph_body *g);     /* it is launched: none is set */
+void conditions_decide(const condition *c);     /* its node's turn */
+bool conditions_are_whole(const graph_body *g); /* all have nodes, and it may be instantiated */
+void conditions_free(graph_body *g);
 uint64_t graph_leaks(void);
 uint64_t code_leaks(void);
 

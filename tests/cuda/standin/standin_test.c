@@ -1,77 +1,9 @@
 /* standin_test.c - the libcudart of the tests: late work, memory out of reach, graphs, faults. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "standin.h"
-#include "tutti_check.h"
+#include "standin_check.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#define CUDART_HAS_DIM3
-#include "device/cuda/cudart.h"
-
-/* As the host declares them, so that the linker finds each. */
-#define DECLARE(type, name, args) extern type name args;
-CUDART_CALLS(DECLARE)
-
-#define ok(call) ck_assert_uint_eq((call), OK)
-
-static char trace_path[] = "/tmp/tutti_standin_XXXXXX";
-
-static void set_up(const char *wanted)
-{
-    const int file = mkstemp(trace_path);
-    ck_assert_int_ge(file, 0);
-    (void)close(file);
-    ck_assert_int_eq(setenv("TUTTI_CUDA_TRACE", trace_path, 1), 0);
-    ck_assert_int_eq(setenv("TUTTI_CUDA_STANDIN", wanted, 1), 0);
-}
-
-static void read_trace(char *ret_text, size_t size)
-{
-    FILE *f = fopen(trace_path, "re");
-    ck_assert_ptr_nonnull(f);
-    ret_text[fread(ret_text, 1, size - 1, f)] = 0;
-    (void)fclose(f);
-    (void)unlink(trace_path);
-}
-
-static stream *make_stream(void)
-{
-    stream *s = NULL;
-    ok(cudaStreamCreateWithFlags(&s, CUDART_STREAM_NON_BLOCKING));
-    return s;
-}
-
-static void *take(size_t bytes)
-{
-    void *p = NULL;
-    ok(cudaMalloc(&p, bytes));
-    return p;
-}
-
-static void *pin(size_t bytes)
-{
-    void *p = NULL;
-    ok(cudaMallocHost(&p, bytes));
-    return p;
-}
-
-static struct CUkern_st *kernel(const char *name)
-{
-    static struct CUlib_st *library;
-    struct CUkern_st *k = NULL;
-    if (!library)
-        ok(cudaLibraryLoadData(&library, "test", NULL, NULL, 0, NULL, NULL, 0));
-    ok(cudaLibraryGetKernel(&k, library, name));
-    return k;
-}
-
-static unsigned launch(const char *name, unsigned threads, void *argument, stream *s)
-{
-    return cudaLaunchKernel(kernel(name), (struct dim3){1, 1, 1}, (struct dim3){threads, 1, 1},
-                            (void *[]){&argument}, 0, s);
-}
 
 static int first_int(const void *device)
 {
@@ -164,7 +96,7 @@ static struct CUgraphExec_st *gather_count(int *there, stream *s)
 {
     struct CUgraph_st *graph = NULL;
     struct CUgraphExec_st *exec = NULL;
-    (void)kernel("count_all"); /* its code is loaded before */
+    bring("count_all");
     ok(cudaStreamBeginCapture(s, CUDART_CAPTURE_THREAD_LOCAL));
     ok(launch("count_all", 64, there, s));
     ok(launch("count_all", 64, there, s));
@@ -173,6 +105,21 @@ static struct CUgraphExec_st *gather_count(int *there, stream *s)
     ok(cudaGraphDestroy(graph));
     return exec;
 }
+
+/* As with lazy loading, which is the default. */
+START_TEST(a_kernel_that_was_never_loaded_cannot_be_gathered)
+{
+    set_up("");
+    struct CUgraph_st *graph = NULL;
+    int *there = take(256);
+    stream *s = make_stream();
+    (void)kernel("count_all");
+    ok(cudaStreamBeginCapture(s, CUDART_CAPTURE_THREAD_LOCAL));
+    ck_assert_uint_eq(launch("count_all", 64, there, s), CAPTURE_UNSUPPORTED);
+    ck_assert_uint_eq(cudaStreamEndCapture(s, &graph), CAPTURE_INVALIDATED);
+    (void)unlink(trace_path);
+}
+END_TEST
 
 START_TEST(a_graph_does_what_was_gathered_each_time)
 {
@@ -464,6 +411,7 @@ int main(void)
     tcase_add_test(t, pageable_memory_is_read_at_once_and_pinned_memory_late);
     tcase_add_loop_test(t, an_event_makes_another_stream_wait, 0, 2);
     tcase_add_test(t, copies_are_held_to_their_memory);
+    tcase_add_test(t, a_kernel_that_was_never_loaded_cannot_be_gathered);
     tcase_add_test(t, a_graph_does_what_was_gathered_each_time);
     tcase_add_loop_test(t, waiting_or_allocating_while_a_graph_is_gathered_spoils_it, 0,
                         FORBIDDEN);

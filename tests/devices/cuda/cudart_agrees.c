@@ -7,7 +7,8 @@
 
 /* An assignment needs compatible types, and an enum is compatible with unsigned int in C. */
 #define TAKE(type, name, args) .name = name,
-const cudart taken = {CUDART_CALLS(TAKE).standin = 0};
+#define TAKE_IF_THERE(type, name, older, args) .name = name,
+const cudart taken = {CUDART_CALLS(TAKE) CUDART_CONDITION_CALLS(TAKE_IF_THERE).standin = 0};
 
 #define SAME(ours, theirs)                                                                     \
     _Static_assert((int)(ours) == (int)(theirs), #ours " is not " #theirs)
@@ -20,6 +21,7 @@ SAME(CUDART_NO_KERNEL_IMAGE, cudaErrorNoKernelImageForDevice);
 SAME(CUDART_SYMBOL_NOT_FOUND, cudaErrorSymbolNotFound);
 SAME(CUDART_NOT_READY, cudaErrorNotReady);
 SAME(CUDART_ILLEGAL_ADDRESS, cudaErrorIllegalAddress);
+SAME(CUDART_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated);
 SAME(CUDART_TO_DEVICE, cudaMemcpyHostToDevice);
 SAME(CUDART_TO_HOST, cudaMemcpyDeviceToHost);
 SAME(CUDART_ON_DEVICE, cudaMemcpyDeviceToDevice);
@@ -31,6 +33,21 @@ SAME(CUDART_STREAM_NON_BLOCKING, cudaStreamNonBlocking);
 SAME(CUDART_EVENT_NO_TIMING, cudaEventDisableTiming);
 SAME(CUDART_CAPTURE_THREAD_LOCAL, cudaStreamCaptureModeThreadLocal);
 SAME(CUDART_FUNC_DYNAMIC_SHARED, cudaFuncAttributeMaxDynamicSharedMemorySize);
+SAME(CUDART_CAPTURE_ACTIVE, cudaStreamCaptureStatusActive);
+SAME(CUDART_SET_DEPENDENCIES, cudaStreamSetCaptureDependencies);
+SAME(CUDART_NODE_CONDITIONAL, cudaGraphNodeTypeConditional);
+SAME(CUDART_CONDITION_IF, cudaGraphCondTypeIf);
+
+#define SAME_PLACE(ours, theirs)                                                               \
+    SAME(offsetof(cudart_condition, ours), offsetof(struct cudaGraphNodeParams, theirs))
+SAME(sizeof(cudart_condition), sizeof(struct cudaGraphNodeParams));
+SAME_PLACE(type, type);
+SAME_PLACE(handle, conditional.handle);
+SAME_PLACE(kind, conditional.type);
+SAME_PLACE(size, conditional.size);
+SAME_PLACE(bodies, conditional.phGraph_out);
+_Static_assert(sizeof(struct cudaFuncAttributes) <= CUDART_FUNC_BYTES,
+               "a function's attributes are longer");
 
 _Static_assert(offsetof(struct cudaDeviceProp, name) == 0,
                "a device's properties begin otherwise");
