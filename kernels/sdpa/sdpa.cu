@@ -241,6 +241,28 @@ CUDA_KERNEL(sdpa_delta)(sdpa_cuda_args a)
 }
 CUDA_ENTRY(sdpa_delta);
 
+/* Eight neighbours are a thread's: two blocks of draws. */
+CUDA_KERNEL(sdpa_mask)(sdpa_mask_args a)
+{
+    const int64_t sample = a.s.heads * a.s.tq * a.s.tk, begin = a.first * sample;
+    const uint64_t number = a.step->step << 16 | a.step->microbatch;
+    CUDA_EACH(e, a.samples * sample / 8)
+    {
+        const int64_t j = e * 8 % a.s.tk, i = e * 8 / a.s.tk % a.s.tq;
+        cuda_words<4> eight = {};
+        for (int part = 0; part < 2 && j < sdpa_seen(&a.s, i); part++) {
+            const tutti_rng4 r = tutti_rng(a.step->seed, a.s.purpose, number,
+                                           (uint64_t)(begin / 4 + 2 * e + part));
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (tutti_uniform_f32(r.v[k]) >= a.s.drop)
+                    eight.w[2 * part + k / 2] |= a.one << 16 * (k % 2);
+        }
+        reinterpret_cast<cuda_words<4> *>(a.mask)[e] = eight;
+    }
+}
+CUDA_ENTRY(sdpa_mask);
+
 /* dq = scale dS k with dS = P (dy v^T - delta), P = exp(scores - lse) */
 template <class E, int C, bool DROPS>
 __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)

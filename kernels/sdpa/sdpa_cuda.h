@@ -27,4 +27,15 @@ typedef struct sdpa_cuda_args {
     int32_t wide; /* all rows begin at a multiple of 8 elements, and D is one */
 } sdpa_cuda_args;
 
+/* mask[k] = one or zero: whether the probability of `samples` samples from `first` on is kept.  Behind a
+ * causal query all are zero.  Tk is a multiple of 8. */
+typedef struct sdpa_mask_args {
+    const struct tutti_step *step;
+    uint16_t *mask;
+    sdpa_shape s;
+    int64_t first, samples;
+    uint32_t one; /* 1 in the mask's dtype */
+    uint32_t reserved;
+} sdpa_mask_args;
+
 #endif

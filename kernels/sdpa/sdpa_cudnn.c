@@ -5,16 +5,41 @@
 #include <math.h>
 
 /* Numbers of scalars behind those of the operands, which are 1 + SDPA_*. */
-enum { SCALE = SDPA_OPERANDS + 1, MASKED, ONE };
+enum { SCALE = SDPA_OPERANDS + 1, MASKED, SHARE, KEEP };
 
-static const uint64_t workspace_most = (uint64_t)256 << 20;
-static const float masked = -INFINITY, one = 1.0f;
+/* What a gradient keeps, and as much again for the rest. */
+static const uint64_t workspace_most = 2 * SDPA_PART_MOST;
+static const float masked = -INFINITY;
 
 typedef struct build {
     cdnn_graph g;
     const sdpa_cudnn *c;
-    int32_t dtype; /* CDNN_DATA_* */
+    int32_t dtype;     /* CDNN_DATA_* */
+    void *mask, *keep; /* with dropout */
 } build;
+
+uint64_t sdpa_cudnn_mask_bytes(const sdpa_cudnn *c)
+{
+    const sdpa_shape *s = &c->s;
+    return s->drop > 0.0f ? (uint64_t)(s->heads * s->tq * s->tk) * sizeof(uint16_t) : 0;
+}
+
+uint64_t sdpa_cudnn_kept_bytes(const sdpa_cudnn *c)
+{
+    enum { TILE = 64 };
+    const int64_t tq = (c->s.tq + TILE - 1) / TILE * TILE;
+    const int64_t tk = (c->s.tk + TILE - 1) / TILE * TILE;
+    return c->grad && !c->any_order ? (uint64_t)(c->s.heads * tq * tk) * sizeof(uint16_t) : 0;
+}
+
+int64_t sdpa_cudnn_part(const sdpa_cudnn *c)
+{
+    const uint64_t one = sdpa_cudnn_mask_bytes(c) + sdpa_cudnn_kept_bytes(c);
+    int64_t part = c->s.batch;
+    while (part > 0 && (c->s.batch % part || (uint64_t)part * one > SDPA_PART_MOST))
+        part--;
+    return part;
+}
 
 /* Rows of D elements as they lie in memory; `turned` makes it (B, H, D, T). */
 static void *rows(build *b, int operand, int turned)
@@ -30,7 +55,7 @@ static void *rows(build *b, int operand, int turned)
     cdnn_tensor d = {.uid = 1 + operand,
                      .dtype = b->dtype,
                      .rank = 4,
-                     .dim = {s->batch, s->heads, t, s->d},
+                     .dim = {b->c->part, s->heads, t, s->d},
                      .stride = {at->b, at->h, at->t, 1}};
     if (turned) {
         d.dim[2] = s->d;
@@ -48,7 +73,7 @@ static void *keys_back(build *b)
     const cdnn_tensor d = {.dtype = b->dtype,
                            .kind = CDNN_VIRTUAL,
                            .rank = 4,
-                           .dim = {s->batch, s->heads, s->tk, s->d},
+                           .dim = {b->c->part, s->heads, s->tk, s->d},
                            .stride = {s->k.b, s->k.h, s->k.t, 1}};
     return cdnn_add_tensor(&b->g, &d);
 }
@@ -60,9 +85,36 @@ static void *scores(build *b, int32_t dtype)
     const cdnn_tensor d = {.dtype = dtype,
                            .kind = CDNN_VIRTUAL,
                            .rank = 4,
-                           .dim = {s->batch, s->heads, s->tq, s->tk},
+                           .dim = {b->c->part, s->heads, s->tq, s->tk},
                            .stride = {s->heads * n, n, s->tk, 1}};
     return cdnn_add_tensor(&b->g, &d);
+}
+
+static void *scalar(build *b, int64_t uid)
+{
+    const cdnn_tensor d = {.uid = uid,
+                           .dtype = CDNN_DATA_FLOAT,
+                           .kind = CDNN_BY_VALUE,
+                           .rank = 4,
+                           .dim = {1, 1, 1, 1},
+                           .stride = {1, 1, 1, 1}};
+    return cdnn_add_tensor(&b->g, &d);
+}
+
+/* The mask and what makes up for what it leaves out. */
+static void add_dropout(build *b)
+{
+    const sdpa_shape *s = &b->c->s;
+    const int64_t n = s->tq * s->tk;
+    const cdnn_tensor d = {.uid = 1 + SDPA_MASK,
+                           .dtype = b->dtype,
+                           .rank = 4,
+                           .dim = {b->c->part, s->heads, s->tq, s->tk},
+                           .stride = {s->heads * n, n, s->tk, 1}};
+    if (s->drop == 0.0f)
+        return;
+    b->mask = cdnn_add_tensor(&b->g, &d);
+    b->keep = scalar(b, KEEP);
 }
 
 static void *scores_turned(build *b)
@@ -72,7 +124,7 @@ static void *scores_turned(build *b)
     const cdnn_tensor d = {.dtype = b->dtype,
                            .kind = CDNN_VIRTUAL,
                            .rank = 4,
-                           .dim = {s->batch, s->heads, s->tk, s->tq},
+                           .dim = {b->c->part, s->heads, s->tk, s->tq},
                            .stride = {s->heads * n, n, 1, s->tk}};
     return cdnn_add_tensor(&b->g, &d);
 }
@@ -85,7 +137,7 @@ static void *column(build *b, int64_t uid)
                            .dtype = CDNN_DATA_FLOAT,
                            .kind = uid ? CDNN_MEMORY : CDNN_VIRTUAL,
                            .rank = 4,
-                           .dim = {s->batch, s->heads, s->tq, 1},
+                           .dim = {b->c->part, s->heads, s->tq, 1},
                            .stride = {s->heads * s->tq, s->tq, 1, 1}};
     return cdnn_add_tensor(&b->g, &d);
 }
@@ -98,19 +150,8 @@ static void *wide_rows(build *b, int64_t uid)
                            .dtype = CDNN_DATA_FLOAT,
                            .kind = uid ? CDNN_MEMORY : CDNN_VIRTUAL,
                            .rank = 4,
-                           .dim = {s->batch, s->heads, s->tq, s->d},
+                           .dim = {b->c->part, s->heads, s->tq, s->d},
                            .stride = {s->heads * s->tq * s->d, s->tq * s->d, s->d, 1}};
-    return cdnn_add_tensor(&b->g, &d);
-}
-
-static void *scalar(build *b, int64_t uid)
-{
-    const cdnn_tensor d = {.uid = uid,
-                           .dtype = CDNN_DATA_FLOAT,
-                           .kind = CDNN_BY_VALUE,
-                           .rank = 4,
-                           .dim = {1, 1, 1, 1},
-                           .stride = {1, 1, 1, 1}};
     return cdnn_add_tensor(&b->g, &d);
 }
 
@@ -189,7 +230,7 @@ static void *with_bias(build *b, void *x)
 {
     const sdpa_shape *s = &b->c->s;
     const int64_t step[4] = {s->bias.b, s->bias.h, s->bias.t, s->bias_key};
-    const int64_t full[4] = {s->batch, s->heads, s->tq, s->tk};
+    const int64_t full[4] = {b->c->part, s->heads, s->tq, s->tk};
     cdnn_tensor d = {.uid = 1 + SDPA_BIAS, .dtype = (int32_t)cdnn_dtype(b->c->bias), .rank = 4};
     int64_t dense = 1;
     for (int k = 3; k >= 0; k--) { /* a dimension of one element has a stride all the same */
@@ -212,7 +253,7 @@ static void *scaled_scores(build *b, void *q, void *k, void *scale)
     return s;
 }
 
-/* p = exp(s - max), y = p / sum v, lse = max + log(sum) */
+/* p = exp(s - max), y = keep mask p / sum v, lse = max + log(sum) */
 static void add_forward(build *b)
 {
     const int32_t f32 = CDNN_DATA_FLOAT;
@@ -225,12 +266,16 @@ static void add_forward(build *b)
     void *sum = reduced(b, CDNN_REDUCE_TENSOR_ADD, e, column(b, 0));
     void *log = pointwise(b, CDNN_POINTWISE_LOG, sum, NULL, column(b, 0));
     (void)pointwise(b, CDNN_POINTWISE_ADD, max, log, column(b, 1 + SDPA_LSE));
-    void *p = pointwise(b, CDNN_POINTWISE_DIV, e, sum, scores(b, b->dtype));
+    void *p = pointwise(b, CDNN_POINTWISE_DIV, e, sum, scores(b, b->mask ? f32 : b->dtype));
+    if (b->mask) {
+        p = pointwise(b, CDNN_POINTWISE_MUL, p, b->keep, scores(b, f32));
+        p = pointwise(b, CDNN_POINTWISE_MUL, p, b->mask, scores(b, b->dtype));
+    }
     (void)product(b, p, rows(b, SDPA_V, 0), rows(b, SDPA_Y, 0));
 }
 
-/* delta = sum of dy y, p = exp(s - lse), dv = p' dy, ds = scale p (dy v' - delta), dk = ds' q,
- * dq = ds k */
+/* delta = share sum of dy y, p = exp(s - lse), dv = keep (mask p)' dy, dk = ds' q, dq = ds k with
+ * ds = scale keep p (mask dy v' - delta); share is what is kept of 1, keep makes up for the rest. */
 static void add_gradient(build *b)
 {
     const int32_t f32 = CDNN_DATA_FLOAT;
@@ -239,22 +284,34 @@ static void add_gradient(build *b)
     void *m = pointwise(b, CDNN_POINTWISE_MUL, dy, rows(b, SDPA_Y, 0), wide_rows(b, 0));
     m = reduced(b, CDNN_REDUCE_TENSOR_ADD, m, column(b, 0));
     void *delta =
-        pointwise(b, CDNN_POINTWISE_MUL, m, scalar(b, ONE), column(b, 1 + SDPA_DELTA));
+        pointwise(b, CDNN_POINTWISE_MUL, m, scalar(b, SHARE), column(b, 1 + SDPA_DELTA));
     void *s = scaled_scores(b, q, k, scale);
     s = pointwise(b, CDNN_POINTWISE_SUB, s, column(b, 1 + SDPA_LSE), scores(b, f32));
     if (b->c->s.causal)
         s = without_future(b, s);
     void *p = pointwise(b, CDNN_POINTWISE_EXP, s, NULL, scores(b, f32));
-    void *pt = reshaped(b, p, scores_turned(b));
-    (void)product(b, pt, dy, rows(b, SDPA_DV, 0));
+    void *kept = p;
+    if (b->mask) {
+        kept = pointwise(b, CDNN_POINTWISE_MUL, p, b->mask, scores(b, f32));
+        kept = pointwise(b, CDNN_POINTWISE_MUL, kept, b->keep, scores(b, f32));
+    }
+    (void)product(b, reshaped(b, kept, scores_turned(b)), dy, rows(b, SDPA_DV, 0));
     void *ds = product(b, dy, rows(b, SDPA_V, 1), scores(b, f32));
+    if (b->mask)
+        ds = pointwise(b, CDNN_POINTWISE_MUL, ds, b->mask, scores(b, f32));
     ds = pointwise(b, CDNN_POINTWISE_SUB, ds, delta, scores(b, f32));
     ds = pointwise(b, CDNN_POINTWISE_MUL, ds, p, scores(b, f32));
+    if (b->mask)
+        ds = pointwise(b, CDNN_POINTWISE_MUL, ds, b->keep, scores(b, f32));
     ds = pointwise(b, CDNN_POINTWISE_MUL, ds, scale, scores(b, b->dtype));
     void *dst = reshaped(b, ds, scores_turned(b));
     (void)product(b, dst, q, rows(b, SDPA_DK, 0));
-    void *sum = product(b, ds, reshaped(b, k, keys_back(b)), wide_rows(b, 1 + SDPA_DQ_SUM));
-    (void)pointwise(b, CDNN_POINTWISE_IDENTITY, sum, NULL, rows(b, SDPA_DQ, 0));
+    void *back = reshaped(b, k, keys_back(b));
+    if (b->c->any_order) {
+        void *sum = product(b, ds, back, wide_rows(b, 1 + SDPA_DQ_SUM));
+        (void)pointwise(b, CDNN_POINTWISE_IDENTITY, sum, NULL, rows(b, SDPA_DQ, 0));
+    } else /* engines then keep all of ds, and add up dq in an order of its own */
+        (void)product(b, ds, back, rows(b, SDPA_DQ, 0));
 }
 
 tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
@@ -262,6 +319,7 @@ tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
 {
     build b = {
         .g = {.lib = lib, .device = device}, .c = c, .dtype = (int32_t)cdnn_dtype(c->dtype)};
+    add_dropout(&b);
     if (c->grad)
         add_gradient(&b);
     else
@@ -269,28 +327,73 @@ tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
     return cdnn_plan_make(&b.g, CDNN_REFUSE, workspace_most, ret_plan, err);
 }
 
-tutti_status sdpa_cudnn_run(const sdpa_cudnn *c, cdnn_plan *p, void *stream,
-                            void *const data[SDPA_OPERANDS], void *workspace)
+/* Whether the graph has this operand. */
+static bool has(const sdpa_cudnn *c, int operand)
 {
-    const float scale = (float)c->s.scale;
+    switch (operand) {
+    case SDPA_BIAS:
+        return c->bias != TUTTI_DTYPE_NONE;
+    case SDPA_MASK:
+        return c->s.drop > 0.0f;
+    case SDPA_DQ_SUM:
+        return c->grad && c->any_order;
+    default:
+        return c->grad || operand < SDPA_DY;
+    }
+}
+
+/* From sample to sample of an operand; scratch is of one part. */
+static uint64_t sample_bytes(const sdpa_cudnn *c, int operand)
+{
+    const sdpa_shape *s = &c->s;
+    switch (operand) {
+    case SDPA_Q:
+    case SDPA_DQ:
+        return (uint64_t)s->q.b * sizeof(uint16_t);
+    case SDPA_K:
+    case SDPA_DK:
+        return (uint64_t)s->k.b * sizeof(uint16_t);
+    case SDPA_V:
+    case SDPA_DV:
+        return (uint64_t)s->v.b * sizeof(uint16_t);
+    case SDPA_Y:
+    case SDPA_DY:
+        return (uint64_t)s->y.b * sizeof(uint16_t);
+    case SDPA_LSE:
+        return (uint64_t)(s->heads * s->tq) * sizeof(float);
+    case SDPA_BIAS:
+        return (uint64_t)s->bias.b * tutti_dtype_size(c->bias);
+    default:
+        return 0;
+    }
+}
+
+tutti_status sdpa_cudnn_run(const sdpa_cudnn *c, cdnn_plan *p, void *stream,
+                            void *const data[SDPA_OPERANDS], void *workspace, int64_t first)
+{
+    const float scale = (float)c->s.scale, keep = (float)c->s.keep;
+    const float share = 1.0f - c->s.drop;
     int64_t uids[CDNN_UIDS_MAX];
     void *at[CDNN_UIDS_MAX];
     uint32_t n = 0;
     for (int k = 0; k < SDPA_OPERANDS; k++) {
-        if (k == SDPA_BIAS ? c->bias == TUTTI_DTYPE_NONE : !c->grad && k >= SDPA_DY)
+        if (!has(c, k))
             continue;
         uids[n] = 1 + k;
-        at[n++] = data[k];
+        at[n++] = (char *)data[k] + (uint64_t)first * sample_bytes(c, k);
     }
-    uids[n] = SCALE;
-    at[n++] = (void *)(uintptr_t)&scale;
-    if (c->s.causal) {
-        uids[n] = MASKED;
-        at[n++] = (void *)(uintptr_t)&masked;
-    }
-    if (c->grad) {
-        uids[n] = ONE;
-        at[n++] = (void *)(uintptr_t)&one;
-    }
+    const struct {
+        bool is;
+        int64_t uid;
+        const float *value;
+    } values[] = {{true, SCALE, &scale},
+                  {c->s.causal, MASKED, &masked},
+                  {c->grad, SHARE, &share},
+                  {c->s.drop > 0.0f, KEEP, &keep}};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+        if (values[k].is) {
+            uids[n] = values[k].uid;
+            at[n++] = (void *)(uintptr_t)values[k].value;
+        }
     return cdnn_plan_run(p, stream, n, uids, at, workspace);
 }

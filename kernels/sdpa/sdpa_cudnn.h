@@ -6,7 +6,7 @@
 #include "common/cuda/cudnn.h"
 #include "sdpa/sdpa.h"
 
-/* What the graphs read and write; the gradient's also DELTA and DQ_SUM, of F32, which are scratch. */
+/* What the graphs read and write.  DELTA, DQ_SUM and MASK are scratch, of one part of the samples. */
 enum {
     SDPA_Q,
     SDPA_K,
@@ -17,9 +17,10 @@ enum {
     SDPA_DQ,
     SDPA_DK,
     SDPA_DV,
-    SDPA_DELTA,  /* a number a query */
-    SDPA_DQ_SUM, /* (B, H, Tq, D); zeros before it runs */
+    SDPA_DELTA,  /* F32, a number a query */
+    SDPA_DQ_SUM, /* F32 (part, H, Tq, D); zeros before it runs; of `any_order` alone */
     SDPA_BIAS,   /* read by both, where there is one */
+    SDPA_MASK,   /* (part, H, Tq, Tk): 1 where a probability is kept, else 0; with dropout */
     SDPA_OPERANDS
 };
 
@@ -28,15 +29,28 @@ typedef struct sdpa_cudnn {
     int32_t dtype; /* of all but SDPA_LSE, the bias and the scratch: TUTTI_BF16 or F16 */
     int32_t grad;
     int32_t bias; /* its dtype, that or TUTTI_F32; TUTTI_DTYPE_NONE: there is none */
+    int32_t
+        any_order; /* of the gradient: blocks add to dq as they come, which takes less room */
+    int64_t part;  /* samples at a time; s.batch is a multiple */
 } sdpa_cudnn;
+
+/* Bytes that a sample takes besides its operands: of the mask, and of the products that a gradient with
+ * an order of its own keeps until it adds up dq. */
+uint64_t sdpa_cudnn_mask_bytes(const sdpa_cudnn *c);
+uint64_t sdpa_cudnn_kept_bytes(const sdpa_cudnn *c);
+/* The most samples that share SDPA_PART_MOST bytes of that; 0: there is not enough for one. */
+int64_t sdpa_cudnn_part(const sdpa_cudnn *c);
+#define SDPA_PART_MOST ((uint64_t)256 << 20)
 
 /* `device` is NULL, or a finished description of the device to plan for.
  * Errors: UNSUPPORTED, NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
                                              cdnn_plan **ret_plan, tutti_error *err);
 
-/* data[SDPA_Q ...]; without `grad` the first five and the bias.  [step] */
+/* Samples first to first + part - 1 of data[SDPA_Q ...]; without `grad` the first five, bias and mask.
+ * [step] */
 TUTTI_NODISCARD tutti_status sdpa_cudnn_run(const sdpa_cudnn *c, cdnn_plan *p, void *stream,
-                                            void *const data[SDPA_OPERANDS], void *workspace);
+                                            void *const data[SDPA_OPERANDS], void *workspace,
+                                            int64_t first);
 
 #endif

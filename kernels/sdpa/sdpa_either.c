@@ -1,6 +1,7 @@
 /* sdpa_either.c - attention on the GPU: by cuDNN for long sequences of 16 bits, or by our own kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/convert.h"
+#include "sdpa/sdpa_cuda.h"
 #include "sdpa/sdpa_cudnn.h"
 
 #include <stdbool.h>
@@ -22,8 +23,9 @@ typedef struct state {
     void *own_state;
     sdpa_cudnn call;
     cdnn_plan *plan;
-    uint64_t delta_at, dq_sum_at, workspace_at; /* in the scratch */
+    uint64_t delta_at, dq_sum_at, mask_at, workspace_at; /* in the scratch */
     uint64_t dq_sum_bytes;
+    void *mask; /* the device function that draws it; NULL: without dropout */
     int (*fill)(void *memory, int byte, size_t bytes, void *stream); /* cudaMemsetAsync */
 } state;
 
@@ -61,10 +63,12 @@ static bool same_call(const sdpa_cudnn *a, const sdpa_cudnn *b)
 {
     const sdpa_shape *x = &a->s, *y = &b->s;
     return a->dtype == b->dtype && a->grad == b->grad && x->batch == y->batch &&
-           x->heads == y->heads && x->tq == y->tq && x->tk == y->tk && x->d == y->d &&
-           !x->causal == !y->causal && a->bias == b->bias && same_stride(&x->bias, &y->bias) &&
-           x->bias_key == y->bias_key && same_stride(&x->q, &y->q) &&
-           same_stride(&x->k, &y->k) && same_stride(&x->v, &y->v) && same_stride(&x->y, &y->y);
+           a->part == b->part && a->any_order == b->any_order &&
+           (x->drop > 0.0f) == (y->drop > 0.0f) && x->heads == y->heads && x->tq == y->tq &&
+           x->tk == y->tk && x->d == y->d && !x->causal == !y->causal && a->bias == b->bias &&
+           same_stride(&x->bias, &y->bias) && x->bias_key == y->bias_key &&
+           same_stride(&x->q, &y->q) && same_stride(&x->k, &y->k) &&
+           same_stride(&x->v, &y->v) && same_stride(&x->y, &y->y);
 }
 
 static cdnn_plan *plan_of(const tutti_cuda_v1 *cuda, const sdpa_cudnn *call)
@@ -122,45 +126,65 @@ static bool right_dtypes(const layout *l, const tutti_op_call *c)
     return right;
 }
 
-/* cuDNN's gradient adds up dq in whatever order its blocks come. */
 static bool serves(const layout *l, const tutti_op_call *c, const sdpa_shape *s)
 {
-    const bool ordered =
-        !TUTTI_HAS(c->cuda, tutti_cuda_v1, allow) || !(c->cuda->allow & TUTTI_CUDA_UNORDERED);
-    return s->drop == 0.0f && right_dtypes(l, c) && (!s->causal || s->tq == s->tk) &&
-           s->tq >= LENGTH_LEAST && s->tk >= LENGTH_LEAST && s->d % 8 == 0 &&
-           s->d <= DEPTH_MOST && s->batch * s->heads > 0 && !(l->grad && ordered);
+    return right_dtypes(l, c) && (!s->causal || s->tq == s->tk) && s->tq >= LENGTH_LEAST &&
+           s->tk >= LENGTH_LEAST && s->d % 8 == 0 && s->d <= DEPTH_MOST &&
+           s->batch * s->heads > 0 && (s->drop == 0.0f || s->tk % 8 == 0);
+}
+
+static bool any_order(const tutti_cuda_v1 *cuda)
+{
+    return TUTTI_HAS(cuda, tutti_cuda_v1, allow) && cuda->allow & TUTTI_CUDA_UNORDERED;
+}
+
+/* Where the plan's own memory lies in the scratch. */
+static void lay_out(state *s, uint64_t *ret_scratch)
+{
+    const sdpa_shape *shape = &s->call.s;
+    const uint64_t rows = (uint64_t)(s->call.part * shape->heads * shape->tq);
+    uint64_t bytes = CUDA_PART;
+    s->workspace_at = cuda_part(&bytes, cdnn_plan_workspace(s->plan));
+    s->delta_at = cuda_part(&bytes, s->call.grad ? rows * sizeof(float) : 0);
+    if (s->call.any_order)
+        s->dq_sum_bytes = rows * (uint64_t)shape->d * sizeof(float);
+    s->dq_sum_at = cuda_part(&bytes, s->dq_sum_bytes);
+    s->mask_at = cuda_part(&bytes, (uint64_t)s->call.part * sdpa_cudnn_mask_bytes(&s->call));
+    *ret_scratch = bytes;
+}
+
+/* The plan and what goes with it; s->plan stays NULL where there is none. */
+static void find_plan(state *s, const tutti_op_call *c)
+{
+    void *fill = NULL;
+    s->call.part = sdpa_cudnn_part(&s->call);
+    if (!s->call.part ||
+        c->cuda->symbol(c->cuda->ctx, "cudart", "cudaMemsetAsync", &fill, NULL) ||
+        (s->call.s.drop > 0.0f &&
+         CUDA_FUNCTION(c, "sdpa_mask", &s->mask, NULL, sizeof(sdpa_mask_args))))
+        return;
+    memcpy(&s->fill, &fill, sizeof fill);
+    s->plan = plan_of(c->cuda, &s->call);
 }
 
 static tutti_status prepare(const layout *l, const tutti_op_call *c, void **ret_state,
                             uint64_t *ret_scratch, tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
-    void *fill = NULL;
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for its state");
     s->own = l->own;
     s->call = (sdpa_cudnn){.s = sdpa_shape_known(c, l->packed, l->bias),
                            .dtype = c->in[0].dtype,
                            .grad = l->grad,
+                           .any_order = l->grad && any_order(c->cuda),
                            .bias = c->nin > l->bias ? c->in[l->bias].dtype : TUTTI_DTYPE_NONE};
-    const sdpa_shape *shape = &s->call.s;
-    if (serves(l, c, shape) &&
-        !c->cuda->symbol(c->cuda->ctx, "cudart", "cudaMemsetAsync", &fill, NULL))
-        s->plan = plan_of(c->cuda, &s->call);
-    tutti_status status = TUTTI_OK;
-    if (!s->plan)
-        status = s->own->prepare(c, &s->own_state, ret_scratch, err);
-    else {
-        const uint64_t rows = (uint64_t)(shape->batch * shape->heads * shape->tq);
-        uint64_t bytes = CUDA_PART;
-        memcpy(&s->fill, &fill, sizeof fill);
-        s->workspace_at = cuda_part(&bytes, cdnn_plan_workspace(s->plan));
-        s->delta_at = cuda_part(&bytes, l->grad ? rows * sizeof(float) : 0);
-        s->dq_sum_bytes = l->grad ? rows * (uint64_t)shape->d * sizeof(float) : 0;
-        s->dq_sum_at = cuda_part(&bytes, s->dq_sum_bytes);
-        *ret_scratch = bytes;
-    }
+    if (serves(l, c, &s->call.s))
+        find_plan(s, c);
+    if (s->plan)
+        lay_out(s, ret_scratch);
+    const tutti_status status =
+        s->plan ? TUTTI_OK : s->own->prepare(c, &s->own_state, ret_scratch, err);
     if (status) {
         free(s);
         return status;
@@ -187,12 +211,34 @@ static void three(const state *s, const layout *l, void *const *t, void **ret)
         ret[k] = l->packed ? (char *)t[0] + (uint64_t)k * next : t[k];
 }
 
+static tutti_status draw_mask(const state *s, const tutti_op_call *c, void *mask, int64_t first)
+{
+    sdpa_mask_args a = {.step = c->cuda->step,
+                        .mask = mask,
+                        .s = s->call.s,
+                        .first = first,
+                        .samples = s->call.part,
+                        .one = s->call.dtype == TUTTI_BF16 ? 0x3F80 : 0x3C00};
+    void *const args[] = {&a};
+    const int64_t n = a.samples * a.s.heads * a.s.tq * a.s.tk;
+    return cuda_launch(c->cuda, s->mask, cuda_blocks(c->cuda, n / 8), CUDA_BLOCK, 0, args);
+}
+
+static tutti_status run_part(const state *s, const tutti_op_call *c,
+                             void *const data[SDPA_OPERANDS], void *workspace, int64_t first)
+{
+    void *stream = c->cuda->stream(c->cuda->ctx);
+    if (s->dq_sum_bytes && s->fill(data[SDPA_DQ_SUM], 0, s->dq_sum_bytes, stream))
+        return TUTTI_E_FAIL;
+    const tutti_status status = s->mask ? draw_mask(s, c, data[SDPA_MASK], first) : TUTTI_OK;
+    return status ? status : sdpa_cudnn_run(&s->call, s->plan, stream, data, workspace, first);
+}
+
 static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
                         const void *const *in, void *const *out, void *scratch)
 {
     void *data[SDPA_OPERANDS] = {0};
     void *own_in[TUTTI_OP_MAX_IN] = {0};
-    void *stream = c->cuda->stream(c->cuda->ctx);
     if (!s->plan)
         return s->own->run(s->own_state, c, in, out, scratch);
     for (uint32_t k = 0; k < c->nin; k++)
@@ -206,11 +252,12 @@ static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
         three(s, l, out, &data[SDPA_DQ]);
         data[SDPA_DELTA] = cuda_part_at(scratch, s->delta_at);
         data[SDPA_DQ_SUM] = cuda_part_at(scratch, s->dq_sum_at);
-        if (s->fill(data[SDPA_DQ_SUM], 0, s->dq_sum_bytes, stream))
-            return TUTTI_E_FAIL;
     }
-    return sdpa_cudnn_run(&s->call, s->plan, stream, data,
-                          cuda_part_at(scratch, s->workspace_at));
+    data[SDPA_MASK] = cuda_part_at(scratch, s->mask_at);
+    tutti_status status = TUTTI_OK;
+    for (int64_t first = 0; first < s->call.s.batch && !status; first += s->call.part)
+        status = run_part(s, c, data, cuda_part_at(scratch, s->workspace_at), first);
+    return status;
 }
 
 /* ---- the four operations ---- */

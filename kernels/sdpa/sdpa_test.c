@@ -113,6 +113,15 @@ static const op_case dropping_large[] = {
      .nattr = 2,
      .attr = {DROPOUT(0.1)},
      .rounds = 1},
+    {.op = "sdpa_packed_grad",
+     .nin = 4,
+     .in = {DESC(F32, 5, 2, 256, 3, 1, 8), DESC(F32, 4, 2, 256, 1, 8), DESC(F32, 3, 2, 1, 256),
+            DESC(F32, 4, 2, 256, 1, 8)},
+     .nattr = 3,
+     .attr = {DROPOUT(0.1), CAUSAL},
+     .low = {0, 0, 3},
+     .high = {0, 0, 5},
+     .rounds = 1},
 };
 
 /* Several tiles and threads; whole and broken tiles and registers; scores far apart. */

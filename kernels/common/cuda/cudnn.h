@@ -181,7 +181,7 @@ TUTTI_NODISCARD tutti_status cdnn_load(void *ctx,
 
 /* ---- graphs ---- */
 
-enum { CDNN_MADE_MAX = 160, CDNN_OPS_MAX = 32, CDNN_UIDS_MAX = 16 };
+enum { CDNN_MADE_MAX = 160, CDNN_OPS_MAX = 32, CDNN_UIDS_MAX = 24 };
 
 /* A graph under construction; begin with {.lib = ...}.  The first failure is kept, and what follows
  * does nothing. */

@@ -34,6 +34,7 @@ CDNN_FUNCTIONS(DECLARE)
 void cudnnGetLastErrorString(char *text, size_t size);
 
 enum { B = 2, H = 3, T = 12, D = 8, N = B * H * T * D, ROWS = B * H * T };
+enum { SEED = 7, NUMBER = 11 };
 
 static cdnn lib = {.last_error = cudnnGetLastErrorString,
 #define FUNCTION(member, name, args) .member = name,
@@ -51,13 +52,28 @@ static void draw(uint16_t *low, double *exact, uint64_t seed)
     }
 }
 
+/* As the device function does for the samples of a part. */
+static void draw_mask(const sdpa_cudnn *c, uint16_t *mask, int64_t first)
+{
+    for (int64_t head = 0; head < c->part * H; head++)
+        for (int64_t i = 0; i < T; i++)
+            for (int64_t j = 0; j < T; j++) {
+                const bool kept = sdpa_kept(&c->s, SEED, NUMBER, first * H + head, i, j) & 1;
+                number_set(mask, NUMBER_F16, (head * T + i) * T + j, kept ? 1.0 : 0.0);
+            }
+}
+
 static void run(const sdpa_cudnn *c, void *const data[SDPA_OPERANDS])
 {
     static unsigned char workspace[WORKSPACE];
     tutti_error err = TUTTI_ERROR_INIT;
     cdnn_plan *p = NULL;
     ck_assert_msg(sdpa_cudnn_plan(c, &lib, NULL, &p, &err) == TUTTI_OK, "%s", err.text);
-    ck_assert_int_eq(sdpa_cudnn_run(c, p, NULL, data, workspace), TUTTI_OK);
+    for (int64_t first = 0; first < B; first += c->part) {
+        draw_mask(c, data[SDPA_MASK], first);
+        memset(data[SDPA_DQ_SUM], 0, sizeof(float) * N);
+        ck_assert_int_eq(sdpa_cudnn_run(c, p, NULL, data, workspace, first), TUTTI_OK);
+    }
     cdnn_plan_destroy(p);
 }
 
@@ -70,7 +86,14 @@ static void compare(const uint16_t *got, const double *want)
 /* What a bias is like: none, a number a key and sample, one a query, key and head. */
 static const sdpa_stride biases[] = {{0, 0, 0}, {T, 0, 0}, {0, T *T, T}};
 
-/* With and without a mask; rows as in (B, H, T, D). */
+/* A sample at a time and both at once, dq in an order of its own and in any, with dropout and without. */
+static const struct {
+    int64_t part;
+    int32_t any_order;
+    float drop;
+} ways[] = {{2, 0, 0.0f}, {1, 1, 0.0f}, {2, 1, 0.3f}, {1, 0, 0.3f}};
+
+/* Causal and not, biased or not; rows as in (B, H, T, D). */
 START_TEST(attention_and_its_gradient_are_the_definitions)
 {
     static uint16_t q[N], k[N], v[N], dy[N], y[N], dq[N], dk[N], dv[N];
@@ -80,7 +103,8 @@ START_TEST(attention_and_its_gradient_are_the_definitions)
     const sdpa_stride dense = {H * T * D, T * D, D};
     static float bias[H * T * T];
     static double bias64[H * T * T];
-    const int like = _i / 2;
+    static uint16_t mask[B * H * T * T];
+    const int like = _i / 2 % 3, way = _i / 6;
     sdpa_cudnn c = {.s = {.batch = B,
                           .heads = H,
                           .tq = T,
@@ -93,10 +117,18 @@ START_TEST(attention_and_its_gradient_are_the_definitions)
                           .v = dense,
                           .y = dense,
                           .bias = biases[like],
-                          .bias_key = like != 0},
+                          .bias_key = like != 0,
+                          .keep = 1.0 / (1.0 - (double)ways[way].drop),
+                          .drop = ways[way].drop,
+                          .purpose = 5,
+                          .seed = SEED,
+                          .number = NUMBER},
                     .dtype = TUTTI_F16,
+                    .part = ways[way].part,
+                    .any_order = ways[way].any_order,
                     .bias = like ? TUTTI_F32 : TUTTI_DTYPE_NONE};
-    void *const data[SDPA_OPERANDS] = {q, k, v, y, lse, dy, dq, dk, dv, delta, dq_sum, bias};
+    void *const data[SDPA_OPERANDS] = {q,  k,  v,     y,      lse,  dy,  dq,
+                                       dk, dv, delta, dq_sum, bias, mask};
     const sdpa_tensors64 t = {q64,  k64,  v64, like ? bias64 : NULL, y64, lse64, dy64,
                               dq64, dk64, dv64};
     for (int j = 0; j < H * T * T; j++)
@@ -114,7 +146,6 @@ START_TEST(attention_and_its_gradient_are_the_definitions)
     memset(dq64, 0, sizeof dq64);
     memset(dk64, 0, sizeof dk64);
     memset(dv64, 0, sizeof dv64);
-    memset(dq_sum, 0, sizeof dq_sum);
     c.grad = 1;
     run(&c, data);
     sdpa_grad_reference(&c.s, &t);
@@ -125,11 +156,29 @@ START_TEST(attention_and_its_gradient_are_the_definitions)
 }
 END_TEST
 
+START_TEST(samples_share_what_room_there_is)
+{
+    sdpa_cudnn c = {.s = {.batch = 64, .heads = 12, .tq = 1024, .tk = 1024, .d = 64}};
+    ck_assert_int_eq(sdpa_cudnn_part(&c), 64);
+    c.s.drop = 0.1f; /* 24 MiB a sample */
+    ck_assert_int_eq(sdpa_cudnn_part(&c), 8);
+    c.grad = 1;
+    ck_assert_int_eq(sdpa_cudnn_part(&c), 4);
+    c.any_order = 1;
+    c.s.batch = 61;
+    ck_assert_int_eq(sdpa_cudnn_part(&c), 1);
+    c.s.tq = c.s.tk = 4096; /* 384 MiB a sample */
+    ck_assert_int_eq(sdpa_cudnn_part(&c), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sdpa_graph");
     TCase *t = tcase_create("cases");
-    tcase_add_loop_test(t, attention_and_its_gradient_are_the_definitions, 0, 6);
+    tcase_add_loop_test(t, attention_and_its_gradient_are_the_definitions, 0,
+                        6 * (int)(sizeof ways / sizeof *ways));
+    tcase_add_test(t, samples_share_what_room_there_is);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# cuda_attention_test.sh - a GPT with dropout in its attention on a GPU, as far as the stand-ins go: by cuDNN and
+# by kernels of our own the same probabilities are left out as on the CPU, forward and backward.
+. "$(dirname "$0")/lib.sh"
+standin="$(dirname "$TUTTI")/standin"
+[ -d "$standin" ] || { echo "skipped: the stand-in is not built"; exit 77; }
+for ((k = 0; k < 90; k++)); do
+  echo "the king loves rome, the fool mocks paris $((k * 7 % 10))."
+done >play.txt
+cat >gpt.json <<'JSON'
+{
+  "name": "gpt",
+  "seed": 5,
+  "model": {"name": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 16, "dropout": 0.2},
+  "train": {
+    "dataset": {"name": "text", "path": "play.txt", "vocabulary": "chars", "length": 256, "stride": 128, "split": "train"},
+    "batch_size": 2
+  },
+  "optimizer": {"name": "sgd", "lr": 0.5},
+  "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1dur"}],
+  "precision": "amp_bf16",
+  "max_duration": "3ba",
+  "threads": 1
+}
+JSON
+train() { # train <folder> <device> [<variable=value>...]
+  local folder=$1 device=$2
+  shift 2
+  mkdir "$folder" && cp gpt.json "$folder/run.json"
+  (cd "$folder" && env LD_LIBRARY_PATH="$standin" TUTTI_CUDA_STANDIN=leaks=1 TUTTI_CUDA_TRACE="$PWD/trace" "$@" \
+    "$TUTTI" train run.json --device "$device" --set "train.dataset.path=$work/play.txt")
+}
+check "on the CPU" train cpu cpu
+check "on the GPU" train cuda cuda
+check "by kernels of our own" train own cuda TUTTI_CUDA_LIBRARIES=0
+# forward and backward of three steps, of which the third is a graph
+check "cuDNN's attention gets a mask" test "$(grep -c '^launch sdpa_mask ' cuda/trace)" = 6
+check "which our own do without" sh -c "! grep -q '^launch sdpa_mask ' own/trace && grep -q '^launch sdpa_by_query_bf16_drop' own/trace"
+for folder in cuda own; do
+  check "weights of '$folder' are near the CPU's" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest $folder)" 0.02
+done
+finish
