@@ -19,7 +19,9 @@ enum { DNN_SRC, DNN_WEIGHTS, DNN_BIAS, DNN_DST, DNN_SLOTS };
  * layout; by Winograd's transforms of such copies, where errors grow to some 1e-5. */
 enum { DNN_DIRECT, DNN_BLOCKED, DNN_WINOGRAD, DNN_WAYS };
 /* A product may also go the library's other road, dnn_multiply, or as three of bf16. */
-enum { DNN_GEMM = DNN_WAYS, DNN_SPLIT, DNN_NAMES };
+enum { DNN_GEMM = DNN_WAYS, DNN_SPLIT, DNN_GRADIENTS };
+/* And a convolution's gradients be made of others (conv2d/conv2d_ways.h). */
+enum { DNN_TURNED = DNN_GRADIENTS, DNN_SHARES, DNN_NAMES };
 
 /* "oneDNN 2.6.3 direct"; static. */
 const char *dnn_way_name(int32_t way);

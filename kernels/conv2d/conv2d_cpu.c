@@ -1,32 +1,34 @@
 /* conv2d_cpu.c - convolution and its gradients by oneDNN, or by the plain loops. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/dnnl.h"
-#include "conv2d/conv2d.h"
+#include "conv2d/conv2d_ways.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* NULL: the plain loops */
+    dnn *big; /* or one of the next two, or none: the plain loops */
+    conv2d_turned *turned;
+    conv2d_shares *shares;
 } state;
 
 static void destroy(void *self)
 {
     state *s = self;
-    if (s)
-        dnn_destroy(s->big);
+    if (!s)
+        return;
+    dnn_destroy(s->big);
+    conv2d_turned_destroy(s->turned);
+    conv2d_shares_destroy(s->shares);
     free(s);
 }
 
-/* NHWC memory, told in oneDNN's order N C H W. */
-static dnn_tensor image(int64_t b, int64_t h, int64_t w, int64_t c)
+dnn_tensor conv2d_image(int64_t b, int64_t h, int64_t w, int64_t c)
 {
     return (dnn_tensor){.rank = 4, .dim = {b, c, h, w}, .stride = {h * w * c, 1, w * c, c}};
 }
 
-/* OHWI memory, told as [G] O I KH KW.  Weights are small: oneDNN may have them its own way. */
-static dnn_tensor weights(const conv2d_geometry *g)
+dnn_tensor conv2d_weights(const conv2d_geometry *g)
 {
     const int64_t i = g->c / g->g, v = g->kw * i, o = g->kh * v;
     if (g->g == 1)
@@ -38,14 +40,56 @@ static dnn_tensor weights(const conv2d_geometry *g)
                         .stride = {g->o / g->g * o, o, 1, v, i}};
 }
 
+dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_t way)
+{
+    dnn_call call = {.kind = kind,
+                     .threads = threads,
+                     .way = way,
+                     .stride = {g->sh, g->sw},
+                     .padding = {g->ph, g->pw},
+                     .dilation = {g->dh, g->dw}};
+    call.slot[DNN_SRC] = conv2d_image(g->b, g->h, g->w, g->c);
+    call.slot[DNN_WEIGHTS] = conv2d_weights(g);
+    call.slot[DNN_DST] = conv2d_image(g->b, g->oh, g->ow, g->o);
+    return call;
+}
+
 static int has_sums(const conv2d_geometry *g)
 {
     return g->b * g->h * g->w * g->c * g->o > 0; /* oneDNN takes no empty ones */
 }
 
-/* The library's `way`, or for way 0 what it refuses: the plain loops. */
+/* Way k, or -1: the first is for everything, the last for what it fits. */
+static int32_t way_of(int kind, const conv2d_geometry *g, int32_t threads, uint32_t k)
+{
+    if (k < (has_sums(g) ? DNN_WAYS : 1))
+        return (int32_t)k;
+    if (k > DNN_WAYS || !has_sums(g))
+        return -1;
+    if (kind == DNN_CONV_GRAD_INPUT && conv2d_turned_fits(g))
+        return DNN_TURNED;
+    if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_shares_fit(g, threads))
+        return DNN_SHARES;
+    return -1;
+}
+
+static tutti_status prepare_way(state *s, int kind, const tutti_op_call *c, int32_t way,
+                                uint64_t *ret_scratch, tutti_error *err)
+{
+    const conv2d_geometry *g = &s->g;
+    if (way == DNN_TURNED)
+        return conv2d_turned_create(g, c->threads, &s->turned, ret_scratch, err);
+    if (way == DNN_SHARES)
+        return conv2d_shares_create(g, c->threads, &s->shares, ret_scratch, err);
+    dnn_call call = conv2d_call(kind, g, c->threads, way);
+    if (kind == DNN_CONV && c->nin > 2)
+        call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
+    return dnn_create(&call, "conv2d", &s->big, ret_scratch, err);
+}
+
+/* Way k, or for way 0 what the library refuses: the plain loops. */
 static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_call *c,
-                            uint32_t way, void **ret_state, uint64_t *ret_scratch,
+                            uint32_t k, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
@@ -54,24 +98,13 @@ static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_c
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
     *ret_scratch = 0;
-    if (has_sums(g)) {
-        dnn_call call = {.kind = kind,
-                         .threads = c->threads,
-                         .way = (int32_t)way,
-                         .stride = {g->sh, g->sw},
-                         .padding = {g->ph, g->pw},
-                         .dilation = {g->dh, g->dw}};
-        call.slot[DNN_SRC] = image(g->b, g->h, g->w, g->c);
-        call.slot[DNN_WEIGHTS] = weights(g);
-        call.slot[DNN_DST] = image(g->b, g->oh, g->ow, g->o);
-        if (kind == DNN_CONV && c->nin > 2)
-            call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
-        status = dnn_create(&call, "conv2d", &s->big, ret_scratch, way ? err : NULL);
-    }
-    if (status == TUTTI_E_UNSUPPORTED && !way)
+    if (has_sums(g))
+        status = prepare_way(s, kind, c, way_of(kind, g, c->threads, k), ret_scratch,
+                             k ? err : NULL);
+    if (status == TUTTI_E_UNSUPPORTED && !k)
         status = TUTTI_OK;
     if (status) {
-        free(s);
+        destroy(s);
         return tutti_fail(err, status, "conv2d: no memory for oneDNN");
     }
     *ret_state = s;
@@ -103,7 +136,8 @@ static conv2d_geometry geometry(int kind, const tutti_op_call *c)
     static const char *op##_name(const tutti_op_call *c, uint32_t k)                           \
     {                                                                                          \
         const conv2d_geometry g = geometry(kind, c);                                           \
-        return k < (has_sums(&g) ? DNN_WAYS : 1) ? dnn_way_name((int32_t)k) : NULL;            \
+        const int32_t way = way_of(kind, &g, c->threads, k);                                   \
+        return way < 0 ? NULL : dnn_way_name(way);                                             \
     }                                                                                          \
     const tutti_ways conv2d_##op##_ways = {sizeof(tutti_ways), 0, op##_name, op##_way}
 
@@ -139,6 +173,8 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
                               void *const *out, void *scratch)
 {
     const state *s = self;
+    if (s->turned)
+        return conv2d_turned_run(s->turned, in[0], in[1], out[0], scratch);
     if (s->big)
         return run_big(s, out[0], in[1], NULL, in[0], scratch);
     const int64_t pixels = s->g.b * s->g.h * s->g.w;
@@ -152,6 +188,8 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
                                void *const *out, void *scratch)
 {
     const state *s = self;
+    if (s->shares)
+        return conv2d_shares_run(s->shares, in[0], in[1], out[0], scratch);
     if (s->big)
         return run_big(s, in[0], out[0], NULL, in[1], scratch);
 #pragma omp parallel for schedule(static) num_threads(c->threads)

@@ -1,0 +1,152 @@
+/* conv2d_shares.c - the gradient of a convolution's weights, each thread with its own images. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conv2d/conv2d_ways.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct share {
+    dnn *conv;
+    int64_t first, images;
+    uint64_t sums;   /* of its weights in the scratch, in bytes; the first one's are the result */
+    uint64_t picked; /* its pixels of x, where the convolution skips some */
+    uint64_t scratch;
+} share;
+
+struct conv2d_shares {
+    conv2d_geometry g;
+    int64_t weights; /* entries of dw */
+    int32_t count;
+    int32_t picks; /* 1: single pixels with a stride; those that are read are gathered first */
+    share shares[]; /* count */
+};
+
+static uint64_t align(int64_t floats)
+{
+    return ((uint64_t)floats * sizeof(float) + 63) / 64 * 64;
+}
+
+static int64_t weights_of(const conv2d_geometry *g)
+{
+    return g->o * g->kh * g->kw * (g->c / g->g);
+}
+
+/* Adding up should be the lesser work. */
+int conv2d_shares_fit(const conv2d_geometry *g, int32_t threads)
+{
+    const int64_t images = g->b * (g->h * g->w * g->c + g->oh * g->ow * g->o);
+    return threads > 1 && g->b > 1 && threads * weights_of(g) <= images;
+}
+
+static tutti_status share_create(const conv2d_shares *s, share *p, uint64_t *scratch,
+                                 tutti_error *err)
+{
+    conv2d_geometry g = s->g;
+    uint64_t bytes = 0;
+    g.b = p->images;
+    if (s->picks) {
+        g.h = g.oh;
+        g.w = g.ow;
+        g.sh = g.sw = 1;
+    }
+    const dnn_call call = conv2d_call(DNN_CONV_GRAD_WEIGHT, &g, 1, DNN_DIRECT);
+    const tutti_status status = dnn_create(&call, "conv2d", &p->conv, &bytes, err);
+    p->sums = *scratch;
+    *scratch += p->first ? align(s->weights) : 0;
+    p->picked = *scratch;
+    *scratch += s->picks ? align(g.b * g.h * g.w * g.c) : 0;
+    p->scratch = *scratch;
+    *scratch += (bytes + 63) / 64 * 64;
+    return status;
+}
+
+tutti_status conv2d_shares_create(const conv2d_geometry *g, int32_t threads,
+                                  conv2d_shares **ret, uint64_t *ret_scratch, tutti_error *err)
+{
+    const int32_t count = g->b < threads ? (int32_t)g->b : threads;
+    conv2d_shares *s = calloc(1, sizeof *s + (size_t)count * sizeof *s->shares);
+    uint64_t scratch = 0;
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
+    s->g = *g;
+    s->weights = weights_of(g);
+    s->count = count;
+    s->picks = g->kh == 1 && g->kw == 1 && g->ph == 0 && g->pw == 0 && (g->sh > 1 || g->sw > 1);
+    for (int32_t k = 0; k < count; k++) {
+        share *p = &s->shares[k];
+        p->first = g->b * k / count;
+        p->images = g->b * (k + 1) / count - p->first;
+        const tutti_status status = share_create(s, p, &scratch, err);
+        if (status) {
+            conv2d_shares_destroy(s);
+            return status;
+        }
+    }
+    *ret = s;
+    *ret_scratch = scratch;
+    return TUTTI_OK;
+}
+
+void conv2d_shares_destroy(conv2d_shares *s)
+{
+    for (int32_t k = 0; s && k < s->count; k++)
+        dnn_destroy(s->shares[k].conv);
+    free(s);
+}
+
+/* y(b, i, j) = x(b, i sh, j sw) of the share's images. */
+static void pick(const conv2d_geometry *g, int64_t images, const float *x, float *y)
+{
+    for (int64_t r = 0; r < images * g->oh; r++) {
+        const float *from = x + (r / g->oh * g->h + r % g->oh * g->sh) * g->w * g->c;
+        for (int64_t j = 0; j < g->ow; j++)
+            memcpy(y + (r * g->ow + j) * g->c, from + j * g->sw * g->c,
+                   (size_t)g->c * sizeof *y);
+    }
+}
+
+static tutti_status share_run(const conv2d_shares *s, const share *p, const float *x,
+                              const float *dy, float *dw, unsigned char *room)
+{
+    const conv2d_geometry *g = &s->g;
+    const float *from = x + p->first * g->h * g->w * g->c;
+    if (s->picks) {
+        float *picked = (float *)(void *)(room + p->picked);
+        pick(g, p->images, from, picked);
+        from = picked;
+    }
+    void *const data[DNN_SLOTS] = {
+        [DNN_SRC] = (void *)(uintptr_t)from,
+        [DNN_WEIGHTS] = dw,
+        [DNN_DST] = (void *)(uintptr_t)(dy + p->first * g->oh * g->ow * g->o)};
+    return dnn_run(p->conv, data, room + p->scratch);
+}
+
+tutti_status conv2d_shares_run(const conv2d_shares *s, const float *x, const float *dy,
+                               float *dw, void *scratch)
+{
+    unsigned char *room = scratch;
+    int failed = 0;
+#pragma omp parallel for schedule(static, 1) num_threads(s->count) reduction(| : failed)
+    for (int32_t k = 0; k < s->count; k++) {
+        const share *p = &s->shares[k];
+        float *sums = k ? (float *)(void *)(room + p->sums) : dw;
+        failed |= share_run(s, p, x, dy, sums, room) != TUTTI_OK;
+    }
+    if (failed)
+        return TUTTI_E_FAIL;
+    const int threads = s->weights < OP_SERIAL_BELOW ? 1 : s->count;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        int64_t first;
+        const int64_t n = op_share(s->weights, t, threads, &first);
+        for (int32_t k = 1; k < s->count; k++) {
+            const float *from = (const float *)(const void *)(room + s->shares[k].sums) + first;
+            float *to = dw + first;
+            OP_LOOP
+            for (int64_t j = 0; j < n; j++)
+                to[j] += from[j];
+        }
+    }
+    return TUTTI_OK;
+}
