@@ -8,7 +8,7 @@
 typedef struct share {
     dnn *conv;
     int64_t first, images;
-    uint64_t sums;   /* of its weights in the scratch, in bytes; the first one's are the result */
+    uint64_t sums; /* of its weights in the scratch, in bytes; the first one's are the result */
     uint64_t picked; /* its pixels of x, where the convolution skips some */
     uint64_t scratch;
 } share;
@@ -17,7 +17,7 @@ struct conv2d_shares {
     conv2d_geometry g;
     int64_t weights; /* entries of dw */
     int32_t count;
-    int32_t picks; /* 1: single pixels with a stride; those that are read are gathered first */
+    int32_t picks;  /* 1: single pixels with a stride; those that are read are gathered first */
     share shares[]; /* count */
 };
 

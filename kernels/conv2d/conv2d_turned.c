@@ -58,8 +58,8 @@ tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
                      .padding = {(g->kh - 1) * g->dh - g->ph, (g->kw - 1) * g->dw - g->pw},
                      .dilation = {g->dh, g->dw}};
     call.slot[DNN_SRC] = conv2d_image(g->b, g->oh, g->ow, g->o);
-    call.slot[DNN_DST] =
-        skips(g) ? conv2d_image(g->b, g->oh, g->ow, g->c) : conv2d_image(g->b, g->h, g->w, g->c);
+    call.slot[DNN_DST] = skips(g) ? conv2d_image(g->b, g->oh, g->ow, g->c)
+                                  : conv2d_image(g->b, g->h, g->w, g->c);
     call.slot[DNN_WEIGHTS] =
         (dnn_tensor){.rank = 4,
                      .any = 1,

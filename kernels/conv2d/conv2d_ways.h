@@ -20,8 +20,7 @@ typedef struct conv2d_turned conv2d_turned;
 
 int conv2d_turned_fits(const conv2d_geometry *g);
 tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
-                                  conv2d_turned **ret, uint64_t *ret_scratch,
-                                  tutti_error *err);
+                                  conv2d_turned **ret, uint64_t *ret_scratch, tutti_error *err);
 tutti_status conv2d_turned_run(const conv2d_turned *t, const float *dy, const float *w,
                                float *dx, void *scratch);
 void conv2d_turned_destroy(conv2d_turned *t); /* NULL is fine */
@@ -32,8 +31,7 @@ typedef struct conv2d_shares conv2d_shares;
 
 int conv2d_shares_fit(const conv2d_geometry *g, int32_t threads);
 tutti_status conv2d_shares_create(const conv2d_geometry *g, int32_t threads,
-                                  conv2d_shares **ret, uint64_t *ret_scratch,
-                                  tutti_error *err);
+                                  conv2d_shares **ret, uint64_t *ret_scratch, tutti_error *err);
 tutti_status conv2d_shares_run(const conv2d_shares *s, const float *x, const float *dy,
                                float *dw, void *scratch);
 void conv2d_shares_destroy(conv2d_shares *s); /* NULL is fine */
