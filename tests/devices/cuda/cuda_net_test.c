@@ -478,8 +478,8 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, a_plan_computes_on_a_gpu_what_it_computes_on_the_host, 0, 2);
     tcase_add_loop_test(tc, segments_as_one_are_one_graph_and_compute_the_same, 0, 3);
-    tcase_add_loop_test(
-        tc, one_graph_leaves_a_block_out_or_not_as_the_device_finds_its_guard, 0, 2);
+    tcase_add_loop_test(tc, one_graph_leaves_a_block_out_or_not_as_the_device_finds_its_guard,
+                        0, 2);
     tcase_add_test(tc, nothing_waits_inside_of_a_step);
     tcase_add_test(tc, an_input_elsewhere_has_a_graph_of_its_own);
     tcase_add_test(tc, surgery_keeps_the_values_that_lie_on_a_gpu);
