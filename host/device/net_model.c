@@ -2,11 +2,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/net_model.h"
 #include "graph/place.h"
+#include "graph/program.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Gradients times a number, where they are; what is launched must stay. */
+typedef struct scaling {
+    float *numbers; /* on the device: the factor; 1 where something was not finite */
+    void *state;
+    tutti_op_call call;
+    tutti_desc in[2];
+    tutti_desc out[2];
+    tutti_step step;
+} scaling;
 
 struct net_model {
     net_model_options options;
@@ -26,6 +37,7 @@ struct net_model {
         staged; /* weights, gradients and slots on the host, where no code of ours reaches them */
     int64_t count;
     int64_t updates;
+    scaling scaling;
 };
 
 static tutti_status set_training(void *ctx, int training, tutti_error *err)
@@ -288,6 +300,54 @@ static tutti_status step(void *ctx, tutti_error *err)
     return s;
 }
 
+/* By the device's kernel: two numbers go there, one comes back. */
+static tutti_status scale_there(net_model *m, const tutti_kernel *kernel, float *grads,
+                                float factor, int *ret_finite, tutti_error *err)
+{
+    scaling *s = &m->scaling;
+    const float numbers[2] = {factor, 0.0f};
+    float found = 0.0f;
+    uint64_t scratch = 0;
+    const bool first = !s->numbers;
+    if (first && !(s->numbers = place_take(m->device, sizeof numbers)))
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a factor of gradients");
+    s->in[0] = s->out[0] = (tutti_desc){{m->count}, 1, TUTTI_F32};
+    s->in[1] = s->out[1] = (tutti_desc){.dtype = TUTTI_F32};
+    s->call = (tutti_op_call){.struct_size = sizeof s->call,
+                              .nin = 2,
+                              .nout = 2,
+                              .threads = 1,
+                              .in = s->in,
+                              .out = s->out,
+                              .step = &s->step,
+                              .cuda = program_cuda(m->device)};
+    s->step = m->step;
+    const void *in[2] = {grads, s->numbers};
+    void *out[2] = {grads, s->numbers + 1};
+    tutti_status status = first && kernel->prepare
+                              ? kernel->prepare(&s->call, &s->state, &scratch, err)
+                              : TUTTI_OK;
+    if (!status)
+        status = place_copy(m->device, s->numbers, numbers, sizeof numbers,
+                            TUTTI_COPY_TO_DEVICE, err);
+    if (!status)
+        status = m->device->table->launch(m->device->device, NULL,
+                                          &(tutti_launch){.struct_size = sizeof(tutti_launch),
+                                                          .name = "scale_checked",
+                                                          .run = kernel->run,
+                                                          .state = s->state,
+                                                          .call = &s->call,
+                                                          .in = in,
+                                                          .out = out},
+                                          err);
+    if (!status)
+        status = place_copy(m->device, &found, s->numbers + 1, sizeof found,
+                            TUTTI_COPY_FROM_DEVICE, err);
+    if (!status)
+        *ret_finite = found == 0.0f;
+    return status;
+}
+
 static tutti_status scale_gradients(void *ctx, double factor, int *ret_finite, tutti_error *err)
 {
     net_model *m = ctx;
@@ -297,6 +357,10 @@ static tutti_status scale_gradients(void *ctx, double factor, int *ret_finite, t
     const uint64_t bytes = (uint64_t)count * sizeof(float);
     tutti_status s = fit_slots(m, count, err);
     float *g = place_is_host(m->device) ? grads : m->staged;
+    const tutti_op *op = net_op(m->options.net, "scale_checked");
+    const tutti_kernel *kernel = op && g != grads ? program_kernel(m->device, op) : NULL;
+    if (!s && kernel)
+        return scale_there(m, kernel, grads, (float)factor, ret_finite, err);
     if (!s && g != grads)
         s = place_copy(m->device, g, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
     if (s)
@@ -343,6 +407,7 @@ void net_model_destroy(net_model *m)
     (void)synchronise(m, NULL);
     give_slots(m);
     place_give(m->device, m->numbers);
+    place_give(m->device, m->scaling.numbers);
     free(m);
 }
 

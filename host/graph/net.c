@@ -87,6 +87,14 @@ const tutti_device *net_device(const net *n)
     return n->options.device;
 }
 
+const tutti_op *net_op(const net *n, const char *name)
+{
+    const tutti_op *const *op = n->options.ops;
+    while (op && *op && strcmp((*op)->name, name) != 0)
+        op++;
+    return op ? *op : NULL;
+}
+
 const tutti_module_v1 *net_modules(net *n)
 {
     return &n->service;

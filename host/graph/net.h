@@ -53,6 +53,9 @@ void net_destroy(net *n); /* NULL is allowed */
  * and losses are then copied with the device's calls. */
 const tutti_device *net_device(const net *n);
 
+/* The operation of that name in the options' table, or NULL. */
+const tutti_op *net_op(const net *n, const char *name);
+
 /* Builds the tree of an opened model (kind "model") for samples of these columns.  [control] */
 TUTTI_NODISCARD tutti_status net_build(net *n, instance *model, const tutti_column *columns,
                                        uint32_t ncolumns, tutti_error *err);

@@ -16,7 +16,7 @@ static late_step *current(late_steps *l)
 
 static void part_fini(late_part *p, const tutti_device *d)
 {
-    place_give_pinned(d, p->loss);
+    place_give_pinned(d, p->losses);
     for (int k = 0; k < LATE_TENSORS; k++)
         place_give_pinned(d, p->tensors[k].data);
 }
@@ -37,8 +37,8 @@ static tutti_status fit(const tutti_device *d, late_step *l, uint32_t count, tut
     if (parts)
         l->parts = parts;
     for (; parts && l->room < count; l->room++) {
-        parts[l->room] = (late_part){.loss = place_take_pinned(d, sizeof(float))};
-        if (!parts[l->room].loss)
+        parts[l->room] = (late_part){.losses = place_take_pinned(d, 2 * sizeof(float))};
+        if (!parts[l->room].losses)
             break;
     }
     return l->room == count ? TUTTI_OK
@@ -86,14 +86,14 @@ static tutti_status measure(trainer *t, const late_step *l, tutti_error *err)
     metric_set *m = &t->train.metrics;
     tutti_status s = TUTTI_OK;
     metric_set_reset(m);
-    for (uint32_t k = 0; k < l->count && !s; k++) {
+    for (uint32_t k = 0; k < l->counts[l->last] && !s; k++) {
         const late_part *p = &l->parts[k];
         const tutti_metric_input in = {.struct_size = sizeof in,
                                        .noutputs = p->noutputs,
                                        .outputs = p->tensors,
                                        .targets = p->tensors + 2,
                                        .ntargets = p->ntargets,
-                                       .loss = (double)*p->loss,
+                                       .loss = (double)p->losses[l->last],
                                        .samples = p->samples};
         s = metric_set_update(m, &in, err);
     }
@@ -102,11 +102,11 @@ static tutti_status measure(trainer *t, const late_step *l, tutti_error *err)
     return s;
 }
 
-static double sum(const late_step *l)
+static double sum(const late_step *l, uint32_t evaluation)
 {
     double loss = 0.0;
-    for (uint32_t k = 0; k < l->count; k++)
-        loss += l->parts[k].weight * (double)*l->parts[k].loss;
+    for (uint32_t k = 0; k < l->counts[evaluation]; k++)
+        loss += l->parts[k].weights[evaluation] * (double)l->parts[k].losses[evaluation];
     return loss;
 }
 
@@ -114,14 +114,15 @@ static double sum(const late_step *l)
 static tutti_status deliver(trainer *t, tutti_error *err)
 {
     const late_step *l = &t->late.steps[t->late.first++ % LATE_STEPS];
-    const tutti_named_value v = {"loss/train/total", sum(l)};
+    const tutti_named_value v = {"loss/train/total", sum(l, 0)};
     if (l->scaled && l->scaler[TUTTI_SCALER_SKIPPED] != 0.0)
         scaler_tell(t, l->batch, l->scaler[TUTTI_SCALER_SCALE]);
     trainer_log_at(t, &v, 1, l->batch);
     return l->measured ? measure(t, l, err) : TUTTI_OK;
 }
 
-tutti_status late_begin(trainer *t, uint32_t microbatches, bool measured, tutti_error *err)
+tutti_status late_begin(trainer *t, uint32_t microbatches, bool first, bool measured,
+                        tutti_error *err)
 {
     late_steps *all = &t->late;
     const uint64_t ahead = measured ? LATE_MEASURED : LATE_STEPS;
@@ -130,15 +131,17 @@ tutti_status late_begin(trainer *t, uint32_t microbatches, bool measured, tutti_
         if (s || (s = deliver(t, err)))
             return s;
     }
-    current(all)->count = 0;
-    current(all)->measured = measured;
-    return fit(trainer_device(t), current(all), microbatches, err);
+    late_step *l = current(all);
+    l->last = !first;
+    l->counts[l->last] = 0;
+    l->measured = measured;
+    return fit(trainer_device(t), l, microbatches, err);
 }
 
 tutti_status late_targets(trainer *t, tutti_error *err)
 {
     late_step *l = current(&t->late);
-    late_part *p = &l->parts[l->count];
+    late_part *p = &l->parts[l->counts[l->last]];
     const char *const *names = t->model_table->targets;
     tutti_status s = TUTTI_OK;
     for (p->ntargets = 0; names[p->ntargets] && p->ntargets < TUTTI_MAX_COLUMNS && !s;
@@ -152,11 +155,11 @@ tutti_status late_note(trainer *t, double weight, tutti_error *err)
 {
     const tutti_device *d = trainer_device(t);
     late_step *l = current(&t->late);
-    late_part *p = &l->parts[l->count++];
+    late_part *p = &l->parts[l->counts[l->last]++];
     const tutti_status s =
-        d->table->copy(d->device, NULL, p->loss, t->loss.now.data, sizeof(float),
+        d->table->copy(d->device, NULL, p->losses + l->last, t->loss.now.data, sizeof(float),
                        TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
-    p->weight = weight;
+    p->weights[l->last] = weight;
     p->samples = t->micro.samples;
     return s;
 }
@@ -164,7 +167,7 @@ tutti_status late_note(trainer *t, double weight, tutti_error *err)
 tutti_status late_outputs(trainer *t, tutti_error *err)
 {
     late_step *l = current(&t->late);
-    late_part *p = &l->parts[l->count - 1];
+    late_part *p = &l->parts[l->counts[l->last] - 1];
     tutti_status s = TUTTI_OK;
     p->noutputs = t->noutputs;
     for (uint32_t k = 0; k < p->noutputs && !s; k++)
@@ -176,7 +179,7 @@ tutti_status late_sum(trainer *t, double *ret_loss, tutti_error *err)
 {
     const tutti_device *d = trainer_device(t);
     const tutti_status s = d->table->synchronise(d->device, NULL, err);
-    *ret_loss = s ? 0.0 : sum(current(&t->late));
+    *ret_loss = s ? 0.0 : sum(current(&t->late), current(&t->late)->last);
     return s;
 }
 

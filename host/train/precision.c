@@ -155,7 +155,7 @@ static tutti_status update_there(trainer *t, tutti_error *err)
     t->scaler.found = false;
     if (!t->scalars.counted)
         s = scalars_next_update(t, 0, err);
-    if (s || !t->wrapper)
+    if (s || !(t->wrapper && t->wrapper_looks))
         return s; /* late.c tells */
     s = scalars_fetch(t, scaler, err);
     if (!s && scaler[TUTTI_SCALER_SKIPPED] != 0.0)

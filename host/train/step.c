@@ -168,10 +168,16 @@ void trainer_publish(trainer *t, plan *p)
     t->loss.now = plan_loss(p);
 }
 
+/* Whether the host wants each evaluation's loss at once, wherever it is. */
+static bool looks(const trainer *t)
+{
+    return !trainer_is_remote(t) || (t->wrapper && t->wrapper_looks);
+}
+
 /* Whether training metrics are read when the device has done the step, not at once. */
 static bool measures_late(const trainer *t)
 {
-    return t->train.metrics.count && trainer_is_remote(t) && !t->wrapper;
+    return t->train.metrics.count && !looks(t);
 }
 
 /* What metrics compare with: the targets before any algorithm. */
@@ -317,27 +323,28 @@ bool trainer_halve(trainer *t, tutti_error *err)
     return true;
 }
 
-static tutti_status microbatches(trainer *t, slot *kept, double *ret_loss, tutti_error *err)
+static tutti_status microbatches(trainer *t, slot *kept, bool first, double *ret_loss,
+                                 tutti_error *err)
 {
     const int64_t all = t->whole.samples;
     const int64_t size = t->microbatch_size < all ? t->microbatch_size : all;
     tutti_status s = trainer_is_remote(t)
                          ? late_begin(t, (uint32_t)((all + size - 1) / (size ? size : 1)),
-                                      measures_late(t), err)
+                                      first, measures_late(t), err)
                          : TUTTI_OK;
     *ret_loss = 0.0;
     if (!measures_late(t))
         metric_set_reset(&t->train.metrics);
     t->microbatch = 0;
-    for (int64_t first = 0; first < all && s == TUTTI_OK; first += size, t->microbatch++) {
-        const int64_t count = first + size < all ? size : all - first;
-        batch_slice(&t->micro, &t->whole, first, count);
+    for (int64_t at = 0; at < all && s == TUTTI_OK; at += size, t->microbatch++) {
+        const int64_t count = at + size < all ? size : all - at;
+        batch_slice(&t->micro, &t->whole, at, count);
         t->phase = PHASE_MICROBATCH;
         t->step.microbatch = t->microbatch;
-        t->step.first_sample = (uint64_t)first;
+        t->step.first_sample = (uint64_t)at;
         if (t->train.metrics.count)
             s = keep_targets(t, kept, err);
-        const part m = {first == 0, first + size >= all, (double)count / (double)all};
+        const part m = {at == 0, at + size >= all, (double)count / (double)all};
         if (s == TUTTI_OK)
             s = microbatch(t, &m, kept, ret_loss, err);
         t->phase = PHASE_BATCH;
@@ -366,15 +373,18 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
     if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err)))
         return s;
     do /* the first microbatch overwrites gradients, so the batch can begin again */
-        s = microbatches(t, e->kept, &loss, err);
+        s = microbatches(t, e->kept, e->count == 0, &loss, err);
     while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     if (s)
         return s;
     if (!t->updated && ((s = scaler_unscale(t, err)) ||
                         (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err))))
         return s;
-    if (t->wrapper && trainer_is_remote(t) && (s = late_sum(t, &loss, err)))
-        return s;
+    if (trainer_is_remote(t)) {
+        loss = (double)NAN; /* nobody is to wait for it */
+        if (looks(t) && (s = late_sum(t, &loss, err)))
+            return s;
+    }
     if (e->count++ == 0)
         e->loss = loss;
     *ret = (tutti_evaluation){(float)loss, !scaler_skips(&t->scaler)};
@@ -425,7 +435,7 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     if (s || (s = scaler_update(t, err)))
         return s;
     const tutti_named_value v = {"loss/train/total", e.loss};
-    if (!trainer_is_remote(t) || t->wrapper)
+    if (looks(t))
         trainer_log(t, &v, 1);
     else if ((s = late_end(t, err)))
         return s;

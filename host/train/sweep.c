@@ -328,10 +328,26 @@ plan_tail updater_tail(trainer *t)
     return tail;
 }
 
+static tutti_status run_alone(void *ctx, tutti_error *err)
+{
+    return run(ctx, err);
+}
+
+/* What somebody listens before is a graph of its own. */
+static tutti_status run_or_replay(trainer *t, tutti_error *err)
+{
+    const tutti_device *d = trainer_device(t);
+    if (!replays_can(d) || !updater_reads(t))
+        return run(t, err);
+    const plan_tail tail = updater_tail(t);
+    return replays_run(&t->update.graphs, d, (const void *const *)tail.places, tail.nplaces,
+                       &t->step, run_alone, t, err);
+}
+
 tutti_status updater_step(trainer *t, tutti_error *err)
 {
     tutti_status s = views_settle(t, false, err);
-    if (s || (s = updater_begin(t, err)) || (s = run(t, err)))
+    if (s || (s = updater_begin(t, err)) || (s = run_or_replay(t, err)))
         return s;
     updater_end(t);
     return TUTTI_OK;

@@ -106,6 +106,8 @@ static tutti_status add_wrapper(trainer *t, instance *i, tutti_error *err)
                           instance_name(t->wrapper), instance_name(i));
     t->wrapper = i;
     t->wrapper_table = table;
+    t->wrapper_looks = !TUTTI_HAS(table, tutti_optimizer_wrapper_v1, flags) ||
+                       !(table->flags & TUTTI_WRAPPER_NO_LOSS);
     return TUTTI_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/duration.h"
 #include "engine/engine.h"
 #include "graph/net.h"
+#include "graph/replay.h"
 #include "train/loader.h"
 #include "train/resident.h"
 #include "train/trainer.h"
@@ -114,8 +115,8 @@ enum { LATE_STEPS = 4, LATE_MEASURED = 2, LATE_TENSORS = 2 + TUTTI_MAX_COLUMNS }
 
 /* A microbatch, on its way to the host; all memory is pinned. */
 typedef struct late_part {
-    float *loss;
-    double weight;
+    float *losses;     /* of the step's first evaluation and of its last; pinned */
+    double weights[2]; /* in these */
     int64_t samples;
     tutti_tensor tensors[LATE_TENSORS]; /* two outputs, then targets */
     uint64_t room[LATE_TENSORS];
@@ -127,7 +128,9 @@ typedef struct late_step {
     double *scaler; /* TUTTI_SCALER_NUMBERS behind the update; pinned */
     void *done;     /* event */
     uint64_t batch;
-    uint32_t count, room;
+    uint32_t counts[2]; /* of parts: in the first evaluation, in the last */
+    uint32_t room;
+    uint32_t last; /* 1 where there was more than one evaluation, else 0 */
     bool scaled;   /* there is a loss scale on the device */
     bool measured; /* parts have outputs and targets */
 } late_step;
@@ -137,10 +140,11 @@ typedef struct late_steps {
     uint64_t first, next; /* those from first on are under way, next is being made */
 } late_steps;
 
-/* One step: begin, note each microbatch (its targets before any algorithm, its loss, its outputs), then
- * the losses' sum now, or its end: all is logged once it is known, as of its batch. */
-TUTTI_NODISCARD tutti_status late_begin(trainer *t, uint32_t microbatches, bool measured,
-                                        tutti_error *err);
+/* One step: for each of its evaluations begin, note each microbatch (its targets before any algorithm, its
+ * loss, its outputs), then the losses' sum now; or the step's end: all is logged once it is known, as of its
+ * batch, the loss of the first evaluation and metrics of the last. */
+TUTTI_NODISCARD tutti_status late_begin(trainer *t, uint32_t microbatches, bool first,
+                                        bool measured, tutti_error *err);
 TUTTI_NODISCARD tutti_status late_targets(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status late_note(trainer *t, double weight, tutti_error *err);
 TUTTI_NODISCARD tutti_status late_outputs(trainer *t, tutti_error *err);
@@ -294,7 +298,8 @@ typedef struct updater {
     uint16_t *low;   /* net_low, where all groups write it; or NULL */
     int32_t low_dtype;
     int32_t reserved2;
-    float *staged; /* on the host, where a device does not run the optimizer's code */
+    float *staged;  /* on the host, where a device does not run the optimizer's code */
+    replays graphs; /* of updates that are no part of another graph */
 } updater;
 
 /* The group of the weight at `path`: of `run` the first that matches.  A net_group_fn. */
@@ -478,6 +483,7 @@ struct trainer {
     size_t nloggers;   /* the first so many participants */
     instance *wrapper; /* the participant that makes the update, or NULL */
     const tutti_optimizer_wrapper_v1 *wrapper_table;
+    bool wrapper_looks; /* it reads the loss of an evaluation */
 
     tutti_timestamp time;
     tutti_timestamp previous;

@@ -110,6 +110,7 @@ tutti_status updater_fit(trainer *t, tutti_error *err)
         s = u->device->table->synchronise(u->device->device, NULL, err);
     if (s)
         return s;
+    replays_drop(&u->graphs, u->device);
     free(u->staged);
     u->staged = NULL;
     const uint32_t n = net_weight_count(t->net);
@@ -186,6 +187,7 @@ void updater_close(updater *u)
         instance_free(u->schedulers[k]);
     if (place_is_async(u->device)) /* updates under way use all this */
         (void)u->device->table->synchronise(u->device->device, NULL, NULL);
+    replays_drop(&u->graphs, u->device);
     for (uint32_t s = 0; s < TUTTI_OPTIMIZER_MAX_SLOTS; s++)
         place_give(u->device, u->slots[s]);
     place_give(u->device, u->numbers);

@@ -29,6 +29,22 @@ CUDA_KERNEL(scale_by_cuda)(float *g, const float *factor, int64_t n)
 }
 CUDA_ENTRY(scale_by_cuda);
 
+CUDA_KERNEL(scale_checked_cuda)(float *g, const float *factor, float *found, int64_t n)
+{
+    const float by = *factor;
+    bool bad = false;
+    CUDA_EACH(k, n)
+    {
+        g[k] *= by;
+        uint32_t bits;
+        memcpy(&bits, &g[k], sizeof bits);
+        bad = bad || updates_is_bad(bits);
+    }
+    if (bad) /* whoever writes writes the same */
+        *found = 1.0f;
+}
+CUDA_ENTRY(scale_checked_cuda);
+
 CUDA_KERNEL(loss_scale_cuda)(const double *scaler, const double *weight, float *scale)
 {
     *scale = updates_loss_scale(scaler, *weight);

@@ -93,6 +93,34 @@ static tutti_status scale_by_on_cuda(void *state, const tutti_op_call *c, const 
     return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0, args);
 }
 
+/* ---- scale_checked: the same; also out: F32, 1 where one is not finite then, else as it was ---- */
+
+static tutti_status scale_checked(void *state, const tutti_op_call *c, const void *const *in,
+                                  void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    if (multiply_all(c, out[0], *(const float *)in[1]))
+        *(float *)out[1] = 1.0f;
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_scale_checked(const tutti_op_call *c, void **ret_state,
+                                          uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "scale_checked_cuda", ret_state, err, 8, 8, 8, 8);
+}
+
+static tutti_status scale_checked_on_cuda(void *state, const tutti_op_call *c,
+                                          const void *const *in, void *const *out,
+                                          void *scratch)
+{
+    int64_t n = tutti_numel(&c->out[0]);
+    void *args[] = {(void *)&out[0], (void *)&in[1], (void *)&out[1], &n};
+    (void)scratch;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0, args);
+}
+
 /* ---- loss_scale: in: scaler, weight F64; out: F32 ---- */
 
 static tutti_status loss_scale(void *state, const tutti_op_call *c, const void *const *in,
@@ -160,5 +188,6 @@ static tutti_status next_update_on_cuda(void *state, const tutti_op_call *c,
 
 UPDATES_OP(unscale, unscale_on_cuda, 2, 2);
 UPDATES_OP(scale_by, scale_by_on_cuda, 2, 1);
+UPDATES_OP(scale_checked, scale_checked_on_cuda, 2, 2);
 UPDATES_OP(loss_scale, loss_scale_on_cuda, 2, 1);
 UPDATES_OP(next_update, next_update_on_cuda, 1, 3);

@@ -211,6 +211,30 @@ START_TEST(the_factor_goes_to_the_update_or_to_the_gradients)
 }
 END_TEST
 
+/* Row: what one gradient is; found is written only where it is not finite. */
+START_TEST(gradients_are_scaled_and_looked_at)
+{
+    rig r;
+    float g[N], got[N], factor = 0.3f, found = 0.0f;
+    open_rig(&r);
+    for (int k = 0; k < N; k++)
+        g[k] = (float)k * 0.7f;
+    g[777] = finds[_i];
+    put(&r, r.g, g, sizeof g);
+    put(&r, r.factor, &factor, sizeof factor);
+    put(&r, r.scale, &found, sizeof found);
+    const void *in[] = {r.g, r.factor};
+    void *out[] = {r.g, r.scale};
+    call(&r, "scale_checked", in, out, (tutti_desc){{N}, 1, TUTTI_F32});
+    get(&r, got, r.g, sizeof got);
+    get(&r, &found, r.scale, sizeof found);
+    for (int k = 0; k < N; k++)
+        ck_assert(k == 777 || got[k] == g[k] * 0.3f);
+    ck_assert_float_eq(found, _i > 0 ? 1.0f : 0.0f);
+    close_rig(&r);
+}
+END_TEST
+
 /* Row: on or off. */
 START_TEST(the_loss_is_scaled_by_its_weight_and_the_scale)
 {
@@ -250,6 +274,7 @@ int main(void)
     tcase_add_test(t, the_scale_grows_after_2000_clean_updates_up_to_the_range_of_f32);
     tcase_add_test(t, a_step_without_an_update_is_not_counted_as_one);
     tcase_add_test(t, the_factor_goes_to_the_update_or_to_the_gradients);
+    tcase_add_loop_test(t, gradients_are_scaled_and_looked_at, 0, 4);
     tcase_add_loop_test(t, the_loss_is_scaled_by_its_weight_and_the_scale, 0, 2);
     tcase_add_test(t, no_graph_has_them);
     suite_add_tcase(suite, t);

@@ -28,8 +28,8 @@ heard() { # heard <graphs> <events>
 }
 check "a step that nobody listens inside of is one graph" heard 1 '"batch_end"'
 check "two where the forward pass is heard of" heard 2 '"after_forward", "before_loss"'
-check "four, and the update, where everything is" heard 4 '"after_forward", "after_loss", "after_backward"'
-check "with the same weights" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(latest heard4)"
+check "five where everything is" heard 5 '"after_forward", "after_loss", "after_backward"'
+check "with the same weights" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(latest heard5)"
 check "and the same again" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(latest heard2)"
 says "plan tells of one graph" 0 "" sh -c "LD_LIBRARY_PATH='$standin' '$TUTTI' plan heard1/run.json --device cuda |
   grep -qx 'segments of a step: forward + loss + backward + update'"
@@ -46,6 +46,10 @@ check "no wait inside of steps with metrics" test "$(waits 5)" = "$(waits 9)"
 small_run '"precision": "amp_fp16"' | python3 "$e2e/small_run.py" members.json >metrics.json
 check "nor for the loss scale" test "$(waits 5)" = "$(waits 9)"
 check "whose update is in the graph" test "$(grep -c '^launch adam_step_cuda' trace)" = 3
+echo '{"eval": [], "callbacks": [], "microbatch_size": 40, "algorithms": [{"name": "sam"}]}' >members.json
+small_run | python3 "$e2e/small_run.py" members.json |
+  sed 's/"workers": 2/"workers": 2, "metrics": [{"name": "accuracy"}]/' >metrics.json
+check "nor where the batch is evaluated twice" test "$(waits 5)" = "$(waits 9)"
 unset TUTTI_CUDA_TRACE
 
 # Weights in 16 bits: written by the optimizer's sweep, made anew after a checkpoint, a swap of weights (ema)

@@ -58,6 +58,20 @@ small_run | python3 "$e2e/small_run.py" members.json |
 check "metrics on cpu" sh -c "cd here && '$TUTTI' train run.json --duration 12ba"
 check "metrics on a device" sh -c "cd there && '$TUTTI' train run.json --duration 12ba --device shadow --plugin-path '$shadow'"
 check "are the same" python3 "$e2e/same_metrics.py" here/log.jsonl there/log.jsonl
+# Of two evaluations the first one's loss and the last one's metrics.
+rm -rf two && mkdir -p two/here two/there
+for where in here there; do
+  python3 - "$where/run.json" >"two/$where/run.json" <<'PY'
+import json, sys
+run = json.load(open(sys.argv[1], encoding="utf-8"))
+run["algorithms"] = [{"name": "sam", "rho": 0.5, "interval": 2}]
+run["microbatch_size"] = 24
+json.dump(run, sys.stdout)
+PY
+done
+check "two evaluations on cpu" sh -c "cd two/here && '$TUTTI' train run.json --duration 8ba"
+check "two evaluations on a device" sh -c "cd two/there && '$TUTTI' train run.json --duration 8ba --device shadow --plugin-path '$shadow'"
+check "are logged alike" python3 "$e2e/same_metrics.py" two/here/log.jsonl two/there/log.jsonl
 
 # Gradients that overflow: the device finds out by itself, leaves out updates and halves its scale; what was
 # left out is told later, the same.

@@ -168,7 +168,8 @@ static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
 
 static const void *query(void *self, const char *interface_id)
 {
-    static const tutti_optimizer_wrapper_v1 wrapper = {sizeof wrapper, 0, step};
+    static const tutti_optimizer_wrapper_v1 wrapper = {sizeof wrapper, 0, step,
+                                                       TUTTI_WRAPPER_NO_LOSS, 0};
     static const tutti_stateful_v1 stateful = {sizeof stateful, 0, items, NULL};
     (void)self;
     if (strcmp(interface_id, TUTTI_OPTIMIZER_WRAPPER_V1) == 0)

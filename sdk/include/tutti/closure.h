@@ -11,7 +11,7 @@ TUTTI_C_BEGIN
 
 /* What one evaluation of the batch gave. */
 typedef struct tutti_evaluation {
-    float loss;     /* of the whole batch, without loss scale */
+    float loss;     /* of the whole batch, without loss scale; see TUTTI_WRAPPER_NO_LOSS */
     int32_t finite; /* 0: some gradient is infinite or NaN, so this step must not update */
 } tutti_evaluation;
 
@@ -29,6 +29,11 @@ typedef struct tutti_closure {
     tutti_status (*update)(void *ctx, tutti_error *err);
 } tutti_closure;
 
+enum {
+    /* It never reads tutti_evaluation.loss, which then is NaN where the host would wait for it. */
+    TUTTI_WRAPPER_NO_LOSS = 1u << 0,
+};
+
 /* An algorithm that has this takes the place of "evaluate, then update".  A run has at most one. */
 typedef struct tutti_optimizer_wrapper_v1 {
     uint32_t struct_size;
@@ -36,6 +41,9 @@ typedef struct tutti_optimizer_wrapper_v1 {
     /* One training step.  Must evaluate at least once and leave the weights as the update made them,
      * or, without an update, as they were.  [step] */
     tutti_status (*step)(void *self, const tutti_closure *closure, tutti_error *err);
+    /* From here on a table may end anywhere. */
+    uint32_t flags; /* TUTTI_WRAPPER_* */
+    uint32_t reserved2;
 } tutti_optimizer_wrapper_v1;
 
 TUTTI_ASSERT_SIZE(tutti_evaluation, 8);
@@ -43,6 +51,7 @@ TUTTI_ASSERT_OFFSET(tutti_closure, ctx, 8);
 TUTTI_ASSERT_OFFSET(tutti_closure, evaluate, 16);
 TUTTI_ASSERT_OFFSET(tutti_closure, update, 24);
 TUTTI_ASSERT_OFFSET(tutti_optimizer_wrapper_v1, step, 8);
+TUTTI_ASSERT_OFFSET(tutti_optimizer_wrapper_v1, flags, 16);
 
 TUTTI_C_END
 #endif

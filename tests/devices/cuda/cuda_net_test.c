@@ -471,6 +471,37 @@ START_TEST(a_supervised_loop_trains_on_a_gpu)
 }
 END_TEST
 
+/* Row: finite or not.  One number comes back. */
+START_TEST(gradients_are_scaled_where_they_are)
+{
+    const double factors[] = {0.375, (double)INFINITY};
+    rig *rigs[] = {open_rig(NULL, 1.0), open_rig("leaks=1", 1.0)};
+    for (int k = 0; k < 2; k++) {
+        const net_model_options options = {.net = rigs[k]->net,
+                                           .optimizer = &optimizer,
+                                           .target = {{0}, 0, TUTTI_I32},
+                                           .seed = 17};
+        net_model *m = NULL;
+        tutti_error err = TUTTI_ERROR_INIT;
+        int finite = -1;
+        ck_assert_ok(net_model_create(&options, &m, &err), err);
+        (void)run_plan(rigs[k], PLAN_TRAIN, 0);
+        const int before = k ? traced("copy 4 bytes") : 0, all = k ? traced("copy ") : 0;
+        ck_assert_ok(net_model_calls(m).scale_gradients(m, factors[_i], &finite, &err), err);
+        ck_assert_int_eq(finite, _i == 0);
+        if (k) { /* the factor with a 0, and what became of that */
+            ck_assert_int_eq(traced("copy 4 bytes"), before + 1);
+            ck_assert_int_eq(traced("copy "), all + 2);
+        }
+        net_model_destroy(m);
+    }
+    if (_i == 0)
+        close_nets(rigs[0], rigs[1]);
+    close_rig(rigs[0]);
+    close_rig(rigs[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cuda_net");
@@ -485,6 +516,7 @@ int main(void)
     tcase_add_test(tc, surgery_keeps_the_values_that_lie_on_a_gpu);
     tcase_add_test(tc, a_class_out_of_range_is_told_when_the_host_looks);
     tcase_add_test(tc, a_plan_larger_than_the_gpu_is_refused_with_its_size);
+    tcase_add_loop_test(tc, gradients_are_scaled_where_they_are, 0, 2);
     tcase_add_loop_test(tc, a_supervised_loop_trains_on_a_gpu, 0, 2);
     return tutti_run(suite);
 }
