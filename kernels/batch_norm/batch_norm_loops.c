@@ -1,17 +1,13 @@
 /* batch_norm_loops.c - the streaming loops, 16 channels at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
+#include "common/lanes.h"
 
 /* A step is 16 channels (one AVX-512 register of f32, two of f64); up to four neighbouring steps
  * of a row are done at once, so that rows are read as they lie in memory. */
-enum { LANES = 16, HALF = 8, STEPS = 4, TILE = 64, GROUP = 16 };
+enum { HALF = LANES_HALF, STEPS = 4, TILE = 64, GROUP = 16 };
 
-typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double f64x8 __attribute__((vector_size(64), aligned(8), may_alias));
-
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE LANES_INLINE
 
 /* Calls a loop with the number of steps as a constant. */
 #define WITH_STEPS(steps, call)                                                                \
@@ -97,10 +93,8 @@ INLINE batch_norm_line line_at(const batch_norm_line *l, int64_t k)
 /* sum += a + b, that sum in f32 */
 INLINE void add_to(double *sum, const f32x16 *a, const f32x16 *b)
 {
-    float x[LANES];
-    *(f32x16 *)x = *a + *b;
-    for (int k = 0; k < LANES; k++)
-        sum[k] += (double)x[k];
+    const f32x16 v = *a + *b;
+    lanes_add_to(sum, &v);
 }
 
 /* One row: s += v, p += v centred. */

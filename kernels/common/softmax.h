@@ -5,53 +5,111 @@
 
 #include "common/axis.h"
 #include "common/fastmath.h"
+#include "common/lanes.h"
 
-/* Sums go in eight f64 lanes, joined in order: the same on every CPU.  A NaN in x reaches the sum. */
+/* A row is gone over once, a chunk at a time: its largest number, then its exponentials less that; when
+ * a chunk has a larger one, what was there is scaled.  A chunk's sums go in f32 lanes, joined in f64:
+ * the same on every CPU of one instruction set.  A NaN in x reaches the sum. */
+enum { SOFTMAX_CHUNK = 1024, SOFTMAX_CHUNKS = 64, SOFTMAX_TILE = 4 * LANES };
 
-OP_SIMD static float softmax_max(const float *x, int64_t n)
+/* Chunks are larger where there would be too many. */
+static inline int64_t softmax_chunk(int64_t n)
 {
-    float lane[8], max = -INFINITY;
-    int64_t i = 0;
-    for (int k = 0; k < 8; k++)
-        lane[k] = -INFINITY;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; k++)
-            lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-    for (; i < n; i++)
+    const int64_t some = (n + SOFTMAX_CHUNKS - 1) / SOFTMAX_CHUNKS;
+    return some <= SOFTMAX_CHUNK ? SOFTMAX_CHUNK
+                                 : (some + SOFTMAX_TILE - 1) / SOFTMAX_TILE * SOFTMAX_TILE;
+}
+
+LANES_INLINE float softmax_larger(const float *x, int64_t n, float max)
+{
+    _Pragma("omp simd reduction(max : max)") for (int64_t i = 0; i < n; i++)
+    {
         max = x[i] > max ? x[i] : max;
-    for (int k = 0; k < 8; k++)
-        max = lane[k] > max ? lane[k] : max;
+    }
     return max;
 }
 
-/* sum exp(x - max) */
-OP_SIMD static double softmax_sum(const float *x, float max, int64_t n)
+/* What to take from x; where all was -infinity so far, the exponentials are 0. */
+LANES_INLINE float softmax_shift(float max)
 {
-    double lane[8] = {0}, sum = 0.0;
-    float e[64] = {0};
-    for (int64_t i = 0; i < n; i += 64) {
-        const int64_t some = n - i < 64 ? n - i : 64;
-        OP_LOOP for (int64_t k = 0; k < some; k++)
+    return max > -INFINITY ? max : 0.0f;
+}
+
+/* sum exp(x - max); the exponentials go to y where it is not NULL, which may be x */
+LANES_INLINE double softmax_add(const float *x, float max, float *y, int64_t n, int64_t ahead)
+{
+    f32x16 s[4] = {{0}};
+    float e[SOFTMAX_TILE];
+    int64_t i = 0;
+    for (; i + SOFTMAX_TILE <= n; i += SOFTMAX_TILE) {
+        float *to = y ? y + i : e;
+        for (int k = 0; k < 4; k++)
+            __builtin_prefetch(x + i + k * LANES + ahead);
+        OP_LOOP for (int k = 0; k < SOFTMAX_TILE; k++)
         {
-            e[k] = fast_exp(x[i + k] - max);
+            to[k] = fast_exp_down(x[i + k] - max);
         }
-        for (int64_t k = some; k < 64; k++)
-            e[k] = 0.0f;
-        for (int64_t k = 0; k < (some + 7) / 8 * 8; k += 8)
-            for (int l = 0; l < 8; l++)
-                lane[l] += (double)e[k + l];
+        for (int k = 0; k < 4; k++)
+            s[k] += *(const f32x16 *)(to + k * LANES);
     }
-    for (int k = 0; k < 8; k++)
-        sum += lane[k];
+    for (; i < n; i += LANES) {
+        const int64_t some = n - i < LANES ? n - i : LANES;
+        lanes_load_some(x + i, some, -INFINITY, (f32x16 *)e);
+        OP_LOOP for (int k = 0; k < LANES; k++)
+        {
+            e[k] = fast_exp_down(e[k] - max);
+        }
+        for (int64_t k = 0; y && k < some; k++)
+            y[i + k] = e[k];
+        for (int64_t k = some; k < LANES; k++)
+            e[k] = 0.0f;
+        s[0] += *(const f32x16 *)e;
+    }
+    s[0] = (s[0] + s[1]) + (s[2] + s[3]);
+    return lanes_join(s);
+}
+
+/* sum exp(x - *ret_max), *ret_max the largest of x */
+OP_SIMD static double softmax_sum(const float *x, int64_t n, float *ret_max)
+{
+    float max = -INFINITY;
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i += SOFTMAX_CHUNK) {
+        const int64_t some = n - i < SOFTMAX_CHUNK ? n - i : SOFTMAX_CHUNK;
+        const float larger = softmax_larger(x + i, some, max);
+        if (larger > max && sum > 0.0)
+            sum *= exp((double)max - (double)larger);
+        max = larger;
+        sum += softmax_add(x + i, softmax_shift(max), NULL, some, SOFTMAX_CHUNK);
+    }
+    *ret_max = max;
     return sum;
 }
 
-/* y = scale exp(x - shift); y may be x */
-OP_SIMD static void softmax_exp(const float *x, float shift, float scale, float *y, int64_t n)
+/* y = factor exp(x) / sum exp(x); y may be x */
+OP_SIMD static void softmax_row(const float *x, float *y, int64_t n, double factor)
 {
-    OP_LOOP for (int64_t i = 0; i < n; i++)
-    {
-        y[i] = scale * fast_exp(x[i] - shift);
+    const int64_t chunk = softmax_chunk(n);
+    float max = -INFINITY, was[SOFTMAX_CHUNKS];
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i += chunk) {
+        const int64_t some = n - i < chunk ? n - i : chunk;
+        const float larger = softmax_larger(x + i, some, max);
+        if (larger > max && sum > 0.0)
+            sum *= exp((double)max - (double)larger);
+        was[i / chunk] = max = larger;
+        sum += softmax_add(x + i, softmax_shift(max), y + i, some, chunk);
+    }
+    factor /= sum;
+    for (int64_t i = 0; i < n; i += chunk) {
+        const int64_t end = n - i < chunk ? n : i + chunk;
+        const float less = was[i / chunk];
+        const float scale =
+            (float)(less < max ? factor * exp((double)less - (double)max) : factor);
+        OP_LOOP for (int64_t k = i; k < end; k++)
+        {
+            y[k] *= scale;
+        }
     }
 }
 

@@ -37,12 +37,20 @@ tutti_status layer_norm_want(const char *op, const tutti_desc *x, tutti_error *e
 tutti_status layer_norm_want_shape(const char *op, const char *name, const tutti_desc *d,
                                    const tutti_desc *want, tutti_error *err);
 
-/* One row of n: y = (x - mean) rstd gamma + beta; y may be x. */
-void layer_norm_row(const float *x, const float *gamma, const float *beta, double eps, float *y,
-                    int64_t n, float *ret_mean, float *ret_rstd);
-/* One row of n: dx (may be x or dy); dgamma, dbeta (n) are added to. */
-void layer_norm_grad_row(const float *x, const float *dy, const float *gamma, float mean,
-                         float rstd, float *dx, float *dgamma, float *dbeta, int64_t n);
+/* Rows of n: y = (x - mean) rstd gamma + beta; y may be x. */
+void layer_norm_forward(const float *x, const float *gamma, const float *beta, double eps,
+                        float *y, int64_t rows, int64_t n, float *mean, float *rstd);
+
+/* Rows of n and their gradient: dx, which may be x, dy or more; dgamma, dbeta (n) are added to in f32. */
+typedef struct layer_norm_grad_part {
+    const float *x, *dy, *gamma, *mean, *rstd;
+    const float *more; /* added to dx; NULL: nothing */
+    float *dx, *dgamma, *dbeta;
+    int64_t n;
+} layer_norm_grad_part;
+
+/* Of rows [first, end). */
+void layer_norm_backward(const layer_norm_grad_part *q, int64_t first, int64_t end);
 
 extern const tutti_kernel layer_norm_cuda, layer_norm_grad_cuda;
 extern const tutti_op tutti_op_layer_norm, tutti_op_layer_norm_grad;

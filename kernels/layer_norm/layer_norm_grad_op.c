@@ -67,18 +67,16 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return TUTTI_OK;
 }
 
-static void part(const void *const *in, float *dx, int64_t n, int64_t first, int64_t count,
+static void part(const void *const *in, float *dx, int64_t n, int64_t first, int64_t end,
                  double *sums)
 {
-    const float *x = in[0], *dy = in[1], *mean = in[3], *rstd = in[4];
     float *block = (float *)(sums + 2 * n);
+    const layer_norm_grad_part q = {in[0], in[1], in[2], in[3],     in[4],
+                                    NULL,  dx,    block, block + n, n};
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
-    for (int64_t at = first; at < first + count; at += BLOCK) {
-        const int64_t end = at + BLOCK < first + count ? at + BLOCK : first + count;
+    for (int64_t at = first; at < end; at += BLOCK) {
         memset(block, 0, (size_t)(2 * n) * sizeof *block);
-        for (int64_t r = at; r < end; r++)
-            layer_norm_grad_row(x + r * n, dy + r * n, in[2], mean[r], rstd[r], dx + r * n,
-                                block, block + n, n);
+        layer_norm_backward(&q, at, at + BLOCK < end ? at + BLOCK : end);
         for (int64_t k = 0; k < 2 * n; k++)
             sums[k] += (double)block[k];
     }
@@ -94,9 +92,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     float *dgamma = out[1], *dbeta = out[2];
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
-        int64_t first;
-        const int64_t count = op_share(rows, t, threads, &first);
-        part(in, out[0], n, first, count, (double *)((char *)scratch + (uint64_t)t * size));
+        const int64_t first = rows * t / threads, end = rows * (t + 1) / threads;
+        part(in, out[0], n, first, end, (double *)((char *)scratch + (uint64_t)t * size));
     }
     for (int64_t k = 0; k < n; k++) {
         double a = 0.0, b = 0.0;

@@ -78,8 +78,11 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     float *y = out[0], *mean = out[1], *rstd = out[2];
     const int threads = op_threads(c, 2 * rows * n);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t r = 0; r < rows; r++)
-        layer_norm_row(x + r * n, in[1], in[2], eps, y + r * n, n, &mean[r], &rstd[r]);
+    for (int t = 0; t < threads; t++) {
+        const int64_t r = rows * t / threads, some = rows * (t + 1) / threads - r;
+        layer_norm_forward(x + r * n, in[1], in[2], eps, y + r * n, some, n, mean + r,
+                           rstd + r);
+    }
     return TUTTI_OK;
 }
 

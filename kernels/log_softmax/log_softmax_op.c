@@ -2,11 +2,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/softmax.h"
 
+OP_SIMD static void shift(const float *x, float max, float rest, float *y, int64_t n)
+{
+    OP_LOOP for (int64_t k = 0; k < n; k++)
+    {
+        y[k] = (x[k] - max) - rest;
+    }
+}
+
 static void row(const float *x, float *y, int64_t n)
 {
-    const float max = softmax_max(x, n), rest = (float)log(softmax_sum(x, max, n));
-    for (int64_t k = 0; k < n; k++)
-        y[k] = (x[k] - max) - rest;
+    float max;
+    const double sum = softmax_sum(x, n, &max);
+    shift(x, max, (float)log(sum), y, n);
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,

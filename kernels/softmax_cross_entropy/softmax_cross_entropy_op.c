@@ -117,8 +117,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             loss[b] = 0.0f;
             continue;
         }
-        const float *z = logits + b * n, max = softmax_max(z, n);
-        const double rest = log(softmax_sum(z, max, n)); /* log sum exp(z) - max */
+        const float *z = logits + b * n;
+        float max;
+        const double rest = log(softmax_sum(z, n, &max)); /* log sum exp(z) - max */
         if (!soft) {
             loss[b] = (float)(rest + ((double)max - (double)z[k]));
             continue;
@@ -219,13 +220,13 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
             memset(dz, 0, (size_t)n * sizeof *dz);
             continue;
         }
-        const float *z = logits + b * n, max = softmax_max(z, n), d = dloss[b];
+        const float d = dloss[b];
         if (t) {
             total = 0.0f;
             for (int64_t j = 0; j < n; j++)
                 total += t[j];
         }
-        softmax_exp(z, max, (float)((double)(d * total) / softmax_sum(z, max, n)), dz, n);
+        softmax_row(logits + b * n, dz, n, (double)(d * total));
         for (int64_t j = 0; t && j < n; j++)
             dz[j] -= d * t[j];
         if (!t)

@@ -1,0 +1,52 @@
+/* lanes.h - sixteen floats at a time, and sums whose order no CPU changes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_COMMON_LANES_H
+#define KERNELS_COMMON_LANES_H
+
+#include <stdint.h>
+
+/* One AVX-512 register of f32, two of f64; compilers make several of them where registers are smaller.
+ * Sums take a few numbers in each lane in f32 and join the lanes in f64. */
+enum { LANES = 16, LANES_HALF = 8 };
+
+typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef double f64x8 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double f64x4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double f64x2 __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Vectors go by pointer: by value they would be another ABI on every CPU. */
+#define LANES_INLINE static inline __attribute__((always_inline, unused))
+
+/* The sum of all lanes. */
+LANES_INLINE double lanes_join(const f32x16 *v)
+{
+    const f32x8 *half = (const f32x8 *)v;
+    const f64x8 d =
+        __builtin_convertvector(half[0], f64x8) + __builtin_convertvector(half[1], f64x8);
+    const f64x4 *quarter = (const f64x4 *)&d;
+    const f64x4 q = quarter[0] + quarter[1];
+    const f64x2 *pair = (const f64x2 *)&q;
+    const f64x2 p = pair[0] + pair[1];
+    return p[0] + p[1];
+}
+
+/* sum[k] += lane k of v */
+LANES_INLINE void lanes_add_to(double *sum, const f32x16 *v)
+{
+    const f32x8 *half = (const f32x8 *)v;
+    *(f64x8 *)sum += __builtin_convertvector(half[0], f64x8);
+    *(f64x8 *)(sum + LANES_HALF) += __builtin_convertvector(half[1], f64x8);
+}
+
+/* The first n numbers at x, n below 16; `rest` behind them. */
+LANES_INLINE void lanes_load_some(const float *x, int64_t n, float rest, f32x16 *ret)
+{
+    float v[LANES];
+    for (int64_t k = 0; k < LANES; k++)
+        v[k] = k < n ? x[k] : rest;
+    *ret = *(const f32x16 *)v;
+}
+
+#endif
