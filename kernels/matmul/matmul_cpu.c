@@ -1,6 +1,8 @@
-/* matmul_cpu.c - oneDNN for large products, our own loop for small ones. */
+/* matmul_cpu.c - large products by our own tiles or by oneDNN, small ones by a loop. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dnnl.h"
+#include "common/product.h"
+#include "common/product_tile.h"
 #include "matmul/matmul.h"
 
 #include <stdlib.h>
@@ -8,11 +10,12 @@
 
 typedef struct state {
     matmul_shape shape;
-    dnn *big;            /* NULL: matmul_small does it, or dnn_multiply */
-    int64_t batch;       /* products that one run of `big` does */
-    int64_t packed;      /* floats of one thread's packed matrix */
+    dnn *big;            /* NULL: another one of these, or matmul_small does it */
+    matmul_split *split; /* NULL: not so */
+    product tiles;       /* threads 0: not so */
     int64_t gemm;        /* dnn_multiply does it */
-    matmul_split *split; /* or this does */
+    int64_t batch;       /* products that one run of `big` does */
+    int64_t packed;      /* floats of one thread's packed matrix, bytes for `tiles` */
     int32_t bias;        /* the third input is one */
     int32_t grad;        /* the third input is what the activation's derivative is taken of */
 } state;
@@ -67,17 +70,49 @@ static int is_big(const matmul_shape *m)
     return m->m * m->n * m->k > MATMUL_SMALL; /* oneDNN takes no empty sums */
 }
 
-/* Of a large product: as it lies, by copies, for a single one the library's gemm, and as three of
- * bf16 where that is allowed. */
-static const int32_t big_ways[] = {DNN_DIRECT, DNN_BLOCKED, DNN_GEMM, DNN_SPLIT};
+/* By our own tiles; by oneDNN as it lies; for a single one by its gemm, and as three of bf16 where
+ * that is allowed. */
+enum { TILES = DNN_NAMES };
+static const int32_t big_ways[] = {TILES, DNN_DIRECT, DNN_GEMM, DNN_SPLIT};
+
+/* Way k of a large product; -1 behind the last. */
+static int32_t big_way(const matmul_shape *m, const matmul_attr *attr, uint32_t k)
+{
+    const uint32_t at = k + !product_units_at(0); /* a CPU that has no tiles */
+    return at < (m->count > 1 ? 2 : attr->fast ? 4 : 3) ? big_ways[at] : -1;
+}
 
 /* A small product has one way, which needs no name. */
 static const char *way_name(const tutti_op_call *c, uint32_t k)
 {
     const matmul_shape m = matmul_shape_of(c);
-    const matmul_attr *attr = c->attr;
-    const uint32_t ways = !is_big(&m) ? 0 : m.count > 1 ? 2 : attr->fast ? 4 : 3;
-    return k < ways ? dnn_way_name(big_ways[k]) : NULL;
+    const int32_t way = is_big(&m) ? big_way(&m, c->attr, k) : -1;
+    return way < 0 ? NULL : way == TILES ? "tiles" : dnn_way_name(way);
+}
+
+/* Threads that have products of their own. */
+static int tile_groups(const state *s, const tutti_op_call *c)
+{
+    return s->shape.count >= c->threads ? c->threads : 1;
+}
+
+static tutti_status prepare_tiles(state *s, const tutti_op_call *c, uint64_t *ret_scratch)
+{
+    const matmul_shape *m = &s->shape;
+    uint64_t bytes = 0;
+    s->tiles = (product){.m = m->m,
+                         .n = m->n,
+                         .k = m->k,
+                         .a_row = m->a_row,
+                         .a_col = m->a_col,
+                         .b_row = m->b_row,
+                         .b_col = m->b_col,
+                         .y_row = m->n,
+                         .threads = c->threads / tile_groups(s, c)};
+    const tutti_status status = product_plan(&s->tiles, &bytes);
+    s->packed = (int64_t)(bytes + 63) / 64 * 64;
+    *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c));
+    return status;
 }
 
 static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, void **ret_state,
@@ -92,18 +127,21 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
     const matmul_shape *m = &s->shape;
     s->packed = (matmul_small_room(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
-    s->gemm = is_big(m) && big_ways[k] == DNN_GEMM;
-    if (is_big(m) && big_ways[k] == DNN_SPLIT)
+    const int32_t way = is_big(m) ? big_way(m, c->attr, k) : -1;
+    s->gemm = way == DNN_GEMM;
+    if (way == TILES)
+        status = prepare_tiles(s, c, ret_scratch);
+    else if (way == DNN_SPLIT)
         status = matmul_split_create(m, c->threads, s->bias, &s->split, ret_scratch, err);
-    else if (is_big(m) && !s->gemm)
-        status = prepare_big(s, c, (uint32_t)big_ways[k], ret_scratch, k ? err : NULL);
+    else if (way == DNN_DIRECT)
+        status = prepare_big(s, c, (uint32_t)way, ret_scratch, k ? err : NULL);
     if (status == TUTTI_E_UNSUPPORTED && !k)
         status = TUTTI_OK; /* the plain loop does it */
     if (status) {
         destroy(s);
         return tutti_fail(err, status, "matmul: no memory for oneDNN");
     }
-    if (!s->big && !s->gemm && !s->split)
+    if (!s->big && !s->gemm && !s->split && !s->tiles.threads)
         *ret_scratch = (uint64_t)(s->packed * small_threads(m, c)) * sizeof(float);
     *ret_state = s;
     return TUTTI_OK;
@@ -166,6 +204,44 @@ static tutti_status run_big(const state *s, const void *const *in, const void *b
     return TUTTI_OK;
 }
 
+/* What becomes of a tile as soon as it is there. */
+typedef struct tile_end {
+    matmul_end end;
+    float *y;
+    int64_t n;
+    int64_t row; /* of y where the product begins */
+} tile_end;
+
+static void finish_tile(const void *how, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+    const tile_end *t = how;
+    for (int64_t i = t->row + row; i < t->row + row + rows; i++)
+        matmul_finish(&t->end, t->y, i * t->n + col, cols);
+}
+
+static void run_tiles(const state *s, const tutti_op_call *c, const void *const *in,
+                      const float *bias, const matmul_end *end, float *sums, float *y,
+                      void *scratch)
+{
+    const matmul_shape *m = &s->shape;
+    const int groups = tile_groups(s, c);
+#pragma omp parallel for schedule(static) num_threads(groups) if (groups > 1)
+    for (int g = 0; g < groups; g++) {
+        for (int64_t p = m->count * g / groups; p < m->count * (g + 1) / groups; p++) {
+            int64_t ia, ib;
+            broadcast_at(&m->lead, p, &ia, &ib);
+            const tile_end last = {*end, y, m->n, p * m->m};
+            const product_data d = {.a = (const float *)in[0] + ia * m->m * m->k,
+                                    .b = (const float *)in[1] + ib * m->k * m->n,
+                                    .bias = bias,
+                                    .y = sums + p * m->m * m->n,
+                                    .end = end->act ? finish_tile : NULL,
+                                    .how = &last};
+            product_run(&s->tiles, &d, (char *)scratch + g * s->packed);
+        }
+    }
+}
+
 static void run_small(const state *s, const tutti_op_call *c, const void *const *in,
                       const float *bias, float *y, void *scratch)
 {
@@ -208,6 +284,10 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     const matmul_end end = {((const matmul_attr *)c->attr)->act, c->nout > 1 ? sums : NULL,
                             s->grad ? in[2] : NULL};
     tutti_status status = TUTTI_OK;
+    if (s->tiles.threads) {
+        run_tiles(s, c, in, bias, &end, sums, out[0], scratch);
+        return TUTTI_OK;
+    }
     if (s->gemm)
         status = run_gemm(s, c, in, bias, sums);
     else if (s->split)

@@ -3,6 +3,8 @@
 #include "matmul/matmul.h"
 
 #include "common/op_refusal.h"
+#include "common/product.h"
+#include "common/product_tile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -200,7 +202,7 @@ END_TEST
 /* The norm of the error over the norm of the sums in f64: one product of bf16 has 2e-3. */
 START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
 {
-    enum { M = 64, N = 80, K = 128, SPLIT = 3 };
+    enum { M = 64, N = 80, K = 128 };
     static float a[M * K], b[N * K], y[M * N];
     const matmul_attr attr = {.transpose_b = 1, .fast = 1};
     const tutti_desc in[2] = {DESC(F32, 2, M, K), DESC(F32, 2, N, K)};
@@ -215,8 +217,10 @@ START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
         a[k] = (float)((noise = noise * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1.0f;
     for (int k = 0; k < N * K; k++)
         b[k] = (float)((noise = noise * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1.0f;
-    ck_assert_ptr_nonnull(strstr(matmul_ways.name(&c, SPLIT), "three of bf16"));
-    const tutti_status s = matmul_ways.prepare(&c, SPLIT, &state, &bytes, NULL);
+    uint32_t way = 0;
+    while (!strstr(matmul_ways.name(&c, way), "three of bf16"))
+        way++;
+    const tutti_status s = matmul_ways.prepare(&c, way, &state, &bytes, NULL);
     if (s == TUTTI_E_UNSUPPORTED)
         return; /* a CPU without AVX-512 */
     ck_assert_int_eq(s, TUTTI_OK);
@@ -236,6 +240,99 @@ START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
     matmul_cpu.destroy(state);
     ck_assert_double_gt(right, 1.0);
     ck_assert_double_lt(sqrt(wrong / right), 1e-5);
+}
+END_TEST
+
+/* Every division on the units that this CPU has: uneven tiles, several blocks, threads without work. */
+static const struct {
+    int64_t m, n, k;
+    int32_t threads;
+} divided[] = {{1, 1, 1, 1},     {3, 33, 5, 3},     {29, 65, 100, 2}, {190, 47, 400, 3},
+               {17, 600, 37, 4}, {20, 40, 1700, 4}, {500, 70, 9, 5},  {7, 1100, 30, 2}};
+
+typedef struct ended {
+    const float *y;
+    int64_t row;
+    float *twice;
+} ended;
+
+static void write_twice(const void *how, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+    const ended *e = how;
+    for (int64_t i = row; i < row + rows; i++)
+        for (int64_t j = col; j < col + cols; j++)
+            e->twice[i * e->row + j] += 2.0f * e->y[i * e->row + j];
+}
+
+static float *noise(int64_t n, uint32_t seed)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+    ck_assert_ptr_nonnull(x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)((seed = seed * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1.0f;
+    return x;
+}
+
+/* The norm of the error over the norm of the sums, and of twice the sums. */
+static void product_is_right(const product *p, const product_data *d, const ended *e)
+{
+    double wrong = 0.0, right = 0.0;
+    int once = 1, own = 1;
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            const double got = (double)d->y[i * p->y_row + j];
+            double sum = d->bias ? (double)d->bias[j] : 0.0;
+            for (int64_t k = 0; k < p->k; k++)
+                sum += (double)d->a[i * p->a_row + k * p->a_col] *
+                       (double)d->b[k * p->b_row + j * p->b_col];
+            wrong += (sum - got) * (sum - got);
+            right += sum * sum;
+            once &= e->twice[i * p->y_row + j] == 2.0f * d->y[i * p->y_row + j];
+        }
+        for (int64_t j = p->n; j < p->y_row; j++)
+            own &= d->y[i * p->y_row + j] == -7.0f;
+    }
+    ck_assert(once && own); /* every element had its end, others were let alone */
+    ck_assert_double_lt(sqrt(wrong), 1e-6 * sqrt(right));
+}
+
+START_TEST(tiles_agree_with_the_definition_however_divided)
+{
+    enum { APART = 3 };
+    const int64_t m = divided[_i].m, n = divided[_i].n, k = divided[_i].k, row = n + APART;
+    float *a = noise(m * k, 1), *b = noise(k * n, 2), *bias = noise(n, 3);
+    float *y = malloc((size_t)(m * row) * sizeof *y), *twice = calloc((size_t)(m * row), 4);
+    const ended e = {y, row, twice};
+    ck_assert(y && twice);
+    for (int how = 0; product_units_at(how / 16); how++) {
+        const int ta = how & 1, tb = how >> 1 & 1, division = how >> 2 & 3;
+        uint64_t bytes = 0;
+        product p = {m,
+                     n,
+                     k,
+                     ta ? 1 : k,
+                     ta ? m : 1,
+                     tb ? 1 : n,
+                     tb ? k : 1,
+                     row,
+                     divided[_i].threads,
+                     division,
+                     product_units_at(how / 16),
+                     0,
+                     0};
+        const product_data d = {a, b, ta ? bias : NULL, y, write_twice, &e};
+        ck_assert_int_eq(product_plan(&p, &bytes), TUTTI_OK);
+        void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        ck_assert_ptr_nonnull(scratch);
+        memset(scratch, 0xFF, bytes); /* NaNs */
+        memset(twice, 0, (size_t)(m * row) * sizeof *twice);
+        for (int64_t i = 0; i < m * row; i++)
+            y[i] = -7.0f;
+        product_run(&p, &d, scratch);
+        product_is_right(&p, &d, &e);
+        free(scratch);
+    }
+    free(a), free(b), free(bias), free(y), free(twice);
 }
 END_TEST
 
@@ -387,6 +484,8 @@ int main(void)
     TCase *t = op_test_cases(s, 60);
     tcase_add_loop_test(t, small_products_agree_with_the_reference_and_differences, 0,
                         OP_COUNT(cases));
+    tcase_add_loop_test(t, tiles_agree_with_the_definition_however_divided, 0,
+                        OP_COUNT(divided));
     tcase_add_loop_test(t, products_of_bf16_agree_with_the_reference, 0, OP_COUNT(fast));
     tcase_add_test(t, three_products_of_bf16_are_nearly_one_of_f32);
     tcase_add_loop_test(t, large_products_agree_with_the_reference, 0, OP_COUNT(large));

@@ -1,0 +1,334 @@
+/* product.c - one large product: what is packed when, and who computes what. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/product.h"
+#include "common/product_tile.h"
+
+#include <string.h>
+
+/* So much of K is packed at a time that a panel of a stays in the first cache; so many rows of a and
+ * columns of b that they stay in the second; and of b for all threads what stays in the third. */
+enum { DEPTH = 384, BLOCK_PANELS = 12, BLOCK_COLS = 256, SHARED = 1 << 21 };
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t parts_of(int64_t n, int64_t most)
+{
+    return (n + most - 1) / most;
+}
+
+/* Where part t of `parts` of n begins, in multiples of `unit`. */
+static int64_t cut(int64_t n, int64_t unit, int64_t t, int64_t parts)
+{
+    return least(n, parts_of(n, unit) * t / parts * unit);
+}
+
+/* The height of a's panels that makes `rows` out of as few as possible, and as equal. */
+static int64_t height(const product *p, int64_t rows)
+{
+    return rows ? parts_of(rows, parts_of(rows, p->units->rows)) : 1;
+}
+
+/* Floats of a's panels of `rows` rows, of b's of `cols` columns, for one number of k. */
+static int64_t a_width(const product *p, int64_t rows)
+{
+    return parts_of(rows, height(p, rows)) * PRODUCT_A;
+}
+
+static int64_t b_width(const product *p, int64_t cols)
+{
+    return parts_of(cols, p->units->cols) * p->units->cols;
+}
+
+static int64_t a_room(const product *p)
+{
+    return BLOCK_PANELS * PRODUCT_A * p->depth;
+}
+
+/* ---- one thread's work ---- */
+
+static void pack_a(const product *p, const product_data *d, int64_t high, int64_t row,
+                   int64_t rows, int64_t k, int64_t depth, float *to)
+{
+    product_pack_a(high, rows, depth, d->a + row * p->a_row + k * p->a_col, p->a_row, p->a_col,
+                   to);
+}
+
+static void pack_b(const product *p, const product_data *d, int64_t col, int64_t cols,
+                   int64_t k, int64_t depth, float *to)
+{
+    product_pack_b(p->units->cols, depth, cols, d->b + k * p->b_row + col * p->b_col, p->b_row,
+                   p->b_col, to);
+}
+
+/* Part of y and what it is made of. */
+typedef struct block {
+    int64_t row, rows, high; /* a's panels have so many rows, the last one the rest */
+    int64_t col, cols;
+    int64_t depth;
+    const float *a, *b; /* packed */
+    float *y;
+    int64_t y_row;
+    const float *bias; /* of the block's columns, or NULL */
+    int first, last;   /* of the parts of K */
+} block;
+
+/* A tile narrower than the panel. */
+static void edge(product_tile *tile, int64_t wide, const block *o, int64_t rows, int64_t cols,
+                 const float *a, const float *b, const float *start, float *y)
+{
+    float room[PRODUCT_MAX_ROWS * PRODUCT_MAX_COLS] = {0};
+    for (int64_t i = 0; i < rows && !start; i++)
+        memcpy(room + i * wide, y + i * o->y_row, (size_t)cols * sizeof *y);
+    tile(o->depth, a, b, start, room, wide);
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(y + i * o->y_row, room + i * wide, (size_t)cols * sizeof *y);
+}
+
+/* One panel of a by the panels of b from column `from` to `to`. */
+static void strip(const product_units *u, const block *o, int64_t row, int64_t from, int64_t to)
+{
+    const int64_t rows = least(o->high, o->rows - row);
+    const float *a = o->a + row / o->high * PRODUCT_A * o->depth;
+    float start[PRODUCT_MAX_COLS] = {0};
+    for (int64_t col = from; col < to; col += u->cols) {
+        const int64_t cols = least(u->cols, o->cols - col);
+        const float *b = o->b + col * o->depth;
+        float *y = o->y + row * o->y_row + col;
+        if (o->first && o->bias)
+            memcpy(start, o->bias + col, (size_t)cols * sizeof *start);
+        if (cols == u->cols)
+            u->tile[rows](o->depth, a, b, o->first ? start : NULL, y, o->y_row);
+        else
+            edge(u->tile[rows], u->cols, o, rows, cols, a, b, o->first ? start : NULL, y);
+    }
+}
+
+static void multiply(const product *p, const product_data *d, const block *o)
+{
+    for (int64_t col = 0; col < o->cols; col += BLOCK_COLS) {
+        const int64_t to = least(o->cols, col + BLOCK_COLS);
+        for (int64_t row = 0; row < o->rows; row += o->high)
+            strip(p->units, o, row, col, to);
+        if (o->last && d->end)
+            d->end(d->how, o->row, o->rows, o->col + col, to - col);
+    }
+}
+
+/* ---- rows: b is packed by all, a by whom its rows belong to ---- */
+
+static void rows_pack(const product *p, const product_data *d, int64_t t, int64_t col,
+                      int64_t cols, float *packed)
+{
+    const int64_t first = cut(cols, p->units->cols, t, p->threads);
+    const int64_t n = cut(cols, p->units->cols, t + 1, p->threads) - first;
+    for (int64_t k = 0, depth; k < p->k; k += depth) {
+        depth = least(p->depth, p->k - k);
+        pack_b(p, d, col + first, n, k, depth, packed + k * b_width(p, cols) + first * depth);
+    }
+}
+
+static void rows_multiply(const product *p, const product_data *d, int64_t t, int64_t col,
+                          int64_t cols, const float *packed, float *own)
+{
+    const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
+    const int64_t high = height(p, end - begin);
+    for (int64_t row = begin, rows; row < end; row += rows) {
+        rows = least(BLOCK_PANELS * high, end - row);
+        for (int64_t k = 0; k < p->k; k += p->depth) {
+            const block o = {.row = row,
+                             .rows = rows,
+                             .high = high,
+                             .col = col,
+                             .cols = cols,
+                             .depth = least(p->depth, p->k - k),
+                             .a = own,
+                             .b = packed + k * b_width(p, cols),
+                             .y = d->y + row * p->y_row + col,
+                             .y_row = p->y_row,
+                             .bias = d->bias ? d->bias + col : NULL,
+                             .first = k == 0,
+                             .last = k + p->depth >= p->k};
+            pack_a(p, d, high, row, rows, k, o.depth, own);
+            multiply(p, d, &o);
+        }
+    }
+}
+
+static void by_rows(const product *p, const product_data *d, float *scratch)
+{
+    float *packed = scratch + p->threads * a_room(p);
+#pragma omp parallel num_threads(p->threads) if (p->threads > 1)
+    for (int64_t col = 0; col < p->n; col += p->columns) {
+        const int64_t cols = least(p->columns, p->n - col);
+#pragma omp for schedule(static)
+        for (int t = 0; t < p->threads; t++)
+            rows_pack(p, d, t, col, cols, packed);
+#pragma omp for schedule(static)
+        for (int t = 0; t < p->threads; t++)
+            rows_multiply(p, d, t, col, cols, packed, scratch + t * a_room(p));
+    }
+}
+
+/* ---- columns: a is packed by all, b by whom its columns belong to ---- */
+
+static void columns_pack(const product *p, const product_data *d, int64_t t, float *packed)
+{
+    const int64_t high = height(p, p->m), first = cut(p->m, high, t, p->threads);
+    const int64_t rows = cut(p->m, high, t + 1, p->threads) - first;
+    for (int64_t k = 0, depth; k < p->k; k += depth) {
+        depth = least(p->depth, p->k - k);
+        pack_a(p, d, high, first, rows, k, depth,
+               packed + k * a_width(p, p->m) + first / high * PRODUCT_A * depth);
+    }
+}
+
+static void columns_multiply(const product *p, const product_data *d, int64_t t,
+                             const float *packed, float *own)
+{
+    const int64_t end = cut(p->n, p->units->cols, t + 1, p->threads);
+    for (int64_t col = cut(p->n, p->units->cols, t, p->threads), cols; col < end; col += cols) {
+        cols = least(BLOCK_COLS, end - col);
+        for (int64_t k = 0; k < p->k; k += p->depth) {
+            const block o = {.rows = p->m,
+                             .high = height(p, p->m),
+                             .col = col,
+                             .cols = cols,
+                             .depth = least(p->depth, p->k - k),
+                             .a = packed + k * a_width(p, p->m),
+                             .b = own,
+                             .y = d->y + col,
+                             .y_row = p->y_row,
+                             .bias = d->bias ? d->bias + col : NULL,
+                             .first = k == 0,
+                             .last = k + p->depth >= p->k};
+            pack_b(p, d, col, cols, k, o.depth, own);
+            multiply(p, d, &o);
+        }
+    }
+}
+
+static void by_columns(const product *p, const product_data *d, float *scratch)
+{
+    const int64_t own = BLOCK_COLS * p->depth;
+    float *packed = scratch + p->threads * own;
+#pragma omp parallel num_threads(p->threads) if (p->threads > 1)
+    {
+#pragma omp for schedule(static)
+        for (int t = 0; t < p->threads; t++)
+            columns_pack(p, d, t, packed);
+#pragma omp for schedule(static)
+        for (int t = 0; t < p->threads; t++)
+            columns_multiply(p, d, t, packed, scratch + t * own);
+    }
+}
+
+/* ---- depth: each has a part of K, and sums of its own ---- */
+
+static void depth_multiply(const product *p, const product_data *d, int64_t t, float *own,
+                           float *sums, int64_t sums_row)
+{
+    const int64_t begin = p->k * t / p->threads, end = p->k * (t + 1) / p->threads;
+    const int64_t high = height(p, p->m), most = BLOCK_PANELS * high;
+    const product_data alone = {.a = d->a, .b = d->b}; /* the end comes after the joining */
+    float *b = own + a_room(p);
+    for (int64_t k = begin, depth; k < end; k += depth) {
+        depth = least(p->depth, end - k);
+        pack_b(p, d, 0, p->n, k, depth, b);
+        for (int64_t row = 0; row < p->m; row += most) {
+            const block o = {.rows = least(most, p->m - row),
+                             .high = high,
+                             .cols = p->n,
+                             .depth = depth,
+                             .a = own,
+                             .b = b,
+                             .y = sums + row * sums_row,
+                             .y_row = sums_row,
+                             .bias = t == 0 ? d->bias : NULL,
+                             .first = k == begin};
+            pack_a(p, d, high, row, o.rows, k, depth, own);
+            multiply(p, &alone, &o);
+        }
+    }
+}
+
+static void depth_join(const product *p, const product_data *d, int64_t t, const float *sums)
+{
+    const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
+    for (int64_t i = begin; i < end; i++) {
+        float *y = d->y + i * p->y_row;
+        for (int32_t s = 1; s < p->threads; s++) {
+            const float *x = sums + ((s - 1) * p->m + i) * p->n;
+            for (int64_t j = 0; j < p->n; j++)
+                y[j] += x[j];
+        }
+        if (d->end)
+            d->end(d->how, i, 1, 0, p->n);
+    }
+}
+
+static void by_depth(const product *p, const product_data *d, float *scratch)
+{
+    const int64_t own = a_room(p) + b_width(p, p->n) * p->depth;
+    float *sums = scratch + p->threads * own;
+#pragma omp parallel num_threads(p->threads) if (p->threads > 1)
+    {
+#pragma omp for schedule(static)
+        for (int t = 0; t < p->threads; t++)
+            depth_multiply(p, d, t, scratch + t * own, t ? sums + (t - 1) * p->m * p->n : d->y,
+                           t ? p->n : p->y_row);
+#pragma omp for schedule(static)
+        for (int t = 0; t < p->threads; t++)
+            depth_join(p, d, t, sums);
+    }
+}
+
+/* ---- the plan ---- */
+
+/* Long sums of few numbers: their parts.  Else the longer side of y. */
+static int32_t divide(const product *p)
+{
+    const int64_t longest = p->m > p->n ? p->m : p->n;
+    if (p->threads * longest <= p->k)
+        return PRODUCT_DEPTH;
+    return p->m < p->n && parts_of(p->n, p->units->cols) >= 2 * p->threads ? PRODUCT_COLUMNS
+                                                                           : PRODUCT_ROWS;
+}
+
+tutti_status product_plan(product *p, uint64_t *ret_scratch)
+{
+    const int64_t t = p->threads;
+    if (!p->units)
+        p->units = product_units_at(0);
+    if (!p->units)
+        return TUTTI_E_UNSUPPORTED;
+    if (p->division == PRODUCT_ANY)
+        p->division = divide(p);
+    const int64_t k = p->division == PRODUCT_DEPTH ? parts_of(p->k, t) : p->k;
+    p->depth = parts_of(parts_of(k, parts_of(k, DEPTH)), 8) * 8;
+    p->columns = parts_of(SHARED, p->k * BLOCK_COLS) * BLOCK_COLS;
+    if (p->columns < 4 * BLOCK_COLS)
+        p->columns = 4 * BLOCK_COLS;
+    p->columns = least(p->columns, b_width(p, p->n));
+    int64_t room = t * a_room(p);
+    if (p->division == PRODUCT_ROWS)
+        room += p->columns * p->k;
+    else if (p->division == PRODUCT_COLUMNS)
+        room = t * BLOCK_COLS * p->depth + a_width(p, p->m) * p->k;
+    else
+        room += t * b_width(p, p->n) * p->depth + (t - 1) * p->m * p->n;
+    *ret_scratch = (uint64_t)room * sizeof(float);
+    return TUTTI_OK;
+}
+
+void product_run(const product *p, const product_data *d, void *scratch)
+{
+    if (p->division == PRODUCT_ROWS)
+        by_rows(p, d, scratch);
+    else if (p->division == PRODUCT_COLUMNS)
+        by_columns(p, d, scratch);
+    else
+        by_depth(p, d, scratch);
+}

@@ -1,0 +1,184 @@
+/* product_tile.c - the inner parts of a product: packed panels, and tiles of y from them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/product_tile.h"
+#include "common/op_util.h"
+
+#include <string.h>
+
+/* Numbers of k by which loads are ahead: b's panel comes from the second cache, rows to be packed from
+ * memory. */
+enum { AHEAD = 16, ROWS_AHEAD = 8 };
+
+typedef float sixteen __attribute__((vector_size(64), aligned(4)));
+typedef float eight __attribute__((vector_size(32), aligned(4)));
+
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* rows x 2 registers of sums while k runs; `rows` is a constant after inlining. */
+#define SUMS(name, lanes, LANES)                                                               \
+    INLINE void name(int rows, int64_t k, const float *a, const float *b, const float *start,  \
+                     float *y, int64_t y_row)                                                  \
+    {                                                                                          \
+        lanes sum[PRODUCT_MAX_ROWS][2];                                                        \
+        UNROLL for (int r = 0; r < rows; r++)                                                  \
+        {                                                                                      \
+            const lanes zero = {0};                                                            \
+            sum[r][0] = start ? *(const lanes *)start : zero;                                  \
+            sum[r][1] = start ? *(const lanes *)(start + LANES) : zero;                        \
+            __builtin_prefetch(y + r * y_row, 1);                                              \
+            __builtin_prefetch(y + r * y_row + LANES, 1);                                      \
+        }                                                                                      \
+        for (int64_t i = 0; i < k; i++) {                                                      \
+            const lanes b0 = *(const lanes *)b, b1 = *(const lanes *)(b + LANES);              \
+            __builtin_prefetch(b + AHEAD * 2 * LANES);                                         \
+            __builtin_prefetch(b + AHEAD * 2 * LANES + LANES);                                 \
+            UNROLL for (int r = 0; r < rows; r++)                                              \
+            {                                                                                  \
+                const lanes x = a[r] - (lanes){0};                                             \
+                sum[r][0] += x * b0;                                                           \
+                sum[r][1] += x * b1;                                                           \
+            }                                                                                  \
+            a += PRODUCT_A;                                                                    \
+            b += 2 * LANES;                                                                    \
+        }                                                                                      \
+        UNROLL for (int r = 0; r < rows; r++)                                                  \
+        {                                                                                      \
+            lanes *to = (lanes *)(y + r * y_row), *next = (lanes *)(y + r * y_row + LANES);    \
+            *to = start ? sum[r][0] : *to + sum[r][0];                                         \
+            *next = start ? sum[r][1] : *next + sum[r][1];                                     \
+        }                                                                                      \
+    }
+
+#if defined(__x86_64__)
+SUMS(by_16, sixteen, 16)
+SUMS(by_8, eight, 8)
+
+#define TILE(name, units, sums, rows)                                                          \
+    __attribute__((target(units))) static void name##_##rows(                                  \
+        int64_t k, const float *a, const float *b, const float *start, float *y,               \
+        int64_t y_row)                                                                         \
+    {                                                                                          \
+        sums(rows, k, a, b, start, y, y_row);                                                  \
+    }
+#define ZMM(rows) TILE(zmm, "avx512f", by_16, rows)
+#define YMM(rows) TILE(ymm, "avx2,fma", by_8, rows)
+#define TO_6(M) M(1) M(2) M(3) M(4) M(5) M(6)
+#define TO_14(M) TO_6(M) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
+TO_14(ZMM)
+TO_6(YMM)
+
+#define ZMM_AT(rows) [rows] = zmm_##rows,
+#define YMM_AT(rows) [rows] = ymm_##rows,
+static product_tile *const zmms[] = {TO_14(ZMM_AT)};
+static product_tile *const ymms[] = {TO_6(YMM_AT)};
+
+const product_units *product_units_at(int k)
+{
+    static const product_units avx512 = {14, 32, zmms}, avx2 = {6, 16, ymms};
+    const product_units *there[3] = {NULL, NULL, NULL};
+    int n = 0;
+    if (__builtin_cpu_supports("avx512f"))
+        there[n++] = &avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        there[n++] = &avx2;
+    return k < n ? there[k] : NULL;
+}
+#else
+const product_units *product_units_at(int k)
+{
+    return NULL;
+}
+#endif
+
+#define MIX __builtin_shufflevector
+
+/* to[j * to_row + i] = row[i][at + j], 8 by 8. */
+INLINE void turn(const float *const row[8], int64_t at, float *to, int64_t to_row)
+{
+    eight x[8], y[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = *(const eight *)(row[i] + at);
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = MIX(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        y[i + 1] = MIX(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        x[i] = MIX(y[i], y[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        x[i + 1] = MIX(y[i], y[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        x[i + 2] = MIX(y[i + 1], y[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+        x[i + 3] = MIX(y[i + 1], y[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    for (int i = 0; i < 4; i++) {
+        *(eight *)(to + i * to_row) = MIX(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        *(eight *)(to + (i + 4) * to_row) = MIX(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+/* to[j * to_row + i] = from[i * stride + j], i < 8 (the last of `rows` again beyond them), j < n. */
+INLINE void turn_rows(int64_t rows, int64_t n, const float *from, int64_t stride, float *to,
+                      int64_t to_row)
+{
+    const float *row[8];
+    int64_t j = 0;
+    for (int i = 0; i < 8; i++)
+        row[i] = from + (i < rows ? i : rows - 1) * stride;
+    for (; j + 8 <= n; j += 8) {
+        for (int i = 0; i < 8; i++)
+            __builtin_prefetch(row[i] + j + 8 * stride); /* the next rows */
+        turn(row, j, to + j * to_row, to_row);
+    }
+    for (; j < n; j++)
+        for (int i = 0; i < 8; i++)
+            to[j * to_row + i] = row[i][j];
+}
+
+OP_SIMD void product_pack_a(int64_t high, int64_t rows, int64_t k, const float *a,
+                            int64_t a_row, int64_t a_col, float *to)
+{
+    enum { MOST = PRODUCT_MAX_ROWS };
+    const int64_t panel = k * PRODUCT_A, whole = high == MOST ? rows / MOST : 0;
+    for (int64_t i = 0; i < rows && a_row != 1; i += high)
+        for (int64_t r = 0; r < high && i + r < rows; r += 8)
+            turn_rows(rows - i - r, k, a + (i + r) * a_row, a_row, to + i / high * panel + r,
+                      PRODUCT_A);
+    for (int64_t j = 0; j < k && a_row == 1; j++) {
+        const float *from = a + j * a_col;
+        float *at = to + j * PRODUCT_A;
+        for (int64_t i = 0; i < rows; i += 16)
+            __builtin_prefetch(from + ROWS_AHEAD * a_col + i);
+        for (int64_t i = 0; i < whole; i++)
+            memcpy(at + i * panel, from + i * MOST, MOST * sizeof *a);
+        for (int64_t i = whole * high; i < rows; i += high)
+            for (int64_t r = 0; r < high && i + r < rows; r++)
+                at[i / high * panel + r] = from[i + r];
+    }
+}
+
+OP_SIMD void product_pack_b(int64_t wide, int64_t k, int64_t cols, const float *b,
+                            int64_t b_row, int64_t b_col, float *to)
+{
+    enum { MOST = PRODUCT_MAX_COLS };
+    const int64_t whole = wide == MOST ? cols / MOST : 0;
+    for (int64_t j = 0; j < cols && b_col != 1; j += wide)
+        for (int64_t r = 0; r < wide; r += 8) { /* beyond `cols` the last one again */
+            const int64_t c = j + r < cols ? j + r : cols - 1;
+            turn_rows(cols - c, k, b + c * b_col, b_col, to + j * k + r, wide);
+        }
+    for (int64_t i = 0; i < k && b_col == 1; i++) {
+        const float *from = b + i * b_row;
+        for (int64_t j = 0; j < cols; j += 16)
+            __builtin_prefetch(from + ROWS_AHEAD * b_row + j);
+        for (int64_t j = 0; j < whole; j++)
+            memcpy(to + (j * k + i) * MOST, from + j * MOST, MOST * sizeof *b);
+        for (int64_t j = whole * MOST; j < cols; j += wide) {
+            const int64_t n = cols - j < wide ? cols - j : wide;
+            memcpy(to + j * k + i * wide, from + j, (size_t)n * sizeof *b);
+            memset(to + j * k + i * wide + n, 0, (size_t)(wide - n) * sizeof *b);
+        }
+    }
+}
