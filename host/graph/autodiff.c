@@ -140,9 +140,9 @@ static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
     return b->status(b);
 }
 
-tutti_status graph_gradient(graph *g, const tutti_value *out, const tutti_value *dout,
-                            uint32_t nout, const tutti_value *wrt, uint32_t nwrt,
-                            tutti_value *ret_d)
+tutti_status graph_gradient_onto(graph *g, const tutti_value *out, const tutti_value *dout,
+                                 uint32_t nout, const tutti_value *wrt, const tutti_value *onto,
+                                 uint32_t nwrt, tutti_value *ret_d)
 {
     tutti_graph *b = graph_builder(g);
     const uint32_t nvalues = graph_nvalues(g), nnodes = graph_nnodes(g);
@@ -154,6 +154,9 @@ tutti_status graph_gradient(graph *g, const tutti_value *out, const tutti_value 
         goto done;
     }
     mark_needed(g, nnodes, wrt, nwrt, needed);
+    for (uint32_t k = 0; k < nwrt && onto; k++)
+        if (wrt[k])
+            adjoint[wrt[k]] = onto[k];
     for (uint32_t k = 0; k < nout; k++)
         if (out[k] && dout[k])
             add_to(g, &adjoint[out[k]], dout[k]);
@@ -166,4 +169,11 @@ done:
     free(needed);
     free(adjoint);
     return b->status(b);
+}
+
+tutti_status graph_gradient(graph *g, const tutti_value *out, const tutti_value *dout,
+                            uint32_t nout, const tutti_value *wrt, uint32_t nwrt,
+                            tutti_value *ret_d)
+{
+    return graph_gradient_onto(g, out, dout, nout, wrt, NULL, nwrt, ret_d);
 }

@@ -57,8 +57,10 @@ static void adopt(const net *n, body *b, graph *to, const tutti_value *map)
         b->outputs[k] = map[b->outputs[k]];
         b->douts[k] = map[b->douts[k]];
     }
-    for (uint32_t k = 0; k < n->norder && b->grads; k++)
+    for (uint32_t k = 0; k < n->norder && b->grads; k++) {
         b->grads[k] = map[b->grads[k]];
+        b->there[k] = map[b->there[k]];
+    }
     graph_destroy(b->g);
     b->g = to;
 }
@@ -121,6 +123,13 @@ static tutti_status cast_body(net *n, body *b, tutti_error *err)
     return s;
 }
 
+/* A GPU adds gradients to those of earlier microbatches as it makes them; elsewhere that is a sweep
+ * behind the graph. */
+static bool adds_in_graph(const body *b)
+{
+    return b->kind == PLAN_TRAIN_ADD && program_cuda(b->device);
+}
+
 /* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
 static tutti_status trace_backward(const net *n, body *b, tutti_error *err)
 {
@@ -138,10 +147,13 @@ static tutti_status trace_backward(const net *n, body *b, tutti_error *err)
         const tutti_desc d = graph_value_at(b->g, b->outputs[k])->desc;
         b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->g, &d) : 0;
     }
-    tutti_status s =
-        graph_gradient(b->g, b->outputs, b->douts, b->noutputs, wrt, n->norder, b->grads);
+    for (uint32_t k = 0; k < n->norder && adds_in_graph(b); k++)
+        if (wrt[k])
+            b->there[k] = graph_input(b->g, &n->order[k]->desc);
+    tutti_status s = graph_gradient_onto(b->g, b->outputs, b->douts, b->noutputs, wrt, b->there,
+                                         n->norder, b->grads);
     for (uint32_t k = 0; k < n->norder; k++)
-        if (!wrt[k])
+        if (!wrt[k] || b->grads[k] == b->there[k])
             b->grads[k] = 0;
     free(wrt);
     return s;
@@ -166,7 +178,9 @@ static uint32_t list_stores(const net *n, const body *b, program_store *stores)
             stores[count++] = (program_store){.value = b->grads[k],
                                               .kind = STORE_MEMORY,
                                               .segment = 1,
-                                              .add = b->kind == PLAN_TRAIN_ADD,
+                                              .add = b->kind == PLAN_TRAIN_ADD &&
+                                                     !(b->grads[k] && b->there[k]),
+                                              .before = b->grads[k] ? b->there[k] : 0,
                                               .memory = n->order[k]->grad,
                                               .bytes = tutti_nbytes(&n->order[k]->desc)};
     return count;
@@ -247,9 +261,10 @@ static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)
 tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
 {
     b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
+    b->there = calloc((size_t)n->norder + 1, sizeof *b->there);
     program_store *stores =
         calloc((size_t)n->norder + graph_nassigns(b->g) + 1, sizeof *stores);
-    tutti_status s = b->grads && stores ? TUTTI_OK : out_of_memory(err);
+    tutti_status s = b->grads && b->there && stores ? TUTTI_OK : out_of_memory(err);
     if (!s && body_trains(b))
         s = trace_backward(n, b, err);
     if (s)
@@ -292,6 +307,7 @@ void body_destroy(body *b)
     program_destroy(b->program);
     graph_destroy(b->g);
     free(b->grads);
+    free(b->there);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         place_give(b->device, b->own_input[k]);
     free(b);

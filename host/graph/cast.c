@@ -28,6 +28,7 @@ static const rule rules[] = {
     {"conv2d", RULE_PRODUCT, 7, 1},
     {"conv2d_grad_input", RULE_PRODUCT, 3, 1},
     {"conv2d_grad_weight", RULE_PRODUCT, 3, 0},
+    {"conv2d_grad_weight_add", RULE_PRODUCT, 3, 0},
     {"sdpa", RULE_PRODUCT, 7, 1},
     {"sdpa_grad", RULE_PRODUCT, 047, 7}, /* all but the saved logarithms of sums */
     {"sdpa_packed", RULE_PRODUCT, 1, 1},

@@ -43,7 +43,7 @@ double graph_flops(const graph *g)
             sum += conv_flops(g, n->out, n->in[1]);
         else if (strcmp(op, "conv2d_grad_input") == 0)
             sum += conv_flops(g, n->in[0], n->in[1]);
-        else if (strcmp(op, "conv2d_grad_weight") == 0)
+        else if (strncmp(op, "conv2d_grad_weight", strlen("conv2d_grad_weight")) == 0)
             sum += conv_flops(g, n->in[1], n->out);
     }
     return sum;

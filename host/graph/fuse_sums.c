@@ -1,4 +1,4 @@
-/* fuse_sums.c - a product and the addition behind it as one node. */
+/* fuse_sums.c - a product or a convolution's sums and the addition behind it as one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/attr.h"
 #include "graph/copy.h"
@@ -29,6 +29,14 @@ static bool has_activation(const graph_node *n)
     return attr_is_set(n->op, n->attr, "act");
 }
 
+/* What node `n` and an addition are together; NULL: nothing. */
+static const char *joined(const graph_node *n)
+{
+    if (is_op(n, "matmul"))
+        return has_activation(n) ? NULL : "matmul_add";
+    return is_op(n, "conv2d_grad_weight") ? "conv2d_grad_weight_add" : NULL;
+}
+
 /* The product that gives `v` to node `n` alone; NONE. */
 static uint32_t product_of(const fuser *f, tutti_value v, const graph_node *n)
 {
@@ -37,8 +45,8 @@ static uint32_t product_of(const fuser *f, tutti_value v, const graph_node *n)
     if (x->kind != VALUE_NODE || f->nreaders[v] != 1 || f->wanted[v])
         return NONE;
     const graph_node *p = graph_node_at(f->from, x->index);
-    const bool fits = is_op(p, "matmul") && !has_activation(p) && p->guard == n->guard &&
-                      p->segment == n->segment && tutti_same_shape(&x->desc, &sum->desc);
+    const bool fits = joined(p) && p->guard == n->guard && p->segment == n->segment &&
+                      tutti_same_shape(&x->desc, &sum->desc);
     return fits ? x->index : NONE;
 }
 
@@ -102,7 +110,7 @@ static void copy_node(const fuser *f, uint32_t k)
     in[2] = f->map[n->in[n->in[0] == p->out]];
     if (p->nin > 2)
         in[3] = f->map[p->in[2]];
-    emit(f, n, "matmul_add", p, in, p->nin + 1);
+    emit(f, n, joined(p), p, in, p->nin + 1);
 }
 
 static void copy_all(const fuser *f)

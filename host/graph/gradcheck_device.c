@@ -2,14 +2,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/cast.h"
 #include "graph/gradcheck_trial.h"
+#include "graph/memory.h"
 #include "graph/program_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GUARD 64    /* bytes behind every buffer that nobody may touch */
-#define KERNELS 4.0 /* a device sums in another order, and has functions of its own */
+#define GUARD 256       /* bytes behind every buffer that nobody may touch */
+#define GUARD_BYTE 0xA5 /* libraries fill their workspace with 0xFF */
+#define KERNELS 4.0     /* a device sums in another order, and has functions of its own */
 
 const tutti_device *(*op_check_device)(tutti_error *err);
 
@@ -28,8 +30,10 @@ static const variant variants[] = {
 };
 enum { NVARIANTS = sizeof variants / sizeof *variants };
 
-/* A buffer of the device, and what the host put there or found there. */
+/* A buffer of the device, and what the host put there or found there.  It is aligned as plans do it and
+ * no better. */
 typedef struct buffer {
+    unsigned char *taken;
     void *device;
     unsigned char *host;
     uint64_t bytes; /* without the guard */
@@ -52,6 +56,12 @@ static tutti_status no_memory(const device_bench *b, tutti_error *err)
     return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the check", b->c->op);
 }
 
+static void poison(const buffer *x)
+{
+    memset(x->host, 0xFF, x->bytes);
+    memset(x->host + x->bytes, GUARD_BYTE, GUARD);
+}
+
 static tutti_status buffer_make(const device_bench *b, uint64_t bytes, buffer *ret,
                                 tutti_error *err)
 {
@@ -59,13 +69,18 @@ static tutti_status buffer_make(const device_bench *b, uint64_t bytes, buffer *r
     ret->host = malloc(bytes + GUARD);
     if (!ret->host)
         return no_memory(b, err);
-    memset(ret->host, 0xFF, bytes + GUARD);
-    return b->d->table->alloc(b->d->device, bytes + GUARD, &ret->device, err);
+    poison(ret);
+    void *taken = NULL;
+    const tutti_status s =
+        b->d->table->alloc(b->d->device, MEMORY_ALIGN + bytes + GUARD, &taken, err);
+    ret->taken = taken;
+    ret->device = s ? NULL : ret->taken + MEMORY_ALIGN;
+    return s;
 }
 
 static void buffer_free(const tutti_device *d, buffer *b)
 {
-    d->table->release(d->device, b->device);
+    d->table->release(d->device, b->taken);
     free(b->host);
 }
 
@@ -158,11 +173,11 @@ static tutti_status run(device_bench *b, uint32_t in_place, bool replay, tutti_e
         in[k] = b->in[k].device;
     for (uint32_t k = 0; k < b->op->nout && !s; k++) {
         out[k] = k == 0 && in_place < b->c->nin ? b->in[in_place].device : b->out[k].device;
-        memset(b->out[k].host, 0xFF, b->out[k].bytes + GUARD);
+        poison(&b->out[k]);
         s = buffer_put(b, &b->out[k], err);
     }
     if (!s && b->scratch.host) {
-        memset(b->scratch.host, 0xFF, b->scratch.bytes + GUARD);
+        poison(&b->scratch);
         s = buffer_put(b, &b->scratch, err);
     }
     other.step += 5;
@@ -197,7 +212,7 @@ static tutti_status run(device_bench *b, uint32_t in_place, bool replay, tutti_e
 static bool guard_intact(const unsigned char *p, uint64_t bytes)
 {
     for (int k = 0; k < GUARD; k++)
-        if (p[bytes + (uint64_t)k] != 0xFF)
+        if (p[bytes + (uint64_t)k] != GUARD_BYTE)
             return false;
     return true;
 }

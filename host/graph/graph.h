@@ -122,6 +122,13 @@ TUTTI_NODISCARD tutti_status graph_gradient(graph *g, const tutti_value *out,
                                             const tutti_value *dout, uint32_t nout,
                                             const tutti_value *wrt, uint32_t nwrt,
                                             tutti_value *ret_d);
+/* The same, each gradient added to onto[k], unless that is 0, as its parts come; what it is where none
+ * flows. */
+TUTTI_NODISCARD tutti_status graph_gradient_onto(graph *g, const tutti_value *out,
+                                                 const tutti_value *dout, uint32_t nout,
+                                                 const tutti_value *wrt,
+                                                 const tutti_value *onto, uint32_t nwrt,
+                                                 tutti_value *ret_d);
 
 double graph_flops(const graph *g); /* of matrix products and convolutions */
 

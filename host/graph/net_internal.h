@@ -163,6 +163,7 @@ struct body {
     void *own_input[TUTTI_MAX_COLUMNS]; /* taken when first asked for */
     const void *input[TUTTI_MAX_COLUMNS];
     tutti_value *grads; /* by position in net.order */
+    tutti_value *there; /* likewise: what such a gradient was added to by the graph; or 0 */
     uint32_t ninputs, noutputs;
     int kind;
     int reserved;

@@ -16,12 +16,13 @@ enum { STORE_WEIGHT, STORE_MEMORY, STORE_EXTERNAL };
 /* When `value` is there it goes to a fixed place: straight from the node that makes it where
  * nothing forbids that, by a copy otherwise. */
 typedef struct program_store {
-    tutti_value value; /* 0: the place is filled with zeros */
-    int32_t kind;      /* STORE_*: a weight (an assignment), memory, or an external place */
-    uint32_t index;    /* of the weight or the external place */
-    int32_t segment;   /* the earliest that may do it */
-    bool add;          /* to what is there, in f32 */
-    void *memory;      /* STORE_MEMORY */
+    tutti_value value;  /* 0: the place is filled with zeros */
+    int32_t kind;       /* STORE_*: a weight (an assignment), memory, or an external place */
+    uint32_t index;     /* of the weight or the external place */
+    int32_t segment;    /* the earliest that may do it */
+    bool add;           /* to what is there, in f32 */
+    void *memory;       /* STORE_MEMORY */
+    tutti_value before; /* MEMORY: an input that is what is there before the run; 0: none */
     uint64_t bytes;
 } program_store;
 

@@ -120,6 +120,12 @@ static void make_classes(builder *b)
             m->external = value->index;
         }
     }
+    for (uint32_t k = 0; k < b->spec->nstores; k++) {
+        const program_store *s = &b->spec->stores[k];
+        memory_class *m = &p->classes[s->before];
+        if (s->before)
+            *m = (memory_class){s->memory, 0, NEVER, NEVER, 0, SPOT_FIXED, false, false, false};
+    }
     for (uint32_t k = 0; k < b->nnodes; k++) {
         const graph_node *n = graph_node_at(b->g, k);
         /* A guarded view of what is not guarded itself cannot become zeros where it lies. */
@@ -160,6 +166,18 @@ static uint32_t readers_end(const builder *b, uint32_t id)
     return end;
 }
 
+/* May node `k`, the last of its chain, write where an input `v` of its shape lies?  Chains do, element by
+ * element. */
+static bool writes_onto(const builder *b, uint32_t k, tutti_value v)
+{
+    const graph_node *n = graph_node_at(b->g, k);
+    const tutti_kernel *kernel = program_kernel(b->spec->device, n->op);
+    for (uint32_t j = 0; j < n->nin; j++)
+        if (program_class(b->p, n->in[j]) == v && (!kernel || !(kernel->inplace >> j & 1)))
+            return false;
+    return true;
+}
+
 /* Sets after[] and direct[].  A node writes straight to a store's place when its result has no
  * other place yet and, for an assignment, nobody reads the old value from then on. */
 static void plan_stores(builder *b)
@@ -176,7 +194,8 @@ static void plan_stores(builder *b)
         memory_class *m = &b->p->classes[class];
         if (producer != NEVER || end)
             b->after[k] = producer == NEVER || end > producer + 1 ? end - 1 : producer;
-        if (s->add || producer == NEVER || m->spot != SPOT_ARENA || m->kept || end > producer)
+        if (s->add || producer == NEVER || m->spot != SPOT_ARENA || m->kept || end > producer ||
+            (s->before && !writes_onto(b, producer, s->before)))
             continue;
         b->direct[k] = true;
         m->spot = s->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED;

@@ -169,17 +169,29 @@ CUDA_KERNEL(conv2d_grad_weight_cuda)
 }
 CUDA_ENTRY(conv2d_grad_weight_cuda);
 
-/* dw is the sum of `splits` parts of n numbers each, in their order. */
-CUDA_KERNEL(conv2d_sum_parts_cuda)(const float *sums, cuda_tensor dw, int64_t splits, int64_t n)
+/* dw is the sum of `splits` parts of n numbers each, in their order, and of `added`, whose data may be
+ * NULL or that of dw. */
+CUDA_KERNEL(conv2d_sum_parts_cuda)
+(const float *sums, cuda_tensor added, cuda_tensor dw, int64_t splits, int64_t n)
 {
     CUDA_EACH(k, n)
     {
         float sum = 0.0f;
         for (int64_t s = 0; s < splits; s++)
             sum += sums[s * n + k];
-        cuda_set(dw, k, sum);
+        cuda_set(dw, k, added.data ? sum + cuda_get(added, k) : sum);
     }
 }
 CUDA_ENTRY(conv2d_sum_parts_cuda);
+
+/* What the library gave, in its dtype, and what was there, which may be where the sum goes. */
+CUDA_KERNEL(conv2d_add_cuda)(cuda_tensor x, cuda_tensor added, cuda_tensor y, int64_t n)
+{
+    CUDA_EACH(k, n)
+    {
+        cuda_set(y, k, cuda_get(x, k) + cuda_get(added, k));
+    }
+}
+CUDA_ENTRY(conv2d_add_cuda);
 
 CUDA_CONVERT(conv2d);

@@ -14,13 +14,16 @@ enum {
     OPERANDS = CONV2D_OPERANDS
 };
 
+static const cuda_tensor no_tensor = {NULL, TUTTI_F32, 0};
+
 typedef struct state {
-    conv2d_cudnn call;               /* with the dtype that the library gets */
-    cdnn_plan *plan;                 /* NULL: our own kernels */
-    uint64_t copy[OPERANDS];         /* in the scratch, or CUDA_DIRECT */
-    uint64_t part_at;                /* in the scratch: workspace, or parts of sums */
-    int64_t splits, part;            /* of our own sums for dw */
-    void *own, *convert, *sum_parts; /* device functions */
+    conv2d_cudnn call;                     /* with the dtype that the library gets */
+    cdnn_plan *plan;                       /* NULL: our own kernels */
+    int32_t adds;                          /* to the third input, by the library or behind it */
+    uint64_t copy[OPERANDS];               /* in the scratch, or CUDA_DIRECT */
+    uint64_t part_at;                      /* in the scratch: workspace, or parts of sums */
+    int64_t splits, part;                  /* of our own sums for dw */
+    void *own, *convert, *sum_parts, *add; /* device functions */
 } state;
 
 static void destroy(void *self)
@@ -35,7 +38,7 @@ static void destroy(void *self)
 static void operands_of(const tutti_op_call *c, int kind, const tutti_desc *d[OPERANDS])
 {
     d[X] = kind == CONV2D_GRAD_INPUT ? &c->out[0] : &c->in[0];
-    d[BIAS] = c->nin > 2 ? &c->in[2] : NULL;
+    d[BIAS] = c->nin > 2 && kind == CONV2D_FORWARD ? &c->in[2] : NULL;
     d[W] = kind == CONV2D_GRAD_WEIGHT ? &c->out[0] : &c->in[1];
     d[Y] = kind == CONV2D_FORWARD      ? &c->out[0]
            : kind == CONV2D_GRAD_INPUT ? &c->in[0]
@@ -58,8 +61,14 @@ static tutti_status plan(state *s, const tutti_op_call *c)
         return status;
     s->call.dtype = first == second ? first : TUTTI_F32;
     s->call.tf32 = cuda_tf32(c->cuda) || ((const conv2d_attr *)c->attr)->fast;
-    s->call.bias = c->nin > 2;
-    return conv2d_cudnn_plan(&s->call, lib, NULL, &s->plan, NULL);
+    s->call.bias = c->nin > 2 && !s->adds;
+    s->call.added = s->adds && s->call.dtype == TUTTI_F32 && c->in[2].dtype == TUTTI_F32 &&
+                    c->out[0].dtype == TUTTI_F32;
+    const conv2d_cudnn_by by = {.cuda = c->cuda};
+    if (s->call.added && !conv2d_cudnn_plan(&s->call, lib, &by, &s->plan, NULL))
+        return TUTTI_OK;
+    s->call.added = 0; /* in 16 bits each microbatch would round the sum */
+    return conv2d_cudnn_plan(&s->call, lib, &by, &s->plan, NULL);
 }
 
 /* As the library gets it. */
@@ -75,9 +84,15 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c,
     uint64_t bytes = CUDA_PART;
     for (int k = 0; k < OPERANDS; k++)
         s->copy[k] = d[k] ? cuda_copy_part(&bytes, d[k], dtype_of(s, k)) : CUDA_DIRECT;
+    if (s->adds && !s->call.added && s->copy[W] == CUDA_DIRECT)
+        s->copy[W] = cuda_part(&bytes, tutti_nbytes(d[W]));
     s->part_at = cuda_part(&bytes, cdnn_plan_workspace(s->plan));
     *ret_scratch = bytes;
-    return CUDA_CONVERT_FUNCTION(c, "conv2d", &s->convert, err);
+    const tutti_status status = CUDA_CONVERT_FUNCTION(c, "conv2d", &s->convert, err);
+    return status || !s->adds
+               ? status
+               : CUDA_FUNCTION(c, "conv2d_add_cuda", &s->add, err, sizeof(cuda_tensor),
+                               sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(int64_t));
 }
 
 static int64_t tiles_of(int64_t rows, int64_t columns)
@@ -102,10 +117,10 @@ static tutti_status prepare_own_weight(state *s, const tutti_op_call *c, uint64_
     const tutti_status status = CUDA_FUNCTION(
         c, "conv2d_grad_weight_cuda", &s->own, err, sizeof(cuda_tensor), sizeof(cuda_tensor),
         sizeof(float *), sizeof(int64_t), sizeof(int64_t), sizeof(conv2d_geometry));
-    return status
-               ? status
-               : CUDA_FUNCTION(c, "conv2d_sum_parts_cuda", &s->sum_parts, err, sizeof(float *),
-                               sizeof(cuda_tensor), sizeof(int64_t), sizeof(int64_t));
+    return status ? status
+                  : CUDA_FUNCTION(c, "conv2d_sum_parts_cuda", &s->sum_parts, err,
+                                  sizeof(float *), sizeof(cuda_tensor), sizeof(cuda_tensor),
+                                  sizeof(int64_t), sizeof(int64_t));
 }
 
 static tutti_status prepare_own(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
@@ -127,7 +142,7 @@ static tutti_status prepare_own(state *s, const tutti_op_call *c, uint64_t *ret_
                          sizeof(conv2d_geometry));
 }
 
-static tutti_status prepare(const tutti_op_call *c, int kind, void **ret_state,
+static tutti_status prepare(const tutti_op_call *c, int kind, int32_t adds, void **ret_state,
                             uint64_t *ret_scratch, tutti_error *err)
 {
     const tutti_desc *d[OPERANDS];
@@ -137,6 +152,7 @@ static tutti_status prepare(const tutti_op_call *c, int kind, void **ret_state,
     operands_of(c, kind, d);
     s->call.g = conv2d_geometry_of(c->attr, d[X], d[W], d[Y]);
     s->call.kind = kind;
+    s->adds = adds;
     const conv2d_geometry *g = &s->call.g;
     tutti_status status = TUTTI_E_UNSUPPORTED;
     *ret_scratch = 0;
@@ -154,8 +170,9 @@ static tutti_status prepare(const tutti_op_call *c, int kind, void **ret_state,
     return TUTTI_OK;
 }
 
+/* `added`: what the result is added to, if anything. */
 static tutti_status run_plan(const state *s, const tutti_op_call *c,
-                             const cuda_tensor own[OPERANDS], void *scratch)
+                             const cuda_tensor own[OPERANDS], cuda_tensor added, void *scratch)
 {
     const int result = result_of(s->call.kind);
     const conv2d_geometry *g = &s->call.g;
@@ -173,14 +190,19 @@ static tutti_status run_plan(const state *s, const tutti_op_call *c,
         if (k != result && !status)
             status = cuda_convert(c->cuda, s->convert, own[k], copy, n[k]);
     }
+    if (!status && s->call.added && added.data != data[result])
+        status = cuda_convert(c->cuda, s->convert, added, own[result], n[result]);
     if (!status)
         status = conv2d_cudnn_run(&s->call, s->plan, c->cuda->stream(c->cuda->ctx), data,
                                   cuda_part_at(scratch, s->part_at));
-    if (!status && s->copy[result] != CUDA_DIRECT) {
-        const cuda_tensor copy = {data[result], s->call.dtype, 0};
-        status = cuda_convert(c->cuda, s->convert, copy, own[result], n[result]);
-    }
-    return status;
+    if (status || s->copy[result] == CUDA_DIRECT)
+        return status;
+    cuda_tensor copy = {data[result], s->call.dtype, 0}, y = own[result];
+    int64_t count = n[result];
+    void *const args[] = {&copy, &added, &y, &count};
+    return s->adds
+               ? cuda_launch(c->cuda, s->add, cuda_blocks(c->cuda, count), CUDA_BLOCK, 0, args)
+               : cuda_convert(c->cuda, s->convert, copy, y, count);
 }
 
 static tutti_status launch_tiles(const state *s, const tutti_op_call *c, int64_t rows,
@@ -191,15 +213,17 @@ static tutti_status launch_tiles(const state *s, const tutti_op_call *c, int64_t
                        args);
 }
 
-static tutti_status run_own_weight(const state *s, const tutti_op_call *c, cuda_tensor x,
-                                   cuda_tensor dy, cuda_tensor dw, void *scratch)
+static tutti_status run_own_weight(const state *s, const tutti_op_call *c,
+                                   const cuda_tensor own[OPERANDS], cuda_tensor added,
+                                   void *scratch)
 {
+    cuda_tensor x = own[X], dy = own[Y], dw = own[W];
     conv2d_geometry g = s->call.g;
     float *sums = cuda_part_at(scratch, s->part_at);
     int64_t splits = s->splits, part = s->part, columns = g.kh * g.kw * (g.c / g.g);
     int64_t n = g.o * columns;
     void *const args[] = {&x, &dy, &sums, &splits, &part, &g};
-    void *const sum_args[] = {&sums, &dw, &splits, &n};
+    void *const sum_args[] = {&sums, &added, &dw, &splits, &n};
     const tutti_status status = launch_tiles(s, c, g.o / g.g, columns, args);
     return status ? status
                   : cuda_launch(c->cuda, s->sum_parts, cuda_blocks(c->cuda, n), CUDA_BLOCK, 0,
@@ -209,7 +233,7 @@ static tutti_status run_own_weight(const state *s, const tutti_op_call *c, cuda_
 static tutti_status forward_prepare(const tutti_op_call *c, void **ret_state,
                                     uint64_t *ret_scratch, tutti_error *err)
 {
-    return prepare(c, CONV2D_FORWARD, ret_state, ret_scratch, err);
+    return prepare(c, CONV2D_FORWARD, 0, ret_state, ret_scratch, err);
 }
 
 static tutti_status forward_run(void *self, const tutti_op_call *c, const void *const *in,
@@ -222,7 +246,7 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
     if (tutti_numel(&c->out[0]) == 0)
         return TUTTI_OK;
     if (s->plan)
-        return run_plan(s, c, t, scratch);
+        return run_plan(s, c, t, no_tensor, scratch);
     conv2d_geometry g = s->call.g;
     void *const args[] = {&t[X], &t[W], &t[BIAS], &t[Y], &g};
     return launch_tiles(s, c, g.b * g.oh * g.ow, g.o / g.g, args);
@@ -231,7 +255,7 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
 static tutti_status input_prepare(const tutti_op_call *c, void **ret_state,
                                   uint64_t *ret_scratch, tutti_error *err)
 {
-    return prepare(c, CONV2D_GRAD_INPUT, ret_state, ret_scratch, err);
+    return prepare(c, CONV2D_GRAD_INPUT, 0, ret_state, ret_scratch, err);
 }
 
 static tutti_status input_run(void *self, const tutti_op_call *c, const void *const *in,
@@ -242,7 +266,7 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
     if (tutti_numel(&c->out[0]) == 0)
         return TUTTI_OK;
     if (s->plan)
-        return run_plan(s, c, t, scratch);
+        return run_plan(s, c, t, no_tensor, scratch);
     conv2d_geometry g = s->call.g;
     void *const args[] = {&t[Y], &t[W], &t[X], &g};
     return launch_tiles(s, c, g.b * g.h * g.w, g.c / g.g, args);
@@ -251,7 +275,13 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
 static tutti_status weight_prepare(const tutti_op_call *c, void **ret_state,
                                    uint64_t *ret_scratch, tutti_error *err)
 {
-    return prepare(c, CONV2D_GRAD_WEIGHT, ret_state, ret_scratch, err);
+    return prepare(c, CONV2D_GRAD_WEIGHT, 0, ret_state, ret_scratch, err);
+}
+
+static tutti_status add_prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                                tutti_error *err)
+{
+    return prepare(c, CONV2D_GRAD_WEIGHT, 1, ret_state, ret_scratch, err);
 }
 
 static tutti_status weight_run(void *self, const tutti_op_call *c, const void *const *in,
@@ -259,11 +289,11 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
 {
     const state *s = self;
     const cuda_tensor t[OPERANDS] = {cuda_in(c, in, 0), cuda_out(c, out, 0), cuda_in(c, in, 1)};
+    const cuda_tensor added = s->adds ? cuda_in(c, in, 2) : no_tensor;
     if (tutti_numel(&c->out[0]) == 0)
         return TUTTI_OK;
-    if (s->plan)
-        return run_plan(s, c, t, scratch);
-    return run_own_weight(s, c, t[X], t[Y], t[W], scratch);
+    return s->plan ? run_plan(s, c, t, added, scratch)
+                   : run_own_weight(s, c, t, added, scratch);
 }
 
 const tutti_kernel conv2d_cuda = {sizeof(tutti_kernel), 0, forward_prepare, forward_run,
@@ -272,3 +302,5 @@ const tutti_kernel conv2d_grad_input_cuda = {sizeof(tutti_kernel), 0, input_prep
                                              destroy};
 const tutti_kernel conv2d_grad_weight_cuda = {sizeof(tutti_kernel), 0, weight_prepare,
                                               weight_run, destroy};
+const tutti_kernel conv2d_grad_weight_add_cuda = {sizeof(tutti_kernel), 4, add_prepare,
+                                                  weight_run, destroy};

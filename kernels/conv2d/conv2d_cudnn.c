@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_cudnn.h"
 
+#include <stdio.h>
+
 static const uint64_t workspace_most = (uint64_t)256 << 20;
 static const int64_t uids[CONV2D_OPERANDS] = {1, 2, 3, 4};
 
@@ -72,34 +74,69 @@ static const struct {
       CDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}},
 };
 
-tutti_status conv2d_cudnn_plan(const conv2d_cudnn *c, const cdnn *lib, void *device,
-                               cdnn_plan **ret_plan, tutti_error *err)
+static void build(cdnn_graph *graph, const conv2d_cudnn *c)
 {
     const conv2d_geometry *g = &c->g;
-    const float one = 1.0f, zero = 0.0f;
-    cdnn_graph graph = {.lib = lib, .device = device};
-    void *const y = tensor(&graph, c, CONV2D_Y, g->b, g->oh, g->ow, g->o);
+    const float one = 1.0f, beta = c->added ? 1.0f : 0.0f;
+    void *const y = tensor(graph, c, CONV2D_Y, g->b, g->oh, g->ow, g->o);
     void *const operand[CONV2D_BIAS] = {
-        tensor(&graph, c, CONV2D_X, g->b, g->h, g->w, g->c),
-        tensor(&graph, c, CONV2D_W, g->o, g->kh, g->kw, g->c / g->g),
-        c->bias ? sums(&graph, g) : y};
-    void *how = window(&graph, g);
-    void *op = cdnn_make(&graph, operations[c->kind].type);
+        tensor(graph, c, CONV2D_X, g->b, g->h, g->w, g->c),
+        tensor(graph, c, CONV2D_W, g->o, g->kh, g->kw, g->c / g->g),
+        c->bias ? sums(graph, g) : y};
+    void *how = window(graph, g);
+    void *op = cdnn_make(graph, operations[c->kind].type);
     for (int k = 0; k < CONV2D_BIAS; k++)
-        cdnn_set_desc(&graph, op, operations[c->kind].operand[k], operand[k]);
-    cdnn_set_desc(&graph, op, operations[c->kind].window, how);
-    cdnn_set(&graph, op, operations[c->kind].alpha, CDNN_TYPE_FLOAT, 1, &one);
-    cdnn_set(&graph, op, operations[c->kind].beta, CDNN_TYPE_FLOAT, 1, &zero);
-    cdnn_finish_op(&graph, op);
+        cdnn_set_desc(graph, op, operations[c->kind].operand[k], operand[k]);
+    cdnn_set_desc(graph, op, operations[c->kind].window, how);
+    cdnn_set(graph, op, operations[c->kind].alpha, CDNN_TYPE_FLOAT, 1, &one);
+    cdnn_set(graph, op, operations[c->kind].beta, CDNN_TYPE_FLOAT, 1, &beta);
+    cdnn_finish_op(graph, op);
     if (c->bias) {
-        void *const bias = tensor(&graph, c, CONV2D_BIAS, 1, 1, 1, g->o);
+        void *const bias = tensor(graph, c, CONV2D_BIAS, 1, 1, 1, g->o);
         const cdnn_pointwise add = {
             CDNN_POINTWISE_ADD, CDNN_DATA_FLOAT, -1, operand[CONV2D_Y], bias, NULL, y};
-        cdnn_add_pointwise(&graph, &add);
+        cdnn_add_pointwise(graph, &add);
     }
+}
+
+/* Everything that an engine is chosen for. */
+static void write_key(const conv2d_cudnn *c, char *key, size_t size)
+{
+    static const char *const kinds[] = {"forward", "of the input", "of the weight"};
+    const conv2d_geometry *g = &c->g;
+    (void)snprintf(
+        key, size,
+        "convolution %s %lld x %lld x %lld x %lld, %lld of %lld x %lld, groups %lld, stride "
+        "%lld %lld, padding %lld %lld, dilation %lld %lld, %s%s%s%s",
+        kinds[c->kind], (long long)g->b, (long long)g->h, (long long)g->w, (long long)g->c,
+        (long long)g->o, (long long)g->kh, (long long)g->kw, (long long)g->g, (long long)g->sh,
+        (long long)g->sw, (long long)g->ph, (long long)g->pw, (long long)g->dh,
+        (long long)g->dw, tutti_dtype_name(c->dtype), c->tf32 ? ", tf32" : "",
+        c->bias ? ", bias" : "", c->added ? ", added" : "");
+}
+
+tutti_status conv2d_cudnn_plan(const conv2d_cudnn *c, const cdnn *lib,
+                               const conv2d_cudnn_by *by, cdnn_plan **ret_plan,
+                               tutti_error *err)
+{
+    const conv2d_geometry *g = &c->g;
     const int full = c->dtype == TUTTI_F32 && !c->tf32;
-    return cdnn_plan_make(&graph, CDNN_REFUSE | (full ? CDNN_REFUSE_TF32 : 0), workspace_most,
-                          ret_plan, err);
+    const uint32_t refuse = CDNN_REFUSE | (full ? CDNN_REFUSE_TF32 : 0);
+    const uint64_t size = tutti_dtype_size(c->dtype);
+    const uint64_t bytes[CONV2D_OPERANDS] = {
+        (uint64_t)(g->b * g->h * g->w * g->c) * size,
+        (uint64_t)(g->o * g->kh * g->kw * (g->c / g->g)) * size,
+        (uint64_t)(g->b * g->oh * g->ow * g->o) * size, (uint64_t)g->o * sizeof(float)};
+    char key[320];
+    const cdnn_trial trial = {by->cuda, key,  c->bias ? CONV2D_OPERANDS : CONV2D_BIAS,
+                              0,        uids, bytes};
+    cdnn_graph graph = {.lib = lib, .device = by->device};
+    build(&graph, c);
+    write_key(c, key, sizeof key);
+    if (by->name)
+        return cdnn_plan_make_named(&graph, refuse, workspace_most, by->name, ret_plan, err);
+    return cdnn_plan_make(&graph, refuse, workspace_most, by->cuda ? &trial : NULL, ret_plan,
+                          err);
 }
 
 tutti_status conv2d_cudnn_run(const conv2d_cudnn *c, cdnn_plan *p, void *stream,

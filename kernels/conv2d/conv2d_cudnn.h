@@ -16,12 +16,20 @@ typedef struct conv2d_cudnn {
     int32_t dtype; /* of x, w and y: TUTTI_F32, BF16 or F16 */
     int32_t tf32;  /* factors of F32 may be rounded to TF32 */
     int32_t bias;  /* 1: of CONV2D_FORWARD, in F32; added before anything is rounded */
+    int32_t added; /* 1: to what the result holds already; without a bias */
 } conv2d_cudnn;
 
-/* `device` is NULL, or a finished description of the device to plan for.  Sums are f32.
+/* How an engine is found. */
+typedef struct conv2d_cudnn_by {
+    const tutti_cuda_v1 *cuda; /* NULL, or where engines are measured */
+    void *device;              /* NULL, or a finished description of the device to plan for */
+    const char *name;          /* NULL, or the engine's, as cdnn_plan_name has it */
+} conv2d_cudnn_by;
+
+/* `by` with nothing in it: the first engine that serves.  Sums are f32.
  * Errors: UNSUPPORTED, NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status conv2d_cudnn_plan(const conv2d_cudnn *c, const cdnn *lib,
-                                               void *device, cdnn_plan **ret_plan,
+                                               const conv2d_cudnn_by *by, cdnn_plan **ret_plan,
                                                tutti_error *err);
 
 /* data: x, w, y and, where there is one, the bias.  [step] */

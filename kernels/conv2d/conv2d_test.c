@@ -63,6 +63,23 @@ static const op_case cases[] = {
      .nattr = 3,
      .attr = {LIST("padding", 1, 0), LIST("stride", 2, 1), LIST("kernel", 3, 2)},
      .no_grad = 3},
+    {.op = "conv2d_grad_weight_add",
+     .nin = 3,
+     .in = {DESC(F32, 4, 2, 6, 5, 4), DESC(F32, 4, 2, 3, 4, 2), DESC(F32, 4, 2, 3, 2, 2)},
+     .nattr = 4,
+     .attr = {LIST("padding", 1, 0), LIST("stride", 2, 1), LIST("kernel", 3, 2), GROUPS(2)}},
+    {.op = "conv2d_grad_weight_add",
+     .nin = 3,
+     .in = {DESC(F32, 4, 0, 6, 5, 4), DESC(F32, 4, 0, 3, 4, 2), DESC(F32, 4, 2, 3, 2, 4)},
+     .nattr = 3,
+     .attr = {LIST("padding", 1, 0), LIST("stride", 2, 1), LIST("kernel", 3, 2)},
+     .no_grad = 7},
+    {.op = "conv2d_grad_weight_add",
+     .nin = 3,
+     .in = {DESC(F32, 4, 3, 9, 9, 16), DESC(F32, 4, 3, 9, 9, 24), DESC(F32, 4, 24, 3, 3, 16)},
+     .nattr = 2,
+     .attr = {LIST("padding", 1, 1), LIST("kernel", 3, 3)},
+     .no_grad = 7},
 };
 
 /* The shapes of real networks: the kernels alone. */
@@ -237,6 +254,19 @@ static const op_refusal weight_refusals[] = {
      "conv2d_grad_weight: kernel has 4 entries, want 2"},
 };
 
+static const op_refusal add_refusals[] = {
+    {{DESC(F32, 4, 1, 5, 5, 2), DESC(F32, 4, 1, 3, 3, 3), DESC(F32, 4, 3, 3, 2, 3)},
+     3,
+     &kernel,
+     TUTTI_E_SHAPE,
+     "conv2d_grad_weight_add: c is F32 (3, 3, 2, 3), want the weight's F32 (3, 3, 3, 2)"},
+    {{DESC(F32, 4, 1, 5, 5, 2), DESC(F32, 4, 1, 3, 3, 3), DESC(I32, 4, 3, 3, 3, 2)},
+     3,
+     &kernel,
+     TUTTI_E_ARG,
+     "conv2d_grad_weight_add: c is I32 (3, 3, 3, 2), want F32"},
+};
+
 START_TEST(what_does_not_fit_is_refused_in_one_sentence)
 {
     op_refusal_holds(&tutti_op_conv2d, &refusals[_i]);
@@ -247,6 +277,7 @@ START_TEST(gradients_that_do_not_fit_are_refused_too)
 {
     op_refusal_holds(&tutti_op_conv2d_grad_input, &input_refusals[_i]);
     op_refusal_holds(&tutti_op_conv2d_grad_weight, &weight_refusals[_i]);
+    op_refusal_holds(&tutti_op_conv2d_grad_weight_add, &add_refusals[_i]);
 }
 END_TEST
 

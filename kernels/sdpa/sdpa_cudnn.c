@@ -324,7 +324,7 @@ tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
         add_gradient(&b);
     else
         add_forward(&b);
-    return cdnn_plan_make(&b.g, CDNN_REFUSE, workspace_most, ret_plan, err);
+    return cdnn_plan_make(&b.g, CDNN_REFUSE, workspace_most, NULL, ret_plan, err);
 }
 
 /* Whether the graph has this operand. */

@@ -13,7 +13,7 @@
 #define CUDA_DIRECT UINT64_MAX /* no copy: the operand is used as it is */
 
 /* Scratch parts begin at multiples of 256 bytes, of which libraries want some; so does the first, for
- * which `*bytes` begins with the room that this may take. */
+ * which `*bytes` begins with CUDA_PART: the room that this may take. */
 enum { CUDA_PART = 256 };
 
 /* Where a part of `size` bytes lies. */
@@ -26,8 +26,7 @@ static inline uint64_t cuda_part(uint64_t *bytes, uint64_t size)
 
 static inline void *cuda_part_at(void *scratch, uint64_t at)
 {
-    const uintptr_t first = ((uintptr_t)scratch + CUDA_PART - 1) / CUDA_PART * CUDA_PART;
-    return (void *)(first + at);
+    return (void *)((uintptr_t)scratch / CUDA_PART * CUDA_PART + at); /* at: CUDA_PART or more */
 }
 
 /* Where a copy of `d` in `dtype` lies; CUDA_DIRECT when it has that dtype. */

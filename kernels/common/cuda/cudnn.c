@@ -1,4 +1,4 @@
-/* cudnn.c - finding cuDNN; graphs of its backend API, and plans that run them. */
+/* cudnn.c - finding cuDNN; graphs of its backend API. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/cudnn.h"
 
@@ -22,10 +22,17 @@ tutti_status cdnn_load(void *ctx,
 #undef CDNN_ENTRY
     };
     tutti_status s = TUTTI_OK;
+    size_t (*version)(void) = NULL;
+    void *found = NULL;
     for (size_t k = 0; k < sizeof functions / sizeof *functions && !s; k++) {
-        void *found = NULL;
         s = symbol(ctx, "cudnn", functions[k].name, &found, err);
         memcpy((char *)ret_lib + functions[k].at, &found, sizeof found);
+    }
+    if (!s)
+        s = symbol(ctx, "cudnn", "cudnnGetVersion", &found, err);
+    if (!s) {
+        memcpy(&version, &found, sizeof found);
+        ret_lib->version = version();
     }
     return s;
 }
@@ -168,196 +175,4 @@ void cdnn_drop(cdnn_graph *g)
 {
     while (g->nmade)
         (void)g->lib->desc_destroy(g->made[--g->nmade]);
-}
-
-/* ---- plans ---- */
-
-enum { CONFIGS_MAX = 32 };
-
-struct cdnn_plan {
-    cdnn_graph graph; /* whose descriptors the plan refers to */
-    void *plan;
-    uint64_t workspace;
-    void *pack; /* NULL before the first run */
-    void *last[CDNN_UIDS_MAX + 1];
-};
-
-/* A plan is made for the device of the handle, or for the described one. */
-static void set_device(cdnn_graph *g, void *desc, uint32_t handle, uint32_t device)
-{
-    if (g->device && device)
-        cdnn_set_desc(g, desc, device, g->device);
-    else if (!g->device && handle)
-        cdnn_set(g, desc, handle, CDNN_TYPE_HANDLE, 1, &g->lib->handle);
-}
-
-/* 1 << note of every numerical note of a configuration's engine; all bits where it does not tell. */
-static uint32_t notes_of(cdnn_graph *g, void *config)
-{
-    const cdnn *lib = g->lib;
-    int32_t notes[CDNN_NUMERICAL_NOTE_TYPE_COUNT];
-    int64_t n = 0;
-    uint32_t bits = 0;
-    void *engine = NULL;
-    if (lib->desc_create(CDNN_BACKEND_ENGINE_DESCRIPTOR, &engine))
-        return ~0u;
-    if (lib->desc_get(config, CDNN_ATTR_ENGINECFG_ENGINE, CDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n,
-                      &engine) ||
-        lib->desc_get(engine, CDNN_ATTR_ENGINE_NUMERICAL_NOTE, CDNN_TYPE_NUMERICAL_NOTE,
-                      CDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, notes)) {
-        bits = ~0u;
-        n = 0;
-    }
-    for (int64_t k = 0; k < n && k < CDNN_NUMERICAL_NOTE_TYPE_COUNT; k++)
-        bits |= 1u << notes[k];
-    (void)lib->desc_destroy(engine);
-    return bits;
-}
-
-static bool finish_plan(cdnn_plan *p, void *config, uint64_t most)
-{
-    cdnn_graph *g = &p->graph;
-    const cdnn *lib = g->lib;
-    int64_t n = 0, workspace = 0;
-    if (lib->desc_create(CDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p->plan))
-        return false;
-    cdnn_set_desc(g, p->plan, CDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-    set_device(g, p->plan, CDNN_ATTR_EXECUTION_PLAN_HANDLE,
-               CDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
-    (void)cdnn_finish(g, p->plan);
-    if (!g->failed)
-        check(g, lib->desc_get(p->plan, CDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                               CDNN_TYPE_INT64, 1, &n, &workspace));
-    if (!g->failed && workspace >= 0 && (uint64_t)workspace <= most) {
-        p->workspace = (uint64_t)workspace;
-        return true;
-    }
-    g->failed = 0; /* another configuration may do */
-    (void)lib->desc_destroy(p->plan);
-    p->plan = NULL;
-    return false;
-}
-
-/* The configurations that `mode` proposes for the graph, most promising first. */
-static int64_t propose(cdnn_graph *g, void *graph, int32_t mode, void *configs[CONFIGS_MAX])
-{
-    const cdnn *lib = g->lib;
-    int64_t n = 0, made = 0;
-    void *heur = cdnn_make(g, CDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    cdnn_set_desc(g, heur, CDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
-    cdnn_set_value(g, heur, CDNN_ATTR_ENGINEHEUR_MODE, CDNN_TYPE_HEUR_MODE, mode);
-    set_device(g, heur, 0, CDNN_ATTR_ENGINEHEUR_DEVICEPROP);
-    (void)cdnn_finish(g, heur);
-    while (!g->failed && made < CONFIGS_MAX && g->nmade < CDNN_MADE_MAX)
-        configs[made++] = cdnn_make(g, CDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    if (!g->failed)
-        check(g, lib->desc_get(heur, CDNN_ATTR_ENGINEHEUR_RESULTS, CDNN_TYPE_BACKEND_DESCRIPTOR,
-                               made, &n, configs));
-    n = g->failed ? 0 : n < made ? n : made;
-    return n;
-}
-
-static void try_mode(cdnn_plan *p, void *graph, int32_t mode, uint32_t refuse, uint64_t most)
-{
-    cdnn_graph *g = &p->graph;
-    void *configs[CONFIGS_MAX];
-    const uint32_t before = g->nmade;
-    const int64_t n = propose(g, graph, mode, configs);
-    for (int64_t k = 0; k < n && !p->plan; k++)
-        if (!(notes_of(g, configs[k]) & refuse))
-            (void)finish_plan(p, configs[k], most);
-    g->failed = 0;
-    while (!p->plan && g->nmade > before)
-        (void)g->lib->desc_destroy(g->made[--g->nmade]);
-}
-
-tutti_status cdnn_plan_make(cdnn_graph *g, uint32_t refuse, uint64_t workspace,
-                            cdnn_plan **ret_plan, tutti_error *err)
-{
-    char text[128] = "";
-    cdnn_plan *p = calloc(1, sizeof *p);
-    if (!p) {
-        cdnn_drop(g);
-        return tutti_fail(err, TUTTI_E_NOMEM, "cuDNN: no memory for a plan");
-    }
-    p->graph = *g;
-    g->nmade = 0;
-    g = &p->graph;
-    void *graph = cdnn_make(g, CDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    cdnn_set(g, graph, CDNN_ATTR_OPERATIONGRAPH_OPS, CDNN_TYPE_BACKEND_DESCRIPTOR, g->nops,
-             g->ops);
-    set_device(g, graph, CDNN_ATTR_OPERATIONGRAPH_HANDLE, 0);
-    (void)cdnn_finish(g, graph);
-    const uint32_t failed = g->failed;
-    if (!failed)
-        try_mode(p, graph, CDNN_HEUR_MODE_A, refuse, workspace);
-    if (!failed && !p->plan)
-        try_mode(p, graph, CDNN_HEUR_MODE_FALLBACK, refuse, workspace);
-    if (!p->plan) {
-        g->lib->last_error(text, sizeof text);
-        cdnn_plan_destroy(p);
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "cuDNN: no engine for the graph (%u): %s",
-                          failed, text);
-    }
-    *ret_plan = p;
-    return TUTTI_OK;
-}
-
-uint64_t cdnn_plan_workspace(const cdnn_plan *p)
-{
-    return p->workspace;
-}
-
-/* Where the tensors lie.  It is finished once, so that other places mean another pack. */
-static uint32_t pack(cdnn_plan *p, uint32_t n, const int64_t *uids, void *const *data,
-                     void *workspace)
-{
-    const cdnn *lib = p->graph.lib;
-    if (p->pack && p->last[n] == workspace && !memcmp(p->last, data, n * sizeof *data))
-        return 0;
-    if (p->pack)
-        (void)lib->desc_destroy(p->pack);
-    p->pack = NULL;
-    uint32_t s = lib->desc_create(CDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &p->pack);
-    if (s)
-        return s;
-    s = lib->desc_set(p->pack, CDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CDNN_TYPE_INT64, n, uids);
-    if (!s)
-        s = lib->desc_set(p->pack, CDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CDNN_TYPE_VOID_PTR, n,
-                          data);
-    if (!s)
-        s = lib->desc_set(p->pack, CDNN_ATTR_VARIANT_PACK_WORKSPACE, CDNN_TYPE_VOID_PTR, 1,
-                          &workspace);
-    if (!s)
-        s = lib->desc_finish(p->pack);
-    if (s) {
-        (void)lib->desc_destroy(p->pack);
-        p->pack = NULL;
-        return s;
-    }
-    memcpy(p->last, data, n * sizeof *data);
-    p->last[n] = workspace;
-    return 0;
-}
-
-tutti_status cdnn_plan_run(cdnn_plan *p, void *stream, uint32_t n, const int64_t *uids,
-                           void *const *data, void *workspace)
-{
-    const cdnn *lib = p->graph.lib;
-    if (n > CDNN_UIDS_MAX || lib->set_stream(lib->handle, stream) ||
-        pack(p, n, uids, data, workspace) || lib->execute(lib->handle, p->plan, p->pack))
-        return TUTTI_E_FAIL;
-    return TUTTI_OK;
-}
-
-void cdnn_plan_destroy(cdnn_plan *p)
-{
-    if (!p)
-        return;
-    if (p->pack)
-        (void)p->graph.lib->desc_destroy(p->pack);
-    if (p->plan)
-        (void)p->graph.lib->desc_destroy(p->plan);
-    cdnn_drop(&p->graph);
-    free(p);
 }

@@ -45,6 +45,7 @@
     X(TYPE_VOID_PTR, 6)                                                                        \
     X(TYPE_CONVOLUTION_MODE, 7)                                                                \
     X(TYPE_HEUR_MODE, 8)                                                                       \
+    X(TYPE_KNOB_TYPE, 9)                                                                       \
     X(TYPE_NUMERICAL_NOTE, 11)                                                                 \
     X(TYPE_POINTWISE_MODE, 14)                                                                 \
     X(TYPE_BACKEND_DESCRIPTOR, 15)                                                             \
@@ -56,6 +57,7 @@
     X(BACKEND_ENGINECFG_DESCRIPTOR, 3)                                                         \
     X(BACKEND_ENGINEHEUR_DESCRIPTOR, 4)                                                        \
     X(BACKEND_EXECUTION_PLAN_DESCRIPTOR, 5)                                                    \
+    X(BACKEND_KNOB_CHOICE_DESCRIPTOR, 7)                                                       \
     X(BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, 10)                                    \
     X(BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, 11)                            \
     X(BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, 12)                              \
@@ -84,10 +86,13 @@
     X(ATTR_ENGINEHEUR_RESULTS, 202)                                                            \
     X(ATTR_ENGINEHEUR_DEVICEPROP, 204)                                                         \
     X(ATTR_ENGINECFG_ENGINE, 300)                                                              \
+    X(ATTR_ENGINECFG_KNOB_CHOICES, 302)                                                        \
     X(ATTR_EXECUTION_PLAN_HANDLE, 400)                                                         \
     X(ATTR_EXECUTION_PLAN_ENGINE_CONFIG, 401)                                                  \
     X(ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 402)                                                 \
     X(ATTR_EXECUTION_PLAN_DEVICEPROP, 407)                                                     \
+    X(ATTR_KNOB_CHOICE_KNOB_TYPE, 600)                                                         \
+    X(ATTR_KNOB_CHOICE_KNOB_VALUE, 601)                                                        \
     X(ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, 700)                                           \
     X(ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, 701)                                            \
     X(ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, 702)                                       \
@@ -123,7 +128,10 @@
     X(ATTR_VARIANT_PACK_UNIQUE_IDS, 1000)                                                      \
     X(ATTR_VARIANT_PACK_DATA_POINTERS, 1001)                                                   \
     X(ATTR_VARIANT_PACK_WORKSPACE, 1003)                                                       \
+    X(ATTR_ENGINE_OPERATION_GRAPH, 1300)                                                       \
+    X(ATTR_ENGINE_GLOBAL_INDEX, 1301)                                                          \
     X(ATTR_ENGINE_NUMERICAL_NOTE, 1303)                                                        \
+    X(ATTR_ENGINE_DEVICEPROP, 1307)                                                            \
     X(ATTR_MATMUL_COMP_TYPE, 1500)                                                             \
     X(ATTR_OPERATION_MATMUL_ADESC, 1520)                                                       \
     X(ATTR_OPERATION_MATMUL_BDESC, 1521)                                                       \
@@ -160,7 +168,8 @@ enum {
     X(execute, cudnnBackendExecute, (void *handle, void *plan, void *pack))
 
 typedef struct cdnn {
-    void *handle; /* NULL: there is no device to run on, only one described */
+    void *handle;     /* NULL: there is no device to run on, only one described */
+    uint64_t version; /* 91900: 9.19.0; choices are kept for one version */
     void (*last_error)(char *text, size_t size); /* cudnnGetLastErrorString */
 #define CDNN_MEMBER(member, name, args) uint32_t(*member) args;
     CDNN_FUNCTIONS(CDNN_MEMBER)
@@ -181,7 +190,7 @@ TUTTI_NODISCARD tutti_status cdnn_load(void *ctx,
 
 /* ---- graphs ---- */
 
-enum { CDNN_MADE_MAX = 160, CDNN_OPS_MAX = 32, CDNN_UIDS_MAX = 24 };
+enum { CDNN_MADE_MAX = 160, CDNN_OPS_MAX = 32, CDNN_UIDS_MAX = 24, CDNN_KNOBS_MAX = 64 };
 
 /* A graph under construction; begin with {.lib = ...}.  The first failure is kept, and what follows
  * does nothing. */
@@ -243,11 +252,29 @@ typedef struct cdnn_plan cdnn_plan;
 #define CDNN_REFUSE_TF32                                                                       \
     (1u << CDNN_NUMERICAL_NOTE_TENSOR_CORE | 1u << CDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)
 
-/* The first engine by heuristic A, then by the fallback list, that is not refused, finishes, and asks
- * for at most `workspace` bytes.  Takes g's descriptors over, also on failure.  Errors: UNSUPPORTED
- * (the text ends in cuDNN's), NOMEM.  [control] */
+/* What plans of one graph are measured with. */
+typedef struct cdnn_trial {
+    const tutti_cuda_v1 *cuda;
+    const char *key; /* everything that a choice is for beside GPU and library */
+    uint32_t n;      /* tensors */
+    uint32_t reserved;
+    const int64_t *uids;
+    const uint64_t *bytes; /* of each of them */
+} cdnn_trial;
+
+/* By heuristic A, then by the fallback list: engines that are not refused, finish, and ask for at most
+ * `workspace` bytes.  The first of them; or, with a trial, of the first six the one that is measured to be
+ * the fastest, or that was, as the device's file of choices has it.  Takes g's descriptors over, also on
+ * failure.  Errors: UNSUPPORTED (the text ends in cuDNN's), NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status cdnn_plan_make(cdnn_graph *g, uint32_t refuse, uint64_t workspace,
-                                            cdnn_plan **ret_plan, tutti_error *err);
+                                            const cdnn_trial *trial, cdnn_plan **ret_plan,
+                                            tutti_error *err);
+/* The engine with its settings, "12 2=1 7=3"; empty where the library does not tell. */
+const char *cdnn_plan_name(const cdnn_plan *p);
+/* As cdnn_plan_make, by the engine of that name alone. */
+TUTTI_NODISCARD tutti_status cdnn_plan_make_named(cdnn_graph *g, uint32_t refuse,
+                                                  uint64_t workspace, const char *name,
+                                                  cdnn_plan **ret_plan, tutti_error *err);
 uint64_t cdnn_plan_workspace(const cdnn_plan *p);
 /* Tensor uids[k] lies at data[k]; values are read from the host before it returns.  [step] */
 TUTTI_NODISCARD tutti_status cdnn_plan_run(cdnn_plan *p, void *stream, uint32_t n,

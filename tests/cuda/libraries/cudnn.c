@@ -9,6 +9,7 @@
 CDNN_FUNCTIONS(CDNN_DECLARE)
 #undef CDNN_DECLARE
 EXPORT void cudnnGetLastErrorString(char *text, size_t size);
+EXPORT size_t cudnnGetVersion(void);
 
 static int handles;
 static void *stream;
@@ -23,6 +24,11 @@ static uint32_t not_supported(const char *why)
 {
     (void)snprintf(last_error, sizeof last_error, "%s", why);
     return NOT_SUPPORTED;
+}
+
+size_t cudnnGetVersion(void)
+{
+    return 91900;
 }
 
 uint32_t cudnnCreate(void **handle)
@@ -108,7 +114,8 @@ static uint32_t finish_plan(const descriptor *d)
 {
     flat_graph g;
     const descriptor *config = attribute_desc(d, CDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-    const char *wrong = config ? flatten(config->graph, &g) : "no configuration";
+    const char *wrong =
+        config && config->graph ? flatten(config->graph, &g) : "no configuration of a graph";
     if (wrong)
         return misuse(BAD_PARAM, "cuDNN: %s", wrong);
     for (uint32_t k = 0; k < g.nops; k++) {
@@ -129,6 +136,31 @@ static uint32_t finish_plan(const descriptor *d)
     return SUCCESS;
 }
 
+/* What was chosen by number may not be there: that is no misuse, files of choices are old. */
+static uint32_t finish_choice(descriptor *d)
+{
+    if (d->type == CDNN_BACKEND_ENGINE_DESCRIPTOR) {
+        const int64_t engine = attribute_int(d, CDNN_ATTR_ENGINE_GLOBAL_INDEX);
+        if (engine < 0 || engine >= ENGINES)
+            return not_supported("there is no such engine");
+        d->engine = (uint32_t)engine;
+        d->graph = attribute_desc(d, CDNN_ATTR_ENGINE_OPERATION_GRAPH);
+    } else if (d->type == CDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR) {
+        const int64_t tile = attribute_int(d, CDNN_ATTR_KNOB_CHOICE_KNOB_VALUE);
+        if (attribute_enum(d, CDNN_ATTR_KNOB_CHOICE_KNOB_TYPE) != TILE_KNOB || tile < 0 ||
+            tile >= TILES)
+            return not_supported("there is no such knob");
+        d->tile = (uint32_t)tile;
+    } else if (d->type == CDNN_BACKEND_ENGINECFG_DESCRIPTOR) {
+        const descriptor *engine = attribute_desc(d, CDNN_ATTR_ENGINECFG_ENGINE);
+        const descriptor *knob = attribute_desc(d, CDNN_ATTR_ENGINECFG_KNOB_CHOICES);
+        d->engine = engine->engine;
+        d->graph = engine->graph;
+        d->tile = knob ? knob->tile : QUITE_SLOW;
+    }
+    return SUCCESS;
+}
+
 uint32_t cudnnBackendFinalize(void *self)
 {
     descriptor *d = self;
@@ -140,23 +172,58 @@ uint32_t cudnnBackendFinalize(void *self)
         if (status)
             return status;
     }
+    const uint32_t status = finish_choice(d);
+    if (status)
+        return status;
     d->finished = true;
     return SUCCESS;
 }
 
 /* Heuristic A proposes an engine whose results differ from run to run and one that rounds factors of
- * F32; the fallback list has the one that does neither. */
+ * F32; the fallback list has the one that does neither.  All of them come with every tile. */
 static uint32_t heuristics(const descriptor *d, int64_t wanted, int64_t *ret_count,
                            void *values)
 {
     const bool a = attribute_enum(d, CDNN_ATTR_ENGINEHEUR_MODE) == CDNN_HEUR_MODE_A;
-    const uint32_t first = a ? 0 : 2, n = a ? 2 : 1;
+    const uint32_t first = a ? UNSTEADY : RIGHT, n = TILES * (a ? 2 : 1);
     *ret_count = n;
     for (uint32_t k = 0; k < n && (int64_t)k < wanted; k++) {
         descriptor *config = ((descriptor **)values)[k];
         config->graph = attribute_desc(d, CDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
-        config->engine = first + k;
+        config->engine = first + k / TILES;
+        config->tile = k % TILES;
         config->finished = true;
+    }
+    return SUCCESS;
+}
+
+/* What an engine, its configuration or a knob's choice tells. */
+static uint32_t tell(const descriptor *d, uint32_t name, uint32_t type, int64_t *ret_count,
+                     void *values)
+{
+    *ret_count = 1;
+    if (name == CDNN_ATTR_ENGINECFG_ENGINE && type == CDNN_TYPE_BACKEND_DESCRIPTOR) {
+        descriptor *engine = *(descriptor **)values;
+        engine->engine = d->engine;
+        engine->finished = true;
+    } else if (name == CDNN_ATTR_ENGINECFG_KNOB_CHOICES &&
+               type == CDNN_TYPE_BACKEND_DESCRIPTOR) {
+        descriptor *knob = *(descriptor **)values;
+        knob->tile = d->tile;
+        knob->finished = true;
+    } else if (name == CDNN_ATTR_ENGINE_GLOBAL_INDEX && type == CDNN_TYPE_INT64) {
+        *(int64_t *)values = d->engine;
+    } else if (name == CDNN_ATTR_KNOB_CHOICE_KNOB_TYPE && type == CDNN_TYPE_KNOB_TYPE) {
+        *(int32_t *)values = TILE_KNOB;
+    } else if (name == CDNN_ATTR_KNOB_CHOICE_KNOB_VALUE && type == CDNN_TYPE_INT64) {
+        *(int64_t *)values = d->tile;
+    } else if (name == CDNN_ATTR_ENGINE_NUMERICAL_NOTE && type == CDNN_TYPE_NUMERICAL_NOTE) {
+        *ret_count = d->engine < RIGHT;
+        ((int32_t *)values)[0] = d->engine == ROUNDING ? CDNN_NUMERICAL_NOTE_TENSOR_CORE
+                                                       : CDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+    } else {
+        return misuse(BAD_PARAM, "cuDNN: nobody should ask for attribute %u as type %u", name,
+                      type);
     }
     return SUCCESS;
 }
@@ -170,26 +237,12 @@ uint32_t cudnnBackendGetAttribute(void *const self, uint32_t name, uint32_t type
                       name);
     if (name == CDNN_ATTR_ENGINEHEUR_RESULTS && type == CDNN_TYPE_BACKEND_DESCRIPTOR)
         return heuristics(d, wanted, ret_count, values);
-    if (name == CDNN_ATTR_ENGINECFG_ENGINE && type == CDNN_TYPE_BACKEND_DESCRIPTOR) {
-        descriptor *engine = *(descriptor **)values;
-        engine->engine = d->engine;
-        engine->finished = true;
-        *ret_count = 1;
-        return SUCCESS;
-    }
-    if (name == CDNN_ATTR_ENGINE_NUMERICAL_NOTE && type == CDNN_TYPE_NUMERICAL_NOTE) {
-        *ret_count = d->engine < 2;
-        ((int32_t *)values)[0] =
-            d->engine ? CDNN_NUMERICAL_NOTE_TENSOR_CORE : CDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
-        return SUCCESS;
-    }
     if (name == CDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CDNN_TYPE_INT64) {
         *ret_count = 1;
         *(int64_t *)values = WORKSPACE;
         return SUCCESS;
     }
-    return misuse(BAD_PARAM, "cuDNN: nobody should ask for attribute %u as type %u", name,
-                  type);
+    return tell(d, name, type, ret_count, values);
 }
 
 /* ---- running ---- */
@@ -232,7 +285,8 @@ static const char *place(flat_graph *g, const descriptor *pack)
 uint32_t cudnnBackendExecute(void *handle, void *plan, void *pack)
 {
     flat_graph g;
-    char what[64];
+    static const uint32_t waits[TILES] = {[QUITE_SLOW] = SLOW_US, [SLOW] = 2 * SLOW_US};
+    char what[96];
     const descriptor *config = attribute_desc(plan, CDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
     const char *wrong = handle == &handles ? flatten(config->graph, &g) : "an unknown handle";
     if (!wrong)
@@ -240,8 +294,10 @@ uint32_t cudnnBackendExecute(void *handle, void *plan, void *pack)
     if (wrong)
         return misuse(BAD_PARAM, "cuDNN: %s", wrong);
     g.engine = config->engine;
-    (void)snprintf(what, sizeof what, "cudnnBackendExecute %u operations of type %u", g.nops,
-                   g.ops[0].type);
+    g.wait_us = waits[config->tile];
+    (void)snprintf(what, sizeof what, "cudnnBackendExecute %u operations of type %u%s by %u.%u",
+                   g.nops, g.ops[0].type, g.ops[0].beta != 0.0f ? " added" : "", config->engine,
+                   config->tile);
     const standin_call call = {flat_run, &g, sizeof g, what};
     return tutti_cuda_standin.enqueue(stream, &call) ? BAD_PARAM : SUCCESS;
 }

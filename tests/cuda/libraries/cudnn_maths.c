@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* While a graph runs, the numbers of a tensor lie in `storage` by their offset in memory, so that a
  * reshape is another view of the same storage. */
@@ -71,7 +72,7 @@ static bool load(flat_graph *g, flat_tensor *t)
     do {
         const int64_t k = offset(t, at);
         double x = t->by_value ? (double)t->value : number_get(t->data, kind, k);
-        if (g->engine == 1 && kind == NUMBER_F32 && !t->by_value)
+        if (g->engine == ROUNDING && kind == NUMBER_F32 && !t->by_value)
             x = tf32(x);
         t->storage[k] = x;
     } while (next(t, at));
@@ -84,7 +85,7 @@ static void store(const flat_graph *g, const flat_tensor *t)
     do {
         const int64_t k = offset(t, at);
         number_set(t->data, number_kind(t->dtype), k,
-                   g->engine == 0 ? 1.01 * t->storage[k] : t->storage[k]);
+                   g->engine == UNSTEADY ? 1.01 * t->storage[k] : t->storage[k]);
     } while (next(t, at));
 }
 
@@ -223,7 +224,7 @@ static const char *run_op(const flat_graph *g, const flat_op *op)
         memcpy(y->storage, a->storage, sizeof(double) * (size_t)extent(y));
         return NULL;
     default:
-        for (int64_t k = 0; k < extent(y); k++)
+        for (int64_t k = 0; k < extent(y) && op->beta == 0.0f; k++)
             y->storage[k] = 0.0;
     }
     if (op->type == CDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)
@@ -249,6 +250,8 @@ void flat_run(void *data)
     flat_graph *g = data;
     const char *wrong = NULL;
     memset(g->workspace, 0xFF, WORKSPACE);
+    if (g->wait_us)
+        (void)nanosleep(&(struct timespec){0, (long)g->wait_us * 1000}, NULL);
     for (uint32_t k = 0; k < g->ntensors && !wrong; k++)
         wrong = load(g, &g->tensors[k]) ? NULL : "no memory";
     for (uint32_t k = 0; k < g->nops && !wrong; k++)

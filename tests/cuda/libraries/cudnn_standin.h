@@ -22,10 +22,15 @@ typedef struct descriptor {
     uint32_t nattributes;
     bool finished;
     attribute attributes[ATTRIBUTES_MAX];
-    /* engine configurations and engines: which of the three, 0 to 2 */
-    uint32_t engine;
-    struct descriptor *graph; /* engine configurations: for what */
+    /* Engine configurations: which of the engines, and its only knob; engines too, knobs' choices the
+     * latter. */
+    uint32_t engine, tile;
+    struct descriptor *graph; /* engine configurations and engines: for what */
 } descriptor;
+
+enum { UNSTEADY, ROUNDING, RIGHT, ENGINES }; /* the first two are traps */
+enum { TILE_KNOB = 2 };                      /* its type */
+enum { QUITE_SLOW, QUICK, SLOW, TILES, SLOW_US = 500 };
 
 /* The attribute, or NULL with a misuse when it must be there. */
 const attribute *attribute_of(const descriptor *d, uint32_t name);
@@ -54,12 +59,13 @@ typedef struct flat_op {
     int64_t axis;
     int32_t operand[4]; /* indices of tensors, or -1; the last is the result */
     int64_t stride[2], padding[2], dilation[2];
+    float beta; /* convolutions: times what the result was; alpha is 1 */
 } flat_op;
 
 typedef struct flat_graph {
     uint32_t ntensors, nops;
     uint32_t engine;
-    uint32_t reserved;
+    uint32_t wait_us;
     void *workspace;
     flat_tensor tensors[TENSORS_MAX];
     flat_op ops[CDNN_OPS_MAX];

@@ -1,4 +1,4 @@
-/* cuda_choices_test.c - products take the algorithm that was measured to be the fastest, and keep it. */
+/* cuda_choices_test.c - products and convolutions take what was measured to be the fastest, and keep it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_check.h"
 #include "op_table.h"
@@ -7,7 +7,8 @@
 #include <ftw.h>
 
 /* The stand-in for cuBLASLt names three algorithms; of these the second is the fastest by far, and the
- * one that it names first when it is asked for one alone. */
+ * one that it names first when it is asked for one alone.  That for cuDNN has engines with three tiles, of
+ * which the second is the fastest. */
 
 static char cache[] = "/tmp/tutti_choices_XXXXXX";
 static char path[64];
@@ -32,31 +33,28 @@ static void end(void)
     (void)strcpy(cache, "/tmp/tutti_choices_XXXXXX");
 }
 
-static const tutti_op *find_matmul(void)
+static const tutti_op *find_op(const char *name)
 {
     const tutti_op *const *op = tutti_op_table;
-    while (*op && strcmp((*op)->name, "matmul") != 0)
+    while (*op && strcmp((*op)->name, name) != 0)
         op++;
     ck_assert_ptr_nonnull(*op);
     return *op;
 }
 
-/* A plan's node is prepared on a new device, and run once; how many products ran. */
-static int products_of_a_plan(int64_t rows)
+/* A plan's node of two inputs is prepared on a new device, and run once; how many calls of `library` were
+ * made. */
+static int calls_of_a_plan(const tutti_op *op, const void *attr, const tutti_desc in[2],
+                           const tutti_desc *out, const char *library)
 {
     tutti_device d = open_cuda("leaks=1");
-    const tutti_op *op = find_matmul();
     tutti_error err = TUTTI_ERROR_INIT;
-    const int64_t attr[8] = {0};
-    const tutti_desc in[2] = {{{rows, 8}, 2, TUTTI_F32}, {{8, 16}, 2, TUTTI_F32}};
-    const tutti_desc out = {{rows, 16}, 2, TUTTI_F32};
-    const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, attr, NULL, d.table->cuda(d.device)};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, in, out, attr, NULL, d.table->cuda(d.device)};
     void *state = NULL;
     uint64_t scratch = 0;
-    ck_assert_uint_le(op->attr_size, sizeof attr);
     ck_assert_ok(op->cuda->prepare(&c, &state, &scratch, &err), err);
     void *a = take(&d, tutti_nbytes(&in[0])), *b = take(&d, tutti_nbytes(&in[1]));
-    void *y = take(&d, tutti_nbytes(&out)), *room = take(&d, scratch);
+    void *y = take(&d, tutti_nbytes(out)), *room = take(&d, scratch);
     const void *const ins[] = {a, b};
     void *const outs[] = {y};
     const tutti_launch l = {.struct_size = sizeof l,
@@ -74,9 +72,34 @@ static int products_of_a_plan(int64_t rows)
     d.table->release(d.device, b);
     d.table->release(d.device, y);
     d.table->release(d.device, room);
-    const int n = traced("cublasLtMatmul");
+    const int n = traced(library);
     close_cuda(&d);
     return n;
+}
+
+static int products_of_a_plan(int64_t rows)
+{
+    const int64_t attr[8] = {0};
+    const tutti_op *op = find_op("matmul");
+    const tutti_desc in[2] = {{{rows, 8}, 2, TUTTI_F32}, {{8, 16}, 2, TUTTI_F32}};
+    const tutti_desc out = {{rows, 16}, 2, TUTTI_F32};
+    ck_assert_uint_le(op->attr_size, sizeof attr);
+    return calls_of_a_plan(op, attr, in, &out, "cublasLtMatmul");
+}
+
+/* Those by an engine with a tile, "2.1", or by any, "". */
+static int convolutions_of_a_plan(int64_t images, const char *by)
+{
+    char call[64] = "cudnnBackendExecute 1 operations of type 10 by ";
+    int64_t attr[32] = {0};
+    const tutti_op *op = find_op("conv2d");
+    const tutti_desc in[2] = {{{images, 5, 5, 8}, 4, TUTTI_F32}, {{8, 3, 3, 8}, 4, TUTTI_F32}};
+    const tutti_desc out = {{images, 3, 3, 8}, 4, TUTTI_F32};
+    ck_assert_uint_le(op->attr_size, sizeof attr);
+    for (uint64_t k = 0; k < op->nfields; k++)
+        if (strcmp(op->fields[k].name, "groups") == 0)
+            attr[op->fields[k].offset / sizeof *attr] = 1;
+    return calls_of_a_plan(op, attr, in, &out, strcat(call, by));
 }
 
 /* Of the kept choice. */
@@ -156,6 +179,60 @@ START_TEST(nothing_is_measured_where_nothing_is_to_be)
 }
 END_TEST
 
+START_TEST(the_fastest_engine_is_kept_for_later_runs)
+{
+    char line[1024];
+    begin();
+    ck_assert_int_gt(convolutions_of_a_plan(2, ""), 3);
+    read_line(line, sizeof line);
+    ck_assert_str_eq(line,
+                     "Stand-in GPU: cuDNN 91900 convolution forward 2 x 5 x 5 x 8, 8 of 3 x 3, "
+                     "groups 1, stride 1 1, padding 0 0, dilation 1 1, F32\t2 2=1\n");
+    ck_assert_int_eq(convolutions_of_a_plan(2, ""), 1);
+    ck_assert_int_eq(convolutions_of_a_plan(2, "2.1"), 1);
+    ck_assert_int_gt(convolutions_of_a_plan(3, ""), 3); /* another shape */
+    end();
+}
+END_TEST
+
+/* What stands in the file, and how often it is what runs: one run, without measuring. */
+static const struct {
+    const char *choice, *by;
+} kept[] = {
+    {"2 2=2", "2.2"},  {"2", "2.0"},        /* slower ones too; without knobs */
+    {"1 2=1", "2.0"},  {"0 2=1", "2.0"},    /* what rounds or is unsteady is refused */
+    {"3 2=1", "2.0"},  {"2 3=1", "2.0"},    /* there is no such engine, no such knob */
+    {"2 2=", "2.0"},   {"engine 2", "2.0"}, /* no names at all */
+    {"2 2=1x", "2.0"}, {"2 2=99999", "2.0"},
+};
+
+START_TEST(the_file_decides_on_engines_where_they_are_allowed)
+{
+    char line[1024];
+    begin();
+    (void)convolutions_of_a_plan(2, "");
+    read_line(line, sizeof line);
+    char *choice = strchr(line, '\t');
+    ck_assert_ptr_nonnull(choice);
+    (void)snprintf(choice + 1, 64, "%s\n", kept[_i].choice);
+    write_line(line);
+    ck_assert_int_eq(convolutions_of_a_plan(2, ""), 1);
+    ck_assert_int_eq(convolutions_of_a_plan(2, kept[_i].by), 1);
+    end();
+}
+END_TEST
+
+START_TEST(no_engine_is_measured_where_nothing_is_to_be)
+{
+    begin();
+    ck_assert_int_eq(setenv("TUTTI_TUNE", "0", 1), 0);
+    ck_assert_int_eq(convolutions_of_a_plan(2, "2.0"), 1);
+    ck_assert_int_eq(convolutions_of_a_plan(2, ""), 1);
+    ck_assert_ptr_null(fopen(path, "r"));
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cuda choices");
@@ -164,6 +241,12 @@ int main(void)
     tcase_add_test(t, the_file_decides_also_against_the_clock);
     tcase_add_test(t, a_choice_that_the_library_does_not_know_is_left_aside);
     tcase_add_test(t, nothing_is_measured_where_nothing_is_to_be);
+    suite_add_tcase(s, t);
+    t = tcase_create("cudnn");
+    tcase_add_test(t, the_fastest_engine_is_kept_for_later_runs);
+    tcase_add_loop_test(t, the_file_decides_on_engines_where_they_are_allowed, 0,
+                        (int)(sizeof kept / sizeof *kept));
+    tcase_add_test(t, no_engine_is_measured_where_nothing_is_to_be);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }

@@ -231,6 +231,26 @@ START_TEST(of_two_products_one_is_added_to_the_other)
 }
 END_TEST
 
+/* As a microbatch's gradient and what earlier ones left. */
+START_TEST(the_gradient_of_a_filter_goes_into_the_addition_that_alone_reads_it)
+{
+    static const char *const want[] = {"= conv2d_grad_weight_add(", NULL};
+    const tutti_desc x = toy_desc(TUTTI_F32, 4, 2, 4, 4, 3);
+    const tutti_desc dy = toy_desc(TUTTI_F32, 4, 2, 2, 2, 5);
+    const tutti_desc w = toy_desc(TUTTI_F32, 4, 5, 3, 3, 3);
+    const int64_t size[2] = {3, 3};
+    const tutti_attr kernel = tutti_attr_list("kernel", size, 2);
+    rig r;
+    rig_begin(&r);
+    r.sums = true;
+    const tutti_value in[2] = {graph_input(r.from, &x), graph_input(r.from, &dy)};
+    const tutti_value there = graph_input(r.from, &w);
+    keep(&r, tutti_add(r.b, there,
+                       r.b->emit(r.b, "conv2d_grad_weight", in, 2, &kernel, 1, NULL, 0)));
+    rig_fuse(&r, 1, want);
+}
+END_TEST
+
 /* What is kept or broadcast, or has an activation, stays by itself. */
 START_TEST(additions_that_need_the_product_elsewhere_stay)
 {
@@ -258,6 +278,7 @@ int main(void)
     tcase_add_test(all, dtypes_stay);
     tcase_add_loop_test(all, a_product_goes_into_the_addition_that_alone_reads_it, 0, 4);
     tcase_add_test(all, of_two_products_one_is_added_to_the_other);
+    tcase_add_test(all, the_gradient_of_a_filter_goes_into_the_addition_that_alone_reads_it);
     tcase_add_loop_test(all, additions_that_need_the_product_elsewhere_stay, 0, 3);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
