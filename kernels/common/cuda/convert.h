@@ -26,7 +26,8 @@ static inline uint64_t cuda_part(uint64_t *bytes, uint64_t size)
 
 static inline void *cuda_part_at(void *scratch, uint64_t at)
 {
-    return (void *)((uintptr_t)scratch / CUDA_PART * CUDA_PART + at); /* at: CUDA_PART or more */
+    return (void *)((uintptr_t)scratch / CUDA_PART * CUDA_PART +
+                    at); /* at: CUDA_PART or more */
 }
 
 /* Where a copy of `d` in `dtype` lies; CUDA_DIRECT when it has that dtype. */
