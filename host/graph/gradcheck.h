@@ -63,4 +63,7 @@ TUTTI_NODISCARD tutti_status op_check(const tutti_op *const *table, const op_cas
  * operands as f32, as BF16, as F16 and as some of each, rounded for the reference too. */
 extern const tutti_device *(*op_check_device)(tutti_error *err);
 
+/* Other than 0, every case gets other inputs than those of its own seed. */
+extern uint64_t op_check_seed;
+
 #endif

@@ -1,4 +1,4 @@
-/* op_device.c - lets a test of operations run on the GPU, real or not: TUTTI_TEST_DEVICE=cuda. */
+/* op_device.c - tests of operations on a GPU: TUTTI_TEST_DEVICE=cuda, other inputs by TUTTI_TEST_SEED. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/gradcheck.h"
 
@@ -25,7 +25,9 @@ static const tutti_device *open_device(tutti_error *err)
 
 __attribute__((constructor)) static void choose(void)
 {
-    const char *name = getenv("TUTTI_TEST_DEVICE");
+    const char *name = getenv("TUTTI_TEST_DEVICE"), *seed = getenv("TUTTI_TEST_SEED");
     if (name && strcmp(name, "cuda") == 0)
         op_check_device = open_device;
+    if (seed)
+        op_check_seed = strtoull(seed, NULL, 10);
 }

@@ -8,6 +8,11 @@ import math
 import struct
 import sys
 
+try:  # a hundred million weights take it a second, plain Python a minute
+    import numpy
+except ImportError:
+    numpy = None
+
 
 def weights(path):
     """Name -> numbers of every f32 weight of the model."""
@@ -18,8 +23,19 @@ def weights(path):
     found = {}
     for name, at in header.items():
         if name.startswith("model.") and at["dtype"] == "F32":
-            found[name] = array.array("f", data[at["data_offsets"][0]:at["data_offsets"][1]])
+            part = memoryview(data)[at["data_offsets"][0]:at["data_offsets"][1]]
+            found[name] = array.array("f", bytes(part)) if numpy is None else numpy.frombuffer(part, "<f4")
     return found
+
+
+def norm(x):
+    if numpy is None:
+        return math.sqrt(sum(v * v for v in x))
+    return math.sqrt(numpy.square(x, dtype="f8").sum())
+
+
+def difference(x, y):
+    return [u - v for u, v in zip(x, y)] if numpy is None else numpy.subtract(x, y, dtype="f8")
 
 
 def main():
@@ -28,9 +44,7 @@ def main():
         sys.exit(f"other weights: {sorted(a.keys() ^ b.keys())[:5]}")
     worst, where = 0.0, "nothing"
     for name, x in a.items():
-        y = b[name]
-        norm = math.sqrt(sum(v * v for v in x)) or 1.0
-        part = math.sqrt(sum((u - v) ** 2 for u, v in zip(x, y))) / norm
+        part = norm(difference(x, b[name])) / (norm(x) or 1.0)
         if not part <= worst:  # NaN too
             worst, where = part, name
     print(f"{worst:.3g} at {where}")

@@ -3,7 +3,7 @@
 
 torch_peer.py ROW DTYPE SETTING THREADS prints "ready VERSION HELD-KILOBYTES", then for every line
 N runs N steps and answers "nanoseconds peak-kilobytes". SETTING is words joined by +: nhwc, foreach, fused,
-compile, and composer: Composer's Trainer runs the steps. A setting that this torch or this row
+compile (with graphs: CUDA's), and composer: Composer's Trainer runs the steps. A setting that this torch or this row
 does not have is answered with "skip".
 """
 import math
@@ -290,6 +290,7 @@ def build(row, words):
             shape = (*sizes, *shape[len(sizes):])
     if "cuda" in words:
         torch.set_default_device("cuda")
+        torch.backends.cudnn.benchmark = True
     model, x = make().train(), torch.randn(shape)
     y = torch.randint(0, classes, shape[:1])
     if isinstance(model, (Gpt, Bert)):
@@ -307,7 +308,8 @@ def build(row, words):
 def plain_loop(row, dtype, words):
     model, x, y, opt = build(row, words)
     largest = 1.0 if row == "b10_gpt_recipe" else None
-    call = torch.compile(model) if "compile" in words else model
+    mode = "reduce-overhead" if "graphs" in words else None
+    call = torch.compile(model, mode=mode) if "compile" in words else model
     device = "cuda" if "cuda" in words else "cpu"
 
     def steps(n):

@@ -1,0 +1,262 @@
+"""Whether what runs on the GPU is right: operations against their reference, runs against the CPU's."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+from machine import ROOT, Late, find_tool
+
+BENCH = ROOT / "tools" / "bench"
+NEAR = ROOT / "tests" / "e2e" / "near_weights.py"
+TINY_OPERATIONS = ["op_exp_test", "op_relu_test"]
+# name, row of tools/bench, changes of the run, precision, what weights (of their norm) and losses (of
+# themselves) may differ by after 20 steps: sums in another order, TF32 off; bf16 rounds.
+PARITY = [("MLP", "b2_mlp", [], "fp32", 0.02, 1e-3),
+          ("ResNet-20", "b4_resnet20", ["train.batch_size=32"], "fp32", 0.02, 1e-2),
+          ("GPT-2 small", "b8_gpt2_124m", ["train.batch_size=2"], "fp32", 0.02, 1e-3),
+          ("MLP, bf16", "b2_mlp", [], "amp_bf16", 0.1, 3e-2),
+          ("ResNet-20, bf16", "b4_resnet20", ["train.batch_size=32"], "amp_bf16", 0.1, 1e-1),
+          ("GPT-2 small, bf16", "b8_gpt2_124m", ["train.batch_size=2"], "amp_bf16", 0.1, 3e-2)]
+TINY_PARITY = [("MLP", "b1_mlp_tiny", [], "fp32", 1e-3, 1e-4),
+               ("MLP, bf16", "b1_mlp_tiny", [], "amp_bf16", 0.1, 3e-2)]
+OPTIMIZERS = [{"name": "adamw", "lr": 0.01}, {"name": "adamw", "lr": 0.01, "amsgrad": True},
+              {"name": "decoupled_adamw", "lr": 0.01}, {"name": "sgd", "lr": 0.05},
+              {"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001},
+              {"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}]
+ALIKE = 1e-3  # of a weight's norm, after three steps of a small run
+
+
+def train(m, run, device, *words):
+    return [m.build / "tutti", "train", run, "--device", device, *words]
+
+
+def first(m):
+    """Whether a kernel runs on the device at all, and a small net trains."""
+    m.libraries()
+    said = m.run([m.build / "tutti", "version"], 60)
+    m.result["version"] = said.lines()
+    m.say("; ".join(said.lines()))
+    if not any(line.startswith("cuda:0") for line in said.lines()):
+        m.wrong("the device", said.lines()[-1] if said.lines() else f"tutti version ends with {said.status}")
+    bad = one_test(m, "op_exp_test", "no", 60)
+    m.say("a kernel has run on the device" if not bad else f"WRONG the first kernel: {bad[0]}")
+    said = m.run(train(m, BENCH / "rows" / "b1_mlp_tiny.json", "cuda", "--plugin-path",
+                       m.build / "bench", "--set", "callbacks=[]", "--duration", "5ba"), 60)
+    if said.status:
+        m.wrong("the first run", said.lines()[-1] if said.lines() else f"ends with {said.status}")
+    else:
+        m.say("a small net has trained on it")
+
+
+def one_test(m, name, fork, limit, seed=None):
+    """What is wrong on the device in a test program of operations: sentences, none where all is well.  In
+    one process there is one context of the GPU, with `fork` there is one for every test."""
+    extra = {"TUTTI_TEST_DEVICE": "cuda", "CK_FORK": fork, "CK_DEFAULT_TIMEOUT": str(int(limit)),
+             "OMP_NUM_THREADS": "2", "TUTTI_SOURCE": str(ROOT), "TUTTI_BUILD": str(m.build)}
+    if seed is not None:
+        extra["TUTTI_TEST_SEED"] = str(seed)
+    try:
+        said = m.run([m.build / "tests" / name], limit, **extra)
+    except Late:
+        return [f"took longer than {limit:.0f} s"]
+    if not said.status:
+        return []
+    marks = [line.split(":", 2)[-1] for line in said.lines() if re.search(r":\d+:[FE]:", line)]
+    return marks or said.lines()[-1:] or [f"ends with {said.status}"]
+
+
+def operation_tests(m):
+    """Those with the longest device code first."""
+    def size(name):
+        folder = name[len("op_"):-len("_test")]
+        code = ROOT / "kernels" / folder / f"{folder}.cu"
+        return -code.stat().st_size if code.exists() else 0
+    names = [p.name for p in (m.build / "tests").glob("op_*_test") if os.access(p, os.X_OK)]
+    if m.args.standin:
+        names = [n for n in names if n in TINY_OPERATIONS]
+    return sorted(names, key=lambda n: (size(n), n))
+
+
+def operations(m):
+    """Every operation on the device against the f64 reference, on inputs that nobody has seen before."""
+    names, seed, wrong = operation_tests(m), random.randrange(1, 1 << 31), {}
+    if not names:
+        m.wrong("operations", f"there are no tests in {m.build}/tests")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = pool.map(lambda name: (name, one_test(m, name, "no", 90, seed)), names)
+        wrong = {name: bad for name, bad in found if bad}
+        # An error that stays spoils the tests after it: by itself each tells its own.
+        for name, bad in pool.map(lambda name: (name, one_test(m, name, "yes", 60, seed)),
+                                  [n for n, bad in wrong.items() if m.left() > 5]):
+            wrong[name] = bad or [f"{wrong[name][0]} (not when each test is by itself)"]
+    m.result["operations"] = {"tests": len(names), "seed": seed, "wrong": wrong}
+    for name, bad in sorted(wrong.items()):
+        m.wrong(name, f"{bad[0]}{f' and {len(bad) - 1} more' if len(bad) > 1 else ''}")
+    m.say(f"{len(names) - len(wrong)} of {len(names)} tests of operations are right on the device, "
+          f"inputs of seed {seed}")
+
+
+def losses(folder):
+    """Of a run with the logger jsonl: the loss of each step."""
+    found = []
+    for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines():
+        value = json.loads(line).get("values", {}).get("loss/train/total")
+        if value is not None:
+            found.append(value)
+    return found
+
+
+def saved(folder):
+    return next(p for p in folder.glob("*.safetensors") if not p.is_symlink())
+
+
+def parity_run(m, folder, device, case, steps):
+    """A run on a device; its sentence when it fails."""
+    name, row, changes, precision, *_ = case
+    folder = folder / device
+    folder.mkdir(parents=True)
+    words = train(m, BENCH / "rows" / f"{row}.json", device, "--plugin-path", m.build / "bench")
+    if device == "cpu":
+        words += ["--threads", "4"]
+    saver = [{"name": "checkpoint_saver", "interval": "1dur", "keep": 1, "folder": str(folder)}]
+    logger = [{"name": "jsonl", "filename": str(folder / "log.jsonl")}]
+    for change in [*changes, f"callbacks={json.dumps(saver)}", f"loggers={json.dumps(logger)}",
+                   f"max_duration={steps}ba", f"precision={precision}"]:
+        words += ["--set", change]
+    said = m.run(words, 90)
+    return (said.lines() or [f"ends with {said.status}"])[-1] if said.status else None
+
+
+def parity_case(m, folder, case, steps):
+    name, _, _, _, part, loss_part = case
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = {d: pool.submit(parity_run, m, folder, d, case, steps) for d in ("cpu", "cuda")}
+        why = {d: job.result() for d, job in jobs.items()}
+    for device, reason in why.items():
+        if reason:
+            m.wrong(f"{name} on {device}", reason)
+            return
+    a, b = losses(folder / "cpu"), losses(folder / "cuda")
+    off = max((abs(x - y) / max(abs(x), 1e-3) for x, y in zip(a, b)), default=float("nan"))
+    said = m.run([m.python or sys.executable, NEAR, saved(folder / "cpu"), saved(folder / "cuda"), part], 60)
+    m.result["parity"][name] = {"weights": (said.lines() or [""])[0], "losses": off, "steps": len(b),
+                                "loss_cpu": a[-1:], "loss_cuda": b[-1:]}
+    if len(a) != len(b) or not off <= loss_part:  # NaN too
+        m.wrong(f"{name}: losses differ", f"{off:.3g} of themselves, {a[-3:]} and {b[-3:]}")
+    if said.status:
+        m.wrong(f"{name}: weights differ", "; ".join(said.lines()))
+    else:
+        m.say(f"{name}: after {len(b)} steps weights on CPU and GPU differ by {said.lines()[0]}, "
+              f"losses by {off:.2g}")
+
+
+def parity(m):
+    """The same runs on the CPU and on the device: losses of all steps, weights after them."""
+    m.result["parity"] = {}
+    cases, steps = (TINY_PARITY, 3) if m.args.standin else (PARITY, 20)
+
+    def one(case):
+        try:
+            parity_case(m, m.scratch / "parity" / case[0].replace(" ", ""), case, steps)
+        except Late:
+            m.late(f"parity of {case[0]}")
+        m.save()
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(one, cases))
+
+
+def small_run():
+    """The small run of the end-to-end tests."""
+    said = subprocess.run(["bash", "-c", '. "$SOURCE/tests/e2e/lib.sh"; small_run'], text=True, check=True,
+                          capture_output=True, env={**os.environ, "SOURCE": str(ROOT)}, timeout=20)
+    return json.loads(said.stdout)
+
+
+def plugin_cases(m):
+    """(what, members of the small run): every optimizer, algorithm and transform with kernels."""
+    short = {"eval": [], "max_duration": "3ba"}
+    sgd = {"optimizer": {"name": "sgd", "lr": 0.05}}
+    cases = [(json.dumps(o), {**short, "optimizer": o}) for o in OPTIMIZERS]
+    for members in sorted((ROOT / "plugins" / "algorithms").glob("*/resume*.json")):
+        text = members.read_text(encoding="utf-8").replace('"truncate": false', '"truncate": true')
+        cases.append((f"{members.parent.name}/{members.stem}",
+                      {**json.loads(text.replace("../corpus.txt", str(m.scratch / "corpus.txt"))), **short, **sgd}))
+    base = small_run()["train"]
+    changes = [{"name": "random_crop", "padding": 2}, {"name": "random_flip"},
+               {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4}]
+    cases.append(("transforms of kept images", {**short, **sgd, "train": {
+        **base, "resident": True, "transforms": [*changes, *base["transforms"]]}}))
+    return cases[:1] + cases[-1:] if m.args.standin else cases
+
+
+def plugins(m):
+    """Small runs with every plugin that has kernels, on the CPU and on the device."""
+    (m.scratch / "corpus.txt").write_text("".join(f"{n}\n" for n in range(1, 4001)), encoding="ascii")
+    base, cases = small_run(), plugin_cases(m)
+    found = m.result["plugins"] = {}
+
+    def one(at):
+        what, members = cases[at]
+        folder = m.scratch / "plugins" / str(at)
+        for device in ("cpu", "cuda"):
+            (folder / device).mkdir(parents=True)
+            run = {**base, **members, "threads": 1, "callbacks": [
+                {"name": "checkpoint_saver", "folder": str(folder / device), "interval": "1dur", "keep": 1}]}
+            (folder / device / "run.json").write_text(json.dumps(run), encoding="utf-8")
+            said = m.run(train(m, folder / device / "run.json", device), 60)
+            if said.status:
+                return f"on {device}: {(said.lines() or [said.status])[-1]}"
+        said = m.run([sys.executable, NEAR, saved(folder / "cpu"), saved(folder / "cuda"), ALIKE], 30)
+        found[what] = (said.lines() or [""])[0]
+        return "; ".join(said.lines()) if said.status else None
+
+    alike = 0
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        jobs = {what: pool.submit(one, at) for at, (what, _) in enumerate(cases)}
+        for what, job in jobs.items():
+            try:
+                why = job.result()
+            except Late:
+                m.late(what)
+                continue
+            alike += not why
+            if why:
+                m.wrong(what, why)
+    m.say(f"{alike} of {len(cases)} small runs with optimizers, algorithms and transforms are alike")
+
+
+def sanitize(m):
+    """compute-sanitizer over the tests of operations, as many as there is time for."""
+    tool = find_tool("compute-sanitizer")
+    if not tool or m.args.standin:
+        m.say("compute-sanitizer: left out, " + ("the stand-in looks itself" if m.args.standin
+                                                  else "it is not installed"))
+        return
+    found = m.result["sanitized"] = {}
+
+    def one(job):
+        kind, name = job
+        if m.left() < 3:
+            return
+        try:
+            said = m.run([tool, "--tool", kind, "--error-exitcode", "3", "--print-limit", "5",
+                          m.build / "tests" / name], 45, TUTTI_TEST_DEVICE="cuda", CK_FORK="no",
+                         OMP_NUM_THREADS="1", TUTTI_SOURCE=str(ROOT), TUTTI_BUILD=str(m.build))
+        except Late:
+            found[f"{kind} {name}"] = "late"
+            return
+        unable = [line for line in said.lines() if "not supported" in line.lower()]
+        errors = [line for line in said.lines() if line.startswith("=========") and re.search(
+            r"Invalid|Race|hazard|Barrier|Uninit|Misaligned|out of bounds", line)]
+        found[f"{kind} {name}"] = unable[0] if unable else "wrong" if errors or said.status == 3 else "right"
+        if errors or said.status == 3 and not unable:
+            m.wrong(f"{kind} of {name}", errors[0].strip("= ") if errors else said.lines()[-1])
+    names = operation_tests(m)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(one, [(kind, n) for kind in ("memcheck", "racecheck") for n in names]))
+    count = {v: list(found.values()).count(v) for v in set(found.values())}
+    m.say(f"compute-sanitizer, of {2 * len(names)} looks: " + ", ".join(f"{n} {k}" for k, n in count.items()))
