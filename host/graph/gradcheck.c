@@ -34,7 +34,8 @@ uint64_t op_check_seed;
 
 double check_draw(const op_case *c, uint32_t input, int32_t dtype, int64_t k)
 {
-    const tutti_rng4 r = tutti_rng(c->seed ^ op_check_seed, TUTTI_RNG_DATASET, input, (uint64_t)k);
+    const tutti_rng4 r =
+        tutti_rng(c->seed ^ op_check_seed, TUTTI_RNG_DATASET, input, (uint64_t)k);
     const double u = tutti_uniform_f64(r.v[0], r.v[1]);
     double low = c->low[input], high = c->high[input];
     const bool unset = low == 0.0 && high == 0.0;
