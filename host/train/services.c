@@ -220,9 +220,9 @@ static tutti_status take_column(trainer *t, tutti_tensor to, const tutti_tensor 
                       err);
 }
 
-static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
-                                        const tutti_tensor *targets, uint32_t ntargets,
-                                        float *losses, tutti_error *err)
+static tutti_status train_losses_there(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
+                                       const tutti_tensor *targets, uint32_t ntargets,
+                                       tutti_tensor *ret_losses, tutti_error *err)
 {
     trainer *t = ctx;
     if (t->phase != PHASE_BATCH)
@@ -251,9 +251,21 @@ static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, u
     if (s || (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)) ||
         (s = trainer_run(t, p, SEGMENT_LOSS, 1.0f, err)))
         return s;
-    const tutti_tensor loss = plan_loss(p);
-    return place_copy(trainer_device(t), losses, loss.data, tutti_nbytes(&loss.desc),
-                      TUTTI_COPY_FROM_DEVICE, err);
+    *ret_losses = plan_loss(p);
+    return TUTTI_OK;
+}
+
+static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
+                                        const tutti_tensor *targets, uint32_t ntargets,
+                                        float *losses, tutti_error *err)
+{
+    const trainer *t = ctx;
+    tutti_tensor there;
+    const tutti_status s =
+        train_losses_there(ctx, inputs, ninputs, targets, ntargets, &there, err);
+    return s ? s
+             : place_copy(trainer_device(t), losses, there.data, tutti_nbytes(&there.desc),
+                          TUTTI_COPY_FROM_DEVICE, err);
 }
 
 static tutti_status train_mix_loss(void *ctx, const tutti_tensor *target, double weight,
@@ -435,7 +447,8 @@ void trainer_services_init(trainer *t)
                                         train_sample_losses,
                                         train_mix_loss,
                                         train_forward,
-                                        train_dataset};
+                                        train_dataset,
+                                        train_losses_there};
     t->checkpoint_service = (tutti_checkpoint_v1){sizeof t->checkpoint_service,
                                                   0,
                                                   t,

@@ -9,7 +9,7 @@ seq 1 4000 >corpus.txt
 cat >short.json <<'JSON'
 {"eval": [], "max_duration": "3ba", "optimizer": {"name": "sgd", "lr": 0.05}, "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "3ba"}]}
 JSON
-most=256 # bytes: a number a sample, as selective_backprop sees losses
+most=16 # bytes: single numbers
 
 # What the trace says was read by the host between the first launch and the last, if it is more than that.
 tensors_read() {

@@ -50,6 +50,9 @@ echo '{"eval": [], "callbacks": [], "microbatch_size": 40, "algorithms": [{"name
 small_run | python3 "$e2e/small_run.py" members.json |
   sed 's/"workers": 2/"workers": 2, "metrics": [{"name": "accuracy"}]/' >metrics.json
 check "nor where the batch is evaluated twice" test "$(waits 5)" = "$(waits 9)"
+echo '{"eval": [], "callbacks": [], "algorithms": [{"name": "selective_backprop", "start": 0, "end": 1, "interrupt": 0}]}' >members.json
+small_run | python3 "$e2e/small_run.py" members.json >metrics.json
+check "nor where samples are chosen by their losses" test "$(waits 5)" = "$(waits 9)"
 unset TUTTI_CUDA_TRACE
 
 # Weights in 16 bits: written by the optimizer's sweep, made anew after a checkpoint, a swap of weights (ema)

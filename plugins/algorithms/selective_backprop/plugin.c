@@ -3,10 +3,11 @@
 #include "select.h"
 
 #include "../batch.h"
+#include "order.h"
 #include "scale.h"
 #include "tutti/train.h"
 
-enum { SCALE, PICK, KERNELS };
+enum { SCALE, PICK, RANK, CHOOSE, KERNELS };
 
 typedef struct selector {
     algorithm_device device;
@@ -17,10 +18,12 @@ typedef struct selector {
     double keep;
     double scale;
     int64_t interrupt;
-    algorithm_buffer losses; /* f32 (B) */
-    algorithm_buffer picked; /* u32 (count): the samples to train on, ascending */
-    algorithm_memory there;  /* the same for the kernel */
-    algorithm_memory small;  /* scaled inputs */
+    algorithm_buffer chosen;  /* u32 (B): 1 for the i-th smallest loss that is trained on */
+    algorithm_buffer fetched; /* f32 (B): losses where a host gives them here alone */
+    algorithm_memory losses;  /* the same for kernels */
+    algorithm_memory
+        work; /* u32 (4 B): chosen, the order of losses, their ranks, what is picked */
+    algorithm_memory small; /* scaled inputs */
     uint32_t kernel[KERNELS];
 } selector;
 
@@ -31,6 +34,11 @@ TUTTI_EXPORT void selective_backprop_scale_cpu(const float *x, float *y, double 
 TUTTI_EXPORT void selective_backprop_pick_cpu(const uint8_t *x, uint8_t *y,
                                               const uint32_t *picked, int64_t row, int64_t unit,
                                               int64_t n);
+
+TUTTI_EXPORT void selective_backprop_rank_cpu(const float *losses, uint32_t *order,
+                                              uint32_t *rank, int64_t n);
+TUTTI_EXPORT void selective_backprop_choose_cpu(const uint32_t *rank, const uint32_t *chosen,
+                                                uint32_t *picked, int64_t n);
 
 void selective_backprop_scale_cpu(const float *x, float *y, double scale, int64_t h, int64_t w,
                                   int64_t high, int64_t wide, int64_t channels, int64_t n)
@@ -52,10 +60,36 @@ void selective_backprop_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *p
     batch_pick(x, y, picked, row, unit, n);
 }
 
+static int by_loss(const void *a, const void *b, void *losses)
+{
+    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    const float *x = losses;
+    return order_before(x[i], i, x[j], j) ? -1 : i != j;
+}
+
+void selective_backprop_rank_cpu(const float *losses, uint32_t *order, uint32_t *rank,
+                                 int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        order[k] = (uint32_t)k;
+    qsort_r(order, (size_t)n, sizeof *order, by_loss, (void *)(uintptr_t)losses);
+    for (int64_t k = 0; k < n; k++)
+        rank[order[k]] = (uint32_t)k;
+}
+
+void selective_backprop_choose_cpu(const uint32_t *rank, const uint32_t *chosen,
+                                   uint32_t *picked, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (chosen[rank[k]])
+            *picked++ = (uint32_t)k;
+}
+
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
-    static const char *const names[] = {"selective_backprop_scale", "selective_backprop_pick"};
+    static const char *const names[] = {"selective_backprop_scale", "selective_backprop_pick",
+                                        "selective_backprop_rank", "selective_backprop_choose"};
     const double start = tutti_param_f64(params, "start"), end = tutti_param_f64(params, "end");
     if (start >= end)
         return tutti_fail(err, TUTTI_E_ARG,
@@ -91,9 +125,10 @@ static tutti_status close(void *self, tutti_error *err)
 {
     selector *s = self;
     (void)err;
-    free(s->losses.data);
-    free(s->picked.data);
-    algorithm_give(&s->device, &s->there);
+    free(s->chosen.data);
+    free(s->fetched.data);
+    algorithm_give(&s->device, &s->losses);
+    algorithm_give(&s->device, &s->work);
     algorithm_give(&s->device, &s->small);
     free(s);
     return TUTTI_OK;
@@ -136,18 +171,19 @@ static tutti_status shrink(selector *s, tutti_tensor *x, tutti_error *err)
 
 /* The batch column `name` becomes the picked rows of itself. */
 static tutti_status keep_rows(selector *s, const char *name, const tutti_desc *column,
-                              int64_t count, tutti_error *err)
+                              const uint32_t *picked, int64_t count, tutti_error *err)
 {
     tutti_tensor x, y;
     tutti_desc kept = *column;
     kept.dim[0] = count;
     const tutti_status status = batch_renew(&s->device, name, &kept, &x, &y, err);
-    return status ? status
-                  : batch_launch_pick(&s->device, s->kernel[PICK], &x, y.data, s->there.data,
-                                      count, err);
+    return status
+               ? status
+               : batch_launch_pick(&s->device, s->kernel[PICK], &x, y.data, picked, count, err);
 }
 
-static tutti_status keep_all(selector *s, int64_t samples, int64_t count, tutti_error *err)
+static tutti_status keep_all(selector *s, int64_t samples, const uint32_t *picked,
+                             int64_t count, tutti_error *err)
 {
     for (char name[2] = "0"; name[0] <= '9'; name[0]++) {
         tutti_error past = TUTTI_ERROR_INIT; /* the last column has been */
@@ -156,10 +192,59 @@ static tutti_status keep_all(selector *s, int64_t samples, int64_t count, tutti_
             return TUTTI_OK;
         if (column.rank < 1 || column.dim[0] != samples)
             continue;
-        const tutti_status status = keep_rows(s, name, &column, count, err);
+        const tutti_status status = keep_rows(s, name, &column, picked, count, err);
         if (status)
             return status;
     }
+    return TUTTI_OK;
+}
+
+/* One loss a sample, for kernels. */
+static tutti_status find_losses(selector *s, const tutti_tensor *input,
+                                const tutti_tensor *target, int64_t samples,
+                                const float **ret_losses, tutti_error *err)
+{
+    const tutti_train_v1 *train = s->train;
+    const uint64_t bytes = (uint64_t)samples * sizeof(float);
+    tutti_tensor there;
+    tutti_status status;
+    if (s->device.view->device != TUTTI_DEVICE_CPU &&
+        TUTTI_HAS(train, tutti_train_v1, sample_losses_there)) {
+        status = train->sample_losses_there(train->ctx, input, 1, target, 1, &there, err);
+        if (!status)
+            *ret_losses = there.data;
+        return status;
+    }
+    if ((status = algorithm_room(&s->fetched, bytes, "selective_backprop", err)) ||
+        (status =
+             train->sample_losses(train->ctx, input, 1, target, 1, s->fetched.data, err)) ||
+        (status = batch_send(&s->device, &s->losses, s->fetched.data, bytes, err)))
+        return status;
+    *ret_losses = s->losses.data;
+    return TUTTI_OK;
+}
+
+/* Which places among the sorted losses are trained on is drawn here; whose they are is found where the
+ * losses are, and nobody waits for it. */
+static tutti_status choose(selector *s, uint64_t step, const float *losses, int64_t samples,
+                           int64_t count, const uint32_t **ret_picked, tutti_error *err)
+{
+    const uint64_t bytes = (uint64_t)samples * sizeof(uint32_t);
+    tutti_stream r = algorithm_stream(s->state, "selective_backprop", step);
+    tutti_status status = algorithm_room(&s->chosen, bytes, "selective_backprop", err);
+    if (status || (status = select_ranks(&r, samples, s->keep, s->chosen.data, count, err)) ||
+        (status = algorithm_take(&s->device, &s->work, 4 * bytes, err)))
+        return status;
+    uint32_t *chosen = s->work.data, *order = chosen + samples, *rank = order + samples;
+    uint32_t *picked = rank + samples;
+    const tutti_device_view_v1 *v = s->device.view;
+    if ((status = v->copy(v->ctx, chosen, s->chosen.data, bytes, TUTTI_COPY_TO_DEVICE, err)) ||
+        (status = algorithm_launch(&s->device, s->kernel[RANK], err, &losses, &order, &rank,
+                                   &samples)) ||
+        (status = algorithm_launch(&s->device, s->kernel[CHOOSE], err, &rank, &chosen, &picked,
+                                   &samples)))
+        return status;
+    *ret_picked = picked;
     return TUTTI_OK;
 }
 
@@ -169,6 +254,8 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     selector *s = self;
     (void)ret_exit_code;
     tutti_tensor input, target;
+    const float *losses = NULL;
+    const uint32_t *picked = NULL;
     tutti_status status = batch_get(&s->device, "input", &input, err);
     if (status || (status = batch_get(&s->device, "target", &target, err)))
         return status;
@@ -180,21 +267,11 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
                           (long long)samples);
     if (count >= samples)
         return TUTTI_OK;
-    if ((status = algorithm_room(&s->losses, (uint64_t)samples * sizeof(float),
-                                 "selective_backprop", err)) ||
-        (status = algorithm_room(&s->picked, (uint64_t)count * sizeof(uint32_t),
-                                 "selective_backprop", err)) ||
-        (status = shrink(s, &input, err)) ||
-        (status = s->train->sample_losses(s->train->ctx, &input, 1, &target, 1, s->losses.data,
-                                          err)))
+    if ((status = shrink(s, &input, err)) ||
+        (status = find_losses(s, &input, &target, samples, &losses, err)) ||
+        (status = choose(s, event->step, losses, samples, count, &picked, err)))
         return status;
-    tutti_stream r = algorithm_stream(s->state, "selective_backprop", event->step);
-    if ((status =
-             select_pick(&r, s->losses.data, samples, s->keep, s->picked.data, count, err)) ||
-        (status = batch_send(&s->device, &s->there, s->picked.data,
-                             (uint64_t)count * sizeof(uint32_t), err)))
-        return status;
-    return keep_all(s, samples, count, err);
+    return keep_all(s, samples, picked, count, err);
 }
 
 static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
