@@ -125,13 +125,13 @@ int attr_raise(const tutti_op *op, void *blob, const char *name)
     return f != NULL;
 }
 
-int attr_is_set(const tutti_op *op, const void *blob, const char *name)
+int64_t attr_get(const tutti_op *op, const void *blob, const char *name)
 {
     const tutti_attr_field *f = find_i64(op, name);
     int64_t i = 0;
     if (f)
         memcpy(&i, (const unsigned char *)blob + f->offset, sizeof i);
-    return i != 0;
+    return i;
 }
 
 void attr_dump(const tutti_op *op, const void *blob, FILE *file)

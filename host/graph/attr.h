@@ -12,8 +12,8 @@ TUTTI_NODISCARD tutti_status attr_decode(const tutti_op *op, const tutti_attr *a
 
 /* Sets attribute `name` to 1 if the op has it; 0: it has not. */
 int attr_raise(const tutti_op *op, void *blob, const char *name);
-/* Whether it is there and not 0. */
-int attr_is_set(const tutti_op *op, const void *blob, const char *name);
+/* Its integer attribute `name`; 0 where there is none. */
+int64_t attr_get(const tutti_op *op, const void *blob, const char *name);
 
 /* The way back: fills ret_attr[0..op->nfields); lists are borrowed from `lists`, as many. */
 void attr_encode(const tutti_op *op, const void *blob, tutti_list *lists, tutti_attr *ret_attr);

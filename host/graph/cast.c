@@ -1,7 +1,7 @@
 /* cast.c - which operations give 16 bits, which f32. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/cast.h"
-#include "graph/attr.h"
+#include "graph/rewrite.h"
 
 #include <string.h>
 
@@ -223,56 +223,16 @@ tutti_value cast_to(graph *g, tutti_value v, int32_t dtype)
 
 /* ---- the pass ---- */
 
-typedef struct copier {
-    const graph *from;
-    graph *to;
-    tutti_value *map;
-} copier;
-
-/* An input, a weight or a constant. */
-static tutti_value copy_leaf(const copier *c, tutti_value v)
-{
-    const graph_value *x = graph_value_at(c->from, v);
-    tutti_graph *b = graph_builder(c->to);
-    const tutti_tensor t = {(void *)(uintptr_t)x->data, x->desc, TUTTI_DEVICE_CPU, 0};
-    if (x->kind == VALUE_INPUT)
-        return graph_input(c->to, &x->desc);
-    if (x->kind == VALUE_WEIGHT)
-        return graph_weight(c->to, x->index, &x->desc, x->trainable);
-    return b->constant(b, &t);
-}
-
-static void copy_node(const copier *c, const graph_node *n)
-{
-    tutti_graph *b = graph_builder(c->to);
-    tutti_value in[TUTTI_OP_MAX_IN];
-    tutti_attr attr[GRAPH_MAX_ATTR];
-    tutti_list lists[GRAPH_MAX_ATTR];
-    graph_set_segment(c->to, n->segment);
-    (void)graph_set_scope(c->to, n->scope);
-    if (n->op->nfields > GRAPH_MAX_ATTR) {
-        (void)b->fail(b, TUTTI_E_RANGE, "an operation has too many attributes");
-        return;
-    }
-    (void)graph_set_guard(c->to, c->map[n->guard]);
-    for (uint32_t k = 0; k < n->nin; k++)
-        in[k] = c->map[n->in[k]];
-    attr_encode(n->op, n->attr, lists, attr);
-    (void)b->emit(b, n->op->name, in, n->nin, attr, (uint32_t)n->op->nfields, c->map + n->out,
-                  n->op->nout);
-    (void)graph_set_guard(c->to, 0);
-}
-
 /* Buffers are f32, whatever has been computed for them. */
-static void copy_assigns(const copier *c)
+static void copy_assigns(const graph *from, graph *to, const tutti_value *map)
 {
-    tutti_graph *b = graph_builder(c->to);
-    for (uint32_t k = 0; k < graph_nassigns(c->from); k++) {
-        const graph_assign a = graph_assign_at(c->from, k);
-        for (tutti_value v = 1; v < graph_nvalues(c->from); v++) {
-            const graph_value *x = graph_value_at(c->from, v);
+    tutti_graph *b = graph_builder(to);
+    for (uint32_t k = 0; k < graph_nassigns(from); k++) {
+        const graph_assign a = graph_assign_at(from, k);
+        for (tutti_value v = 1; v < graph_nvalues(from); v++) {
+            const graph_value *x = graph_value_at(from, v);
             if (x->kind == VALUE_WEIGHT && x->index == a.weight)
-                b->assign(b, c->map[v], cast_to(c->to, c->map[a.value], x->desc.dtype));
+                b->assign(b, map[v], cast_to(to, map[a.value], x->desc.dtype));
         }
     }
 }
@@ -280,18 +240,20 @@ static void copy_assigns(const copier *c)
 tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
                         tutti_value *ret_map, tutti_error *err)
 {
-    const copier c = {from, to, ret_map};
     tutti_graph *b = graph_builder(to);
     memset(ret_map, 0, sizeof *ret_map * graph_nvalues(from));
     graph_set_low(to, low);
     for (tutti_value v = 1; v < graph_nvalues(from) && !b->status(b); v++) {
         const graph_value *x = graph_value_at(from, v);
-        if (x->kind != VALUE_NODE)
-            ret_map[v] = copy_leaf(&c, v);
-        else if (graph_node_at(from, x->index)->out == v)
-            copy_node(&c, graph_node_at(from, x->index));
+        const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(from, x->index) : NULL;
+        if (!n) {
+            ret_map[v] = rewrite_leaf(from, v, to);
+        } else if (n->out == v) {
+            const rewrite_node same = rewrite_same(n);
+            rewrite_emit(to, &same, ret_map);
+        }
     }
     if (!b->status(b))
-        copy_assigns(&c);
+        copy_assigns(from, to, ret_map);
     return graph_error(to, err);
 }

@@ -189,7 +189,7 @@ uint32_t program_fast_steps(const program *p, uint32_t *ret_possible)
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const step *s = &p->steps[k];
         const bool may = s->node && !s->chain && s->way &&
-                         attr_is_set(s->node->op, s->node->attr, "fast") && may_split(s);
+                         attr_get(s->node->op, s->node->attr, "fast") && may_split(s);
         possible += may;
         fast += may && strstr(s->way, "bf16");
     }

@@ -115,11 +115,9 @@ static uint32_t operation_again(const graph_node *n, tutti_list *lists, tutti_at
                                 const char **ret_op)
 {
     const uint32_t nattr = (uint32_t)n->op->nfields;
-    int64_t act = 0;
+    const int64_t act = attr_get(n->op, n->attr, "act");
     attr_encode(n->op, n->attr, lists, attr);
     *ret_op = n->op->name;
-    for (uint32_t k = 0; k < nattr; k++)
-        act = strcmp(attr[k].name, "act") == 0 ? attr[k].i : act;
     if (strcmp(n->op->name, "batch_norm") == 0) {
         *ret_op = "batch_norm_apply";
         attr[0] = tutti_attr_i("act", act);
