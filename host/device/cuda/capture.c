@@ -15,6 +15,8 @@ tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err)
     cuda_enter(d);
     if (!d->wanted.graphs)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: no graphs are wanted", d->label);
+    if (d->capturing) /* which goes on */
+        return tutti_fail(err, TUTTI_E_STATE, "%s: a graph is being gathered", d->label);
     stream *gathers = cuda_stream_of(d, on);
     const tutti_status s = cuda_check(
         d, d->rt->cudaStreamBeginCapture(gathers, CUDART_CAPTURE_THREAD_LOCAL), "a graph", err);

@@ -19,8 +19,8 @@ void cuda_enter(const cuda_device *d)
 /* After these nothing works any more: a kernel has failed while it ran, or the memory has. */
 static bool is_sticky(unsigned int code)
 {
-    static const uint16_t sticky[] = {214, 220, 226, 700, 702, 709, 710,
-                                      714, 715, 716, 717, 718, 719, 721};
+    static const uint16_t sticky[] = {214, 220, 226, 700, 702, 709, 710, 714,
+                                      715, 716, 717, 718, 719, 721, 810, 911};
     for (size_t k = 0; k < sizeof sticky / sizeof *sticky; k++)
         if (code == sticky[k])
             return true;
@@ -94,6 +94,8 @@ static tutti_status find(const cudart **ret_rt, uint32_t *ret_count, tutti_error
         return tutti_fail(err, s, "cuda: %s", why.text);
     const cudart *rt = *ret_rt;
     const unsigned int code = rt->cudaGetDeviceCount(&n);
+    if (code)
+        (void)rt->cudaGetLastError(); /* nobody else is to find it */
     if (code == CUDART_INSUFFICIENT_DRIVER)
         return no_driver(rt, err);
     if (code == CUDART_NO_DEVICE || (!code && n <= 0))
@@ -115,7 +117,10 @@ static uint32_t count_devices(void *self)
 static int attribute(const cudart *rt, unsigned int which, uint32_t index)
 {
     int value = 0;
-    return rt->cudaDeviceGetAttribute(&value, which, (int)index) == CUDART_SUCCESS ? value : 0;
+    if (rt->cudaDeviceGetAttribute(&value, which, (int)index) == CUDART_SUCCESS)
+        return value;
+    (void)rt->cudaGetLastError();
+    return 0;
 }
 
 static int capability(const cudart *rt, uint32_t index)
@@ -132,8 +137,10 @@ static void get_name(const cudart *rt, uint32_t index, char name[64])
     } prop;
     memset(&prop, 0, sizeof prop);
     if (rt->cudaGetDeviceProperties((struct cudaDeviceProp *)&prop, (int)index) ||
-        !prop.bytes[0])
+        !prop.bytes[0]) {
+        (void)rt->cudaGetLastError();
         (void)snprintf(prop.bytes, sizeof prop.bytes, "a GPU");
+    }
     (void)snprintf(name, 64, "%.63s", prop.bytes);
 }
 
@@ -167,6 +174,7 @@ static void *stream_now(void *ctx)
 static tutti_status symbol(void *ctx, const char *library, const char *name, void **ret_symbol,
                            tutti_error *err)
 {
+    cuda_enter(ctx); /* who asks is about to call it */
     return library_symbol(library, name, ret_symbol, err);
 }
 

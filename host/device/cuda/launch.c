@@ -81,6 +81,7 @@ tutti_status cuda_object_of(void *ctx, const void *key,
                             void (*destroy)(void *object), void **ret_object, tutti_error *err)
 {
     cuda_device *d = ctx;
+    cuda_enter(d); /* what the object is used for is done by this thread, too */
     for (cuda_object *o = d->objects; o; o = o->next)
         if (o->key == key) {
             *ret_object = o->object;
@@ -89,7 +90,6 @@ tutti_status cuda_object_of(void *ctx, const void *key,
     cuda_object *o = calloc(1, sizeof *o);
     if (!o)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for an object of the device");
-    cuda_enter(d);
     const tutti_status s = make(&d->kernels, &o->object, err);
     if (s) {
         free(o);

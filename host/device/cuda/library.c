@@ -26,12 +26,33 @@ enum { NLIBRARIES = sizeof libraries / sizeof *libraries };
 /* Where the toolkit puts them when the loader has not been told. */
 static void *open_file(const char *file)
 {
+    static const char *const folders[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"};
     char path[128];
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (handle || strchr(file, '/'))
-        return handle;
-    (void)snprintf(path, sizeof path, "/usr/local/cuda/lib64/%s", file);
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    for (int k = 0; k < 2 && !handle && !strchr(file, '/'); k++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folders[k], file);
+        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    return handle;
+}
+
+/* The runtime's major version, once it is there. */
+static int major(void)
+{
+    int (*get)(int *) = NULL;
+    int version = 0;
+    void *symbol =
+        libraries[0].handle ? dlsym(libraries[0].handle, "cudaRuntimeGetVersion") : NULL;
+    memcpy(&get, &symbol, sizeof symbol);
+    return get && get(&version) == 0 ? version / 1000 : 0;
+}
+
+/* Whether the file may serve: that of cuBLASLt must be made for the runtime's CUDA, since with it a driver
+ * was found to do. */
+static bool fits(const library *l, const char *file)
+{
+    const int want = strcmp(l->name, "cublasLt") == 0 ? major() : 0;
+    return !want || atoi(strstr(file, ".so.") + 4) == want;
 }
 
 static tutti_status open_library(library *l, tutti_error *err)
@@ -46,6 +67,8 @@ static tutti_status open_library(library *l, tutti_error *err)
                          : tutti_fail(err, TUTTI_E_NOTFOUND, "TUTTI_CUDART: %s", dlerror());
     }
     for (int k = 0; k < 2 && l->files[k] && !l->handle; k++) {
+        if (!fits(l, l->files[k]))
+            continue;
         l->found = l->files[k];
         l->handle = open_file(l->files[k]);
     }

@@ -47,13 +47,28 @@ static void run_to_mark(const mark *m)
         run_first(m->stream);
 }
 
+/* Memory of the device that was given back since the call, or since a graph was gathered. */
+static bool is_gone(const work *w)
+{
+    if ((memory_is_device(w->to) && !memory_find(w->to, w->bytes)) ||
+        (!w->staged && memory_is_device(w->from) && !memory_find(w->from, w->bytes))) {
+        go_bad(ILLEGAL_ADDRESS, "a copy or a fill of memory that was given back");
+        return true;
+    }
+    return false;
+}
+
 void work_run(const work *w)
 {
     switch (w->kind) {
     case WORK_COPY:
+        if (is_gone(w))
+            break;
         memmove(w->to, w->staged ? w->staged : w->from, w->bytes);
         break;
     case WORK_FILL:
+        if (is_gone(w))
+            break;
         memset(w->to, w->byte, w->bytes);
         break;
     case WORK_LAUNCH:
@@ -368,6 +383,7 @@ EXPORT unsigned cudaEventCreateWithFlags(struct CUevent_st **ret_event, unsigned
     struct CUevent_st *e = code ? NULL : calloc(1, sizeof *e);
     (void)flags;
     if (e) {
+        e->device = current_device();
         e->number = ++event_numbers;
         e->next = events;
         events = *ret_event = e;
@@ -400,7 +416,7 @@ EXPORT unsigned cudaEventDestroy(struct CUevent_st *e)
 EXPORT unsigned cudaEventRecord(struct CUevent_st *e, stream *s)
 {
     unsigned code = enter();
-    if (!code && (!find_event(e) || check_stream(s)))
+    if (!code && (!find_event(e) || check_stream(s) || (s && s->device != e->device)))
         code = INVALID_RESOURCE_HANDLE;
     if (code)
         return leave(code);

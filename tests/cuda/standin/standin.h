@@ -163,6 +163,8 @@ struct CUevent_st {
     mark *mark; /* NULL: never recorded */
     uint64_t number;
     struct graph_body *capture; /* recorded on a stream that gathered into this */
+    int device;                 /* whose streams it may be recorded on */
+    int reserved;
 };
 
 typedef struct CUstream_st stream;

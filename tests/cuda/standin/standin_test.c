@@ -231,6 +231,37 @@ START_TEST(a_launch_wants_a_stream_of_the_threads_device)
 }
 END_TEST
 
+START_TEST(an_event_is_recorded_on_its_own_device)
+{
+    set_up("devices=2");
+    struct CUevent_st *e = NULL;
+    stream *s = make_stream();
+    ok(cudaSetDevice(1));
+    ok(cudaEventCreateWithFlags(&e, CUDART_EVENT_NO_TIMING));
+    ck_assert_uint_eq(cudaEventRecord(e, s), INVALID_RESOURCE_HANDLE);
+    ok(cudaStreamWaitEvent(s, e, 0));
+    (void)unlink(trace_path);
+}
+END_TEST
+
+START_TEST(a_graph_outlives_no_memory)
+{
+    set_up("");
+    struct CUgraph_st *graph = NULL;
+    struct CUgraphExec_st *exec = NULL;
+    stream *s = make_stream();
+    void *p = take(64);
+    ok(cudaStreamBeginCapture(s, CUDART_CAPTURE_THREAD_LOCAL));
+    ok(cudaMemsetAsync(p, 0, 64, s));
+    ok(cudaStreamEndCapture(s, &graph));
+    ok(cudaGraphInstantiate(&exec, graph, 0));
+    ok(cudaFree(p));
+    ok(cudaGraphLaunch(exec, s));
+    ck_assert_uint_eq(cudaStreamSynchronize(s), ILLEGAL_ADDRESS);
+    (void)unlink(trace_path);
+}
+END_TEST
+
 START_TEST(a_fault_in_a_kernel_stays_and_says_what_it_was)
 {
     set_up("seed=0");
@@ -415,6 +446,8 @@ int main(void)
     tcase_add_test(t, a_graph_does_what_was_gathered_each_time);
     tcase_add_loop_test(t, waiting_or_allocating_while_a_graph_is_gathered_spoils_it, 0,
                         FORBIDDEN);
+    tcase_add_test(t, an_event_is_recorded_on_its_own_device);
+    tcase_add_test(t, a_graph_outlives_no_memory);
     tcase_add_test(t, a_fault_in_a_kernel_stays_and_says_what_it_was);
     tcase_add_loop_test(t, what_a_machine_lacks_can_be_asked_for, 0,
                         (int)(sizeof lacks / sizeof *lacks));
