@@ -1,56 +1,34 @@
 /* sdpa.cu - attention on the GPU tile by tile with a running softmax, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sdpa/sdpa_tile.cuh"
+#include "sdpa/sdpa_fma.cuh"
+#include "sdpa/sdpa_mma.cuh"
 
-/* budget: sdpa_bf16_64 registers=168: blocks of 128 threads; a tile of scores and of results */
-/* budget: sdpa_bf16_128 registers=168: the same with 128 columns */
-/* budget: sdpa_by_query_bf16_64 registers=168: two tiles of scores and one of results */
-/* budget: sdpa_by_query_bf16_128 registers=232: the same with 128 columns */
-/* budget: sdpa_by_key_bf16_64 registers=216: two tiles of scores and two of results */
-/* budget: sdpa_by_key_bf16_128 registers=255 stack=72 spills=168: the same with 128 columns; sm_80 spills a little */
-/* budget: sdpa_f16_64 registers=168: blocks of 128 threads; a tile of scores and of results */
-/* budget: sdpa_f16_128 registers=168: the same with 128 columns */
-/* budget: sdpa_by_query_f16_64 registers=168: two tiles of scores and one of results */
-/* budget: sdpa_by_query_f16_128 registers=232: the same with 128 columns */
-/* budget: sdpa_by_key_f16_64 registers=216: two tiles of scores and two of results */
-/* budget: sdpa_by_key_f16_128 registers=255 stack=72 spills=168: the same with 128 columns; sm_80 spills a little */
 /* budget: sdpa_fma_64 registers=168: sm_80 alone wants more than 128 */
 /* budget: sdpa_fma_drop_64 registers=168: the same with the bits of a tile */
 /* budget: sdpa_by_key_fma_drop_64 registers=136: two tiles of scores and two of results */
-/* budget: sdpa_bf16_drop_64 registers=168: as without dropout */
-/* budget: sdpa_by_query_bf16_drop_64 registers=232: two tiles of scores, one of results, and the bits of a tile */
-/* budget: sdpa_by_key_bf16_drop_64 registers=232: two tiles of scores, two of results, and the bits of a tile */
-/* budget: sdpa_f16_drop_64 registers=168: as without dropout */
-/* budget: sdpa_by_query_f16_drop_64 registers=232: two tiles of scores, one of results, and the bits of a tile */
-/* budget: sdpa_by_key_f16_drop_64 registers=232: two tiles of scores, two of results, and the bits of a tile */
 /* budget: sdpa_fma_128 registers=168: a tile of scores and of results in f32 */
 /* budget: sdpa_by_query_fma_128 registers=168: two tiles of scores and one of results */
 /* budget: sdpa_by_key_fma_128 registers=168: two tiles of scores and two of results */
+/* budget: sdpa_bf16_64 registers=168: blocks of 128 threads, three of them on a multiprocessor; scores and results */
+/* budget: sdpa_by_query_bf16_64 registers=168: the same; two tiles of scores and one of results */
+/* budget: sdpa_by_key_bf16_64 registers=232: two blocks; two tiles of scores and two of results */
+/* budget: sdpa_bf16_128 registers=232: two blocks, for which there is shared memory; scores and results */
+/* budget: sdpa_by_query_bf16_128 registers=248: two blocks; two halves of tiles of scores and one of results */
+/* budget: sdpa_by_key_bf16_128 registers=255: two blocks; two halves of tiles of scores and two of results */
+/* budget: sdpa_f16_64 registers=168: blocks of 128 threads, three of them on a multiprocessor; scores and results */
+/* budget: sdpa_by_query_f16_64 registers=168: the same; two tiles of scores and one of results */
+/* budget: sdpa_by_key_f16_64 registers=232: two blocks; two tiles of scores and two of results */
+/* budget: sdpa_f16_128 registers=232: two blocks, for which there is shared memory; scores and results */
+/* budget: sdpa_by_query_f16_128 registers=248: two blocks; two halves of tiles of scores and one of results */
+/* budget: sdpa_by_key_f16_128 registers=255: two blocks; two halves of tiles of scores and two of results */
 
-/* After Dao, "FlashAttention-2" (2023).  E is one of the ways of sdpa_tile.cuh, with C columns of
+/* By FMA, for operands of any dtypes and width; sdpa_mma.cuh does the rest.  E is by_fma, with C columns of
  * results a block: where D is larger, blocks share the tile and each works it out. */
 
 /* What a tile and results are for a thread. */
 template <class E> using tile_of = float[E::ROWS][E::COLUMNS];
 template <class E> using results_of = float[E::ROWS][E::RESULTS];
 template <class E> using rows_of = float[E::ROWS];
-
-struct place {
-    int64_t b, h, head, chunk, tile;
-};
-
-/* Number n of all blocks; the tiles of a head come last first, because causal ones have most to do. */
-__device__ static inline place place_of(const sdpa_cuda_args &a, int64_t n, int64_t tiles)
-{
-    const int64_t head = n / tiles / a.chunks;
-    return {head / a.s.heads, head % a.s.heads, head, n / tiles % a.chunks,
-            tiles - 1 - n % tiles};
-}
-
-__device__ static inline int64_t tiles_of(int64_t n)
-{
-    return (n + SIDE - 1) / SIDE;
-}
 
 /* Rows of results times `by`, to columns c to c + C - 1 of the rows. */
 template <class E>
@@ -69,25 +47,6 @@ __device__ static inline void store(const sdpa_cuda_args &a, const results_of<E>
                 cuda_set(to.t, to.at + row * to.step + column, sum[i][j] * by[i]);
         }
     }
-}
-
-__device__ static inline tile_rows queries(const sdpa_cuda_args &a, const cuda_tensor &t,
-                                           const sdpa_stride &s, const place &p, int64_t first)
-{
-    return {t, sdpa_at(&s, p.b, p.h, 0), s.t, first, a.s.tq};
-}
-
-__device__ static inline tile_rows keys(const sdpa_cuda_args &a, const cuda_tensor &t,
-                                        const sdpa_stride &s, const place &p, int64_t first)
-{
-    return {t, sdpa_at(&s, p.b, p.h, 0), s.t, first, a.s.tk};
-}
-
-/* How many keys of the tile from j0 on query i sees, none when there is no such query. */
-__device__ static inline int seen_of(const sdpa_cuda_args &a, int64_t i, int64_t j0)
-{
-    const int64_t seen = sdpa_seen(&a.s, i), n = (seen < a.s.tk ? seen : a.s.tk) - j0;
-    return i >= a.s.tq || n < 0 ? 0 : n < SIDE ? (int)n : SIDE;
 }
 
 /* to (SIDE, SIDE + 1): the bias of a tile, zeros where there is none.  Until the next barrier. */
@@ -109,7 +68,7 @@ __device__ static inline void load_kept(const sdpa_cuda_args &a, const place &p,
     const uint64_t number = a.step->step << 16 | a.step->microbatch;
 #pragma unroll 1
     for (int e = (int)threadIdx.x; e < 2 * SIDE; e += (int)blockDim.x)
-        to[e] = sdpa_kept(&a.s, a.step->seed, number, p.head, i0 + e / 2, j0 + e % 2 * 32);
+        to[e] = sdpa_kept(&a.s, a.step->seed, number, p.head, i0 + e / 2, j0 + e % 2 * 32, 32);
 }
 
 /* What dropout multiplies the probability of query i and key j of the tile by. */
@@ -182,8 +141,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, float *room)
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
-        const int64_t i0 = p.tile * SIDE, last = i0 + SIDE < a.s.tq ? i0 + SIDE : a.s.tq;
-        const int64_t seen = sdpa_seen(&a.s, last - 1), end = seen < a.s.tk ? seen : a.s.tk;
+        const int64_t i0 = p.tile * SIDE, end = seen_by(a, i0);
         const tile_rows q = queries(a, a.q, a.s.q, p, i0), y = queries(a, a.y, a.s.y, p, i0);
         rows_of<E> sum = {}, max;
         results_of<E> result = {};
@@ -273,8 +231,7 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
-        const int64_t i0 = p.tile * SIDE, last = i0 + SIDE < a.s.tq ? i0 + SIDE : a.s.tq;
-        const int64_t seen = sdpa_seen(&a.s, last - 1), end = seen < a.s.tk ? seen : a.s.tk;
+        const int64_t i0 = p.tile * SIDE, end = seen_by(a, i0);
         const tile_rows q = queries(a, a.q, a.s.q, p, i0), dy = queries(a, a.dy, a.s.y, p, i0);
         rows_of<E> lse = {}, delta = {}, by;
         results_of<E> result = {};
@@ -376,9 +333,22 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
 SDPA_WAY(fma, 64, false, by_fma<64>);
 SDPA_WAY(fma, 128, false, by_fma<128>);
 SDPA_WAY(fma_drop, 64, true, by_fma<64>);
-SDPA_WAY(bf16, 64, false, by_mma<64, TUTTI_BF16>);
-SDPA_WAY(bf16, 128, false, by_mma<128, TUTTI_BF16>);
-SDPA_WAY(bf16_drop, 64, true, by_mma<64, TUTTI_BF16>);
-SDPA_WAY(f16, 64, false, by_mma<64, TUTTI_F16>);
-SDPA_WAY(f16, 128, false, by_mma<128, TUTTI_F16>);
-SDPA_WAY(f16_drop, 64, true, by_mma<64, TUTTI_F16>);
+
+/* The same by tensor cores; so many blocks shall find room on a multiprocessor. */
+#define SDPA_MMA_KERNEL(name, body, blocks, ...)                                               \
+    CUDA_KERNEL(__launch_bounds__(SDPA_MMA_BLOCK, blocks) name)(sdpa_cuda_args a)              \
+    {                                                                                          \
+        CUDA_DYNAMIC_SHARED(uint16_t, shared);                                                 \
+        mma::body<__VA_ARGS__>(a, shared);                                                     \
+    }                                                                                          \
+    CUDA_ENTRY(name)
+#define SDPA_MMA_WAY(way, dtype)                                                               \
+    SDPA_MMA_KERNEL(sdpa_##way##_64, forward, 3, dtype, 64);                                   \
+    SDPA_MMA_KERNEL(sdpa_by_query_##way##_64, by_query, 3, dtype, 64);                         \
+    SDPA_MMA_KERNEL(sdpa_by_key_##way##_64, by_key, 2, dtype, 64);                             \
+    SDPA_MMA_KERNEL(sdpa_##way##_128, forward, 2, dtype, 128);                                 \
+    SDPA_MMA_KERNEL(sdpa_by_query_##way##_128, by_query, 2, dtype, 128);                       \
+    SDPA_MMA_KERNEL(sdpa_by_key_##way##_128, by_key, 2, dtype, 128)
+
+SDPA_MMA_WAY(bf16, TUTTI_BF16);
+SDPA_MMA_WAY(f16, TUTTI_F16);

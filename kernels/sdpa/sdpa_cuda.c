@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Of one node: its device functions, in order, and everything but the tensors. */
 typedef struct state {
@@ -26,15 +25,15 @@ static bool wide_stride(const sdpa_stride *s)
 }
 
 /* Tensor cores want one dtype of 16 bits for `n` operands, and whole loads of them. */
-static const char *way_of(const tutti_op_call *c, const uint32_t *operands, uint32_t n,
-                          bool wide)
+static const char *way_of(const tutti_op_call *c, const sdpa_shape *shape,
+                          const uint32_t *operands, uint32_t n, bool wide)
 {
     const int32_t dtype = c->in[operands[0]].dtype;
     for (uint32_t k = 1; k < n; k++)
         if (c->in[operands[k]].dtype != dtype)
-            return "fma";
-    if (!wide || c->cuda->capability < 80 || dtype == TUTTI_F32)
-        return "fma";
+            return NULL;
+    if (!wide || shape->d > SDPA_MMA_WIDEST || c->cuda->capability < 80 || dtype == TUTTI_F32)
+        return NULL;
     return dtype == TUTTI_BF16 ? "bf16" : "f16";
 }
 
@@ -62,15 +61,13 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape,
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for its device functions");
     s->shape = *shape;
-    s->columns = shape->d > 64 && shape->drop == 0.0f ? 128 : 64;
     s->wide = shape->d % 8 == 0 && wide_stride(&shape->q) && wide_stride(&shape->k) &&
               wide_stride(&shape->v) && wide_stride(&shape->y);
-    const char *by = way_of(c, operands, n, s->wide);
-    s->fma = strcmp(by, "fma") == 0;
-    if (shape->drop > 0.0f)
-        by = s->fma                                   ? "fma_drop"
-             : c->in[operands[0]].dtype == TUTTI_BF16 ? "bf16_drop"
-                                                      : "f16_drop";
+    const char *by = way_of(c, shape, operands, n, s->wide);
+    s->fma = !by;
+    s->columns = shape->d > 64 && !(s->fma && shape->drop > 0.0f) ? 128 : 64;
+    if (s->fma)
+        by = shape->drop > 0.0f ? "fma_drop" : "fma";
     tutti_status status = gradient ? one(c, "sdpa_delta", &s->delta, err) : TUTTI_OK;
     if (!status)
         status = way(c, gradient ? "sdpa_by_query" : "sdpa", by, s->columns, &s->first, err);
@@ -84,6 +81,15 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape,
     return TUTTI_OK;
 }
 
+static uint32_t room_of(const state *s, bool bias)
+{
+    const uint32_t c = s->columns;
+    if (!s->fma)
+        return s->delta ? SDPA_MMA_GRAD_BYTES(c) : SDPA_MMA_BYTES(c);
+    return (uint32_t)sizeof(float) * (SDPA_FMA_ROOM(c) + (bias ? SDPA_BIAS_ROOM : 0) +
+                                      (s->shape.drop > 0.0f ? SDPA_DROP_ROOM : 0));
+}
+
 static tutti_status launch_tiles(const state *s, const tutti_op_call *c, void *function,
                                  int64_t rows, bool bias, void *const *args)
 {
@@ -92,13 +98,8 @@ static tutti_status launch_tiles(const state *s, const tutti_op_call *c, void *f
     const int64_t blocks = s->shape.batch * s->shape.heads * chunks * tiles;
     if (blocks == 0)
         return TUTTI_OK;
-    const uint32_t room = s->fma ? SDPA_FMA_ROOM(s->columns) : SDPA_MMA_ROOM(s->columns);
-    return cuda_launch(
-        c->cuda, function, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),
-        s->fma ? SDPA_FMA_BLOCK : SDPA_MMA_BLOCK,
-        (room + (bias ? SDPA_BIAS_ROOM : 0) + (s->shape.drop > 0.0f ? SDPA_DROP_ROOM : 0)) *
-            (uint32_t)sizeof(float),
-        args);
+    return cuda_launch(c->cuda, function, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),
+                       s->fma ? SDPA_FMA_BLOCK : SDPA_MMA_BLOCK, room_of(s, bias), args);
 }
 
 static tutti_status launch(const state *s, const tutti_op_call *c, sdpa_cuda_args *a)

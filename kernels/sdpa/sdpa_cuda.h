@@ -6,15 +6,20 @@
 #include "common/cuda/tensor.h"
 #include "sdpa/sdpa_shape.h"
 
-/* A block has tiles of SDPA_SIDE queries and keys.  How many threads it has, and floats of shared memory
- * for C columns of results, tells the two ways of sdpa_tile.cuh; the bias of a tile comes behind. */
-enum { SDPA_SIDE = 64, SDPA_FMA_BLOCK = 256, SDPA_MMA_BLOCK = 128 };
-enum { SDPA_BIAS_ROOM = SDPA_SIDE * (SDPA_SIDE + 1) };
+/* A block has tiles of SDPA_SIDE queries or keys.  How many threads it has, and how much shared memory for C
+ * columns of results, tells the two ways.  By FMA: floats, behind which come the bias of a tile and a bit for
+ * each probability of it.  By tensor cores: bytes, of two tiles of SDPA_SIDE rows, which the forward pass has
+ * one of, and two stages of two tiles of the other operands. */
+enum { SDPA_SIDE = 64, SDPA_FMA_BLOCK = 256, SDPA_MMA_BLOCK = 128, SDPA_MMA_WIDEST = 128 };
 enum {
+    SDPA_BIAS_ROOM = SDPA_SIDE * (SDPA_SIDE + 1),
     SDPA_DROP_ROOM = SDPA_SIDE * SDPA_SIDE / 32
-}; /* a bit for each probability, behind that */
+};
 #define SDPA_FMA_ROOM(C) (SDPA_SIDE * (C) + SDPA_SIDE * (SDPA_SIDE + 4))
-#define SDPA_MMA_ROOM(C) (2 * SDPA_SIDE * (SDPA_SIDE + 8) / 2) /* C is at most 128 */
+#define SDPA_ACROSS(C) ((C) > 64 ? 32 : 64) /* rows of the other operands in the gradient */
+#define SDPA_MMA_BYTES(C) (2 * (C)*5 * SDPA_SIDE)
+#define SDPA_MMA_GRAD_BYTES(C)                                                                 \
+    (2 * (C) * (2 * SDPA_SIDE + 4 * SDPA_ACROSS(C)) + 16 * SDPA_ACROSS(C))
 
 /* Tensors that a function does not use are zero; bias.data is NULL without one. */
 typedef struct sdpa_cuda_args {

@@ -19,7 +19,7 @@ static double factor(const sdpa_shape *s, int64_t head, int64_t i, int64_t j)
 {
     if (s->drop == 0.0f)
         return 1.0;
-    const uint32_t kept = sdpa_kept(s, s->seed, s->number, head, i, j);
+    const uint32_t kept = sdpa_kept(s, s->seed, s->number, head, i, j, 1);
     return kept & 1 ? s->keep : 0.0;
 }
 

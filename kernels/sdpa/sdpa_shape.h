@@ -30,15 +30,15 @@ TUTTI_HD int64_t sdpa_seen(const sdpa_shape *s, int64_t i)
     return s->causal ? i + 1 + s->tk - s->tq : s->tk;
 }
 
-/* Which of the probabilities of query i and keys [j, j + 32) are kept, as bits.  The draws are those of
- * dropout on (B, H, Tq, Tk), for four neighbours each. */
+/* Which of the probabilities of query i and keys [j, j + n), n <= 32, are kept, as bits; those behind mean
+ * nothing.  The draws are those of dropout on (B, H, Tq, Tk), for four neighbours each. */
 TUTTI_HD uint32_t sdpa_kept(const sdpa_shape *s, uint64_t seed, uint64_t number, int64_t head,
-                            int64_t i, int64_t j)
+                            int64_t i, int64_t j, int n)
 {
     const uint64_t first = (uint64_t)((head * s->tq + i) * s->tk + j);
     const int begin = (int)(first % 4);
     uint32_t bits = 0;
-    for (int at = -begin; at < 32; at += 4) {
+    for (int at = -begin; at < n; at += 4) {
         const tutti_rng4 r =
             tutti_rng(seed, s->purpose, number, first / 4 + (uint64_t)((at + begin) / 4));
         uint32_t four = 0;

@@ -100,6 +100,18 @@ static const op_case dropping_large[] = {
      .in = {QKV(1, 2, 70, 131, 24)},
      .nattr = 3,
      .attr = {DROPOUT(0.2), CAUSAL}},
+    {.op = "sdpa",
+     .nin = 3,
+     .in = {QKV(1, 1, 66, 70, 128)},
+     .nattr = 2,
+     .attr = {DROPOUT(0.2)}},
+    {.op = "sdpa_grad",
+     .nin = 6,
+     .in = {QKV(1, 1, 66, 70, 128), BACK(1, 1, 66, 128)},
+     .nattr = 3,
+     .attr = {DROPOUT(0.2), CAUSAL},
+     .low = {0, 0, 0, 0, 3},
+     .high = {0, 0, 0, 0, 5}},
     {.op = "sdpa_grad",
      .nin = 7,
      .in = {QKV(1, 2, 70, 131, 24), BACK(1, 2, 70, 24), DESC(F32, 4, 1, 2, 1, 131)},
@@ -171,7 +183,7 @@ static const op_case large[] = {
     {.op = "sdpa", .nin = 3, .in = {QKV(1, 1, 20, 70, 261)}},
     {.op = "sdpa_grad",
      .nin = 6,
-     .in = {QKV(1, 1, 66, 70, 96), BACK(1, 1, 66, 96)},
+     .in = {QKV(1, 1, 66, 70, 80), BACK(1, 1, 66, 80)},
      .nattr = 1,
      .attr = {CAUSAL},
      .low = {0, 0, 0, 0, 3},
@@ -232,11 +244,11 @@ START_TEST(what_is_left_out_depends_on_the_element_alone)
     for (int64_t head = 0; head < 100; head++)
         for (int64_t i = 0; i < s.tq; i++)
             for (int64_t j = 0; j + 32 <= s.tk; j += 32, n += 32)
-                kept += __builtin_popcount(sdpa_kept(&s, 1, 2, head, i, j));
+                kept += __builtin_popcount(sdpa_kept(&s, 1, 2, head, i, j, 32));
     ck_assert_close((double)kept / (double)n, 0.7, 2e-3);
     for (int64_t j = 0; j < 64; j++) {
-        const uint32_t one = sdpa_kept(&s, 1, 2, 3, 4, j) & 1;
-        ck_assert_uint_eq(one, sdpa_kept(&s, 1, 2, 3, 4, j / 32 * 32) >> j % 32 & 1);
+        const uint32_t one = sdpa_kept(&s, 1, 2, 3, 4, j, 1) & 1;
+        ck_assert_uint_eq(one, sdpa_kept(&s, 1, 2, 3, 4, j / 32 * 32, 32) >> j % 32 & 1);
     }
 }
 END_TEST

@@ -35,7 +35,7 @@ check "on the GPU" train cuda cuda
 check "by kernels of our own" train own cuda TUTTI_CUDA_LIBRARIES=0
 # forward and backward of three steps, of which the third is a graph
 check "cuDNN's attention gets a mask" test "$(grep -c '^launch sdpa_mask ' cuda/trace)" = 6
-check "which our own do without" sh -c "! grep -q '^launch sdpa_mask ' own/trace && grep -q '^launch sdpa_by_query_bf16_drop' own/trace"
+check "which our own do without" sh -c "! grep -q '^launch sdpa_mask ' own/trace && grep -q '^launch sdpa_by_query_bf16_64' own/trace"
 for folder in cuda own; do
   check "weights of '$folder' are near the CPU's" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest $folder)" 0.02
 done

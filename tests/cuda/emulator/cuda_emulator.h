@@ -46,6 +46,16 @@ emulator_votes emulator_barrier(const emulator_site *site, int vote);
 /* `from` is the lane that is asked (SHUFFLE).  Gives that lane's value, or the ballot. */
 uint64_t emulator_warp(const emulator_site *site, int what, unsigned mask, uint64_t value,
                        unsigned from, uint64_t *ret_values);
+/* What all lanes of the warp brought, six words each; good until the lane's next but one. */
+const uint32_t (*emulator_exchange(const emulator_site *site, const uint32_t *mine))[6];
+/* ldmatrix.x4, of 16 bits. */
+void emulator_matrices(const emulator_site *site, uint32_t *to, const void *row, bool turned);
+/* cp.async: done at once, or when it is waited for. */
+void emulator_copy(void *to, const void *from, unsigned bytes, bool there);
+void emulator_commit(void);
+void emulator_wait(unsigned left);
+/* An ordinary access to shared memory: its banks are looked at. */
+void emulator_access(const void *at, unsigned bytes);
 void *emulator_shared(size_t bytes, size_t align);
 void *emulator_dynamic_shared(void);
 [[noreturn]] void emulator_fault(const char *what);
@@ -233,6 +243,10 @@ inline T reduce(const emulator_site *site, unsigned mask, T value, F fold)
 #define __reduce_max_sync(mask, value)                                                         \
     EMULATOR_REDUCE(mask, value, "__reduce_max_sync", a > b ? a : b)
 #define __reduce_or_sync(mask, value) EMULATOR_REDUCE(mask, value, "__reduce_or_sync", a | b)
+
+#define EMULATOR_EXCHANGE(mine) emulator_exchange(EMULATOR_SITE("mma"), (mine))
+#define EMULATOR_MATRICES(to, row, turned)                                                     \
+    emulator_matrices(EMULATOR_SITE("ldmatrix"), (to), (row), (turned))
 
 /* Threads run one at a time, so a fence has nothing to do and an atomic is what it computes. */
 #define __threadfence() ((void)0)

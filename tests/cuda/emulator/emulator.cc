@@ -1,6 +1,6 @@
 /* emulator.cc - blocks one after another; in a block, threads as fibers that take turns where they wait. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda_emulator.h"
+#include "emulator_inside.h"
 #include "switch.h"
 
 #include <stdarg.h>
@@ -281,6 +281,7 @@ void run_block()
 {
     m.nfree = m.nready = m.left = m.waiting = 0;
     m.generation = 0;
+    emulator_async_begin();
     for (int k = THREADS; k--;)
         m.free_stacks[m.nfree++] = k;
     memset(m.shared, POISON, m.shared_used);
@@ -430,6 +431,26 @@ extern "C" uint64_t emulator_warp(const emulator_site *site, int what, unsigned 
     if (ret_values)
         memcpy(ret_values, c.values, sizeof c.values);
     return c.result;
+}
+
+extern "C" unsigned emulator_thread(void)
+{
+    return unsigned(m.current);
+}
+
+extern "C" uint64_t emulator_draw(void)
+{
+    return m.seed ? draw() : 1;
+}
+
+extern "C" bool emulator_shared_offset(const void *at, unsigned bytes, unsigned *ret_offset)
+{
+    const unsigned char *p = static_cast<const unsigned char *>(at);
+    const size_t end = STATIC_SHARED + GAP + m.dynamic;
+    if (p < m.shared || p + bytes > m.shared + end)
+        return false;
+    *ret_offset = unsigned(p - m.shared);
+    return true;
 }
 
 extern "C" void *emulator_shared(size_t bytes, size_t align)

@@ -46,6 +46,14 @@ int emulator_run(const emulator_kernel *kernel, const emulator_shape *shape, voi
 typedef const char *emulator_condition(unsigned long long handle, unsigned value);
 void emulator_on_condition(emulator_condition *hear);
 
+/* Of ldmatrix, copies on the way and what else kernels tell of, since the program began: how often banks of
+ * shared memory were asked for by groups of lanes that they serve together, and how often one of them was
+ * asked for two words, so that the group took another turn. */
+typedef struct emulator_banks {
+    uint64_t turns, conflicts;
+} emulator_banks;
+emulator_banks emulator_count_banks(void);
+
 /* "exp_cuda, block (1, 0, 0), thread (3, 0, 0)" while emulator_run is at work, else "". */
 void emulator_where(char *ret_text, size_t text_size);
 

@@ -130,6 +130,54 @@ START_TEST(a_race_shows_under_some_order)
 }
 END_TEST
 
+START_TEST(copies_are_there_when_they_were_waited_for)
+{
+    _Alignas(16) uint16_t x[64 * 8], y[64];
+    uint16_t *px = x, *py = y;
+    int waits = 1, wrong = 0;
+    for (int k = 0; k < 64 * 8; k++)
+        x[k] = (uint16_t)(k + 1);
+    for (uint64_t seed = 1; seed < 5; seed++) {
+        emulator_seed(seed);
+        run_well("copies", (emulator_shape){{1, 1, 1}, {64, 1, 1}, 0},
+                 (void *[]){&px, &py, &waits});
+        for (int t = 0; t < 64; t++)
+            ck_assert_uint_eq(y[t], (t + 1) % 4 == 3 ? 0 : x[(t + 1) % 64 * 8]);
+    }
+    waits = 0;
+    run_well("copies", (emulator_shape){{1, 1, 1}, {64, 1, 1}, 0},
+             (void *[]){&px, &py, &waits});
+    for (int t = 0; t < 64; t++)
+        wrong += y[t] == 0xFFFF; /* poison */
+    ck_assert_int_gt(wrong, 10);
+}
+END_TEST
+
+START_TEST(matrices_come_by_rows_and_turned)
+{
+    uint16_t x[8 * 64], *px = x;
+    uint32_t y[32][8], *py = &y[0][0];
+    int askew = _i;
+    for (int k = 0; k < 8 * 64; k++)
+        x[k] = (uint16_t)(k * 3);
+    emulator_seed(1);
+    const emulator_banks before = emulator_count_banks();
+    run_well("matrices", (emulator_shape){{1, 1, 1}, {32, 1, 1}, 0},
+             (void *[]){&px, &py, &askew});
+    const emulator_banks after = emulator_count_banks();
+    for (int lane = 0; lane < 32; lane++)
+        for (int m = 0; m < 4; m++) {
+            const uint16_t *row = x + lane / 4 * 64 + m * 8 + lane % 4 * 2;
+            const uint16_t *column = x + lane % 4 * 2 * 64 + m * 8 + lane / 4;
+            ck_assert_uint_eq(y[lane][m], row[0] | (uint32_t)row[1] << 16);
+            ck_assert_uint_eq(y[lane][4 + m], column[0] | (uint32_t)column[64] << 16);
+        }
+    /* Rows below each other are all in the same four banks. */
+    ck_assert_uint_eq(after.turns - before.turns, 8);
+    ck_assert_uint_eq(after.conflicts - before.conflicts, askew ? 0 : 8 * 7);
+}
+END_TEST
+
 static const struct fault {
     const char *kernel;
     uint32_t threads, shared;
@@ -156,6 +204,13 @@ static const struct fault {
      "past_the_end, block (0, 0, 0): it wrote past the end of its shared memory"},
     {"past_an_array", 32, 0,
      "past_an_array, block (0, 0, 0): it wrote past the end of its shared memory"},
+    {"copy_askew", 32, 0,
+     "copy_askew, block (0, 0, 0): thread (0, 0, 0): it copies from or to an address that is "
+     "no "
+     "multiple of the size"},
+    {"matrices_from_afar", 32, 0,
+     "matrices_from_afar, block (0, 0, 0): thread (0, 0, 0): it takes matrices from outside of "
+     "shared memory"},
     {"race", 1025, 0, "race: a block has 1 to 1024 threads, at most 64 of them along z"},
     {"race", 32, 240000, "race: a block has at most 227 KiB of shared memory"},
 };
@@ -177,7 +232,8 @@ static void forget_line(char *text, const char *file)
 START_TEST(each_fault_has_its_sentence)
 {
     const struct fault *f = &faults[_i];
-    float x[1100] = {0}, *p = x;
+    _Alignas(16) float x[1100] = {0};
+    float *p = x;
     char text[512];
     emulator_seed(0);
     run(f->kernel, (emulator_shape){{2, 1, 1}, {f->threads, 1, 1}, f->shared}, (void *[]){&p},
@@ -221,6 +277,8 @@ int main(void)
     tcase_add_test(t, vectors_load_and_store);
     tcase_add_loop_test(t, the_last_block_finds_what_the_others_left, 0, 4);
     tcase_add_test(t, a_race_shows_under_some_order);
+    tcase_add_test(t, copies_are_there_when_they_were_waited_for);
+    tcase_add_loop_test(t, matrices_come_by_rows_and_turned, 0, 2);
     tcase_add_loop_test(t, each_fault_has_its_sentence, 0,
                         (int)(sizeof faults / sizeof *faults));
     tcase_add_test(t, a_million_threads_take_seconds_at_most);

@@ -1,6 +1,6 @@
 /* good_and_bad.cu - kernels that are right, and kernels with one fault each. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/device.cuh"
+#include "common/cuda/mma.cuh"
 
 /* The sum of each block's part, by shuffles and shared memory. */
 CUDA_KERNEL(block_sums)(const float *x, float *sums, int n)
@@ -178,3 +178,54 @@ CUDA_KERNEL(set_condition)(unsigned long long handle, const unsigned *value)
     cudaGraphSetConditional(handle, *value);
 }
 CUDA_ENTRY(set_condition);
+
+/* ---- copies on the way, matrices ---- */
+
+/* Each thread brings eight numbers, every fourth zeros, and takes its neighbour's. */
+CUDA_KERNEL(copies)(const uint16_t *x, uint16_t *y, int waits)
+{
+    CUDA_SHARED(uint16_t, tile, 64 * 8);
+    cuda_copy_begin(tile + threadIdx.x * 8, x + threadIdx.x * 8, threadIdx.x % 4 != 3);
+    cuda_copy_commit();
+    if (waits)
+        cuda_copy_wait<0>();
+    __syncthreads();
+    y[threadIdx.x] = tile[(threadIdx.x + 1) % 64 * 8];
+}
+CUDA_ENTRY(copies);
+
+CUDA_KERNEL(copy_askew)(const uint16_t *x)
+{
+    CUDA_SHARED(uint16_t, tile, 64 * 8);
+    cuda_copy_begin(tile + threadIdx.x * 8, x + 1, true);
+}
+CUDA_ENTRY(copy_askew);
+
+CUDA_KERNEL(matrices_from_afar)(uint16_t *x)
+{
+    uint32_t to[4];
+    cuda_load_matrices<false>(to, x);
+    x[threadIdx.x] = (uint16_t)to[0];
+}
+CUDA_ENTRY(matrices_from_afar);
+
+/* x (8, 64): its first four matrices, as they are and turned, from rows that lie askew for the banks or not. */
+CUDA_KERNEL(matrices)(const uint16_t *x, uint32_t *y, int askew)
+{
+    CUDA_SHARED(uint16_t, tile, 8 * 64);
+    const int lane = (int)threadIdx.x, r = lane % 8, eight = lane / 8;
+    for (int k = 0; k < 8 * 64; k += 8)
+        if (k / 8 % 32 == lane)
+            for (int i = 0; i < 8; i++)
+                tile[(askew ? cuda_eight_at<64>(k / 64, k / 8 % 8) : k) + i] = x[k + i];
+    __syncwarp();
+    const uint16_t *row = tile + (askew ? cuda_eight_at<64>(r, eight) : r * 64 + eight * 8);
+    uint32_t to[4], turned[4];
+    cuda_load_matrices<false>(to, row);
+    cuda_load_matrices<true>(turned, row);
+    for (int k = 0; k < 4; k++) {
+        y[lane * 8 + k] = to[k];
+        y[lane * 8 + 4 + k] = turned[k];
+    }
+}
+CUDA_ENTRY(matrices);

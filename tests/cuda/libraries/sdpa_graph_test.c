@@ -58,7 +58,7 @@ static void draw_mask(const sdpa_cudnn *c, uint16_t *mask, int64_t first)
     for (int64_t head = 0; head < c->part * H; head++)
         for (int64_t i = 0; i < T; i++)
             for (int64_t j = 0; j < T; j++) {
-                const bool kept = sdpa_kept(&c->s, SEED, NUMBER, first * H + head, i, j) & 1;
+                const bool kept = sdpa_kept(&c->s, SEED, NUMBER, first * H + head, i, j, 1) & 1;
                 number_set(mask, NUMBER_F16, (head * T + i) * T + j, kept ? 1.0 : 0.0);
             }
 }
