@@ -24,14 +24,23 @@ static bool wide_stride(const sdpa_stride *s)
     return (s->b | s->h | s->t) % 8 == 0;
 }
 
-/* Tensor cores want one dtype of 16 bits for `n` operands, and whole loads of them. */
-static const char *way_of(const tutti_op_call *c, const sdpa_shape *shape,
-                          const uint32_t *operands, uint32_t n, bool wide)
+/* Which inputs an operation multiplies, and which is the bias where there is one. */
+typedef struct reads {
+    uint32_t n, operands[4], bias;
+    bool gradient;
+} reads;
+
+/* Tensor cores want one dtype of 16 bits, whole loads of it, and a bias of that dtype or of F32.  NULL: by
+ * FMA. */
+static const char *way_of(const tutti_op_call *c, const sdpa_shape *shape, const reads *r,
+                          bool wide)
 {
-    const int32_t dtype = c->in[operands[0]].dtype;
-    for (uint32_t k = 1; k < n; k++)
-        if (c->in[operands[k]].dtype != dtype)
+    const int32_t dtype = c->in[r->operands[0]].dtype;
+    for (uint32_t k = 1; k < r->n; k++)
+        if (c->in[r->operands[k]].dtype != dtype)
             return NULL;
+    if (c->nin > r->bias && c->in[r->bias].dtype != dtype && c->in[r->bias].dtype != TUTTI_F32)
+        return NULL;
     if (!wide || shape->d > SDPA_MMA_WIDEST || c->cuda->capability < 80 || dtype == TUTTI_F32)
         return NULL;
     return dtype == TUTTI_BF16 ? "bf16" : "f16";
@@ -52,9 +61,7 @@ static tutti_status way(const tutti_op_call *c, const char *name, const char *by
     return one(c, entry, ret_function, err);
 }
 
-/* `operands`: which inputs are multiplied; the gradient has one more, dy. */
-static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape,
-                               const uint32_t *operands, uint32_t n, bool gradient,
+static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape, const reads *r,
                                void **ret_state, tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
@@ -63,15 +70,15 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape,
     s->shape = *shape;
     s->wide = shape->d % 8 == 0 && wide_stride(&shape->q) && wide_stride(&shape->k) &&
               wide_stride(&shape->v) && wide_stride(&shape->y);
-    const char *by = way_of(c, shape, operands, n, s->wide);
+    const char *by = way_of(c, shape, r, s->wide);
     s->fma = !by;
     s->columns = shape->d > 64 && !(s->fma && shape->drop > 0.0f) ? 128 : 64;
     if (s->fma)
         by = shape->drop > 0.0f ? "fma_drop" : "fma";
-    tutti_status status = gradient ? one(c, "sdpa_delta", &s->delta, err) : TUTTI_OK;
+    tutti_status status = r->gradient ? one(c, "sdpa_delta", &s->delta, err) : TUTTI_OK;
     if (!status)
-        status = way(c, gradient ? "sdpa_by_query" : "sdpa", by, s->columns, &s->first, err);
-    if (!status && gradient)
+        status = way(c, r->gradient ? "sdpa_by_query" : "sdpa", by, s->columns, &s->first, err);
+    if (!status && r->gradient)
         status = way(c, "sdpa_by_key", by, s->columns, &s->second, err);
     if (status) {
         free(s);
@@ -147,7 +154,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     const sdpa_shape s = sdpa_shape_known(c, false, 3);
     (void)ret_scratch;
-    return prepare_as(c, &s, (const uint32_t[]){0, 1, 2}, 3, false, ret_state, err);
+    return prepare_as(c, &s, &(const reads){3, {0, 1, 2}, 3, false}, ret_state, err);
 }
 
 static tutti_status run(void *own, const tutti_op_call *c, const void *const *in,
@@ -169,7 +176,7 @@ static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
 {
     const sdpa_shape s = sdpa_shape_known(c, false, 6);
     *ret_scratch = delta_bytes(&s);
-    return prepare_as(c, &s, (const uint32_t[]){0, 1, 2, 5}, 4, true, ret_state, err);
+    return prepare_as(c, &s, &(const reads){4, {0, 1, 2, 5}, 6, true}, ret_state, err);
 }
 
 static tutti_status run_grad(void *own, const tutti_op_call *c, const void *const *in,
@@ -197,7 +204,7 @@ static tutti_status prepare_packed(const tutti_op_call *c, void **ret_state,
 {
     const sdpa_shape s = sdpa_shape_known(c, true, 1);
     (void)ret_scratch;
-    return prepare_as(c, &s, (const uint32_t[]){0}, 1, false, ret_state, err);
+    return prepare_as(c, &s, &(const reads){1, {0}, 1, false}, ret_state, err);
 }
 
 static tutti_status run_packed(void *own, const tutti_op_call *c, const void *const *in,
@@ -221,7 +228,7 @@ static tutti_status prepare_packed_grad(const tutti_op_call *c, void **ret_state
 {
     const sdpa_shape s = sdpa_shape_known(c, true, 4);
     *ret_scratch = delta_bytes(&s);
-    return prepare_as(c, &s, (const uint32_t[]){0, 3}, 2, true, ret_state, err);
+    return prepare_as(c, &s, &(const reads){2, {0, 3}, 4, true}, ret_state, err);
 }
 
 static tutti_status run_packed_grad(void *own, const tutti_op_call *c, const void *const *in,

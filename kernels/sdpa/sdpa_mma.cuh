@@ -116,6 +116,17 @@ __device__ static inline void accumulate(const part<N> &x, const uint16_t *right
     }
 }
 
+/* Two neighbours of a tensor of another dtype. */
+__device__ static inline void put_two(const cuda_tensor &t, int64_t at, float x, float y)
+{
+    if (t.dtype == TUTTI_F32)
+        *reinterpret_cast<cuda_words<2> *>(static_cast<float *>(t.data) +
+                                           at) = {{fast_bits(x), fast_bits(y)}};
+    else
+        *reinterpret_cast<uint32_t *>(static_cast<uint16_t *>(t.data) + at) =
+            t.dtype == TUTTI_BF16 ? cuda_pair<TUTTI_BF16>(x, y) : cuda_pair<TUTTI_F16>(x, y);
+}
+
 /* Rows `to` gets y times `by`; the warp's rows of `tile`, which nobody else reads, serve as room. */
 template <int DTYPE, int C>
 __device__ static inline void store(const tile_rows &to, int d, const part<C> &y,
@@ -124,10 +135,11 @@ __device__ static inline void store(const tile_rows &to, int d, const part<C> &y
     if (to.t.dtype != DTYPE) {
 #pragma unroll
         for (int j = 0; j < C / 8; j++)
-            for (int c = 0; c < 4; c++) {
-                const int64_t r = to.first + row(c / 2);
-                if (r < to.rows && column(j, c) < d)
-                    cuda_set(to.t, to.at + r * to.step + column(j, c), y[j][c] * by[c / 2]);
+            for (int i = 0; i < 2; i++) {
+                const int64_t r = to.first + row(i);
+                if (r < to.rows && j * 8 < d)
+                    put_two(to.t, to.at + r * to.step + column(j, 0), y[j][2 * i] * by[i],
+                            y[j][2 * i + 1] * by[i]);
             }
         return;
     }
@@ -160,14 +172,19 @@ __device__ static inline bool whole(const sdpa_cuda_args &a, int64_t i0, int64_t
     return i0 + n <= a.s.tq && seen_of(a, i0, j0) >= keys;
 }
 
+/* It is F32 or DTYPE. */
+template <int DTYPE>
 __device__ static inline float bias_of(const sdpa_cuda_args &a, const place &p, int64_t i,
                                        int64_t j)
 {
-    return LOG2E * cuda_get(a.bias, sdpa_at(&a.s.bias, p.b, p.h, i) + j * a.s.bias_key);
+    const int64_t at = sdpa_at(&a.s.bias, p.b, p.h, i) + j * a.s.bias_key;
+    return LOG2E * (a.bias.dtype == TUTTI_F32
+                        ? static_cast<const float *>(a.bias.data)[at]
+                        : cuda_widen(static_cast<const uint16_t *>(a.bias.data)[at], DTYPE));
 }
 
 /* Scores of queries from i0 and N keys from j0 on, from their products. */
-template <int N>
+template <int DTYPE, int N>
 __device__ static inline void score(const sdpa_cuda_args &a, const place &p, int64_t i0,
                                     int64_t j0, part<N> &s)
 {
@@ -187,12 +204,12 @@ __device__ static inline void score(const sdpa_cuda_args &a, const place &p, int
                 if (column(j, c) >= there)
                     s[j][c] = -INFINITY;
                 else if (a.bias.data)
-                    s[j][c] += bias_of(a, p, i0 + row(i), j0 + column(j, c));
+                    s[j][c] += bias_of<DTYPE>(a, p, i0 + row(i), j0 + column(j, c));
     }
 }
 
 /* The same where rows are keys and columns N queries. */
-template <int N>
+template <int DTYPE, int N>
 __device__ static inline void score_turned(const sdpa_cuda_args &a, const place &p, int64_t i0,
                                            int64_t j0, part<N> &s)
 {
@@ -209,7 +226,7 @@ __device__ static inline void score_turned(const sdpa_cuda_args &a, const place 
             if (row(c / 2) >= seen_of(a, i0 + column(j, c), j0))
                 s[j][c] = -INFINITY;
             else if (a.bias.data)
-                s[j][c] += bias_of(a, p, i0 + column(j, c), j0 + row(c / 2));
+                s[j][c] += bias_of<DTYPE>(a, p, i0 + column(j, c), j0 + row(c / 2));
 }
 
 /* Which probabilities of the lane's rows are kept: a bit a key. */
@@ -320,7 +337,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *room)
             cuda_copy_commit();
         }
         multiply<DTYPE, SIDE, C>(room, stage, k.d, s);
-        score<SIDE>(a, p, i0, j0, s);
+        score<DTYPE, SIDE>(a, p, i0, j0, s);
         soften<SIDE, C>(s, max, sum, y);
         if (a.s.drop > 0.0f) {
             uint32_t kept[2][SIDE / 32];
@@ -380,7 +397,7 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *room)
             cuda_copy_commit();
         }
         multiply<DTYPE, N, C>(room, stage, k.d, s);
-        score<N>(a, p, i0, j0, s);
+        score<DTYPE, N>(a, p, i0, j0, s);
         multiply<DTYPE, N, C>(room + SIDE * C, stage + N * C, v.d, dp);
         if (a.s.drop > 0.0f) {
             uint32_t kept[2][N / 32];
@@ -448,7 +465,7 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *room)
         if (a.s.drop > 0.0f)
             draw_turned<N>(a, p, i0, j0, kept);
         multiply<DTYPE, N, C>(room, stage, k.d, s);
-        score_turned<N>(a, p, i0, j0, s);
+        score_turned<DTYPE, N>(a, p, i0, j0, s);
         multiply<DTYPE, N, C>(room + SIDE * C, stage + N * C, v.d, dp);
 #pragma unroll
         for (int j = 0; j < N / 8; j++) {
