@@ -1,15 +1,11 @@
 /* elf.c - reading ELF headers, the dynamic section and the exported symbols. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/elf.h"
+#include "plugin/mapped.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 enum { HERE = EM_X86_64 };
@@ -18,21 +14,6 @@ enum { HERE = EM_AARCH64 };
 #else
 enum { HERE = EM_NONE };
 #endif
-
-typedef struct image {
-    const char *path;
-    const unsigned char *data;
-    size_t size;
-} image;
-
-/* Copies a header out of the file, wherever it lies; false when that is not inside. */
-static bool fetch(const image *m, uint64_t at, void *to, size_t size)
-{
-    if (at > m->size || size > m->size - at)
-        return false;
-    memcpy(to, m->data + at, size);
-    return true;
-}
 
 static const char *machine_name(unsigned machine)
 {
@@ -54,7 +35,7 @@ static const char *machine_name(unsigned machine)
     }
 }
 
-static tutti_status check_header(const image *m, const Elf64_Ehdr *h, tutti_error *err)
+static tutti_status check_header(const mapped *m, const Elf64_Ehdr *h, tutti_error *err)
 {
     if (h->e_ident[EI_CLASS] != ELFCLASS64)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: a 32-bit object, want 64 bits", m->path);
@@ -72,17 +53,17 @@ static tutti_status check_header(const image *m, const Elf64_Ehdr *h, tutti_erro
     return TUTTI_OK;
 }
 
-static tutti_status torn(const image *m, tutti_error *err)
+static tutti_status torn(const mapped *m, tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: its ELF headers point outside of the file",
                       m->path);
 }
 
-static tutti_status check_dynamic(const image *m, const Elf64_Phdr *p, tutti_error *err)
+static tutti_status check_dynamic(const mapped *m, const Elf64_Phdr *p, tutti_error *err)
 {
     for (uint64_t k = 0; k < p->p_filesz / sizeof(Elf64_Dyn); k++) {
         Elf64_Dyn d;
-        if (!fetch(m, p->p_offset + k * sizeof d, &d, sizeof d))
+        if (!mapped_fetch(m, p->p_offset + k * sizeof d, &d, sizeof d))
             return torn(m, err);
         if (d.d_tag == DT_TEXTREL || (d.d_tag == DT_FLAGS && (d.d_un.d_val & DF_TEXTREL)))
             return tutti_fail(err, TUTTI_E_TRUST,
@@ -93,13 +74,14 @@ static tutti_status check_dynamic(const image *m, const Elf64_Phdr *p, tutti_err
     return TUTTI_OK;
 }
 
-static tutti_status check_segments(const image *m, const Elf64_Ehdr *h, tutti_error *err)
+static tutti_status check_segments(const mapped *m, const Elf64_Ehdr *h, tutti_error *err)
 {
     bool stack = false;
     for (unsigned k = 0; k < h->e_phnum; k++) {
         Elf64_Phdr p;
         tutti_status status = TUTTI_OK;
-        if (h->e_phentsize != sizeof p || !fetch(m, h->e_phoff + k * sizeof p, &p, sizeof p))
+        if (h->e_phentsize != sizeof p ||
+            !mapped_fetch(m, h->e_phoff + k * sizeof p, &p, sizeof p))
             return torn(m, err);
         if (p.p_type == PT_GNU_STACK)
             stack = !(p.p_flags & PF_X);
@@ -139,7 +121,7 @@ static bool is_exported(const Elf64_Sym *s)
 enum { MAX_WANTED = 600 };
 
 /* Symbols of section `table`, whose names are in section `names`. */
-static tutti_status check_symbols(const image *m, const Elf64_Shdr *table,
+static tutti_status check_symbols(const mapped *m, const Elf64_Shdr *table,
                                   const Elf64_Shdr *names, const char *const *symbols,
                                   tutti_error *err)
 {
@@ -149,7 +131,7 @@ static tutti_status check_symbols(const image *m, const Elf64_Shdr *table,
         return torn(m, err);
     for (uint64_t k = 0; k < table->sh_size / sizeof(Elf64_Sym); k++) {
         Elf64_Sym s;
-        if (!fetch(m, table->sh_offset + k * sizeof s, &s, sizeof s) ||
+        if (!mapped_fetch(m, table->sh_offset + k * sizeof s, &s, sizeof s) ||
             s.st_name >= names->sh_size)
             return torn(m, err);
         const char *name = (const char *)m->data + names->sh_offset + s.st_name;
@@ -174,18 +156,18 @@ static tutti_status check_symbols(const image *m, const Elf64_Shdr *table,
     return TUTTI_OK;
 }
 
-static tutti_status check_exports(const image *m, const Elf64_Ehdr *h,
+static tutti_status check_exports(const mapped *m, const Elf64_Ehdr *h,
                                   const char *const *symbols, tutti_error *err)
 {
     for (unsigned k = 0; k < h->e_shnum; k++) {
         Elf64_Shdr table, names;
         if (h->e_shentsize != sizeof table ||
-            !fetch(m, h->e_shoff + k * sizeof table, &table, sizeof table))
+            !mapped_fetch(m, h->e_shoff + k * sizeof table, &table, sizeof table))
             return torn(m, err);
         if (table.sh_type != SHT_DYNSYM)
             continue;
         if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_link >= h->e_shnum ||
-            !fetch(m, h->e_shoff + table.sh_link * sizeof names, &names, sizeof names))
+            !mapped_fetch(m, h->e_shoff + table.sh_link * sizeof names, &names, sizeof names))
             return torn(m, err);
         return check_symbols(m, &table, &names, symbols, err);
     }
@@ -195,9 +177,9 @@ static tutti_status check_exports(const image *m, const Elf64_Ehdr *h,
 tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
                              const char *const *symbols, tutti_error *err)
 {
-    const image m = {path, data, size};
+    const mapped m = {path, data, size};
     Elf64_Ehdr h;
-    if (!fetch(&m, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+    if (!mapped_fetch(&m, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: not an ELF file, want a shared object",
                           path);
     tutti_status status = check_header(&m, &h, err);
@@ -208,22 +190,11 @@ tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
 
 tutti_status elf_check(const char *path, const char *const *symbols, tutti_error *err)
 {
-    struct stat s;
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &s)) {
-        const tutti_status status =
-            tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
-        if (fd >= 0)
-            (void)close(fd);
+    mapped m;
+    tutti_status status = mapped_open(path, &m, err);
+    if (status)
         return status;
-    }
-    const size_t size = (size_t)s.st_size;
-    void *map = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-    (void)close(fd);
-    if (map == MAP_FAILED)
-        return tutti_fail(err, size ? TUTTI_E_IO : TUTTI_E_FORMAT,
-                          size ? "%s: cannot be mapped" : "%s: an empty file", path);
-    const tutti_status status = elf_check_bytes(path, map, size, symbols, err);
-    (void)munmap(map, size);
+    status = elf_check_bytes(path, m.data, m.size, symbols, err);
+    mapped_close(&m);
     return status;
 }
