@@ -28,30 +28,10 @@ FAST_HD uint32_t fast_bits(float x)
     return bits;
 }
 
-/* exp(n ln 2 + r) = 2^n (1 + r + r^2 P(r)), |r| <= ln(2) / 2.  2^n is applied in two halves, so that
- * subnormal results round once more at most and overflow becomes infinity. */
-FAST_HD float fast_exp(float x)
+/* x = n ln 2 + r, |r| <= ln(2) / 2, in the range of n: exp(r) = 1 + r + r^2 P(r). */
+FAST_HD float fast_exp_rest(float x, uint32_t *ret_n)
 {
     const float magic = 12582912.0f; /* 1.5 * 2^23: the sum's low bits are the rounded number */
-    const float low = x < -104.0f ? -104.0f : x, kept = low > 100.0f ? 100.0f : low;
-    const float shifted = kept * 1.44269504f + magic, n = shifted - magic;
-    const float r = (kept - n * 0.693359375f) - n * -2.12194440e-4f;
-    float p = 1.381431841e-3f;
-    p = p * r + 8.368851036e-3f;
-    p = p * r + 4.166840111e-2f;
-    p = p * r + 1.666651952e-1f;
-    p = p * r + 4.999999337e-1f;
-    const float y = (p * (r * r) + r) + 1.0f;
-    const uint32_t whole = fast_bits(shifted) - fast_bits(magic) + 512u; /* n + 512 > 0 */
-    const uint32_t half = whole >> 1, rest = whole - half;
-    return y * fast_from_bits((half - 256u + 127u) << 23) *
-           fast_from_bits((rest - 256u + 127u) << 23);
-}
-
-/* exp for x <= 0, and 0 below -87.33, where f32's normal numbers end: 2^n is one factor. */
-FAST_HD float fast_exp_down(float x)
-{
-    const float magic = 12582912.0f;
     const float shifted = x * 1.44269504f + magic, n = shifted - magic;
     const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
     float p = 1.381431841e-3f;
@@ -59,9 +39,28 @@ FAST_HD float fast_exp_down(float x)
     p = p * r + 4.166840111e-2f;
     p = p * r + 1.666651952e-1f;
     p = p * r + 4.999999337e-1f;
-    const float y = (p * (r * r) + r) + 1.0f;
-    const uint32_t power = (fast_bits(shifted) - fast_bits(magic) + 127u) << 23;
-    return x < -87.33f ? 0.0f : y * fast_from_bits(power);
+    *ret_n = fast_bits(shifted) - fast_bits(magic);
+    return (p * (r * r) + r) + 1.0f;
+}
+
+/* 2^n exp(r).  2^n is applied in two halves, so that subnormal results round once more at most and
+ * overflow becomes infinity. */
+FAST_HD float fast_exp(float x)
+{
+    const float low = x < -104.0f ? -104.0f : x;
+    uint32_t n;
+    const float y = fast_exp_rest(low > 100.0f ? 100.0f : low, &n);
+    const uint32_t whole = n + 512u, half = whole >> 1, rest = whole - half; /* whole > 0 */
+    return y * fast_from_bits((half - 256u + 127u) << 23) *
+           fast_from_bits((rest - 256u + 127u) << 23);
+}
+
+/* exp for x <= 0, and 0 below -87.33, where f32's normal numbers end: 2^n is one factor. */
+FAST_HD float fast_exp_down(float x)
+{
+    uint32_t n;
+    const float y = fast_exp_rest(x, &n);
+    return x < -87.33f ? 0.0f : y * fast_from_bits((n + 127u) << 23);
 }
 
 /* x = 2^e (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; log(1 + f) = f - f^2 / 2 + f^3 P(f). */
