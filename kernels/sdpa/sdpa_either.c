@@ -1,10 +1,13 @@
 /* sdpa_either.c - attention on the GPU: by cuDNN for long sequences of 16 bits, or by our own kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/convert.h"
+#include "common/cuda/measure.h"
 #include "sdpa/sdpa_cuda.h"
 #include "sdpa/sdpa_cudnn.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +22,11 @@ typedef struct kept_plan {
 } kept_plan;
 
 typedef struct state {
-    const tutti_kernel *own; /* and its state, where there is no plan */
+    const tutti_kernel *own; /* and its state, where it could be prepared */
     void *own_state;
+    bool has_own;
     sdpa_cudnn call;
-    cdnn_plan *plan;
+    cdnn_plan *plan;                                     /* NULL: our own */
     uint64_t delta_at, dq_sum_at, mask_at, workspace_at; /* in the scratch */
     uint64_t dq_sum_bytes;
     void *mask; /* the device function that draws it; NULL: without dropout */
@@ -94,7 +98,7 @@ static cdnn_plan *plan_of(const tutti_cuda_v1 *cuda, const sdpa_cudnn *call)
     return k->plan;
 }
 
-/* ---- preparing ---- */
+/* ---- what cuDNN serves ---- */
 
 /* Where the operands of one of the four operations are. */
 typedef struct layout {
@@ -167,40 +171,6 @@ static void find_plan(state *s, const tutti_op_call *c)
     s->plan = plan_of(c->cuda, &s->call);
 }
 
-static tutti_status prepare(const layout *l, const tutti_op_call *c, void **ret_state,
-                            uint64_t *ret_scratch, tutti_error *err)
-{
-    state *s = calloc(1, sizeof *s);
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for its state");
-    s->own = l->own;
-    s->call = (sdpa_cudnn){.s = sdpa_shape_known(c, l->packed, l->bias),
-                           .dtype = c->in[0].dtype,
-                           .grad = l->grad,
-                           .any_order = l->grad && any_order(c->cuda),
-                           .bias = c->nin > l->bias ? c->in[l->bias].dtype : TUTTI_DTYPE_NONE};
-    if (serves(l, c, &s->call.s))
-        find_plan(s, c);
-    if (s->plan)
-        lay_out(s, ret_scratch);
-    const tutti_status status =
-        s->plan ? TUTTI_OK : s->own->prepare(c, &s->own_state, ret_scratch, err);
-    if (status) {
-        free(s);
-        return status;
-    }
-    *ret_state = s;
-    return TUTTI_OK;
-}
-
-static void destroy(void *self)
-{
-    state *s = self;
-    if (s && !s->plan && s->own->destroy)
-        s->own->destroy(s->own_state);
-    free(s);
-}
-
 /* ---- running ---- */
 
 /* q, k and v, or their gradients: three tensors, or one with all of them. */
@@ -234,13 +204,11 @@ static tutti_status run_part(const state *s, const tutti_op_call *c,
     return status ? status : sdpa_cudnn_run(&s->call, s->plan, stream, data, workspace, first);
 }
 
-static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
-                        const void *const *in, void *const *out, void *scratch)
+static tutti_status run_plan(const layout *l, const state *s, const tutti_op_call *c,
+                             const void *const *in, void *const *out, void *scratch)
 {
     void *data[SDPA_OPERANDS] = {0};
     void *own_in[TUTTI_OP_MAX_IN] = {0};
-    if (!s->plan)
-        return s->own->run(s->own_state, c, in, out, scratch);
     for (uint32_t k = 0; k < c->nin; k++)
         own_in[k] = (void *)(uintptr_t)in[k];
     three(s, l, own_in, &data[SDPA_Q]);
@@ -258,6 +226,129 @@ static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
     for (int64_t first = 0; first < s->call.s.batch && !status; first += s->call.part)
         status = run_part(s, c, data, cuda_part_at(scratch, s->workspace_at), first);
     return status;
+}
+
+static tutti_status run_own(const state *s, const tutti_op_call *c, const void *const *in,
+                            void *const *out, void *scratch)
+{
+    return s->own->run(s->own_state, c, in, out, scratch);
+}
+
+static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
+                        const void *const *in, void *const *out, void *scratch)
+{
+    return s->plan ? run_plan(l, s, c, in, out, scratch) : run_own(s, c, in, out, scratch);
+}
+
+/* ---- choosing ---- */
+
+enum { BY_CUDNN, BY_OWN, WAYS };
+static const char *const ways[WAYS] = {"cudnn", "own"};
+
+typedef struct contest {
+    const layout *l;
+    const state *s;
+    const tutti_op_call *c;
+} contest;
+
+/* Operands lie one behind the other in the first buffer, the scratch is the second. */
+static bool run_way(void *self, uint32_t way, void *const *buffers, void *stream)
+{
+    const contest *t = self;
+    const tutti_op_call *c = t->c;
+    const void *in[TUTTI_OP_MAX_IN];
+    void *out[TUTTI_OP_MAX_OUT];
+    uint64_t bytes = 0;
+    (void)stream; /* it is the device's, on which both work */
+    for (uint32_t k = 0; k < c->nin; k++)
+        in[k] = (char *)buffers[0] + cuda_part(&bytes, tutti_nbytes(&c->in[k]));
+    for (uint32_t k = 0; k < c->nout; k++)
+        out[k] = (char *)buffers[0] + cuda_part(&bytes, tutti_nbytes(&c->out[k]));
+    return way == BY_CUDNN ? !run_plan(t->l, t->s, c, in, out, buffers[1])
+                           : !run_own(t->s, c, in, out, buffers[1]);
+}
+
+static void write_key(const state *s, uint64_t version, char *key, size_t size)
+{
+    const sdpa_shape *x = &s->call.s;
+    (void)snprintf(key, size,
+                   "sdpa %s cudnn %" PRIu64 " %d by %d of %" PRId64 " x %" PRId64 " x %" PRId64
+                   " x %" PRId64 " x %" PRId64 "%s%s%s, bias %d %" PRId64 " %" PRId64
+                   " %" PRId64 ", rows %" PRId64 " %" PRId64,
+                   s->call.grad ? "gradient" : "forward", version, (int)s->call.dtype,
+                   (int)s->call.part, x->batch, x->heads, x->tq, x->tk, x->d,
+                   x->causal ? " causal" : "", x->drop > 0.0f ? " dropout" : "",
+                   s->call.any_order ? " unordered" : "", (int)s->call.bias, x->bias.b,
+                   x->bias.h, x->bias.t, x->q.t, x->y.t);
+}
+
+/* The faster way, or the one that was. */
+static int choose(const layout *l, const state *s, const tutti_op_call *c, uint64_t scratch)
+{
+    const tutti_cuda_v1 *cuda = c->cuda;
+    const cdnn *lib = NULL;
+    char key[384], text[16];
+    contest self = {l, s, c};
+    cuda_contest t = {
+        .ways = WAYS, .buffers = 2, .bytes = {0, scratch}, .self = &self, .run = run_way};
+    uint32_t way = BY_CUDNN;
+    if (!TUTTI_HAS(cuda, tutti_cuda_v1, keep) || cdnn_of(cuda, &lib, NULL))
+        return BY_CUDNN;
+    write_key(s, lib->version, key, sizeof key);
+    tutti_status status = cuda->recall(cuda->ctx, key, text, sizeof text);
+    if (status == TUTTI_E_NOTFOUND) {
+        for (uint32_t k = 0; k < c->nin; k++)
+            (void)cuda_part(&t.bytes[0], tutti_nbytes(&c->in[k]));
+        for (uint32_t k = 0; k < c->nout; k++)
+            (void)cuda_part(&t.bytes[0], tutti_nbytes(&c->out[k]));
+        if (cuda_fastest(cuda, &t, &way))
+            way = BY_CUDNN;
+        (void)snprintf(text, sizeof text, "%s", ways[way]);
+        status = cuda->keep(cuda->ctx, key, text, sizeof text, NULL);
+    }
+    return !status && strcmp(text, ways[BY_OWN]) == 0 ? BY_OWN : BY_CUDNN;
+}
+
+/* ---- prepare and destroy ---- */
+
+static tutti_status prepare(const layout *l, const tutti_op_call *c, void **ret_state,
+                            uint64_t *ret_scratch, tutti_error *err)
+{
+    uint64_t own_scratch = 0, plan_scratch = 0;
+    state *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for its state");
+    s->own = l->own;
+    s->call = (sdpa_cudnn){.s = sdpa_shape_known(c, l->packed, l->bias),
+                           .dtype = c->in[0].dtype,
+                           .grad = l->grad,
+                           .any_order = l->grad && any_order(c->cuda),
+                           .bias = c->nin > l->bias ? c->in[l->bias].dtype : TUTTI_DTYPE_NONE};
+    if (serves(l, c, &s->call.s))
+        find_plan(s, c);
+    const tutti_status status =
+        s->own->prepare(c, &s->own_state, &own_scratch, s->plan ? NULL : err);
+    s->has_own = !status;
+    if (!s->has_own && !s->plan) {
+        free(s);
+        return status;
+    }
+    if (s->plan)
+        lay_out(s, &plan_scratch);
+    if (s->plan && s->has_own &&
+        choose(l, s, c, own_scratch > plan_scratch ? own_scratch : plan_scratch) == BY_OWN)
+        s->plan = NULL; /* the device keeps it */
+    *ret_scratch = s->plan ? plan_scratch : own_scratch;
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
+static void destroy(void *self)
+{
+    state *s = self;
+    if (s && s->has_own && s->own->destroy)
+        s->own->destroy(s->own_state);
+    free(s);
 }
 
 /* ---- the four operations ---- */
