@@ -81,6 +81,8 @@ OP_SIMD void layer_norm_forward(const float *x, const float *gamma, const float 
         const double off = sum / (double)n, var = square / (double)n - off * off;
         const float m = (float)((double)about + off);
         const float s = (float)(1.0 / sqrt((var < 0.0 ? 0.0 : var) + eps));
+        for (int64_t i = 0; i < n; i += LANES)
+            __builtin_prefetch(x + n + i);
         OP_LOOP for (int64_t i = 0; i < n; i++)
         {
             y[i] = (x[i] - m) * s * gamma[i] + beta[i];
@@ -150,6 +152,7 @@ INLINE void grad_step(int m, int plus, const layer_norm_grad_part *q, int64_t at
             dx += *(const f32x16 *)(q->more + j);
         __builtin_prefetch(q->x + j + m * q->n);
         __builtin_prefetch(q->dy + j + m * q->n);
+        __builtin_prefetch(q->dx + j + m * q->n, 1);
         by_gamma += g * xhat;
         by_beta += g;
         *(f32x16 *)(q->dx + j) = dx;
