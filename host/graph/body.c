@@ -271,6 +271,8 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
         (void)graph_error(b->g, err);
     else
         s = fuse(n, b, fuse_products, err);
+    if (!s && body_trains(b))
+        s = fuse(n, b, fuse_norm_grads, err);
     if (!s && program_cuda(n->options.device))
         s = fuse(n, b, fuse_sums, err);
     if (!s && body_trains(b) && n->options.recompute != RECOMPUTE_OFF)

@@ -24,4 +24,10 @@ TUTTI_NODISCARD tutti_status fuse_products(const graph *from, const bool *wanted
 TUTTI_NODISCARD tutti_status fuse_sums(const graph *from, const bool *wanted, graph *to,
                                        tutti_value *ret_map, tutti_error *err);
 
+/* Copies `from`, gradient and all, into the empty graph `to`, with every gradient of a layer norm whose
+ * dx is read by an addition alone, that of a residual's gradient, as one node with it.  `wanted`,
+ * ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_norm_grads(const graph *from, const bool *wanted, graph *to,
+                                             tutti_value *ret_map, tutti_error *err);
+
 #endif

@@ -49,6 +49,17 @@ CUDA_KERNEL(layer_norm_rows)(layer_norm_cuda_args a)
 }
 CUDA_ENTRY(layer_norm_rows);
 
+template <int V>
+__device__ static inline void add_more(const layer_norm_cuda_args &a, int64_t k, float (&dx)[V])
+{
+    float more[V];
+    if (!a.more.data)
+        return;
+    cuda_load(a.more, k, more);
+    for (int i = 0; i < V; i++)
+        dx[i] += more[i];
+}
+
 /* dx = rstd (d - mean(d) - xhat mean(d xhat)) with d = dy gamma; may lie where x or dy lay */
 CUDA_KERNEL(layer_norm_grad_rows)(layer_norm_cuda_args a)
 {
@@ -80,6 +91,7 @@ CUDA_KERNEL(layer_norm_grad_rows)(layer_norm_cuda_args a)
                 const float d = dy[i] * cuda_get(a.gamma, k - begin + i);
                 x[i] = rstd * (d - sum - (x[i] - mean) * rstd * product);
             }
+            add_more(a, k, x);
             cuda_store(a.y, k, x);
         });
     }
@@ -211,8 +223,10 @@ __device__ static inline void grad_row(const layer_norm_cuda_args &a, int64_t r,
         const int64_t k = 256 * j + 8 * lane;
         for (int i = 0; i < 8; i++)
             x[j][i] = rstd * (dy[j][i] - sum - (x[j][i] - mean) * rstd * product);
-        if (k < a.n)
+        if (k < a.n) {
+            add_more(a, r * a.n + k, x[j]);
             cuda_store(a.y, r * a.n + k, x[j]);
+        }
     }
 }
 

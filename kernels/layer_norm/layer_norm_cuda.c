@@ -112,6 +112,7 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
                               .gamma = cuda_in(c, in, 2),
                               .mean = cuda_in(c, in, 3),
                               .rstd = cuda_in(c, in, 4),
+                              .more = c->nin > 5 ? cuda_in(c, in, 5) : (cuda_tensor){0},
                               .y = cuda_out(c, out, 0),
                               .dgamma = cuda_out(c, out, 1),
                               .dbeta = cuda_out(c, out, 2),
@@ -141,5 +142,5 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
 }
 
 const tutti_kernel layer_norm_cuda = {sizeof(tutti_kernel), 1, prepare, run, NULL};
-const tutti_kernel layer_norm_grad_cuda = {sizeof(tutti_kernel), 3, prepare_grad, run_grad,
+const tutti_kernel layer_norm_grad_cuda = {sizeof(tutti_kernel), 35, prepare_grad, run_grad,
                                            free};

@@ -11,6 +11,7 @@ typedef struct layer_norm_cuda_args {
     cuda_tensor x, dy, gamma, beta;
     cuda_tensor y; /* of the gradient: dx */
     cuda_tensor mean, rstd;
+    cuda_tensor more; /* of the gradient: added to dx; without data: nothing */
     cuda_tensor dgamma, dbeta;
     int64_t rows, n;
     float *partials; /* (parts, 2, C): sums for gamma and beta */

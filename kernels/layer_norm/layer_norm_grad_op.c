@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* In: x, dy (..., C), gamma (C), mean, rstd (...).  Out: dx (..., C), dgamma, dbeta (C).
+/* In: x, dy (..., C), gamma (C), mean, rstd (...), optionally more (..., C), which is added to dx.
+ * Out: dx (..., C), dgamma, dbeta (C).
  * With xhat = (x - mean) rstd and d = dy gamma:
  *   dbeta = sum dy, dgamma = sum dy xhat over the rows,
  *   dx = rstd (d - mean(d) - xhat mean(d xhat)), means over a row. */
@@ -21,7 +22,8 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     if ((s = layer_norm_want_shape(name, "dy", &c->in[1], x, err)) ||
         (s = layer_norm_want_shape(name, "gamma", &c->in[2], &row, err)) ||
         (s = layer_norm_want_shape(name, "mean", &c->in[3], &lead, err)) ||
-        (s = layer_norm_want_shape(name, "rstd", &c->in[4], &lead, err)))
+        (s = layer_norm_want_shape(name, "rstd", &c->in[4], &lead, err)) ||
+        (c->nin > 5 && (s = layer_norm_want_shape(name, "more", &c->in[5], x, err))))
         return s;
     out[0] = *x;
     out[1] = out[2] = row;
@@ -45,7 +47,8 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
             b += dy[k] * in[2][k] * xhat / (double)n;
         }
         for (int64_t k = 0; k < n; k++)
-            out[0][r * n + k] = rstd * (dy[k] * in[2][k] - a - (x[k] - mean) * rstd * b);
+            out[0][r * n + k] = rstd * (dy[k] * in[2][k] - a - (x[k] - mean) * rstd * b) +
+                                (c->nin > 5 ? in[5][r * n + k] : 0.0);
     }
     return TUTTI_OK;
 }
@@ -67,12 +70,12 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return TUTTI_OK;
 }
 
-static void part(const void *const *in, float *dx, int64_t n, int64_t first, int64_t end,
-                 double *sums)
+static void part(const void *const *in, const float *more, float *dx, int64_t n, int64_t first,
+                 int64_t end, double *sums)
 {
     float *block = (float *)(sums + 2 * n);
     const layer_norm_grad_part q = {in[0], in[1], in[2], in[3],     in[4],
-                                    NULL,  dx,    block, block + n, n};
+                                    more,  dx,    block, block + n, n};
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
     for (int64_t at = first; at < end; at += BLOCK) {
         memset(block, 0, (size_t)(2 * n) * sizeof *block);
@@ -89,11 +92,12 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
     const int threads = op_threads(c, 4 * rows * n);
     const uint64_t size = part_size(n);
+    const float *more = c->nin > 5 ? in[5] : NULL;
     float *dgamma = out[1], *dbeta = out[2];
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         const int64_t first = rows * t / threads, end = rows * (t + 1) / threads;
-        part(in, out[0], n, first, end, (double *)((char *)scratch + (uint64_t)t * size));
+        part(in, more, out[0], n, first, end, (double *)((char *)scratch + (uint64_t)t * size));
     }
     for (int64_t k = 0; k < n; k++) {
         double a = 0.0, b = 0.0;
@@ -128,19 +132,20 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     const tutti_value a = tutti_reduce(g, "mean", d, &last, 1, 1);
     const tutti_value b = tutti_reduce(g, "mean", tutti_mul(g, d, xhat), &last, 1, 1);
     const tutti_value rest = tutti_sub(g, tutti_sub(g, d, a), tutti_mul(g, xhat, b));
-    ret_out[0] = tutti_mul(g, rstd, rest);
+    const tutti_value dx = tutti_mul(g, rstd, rest);
+    ret_out[0] = n->nin > 5 ? tutti_add(g, dx, n->in[5]) : dx;
     ret_out[1] = rows_sum(g, tutti_mul(g, dy, xhat), x.rank);
     ret_out[2] = rows_sum(g, dy, x.rank);
     return g->status(g);
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 3, prepare, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 35, prepare, run, NULL};
 
 const tutti_op tutti_op_layer_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .flags = TUTTI_OP_FUSED,
                                            .name = "layer_norm_grad",
                                            .nin_min = 5,
-                                           .nin_max = 5,
+                                           .nin_max = 6,
                                            .nout = 3,
                                            .infer = infer,
                                            .decompose = decompose,

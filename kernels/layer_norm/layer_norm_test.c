@@ -36,6 +36,22 @@ static const op_case cases[] = {
      .no_grad = 31},
 };
 
+/* With something to add: whole columns, broken ones, what a device does not hold. */
+#define MORE(...)                                                                              \
+    {                                                                                          \
+        .op = "layer_norm_grad", .nin = 6, .in = {__VA_ARGS__}, .no_grad = 63                  \
+    }
+static const op_case with_more[] = {
+    MORE(DESC(F32, 2, 5, 6), DESC(F32, 2, 5, 6), DESC(F32, 1, 6), DESC(F32, 1, 5),
+         DESC(F32, 1, 5), DESC(F32, 2, 5, 6)),
+    MORE(DESC(F32, 2, 0, 6), DESC(F32, 2, 0, 6), DESC(F32, 1, 6), DESC(F32, 1, 0),
+         DESC(F32, 1, 0), DESC(F32, 2, 0, 6)),
+    MORE(DESC(F32, 2, 67, 264), DESC(F32, 2, 67, 264), DESC(F32, 1, 264), DESC(F32, 1, 67),
+         DESC(F32, 1, 67), DESC(F32, 2, 67, 264)),
+    MORE(DESC(F32, 3, 3, 167, 131), DESC(F32, 3, 3, 167, 131), DESC(F32, 1, 131),
+         DESC(F32, 2, 3, 167), DESC(F32, 2, 3, 167), DESC(F32, 3, 3, 167, 131)),
+};
+
 /* Several threads, several blocks of rows, whole and broken groups of columns. */
 static const op_case large[] = {
     {.op = "layer_norm", .nin = 3, .in = {DESC(F32, 3, 7, 33, 384), ROW(384)}, .no_grad = 7},
@@ -101,6 +117,12 @@ START_TEST(long_rows_agree_with_the_definition)
 }
 END_TEST
 
+START_TEST(what_is_to_be_added_is)
+{
+    op_case_holds(&with_more[_i], _i);
+}
+END_TEST
+
 /* x = 10000 + (-1, 0, 1): the variance is 2/3 and must not drown in the mean's square. */
 START_TEST(a_mean_far_from_zero_leaves_the_variance_alone)
 {
@@ -151,6 +173,12 @@ static const op_refusal grad_refusals[] = {
      NULL,
      TUTTI_E_ARG,
      "layer_norm_grad: rstd is F64 (2), want F32 (2)"},
+    {{DESC(F32, 2, 2, 3), DESC(F32, 2, 2, 3), DESC(F32, 1, 3), DESC(F32, 1, 2), DESC(F32, 1, 2),
+      DESC(F32, 1, 3)},
+     6,
+     NULL,
+     TUTTI_E_SHAPE,
+     "layer_norm_grad: more is F32 (3), want F32 (2, 3)"},
 };
 
 START_TEST(what_does_not_fit_is_refused_in_one_sentence)
@@ -169,6 +197,7 @@ int main(void)
     tcase_add_loop_test(t, small_rows_agree_with_definition_and_differences, 0,
                         OP_COUNT(cases));
     tcase_add_loop_test(t, long_rows_agree_with_the_definition, 0, OP_COUNT(large));
+    tcase_add_loop_test(t, what_is_to_be_added_is, 0, OP_COUNT(with_more));
     tcase_add_test(t, a_mean_far_from_zero_leaves_the_variance_alone);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     return tutti_run(s);

@@ -15,7 +15,8 @@ typedef struct rig {
     tutti_value kept[8];
     uint32_t nkept;
     tutti_value map[MAX_VALUES];
-    bool sums; /* fuse_sums instead */
+    tutti_status (*how)(const graph *from, const bool *wanted, graph *to, tutti_value *ret_map,
+                        tutti_error *err);
 } rig;
 
 static void rig_begin(rig *r)
@@ -25,7 +26,8 @@ static void rig_begin(rig *r)
     const tutti_desc v = toy_desc(TUTTI_F32, 2, 5, 2, 0, 0);
     const tutti_desc bias = toy_desc(TUTTI_F32, 1, 5, 0, 0, 0);
     *r = (rig){.from = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL),
-               .to = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL)};
+               .to = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL),
+               .how = fuse_products};
     r->b = graph_builder(r->from);
     r->x = graph_input(r->from, &x);
     r->w = graph_weight(r->from, 7, &w, true);
@@ -78,8 +80,7 @@ static void rig_fuse(rig *r, uint32_t nodes, const char *const *words)
     ck_assert_uint_lt(graph_nvalues(r->from), MAX_VALUES);
     for (uint32_t k = 0; k < r->nkept; k++)
         wanted[r->kept[k]] = true;
-    ck_assert_ok((r->sums ? fuse_sums : fuse_products)(r->from, wanted, r->to, r->map, &err),
-                 err);
+    ck_assert_ok(r->how(r->from, wanted, r->to, r->map, &err), err);
     FILE *file = open_memstream(&text, &size);
     graph_dump(r->to, file);
     (void)fclose(file);
@@ -205,7 +206,7 @@ START_TEST(a_product_goes_into_the_addition_that_alone_reads_it)
     static const char *const want[] = {"= matmul_add(", NULL};
     rig r;
     rig_begin(&r);
-    r.sums = true;
+    r.how = fuse_sums;
     const tutti_value y = tutti_matmul(r.b, r.x, r.w, _i & 1 ? r.bias : 0, 0, 0);
     const tutti_value c = tutti_op1(r.b, "tanh", tutti_matmul(r.b, r.x, r.w, 0, 0, 0));
     keep(&r, _i & 2 ? tutti_add(r.b, c, y) : tutti_add(r.b, y, c));
@@ -223,7 +224,7 @@ START_TEST(of_two_products_one_is_added_to_the_other)
     static const char *const want[] = {"= matmul(", "= matmul_add(", NULL};
     rig r;
     rig_begin(&r);
-    r.sums = true;
+    r.how = fuse_sums;
     const tutti_value u = tutti_op1(r.b, "tanh", r.x);
     keep(&r, tutti_add(r.b, tutti_matmul(r.b, r.x, r.w, 0, 0, 0),
                        tutti_matmul(r.b, u, r.w, 0, 0, 0)));
@@ -242,7 +243,7 @@ START_TEST(the_gradient_of_a_filter_goes_into_the_addition_that_alone_reads_it)
     const tutti_attr kernel = tutti_attr_list("kernel", size, 2);
     rig r;
     rig_begin(&r);
-    r.sums = true;
+    r.how = fuse_sums;
     const tutti_value in[2] = {graph_input(r.from, &x), graph_input(r.from, &dy)};
     const tutti_value there = graph_input(r.from, &w);
     keep(&r, tutti_add(r.b, there,
@@ -257,13 +258,39 @@ START_TEST(additions_that_need_the_product_elsewhere_stay)
     static const char *const want[] = {"= matmul(", "= add(", NULL};
     rig r;
     rig_begin(&r);
-    r.sums = true;
+    r.how = fuse_sums;
     const tutti_value y = tutti_matmul(r.b, r.x, r.w, 0, 0, 0);
     if (_i == 0)
         keep(&r, y);
     keep(&r,
          tutti_add(r.b, y, _i == 1 ? r.bias : tutti_op1(r.b, "tanh", _i == 2 ? y : r.bias)));
     rig_fuse(&r, _i == 1 ? 2 : 3, want);
+}
+END_TEST
+
+/* A residual's gradient from either side; what reads dx or gamma's sums too keeps them apart. */
+START_TEST(a_layer_norms_gradient_takes_in_the_addition_behind_it)
+{
+    static const char *const joined[] = {"= layer_norm_grad(", NULL};
+    static const char *const apart[] = {"= layer_norm_grad(", "= add(", NULL};
+    const tutti_desc x = toy_desc(TUTTI_F32, 2, 4, 3, 0, 0);
+    const tutti_desc gamma = toy_desc(TUTTI_F32, 1, 3, 0, 0, 0);
+    const tutti_desc rows = toy_desc(TUTTI_F32, 1, 4, 0, 0, 0);
+    rig r;
+    rig_begin(&r);
+    r.how = fuse_norm_grads;
+    const tutti_value more = graph_input(r.from, &x);
+    const tutti_value in[5] = {r.x, graph_input(r.from, &x), graph_input(r.from, &gamma),
+                               graph_input(r.from, &rows), graph_input(r.from, &rows)};
+    tutti_value d[3];
+    (void)r.b->emit(r.b, "layer_norm_grad", in, 5, NULL, 0, d, 3);
+    const tutti_value c = _i == 3 ? tutti_mul(r.b, more, d[1]) : more;
+    keep(&r, _i ? tutti_add(r.b, d[0], c) : tutti_add(r.b, c, d[0]));
+    keep(&r, d[1]);
+    keep(&r, d[2]);
+    if (_i == 2)
+        keep(&r, d[0]);
+    rig_fuse(&r, _i < 2 ? 1 : _i, _i < 2 ? joined : apart);
 }
 END_TEST
 
@@ -280,6 +307,7 @@ int main(void)
     tcase_add_test(all, of_two_products_one_is_added_to_the_other);
     tcase_add_test(all, the_gradient_of_a_filter_goes_into_the_addition_that_alone_reads_it);
     tcase_add_loop_test(all, additions_that_need_the_product_elsewhere_stay, 0, 3);
+    tcase_add_loop_test(all, a_layer_norms_gradient_takes_in_the_addition_behind_it, 0, 4);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
 }
