@@ -194,6 +194,7 @@ static void close_device(void *device)
         cuda_unpin(d, &d->steps[k]);
     for (int k = 0; k < STAGES; k++)
         cuda_unpin(d, &d->stages[k]);
+    cuda_forget_smalls(d);
     if (d->seen)
         (void)d->rt->cudaFreeHost((void *)(uintptr_t)d->seen);
     cuda_release(d, d->shared);

@@ -22,8 +22,11 @@ typedef struct cuda_function {
     struct cuda_function *next;
     struct CUkern_st *kernel;
     const cuda_code *code;
-    uint32_t shared; /* of dynamic memory that it was allowed so far */
-    char entry[];
+    const char *entry;
+    uint32_t shared;  /* of dynamic memory that it was allowed so far */
+    bool checked;     /* what follows is known to be so */
+    uint32_t nargs;   /* of its arguments, and */
+    uint32_t sizes[]; /* how long each is; behind them `entry` */
 } cuda_function;
 
 typedef struct cuda_object {
@@ -58,7 +61,19 @@ enum {
     STEPS_AHEAD = 16, /* of a step's numbers on their way to the device */
     STAGES = 4,
     STAGE_BYTES = 1 << 20,
+    SMALL_BYTES = 256, /* copies up to these have places of their own */
+    SMALL_PLACES = 16, /* in a group, which is free at once */
+    SMALL_GROUPS = 16,
 };
+
+/* Small copies on their way to the device, so many that nobody waits for a place: numbers of a step. */
+typedef struct small_copies {
+    unsigned char *memory; /* pinned; NULL: none yet */
+    struct CUevent_st *done[SMALL_GROUPS];
+    stream *on;     /* of the copies in the present group */
+    uint32_t group; /* the present one */
+    uint32_t used;  /* places in it */
+} small_copies;
 
 enum { OWN_UNIFORM, OWN_ADD, OWN_CLEAR_UNLESS, OWN_COUNT };
 
@@ -102,6 +117,7 @@ typedef struct cuda_device {
     tutti_step told; /* what the device has as its step */
     pinned stages[STAGES];
     uint32_t next_stage;
+    small_copies smalls;
     cuda_code *codes;
     cuda_function *functions;
     cuda_object *objects;
@@ -156,6 +172,7 @@ tutti_status cuda_fill(void *device, void *on, void *memory, uint8_t byte, uint6
 /* Pinned memory with its event; `p` is zero. */
 tutti_status cuda_pin(const cuda_device *d, uint64_t bytes, pinned *p, tutti_error *err);
 void cuda_unpin(const cuda_device *d, pinned *p); /* zero is allowed */
+void cuda_forget_smalls(cuda_device *d);          /* which are all done */
 
 /* stream.c */
 tutti_status cuda_stream_create(void *device, void **ret_stream, tutti_error *err);

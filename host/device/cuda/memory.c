@@ -145,6 +145,65 @@ void cuda_unpin(const cuda_device *d, pinned *p)
     *p = (pinned){NULL, NULL};
 }
 
+static tutti_status make_smalls(cuda_device *d, tutti_error *err)
+{
+    small_copies *c = &d->smalls;
+    void *memory = NULL;
+    tutti_status s =
+        cuda_host_alloc(d, SMALL_GROUPS * SMALL_PLACES * SMALL_BYTES, &memory, err);
+    c->memory = memory;
+    for (int k = 0; k < SMALL_GROUPS && !s; k++)
+        s = cuda_check(d, d->rt->cudaEventCreateWithFlags(&c->done[k], CUDART_EVENT_NO_TIMING),
+                       "an event", err);
+    if (s)
+        cuda_forget_smalls(d);
+    return s;
+}
+
+void cuda_forget_smalls(cuda_device *d)
+{
+    for (int k = 0; k < SMALL_GROUPS; k++)
+        if (d->smalls.done[k])
+            (void)d->rt->cudaEventDestroy(d->smalls.done[k]);
+    if (d->smalls.memory)
+        (void)d->rt->cudaFreeHost(d->smalls.memory);
+    d->smalls = (small_copies){.memory = NULL};
+}
+
+/* The event of a group stands for all copies in it, so these are of one stream. */
+static unsigned int end_group(cuda_device *d)
+{
+    small_copies *c = &d->smalls;
+    const unsigned int code = d->rt->cudaEventRecord(c->done[c->group], c->on);
+    c->group = (c->group + 1) % SMALL_GROUPS;
+    c->used = 0;
+    return code;
+}
+
+static tutti_status copy_small(cuda_device *d, stream *on, void *to, const void *from,
+                               uint64_t bytes, tutti_error *err)
+{
+    small_copies *c = &d->smalls;
+    unsigned int code = CUDART_SUCCESS;
+    tutti_status s = c->memory ? TUTTI_OK : make_smalls(d, err);
+    if (s)
+        return s;
+    if (c->used && c->on != on)
+        code = end_group(d);
+    if (!code && !c->used)
+        code = d->rt->cudaEventSynchronize(c->done[c->group]);
+    if (!code) {
+        unsigned char *place =
+            c->memory + (size_t)(c->group * SMALL_PLACES + c->used++) * SMALL_BYTES;
+        c->on = on;
+        memcpy(place, from, bytes);
+        code = d->rt->cudaMemcpyAsync(to, place, bytes, CUDART_TO_DEVICE, on);
+    }
+    if (!code && c->used == SMALL_PLACES)
+        code = end_group(d);
+    return cuda_check(d, code, "a copy to the device", err);
+}
+
 /* The caller's memory is free on return, but only pinned memory waits for the device. */
 static tutti_status copy_in(cuda_device *d, stream *on, unsigned char *to,
                             const unsigned char *from, uint64_t bytes, tutti_error *err)
@@ -208,6 +267,11 @@ tutti_status cuda_copy(void *device, void *on, void *to, const void *from, uint6
     static const unsigned int kinds[] = {0, CUDART_TO_DEVICE, CUDART_TO_HOST, CUDART_ON_DEVICE};
     if (!bytes)
         return TUTTI_OK;
+    if (d->capturing && way != TUTTI_COPY_ON_DEVICE) /* again it would copy who knows what */
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "%s: a copy between host and device cannot be gathered", d->label);
+    if (way == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING) && bytes <= SMALL_BYTES)
+        return copy_small(d, s, to, from, bytes, err);
     if (way == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))
         return copy_in(d, s, to, from, bytes, err);
     if (way == TUTTI_COPY_FROM_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))

@@ -17,11 +17,13 @@ tutti_status cuda_stream_create(void *device, void **ret_stream, tutti_error *er
 
 void cuda_stream_destroy(void *device, void *on)
 {
-    const cuda_device *d = device;
+    cuda_device *d = device;
     if (!on)
         return;
     cuda_enter(d);
     (void)d->rt->cudaStreamSynchronize(on);
+    if (d->smalls.on == on) /* its copies are done, their places free */
+        d->smalls.used = 0;
     (void)d->rt->cudaStreamDestroy(on);
 }
 

@@ -107,6 +107,37 @@ START_TEST(pinned_memory_goes_both_ways_without_waiting)
 }
 END_TEST
 
+/* What is asked for before them is not done for their sake; then more than there are places, on two streams. */
+START_TEST(many_numbers_go_there_without_waiting)
+{
+    enum { MANY = 240, ALL = 800 };
+    tutti_device d = open_cuda("leaks=1");
+    tutti_error err = TUTTI_ERROR_INIT;
+    void *pinned = NULL, *stream = NULL;
+    float got[ALL], *x = take(&d, sizeof got);
+    ck_assert_ok(d.table->host_alloc(d.device, sizeof(float), &pinned, &err), err);
+    ck_assert_ok(d.table->stream_create(d.device, &stream, &err), err);
+    float *p = pinned;
+    *p = -1.0f;
+    move(&d, p, x, sizeof *p, TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING);
+    for (int k = 0; k < ALL; k++) {
+        const float number = (float)k;
+        ck_assert_ok(d.table->copy(d.device, k % 7 && k > MANY ? stream : NULL, x + k, &number,
+                                   sizeof number, TUTTI_COPY_TO_DEVICE, &err),
+                     err);
+        ck_assert(k > MANY || *p == -1.0f);
+    }
+    ck_assert_ok(d.table->synchronise(d.device, NULL, &err), err);
+    d.table->stream_destroy(d.device, stream);
+    move(&d, got, x, sizeof got, TUTTI_COPY_FROM_DEVICE);
+    for (int k = 0; k < ALL; k++)
+        ck_assert(got[k] == (float)k);
+    d.table->release(d.device, x);
+    d.table->host_release(d.device, pinned);
+    close_cuda(&d);
+}
+END_TEST
+
 START_TEST(draws_are_those_of_the_host)
 {
     tutti_device d = open_cuda("leaks=1");
@@ -450,6 +481,7 @@ int main(void)
     tcase_add_test(tc, memory_is_zeroed_and_what_goes_in_comes_out);
     tcase_add_loop_test(tc, large_copies_go_piece_by_piece, 0, 4);
     tcase_add_test(tc, pinned_memory_goes_both_ways_without_waiting);
+    tcase_add_test(tc, many_numbers_go_there_without_waiting);
     tcase_add_test(tc, draws_are_those_of_the_host);
     tcase_add_test(tc, events_tell_when_a_streams_work_is_done);
     tcase_add_loop_test(tc, a_guard_of_zero_clears_what_it_guards, 0, 4);
