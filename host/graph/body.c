@@ -275,6 +275,8 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
         s = fuse(n, b, fuse_norm_grads, err);
     if (!s && program_cuda(n->options.device))
         s = fuse(n, b, fuse_sums, err);
+    if (!s && program_cuda(n->options.device))
+        s = fuse(n, b, fuse_factors, err);
     if (!s && body_trains(b) && n->options.recompute != RECOMPUTE_OFF)
         s = recompute_offer(b->g, b->outputs, b->noutputs, !n->options.device, err);
     if (s)

@@ -30,4 +30,10 @@ TUTTI_NODISCARD tutti_status fuse_sums(const graph *from, const bool *wanted, gr
 TUTTI_NODISCARD tutti_status fuse_norm_grads(const graph *from, const bool *wanted, graph *to,
                                              tutti_value *ret_map, tutti_error *err);
 
+/* Copies `from`, gradient and all, into the empty graph `to`, with every product of which one factor is
+ * added up over its rows too, as a weight's gradient and its bias's, as one node with those sums: for
+ * devices that read the factor once for both.  `wanted`, ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_factors(const graph *from, const bool *wanted, graph *to,
+                                          tutti_value *ret_map, tutti_error *err);
+
 #endif

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/convert.cuh"
 #include "common/cuda/product.cuh"
+#include "common/cuda/reduce.cuh"
 #include "matmul/matmul_cuda.h"
 #include "matmul/matmul_end.h"
 
@@ -69,5 +70,7 @@ CUDA_KERNEL(matmul_finish_cuda)
     }
 }
 CUDA_ENTRY(matmul_finish_cuda);
+
+CUDA_REDUCE(matmul_sums, cuda_sum);
 
 CUDA_CONVERT(matmul);

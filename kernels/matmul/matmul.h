@@ -10,6 +10,7 @@ typedef struct matmul_attr {
     int64_t transpose_b; /* b is (..., N, K) */
     int64_t fast;        /* three products of bf16 may stand for it, see matmul_split.c */
     int64_t act;         /* MATMUL_NONE ... */
+    int64_t of;          /* matmul_sums: 0 the sums of a, 1 those of b */
 } matmul_attr;
 
 /* What follows the sum. */
@@ -69,9 +70,9 @@ tutti_value matmul_emit_act_grad(tutti_graph *g, int64_t act, tutti_value dy, tu
 void matmul_sums(const tutti_op_call *c, uint32_t nin, const double *const *in, double *z);
 
 extern const tutti_kernel matmul_cpu, matmul_cuda, matmul_act_grad_cpu, matmul_act_grad_cuda;
-extern const tutti_kernel matmul_add_cuda;
+extern const tutti_kernel matmul_add_cuda, matmul_sums_cuda;
 extern const tutti_ways matmul_ways, matmul_act_grad_ways;
 extern const tutti_op tutti_op_matmul, tutti_op_matmul_act, tutti_op_matmul_act_grad,
-    tutti_op_matmul_add;
+    tutti_op_matmul_add, tutti_op_matmul_sums;
 
 #endif

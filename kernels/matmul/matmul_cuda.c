@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_cuda.h"
 #include "common/cuda/convert.h"
+#include "common/cuda/reduce.h"
 #include "matmul/matmul_lt.h"
 
 #include <stdbool.h>
@@ -10,7 +11,8 @@
 
 enum { A = MATMUL_A, B = MATMUL_B, BIAS = MATMUL_BIAS, ADD = MATMUL_ADD };
 enum { AUX = MATMUL_AUX, Y = MATMUL_Y, OPERANDS = MATMUL_OPERANDS };
-enum { PRODUCT, GRADIENT, SUM }; /* matmul and matmul_act; matmul_act_grad; matmul_add */
+/* matmul and matmul_act; matmul_act_grad; matmul_add; matmul_sums */
+enum { PRODUCT, GRADIENT, SUM, WITH_SUMS };
 enum { NOWHERE = -1 };
 
 typedef struct state {
@@ -24,19 +26,24 @@ typedef struct state {
     uint64_t copy[OPERANDS];          /* in the scratch, or CUDA_DIRECT */
     int32_t dtype[OPERANDS];          /* as the library gets them */
     void *product, *convert, *finish; /* device functions */
+    cuda_reducer *sums;               /* NULL: there are none, or the library does them */
+    uint64_t sums_at;
 } state;
 
 static void destroy(void *self)
 {
     state *s = self;
-    if (s)
-        matmul_lt_destroy(s->lt);
+    if (!s)
+        return;
+    matmul_lt_destroy(s->lt);
+    free(s->sums);
     free(s);
 }
 
 static bool is_output(const state *s, int operand)
 {
-    return operand == Y || (operand == AUX && s->kind == PRODUCT);
+    return operand == Y || (operand == AUX && s->kind == PRODUCT) ||
+           (operand == BIAS && s->kind == WITH_SUMS);
 }
 
 static const tutti_desc *desc_of(const state *s, const tutti_op_call *c, int operand)
@@ -47,12 +54,18 @@ static const tutti_desc *desc_of(const state *s, const tutti_op_call *c, int ope
 
 static void place_operands(state *s, const tutti_op_call *c)
 {
-    const bool bias = c->nin > (s->kind == SUM ? 3u : 2u) && s->kind != GRADIENT;
+    const bool bias =
+        c->nin > (s->kind == SUM ? 3u : 2u) && s->kind != GRADIENT && s->kind != WITH_SUMS;
     s->at[A] = 0;
     s->at[B] = 1;
     s->at[BIAS] = !bias ? NOWHERE : s->kind == SUM ? 3 : 2;
     s->at[ADD] = s->kind == SUM ? 2 : NOWHERE;
     s->at[AUX] = s->kind == GRADIENT ? 2 : c->nout > 1 ? 1 : NOWHERE;
+    if (s->kind == WITH_SUMS) {
+        s->at[BIAS] = 1;
+        s->at[ADD] = c->nin > 2 ? 2 : NOWHERE;
+        s->at[AUX] = NOWHERE;
+    }
     s->at[Y] = 0;
 }
 
@@ -77,10 +90,13 @@ static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
                         .transpose_b = t->transpose_b != 0,
                         .tf32 = t->fast || cuda_tf32(c->cuda),
                         .act = whole ? (int32_t)s->act : MATMUL_NONE,
-                        .grad = whole && s->kind == GRADIENT};
+                        .grad = whole && s->kind == GRADIENT,
+                        .sums = whole && s->kind == WITH_SUMS ? 1 + (t->of ? B : A) : 0};
     memcpy(w.dtype, s->dtype, sizeof w.dtype);
     if (whole && s->at[AUX] != NOWHERE && desc_of(s, c, AUX)->dtype != s->dtype[AUX])
         return TUTTI_E_UNSUPPORTED; /* no copies of such */
+    if (whole && s->kind == WITH_SUMS && c->out[1].dtype != s->dtype[BIAS])
+        return TUTTI_E_UNSUPPORTED;
     if (!whole)
         w.dtype[AUX] = TUTTI_DTYPE_NONE;
     s->whole = whole;
@@ -93,10 +109,12 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *
     uint64_t bytes = CUDA_PART, workspace = 0;
     choose_dtypes(s, c);
     tutti_status status = try_library(s, c, true, &workspace);
-    if (status && s->act) {
-        s->at[Y] = (int)c->nout - 1;
+    if (status && (s->act || s->kind == WITH_SUMS)) {
+        s->at[Y] = s->act ? (int)c->nout - 1 : 0;
         if (s->kind == PRODUCT)
             s->at[AUX] = NOWHERE;
+        if (s->kind == WITH_SUMS)
+            s->at[BIAS] = NOWHERE;
         choose_dtypes(s, c);
         status = try_library(s, c, false, &workspace);
     }
@@ -104,11 +122,42 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *
         return TUTTI_OK;
     for (int k = 0; k < OPERANDS; k++) {
         const tutti_desc *d = desc_of(s, c, k);
-        s->copy[k] = d && k != AUX ? cuda_copy_part(&bytes, d, s->dtype[k]) : CUDA_DIRECT;
+        s->copy[k] = d && k != AUX && !(k == BIAS && is_output(s, k))
+                         ? cuda_copy_part(&bytes, d, s->dtype[k])
+                         : CUDA_DIRECT;
     }
     s->workspace_at = cuda_part(&bytes, workspace);
     *ret_scratch = bytes;
     return CUDA_CONVERT_FUNCTION(c, "matmul", &s->convert, err);
+}
+
+/* Behind the product, by a kernel of our own. */
+static tutti_status prepare_sums(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
+                                 tutti_error *err)
+{
+    const matmul_attr *t = c->attr;
+    const int along = t->of ? t->transpose_b != 0 : t->transpose_a == 0;
+    const int32_t reduced[2] = {!along, along};
+    const reduction over = reduction_make(&c->in[t->of], reduced);
+    uint64_t scratch = 0, bytes = *ret_scratch ? *ret_scratch : CUDA_PART;
+    void *made = NULL;
+    const tutti_status status = cuda_reduce_prepare(
+        c, &over, 1.0, "matmul_sums_cuda", "matmul_sums_join_cuda", &made, &scratch, err);
+    s->at[BIAS] = NOWHERE;
+    s->sums = made;
+    s->sums_at = cuda_part(&bytes, scratch);
+    *ret_scratch = bytes;
+    return status;
+}
+
+static tutti_status run_sums(const state *s, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    const int64_t of = ((const matmul_attr *)c->attr)->of;
+    tutti_op_call sums = *c;
+    sums.in = &c->in[of];
+    sums.out = &c->out[1];
+    return cuda_reduce_run(s->sums, &sums, &in[of], &out[1], cuda_part_at(scratch, s->sums_at));
 }
 
 static tutti_status prepare_any(const tutti_op_call *c, int32_t kind, void **ret_state,
@@ -128,10 +177,12 @@ static tutti_status prepare_any(const tutti_op_call *c, int32_t kind, void **ret
     if (m->count * m->m * m->n * m->k > 0) /* the library takes no empty sums */
         status = prepare_library(s, c, ret_scratch, err);
     if (!status && !s->lt) {
-        s->at[Y] = (int)c->nout - 1;
+        s->at[Y] = s->kind == WITH_SUMS ? 0 : (int)c->nout - 1;
         status = CUDA_FUNCTION(c, "matmul_cuda", &s->product, err, tensor, tensor, tensor,
                                tensor, tensor, sizeof(matmul_cuda_shape));
     }
+    if (!status && s->kind == WITH_SUMS && !(s->lt && s->whole))
+        status = prepare_sums(s, c, ret_scratch, err);
     if (!status && s->act && !(s->lt && s->whole))
         status = CUDA_FUNCTION(c, "matmul_finish_cuda", &s->finish, err, tensor, tensor, tensor,
                                sizeof(int64_t), sizeof(int64_t));
@@ -159,6 +210,12 @@ static tutti_status prepare_add(const tutti_op_call *c, void **ret_state, uint64
                                 tutti_error *err)
 {
     return prepare_any(c, SUM, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_with_sums(const tutti_op_call *c, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_any(c, WITH_SUMS, ret_state, ret_scratch, err);
 }
 
 static tutti_status run_own(const state *s, const tutti_op_call *c, const cuda_tensor *t)
@@ -215,7 +272,7 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     cuda_tensor own[OPERANDS];
     int64_t act = s->act, n = tutti_numel(&c->out[0]);
     if (n == 0)
-        return TUTTI_OK;
+        return s->sums ? run_sums(s, c, in, out, scratch) : TUTTI_OK;
     for (int k = 0; k < OPERANDS; k++) {
         const int at = s->at[k];
         own[k] = (cuda_tensor){NULL, TUTTI_F32, 0};
@@ -223,7 +280,9 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
             own[k] =
                 is_output(s, k) ? cuda_out(c, out, (uint32_t)at) : cuda_in(c, in, (uint32_t)at);
     }
-    const tutti_status status = s->lt ? run_library(s, c, own, scratch) : run_own(s, c, own);
+    tutti_status status = s->lt ? run_library(s, c, own, scratch) : run_own(s, c, own);
+    if (!status && s->sums)
+        status = run_sums(s, c, in, out, scratch);
     if (status || !s->finish)
         return status;
     cuda_tensor y = cuda_out(c, out, 0);
@@ -235,3 +294,5 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 const tutti_kernel matmul_cuda = {sizeof(tutti_kernel), 0, prepare, run, destroy};
 const tutti_kernel matmul_act_grad_cuda = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
 const tutti_kernel matmul_add_cuda = {sizeof(tutti_kernel), 4, prepare_add, run, destroy};
+const tutti_kernel matmul_sums_cuda = {sizeof(tutti_kernel), 4, prepare_with_sums, run,
+                                       destroy};

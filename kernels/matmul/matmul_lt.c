@@ -57,6 +57,8 @@ static bool has_epilogue(const matmul_lt *p)
 {
     const matmul_lt_want *w = &p->want;
     const bool gelu = w->act == MATMUL_GELU_TANH;
+    if (w->sums) /* in the dtype of the result */
+        return !w->act && w->shape.count == 1 && w->dtype[BIAS] == w->dtype[Y];
     if (w->act == MATMUL_NONE)
         return !w->grad && !has(w, AUX);
     if (has(w, ADD) || w->dtype[Y] != w->dtype[A])
@@ -70,6 +72,8 @@ static bool has_epilogue(const matmul_lt *p)
 static uint32_t epilogue_of(const matmul_lt_want *w)
 {
     uint32_t e = has(w, BIAS) ? LT_EPILOGUE_BIAS : 0;
+    if (w->sums) /* ours is y' = b' a', so that b is the library's A */
+        return w->sums - 1 == A ? LT_EPILOGUE_BGRADB : LT_EPILOGUE_BGRADA;
     if (w->grad)
         return LT_EPILOGUE_DGELU;
     if (w->act)
@@ -349,7 +353,7 @@ static uint32_t fastest(const matmul_lt *p, const tutti_cuda_v1 *cuda,
     const int64_t d = p->batch_dim, last = m->lead.dim[d] - 1;
     const int64_t size[OPERANDS] = {[A] = (last * m->lead.sa[d] + 1) * m->m * m->k,
                                     [B] = (last * m->lead.sb[d] + 1) * m->k * m->n,
-                                    [BIAS] = m->n,
+                                    [BIAS] = m->n > m->m ? m->n : m->m,
                                     [ADD] = (last * y_stride(&m->lead, d) + 1) * m->m * m->n,
                                     [AUX] = m->m * m->n,
                                     [Y] = (last * y_stride(&m->lead, d) + 1) * m->m * m->n};

@@ -8,9 +8,9 @@
 enum {
     MATMUL_A,
     MATMUL_B,
-    MATMUL_BIAS,
-    MATMUL_ADD, /* as y; may be y */
-    MATMUL_AUX, /* as y: what GELU is taken of, kept by a product or read by a gradient */
+    MATMUL_BIAS, /* or a result: sums */
+    MATMUL_ADD,  /* as y; may be y */
+    MATMUL_AUX,  /* as y: what GELU is taken of, kept by a product or read by a gradient */
     MATMUL_Y,
     MATMUL_OPERANDS
 };
@@ -22,6 +22,7 @@ typedef struct matmul_lt_want {
     int32_t tf32;                   /* factors of F32 may be rounded */
     int32_t act;                    /* MATMUL_NONE, or the sums' activation */
     int32_t grad;                   /* times the activation's derivative at AUX instead */
+    int32_t sums; /* 1 + MATMUL_A or B: that factor's sums go to BIAS; 0: none */
 } matmul_lt_want;
 
 typedef struct matmul_lt matmul_lt; /* opaque */

@@ -98,6 +98,53 @@ static const op_case sums[] = {
      .no_grad = 15},
 };
 
+#define SUMS(a, b, o)                                                                          \
+    .nattr = 3, .attr = {{"transpose_a", TUTTI_ATTR_I64, 0, (a), 0, NULL},                     \
+                         {"transpose_b", TUTTI_ATTR_I64, 0, (b), 0, NULL},                     \
+                         {"of", TUTTI_ATTR_I64, 0, (o), 0, NULL}}
+static const op_case with_sums[] = {
+    {.op = "matmul_sums",
+     .nin = 2,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4)},
+     SUMS(1, 0, 0)},
+    {.op = "matmul_sums",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(F32, 2, 3, 4)},
+     SUMS(1, 0, 0)},
+    {.op = "matmul_sums",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(F32, 2, 3, 4)},
+     SUMS(1, 0, 1)},
+    {.op = "matmul_sums",
+     .nin = 2,
+     .in = {DESC(F32, 2, 3, 5), DESC(F32, 2, 4, 5)},
+     SUMS(0, 1, 0)},
+    {.op = "matmul_sums",
+     .nin = 2,
+     .in = {DESC(F32, 2, 3, 5), DESC(F32, 2, 4, 5)},
+     SUMS(0, 1, 1)},
+    {.op = "matmul_sums",
+     .nin = 3,
+     .in = {DESC(F32, 2, 0, 3), DESC(F32, 2, 0, 4), DESC(F32, 2, 3, 4)},
+     SUMS(1, 0, 0),
+     .no_grad = 7},
+    {.op = "matmul_sums",
+     .nin = 2,
+     .in = {DESC(F32, 2, 4, 3), DESC(F32, 2, 4, 0)},
+     SUMS(1, 0, 0),
+     .no_grad = 7},
+    {.op = "matmul_sums",
+     .nin = 3,
+     .in = {DESC(F32, 2, 97, 131), DESC(F32, 2, 97, 75), DESC(F32, 2, 131, 75)},
+     SUMS(1, 0, 0),
+     .no_grad = 7},
+    {.op = "matmul_sums",
+     .nin = 2,
+     .in = {DESC(F32, 2, 97, 131), DESC(F32, 2, 75, 97)},
+     SUMS(1, 1, 1),
+     .no_grad = 3},
+};
+
 /* Shapes that differences would take too long on: the kernel alone. */
 #define ALONE .no_grad = 7
 static const op_case large[] = {
@@ -438,6 +485,30 @@ static const op_refusal add_refusals[] = {
      "matmul_add: act is 2, want 0"},
 };
 
+static const matmul_attr turned = {.transpose_a = 1}, third = {.of = 2};
+static const op_refusal sums_refusals[] = {
+    {{DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(F32, 2, 4, 3)},
+     3,
+     &turned,
+     TUTTI_E_SHAPE,
+     "matmul_sums: c is F32 (4, 3), want the product's F32 (3, 4)"},
+    {{DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(I32, 2, 3, 4)},
+     3,
+     &turned,
+     TUTTI_E_ARG,
+     "matmul_sums: c is I32 (3, 4), want F32"},
+    {{DESC(F32, 3, 2, 5, 3), DESC(F32, 3, 2, 5, 4)},
+     2,
+     &turned,
+     TUTTI_E_SHAPE,
+     "matmul_sums: a is F32 (2, 5, 3) and b is F32 (2, 5, 4), want rank 2"},
+    {{DESC(F32, 2, 3, 5), DESC(F32, 2, 5, 4)},
+     2,
+     &third,
+     TUTTI_E_RANGE,
+     "matmul_sums: of is 2, want 0 (a) or 1 (b)"},
+};
+
 static const op_refusal grad_refusals[] = {
     {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 2, 3, 5)},
      3,
@@ -472,6 +543,18 @@ START_TEST(an_activation_that_does_not_fit_is_refused_in_one_sentence)
 }
 END_TEST
 
+START_TEST(sums_of_a_factor_that_do_not_fit_are_refused_in_one_sentence)
+{
+    op_refusal_holds(&tutti_op_matmul_sums, &sums_refusals[_i]);
+}
+END_TEST
+
+START_TEST(products_with_sums_of_a_factor_agree_with_definition_and_differences)
+{
+    op_case_holds(&with_sums[_i], _i);
+}
+END_TEST
+
 START_TEST(a_sum_that_does_not_fit_is_refused_in_one_sentence)
 {
     op_refusal_holds(&tutti_op_matmul_add, &add_refusals[_i]);
@@ -495,6 +578,10 @@ int main(void)
                         0, OP_COUNT(sums));
     tcase_add_loop_test(t, activations_of_large_products_agree_with_the_reference, 0,
                         OP_COUNT(large_acts));
+    tcase_add_loop_test(t, products_with_sums_of_a_factor_agree_with_definition_and_differences,
+                        0, OP_COUNT(with_sums));
+    tcase_add_loop_test(t, sums_of_a_factor_that_do_not_fit_are_refused_in_one_sentence, 0,
+                        OP_COUNT(sums_refusals));
     tcase_add_loop_test(t, a_sum_that_does_not_fit_is_refused_in_one_sentence, 0,
                         OP_COUNT(add_refusals));
     tcase_add_loop_test(t, an_activation_that_does_not_fit_is_refused_in_one_sentence, 0,

@@ -20,7 +20,9 @@ enum {                                                       /* cublasLtEpilogue
        LT_EPILOGUE_BIAS = 4, /* goes with ReLU and GELU: one number for both */
        LT_EPILOGUE_GELU = 32,
        LT_EPILOGUE_AUX = 128, /* only with others: what GELU is taken of is kept, or there */
-       LT_EPILOGUE_DGELU = 64 | LT_EPILOGUE_AUX
+       LT_EPILOGUE_DGELU = 64 | LT_EPILOGUE_AUX,
+       LT_EPILOGUE_BGRADA = 256, /* a factor's sums go to the bias's place: A's rows, B's columns */
+       LT_EPILOGUE_BGRADB = 512
 };
 enum { LT_REDUCTION_COMPUTE_TYPE = 2 };                         /* cublasLtReductionScheme_t */
 enum { LT_LAYOUT_BATCH_COUNT = 5, LT_LAYOUT_BATCH_OFFSET = 6 }; /* int32_t, int64_t */

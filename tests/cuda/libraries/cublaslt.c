@@ -22,7 +22,7 @@ typedef struct layout {
 typedef struct desc {
     uint32_t compute, scale, epilogue;
     int32_t transpose_a, transpose_b, bias_type;
-    const void *bias;
+    void *bias;
     int32_t aux_type;
     int64_t aux_leading;
     void *aux;
@@ -228,6 +228,21 @@ static bool has(const product *p, uint32_t bit)
     return p->desc.epilogue != LT_EPILOGUE_DEFAULT && (p->desc.epilogue & bit) == bit;
 }
 
+/* The factor whose sums go to the bias's place, 'A' or 'B'; 0: there are none. */
+static char sums_of(const product *p)
+{
+    return p->desc.epilogue == LT_EPILOGUE_BGRADA   ? 'A'
+           : p->desc.epilogue == LT_EPILOGUE_BGRADB ? 'B'
+                                                    : 0;
+}
+
+/* NVIDIA's documentation does not say which orders of a factor have such sums; here it is those that
+ * frameworks use, of a weight's gradient. */
+static bool has_sums(const product *p)
+{
+    return sums_of(p) == 'A' ? !p->desc.transpose_a : !sums_of(p) || p->desc.transpose_b;
+}
+
 static const char *wrong_epilogue(const product *p)
 {
     static const uint32_t known[] = {LT_EPILOGUE_DEFAULT,
@@ -238,14 +253,19 @@ static const char *wrong_epilogue(const product *p)
                                      LT_EPILOGUE_GELU | LT_EPILOGUE_BIAS,
                                      LT_EPILOGUE_GELU | LT_EPILOGUE_AUX,
                                      LT_EPILOGUE_GELU | LT_EPILOGUE_AUX | LT_EPILOGUE_BIAS,
-                                     LT_EPILOGUE_DGELU};
+                                     LT_EPILOGUE_DGELU,
+                                     LT_EPILOGUE_BGRADA,
+                                     LT_EPILOGUE_BGRADB};
     const desc *d = &p->desc;
     bool is = false;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         is = is || d->epilogue == known[k];
     if (!is)
         return "an epilogue that it does not have";
-    if (has(p, LT_EPILOGUE_BIAS) && (!d->bias || d->bias_type != (int32_t)p->d.type))
+    if (sums_of(p) && p->d.batch != 1)
+        return "sums of several matrices";
+    if ((has(p, LT_EPILOGUE_BIAS) || sums_of(p)) &&
+        (!d->bias || d->bias_type != (int32_t)p->d.type))
         return "a bias without place, or of another type than the result";
     if (has(p, LT_EPILOGUE_AUX) &&
         (!d->aux || d->aux_type != (int32_t)p->d.type || d->aux_leading % 8 ||
@@ -313,7 +333,7 @@ uint32_t cublasLtMatmulAlgoGetHeuristic(void *handle, void *d, void *a, void *b,
     *ret_count = 0;
     if ((wrong = wrong_type(&p)) != NULL)
         return misuse(LT_NOT_SUPPORTED, "cublasLt: %s", wrong);
-    if (want->workspace < WORKSPACE)
+    if (want->workspace < WORKSPACE || !has_sums(&p))
         return LT_NOT_SUPPORTED;
     memcpy(algo.alignment, want->alignment, sizeof algo.alignment);
     *ret_count = wanted < ALGORITHMS ? wanted : ALGORITHMS;
@@ -385,6 +405,18 @@ static double finish(const product *p, double sum, int64_t r, int64_t c)
     return has(p, LT_EPILOGUE_GELU) ? tanh_gelu(sum) : sum;
 }
 
+/* Of `count` rows or columns, `step` apart, over `terms` elements. */
+static void add_up(const product *p, const void *at, int kind, int64_t count, int64_t step,
+                   int64_t terms, int64_t next)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < terms; k++)
+            sum += number_get(at, kind, i * step + k * next);
+        number_set(p->desc.bias, kind_of(p->d.type), i, sum);
+    }
+}
+
 static void multiply(void *data)
 {
     const product *p = data;
@@ -397,6 +429,10 @@ static void multiply(void *data)
     memset(p->workspace, 0xFF, WORKSPACE);
     if (p->wait_us)
         (void)nanosleep(&(struct timespec){0, (long)p->wait_us * 1000}, NULL);
+    if (sums_of(p) == 'A')
+        add_up(p, p->at_a, ka, (int64_t)p->d.rows, a_row, terms, a_col);
+    else if (sums_of(p))
+        add_up(p, p->at_b, kb, (int64_t)p->d.columns, b_col, terms, b_row);
     for (int64_t i = 0; i < p->d.batch; i++) {
         for (int64_t c = 0; c < (int64_t)p->d.columns; c++) {
             for (int64_t r = 0; r < (int64_t)p->d.rows; r++) {
@@ -432,6 +468,10 @@ static const char *wrong_place(const product *p, const algorithm *algo, const vo
                                                        p->d.columns *
                                                        number_size(kind_of(p->d.type))))
         return "what GELU is taken of not in the device's memory";
+    if (sums_of(p) && !tutti_cuda_standin.is_device(
+                          p->desc.bias, (sums_of(p) == 'A' ? p->d.rows : p->d.columns) *
+                                            number_size(kind_of(p->d.type))))
+        return "sums that do not go to the device's memory";
     if (has(p, LT_EPILOGUE_BIAS) &&
         !tutti_cuda_standin.is_device(p->desc.bias,
                                       p->d.rows * number_size(kind_of(p->d.type))))
