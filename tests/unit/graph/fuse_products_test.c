@@ -291,80 +291,80 @@ START_TEST(a_layer_norms_gradient_takes_in_the_addition_behind_it)
     if (_i == 2)
         keep(&r, d[0]);
     rig_fuse(&r, _i < 2 ? 1 : _i, _i < 2 ? joined : apart);
+}
+END_TEST
 
-    /* Row: how the weight lies, (in, out) or (out, in), with what earlier microbatches left, and for how many
+/* Row: how the weight lies, (in, out) or (out, in), with what earlier microbatches left, and for how many
  * dimensions of rows. */
-    START_TEST(a_weights_gradient_takes_the_biass_in)
-    {
-        static const char *const want[][3] = {{"= matmul_sums(", " of=1", NULL},
-                                              {"= matmul_sums(", "transpose_a=1", NULL}};
-        const bool turned = _i & 1, added = _i & 2, deep = _i & 4;
-        const tutti_desc rows = toy_desc(TUTTI_F32, 3, 2, 2, 5, 0),
-                         d = toy_desc(TUTTI_F32, 2, 4, 5, 0, 0);
-        const int64_t flat[2] = {4, 5}, bias[1] = {5};
-        const tutti_attr shape = tutti_attr_list("shape", bias, 1);
-        const tutti_desc w =
-            turned ? toy_desc(TUTTI_F32, 2, 5, 3, 0, 0) : toy_desc(TUTTI_F32, 2, 3, 5, 0, 0);
-        rig r;
-        rig_begin(&r);
-        const tutti_value dy = tutti_op1(r.b, "tanh", graph_input(r.from, deep ? &rows : &d));
-        const tutti_value two = deep ? tutti_reshape(r.b, dy, flat, 2) : dy;
-        const tutti_value there = graph_input(r.from, &w);
-        const tutti_value in[3] = {turned ? two : r.x, turned ? r.x : two, there};
-        const tutti_attr ta = tutti_attr_i("transpose_a", 1);
-        if (added) /* nobody reads that one */
-            (void)r.b->emit(r.b, "matmul", in, 2, &ta, 1, NULL, 0);
-        tutti_value sums = added ? r.b->emit(r.b, "sum_to", &dy, 1, &shape, 1, NULL, 0) : 0;
-        keep(&r, r.b->emit(r.b, added ? "matmul_add" : "matmul", in, added ? 3 : 2, &ta, 1,
-                           NULL, 0));
-        sums = sums ? sums : r.b->emit(r.b, "sum_to", &dy, 1, &shape, 1, NULL, 0);
-        keep(&r, tutti_op1(r.b, "tanh", sums));
-        r.how = fuse_factors;
-        rig_fuse(&r, 3 + deep + added, want[turned]);
-    }
-    END_TEST
+START_TEST(a_weights_gradient_takes_the_biass_in)
+{
+    static const char *const want[][3] = {{"= matmul_sums(", " of=1", NULL},
+                                          {"= matmul_sums(", "transpose_a=1", NULL}};
+    const bool turned = _i & 1, added = _i & 2, deep = _i & 4;
+    const tutti_desc rows = toy_desc(TUTTI_F32, 3, 2, 2, 5, 0),
+                     d = toy_desc(TUTTI_F32, 2, 4, 5, 0, 0);
+    const int64_t flat[2] = {4, 5}, bias[1] = {5};
+    const tutti_attr shape = tutti_attr_list("shape", bias, 1);
+    const tutti_desc w =
+        turned ? toy_desc(TUTTI_F32, 2, 5, 3, 0, 0) : toy_desc(TUTTI_F32, 2, 3, 5, 0, 0);
+    rig r;
+    rig_begin(&r);
+    const tutti_value dy = tutti_op1(r.b, "tanh", graph_input(r.from, deep ? &rows : &d));
+    const tutti_value two = deep ? tutti_reshape(r.b, dy, flat, 2) : dy;
+    const tutti_value there = graph_input(r.from, &w);
+    const tutti_value in[3] = {turned ? two : r.x, turned ? r.x : two, there};
+    const tutti_attr ta = tutti_attr_i("transpose_a", 1);
+    if (added) /* nobody reads that one */
+        (void)r.b->emit(r.b, "matmul", in, 2, &ta, 1, NULL, 0);
+    tutti_value sums = added ? r.b->emit(r.b, "sum_to", &dy, 1, &shape, 1, NULL, 0) : 0;
+    keep(&r,
+         r.b->emit(r.b, added ? "matmul_add" : "matmul", in, added ? 3 : 2, &ta, 1, NULL, 0));
+    sums = sums ? sums : r.b->emit(r.b, "sum_to", &dy, 1, &shape, 1, NULL, 0);
+    keep(&r, tutti_op1(r.b, "tanh", sums));
+    r.how = fuse_factors;
+    rig_fuse(&r, 3 + deep + added, want[turned]);
+}
+END_TEST
 
-    /* Row: the sums are read before the product is there; other rows; another axis; an activation behind. */
-    START_TEST(sums_that_are_of_something_else_stay)
-    {
-        static const char *const want[] = {"= matmul(", "= sum_to(", NULL};
-        const tutti_desc d = toy_desc(TUTTI_F32, 2, 4, 5, 0, 0);
-        const int64_t bias[1] = {5}, column[2] = {4, 1};
-        const tutti_attr shape =
-            _i == 2 ? tutti_attr_list("shape", column, 2) : tutti_attr_list("shape", bias, 1);
-        rig r;
-        rig_begin(&r);
-        const tutti_value dy = graph_input(r.from, &d), other = graph_input(r.from, &d);
-        const tutti_value sums =
-            r.b->emit(r.b, "sum_to", _i == 1 ? &other : &dy, 1, &shape, 1, NULL, 0);
-        const tutti_value read = _i == 0 ? tutti_op1(r.b, "tanh", sums) : 0;
-        const tutti_value in[2] = {r.x, dy};
-        const tutti_attr attr[2] = {tutti_attr_i("transpose_a", 1),
-                                    tutti_attr_i("act", _i == 3)};
-        keep(&r, r.b->emit(r.b, "matmul", in, 2, attr, 2, NULL, 0));
-        keep(&r, read ? read : sums);
-        r.how = fuse_factors;
-        rig_fuse(&r, read ? 3 : 2, want);
-    }
-    END_TEST
+/* Row: the sums are read before the product is there; other rows; another axis; an activation behind. */
+START_TEST(sums_that_are_of_something_else_stay)
+{
+    static const char *const want[] = {"= matmul(", "= sum_to(", NULL};
+    const tutti_desc d = toy_desc(TUTTI_F32, 2, 4, 5, 0, 0);
+    const int64_t bias[1] = {5}, column[2] = {4, 1};
+    const tutti_attr shape =
+        _i == 2 ? tutti_attr_list("shape", column, 2) : tutti_attr_list("shape", bias, 1);
+    rig r;
+    rig_begin(&r);
+    const tutti_value dy = graph_input(r.from, &d), other = graph_input(r.from, &d);
+    const tutti_value sums =
+        r.b->emit(r.b, "sum_to", _i == 1 ? &other : &dy, 1, &shape, 1, NULL, 0);
+    const tutti_value read = _i == 0 ? tutti_op1(r.b, "tanh", sums) : 0;
+    const tutti_value in[2] = {r.x, dy};
+    const tutti_attr attr[2] = {tutti_attr_i("transpose_a", 1), tutti_attr_i("act", _i == 3)};
+    keep(&r, r.b->emit(r.b, "matmul", in, 2, attr, 2, NULL, 0));
+    keep(&r, read ? read : sums);
+    r.how = fuse_factors;
+    rig_fuse(&r, read ? 3 : 2, want);
+}
+END_TEST
 
-    int main(void)
-    {
-        Suite *suite = suite_create("fuse_products");
-        TCase *all = tcase_create("all");
-        tcase_add_loop_test(all, without_a_gradient_the_sums_are_not_kept, 0, 3);
-        tcase_add_loop_test(all, a_training_step_has_both_ways_in_one_node_each, 0, 3);
-        tcase_add_loop_test(all, sums_that_are_read_come_along, 0, 2);
-        tcase_add_loop_test(all, what_does_not_belong_together_stays, 0, 4);
-        tcase_add_test(all, dtypes_stay);
-        tcase_add_loop_test(all, a_product_goes_into_the_addition_that_alone_reads_it, 0, 4);
-        tcase_add_test(all, of_two_products_one_is_added_to_the_other);
-        tcase_add_test(all,
-                       the_gradient_of_a_filter_goes_into_the_addition_that_alone_reads_it);
-        tcase_add_loop_test(all, a_weights_gradient_takes_the_biass_in, 0, 8);
-        tcase_add_loop_test(all, sums_that_are_of_something_else_stay, 0, 4);
-        tcase_add_loop_test(all, additions_that_need_the_product_elsewhere_stay, 0, 3);
-        tcase_add_loop_test(all, a_layer_norms_gradient_takes_in_the_addition_behind_it, 0, 4);
-        suite_add_tcase(suite, all);
-        return tutti_run(suite);
-    }
+int main(void)
+{
+    Suite *suite = suite_create("fuse_products");
+    TCase *all = tcase_create("all");
+    tcase_add_loop_test(all, without_a_gradient_the_sums_are_not_kept, 0, 3);
+    tcase_add_loop_test(all, a_training_step_has_both_ways_in_one_node_each, 0, 3);
+    tcase_add_loop_test(all, sums_that_are_read_come_along, 0, 2);
+    tcase_add_loop_test(all, what_does_not_belong_together_stays, 0, 4);
+    tcase_add_test(all, dtypes_stay);
+    tcase_add_loop_test(all, a_product_goes_into_the_addition_that_alone_reads_it, 0, 4);
+    tcase_add_test(all, of_two_products_one_is_added_to_the_other);
+    tcase_add_test(all, the_gradient_of_a_filter_goes_into_the_addition_that_alone_reads_it);
+    tcase_add_loop_test(all, additions_that_need_the_product_elsewhere_stay, 0, 3);
+    tcase_add_loop_test(all, a_layer_norms_gradient_takes_in_the_addition_behind_it, 0, 4);
+    tcase_add_loop_test(all, a_weights_gradient_takes_the_biass_in, 0, 8);
+    tcase_add_loop_test(all, sums_that_are_of_something_else_stay, 0, 4);
+    suite_add_tcase(suite, all);
+    return tutti_run(suite);
+}
