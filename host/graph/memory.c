@@ -9,6 +9,15 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE (2u << 20)
+#define PAGE 4096u /* the least there are */
+
+/* Pages that are given back come again as zeros once they are touched; writing zeros would touch them all
+ * and clear them twice. */
+static bool renew_pages(void *p, uint64_t bytes)
+{
+    (void)madvise(p, bytes, MADV_HUGEPAGE);
+    return madvise(p, bytes, MADV_DONTNEED) == 0;
+}
 
 void *memory_take(uint64_t bytes)
 {
@@ -19,9 +28,17 @@ void *memory_take(uint64_t bytes)
     void *p = aligned_alloc(align, room);
     if (!p)
         return NULL;
-    if (align == HUGE_PAGE)
-        (void)madvise(p, room, MADV_HUGEPAGE);
+    if (align == HUGE_PAGE && renew_pages(p, room))
+        return p;
     return memset(p, 0, room);
+}
+
+void memory_touch(void *memory, uint64_t bytes, int threads)
+{
+    volatile unsigned char *byte = memory;
+#pragma omp parallel for num_threads(threads) schedule(static) if (bytes >= HUGE_PAGE)
+    for (uint64_t k = 0; k < bytes; k += PAGE)
+        byte[k] = 0;
 }
 
 /* The number in a file of one number; UINT64_MAX for "max" and for a file that is not there. */

@@ -13,8 +13,12 @@ static inline uint64_t memory_round(uint64_t bytes)
 }
 
 /* At least `bytes` zeroed bytes, 64-byte aligned (large ones in huge pages where the system has
- * them); the caller frees them with free.  NULL when out of memory. */
+ * them, each there from its first use on); the caller frees them with free.  NULL when out of
+ * memory. */
 void *memory_take(uint64_t bytes);
+
+/* Takes the pages now, by all threads, that a later step would take one by one.  What is there is lost. */
+void memory_touch(void *memory, uint64_t bytes, int threads);
 
 /* What the system says can be had without swapping, for the machine and for our control group;
  * UINT64_MAX when it does not say. */

@@ -213,6 +213,8 @@ tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
     if (!n->arena)
         return tutti_fail(err, why.status, "no memory for an arena of %llu bytes%s%s",
                           (unsigned long long)bytes, *why.text ? ": " : "", why.text);
+    if (!n->options.device)
+        memory_touch(n->arena, bytes, n->options.threads);
     n->arena_bytes = bytes;
     return TUTTI_OK;
 }

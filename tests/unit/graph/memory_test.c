@@ -80,6 +80,25 @@ START_TEST(this_machine_has_some)
 }
 END_TEST
 
+/* The allocator may hand out again what was given back. */
+START_TEST(memory_is_zeros_however_often_it_is_taken)
+{
+    static const uint64_t sizes[] = {1000, (2u << 20) + 1, 40u << 20};
+    for (int round = 0; round < 3; round++) {
+        unsigned char *p = memory_take(sizes[_i]);
+        ck_assert_ptr_nonnull(p);
+        if (round == 1)
+            memory_touch(p, sizes[_i], 2);
+        for (uint64_t k = 0; k < sizes[_i]; k++)
+            if (p[k])
+                ck_abort_msg("byte %llu of %llu is %d in round %d", (unsigned long long)k,
+                             (unsigned long long)sizes[_i], p[k], round);
+        memset(p, 255, sizes[_i]);
+        free(p);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("memory");
@@ -90,5 +109,6 @@ int main(void)
     tcase_add_test(tc, the_first_version_has_a_tree_of_its_own_for_memory);
     tcase_add_test(tc, no_limit_is_no_limit);
     tcase_add_test(tc, this_machine_has_some);
+    tcase_add_loop_test(tc, memory_is_zeros_however_often_it_is_taken, 0, 3);
     return tutti_run(suite);
 }
