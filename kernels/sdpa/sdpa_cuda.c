@@ -30,8 +30,14 @@ typedef struct reads {
     bool gradient;
 } reads;
 
-/* Tensor cores want one dtype of 16 bits, whole loads of it, and a bias of that dtype or of F32.  NULL: by
- * FMA. */
+/* One for each tile of `rows` rows of a head. */
+static int64_t blocks_of(const sdpa_shape *s, int64_t chunks, int64_t rows)
+{
+    return s->batch * s->heads * chunks * ((rows + SDPA_SIDE - 1) / SDPA_SIDE);
+}
+
+/* Tensor cores want one dtype of 16 bits, whole loads of it, a bias of that dtype or of F32, and a block for
+ * each tile.  NULL: by FMA. */
 static const char *way_of(const tutti_op_call *c, const sdpa_shape *shape, const reads *r,
                           bool wide)
 {
@@ -41,7 +47,9 @@ static const char *way_of(const tutti_op_call *c, const sdpa_shape *shape, const
             return NULL;
     if (c->nin > r->bias && c->in[r->bias].dtype != dtype && c->in[r->bias].dtype != TUTTI_F32)
         return NULL;
-    if (!wide || shape->d > SDPA_MMA_WIDEST || c->cuda->capability < 80 || dtype == TUTTI_F32)
+    if (!wide || shape->d > SDPA_MMA_WIDEST || c->cuda->capability < 80 || dtype == TUTTI_F32 ||
+        blocks_of(shape, 1, shape->tq) > INT32_MAX ||
+        blocks_of(shape, 1, shape->tk) > INT32_MAX)
         return NULL;
     return dtype == TUTTI_BF16 ? "bf16" : "f16";
 }
@@ -101,8 +109,7 @@ static tutti_status launch_tiles(const state *s, const tutti_op_call *c, void *f
                                  int64_t rows, bool bias, void *const *args)
 {
     const int64_t chunks = (s->shape.d + s->columns - 1) / s->columns;
-    const int64_t tiles = (rows + SDPA_SIDE - 1) / SDPA_SIDE;
-    const int64_t blocks = s->shape.batch * s->shape.heads * chunks * tiles;
+    const int64_t blocks = blocks_of(&s->shape, chunks, rows);
     if (blocks == 0)
         return TUTTI_OK;
     return cuda_launch(c->cuda, function, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),

@@ -56,14 +56,15 @@ __device__ static inline rows rows_of(const sdpa_cuda_args &a, const cuda_tensor
 template <int N, int C>
 __device__ static inline void begin(const rows &from, int64_t first, uint16_t *to)
 {
-    constexpr int EIGHTS = C / 8;
-    const int e = (int)threadIdx.x % EIGHTS;
+    constexpr int EIGHTS = C / 8, STEP = SDPA_MMA_BLOCK / EIGHTS;
+    static_assert(STEP % 8 == 0 && N % STEP == 0, "a thread's rows lie alike, and are as many");
+    const int e = (int)threadIdx.x % EIGHTS, r = (int)threadIdx.x / EIGHTS;
+    const uint16_t *at = from.at + (first + r) * from.step + e * 8;
+    const int64_t left = e * 8 < from.d ? from.n - first - r : 0;
+    to += cuda_eight_at<C>(r, e);
 #pragma unroll
-    for (int r = (int)threadIdx.x / EIGHTS; r < N; r += SDPA_MMA_BLOCK / EIGHTS) {
-        const bool there = first + r < from.n && e * 8 < from.d;
-        cuda_copy_begin(to + cuda_eight_at<C>(r, e),
-                        from.at + (there ? (first + r) * from.step + e * 8 : 0), there);
-    }
+    for (int k = 0; k < N; k += STEP)
+        cuda_copy_begin(to + k * C, k < left ? at + k * from.step : from.at, k < left);
 }
 
 /* x = the warp's 16 rows of `left` times N rows of `right`. */
