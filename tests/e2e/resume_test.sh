@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # resume_test.sh - a run that was stopped and resumed ends with the very bytes of one that was not; also
-# after SIGKILL at any moment and after SIGTERM.  Each algorithm by itself: algorithms_resume_test.sh.
+# after SIGKILL at any moment and after SIGTERM.  Each algorithm by itself: algorithms_test.sh.
 . "$(dirname "$0")/lib.sh"
 small_run >plain.json
 same "plain" plain.json
