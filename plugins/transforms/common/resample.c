@@ -3,29 +3,11 @@
 #include "resample.h"
 
 #include "../lanes.h"
+#include "resample_pixel.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Sums of u8 values times weights of 22 bits fit into 32 bits with their sign. */
-enum { FRACTION = 22 };
-
-/* ---- filters ---- */
-
-static double bilinear(double x)
-{
-    return fabs(x) < 1.0 ? 1.0 - fabs(x) : 0.0;
-}
-
-/* Keys, "Cubic convolution interpolation for digital image processing" (1981), with a = -1/2. */
-static double bicubic(double x)
-{
-    const double a = -0.5, t = fabs(x);
-    if (t < 1.0)
-        return ((a + 2.0) * t - (a + 3.0)) * t * t + 1.0;
-    return t < 2.0 ? (((t - 5.0) * t + 8.0) * t - 4.0) * a : 0.0;
-}
 
 /* The weights of every output along one side. */
 typedef struct taps {
@@ -47,61 +29,32 @@ static void taps_free(taps *t)
     memset(t, 0, sizeof *t);
 }
 
-/* The run and the weights of output `k`; `w` has room for t->most. */
-static void one_output(taps *t, int64_t k, int64_t in, double scale, double support,
-                       double (*filter)(double), double *w)
-{
-    const double step = scale > 1.0 ? 1.0 / scale : 1.0, center = ((double)k + 0.5) * scale;
-    const double low = center - support + 0.5, high = center + support + 0.5;
-    const int64_t first = low < 0.0 ? 0 : (int64_t)low;
-    const int64_t past = high > (double)in ? in : (int64_t)high;
-    double sum = 0.0;
-    t->first[k] = (int32_t)first;
-    t->count[k] = (int32_t)(past - first);
-    for (int64_t i = 0; i < past - first; i++)
-        sum += w[i] = filter(((double)(i + first) - center + 0.5) * step);
-    for (int64_t i = 0; i < past - first && sum != 0.0; i++)
-        w[i] /= sum;
-}
-
 /* `t` is for taps_free even after an error. */
 static tutti_status taps_make(taps *t, int64_t in, int64_t out, resample_filter filter,
                               int fixed, tutti_error *err)
 {
-    const double scale = (double)in / (double)out;
-    const double reach = filter == RESAMPLE_BICUBIC ? 2.0 : 1.0;
-    const double support = reach * (scale > 1.0 ? scale : 1.0);
+    const int32_t cubic = filter == RESAMPLE_BICUBIC;
     t->n = out;
-    t->most = (int64_t)ceil(support) * 2 + 1;
+    t->most = (int64_t)ceil(resample_support(in, out, cubic)) * 2 + 1;
     t->first = malloc((size_t)out * sizeof *t->first);
     t->count = malloc((size_t)out * sizeof *t->count);
     t->weight.fixed = calloc((size_t)(out * t->most), sizeof *t->weight.fixed);
-    double *w = malloc((size_t)t->most * sizeof *w);
-    if (!t->first || !t->count || !t->weight.fixed || !w) {
-        free(w);
+    if (!t->first || !t->count || !t->weight.fixed)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory to scale an image");
-    }
     for (int64_t k = 0; k < out; k++) {
-        one_output(t, k, in, scale, support, filter == RESAMPLE_BICUBIC ? bicubic : bilinear,
-                   w);
-        for (int64_t i = 0; i < t->count[k]; i++)
+        const resample_run r = resample_run_of(k, in, out, cubic);
+        t->first[k] = (int32_t)r.first;
+        t->count[k] = (int32_t)r.count;
+        for (int64_t i = 0; i < r.count; i++)
             if (fixed)
-                t->weight.fixed[k * t->most + i] =
-                    (int32_t)(w[i] * (1 << FRACTION) + (w[i] < 0 ? -0.5 : 0.5));
+                t->weight.fixed[k * t->most + i] = resample_fixed(resample_weight(r, i));
             else
-                t->weight.real[k * t->most + i] = (float)w[i];
+                t->weight.real[k * t->most + i] = (float)resample_weight(r, i);
     }
-    free(w);
     return TUTTI_OK;
 }
 
 /* ---- one pass over u8 ---- */
-
-static inline uint8_t rounded(int32_t sum)
-{
-    const int32_t v = sum >> FRACTION;
-    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
-}
 
 /* A row of pixels of C channels to a row of t->n. */
 static inline void row_u8(const taps *t, const uint8_t *x, int64_t channels, uint8_t *y)
@@ -110,10 +63,10 @@ static inline void row_u8(const taps *t, const uint8_t *x, int64_t channels, uin
         const int32_t *w = t->weight.fixed + k * t->most, count = t->count[k];
         const uint8_t *run = x + t->first[k] * channels;
         for (int64_t c = 0; c < channels; c++) {
-            int32_t sum = 1 << (FRACTION - 1);
+            int32_t sum = 1 << (RESAMPLE_FRACTION - 1);
             for (int32_t i = 0; i < count; i++)
                 sum += run[i * channels + c] * w[i];
-            *y++ = rounded(sum);
+            *y++ = resample_rounded(sum);
         }
     }
 }
@@ -137,7 +90,7 @@ LANES static void columns_u8(const taps *t, const uint8_t *from, int64_t n,
 {
     for (int64_t k = 0; k < t->n; k++, to += n) {
         for (int64_t x = 0; x < n; x++)
-            sums[x] = 1 << (FRACTION - 1);
+            sums[x] = 1 << (RESAMPLE_FRACTION - 1);
         for (int32_t i = 0; i < t->count[k]; i++) {
             const uint8_t *line = from + (t->first[k] + i) * n;
             const int32_t w = t->weight.fixed[k * t->most + i];
@@ -145,7 +98,7 @@ LANES static void columns_u8(const taps *t, const uint8_t *from, int64_t n,
                 sums[x] += line[x] * w;
         }
         for (int64_t x = 0; x < n; x++)
-            to[x] = rounded(sums[x]);
+            to[x] = resample_rounded(sums[x]);
     }
 }
 
@@ -213,4 +166,18 @@ tutti_status resample(const resample_window *from, int64_t height, int64_t width
     taps_free(&across);
     taps_free(&down);
     return s;
+}
+
+void resample_always(const resample_window *from, int64_t height, int64_t width,
+                     resample_filter filter, void *to)
+{
+    const int32_t cubic = filter == RESAMPLE_BICUBIC, real = from->dtype == TUTTI_F32;
+    const int64_t size = from->channels * (real ? 4 : 1);
+    if (resample(from, height, width, filter, to, NULL) == TUTTI_OK)
+        return;
+    for (int64_t k = 0; k < height * width; k++)
+        resample_pixel(from->data, from->row, from->channels, real,
+                       resample_run_of(k / width, from->height, height, cubic),
+                       resample_run_of(k % width, from->width, width, cubic),
+                       (char *)to + k * size);
 }

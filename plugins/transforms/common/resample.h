@@ -41,4 +41,8 @@ TUTTI_NODISCARD tutti_status resample(const resample_window *from, int64_t heigh
                                       int64_t width, resample_filter filter, void *to,
                                       tutti_error *err);
 
+/* The same without memory of its own where there is none, pixel by pixel.  [any] */
+void resample_always(const resample_window *from, int64_t height, int64_t width,
+                     resample_filter filter, void *to);
+
 #endif

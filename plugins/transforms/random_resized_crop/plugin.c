@@ -2,60 +2,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/resample.h"
 #include "../transform_plugin.h"
-
-#include <math.h>
-
-enum { TRIES = 10 };
+#include "window.h"
 
 typedef struct crop {
     int64_t size[2]; /* H, W */
-    double scale[2];
-    double ratio[2];
+    window_range range;
+    batch_kernel kernel;
     resample_filter filter;
     int32_t reserved;
 } crop;
-
-typedef struct window {
-    int64_t top;
-    int64_t left;
-    int64_t height;
-    int64_t width;
-} window;
-
-/* The largest window in the middle whose ratio is within its bounds. */
-static window middle(const crop *c, int64_t height, int64_t width)
-{
-    const double ratio = (double)width / (double)height;
-    window w = {0, 0, height, width};
-    if (ratio < c->ratio[0])
-        w.height = (int64_t)rint((double)width / c->ratio[0]);
-    else if (ratio > c->ratio[1])
-        w.width = (int64_t)rint((double)height * c->ratio[1]);
-    w.height = w.height < 1 ? 1 : w.height > height ? height : w.height;
-    w.width = w.width < 1 ? 1 : w.width > width ? width : w.width;
-    w.top = (height - w.height) / 2;
-    w.left = (width - w.width) / 2;
-    return w;
-}
-
-static window draw(const crop *c, const tutti_sample *sample, int64_t height, int64_t width)
-{
-    tutti_stream s = sample_stream(sample, "random_resized_crop");
-    const double area = (double)height * (double)width;
-    const double low = log(c->ratio[0]), high = log(c->ratio[1]);
-    for (int k = 0; k < TRIES; k++) {
-        const double target = area * stream_between(&s, c->scale[0], c->scale[1]);
-        const double ratio = exp(stream_between(&s, low, high));
-        window w = {0, 0, (int64_t)rint(sqrt(target / ratio)),
-                    (int64_t)rint(sqrt(target * ratio))};
-        if (w.height < 1 || w.height > height || w.width < 1 || w.width > width)
-            continue;
-        w.top = tutti_stream_below(&s, (uint32_t)(height - w.height + 1));
-        w.left = tutti_stream_below(&s, (uint32_t)(width - w.width + 1));
-        return w;
-    }
-    return middle(c, height, width);
-}
 
 static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
                           tutti_error *err)
@@ -75,12 +30,73 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     (void)k;
     if (!is_image(&in->desc))
         return 0;
-    const window w = draw(c, sample, in->desc.dim[0], in->desc.dim[1]);
+    const window w = window_draw(sample_stream(sample, "random_resized_crop"), c->range,
+                                 in->desc.dim[0], in->desc.dim[1]);
     const resample_window from = resample_window_of(in, w.top, w.left, w.height, w.width);
     out->desc = in->desc;
     memcpy(out->desc.dim, c->size, sizeof c->size);
     const tutti_status s = resample(&from, c->size[0], c->size[1], c->filter, out->data, err);
     return s ? s : 1;
+}
+
+/* The manifest's kernel. */
+TUTTI_EXPORT void random_resized_crop_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
+                                          uint64_t seed, uint64_t epoch, uint32_t purpose,
+                                          double scale_low, double scale_high, double ratio_low,
+                                          double ratio_high, double log_low, double log_high,
+                                          int64_t height, int64_t width, int64_t rows,
+                                          int64_t columns, int64_t channels, int32_t real,
+                                          int32_t cubic, int64_t n);
+
+void random_resized_crop_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed,
+                             uint64_t epoch, uint32_t purpose, double scale_low,
+                             double scale_high, double ratio_low, double ratio_high,
+                             double log_low, double log_high, int64_t height, int64_t width,
+                             int64_t rows, int64_t columns, int64_t channels, int32_t real,
+                             int32_t cubic, int64_t n)
+{
+    const window_range range = {
+        {scale_low, scale_high}, {ratio_low, ratio_high}, {log_low, log_high}};
+    const int64_t size = channels * (real ? 4 : 1);
+    for (int64_t k = 0; k * rows * columns < n; k++) {
+        const window w = window_draw(tutti_stream_at(seed, purpose, epoch, (uint64_t)index[k]),
+                                     range, height, width);
+        const resample_window from = {x + ((k * height + w.top) * width + w.left) * size,
+                                      width * channels,
+                                      w.height,
+                                      w.width,
+                                      channels,
+                                      real ? TUTTI_F32 : TUTTI_U8,
+                                      0};
+        resample_always(&from, rows, columns, cubic ? RESAMPLE_BICUBIC : RESAMPLE_BILINEAR,
+                        y + k * rows * columns * size);
+    }
+}
+
+static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    crop *c = self;
+    const tutti_desc *d = &in->desc;
+    window_range *r = &c->range;
+    (void)k;
+    if (!is_image_batch(d))
+        return 0;
+    tutti_samples s = *samples;
+    uint32_t purpose = sample_purpose("random_resized_crop");
+    int64_t height = d->dim[1], width = d->dim[2], channels = d->dim[3];
+    int64_t n = d->dim[0] * c->size[0] * c->size[1];
+    int32_t real = d->dtype == TUTTI_F32, cubic = c->filter == RESAMPLE_BICUBIC;
+    const void *x = in->data;
+    void *const args[] = {&x,           &out->data,   &s.index,         &s.seed,
+                          &s.epoch,     &purpose,     &r->scale[0],     &r->scale[1],
+                          &r->ratio[0], &r->ratio[1], &r->log_ratio[0], &r->log_ratio[1],
+                          &height,      &width,       &c->size[0],      &c->size[1],
+                          &channels,    &real,        &cubic,           &n};
+    out->desc = *d;
+    memcpy(out->desc.dim + 1, c->size, sizeof c->size);
+    return batch_launch(&c->kernel, "random_resized_crop", x, args, sizeof args / sizeof *args,
+                        err);
 }
 
 /* Two bounds, the smaller one first. */
@@ -100,17 +116,19 @@ static tutti_status bounds(const tutti_params *params, const char *name, double 
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
-    (void)host;
     crop *c = calloc(1, sizeof *c);
     if (!c)
         return tutti_fail(err, TUTTI_E_NOMEM, "random_resized_crop: no memory");
+    c->kernel = batch_kernel_find(host, "random_resized_crop");
     size_setting(params, c->size);
     if (!c->size[1])
         c->size[1] = c->size[0];
     c->filter = (resample_filter)tutti_param_i64(params, "filter");
-    tutti_status s = bounds(params, "scale", c->scale, err);
+    tutti_status s = bounds(params, "scale", c->range.scale, err);
     if (s == TUTTI_OK)
-        s = bounds(params, "ratio", c->ratio, err);
+        s = bounds(params, "ratio", c->range.ratio, err);
+    for (int k = 0; k < 2; k++)
+        c->range.log_ratio[k] = log(c->range.ratio[k]);
     if (s)
         free(c);
     else
@@ -118,4 +136,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return s;
 }
 
-TRANSFORM_PLUGIN(random_resized_crop, open, infer, apply, NULL)
+TRANSFORM_PLUGIN(random_resized_crop, open, infer, apply, apply_batch)

@@ -5,6 +5,7 @@
 
 typedef struct resize {
     int64_t size[2]; /* the shorter side and 0, or height and width */
+    batch_kernel kernel;
     resample_filter filter;
     int32_t reserved;
 } resize;
@@ -59,17 +60,62 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     return s ? s : 1;
 }
 
+/* The manifest's kernel. */
+TUTTI_EXPORT void resize_cpu(const uint8_t *x, uint8_t *y, int64_t height, int64_t width,
+                             int64_t rows, int64_t columns, int64_t channels, int32_t real,
+                             int32_t cubic, int64_t n);
+
+void resize_cpu(const uint8_t *x, uint8_t *y, int64_t height, int64_t width, int64_t rows,
+                int64_t columns, int64_t channels, int32_t real, int32_t cubic, int64_t n)
+{
+    const int64_t size = channels * (real ? 4 : 1);
+    for (int64_t k = 0; k * rows * columns < n; k++) {
+        const resample_window all = {x + k * height * width * size,
+                                     width * channels,
+                                     height,
+                                     width,
+                                     channels,
+                                     real ? TUTTI_F32 : TUTTI_U8,
+                                     0};
+        resample_always(&all, rows, columns, cubic ? RESAMPLE_BICUBIC : RESAMPLE_BILINEAR,
+                        y + k * rows * columns * size);
+    }
+}
+
+static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    resize *r = self;
+    const tutti_desc *d = &in->desc;
+    int64_t to[2];
+    (void)samples, (void)k;
+    if (!is_image_batch(d))
+        return 0;
+    scaled(r, d->dim + 1, to);
+    if (to[0] == d->dim[1] && to[1] == d->dim[2])
+        return 0;
+    int64_t height = d->dim[1], width = d->dim[2], channels = d->dim[3];
+    int64_t n = d->dim[0] * to[0] * to[1];
+    int32_t real = d->dtype == TUTTI_F32, cubic = r->filter == RESAMPLE_BICUBIC;
+    const void *x = in->data;
+    void *const args[] = {&x,     &out->data, &height, &width, &to[0],
+                          &to[1], &channels,  &real,   &cubic, &n};
+    out->desc = *d;
+    memcpy(out->desc.dim + 1, to, sizeof to);
+    return batch_launch(&r->kernel, "resize", x, args, sizeof args / sizeof *args, err);
+}
+
 static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
                          tutti_error *err)
 {
-    (void)host;
     resize *r = calloc(1, sizeof *r);
     if (!r)
         return tutti_fail(err, TUTTI_E_NOMEM, "resize: no memory");
+    r->kernel = batch_kernel_find(host, "resize");
     size_setting(params, r->size);
     r->filter = (resample_filter)tutti_param_i64(params, "filter");
     *ret_self = r;
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(resize, open, infer, apply, NULL)
+TRANSFORM_PLUGIN(resize, open, infer, apply, apply_batch)
