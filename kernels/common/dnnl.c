@@ -51,8 +51,8 @@ static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 
 static void name_ways(void)
 {
-    static const char *const ways[DNN_NAMES] = {"direct", "blocked", "Winograd", "gemm",
-                                                "three of bf16", "turned", "in shares"};
+    static const char *const ways[DNN_NAMES] = {"direct",        "blocked", "Winograd", "gemm",
+                                                "three of bf16", "turned",  "in shares"};
     const dnnl_version_t *v = dnnl_version();
     for (int k = 0; k < DNN_NAMES; k++)
         (void)snprintf(way_names[k], sizeof way_names[k], "oneDNN %d.%d.%d %s", v->major,
