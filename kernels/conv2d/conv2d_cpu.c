@@ -7,7 +7,8 @@
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* or one of the next two, or none: the plain loops */
+    dnn *big; /* or one of the next three, or none: the plain loops */
+    conv2d_pixels *pixels;
     conv2d_turned *turned;
     conv2d_shares *shares;
 } state;
@@ -18,6 +19,7 @@ static void destroy(void *self)
     if (!s)
         return;
     dnn_destroy(s->big);
+    conv2d_pixels_destroy(s->pixels);
     conv2d_turned_destroy(s->turned);
     conv2d_shares_destroy(s->shares);
     free(s);
@@ -59,24 +61,35 @@ static int has_sums(const conv2d_geometry *g)
     return g->b * g->h * g->w * g->c * g->o > 0; /* oneDNN takes no empty ones */
 }
 
-/* Way k, or -1: the first is for everything, the last for what it fits. */
-static int32_t way_of(int kind, const conv2d_geometry *g, int32_t threads, uint32_t k)
+/* Those of ours, behind oneDNN's. */
+enum { TILES = DNN_NAMES, MOST_WAYS = 6 };
+
+/* The first one is for everything, the others for what they fit and are worth measuring for. */
+static uint32_t ways_of(int kind, const conv2d_geometry *g, int32_t threads, int32_t *ret)
 {
-    if (k < (has_sums(g) ? DNN_WAYS : 1))
-        return (int32_t)k;
-    if (k > DNN_WAYS || !has_sums(g))
-        return -1;
+    uint32_t n = 0;
+    ret[n++] = DNN_DIRECT;
+    if (!has_sums(g))
+        return n;
+    if (!conv2d_pixels_fit(g)) {
+        ret[n++] = DNN_BLOCKED;
+        ret[n++] = DNN_WINOGRAD;
+    }
     if (kind == DNN_CONV_GRAD_INPUT && conv2d_turned_fits(g))
-        return DNN_TURNED;
+        ret[n++] = DNN_TURNED;
     if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_shares_fit(g, threads))
-        return DNN_SHARES;
-    return -1;
+        ret[n++] = DNN_SHARES;
+    if (conv2d_pixels_fit(g))
+        ret[n++] = TILES;
+    return n;
 }
 
 static tutti_status prepare_way(state *s, int kind, const tutti_op_call *c, int32_t way,
                                 uint64_t *ret_scratch, tutti_error *err)
 {
     const conv2d_geometry *g = &s->g;
+    if (way == TILES)
+        return conv2d_pixels_create(kind, g, c->threads, &s->pixels, ret_scratch, err);
     if (way == DNN_TURNED)
         return conv2d_turned_create(g, c->threads, &s->turned, ret_scratch, err);
     if (way == DNN_SHARES)
@@ -94,13 +107,14 @@ static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_c
 {
     state *s = calloc(1, sizeof *s);
     tutti_status status = TUTTI_OK;
+    int32_t ways[MOST_WAYS];
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
     *ret_scratch = 0;
+    (void)ways_of(kind, g, c->threads, ways);
     if (has_sums(g))
-        status = prepare_way(s, kind, c, way_of(kind, g, c->threads, k), ret_scratch,
-                             k ? err : NULL);
+        status = prepare_way(s, kind, c, ways[k], ret_scratch, k ? err : NULL);
     if (status == TUTTI_E_UNSUPPORTED && !k)
         status = TUTTI_OK;
     if (status) {
@@ -120,6 +134,15 @@ static conv2d_geometry geometry(int kind, const tutti_op_call *c)
     return conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
 }
 
+static const char *way_name(int kind, const tutti_op_call *c, uint32_t k)
+{
+    const conv2d_geometry g = geometry(kind, c);
+    int32_t ways[MOST_WAYS];
+    if (k >= ways_of(kind, &g, c->threads, ways))
+        return NULL;
+    return ways[k] == TILES ? "tiles" : dnn_way_name(ways[k]);
+}
+
 /* The kernel's prepare, and the ways of one of the three operations. */
 #define WAYS(op, kind)                                                                         \
     static tutti_status op##_way(const tutti_op_call *c, uint32_t k, void **ret_state,         \
@@ -135,9 +158,7 @@ static conv2d_geometry geometry(int kind, const tutti_op_call *c)
     }                                                                                          \
     static const char *op##_name(const tutti_op_call *c, uint32_t k)                           \
     {                                                                                          \
-        const conv2d_geometry g = geometry(kind, c);                                           \
-        const int32_t way = way_of(kind, &g, c->threads, k);                                   \
-        return way < 0 ? NULL : dnn_way_name(way);                                             \
+        return way_name(kind, c, k);                                                           \
     }                                                                                          \
     const tutti_ways conv2d_##op##_ways = {sizeof(tutti_ways), 0, op##_name, op##_way}
 
@@ -160,6 +181,8 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
 {
     const state *s = self;
     const void *bias = c->nin > 2 ? in[2] : NULL;
+    if (s->pixels)
+        return conv2d_pixels_run(s->pixels, in[0], in[1], bias, out[0], scratch);
     if (s->big)
         return run_big(s, in[0], in[1], bias, out[0], scratch);
     const int64_t pixels = s->g.b * s->g.oh * s->g.ow;
@@ -173,6 +196,8 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
                               void *const *out, void *scratch)
 {
     const state *s = self;
+    if (s->pixels)
+        return conv2d_pixels_run(s->pixels, in[0], in[1], NULL, out[0], scratch);
     if (s->turned)
         return conv2d_turned_run(s->turned, in[0], in[1], out[0], scratch);
     if (s->big)
@@ -188,6 +213,8 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
                                void *const *out, void *scratch)
 {
     const state *s = self;
+    if (s->pixels)
+        return conv2d_pixels_run(s->pixels, in[0], in[1], NULL, out[0], scratch);
     if (s->shares)
         return conv2d_shares_run(s->shares, in[0], in[1], out[0], scratch);
     if (s->big)

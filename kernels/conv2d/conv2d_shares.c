@@ -3,7 +3,6 @@
 #include "conv2d/conv2d_ways.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct share {
     dnn *conv;
@@ -20,11 +19,6 @@ struct conv2d_shares {
     int32_t picks;  /* 1: single pixels with a stride; those that are read are gathered first */
     share shares[]; /* count */
 };
-
-static uint64_t align(int64_t floats)
-{
-    return ((uint64_t)floats * sizeof(float) + 63) / 64 * 64;
-}
 
 static int64_t weights_of(const conv2d_geometry *g)
 {
@@ -52,9 +46,9 @@ static tutti_status share_create(const conv2d_shares *s, share *p, uint64_t *scr
     const dnn_call call = conv2d_call(DNN_CONV_GRAD_WEIGHT, &g, 1, DNN_DIRECT);
     const tutti_status status = dnn_create(&call, "conv2d", &p->conv, &bytes, err);
     p->sums = *scratch;
-    *scratch += p->first ? align(s->weights) : 0;
+    *scratch += p->first ? conv2d_align(s->weights) : 0;
     p->picked = *scratch;
-    *scratch += s->picks ? align(g.b * g.h * g.w * g.c) : 0;
+    *scratch += s->picks ? conv2d_align(g.b * g.h * g.w * g.c) : 0;
     p->scratch = *scratch;
     *scratch += (bytes + 63) / 64 * 64;
     return status;
@@ -71,7 +65,7 @@ tutti_status conv2d_shares_create(const conv2d_geometry *g, int32_t threads,
     s->g = *g;
     s->weights = weights_of(g);
     s->count = count;
-    s->picks = g->kh == 1 && g->kw == 1 && g->ph == 0 && g->pw == 0 && (g->sh > 1 || g->sw > 1);
+    s->picks = conv2d_pixels_fit(g) && conv2d_skips(g);
     for (int32_t k = 0; k < count; k++) {
         share *p = &s->shares[k];
         p->first = g->b * k / count;
@@ -94,17 +88,6 @@ void conv2d_shares_destroy(conv2d_shares *s)
     free(s);
 }
 
-/* y(b, i, j) = x(b, i sh, j sw) of the share's images. */
-static void pick(const conv2d_geometry *g, int64_t images, const float *x, float *y)
-{
-    for (int64_t r = 0; r < images * g->oh; r++) {
-        const float *from = x + (r / g->oh * g->h + r % g->oh * g->sh) * g->w * g->c;
-        for (int64_t j = 0; j < g->ow; j++)
-            memcpy(y + (r * g->ow + j) * g->c, from + j * g->sw * g->c,
-                   (size_t)g->c * sizeof *y);
-    }
-}
-
 static tutti_status share_run(const conv2d_shares *s, const share *p, const float *x,
                               const float *dy, float *dw, unsigned char *room)
 {
@@ -112,7 +95,8 @@ static tutti_status share_run(const conv2d_shares *s, const share *p, const floa
     const float *from = x + p->first * g->h * g->w * g->c;
     if (s->picks) {
         float *picked = (float *)(void *)(room + p->picked);
-        pick(g, p->images, from, picked);
+        for (int64_t r = 0; r < p->images * g->oh; r++)
+            conv2d_pick(g, r, from, picked);
         from = picked;
     }
     void *const data[DNN_SLOTS] = {

@@ -16,19 +16,9 @@ struct conv2d_turned {
     uint64_t dense;   /* bytes of results without the zeros between them; 0: there are none */
 };
 
-static uint64_t align(int64_t floats)
-{
-    return ((uint64_t)floats * sizeof(float) + 63) / 64 * 64;
-}
-
 static int is_pixel(const conv2d_geometry *g)
 {
     return g->kh == 1 && g->kw == 1;
-}
-
-static int skips(const conv2d_geometry *g)
-{
-    return g->sh != 1 || g->sw != 1;
 }
 
 int conv2d_turned_fits(const conv2d_geometry *g)
@@ -37,7 +27,7 @@ int conv2d_turned_fits(const conv2d_geometry *g)
         return 0;
     if (is_pixel(g))
         return g->ph == 0 && g->pw == 0;
-    return !skips(g) && (g->kh - 1) * g->dh >= g->ph && (g->kw - 1) * g->dw >= g->pw;
+    return !conv2d_skips(g) && (g->kh - 1) * g->dh >= g->ph && (g->kw - 1) * g->dw >= g->pw;
 }
 
 tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
@@ -49,8 +39,8 @@ tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     t->g = *g;
     t->threads = threads;
-    t->flipped = is_pixel(g) ? 0 : align(g->o * g->kh * g->kw * g->c);
-    t->dense = skips(g) ? align(g->b * g->oh * g->ow * g->c) : 0;
+    t->flipped = is_pixel(g) ? 0 : conv2d_align(g->o * g->kh * g->kw * g->c);
+    t->dense = conv2d_skips(g) ? conv2d_align(g->b * g->oh * g->ow * g->c) : 0;
     dnn_call call = {.kind = DNN_CONV,
                      .threads = threads,
                      .way = DNN_DIRECT,
@@ -58,8 +48,8 @@ tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
                      .padding = {(g->kh - 1) * g->dh - g->ph, (g->kw - 1) * g->dw - g->pw},
                      .dilation = {g->dh, g->dw}};
     call.slot[DNN_SRC] = conv2d_image(g->b, g->oh, g->ow, g->o);
-    call.slot[DNN_DST] = skips(g) ? conv2d_image(g->b, g->oh, g->ow, g->c)
-                                  : conv2d_image(g->b, g->h, g->w, g->c);
+    call.slot[DNN_DST] = conv2d_skips(g) ? conv2d_image(g->b, g->oh, g->ow, g->c)
+                                         : conv2d_image(g->b, g->h, g->w, g->c);
     call.slot[DNN_WEIGHTS] =
         (dnn_tensor){.rank = 4,
                      .any = 1,
@@ -94,28 +84,6 @@ static void flip(const conv2d_turned *t, const float *w, float *y)
                    (size_t)c * sizeof *y);
 }
 
-/* x(b, i sh, j sw) = y(b, i, j), zeros elsewhere. */
-static void spread(const conv2d_turned *t, const float *y, float *x)
-{
-    const conv2d_geometry *g = &t->g;
-    const size_t pixel = (size_t)g->c * sizeof *x;
-#pragma omp parallel for schedule(static) num_threads(t->threads) if (t->threads > 1)
-    for (int64_t r = 0; r < g->b * g->h; r++) {
-        const int64_t b = r / g->h, i = r % g->h;
-        float *to = x + r * g->w * g->c;
-        const float *from = y + (b * g->oh + i / g->sh) * g->ow * g->c;
-        if (i % g->sh) {
-            memset(to, 0, (size_t)g->w * pixel);
-            continue;
-        }
-        for (int64_t j = 0; j < g->w; j++)
-            if (j % g->sw)
-                memset(to + j * g->c, 0, pixel);
-            else
-                memcpy(to + j * g->c, from + j / g->sw * g->c, pixel);
-    }
-}
-
 tutti_status conv2d_turned_run(const conv2d_turned *t, const float *dy, const float *w,
                                float *dx, void *scratch)
 {
@@ -131,6 +99,6 @@ tutti_status conv2d_turned_run(const conv2d_turned *t, const float *dy, const fl
                                    [DNN_DST] = dense};
     const tutti_status s = dnn_run(t->conv, data, room + t->flipped + t->dense);
     if (!s && t->dense)
-        spread(t, dense, dx);
+        conv2d_spread(&t->g, t->threads, dense, dx);
     return s;
 }

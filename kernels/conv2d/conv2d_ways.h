@@ -1,4 +1,4 @@
-/* conv2d_ways.h - ways of a convolution's gradients that are made of other convolutions. */
+/* conv2d_ways.h - ways of a convolution made of products and of other convolutions. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_CONV2D_CONV2D_WAYS_H
 #define KERNELS_CONV2D_CONV2D_WAYS_H
@@ -13,6 +13,28 @@ dnn_tensor conv2d_weights(const conv2d_geometry *g);
 
 /* A call of one thread or several for `g`, without bias. */
 dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_t way);
+
+/* A convolution of single pixels, without a border, as a product of matrices. */
+typedef struct conv2d_pixels conv2d_pixels;
+
+int conv2d_pixels_fit(const conv2d_geometry *g);
+/* E_UNSUPPORTED where common/product.h has nothing for this CPU. */
+tutti_status conv2d_pixels_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
+                                  conv2d_pixels **ret, uint64_t *ret_scratch, tutti_error *err);
+/* The operation's inputs and its output; bias may be NULL. */
+tutti_status conv2d_pixels_run(const conv2d_pixels *s, const float *in0, const float *in1,
+                               const float *bias, float *out, void *scratch);
+void conv2d_pixels_destroy(conv2d_pixels *s); /* NULL is fine */
+
+/* Whether single pixels leave some out, for which: */
+int conv2d_skips(const conv2d_geometry *g);
+/* row `row` of the images y with y(b, i, j) = x(b, i sh, j sw); */
+void conv2d_pick(const conv2d_geometry *g, int64_t row, const float *x, float *y);
+/* x(b, i sh, j sw) = y(b, i, j), zeros elsewhere. */
+void conv2d_spread(const conv2d_geometry *g, int32_t threads, const float *y, float *x);
+
+/* Bytes, in multiples of 64. */
+uint64_t conv2d_align(int64_t floats);
 
 /* dx as a convolution of dy with the filters turned around: with stride 1, or of single pixels,
  * whose results are then put between zeros. */

@@ -1,0 +1,143 @@
+/* conv2d_pixels.c - convolutions of single pixels: products of matrices. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/product.h"
+#include "conv2d/conv2d_ways.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* P pixels that are read, x (P, C) those of the input, y (P, O), w (O, C):
+ *   y = x w^T + bias, dx = dy w, dw = dy^T x. */
+struct conv2d_pixels {
+    conv2d_geometry g;
+    product p;
+    int32_t kind;
+    int32_t reserved;
+    uint64_t dense; /* bytes of x without the pixels that nobody reads; 0: all are read */
+};
+
+int conv2d_pixels_fit(const conv2d_geometry *g)
+{
+    return g->kh == 1 && g->kw == 1 && g->ph == 0 && g->pw == 0 && g->g == 1;
+}
+
+int conv2d_skips(const conv2d_geometry *g)
+{
+    return g->sh != 1 || g->sw != 1;
+}
+
+uint64_t conv2d_align(int64_t floats)
+{
+    return ((uint64_t)floats * sizeof(float) + 63) / 64 * 64;
+}
+
+void conv2d_pick(const conv2d_geometry *g, int64_t row, const float *x, float *y)
+{
+    const float *from = x + (row / g->oh * g->h + row % g->oh * g->sh) * g->w * g->c;
+    for (int64_t j = 0; j < g->ow; j++)
+        memcpy(y + (row * g->ow + j) * g->c, from + j * g->sw * g->c, (size_t)g->c * sizeof *y);
+}
+
+/* A row of x from that of y it has, if any. */
+static void spread(const conv2d_geometry *g, int64_t row, const float *y, float *x)
+{
+    const size_t pixel = (size_t)g->c * sizeof *x;
+    const int64_t i = row % g->h;
+    const float *from = y + (row / g->h * g->oh + i / g->sh) * g->ow * g->c;
+    float *to = x + row * g->w * g->c;
+    if (i % g->sh) {
+        memset(to, 0, (size_t)g->w * pixel);
+        return;
+    }
+    for (int64_t j = 0; j < g->w; j++)
+        if (j % g->sw)
+            memset(to + j * g->c, 0, pixel);
+        else
+            memcpy(to + j * g->c, from + j / g->sw * g->c, pixel);
+}
+
+void conv2d_spread(const conv2d_geometry *g, int32_t threads, const float *y, float *x)
+{
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t r = 0; r < g->b * g->h; r++)
+        spread(g, r, y, x);
+}
+
+static product product_of(int32_t kind, const conv2d_geometry *g, int32_t threads)
+{
+    const int64_t pixels = g->b * g->oh * g->ow;
+    product p = {.m = pixels, .n = g->c, .k = g->o, .threads = threads};
+    p.a_row = kind == DNN_CONV ? g->c : g->o; /* x, dy, dy */
+    p.a_col = 1;
+    p.b_row = g->c; /* w, x */
+    p.b_col = 1;
+    if (kind == DNN_CONV) {
+        p.n = g->o;
+        p.k = g->c;
+        p.b_row = 1; /* w turned around */
+        p.b_col = g->c;
+    } else if (kind == DNN_CONV_GRAD_WEIGHT) {
+        p.m = g->o;
+        p.k = pixels;
+        p.a_col = g->o; /* dy turned around */
+        p.a_row = 1;
+    }
+    p.y_row = p.n;
+    return p;
+}
+
+tutti_status conv2d_pixels_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
+                                  conv2d_pixels **ret, uint64_t *ret_scratch, tutti_error *err)
+{
+    conv2d_pixels *s = calloc(1, sizeof *s);
+    uint64_t scratch = 0;
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
+    s->g = *g;
+    s->kind = kind;
+    s->p = product_of(kind, g, threads);
+    s->dense = conv2d_skips(g) ? conv2d_align(g->b * g->oh * g->ow * g->c) : 0;
+    if (product_plan(&s->p, &scratch)) {
+        free(s);
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "conv2d: no products on this CPU");
+    }
+    *ret = s;
+    *ret_scratch = s->dense + scratch;
+    return TUTTI_OK;
+}
+
+void conv2d_pixels_destroy(conv2d_pixels *s)
+{
+    free(s);
+}
+
+/* x as a matrix: as it is, or what the convolution reads of it. */
+static const float *read_pixels(const conv2d_pixels *s, const float *x, float *dense)
+{
+    const int64_t rows = s->g.b * s->g.oh;
+    if (!s->dense)
+        return x;
+#pragma omp parallel for schedule(static) num_threads(s->p.threads) if (s->p.threads > 1)
+    for (int64_t r = 0; r < rows; r++)
+        conv2d_pick(&s->g, r, x, dense);
+    return dense;
+}
+
+tutti_status conv2d_pixels_run(const conv2d_pixels *s, const float *in0, const float *in1,
+                               const float *bias, float *out, void *scratch)
+{
+    void *room = (unsigned char *)scratch + s->dense;
+    product_data d = {.a = in0, .b = in1, .bias = bias, .y = out};
+    if (s->kind == DNN_CONV) {
+        d.a = read_pixels(s, in0, scratch);
+    } else if (s->kind == DNN_CONV_GRAD_WEIGHT) {
+        d.a = in1;
+        d.b = read_pixels(s, in0, scratch);
+    } else if (s->dense) {
+        d.y = scratch;
+    }
+    product_run(&s->p, &d, room);
+    if (s->kind == DNN_CONV_GRAD_INPUT && s->dense)
+        conv2d_spread(&s->g, s->p.threads, scratch, out);
+    return TUTTI_OK;
+}
