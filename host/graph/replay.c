@@ -15,12 +15,18 @@ bool replays_can(const tutti_device *d)
            d->table->clear_unless;
 }
 
-static void drop(replayed *r, const tutti_device *d)
+static void drop_graph(replayed *r, const tutti_device *d)
 {
     if (r->graph) { /* its last run may be under way, and its error is told elsewhere */
         (void)d->table->synchronise(d->device, NULL, NULL);
         d->table->graph_destroy(d->device, r->graph);
     }
+    r->graph = NULL;
+}
+
+static void drop(replayed *r, const tutti_device *d)
+{
+    drop_graph(r, d);
     free((void *)r->places);
     *r = (replayed){.places = NULL};
 }
@@ -74,7 +80,14 @@ tutti_status replays_run(replays *all, const tutti_device *d, const void *const 
     r->used = ++all->clock;
     if (!r->graph && !r->failed && ++r->runs > WARM_RUNS)
         gather(r, d, work, ctx);
-    return r->graph ? d->table->replay(d->device, NULL, r->graph, now, err) : work(ctx, err);
+    if (!r->graph)
+        return work(ctx, err);
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = d->table->replay(d->device, NULL, r->graph, now, &why);
+    if (s != TUTTI_E_UNSUPPORTED)
+        return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
+    drop_graph(r, d); /* the next time another */
+    return work(ctx, err);
 }
 
 void replays_drop(replays *all, const tutti_device *d)

@@ -7,6 +7,7 @@
 typedef struct graph {
     struct CUgraphExec_st *exec;
     launched what;
+    bool blocks; /* it has some */
 } graph;
 
 tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err)
@@ -55,6 +56,7 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
     }
     g->what = (launched){.mark = d->gather_first,
                          .after = d->ngather ? (uint32_t)(d->ngather - 1) : 0};
+    g->blocks = d->blocks.used;
     *ret_graph = g;
     return TUTTI_OK;
 }
@@ -71,7 +73,14 @@ tutti_status cuda_replay(void *device, void *on, void *given, const tutti_step *
         return status;
     d->dirty = true;
     d->last[d->nlaunched++ % LAUNCHES_KEPT] = g->what;
-    return cuda_check(d, d->rt->cudaGraphLaunch(g->exec, s), "a graph", err);
+    const unsigned int code = d->rt->cudaGraphLaunch(g->exec, s);
+    if (code == CUDART_NOT_SUPPORTED && g->blocks) {
+        (void)d->rt->cudaGetLastError();
+        d->blocks.on = false; /* the next one without */
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: a graph with blocks cannot be done",
+                          d->label);
+    }
+    return cuda_check(d, code, "a graph", err);
 }
 
 void cuda_graph_destroy(void *device, void *given)

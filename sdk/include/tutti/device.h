@@ -143,7 +143,8 @@ typedef struct tutti_device_v1 {
     tutti_status (*capture_begin)(void *device, void *stream, tutti_error *err);
     /* The end of that.  The graph is the caller's; without ret_graph what was gathered is dropped. */
     tutti_status (*capture_end)(void *device, void *stream, void **ret_graph, tutti_error *err);
-    /* Does all that a graph holds, with `step` in the place of that of its launches. */
+    /* Does all that a graph holds, with `step` in the place of that of its launches.  Error
+     * E_UNSUPPORTED: nothing was done, this graph is of no use, and another may be gathered. */
     tutti_status (*replay)(void *device, void *stream, void *graph, const tutti_step *step,
                            tutti_error *err);
     void (*graph_destroy)(void *device, void *graph); /* not under way; NULL is allowed */

@@ -202,6 +202,8 @@ EXPORT unsigned cudaGraphLaunch(const struct CUgraphExec_st *e, stream *s)
         code = INVALID_RESOURCE_HANDLE;
     if (!code && s && s->capture && e->body->conditions) /* no node of another graph */
         code = CAPTURE_UNSUPPORTED;
+    if (!code && e->body->conditions && standin_settings()->conditions == 2)
+        code = NOT_SUPPORTED;
     work *w = code ? NULL : calloc(1, sizeof *w);
     if (w) {
         *w = (work){.kind = WORK_GRAPH, .graph = e->body};

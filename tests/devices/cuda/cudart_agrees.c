@@ -21,6 +21,7 @@ SAME(CUDART_NO_KERNEL_IMAGE, cudaErrorNoKernelImageForDevice);
 SAME(CUDART_SYMBOL_NOT_FOUND, cudaErrorSymbolNotFound);
 SAME(CUDART_NOT_READY, cudaErrorNotReady);
 SAME(CUDART_ILLEGAL_ADDRESS, cudaErrorIllegalAddress);
+SAME(CUDART_NOT_SUPPORTED, cudaErrorNotSupported);
 SAME(CUDART_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated);
 SAME(CUDART_TO_DEVICE, cudaMemcpyHostToDevice);
 SAME(CUDART_TO_HOST, cudaMemcpyDeviceToHost);
