@@ -139,6 +139,7 @@ START_TEST(a_graph_that_cannot_be_right_is_not_made)
         set_by_kernel(&r);
         ok(cudaStreamEndCapture(r.s, &graph));
         ck_assert_uint_eq(cudaGraphInstantiate(&exec, graph, 0), INVALID_VALUE);
+        ok(cudaGraphDestroy(graph));
         break;
     case 4: /* bodies are the node's, and there is one instance */
         set_by_kernel(&r);
@@ -148,6 +149,8 @@ START_TEST(a_graph_that_cannot_be_right_is_not_made)
         ck_assert_uint_eq(cudaGraphInstantiate(&exec, r.node.bodies[0], 0), INVALID_VALUE);
         exec = finish(&r);
         ck_assert_uint_eq(cudaGraphInstantiate(&more, r.graph, 0), INVALID_VALUE);
+        ok(cudaGraphExecDestroy(exec));
+        ok(cudaGraphDestroy(r.graph));
         break;
     case 5: /* a body that is still open */
         set_by_kernel(&r);

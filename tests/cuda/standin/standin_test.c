@@ -258,6 +258,8 @@ START_TEST(a_graph_outlives_no_memory)
     ok(cudaFree(p));
     ok(cudaGraphLaunch(exec, s));
     ck_assert_uint_eq(cudaStreamSynchronize(s), ILLEGAL_ADDRESS);
+    (void)cudaGraphExecDestroy(exec);
+    (void)cudaGraphDestroy(graph);
     (void)unlink(trace_path);
 }
 END_TEST
