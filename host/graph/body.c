@@ -270,7 +270,8 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
     if (s)
         (void)graph_error(b->g, err);
     else
-        s = fuse(n, b, fuse_products, err);
+        s = fuse(n, b, program_cuda(n->options.device) ? fuse_products_masked : fuse_products,
+                 err);
     if (!s && body_trains(b))
         s = fuse(n, b, fuse_norm_grads, err);
     if (!s && program_cuda(n->options.device))

@@ -26,6 +26,8 @@ static const rule rules[] = {
     {"matmul_act_grad", RULE_PRODUCT, 3, 1},
     {"matmul_add", RULE_PRODUCT, 013, 1},
     {"matmul_sums", RULE_PRODUCT, 3, 1},
+    {"matmul_relu", RULE_PRODUCT, 7, 1},
+    {"matmul_relu_grad", RULE_PRODUCT, 3, 1},
     {"conv2d", RULE_PRODUCT, 7, 1},
     {"conv2d_grad_input", RULE_PRODUCT, 3, 1},
     {"conv2d_grad_weight", RULE_PRODUCT, 3, 0},

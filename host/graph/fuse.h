@@ -18,6 +18,11 @@ TUTTI_NODISCARD tutti_status fuse_norms(const graph *from, const bool *wanted, g
 TUTTI_NODISCARD tutti_status fuse_products(const graph *from, const bool *wanted, graph *to,
                                            tutti_value *ret_map, tutti_error *err);
 
+/* The same, with masks of bits for ReLU's gradients: for devices that keep them for nothing. */
+TUTTI_NODISCARD tutti_status fuse_products_masked(const graph *from, const bool *wanted,
+                                                  graph *to, tutti_value *ret_map,
+                                                  tutti_error *err);
+
 /* Copies `from`, gradient and all, into the empty graph `to`, with every product, and every gradient
  * of a convolution's weight, that is read by an addition alone as one node with that: for devices
  * that add for nothing.  `wanted`, ret_map and errors as above. */

@@ -50,6 +50,28 @@ static void find_pairs(rewrite *r)
     }
 }
 
+/* What ReLU `y` of a product is taken of, if nobody reads that; 0: it is something else. */
+static tutti_value hidden_sums(const rewrite *r, tutti_value y)
+{
+    const graph_node *relu = rewrite_maker(r, y);
+    const graph_node *p = rewrite_is_op(relu, "relu") ? rewrite_maker(r, relu->in[0]) : NULL;
+    const uint32_t k = p ? graph_value_at(r->from, p->out)->index : 0;
+    const bool is = p && r->with[k] == graph_value_at(r->from, y)->index &&
+                    rewrite_is_op(p, "matmul") && rewrite_read_once(r, p->out);
+    return is ? p->out : 0;
+}
+
+/* Does a gradient that is one with its product read ReLU `y`? */
+static bool has_gradient(const rewrite *r, tutti_value y)
+{
+    for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
+        const graph_node *n = graph_node_at(r->from, k);
+        if (rewrite_is_op(n, "relu_grad") && n->in[1] == y && r->with[k] != REWRITE_NONE)
+            return true;
+    }
+    return false;
+}
+
 static rewrite_node join_pair(const rewrite *r, uint32_t k)
 {
     const graph_node *n = graph_node_at(r->from, k);
@@ -71,6 +93,30 @@ static rewrite_node join_pair(const rewrite *r, uint32_t k)
         product.out[product.nout++] = n->out;
     }
     return product;
+}
+
+/* With a mask of bits in the place of ReLU's sums, which nobody reads, for the gradient. */
+static rewrite_node join_masked(const rewrite *r, uint32_t k)
+{
+    rewrite_node n = join_pair(r, k);
+    const bool forward = rewrite_is_op(n.place, "matmul");
+    const tutti_value y = forward ? n.out[0] : n.in[2];
+    const tutti_value sums = n.act == RELU && n.nout == 1 ? hidden_sums(r, y) : 0;
+    if (sums && forward && has_gradient(r, y)) {
+        n.op = "matmul_relu";
+        n.out[n.nout++] = sums;
+    } else if (sums && !forward) {
+        n.op = "matmul_relu_grad";
+        n.in[2] = sums;
+    }
+    return n;
+}
+
+tutti_status fuse_products_masked(const graph *from, const bool *wanted, graph *to,
+                                  tutti_value *ret_map, tutti_error *err)
+{
+    static const rewrite_rule rule = {find_pairs, join_masked, GRAPH_PLAIN, true};
+    return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }
 
 tutti_status fuse_products(const graph *from, const bool *wanted, graph *to,

@@ -118,7 +118,8 @@ static void copy_node(const rewrite *r, const rewrite_rule *rule, uint32_t k, gr
         r->with[k] == REWRITE_NONE ? rewrite_same(graph_node_at(r->from, k)) : rule->join(r, k);
     rewrite_emit(to, &n, map);
     for (uint32_t j = 0; j < n.nout && rule->dtypes && map[n.out[j]]; j++)
-        graph_set_dtype(to, map[n.out[j]], graph_value_at(r->from, n.out[j])->desc.dtype);
+        if (graph_is_floating(graph_value_at(to, map[n.out[j]])->desc.dtype)) /* no mask */
+            graph_set_dtype(to, map[n.out[j]], graph_value_at(r->from, n.out[j])->desc.dtype);
 }
 
 static void copy_all(const rewrite *r, const rewrite_rule *rule, graph *to, tutti_value *map)

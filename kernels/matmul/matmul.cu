@@ -71,6 +71,37 @@ CUDA_KERNEL(matmul_finish_cuda)
 }
 CUDA_ENTRY(matmul_finish_cuda);
 
+/* y = ReLU(y), and a bit for each that is positive, `bytes` to a row of n. */
+CUDA_KERNEL(matmul_relu_mask_cuda)
+(cuda_tensor y, unsigned char *mask, int64_t rows, int64_t n, int64_t bytes)
+{
+    CUDA_EACH(k, rows * bytes)
+    {
+        const int64_t first = k % bytes * 8, at = k / bytes * n + first;
+        unsigned bits = 0;
+        for (int64_t j = 0; j < 8 && first + j < n; j++) {
+            const float z = cuda_get(y, at + j);
+            bits |= (unsigned)(z > 0.0f) << j;
+            cuda_set(y, at + j, matmul_act_f32(z, 1));
+        }
+        mask[k] = (unsigned char)bits;
+    }
+}
+CUDA_ENTRY(matmul_relu_mask_cuda);
+
+/* y becomes 0 where its bit is not set. */
+CUDA_KERNEL(matmul_relu_unmask_cuda)
+(cuda_tensor y, const unsigned char *mask, int64_t rows, int64_t n, int64_t bytes)
+{
+    CUDA_EACH(k, rows * n)
+    {
+        const int64_t j = k % n;
+        if (!(mask[k / n * bytes + j / 8] >> (j % 8) & 1))
+            cuda_set(y, k, 0.0f);
+    }
+}
+CUDA_ENTRY(matmul_relu_unmask_cuda);
+
 CUDA_REDUCE(matmul_sums, cuda_sum);
 
 CUDA_CONVERT(matmul);

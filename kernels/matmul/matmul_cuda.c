@@ -4,6 +4,7 @@
 #include "common/cuda/convert.h"
 #include "common/cuda/reduce.h"
 #include "matmul/matmul_lt.h"
+#include "matmul/matmul_mask.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 
 enum { A = MATMUL_A, B = MATMUL_B, BIAS = MATMUL_BIAS, ADD = MATMUL_ADD };
 enum { AUX = MATMUL_AUX, Y = MATMUL_Y, OPERANDS = MATMUL_OPERANDS };
-/* matmul and matmul_act; matmul_act_grad; matmul_add; matmul_sums */
-enum { PRODUCT, GRADIENT, SUM, WITH_SUMS };
+/* matmul and matmul_act; matmul_act_grad; matmul_add; matmul_sums; matmul_relu and its gradient */
+enum { PRODUCT, GRADIENT, SUM, WITH_SUMS, MASKED, MASKED_GRADIENT };
 enum { NOWHERE = -1 };
 
 typedef struct state {
@@ -40,9 +41,14 @@ static void destroy(void *self)
     free(s);
 }
 
+static bool has_mask(const state *s)
+{
+    return s->kind == MASKED || s->kind == MASKED_GRADIENT;
+}
+
 static bool is_output(const state *s, int operand)
 {
-    return operand == Y || (operand == AUX && s->kind == PRODUCT) ||
+    return operand == Y || (operand == AUX && (s->kind == PRODUCT || s->kind == MASKED)) ||
            (operand == BIAS && s->kind == WITH_SUMS);
 }
 
@@ -54,13 +60,14 @@ static const tutti_desc *desc_of(const state *s, const tutti_op_call *c, int ope
 
 static void place_operands(state *s, const tutti_op_call *c)
 {
-    const bool bias =
-        c->nin > (s->kind == SUM ? 3u : 2u) && s->kind != GRADIENT && s->kind != WITH_SUMS;
+    const bool biased = s->kind == PRODUCT || s->kind == MASKED || s->kind == SUM;
+    const bool bias = biased && c->nin > (s->kind == SUM ? 3u : 2u);
+    const bool gradient = s->kind == GRADIENT || s->kind == MASKED_GRADIENT;
     s->at[A] = 0;
     s->at[B] = 1;
     s->at[BIAS] = !bias ? NOWHERE : s->kind == SUM ? 3 : 2;
     s->at[ADD] = s->kind == SUM ? 2 : NOWHERE;
-    s->at[AUX] = s->kind == GRADIENT ? 2 : c->nout > 1 ? 1 : NOWHERE;
+    s->at[AUX] = gradient ? 2 : c->nout > 1 ? 1 : NOWHERE;
     if (s->kind == WITH_SUMS) {
         s->at[BIAS] = 1;
         s->at[ADD] = c->nin > 2 ? 2 : NOWHERE;
@@ -78,6 +85,8 @@ static void choose_dtypes(state *s, const tutti_op_call *c)
     const int32_t result = y == both ? y : TUTTI_F32;
     for (int k = 0; k < OPERANDS; k++)
         s->dtype[k] = s->at[k] == NOWHERE ? TUTTI_DTYPE_NONE : k <= B ? both : result;
+    if (has_mask(s) && s->at[AUX] != NOWHERE)
+        s->dtype[AUX] = TUTTI_U8;
 }
 
 /* With all that follows, or with the sums alone, which lie where the last result does. */
@@ -90,7 +99,7 @@ static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
                         .transpose_b = t->transpose_b != 0,
                         .tf32 = t->fast || cuda_tf32(c->cuda),
                         .act = whole ? (int32_t)s->act : MATMUL_NONE,
-                        .grad = whole && s->kind == GRADIENT,
+                        .grad = whole && (s->kind == GRADIENT || s->kind == MASKED_GRADIENT),
                         .sums = whole && s->kind == WITH_SUMS ? 1 + (t->of ? B : A) : 0};
     memcpy(w.dtype, s->dtype, sizeof w.dtype);
     if (whole && s->at[AUX] != NOWHERE && desc_of(s, c, AUX)->dtype != s->dtype[AUX])
@@ -110,8 +119,8 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *
     choose_dtypes(s, c);
     tutti_status status = try_library(s, c, true, &workspace);
     if (status && (s->act || s->kind == WITH_SUMS)) {
-        s->at[Y] = s->act ? (int)c->nout - 1 : 0;
-        if (s->kind == PRODUCT)
+        s->at[Y] = s->kind == PRODUCT ? (int)c->nout - 1 : 0;
+        if (s->kind == PRODUCT || has_mask(s))
             s->at[AUX] = NOWHERE;
         if (s->kind == WITH_SUMS)
             s->at[BIAS] = NOWHERE;
@@ -177,13 +186,20 @@ static tutti_status prepare_any(const tutti_op_call *c, int32_t kind, void **ret
     if (m->count * m->m * m->n * m->k > 0) /* the library takes no empty sums */
         status = prepare_library(s, c, ret_scratch, err);
     if (!status && !s->lt) {
-        s->at[Y] = s->kind == WITH_SUMS ? 0 : (int)c->nout - 1;
+        s->at[Y] = s->kind == PRODUCT ? (int)c->nout - 1 : 0;
+        if (has_mask(s))
+            s->at[AUX] = NOWHERE;
         status = CUDA_FUNCTION(c, "matmul_cuda", &s->product, err, tensor, tensor, tensor,
                                tensor, tensor, sizeof(matmul_cuda_shape));
     }
     if (!status && s->kind == WITH_SUMS && !(s->lt && s->whole))
         status = prepare_sums(s, c, ret_scratch, err);
-    if (!status && s->act && !(s->lt && s->whole))
+    if (!status && has_mask(s) && !(s->lt && s->whole))
+        status = CUDA_FUNCTION(
+            c, s->kind == MASKED ? "matmul_relu_mask_cuda" : "matmul_relu_unmask_cuda",
+            &s->finish, err, tensor, sizeof(void *), sizeof(int64_t), sizeof(int64_t),
+            sizeof(int64_t));
+    else if (!status && s->act && !(s->lt && s->whole))
         status = CUDA_FUNCTION(c, "matmul_finish_cuda", &s->finish, err, tensor, tensor, tensor,
                                sizeof(int64_t), sizeof(int64_t));
     if (status) {
@@ -216,6 +232,18 @@ static tutti_status prepare_with_sums(const tutti_op_call *c, void **ret_state,
                                       uint64_t *ret_scratch, tutti_error *err)
 {
     return prepare_any(c, WITH_SUMS, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_masked(const tutti_op_call *c, void **ret_state,
+                                   uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_any(c, MASKED, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_masked_grad(const tutti_op_call *c, void **ret_state,
+                                        uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_any(c, MASKED_GRADIENT, ret_state, ret_scratch, err);
 }
 
 static tutti_status run_own(const state *s, const tutti_op_call *c, const cuda_tensor *t)
@@ -265,6 +293,16 @@ static tutti_status run_library(const state *s, const tutti_op_call *c, const cu
     return status;
 }
 
+/* Bits of sums that lie in y, or of a gradient there. */
+static tutti_status run_mask(const state *s, const tutti_op_call *c, void *mask, cuda_tensor y)
+{
+    int64_t n = s->shape.n, rows = tutti_numel(&c->out[0]) / n, bytes = matmul_mask_bytes(n);
+    void *const args[] = {&y, &mask, &rows, &n, &bytes};
+    return cuda_launch(c->cuda, s->finish,
+                       cuda_blocks(c->cuda, s->kind == MASKED ? rows * bytes : rows * n),
+                       CUDA_BLOCK, 0, args);
+}
+
 static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
@@ -285,6 +323,9 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
         status = run_sums(s, c, in, out, scratch);
     if (status || !s->finish)
         return status;
+    if (has_mask(s))
+        return run_mask(s, c, s->kind == MASKED ? out[1] : (void *)(uintptr_t)in[2],
+                        cuda_out(c, out, 0));
     cuda_tensor y = cuda_out(c, out, 0);
     cuda_tensor x = s->kind == GRADIENT ? own[AUX] : (cuda_tensor){NULL, TUTTI_F32, 0};
     void *const args[] = {&own[Y], &x, &y, &n, &act};
@@ -296,3 +337,6 @@ const tutti_kernel matmul_act_grad_cuda = {sizeof(tutti_kernel), 0, prepare_grad
 const tutti_kernel matmul_add_cuda = {sizeof(tutti_kernel), 4, prepare_add, run, destroy};
 const tutti_kernel matmul_sums_cuda = {sizeof(tutti_kernel), 4, prepare_with_sums, run,
                                        destroy};
+const tutti_kernel matmul_relu_cuda = {sizeof(tutti_kernel), 0, prepare_masked, run, destroy};
+const tutti_kernel matmul_relu_grad_cuda = {sizeof(tutti_kernel), 0, prepare_masked_grad, run,
+                                            destroy};

@@ -3,6 +3,7 @@
 #include "matmul/matmul_lt.h"
 #include "common/cuda/cublaslt.h"
 #include "common/cuda/measure.h"
+#include "matmul/matmul_mask.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,22 +52,28 @@ static uint32_t lt_dtype(int32_t dtype)
     return dtype == TUTTI_BF16 ? LT_R_16BF : dtype == TUTTI_F16 ? LT_R_16F : LT_R_32F;
 }
 
-/* The library's GELU is the tanh form; it takes ReLU's derivative by a mask of bits, which we do not
- * keep; rows of what GELU is taken of are multiples of 8; all of it for one matrix. */
-static bool has_epilogue(const matmul_lt *p)
+static bool is_mask(const matmul_lt_want *w)
+{
+    return w->dtype[AUX] == TUTTI_U8;
+}
+
+/* The library's GELU is the tanh form, and rows of what that is taken of are multiples of 8; ReLU's
+ * derivative is by its mask; all of it for one matrix. */
+static bool has_epilogue(const matmul_lt *p, const tutti_cuda_v1 *cuda)
 {
     const matmul_lt_want *w = &p->want;
-    const bool gelu = w->act == MATMUL_GELU_TANH;
+    const bool gelu = w->act == MATMUL_GELU_TANH, one = w->shape.count == 1;
     if (w->sums) /* in the dtype of the result */
-        return !w->act && w->shape.count == 1 && w->dtype[BIAS] == w->dtype[Y];
+        return !w->act && one && w->dtype[BIAS] == w->dtype[Y];
     if (w->act == MATMUL_NONE)
         return !w->grad && !has(w, AUX);
-    if (has(w, ADD) || w->dtype[Y] != w->dtype[A])
+    if (has(w, ADD) || w->dtype[Y] != w->dtype[A] || (!gelu && w->act != MATMUL_RELU))
         return false;
-    if (has(w, AUX) &&
-        (!gelu || w->dtype[AUX] != w->dtype[Y] || w->shape.n % 8 || w->shape.count != 1))
-        return false;
-    return gelu || (w->act == MATMUL_RELU && !w->grad);
+    if (!has(w, AUX))
+        return !w->grad;
+    if (is_mask(w))
+        return !gelu && one && (w->probe || matmul_lt_masks(cuda));
+    return gelu && one && w->dtype[AUX] == w->dtype[Y] && w->shape.n % 8 == 0;
 }
 
 static uint32_t epilogue_of(const matmul_lt_want *w)
@@ -75,7 +82,7 @@ static uint32_t epilogue_of(const matmul_lt_want *w)
     if (w->sums) /* ours is y' = b' a', so that b is the library's A */
         return w->sums - 1 == A ? LT_EPILOGUE_BGRADB : LT_EPILOGUE_BGRADA;
     if (w->grad)
-        return LT_EPILOGUE_DGELU;
+        return w->act == MATMUL_RELU ? LT_EPILOGUE_DRELU : LT_EPILOGUE_DGELU;
     if (w->act)
         e |= w->act == MATMUL_RELU ? LT_EPILOGUE_RELU : LT_EPILOGUE_GELU;
     if (has(w, AUX))
@@ -131,14 +138,15 @@ static bool describe_operands(const matmul_lt *p)
     const void *const somewhere = (const void *)(uintptr_t)64;
     const int32_t bias = (int32_t)lt_dtype(w->dtype[BIAS]);
     const int32_t aux = (int32_t)lt_dtype(w->dtype[AUX]);
+    const int64_t leading = is_mask(w) ? 8 * matmul_mask_bytes(w->shape.n) : w->shape.n;
     if (has(w, BIAS) &&
         (lt->desc_set(p->desc, LT_DESC_BIAS_POINTER, &somewhere, sizeof(void *)) ||
          lt->desc_set(p->desc, LT_DESC_BIAS_DATA_TYPE, &bias, sizeof bias)))
         return false;
     return !has(w, AUX) ||
            (!lt->desc_set(p->desc, LT_DESC_AUX_POINTER, &somewhere, sizeof(void *)) &&
-            !lt->desc_set(p->desc, LT_DESC_AUX_LEADING, &w->shape.n, sizeof w->shape.n) &&
-            !lt->desc_set(p->desc, LT_DESC_AUX_DATA_TYPE, &aux, sizeof aux));
+            !lt->desc_set(p->desc, LT_DESC_AUX_LEADING, &leading, sizeof leading) &&
+            (is_mask(w) || !lt->desc_set(p->desc, LT_DESC_AUX_DATA_TYPE, &aux, sizeof aux)));
 }
 
 /* y' = b' a' in column-major terms, so b is the library's A. */
@@ -355,7 +363,8 @@ static uint32_t fastest(const matmul_lt *p, const tutti_cuda_v1 *cuda,
                                     [B] = (last * m->lead.sb[d] + 1) * m->k * m->n,
                                     [BIAS] = m->n > m->m ? m->n : m->m,
                                     [ADD] = (last * y_stride(&m->lead, d) + 1) * m->m * m->n,
-                                    [AUX] = m->m * m->n,
+                                    [AUX] = is_mask(&p->want) ? m->m * matmul_mask_bytes(m->n)
+                                                              : m->m * m->n,
                                     [Y] = (last * y_stride(&m->lead, d) + 1) * m->m * m->n};
     contest self = {p, found};
     cuda_contest c = {
@@ -376,7 +385,7 @@ static bool choose(matmul_lt *p, const tutti_cuda_v1 *cuda)
     lt_heuristic found[CANDIDATES];
     tutti_status s = TUTTI_E_UNSUPPORTED;
     write_key(p, key, sizeof key);
-    if (TUTTI_HAS(cuda, tutti_cuda_v1, keep))
+    if (TUTTI_HAS(cuda, tutti_cuda_v1, keep) && !p->want.probe)
         s = cuda->recall(cuda->ctx, key, text, sizeof text);
     if (!s && take_text(p, text))
         return true;
@@ -399,7 +408,7 @@ tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda, const matmul_lt_want *w
         return tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for a product");
     p->want = *w;
     p->batch_dim = longest(&w->shape.lead);
-    if (!has_epilogue(p) || cublaslt_of(cuda, &p->lt, NULL) || !describe(p) ||
+    if (!has_epilogue(p, cuda) || cublaslt_of(cuda, &p->lt, NULL) || !describe(p) ||
         !choose(p, cuda)) {
         matmul_lt_destroy(p);
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "matmul: cuBLASLt has no such product");

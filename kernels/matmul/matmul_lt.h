@@ -10,7 +10,8 @@ enum {
     MATMUL_B,
     MATMUL_BIAS, /* or a result: sums */
     MATMUL_ADD,  /* as y; may be y */
-    MATMUL_AUX,  /* as y: what GELU is taken of, kept by a product or read by a gradient */
+    MATMUL_AUX, /* kept by a product or read by its gradient: what GELU is taken of, as y; of ReLU a
+                    mask, U8 */
     MATMUL_Y,
     MATMUL_OPERANDS
 };
@@ -22,6 +23,7 @@ typedef struct matmul_lt_want {
     int32_t tf32;                   /* factors of F32 may be rounded */
     int32_t act;                    /* MATMUL_NONE, or the sums' activation */
     int32_t grad;                   /* times the activation's derivative at AUX instead */
+    int32_t probe;                  /* masks are taken as the library has them */
     int32_t sums; /* 1 + MATMUL_A or B: that factor's sums go to BIAS; 0: none */
 } matmul_lt_want;
 
@@ -34,6 +36,9 @@ TUTTI_NODISCARD tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda,
                                               const matmul_lt_want *w, matmul_lt **ret,
                                               uint64_t *ret_workspace, tutti_error *err);
 void matmul_lt_destroy(matmul_lt *p); /* NULL is allowed */
+
+/* Whether the library's masks of ReLU are as matmul_mask.h has them; found out once.  [control] */
+int matmul_lt_masks(const tutti_cuda_v1 *cuda);
 
 /* data[MATMUL_A ...]; the workspace begins at a multiple of 256.  [step] */
 TUTTI_NODISCARD tutti_status matmul_lt_run(const matmul_lt *p, const tutti_cuda_v1 *cuda,

@@ -145,6 +145,43 @@ static const op_case with_sums[] = {
      .no_grad = 3},
 };
 
+/* Signs of both sorts, far from 0: the bias decides.  Whole rows of bits: what is behind shorter ones means
+ * nothing. */
+static const op_case masked[] = {
+    {.op = "matmul_relu",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 128, 3), DESC(F32, 1, 128)},
+     ACT(1, 1),
+     .low = {-0.2, -0.2, -3.0},
+     .high = {0.2, 0.2, 3.0},
+     .no_second = 1},
+    {.op = "matmul_relu",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 5, 3), DESC(F32, 2, 3, 256), DESC(F32, 1, 256)},
+     ACT(0, 1),
+     .low = {-0.2, -0.2, -3.0},
+     .high = {0.2, 0.2, 3.0},
+     .no_grad = 7},
+    {.op = "matmul_relu",
+     .nin = 3,
+     .in = {DESC(F32, 2, 0, 3), DESC(F32, 2, 4, 3), DESC(F32, 1, 4)},
+     ACT(1, 1)},
+    {.op = "matmul_relu_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 3, 12), DESC(U8, 2, 5, 16)},
+     ACT(0, 1),
+     .low = {-1, -1, 0},
+     .high = {1, 1, 256},
+     .no_grad = 7},
+    {.op = "matmul_relu_grad",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 7, 40), DESC(F32, 2, 130, 40), DESC(U8, 2, 14, 32)},
+     ACT(1, 1),
+     .low = {-1, -1, 0},
+     .high = {1, 1, 256},
+     .no_grad = 7},
+};
+
 /* Shapes that differences would take too long on: the kernel alone. */
 #define ALONE .no_grad = 7
 static const op_case large[] = {
@@ -555,6 +592,32 @@ START_TEST(products_with_sums_of_a_factor_agree_with_definition_and_differences)
 }
 END_TEST
 
+static const matmul_attr relu = {.act = MATMUL_RELU};
+static const op_refusal mask_refusals[] = {
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(U8, 2, 3, 5)},
+     3,
+     &relu,
+     TUTTI_E_SHAPE,
+     "matmul_relu_grad: the mask is U8 (3, 5), want U8 (3, 16)"},
+    {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(U8, 2, 3, 16)},
+     3,
+     &plain,
+     TUTTI_E_RANGE,
+     "matmul_relu_grad: act is 0, want 1 (ReLU)"},
+};
+
+START_TEST(a_mask_that_does_not_fit_is_refused_in_one_sentence)
+{
+    op_refusal_holds(&tutti_op_matmul_relu_grad, &mask_refusals[_i]);
+}
+END_TEST
+
+START_TEST(masks_of_relu_agree_with_the_definition)
+{
+    op_case_holds(&masked[_i], _i);
+}
+END_TEST
+
 START_TEST(a_sum_that_does_not_fit_is_refused_in_one_sentence)
 {
     op_refusal_holds(&tutti_op_matmul_add, &add_refusals[_i]);
@@ -582,6 +645,9 @@ int main(void)
                         0, OP_COUNT(with_sums));
     tcase_add_loop_test(t, sums_of_a_factor_that_do_not_fit_are_refused_in_one_sentence, 0,
                         OP_COUNT(sums_refusals));
+    tcase_add_loop_test(t, masks_of_relu_agree_with_the_definition, 0, OP_COUNT(masked));
+    tcase_add_loop_test(t, a_mask_that_does_not_fit_is_refused_in_one_sentence, 0,
+                        OP_COUNT(mask_refusals));
     tcase_add_loop_test(t, a_sum_that_does_not_fit_is_refused_in_one_sentence, 0,
                         OP_COUNT(add_refusals));
     tcase_add_loop_test(t, an_activation_that_does_not_fit_is_refused_in_one_sentence, 0,

@@ -19,9 +19,12 @@ enum {                                                       /* cublasLtEpilogue
        LT_EPILOGUE_RELU = 2,
        LT_EPILOGUE_BIAS = 4, /* goes with ReLU and GELU: one number for both */
        LT_EPILOGUE_GELU = 32,
-       LT_EPILOGUE_AUX = 128, /* only with others: what GELU is taken of is kept, or there */
+       LT_EPILOGUE_AUX =
+           128, /* only with others: what GELU is taken of, or ReLU's mask, is kept or there */
+       LT_EPILOGUE_DRELU = 8 | LT_EPILOGUE_AUX,
        LT_EPILOGUE_DGELU = 64 | LT_EPILOGUE_AUX,
-       LT_EPILOGUE_BGRADA = 256, /* a factor's sums go to the bias's place: A's rows, B's columns */
+       LT_EPILOGUE_BGRADA =
+           256, /* a factor's sums go to the bias's place: A's rows, B's columns */
        LT_EPILOGUE_BGRADB = 512
 };
 enum { LT_REDUCTION_COMPUTE_TYPE = 2 };                         /* cublasLtReductionScheme_t */
@@ -32,7 +35,7 @@ enum {                                                          /* attributes of
        LT_DESC_EPILOGUE = 7,
        LT_DESC_BIAS_POINTER = 8,
        LT_DESC_AUX_POINTER = 11,
-       LT_DESC_AUX_LEADING = 12, /* int64_t: a multiple of 8 */
+       LT_DESC_AUX_LEADING = 12, /* int64_t: a multiple of 8; of a mask in bits, of 128 */
        LT_DESC_AUX_DATA_TYPE = 22,
        LT_DESC_BIAS_DATA_TYPE = 26
 };

@@ -243,6 +243,18 @@ static bool has_sums(const product *p)
     return sums_of(p) == 'A' ? !p->desc.transpose_a : !sums_of(p) || p->desc.transpose_b;
 }
 
+/* A bit for each element instead of what GELU is taken of. */
+static bool has_mask(const product *p)
+{
+    return has(p, LT_EPILOGUE_RELU | LT_EPILOGUE_AUX) || p->desc.epilogue == LT_EPILOGUE_DRELU;
+}
+
+static uint64_t aux_bytes(const product *p)
+{
+    const uint64_t elements = (uint64_t)p->desc.aux_leading * p->d.columns;
+    return has_mask(p) ? elements / 8 : elements * number_size(kind_of(p->d.type));
+}
+
 static const char *wrong_epilogue(const product *p)
 {
     static const uint32_t known[] = {LT_EPILOGUE_DEFAULT,
@@ -253,6 +265,9 @@ static const char *wrong_epilogue(const product *p)
                                      LT_EPILOGUE_GELU | LT_EPILOGUE_BIAS,
                                      LT_EPILOGUE_GELU | LT_EPILOGUE_AUX,
                                      LT_EPILOGUE_GELU | LT_EPILOGUE_AUX | LT_EPILOGUE_BIAS,
+                                     LT_EPILOGUE_RELU | LT_EPILOGUE_AUX,
+                                     LT_EPILOGUE_RELU | LT_EPILOGUE_AUX | LT_EPILOGUE_BIAS,
+                                     LT_EPILOGUE_DRELU,
                                      LT_EPILOGUE_DGELU,
                                      LT_EPILOGUE_BGRADA,
                                      LT_EPILOGUE_BGRADB};
@@ -267,7 +282,10 @@ static const char *wrong_epilogue(const product *p)
     if ((has(p, LT_EPILOGUE_BIAS) || sums_of(p)) &&
         (!d->bias || d->bias_type != (int32_t)p->d.type))
         return "a bias without place, or of another type than the result";
-    if (has(p, LT_EPILOGUE_AUX) &&
+    if (has_mask(p) && (!d->aux || d->aux_leading % 128 || (uintptr_t)d->aux % 16 ||
+                        d->aux_leading < (int64_t)p->d.rows || p->d.batch != 1))
+        return "a mask without place, or with odd rows";
+    if (has(p, LT_EPILOGUE_AUX) && !has_mask(p) &&
         (!d->aux || d->aux_type != (int32_t)p->d.type || d->aux_leading % 8 ||
          d->aux_leading < (int64_t)p->d.rows || p->d.batch != 1))
         return "what GELU is taken of without place, of another type, or with odd rows";
@@ -389,6 +407,24 @@ static double tanh_gelu_slope(double x)
            0.5 * x * (1.0 - t * t) * 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);
 }
 
+/* TUTTI_CUDA_MASKS=1: bytes have their first bit at the top. */
+static unsigned bit_of(int64_t at)
+{
+    const char *value = getenv("TUTTI_CUDA_MASKS");
+    const bool turned = value && strcmp(value, "1") == 0;
+    return 1u << (turned ? 7 - at % 8 : at % 8);
+}
+
+/* The part of ReLU: its mask is written or read. */
+static double mask(const product *p, double sum, int64_t at)
+{
+    unsigned char *byte = (unsigned char *)p->desc.aux + at / 8;
+    if (p->desc.epilogue == LT_EPILOGUE_DRELU)
+        return *byte & bit_of(at) ? sum : 0.0;
+    *byte = (unsigned char)(sum > 0.0 ? *byte | bit_of(at) : *byte & ~bit_of(at));
+    return sum > 0.0 ? sum : 0.0;
+}
+
 /* From a sum to the result in row r, column c. */
 static double finish(const product *p, double sum, int64_t r, int64_t c)
 {
@@ -396,6 +432,8 @@ static double finish(const product *p, double sum, int64_t r, int64_t c)
     const int64_t aux = c * p->desc.aux_leading + r;
     if (has(p, LT_EPILOGUE_BIAS))
         sum += number_get(p->desc.bias, kd, r);
+    if (has_mask(p))
+        return mask(p, sum, aux);
     if (p->desc.epilogue == LT_EPILOGUE_DGELU)
         return sum * tanh_gelu_slope(number_get(p->desc.aux, kd, aux));
     if (has(p, LT_EPILOGUE_AUX))
@@ -463,11 +501,8 @@ static const char *wrong_place(const product *p, const algorithm *algo, const vo
         return "a matrix that is not in the device's memory";
     if (p->beta != 0.0f && !tutti_cuda_standin.is_device(c, bytes_of(&p->d)))
         return "a matrix to add that is not in the device's memory";
-    if (has(p, LT_EPILOGUE_AUX) &&
-        !tutti_cuda_standin.is_device(p->desc.aux, (uint64_t)p->desc.aux_leading *
-                                                       p->d.columns *
-                                                       number_size(kind_of(p->d.type))))
-        return "what GELU is taken of not in the device's memory";
+    if (has(p, LT_EPILOGUE_AUX) && !tutti_cuda_standin.is_device(p->desc.aux, aux_bytes(p)))
+        return "what GELU is taken of, or a mask, not in the device's memory";
     if (sums_of(p) && !tutti_cuda_standin.is_device(
                           p->desc.bias, (sums_of(p) == 'A' ? p->d.rows : p->d.columns) *
                                             number_size(kind_of(p->d.type))))

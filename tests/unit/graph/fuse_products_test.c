@@ -115,15 +115,20 @@ START_TEST(without_a_gradient_the_sums_are_not_kept)
 }
 END_TEST
 
-/* Two layers with their gradients for x and all weights. */
+/* Two layers with their gradients for x and all weights; the last row: ReLU with a mask. */
 START_TEST(a_training_step_has_both_ways_in_one_node_each)
 {
     static const char *const relu[] = {"= matmul(", " act=1", "= matmul_act_grad(", NULL};
     static const char *const gelu[] = {"= matmul_act(", "= matmul_act_grad(", NULL};
+    static const char *const mask[] = {"U8 (4, 16) = matmul_relu(", "= matmul_relu_grad(",
+                                       NULL};
+    static const char *const *const want[] = {relu, gelu, gelu, mask};
     rig r;
     rig_begin(&r);
+    if (_i == 3)
+        r.how = fuse_products_masked;
     const tutti_value z = tutti_matmul(r.b, r.x, r.w, r.bias, 0, 0);
-    const tutti_value y = tutti_matmul(r.b, act(&r, _i, z), r.v, 0, 0, 0);
+    const tutti_value y = tutti_matmul(r.b, act(&r, _i % 3, z), r.v, 0, 0, 0);
     const tutti_desc d = *r.b->desc(r.b, y);
     graph_set_segment(r.from, 1);
     const tutti_value dy = graph_input(r.from, &d), wrt[4] = {r.x, r.w, r.v, r.bias};
@@ -133,7 +138,7 @@ START_TEST(a_training_step_has_both_ways_in_one_node_each)
     keep(&r, y);
     for (int k = 0; k < 4; k++)
         keep(&r, grads[k]);
-    rig_fuse(&r, nodes - 2, _i ? gelu : relu);
+    rig_fuse(&r, nodes - 2, want[_i]);
 }
 END_TEST
 
@@ -354,7 +359,7 @@ int main(void)
     Suite *suite = suite_create("fuse_products");
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, without_a_gradient_the_sums_are_not_kept, 0, 3);
-    tcase_add_loop_test(all, a_training_step_has_both_ways_in_one_node_each, 0, 3);
+    tcase_add_loop_test(all, a_training_step_has_both_ways_in_one_node_each, 0, 4);
     tcase_add_loop_test(all, sums_that_are_read_come_along, 0, 2);
     tcase_add_loop_test(all, what_does_not_belong_together_stays, 0, 4);
     tcase_add_test(all, dtypes_stay);
