@@ -7,7 +7,7 @@
 
 /* Numbers of k by which loads are ahead: b's panel comes from the second cache, rows to be packed from
  * memory. */
-enum { AHEAD = 16, ROWS_AHEAD = 8 };
+enum { AHEAD = 16, ROWS_AHEAD = 8, SPREAD = 24 };
 
 typedef float sixteen __attribute__((vector_size(64), aligned(4)));
 typedef float eight __attribute__((vector_size(32), aligned(4)));
@@ -19,32 +19,38 @@ typedef float eight __attribute__((vector_size(32), aligned(4)));
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* rows x 2 registers of sums while k runs; `rows` is a constant after inlining. */
+/* rows x 2 registers of sums while k runs; `rows` is a constant after inlining.  Lines of y are asked
+ * for one row at a time: a core can wait for a dozen lines, and b's come that way too. */
 #define SUMS(name, lanes, LANES)                                                               \
     INLINE void name(int rows, int64_t k, const float *a, const float *b, const float *start,  \
                      float *y, int64_t y_row)                                                  \
     {                                                                                          \
         lanes sum[PRODUCT_MAX_ROWS][2];                                                        \
+        const float *soon = y;                                                                 \
+        const int64_t apart = k < rows ? 1 : k < rows * SPREAD ? k / rows : SPREAD;            \
         UNROLL for (int r = 0; r < rows; r++)                                                  \
         {                                                                                      \
             const lanes zero = {0};                                                            \
             sum[r][0] = start ? *(const lanes *)start : zero;                                  \
             sum[r][1] = start ? *(const lanes *)(start + LANES) : zero;                        \
-            __builtin_prefetch(y + r * y_row, 1);                                              \
-            __builtin_prefetch(y + r * y_row + LANES, 1);                                      \
         }                                                                                      \
-        for (int64_t i = 0; i < k; i++) {                                                      \
-            const lanes b0 = *(const lanes *)b, b1 = *(const lanes *)(b + LANES);              \
-            __builtin_prefetch(b + AHEAD * 2 * LANES);                                         \
-            __builtin_prefetch(b + AHEAD * 2 * LANES + LANES);                                 \
-            UNROLL for (int r = 0; r < rows; r++)                                              \
-            {                                                                                  \
-                const lanes x = a[r] - (lanes){0};                                             \
-                sum[r][0] += x * b0;                                                           \
-                sum[r][1] += x * b1;                                                           \
+        for (int64_t left = k; left > 0; left -= apart) {                                      \
+            __builtin_prefetch(soon, 1);                                                       \
+            __builtin_prefetch(soon + 2 * LANES - 1, 1);                                       \
+            soon = soon < y + (rows - 1) * y_row ? soon + y_row : soon;                        \
+            for (int64_t i = left < apart ? left : apart; i > 0; i--) {                        \
+                const lanes b0 = *(const lanes *)b, b1 = *(const lanes *)(b + LANES);          \
+                __builtin_prefetch(b + AHEAD * 2 * LANES);                                     \
+                __builtin_prefetch(b + AHEAD * 2 * LANES + LANES);                             \
+                UNROLL for (int r = 0; r < rows; r++)                                          \
+                {                                                                              \
+                    const lanes x = a[r] - (lanes){0};                                         \
+                    sum[r][0] += x * b0;                                                       \
+                    sum[r][1] += x * b1;                                                       \
+                }                                                                              \
+                a += PRODUCT_A;                                                                \
+                b += 2 * LANES;                                                                \
             }                                                                                  \
-            a += PRODUCT_A;                                                                    \
-            b += 2 * LANES;                                                                    \
         }                                                                                      \
         UNROLL for (int r = 0; r < rows; r++)                                                  \
         {                                                                                      \
@@ -119,21 +125,23 @@ INLINE void turn(const float *const row[8], int64_t at, float *to, int64_t to_ro
     }
 }
 
-/* to[j * to_row + i] = from[i * stride + j], i < 8 (the last of `rows` again beyond them), j < n. */
+/* to[j * to_row + i] = from[i * stride + j], j < n, i < 16: a whole line of the cache at a time.  The
+ * last of `rows` again beyond them. */
 INLINE void turn_rows(int64_t rows, int64_t n, const float *from, int64_t stride, float *to,
                       int64_t to_row)
 {
-    const float *row[8];
+    const float *row[16];
     int64_t j = 0;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 16; i++)
         row[i] = from + (i < rows ? i : rows - 1) * stride;
     for (; j + 8 <= n; j += 8) {
-        for (int i = 0; i < 8; i++)
-            __builtin_prefetch(row[i] + j + 8 * stride); /* the next rows */
+        for (int i = j % 16 ? 8 : 0; i < (j % 16 ? 16 : 8); i++)
+            __builtin_prefetch(row[i] + j + 16 * stride); /* the next rows */
         turn(row, j, to + j * to_row, to_row);
+        turn(row + 8, j, to + j * to_row + 8, to_row);
     }
     for (; j < n; j++)
-        for (int i = 0; i < 8; i++)
+        for (int i = 0; i < 16; i++)
             to[j * to_row + i] = row[i][j];
 }
 
@@ -143,9 +151,8 @@ OP_SIMD void product_pack_a(int64_t high, int64_t rows, int64_t k, const float *
     enum { MOST = PRODUCT_MAX_ROWS };
     const int64_t panel = k * PRODUCT_A, whole = high == MOST ? rows / MOST : 0;
     for (int64_t i = 0; i < rows && a_row != 1; i += high)
-        for (int64_t r = 0; r < high && i + r < rows; r += 8)
-            turn_rows(rows - i - r, k, a + (i + r) * a_row, a_row, to + i / high * panel + r,
-                      PRODUCT_A);
+        turn_rows(rows - i < high ? rows - i : high, k, a + i * a_row, a_row,
+                  to + i / high * panel, PRODUCT_A);
     for (int64_t j = 0; j < k && a_row == 1; j++) {
         const float *from = a + j * a_col;
         float *at = to + j * PRODUCT_A;
@@ -165,7 +172,7 @@ OP_SIMD void product_pack_b(int64_t wide, int64_t k, int64_t cols, const float *
     enum { MOST = PRODUCT_MAX_COLS };
     const int64_t whole = wide == MOST ? cols / MOST : 0;
     for (int64_t j = 0; j < cols && b_col != 1; j += wide)
-        for (int64_t r = 0; r < wide; r += 8) { /* beyond `cols` the last one again */
+        for (int64_t r = 0; r < wide; r += 16) { /* beyond `cols` the last one again */
             const int64_t c = j + r < cols ? j + r : cols - 1;
             turn_rows(cols - c, k, b + c * b_col, b_col, to + j * k + r, wide);
         }
