@@ -92,7 +92,18 @@ const char *tune_way_name(const tutti_op *op, const tutti_op_call *c, uint32_t k
     return several ? op->cpu_ways->name(c, k) : NULL;
 }
 
-/* "Xeon ..., 4 threads: conv2d F32 (128, 32, 32, 16) F32 (16, 3, 3, 16) padding=[1,1]" */
+/* What the ways are called, in few letters: a choice is one among these. */
+static uint32_t hash_of_ways(const tutti_op *op, const tutti_op_call *c)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    const char *name;
+    for (uint32_t k = 0; (name = tune_way_name(op, c, k)); k++)
+        for (const char *at = name; at == name || at[-1]; at++) /* with its end */
+            hash = (hash ^ (unsigned char)*at) * 16777619u;
+    return hash;
+}
+
+/* "Xeon ..., 4 threads, ways 1f2e3d4c: conv2d F32 (128, 32, 32, 16) F32 (16, 3, 3, 16) padding=[1,1]" */
 static char *key_of(const tuner *t, const tutti_op *op, const tutti_op_call *c)
 {
     char *key = NULL, text[96];
@@ -100,7 +111,8 @@ static char *key_of(const tuner *t, const tutti_op *op, const tutti_op_call *c)
     FILE *file = open_memstream(&key, &size);
     if (!file)
         return NULL;
-    (void)fprintf(file, "%s, %d threads: %s", t->cpu, c->threads, op->name);
+    (void)fprintf(file, "%s, %d threads, ways %08x: %s", t->cpu, c->threads,
+                  hash_of_ways(op, c), op->name);
     for (uint32_t k = 0; k < c->nin; k++)
         (void)fprintf(file, " %s", tutti_desc_text(&c->in[k], text, sizeof text));
     attr_dump(op, c->attr, file);

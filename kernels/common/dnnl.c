@@ -51,8 +51,9 @@ static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 
 static void name_ways(void)
 {
-    static const char *const ways[DNN_NAMES] = {"direct",        "blocked", "Winograd", "gemm",
-                                                "three of bf16", "turned",  "in shares"};
+    static const char *const ways[DNN_NAMES] = {"direct",        "blocked",       "Winograd",
+                                                "gemm in parts", "three of bf16", "turned",
+                                                "in shares"};
     const dnnl_version_t *v = dnnl_version();
     for (int k = 0; k < DNN_NAMES; k++)
         (void)snprintf(way_names[k], sizeof way_names[k], "oneDNN %d.%d.%d %s", v->major,
@@ -410,11 +411,10 @@ tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch)
 tutti_status dnn_multiply(const dnn_product *p, const float *a, const float *b, float *y)
 {
     const int before = omp_get_max_threads();
-    omp_set_num_threads(p->threads);
+    omp_set_num_threads(1);
     const dnnl_status_t s =
         dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k,
-                   1.0f, a, p->transpose_a ? p->m : p->k, b, p->transpose_b ? p->k : p->n,
-                   p->add ? 1.0f : 0.0f, y, p->n);
+                   1.0f, a, p->a_row, b, p->b_row, p->add ? 1.0f : 0.0f, y, p->y_row);
     omp_set_num_threads(before);
     return s == dnnl_success ? TUTTI_OK : TUTTI_E_FAIL;
 }

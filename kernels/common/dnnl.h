@@ -18,7 +18,7 @@ enum { DNN_SRC, DNN_WEIGHTS, DNN_BIAS, DNN_DST, DNN_SLOTS };
 /* How a convolution goes about it: over the images as they lie; over copies in the library's own
  * layout; by Winograd's transforms of such copies, where errors grow to some 1e-5. */
 enum { DNN_DIRECT, DNN_BLOCKED, DNN_WINOGRAD, DNN_WAYS };
-/* A product may also go the library's other road, dnn_multiply, or as three of bf16. */
+/* A product may also go the library's other road, dnn_multiply, in parts; or as three of bf16. */
 enum { DNN_GEMM = DNN_WAYS, DNN_SPLIT, DNN_GRADIENTS };
 /* And a convolution's gradients be made of others (conv2d/conv2d_ways.h). */
 enum { DNN_TURNED = DNN_GRADIENTS, DNN_SHARES, DNN_NAMES };
@@ -57,12 +57,13 @@ tutti_status dnn_create(const dnn_call *c, const char *op, dnn **ret, uint64_t *
 /* data[DNN_SRC ...]: the tensors in the layouts that the call told.  Allocates nothing.  [step] */
 tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch);
 
-/* y (M, N) = a b, or y + a b, of dense matrices; a is (K, M), b is (N, K) where transposed. */
+/* y (M, N) = a b, or y + a b; a is (K, M), b is (N, K) where transposed.  By one thread. */
 typedef struct dnn_product {
     int64_t m, n, k;
+    int64_t a_row, b_row, y_row; /* elements from row to row as they lie in memory */
     int32_t transpose_a, transpose_b;
-    int32_t threads;
     int32_t add;
+    int32_t reserved;
 } dnn_product;
 
 /* The library takes and frees memory for its copies in every call.  [step] */

@@ -70,8 +70,8 @@ static int is_big(const matmul_shape *m)
     return m->m * m->n * m->k > MATMUL_SMALL; /* oneDNN takes no empty sums */
 }
 
-/* By our own tiles; by oneDNN as it lies; for a single one by its gemm, and as three of bf16 where
- * that is allowed. */
+/* By our own tiles; by oneDNN as it lies; for a single one by its gemm in our parts, and as three of
+ * bf16 where that is allowed. */
 enum { TILES = DNN_NAMES };
 static const int32_t big_ways[] = {TILES, DNN_DIRECT, DNN_GEMM, DNN_SPLIT};
 
@@ -171,20 +171,6 @@ static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
     return prepare_any(c, 0, 1, ret_state, ret_scratch, err);
 }
 
-/* The bias, where there is one, lies in y before the product is added. */
-static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void *const *in,
-                             const float *bias, float *y)
-{
-    const matmul_shape *m = &s->shape;
-    const dnn_product p = {m->m,          m->n,       m->k,        m->a_col != 1,
-                           m->b_col != 1, c->threads, bias != NULL};
-    const int threads = bias ? op_threads(c, m->m * m->n) : 1;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < (bias ? m->m : 0); i++)
-        memcpy(y + i * m->n, bias, (size_t)m->n * sizeof *y);
-    return dnn_multiply(&p, in[0], in[1], y);
-}
-
 static tutti_status run_big(const state *s, const void *const *in, const void *bias, float *y,
                             void *scratch)
 {
@@ -217,6 +203,50 @@ static void finish_tile(const void *how, int64_t row, int64_t rows, int64_t col,
     const tile_end *t = how;
     for (int64_t i = t->row + row; i < t->row + row + rows; i++)
         matmul_finish(&t->end, t->y, i * t->n + col, cols);
+}
+
+/* Rows [row, row + rows) and columns [col, col + cols).  The bias, where there is one, lies in y before
+ * the product is added. */
+static tutti_status run_part(const matmul_shape *m, int64_t row, int64_t rows, int64_t col,
+                             int64_t cols, const void *const *in, const float *bias, float *y)
+{
+    const dnn_product p = {.m = rows,
+                           .n = cols,
+                           .k = m->k,
+                           .a_row = m->a_col == 1 ? m->a_row : m->a_col,
+                           .b_row = m->b_col == 1 ? m->b_row : m->b_col,
+                           .y_row = m->n,
+                           .transpose_a = m->a_col != 1,
+                           .transpose_b = m->b_col != 1,
+                           .add = bias != NULL};
+    for (int64_t i = row; i < row + rows && bias; i++)
+        memcpy(y + i * m->n + col, bias + col, (size_t)cols * sizeof *y);
+    return dnn_multiply(&p, (const float *)in[0] + row * m->a_row,
+                        (const float *)in[1] + col * m->b_col, y + row * m->n + col);
+}
+
+/* The longer side of y is divided: the library's gemm goes about it less well by itself. */
+static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void *const *in,
+                             const float *bias, const matmul_end *end, float *sums, float *y)
+{
+    const matmul_shape *m = &s->shape;
+    const int by_rows = m->m >= m->n;
+    const int64_t side = by_rows ? m->m : m->n;
+    const tile_end last = {*end, y, m->n, 0};
+    int failed = 0;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (c->threads > 1)
+    for (int t = 0; t < c->threads; t++) {
+        const int64_t first = side * t / c->threads, n = side * (t + 1) / c->threads - first;
+        const int64_t row = by_rows ? first : 0, rows = by_rows ? n : m->m;
+        const int64_t col = by_rows ? 0 : first, cols = by_rows ? m->n : n;
+        if (n > 0 && run_part(m, row, rows, col, cols, in, bias, sums)) {
+#pragma omp atomic write
+            failed = 1;
+        }
+        if (end->act)
+            finish_tile(&last, row, rows, col, cols);
+    }
+    return failed ? TUTTI_E_FAIL : TUTTI_OK;
 }
 
 static void run_tiles(const state *s, const tutti_op_call *c, const void *const *in,
@@ -289,8 +319,8 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
         return TUTTI_OK;
     }
     if (s->gemm)
-        status = run_gemm(s, c, in, bias, sums);
-    else if (s->split)
+        return run_gemm(s, c, in, bias, &end, sums, out[0]);
+    if (s->split)
         status = matmul_split_run(s->split, in[0], in[1], bias, sums, scratch);
     else if (s->big)
         status = run_big(s, in, bias, sums, scratch);
