@@ -31,7 +31,7 @@ check "and nothing said" test ! -s err.txt
 export XDG_CACHE_HOME=$PWD/cache
 TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >measured.txt 2>err.txt
 check "measured quietly" test "$?$(cat err.txt)" = 0
-check "and kept" grep -qE ', [0-9]+ threads: conv2d F32 .*oneDNN [0-9.]+ (direct|blocked|Winograd)$' cache/tutti/kernels
+check "and kept" grep -qE ', [0-9]+ threads, ways [0-9a-f]{8}: conv2d F32 .*oneDNN [0-9.]+ (direct|blocked|Winograd)$' cache/tutti/kernels
 cp cache/tutti/kernels kept
 TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >again.txt
 check "the same next time" cmp measured.txt again.txt
