@@ -62,6 +62,33 @@ static inline int64_t strided_row(const strided *v, int64_t row)
     return v->rank > 1 ? at + row * v->stride[0] : at;
 }
 
+/* The same, row by row, without a division for each. */
+typedef struct strided_walk {
+    int64_t at;
+    int64_t i[TUTTI_MAX_RANK];
+} strided_walk;
+
+static inline strided_walk strided_walk_from(const strided *v, int64_t row)
+{
+    strided_walk w = {.at = strided_row(v, row)};
+    for (int32_t k = v->rank - 2; k >= 0; k--) {
+        w.i[k] = row % v->dim[k];
+        row /= v->dim[k];
+    }
+    return w;
+}
+
+static inline void strided_walk_on(const strided *v, strided_walk *w)
+{
+    for (int32_t k = v->rank - 2; k >= 0; k--) {
+        w->at += v->stride[k];
+        if (++w->i[k] < v->dim[k])
+            return;
+        w->at -= v->dim[k] * v->stride[k];
+        w->i[k] = 0;
+    }
+}
+
 #define STRIDED_LOOP(type)                                                                     \
     for (int64_t i = 0; i < n; i++)                                                            \
     ((type *)(void *)to)[i * st] = ((const type *)(const void *)from)[i * sf]
@@ -150,8 +177,9 @@ static inline void strided_copy(const tutti_op_call *c, const strided *view, con
             strided_transpose(&v, side, from, to, first, end, size);
             continue;
         }
-        for (int64_t r = first; r < end; r++) {
-            const int64_t there = (strided_row(&v, r) + begin * stride) * (int64_t)size,
+        strided_walk w = strided_walk_from(&v, first);
+        for (int64_t r = first; r < end; r++, strided_walk_on(&v, &w)) {
+            const int64_t there = (w.at + begin * stride) * (int64_t)size,
                           here = (r * n + begin) * (int64_t)size;
             if (scatter)
                 strided_copy_row((char *)to + there, stride, (const char *)from + here, 1,

@@ -42,26 +42,52 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* One pixel of y. */
-OP_SIMD static void pixel(const pool_geometry *g, const pool_window *w, const float *x,
-                          float *restrict y, int32_t *restrict index)
+enum { LANES = 16 };
+
+/* n channels of one pixel, LANES at most; x and y begin at the first of them. */
+__attribute__((always_inline)) static inline void lanes(const pool_geometry *g,
+                                                        const pool_window *w, int64_t n,
+                                                        const float *x, float *y,
+                                                        int32_t *index)
 {
-    const int64_t n = g->c;
+    float most[LANES];
+    int32_t where[LANES];
     const int32_t first = (int32_t)(w->top * g->w + w->left);
+    OP_LOOP
     for (int64_t k = 0; k < n; k++) {
-        y[k] = x[first * n + k];
-        index[k] = first;
+        most[k] = x[first * g->c + k];
+        where[k] = first;
     }
     for (int64_t r = w->top; r < w->bottom; r++) {
         for (int64_t s = w->left; s < w->right; s++) {
             const int32_t at = (int32_t)(r * g->w + s);
-            const float *from = x + at * n;
+            const float *from = x + at * g->c;
+            OP_LOOP
             for (int64_t k = 0; k < n; k++) {
-                const int more = (from[k] > y[k]) | (from[k] != from[k]);
-                y[k] = more ? from[k] : y[k];
-                index[k] = more ? at : index[k];
+                const int more = (from[k] > most[k]) | (from[k] != from[k]);
+                most[k] = more ? from[k] : most[k];
+                where[k] = more ? at : where[k];
             }
         }
+    }
+    OP_LOOP
+    for (int64_t k = 0; k < n; k++) {
+        y[k] = most[k];
+        index[k] = where[k];
+    }
+}
+
+/* Row i of y of one image. */
+OP_SIMD static void pool_row(const pool_geometry *g, int64_t i, const float *x, float *y,
+                             int32_t *index)
+{
+    for (int64_t j = 0; j < g->ow; j++) {
+        const pool_window w = pool_window_at(g, i, j);
+        int64_t k = 0;
+        for (; k + LANES <= g->c; k += LANES)
+            lanes(g, &w, LANES, x + k, y + j * g->c + k, index + j * g->c + k);
+        if (k < g->c)
+            lanes(g, &w, g->c - k, x + k, y + j * g->c + k, index + j * g->c + k);
     }
 }
 
@@ -75,13 +101,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     int32_t *index = out[1];
     const int threads = op_threads(c, tutti_numel(&c->in[0]));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t row = 0; row < g.b * g.oh; row++) {
-        for (int64_t j = 0; j < g.ow; j++) {
-            const pool_window w = pool_window_at(&g, row % g.oh, j);
-            const int64_t at = (row * g.ow + j) * g.c;
-            pixel(&g, &w, x + row / g.oh * g.h * g.w * g.c, y + at, index + at);
-        }
-    }
+    for (int64_t row = 0; row < g.b * g.oh; row++)
+        pool_row(&g, row % g.oh, x + row / g.oh * g.h * g.w * g.c, y + row * g.ow * g.c,
+                 index + row * g.ow * g.c);
     return TUTTI_OK;
 }
 
