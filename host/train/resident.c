@@ -27,8 +27,9 @@ typedef struct pick {
 typedef struct lane {
     void *all;
     void *side[2];
-    uint32_t *stages; /* numbers of the transforms that change it */
+    bool *changed; /* by each of the transforms */
     uint32_t nstages;
+    uint64_t bytes; /* of the largest batch */
     pick full;
     pick last; /* of an epoch that ends with fewer */
 } lane;
@@ -69,52 +70,62 @@ static tutti_status no_memory(const resident *r, uint64_t bytes, tutti_error *er
                       (unsigned long long)bytes, r->options.device->info.name);
 }
 
-/* Which transforms change column `k`, and the largest that a batch of it gets. */
-static tutti_status plan_lane(resident *r, uint32_t k, uint64_t *ret_bytes, tutti_error *err)
+/* Which columns transform `t` changes, from `columns` without data, which it makes those after it. */
+static tutti_status plan_stage(resident *r, uint32_t t, tutti_tensor *columns, tutti_error *err)
 {
-    const loader_options *o = r->settings;
-    const tutti_samples none = {.struct_size = sizeof none};
-    lane *l = &r->lanes[k];
-    tutti_tensor now = {NULL, rows_of(&r->info->columns[k].desc, o->batch_size),
-                        place_number(r->options.device), 0};
-    l->stages = calloc(o->ntransforms + 1, sizeof *l->stages);
-    if (!l->stages)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for transforms");
-    *ret_bytes = tutti_nbytes(&now.desc);
-    for (uint32_t t = 0; t < o->ntransforms; t++) {
-        instance *i = o->transforms[t];
-        const tutti_transform_v1 *table = table_of(r, t);
-        if (!TUTTI_HAS(table, tutti_transform_v1, apply_batch) || !table->apply_batch)
-            return tutti_fail(err, TUTTI_E_UNSUPPORTED, "transform %s has no kernels",
-                              instance_name(i));
-        tutti_tensor out = now;
-        const int32_t made = table->apply_batch(instance_self(i), &none, k, &now, &out, err);
+    instance *i = r->settings->transforms[t];
+    const tutti_transform_v1 *table = table_of(r, t);
+    tutti_tensor before[TUTTI_MAX_COLUMNS];
+    const tutti_samples none = {
+        .struct_size = sizeof none, .ncolumns = r->info->ncolumns, .columns = before};
+    if (!TUTTI_HAS(table, tutti_transform_v1, apply_batch) || !table->apply_batch)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "transform %s has no kernels",
+                          instance_name(i));
+    memcpy(before, columns, r->info->ncolumns * sizeof *columns);
+    for (uint32_t k = 0; k < r->info->ncolumns; k++) {
+        lane *l = &r->lanes[k];
+        const int32_t made =
+            table->apply_batch(instance_self(i), &none, k, &before[k], &columns[k], err);
         if (made < 0)
             return made;
         if (made == 0)
             continue;
-        l->stages[l->nstages++] = t;
-        now.desc = out.desc;
-        if (tutti_nbytes(&now.desc) > *ret_bytes)
-            *ret_bytes = tutti_nbytes(&now.desc);
+        l->changed[t] = true;
+        l->nstages++;
+        if (tutti_nbytes(&columns[k].desc) > l->bytes)
+            l->bytes = tutti_nbytes(&columns[k].desc);
     }
     return TUTTI_OK;
+}
+
+static tutti_status plan_lanes(resident *r, tutti_error *err)
+{
+    const loader_options *o = r->settings;
+    tutti_tensor columns[TUTTI_MAX_COLUMNS];
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k < r->info->ncolumns; k++) {
+        lane *l = &r->lanes[k];
+        columns[k] = (tutti_tensor){NULL, rows_of(&r->info->columns[k].desc, o->batch_size),
+                                    place_number(r->options.device), 0};
+        l->bytes = tutti_nbytes(&columns[k].desc);
+        if (!(l->changed = calloc(o->ntransforms + 1, sizeof *l->changed)))
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for transforms");
+    }
+    for (uint32_t t = 0; t < o->ntransforms && !s; t++)
+        s = plan_stage(r, t, columns, err);
+    return s;
 }
 
 static tutti_status make_lane(resident *r, uint32_t k, tutti_error *err)
 {
     const tutti_device *d = r->options.device;
     lane *l = &r->lanes[k];
-    uint64_t bytes = 0;
     const uint64_t all = (uint64_t)r->info->samples * tutti_nbytes(&r->info->columns[k].desc);
-    const tutti_status s = plan_lane(r, k, &bytes, err);
-    if (s)
-        return s;
     if (!(l->all = place_take(d, all)))
         return no_memory(r, all, err);
     for (uint32_t side = 0; side < 2 && side <= l->nstages; side++)
-        if (!(l->side[side] = place_take(d, bytes)))
-            return no_memory(r, bytes, err);
+        if (!(l->side[side] = place_take(d, l->bytes)))
+            return no_memory(r, l->bytes, err);
     return TUTTI_OK;
 }
 
@@ -129,7 +140,7 @@ tutti_status resident_create(const resident_options *options, resident **ret_res
     r->settings = loader_settings(options->loader);
     r->ended = true;
     const uint64_t bytes = (uint64_t)r->settings->batch_size * sizeof *r->order;
-    tutti_status s = TUTTI_OK;
+    tutti_status s = plan_lanes(r, err);
     for (uint32_t k = 0; k < r->info->ncolumns && !s; k++)
         s = make_lane(r, k, err);
     if (s)
@@ -176,7 +187,7 @@ void resident_destroy(resident *r)
         place_give(d, l->all);
         place_give(d, l->side[0]);
         place_give(d, l->side[1]);
-        free(l->stages);
+        free(l->changed);
     }
     place_give(d, r->index);
     free(r->order);
@@ -288,29 +299,30 @@ static tutti_status pick_rows(resident *r, uint32_t k, int64_t count, tutti_erro
     return s ? s : d->table->launch(d->device, NULL, &launch, err);
 }
 
-static tutti_status run_stages(resident *r, uint32_t k, int64_t count, tutti_tensor *ret,
-                               tutti_error *err)
+/* Transform `t` on `columns`, which it makes those after it; `turn` counts the changes of each. */
+static tutti_status run_stage(resident *r, uint32_t t, tutti_tensor *columns, uint32_t *turn,
+                              tutti_error *err)
 {
-    const lane *l = &r->lanes[k];
+    instance *i = r->settings->transforms[t];
+    tutti_tensor before[TUTTI_MAX_COLUMNS];
     const tutti_samples samples = {.struct_size = sizeof samples,
+                                   .ncolumns = r->info->ncolumns,
                                    .seed = r->settings->seed,
                                    .epoch = (uint64_t)r->epoch,
-                                   .index = r->index};
-    tutti_tensor now = {l->side[0], rows_of(&r->info->columns[k].desc, count),
-                        place_number(r->options.device), 0};
-    for (uint32_t j = 0; j < l->nstages; j++) {
-        instance *i = r->settings->transforms[l->stages[j]];
-        tutti_tensor out = now;
-        out.data = l->side[(j + 1) & 1];
-        const int32_t made = table_of(r, l->stages[j])
-                                 ->apply_batch(instance_self(i), &samples, k, &now, &out, err);
+                                   .index = r->index,
+                                   .columns = before};
+    memcpy(before, columns, r->info->ncolumns * sizeof *columns);
+    for (uint32_t k = 0; k < r->info->ncolumns; k++) {
+        if (!r->lanes[k].changed[t])
+            continue;
+        columns[k].data = r->lanes[k].side[++turn[k] & 1];
+        const int32_t made = table_of(r, t)->apply_batch(instance_self(i), &samples, k,
+                                                         &before[k], &columns[k], err);
         if (made <= 0)
             return made ? made
                         : tutti_fail(err, TUTTI_E_STATE, "transform %s left a batch as it was",
                                      instance_name(i));
-        now = out;
     }
-    *ret = now;
     return TUTTI_OK;
 }
 
@@ -329,10 +341,17 @@ tutti_status resident_next(resident *r, tutti_tensor *columns, uint32_t *ret_nco
     const tutti_tensor numbers = {r->order, {{count}, 1, TUTTI_I64}, TUTTI_DEVICE_CPU, 0};
     if ((s = upload_run(&r->uploads, r->options.device, 0, r->index, &numbers, err)))
         return s;
-    for (uint32_t k = 0; k < r->info->ncolumns; k++)
-        if ((s = pick_rows(r, k, count, err)) ||
-            (s = run_stages(r, k, count, &columns[k], err)))
-            return s;
+    uint32_t turn[TUTTI_MAX_COLUMNS] = {0};
+    for (uint32_t k = 0; k < r->info->ncolumns && !s; k++) {
+        columns[k] =
+            (tutti_tensor){r->lanes[k].side[0], rows_of(&r->info->columns[k].desc, count),
+                           place_number(r->options.device), 0};
+        s = pick_rows(r, k, count, err);
+    }
+    for (uint32_t t = 0; t < r->settings->ntransforms && !s; t++)
+        s = run_stage(r, t, columns, turn, err);
+    if (s)
+        return s;
     r->ended = false;
     if (++r->batch == loader_batches(r->options.loader)) {
         r->batch = 0;

@@ -90,4 +90,23 @@ if [ -r "$data" ]; then
 else
   echo "skipped: no tiny Shakespeare beside the source"
 fi
+
+# Texts that stay on a device are masked there, with the same draws.
+shadow="$(dirname "$TUTTI")/tests/devices/plugins" standin="$(dirname "$TUTTI")/standin"
+short=(--duration 6ba --set eval=[] --set loggers=[] --plugin-path "$shadow")
+short+=(--set 'train.transforms=[{"name": "mask_tokens", "special_tokens": [0, 2]}, {"name": "mask_tokens", "random_share": 0.2}]')
+check "masked batch by batch" "$TUTTI" train bert.json "${short[@]}" --set 'callbacks=[{"name": "checkpoint_saver", "folder": "here", "interval": "6ba"}]'
+kept=(--set train.resident=true --set 'callbacks=[{"name": "checkpoint_saver", "folder": "there", "interval": "6ba"}]')
+check "kept in memory" "$TUTTI" train bert.json "${short[@]}" "${kept[@]}"
+check "ends with the same weights" python3 "$e2e/same_weights.py" here/*latest* there/*latest*
+if [ -d "$shadow" ]; then
+  rm -rf there
+  check "kept on a device" "$TUTTI" train bert.json "${short[@]}" "${kept[@]}" --device shadow
+  check "ends with the same weights" python3 "$e2e/same_weights.py" here/*latest* there/*latest*
+fi
+if [ -e "$standin/libcudart.so.13" ]; then
+  rm -rf there
+  check "kept on the stand-in of a GPU" env LD_LIBRARY_PATH="$standin" "$TUTTI" train bert.json "${short[@]}" "${kept[@]}" --device cuda
+  check "ends with nearly the same weights" python3 "$e2e/near_weights.py" here/*latest* there/*latest* 1e-3
+fi
 finish

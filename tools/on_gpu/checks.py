@@ -186,7 +186,8 @@ def plugin_cases(m):
         cases.append((f"{members.parent.name}/{members.stem}",
                       {**json.loads(text.replace("../corpus.txt", str(m.scratch / "corpus.txt"))), **short, **sgd}))
     base = small_run()["train"]
-    changes = [{"name": "random_crop", "padding": 2}, {"name": "random_flip"},
+    changes = [{"name": "random_resized_crop", "size": [24]}, {"name": "resize", "size": [28]},
+               {"name": "random_crop", "padding": 2}, {"name": "random_flip"},
                {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4}]
     cases.append(("transforms of kept images", {**short, **sgd, "train": {
         **base, "resident": True, "transforms": [*changes, *base["transforms"]]}}))

@@ -23,10 +23,11 @@ typedef struct tutti_sample {
 /* A batch on a device, for transforms that change it there; draws are those of tutti_sample. */
 typedef struct tutti_samples {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t ncolumns; /* of `columns`; 0 from a host that has none */
     uint64_t seed;
     uint64_t epoch;
-    const int64_t *index; /* on the device: of each row in the dataset */
+    const int64_t *index;        /* on the device: of each row in the dataset */
+    const tutti_tensor *columns; /* all of the batch, as they were before this transform */
 } tutti_samples;
 
 typedef struct tutti_transform_v1 {
@@ -55,9 +56,11 @@ TUTTI_ASSERT_OFFSET(tutti_sample, seed, 8);
 TUTTI_ASSERT_OFFSET(tutti_sample, epoch, 16);
 TUTTI_ASSERT_OFFSET(tutti_sample, index, 24);
 TUTTI_ASSERT_OFFSET(tutti_sample, columns, 32);
+TUTTI_ASSERT_OFFSET(tutti_samples, ncolumns, 4);
 TUTTI_ASSERT_OFFSET(tutti_samples, seed, 8);
 TUTTI_ASSERT_OFFSET(tutti_samples, epoch, 16);
 TUTTI_ASSERT_OFFSET(tutti_samples, index, 24);
+TUTTI_ASSERT_OFFSET(tutti_samples, columns, 32);
 TUTTI_ASSERT_OFFSET(tutti_transform_v1, infer, 8);
 TUTTI_ASSERT_OFFSET(tutti_transform_v1, apply, 16);
 TUTTI_ASSERT_OFFSET(tutti_transform_v1, apply_batch, 24);
