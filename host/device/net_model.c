@@ -296,7 +296,7 @@ static tutti_status step(void *ctx, tutti_error *err)
                                              .out = out},
                              err);
     m->update_call.step = NULL;
-    net_touch_weights(m->options.net);
+    net_touch_trained(m->options.net);
     return s;
 }
 

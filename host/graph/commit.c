@@ -23,14 +23,19 @@ typedef struct gathering {
     float *trainable, *grads;
     unsigned char *buffers;
     low_weights *low;
-    int64_t narena;
-    uint64_t nbuffers; /* bytes */
+    int64_t narena, nfrozen; /* f32 */
+    uint64_t nbuffers;       /* bytes, behind the frozen weights */
     uint32_t norder;
 } gathering;
 
 static bool is_trainable(const weight *w)
 {
     return w->flags & TUTTI_WEIGHT_TRAINABLE;
+}
+
+static bool is_frozen(const weight *w)
+{
+    return w->parameter && !is_trainable(w);
 }
 
 static tutti_status out_of_memory(tutti_error *err)
@@ -109,33 +114,40 @@ static tutti_status sort(net *n, gathering *g, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Copies values to their new places; the weights themselves still know the old ones. */
-static tutti_status place(const net *n, gathering *g, tutti_error *err)
+static tutti_status take_room(const net *n, gathering *g, tutti_error *err)
 {
     for (uint32_t k = 0; k < g->norder; k++) {
         const weight *w = g->order[k];
         if (is_trainable(w))
             g->narena += place_of(n, tutti_numel(&w->desc));
+        else if (is_frozen(w))
+            g->nfrozen += place_of(n, tutti_numel(&w->desc));
         else
             g->nbuffers += memory_round(tutti_nbytes(&w->desc));
     }
     const tutti_device *d = n->options.device;
     g->trainable = place_take(d, (uint64_t)g->narena * sizeof(float));
     g->grads = place_take(d, (uint64_t)g->narena * sizeof(float));
-    g->buffers = place_take(d, g->nbuffers);
+    g->buffers = place_take(d, (uint64_t)g->nfrozen * sizeof(float) + g->nbuffers);
     g->views = calloc((size_t)g->norder + 1, sizeof *g->views);
     g->addresses = calloc((size_t)n->nweights + 1, sizeof *g->addresses);
     if (!g->trainable || !g->grads || !g->buffers || !g->views || !g->addresses)
         return out_of_memory(err);
-    const tutti_status low = low_create(n, g->narena, &g->low, err);
-    if (low)
-        return low;
-    int64_t offset = 0;
-    uint64_t byte = 0;
+    return low_create(n, g->narena, g->nfrozen, &g->low, err);
+}
+
+/* Copies values to their new places; the weights themselves still know the old ones. */
+static tutti_status place(const net *n, gathering *g, tutti_error *err)
+{
+    const tutti_device *d = n->options.device;
+    int64_t offset = 0, frozen = 0;
+    uint64_t byte = (uint64_t)g->nfrozen * sizeof(float);
     for (uint32_t k = 0; k < g->norder; k++) {
         const weight *w = g->order[k];
         const uint64_t bytes = tutti_nbytes(&w->desc);
-        void *to = is_trainable(w) ? (void *)(g->trainable + offset) : g->buffers + byte;
+        void *to = is_trainable(w) ? (void *)(g->trainable + offset)
+                   : is_frozen(w)  ? (void *)((float *)(void *)g->buffers + frozen)
+                                   : g->buffers + byte;
         const tutti_status s = place_copy(
             d, to, w->data, bytes, w->owned ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_ON_DEVICE, err);
         if (s)
@@ -150,6 +162,8 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
                                      0};
         if (is_trainable(w))
             offset += place_of(n, tutti_numel(&w->desc));
+        else if (is_frozen(w))
+            frozen += place_of(n, tutti_numel(&w->desc));
         else
             byte += memory_round(bytes);
     }
@@ -216,9 +230,13 @@ static void adopt(net *n, gathering *g)
             g->order[k]->grad = g->views[k].grad;
             g->order[k]->offset = g->order[k]->grad - g->grads;
         }
-    const gathering old = {
-        n->order, NULL, n->views, n->addresses, n->trainable, n->grads, n->buffers, n->low,
-        0,        0,    0};
+    const gathering old = {.order = n->order,
+                           .views = n->views,
+                           .addresses = n->addresses,
+                           .trainable = n->trainable,
+                           .grads = n->grads,
+                           .buffers = n->buffers,
+                           .low = n->low};
     n->order = g->order;
     n->views = g->views;
     n->addresses = g->addresses;
@@ -243,6 +261,8 @@ tutti_status net_commit(net *n, tutti_error *err)
     tutti_status s = g.order && g.paths ? collect(n, &g, err) : out_of_memory(err);
     if (!s)
         s = sort(n, &g, err);
+    if (!s)
+        s = take_room(n, &g, err);
     if (!s)
         s = place(n, &g, err);
     if (!s)

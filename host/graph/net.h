@@ -90,9 +90,20 @@ void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_coun
 /* The same weights in 16 bits, each at its offset, for who updates them to write too; NULL where products
  * do not read such copies.  *ret_dtype: TUTTI_BF16 or TUTTI_F16. */
 uint16_t *net_low(const net *n, int32_t *ret_dtype);
+/* All there is in 16 bits, for products to read: made once, and when it is old. */
+typedef struct net_low_counts {
+    uint32_t trained, frozen; /* weights */
+    uint64_t bytes;
+    int32_t dtype; /* TUTTI_DTYPE_NONE: nothing */
+    int32_t reserved;
+} net_low_counts;
+net_low_counts net_count_low(const net *n);
+/* Whether there is a copy of what is `at`. */
+bool net_has_low(const net *n, const float *at);
 /* Weights have been written, or may have been, and their copies have not: the next forward pass makes
  * them anew.  [step] */
 void net_touch_weights(net *n);
+void net_touch_trained(net *n); /* frozen ones have not */
 /* The same from now on before each forward pass, until a commit: somebody may write weights at any time
  * without telling. */
 void net_expose_weights(net *n);

@@ -87,7 +87,7 @@ struct net {
     weight **order;                          /* those in the tree, as of the last commit */
     tutti_weight *views;
     float *trainable, *grads;
-    void *buffers;
+    void *buffers;    /* behind the frozen weights */
     low_weights *low; /* NULL: there are none */
     body *bodies;
     plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
@@ -129,12 +129,14 @@ tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *ini
 /* Gives the weight its first values, drawn for `path`, unless it has some. */
 tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error *err);
 
-/* low.c: trainable weights in 16 bits.  What products read in them: TUTTI_DTYPE_NONE, weights as they
+/* low.c: trained and frozen weights in 16 bits.  What products read in them: TUTTI_DTYPE_NONE, weights as they
  * are. */
 int32_t low_dtype(const net *n);
 bool low_has_copies(const net *n);
-/* For the arena of `count` trainable weights; *ret_low stays NULL where there are no copies. */
-tutti_status low_create(const net *n, int64_t count, low_weights **ret_low, tutti_error *err);
+/* For the arena of trained weights and the frozen ones before all buffers; *ret_low stays NULL where
+ * there are no copies. */
+tutti_status low_create(const net *n, int64_t ntrained, int64_t nfrozen, low_weights **ret_low,
+                        tutti_error *err);
 void low_destroy(const net *n, low_weights *l); /* NULL is allowed */
 /* Where the copy of weight `id` is; NULL: there is none. */
 void *low_address(const net *n, uint32_t id);

@@ -397,6 +397,8 @@ static tutti_status module_set_weight(void *ctx, tutti_module m, const char *nam
         return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s has %llu bytes, not %llu", label(n, m),
                           name, (unsigned long long)tutti_nbytes(&w->desc),
                           (unsigned long long)bytes);
+    if (net_has_low(n, w->data))
+        net_touch_weights(n);
     if (!w->owned && n->options.wrote_weight)
         n->options.wrote_weight(n->options.services_ctx);
     return place_copy(w->owned ? NULL : n->options.device, w->data, value, bytes,

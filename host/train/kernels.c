@@ -181,18 +181,15 @@ static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutt
     return s;
 }
 
-/* Whether one of the arguments points at trainable weights; the optimizer says itself what it writes. */
+/* Whether one of the arguments points at weights that there are copies of; the optimizer says itself what it writes. */
 static bool gets_weights(const plugin_kernels *p, const kernel_info *k, void *const *args)
 {
-    float *weights, *grads;
-    int64_t count;
-    net_arena(p->trainer->net, &weights, &grads, &count);
     for (uint32_t a = 0; a < k->nargs; a++) {
         const float *at = NULL;
         if (strncmp(k->arg_types[a], "buf<", 4) != 0)
             continue;
         memcpy(&at, args[a], sizeof at);
-        if (at >= weights && at < weights + count)
+        if (net_has_low(p->trainer->net, at))
             return strcmp(object_describe(instance_object(p->instance))->kind,
                           TUTTI_KIND_OPTIMIZER) != 0;
     }

@@ -62,6 +62,11 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
     (void)fprintf(file, "  weights and their gradients %s, buffers %s\n",
                   memory_text(2 * sizeof(float) * (uint64_t)count, a, sizeof a),
                   memory_text(buffers, b, sizeof b));
+    const net_low_counts low = net_count_low(t->net);
+    if (low.bytes)
+        (void)fprintf(file, "  copies in %s of %u trained and %u frozen weights %s\n",
+                      tutti_dtype_name(low.dtype), low.trained, low.frozen,
+                      memory_text(low.bytes, a, sizeof a));
     (void)fprintf(file, "  the plan of a step %s\n", memory_text(plan_bytes(p), a, sizeof a));
     return TUTTI_OK;
 }

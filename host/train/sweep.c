@@ -260,7 +260,7 @@ void updater_end(trainer *t)
     t->update.step += !counts_there(t);
     t->scalars.counted = true;
     if (!t->update.low) /* the sweep has not written the copies */
-        net_touch_weights(t->net);
+        net_touch_trained(t->net);
     views_age(t, 1u << VIEW_WEIGHTS);
 }
 

@@ -155,7 +155,7 @@ tutti_status views_settle(trainer *t, bool end, tutti_error *err)
         if (v->device && !s && memcmp(v->host, before, v->bytes) != 0) {
             s = place_copy(trainer_device(t), v->device, v->host, v->bytes,
                            TUTTI_COPY_TO_DEVICE, err);
-            if (v->what == VIEW_WEIGHTS)
+            if (v->what == VIEW_WEIGHTS || v->what == VIEW_BUFFERS) /* frozen: a buffer here */
                 net_touch_weights(t->net);
             memcpy(before, v->host, v->bytes);
             count_look(all, v);

@@ -1,4 +1,4 @@
-/* low_test.c - trainable weights in 16 bits: plans read the copies, who writes weights makes them old. */
+/* low_test.c - trained and frozen weights in 16 bits: plans read the copies, who writes weights makes them old. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tutti/half.h"
 
@@ -170,10 +170,41 @@ START_TEST(surgery_and_freezing_keep_copies_right)
     }
     plan *p = trained(copies, PLAN_TRAIN);
     (void)trained(nodes, PLAN_TRAIN);
-    ck_assert_uint_eq(casts_of_weights(p), 1); /* what is not trained is not in the arena */
+    ck_assert_uint_eq(casts_of_weights(p), 0);
     same_numbers(nodes, copies);
+    ck_assert_mem_eq(plan_output(p, 0).data, plan_output(trained(nodes, PLAN_TRAIN), 0).data,
+                     B * CLASSES * sizeof(float));
+    const net_low_counts c = net_count_low(copies), none = net_count_low(nodes);
+    ck_assert_uint_eq(c.trained, 3);
+    ck_assert_uint_eq(c.frozen, 1);
+    ck_assert_int_eq(c.dtype, TUTTI_BF16);
+    ck_assert_uint_eq(none.bytes, 0);
     net_destroy(nodes);
     net_destroy(copies);
+}
+END_TEST
+
+/* The first weight of the arena is frozen. */
+START_TEST(a_frozen_weight_is_cast_when_it_has_been_written_alone)
+{
+    toy_model m = model();
+    net *n = net_with(NET_LOW_COPIES, NET_AMP_BF16, &m);
+    tutti_error err = TUTTI_ERROR_INIT;
+    net_freeze(n, 0);
+    ck_assert_ok(net_commit(n, &err), err);
+    uint32_t frozen = 0;
+    while (!net_frozen(n, frozen))
+        frozen++;
+    const tutti_tensor t = net_weight(n, frozen)->data;
+    ck_assert(net_has_low(n, t.data));
+    const float before = loss_of(n);
+    for (int64_t k = 0; k < tutti_numel(&t.desc); k++)
+        ((float *)t.data)[k] *= 2.0f;
+    net_touch_trained(n); /* as every update does */
+    ck_assert_float_eq(loss_of(n), before);
+    net_touch_weights(n);
+    ck_assert_float_ne(loss_of(n), before);
+    net_destroy(n);
 }
 END_TEST
 
@@ -202,6 +233,7 @@ int main(void)
     tcase_add_loop_test(tc, copies_give_what_casts_give_to_the_bit, 0, 2);
     tcase_add_test(tc, old_copies_are_made_anew_when_told_and_always_once_exposed);
     tcase_add_test(tc, surgery_and_freezing_keep_copies_right);
+    tcase_add_test(tc, a_frozen_weight_is_cast_when_it_has_been_written_alone);
     tcase_add_test(tc, a_cpu_reads_weights_as_they_are);
     return tutti_run(suite);
 }
