@@ -6,8 +6,9 @@
 
 typedef struct graph {
     struct CUgraphExec_st *exec;
+    struct CUgraph_st
+        *source; /* where there are blocks: their conditions are made for it; or NULL */
     launched what;
-    bool blocks; /* it has some */
 } graph;
 
 tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err)
@@ -40,13 +41,14 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
     graph *g = ret_graph && !code ? calloc(1, sizeof *g) : NULL;
     if (g)
         code = d->rt->cudaGraphInstantiate(&g->exec, gathered, 0);
-    if (gathered)
+    if (!code && g && d->blocks.used)
+        g->source = gathered;
+    else if (gathered)
         (void)d->rt->cudaGraphDestroy(gathered);
     if (code || !g) {
         free(g);
         d->blocks.on = d->blocks.on && !d->blocks.used; /* the next time without */
-        d->kept =
-            (tutti_error)TUTTI_ERROR_INIT; /* what could not be gathered is done otherwise */
+        d->kept = (tutti_error)TUTTI_ERROR_INIT; /* what was not gathered is done otherwise */
         if (!ret_graph) {
             (void)d->rt->cudaGetLastError();
             return TUTTI_OK;
@@ -56,7 +58,6 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
     }
     g->what = (launched){.mark = d->gather_first,
                          .after = d->ngather ? (uint32_t)(d->ngather - 1) : 0};
-    g->blocks = d->blocks.used;
     *ret_graph = g;
     return TUTTI_OK;
 }
@@ -74,7 +75,7 @@ tutti_status cuda_replay(void *device, void *on, void *given, const tutti_step *
     d->dirty = true;
     d->last[d->nlaunched++ % LAUNCHES_KEPT] = g->what;
     const unsigned int code = d->rt->cudaGraphLaunch(g->exec, s);
-    if (code == CUDART_NOT_SUPPORTED && g->blocks) {
+    if (code == CUDART_NOT_SUPPORTED && g->source) {
         (void)d->rt->cudaGetLastError();
         d->blocks.on = false; /* the next one without */
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: a graph with blocks cannot be done",
@@ -91,5 +92,7 @@ void cuda_graph_destroy(void *device, void *given)
         return;
     cuda_enter(d);
     (void)d->rt->cudaGraphExecDestroy(g->exec);
+    if (g->source)
+        (void)d->rt->cudaGraphDestroy(g->source);
     free(g);
 }

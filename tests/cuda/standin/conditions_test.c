@@ -102,13 +102,14 @@ START_TEST(a_number_on_the_device_chooses_the_body)
     fill_body(&r, 0);
     fill_body(&r, 1);
     struct CUgraphExec_st *exec = finish(&r);
-    ok(cudaGraphDestroy(r.graph)); /* what was made of it stays */
     for (unsigned k = 0; k < 5; k++) {
         set_value(&r, k % 3); /* 0 1 2 0 1 */
         ok(cudaGraphLaunch(exec, r.s));
     }
     ck_assert_int_eq(counted(&r, 0), 3);
     ck_assert_int_eq(counted(&r, 1), 2);
+    ok(cudaGraphDestroy(r.graph)); /* and with it its conditions */
+    ck_assert_uint_eq(cudaGraphLaunch(exec, r.s), INVALID_VALUE);
     ok(cudaGraphExecDestroy(exec));
     (void)unlink(trace_path);
 }

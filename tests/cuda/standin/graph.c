@@ -202,6 +202,8 @@ EXPORT unsigned cudaGraphLaunch(const struct CUgraphExec_st *e, stream *s)
         code = INVALID_RESOURCE_HANDLE;
     if (!code && s && s->capture && e->body->conditions) /* no node of another graph */
         code = CAPTURE_UNSUPPORTED;
+    if (!code && e->body->conditions && e->body->gone)
+        code = INVALID_VALUE;
     if (!code && e->body->conditions && standin_settings()->conditions == 2)
         code = NOT_SUPPORTED;
     work *w = code ? NULL : calloc(1, sizeof *w);
@@ -220,6 +222,7 @@ EXPORT unsigned cudaGraphDestroy(struct CUgraph_st *graph)
     const unsigned code = enter();
     if (graph->owned)
         return leave(INVALID_VALUE);
+    graph->body->gone = true;
     graph_free(graph);
     alive--;
     return leave(code);

@@ -207,6 +207,8 @@ typedef struct graph_body {
     uint32_t nwork;
     uint32_t execs; /* instances of it */
     uint32_t open;  /* bodies in it that are gathered right now */
+    bool
+        gone; /* the graph was destroyed; instances stay, but nobody promises that of conditions */
 } graph_body;
 
 /* A node's body.  The caller frees it. */
