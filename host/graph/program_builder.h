@@ -25,6 +25,21 @@ static inline memory_class *builder_class(const builder *b, tutti_value v)
     return &b->p->classes[program_class(b->p, v)];
 }
 
+/* Node `k` gives the memory of its input another shape. */
+static inline bool builder_is_view(const builder *b, uint32_t k)
+{
+    return graph_node_at(b->g, k)->op->flags & TUTTI_OP_VIEW && !b->solid[k];
+}
+
+/* Of a store that is not EXTERNAL. */
+static inline void *builder_store_place(const builder *b, const program_store *s)
+{
+    return s->kind == STORE_WEIGHT ? b->spec->weights[s->index] : s->memory;
+}
+
+/* program_steps.c.  Once it is known what shares memory: prepares the kernels, of nodes, chains and
+ * stores, in the graph's order. */
+tutti_status builder_make_steps(builder *b, tutti_error *err);
 /* program_schedule.c.  Once the steps are there: puts them into an order that needs less memory. */
 tutti_status builder_order_steps(builder *b, tutti_error *err);
 /* program_layout.c.  After that: lifetimes, places, the arena's size. */
