@@ -1,4 +1,4 @@
-/* conv2d_cpu.c - convolution and its gradients by oneDNN, or by the plain loops. */
+/* conv2d_cpu.c - convolution and its gradients by oneDNN, our products, or the plain loops. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_ways.h"
 

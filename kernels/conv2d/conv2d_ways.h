@@ -26,9 +26,9 @@ tutti_status conv2d_pixels_run(const conv2d_pixels *s, const float *in0, const f
                                const float *bias, float *out, void *scratch);
 void conv2d_pixels_destroy(conv2d_pixels *s); /* NULL is fine */
 
-/* Whether single pixels leave some out, for which: */
+/* Whether a convolution of single pixels leaves some out. */
 int conv2d_skips(const conv2d_geometry *g);
-/* row `row` of the images y with y(b, i, j) = x(b, i sh, j sw); */
+/* Row `row`, counted over all images, of y(b, i, j) = x(b, i sh, j sw). */
 void conv2d_pick(const conv2d_geometry *g, int64_t row, const float *x, float *y);
 /* x(b, i sh, j sw) = y(b, i, j), zeros elsewhere. */
 void conv2d_spread(const conv2d_geometry *g, int32_t threads, const float *y, float *x);
