@@ -113,6 +113,8 @@ class Machine:
     def __init__(self, args):
         self.args = args
         self.build = None  # pack.find_build sets it
+        self.python = None  # one that has torch
+        self.smi = None
         self.began = time.monotonic()
         self.end = self.stage_end = self.began + args.seconds
         self.result = {"gpu": "stand-in", "wrong": [], "left_out": [], "stages": {}}
@@ -216,19 +218,15 @@ class Machine:
         if self.args.standin:
             self.find_torch([self.args.python] if self.args.python else [])
             return True
-        smi = find_tool("nvidia-smi")
-        if not smi:
-            self.say("tools/gpu: there is no GPU that nvidia-smi knows of")
-            return False
-        said = run([smi, "--query-gpu=name,compute_cap,driver_version,memory.total", "--format=csv,noheader,nounits"],
-                   30, self.env)
-        if said.status or not said.lines():
+        self.smi = find_tool("nvidia-smi")
+        said = self.smi and run([self.smi, "--query-gpu=name,compute_cap,driver_version,memory.total",
+                                 "--format=csv,noheader,nounits"], 30, self.env)
+        if not said or said.status or not said.lines():
             self.say("tools/gpu: there is no GPU that nvidia-smi knows of")
             return False
         name, capability, driver, memory = (w.strip() for w in said.lines()[0].split(","))
         self.result.update(gpu=name, capability=int(capability.replace(".", "")), driver=driver,
                            memory_mib=int(memory), cores=len(os.sched_getaffinity(0)))
-        self.smi = smi
         self.say(f"{name}, compute capability {capability}, {memory} MiB, driver {driver}, "
                  f"{self.result['cores']} cores")
         self.find_torch([self.args.python or sys.executable, shutil.which("python3"),
@@ -243,9 +241,6 @@ class Machine:
         self.say(f"torch {self.result.get('torch', 'is missing')}; "
                  + (f"no {', '.join(missing)}" if missing else "nvcc, cmake, compute-sanitizer are there"))
         return True
-
-    python = None  # one that has torch
-    smi = None
 
     def find_torch(self, candidates):
         for python in dict.fromkeys(str(p) for p in candidates if p):
