@@ -99,16 +99,32 @@ static inline double reduce_shared(const float *x, int64_t n, int threads, doubl
     return s;
 }
 
+/* Columns [i, i + 16) of eight rows, while the eight that come next are fetched. */
+LANES_INLINE void reduce_eight(const float *x, int64_t n, double *total)
+{
+    f32x16 s[4];
+    for (int k = 0; k < 4; k++) {
+        s[k] = *(const f32x16 *)(x + 2 * k * n) + *(const f32x16 *)(x + (2 * k + 1) * n);
+        __builtin_prefetch(x + (2 * k + 8) * n);
+        __builtin_prefetch(x + (2 * k + 9) * n);
+    }
+    s[0] = (s[0] + s[1]) + (s[2] + s[3]);
+    lanes_add_to(total, s);
+}
+
 /* total (n) += rows of x (count, n); eight rows are added up in f32: three roundings each. */
 OP_SIMD static void reduce_columns(const float *x, int64_t count, int64_t n, double *total)
 {
     int64_t r = 0;
     for (; r + 8 <= count; r += 8) {
-        const float *a = x + r * n, *b = a + 4 * n;
-        OP_LOOP for (int64_t i = 0; i < n; i++)
+        const float *a = x + r * n;
+        const int64_t whole = n / LANES * LANES;
+        for (int64_t i = 0; i < whole; i += LANES)
+            reduce_eight(a + i, n, total + i);
+        OP_LOOP for (int64_t i = whole; i < n; i++)
         {
             const float s = (a[i] + a[n + i]) + (a[2 * n + i] + a[3 * n + i]);
-            const float t = (b[i] + b[n + i]) + (b[2 * n + i] + b[3 * n + i]);
+            const float t = (a[4 * n + i] + a[5 * n + i]) + (a[6 * n + i] + a[7 * n + i]);
             total[i] += (double)(s + t);
         }
     }
