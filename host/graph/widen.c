@@ -8,7 +8,7 @@
 
 /* Where the parts of a batch are independent of each other, the kernel gets some samples at a time, so
  * that their f32 copies stay in the cache and need little room. */
-enum { STRIP_BYTES = 16 << 20, STRIP_LEAST = 4 };
+enum { STRIP_BYTES = 4 << 20, STRIP_LEAST = 4 };
 
 typedef struct strip {
     const char *op;
