@@ -249,27 +249,45 @@ static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void 
     return failed ? TUTTI_E_FAIL : TUTTI_OK;
 }
 
-static void run_tiles(const state *s, const tutti_op_call *c, const void *const *in,
-                      const float *bias, const matmul_end *end, float *sums, float *y,
-                      void *scratch)
+typedef struct tiles_job {
+    const void *const *in;
+    const float *bias;
+    const matmul_end *end;
+    float *sums, *y;
+} tiles_job;
+
+/* Products [first, last). */
+static void run_products(const state *s, const tiles_job *j, int64_t first, int64_t last,
+                         void *scratch)
 {
     const matmul_shape *m = &s->shape;
-    const int groups = tile_groups(s, c);
-#pragma omp parallel for schedule(static) num_threads(groups) if (groups > 1)
-    for (int g = 0; g < groups; g++) {
-        for (int64_t p = m->count * g / groups; p < m->count * (g + 1) / groups; p++) {
-            int64_t ia, ib;
-            broadcast_at(&m->lead, p, &ia, &ib);
-            const tile_end last = {*end, y, m->n, p * m->m};
-            const product_data d = {.a = (const float *)in[0] + ia * m->m * m->k,
-                                    .b = (const float *)in[1] + ib * m->k * m->n,
-                                    .bias = bias,
-                                    .y = sums + p * m->m * m->n,
-                                    .end = end->act ? finish_tile : NULL,
-                                    .how = &last};
-            product_run(&s->tiles, &d, (char *)scratch + g * s->packed);
-        }
+    for (int64_t p = first; p < last; p++) {
+        int64_t ia, ib;
+        broadcast_at(&m->lead, p, &ia, &ib);
+        const tile_end end = {*j->end, j->y, m->n, p * m->m};
+        const product_data d = {.a = (const float *)j->in[0] + ia * m->m * m->k,
+                                .b = (const float *)j->in[1] + ib * m->k * m->n,
+                                .bias = j->bias,
+                                .y = j->sums + p * m->m * m->n,
+                                .end = j->end->act ? finish_tile : NULL,
+                                .how = &end};
+        product_run(&s->tiles, &d, scratch);
     }
+}
+
+/* A parallel region around one group would make the threads of the product's new ones each time. */
+static void run_tiles(const state *s, const tutti_op_call *c, const tiles_job *j, void *scratch)
+{
+    const int64_t count = s->shape.count;
+    const int groups = tile_groups(s, c);
+    if (groups == 1) {
+        run_products(s, j, 0, count, scratch);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(groups)
+    for (int g = 0; g < groups; g++)
+        run_products(s, j, count * g / groups, count * (g + 1) / groups,
+                     (char *)scratch + g * s->packed);
 }
 
 static void run_small(const state *s, const tutti_op_call *c, const void *const *in,
@@ -315,7 +333,8 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
                             s->grad ? in[2] : NULL};
     tutti_status status = TUTTI_OK;
     if (s->tiles.threads) {
-        run_tiles(s, c, in, bias, &end, sums, out[0], scratch);
+        const tiles_job job = {in, bias, &end, sums, out[0]};
+        run_tiles(s, c, &job, scratch);
         return TUTTI_OK;
     }
     if (s->gemm)
