@@ -226,20 +226,6 @@ tutti_value cast_to(graph *g, tutti_value v, int32_t dtype)
 
 /* ---- the pass ---- */
 
-/* Buffers are f32, whatever has been computed for them. */
-static void copy_assigns(const graph *from, graph *to, const tutti_value *map)
-{
-    tutti_graph *b = graph_builder(to);
-    for (uint32_t k = 0; k < graph_nassigns(from); k++) {
-        const graph_assign a = graph_assign_at(from, k);
-        for (tutti_value v = 1; v < graph_nvalues(from); v++) {
-            const graph_value *x = graph_value_at(from, v);
-            if (x->kind == VALUE_WEIGHT && x->index == a.weight)
-                b->assign(b, map[v], cast_to(to, map[a.value], x->desc.dtype));
-        }
-    }
-}
-
 tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
                         tutti_value *ret_map, tutti_error *err)
 {
@@ -257,6 +243,6 @@ tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
         }
     }
     if (!b->status(b))
-        copy_assigns(from, to, ret_map);
+        rewrite_assigns(from, to, ret_map);
     return graph_error(to, err);
 }

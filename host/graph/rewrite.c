@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/rewrite.h"
 #include "graph/attr.h"
+#include "graph/cast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ void rewrite_assigns(const graph *from, graph *to, const tutti_value *map)
         for (tutti_value v = 1; v < graph_nvalues(from); v++) {
             const graph_value *x = graph_value_at(from, v);
             if (x->kind == VALUE_WEIGHT && x->index == a.weight)
-                b->assign(b, map[v], map[a.value]);
+                b->assign(b, map[v], cast_to(to, map[a.value], x->desc.dtype));
         }
     }
 }

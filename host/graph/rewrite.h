@@ -8,7 +8,8 @@
 /* An input, a weight or a constant of `from`, in `to`. */
 tutti_value rewrite_leaf(const graph *from, tutti_value v, graph *to);
 
-/* map[v]: what value v of `from` is in `to`; 0: nothing (yet). */
+/* map[v]: what value v of `from` is in `to`; 0: nothing (yet).  Buffers keep their dtype, whatever has
+ * been computed for them. */
 void rewrite_assigns(const graph *from, graph *to, const tutti_value *map);
 
 /* What goes where nodes of another graph were. */
