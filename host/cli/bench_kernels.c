@@ -262,6 +262,8 @@ int bench_kernels(const tutti_op *const *ops)
         abc[k] = memory_take(sizeof(float) * TRIAD);
         if (!abc[k] && !err.status)
             (void)tutti_fail(&err, TUTTI_E_NOMEM, "no memory for the triad");
+        else if (abc[k]) /* pages that nobody has written are one and the same */
+            memset(abc[k], 0, sizeof(float) * TRIAD);
     }
     for (int k = 0; k < TRIALS && !err.status; k++) {
         bench b;
