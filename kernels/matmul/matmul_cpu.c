@@ -75,9 +75,15 @@ static int is_big(const matmul_shape *m)
 enum { TILES = DNN_NAMES };
 static const int32_t big_ways[] = {TILES, DNN_DIRECT, DNN_GEMM, DNN_SPLIT};
 
+/* Multiply-adds from which on a product is worth copies and a division over threads of our own.  By
+ * itself a smaller one is now and then faster so, a step of such products never was. */
+enum { TILES_FROM = 1 << 26 };
+
 /* Way k of a large product; -1 behind the last. */
 static int32_t big_way(const matmul_shape *m, const matmul_attr *attr, uint32_t k)
 {
+    if (m->count == 1 && !attr->fast && m->m * m->n * m->k < TILES_FROM)
+        return k == 0 ? DNN_DIRECT : -1;
     const uint32_t at = k + !product_units_at(0); /* a CPU that has no tiles */
     return at < (m->count > 1 ? 2 : attr->fast ? 4 : 3) ? big_ways[at] : -1;
 }
