@@ -1,8 +1,7 @@
 /* matmul_add_op.c - a product added to what is there: a residual, or a gradient's other part. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "matmul/matmul.h"
+#include "matmul/matmul_inner.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* In: a, b as for matmul, c in the shape of their product, optionally bias (N).  Out: a b + bias + c.
@@ -86,36 +85,14 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 /* ---- on a CPU: one after the other ---- */
 
-typedef struct state {
-    tutti_op_call product;
-    tutti_desc in[3];
-    void *inner;
-} state;
-
-static void destroy(void *self)
-{
-    state *s = self;
-    if (s && s->inner)
-        matmul_cpu.destroy(s->inner);
-    free(s);
-}
-
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
-    state *s = calloc(1, sizeof *s);
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "matmul_add: no memory for its state");
-    s->product = *c;
-    s->product.nin = product_inputs(c->nin, c->in, s->in);
-    s->product.in = s->in;
-    const tutti_status status = matmul_cpu.prepare(&s->product, &s->inner, ret_scratch, err);
-    if (status) {
-        destroy(s);
-        return status;
-    }
-    *ret_state = s;
-    return TUTTI_OK;
+    tutti_desc in[3];
+    tutti_op_call product = *c;
+    product.nin = product_inputs(c->nin, c->in, in);
+    product.in = in;
+    return matmul_inner_prepare("matmul_add", &product, ret_state, ret_scratch, err);
 }
 
 OP_SIMD static void add(const float *c, float *y, int64_t n)
@@ -126,17 +103,14 @@ OP_SIMD static void add(const float *c, float *y, int64_t n)
 static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
-    const state *s = self;
     const void *const of[3] = {in[0], in[1], c->nin > BIAS ? in[BIAS] : NULL};
-    tutti_op_call product = s->product;
-    product.step = c->step;
-    const tutti_status status = matmul_cpu.run(s->inner, &product, of, out, scratch);
+    const tutti_status status = matmul_inner_run(self, c, of, out, scratch);
     if (!status)
         add(in[ADDED], out[0], tutti_numel(&c->out[0]));
     return status;
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, matmul_inner_destroy};
 
 const tutti_op tutti_op_matmul_add = {.struct_size = sizeof(tutti_op),
                                       .flags = TUTTI_OP_FUSED,

@@ -1,9 +1,7 @@
 /* matmul_mask_op.c - a product with ReLU that keeps where it was positive, bit by bit; a product times that. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "matmul/matmul.h"
+#include "matmul/matmul_inner.h"
 #include "matmul/matmul_mask.h"
-
-#include <stdlib.h>
 
 /* Both stand for nodes of a training step on a GPU, where a library keeps and reads such masks; they come
  * after gradients have been taken. */
@@ -28,47 +26,15 @@ static tutti_status want_relu(const char *op, const matmul_attr *t, tutti_error 
 
 /* ---- on a CPU: the product, then the bits ---- */
 
-typedef struct state {
-    tutti_op_call product;
-    matmul_attr attr;
-    void *inner;
-} state;
-
-static void destroy(void *self)
+static tutti_status prepare(const char *op, const tutti_op_call *c, uint32_t nin, int64_t act,
+                            void **ret_state, uint64_t *ret_scratch, tutti_error *err)
 {
-    state *s = self;
-    if (s && s->inner)
-        matmul_cpu.destroy(s->inner);
-    free(s);
-}
-
-static tutti_status prepare(const tutti_op_call *c, uint32_t nin, int64_t act, void **ret_state,
-                            uint64_t *ret_scratch, tutti_error *err)
-{
-    state *s = calloc(1, sizeof *s);
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "matmul_relu: no memory for its state");
-    s->attr = *(const matmul_attr *)c->attr;
-    s->attr.act = act;
-    s->product = *c;
-    s->product.attr = &s->attr;
-    s->product.nin = nin;
-    s->product.nout = 1;
-    const tutti_status status = matmul_cpu.prepare(&s->product, &s->inner, ret_scratch, err);
-    if (status) {
-        destroy(s);
-        return status;
-    }
-    *ret_state = s;
-    return TUTTI_OK;
-}
-
-static tutti_status run_product(const state *s, const tutti_op_call *c, const void *const *in,
-                                void *const *out, void *scratch)
-{
-    tutti_op_call product = s->product;
-    product.step = c->step;
-    return matmul_cpu.run(s->inner, &product, in, out, scratch);
+    matmul_attr attr = *(const matmul_attr *)c->attr;
+    attr.act = act;
+    tutti_op_call product = *c;
+    product.attr = &attr;
+    product.nin = nin;
+    return matmul_inner_prepare(op, &product, ret_state, ret_scratch, err);
 }
 
 /* ---- matmul_relu: a, b[, bias] -> y = ReLU(a b + bias), mask of y > 0 ---- */
@@ -101,14 +67,14 @@ static tutti_status relu_reference(const tutti_op_call *c, const double *const *
 static tutti_status relu_prepare(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
-    return prepare(c, c->nin, MATMUL_RELU, ret_state, ret_scratch, err);
+    return prepare("matmul_relu", c, c->nin, MATMUL_RELU, ret_state, ret_scratch, err);
 }
 
 static tutti_status relu_run(void *self, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
     const int64_t n = c->out[0].dim[c->out[0].rank - 1], bytes = c->out[1].dim[1];
-    const tutti_status status = run_product(self, c, in, out, scratch);
+    const tutti_status status = matmul_inner_run(self, c, in, out, scratch);
     const float *y = out[0];
     unsigned char *mask = out[1];
     for (int64_t k = 0, m = tutti_numel(&c->out[1]); k < m && !status; k++)
@@ -124,7 +90,8 @@ static tutti_status relu_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     return g->status(g);
 }
 
-static const tutti_kernel relu_cpu = {sizeof(tutti_kernel), 0, relu_prepare, relu_run, destroy};
+static const tutti_kernel relu_cpu = {sizeof(tutti_kernel), 0, relu_prepare, relu_run,
+                                      matmul_inner_destroy};
 
 const tutti_op tutti_op_matmul_relu = {.struct_size = sizeof(tutti_op),
                                        .flags = 0,
@@ -171,14 +138,14 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
 static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
-    return prepare(c, 2, MATMUL_NONE, ret_state, ret_scratch, err);
+    return prepare("matmul_relu_grad", c, 2, MATMUL_NONE, ret_state, ret_scratch, err);
 }
 
 static tutti_status grad_run(void *self, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
     const int64_t n = c->out[0].dim[c->out[0].rank - 1], bytes = c->in[2].dim[1];
-    const tutti_status status = run_product(self, c, in, out, scratch);
+    const tutti_status status = matmul_inner_run(self, c, in, out, scratch);
     const unsigned char *mask = in[2];
     float *y = out[0];
     for (int64_t i = 0, m = tutti_numel(&c->out[0]); i < m && !status; i++)
@@ -187,7 +154,8 @@ static tutti_status grad_run(void *self, const tutti_op_call *c, const void *con
     return status;
 }
 
-static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, grad_prepare, grad_run, destroy};
+static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, grad_prepare, grad_run,
+                                      matmul_inner_destroy};
 
 const tutti_op tutti_op_matmul_relu_grad = {.struct_size = sizeof(tutti_op),
                                             .flags = 0,

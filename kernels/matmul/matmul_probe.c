@@ -1,12 +1,12 @@
 /* matmul_probe.c - are the bits of cuBLASLt's masks where ours are?  NVIDIA does not say; a small product
  * with known signs tells. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/symbols.h"
 #include "matmul/matmul_lt.h"
 #include "matmul/matmul_mask.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ROWS = 16, COLUMNS = 136, ROW_BYTES = 32, ONE = 0x3F80, MINUS_ONE = 0xBF80 };
 enum { A_AT = 0, B_AT = 1024, Y_AT = 8192, MASK_AT = 16384, WORKSPACE_AT = 20480 };
@@ -27,21 +27,13 @@ typedef struct runtime {
 
 static bool find_runtime(const tutti_cuda_v1 *cuda, runtime *rt)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } functions[] = {
+    static const cuda_symbol functions[] = {
 #define RT_ENTRY(member, name, args) {#name, offsetof(runtime, member)},
         RT_FUNCTIONS(RT_ENTRY)
 #undef RT_ENTRY
     };
-    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
-        void *symbol = NULL;
-        if (cuda->symbol(cuda->ctx, "cudart", functions[k].name, &symbol, NULL))
-            return false;
-        memcpy((char *)rt + functions[k].at, &symbol, sizeof symbol);
-    }
-    return true;
+    return !cuda_symbols(cuda->ctx, cuda->symbol, "cudart", functions,
+                         sizeof functions / sizeof *functions, rt, NULL);
 }
 
 /* No two rows or bytes alike. */

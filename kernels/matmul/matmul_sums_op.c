@@ -1,8 +1,6 @@
 /* matmul_sums_op.c - a product and the sums of one of its factors: gradients of a weight and of its bias. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "matmul/matmul.h"
-
-#include <stdlib.h>
+#include "matmul/matmul_inner.h"
 
 /* In: matrices a, b as for matmul, optionally c in the shape of their product.  Out: a b + c, and the sums
  * over what is multiplied: of a (M), or with `of` 1 of b (N).  Stands for two nodes that the host found
@@ -110,48 +108,22 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 /* ---- on a CPU: one after the other ---- */
 
-typedef struct state {
-    tutti_op_call product;
-    void *inner;
-} state;
-
-static void destroy(void *self)
-{
-    state *s = self;
-    if (s && s->inner)
-        matmul_cpu.destroy(s->inner);
-    free(s);
-}
-
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
-    state *s = calloc(1, sizeof *s);
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "matmul_sums: no memory for its state");
-    s->product = *c;
-    s->product.nin = 2;
-    s->product.nout = 1;
-    const tutti_status status = matmul_cpu.prepare(&s->product, &s->inner, ret_scratch, err);
-    if (status) {
-        destroy(s);
-        return status;
-    }
-    *ret_state = s;
-    return TUTTI_OK;
+    tutti_op_call product = *c;
+    product.nin = 2;
+    return matmul_inner_prepare("matmul_sums", &product, ret_state, ret_scratch, err);
 }
 
 static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
-    const state *s = self;
     const matmul_attr *t = c->attr;
     const int64_t *dim = c->in[t->of].dim;
     const int along = summed(t) != 0;
     float *y = out[0], *sums = out[1];
-    tutti_op_call product = s->product;
-    product.step = c->step;
-    const tutti_status status = matmul_cpu.run(s->inner, &product, in, out, scratch);
+    const tutti_status status = matmul_inner_run(self, c, in, out, scratch);
     if (status)
         return status;
     for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n && c->nin > ADDED; i++)
@@ -164,7 +136,7 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     return TUTTI_OK;
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, matmul_inner_destroy};
 
 const tutti_op tutti_op_matmul_sums = {.struct_size = sizeof(tutti_op),
                                        .flags = TUTTI_OP_FUSED,

@@ -1,6 +1,7 @@
 /* cublaslt.c - finding cuBLASLt and opening it, once for each device. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/cublaslt.h"
+#include "common/cuda/symbols.h"
 
 #include "tutti/tensor.h"
 
@@ -17,23 +18,16 @@ static void destroy(void *object)
 
 static tutti_status make(const tutti_cuda_v1 *cuda, void **ret_object, tutti_error *err)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } functions[] = {
+    static const cuda_symbol functions[] = {
 #define LT_ENTRY(member, name, args) {#name, offsetof(cublaslt, member)},
         LT_FUNCTIONS(LT_ENTRY)
 #undef LT_ENTRY
     };
     cublaslt *lt = calloc(1, sizeof *lt);
-    tutti_status s = TUTTI_OK;
     if (!lt)
         return tutti_fail(err, TUTTI_E_NOMEM, "cuBLASLt: no memory for its functions");
-    for (size_t k = 0; k < sizeof functions / sizeof *functions && !s; k++) {
-        void *symbol = NULL;
-        s = cuda->symbol(cuda->ctx, "cublasLt", functions[k].name, &symbol, err);
-        memcpy((char *)lt + functions[k].at, &symbol, sizeof symbol);
-    }
+    tutti_status s = cuda_symbols(cuda->ctx, cuda->symbol, "cublasLt", functions,
+                                  sizeof functions / sizeof *functions, lt, err);
     if (!s) {
         size_t (*version)(void) = NULL;
         void *symbol = NULL;

@@ -8,28 +8,20 @@
 
 /* ---- the library ---- */
 
-tutti_status cdnn_load(void *ctx,
-                       tutti_status (*symbol)(void *ctx, const char *library, const char *name,
-                                              void **ret_symbol, tutti_error *err),
-                       cdnn *ret_lib, tutti_error *err)
+tutti_status cdnn_load(void *ctx, cuda_finder *find, cdnn *ret_lib, tutti_error *err)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } functions[] = {{"cudnnGetLastErrorString", offsetof(cdnn, last_error)},
+    static const cuda_symbol functions[] = {
+        {"cudnnGetLastErrorString", offsetof(cdnn, last_error)},
 #define CDNN_ENTRY(member, name, args) {#name, offsetof(cdnn, member)},
-                     CDNN_FUNCTIONS(CDNN_ENTRY)
+        CDNN_FUNCTIONS(CDNN_ENTRY)
 #undef CDNN_ENTRY
     };
-    tutti_status s = TUTTI_OK;
     size_t (*version)(void) = NULL;
     void *found = NULL;
-    for (size_t k = 0; k < sizeof functions / sizeof *functions && !s; k++) {
-        s = symbol(ctx, "cudnn", functions[k].name, &found, err);
-        memcpy((char *)ret_lib + functions[k].at, &found, sizeof found);
-    }
+    tutti_status s = cuda_symbols(ctx, find, "cudnn", functions,
+                                  sizeof functions / sizeof *functions, ret_lib, err);
     if (!s)
-        s = symbol(ctx, "cudnn", "cudnnGetVersion", &found, err);
+        s = find(ctx, "cudnn", "cudnnGetVersion", &found, err);
     if (!s) {
         memcpy(&version, &found, sizeof found);
         ret_lib->version = version();

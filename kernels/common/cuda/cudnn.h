@@ -3,7 +3,7 @@
 #ifndef KERNELS_COMMON_CUDA_CUDNN_H
 #define KERNELS_COMMON_CUDA_CUDNN_H
 
-#include "tutti/cuda.h"
+#include "common/cuda/symbols.h"
 #include "tutti/tensor.h"
 
 #include <stddef.h>
@@ -180,13 +180,9 @@ typedef struct cdnn {
 TUTTI_NODISCARD tutti_status cdnn_of(const tutti_cuda_v1 *cuda, const cdnn **ret_lib,
                                      tutti_error *err);
 
-/* Fills in the functions alone; `symbol` is as tutti_cuda_v1's.  [control] */
-TUTTI_NODISCARD tutti_status cdnn_load(void *ctx,
-                                       tutti_status (*symbol)(void *ctx, const char *library,
-                                                              const char *name,
-                                                              void **ret_symbol,
-                                                              tutti_error *err),
-                                       cdnn *ret_lib, tutti_error *err);
+/* Fills in the functions alone.  [control] */
+TUTTI_NODISCARD tutti_status cdnn_load(void *ctx, cuda_finder *find, cdnn *ret_lib,
+                                       tutti_error *err);
 
 /* ---- graphs ---- */
 

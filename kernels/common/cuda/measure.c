@@ -1,8 +1,7 @@
 /* measure.c - ways in turns, between events of the runtime's. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/measure.h"
-
-#include <string.h>
+#include "common/cuda/symbols.h"
 
 enum { ROUNDS = 5, FILL = 0x3C }; /* small numbers in F32 and BF16, near one in F16 */
 #define WORTH 0.97
@@ -27,21 +26,13 @@ typedef struct runtime {
 
 static bool find_runtime(const tutti_cuda_v1 *cuda, runtime *rt)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } functions[] = {
+    static const cuda_symbol functions[] = {
 #define RT_ENTRY(member, name, args) {#name, offsetof(runtime, member)},
         RT_FUNCTIONS(RT_ENTRY)
 #undef RT_ENTRY
     };
-    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
-        void *symbol = NULL;
-        if (cuda->symbol(cuda->ctx, "cudart", functions[k].name, &symbol, NULL))
-            return false;
-        memcpy((char *)rt + functions[k].at, &symbol, sizeof symbol);
-    }
-    return true;
+    return !cuda_symbols(cuda->ctx, cuda->symbol, "cudart", functions,
+                         sizeof functions / sizeof *functions, rt, NULL);
 }
 
 typedef struct measuring {
