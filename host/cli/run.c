@@ -241,7 +241,7 @@ static tutti_status hear(tutti_loop *l, const tutti_loop_firing *firing, void *c
     s->time.epoch = tutti_loop_get_state(l)->epoch;
     tutti_status status =
         binding_call(b->binding, &s->engine, firing->event,
-                     firing->count == TUTTI_LOOP_NONE ? 0 : firing->count, &own);
+                     firing->count == TUTTI_LOOP_NONE ? NULL : &firing->count, &own);
     const char *event = s->now.name;
     s->now = before;
     if (!status || binding_on_error(b->binding) == ON_ERROR_IGNORE)

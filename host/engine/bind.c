@@ -7,8 +7,9 @@
 static tutti_status hear(void *self, const tutti_event *event, tutti_error *err)
 {
     bound *b = self;
+    int64_t own;
     return binding_call(b->binding, &b->engine->service, event->id,
-                        engine_event_count(b->engine, event->id), err);
+                        engine_filter_count(b->engine, event->id, &own), err);
 }
 
 static const tutti_calls bound_calls = {.struct_size = (uint32_t)sizeof bound_calls,
@@ -27,7 +28,8 @@ tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
     one->release = binding_free;
     /* One function may be bound many times: its second binding is "demo.note#2". */
     (void)snprintf(one->name, sizeof one->name, "%.80s", binding_name(b));
-    for (int k = 2; engine_find_handler(e, one->name); k++)
+    one->bound_as = binding_name(b);
+    for (int k = 2; engine_has_part(e, one->name); k++)
         (void)snprintf(one->name, sizeof one->name, "%.80s#%d", binding_name(b), k);
     participant p = {.name = one->name,
                      .object = one->name,
@@ -44,6 +46,7 @@ tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
         free(one);
         return s;
     }
+    one->part = (uint32_t)(e->nparts - 1);
     one->next = e->bound;
     e->bound = one;
     return TUTTI_OK;

@@ -285,23 +285,40 @@ tutti_status binding_open(binding *b, const tutti_engine_v1 *engine_table, tutti
     return s;
 }
 
+int32_t binding_filtered(const binding *b, size_t k)
+{
+    for (size_t j = 0; j < b->nbound; j++)
+        if (filter_is_set(&b->bound[j].filter) && k-- == 0)
+            return b->bound[j].event;
+    return -1;
+}
+
+/* 1 or 0, or a negative status. */
+static int32_t passes(bound_event *e, const tutti_engine_v1 *engine_table, const int64_t *count,
+                      tutti_error *err)
+{
+    if (!filter_is_set(&e->filter))
+        return 1;
+    if (!count)
+        return tutti_fail(err, TUTTI_E_STATE, "it has a filter, but the event counts nothing");
+    e->test.engine = engine_table;
+    return filter_passes(&e->filter, *count, err);
+}
+
 tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32_t event,
-                          int64_t count, tutti_error *err)
+                          const int64_t *count, tutti_error *err)
 {
     for (size_t k = 0; k < b->nbound; k++) {
-        bound_event *e = &b->bound[k];
-        if (e->event != event)
+        if (b->bound[k].event != event)
             continue;
-        e->test.engine = engine_table;
-        const int32_t passes = filter_passes(&e->filter, count, err);
-        if (passes < 0)
-            return passes;
-        if (!passes)
-            continue;
+        const int32_t pass = passes(&b->bound[k], engine_table, count, err);
+        if (pass < 0)
+            return pass;
         b->call.engine = engine_table;
-        const int32_t s = function_call(&b->call, count, err);
+        const tutti_status s =
+            pass ? function_call(&b->call, count ? *count : 0, err) : TUTTI_OK;
         if (s)
-            return s < 0 ? s : TUTTI_E_FAIL;
+            return s;
     }
     return TUTTI_OK;
 }

@@ -34,9 +34,14 @@ const int32_t *binding_events(const binding *b, size_t *ret_count);
 TUTTI_NODISCARD tutti_status binding_open(binding *b, const tutti_engine_v1 *engine_table,
                                           tutti_error *err);
 
+/* The event of the k-th filter; -1 past the last. */
+int32_t binding_filtered(const binding *b, size_t k);
+
 /* Calls the function if the filters of `event` let it pass at this count: once for each time that
- * the event is listed.  `engine_table` is for functions that declare it.  [step] */
+ * the event is listed.  `count` is NULL where the event counts nothing.  `engine_table` is for
+ * functions that declare it.  [step]
+ * Errors: the function's; E_STATE a filter where nothing is counted. */
 tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32_t event,
-                          int64_t count, tutti_error *err);
+                          const int64_t *count, tutti_error *err);
 
 #endif

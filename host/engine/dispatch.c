@@ -77,7 +77,8 @@ failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
     char bare[96];
     const char *text = cause->text;
     if (!text[0]) {
-        (void)snprintf(bare, sizeof bare, "%s failed with %s", call, tutti_status_name(status));
+        (void)snprintf(bare, sizeof bare, "%s returned %s without saying why", call,
+                       tutti_status_name(status));
         text = bare;
     }
     if (p->on_error == ON_ERROR_STOP)

@@ -88,6 +88,13 @@ TUTTI_NODISCARD tutti_status engine_run_train_event(engine *e, int32_t event, tu
  * else how often it has been run while somebody listened. */
 int64_t engine_event_count(const engine *e, int32_t event);
 
+/* From now on the filters of handlers count what `counter` gives for an event: a number that the
+ * caller keeps, or NULL where the event counts nothing and a filter on it is an error.  For loops with
+ * clocks of their own.  NULL: engine_event_count.  [control] */
+void engine_count_by(engine *e, const int64_t *(*counter)(void *ctx, int32_t event), void *ctx);
+/* The attribute that a custom event counts; NULL when it has none. */
+int64_t *engine_event_attribute(engine *e, int32_t event);
+
 /* tutti.engine/1 of this engine; lives as long as it. */
 const tutti_engine_v1 *engine_service(engine *e);
 

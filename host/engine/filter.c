@@ -25,6 +25,11 @@ tutti_status filter_check(const filter *f, tutti_error *err)
     return TUTTI_OK;
 }
 
+bool filter_is_set(const filter *f)
+{
+    return f->every > 1 || f->has_before || f->has_after || f->nonce || f->test;
+}
+
 int32_t filter_passes(const filter *f, int64_t count, tutti_error *err)
 {
     if (f->test)

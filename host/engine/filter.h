@@ -25,6 +25,9 @@ typedef struct filter {
 /* Errors: E_ARG more than one group; a number out of its range, which the sentence names. */
 TUTTI_NODISCARD tutti_status filter_check(const filter *f, tutti_error *err);
 
+/* Whether it asks for the count at all. */
+bool filter_is_set(const filter *f);
+
 /* 1 when the handler is called at this count, 0 when not; a test's negative status.  [step] */
 int32_t filter_passes(const filter *f, int64_t count, tutti_error *err);
 

@@ -156,6 +156,8 @@ void function_read(registry *r, const json_node *call, const json_node *args,
         return;
     }
     handler_describe(fn->handler, &fn->info);
+    fn->name = json_string(call);
+    fn->who = (crash_who){fn->info.plugin_id, fn->name};
     if (fn->info.filter != is_filter) {
         faults_add(f, call, is_filter ? "%s is no filter" : "%s is a filter, no handler",
                    json_string(call));
@@ -170,7 +172,32 @@ void function_read(registry *r, const json_node *call, const json_node *args,
     read_args(fn, args, at, f);
 }
 
+/* What the function's result means to those who called it. */
+static int32_t judge(const function *fn, int32_t result, tutti_error *err)
+{
+    const bool is_filter = fn->info.filter;
+    if (result == TUTTI_OK || (result > 0 && is_filter))
+        return result > 0;
+    if (result > 0)
+        return tutti_fail(err, TUTTI_E_FAIL, "returned %d, want 0 or a negative status",
+                          result);
+    if (!err || err->text[0])
+        return result;
+    err->status = TUTTI_OK;
+    return tutti_fail(err, result, "%s%s%sreturned %s without saying why",
+                      is_filter ? "filter " : "", is_filter ? fn->name : "",
+                      is_filter ? " " : "", tutti_status_name(result));
+}
+
 int32_t function_call(const function *fn, int64_t count, tutti_error *err)
 {
-    return handler_call(fn->handler, fn->engine, count, fn->args, err);
+    breadcrumb *const crumb = &crash_breadcrumb;
+    const crash_who *const who = crumb->who;
+    const char *const call = crumb->call;
+    crumb->who = &fn->who;
+    crumb->call = fn->info.name;
+    const int32_t result = handler_call(fn->handler, fn->engine, count, fn->args, err);
+    crumb->who = who;
+    crumb->call = call;
+    return judge(fn, result, err);
 }

@@ -24,8 +24,10 @@ typedef struct argument {
     tutti_time time;
 } argument;
 
-/* All zeros before function_read.  Stays where it is: arguments point into it. */
+/* All zeros before function_read.  Stays where it is: arguments and crash reports point into it. */
 typedef struct function {
+    const char *name; /* as the run file calls it, borrowed from its document: "demo.note" */
+    crash_who who;    /* its plugin and `name` */
     const handler *handler;
     handler_info info;
     argument *values;
@@ -39,8 +41,9 @@ void function_read(registry *r, const json_node *call, const json_node *args,
                    const json_node *at, bool is_filter, function *fn, faults *f);
 void function_fini(function *fn);
 
-/* The function's answer: a status, or of a filter 1, 0 or a negative status.  After handler_load.
- * [step] */
+/* Calls it, named in the report of a crash meanwhile.  After handler_load.  [step]
+ * Returns TUTTI_OK or a negative status; of a filter 1, 0 or a negative status.  A failure without a
+ * text gets one.  A positive result of a function that is no filter is no status: E_FAIL. */
 int32_t function_call(const function *fn, int64_t count, tutti_error *err);
 
 #endif

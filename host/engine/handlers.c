@@ -48,11 +48,6 @@ void handlers_destroy(handlers *h)
     free(h);
 }
 
-static bool is_filtered(const filter *f)
-{
-    return f->every > 1 || f->has_before || f->has_after || f->nonce || f->test;
-}
-
 /* Room for one more, so that adding it cannot fail. */
 static tutti_status make_room(entry_list *l, tutti_error *err)
 {
@@ -104,7 +99,7 @@ tutti_status handlers_add(handlers *h, const heard *events, size_t n, handler_fn
                             .fn = fn,
                             .ctx = ctx,
                             .filter = events[k].filter,
-                            .filtered = is_filtered(&events[k].filter),
+                            .filtered = filter_is_set(&events[k].filter),
                             .on_error = on_error};
         s = append(&h->lists[events[k].event], &like, err);
     }

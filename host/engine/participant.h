@@ -109,7 +109,9 @@ typedef struct bound {
     binding *binding;
     void (*release)(binding *b); /* so that engines without handlers need no registry */
     struct bound *next;
-    char name[96];
+    const char *bound_as; /* the run file's name for it, which several may share */
+    uint32_t part;        /* index in parts */
+    char name[96];        /* of the participant: no other has it */
 } bound;
 
 enum { PASS_LIFO = -1, PASS_INTERPOLATION = -2, PASS_RULES = -3 };
@@ -137,6 +139,8 @@ struct engine {
     profiler *profiler;
     void (*watch)(void *ctx, const tutti_event *event);
     void *watch_ctx;
+    const int64_t *(*counter)(void *ctx, int32_t event); /* NULL: engine_event_count */
+    void *counter_ctx;
     tutti_trace *ring; /* the latest ENGINE_RING traces */
     uint64_t ntraces;  /* ever */
     trace_sink sinks[ENGINE_SINKS];
@@ -173,7 +177,9 @@ void engine_trace(engine *e, const tutti_trace *trace);
 /* service.c: names and attributes of custom events, tutti.engine/1. */
 tutti_status engine_name_events(engine *e, tutti_error *err);
 void engine_release_bound(engine *e);
-participant *engine_find_handler(engine *e, const char *name); /* NULL when there is none */
+bool engine_has_part(const engine *e, const char *name); /* a handler of this name */
+/* What filters of `event` count, kept in *own where it is no memory of somebody's; NULL: nothing. */
+const int64_t *engine_filter_count(const engine *e, int32_t event, int64_t *own);
 
 /* close.c */
 tutti_status engine_check_open(engine *e, tutti_error *err); /* at INIT */

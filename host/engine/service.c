@@ -114,14 +114,42 @@ int64_t engine_event_count(const engine *e, int32_t event)
     }
 }
 
+void engine_count_by(engine *e, const int64_t *(*counter)(void *ctx, int32_t event), void *ctx)
+{
+    e->counter = counter;
+    e->counter_ctx = ctx;
+}
+
+const int64_t *engine_filter_count(const engine *e, int32_t event, int64_t *own)
+{
+    if (e->counter)
+        return e->counter(e->counter_ctx, event);
+    *own = engine_event_count(e, event);
+    return own;
+}
+
+int64_t *engine_event_attribute(engine *e, int32_t event)
+{
+    return event >= 0 && event < ENGINE_EVENTS ? e->slots[event].attribute : NULL;
+}
+
 /* ---- handlers ---- */
 
-participant *engine_find_handler(engine *e, const char *name)
+bool engine_has_part(const engine *e, const char *name)
 {
     for (size_t k = 0; k < e->nparts; k++)
         if (e->parts[k].class == CLASS_HANDLER && strcmp(e->parts[k].name, name) == 0)
-            return &e->parts[k];
-    return NULL;
+            return true;
+    return false;
+}
+
+/* The next one from `b` on that is still called and has this name, or shares it. */
+static bound *find_bound(const engine *e, bound *b, const char *name)
+{
+    while (b && (e->parts[b->part].disabled ||
+                 (strcmp(b->name, name) != 0 && strcmp(b->bound_as, name) != 0)))
+        b = b->next;
+    return b;
 }
 
 void engine_release_bound(engine *e)
@@ -180,18 +208,19 @@ static const void *service_query(void *ctx, const char *interface_id)
 
 static int32_t service_has_handler(void *ctx, const char *name)
 {
-    const participant *p = engine_find_handler(ctx, name);
-    return p && !p->disabled;
+    const engine *e = ctx;
+    return find_bound(e, e->bound, name) != NULL;
 }
 
 static int32_t service_remove_handler(void *ctx, const char *name)
 {
     engine *e = ctx;
-    participant *p = engine_find_handler(e, name);
-    if (!p || p->disabled)
-        return 0;
-    engine_disable(e, (uint32_t)(p - e->parts));
-    return 1;
+    int32_t found = 0;
+    for (bound *b = find_bound(e, e->bound, name); b; b = find_bound(e, b->next, name)) {
+        engine_disable(e, b->part);
+        found = 1;
+    }
+    return found;
 }
 
 const tutti_engine_v1 *engine_service(engine *e)

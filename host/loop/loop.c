@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { MAX_DEPTH = 64 }; /* of events fired by hand inside each other */
+
 tutti_status tutti_loop_create(const tutti_loop_options *options, tutti_loop **ret_loop,
                                tutti_error *err)
 {
@@ -198,8 +200,17 @@ tutti_status loop_fire(tutti_loop *l, const tutti_loop_firing *firing, tutti_err
 tutti_status tutti_loop_fire(tutti_loop *l, int32_t event, tutti_error *err)
 {
     const tutti_loop_firing firing = {.event = event};
-    const tutti_status s = check_event(l, event, err);
-    return s ? s : loop_fire(l, &firing, err);
+    tutti_status s = check_event(l, event, err);
+    if (s)
+        return s;
+    if (l->depth == MAX_DEPTH)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "%s goes round: it is fired inside %d other events",
+                          tutti_loop_event_name(l, event), MAX_DEPTH);
+    l->depth++;
+    s = loop_fire(l, &firing, err);
+    l->depth--;
+    return s;
 }
 
 /* ---- handlers ---- */
@@ -215,8 +226,6 @@ static int32_t ask_link(void *ctx, int64_t count, tutti_error *err)
     const listener *k = ctx;
     return k->test(k->loop, count, k->ctx, err);
 }
-
-enum { MAX_LIST = 64 };
 
 /* Handlers of one `test` share a listener; the filters of a list may have different ones. */
 static listener *add_link(tutti_loop *l, tutti_loop_handler fn, void *ctx, const tutti_on *on)
@@ -265,14 +274,11 @@ static tutti_status read_on(tutti_loop *l, const tutti_on *on, tutti_loop_handle
     return TUTTI_OK;
 }
 
-tutti_status tutti_loop_add(tutti_loop *l, const tutti_on *on, size_t n, tutti_loop_handler fn,
-                            void *ctx, uint64_t *ret_handle, tutti_error *err)
+/* Links the handler to all of `on`, or to none. */
+static tutti_status add_linked(tutti_loop *l, const tutti_on *on, heard *events, size_t n,
+                               tutti_loop_handler fn, void *ctx, uint64_t *ret_handle,
+                               tutti_error *err)
 {
-    heard events[MAX_LIST];
-    uint64_t handle = 0;
-    if (!fn || n > MAX_LIST)
-        return tutti_fail(err, TUTTI_E_ARG, "a handler wants a function and 1 to %d events",
-                          MAX_LIST);
     const listener *before = l->links;
     tutti_status s = TUTTI_OK;
     for (size_t k = 0; k < n && !s; k++)
@@ -281,15 +287,28 @@ tutti_status tutti_loop_add(tutti_loop *l, const tutti_on *on, size_t n, tutti_l
     if (!s && !own)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a handler");
     if (!s)
-        s = handlers_add(l->handlers, events, n, call_link, own, HANDLER_STOP, &handle, err);
-    if (s) {
+        s = handlers_add(l->handlers, events, n, call_link, own, HANDLER_STOP, ret_handle, err);
+    if (s)
         drop_links(l, before);
-        return s;
-    }
-    own->handle = handle;
-    if (ret_handle)
+    else
+        own->handle = *ret_handle;
+    return s;
+}
+
+tutti_status tutti_loop_add(tutti_loop *l, const tutti_on *on, size_t n, tutti_loop_handler fn,
+                            void *ctx, uint64_t *ret_handle, tutti_error *err)
+{
+    uint64_t handle = 0;
+    if (!fn || n == 0)
+        return tutti_fail(err, TUTTI_E_ARG, "a handler wants a function and an event");
+    heard *events = calloc(n, sizeof *events);
+    if (!events)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a handler");
+    const tutti_status s = add_linked(l, on, events, n, fn, ctx, &handle, err);
+    free(events);
+    if (!s && ret_handle)
         *ret_handle = handle;
-    return TUTTI_OK;
+    return s;
 }
 
 tutti_status tutti_loop_on(tutti_loop *l, int32_t event, tutti_loop_handler fn, void *ctx,

@@ -69,6 +69,7 @@ struct tutti_loop {
 
     phase phase; /* IDLE, or where to go on */
     bool running;
+    int depth;                   /* of tutti_loop_fire inside itself */
     const tutti_loop_data *live; /* the source under way */
     bool open;                   /* there is a source under way, maybe of no data */
     int64_t nothings;            /* batches that no data still gives before it starts again */

@@ -50,11 +50,21 @@ static tutti_status take_signal(tutti_loop *l, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Positive results but TUTTI_LOOP_END mean something in here only. */
+static tutti_status check_status(tutti_status s, const char *who, tutti_error *err)
+{
+    if (s <= TUTTI_LOOP_END)
+        return s;
+    return tutti_fail(err, TUTTI_E_FAIL, "%s returned %d, want 0 or a negative status", who,
+                      (int)s);
+}
+
 static tutti_status fire_with(tutti_loop *l, const tutti_loop_firing *firing, tutti_error *err)
 {
     l->stopped = firing->event == TUTTI_EVENT_DATALOADER_STOP_ITERATION;
     const tutti_status s = loop_fire(l, firing, err);
-    return s ? s : take_signal(l, err);
+    return s ? check_status(s, tutti_loop_event_name(l, firing->event), err)
+             : take_signal(l, err);
 }
 
 static tutti_status fire(tutti_loop *l, int32_t event, tutti_error *err)
@@ -245,8 +255,7 @@ static tutti_status step_process(tutti_loop *l, tutti_error *err)
     void *output = NULL;
     tutti_status s =
         l->options.process(l, l->state.batch, &output, l->options.process_ctx, err);
-    if (!s)
-        s = take_signal(l, err);
+    s = s ? check_status(s, "the process function", err) : take_signal(l, err);
     if (s)
         return s;
     l->state.output = output;
@@ -292,16 +301,25 @@ static tutti_status raise_to_handlers(tutti_loop *l, const tutti_error *cause, t
                : s;
 }
 
+/* What handlers are told of status `s`, which *err may explain. */
+static void take_cause(tutti_status s, const tutti_error *err, tutti_error *cause)
+{
+    if (err->status == s && err->text[0]) {
+        *cause = *err;
+        return;
+    }
+    *cause = (tutti_error)TUTTI_ERROR_INIT;
+    (void)tutti_fail(cause, s, "%s without a text", tutti_status_name(s));
+}
+
 /* An error in the step that began in `from`: OK when the run goes on or has ended in peace. */
 static tutti_status handle_error(tutti_loop *l, phase from, tutti_status s, tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
     if (s > 0)
         s = tutti_fail(&cause, TUTTI_E_STATE, "an end of data was told where none is fetched");
-    else if (err->status == s)
-        cause = *err;
     else
-        (void)tutti_fail(&cause, s, "%s", tutti_status_name(s));
+        take_cause(s, err, &cause);
     err->status = TUTTI_OK;
     err->text[0] = '\0';
     if (is_inner(from) && s != TUTTI_E_INTERRUPTED) {
@@ -316,18 +334,14 @@ static tutti_status handle_error(tutti_loop *l, phase from, tutti_status s, tutt
             return again;
         }
         /* The handler's own error reaches the handlers once more, from outside of the epoch. */
-        if (err->status == again)
-            cause = *err;
-        else {
-            cause = (tutti_error)TUTTI_ERROR_INIT;
-            (void)tutti_fail(&cause, again, "%s", tutti_status_name(again));
-        }
+        take_cause(again, err, &cause);
         err->status = TUTTI_OK;
         err->text[0] = '\0';
     }
-    l->open = false;
+    const tutti_status told = raise_to_handlers(l, &cause, err);
+    l->open = false; /* also what these handlers have set: it is for the next run to open */
     l->phase = PHASE_IDLE;
-    return raise_to_handlers(l, &cause, err);
+    return told;
 }
 
 static tutti_status cut_run(tutti_loop *l, tutti_error *err)

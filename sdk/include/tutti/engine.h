@@ -25,8 +25,9 @@ typedef struct tutti_engine_v1 {
     int64_t *(*attribute)(void *ctx, const char *name);
     /* Any other service of this run ("tutti.state/1"), as tutti_host.query.  [any] */
     const void *(*query)(void *ctx, const char *interface_id);
-    /* Whether a handler of this name ("demo.note", or its id) is bound; removing one means that it
-     * is not called again, and returns whether it was there.  [step] */
+    /* Whether a handler of this name ("demo.note", or its id) is bound and not removed.  Removing
+     * means that none of this name is called again, and returns whether there was one.  Where the
+     * run file binds one function several times, "demo.note#2" is the second one alone.  [step] */
     int32_t (*has_handler)(void *ctx, const char *name);
     int32_t (*remove_handler)(void *ctx, const char *name);
 } tutti_engine_v1;
@@ -35,10 +36,11 @@ typedef struct tutti_engine_v1 {
  *     tutti_status f(args..., tutti_error *err)
  * with its declared arguments: i8 to i64, u8 to u64, f32, f64 as they are, bool as int32_t, str as
  * const char *, time as const tutti_time *, all borrowed for the run.  With "engine": true its first
- * argument is a const tutti_engine_v1 *.  With "filter": true it is
+ * argument is a const tutti_engine_v1 *.  Its result is 0 or a negative status, and *err says why; a
+ * positive result is no status and a failure wherever the function is called.  With "filter": true it is
  *     int32_t f([engine,] int64_t count, args..., tutti_error *err)
- * and says whether a handler is called at the event's count: 1 yes, 0 no, a negative status on error.
- * Exported, C linkage.  [step] */
+ * and says whether a handler is called at the event's count: above 0 yes, 0 no, a negative status on
+ * error.  Exported, C linkage.  [step] */
 
 TUTTI_ASSERT_OFFSET(tutti_engine_v1, ctx, 8);
 TUTTI_ASSERT_OFFSET(tutti_engine_v1, find, 16);

@@ -121,7 +121,8 @@ START_TEST(a_failure_stops_the_run_with_name_event_and_cause)
     tutti_error none = TUTTI_ERROR_INIT;
     a.match = TUTTI_E_STATE;
     ck_assert_int_eq(engine_run_event(e, TUTTI_EVENT_BEFORE_LOSS, &none), TUTTI_E_STATE);
-    ck_assert_error(none, TUTTI_E_STATE, "mixup on before_loss: match failed with E_STATE");
+    ck_assert_error(none, TUTTI_E_STATE,
+                    "mixup on before_loss: match returned E_STATE without saying why");
     engine_destroy(e);
 }
 END_TEST

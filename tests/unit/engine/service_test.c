@@ -134,6 +134,25 @@ START_TEST(counts_come_from_clocks_attributes_and_firings)
 }
 END_TEST
 
+static const int64_t *count_epochs(void *ctx, int32_t event)
+{
+    return event == TUTTI_EVENT_EPOCH_STARTED ? ctx : NULL;
+}
+
+START_TEST(a_loop_with_clocks_of_its_own_tells_filters_what_to_count)
+{
+    int64_t epochs = 41, clocks = 0;
+    engine *e = engine_with_events();
+    ck_assert_int_eq(*engine_filter_count(e, TUTTI_EVENT_STARTED, &clocks), 0);
+    engine_count_by(e, count_epochs, &epochs);
+    ck_assert_ptr_eq(engine_filter_count(e, TUTTI_EVENT_EPOCH_STARTED, &clocks), &epochs);
+    ck_assert_ptr_null(engine_filter_count(e, TUTTI_EVENT_STARTED, &clocks));
+    ck_assert_ptr_nonnull(engine_event_attribute(e, MILESTONE));
+    ck_assert_ptr_null(engine_event_attribute(e, SIGNAL));
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(ignites_events_lie_inside_those_of_training)
 {
     static char names[16][32];
@@ -273,6 +292,7 @@ int main(void)
     tcase_add_test(tc, a_plugin_fires_an_event_inside_another);
     tcase_add_test(tc, an_event_that_fires_itself_is_an_error);
     tcase_add_test(tc, counts_come_from_clocks_attributes_and_firings);
+    tcase_add_test(tc, a_loop_with_clocks_of_its_own_tells_filters_what_to_count);
     tcase_add_test(tc, ignites_events_lie_inside_those_of_training);
     tcase_add_test(tc, sinks_may_hear_of_those_that_did_not_run);
     tcase_add_test(tc, a_watcher_sees_events_that_nobody_hears);
