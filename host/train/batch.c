@@ -1,7 +1,7 @@
-/* batch.c - the columns of the current batch, and replacing them. */
+/* batch.c - the columns of a batch, and replacing them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/batch.h"
 #include "graph/place.h"
-#include "train/trainer_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,53 +43,14 @@ slot *batch_find(batch *b, const char *name)
     return NULL;
 }
 
-static slot *find_slot(trainer *t, const char *name)
-{
-    if (strcmp(name, "loss") == 0)
-        return t->loss.now.data ? &t->loss : NULL;
-    if (strcmp(name, "outputs") == 0 || strcmp(name, "outputs.0") == 0)
-        return t->noutputs > 0 ? &t->outputs[0] : NULL;
-    if (strcmp(name, "outputs.1") == 0)
-        return t->noutputs > 1 ? &t->outputs[1] : NULL;
-    return t->phase == PHASE_IDLE ? NULL : batch_find(trainer_batch(t), name);
-}
-
-static void no_slot(trainer *t, const char *name, tutti_error *err)
-{
-    char known[200] = "";
-    if (t->phase != PHASE_IDLE) {
-        const batch *b = trainer_batch(t);
-        for (uint32_t k = 0; k < b->ncolumns; k++) {
-            const size_t used = strlen(known);
-            (void)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "",
-                           b->columns[k].name);
-        }
-    }
-    (void)tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s now; the batch has: %s", name,
-                     known[0] ? known : "nothing");
-}
-
-slot *trainer_slot(trainer *t, const char *name, tutti_error *err)
-{
-    slot *s = find_slot(t, name);
-    if (!s)
-        no_slot(t, name, err);
-    return s;
-}
-
-bool trainer_computes(const trainer *t, const slot *s)
-{
-    return s == &t->loss || s == &t->outputs[0] || s == &t->outputs[1];
-}
-
 tutti_status slot_set(slot *s, const tutti_device *d, const tutti_tensor *t, tutti_error *err)
 {
     const uint64_t bytes = tutti_nbytes(&t->desc);
     const bool here = t->device == TUTTI_DEVICE_CPU;
     tutti_status status = TUTTI_OK;
-    if (bytes > s->room || !s->own) {
-        const uint64_t room = (bytes + 63) / 64 * 64 + 64;
-        void *own = aligned_alloc(64, room);
+    if (bytes > s->capacity || !s->own) {
+        const uint64_t capacity = (bytes + 63) / 64 * 64 + 64;
+        void *own = aligned_alloc(64, capacity);
         if (!own)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of %s",
                               (unsigned long long)bytes, s->name);
@@ -97,7 +58,7 @@ tutti_status slot_set(slot *s, const tutti_device *d, const tutti_tensor *t, tut
             memcpy(own, t->data, bytes); /* before the old memory goes: t may lie in it */
         free(s->own);
         s->own = own;
-        s->room = room;
+        s->capacity = capacity;
     } else if (bytes && here) {
         memmove(s->own, t->data, bytes);
     }
@@ -115,7 +76,7 @@ tutti_status slot_take(slot *s, const tutti_device *place, uint64_t bytes, void 
                        tutti_error *err)
 {
     slot_memory *m = &s->two[++s->turn & 1];
-    if (!m->data || m->room < bytes || m->place != place) {
+    if (!m->data || m->capacity < bytes || m->place != place) {
         if (m->data)
             place_give(m->place, m->data);
         *m = (slot_memory){place_try(place, bytes, err), bytes, place};
@@ -127,23 +88,10 @@ tutti_status slot_take(slot *s, const tutti_device *place, uint64_t bytes, void 
     return TUTTI_OK;
 }
 
-tutti_status trainer_see_column(trainer *t, const char *who, slot *s, tutti_tensor *ret,
-                                tutti_error *err)
-{
-    const char *const before = t->views.who;
-    tutti_tensor seen = s->now;
-    t->views.who = who;
-    const tutti_status status = view_open(t, &s->view, VIEW_RESULTS, &seen, err);
-    t->views.who = before;
-    if (!status)
-        *ret = seen;
-    return status;
-}
-
-static void slot_fini(slot *s)
+void slot_fini(slot *s)
 {
     free(s->own);
-    view_fini(&s->view);
+    mirror_fini(&s->mirror);
     for (int k = 0; k < 2; k++)
         if (s->two[k].data)
             place_give(s->two[k].place, s->two[k].data);

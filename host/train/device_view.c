@@ -1,14 +1,15 @@
 /* device_view.c - tutti.device_view/1: tensors where they are, for the kernels of one plugin. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/place.h"
-#include "train/trainer_internal.h"
+#include "train/plugin_kernels.h"
+#include "train/weights_service.h"
 
 #include <string.h>
 
 /* Whether the plugin's kernels run on the host while the tensors are out of its reach. */
 static bool copies(const device_view *v)
 {
-    return !v->place && trainer_is_remote(v->trainer);
+    return !v->place && context_is_remote(v->kernels->run);
 }
 
 /* ---- the state ---- */
@@ -16,7 +17,7 @@ static bool copies(const device_view *v)
 static tutti_status describe(void *ctx, const char *name, tutti_desc *ret, tutti_error *err)
 {
     const device_view *v = ctx;
-    const slot *s = trainer_slot(v->trainer, name, err);
+    const slot *s = tensors_find(v->kernels->tensors, name, err);
     if (!s)
         return TUTTI_E_NOTFOUND;
     *ret = s->now.desc;
@@ -26,16 +27,15 @@ static tutti_status describe(void *ctx, const char *name, tutti_desc *ret, tutti
 /* Brings a batch column that the loader has left on the host to where kernels run. */
 static tutti_status bring(device_view *v, slot *s, tutti_error *err)
 {
-    trainer *t = v->trainer;
-    const uint32_t column = (uint32_t)(s - trainer_batch(t)->columns);
+    const uint32_t column = (uint32_t)(s - tensors_batch(v->kernels->tensors)->columns);
     void *memory;
     const tutti_status status =
         slot_take(s, v->place, tutti_nbytes(&s->now.desc), &memory, err);
     if (status)
         return status;
-    views_age(t, 1u << VIEW_RESULTS);
-    const tutti_status sent =
-        upload_run(&t->uploads, v->place, 2 * TUTTI_MAX_COLUMNS + column, memory, &s->now, err);
+    mirrors_invalidate(v->kernels->mirrors, 1u << MIRROR_RESULTS);
+    const tutti_status sent = upload_run(v->kernels->uploads, v->place,
+                                         2 * TUTTI_MAX_COLUMNS + column, memory, &s->now, err);
     if (sent)
         return sent;
     s->now.data = memory;
@@ -46,8 +46,7 @@ static tutti_status bring(device_view *v, slot *s, tutti_error *err)
 static tutti_status get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
 {
     device_view *v = ctx;
-    trainer *t = v->trainer;
-    slot *s = trainer_slot(t, name, err);
+    slot *s = tensors_find(v->kernels->tensors, name, err);
     tutti_status status = TUTTI_OK;
     if (!s)
         return TUTTI_E_NOTFOUND;
@@ -55,7 +54,7 @@ static tutti_status get(void *ctx, const char *name, tutti_tensor *ret, tutti_er
         status = bring(v, s, err);
     tutti_tensor seen = s->now;
     if (!status && copies(v))
-        status = view_open(t, &s->view, VIEW_RESULTS, &seen, err);
+        status = mirror_open(v->kernels->mirrors, &s->mirror, MIRROR_RESULTS, &seen, err);
     if (!status)
         *ret = seen;
     return status;
@@ -65,11 +64,10 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
                           tutti_tensor *ret, tutti_error *err)
 {
     device_view *v = ctx;
-    trainer *t = v->trainer;
-    slot *s = trainer_slot(t, name, err);
+    slot *s = tensors_find(v->kernels->tensors, name, err);
     if (!s)
         return TUTTI_E_NOTFOUND;
-    if (trainer_computes(t, s)) {
+    if (tensors_is_result(v->kernels->tensors, s)) {
         if (!tutti_same_shape(&s->now.desc, desc) || s->now.desc.dtype != desc->dtype)
             return tutti_fail(err, TUTTI_E_SHAPE, "%s keeps its shape and dtype", name);
         return get(v, name, ret, err);
@@ -78,9 +76,10 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
     const tutti_status status = slot_take(s, v->place, tutti_nbytes(desc), &memory, err);
     if (status)
         return status;
-    views_age(t, 1u << VIEW_RESULTS);
+    mirrors_invalidate(v->kernels->mirrors, 1u << MIRROR_RESULTS);
     s->now = (tutti_tensor){memory, *desc, place_number(v->place), 0};
-    trainer_batch(t)->samples = trainer_batch(t)->columns[0].now.desc.dim[0];
+    tensors_batch(v->kernels->tensors)->samples =
+        tensors_batch(v->kernels->tensors)->columns[0].now.desc.dim[0];
     *ret = s->now;
     return TUTTI_OK;
 }
@@ -90,8 +89,8 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
 static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
 {
     const device_view *v = ctx;
-    const tutti_status s = trainer_weight(v->trainer, k, ret, err);
-    return !s && copies(v) ? views_weight(v->trainer, k, ret, err) : s;
+    const tutti_status s = weights_find(v->kernels->updater, k, ret, err);
+    return !s && copies(v) ? mirrors_weight(v->kernels->mirrors, k, ret, err) : s;
 }
 
 /* Whether weight w goes on where `span` ends. */
@@ -104,7 +103,7 @@ static bool goes_on(const tutti_span *span, const tutti_weight *w)
 /* Span `number`, or the last, and how many there are up to it. */
 static uint32_t find_span(const device_view *v, uint32_t number, tutti_span *span)
 {
-    const net *n = v->trainer->net;
+    const net *n = v->kernels->run->net;
     uint32_t found = 0;
     for (uint32_t k = 0; k < net_weight_count(n); k++) {
         const tutti_weight *w = net_weight(n, k);
@@ -184,13 +183,13 @@ static tutti_status copy(void *ctx, void *to, const void *from, uint64_t bytes, 
                           "a copy goes %d, want TUTTI_COPY_TO_DEVICE, _FROM_DEVICE or "
                           "_ON_DEVICE",
                           how);
-    tutti_status s = v->place ? views_settle(v->trainer, false, err) : TUTTI_OK;
+    tutti_status s = v->place ? mirrors_flush(v->kernels->mirrors, false, err) : TUTTI_OK;
     if (!s && v->place)
-        s = scalars_apply_factor(v->trainer, err);
+        s = scalars_apply_factor(v->kernels->scalars, err);
     if (s)
         return s;
     if (v->place && how != TUTTI_COPY_FROM_DEVICE)
-        views_age(v->trainer, VIEW_ALL);
+        mirrors_invalidate(v->kernels->mirrors, MIRROR_ALL);
     return place_copy(v->place, to, from, bytes, how, err);
 }
 
@@ -262,9 +261,9 @@ void device_view_fini(device_view *v)
         place_give_pinned(d, v->peeked);
 }
 
-void device_view_init(device_view *v, trainer *t, const tutti_device *place)
+void device_view_init(device_view *v, plugin_kernels *p, const tutti_device *place)
 {
-    *v = (device_view){.trainer = t, .place = place};
+    *v = (device_view){.kernels = p, .place = place};
     v->table = (tutti_device_view_v1){.struct_size = sizeof v->table,
                                       .device = place_number(place),
                                       .ctx = v,

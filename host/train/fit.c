@@ -1,86 +1,23 @@
 /* fit.c - Composer's training loop, every event in its place. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/pretrained.h"
-#include "train/trainer_internal.h"
+#include "train/trainer_state.h"
 
-#include <math.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
-
-static volatile sig_atomic_t caught;
-
-static void on_signal(int number)
-{
-    caught = number;
-}
-
-void trainer_catch_signals(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    action.sa_flags = (int)(SA_RESETHAND | SA_RESTART); /* a second signal kills as usual */
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
-int trainer_signal(void)
-{
-    return (int)caught;
-}
-
-int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
-{
-    const tutti_status s = engine_run_train_event(t->engine, event, err);
-    tutti_error ignored = TUTTI_ERROR_INIT;
-    const tutti_status settled = views_settle(t, true, s ? &ignored : err);
-    scalars_end_event(t);
-    return s ? s : settled;
-}
-
-bool trainer_done(const trainer *t)
-{
-    return trainer_signal() || trainer_finished(t);
-}
-
-bool trainer_finished(const trainer *t)
-{
-    return tutti_timestamp_get(&t->time, t->max_duration.unit) >= t->max_duration.count;
-}
-
-bool trainer_has_tokens(const trainer *t)
-{
-    uint32_t n;
-    const tutti_column *columns = loader_columns(t->train.loader, &n);
-    for (uint32_t k = 0; k < n; k++)
-        if (strcmp(columns[k].name, "input") == 0)
-            return columns[k].desc.rank == 1 &&
-                   (columns[k].desc.dtype == TUTTI_I32 || columns[k].desc.dtype == TUTTI_I64);
-    return false;
-}
 
 /* Tokens of the whole batch as it is now. */
 static int64_t batch_tokens(trainer *t)
 {
-    const slot *input = trainer_has_tokens(t) ? batch_find(&t->whole, "input") : NULL;
+    const slot *input =
+        source_has_tokens(&t->train) ? batch_find(&t->tensors.whole, "input") : NULL;
     return input ? tutti_numel(&input->now.desc) : 0;
 }
 
 /* Nanoseconds since the last call, evaluations left out. */
 static int64_t lap(trainer *t)
 {
-    const int64_t now = now_ns(), passed = now - t->clock_ns;
-    t->clock_ns = now;
+    const int64_t now = now_ns(), passed = now - t->run.clock.lap_ns;
+    t->run.clock.lap_ns = now;
     return passed;
 }
 
@@ -88,44 +25,44 @@ static int64_t lap(trainer *t)
 static void log_time(trainer *t, bool tokens, bool end)
 {
     const tutti_named_value v[] = {
-        {"time/batch", (double)t->time.batch},
-        {"time/sample", (double)t->time.sample},
-        {"time/batch_in_epoch", (double)t->time.batch_in_epoch},
-        {"time/sample_in_epoch", (double)t->time.sample_in_epoch},
-        {"time/token", (double)t->time.token},
-        {"time/token_in_epoch", (double)t->time.token_in_epoch},
+        {"time/batch", (double)t->run.clock.now.batch},
+        {"time/sample", (double)t->run.clock.now.sample},
+        {"time/batch_in_epoch", (double)t->run.clock.now.batch_in_epoch},
+        {"time/sample_in_epoch", (double)t->run.clock.now.sample_in_epoch},
+        {"time/token", (double)t->run.clock.now.token},
+        {"time/token_in_epoch", (double)t->run.clock.now.token_in_epoch},
     };
-    const tutti_named_value epoch = {"time/epoch", (double)t->time.epoch};
+    const tutti_named_value epoch = {"time/epoch", (double)t->run.clock.now.epoch};
     if (end)
-        trainer_log(t, &epoch, 1);
-    trainer_log(t, v, tokens ? 6 : 4);
+        run_log_metrics(&t->run.log, &epoch, 1);
+    run_log_metrics(&t->run.log, v, tokens ? 6 : 4);
 }
 
 /* Which order of the data this pass takes: iterations counted in tokens begin the data anew. */
 static int64_t data_epoch(const trainer *t)
 {
-    const bool by_tokens = t->run->iteration_length.unit == TUTTI_UNIT_TOKEN;
-    return t->time.epoch + (by_tokens ? t->time.iteration : 0);
+    const bool by_tokens = t->run.file->iteration_length.unit == TUTTI_UNIT_TOKEN;
+    return t->run.clock.now.epoch + (by_tokens ? t->run.clock.now.iteration : 0);
 }
 
 static tutti_status seek(trainer *t, tutti_error *err)
 {
-    return source_seek(&t->train, data_epoch(t), t->time.batch_in_epoch, err);
+    return source_seek(&t->train, data_epoch(t), t->run.clock.now.batch_in_epoch, err);
 }
 
 static bool iteration_over(const trainer *t, int32_t unit)
 {
-    const tutti_time length = t->run->iteration_length;
-    const int64_t here =
-        unit == TUTTI_UNIT_TOKEN ? t->time.token_in_iteration : t->time.epoch_in_iteration;
+    const tutti_time length = t->run.file->iteration_length;
+    const int64_t here = unit == TUTTI_UNIT_TOKEN ? t->run.clock.now.token_in_iteration
+                                                  : t->run.clock.now.epoch_in_iteration;
     return length.unit == unit && here >= length.count;
 }
 
 static tutti_status end_iteration(trainer *t, tutti_error *err)
 {
-    t->previous = t->time;
-    t->has_previous = true;
-    timestamp_next_iteration(&t->time);
+    t->run.clock.previous = t->run.clock.now;
+    t->run.clock.has_previous = true;
+    timestamp_next_iteration(&t->run.clock.now);
     const tutti_status s = trainer_event(t, TUTTI_EVENT_ITERATION_END, err);
     return s ? s : trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
 }
@@ -135,15 +72,15 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
 {
     int64_t samples;
     tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_DATALOADER, err);
-    if (s || (s = source_next(t, &t->train, &t->whole, &samples, err)))
+    if (s || (s = source_next(&t->train, &t->mirrors, &t->tensors.whole, &samples, err)))
         return s;
     if (samples == 0) {
         *ret_end = true;
-        s = engine_run_marker_only_event(t->engine, TUTTI_EVENT_AFTER_DATALOADER, err);
+        s = engine_run_marker_only_event(t->run.engine, TUTTI_EVENT_AFTER_DATALOADER, err);
         return s ? s : trainer_event(t, TUTTI_EVENT_DATALOADER_STOP_ITERATION, err);
     }
-    t->phase = PHASE_BATCH;
-    t->step.step = (uint64_t)t->time.batch;
+    t->tensors.phase = PHASE_BATCH;
+    t->run.step.step = (uint64_t)t->run.clock.now.batch;
     const int64_t tokens = batch_tokens(t);
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_DATALOADER, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_BATCH_START, err)))
@@ -151,31 +88,32 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
     log_time(t, tokens > 0, false);
     if ((s = trainer_step_batch(t, err)))
         return s;
-    t->previous = t->time;
-    t->has_previous = true;
-    timestamp_next_batch(&t->time, samples, tokens, lap(t));
+    t->run.clock.previous = t->run.clock.now;
+    t->run.clock.has_previous = true;
+    timestamp_next_batch(&t->run.clock.now, samples, tokens, lap(t));
     if ((s = trainer_event(t, TUTTI_EVENT_BATCH_END, err)) ||
         (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
         return s;
-    t->phase = PHASE_IDLE;
-    t->noutputs = 0;
-    t->loss.now.data = NULL;
+    t->tensors.phase = PHASE_IDLE;
+    t->tensors.noutputs = 0;
+    t->tensors.loss.now.data = NULL;
     return trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
 }
 
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
-    tutti_status s = late_flush(t, err);
+    tutti_status s = async_flush(&t->async, err);
     if (s)
         return s;
-    metric_set_log(t, &t->train.metrics, "train", (uint64_t)t->time.batch);
-    s = t->run->step_schedulers_every_batch ? TUTTI_OK : updater_schedule(t, err);
+    metric_set_log(&t->run.log, &t->train.metrics, "train", (uint64_t)t->run.clock.now.batch);
+    s = t->run.file->step_schedulers_every_batch ? TUTTI_OK
+                                                 : updater_schedule(&t->updater, err);
     if (s)
         return s;
-    timestamp_next_epoch(&t->time, lap(t));
+    timestamp_next_epoch(&t->run.clock.now, lap(t));
     s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err);
-    if (s || (s = net_commit(t->net, err)) ||
-        (s = updater_fit(t, err)) || /* of frozen layers */
+    if (s || (s = net_commit(t->run.net, err)) ||
+        (s = updater_fit(&t->updater, err)) || /* of frozen layers */
         (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
         return s;
     return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
@@ -185,13 +123,13 @@ static tutti_status epoch(trainer *t, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     bool end = false, early = false;
-    if (t->time.epoch_in_iteration == 0 && t->time.batch_in_epoch == 0)
+    if (t->run.clock.now.epoch_in_iteration == 0 && t->run.clock.now.batch_in_epoch == 0)
         s = trainer_event(t, TUTTI_EVENT_ITERATION_START, err);
-    if (s == TUTTI_OK && t->time.batch_in_epoch == 0) {
+    if (s == TUTTI_OK && t->run.clock.now.batch_in_epoch == 0) {
         if ((s = trainer_event(t, TUTTI_EVENT_EPOCH_START, err)))
             return s;
-        const tutti_named_value v = {"time/epoch", (double)t->time.epoch};
-        trainer_log(t, &v, 1);
+        const tutti_named_value v = {"time/epoch", (double)t->run.clock.now.epoch};
+        run_log_metrics(&t->run.log, &v, 1);
     }
     while (s == TUTTI_OK && !end && !early) {
         s = batch_of_epoch(t, &end, err);
@@ -204,9 +142,9 @@ static tutti_status epoch(trainer *t, tutti_error *err)
     }
     if (s)
         return s;
-    if (trainer_signal() && t->time.batch_in_epoch != loader_batches(t->train.loader))
+    if (trainer_signal() && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
         return TUTTI_OK; /* stopped in the middle: the epoch goes on after a resume */
-    if (early && t->time.batch_in_epoch != loader_batches(t->train.loader))
+    if (early && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
         return TUTTI_OK;
     s = end_epoch(t, err);
     return s == TUTTI_OK && iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : s;
@@ -223,7 +161,7 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
     for (uint32_t k = 0; k < n; k++) {
         tutti_desc d = columns[k].desc;
         memmove(&d.dim[1], &d.dim[0], (size_t)d.rank * sizeof d.dim[0]);
-        d.dim[0] = t->microbatch_size;
+        d.dim[0] = t->tensors.microbatch_size;
         d.rank++;
         memcpy(shape.columns[k].name, columns[k].name, sizeof shape.columns[k].name);
         shape.columns[k].now.desc = d;
@@ -232,8 +170,8 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
     plan *p;
     tutti_status s = trainer_request(t, kind, &shape, &request, err);
     if (!s)
-        s = net_plan(t->net, &request, &p, err);
-    trainer_tune_message(t);
+        s = net_plan(t->run.net, &request, &p, err);
+    context_tune_message(&t->run);
     return s;
 }
 
@@ -244,62 +182,10 @@ static tutti_status plan_ahead(trainer *t, tutti_error *err)
     tutti_status s;
     do {
         s = plan_kind(t, PLAN_TRAIN, err);
-        if (s == TUTTI_OK && t->microbatch_size < t->train.spec->batch_size)
+        if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
             s = plan_kind(t, PLAN_TRAIN_ADD, err);
     } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     return s;
-}
-
-/* What the run starts from; a checkpoint that it goes on from comes after. */
-static tutti_status load_weights(trainer *t, tutti_error *err)
-{
-    char text[640];
-    uint64_t unused = 0;
-    const tutti_status s = pretrained_load(t->net, t->run->load_weights, &unused, err);
-    if (s)
-        return s;
-    (void)snprintf(text, sizeof text,
-                   "weights from %s; %llu of its tensors are not the model's",
-                   t->run->load_weights, (unsigned long long)unused);
-    trainer_message(t, TUTTI_LOG_INFO, "train", text);
-    return TUTTI_OK;
-}
-
-tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
-{
-    tutti_status s = trainer_observe(t, err);
-    if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
-        return s;
-    t->initialised = true;
-    precision_announce(t);
-    source_announce(t, &t->train);
-    for (size_t k = 0; k < t->nevals; k++)
-        source_announce(t, &t->evals[k]);
-    char json[64];
-    (void)snprintf(json, sizeof json, "%llu", (unsigned long long)t->seed);
-    trainer_hyperparameter(t, "seed", json);
-    for (size_t k = 0; k < t->nparticipants; k++) {
-        const object_info *o = object_describe(instance_object(t->participants[k]));
-        if (strcmp(o->kind, TUTTI_KIND_ALGORITHM) == 0) {
-            char name[128];
-            (void)snprintf(name, sizeof name, "enabled_algorithms/%s",
-                           instance_name(t->participants[k]));
-            trainer_hyperparameter(t, name, "true");
-        }
-    }
-    if ((s = net_commit(t->net, err)) || (s = updater_fit(t, err)) ||
-        (s = updater_schedule(t, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) || (s = net_commit(t->net, err)) ||
-        (s = updater_fit(t, err)))
-        return s;
-    if ((t->run->load_weights && (s = load_weights(t, err))) ||
-        (resume && (s = trainer_load(t, resume, err))))
-        return s;
-    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) || (s = net_commit(t->net, err)) ||
-        (s = updater_fit(t, err)))
-        return s;
-    t->begun = true;
-    return updater_reschedule(t, err);
 }
 
 /* A caught signal: what is not saved yet is saved by the run's saver. */
@@ -313,7 +199,7 @@ static tutti_status stop_by_signal(trainer *t, tutti_error *err)
             return s;
     }
     return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",
-                      trainer_signal(), (long long)t->time.batch,
+                      trainer_signal(), (long long)t->run.clock.now.batch,
                       saver ? ", which is saved"
                             : "; no checkpoint_saver, so nothing is saved");
 }
@@ -323,8 +209,9 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
 {
     char now[40], max[40];
     if (o->reset_time) {
-        memset(&t->time.iteration, 0, sizeof t->time - offsetof(tutti_timestamp, iteration));
-        t->has_previous = false;
+        memset(&t->run.clock.now.iteration, 0,
+               sizeof t->run.clock.now - offsetof(tutti_timestamp, iteration));
+        t->run.clock.has_previous = false;
         for (size_t k = 0; k < t->nevals; k++)
             t->evals[k].due.last_batch = -1;
     }
@@ -332,19 +219,19 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
         return tutti_fail(err, TUTTI_E_ARG,
                           "the duration is given in dur, want ep, ba, sp, tok or sec");
     if (o->duration.unit != TUTTI_UNIT_NONE) {
-        t->planned = o->duration;
-        t->planned.count += tutti_timestamp_get(&t->time, o->duration.unit);
+        t->run.clock.planned = o->duration;
+        t->run.clock.planned.count += tutti_timestamp_get(&t->run.clock.now, o->duration.unit);
     }
-    t->max_duration = t->planned;
-    t->stopped = false;
+    t->run.clock.max_duration = t->run.clock.planned;
+    t->run.clock.stopped = false;
     if (!trainer_finished(t))
         return TUTTI_OK;
-    const tutti_time here = {tutti_timestamp_get(&t->time, t->planned.unit), 0.0,
-                             t->planned.unit, 0};
+    const tutti_time here = {tutti_timestamp_get(&t->run.clock.now, t->run.clock.planned.unit),
+                             0.0, t->run.clock.planned.unit, 0};
     return tutti_fail(err, TUTTI_E_STATE,
                       "nothing is left to train: max_duration is %s and %s have passed; give a "
                       "longer max_duration, a duration, or reset the time",
-                      duration_text(t->planned, max, sizeof max),
+                      duration_text(t->run.clock.planned, max, sizeof max),
                       duration_text(here, now, sizeof now));
 }
 
@@ -354,23 +241,23 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     if (s || (s = set_duration(t, o, err)) || (s = plan_ahead(t, err)) || (s = seek(t, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;
-    t->clock_ns = now_ns();
+    t->run.clock.lap_ns = now_ns();
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
     /* Ignite's ends: what failed, was interrupted or was stopped is told before it takes effect. */
-    const int32_t told = s                  ? TUTTI_EVENT_EXCEPTION_RAISED
-                         : trainer_signal() ? TUTTI_EVENT_INTERRUPT
-                         : t->stopped       ? TUTTI_EVENT_TERMINATE
-                                            : -1;
+    const int32_t told = s                      ? TUTTI_EVENT_EXCEPTION_RAISED
+                         : trainer_signal()     ? TUTTI_EVENT_INTERRUPT
+                         : t->run.clock.stopped ? TUTTI_EVENT_TERMINATE
+                                                : -1;
     tutti_error ignored = TUTTI_ERROR_INIT;
-    const tutti_status known = late_flush(t, s ? &ignored : err);
+    const tutti_status known = async_flush(&t->async, s ? &ignored : err);
     s = s ? s : known;
     const tutti_status heard = told < 0 ? TUTTI_OK : trainer_event(t, told, s ? &ignored : err);
     if (s || (s = heard))
         return s;
     if (trainer_signal())
         return stop_by_signal(t, err);
-    log_time(t, t->time.token > 0, true);
+    log_time(t, t->run.clock.now.token > 0, true);
     if ((s = trainer_event(t, TUTTI_EVENT_FIT_END, err)))
         return s;
     return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/memory.h"
 #include "graph/place.h"
-#include "train/trainer_internal.h"
+#include "train/trainer_state.h"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ static tutti_status describe(const tutti_column *columns, uint32_t n, const char
 /* What a step takes of a device with memory of its own. */
 static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, tutti_error *err)
 {
-    const tutti_device *d = trainer_device(t);
+    const tutti_device *d = context_device(&t->run);
     char a[32], b[32];
     float *weights, *grads;
     int64_t count;
@@ -52,17 +52,17 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
     const tutti_status s = d->table->memory(d->device, &unused, &total, err);
     if (s)
         return s;
-    net_arena(t->net, &weights, &grads, &count);
-    for (uint32_t k = 0; k < net_weight_count(t->net); k++)
-        if (net_offset(t->net, k) < 0)
-            buffers += tutti_nbytes(&net_weight(t->net, k)->data.desc);
+    net_arena(t->run.net, &weights, &grads, &count);
+    for (uint32_t k = 0; k < net_weight_count(t->run.net); k++)
+        if (net_offset(t->run.net, k) < 0)
+            buffers += tutti_nbytes(&net_weight(t->run.net, k)->data.desc);
     (void)fprintf(file, "device %s:%u, %s: %s of %s are free beside\n",
-                  t->run->device.part.name, t->run->device.index, d->info.name,
+                  t->run.file->device.part.name, t->run.file->device.index, d->info.name,
                   memory_text(unused, a, sizeof a), memory_text(total, b, sizeof b));
     (void)fprintf(file, "  weights and their gradients %s, buffers %s\n",
                   memory_text(2 * sizeof(float) * (uint64_t)count, a, sizeof a),
                   memory_text(buffers, b, sizeof b));
-    const net_low_counts low = net_count_low(t->net);
+    const net_low_counts low = net_count_low(t->run.net);
     if (low.bytes)
         (void)fprintf(file, "  copies in %s of %u trained and %u frozen weights %s\n",
                       tutti_dtype_name(low.dtype), low.trained, low.frozen,
@@ -89,7 +89,7 @@ void trainer_tell_step(const trainer *t, FILE *file)
     const char *before = "; heard in between: ";
     for (int k = 0; k < SEGMENT_UPDATE; k++)
         for (const int32_t *event = between[k]; *event >= 0; event++)
-            if (engine_hears(t->engine, *event)) {
+            if (engine_hears(t->run.engine, *event)) {
                 (void)fprintf(file, "%s%s", before, event_name(*event));
                 before = ", ";
             }
@@ -101,7 +101,7 @@ tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err
     uint32_t n;
     plan *p;
     const tutti_column *columns = loader_columns(t->train.loader, &n);
-    const run_file *run = t->run;
+    const run_file *run = t->run.file;
     int64_t rows = run->train.batch_size;
     if (run->microbatch_size > 0 && run->microbatch_size < rows)
         rows = run->microbatch_size;
@@ -109,14 +109,15 @@ tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err
     memset(&r, 0, sizeof r);
     r.kind = PLAN_TRAIN;
     tutti_status s =
-        describe(columns, n, t->model_table->inputs, rows, r.inputs, &r.ninputs, err);
+        describe(columns, n, t->run.model_table->inputs, rows, r.inputs, &r.ninputs, err);
     if (!s)
-        s = describe(columns, n, t->model_table->targets, rows, r.targets, &r.ntargets, err);
+        s = describe(columns, n, t->run.model_table->targets, rows, r.targets, &r.ntargets,
+                     err);
     if (!s)
-        s = net_commit(t->net, err);
+        s = net_commit(t->run.net, err);
     if (!s)
-        s = net_plan(t->net, &r, &p, err);
-    trainer_tune_message(t);
+        s = net_plan(t->run.net, &r, &p, err);
+    context_tune_message(&t->run);
     if (s)
         return s;
     if (draw)

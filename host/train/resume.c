@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/memory.h"
 #include "graph/place.h"
-#include "train/origin.h"
+#include "train/provenance.h"
+#include "train/trainer_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>",
  * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,
- * and with amp_fp16 "run.loss_scale".  Texts: "tutti" (format), "run" (the run file), and the origin's. */
+ * and with amp_fp16 "run.loss_scale".  Texts: "tutti" (format), "run" (the run file), and provenance's. */
 enum {
     CLOCK_FIELDS = 14,             /* counters of a timestamp: of now, before, last schedule */
     CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */
@@ -60,7 +61,7 @@ static tutti_status add_object(trainer *t, items *v, instance *i, tutti_error *e
     uint32_t n = 0;
     if (!table)
         return TUTTI_OK;
-    t->views.who = instance_name(i);
+    t->mirrors.who = instance_name(i);
     tutti_status s = table->items(instance_self(i), NULL, 0, &n, err);
     if (s || n == 0)
         return s;
@@ -81,22 +82,24 @@ static tutti_status add_object(trainer *t, items *v, instance *i, tutti_error *e
 static size_t count_objects(trainer *t)
 {
     size_t total = 0;
-    for (size_t k = 0; k < t->nparticipants; k++) {
-        const tutti_stateful_v1 *table = instance_query(t->participants[k], TUTTI_STATEFUL_V1);
+    for (size_t k = 0; k < t->run.participants.count; k++) {
+        const tutti_stateful_v1 *table =
+            instance_query(t->run.participants.items[k], TUTTI_STATEFUL_V1);
         uint32_t n = 0;
         tutti_error e = TUTTI_ERROR_INIT;
-        t->views.who = instance_name(t->participants[k]);
-        if (table && table->items(instance_self(t->participants[k]), NULL, 0, &n, &e) == 0)
+        t->mirrors.who = instance_name(t->run.participants.items[k]);
+        if (table &&
+            table->items(instance_self(t->run.participants.items[k]), NULL, 0, &n, &e) == 0)
             total += n;
     }
-    t->views.who = NULL;
+    t->mirrors.who = NULL;
     return total;
 }
 
 /* Everything that a checkpoint keeps, as views of where it lives. */
 static tutti_status collect(trainer *t, int64_t *clock, items *v, tutti_error *err)
 {
-    const uint32_t n = net_weight_count(t->net);
+    const uint32_t n = net_weight_count(t->run.net);
     v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
     v->list = calloc(v->room, sizeof *v->list);
     v->names = calloc(v->room, sizeof *v->names);
@@ -112,28 +115,28 @@ static tutti_status collect(trainer *t, int64_t *clock, items *v, tutti_error *e
         s = items_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
     }
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
-        const tutti_weight *w = net_weight(t->net, k);
+        const tutti_weight *w = net_weight(t->run.net, k);
         s = items_add(v, &w->data, err, "model.%s", w->path);
-        const int64_t at = net_offset(t->net, k);
+        const int64_t at = net_offset(t->run.net, k);
         if (at < 0)
             continue;
-        const tutti_optimizer_v1 *o = t->update.groups[0].table;
-        for (uint32_t j = 0; s == TUTTI_OK && j < t->update.nslots; j++) {
+        const tutti_optimizer_v1 *o = t->updater.groups[0].table;
+        for (uint32_t j = 0; s == TUTTI_OK && j < t->updater.nslots; j++) {
             tutti_tensor one = w->data;
-            one.data = t->update.slots[j] + at;
+            one.data = t->updater.slots[j] + at;
             s = items_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
         }
     }
-    for (size_t k = 0; s == TUTTI_OK && k < t->nparticipants; k++)
-        s = add_object(t, v, t->participants[k], err);
-    t->views.who = NULL;
+    for (size_t k = 0; s == TUTTI_OK && k < t->run.participants.count; k++)
+        s = add_object(t, v, t->run.participants.items[k], err);
+    t->mirrors.who = NULL;
     return s;
 }
 
 /* Copies to the host what lies on a device. */
 static tutti_status bring(const trainer *t, items *v, tutti_error *err)
 {
-    const tutti_device *d = trainer_device(t);
+    const tutti_device *d = context_device(&t->run);
     uint64_t bytes = 0, at = 0;
     tutti_status s = TUTTI_OK;
     for (size_t k = 0; k < v->count; k++)
@@ -170,22 +173,26 @@ static void items_fini(items *v)
 
 static void clock_write(const trainer *t, int64_t *clock)
 {
-    memcpy(clock, &t->time.iteration, CLOCK_FIELDS * sizeof *clock);
-    memcpy(clock + CLOCK_FIELDS, &t->previous.iteration, CLOCK_FIELDS * sizeof *clock);
-    memcpy(clock + 2 * CLOCK_FIELDS, &t->scheduled.iteration, CLOCK_FIELDS * sizeof *clock);
-    clock[CLOCK_STEP] = t->update.step;
-    clock[CLOCK_HAS_PREVIOUS] = t->has_previous;
+    memcpy(clock, &t->run.clock.now.iteration, CLOCK_FIELDS * sizeof *clock);
+    memcpy(clock + CLOCK_FIELDS, &t->run.clock.previous.iteration,
+           CLOCK_FIELDS * sizeof *clock);
+    memcpy(clock + 2 * CLOCK_FIELDS, &t->run.clock.scheduled.iteration,
+           CLOCK_FIELDS * sizeof *clock);
+    clock[CLOCK_STEP] = t->updater.step;
+    clock[CLOCK_HAS_PREVIOUS] = t->run.clock.has_previous;
 }
 
 static void clock_read(trainer *t, const int64_t *clock)
 {
-    memcpy(&t->time.iteration, clock, CLOCK_FIELDS * sizeof *clock);
-    memcpy(&t->previous.iteration, clock + CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);
-    memcpy(&t->scheduled.iteration, clock + 2 * CLOCK_FIELDS, CLOCK_FIELDS * sizeof *clock);
-    t->previous.struct_size = sizeof t->previous;
-    t->update.step = clock[CLOCK_STEP];
+    memcpy(&t->run.clock.now.iteration, clock, CLOCK_FIELDS * sizeof *clock);
+    memcpy(&t->run.clock.previous.iteration, clock + CLOCK_FIELDS,
+           CLOCK_FIELDS * sizeof *clock);
+    memcpy(&t->run.clock.scheduled.iteration, clock + 2 * CLOCK_FIELDS,
+           CLOCK_FIELDS * sizeof *clock);
+    t->run.clock.previous.struct_size = sizeof t->run.clock.previous;
+    t->updater.step = clock[CLOCK_STEP];
     t->scalars.settled = false;
-    t->has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
+    t->run.clock.has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
 }
 
 /* Freezes what was frozen when `c` was written: it has no optimizer state there. */
@@ -194,39 +201,39 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
     const char *line = checkpoint_value(c, "frozen");
     while (line && *line) {
         const size_t n = strcspn(line, "\n");
-        for (uint32_t k = 0; k < net_weight_count(t->net); k++) {
-            const char *path = net_weight(t->net, k)->path;
+        for (uint32_t k = 0; k < net_weight_count(t->run.net); k++) {
+            const char *path = net_weight(t->run.net, k)->path;
             if (strlen(path) == n && memcmp(path, line, n) == 0)
-                net_freeze(t->net, k);
+                net_freeze(t->run.net, k);
         }
         line += n + (line[n] == '\n');
     }
-    const tutti_status s = net_commit(t->net, err);
-    return s ? s : updater_fit(t, err);
+    const tutti_status s = net_commit(t->run.net, err);
+    return s ? s : updater_fit(&t->updater, err);
 }
 
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
     items v = {NULL, NULL, 0, 0, NULL};
     int64_t clock[CLOCK_SIZE] = {0};
-    origin o;
-    tutti_status s = views_settle(t, false, err);
+    provenance o;
+    tutti_status s = mirrors_flush(&t->mirrors, false, err);
     if (!s && t->scaler.on && t->scalars.on)
-        s = scalars_fetch(t, NULL, err);
-    if (s || (s = origin_write(t, &o, err)))
+        s = scalars_fetch(&t->scalars, NULL, err);
+    if (s || (s = provenance_write(&t->run, &o, err)))
         return s;
     clock_write(t, clock);
     s = collect(t, clock, &v, err);
     if (s == TUTTI_OK)
         s = bring(t, &v, err);
     if (s == TUTTI_OK) {
-        const checkpoint_text texts[] = {{"format", "pt"},       {"tutti", "1"},
-                                         {"run", t->run->text},  {"plugins", o.plugins},
-                                         {"surgery", o.surgery}, {"frozen", o.frozen}};
+        const checkpoint_text texts[] = {{"format", "pt"},           {"tutti", "1"},
+                                         {"run", t->run.file->text}, {"plugins", o.plugins},
+                                         {"surgery", o.surgery},     {"frozen", o.frozen}};
         s = checkpoint_write(path, v.list, v.count, texts, sizeof texts / sizeof *texts, err);
     }
     items_fini(&v);
-    origin_fini(&o);
+    provenance_fini(&o);
     return s;
 }
 
@@ -253,7 +260,7 @@ static void tell_unused(trainer *t, const char *path, const checkpoint *c, const
                    "%s: %zu of its weights are not in this run's model and are left out, such "
                    "as %s",
                    path, unused, first);
-    trainer_message(t, TUTTI_LOG_WARNING, "train", text);
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
 }
 
 static tutti_status restore(trainer *t, const char *path, const checkpoint *c, const items *v,
@@ -279,25 +286,27 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
                               tutti_desc_text(&to->desc, want, sizeof want));
         }
     }
-    views_age(t, VIEW_ALL);
-    net_touch_weights(t->net);
+    mirrors_invalidate(&t->mirrors, MIRROR_ALL);
+    net_touch_weights(t->run.net);
     for (size_t k = 0; k < v->count; k++) {
         tutti_tensor from;
         tutti_error e = TUTTI_ERROR_INIT;
         const tutti_tensor *to = &v->list[k].tensor;
         if (checkpoint_find(c, v->list[k].name, &from, &e))
             continue;
-        const tutti_status s =
-            place_copy(to->device == TUTTI_DEVICE_CPU ? NULL : trainer_device(t), to->data,
-                       from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE, err);
+        const tutti_status s = place_copy(
+            to->device == TUTTI_DEVICE_CPU ? NULL : context_device(&t->run), to->data,
+            from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE, err);
         if (s)
             return s;
     }
-    for (size_t k = 0; k < t->nparticipants; k++) {
-        const tutti_stateful_v1 *table = instance_query(t->participants[k], TUTTI_STATEFUL_V1);
-        const tutti_status s = table && table->restored
-                                   ? table->restored(instance_self(t->participants[k]), err)
-                                   : TUTTI_OK;
+    for (size_t k = 0; k < t->run.participants.count; k++) {
+        const tutti_stateful_v1 *table =
+            instance_query(t->run.participants.items[k], TUTTI_STATEFUL_V1);
+        const tutti_status s =
+            table && table->restored
+                ? table->restored(instance_self(t->run.participants.items[k]), err)
+                : TUTTI_OK;
         if (s)
             return s;
     }
@@ -310,7 +319,7 @@ static tutti_status load_file(trainer *t, const char *path, tutti_error *err)
     checkpoint *c = NULL;
     int64_t clock[CLOCK_SIZE] = {0};
     tutti_status s = checkpoint_open(path, &c, err);
-    if (s || (s = origin_check(t, path, c, err)) || (s = freeze(t, c, err)) ||
+    if (s || (s = provenance_check(&t->run, path, c, err)) || (s = freeze(t, c, err)) ||
         (s = collect(t, clock, &v, err)) || (s = restore(t, path, c, &v, err)))
         goto fail;
     tell_unused(t, path, c, &v);
@@ -320,6 +329,19 @@ fail:
     checkpoint_close(c);
     items_fini(&v);
     return s;
+}
+
+const tutti_saver_v1 *trainer_saver(trainer *t, void **ret_self)
+{
+    for (size_t k = 0; k < t->run.participants.count; k++) {
+        const tutti_saver_v1 *saver =
+            instance_query(t->run.participants.items[k], TUTTI_SAVER_V1);
+        if (saver) {
+            *ret_self = instance_self(t->run.participants.items[k]);
+            return saver;
+        }
+    }
+    return NULL;
 }
 
 tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
@@ -333,15 +355,16 @@ tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
                               "--resume auto needs a checkpoint_saver among the callbacks");
         path = saver->latest(self);
         if (!path || access(path, F_OK) != 0) {
-            trainer_message(t, TUTTI_LOG_INFO, "train", "no checkpoint yet: a fresh start");
+            run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
+                            "no checkpoint yet: a fresh start");
             return TUTTI_OK;
         }
     }
     const tutti_status s = load_file(t, path, err);
     if (s == TUTTI_OK) {
         (void)snprintf(text, sizeof text, "resumed from %s at batch %lld", path,
-                       (long long)t->time.batch);
-        trainer_message(t, TUTTI_LOG_INFO, "train", text);
+                       (long long)t->run.clock.now.batch);
+        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
     }
     return s;
 }

@@ -3,9 +3,10 @@
 #include "graph/place.h"
 #include "graph/recompute.h"
 #include "graph/tune_file.h"
-#include "train/trainer_internal.h"
+#include "train/trainer_state.h"
 
 #include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,22 +15,6 @@
 
 #include <omp.h>
 
-tutti_status trainer_open(trainer *t, run_part *part, instance **ret_instance, tutti_error *err)
-{
-    const tutti_status s = instance_open(part->object, part->name, part->params,
-                                         trainer_service, t, ret_instance, err);
-    if (s == TUTTI_OK)
-        part->params = NULL; /* the instance has them */
-    return s;
-}
-
-void trainer_tune_message(trainer *t)
-{
-    const char *text = net_tune_complaint(t->net);
-    if (text)
-        trainer_message(t, TUTTI_LOG_WARNING, "plan", text);
-}
-
 static int recompute_of(const char *word)
 {
     return strcmp(word, "off") == 0    ? RECOMPUTE_OFF
@@ -37,43 +22,60 @@ static int recompute_of(const char *word)
                                        : RECOMPUTE_CHEAP;
 }
 
+static tutti_status see_module_weight(void *ctx, tutti_tensor *tensor, tutti_error *err)
+{
+    return mirrors_module_weight(&((trainer *)ctx)->mirrors, tensor, err);
+}
+
+static void wrote_module_weight(void *ctx)
+{
+    mirrors_module_wrote(&((trainer *)ctx)->mirrors);
+}
+
 static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_error *err)
 {
     char path[PATH_MAX];
     const net_options options = {.ops = ops,
                                  .tune_file = choices_path(path, sizeof path),
-                                 .layers = t->registry,
+                                 .layers = t->run.registry,
                                  .services = trainer_service,
                                  .services_ctx = t,
-                                 .seed = t->seed,
-                                 .threads = t->threads,
-                                 .device = trainer_device(t),
-                                 .see_weight = views_module_weight,
-                                 .wrote_weight = views_module_wrote,
-                                 .precision = precision_of(t->run->precision),
-                                 .recompute = recompute_of(t->run->recompute)};
-    tutti_status s = net_create(&options, &t->net, err);
-    if (s || (s = trainer_open(t, &t->run->model, &t->model, err)))
+                                 .seed = t->run.seed,
+                                 .threads = t->run.threads,
+                                 .device = context_device(&t->run),
+                                 .see_weight = see_module_weight,
+                                 .wrote_weight = wrote_module_weight,
+                                 .precision = precision_of(t->run.file->precision),
+                                 .recompute = recompute_of(t->run.file->recompute)};
+    tutti_status s = net_create(&options, &t->run.net, err);
+    if (s || (s = context_open(&t->run, &t->run.file->model, &t->run.model, err)))
         return s;
-    net_set_groups(t->net, updater_group, t->run);
-    t->model_table = instance_query(t->model, TUTTI_MODEL_V1);
-    if (!t->model_table)
+    net_set_groups(t->run.net, updater_group, t->run.file);
+    t->run.model_table = instance_query(t->run.model, TUTTI_MODEL_V1);
+    if (!t->run.model_table)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "model %s has no " TUTTI_MODEL_V1,
-                          t->run->model.name);
+                          t->run.file->model.name);
     uint32_t n;
     const tutti_column *columns = loader_columns(t->train.loader, &n);
-    if ((s = net_build(t->net, t->model, columns, n, err)))
+    if ((s = net_build(t->run.net, t->run.model, columns, n, err)))
         return s;
-    return net_commit(t->net, err);
+    return net_commit(t->run.net, err);
 }
 
 static void engine_message(void *ctx, int level, const char *component, const char *text)
 {
     trainer *t = ctx;
+    run_log *l = &t->run.log;
     /* Who asks for these lines wants to see them. */
-    if (level == TUTTI_LOG_DEBUG && t->message && t->engine && engine_is_debugged(t->engine))
-        t->message(t->message_ctx, level, component, text);
-    trainer_message(ctx, level, component, text);
+    if (level == TUTTI_LOG_DEBUG && l->message && t->run.engine &&
+        engine_is_debugged(t->run.engine))
+        l->message(l->message_ctx, level, component, text);
+    run_log_message(l, level, component, text);
+}
+
+static void trace(void *ctx, const tutti_trace *record)
+{
+    run_log_trace(&((trainer *)ctx)->run.log, record);
 }
 
 /* What functions of the run file can ask for. */
@@ -91,7 +93,7 @@ static tutti_status add_penalty(trainer *t, instance *i, tutti_error *err)
     if (!trait || !*trait)
         return TUTTI_OK;
     const tutti_penalty_v1 *table = instance_query(i, TUTTI_PENALTY_V1);
-    return table ? net_add_penalty(t->net, table, instance_self(i), err) : TUTTI_OK;
+    return table ? net_add_penalty(t->run.net, table, instance_self(i), err) : TUTTI_OK;
 }
 
 /* An algorithm may take the update into its own hands. */
@@ -100,67 +102,93 @@ static tutti_status add_wrapper(trainer *t, instance *i, tutti_error *err)
     const tutti_optimizer_wrapper_v1 *table = instance_query(i, TUTTI_OPTIMIZER_WRAPPER_V1);
     if (!table)
         return TUTTI_OK;
-    if (t->wrapper)
+    if (t->run.participants.wrapper)
         return tutti_fail(err, TUTTI_E_ARG,
                           "%s and %s both wrap the optimizer, want one of them",
-                          instance_name(t->wrapper), instance_name(i));
-    t->wrapper = i;
-    t->wrapper_table = table;
-    t->wrapper_looks = !TUTTI_HAS(table, tutti_optimizer_wrapper_v1, flags) ||
-                       !(table->flags & TUTTI_WRAPPER_NO_LOSS);
+                          instance_name(t->run.participants.wrapper), instance_name(i));
+    t->run.participants.wrapper = i;
+    t->run.participants.wrapper_table = table;
+    t->run.participants.wrapper_looks = !TUTTI_HAS(table, tutti_optimizer_wrapper_v1, flags) ||
+                                        !(table->flags & TUTTI_WRAPPER_NO_LOSS);
     return TUTTI_OK;
+}
+
+static tutti_status bind_handlers(trainer *t, tutti_error *err)
+{
+    binding_list *list = &t->run.file->handlers;
+    for (size_t k = 0; k < list->count; k++) {
+        const tutti_status s = engine_bind(t->run.engine, list->items[k], err);
+        if (s)
+            return s;
+        list->items[k] = NULL; /* the engine has it */
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status open_engine(trainer *t, tutti_error *err)
+{
+    engine_options options = {.time = &t->run.clock.now,
+                              .eval_time = &t->run.clock.eval,
+                              .trace = trace,
+                              .log = engine_message,
+                              .ctx = t,
+                              .query = handler_service};
+    options.nevents = registry_events(t->run.registry, &options.events);
+    return engine_create(&options, &t->run.engine, err);
+}
+
+static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,
+                                     tutti_error *err)
+{
+    participants *p = &t->run.participants;
+    instance **i = &p->items[p->count];
+    tutti_status s = context_open(&t->run, part, i, err);
+    if (s)
+        return s;
+    p->count++;
+    p->nloggers += is_logger;
+    t->run.log.loggers = p->items;
+    t->run.log.nloggers = p->nloggers;
+    s = engine_add(t->run.engine, *i, err);
+    if (s == TUTTI_OK)
+        s = add_penalty(t, *i, err);
+    return s ? s : add_wrapper(t, *i, err);
 }
 
 static tutti_status open_participants(trainer *t, tutti_error *err)
 {
-    run_parts *lists[] = {&t->run->loggers, &t->run->callbacks, &t->run->algorithms,
-                          &t->run->passes};
+    run_file *file = t->run.file;
+    run_parts *lists[] = {&file->loggers, &file->callbacks, &file->algorithms, &file->passes};
     size_t n = 0;
     for (size_t l = 0; l < 4; l++)
         n += lists[l]->count;
-    t->participants = calloc(n + 1, sizeof(instance *));
-    if (!t->participants)
+    t->run.participants.items = calloc(n + 1, sizeof(instance *));
+    if (!t->run.participants.items)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %zu participants", n);
-    engine_options options = {.time = &t->time,
-                              .eval_time = &t->eval_time,
-                              .trace = trainer_trace,
-                              .log = engine_message,
-                              .ctx = t,
-                              .query = handler_service};
-    options.nevents = registry_events(t->registry, &options.events);
-    tutti_status s = engine_create(&options, &t->engine, err);
+    tutti_status s = open_engine(t, err);
     if (s == TUTTI_OK)
-        s = trainer_open_profiler(t, err);
+        s = observers_open(&t->observers, &t->run, err);
     for (size_t l = 0; l < 4; l++)
-        for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++) {
-            instance **i = &t->participants[t->nparticipants];
-            s = trainer_open(t, &lists[l]->items[k], i, err);
-            if (s)
-                break;
-            t->nparticipants++;
-            t->nloggers += l == 0;
-            s = engine_add(t->engine, *i, err);
-            if (s == TUTTI_OK)
-                s = add_penalty(t, *i, err);
-            if (s == TUTTI_OK)
-                s = add_wrapper(t, *i, err);
-        }
+        for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++)
+            s = open_participant(t, &lists[l]->items[k], l == 0, err);
     if (s == TUTTI_OK)
-        s = trainer_bind_handlers(t, err);
-    return s ? s : engine_seal(t->engine, err);
+        s = bind_handlers(t, err);
+    return s ? s : engine_seal(t->run.engine, err);
 }
 
 static tutti_status check_settings(trainer *t, tutti_error *err)
 {
-    const run_file *run = t->run;
-    if (t->max_duration.unit == TUTTI_UNIT_DURATION || t->max_duration.unit == TUTTI_UNIT_NONE)
+    const run_file *run = t->run.file;
+    if (t->run.clock.max_duration.unit == TUTTI_UNIT_DURATION ||
+        t->run.clock.max_duration.unit == TUTTI_UNIT_NONE)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in dur, want ep, ba, sp, tok or sec");
-    if (t->max_duration.unit == TUTTI_UNIT_ITERATION && run->iteration_length.count <= 0)
+    if (t->run.clock.max_duration.unit == TUTTI_UNIT_ITERATION &&
+        run->iteration_length.count <= 0)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in iter, which needs an iteration_length such "
                           "as \"2ep\"");
-    if (t->max_duration.count <= 0)
+    if (t->run.clock.max_duration.count <= 0)
         return tutti_fail(err, TUTTI_E_ARG,
                           "scale_schedule_ratio %g makes a max_duration of nothing, want a "
                           "larger ratio or a longer max_duration",
@@ -171,18 +199,18 @@ static tutti_status check_settings(trainer *t, tutti_error *err)
 static tutti_status check_tokens(trainer *t, const char *what, tutti_time time,
                                  const char *want, tutti_error *err)
 {
-    if (time.unit != TUTTI_UNIT_TOKEN || trainer_has_tokens(t))
+    if (time.unit != TUTTI_UNIT_TOKEN || source_has_tokens(&t->train))
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_ARG,
                       "%s is given in tok, but the data has no tokens, want %s", what, want);
 }
 
-static void find_folder(trainer *t)
+static void find_folder(run_context *run)
 {
     char here[400];
     if (!getcwd(here, sizeof here))
         strcpy(here, ".");
-    (void)snprintf(t->folder, sizeof t->folder, "%s/runs/%.80s", here, t->run->name);
+    (void)snprintf(run->folder, sizeof run->folder, "%s/runs/%.80s", here, run->file->name);
 }
 
 static int available_threads(void)
@@ -192,108 +220,156 @@ static int available_threads(void)
     return n > 0 ? n : 1;
 }
 
+static void init_clock(run_clock *c, const run_file *file)
+{
+    c->planned = file->max_duration;
+    if (file->scale_schedule_ratio != 1.0)
+        c->planned.count = (int64_t)((double)c->planned.count * file->scale_schedule_ratio);
+    c->max_duration = c->planned;
+    c->now.struct_size = c->eval.struct_size = c->scheduled.struct_size = sizeof c->now;
+}
+
+static void init_context(run_context *run, run_file *file, registry *r,
+                         const tutti_op *const *ops)
+{
+    run->file = file;
+    run->registry = r;
+    run->ops = ops;
+    run->services = trainer_service;
+    run->seed = file->seed;
+    run->threads = file->threads > 0 ? file->threads : available_threads();
+    run->step = (tutti_step){.struct_size = sizeof run->step, .seed = run->seed};
+    run->log.now = &run->clock.now;
+    init_clock(&run->clock, file);
+    find_folder(run);
+}
+
+static tutti_status apply_gradient_factor(void *ctx, tutti_error *err)
+{
+    return scalars_apply_factor(ctx, err);
+}
+
+/* Each component knows the ones below it. */
+static void connect(trainer *t)
+{
+    run_context *run = &t->run;
+    const run_file *file = run->file;
+    run->services_ctx = t;
+    t->mirrors.run = run;
+    t->mirrors.before_gradients = apply_gradient_factor;
+    t->mirrors.before_gradients_ctx = &t->scalars;
+    tensors_init(&t->tensors, run, &t->mirrors);
+    t->tensors.microbatch_size =
+        file->microbatch_size > 0 && file->microbatch_size < file->train.batch_size
+            ? file->microbatch_size
+            : file->train.batch_size;
+    t->scalars.run = run;
+    t->scalars.mirrors = &t->mirrors;
+    t->scalars.loss_scaler = &t->scaler;
+    t->scalars.updater = &t->updater;
+    scaler_init(&t->scaler, run, &t->mirrors, &t->scalars, precision_of(file->precision));
+    t->updater.run = run;
+    t->updater.mirrors = &t->mirrors;
+    t->updater.scalars = &t->scalars;
+    t->updater.scaler = &t->scaler;
+    t->kernels = (plugin_kernels){.run = run,
+                                  .mirrors = &t->mirrors,
+                                  .tensors = &t->tensors,
+                                  .scalars = &t->scalars,
+                                  .updater = &t->updater,
+                                  .uploads = &t->uploads};
+    t->async.run = run;
+    t->async.tensors = &t->tensors;
+    t->async.metrics = &t->train.metrics;
+    t->async.scaler = &t->scaler;
+    t->async.scalars = &t->scalars;
+    trainer_services_init(t);
+}
+
+static tutti_status open_evaluations(trainer *t, tutti_error *err)
+{
+    run_file *file = t->run.file;
+    t->evals = calloc(file->nevals + 1, sizeof *t->evals);
+    if (!t->evals)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
+    for (size_t k = 0; k < file->nevals; k++) {
+        t->nevals = k + 1;
+        const tutti_status s = source_open(&t->evals[k], &t->run, &file->evals[k], err);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status open_all(trainer *t, tutti_error *err)
+{
+    run_context *run = &t->run;
+    tutti_status s = check_settings(t, err);
+    if (s ||
+        (s = context_open_device(run, err)) || /* first: transforms may have kernels for it */
+        (s = source_open(&t->train, run, &run->file->train, err)))
+        return s;
+    run->clock.batches_per_epoch = loader_batches(t->train.loader);
+    if ((s = open_model(t, run->ops, err)) ||
+        (s = updater_open(&t->updater, &t->kernels, err)) || (s = open_evaluations(t, err)) ||
+        (s = check_tokens(t, "max_duration", run->clock.planned, "ep, ba, sp or sec", err)) ||
+        (s = check_tokens(t, "iteration_length", run->file->iteration_length, "ep", err)) ||
+        (s = open_participants(t, err)))
+        return s;
+    return updater_fit(&t->updater, err);
+}
+
 tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,
                             trainer **ret_trainer, tutti_error *err)
 {
     trainer *t = calloc(1, sizeof *t);
     if (!t)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the trainer");
-    t->run = run;
-    t->registry = r;
-    t->ops = ops;
-    t->seed = run->seed;
-    t->threads = run->threads > 0 ? run->threads : available_threads();
-    omp_set_num_threads(t->threads);
-    t->microbatch_size =
-        run->microbatch_size > 0 && run->microbatch_size < run->train.batch_size
-            ? run->microbatch_size
-            : run->train.batch_size;
-    t->planned = run->max_duration;
-    if (run->scale_schedule_ratio != 1.0)
-        t->planned.count = (int64_t)((double)t->planned.count * run->scale_schedule_ratio);
-    t->max_duration = t->planned;
-    t->scheduled.struct_size = sizeof t->scheduled;
-    t->time.struct_size = t->eval_time.struct_size = sizeof t->time;
-    t->step = (tutti_step){.struct_size = sizeof t->step, .seed = t->seed};
-    strcpy(t->loss.name, "loss");
-    strcpy(t->outputs[0].name, "outputs");
-    strcpy(t->outputs[1].name, "outputs.1");
-    scaler_init(&t->scaler, precision_of(run->precision));
-    find_folder(t);
-    trainer_services_init(t);
-    tutti_status s = check_settings(t, err);
-    if (s ||
-        (s = trainer_open_device(t, err)) || /* first: transforms may have kernels for it */
-        (s = source_open(t, &t->train, &run->train, err)) || (s = open_model(t, ops, err)) ||
-        (s = updater_open(t, err)))
-        goto fail;
-    t->evals = calloc(run->nevals + 1, sizeof *t->evals);
-    if (!t->evals) {
-        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
-        goto fail;
-    }
-    for (size_t k = 0; k < run->nevals; k++) {
-        t->nevals = k + 1;
-        if ((s = source_open(t, &t->evals[k], &run->evals[k], err)))
-            goto fail;
-    }
-    if ((s = check_tokens(t, "max_duration", t->planned, "ep, ba, sp or sec", err)) ||
-        (s = check_tokens(t, "iteration_length", run->iteration_length, "ep", err)))
-        goto fail;
-    if ((s = open_participants(t, err)) || (s = updater_fit(t, err)))
-        goto fail;
-    *ret_trainer = t;
-    return TUTTI_OK;
-
-fail:
-    trainer_destroy(t);
+    init_context(&t->run, run, r, ops);
+    connect(t);
+    omp_set_num_threads(t->run.threads);
+    const tutti_status s = open_all(t, err);
+    if (s)
+        trainer_destroy(t);
+    else
+        *ret_trainer = t;
     return s;
 }
 
+/* What uses the device goes before it, and objects of plugins before what they may call. */
 void trainer_destroy(trainer *t)
 {
     if (!t)
         return;
-    t->initialised = false;   /* a logger that has closed hears nothing */
-    if (trainer_is_remote(t)) /* kernels of plugins may be under way */
-        (void)t->device.device.table->synchronise(t->device.device.device, NULL, NULL);
-    trainer_end_observation(t);
-    if (t->engine)
-        engine_close(t->engine);
-    engine_destroy(t->engine);
-    for (size_t k = 0; k < t->nparticipants; k++)
-        instance_free(t->participants[k]);
-    free(t->participants);
-    trainer_free_observers(t);
+    run_context *run = &t->run;
+    run->log.ready = false;     /* a logger that has closed hears nothing */
+    if (context_is_remote(run)) /* kernels of plugins may be under way */
+        (void)run->device.device.table->synchronise(run->device.device.device, NULL, NULL);
+    observers_finish(&t->observers, run);
+    if (run->engine)
+        engine_close(run->engine);
+    engine_destroy(run->engine);
+    for (size_t k = 0; k < run->participants.count; k++)
+        instance_free(run->participants.items[k]);
+    free(run->participants.items);
+    observers_close(&t->observers, run);
     for (size_t k = 0; k < t->nevals; k++)
         source_close(&t->evals[k]);
     free(t->evals);
     source_close(&t->train); /* may lie on the device */
-    updater_close(&t->update);
+    updater_close(&t->updater);
     scalars_fini(&t->scalars);
-    if (t->device.device.table) {
-        uploads_fini(&t->uploads, trainer_device(t));
-        late_fini(&t->late, trainer_device(t));
+    if (run->device.device.table) {
+        uploads_fini(&t->uploads, context_device(run));
+        async_fini(&t->async);
     }
-    batch_fini(&t->whole);
-    batch_fini(&t->micro);
-    batch_fini(&t->eval_batch);
-    net_destroy(t->net);
-    kernels_fini(t);
-    backend_close(&t->device);
-    instance_free(t->model);
-    views_fini(&t->views);
-    for (size_t k = 0; k < sizeof t->forward_views / sizeof *t->forward_views; k++)
-        view_fini(&t->forward_views[k]);
-    view_fini(&t->loss.view);
-    view_fini(&t->outputs[0].view);
-    view_fini(&t->outputs[1].view);
-    value_table_fini(&t->values);
-    while (t->logs) {
-        log_service *next = t->logs->next;
-        free(t->logs);
-        t->logs = next;
-    }
+    tensors_fini(&t->tensors);
+    net_destroy(run->net);
+    kernels_fini(&t->kernels);
+    backend_close(&run->device);
+    instance_free(run->model);
+    mirrors_fini(&t->mirrors);
+    run_log_fini(&run->log);
     free(t);
 }
 
@@ -302,16 +378,22 @@ void trainer_on_message(trainer *t,
                                         const char *text),
                         void *ctx)
 {
-    t->message = message;
-    t->message_ctx = ctx;
+    t->run.log.message = message;
+    t->run.log.message_ctx = ctx;
 }
 
 engine *trainer_engine(trainer *t)
 {
-    return t->engine;
+    return t->run.engine;
 }
 
 const tutti_timestamp *trainer_time(const trainer *t)
 {
-    return &t->time;
+    return &t->run.clock.now;
+}
+
+double trainer_metric(const trainer *t, const char *name)
+{
+    const double *value = run_log_value(&t->run.log, name);
+    return value ? *value : (double)NAN;
 }

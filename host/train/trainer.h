@@ -4,7 +4,7 @@
 #define HOST_TRAIN_TRAINER_H
 
 #include "engine/engine.h"
-#include "train/runfile.h"
+#include "train/run_file.h"
 #include "tutti/op.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* upload.c - batches on their way to a device: pinned, two at a time, beside the work under way. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/upload.h"
 #include "graph/place.h"
-#include "train/trainer_internal.h"
 
 #include <string.h>
 
@@ -13,14 +13,14 @@ static tutti_status lane_fit(const tutti_device *d, upload_lane *l, uint64_t byt
     if (!l->copied && ((s = d->table->event_create(d->device, &l->copied, err)) ||
                        (s = d->table->event_create(d->device, &l->used, err))))
         return s;
-    if (l->host && bytes <= l->room)
+    if (l->host && bytes <= l->capacity)
         return TUTTI_OK;
     s = d->table->synchronise(d->device, NULL, err); /* the old memory is in no copy any more */
     if (s)
         return s;
     place_give(d, l->device);
     place_give_pinned(d, l->host);
-    l->room = bytes;
+    l->capacity = bytes;
     l->device = place_take(d, bytes);
     l->host = place_take_pinned(d, bytes);
     if (l->device && l->host)

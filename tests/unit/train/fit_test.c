@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/faults.h"
 #include "op_table.h"
-#include "train/trainer_internal.h"
+#include "train/trainer_state.h"
 #include "tutti_check.h"
 
 #include <limits.h>
@@ -45,7 +45,7 @@ static void watch(void *ctx, const tutti_event *event)
     f->counts[event->id]++;
     const size_t used = strlen(f->told);
     (void)snprintf(f->told + used, sizeof f->told - used, "%s ", event->name);
-    if (event->id == f->stop_at && f->t->time.batch == f->stop_batch)
+    if (event->id == f->stop_at && f->t->run.clock.now.batch == f->stop_batch)
         f->t->state_service.stop_training(f->t, "the test stops it");
 }
 
@@ -94,9 +94,9 @@ static void fit(fitting *f, int64_t count, int32_t unit)
 
 static void ck_assert_same_weights(const fitting *a, const fitting *b, double tolerance)
 {
-    ck_assert_uint_eq(net_weight_count(a->t->net), net_weight_count(b->t->net));
-    for (uint32_t k = 0; k < net_weight_count(a->t->net); k++) {
-        const tutti_weight *w = net_weight(a->t->net, k), *v = net_weight(b->t->net, k);
+    ck_assert_uint_eq(net_weight_count(a->t->run.net), net_weight_count(b->t->run.net));
+    for (uint32_t k = 0; k < net_weight_count(a->t->run.net); k++) {
+        const tutti_weight *w = net_weight(a->t->run.net, k), *v = net_weight(b->t->run.net, k);
         for (int64_t i = 0; i < tutti_numel(&w->data.desc); i++)
             ck_assert_close(((const float *)w->data.data)[i], ((const float *)v->data.data)[i],
                             tolerance);
@@ -124,9 +124,9 @@ START_TEST(the_events_of_a_fit_come_in_upstreams_order)
                    "eval_end eval_after_all epoch_checkpoint fit_end ",
                    one, one, one);
     ck_assert_str_eq(f.told, want);
-    ck_assert_int_eq(f.t->time.epoch, 1);
-    ck_assert_int_eq(f.t->time.batch, 3);
-    ck_assert_int_eq(f.t->time.batch_in_epoch, 0);
+    ck_assert_int_eq(f.t->run.clock.now.epoch, 1);
+    ck_assert_int_eq(f.t->run.clock.now.batch, 3);
+    ck_assert_int_eq(f.t->run.clock.now.batch_in_epoch, 0);
     closed(&f);
 }
 END_TEST
@@ -144,8 +144,8 @@ START_TEST(fits_that_go_on_equal_one_that_is_longer)
         fit(&steps, 1, TUTTI_UNIT_BATCH);
     ck_assert_same_weights(&once, &twice, 0.0);
     ck_assert_same_weights(&once, &steps, 0.0);
-    ck_assert_int_eq(once.t->time.sample, 48);
-    ck_assert_int_eq(twice.t->time.sample, 48);
+    ck_assert_int_eq(once.t->run.clock.now.sample, 48);
+    ck_assert_int_eq(twice.t->run.clock.now.sample, 48);
     ck_assert_int_eq(twice.counts[TUTTI_EVENT_INIT], 1);
     ck_assert_int_eq(twice.counts[TUTTI_EVENT_FIT_START], 2);
     closed(&once);
@@ -181,7 +181,7 @@ START_TEST(a_duration_that_is_over_is_refused_and_time_can_be_reset)
     ck_assert(trainer_finished(f.t));
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_ok(trainer_fit(f.t, &(fit_options){.reset_time = true}, &err), err);
-    ck_assert_int_eq(f.t->time.batch, 3);
+    ck_assert_int_eq(f.t->run.clock.now.batch, 3);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_BATCH_END], 6);
     closed(&f);
 }
@@ -199,14 +199,14 @@ START_TEST(stopping_makes_the_duration_what_has_passed)
     f.stop_at = TUTTI_EVENT_BATCH_END;
     f.stop_batch = 4;
     fit(&f, 0, TUTTI_UNIT_NONE);
-    ck_assert_int_eq(f.t->time.batch, 4);
-    ck_assert_int_eq(f.t->max_duration.unit, unit[_i]);
-    ck_assert_int_eq(f.t->max_duration.count, count[_i]);
+    ck_assert_int_eq(f.t->run.clock.now.batch, 4);
+    ck_assert_int_eq(f.t->run.clock.max_duration.unit, unit[_i]);
+    ck_assert_int_eq(f.t->run.clock.max_duration.count, count[_i]);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_FIT_END], 1);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_END], 1);
     f.stop_at = -1;
     fit(&f, 2, TUTTI_UNIT_BATCH); /* and goes on when asked to */
-    ck_assert_int_eq(f.t->time.batch, 6);
+    ck_assert_int_eq(f.t->run.clock.now.batch, 6);
     closed(&f);
 }
 END_TEST
@@ -238,15 +238,16 @@ START_TEST(each_group_has_its_own_settings)
     opened(&f, more);
     changes = NULL;
     fit(&f, 0, TUTTI_UNIT_NONE);
-    for (uint32_t k = 0; k < net_weight_count(f.t->net); k++) {
-        const tutti_weight *w = net_weight(f.t->net, k), *v = net_weight(zero.t->net, k);
+    for (uint32_t k = 0; k < net_weight_count(f.t->run.net); k++) {
+        const tutti_weight *w = net_weight(f.t->run.net, k),
+                           *v = net_weight(zero.t->run.net, k);
         const bool bias = strstr(w->path, "bias") != NULL;
         const bool same = memcmp(w->data.data, v->data.data, tutti_nbytes(&w->data.desc)) == 0;
         ck_assert_msg(same == bias, "%s: %s", w->path, same ? "stayed" : "moved");
     }
-    ck_assert_uint_eq(f.t->update.ngroups, 2);
-    ck_assert_close(f.t->update.groups[0].lr, 0.0, 0.0);
-    ck_assert_close(f.t->update.groups[1].lr, 0.1, 0.0);
+    ck_assert_uint_eq(f.t->updater.ngroups, 2);
+    ck_assert_close(f.t->updater.groups[0].lr, 0.0, 0.0);
+    ck_assert_close(f.t->updater.groups[1].lr, 0.1, 0.0);
     closed(&f);
     closed(&zero);
 }
@@ -262,7 +263,7 @@ START_TEST(schedulers_step_one_batch_behind_the_clock)
     (void)snprintf(more, sizeof more, linear, "");
     opened(&f, more);
     fit(&f, 1, TUTTI_UNIT_BATCH); /* batch 0 and batch 1 both at the factor of 0 */
-    ck_assert_close(f.t->update.groups[0].lr, 0.1, 1e-12);
+    ck_assert_close(f.t->updater.groups[0].lr, 0.1, 1e-12);
     closed(&f);
 }
 END_TEST
@@ -276,10 +277,10 @@ START_TEST(schedulers_may_step_by_epoch)
     f.stop_at = TUTTI_EVENT_BATCH_END;
     f.stop_batch = 2;
     fit(&f, 0, TUTTI_UNIT_NONE);
-    ck_assert_close(f.t->update.groups[0].lr, 0.1, 1e-12);
+    ck_assert_close(f.t->updater.groups[0].lr, 0.1, 1e-12);
     f.stop_batch = 4; /* the first epoch's end stepped at its three batches of twelve */
     fit(&f, 4, TUTTI_UNIT_BATCH);
-    ck_assert(f.t->update.groups[0].lr < 0.1);
+    ck_assert(f.t->updater.groups[0].lr < 0.1);
     closed(&f);
 }
 END_TEST
@@ -332,7 +333,7 @@ START_TEST(a_wrapper_evaluates_the_batch_twice)
     ck_assert_int_eq(f.counts[TUTTI_EVENT_BEFORE_TRAIN_BATCH], 4);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_AFTER_BACKWARD], 4);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_AFTER_TRAIN_BATCH], 4);
-    ck_assert_int_eq(f.t->update.step, 2);
+    ck_assert_int_eq(f.t->updater.step, 2);
     closed(&f);
 }
 END_TEST
@@ -366,8 +367,8 @@ START_TEST(tokens_count_in_whole_batches)
     (void)snprintf(more, sizeof more, ", \"max_duration\": \"%dtok\"", (int)tokens[_i]);
     opened_text(&f, more);
     fit(&f, 0, TUTTI_UNIT_NONE);
-    ck_assert_int_eq(f.t->time.batch, batches[_i]);
-    ck_assert_int_eq(f.t->time.token, 32 * batches[_i]);
+    ck_assert_int_eq(f.t->run.clock.now.batch, batches[_i]);
+    ck_assert_int_eq(f.t->run.clock.now.token, 32 * batches[_i]);
     ck_assert_close(trainer_metric(f.t, "time/token"), 32.0 * (double)batches[_i], 0.0);
     closed(&f);
 }
@@ -382,9 +383,9 @@ START_TEST(iterations_of_tokens_begin_the_data_anew)
     ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_START], 3);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_ITERATION_END], 2);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_EPOCH_END], 0);
-    ck_assert_int_eq(f.t->time.iteration, 2);
-    ck_assert_int_eq(f.t->time.token_in_iteration, 32);
-    ck_assert_int_eq(f.t->time.batch_in_epoch, 1);
+    ck_assert_int_eq(f.t->run.clock.now.iteration, 2);
+    ck_assert_int_eq(f.t->run.clock.now.token_in_iteration, 32);
+    ck_assert_int_eq(f.t->run.clock.now.batch_in_epoch, 1);
     closed(&f);
 }
 END_TEST
@@ -394,8 +395,8 @@ START_TEST(iterations_of_epochs_are_counted)
     fitting f;
     opened(&f, ", \"max_duration\": \"5ep\", \"iteration_length\": \"2ep\"");
     fit(&f, 0, TUTTI_UNIT_NONE);
-    ck_assert_int_eq(f.t->time.iteration, 2);
-    ck_assert_int_eq(f.t->time.epoch_in_iteration, 1);
+    ck_assert_int_eq(f.t->run.clock.now.iteration, 2);
+    ck_assert_int_eq(f.t->run.clock.now.epoch_in_iteration, 1);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_ITERATION_START], 3);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_ITERATION_CHECKPOINT], 2);
     closed(&f);

@@ -1,6 +1,6 @@
-/* runfile.c - reading a run file: every fault at once, each with its line. */
+/* run_file.c - reading a run file: every fault at once, each with its line. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/runfile.h"
+#include "train/run_file.h"
 
 #include "base/duration.h"
 

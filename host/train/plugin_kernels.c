@@ -1,7 +1,7 @@
-/* kernels.c - plugins' kernels on a device whose memory is out of the host's reach. */
+/* plugin_kernels.c - plugins' kernels on a device whose memory is out of the host's reach. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/plugin_kernels.h"
 #include "graph/program.h"
-#include "train/trainer_internal.h"
 #include "tutti/kernel.h"
 
 #include <stdlib.h>
@@ -18,20 +18,20 @@ typedef struct code {
 } code;
 
 /* What one instance gets. */
-struct plugin_kernels {
-    plugin_kernels *next;
+typedef struct instance_kernels {
+    struct instance_kernels *next;
     tutti_kernel_v1 table;
     device_view view;
-    trainer *trainer;
+    plugin_kernels *all;
     instance *instance;
     code *codes;
     bool viewed; /* it has asked for views, so that kernels may run on the host */
-};
+} instance_kernels;
 
 /* ---- device code ---- */
 
 /* A file that is not there leaves no data: the device then says that there is no code. */
-static tutti_status find_code(plugin_kernels *p, uint32_t number, const kernel_info *k,
+static tutti_status find_code(instance_kernels *p, uint32_t number, const kernel_info *k,
                               code **ret_code, tutti_error *err)
 {
     void *data = NULL;
@@ -62,10 +62,10 @@ static tutti_status find_code(plugin_kernels *p, uint32_t number, const kernel_i
 }
 
 /* The device function of a kernel, its arguments held to those of the manifest. */
-static tutti_status find_function(plugin_kernels *p, uint32_t number, const kernel_info *k,
+static tutti_status find_function(instance_kernels *p, uint32_t number, const kernel_info *k,
                                   void **ret_function, tutti_error *err)
 {
-    const tutti_cuda_v1 *cuda = program_cuda(trainer_device(p->trainer));
+    const tutti_cuda_v1 *cuda = program_cuda(context_device(p->all->run));
     uint32_t sizes[MAX_ARGS];
     code *c = NULL;
     const tutti_status s = find_code(p, number, k, &c, err);
@@ -86,10 +86,10 @@ static uint32_t blocks_of(const tutti_cuda_v1 *cuda, const kernel_info *k, void 
     return (uint32_t)(want < most ? want : most);
 }
 
-static tutti_status launch_cuda(plugin_kernels *p, uint32_t number, const kernel_info *k,
+static tutti_status launch_cuda(instance_kernels *p, uint32_t number, const kernel_info *k,
                                 void *const *args, tutti_error *err)
 {
-    const tutti_cuda_v1 *cuda = program_cuda(trainer_device(p->trainer));
+    const tutti_cuda_v1 *cuda = program_cuda(context_device(p->all->run));
     void *function = NULL;
     const tutti_status s = find_function(p, number, k, &function, err);
     if (s)
@@ -128,10 +128,10 @@ static tutti_status run_deferred(void *state, const tutti_op_call *c, const void
     return TUTTI_OK;
 }
 
-static tutti_status launch_host(plugin_kernels *p, uint32_t number, const kernel_info *k,
+static tutti_status launch_host(instance_kernels *p, uint32_t number, const kernel_info *k,
                                 void *const *args, tutti_error *err)
 {
-    const tutti_device *device = trainer_device(p->trainer);
+    const tutti_device *device = context_device(p->all->run);
     deferred *d = calloc(1, sizeof *d);
     if (!d || k->nargs > MAX_ARGS) {
         free(d);
@@ -141,7 +141,7 @@ static tutti_status launch_host(plugin_kernels *p, uint32_t number, const kernel
                     .instance = p->instance,
                     .number = number,
                     .nargs = k->nargs};
-    d->call.step = &p->trainer->step;
+    d->call.step = &p->all->run->step;
     for (uint32_t a = 0; a < k->nargs; a++) {
         memcpy(&d->values[a], args[a], kernel_arg_size(k->arg_types[a]));
         d->args[a] = &d->values[a];
@@ -159,20 +159,20 @@ static tutti_status launch_host(plugin_kernels *p, uint32_t number, const kernel
 
 /* ---- tutti.kernel/1 ---- */
 
-static bool on_host(const plugin_kernels *p)
+static bool on_host(const instance_kernels *p)
 {
     return p->viewed && !p->view.place;
 }
 
 static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutti_error *err)
 {
-    plugin_kernels *p = ctx;
+    instance_kernels *p = ctx;
     kernel_info k;
     void *function = NULL;
     uint32_t number = 0;
     tutti_status s = instance_find_kernel(p->instance, name, &number, err);
     if (!s && instance_kernel(p->instance, number, &k) && !on_host(p) &&
-        program_cuda(trainer_device(p->trainer)))
+        program_cuda(context_device(p->all->run)))
         s = k.entry ? find_function(p, number, &k, &function, err)
                     : tutti_fail(err, TUTTI_E_UNSUPPORTED, "kernel %s of %s has no device code",
                                  name, k.plugin_id);
@@ -182,14 +182,14 @@ static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutt
 }
 
 /* Whether one of the arguments points at weights that there are copies of; the optimizer says itself what it writes. */
-static bool gets_weights(const plugin_kernels *p, const kernel_info *k, void *const *args)
+static bool gets_weights(const instance_kernels *p, const kernel_info *k, void *const *args)
 {
     for (uint32_t a = 0; a < k->nargs; a++) {
         const float *at = NULL;
         if (strncmp(k->arg_types[a], "buf<", 4) != 0)
             continue;
         memcpy(&at, args[a], sizeof at);
-        if (net_has_low(p->trainer->net, at))
+        if (net_has_low(p->all->run->net, at))
             return strcmp(object_describe(instance_object(p->instance))->kind,
                           TUTTI_KIND_OPTIMIZER) != 0;
     }
@@ -199,7 +199,7 @@ static bool gets_weights(const plugin_kernels *p, const kernel_info *k, void *co
 static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32_t nargs,
                            tutti_error *err)
 {
-    plugin_kernels *p = ctx;
+    instance_kernels *p = ctx;
     kernel_info k;
     if (!instance_kernel(p->instance, number, &k))
         return tutti_fail(err, TUTTI_E_RANGE, "%s: there is no kernel %u",
@@ -211,19 +211,19 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
         instance_run_kernel(p->instance, number, args);
         return TUTTI_OK;
     }
-    tutti_status s = views_settle(p->trainer, false, err);
-    if (s || (s = scalars_apply_factor(p->trainer, err)))
+    tutti_status s = mirrors_flush(p->all->mirrors, false, err);
+    if (s || (s = scalars_apply_factor(p->all->scalars, err)))
         return s;
-    views_age(p->trainer, VIEW_ALL);
+    mirrors_invalidate(p->all->mirrors, MIRROR_ALL);
     if (gets_weights(p, &k, args))
-        net_touch_weights(p->trainer->net);
-    return program_cuda(trainer_device(p->trainer)) ? launch_cuda(p, number, &k, args, err)
-                                                    : launch_host(p, number, &k, args, err);
+        net_touch_weights(p->all->run->net);
+    return program_cuda(context_device(p->all->run)) ? launch_cuda(p, number, &k, args, err)
+                                                     : launch_host(p, number, &k, args, err);
 }
 
-static bool runs_there(plugin_kernels *p, uint32_t number, const kernel_info *k)
+static bool runs_there(instance_kernels *p, uint32_t number, const kernel_info *k)
 {
-    const tutti_device *d = trainer_device(p->trainer);
+    const tutti_device *d = context_device(p->all->run);
     void *function;
     if (!program_cuda(d))
         return strcmp(d->info.kernels, "cpu") == 0;
@@ -233,7 +233,7 @@ static bool runs_there(plugin_kernels *p, uint32_t number, const kernel_info *k)
 }
 
 /* Whether all kernels of the plugin run where the run is. */
-static bool all_run(plugin_kernels *p)
+static bool all_run(instance_kernels *p)
 {
     kernel_info k;
     for (uint32_t n = 0; n < instance_kernel_count(p->instance); n++)
@@ -242,9 +242,10 @@ static bool all_run(plugin_kernels *p)
     return true;
 }
 
-static plugin_kernels *entry_of(trainer *t, instance *i)
+static instance_kernels *entry_of(plugin_kernels *all, instance *i)
 {
-    plugin_kernels *p = t->kernels;
+    instance_kernels *p = all->first;
+    const bool remote = context_is_remote(all->run);
     while (p && p->instance != i)
         p = p->next;
     if (p)
@@ -252,47 +253,46 @@ static plugin_kernels *entry_of(trainer *t, instance *i)
     p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (plugin_kernels){.next = t->kernels, .trainer = t, .instance = i};
+    *p = (instance_kernels){.next = all->first, .all = all, .instance = i};
     p->table = (tutti_kernel_v1){sizeof p->table, 0, p, find, launch};
-    device_view_init(&p->view, t,
-                     trainer_is_remote(t) && all_run(p) ? trainer_device(t) : NULL);
-    t->kernels = p;
+    device_view_init(&p->view, all, remote && all_run(p) ? context_device(all->run) : NULL);
+    all->first = p;
     return p;
 }
 
-bool kernels_run_there(trainer *t, instance *i)
+bool kernels_run_there(plugin_kernels *p, instance *i)
 {
-    const plugin_kernels *p = trainer_is_remote(t) ? entry_of(t, i) : NULL;
-    return p && p->view.place;
+    const instance_kernels *one = context_is_remote(p->run) ? entry_of(p, i) : NULL;
+    return one && one->view.place;
 }
 
-const void *kernels_for(trainer *t, instance *i)
+const void *kernels_service(plugin_kernels *p, instance *i)
 {
-    plugin_kernels *p = trainer_is_remote(t) ? entry_of(t, i) : NULL;
-    return p ? &p->table : NULL;
+    instance_kernels *one = context_is_remote(p->run) ? entry_of(p, i) : NULL;
+    return one ? &one->table : NULL;
 }
 
-const void *kernels_view(trainer *t, instance *i)
+const void *kernels_view(plugin_kernels *p, instance *i)
 {
-    plugin_kernels *p = entry_of(t, i);
-    if (!p)
+    instance_kernels *one = entry_of(p, i);
+    if (!one)
         return NULL;
-    p->viewed = true;
-    return &p->view.table;
+    one->viewed = true;
+    return &one->view.table;
 }
 
-void kernels_fini(trainer *t)
+void kernels_fini(plugin_kernels *p)
 {
-    while (t->kernels) {
-        plugin_kernels *p = t->kernels;
-        t->kernels = p->next;
-        device_view_fini(&p->view);
-        while (p->codes) {
-            code *c = p->codes;
-            p->codes = c->next;
+    while (p->first) {
+        instance_kernels *one = p->first;
+        p->first = one->next;
+        device_view_fini(&one->view);
+        while (one->codes) {
+            code *c = one->codes;
+            one->codes = c->next;
             free((void *)(uintptr_t)c->image.data);
             free(c);
         }
-        free(p);
+        free(one);
     }
 }

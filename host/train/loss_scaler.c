@@ -1,7 +1,7 @@
-/* precision.c - the loss scale of amp_fp16, which keeps small gradients above f16's smallest number. */
+/* loss_scaler.c - the loss scale of amp_fp16, which keeps small gradients above f16's smallest number. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/loss_scaler.h"
 #include "graph/place.h"
-#include "train/trainer_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,24 +26,29 @@ int precision_of(const char *name)
     return k;
 }
 
-void precision_announce(trainer *t)
+void precision_announce(run_context *run)
 {
-    if (precision_of(t->run->precision) != NET_FP32_FAST)
+    if (precision_of(run->file->precision) != NET_FP32_FAST)
         return;
-    const tutti_device *d = trainer_device(t);
+    const tutti_device *d = context_device(run);
     if (d && strcmp(d->info.kernels, "cuda") == 0)
-        trainer_message(t, TUTTI_LOG_INFO, "train",
+        run_log_message(&run->log, TUTTI_LOG_INFO, "train",
                         "precision fp32_fast: factors of products and convolutions are rounded "
                         "to TF32");
     else
-        trainer_message(t, TUTTI_LOG_INFO, "train",
+        run_log_message(&run->log, TUTTI_LOG_INFO, "train",
                         "precision fp32_fast: products go as three of bf16 where that was "
                         "measured to be faster on this CPU; tutti plan tells which");
 }
 
-void scaler_init(loss_scaler *s, int precision)
+void scaler_init(loss_scaler *s, run_context *run, host_mirrors *mirrors,
+                 device_scalars *scalars, int precision)
 {
-    *s = (loss_scaler){.scale = INIT_SCALE, .on = precision == NET_AMP_FP16};
+    *s = (loss_scaler){.run = run,
+                       .mirrors = mirrors,
+                       .scalars = scalars,
+                       .scale = INIT_SCALE,
+                       .on = precision == NET_AMP_FP16};
 }
 
 double scaler_scale(const loss_scaler *s)
@@ -80,54 +85,54 @@ static int unscale_all(float *grads, float factor, int64_t count, int threads)
     return bad;
 }
 
-static tutti_status unscale_staged(trainer *t, float *grads, int64_t count, int32_t *ret_bad,
-                                   tutti_error *err)
+static tutti_status unscale_staged(const loss_scaler *s, float *grads, int64_t count,
+                                   int32_t *ret_bad, tutti_error *err)
 {
-    const tutti_device *d = trainer_device(t);
+    const tutti_device *d = context_device(s->run);
     const uint64_t bytes = (uint64_t)count * sizeof(float);
     float *staged = malloc(bytes + 1);
     if (!staged)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients",
                           (unsigned long long)bytes);
-    tutti_status s = place_copy(d, staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
-    if (!s) {
-        *ret_bad = unscale_all(staged, (float)(1.0 / t->scaler.scale), count, t->threads);
-        s = place_copy(d, grads, staged, bytes, TUTTI_COPY_TO_DEVICE, err);
+    tutti_status status = place_copy(d, staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+    if (!status) {
+        *ret_bad = unscale_all(staged, (float)(1.0 / s->scale), count, s->run->threads);
+        status = place_copy(d, grads, staged, bytes, TUTTI_COPY_TO_DEVICE, err);
     }
     free(staged);
-    return s;
+    return status;
 }
 
 /* The device finds out by itself; only who wraps the update has to know at once. */
-static tutti_status unscale_there(trainer *t, tutti_error *err)
+static tutti_status unscale_there(loss_scaler *s, tutti_error *err)
 {
     double scaler[TUTTI_SCALER_NUMBERS] = {0};
-    tutti_status s = t->wrapper ? scalars_forget(t, err) : TUTTI_OK;
-    if (!s)
-        s = scalars_unscale(t, err);
-    if (!s && t->wrapper)
-        s = scalars_fetch(t, scaler, err);
-    t->scaler.found = scaler[TUTTI_SCALER_FOUND] != 0.0;
-    return s;
+    const bool wrapped = s->run->participants.wrapper != NULL;
+    tutti_status status = wrapped ? scalars_forget(s->scalars, err) : TUTTI_OK;
+    if (!status)
+        status = scalars_unscale(s->scalars, err);
+    if (!status && wrapped)
+        status = scalars_fetch(s->scalars, scaler, err);
+    s->found = scaler[TUTTI_SCALER_FOUND] != 0.0;
+    return status;
 }
 
-tutti_status scaler_unscale(trainer *t, tutti_error *err)
+tutti_status scaler_unscale(loss_scaler *s, tutti_error *err)
 {
-    loss_scaler *s = &t->scaler;
     float *weights, *grads;
     int64_t count;
     int32_t bad = 0;
-    tutti_status status = s->on ? views_settle(t, false, err) : TUTTI_OK;
+    tutti_status status = s->on ? mirrors_flush(s->mirrors, false, err) : TUTTI_OK;
     if (!s->on || status)
         return status;
-    net_arena(t->net, &weights, &grads, &count);
-    views_age(t, 1u << VIEW_GRADIENTS);
-    if (t->scalars.on)
-        return unscale_there(t, err);
-    if (!trainer_is_remote(t))
-        bad = unscale_all(grads, (float)(1.0 / s->scale), count, t->threads);
+    net_arena(s->run->net, &weights, &grads, &count);
+    mirrors_invalidate(s->mirrors, 1u << MIRROR_GRADIENTS);
+    if (s->scalars->on)
+        return unscale_there(s, err);
+    if (!context_is_remote(s->run))
+        bad = unscale_all(grads, (float)(1.0 / s->scale), count, s->run->threads);
     else
-        status = unscale_staged(t, grads, count, &bad, err);
+        status = unscale_staged(s, grads, count, &bad, err);
     s->found = bad != 0;
     return status;
 }
@@ -137,43 +142,43 @@ bool scaler_skips(const loss_scaler *s)
     return s->on && s->found;
 }
 
-void scaler_tell(trainer *t, uint64_t step, double scale)
+void scaler_report_skip(run_log *l, uint64_t step, double scale)
 {
     char text[160];
     (void)snprintf(
         text, sizeof text,
         "gradients of batch %llu are not finite: no update, the loss scale is now %g",
         (unsigned long long)step, scale);
-    trainer_message(t, TUTTI_LOG_INFO, "train", text);
+    run_log_message(l, TUTTI_LOG_INFO, "train", text);
 }
 
 /* Where the device keeps the scale, it has changed it with the numbers of the update. */
-static tutti_status update_there(trainer *t, tutti_error *err)
+static tutti_status update_there(loss_scaler *s, tutti_error *err)
 {
+    const participants *p = &s->run->participants;
     double scaler[TUTTI_SCALER_NUMBERS] = {0};
-    tutti_status s = TUTTI_OK;
-    t->scaler.found = false;
-    if (!t->scalars.counted)
-        s = scalars_next_update(t, 0, err);
-    if (s || !(t->wrapper && t->wrapper_looks))
-        return s; /* late.c tells */
-    s = scalars_fetch(t, scaler, err);
-    if (!s && scaler[TUTTI_SCALER_SKIPPED] != 0.0)
-        scaler_tell(t, (uint64_t)t->time.batch, t->scaler.scale);
-    return s;
+    tutti_status status = TUTTI_OK;
+    s->found = false;
+    if (!s->scalars->counted)
+        status = scalars_next_update(s->scalars, 0, err);
+    if (status || !(p->wrapper && p->wrapper_looks))
+        return status; /* async_metrics.c reports it */
+    status = scalars_fetch(s->scalars, scaler, err);
+    if (!status && scaler[TUTTI_SCALER_SKIPPED] != 0.0)
+        scaler_report_skip(&s->run->log, (uint64_t)s->run->clock.now.batch, s->scale);
+    return status;
 }
 
-tutti_status scaler_update(trainer *t, tutti_error *err)
+tutti_status scaler_update(loss_scaler *s, tutti_error *err)
 {
-    loss_scaler *s = &t->scaler;
     if (!s->on)
         return TUTTI_OK;
-    if (t->scalars.on)
-        return update_there(t, err);
+    if (s->scalars->on)
+        return update_there(s, err);
     if (s->found) {
         s->scale *= BACKOFF;
         s->clean = 0.0;
-        scaler_tell(t, (uint64_t)t->time.batch, s->scale);
+        scaler_report_skip(&s->run->log, (uint64_t)s->run->clock.now.batch, s->scale);
     } else if (++s->clean >= TUTTI_SCALER_INTERVAL) {
         if ((float)(s->scale * GROWTH) < INFINITY)
             s->scale *= GROWTH;

@@ -1,7 +1,6 @@
-/* device.c - the device that a run names: reading it, opening it, ending its steps. */
+/* run_device.c - the device that a run file names. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/place.h"
-#include "train/trainer_internal.h"
+#include "train/run_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,36 +114,4 @@ void run_device_read(run_file *run, registry *r, const char *folder, const json_
                    text ? "empty" : json_type_name(at));
     else
         read_name(&run->device, r, at, f);
-}
-
-tutti_status trainer_open_device(trainer *t, tutti_error *err)
-{
-    run_device *d = &t->run->device;
-    if (d->automatic &&
-        backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &t->device, NULL) == TUTTI_OK) {
-        d->part.name = "cuda";
-        return TUTTI_OK;
-    }
-    if (!d->part.object)
-        return backend_open(NULL, d->part.name, NULL, d->index, NULL, &d->cuda, &t->device,
-                            err);
-    return backend_open(d->part.object, d->part.name, &d->part.params, d->index,
-                        trainer_service, t, &t->device, err);
-}
-
-const tutti_device *trainer_device(const trainer *t)
-{
-    const tutti_device *d = &t->device.device;
-    return !d->table || d->table == tutti_device_cpu() ? NULL : d;
-}
-
-bool trainer_is_remote(const trainer *t)
-{
-    return !place_is_host(trainer_device(t));
-}
-
-tutti_status trainer_step_device(trainer *t, tutti_error *err)
-{
-    const tutti_device *d = &t->device.device;
-    return d->table->step ? d->table->step(d->device, err) : TUTTI_OK;
 }

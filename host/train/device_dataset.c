@@ -1,11 +1,11 @@
-/* resident.c - rows picked by number on a device, then changed there by the transforms' kernels. */
+/* device_dataset.c - rows picked by number on a device, then changed there by the transforms' kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/resident.h"
+#include "train/device_dataset.h"
 
 #include "graph/attr.h"
 #include "graph/program.h"
 #include "train/samples.h"
-#include "train/trainer_internal.h"
+#include "train/upload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,8 @@ typedef struct lane {
     pick last; /* of an epoch that ends with fewer */
 } lane;
 
-struct resident {
-    resident_options options;
+struct device_dataset {
+    device_dataset_options options;
     const tutti_dataset_info *info;
     const loader_options *settings;
     lane lanes[TUTTI_MAX_COLUMNS];
@@ -57,21 +57,22 @@ static tutti_desc rows_of(const tutti_desc *one, int64_t rows)
     return d;
 }
 
-static const tutti_transform_v1 *table_of(const resident *r, uint32_t transform)
+static const tutti_transform_v1 *table_of(const device_dataset *r, uint32_t transform)
 {
     return instance_query(r->settings->transforms[transform], TUTTI_TRANSFORM_V1);
 }
 
 /* ---- making ---- */
 
-static tutti_status no_memory(const resident *r, uint64_t bytes, tutti_error *err)
+static tutti_status no_memory(const device_dataset *r, uint64_t bytes, tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes on %s",
                       (unsigned long long)bytes, r->options.device->info.name);
 }
 
 /* Which columns transform `t` changes, from `columns` without data, which it makes those after it. */
-static tutti_status plan_stage(resident *r, uint32_t t, tutti_tensor *columns, tutti_error *err)
+static tutti_status plan_stage(device_dataset *r, uint32_t t, tutti_tensor *columns,
+                               tutti_error *err)
 {
     instance *i = r->settings->transforms[t];
     const tutti_transform_v1 *table = table_of(r, t);
@@ -98,7 +99,7 @@ static tutti_status plan_stage(resident *r, uint32_t t, tutti_tensor *columns, t
     return TUTTI_OK;
 }
 
-static tutti_status plan_lanes(resident *r, tutti_error *err)
+static tutti_status plan_lanes(device_dataset *r, tutti_error *err)
 {
     const loader_options *o = r->settings;
     tutti_tensor columns[TUTTI_MAX_COLUMNS];
@@ -116,7 +117,7 @@ static tutti_status plan_lanes(resident *r, tutti_error *err)
     return s;
 }
 
-static tutti_status make_lane(resident *r, uint32_t k, tutti_error *err)
+static tutti_status make_lane(device_dataset *r, uint32_t k, tutti_error *err)
 {
     const tutti_device *d = r->options.device;
     lane *l = &r->lanes[k];
@@ -129,12 +130,12 @@ static tutti_status make_lane(resident *r, uint32_t k, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status resident_create(const resident_options *options, resident **ret_resident,
-                             tutti_error *err)
+tutti_status device_dataset_create(const device_dataset_options *options,
+                                   device_dataset **ret_dataset, tutti_error *err)
 {
-    resident *r = calloc(1, sizeof *r);
+    device_dataset *r = calloc(1, sizeof *r);
     if (!r)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for resident data");
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for data kept on the device");
     r->options = *options;
     r->info = loader_dataset(options->loader);
     r->settings = loader_settings(options->loader);
@@ -158,11 +159,11 @@ tutti_status resident_create(const resident_options *options, resident **ret_res
     }
     if ((s = attr_decode(options->gather, NULL, 0, r->attr, err)))
         goto fail;
-    *ret_resident = r;
+    *ret_dataset = r;
     return TUTTI_OK;
 
 fail:
-    resident_destroy(r);
+    device_dataset_destroy(r);
     return s;
 }
 
@@ -173,7 +174,7 @@ static void pick_fini(const tutti_device *d, pick *p)
     place_give(d, p->scratch);
 }
 
-void resident_destroy(resident *r)
+void device_dataset_destroy(device_dataset *r)
 {
     if (!r)
         return;
@@ -197,7 +198,7 @@ void resident_destroy(resident *r)
 /* ---- reading ---- */
 
 /* Rows [first, first + count) to the device, by way of `host`. */
-static tutti_status fill_chunk(resident *r, void *host, int64_t first, int64_t count,
+static tutti_status fill_chunk(device_dataset *r, void *host, int64_t first, int64_t count,
                                tutti_error *err)
 {
     void *to[TUTTI_MAX_COLUMNS];
@@ -216,7 +217,7 @@ static tutti_status fill_chunk(resident *r, void *host, int64_t first, int64_t c
     return s;
 }
 
-static tutti_status fill(resident *r, tutti_error *err)
+static tutti_status fill(device_dataset *r, tutti_error *err)
 {
     uint64_t row = 0;
     for (uint32_t k = 0; k < r->info->ncolumns; k++)
@@ -233,7 +234,8 @@ static tutti_status fill(resident *r, tutti_error *err)
     return s;
 }
 
-tutti_status resident_seek(resident *r, int64_t epoch, int64_t number, tutti_error *err)
+tutti_status device_dataset_seek(device_dataset *r, int64_t epoch, int64_t number,
+                                 tutti_error *err)
 {
     const int64_t batches = loader_batches(r->options.loader);
     const tutti_status s = r->filled ? TUTTI_OK : fill(r, err);
@@ -247,7 +249,8 @@ tutti_status resident_seek(resident *r, int64_t epoch, int64_t number, tutti_err
 
 /* ---- batches ---- */
 
-static tutti_status prepare(resident *r, uint32_t k, int64_t count, pick *p, tutti_error *err)
+static tutti_status prepare(device_dataset *r, uint32_t k, int64_t count, pick *p,
+                            tutti_error *err)
 {
     const tutti_device *d = r->options.device;
     const tutti_op *op = r->options.gather;
@@ -279,7 +282,7 @@ static tutti_status prepare(resident *r, uint32_t k, int64_t count, pick *p, tut
 }
 
 /* The rows of the numbers in r->index. */
-static tutti_status pick_rows(resident *r, uint32_t k, int64_t count, tutti_error *err)
+static tutti_status pick_rows(device_dataset *r, uint32_t k, int64_t count, tutti_error *err)
 {
     const tutti_device *d = r->options.device;
     lane *l = &r->lanes[k];
@@ -300,8 +303,8 @@ static tutti_status pick_rows(resident *r, uint32_t k, int64_t count, tutti_erro
 }
 
 /* Transform `t` on `columns`, which it makes those after it; `turn` counts the changes of each. */
-static tutti_status run_stage(resident *r, uint32_t t, tutti_tensor *columns, uint32_t *turn,
-                              tutti_error *err)
+static tutti_status run_stage(device_dataset *r, uint32_t t, tutti_tensor *columns,
+                              uint32_t *turn, tutti_error *err)
 {
     instance *i = r->settings->transforms[t];
     tutti_tensor before[TUTTI_MAX_COLUMNS];
@@ -326,10 +329,10 @@ static tutti_status run_stage(resident *r, uint32_t t, tutti_tensor *columns, ui
     return TUTTI_OK;
 }
 
-tutti_status resident_next(resident *r, tutti_tensor *columns, uint32_t *ret_ncolumns,
-                           int64_t *ret_samples, tutti_error *err)
+tutti_status device_dataset_next(device_dataset *r, tutti_tensor *columns,
+                                 uint32_t *ret_ncolumns, int64_t *ret_samples, tutti_error *err)
 {
-    tutti_status s = r->filled ? TUTTI_OK : resident_seek(r, 0, 0, err);
+    tutti_status s = r->filled ? TUTTI_OK : device_dataset_seek(r, 0, 0, err);
     if (s)
         return s;
     if (r->batch == 0 && !r->ended) {

@@ -1,21 +1,21 @@
-/* origin.c - what wrote a checkpoint: plugins, surgery, what was frozen; whether this run is alike. */
+/* provenance.c - what wrote a checkpoint: plugins, surgery, what was frozen; whether this run is alike. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/origin.h"
+#include "train/provenance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Every plugin in use, one line each: "id version". */
-static char *plugins_text(const trainer *t)
+static char *plugins_text(const run_context *run)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    for (size_t k = 0; k < registry_plugin_count(t->registry); k++) {
+    for (size_t k = 0; k < registry_plugin_count(run->registry); k++) {
         plugin_info p;
-        registry_plugin(t->registry, k, &p);
+        registry_plugin(run->registry, k, &p);
         if (p.loaded)
             (void)fprintf(out, "%s %s\n", p.id, p.version);
     }
@@ -36,15 +36,15 @@ static bool is_surgery(const instance *i)
 }
 
 /* The algorithms that change the model, one line each: "name settings", settings as JSON. */
-static char *surgery_text(const trainer *t)
+static char *surgery_text(const run_context *run)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    for (size_t k = 0; k < t->nparticipants; k++) {
-        const instance *i = t->participants[k];
+    for (size_t k = 0; k < run->participants.count; k++) {
+        const instance *i = run->participants.items[k];
         if (!is_surgery(i))
             continue;
         char *params = params_text(instance_params(i));
@@ -59,16 +59,16 @@ static char *surgery_text(const trainer *t)
     return text;
 }
 
-static char *frozen_text(const trainer *t)
+static char *frozen_text(const run_context *run)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    for (uint32_t k = 0; k < net_weight_count(t->net); k++)
-        if (net_frozen(t->net, k))
-            (void)fprintf(out, "%s\n", net_weight(t->net, k)->path);
+    for (uint32_t k = 0; k < net_weight_count(run->net); k++)
+        if (net_frozen(run->net, k))
+            (void)fprintf(out, "%s\n", net_weight(run->net, k)->path);
     if (fclose(out) != 0) {
         free(text);
         return NULL;
@@ -76,23 +76,24 @@ static char *frozen_text(const trainer *t)
     return text;
 }
 
-tutti_status origin_write(const trainer *t, origin *ret_origin, tutti_error *err)
+tutti_status provenance_write(const run_context *run, provenance *ret_provenance,
+                              tutti_error *err)
 {
-    origin o = {plugins_text(t), surgery_text(t), frozen_text(t)};
+    provenance o = {plugins_text(run), surgery_text(run), frozen_text(run)};
     if (!o.plugins || !o.surgery || !o.frozen) {
-        origin_fini(&o);
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the checkpoint's origin");
+        provenance_fini(&o);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the checkpoint's provenance");
     }
-    *ret_origin = o;
+    *ret_provenance = o;
     return TUTTI_OK;
 }
 
-void origin_fini(origin *o)
+void provenance_fini(provenance *o)
 {
     free(o->plugins);
     free(o->surgery);
     free(o->frozen);
-    *o = (origin){NULL, NULL, NULL};
+    *o = (provenance){NULL, NULL, NULL};
 }
 
 /* Copies the line at *text to `line` and steps past it; false at the end. */
@@ -148,7 +149,7 @@ static tutti_status check_plugins(const char *path, const char *then, const char
     return TUTTI_OK;
 }
 
-static tutti_status check_surgery(trainer *t, const char *path, const char *then,
+static tutti_status check_surgery(run_context *run, const char *path, const char *then,
                                   const char *now, tutti_error *err)
 {
     char line[2048], here[2048];
@@ -168,25 +169,26 @@ static tutti_status check_surgery(trainer *t, const char *path, const char *then
             (void)snprintf(text, sizeof text,
                            "%s: its model was changed by %s %s, this run's by %s", path, line,
                            settings, here);
-            trainer_message(t, TUTTI_LOG_WARNING, "train", text);
+            run_log_message(&run->log, TUTTI_LOG_WARNING, "train", text);
         }
     }
     return TUTTI_OK;
 }
 
-tutti_status origin_check(trainer *t, const char *path, const checkpoint *c, tutti_error *err)
+tutti_status provenance_check(run_context *run, const char *path, const checkpoint *c,
+                              tutti_error *err)
 {
-    origin now;
+    provenance now;
     const char *plugins = checkpoint_value(c, "plugins");
     const char *surgery = checkpoint_value(c, "surgery");
     if (!plugins)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not say which plugins wrote it", path);
-    tutti_status s = origin_write(t, &now, err);
+    tutti_status s = provenance_write(run, &now, err);
     if (s)
         return s;
     s = check_plugins(path, plugins, now.plugins, err);
     if (s == TUTTI_OK && surgery)
-        s = check_surgery(t, path, surgery, now.surgery, err);
-    origin_fini(&now);
+        s = check_surgery(run, path, surgery, now.surgery, err);
+    provenance_fini(&now);
     return s;
 }

@@ -1,7 +1,7 @@
-/* runfile.h - a run as its JSON file describes it, checked and complete. */
+/* run_file.h - a run as its JSON file describes it, checked and complete. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_RUNFILE_H
-#define HOST_TRAIN_RUNFILE_H
+#ifndef HOST_TRAIN_RUN_FILE_H
+#define HOST_TRAIN_RUN_FILE_H
 
 #include "base/faults.h"
 #include "engine/binding.h"
@@ -102,11 +102,11 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             registry *r, run_file **ret_run, faults *faults);
 void run_file_free(run_file *run); /* NULL is allowed */
 
-/* device.c: its device. */
+/* run_device.c: its device. */
 void run_device_read(run_file *run, registry *r, const char *folder, const json_node *root,
                      faults *f);
 
-/* observe.c: its handlers, traces and profiler. */
+/* run_observers.c: its handlers, traces and profiler. */
 void run_observers_read(run_file *run, registry *r, const json_node *root, faults *f);
 void run_observers_free(run_file *run);
 

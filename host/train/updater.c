@@ -1,7 +1,8 @@
-/* update.c - optimizer groups over the flat arenas, their state, their rates from the schedulers. */
+/* updater.c - optimizer groups over the flat arenas, their state, their rates from the schedulers. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/updater.h"
 #include "graph/place.h"
-#include "train/trainer_internal.h"
+#include "train/plugin_kernels.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -10,17 +11,29 @@
 /* Elements between two weights are fewer. */
 enum { MOST_PADDING = 32 };
 
-tutti_status updater_open(trainer *t, tutti_error *err)
+/* Whether every group has a kernel on the device, and all read there what changes from step to step. */
+static void find_kernels(updater *u)
 {
-    run_file *run = t->run;
-    updater *u = &t->update;
+    u->has_kernels = u->reads_numbers = true;
+    for (size_t k = 0; k < u->ngroups; k++) {
+        const tutti_optimizer_v1 *table = u->groups[k].table;
+        u->has_kernels = u->has_kernels && u->groups[k].kernel;
+        u->reads_numbers = u->reads_numbers && u->groups[k].kernel &&
+                           TUTTI_HAS(table, tutti_optimizer_v1, reads_numbers) &&
+                           table->reads_numbers;
+    }
+}
+
+tutti_status updater_open(updater *u, plugin_kernels *kernels, tutti_error *err)
+{
+    run_file *run = u->run->file;
     u->groups = calloc(run->ngroups, sizeof *u->groups);
     u->schedulers = calloc(run->schedulers.count + 1, sizeof *u->schedulers);
     if (!u->groups || !u->schedulers)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
     for (size_t k = 0; k < run->ngroups; k++) {
-        group *g = &u->groups[k];
-        const tutti_status s = trainer_open(t, &run->groups[k].part, &g->optimizer, err);
+        optimizer_group *g = &u->groups[k];
+        const tutti_status s = context_open(u->run, &run->groups[k].part, &g->optimizer, err);
         if (s)
             return s;
         u->ngroups = k + 1;
@@ -29,7 +42,7 @@ tutti_status updater_open(trainer *t, tutti_error *err)
             return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                               "optimizer %s has no " TUTTI_OPTIMIZER_V1,
                               run->groups[k].part.name);
-        g->kernel = kernels_run_there(t, g->optimizer) &&
+        g->kernel = kernels_run_there(kernels, g->optimizer) &&
                     TUTTI_HAS(g->table, tutti_optimizer_v1, update_on_device) &&
                     g->table->update_on_device;
         g->match = run->groups[k].match;
@@ -37,13 +50,14 @@ tutti_status updater_open(trainer *t, tutti_error *err)
         if (g->table->nslots > u->nslots)
             u->nslots = g->table->nslots;
     }
+    find_kernels(u);
     if (u->nslots > TUTTI_OPTIMIZER_MAX_SLOTS)
         return tutti_fail(err, TUTTI_E_RANGE,
                           "optimizer %s wants %u slots, at most %d are possible",
                           run->groups[0].part.name, u->nslots, TUTTI_OPTIMIZER_MAX_SLOTS);
     for (size_t k = 0; k < run->schedulers.count; k++) {
         const tutti_status s =
-            trainer_open(t, &run->schedulers.items[k], &u->schedulers[k], err);
+            context_open(u->run, &run->schedulers.items[k], &u->schedulers[k], err);
         if (s)
             return s;
         u->nschedulers = k + 1;
@@ -65,18 +79,18 @@ uint32_t updater_group(const void *run, const char *path)
 }
 
 /* New slots as long as the arena; what belongs to a surviving weight is copied. */
-static tutti_status move_slots(trainer *t, int64_t count, bool first, tutti_error *err)
+static tutti_status move_slots(updater *u, int64_t count, bool first, tutti_error *err)
 {
-    updater *u = &t->update;
     for (uint32_t s = 0; s < u->nslots; s++) {
         const uint64_t bytes = (uint64_t)count * sizeof(float);
         float *next = place_take(u->device, bytes);
         if (!next)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
                               (unsigned long long)bytes);
-        for (uint32_t k = 0; !first && k < net_weight_count(t->net); k++) {
-            const int64_t to = net_offset(t->net, k), from = net_previous_offset(t->net, k);
-            const int64_t n = tutti_numel(&net_weight(t->net, k)->data.desc);
+        for (uint32_t k = 0; !first && k < net_weight_count(u->run->net); k++) {
+            const int64_t to = net_offset(u->run->net, k),
+                          from = net_previous_offset(u->run->net, k);
+            const int64_t n = tutti_numel(&net_weight(u->run->net, k)->data.desc);
             tutti_status moved = TUTTI_OK;
             if (to >= 0 && from >= 0 && from + n <= u->count)
                 moved = place_copy(u->device, next + to, u->slots[s] + from,
@@ -93,77 +107,75 @@ static tutti_status move_slots(trainer *t, int64_t count, bool first, tutti_erro
     return TUTTI_OK;
 }
 
-tutti_status updater_fit(trainer *t, tutti_error *err)
+tutti_status updater_fit(updater *u, tutti_error *err)
 {
-    updater *u = &t->update;
-    if (u->group_of && u->version == net_version(t->net))
+    if (u->group_of && u->version == net_version(u->run->net))
         return TUTTI_OK;
     float *weights, *grads;
     int64_t count;
-    u->device = trainer_device(t);
-    net_arena(t->net, &weights, &grads, &count);
-    tutti_status s = scalars_open(t, err);
+    u->device = context_device(u->run);
+    net_arena(u->run->net, &weights, &grads, &count);
+    tutti_status s = scalars_open(u->scalars, err);
     if (s)
         return s;
-    s = move_slots(t, count, !u->group_of, err);
-    if (!s && place_is_async(u->device)) /* updates under way use the stretches */
+    s = move_slots(u, count, !u->group_of, err);
+    if (!s && place_is_async(u->device)) /* updates under way use the ranges */
         s = u->device->table->synchronise(u->device->device, NULL, err);
     if (s)
         return s;
     replays_drop(&u->graphs, u->device);
     free(u->staged);
     u->staged = NULL;
-    const uint32_t n = net_weight_count(t->net);
+    const uint32_t n = net_weight_count(u->run->net);
     int32_t *groups = calloc((size_t)n + 1, sizeof *groups);
-    stretch *stretches = calloc((size_t)n + 1, sizeof *stretches);
-    if (!groups || !stretches) {
+    param_range *ranges = calloc((size_t)n + 1, sizeof *ranges);
+    if (!groups || !ranges) {
         free(groups);
-        free(stretches);
+        free(ranges);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
     }
     free(u->group_of);
-    free(u->stretches);
+    free(u->ranges);
     u->group_of = groups;
-    u->stretches = stretches;
-    u->nstretches = 0;
+    u->ranges = ranges;
+    u->nranges = 0;
     for (uint32_t k = 0; k < n; k++) {
-        const int64_t first = net_offset(t->net, k);
-        const tutti_weight *w = net_weight(t->net, k);
-        groups[k] = first < 0 ? -1 : (int32_t)updater_group(t->run, w->path);
+        const int64_t first = net_offset(u->run->net, k);
+        const tutti_weight *w = net_weight(u->run->net, k);
+        groups[k] = first < 0 ? -1 : (int32_t)updater_group(u->run->file, w->path);
         if (first < 0)
             continue;
-        stretch *last = u->nstretches ? &stretches[u->nstretches - 1] : NULL;
+        param_range *last = u->nranges ? &ranges[u->nranges - 1] : NULL;
         const int64_t size = tutti_numel(&w->data.desc);
         /* Padding between two weights of one group is zero and stays zero under any update. */
         if (last && last->group == (uint32_t)groups[k] && first >= last->first + last->count &&
             first < last->first + last->count + MOST_PADDING)
             last->count = first + size - last->first;
         else
-            stretches[u->nstretches++] = (stretch){.updater = u,
-                                                   .first = first,
-                                                   .count = size,
-                                                   .group = (uint32_t)groups[k],
-                                                   .threads = t->threads};
+            ranges[u->nranges++] = (param_range){.updater = u,
+                                                 .first = first,
+                                                 .count = size,
+                                                 .group = (uint32_t)groups[k],
+                                                 .threads = u->run->threads};
     }
-    u->version = net_version(t->net);
+    u->version = net_version(u->run->net);
     return TUTTI_OK;
 }
 
-tutti_status updater_schedule(trainer *t, tutti_error *err)
+tutti_status updater_schedule(updater *u, tutti_error *err)
 {
-    t->scheduled = t->time;
-    return updater_reschedule(t, err);
+    u->run->clock.scheduled = u->run->clock.now;
+    return updater_reschedule(u, err);
 }
 
-tutti_status updater_reschedule(trainer *t, tutti_error *err)
+tutti_status updater_reschedule(updater *u, tutti_error *err)
 {
-    updater *u = &t->update;
     const tutti_schedule s = {sizeof s,
                               0,
-                              &t->scheduled,
-                              t->planned,
-                              loader_batches(t->train.loader),
-                              t->run->scale_schedule_ratio};
+                              &u->run->clock.scheduled,
+                              u->run->clock.planned,
+                              u->run->clock.batches_per_epoch,
+                              u->run->file->scale_schedule_ratio};
     double factor = 1.0;
     for (size_t k = 0; k < u->nschedulers; k++) {
         const tutti_scheduler_v1 *table = instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1);
@@ -194,7 +206,7 @@ void updater_close(updater *u)
     free(u->staged);
     free(u->groups);
     free(u->schedulers);
-    free(u->stretches);
+    free(u->ranges);
     free(u->group_of);
     memset(u, 0, sizeof *u);
 }

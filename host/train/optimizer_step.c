@@ -1,8 +1,7 @@
-/* sweep.c - one update of all weights: here, by kernels on a device, or there and back. */
+/* optimizer_step.c - one update of all weights: here, by kernels on a device, or there and back. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/place.h"
-#include "graph/replay.h"
-#include "train/trainer_internal.h"
+#include "train/updater.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 /* Below this many elements a parallel region costs more than it saves. */
 enum { SERIAL_BELOW = 16384 };
 
-/* The arrays of an update, from the first element of a stretch on. */
+/* The arrays of an update, from the first element of a param_range on. */
 typedef struct arrays {
     float *w;
     const float *g;
@@ -21,10 +20,10 @@ typedef struct arrays {
 } arrays;
 
 /* Part `k` of `n` of a group: a whole number of cache lines. */
-static void update_part(const stretch *st, const arrays *a, double lr, int64_t step, int64_t k,
-                        int64_t n)
+static void update_part(const param_range *st, const arrays *a, double lr, int64_t step,
+                        int64_t k, int64_t n)
 {
-    const group *g = &st->updater->groups[st->group];
+    const optimizer_group *g = &st->updater->groups[st->group];
     const int64_t lines = (st->count + 15) / 16;
     const int64_t from = lines * k / n * 16, end = lines * (k + 1) / n * 16;
     tutti_update one = {.struct_size = sizeof one,
@@ -51,7 +50,8 @@ static bool writes_low(const updater *u)
     return all;
 }
 
-static arrays arrays_at(const updater *u, const stretch *st, float *weights, const float *grads)
+static arrays arrays_at(const updater *u, const param_range *st, float *weights,
+                        const float *grads)
 {
     arrays a = {.w = weights + st->first, .g = grads + st->first};
     if (u->low) {
@@ -67,8 +67,8 @@ static void update_here(const updater *u, float *weights, const float *grads, in
 {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
-        for (size_t k = 0; k < u->nstretches; k++) {
-            const stretch *st = &u->stretches[k];
+        for (size_t k = 0; k < u->nranges; k++) {
+            const param_range *st = &u->ranges[k];
             const arrays a = arrays_at(u, st, weights, grads);
             update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads);
         }
@@ -79,10 +79,10 @@ static void update_here(const updater *u, float *weights, const float *grads, in
 static tutti_status run_update(void *state, const tutti_op_call *c, const void *const *in,
                                void *const *out, void *scratch)
 {
-    const stretch *st = state;
+    const param_range *st = state;
     const double *now = (const double *)in[1] + st->group * TUTTI_UPDATE_NUMBERS;
-    const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
     const updater *u = st->updater;
+    const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
     if (now[TUTTI_UPDATE_SKIP] != 0.0)
         return TUTTI_OK;
     arrays a = {.w = out[0], .g = in[0], .low_dtype = u->low_dtype};
@@ -96,12 +96,12 @@ static tutti_status run_update(void *state, const tutti_op_call *c, const void *
     return TUTTI_OK;
 }
 
-static tutti_status launch_update(trainer *t, stretch *st, float *weights, const float *grads,
+static tutti_status launch_update(param_range *st, float *weights, const float *grads,
                                   tutti_error *err)
 {
     const updater *u = st->updater;
     const arrays a = arrays_at(u, st, weights, grads);
-    const void *in[2] = {a.g, t->scalars.on ? t->scalars.numbers : u->numbers};
+    const void *in[2] = {a.g, u->scalars->on ? u->scalars->numbers : u->numbers};
     void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 2] = {a.w};
     memcpy(out + 1, a.slot, sizeof a.slot);
     out[u->nslots + 1] = a.low;
@@ -115,7 +115,7 @@ static tutti_status launch_update(trainer *t, stretch *st, float *weights, const
                                .threads = st->threads,
                                .in = st->desc,
                                .out = st->desc + 2,
-                               .step = &t->step};
+                               .step = &u->run->step};
     return u->device->table->launch(u->device->device, NULL,
                                     &(tutti_launch){.struct_size = sizeof(tutti_launch),
                                                     .name = "update",
@@ -150,16 +150,15 @@ static tutti_status send_numbers(updater *u, tutti_error *err)
 }
 
 /* Whether the device alone knows how many updates there were: it may have left out some. */
-static bool counts_there(const trainer *t)
+static bool counts_there(const updater *u)
 {
-    return t->scaler.on && t->scalars.on;
+    return u->scaler->on && u->scalars->on;
 }
 
 /* Where only the device's own kernels run: there and back through the host. */
-static tutti_status update_staged(trainer *t, float *weights, const float *grads,
+static tutti_status update_staged(updater *u, float *weights, const float *grads,
                                   tutti_error *err)
 {
-    updater *u = &t->update;
     const uint64_t bytes = (uint64_t)u->count * sizeof(float);
     float *kept[TUTTI_OPTIMIZER_MAX_SLOTS];
     float *on_device[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {weights};
@@ -179,9 +178,10 @@ static tutti_status update_staged(trainer *t, float *weights, const float *grads
         return s;
     for (uint32_t k = 0; k < u->nslots; k++)
         u->slots[k] = u->staged + (k + 2) * u->count;
-    u->step -= counts_there(t);
-    update_here(u, u->staged + u->count, u->staged, u->count < SERIAL_BELOW ? 1 : t->threads);
-    u->step += counts_there(t);
+    u->step -= counts_there(u);
+    update_here(u, u->staged + u->count, u->staged,
+                u->count < SERIAL_BELOW ? 1 : u->run->threads);
+    u->step += counts_there(u);
     memcpy(u->slots, kept, sizeof kept);
     for (uint32_t k = 0; k <= u->nslots && !s; k++)
         s = place_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
@@ -190,12 +190,11 @@ static tutti_status update_staged(trainer *t, float *weights, const float *grads
 }
 
 /* The optimizer's own kernel. */
-static tutti_status update_by_kernel(const trainer *t, const stretch *st, float *weights,
+static tutti_status update_by_kernel(const updater *u, const param_range *st, float *weights,
                                      const float *grads, tutti_error *err)
 {
-    const updater *u = &t->update;
-    const double *numbers = t->scalars.on ? t->scalars.numbers : u->numbers;
-    const group *g = &u->groups[st->group];
+    const double *numbers = u->scalars->on ? u->scalars->numbers : u->numbers;
+    const optimizer_group *g = &u->groups[st->group];
     const arrays a = arrays_at(u, st, weights, grads);
     tutti_update one = {.struct_size = sizeof one,
                         .n = st->count,
@@ -203,7 +202,7 @@ static tutti_status update_by_kernel(const trainer *t, const stretch *st, float 
                         .g = a.g,
                         .lr = g->lr,
                         .lr_initial = g->table->lr,
-                        .step = u->step + !counts_there(t),
+                        .step = u->step + !counts_there(u),
                         .numbers = numbers + st->group * TUTTI_UPDATE_NUMBERS,
                         .low = a.low,
                         .low_dtype = a.low_dtype};
@@ -211,120 +210,96 @@ static tutti_status update_by_kernel(const trainer *t, const stretch *st, float 
     return g->table->update_on_device(instance_self(g->optimizer), &one, err);
 }
 
-/* Whether every group has one that reads what changes where a device keeps it. */
-static bool has_kernel(const updater *u, bool *ret_reads)
-{
-    bool all = true;
-    *ret_reads = true;
-    for (size_t k = 0; k < u->ngroups; k++) {
-        const tutti_optimizer_v1 *table = u->groups[k].table;
-        all = all && u->groups[k].kernel;
-        *ret_reads = *ret_reads && TUTTI_HAS(table, tutti_optimizer_v1, reads_numbers) &&
-                     table->reads_numbers;
-    }
-    return all;
-}
-
 /* Whether the update goes by way of the host because the device runs none of the optimizer's code. */
-static bool is_staged(const trainer *t)
+static bool is_staged(const updater *u)
 {
-    bool reads;
-    return trainer_is_remote(t) && !has_kernel(&t->update, &reads) &&
-           strcmp(t->update.device->info.kernels, "cpu") != 0;
+    return context_is_remote(u->run) && !u->has_kernels &&
+           strcmp(u->device->info.kernels, "cpu") != 0;
 }
 
-bool updater_reads(const trainer *t)
+bool updater_merges(const updater *u)
 {
-    bool reads = false;
-    return has_kernel(&t->update, &reads) && reads;
+    return (!u->scaler->on || u->scalars->on) &&
+           (!replays_can(context_device(u->run)) || u->reads_numbers);
 }
 
-bool updater_merges(const trainer *t)
+tutti_status updater_begin(updater *u, tutti_error *err)
 {
-    return (!t->scaler.on || t->scalars.on) &&
-           (!replays_can(trainer_device(t)) || updater_reads(t));
-}
-
-tutti_status updater_begin(trainer *t, tutti_error *err)
-{
-    updater *u = &t->update;
-    uint16_t *low = net_low(t->net, &u->low_dtype);
-    u->low = writes_low(u) && !is_staged(t) ? low : NULL;
-    if (!trainer_is_remote(t))
+    uint16_t *low = net_low(u->run->net, &u->low_dtype);
+    u->low = writes_low(u) && !is_staged(u) ? low : NULL;
+    if (!context_is_remote(u->run))
         return TUTTI_OK;
-    return t->scalars.on ? scalars_prepare(t, err) : send_numbers(u, err);
+    return u->scalars->on ? scalars_prepare(u->scalars, err) : send_numbers(u, err);
 }
 
-void updater_end(trainer *t)
+void updater_end(updater *u)
 {
-    t->update.step += !counts_there(t);
-    t->scalars.counted = true;
-    if (!t->update.low) /* the sweep has not written the copies */
-        net_touch_trained(t->net);
-    views_age(t, 1u << VIEW_WEIGHTS);
+    u->step += !counts_there(u);
+    u->scalars->counted = true;
+    if (!u->low) /* the optimizer has not written the copies */
+        net_touch_trained(u->run->net);
+    mirrors_invalidate(u->mirrors, 1u << MIRROR_WEIGHTS);
 }
 
-/* What only the device knows, for who is not to read it there; *ret_skip: there is no update. */
-static tutti_status learn(trainer *t, bool *ret_skip, tutti_error *err)
+/* Whether the update is left out, which only the device knows, for code that does not read it there. */
+static tutti_status fetch_skip(updater *u, bool *ret_skip, tutti_error *err)
 {
     double scaler[TUTTI_SCALER_NUMBERS] = {0};
     tutti_status s = TUTTI_OK;
-    if (counts_there(t))
-        s = scalars_fetch(t, scaler, err);
+    if (counts_there(u))
+        s = scalars_fetch(u->scalars, scaler, err);
     *ret_skip = scaler[TUTTI_SCALER_SKIPPED] != 0.0;
     return s;
 }
 
-static tutti_status run_there(trainer *t, float *weights, const float *grads, tutti_error *err)
+static tutti_status run_there(updater *u, float *weights, const float *grads, tutti_error *err)
 {
-    updater *u = &t->update;
-    bool reads, skip = false;
-    const bool kernel = has_kernel(u, &reads);
-    const bool host_code = !kernel && strcmp(u->device->info.kernels, "cpu") == 0;
-    tutti_status s = t->scalars.on ? scalars_next_update(t, u->ngroups, err) : TUTTI_OK;
-    if (!s && !host_code && !(kernel && reads))
-        s = learn(t, &skip, err);
+    bool skip = false;
+    const bool host_code = !u->has_kernels && strcmp(u->device->info.kernels, "cpu") == 0;
+    tutti_status s =
+        u->scalars->on ? scalars_next_update(u->scalars, u->ngroups, err) : TUTTI_OK;
+    if (!s && !host_code && !u->reads_numbers)
+        s = fetch_skip(u, &skip, err);
     if (s || skip)
         return s;
-    if (is_staged(t))
-        return update_staged(t, weights, grads, err);
-    for (size_t k = 0; k < u->nstretches && !s; k++)
-        s = kernel ? update_by_kernel(t, &u->stretches[k], weights, grads, err)
-                   : launch_update(t, &u->stretches[k], weights, grads, err);
+    if (is_staged(u))
+        return update_staged(u, weights, grads, err);
+    for (size_t k = 0; k < u->nranges && !s; k++)
+        s = u->has_kernels ? update_by_kernel(u, &u->ranges[k], weights, grads, err)
+                           : launch_update(&u->ranges[k], weights, grads, err);
     return s;
 }
 
-static tutti_status run(trainer *t, tutti_error *err)
+static tutti_status run(updater *u, tutti_error *err)
 {
     float *weights, *grads;
     int64_t count;
-    net_arena(t->net, &weights, &grads, &count);
-    if (trainer_is_remote(t))
-        return run_there(t, weights, grads, err);
-    update_here(&t->update, weights, grads, count < SERIAL_BELOW ? 1 : t->threads);
+    net_arena(u->run->net, &weights, &grads, &count);
+    if (context_is_remote(u->run))
+        return run_there(u, weights, grads, err);
+    update_here(u, weights, grads, count < SERIAL_BELOW ? 1 : u->run->threads);
     return TUTTI_OK;
 }
 
 static tutti_status run_tail(void *ctx, tutti_error *err)
 {
-    trainer *t = ctx;
-    const tutti_status s = t->scaler.on ? scalars_unscale(t, err) : TUTTI_OK;
-    return s ? s : run(t, err);
+    updater *u = ctx;
+    const tutti_status s = u->scaler->on ? scalars_unscale(u->scalars, err) : TUTTI_OK;
+    return s ? s : run(u, err);
 }
 
-plan_tail updater_tail(trainer *t)
+plan_tail updater_tail(updater *u)
 {
-    updater *u = &t->update;
     float *weights, *grads;
     int64_t count;
-    net_arena(t->net, &weights, &grads, &count);
-    plan_tail tail = {.run = run_tail, .ctx = t, .nplaces = 6};
+    net_arena(u->run->net, &weights, &grads, &count);
+    plan_tail tail = {.run = run_tail, .ctx = u, .nplaces = 6};
     tail.places[0] = weights;
     tail.places[1] = grads;
     tail.places[2] = u->slots[0];
     tail.places[3] = u->numbers;
     tail.places[4] = u->low;
-    tail.places[5] = t->scalars.scaler;
+    tail.places[5] = u->scalars->scaler;
     return tail;
 }
 
@@ -334,21 +309,21 @@ static tutti_status run_alone(void *ctx, tutti_error *err)
 }
 
 /* What somebody listens before is a graph of its own. */
-static tutti_status run_or_replay(trainer *t, tutti_error *err)
+static tutti_status run_or_replay(updater *u, tutti_error *err)
 {
-    const tutti_device *d = trainer_device(t);
-    if (!replays_can(d) || !updater_reads(t))
-        return run(t, err);
-    const plan_tail tail = updater_tail(t);
-    return replays_run(&t->update.graphs, d, (const void *const *)tail.places, tail.nplaces,
-                       &t->step, run_alone, t, err);
+    const tutti_device *d = context_device(u->run);
+    if (!replays_can(d) || !u->reads_numbers)
+        return run(u, err);
+    const plan_tail tail = updater_tail(u);
+    return replays_run(&u->graphs, d, (const void *const *)tail.places, tail.nplaces,
+                       &u->run->step, run_alone, u, err);
 }
 
-tutti_status updater_step(trainer *t, tutti_error *err)
+tutti_status updater_step(updater *u, tutti_error *err)
 {
-    tutti_status s = views_settle(t, false, err);
-    if (s || (s = updater_begin(t, err)) || (s = run_or_replay(t, err)))
+    tutti_status s = mirrors_flush(u->mirrors, false, err);
+    if (s || (s = updater_begin(u, err)) || (s = run_or_replay(u, err)))
         return s;
-    updater_end(t);
+    updater_end(u);
     return TUTTI_OK;
 }

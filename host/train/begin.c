@@ -1,0 +1,58 @@
+/* begin.c - what comes before the first event of fit, eval or predict: INIT, weights, the checkpoint. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/pretrained.h"
+#include "train/trainer_state.h"
+
+#include <string.h>
+
+/* What the run starts from; a checkpoint that it goes on from comes after. */
+static tutti_status load_weights(trainer *t, tutti_error *err)
+{
+    char text[640];
+    uint64_t unused = 0;
+    const tutti_status s = pretrained_load(t->run.net, t->run.file->load_weights, &unused, err);
+    if (s)
+        return s;
+    (void)snprintf(text, sizeof text,
+                   "weights from %s; %llu of its tensors are not the model's",
+                   t->run.file->load_weights, (unsigned long long)unused);
+    run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
+    return TUTTI_OK;
+}
+
+tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
+{
+    tutti_status s = observers_start(&t->observers, &t->run, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
+        return s;
+    t->run.log.ready = true;
+    precision_announce(&t->run);
+    source_announce(&t->train, &t->run.log);
+    for (size_t k = 0; k < t->nevals; k++)
+        source_announce(&t->evals[k], &t->run.log);
+    char json[64];
+    (void)snprintf(json, sizeof json, "%llu", (unsigned long long)t->run.seed);
+    run_log_hyperparameter(&t->run.log, "seed", json);
+    for (size_t k = 0; k < t->run.participants.count; k++) {
+        const object_info *o = object_describe(instance_object(t->run.participants.items[k]));
+        if (strcmp(o->kind, TUTTI_KIND_ALGORITHM) == 0) {
+            char name[128];
+            (void)snprintf(name, sizeof name, "enabled_algorithms/%s",
+                           instance_name(t->run.participants.items[k]));
+            run_log_hyperparameter(&t->run.log, name, "true");
+        }
+    }
+    if ((s = net_commit(t->run.net, err)) || (s = updater_fit(&t->updater, err)) ||
+        (s = updater_schedule(&t->updater, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) ||
+        (s = net_commit(t->run.net, err)) || (s = updater_fit(&t->updater, err)))
+        return s;
+    if ((t->run.file->load_weights && (s = load_weights(t, err))) ||
+        (resume && (s = trainer_load(t, resume, err))))
+        return s;
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) ||
+        (s = net_commit(t->run.net, err)) || (s = updater_fit(&t->updater, err)))
+        return s;
+    t->begun = true;
+    return updater_reschedule(&t->updater, err);
+}

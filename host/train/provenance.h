@@ -1,0 +1,22 @@
+/* provenance.h - what wrote a checkpoint, and whether this run is alike enough to read it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_PROVENANCE_H
+#define HOST_TRAIN_PROVENANCE_H
+
+#include "train/checkpoint.h"
+#include "train/run_context.h"
+
+/* What wrote a checkpoint, as its metadata keeps it. */
+typedef struct provenance {
+    char *plugins; /* "id version" of each, one a line */
+    char *surgery; /* "name settings" of the algorithms that changed the model */
+    char *frozen;  /* paths of the weights that are trained no more */
+} provenance;
+TUTTI_NODISCARD tutti_status provenance_write(const run_context *run,
+                                              provenance *ret_provenance, tutti_error *err);
+void provenance_fini(provenance *o);
+/* Refuses what plugins of this run cannot read, and a model changed in a way that this run's is not. */
+TUTTI_NODISCARD tutti_status provenance_check(run_context *run, const char *path,
+                                              const checkpoint *c, tutti_error *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* trainer_state.h - a trainer: its components, and what its own files call of each other. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_TRAINER_STATE_H
+#define HOST_TRAIN_TRAINER_STATE_H
+
+#include "train/async_metrics.h"
+#include "train/data_source.h"
+#include "train/observers.h"
+#include "train/plugin_kernels.h"
+#include "train/trainer.h"
+#include "train/weights_service.h"
+#include "tutti/checkpoint.h"
+#include "tutti/metrics.h"
+#include "tutti/state.h"
+#include "tutti/stateful.h"
+#include "tutti/train.h"
+
+/* The plans of the microbatch under way. */
+typedef struct step_plans {
+    plan *forward;
+    plan *loss; /* over the same forward pass; another one where targets have changed */
+    float loss_scale;
+    bool updated; /* the update was part of the last segment */
+} step_plans;
+
+struct trainer {
+    run_context run;
+    step_tensors tensors;
+    host_mirrors mirrors;
+    uploads uploads;
+    plugin_kernels kernels;
+    device_scalars scalars;
+    loss_scaler scaler;
+    updater updater;
+    async_metrics async;
+    data_source train;
+    data_source *evals;
+    size_t nevals;
+    const char *eval_label; /* of the evaluation under way, or NULL */
+    step_plans plans;
+    observers observers;
+    bool begun; /* INIT has been fired and the checkpoint, if any, loaded */
+
+    tutti_state_v1 state_service;
+    tutti_metrics_v1 metrics_service;
+    weights_service weights_service;
+    tutti_train_v1 train_service;
+    tutti_checkpoint_v1 checkpoint_service;
+};
+
+/* ---- events.c ---- */
+
+/* Fires `event`, then takes up what plugins have written to host mirrors.  [step] */
+TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err);
+/* Whether training ends here: max_duration is over, or a signal has come. */
+bool trainer_done(const trainer *t);
+
+/* ---- plan_step.c: one plan, bound to a batch and run ---- */
+
+/* A step is SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD and this, with events in between. */
+enum { SEGMENT_UPDATE = SEGMENT_COUNT };
+
+/* What net_plan is asked for: the columns of `b` that the model names.  Errors: E_NOTFOUND. */
+TUTTI_NODISCARD tutti_status trainer_request(trainer *t, int kind, batch *b,
+                                             plan_request *ret_request, tutti_error *err);
+/* Points the plan's inputs, or targets, at the batch; copies what is not aligned or not there. */
+TUTTI_NODISCARD tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b,
+                                                 tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b,
+                                                  tutti_error *err);
+/* The last segment that runs as one with `first`, because nobody hears the events in between; `last`:
+ * of the batch's last microbatch. */
+int trainer_merges(const trainer *t, int first, bool last);
+/* One segment, with what open mirrors have for it. */
+TUTTI_NODISCARD tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale,
+                                         tutti_error *err);
+/* Segments `first` to `last` as one. */
+TUTTI_NODISCARD tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last,
+                                                tutti_error *err);
+
+/* ---- train_step.c ---- */
+
+/* With microbatch_size "auto", after `err` says that memory is out: halves it, clears `err`, and says
+ * so; false when it cannot. */
+bool trainer_halve(trainer *t, tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
+
+/* ---- begin.c, evaluate.c ---- */
+
+/* All that comes before the first event of fit, eval or predict: INIT, the checkpoint, the load
+ * events.  `resume` as in trainer_fit. */
+TUTTI_NODISCARD tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
+
+/* ---- resume.c ---- */
+
+TUTTI_NODISCARD tutti_status trainer_save(trainer *t, const char *path, tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_load(trainer *t, const char *path, tutti_error *err);
+/* The first participant that can save, or NULL. */
+const tutti_saver_v1 *trainer_saver(trainer *t, void **ret_self);
+
+/* ---- services ---- */
+
+void state_service_init(trainer *t);
+void train_service_init(trainer *t);
+/* All of them; the trainer's members are in place. */
+void trainer_services_init(trainer *t);
+/* Answers a plugin's host->query.  ctx is the trainer; `i` NULL: a function of the run file. */
+const void *trainer_service(void *ctx, instance *i, const char *interface_id);
+
+#endif
