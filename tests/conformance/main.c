@@ -16,9 +16,7 @@ static const kind kinds[] = {
     {"schedule", run_schedule_case},
     {"dispatch", run_dispatch_case},
     {"event_counts", run_event_counts_case},
-#ifdef HAVE_LOOP_CASES
     {"loop", run_loop_case},
-#endif
 };
 
 /* Loop cases say "loop" themselves; all others have a kind. */

@@ -4,7 +4,7 @@
 # with plain gradient descent; Adam's quotient makes more of small gradients.
 . "$(dirname "$0")/lib.sh"
 standin="$(dirname "$TUTTI")/standin"
-[ -e "$standin/libcudart.so.13" ] || { echo "skipped: the stand-in is not built"; exit 77; }
+[ -e "$standin/libcudart.so.13" ] || skip_all "the stand-in is not built"
 seq 1 4000 >corpus.txt
 cat >short.json <<'JSON'
 {"eval": [], "max_duration": "3ba", "optimizer": {"name": "sgd", "lr": 0.05}, "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "3ba"}]}

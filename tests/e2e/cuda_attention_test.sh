@@ -3,7 +3,7 @@
 # by kernels of our own the same probabilities are left out as on the CPU, forward and backward.
 . "$(dirname "$0")/lib.sh"
 standin="$(dirname "$TUTTI")/standin"
-[ -d "$standin" ] || { echo "skipped: the stand-in is not built"; exit 77; }
+[ -d "$standin" ] || skip_all "the stand-in is not built"
 for ((k = 0; k < 90; k++)); do
   echo "the king loves rome, the fool mocks paris $((k * 7 % 10))."
 done >play.txt

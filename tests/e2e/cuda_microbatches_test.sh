@@ -2,7 +2,7 @@
 # cuda_microbatches_test.sh - gradients that are added up where they are made, on the stand-in of a GPU.
 . "$(dirname "$0")/lib.sh"
 standin="$(dirname "$TUTTI")/standin"
-[ -d "$standin" ] || { echo "skipped: the stand-in is not built"; exit 77; }
+[ -d "$standin" ] || skip_all "the stand-in is not built"
 for k in $(seq 64); do echo "what is $k and what is $((k * k % 97)) and why"; done >words.txt
 glyphs='{"name": "glyphs", "samples": 24}'
 

@@ -2,7 +2,7 @@
 # cuda_test.sh - a run on a GPU, as far as the stand-in for its runtime goes; what is said where there is none.
 . "$(dirname "$0")/lib.sh"
 standin="$(dirname "$TUTTI")/standin"
-[ -d "$standin" ] || { echo "skipped: the stand-in is not built"; exit 77; }
+[ -d "$standin" ] || skip_all "the stand-in is not built"
 small_run | sed 's/"callbacks": .*/"callbacks": []/' >run.json
 
 gpu() { # gpu <settings> <command...>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # forward_test.sh - a callback from outside runs the model on a batch of its own, and is told when it cannot.
 . "$(dirname "$0")/lib.sh"
-command -v "${CC:-cc}" >/dev/null || { echo "skipped: no C compiler"; exit 77; }
+command -v "${CC:-cc}" >/dev/null || skip_all "no C compiler"
 
 mkdir -p plugins/prober
 cat >plugins/prober/plugin.json <<'JSON'

@@ -2,7 +2,7 @@
 # gpu_tool_test.sh - tools/gpu on the stand-in of a GPU, and where there is no GPU.
 . "$(dirname "$0")/lib.sh"
 build="$(dirname "$TUTTI")"
-[ -e "$build/standin/libcudart.so.13" ] || { echo "skipped: the stand-in is not built"; exit 77; }
+[ -e "$build/standin/libcudart.so.13" ] || skip_all "the stand-in is not built"
 mkdir empty
 env PATH="$work/empty" /usr/bin/python3 "$SOURCE/tools/gpu" --output none >none.txt
 check "without a GPU there is one sentence, and status 2" test $? = 2 -a "$(head -1 none.txt)" = 'tools/gpu: there is no GPU that nvidia-smi knows of'

@@ -82,13 +82,13 @@ check "and knows them" grep -qE '^same accuracy: (1\.0|0\.9)' classes.out
 
 recipe=$SOURCE/host/recipes/shakespeare_bert.json
 check "the recipe is valid" "$TUTTI" validate "$recipe"
-data=$SOURCE/../shared/data/tinyshakespeare/input.txt
+data=$TUTTI_TEST_DATA/tinyshakespeare/input.txt
 if [ -r "$data" ]; then
   check "the recipe runs, smaller" "$TUTTI" train "$recipe" --set train.dataset.path="$data" \
     --set eval.0.dataset.path="$data" --set eval.0.subset_num_batches=1 --set max_duration=2ba \
     --set train.batch_size=4 --set eval.0.batch_size=4
 else
-  echo "skipped: no tiny Shakespeare beside the source"
+  skip "there is no $data"
 fi
 
 # Texts that stay on a device are masked there, with the same draws.
@@ -104,6 +104,8 @@ if [ -d "$shadow" ]; then
   rm -rf there
   check "kept on a device" "$TUTTI" train bert.json "${short[@]}" "${kept[@]}" --device shadow
   check "ends with the same weights" python3 "$e2e/same_weights.py" here/*latest* there/*latest*
+else
+  skip "the shadow device is not built"
 fi
 if [ -e "$standin/libcudart.so.13" ]; then
   export LD_LIBRARY_PATH="$standin"
@@ -111,5 +113,7 @@ if [ -e "$standin/libcudart.so.13" ]; then
   check "batch by batch on the stand-in of a GPU" "$TUTTI" train bert.json "${short[@]}" "${saved[@]}" --device cuda --duration 2ba
   check "kept there" "$TUTTI" train bert.json "${short[@]}" "${kept[@]}" --device cuda --duration 2ba
   check "ends with the same weights" python3 "$e2e/same_weights.py" here/*latest* there/*latest*
+else
+  skip "the stand-in is not built"
 fi
 finish

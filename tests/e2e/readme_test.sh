@@ -1,28 +1,39 @@
 #!/usr/bin/env bash
-# readme_test.sh - every command of README.md does what it says: exit status 0, in a copy of the tree's
-# layout where build/release is the build under test.  tools/test is what runs this, so it is only
-# looked at; tools/run installs and builds, which has happened, so it is run without the default's length.
+# readme_test.sh - every command of README.md does what it says: exit status 0, in a copy of the tree, whose
+# build/release is a copy of the build under test: what they write disturbs no other test.  There tools/run
+# finds a cmake that notes what it is asked for, because the build has been made by those commands; tools/test
+# is what runs this, so it is only looked at.
 . "$(dirname "$0")/lib.sh"
 build=$(dirname "$TUTTI")
+mkdir tree bin
 for entry in "$SOURCE"/*; do
-  [ "$(basename "$entry")" = build ] || ln -s "$entry" .
+  [ "$(basename "$entry")" = build ] || cp -a "$entry" tree/
 done
-mkdir build
-ln -s "$build" build/release
+cp -a "$SOURCE/CMakePresets.json" tree/
+mkdir -p tree/build/release
+cp -a "$TUTTI" "$build/lib" tree/build/release/
+cat >bin/cmake <<SH
+#!/bin/sh
+echo "\$@" >>'$work/cmake.txt'
+SH
+chmod +x bin/cmake
+cd tree || exit 1
 
 commands() {
-  awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$SOURCE/README.md" |
-    sed -E 's/[[:space:]]+#.*$//; /^$/d'
+  awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' README.md | sed -E 's/[[:space:]]+#.*$//; /^$/d'
 }
 check "README.md has commands" test "$(commands | wc -l)" -ge 10
 while IFS= read -r command; do
   case $command in
     tools/test) check "$command" test -x tools/test ;;
-    tools/run) # builds nothing unless another build than the release is under test
-      [ "$build" -ef "$SOURCE/build/release" ] || { echo "skipped: $command"; continue; }
-      check "$command" "$SOURCE/tools/run" --set max_duration=20ba --set eval.0.dataset.samples=500
+    tools/run)
+      check "$command" env PATH="$work/bin:$PATH" \
+        tools/run --set max_duration=20ba --set eval.0.dataset.samples=500
+      check "it builds the release" test "$(cat "$work/cmake.txt")" = "--preset release
+--build --preset release"
       ;;
     *) check "$command" bash -c "$command" ;;
   esac
 done < <(commands)
+check "the build under test is as it was" test -z "$(find "$TUTTI" "$build/lib" -newer "$work/bin/cmake")"
 finish

@@ -88,12 +88,12 @@ check "token files are learned" grep -qE '^validation language_cross_entropy: 0\
 
 recipe=$SOURCE/host/recipes/shakespeare_gpt.json
 check "the recipe is valid" "$TUTTI" validate "$recipe"
-data=$SOURCE/../shared/data/tinyshakespeare/input.txt
+data=$TUTTI_TEST_DATA/tinyshakespeare/input.txt
 if [ -r "$data" ]; then
   check "the recipe runs, smaller" "$TUTTI" train "$recipe" --set train.dataset.path="$data" \
     --set eval.0.dataset.path="$data" --set eval.0.subset_num_batches=1 --set max_duration=2ba \
     --set train.batch_size=4 --set eval.0.batch_size=4 --set callbacks.0.max_new_tokens=5
 else
-  echo "skipped: no tiny Shakespeare beside the source"
+  skip "there is no $data"
 fi
 finish

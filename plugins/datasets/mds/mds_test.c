@@ -470,11 +470,11 @@ END_TEST
 START_TEST(cifar_10_is_read)
 {
     char path[512], index[600];
-    const char *root = getenv("TUTTI_SOURCE");
-    (void)snprintf(path, sizeof path, "%s/../shared/data/cifar10/test", root ? root : ".");
+    const char *data = getenv("TUTTI_TEST_DATA");
+    (void)snprintf(path, sizeof path, "%s/cifar10/test", data ? data : ".");
     (void)snprintf(index, sizeof index, "%s/index.json", path);
     if (access(index, R_OK) != 0) {
-        (void)printf("skipped: %s is not there\n", path);
+        tutti_skip("%s is not there", path);
         return;
     }
     tutti_error err = TUTTI_ERROR_INIT;

@@ -96,7 +96,7 @@ START_TEST(on_a_terminal_the_line_is_drawn_anew_and_cut_to_its_width)
     const struct winsize narrow = {.ws_row = 24, .ws_col = 60};
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     if (terminal < 0 || grantpt(terminal) || unlockpt(terminal)) {
-        (void)puts("skipped: no pseudo-terminals here");
+        tutti_skip("no pseudo-terminals here");
         return;
     }
     const int fd = open(ptsname(terminal), O_RDWR | O_NOCTTY);

@@ -135,7 +135,7 @@ END_TEST
 START_TEST(another_users_device_code_is_not_trusted)
 {
     if (geteuid() != 0) {
-        printf("skipped: only root can give files away\n");
+        tutti_skip("only root can give files away");
         return;
     }
     copy_plugin();

@@ -67,7 +67,7 @@ END_TEST
 START_TEST(another_users_file_is_not_trusted)
 {
     if (geteuid() != 0) {
-        printf("skipped: only root can give files away\n");
+        tutti_skip("only root can give files away");
         return;
     }
     make_temporary();
