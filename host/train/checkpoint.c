@@ -17,8 +17,14 @@
 
 #include <xxhash.h>
 
-#define CHECKSUM_KEY                                                                           \
-    "xxh3_64" /* metadata: the hash of all tensor bytes, 16 hexadecimal digits */
+/* A header of version 2 begins with this, then 16 hexadecimal digits: XXH3 of the whole file with zeros
+ * for these digits. */
+static const char seal_head[] = "{\"__metadata__\":{\"xxh3_64_file\":\"";
+static const char seal_none[] = "0000000000000000";
+enum { SEAL_HEAD = sizeof seal_head - 1, SEAL_DIGITS = sizeof seal_none - 1 };
+
+#define VERSION "2"
+#define CHECKSUM_KEY_1 "xxh3_64" /* version 1: the hash of all tensor bytes, 16 digits */
 #define HEADER_LIMIT (100u << 20)
 
 /* ---- writing ---- */
@@ -56,26 +62,39 @@ static tutti_status write_all(int fd, const char *path, const void *data, uint64
     return TUTTI_OK;
 }
 
-static uint64_t hash_items(const checkpoint_item *items, size_t n)
+/* The header's length as the file has it. */
+static void put_length(unsigned char to[8], uint64_t length)
 {
+    for (int k = 0; k < 8; k++)
+        to[k] = (unsigned char)(length >> (8 * k));
+}
+
+/* Puts the digits into a header that has none yet. */
+static tutti_status seal(text_buffer *header, const checkpoint_item *items, size_t n)
+{
+    unsigned char length[8];
+    char digits[SEAL_DIGITS + 1];
     XXH3_state_t *state = XXH3_createState();
     if (!state)
-        return 0;
+        return TUTTI_E_NOMEM;
+    put_length(length, header->size);
     (void)XXH3_64bits_reset(state);
+    (void)XXH3_64bits_update(state, length, sizeof length);
+    (void)XXH3_64bits_update(state, header->data, header->size);
     for (size_t k = 0; k < n; k++)
         (void)XXH3_64bits_update(state, items[k].tensor.data,
                                  tutti_nbytes(&items[k].tensor.desc));
-    const uint64_t hash = XXH3_64bits_digest(state);
+    (void)snprintf(digits, sizeof digits, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(state));
     (void)XXH3_freeState(state);
-    return hash;
+    memcpy(header->data + SEAL_HEAD, digits, SEAL_DIGITS);
+    return TUTTI_OK;
 }
 
 /* The header: length, then JSON padded with spaces so that the data begins at a multiple of 8. */
 static tutti_status make_header(const checkpoint_item *items, size_t nitems,
                                 const checkpoint_text *texts, size_t ntexts, text_buffer *b)
 {
-    text_add(b, "{\"__metadata__\":{\"" CHECKSUM_KEY "\":\"%016" PRIx64 "\"",
-             hash_items(items, nitems));
+    text_add(b, "%s%s\",\"tutti\":\"" VERSION "\"", seal_head, seal_none);
     for (size_t k = 0; k < ntexts; k++) {
         text_add(b, ",");
         text_add_quoted(b, texts[k].key);
@@ -98,7 +117,31 @@ static tutti_status make_header(const checkpoint_item *items, size_t nitems,
     text_add(b, "}");
     while (!b->failed && b->size % 8)
         text_add(b, " ");
-    return b->failed ? TUTTI_E_NOMEM : TUTTI_OK;
+    return b->failed ? TUTTI_E_NOMEM : seal(b, items, nitems);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A name that is given twice makes a file that nobody can read. */
+static tutti_status check_names(const char *path, const checkpoint_item *items, size_t n,
+                                tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    const char **names = calloc(n + 1, sizeof *names);
+    if (!names)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to write it", path);
+    for (size_t k = 0; k < n; k++)
+        names[k] = items[k].name;
+    qsort((void *)names, n, sizeof *names, by_name);
+    for (size_t k = 1; k < n && !s; k++)
+        if (strcmp(names[k - 1], names[k]) == 0)
+            s = tutti_fail(err, TUTTI_E_EXISTS, "%s: two tensors are called %s", path,
+                           names[k]);
+    free((void *)names);
+    return s;
 }
 
 static tutti_status sync_folder(const char *path, tutti_error *err)
@@ -126,8 +169,8 @@ tutti_status checkpoint_write(const char *path, const checkpoint_item *items, si
     char temporary[4096];
     text_buffer header = {0};
     int fd = -1;
-    tutti_status s = make_folders(path, err);
-    if (s)
+    tutti_status s = check_names(path, items, nitems, err);
+    if (s || (s = make_folders(path, err)))
         return s;
     if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
@@ -143,8 +186,7 @@ tutti_status checkpoint_write(const char *path, const checkpoint_item *items, si
     }
     (void)fchmod(fd, 0644);
     unsigned char length[8];
-    for (int k = 0; k < 8; k++)
-        length[k] = (unsigned char)((uint64_t)header.size >> (8 * k));
+    put_length(length, header.size);
     if ((s = write_all(fd, path, length, sizeof length, err)) ||
         (s = write_all(fd, path, header.data, header.size, err)))
         goto fail;
@@ -196,6 +238,7 @@ struct checkpoint {
     checkpoint_item *items;
     const char **words; /* the names, NULL-terminated */
     size_t count;
+    bool sealed;
 };
 
 static tutti_status damaged(const checkpoint *c, const char *why, tutti_error *err)
@@ -211,6 +254,16 @@ static int32_t dtype_find(const char *word)
     return TUTTI_DTYPE_NONE;
 }
 
+/* Whether elements and bytes can be counted; before this, tutti_nbytes would overflow. */
+static bool countable(const tutti_desc *d)
+{
+    int64_t n = (int64_t)tutti_dtype_size(d->dtype);
+    for (int32_t r = 0; r < d->rank; r++)
+        if (d->dim[r] < 0 || __builtin_mul_overflow(n, d->dim[r], &n))
+            return false;
+    return true;
+}
+
 static tutti_status read_item(checkpoint *c, const json_node *n, const char *data,
                               uint64_t bytes, tutti_error *err)
 {
@@ -223,11 +276,10 @@ static tutti_status read_item(checkpoint *c, const json_node *n, const char *dat
         return damaged(c, "a tensor's entry lacks dtype, shape or data_offsets", err);
     d->dtype = dtype_find(json_string(word));
     d->rank = (int32_t)json_count(shape);
-    for (int32_t r = 0; r < d->rank; r++) {
+    for (int32_t r = 0; r < d->rank; r++)
         d->dim[r] = json_int(json_at(shape, (size_t)r));
-        if (d->dim[r] < 0 || d->dim[r] > INT64_C(1) << 40)
-            return damaged(c, "a tensor's shape is impossible", err);
-    }
+    if (!countable(d))
+        return damaged(c, "a tensor's shape is impossible", err);
     const uint64_t first = (uint64_t)json_int(json_at(offsets, 0));
     const uint64_t end = (uint64_t)json_int(json_at(offsets, 1));
     if (d->dtype == TUTTI_DTYPE_NONE)
@@ -274,14 +326,47 @@ static tutti_status check_places(const checkpoint *c, const char *data, uint64_t
     return s;
 }
 
-static tutti_status verify(checkpoint *c, const char *data, uint64_t bytes, tutti_error *err)
+/* Version 1. */
+static tutti_status verify_tensors(checkpoint *c, const char *data, uint64_t bytes,
+                                   tutti_error *err)
 {
-    const char *want = checkpoint_value(c, CHECKSUM_KEY);
+    const char *want = checkpoint_value(c, CHECKSUM_KEY_1);
     char have[17];
     (void)snprintf(have, sizeof have, "%016" PRIx64, (uint64_t)XXH3_64bits(data, bytes));
     if (want && strcmp(want, have) != 0)
         return damaged(c, "its bytes do not match the checksum", err);
     return TUTTI_OK;
+}
+
+static tutti_status verify_file(checkpoint *c, tutti_error *err)
+{
+    const char *map = c->map, *digits = map + 8 + SEAL_HEAD;
+    const char *rest = digits + SEAL_DIGITS;
+    char have[SEAL_DIGITS + 1];
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to verify it", c->path);
+    (void)XXH3_64bits_reset(state);
+    (void)XXH3_64bits_update(state, map, 8 + SEAL_HEAD);
+    (void)XXH3_64bits_update(state, seal_none, SEAL_DIGITS);
+    (void)XXH3_64bits_update(state, rest, (size_t)(map + c->size - rest));
+    (void)snprintf(have, sizeof have, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(state));
+    (void)XXH3_freeState(state);
+    if (memcmp(have, digits, SEAL_DIGITS) != 0)
+        return damaged(c, "its bytes do not match the checksum", err);
+    return TUTTI_OK;
+}
+
+static tutti_status verify(checkpoint *c, const char *data, uint64_t bytes, tutti_error *err)
+{
+    const char *version = checkpoint_value(c, "tutti"), *header = (const char *)c->map + 8;
+    c->sealed =
+        data - header > SEAL_HEAD + SEAL_DIGITS && memcmp(header, seal_head, SEAL_HEAD) == 0;
+    if (c->sealed)
+        return verify_file(c, err);
+    if (version && strcmp(version, "1") != 0)
+        return damaged(c, "it lacks its checksum", err);
+    return verify_tensors(c, data, bytes, err);
 }
 
 static tutti_status read_header(checkpoint *c, tutti_error *err)
@@ -402,4 +487,9 @@ const char *checkpoint_value(const checkpoint *c, const char *key)
     const json_node *metadata = json_get(json_root(c->header), "__metadata__");
     const json_node *value = metadata ? json_get(metadata, key) : NULL;
     return value ? json_string(value) : NULL;
+}
+
+bool checkpoint_is_sealed(const checkpoint *c)
+{
+    return c->sealed;
 }

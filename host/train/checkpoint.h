@@ -5,6 +5,8 @@
 
 #include "tutti/tensor.h"
 
+#include <stdbool.h>
+
 typedef struct checkpoint_item {
     const char *name; /* "model.conv1.weight" */
     tutti_tensor tensor;
@@ -17,16 +19,16 @@ typedef struct checkpoint_text {
 
 /* Writes `path` by way of a temporary file in its folder: synced, renamed, folder synced.  Folders
  * are made.  A failure (full disk, quota) removes the temporary file and leaves the old `path`.
- * A checksum over all tensor bytes goes into the metadata.  [any]
- * Errors: E_IO with path, operation and the system's reason. */
+ * The format's version ("tutti") and a checksum over the whole file come first in the metadata.  [any]
+ * Errors: E_IO with path, operation and the system's reason; E_NOMEM. */
 TUTTI_NODISCARD tutti_status checkpoint_write(const char *path, const checkpoint_item *items,
                                               size_t nitems, const checkpoint_text *texts,
                                               size_t ntexts, tutti_error *err);
 
 typedef struct checkpoint checkpoint; /* opaque; a file read and verified */
 
-/* Errors: E_IO; E_FORMAT for a truncated file, a bad header, overlapping or missing bytes, or a
- * checksum that does not match ("... is damaged: ..."). */
+/* Errors: E_IO; E_FORMAT for a truncated file, a bad header, overlapping or missing bytes, a checksum
+ * that does not match or lacks ("... is damaged: ..."); E_NOMEM. */
 TUTTI_NODISCARD tutti_status checkpoint_open(const char *path, checkpoint **ret_checkpoint,
                                              tutti_error *err);
 void checkpoint_close(checkpoint *c); /* NULL is allowed */
@@ -37,6 +39,9 @@ void checkpoint_at(const checkpoint *c, size_t k,
 TUTTI_NODISCARD tutti_status checkpoint_find(const checkpoint *c, const char *name,
                                              tutti_tensor *ret_view, tutti_error *err);
 const char *checkpoint_value(const checkpoint *c, const char *key); /* metadata, or NULL */
+/* Whether a checksum covers every byte.  That of version 1 covers tensors only, not their names, order
+ * and metadata; files of others have none. */
+bool checkpoint_is_sealed(const checkpoint *c);
 
 /* Points the link `link` at file `target` (same folder), atomically. */
 TUTTI_NODISCARD tutti_status checkpoint_link(const char *link, const char *target,

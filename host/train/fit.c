@@ -237,6 +237,7 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
 
 tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
 {
+    t->fits = true;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
     if (s || (s = set_duration(t, o, err)) || (s = plan_ahead(t, err)) || (s = seek(t, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))

@@ -40,6 +40,7 @@ struct trainer {
     step_plans plans;
     observers observers;
     bool begun; /* INIT has been fired and the checkpoint, if any, loaded */
+    bool fits;  /* it trains, and writes to the run's folders */
 
     tutti_state_v1 state_service;
     tutti_metrics_v1 metrics_service;

@@ -73,7 +73,7 @@ says "another model" 1 \
   "tutti: $saved: model.body.head.weight is F32 (10, 32), this run's is F32 (10, 16)" \
   resume "$saved" other.json
 
-# The same checkpoint as if a plugin of another version had written it; the checksum is made anew.
+# The same checkpoint as if a plugin of another version had written it, in the format of before.
 rewrite() {
   "$python" "$SOURCE/tests/e2e/rewrite_checkpoint.py" "$saved" "$1" "$2" "$3"
 }

@@ -163,7 +163,7 @@ static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
 
 static const void *query(void *self, const char *id)
 {
-    static const tutti_stateful_v1 table = {sizeof table, 0, items, NULL};
+    static const tutti_stateful_v1 table = {.struct_size = sizeof table, .items = items};
     (void)self;
     return strcmp(id, TUTTI_STATEFUL_V1) == 0 ? &table : NULL;
 }

@@ -170,7 +170,7 @@ static const void *query(void *self, const char *interface_id)
 {
     static const tutti_optimizer_wrapper_v1 wrapper = {sizeof wrapper, 0, step,
                                                        TUTTI_WRAPPER_NO_LOSS, 0};
-    static const tutti_stateful_v1 stateful = {sizeof stateful, 0, items, NULL};
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful, .items = items};
     (void)self;
     if (strcmp(interface_id, TUTTI_OPTIMIZER_WRAPPER_V1) == 0)
         return &wrapper;

@@ -218,7 +218,7 @@ static tutti_status swa_items(void *self, tutti_state_item *list, uint32_t room,
 
 static const void *swa_query(void *self, const char *id)
 {
-    static const tutti_stateful_v1 table = {sizeof table, 0, swa_items, NULL};
+    static const tutti_stateful_v1 table = {.struct_size = sizeof table, .items = swa_items};
     (void)self;
     return strcmp(id, TUTTI_STATEFUL_V1) == 0 ? &table : NULL;
 }

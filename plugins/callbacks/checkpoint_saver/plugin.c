@@ -280,30 +280,50 @@ static tutti_status saver_restored(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* The newest file by its name: a run that was killed between a save and its link has a newer one than
- * the link's, and every file is whole.  Without numbers in the names, the link. */
-static const char *saver_latest(void *self)
+/* The batch of the newest file older than that of `before`, its path in v->newest; -1 without one. */
+static int64_t newest_before(saver *v, int64_t before)
 {
-    saver *v = self;
     const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
     DIR *dir = opendir(v->folder);
     int64_t newest = -1;
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         int64_t batch, epoch;
-        if (name_match(v->filename, run, e->d_name, &batch, &epoch) && batch > newest) {
+        if (name_match(v->filename, run, e->d_name, &batch, &epoch) && batch > newest &&
+            batch < before) {
             newest = batch;
             (void)snprintf(v->newest, sizeof v->newest, "%s/%s", v->folder, e->d_name);
         }
     }
     if (dir)
         (void)closedir(dir);
-    return newest >= 0 ? v->newest : v->latest;
+    return newest;
+}
+
+/* The newest file by its name: a run that was killed between a save and its link has a newer one than
+ * the link's, and every file is whole.  Without numbers in the names, the link. */
+static const char *saver_latest(void *self)
+{
+    saver *v = self;
+    return newest_before(v, INT64_MAX) >= 0 ? v->newest : v->latest;
+}
+
+static const char *saver_older(void *self, uint32_t k)
+{
+    saver *v = self;
+    int64_t batch = newest_before(v, INT64_MAX);
+    if (batch < 0)
+        return k == 0 && access(v->latest, F_OK) == 0 ? v->latest : NULL;
+    for (; k > 0 && batch >= 0; k--)
+        batch = newest_before(v, batch);
+    return batch >= 0 ? v->newest : NULL;
 }
 
 static const void *saver_query(void *self, const char *interface_id)
 {
-    static const tutti_stateful_v1 stateful = {sizeof stateful, 0, saver_items, saver_restored};
-    static const tutti_saver_v1 table = {sizeof table, 0, saver_due, saver_save, saver_latest};
+    static const tutti_stateful_v1 stateful = {
+        .struct_size = sizeof stateful, .items = saver_items, .restored = saver_restored};
+    static const tutti_saver_v1 table = {sizeof table, 0,          saver_due, saver_save,
+                                         saver_latest, saver_older};
     (void)self;
     if (strcmp(interface_id, TUTTI_SAVER_V1) == 0)
         return &table;

@@ -96,7 +96,8 @@ static tutti_status stopper_items(void *self, tutti_state_item *items, uint32_t 
 
 static const void *stopper_query(void *self, const char *interface_id)
 {
-    static const tutti_stateful_v1 stateful = {sizeof stateful, 0, stopper_items, NULL};
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = stopper_items};
     (void)self;
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }

@@ -26,7 +26,16 @@ typedef struct tutti_stateful_v1 {
                           uint32_t *ret_count, tutti_error *err);
     /* The host has written all items back.  NULL when nothing is left to do.  [step] */
     tutti_status (*restored)(void *self, tutti_error *err);
+    /* Later than the first release: tables without it mean 0.  TUTTI_STATEFUL_* */
+    uint32_t flags;
+    uint32_t reserved2;
 } tutti_stateful_v1;
+
+enum {
+    /* Items may be missing in a checkpoint that has others of the object (of an older version of it,
+     * say); they stay as they are.  Without this flag such a checkpoint is refused. */
+    TUTTI_STATEFUL_MAY_BE_NEW = 1
+};
 
 #define TUTTI_SAVER_V1 "tutti.saver/1"
 
@@ -40,14 +49,19 @@ typedef struct tutti_saver_v1 {
     tutti_status (*save)(void *self, tutti_error *err);
     /* Path of its newest checkpoint, or of where one would be.  Borrowed until the next call.  [step] */
     const char *(*latest)(void *self);
+    /* Later than the first release: ask with TUTTI_HAS.  Path of the k-th newest that is there, 0 the
+     * newest; NULL past the last.  Borrowed until the next call.  [step] */
+    const char *(*older)(void *self, uint32_t k);
 } tutti_saver_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_state_item, tensor, 64);
 TUTTI_ASSERT_OFFSET(tutti_stateful_v1, items, 8);
 TUTTI_ASSERT_OFFSET(tutti_stateful_v1, restored, 16);
+TUTTI_ASSERT_OFFSET(tutti_stateful_v1, flags, 24);
 TUTTI_ASSERT_OFFSET(tutti_saver_v1, due, 8);
 TUTTI_ASSERT_OFFSET(tutti_saver_v1, save, 16);
 TUTTI_ASSERT_OFFSET(tutti_saver_v1, latest, 24);
+TUTTI_ASSERT_OFFSET(tutti_saver_v1, older, 32);
 
 TUTTI_C_END
 #endif

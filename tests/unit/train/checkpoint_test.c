@@ -3,6 +3,7 @@
 #include "train/checkpoint.h"
 #include "tutti_check.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -120,6 +121,46 @@ START_TEST(a_flipped_bit_is_noticed)
 }
 END_TEST
 
+START_TEST(every_flipped_bit_is_noticed)
+{
+    static unsigned char data[4096];
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(save(1, &err), err);
+    FILE *f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    const size_t size = fread(data, 1, sizeof data, f);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_uint_lt(size, sizeof data);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        checkpoint *c = NULL;
+        const unsigned char flipped = data[bit / 8] ^ (unsigned char)(1 << bit % 8);
+        ck_assert_int_eq(pwrite(fd, &flipped, 1, (off_t)(bit / 8)), 1);
+        err = (tutti_error)TUTTI_ERROR_INIT;
+        const tutti_status s = checkpoint_open(path, &c, &err);
+        ck_assert_msg(s == TUTTI_E_FORMAT, "bit %zu of byte %zu: status %d, %s", bit % 8,
+                      bit / 8, s, err.text);
+        ck_assert_ptr_nonnull(strstr(err.text, "the checkpoint is damaged"));
+        ck_assert_int_eq(pwrite(fd, &data[bit / 8], 1, (off_t)(bit / 8)), 1);
+    }
+    (void)close(fd);
+}
+END_TEST
+
+START_TEST(a_name_given_twice_is_not_written)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const checkpoint_item items[] = {{"a", {clock_, {{2}, 1, TUTTI_I64}, -1, 0}},
+                                     {"b", {clock_, {{2}, 1, TUTTI_I64}, -1, 0}},
+                                     {"a", {clock_, {{2}, 1, TUTTI_I64}, -1, 0}}};
+    char want[200];
+    ck_assert_int_eq(checkpoint_write(path, items, 3, NULL, 0, &err), TUTTI_E_EXISTS);
+    (void)snprintf(want, sizeof want, "%s: two tensors are called a", path);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_eq(access(path, F_OK), -1);
+}
+END_TEST
+
 /* A file as others write it: no checksum, tensors named in another order than they lie. */
 static void write_foreign(const char *header)
 {
@@ -155,6 +196,43 @@ START_TEST(tensors_may_be_named_in_any_order)
     write_foreign("{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]},"
                   "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}");
     check_refused("bytes follow the last tensor");
+}
+END_TEST
+
+START_TEST(files_of_version_1_are_read_and_known_as_not_sealed)
+{
+    static const char header[] = "{\"__metadata__\":{\"xxh3_64\":\"%s\",\"tutti\":\"1\"},"
+                                 "\"a\":{\"dtype\":\"F32\",\"shape\":[3],"
+                                 "\"data_offsets\":[0,12]}}";
+    tutti_error err = TUTTI_ERROR_INIT;
+    checkpoint *c;
+    char text[300];
+    (void)snprintf(text, sizeof text, header, "7977fbb9ac817d62");
+    write_foreign(text);
+    const tutti_status s = checkpoint_open(path, &c, &err);
+    ck_assert_ok(s, err);
+    ck_assert(!checkpoint_is_sealed(c));
+    checkpoint_close(c);
+    (void)snprintf(text, sizeof text, header, "0123456789abcdef");
+    write_foreign(text);
+    check_refused("its bytes do not match the checksum");
+}
+END_TEST
+
+START_TEST(version_2_without_its_checksum_is_damaged)
+{
+    write_foreign("{\"__metadata__\":{\"xxh3_64_fild\":\"0123456789abcdef\",\"tutti\":\"2\"},"
+                  "\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}");
+    check_refused("it lacks its checksum");
+}
+END_TEST
+
+START_TEST(shapes_of_more_elements_than_can_be_counted_are_damage)
+{
+    write_foreign("{\"a\":{\"dtype\":\"F32\",\"shape\":[1099511627776,1099511627776],"
+                  "\"data_offsets\":[0,0]},"
+                  "\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}");
+    check_refused("a tensor's shape is impossible");
 }
 END_TEST
 
@@ -206,6 +284,11 @@ int main(void)
     tcase_add_test(t, an_unknown_tensor_is_named_with_the_nearest);
     tcase_add_test(t, truncation_is_noticed_anywhere);
     tcase_add_test(t, a_flipped_bit_is_noticed);
+    tcase_add_test(t, every_flipped_bit_is_noticed);
+    tcase_add_test(t, a_name_given_twice_is_not_written);
+    tcase_add_test(t, files_of_version_1_are_read_and_known_as_not_sealed);
+    tcase_add_test(t, version_2_without_its_checksum_is_damaged);
+    tcase_add_test(t, shapes_of_more_elements_than_can_be_counted_are_damage);
     tcase_add_test(t, tensors_may_be_named_in_any_order);
     tcase_add_test(t, a_full_disk_leaves_the_checkpoint_that_was_there);
     tcase_add_test(t, the_link_follows_the_last_file);

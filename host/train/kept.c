@@ -1,0 +1,186 @@
+/* kept.c - what a checkpoint keeps of a run: named views of where it lives. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/kept.h"
+
+#include "graph/memory.h"
+#include "graph/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tutti_status kept_add(kept *v, const tutti_tensor *tensor, tutti_error *err,
+                             const char *format, ...) TUTTI_PRINTF(4, 5);
+
+static tutti_status kept_add(kept *v, const tutti_tensor *tensor, tutti_error *err,
+                             const char *format, ...)
+{
+    if (v->count == v->room)
+        return tutti_fail(err, TUTTI_E_RANGE, "the checkpoint has more than %zu tensors",
+                          v->room);
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(v->names[v->count], sizeof v->names[0], format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof v->names[0])
+        return tutti_fail(
+            err, TUTTI_E_RANGE,
+            "%s...: the name is too long for a checkpoint, want at most %zu bytes",
+            v->names[v->count], sizeof v->names[0] - 1);
+    v->list[v->count].name = v->names[v->count];
+    v->list[v->count++].tensor = *tensor;
+    return TUTTI_OK;
+}
+
+static tutti_tensor flat(void *data, int32_t dtype, int64_t n)
+{
+    tutti_tensor t = {.data = data, .device = TUTTI_DEVICE_CPU};
+    t.desc.rank = 1;
+    t.desc.dim[0] = n;
+    t.desc.dtype = dtype;
+    return t;
+}
+
+/* The state of one object: its items' memory is saved from and loaded to in place. */
+static tutti_status add_object(trainer *t, kept *v, instance *i, tutti_error *err)
+{
+    const tutti_stateful_v1 *table = instance_query(i, TUTTI_STATEFUL_V1);
+    uint32_t n = 0;
+    if (!table)
+        return TUTTI_OK;
+    t->mirrors.who = instance_name(i);
+    tutti_status s = table->items(instance_self(i), NULL, 0, &n, err);
+    if (s || n == 0)
+        return s;
+    tutti_state_item *list = calloc(n, sizeof *list);
+    if (!list)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the state of %s",
+                          instance_name(i));
+    uint32_t count = 0;
+    s = table->items(instance_self(i), list, n, &count, err);
+    for (uint32_t k = 0; s == TUTTI_OK && k < count && k < n; k++) {
+        v->owners[v->count < v->room ? v->count : 0] = i;
+        s = kept_add(v, &list[k].tensor, err, "%s.%s.%.64s",
+                     object_describe(instance_object(i))->kind, instance_name(i), list[k].name);
+    }
+    free(list);
+    return s;
+}
+
+static size_t count_objects(trainer *t)
+{
+    size_t total = 0;
+    for (size_t k = 0; k < t->run.participants.count; k++) {
+        const tutti_stateful_v1 *table =
+            instance_query(t->run.participants.items[k], TUTTI_STATEFUL_V1);
+        uint32_t n = 0;
+        tutti_error e = TUTTI_ERROR_INIT;
+        t->mirrors.who = instance_name(t->run.participants.items[k]);
+        if (table &&
+            table->items(instance_self(t->run.participants.items[k]), NULL, 0, &n, &e) == 0)
+            total += n;
+    }
+    t->mirrors.who = NULL;
+    return total;
+}
+
+/* Everything that a checkpoint keeps, as views of where it lives. */
+tutti_status kept_collect(trainer *t, int64_t *clock, kept *v, tutti_error *err)
+{
+    const uint32_t n = net_weight_count(t->run.net);
+    v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
+    v->list = calloc(v->room, sizeof *v->list);
+    v->names = calloc(v->room, sizeof *v->names);
+    v->owners = calloc(v->room, sizeof(instance *));
+    if (!v->list || !v->names || !v->owners)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
+    tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_SIZE);
+    tutti_status s = kept_add(v, &c, err, "run.clock");
+    c = scaler_state(&t->scaler);
+    if (s == TUTTI_OK && t->scaler.on)
+        s = kept_add(v, &c, err, "run.loss_scale");
+    for (size_t k = 0; s == TUTTI_OK && k < t->nevals; k++) {
+        c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
+        s = kept_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
+    }
+    for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
+        const tutti_weight *w = net_weight(t->run.net, k);
+        s = kept_add(v, &w->data, err, "model.%s", w->path);
+        const int64_t at = net_offset(t->run.net, k);
+        if (at < 0)
+            continue;
+        const tutti_optimizer_v1 *o = t->updater.groups[0].table;
+        for (uint32_t j = 0; s == TUTTI_OK && j < t->updater.nslots; j++) {
+            tutti_tensor one = w->data;
+            one.data = t->updater.slots[j] + at;
+            s = kept_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
+        }
+    }
+    for (size_t k = 0; s == TUTTI_OK && k < t->run.participants.count; k++)
+        s = add_object(t, v, t->run.participants.items[k], err);
+    t->mirrors.who = NULL;
+    return s;
+}
+
+/* Copies to the host what lies on a device. */
+tutti_status kept_bring(const trainer *t, kept *v, tutti_error *err)
+{
+    const tutti_device *d = context_device(&t->run);
+    uint64_t bytes = 0, at = 0;
+    tutti_status s = TUTTI_OK;
+    for (size_t k = 0; k < v->count; k++)
+        if (v->list[k].tensor.device != TUTTI_DEVICE_CPU)
+            bytes += memory_round(tutti_nbytes(&v->list[k].tensor.desc));
+    if (bytes == 0)
+        return TUTTI_OK;
+    v->staged = memory_take(bytes);
+    if (!v->staged)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of a checkpoint",
+                          (unsigned long long)bytes);
+    for (size_t k = 0; k < v->count && !s; k++) {
+        tutti_tensor *one = &v->list[k].tensor;
+        const uint64_t size = tutti_nbytes(&one->desc);
+        if (one->device == TUTTI_DEVICE_CPU)
+            continue;
+        s = place_copy(d, v->staged + at, one->data, size,
+                       TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+        one->data = v->staged + at;
+        one->device = TUTTI_DEVICE_CPU;
+        at += memory_round(size);
+    }
+    tutti_error ignored = TUTTI_ERROR_INIT; /* copies begun must end before the memory goes */
+    const tutti_status ended = d->table->synchronise(d->device, NULL, s ? &ignored : err);
+    return s ? s : ended;
+}
+
+void kept_fini(kept *v)
+{
+    free(v->staged);
+    free(v->list);
+    free(v->names);
+    free(v->owners);
+    *v = (kept){.list = NULL};
+}
+
+void clock_write(const trainer *t, int64_t *clock)
+{
+    memcpy(clock, &t->run.clock.now.iteration, CLOCK_FIELDS * sizeof *clock);
+    memcpy(clock + CLOCK_FIELDS, &t->run.clock.previous.iteration,
+           CLOCK_FIELDS * sizeof *clock);
+    memcpy(clock + 2 * CLOCK_FIELDS, &t->run.clock.scheduled.iteration,
+           CLOCK_FIELDS * sizeof *clock);
+    clock[CLOCK_STEP] = t->updater.step;
+    clock[CLOCK_HAS_PREVIOUS] = t->run.clock.has_previous;
+}
+
+void clock_read(trainer *t, const int64_t *clock)
+{
+    memcpy(&t->run.clock.now.iteration, clock, CLOCK_FIELDS * sizeof *clock);
+    memcpy(&t->run.clock.previous.iteration, clock + CLOCK_FIELDS,
+           CLOCK_FIELDS * sizeof *clock);
+    memcpy(&t->run.clock.scheduled.iteration, clock + 2 * CLOCK_FIELDS,
+           CLOCK_FIELDS * sizeof *clock);
+    t->run.clock.previous.struct_size = sizeof t->run.clock.previous;
+    t->updater.step = clock[CLOCK_STEP];
+    t->scalars.settled = false;
+    t->run.clock.has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
+}
