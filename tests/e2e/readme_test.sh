@@ -22,6 +22,16 @@ cd tree || exit 1
 commands() {
   awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' README.md | sed -E 's/[[:space:]]+#.*$//; /^$/d'
 }
+# The files that README.md shows: a line that begins with `NAME`, then the block.
+shown() {
+  awk -v name="$1" 'index($0, "`" name "`") == 1 { wanted = 1 } /^```$/ && on { exit } on; /^```[a-z]+$/ && wanted { on = 1 }' \
+    README.md
+}
+mkdir -p plugins.d/brighten
+shown brighten.c >plugins.d/brighten/brighten.c
+shown plugin.json >plugins.d/brighten/plugin.json
+shown run.json >run.json
+
 check "README.md has commands" test "$(commands | wc -l)" -ge 10
 while IFS= read -r command; do
   case $command in
@@ -32,8 +42,10 @@ while IFS= read -r command; do
       check "it builds the release" test "$(cat "$work/cmake.txt")" = "--preset release
 --build --preset release"
       ;;
+    *run.json*) check "$command" bash -c "$command >run.txt" ;;
     *) check "$command" bash -c "$command" ;;
   esac
 done < <(commands)
+check "the plugin that it shows trains" grep -q "trained 20 batches" run.txt
 check "the build under test is as it was" test -z "$(find "$TUTTI" "$build/lib" -newer "$work/bin/cmake")"
 finish
