@@ -209,7 +209,7 @@ static tutti_status update_staged(net_model *m, const void *grads, void *const *
 {
     const uint64_t bytes = (uint64_t)m->count * sizeof(float);
     const void *in[1] = {m->staged};
-    void *staged[TUTTI_OPTIMIZER_MAX_SLOTS + 1];
+    void *staged[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {NULL};
     tutti_status s =
         place_copy(m->device, m->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
     for (uint32_t k = 0; k < nout && !s; k++) {

@@ -1,8 +1,8 @@
 /* dnnl.c - oneDNN behind four calls. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dnnl.h"
+#include "common/dnnl_api.h"
 
-#include <dnnl.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -27,15 +27,11 @@ struct dnn {
     dnnl_primitive_desc_t pd;
     dnnl_primitive_t primitive;
     dnnl_memory_t scratchpad;
+    uint64_t pad; /* bytes of it; the copies of slots lie behind */
     slot slots[DNN_SLOTS];
     dnnl_exec_arg_t args[DNN_SLOTS + 1];
     int nargs;
 };
-
-typedef union op_desc {
-    dnnl_convolution_desc_t conv;
-    dnnl_matmul_desc_t matmul;
-} op_desc;
 
 static dnnl_engine_t the_engine;
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
@@ -71,70 +67,40 @@ static uint64_t align(uint64_t n)
     return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static dnnl_status_t describe(const dnn_tensor *t, int any, dnnl_memory_desc_t *ret)
+/* *ret: NULL where there is no tensor. */
+static dnnl_status_t describe(const dnn_tensor *t, int any, layout *ret)
 {
     dnnl_dims_t dim = {0}, stride = {0};
+    *ret = NULL;
+    if (t->rank == 0)
+        return dnnl_success;
     memcpy(dim, t->dim, (size_t)t->rank * sizeof *dim);
     memcpy(stride, t->stride, (size_t)t->rank * sizeof *stride);
-    if (t->rank == 0) {
-        memset(ret, 0, sizeof *ret);
-        return dnnl_success;
-    }
-    const dnnl_data_type_t type = t->bf16 ? dnnl_bf16 : dnnl_f32;
-    if (any)
-        return dnnl_memory_desc_init_by_tag(ret, t->rank, dim, type, dnnl_format_tag_any);
-    return dnnl_memory_desc_init_by_strides(ret, t->rank, dim, type, stride);
+    return layout_create(t->rank, dim, t->bf16 ? dnnl_bf16 : dnnl_f32, any ? NULL : stride,
+                         ret);
 }
 
-/* The window of a convolution as oneDNN wants to read it. */
-typedef struct window {
-    dnnl_dims_t stride, padding, dilates;
-} window;
-
-static window window_of(const dnn_call *c)
+static work work_of(const dnn_call *c, const layout *l)
 {
-    window w = {{0}, {0}, {0}};
+    static const dnnl_prop_kind_t directions[DNN_KINDS] = {
+        [DNN_CONV] = dnnl_forward_training,
+        [DNN_CONV_GRAD_INPUT] = dnnl_backward_data,
+        [DNN_CONV_GRAD_WEIGHT] = dnnl_backward_weights};
+    work w = {.kind = c->kind == DNN_MATMUL ? dnnl_matmul : dnnl_convolution,
+              .direction = directions[c->kind],
+              .algorithm =
+                  c->way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct,
+              .src = l[DNN_SRC],
+              .weights = l[DNN_WEIGHTS],
+              .bias = l[DNN_BIAS],
+              .dst = l[DNN_DST],
+              .engine = the_engine};
     for (int k = 0; k < 2; k++) {
         w.stride[k] = c->stride[k];
         w.padding[k] = c->padding[k];
-        w.dilates[k] = c->dilation[k] - 1;
+        w.dilation[k] = c->dilation[k] - 1;
     }
     return w;
-}
-
-static dnnl_alg_kind_t algorithm(const dnn_call *c)
-{
-    return c->way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
-}
-
-static dnnl_status_t conv_forward_init(const dnn_call *c, const dnnl_memory_desc_t *md,
-                                       dnnl_convolution_desc_t *ret)
-{
-    const window w = window_of(c);
-    return dnnl_dilated_convolution_forward_desc_init(
-        ret, dnnl_forward_training, algorithm(c), &md[DNN_SRC], &md[DNN_WEIGHTS],
-        md[DNN_BIAS].ndims ? &md[DNN_BIAS] : NULL, &md[DNN_DST], w.stride, w.dilates, w.padding,
-        w.padding);
-}
-
-static dnnl_status_t op_init(const dnn_call *c, const dnnl_memory_desc_t *md, op_desc *ret)
-{
-    const window w = window_of(c);
-    switch (c->kind) {
-    case DNN_CONV:
-        return conv_forward_init(c, md, &ret->conv);
-    case DNN_CONV_GRAD_INPUT:
-        return dnnl_dilated_convolution_backward_data_desc_init(
-            &ret->conv, algorithm(c), &md[DNN_SRC], &md[DNN_WEIGHTS], &md[DNN_DST], w.stride,
-            w.dilates, w.padding, w.padding);
-    case DNN_CONV_GRAD_WEIGHT:
-        return dnnl_dilated_convolution_backward_weights_desc_init(
-            &ret->conv, algorithm(c), &md[DNN_SRC], &md[DNN_WEIGHTS], NULL, &md[DNN_DST],
-            w.stride, w.dilates, w.padding, w.padding);
-    default:
-        return dnnl_matmul_desc_init(&ret->matmul, &md[DNN_SRC], &md[DNN_WEIGHTS],
-                                     md[DNN_BIAS].ndims ? &md[DNN_BIAS] : NULL, &md[DNN_DST]);
-    }
 }
 
 /* Attributes: scratchpads are the caller's; what was there is added; a ReLU after the sum. */
@@ -147,9 +113,9 @@ static dnnl_status_t attr_init(int add, int relu, dnnl_primitive_attr_t *ret)
     if (s == dnnl_success && (add || relu)) {
         s = dnnl_post_ops_create(&ops);
         if (s == dnnl_success && add)
-            s = dnnl_post_ops_append_sum(ops, 1.0f);
+            s = after_add(ops);
         if (s == dnnl_success && relu)
-            s = dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
+            s = after_relu(ops);
         if (s == dnnl_success)
             s = dnnl_primitive_attr_set_post_ops(*ret, ops);
         if (ops)
@@ -160,8 +126,9 @@ static dnnl_status_t attr_init(int add, int relu, dnnl_primitive_attr_t *ret)
 
 /* Whether the primitive may give wrong sums: oneDNN 2.6's 1 x 1 gradients of weights do where they skip
  * pixels, the last channels fill no register and threads have different numbers of images. */
-static int is_wrong(const dnn_call *c, const_dnnl_primitive_desc_t pd)
+static int is_wrong(const void *call, const_dnnl_primitive_desc_t pd)
 {
+    const dnn_call *c = call;
     const char *name = "";
     const dnn_tensor *src = &c->slot[DNN_SRC];
     if (c->kind != DNN_CONV_GRAD_WEIGHT || c->threads == 1 || src->dim[1] % 16 == 0 ||
@@ -171,60 +138,48 @@ static int is_wrong(const dnn_call *c, const_dnnl_primitive_desc_t pd)
     return strncmp(name, "jit_1x1", 7) == 0;
 }
 
-/* The library's first choice, or the next one that is right. */
-static dnnl_status_t pd_choose(const dnn_call *c, const op_desc *op,
-                               const_dnnl_primitive_attr_t attr,
-                               const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *ret)
+static int never(const void *call, const_dnnl_primitive_desc_t pd)
 {
-    dnnl_primitive_desc_iterator_t i = NULL;
-    dnnl_status_t s = dnnl_primitive_desc_iterator_create(&i, op, attr, the_engine, hint);
-    while (s == dnnl_success) {
-        dnnl_primitive_desc_t pd = dnnl_primitive_desc_iterator_fetch(i);
-        if (!pd) {
-            s = dnnl_out_of_memory;
-        } else if (!is_wrong(c, pd)) {
-            *ret = pd;
-            break;
-        } else {
-            (void)dnnl_primitive_desc_destroy(pd);
-            s = dnnl_primitive_desc_iterator_next(i);
-        }
-    }
-    if (i)
-        (void)dnnl_primitive_desc_iterator_destroy(i);
-    return s == dnnl_iterator_ends ? dnnl_unimplemented : s;
+    (void)call, (void)pd;
+    return 0;
 }
 
-static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
+static dnnl_status_t choose(const dnn_call *c, const layout *l, dnnl_primitive_desc_t *ret)
 {
-    dnnl_memory_desc_t md[DNN_SLOTS];
     dnnl_primitive_attr_t attr = NULL, plain = NULL;
     dnnl_primitive_desc_t hint = NULL;
-    op_desc op, forward;
-    dnnl_status_t s = dnnl_success;
-    for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
-        s = describe(&c->slot[k], c->slot[k].any || (c->way != DNN_DIRECT && k != DNN_BIAS),
-                     &md[k]);
-    if (s == dnnl_success)
-        s = op_init(c, md, &op);
-    if (s == dnnl_success)
-        s = attr_init(c->add, c->relu, &attr);
+    const work w = work_of(c, l);
+    dnnl_status_t s = attr_init(c->add, c->relu, &attr);
     if (s == dnnl_success)
         s = attr_init(0, 0, &plain);
-    if (s == dnnl_success &&
-        (c->kind == DNN_CONV_GRAD_INPUT || c->kind == DNN_CONV_GRAD_WEIGHT)) {
-        s = conv_forward_init(c, md, &forward.conv);
-        if (s == dnnl_success)
-            s = dnnl_primitive_desc_create(&hint, &forward, plain, the_engine, NULL);
+    if (s == dnnl_success && w.kind == dnnl_convolution &&
+        w.direction != dnnl_forward_training) {
+        work forward = w;
+        forward.direction = dnnl_forward_training;
+        s = work_choose(&forward, plain, NULL, never, c, &hint);
     }
     if (s == dnnl_success)
-        s = pd_choose(c, &op, attr, hint, ret);
+        s = work_choose(&w, attr, hint, is_wrong, c, ret);
     if (hint)
         (void)dnnl_primitive_desc_destroy(hint);
     if (attr)
         (void)dnnl_primitive_attr_destroy(attr);
     if (plain)
         (void)dnnl_primitive_attr_destroy(plain);
+    return s;
+}
+
+static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
+{
+    layout l[DNN_SLOTS] = {NULL};
+    dnnl_status_t s = dnnl_success;
+    for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
+        s = describe(&c->slot[k], c->slot[k].any || (c->way != DNN_DIRECT && k != DNN_BIAS),
+                     &l[k]);
+    if (s == dnnl_success)
+        s = choose(c, l, ret);
+    for (int k = 0; k < DNN_SLOTS; k++)
+        layout_destroy(l[k]);
     return s;
 }
 
@@ -256,13 +211,12 @@ static void slot_names(int kind, int k, dnnl_query_t *ret_query, int *ret_arg, i
 }
 
 /* The reorder between the two layouts of a slot; *scratchpad grows to what it needs. */
-static dnnl_status_t reorder_create(slot *s, const dnnl_memory_desc_t *user,
-                                    const dnnl_memory_desc_t *own, uint64_t *scratchpad)
+static dnnl_status_t reorder_create(slot *s, const_layout user, const_layout own,
+                                    uint64_t *scratchpad)
 {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
-    const dnnl_memory_desc_t *from = s->is_output ? own : user;
-    const dnnl_memory_desc_t *to = s->is_output ? user : own;
+    const const_layout from = s->is_output ? own : user, to = s->is_output ? user : own;
     dnnl_status_t r = attr_init(0, 0, &attr);
     if (r == dnnl_success)
         r = dnnl_reorder_primitive_desc_create(&pd, from, the_engine, to, the_engine, attr);
@@ -286,32 +240,45 @@ static dnnl_status_t slot_create(dnn *p, const dnn_call *c, int k, uint64_t *scr
 {
     slot *s = &p->slots[k];
     dnnl_query_t query;
-    dnnl_memory_desc_t user;
+    layout user = NULL;
     int arg;
     if (c->slot[k].rank == 0)
         return dnnl_success;
     slot_names(c->kind, k, &query, &arg, &s->is_output);
-    const dnnl_memory_desc_t *own = dnnl_primitive_desc_query_md(p->pd, query, k == DNN_BIAS);
+    const const_layout own = dnnl_primitive_desc_query_md(p->pd, query, k == DNN_BIAS);
     dnnl_status_t r = describe(&c->slot[k], 0, &user);
     if (r == dnnl_success)
-        r = dnnl_memory_create(&s->user, &user, the_engine, DNNL_MEMORY_NONE);
-    if (r == dnnl_success && dnnl_memory_desc_equal(&user, own)) {
+        r = dnnl_memory_create(&s->user, user, the_engine, DNNL_MEMORY_NONE);
+    if (r == dnnl_success && dnnl_memory_desc_equal(user, own)) {
         s->own = s->user;
     } else if (r == dnnl_success) {
         s->offset = *scratch;
         *scratch += align(dnnl_memory_desc_get_size(own));
         r = dnnl_memory_create(&s->own, own, the_engine, DNNL_MEMORY_NONE);
         if (r == dnnl_success)
-            r = reorder_create(s, &user, own, scratchpad);
+            r = reorder_create(s, user, own, scratchpad);
     }
+    layout_destroy(user);
     p->args[p->nargs].arg = arg;
     p->args[p->nargs++].memory = s->own;
     return r;
 }
 
+/* One region serves the primitive and the reorders: they follow one another. */
+static dnnl_status_t scratchpad_create(dnn *p)
+{
+    const dnnl_dims_t size = {(int64_t)p->pad}, one = {1};
+    layout bytes = NULL;
+    dnnl_status_t s = layout_create(1, size, dnnl_u8, one, &bytes);
+    if (s == dnnl_success)
+        s = dnnl_memory_create(&p->scratchpad, bytes, the_engine, DNNL_MEMORY_NONE);
+    layout_destroy(bytes);
+    return s;
+}
+
 static dnnl_status_t build(dnn *p, const dnn_call *c, uint64_t *ret_scratch)
 {
-    uint64_t scratch = 0, scratchpad = 0;
+    uint64_t scratch = 0;
     dnnl_status_t s = dnnl_stream_create(&p->stream, the_engine, dnnl_stream_default_flags);
     if (s == dnnl_success)
         s = pd_create(c, &p->pd);
@@ -319,22 +286,16 @@ static dnnl_status_t build(dnn *p, const dnn_call *c, uint64_t *ret_scratch)
         s = dnnl_primitive_create(&p->primitive, p->pd);
     if (s != dnnl_success)
         return s;
-    const dnnl_memory_desc_t *pad =
-        dnnl_primitive_desc_query_md(p->pd, dnnl_query_scratchpad_md, 0);
-    scratchpad = dnnl_memory_desc_get_size(pad);
+    uint64_t scratchpad = dnnl_memory_desc_get_size(
+        dnnl_primitive_desc_query_md(p->pd, dnnl_query_scratchpad_md, 0));
     for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
         s = slot_create(p, c, k, &scratch, &scratchpad);
-    if (s == dnnl_success) {
-        /* One region serves the primitive and the reorders: they follow one another. */
-        dnnl_memory_desc_t bytes;
-        const dnnl_dims_t size = {(int64_t)align(scratchpad)}, one = {1};
-        s = dnnl_memory_desc_init_by_strides(&bytes, 1, size, dnnl_u8, one);
-        if (s == dnnl_success)
-            s = dnnl_memory_create(&p->scratchpad, &bytes, the_engine, DNNL_MEMORY_NONE);
-    }
+    p->pad = align(scratchpad);
+    if (s == dnnl_success)
+        s = scratchpad_create(p);
     p->args[p->nargs].arg = DNNL_ARG_SCRATCHPAD;
     p->args[p->nargs++].memory = p->scratchpad;
-    *ret_scratch = align(scratchpad) + scratch;
+    *ret_scratch = p->pad + scratch;
     return s;
 }
 
@@ -376,11 +337,8 @@ static dnnl_status_t reorder(const dnn *p, const slot *s)
 
 static dnnl_status_t execute(dnn *p, void *const data[DNN_SLOTS], void *scratch)
 {
-    dnnl_memory_desc_t const *pad = NULL;
-    dnnl_status_t r = dnnl_memory_get_memory_desc(p->scratchpad, &pad);
-    char *copies = (char *)scratch + (r == dnnl_success ? pad->dims[0] : 0);
-    if (r == dnnl_success)
-        r = dnnl_memory_set_data_handle(p->scratchpad, scratch);
+    char *copies = (char *)scratch + p->pad;
+    dnnl_status_t r = dnnl_memory_set_data_handle(p->scratchpad, scratch);
     for (int k = 0; k < DNN_SLOTS && r == dnnl_success; k++) {
         slot *s = &p->slots[k];
         if (!s->user)
