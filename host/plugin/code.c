@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The functions of `path` that the manifest names have the arguments that it declares. */
@@ -124,14 +123,9 @@ static tutti_status read_all(int fd, const code_file *f, unsigned char *to, tutt
     return s ? s : trust_same_open(fd, f->path, &f->mark, err);
 }
 
-tutti_status instance_read_code(const instance *i, uint32_t number, void **ret_data,
-                                uint64_t *ret_bytes, tutti_error *err)
+tutti_status code_read(const code_file *f, void **ret_data, uint64_t *ret_bytes,
+                       tutti_error *err)
 {
-    const code_file *f = instance_code_file(i, number);
-    *ret_data = NULL;
-    *ret_bytes = 0;
-    if (!f)
-        return TUTTI_OK;
     unsigned char *data = malloc((size_t)f->mark.size + 1);
     if (!data)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for device code", f->path);

@@ -4,7 +4,6 @@
 #include "plugin/call.h"
 #include "plugin/registry_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Whether `part` (of `size` bytes) is the plugin's id or comes after one of its dots. */
@@ -86,20 +85,6 @@ void handler_describe(const handler *h, handler_info *ret_info)
                                .engine = h->engine,
                                .filter = h->filter,
                                .requires_ = h->plugin->requires_};
-}
-
-tutti_status handler_prepare(kernel *k, tutti_error *err)
-{
-    const char *types[CALL_MAX_ARGS];
-    uint32_t n = 0;
-    if (k->engine)
-        types[n++] = "ptr";
-    if (k->filter)
-        types[n++] = "i64";
-    for (uint32_t a = 0; a < k->nargs; a++)
-        types[n++] = k->arg_types[a];
-    types[n++] = "ptr";
-    return call_prepare_handler(types, n, &k->cif, err);
 }
 
 tutti_status handler_load(const handler *h, tutti_error *err)

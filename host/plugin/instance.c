@@ -79,11 +79,6 @@ bool instance_kernel(const instance *i, uint32_t number, kernel_info *ret_info)
     return true;
 }
 
-const code_file *instance_code_file(const instance *i, uint32_t number)
-{
-    return i->object->plugin->kernels[number].code;
-}
-
 uint32_t instance_kernel_count(const instance *i)
 {
     return (uint32_t)i->object->plugin->nkernels;
@@ -95,12 +90,14 @@ void instance_run_kernel(const instance *i, uint32_t number, void *const *args)
     call_run(k->cif, k->function, args);
 }
 
-uint32_t kernel_arg_size(const char *type)
+tutti_status instance_read_code(const instance *i, uint32_t number, void **ret_data,
+                                uint64_t *ret_bytes, tutti_error *err)
 {
-    return strncmp(type, "buf<", 4) == 0 || strstr(type, "64") ? 8
-           : strstr(type, "32")                                ? 4
-           : strstr(type, "16")                                ? 2
-                                                               : 1;
+    const plugin *p = i->object->plugin;
+    const code_file *f = number < p->nkernels ? p->kernels[number].code : NULL;
+    *ret_data = NULL;
+    *ret_bytes = 0;
+    return f ? code_read(f, ret_data, ret_bytes, err) : TUTTI_OK;
 }
 
 static tutti_status kernel_launch(void *ctx, uint32_t number, void *const *args, uint32_t nargs,

@@ -143,6 +143,14 @@ static bool read_flag(const json_node *node, const char *key, faults *f)
     return flag && json_bool(flag);
 }
 
+uint32_t kernel_arg_size(const char *type)
+{
+    return strncmp(type, "buf<", 4) == 0 || strstr(type, "64") ? 8
+           : strstr(type, "32")                                ? 4
+           : strstr(type, "16")                                ? 2
+                                                               : 1;
+}
+
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
 {
     static const char *const kernel_keys[] = {"name", "doc", "args", "cpu", "cuda", NULL};

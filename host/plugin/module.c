@@ -133,6 +133,21 @@ static tutti_status check_objects(plugin *p, const tutti_plugin *t, tutti_error 
     return TUTTI_OK;
 }
 
+/* Prepares calls of a handler, hidden arguments included. */
+static tutti_status prepare_handler(kernel *k, tutti_error *err)
+{
+    const char *types[CALL_MAX_ARGS];
+    uint32_t n = 0;
+    if (k->engine)
+        types[n++] = "ptr";
+    if (k->filter)
+        types[n++] = "i64";
+    for (uint32_t a = 0; a < k->nargs; a++)
+        types[n++] = k->arg_types[a];
+    types[n++] = "ptr";
+    return call_prepare_handler(types, n, &k->cif, err);
+}
+
 static tutti_status take_kernels(plugin *p, void *handle, tutti_error *err)
 {
     for (size_t k = 0; k < p->nkernels; k++) {
@@ -142,7 +157,7 @@ static tutti_status take_kernels(plugin *p, void *handle, tutti_error *err)
             return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
                               one->symbol);
         const tutti_status status =
-            one->handler ? handler_prepare(one, err)
+            one->handler ? prepare_handler(one, err)
                          : call_prepare(one->arg_types, one->nargs, &one->cif, err);
         if (status)
             return status;

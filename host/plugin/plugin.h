@@ -106,10 +106,10 @@ void kernels_free(plugin *p);
  * kernels that name them.  A file that is not there is none: such a kernel has no device code. */
 TUTTI_NODISCARD tutti_status codes_judge(plugin *p, tutti_error *err);
 void codes_free(plugin *p);
-const code_file *instance_code_file(const instance *i, uint32_t number); /* or NULL */
-
-/* Prepares calls of a handler, hidden arguments included. */
-TUTTI_NODISCARD tutti_status handler_prepare(kernel *k, tutti_error *err);
+/* The file's bytes, if it is still what was judged; the caller frees *ret_data.  Errors: E_TRUST; E_IO;
+ * E_NOMEM. */
+TUTTI_NODISCARD tutti_status code_read(const code_file *f, void **ret_data, uint64_t *ret_bytes,
+                                       tutti_error *err);
 
 /* Helpers of the strict readers.  A key outside `known` (NULL-terminated) is a fault with the
  * nearest known one; "x-..." keys pass where `extensions` is set.  A wrong type is a fault and NULL;

@@ -12,45 +12,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-void registry_report(const registry *r, int level, const char *format, ...)
-{
-    char *text = NULL;
-    va_list args;
-    if (!r->report)
-        return;
-    va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
-    va_end(args);
-    r->report(r->report_ctx, level, text ? text : "out of memory");
-    free(text);
-}
-
-void plugin_fault(plugin *p, int level, tutti_status status, const char *text)
-{
-    if (p->fault)
-        return;
-    p->fault = strdup(text);
-    p->fault_status = status;
-    registry_report(p->registry, level, "plugin %s is not used: %s", p->folder, text);
-}
-
-void plugin_free(plugin *p)
-{
-    if (!p)
-        return;
-    objects_free(p);
-    kernels_free(p);
-    codes_free(p);
-    module_free(p->module);
-    json_free(p->doc);
-    free(p->folder);
-    free(p->manifest);
-    free(p->library);
-    free(p->fault);
-    free(p);
-}
-
 void registry_destroy(registry *r)
 {
     if (!r)
@@ -298,47 +259,6 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
 fail:
     registry_destroy(r);
     return status;
-}
-
-static bool names(const json_node *list, const char *id)
-{
-    for (size_t m = 0; list && m < json_count(list); m++)
-        if (strcmp(json_string(json_at(list, m)), id) == 0)
-            return true;
-    return false;
-}
-
-static bool conflict(const plugin *p, const plugin *q)
-{
-    return p != q && (names(p->conflicts, q->id) || names(q->conflicts, p->id));
-}
-
-bool registry_conflict(const object *a, const object *b)
-{
-    return conflict(a->plugin, b->plugin);
-}
-
-tutti_status registry_load(plugin *p, tutti_error *err)
-{
-    if (p->module)
-        return TUTTI_OK;
-    if (p->fault && !p->shadowed)
-        return tutti_fail(err, p->fault_status, "%s", p->fault);
-    for (size_t k = 0; k < p->registry->count; k++) {
-        const plugin *other = p->registry->plugins[k];
-        if (other->module && conflict(p, other))
-            return tutti_fail(err, TUTTI_E_STATE, "%s: conflicts with %s, which is used",
-                              p->manifest, other->id);
-    }
-    tutti_error cause = TUTTI_ERROR_INIT;
-    const tutti_status status = module_load(p, &cause);
-    if (!status)
-        return TUTTI_OK;
-    p->shadowed = 0;
-    free(p->fault);
-    p->fault = NULL;
-    plugin_fault(p, TUTTI_LOG_WARNING, status, cause.text);
-    return tutti_fail(err, status, "%s", cause.text);
 }
 
 size_t registry_plugin_count(const registry *r)
