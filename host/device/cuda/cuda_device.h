@@ -127,7 +127,7 @@ typedef struct cuda_device {
     bool looked;      /* for `known` */
 } cuda_device;
 
-/* cuda.c.  Makes `d` the calling thread's; every call of the table begins with it. */
+/* check.c.  Makes `d` the calling thread's; every call of the table begins with it. */
 void cuda_enter(const cuda_device *d);
 /* A code of the runtime's as a status and a sentence: "cuda:0: <what>: ...".  Errors of work that went
  * before name what was launched last. */
