@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/participant.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,60 +12,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-bool engine_is_debugged(const engine *e)
-{
-    return e->debug;
-}
-
-bool engine_listens(const engine *e, int32_t event)
-{
-    const uint32_t k = (uint32_t)event;
-    return k < ENGINE_EVENTS && (e->listens[k >> 6] >> (k & 63) & 1);
-}
-
-void engine_set_gates(engine *e)
-{
-    const bool open_all = !e->sealed || e->closed || e->debug || e->profiler || e->watch;
-    e->slow = open_all || e->traces_all;
-    if (open_all)
-        memset(e->gate, 0xff, sizeof e->gate);
-    else
-        memcpy(e->gate, e->listens, sizeof e->gate);
-    e->gate[TUTTI_EVENT_INIT >> 6] |= UINT64_C(1) << (TUTTI_EVENT_INIT & 63);
-}
-
 /* ---- failures ---- */
-
-static int32_t never_matches(void *self, const tutti_event *event)
-{
-    return 0;
-}
-
-static tutti_status hears_nothing(void *self, const tutti_event *event, tutti_error *err)
-{
-    return TUTTI_OK;
-}
-
-void engine_disable(engine *e, uint32_t part)
-{
-    e->parts[part].disabled = true;
-    for (int32_t event = 0; event < ENGINE_EVENTS; event++) {
-        event_slot *slot = &e->slots[event];
-        const uint32_t n = slot->nalgorithms + slot->nlisteners;
-        bool anyone = false;
-        for (uint32_t k = 0; k < n; k++) {
-            hot *h = &slot->hot[k];
-            if (h->part == part) {
-                h->match = never_matches;
-                h->hear = hears_nothing;
-            }
-            anyone = anyone || !e->parts[h->part].disabled;
-        }
-        if (n && !anyone)
-            e->listens[event >> 6] &= ~(UINT64_C(1) << (event & 63));
-    }
-    engine_set_gates(e);
-}
 
 /* What a participant's failure does to the run: an error when it is to stop, else OK. */
 __attribute__((cold, noinline)) static tutti_status

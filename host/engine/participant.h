@@ -166,7 +166,7 @@ bool rules_reason(const participant *const *list, uint32_t n, uint32_t k, int32_
 /* Whether `selector` means `p`. */
 bool rules_select(const char *selector, const participant *p);
 
-/* dispatch.c: from now on the participant matches and hears nothing; kept orders stay valid. */
+/* gates.c: from now on the participant matches and hears nothing; kept orders stay valid. */
 void engine_disable(engine *e, uint32_t part);
 /* Opens and closes gates after debug, traces, profiler or participants changed. */
 void engine_set_gates(engine *e);
@@ -174,18 +174,22 @@ void engine_set_gates(engine *e);
 /* trace.c: to the ring and to every sink that wants it. */
 void engine_trace(engine *e, const tutti_trace *trace);
 
-/* service.c: names and attributes of custom events, tutti.engine/1. */
+/* event_count.c: names and attributes of custom events. */
 tutti_status engine_name_events(engine *e, tutti_error *err);
-void engine_release_bound(engine *e);
-bool engine_has_part(const engine *e, const char *name); /* a handler of this name */
+attribute *engine_find_attribute(engine *e, const char *name); /* NULL when there is none */
 /* What filters of `event` count, kept in *own where it is no memory of somebody's; NULL: nothing. */
 const int64_t *engine_filter_count(const engine *e, int32_t event, int64_t *own);
+
+/* service.c */
+void engine_release_bound(engine *e);
+bool engine_has_part(const engine *e, const char *name); /* a handler of this name */
 
 /* close.c */
 tutti_status engine_check_open(engine *e, tutti_error *err); /* at INIT */
 void engine_note_alive(engine *e);
 void engine_note_gone(engine *e);
 
+/* log.c */
 TUTTI_PRINTF(4, 5)
 void engine_log(const engine *e, int level, const char *component, const char *format, ...);
 /* An ENGINE_DEBUG line, headed by the clocks and the event. */

@@ -60,10 +60,17 @@ struct profiler {
     pid_t thread;
 };
 
+/* profile_record.c */
 int64_t profile_now(void);
+/* Whether the marker is recorded at the present action. */
+bool profile_records(const profiler *p, uint32_t marker);
 /* Appends; *values are copied. */
 void profile_record(profiler *p, char phase, uint32_t marker, const tutti_named_value *values,
                     uint32_t n);
+void profile_start(profiler *p, uint32_t marker);
+/* Ends the innermost span of the marker and all that lie inside it: in the format, an end closes what
+ * began last. */
+void profile_finish(profiler *p, uint32_t marker);
 
 /* profile_file.c: writes all records to a file of their own and to the merged one, deletes old
  * files, and starts over with the spans that are open. */

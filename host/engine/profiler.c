@@ -3,21 +3,12 @@
 #include "engine/engine.h"
 #include "engine/profile_internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EVERY_ACTION = 0xf };
-
-int64_t profile_now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 int32_t profile_action(const profile_schedule *s, int64_t batch, int64_t batches,
                        int64_t resumed)
@@ -33,33 +24,6 @@ int32_t profile_action(const profile_schedule *s, int64_t batch, int64_t batches
     return place == cycle - 1 || (batches >= 0 && batch + 1 >= batches)
                ? TUTTI_PROFILE_ACTIVE_AND_SAVE
                : TUTTI_PROFILE_ACTIVE;
-}
-
-/* ---- growing ---- */
-
-/* Room for one more at `list`; false, and the profiler records nothing more, when there is none. */
-static bool grow(profiler *p, void *list, size_t *room, size_t used, size_t size)
-{
-    void **at = list;
-    if (used < *room)
-        return true;
-    const size_t more = *room ? 2 * *room : 64;
-    void *grown = realloc(*at, more * size);
-    if (!grown) {
-        p->lost = true;
-        return false;
-    }
-    *at = grown;
-    *room = more;
-    return true;
-}
-
-static bool grow_short(profiler *p, void *list, uint32_t *room, uint32_t used, size_t size)
-{
-    size_t wide = *room;
-    const bool grown = grow(p, list, &wide, used, size);
-    *room = (uint32_t)wide;
-    return grown;
 }
 
 /* ---- markers ---- */
@@ -122,61 +86,6 @@ static tutti_status find_marker(profiler *p, const char *name, const char *categ
     return TUTTI_OK;
 }
 
-/* ---- recording ---- */
-
-static bool records(const profiler *p, uint32_t m)
-{
-    return !p->lost && (p->markers[m].actions >> p->action & 1);
-}
-
-void profile_record(profiler *p, char phase, uint32_t m, const tutti_named_value *values,
-                    uint32_t n)
-{
-    if (p->lost || !grow(p, &p->records, &p->records_room, p->nrecords, sizeof *p->records))
-        return;
-    const uint32_t first = p->nvalues;
-    for (uint32_t k = 0; k < n; k++) {
-        if (!grow_short(p, &p->values, &p->values_room, p->nvalues, sizeof *p->values))
-            return;
-        counted *c = &p->values[p->nvalues++];
-        (void)snprintf(c->name, sizeof c->name, "%s", values[k].name);
-        c->value = values[k].value;
-    }
-    p->records[p->nrecords++] = (record){.at_ns = profile_now(),
-                                         .epoch = p->run.time->epoch,
-                                         .batch = p->run.time->batch,
-                                         .marker = m,
-                                         .first = first,
-                                         .count = n,
-                                         .phase = phase};
-    p->worth_saving = p->worth_saving || p->action != TUTTI_PROFILE_SKIP;
-}
-
-static void start(profiler *p, uint32_t m)
-{
-    if (!grow_short(p, &p->open, &p->open_room, p->nopen, sizeof *p->open))
-        return;
-    const bool recorded = records(p, m);
-    p->markers[m].open++;
-    p->open[p->nopen++] = (open_span){m, recorded};
-    if (recorded)
-        profile_record(p, 'B', m, NULL, 0);
-}
-
-/* Ends the innermost span of the marker and all that lie inside it: in the format, an end closes what
- * began last. */
-static void finish(profiler *p, uint32_t m)
-{
-    while (p->markers[m].open) {
-        const open_span top = p->open[--p->nopen];
-        p->markers[top.marker].open--;
-        if (top.recorded)
-            profile_record(p, 'E', top.marker, NULL, 0);
-        if (top.marker == m)
-            return;
-    }
-}
-
 /* ---- events ---- */
 
 /* The span of a pair of events, or -1. */
@@ -210,7 +119,7 @@ void profiler_enter(profiler *p, const tutti_event *event)
                            p->run.batches ? p->run.batches(p->run.ctx) : -1, p->resumed);
     const int64_t m = event_side(event->id) > 0 ? event_marker(p, event) : -1;
     if (m >= 0)
-        finish(p, (uint32_t)m);
+        profile_finish(p, (uint32_t)m);
 }
 
 static void count_cpu(profiler *p)
@@ -230,7 +139,7 @@ static void count_cpu(profiler *p)
     const tutti_named_value v = {"cpu_percent", percent};
     p->cpu_ns = cpu;
     p->wall_ns = wall;
-    if (!first && records(p, m))
+    if (!first && profile_records(p, m))
         profile_record(p, 'C', m, &v, 1);
 }
 
@@ -247,7 +156,7 @@ static void count_memory(profiler *p)
     const double page = (double)sysconf(_SC_PAGESIZE) / 1e9;
     const tutti_named_value v[] = {{"resident_gb", (double)resident * page},
                                    {"virtual_gb", (double)all * page}};
-    if (records(p, m))
+    if (profile_records(p, m))
         profile_record(p, 'C', m, v, 2);
 }
 
@@ -256,8 +165,8 @@ tutti_status profiler_leave(profiler *p, const tutti_event *event, tutti_error *
     const int64_t m = event_side(event->id) < 0 ? event_marker(p, event) : -1;
     if (m >= 0) {
         if (p->markers[m].open) /* its end never came: the batch was cut short */
-            finish(p, (uint32_t)m);
-        start(p, (uint32_t)m);
+            profile_finish(p, (uint32_t)m);
+        profile_start(p, (uint32_t)m);
     }
     if (event->id != TUTTI_EVENT_BATCH_END)
         return TUTTI_OK;
@@ -279,14 +188,14 @@ uint32_t profiler_begin(profiler *p, const char *kind, const char *name, const c
     (void)snprintf(categories, sizeof categories, "%s,%s", event, name);
     if (find_marker(p, text, categories, TUTTI_PROFILE_DEFAULT, &m, NULL))
         return UINT32_MAX;
-    start(p, m);
+    profile_start(p, m);
     return m;
 }
 
 void profiler_end(profiler *p, uint32_t m)
 {
     if (m != UINT32_MAX)
-        finish(p, m);
+        profile_finish(p, m);
 }
 
 /* ---- tutti.profiler/1 ---- */
@@ -311,7 +220,7 @@ static tutti_status service_start(void *ctx, uint32_t m, tutti_error *err)
     if (p->markers[m].open)
         return tutti_fail(err, TUTTI_E_STATE, "marker %s is started already",
                           p->markers[m].name);
-    start(p, m);
+    profile_start(p, m);
     return TUTTI_OK;
 }
 
@@ -322,21 +231,21 @@ static tutti_status service_finish(void *ctx, uint32_t m, tutti_error *err)
         return TUTTI_E_RANGE;
     if (!p->markers[m].open)
         return tutti_fail(err, TUTTI_E_STATE, "marker %s is not started", p->markers[m].name);
-    finish(p, m);
+    profile_finish(p, m);
     return TUTTI_OK;
 }
 
 static void service_instant(void *ctx, uint32_t m)
 {
     profiler *p = ctx;
-    if (m < p->nmarkers && records(p, m))
+    if (m < p->nmarkers && profile_records(p, m))
         profile_record(p, 'i', m, NULL, 0);
 }
 
 static void service_counter(void *ctx, uint32_t m, const tutti_named_value *values, uint32_t n)
 {
     profiler *p = ctx;
-    if (m < p->nmarkers && records(p, m))
+    if (m < p->nmarkers && profile_records(p, m))
         profile_record(p, 'C', m, values, n);
 }
 

@@ -29,16 +29,3 @@ size_t engine_traces(const engine *e, tutti_trace *ret_traces, size_t room)
         ret_traces[k] = e->ring[(e->ntraces - n + k) % ENGINE_RING];
     return (size_t)n;
 }
-
-void engine_watch(engine *e, void (*watch)(void *ctx, const tutti_event *event), void *ctx)
-{
-    e->watch = watch;
-    e->watch_ctx = ctx;
-    engine_set_gates(e);
-}
-
-void engine_profile(engine *e, profiler *p)
-{
-    e->profiler = p;
-    engine_set_gates(e);
-}

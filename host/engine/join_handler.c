@@ -1,4 +1,4 @@
-/* bind.c - a handler of the run file becomes a participant. */
+/* join_handler.c - a handler of the run file becomes a participant. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/participant.h"
 

@@ -1,4 +1,4 @@
-/* add.c - an engine's life: participants join, the rules are checked, dispatch tables are laid. */
+/* participant.c - an engine's life: participants join, the rules are checked, dispatch tables are laid. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/participant.h"
 

@@ -1,4 +1,4 @@
-/* instance.c - a plugin's instance becomes a participant: what its manifest says of events and order. */
+/* join_instance.c - a plugin's instance becomes a participant: what its manifest says of events and order. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/participant.h"
 
