@@ -1,4 +1,4 @@
-/* nn.c - the plugin's table, and what its layers share. */
+/* nn.c - what the standard layers share: opening, weights and their first values. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nn.h"
 
@@ -62,34 +62,4 @@ tutti_init nn_constant(double value)
 {
     const tutti_init init = {TUTTI_INIT_CONSTANT, 0, value, 0.0, 0.0, NULL};
     return init;
-}
-
-static const tutti_object *const objects[] = {&nn_conv2d,
-                                              &nn_linear,
-                                              &nn_batch_norm2d,
-                                              &nn_relu,
-                                              &nn_gelu,
-                                              &nn_tanh,
-                                              &nn_sigmoid,
-                                              &nn_silu,
-                                              &nn_max_pool2d,
-                                              &nn_avg_pool2d,
-                                              &nn_global_avg_pool,
-                                              &nn_flatten,
-                                              &nn_dropout,
-                                              &nn_identity,
-                                              &nn_sequential,
-                                              &nn_layer_norm,
-                                              &nn_embedding,
-                                              &nn_self_attention,
-                                              &nn_causal_self_attention,
-                                              &nn_attention_heads,
-                                              NULL};
-
-static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.nn", "1.0.0", objects);
-
-TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &plugin;
 }
