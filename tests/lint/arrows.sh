@@ -12,23 +12,33 @@ refuse() {
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }
-refuse "the SDK includes something of another folder" \
-  '#include "(base|plugin|engine|graph|train|cli|device|loop|common)/' -- 'sdk/include/*.h'
-refuse "a plugin includes the host or the kernels" \
-  '#include "(base|plugin|engine|graph|train|cli|device|loop|kernels|common)/' -- \
-  'plugins/*/*/plugin.c' 'plugins/*/*/*.h' 'plugins/*.c' ':!*_test.c'
-refuse "a kernel includes the host" \
-  '#include "(base|plugin|engine|graph|train|cli|device|loop)/' -- 'kernels/*.c' 'kernels/*.h' \
-  ':!*_test.c' ':!*_test.h'
+host='base|plugin|engine|graph|device|loop|train|cli'
+# later FOLDER NAMES: what a folder of the host may neither include nor link.
+later() {
+  refuse "host/$1 includes a later folder" "#include \"($2)/" -- "host/$1"
+  refuse "host/$1 links a later folder" "tutti_($2)\b" -- "host/$1/CMakeLists.txt" \
+    "host/$1/*/CMakeLists.txt"
+}
+refuse "the SDK includes something of another folder" "#include \"($host|common)/" -- \
+  'sdk/include/*.h'
+refuse "a plugin includes the host or the kernels" "#include \"($host|kernels|common)/" -- \
+  'plugins/*.c' 'plugins/*.h' 'plugins/*.cu' 'plugins/*.cuh' ':!*_test.c'
+refuse "a kernel includes the host" "#include \"($host)/" -- 'kernels/*.c' 'kernels/*.h' \
+  'kernels/*.cu' 'kernels/*.cuh' ':!*_test.c' ':!*_test.h'
+# conformance/ is a test alone
+refuse "a kernel or a plugin links the host" "tutti_($host)\b" -- 'kernels/*CMakeLists.txt' \
+  'plugins/*CMakeLists.txt' ':!plugins/schedulers/conformance/*'
 refuse "the host includes the kernels outside cli/main.c" '#include "op_table.h"' -- \
-  'host/*.c' 'host/*.h' ':!host/cli/main.c'
-refuse "host/base includes a later folder" '#include "(plugin|engine|graph|train|cli)/' -- 'host/base'
-refuse "host/plugin includes a later folder" '#include "(engine|graph|train|cli)/' -- 'host/plugin'
-refuse "host/engine includes a later folder" '#include "(graph|train|cli)/' -- 'host/engine'
-refuse "host/graph includes a later folder" '#include "(engine|device|train|cli)/' -- 'host/graph'
-refuse "host/device includes a later folder" '#include "(engine|loop|train|cli)/' -- 'host/device'
-refuse "host/loop includes a later folder" '#include "(graph|train|cli)/' -- 'host/loop'
-refuse "host/train includes the command line" '#include "cli/' -- 'host/train'
+  'host/*.c' 'host/*.h' 'host/*.cu' ':!host/cli/main.c'
+refuse "the host links the kernels outside cli" "tutti_kernels\b" -- 'host/*CMakeLists.txt' \
+  ':!host/cli/CMakeLists.txt'
+later base 'plugin|engine|graph|device|loop|train|cli'
+later plugin 'engine|graph|device|loop|train|cli'
+later engine 'graph|device|loop|train|cli'
+later graph 'engine|device|loop|train|cli'
+later device 'engine|loop|train|cli'
+later loop 'graph|train|cli'
+later train 'loop|cli'
 # name of the header, the files that may include it
 while read -r header owners; do
   # shellcheck disable=SC2086
@@ -43,5 +53,5 @@ refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl
   ':!kernels/common/*' ':!*.md' ':!*.txt'
 refuse "a library prints or exits" \
   '(^|[^a-z_.>"])(printf|puts|exit|abort|perror)\(|fprintf\((stderr|stdout)' -- \
-  'host/*.c' 'kernels/*.c' 'plugins/*.c' ':!host/cli/*' ':!*_test.c'
+  'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!*_test.c' ':!tests/*'
 exit $bad
