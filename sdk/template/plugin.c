@@ -13,8 +13,8 @@ typedef struct noise {
     double stop; /* fraction of the run; above 1: never */
 } noise;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status input_noise_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     const tutti_state_v1 *state = host->query(host->ctx, TUTTI_STATE_V1);
     if (!state)
@@ -31,7 +31,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status input_noise_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -39,7 +39,7 @@ static tutti_status close(void *self, tutti_error *err)
 }
 
 /* Asked on the events of the manifest; changes nothing. */
-static int32_t match(void *self, const tutti_event *event)
+static int32_t input_noise_match(void *self, const tutti_event *event)
 {
     const noise *n = self;
     (void)event;
@@ -48,8 +48,8 @@ static int32_t match(void *self, const tutti_event *event)
 
 /* x (B, ...) f32 becomes x + sigma * normal.  The draws depend on seed, step and place alone, so a
  * resumed run draws what the uninterrupted one would have. */
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status input_noise_apply(void *self, const tutti_event *event,
+                                      int64_t *ret_exit_code, tutti_error *err)
 {
     const noise *n = self;
     const uint32_t purpose = TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash("org.example.input_noise");
@@ -74,7 +74,11 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = input_noise_open,
+                                  .match = input_noise_match,
+                                  .apply = input_noise_apply,
+                                  .close = input_noise_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("input_noise", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

@@ -23,8 +23,8 @@ typedef struct pull {
     uint32_t kernel;
 } pull;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status weight_pull_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     const tutti_device_view_v1 *view = host->query(host->ctx, TUTTI_DEVICE_VIEW_V1);
     const tutti_kernel_v1 *kernels = host->query(host->ctx, TUTTI_KERNEL_V1);
@@ -47,14 +47,14 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status weight_pull_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static int32_t match(void *self, const tutti_event *event)
+static int32_t weight_pull_match(void *self, const tutti_event *event)
 {
     const pull *p = self;
     (void)event;
@@ -63,8 +63,8 @@ static int32_t match(void *self, const tutti_event *event)
 
 /* Stretches of weights, a launch each.  Their pointers are for kernels: on a GPU this code could not look
  * behind them.  What lies between weights is zero and stays so. */
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status weight_pull_apply(void *self, const tutti_event *event,
+                                      int64_t *ret_exit_code, tutti_error *err)
 {
     pull *p = self;
     const tutti_device_view_v1 *v = p->view;
@@ -82,7 +82,11 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     return s;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = weight_pull_open,
+                                  .match = weight_pull_match,
+                                  .apply = weight_pull_apply,
+                                  .close = weight_pull_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("weight_pull", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

@@ -23,8 +23,8 @@ typedef struct blur_layer {
     int32_t blur_first;
 } blur_layer;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status blurpool_open(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
 {
     const tutti_module_v1 *modules = host->query(host->ctx, TUTTI_MODULE_V1);
     if (!modules)
@@ -47,7 +47,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status blurpool_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -147,10 +147,14 @@ static const void *pool_query(void *self, const char *id)
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &pool_table : NULL;
 }
 
-static const tutti_calls conv_calls = {
-    sizeof conv_calls, 0, open, NULL, NULL, NULL, close, NULL, conv_query};
-static const tutti_calls pool_calls = {
-    sizeof pool_calls, 0, open, NULL, NULL, NULL, close, NULL, pool_query};
+static const tutti_calls conv_calls = {.struct_size = sizeof conv_calls,
+                                       .open = blurpool_open,
+                                       .close = blurpool_close,
+                                       .query = conv_query};
+static const tutti_calls pool_calls = {.struct_size = sizeof pool_calls,
+                                       .open = blurpool_open,
+                                       .close = blurpool_close,
+                                       .query = pool_query};
 const tutti_object blur_conv2d_object =
     TUTTI_OBJECT_INIT("blur_conv2d", TUTTI_KIND_LAYER, &conv_calls);
 const tutti_object blur_max_pool2d_object =

@@ -16,8 +16,8 @@ typedef struct blurpool {
     int32_t reserved;
 } blurpool;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status blurpool_open(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
 {
     const int32_t convs = tutti_param_i64(params, "replace_convs") != 0;
     const int32_t pools = tutti_param_i64(params, "replace_maxpools") != 0;
@@ -37,14 +37,14 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status blurpool_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static int32_t match(void *self, const tutti_event *event)
+static int32_t blurpool_match(void *self, const tutti_event *event)
 {
     (void)self;
     return event->id == TUTTI_EVENT_INIT;
@@ -132,8 +132,8 @@ static void report(const blurpool *b, uint32_t convs, uint32_t pools)
                    "blurpool has no effect: the model has no layer that it replaces");
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status blurpool_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                                   tutti_error *err)
 {
     const blurpool *b = self;
     (void)event, (void)ret_exit_code;
@@ -156,7 +156,11 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     return status;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = blurpool_open,
+                                  .match = blurpool_match,
+                                  .apply = blurpool_apply,
+                                  .close = blurpool_close};
 static const tutti_object object = TUTTI_OBJECT_INIT("blurpool", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, &blur_conv2d_object,
                                               &blur_max_pool2d_object, NULL};

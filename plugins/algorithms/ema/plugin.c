@@ -39,8 +39,8 @@ static tutti_status check(const tutti_time *half_life, int32_t has_smoothing,
     return TUTTI_OK;
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status ema_open(const tutti_host *host, const tutti_params *params,
+                             void **ret_self, tutti_error *err)
 {
     const tutti_time half_life = tutti_param_time(params, "half_life");
     tutti_time interval = tutti_param_time(params, "update_interval");
@@ -75,7 +75,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status ema_close(void *self, tutti_error *err)
 {
     ema *e = self;
     (void)err;
@@ -109,7 +109,7 @@ static int32_t saving(const ema *e, int32_t event)
     return c && c->due(c->ctx, event);
 }
 
-static int32_t match(void *self, const tutti_event *event)
+static int32_t ema_match(void *self, const tutti_event *event)
 {
     const ema *e = self;
     const int32_t started = average_started(&e->average), active = average_active(&e->average);
@@ -143,8 +143,8 @@ static tutti_status update(ema *e, const tutti_event *event, tutti_error *err)
     return on_interval(e, event) ? average_update(a, e->smoothing, err) : TUTTI_OK;
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status ema_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                              tutti_error *err)
 {
     ema *e = self;
     (void)ret_exit_code;
@@ -161,15 +161,19 @@ static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
     return average_items(&((ema *)self)->average, list, room, ret_count, err);
 }
 
-static const void *query(void *self, const char *id)
+static const void *ema_query(void *self, const char *id)
 {
     static const tutti_stateful_v1 table = {.struct_size = sizeof table, .items = items};
     (void)self;
     return strcmp(id, TUTTI_STATEFUL_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {sizeof calls, 0,     open, match, apply,
-                                  NULL,         close, NULL, query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = ema_open,
+                                  .match = ema_match,
+                                  .apply = ema_apply,
+                                  .close = ema_close,
+                                  .query = ema_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("ema", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.ema", "1.0.0", objects);

@@ -53,7 +53,7 @@ void clip_units_cpu(const float *w, float *g, const int64_t *table, int64_t unit
 
 /* ---- the algorithm ---- */
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status gradient_clipping_close(void *self, tutti_error *err)
 {
     clipper *c = self;
     (void)err;
@@ -64,8 +64,8 @@ static tutti_status close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status gradient_clipping_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     static const char *const names[] = {"clip_scale", "clip_value", "clip_units"};
     const char *type = tutti_param_str(params, "clipping_type");
@@ -78,14 +78,14 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
                                            : CLIP_ADAPTIVE;
     tutti_status s = norm_init(&c->norm, host, "gradient_clipping", err);
     if (s || (s = algorithm_kernels(&c->norm.device, names, KERNELS, c->kernel, err))) {
-        (void)close(c, NULL);
+        (void)gradient_clipping_close(c, NULL);
         return s;
     }
     *ret_self = c;
     return TUTTI_OK;
 }
 
-static int32_t match(void *self, const tutti_event *event)
+static int32_t gradient_clipping_match(void *self, const tutti_event *event)
 {
     (void)self;
     return event->id == TUTTI_EVENT_AFTER_TRAIN_BATCH;
@@ -201,8 +201,8 @@ static float *update_factor(const clipper *c)
     return there ? w->gradient_factor(w->ctx) : NULL;
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status gradient_clipping_apply(void *self, const tutti_event *event,
+                                            int64_t *ret_exit_code, tutti_error *err)
 {
     clipper *c = self;
     const tutti_device_view_v1 *v = c->norm.device.view;
@@ -228,5 +228,9 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     return s;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = gradient_clipping_open,
+                                  .match = gradient_clipping_match,
+                                  .apply = gradient_clipping_apply,
+                                  .close = gradient_clipping_close};
 ALGORITHM_PLUGIN("gradient_clipping", calls)

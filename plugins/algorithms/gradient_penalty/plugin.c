@@ -9,8 +9,8 @@ typedef struct penalty {
     int64_t of_weights;
 } penalty;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status gradient_penalty_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     (void)host;
     penalty *p = calloc(1, sizeof *p);
@@ -22,7 +22,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status gradient_penalty_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -30,14 +30,14 @@ static tutti_status close(void *self, tutti_error *err)
 }
 
 /* All of it happens in the graph. */
-static int32_t match(void *self, const tutti_event *event)
+static int32_t gradient_penalty_match(void *self, const tutti_event *event)
 {
     (void)self, (void)event;
     return 0;
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status gradient_penalty_apply(void *self, const tutti_event *event,
+                                           int64_t *ret_exit_code, tutti_error *err)
 {
     (void)self, (void)event, (void)ret_exit_code, (void)err;
     return TUTTI_OK;
@@ -69,14 +69,18 @@ static tutti_value term(void *self, tutti_graph *g, const tutti_penalty_input *i
 
 static const tutti_penalty_v1 table = {sizeof table, 0, term};
 
-static const void *query(void *self, const char *interface_id)
+static const void *gradient_penalty_query(void *self, const char *interface_id)
 {
     (void)self;
     return strcmp(interface_id, TUTTI_PENALTY_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {sizeof calls, 0,     open, match, apply,
-                                  NULL,         close, NULL, query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = gradient_penalty_open,
+                                  .match = gradient_penalty_match,
+                                  .apply = gradient_penalty_apply,
+                                  .close = gradient_penalty_close,
+                                  .query = gradient_penalty_query};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("gradient_penalty", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

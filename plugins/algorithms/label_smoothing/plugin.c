@@ -23,8 +23,8 @@ void label_smoothing_cpu(const void *x, float *y, float keep, float add, int32_t
         y[k] = smooth_at(x, keep, add, kind, classes, k);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status label_smoothing_open(const tutti_host *host, const tutti_params *params,
+                                         void **ret_self, tutti_error *err)
 {
     static const char *const names[] = {"label_smoothing"};
     smoother *s = calloc(1, sizeof *s);
@@ -41,7 +41,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status label_smoothing_close(void *self, tutti_error *err)
 {
     smoother *s = self;
     (void)err;
@@ -50,7 +50,7 @@ static tutti_status close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t match(void *self, const tutti_event *event)
+static int32_t label_smoothing_match(void *self, const tutti_event *event)
 {
     if (event->id == TUTTI_EVENT_BEFORE_LOSS)
         return 1;
@@ -94,15 +94,19 @@ static tutti_status put_back(smoother *s, tutti_error *err)
                                tutti_nbytes(&s->kept_desc), TUTTI_COPY_ON_DEVICE, err);
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status label_smoothing_apply(void *self, const tutti_event *event,
+                                          int64_t *ret_exit_code, tutti_error *err)
 {
     smoother *s = self;
     (void)ret_exit_code;
     return event->id == TUTTI_EVENT_BEFORE_LOSS ? smooth(s, err) : put_back(s, err);
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = label_smoothing_open,
+                                  .match = label_smoothing_match,
+                                  .apply = label_smoothing_apply,
+                                  .close = label_smoothing_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("label_smoothing", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

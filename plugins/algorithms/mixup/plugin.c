@@ -8,8 +8,8 @@ typedef struct mixup {
     double alpha;
 } mixup;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status mixup_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
 {
     static const char *const names[] = {PARTNERS_NAMES};
     partners p;
@@ -26,7 +26,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status mixup_close(void *self, tutti_error *err)
 {
     mixup *m = self;
     (void)err;
@@ -35,7 +35,7 @@ static tutti_status close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t match(void *self, const tutti_event *event)
+static int32_t mixup_match(void *self, const tutti_event *event)
 {
     return partners_match(&((mixup *)self)->p, event);
 }
@@ -60,8 +60,8 @@ static tutti_status mix_inputs(mixup *m, uint64_t step, tutti_error *err)
     return partners_blend_inputs(p, &x, err);
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status mixup_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                                tutti_error *err)
 {
     mixup *m = self;
     (void)ret_exit_code;
@@ -73,5 +73,9 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
                                  : partners_blend_targets(&m->p, err);
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = mixup_open,
+                                  .match = mixup_match,
+                                  .apply = mixup_apply,
+                                  .close = mixup_close};
 ALGORITHM_PLUGIN("mixup", calls)

@@ -28,7 +28,7 @@ void climb_cpu(float *w, const float *g, float *before, const float *scale, int6
     }
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status sam_close(void *self, tutti_error *err)
 {
     sam *s = self;
     (void)err;
@@ -38,8 +38,8 @@ static tutti_status close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status sam_open(const tutti_host *host, const tutti_params *params,
+                             void **ret_self, tutti_error *err)
 {
     static const char *const names[] = {"climb"};
     sam *s = calloc(1, sizeof *s);
@@ -50,7 +50,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     s->interval = tutti_param_i64(params, "interval");
     tutti_status found = norm_init(&s->norm, host, "sam", err);
     if (found || (found = algorithm_kernels(&s->norm.device, names, 1, &s->kernel, err))) {
-        (void)close(s, NULL);
+        (void)sam_close(s, NULL);
         return found;
     }
     *ret_self = s;
@@ -58,14 +58,14 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
 }
 
 /* The work is done in step; nothing is left for an event. */
-static int32_t match(void *self, const tutti_event *event)
+static int32_t sam_match(void *self, const tutti_event *event)
 {
     (void)self, (void)event;
     return 0;
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status sam_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                              tutti_error *err)
 {
     (void)self, (void)event, (void)ret_exit_code, (void)err;
     return TUTTI_OK;
@@ -166,7 +166,7 @@ static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *sam_query(void *self, const char *interface_id)
 {
     static const tutti_optimizer_wrapper_v1 wrapper = {sizeof wrapper, 0, step,
                                                        TUTTI_WRAPPER_NO_LOSS, 0};
@@ -177,8 +177,12 @@ static const void *query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-static const tutti_calls calls = {sizeof calls, 0,     open, match, apply,
-                                  NULL,         close, NULL, query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = sam_open,
+                                  .match = sam_match,
+                                  .apply = sam_apply,
+                                  .close = sam_close,
+                                  .query = sam_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("sam", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.sam", "1.0.0", objects);

@@ -85,8 +85,8 @@ void selective_backprop_choose_cpu(const uint32_t *rank, const uint32_t *chosen,
             *picked++ = (uint32_t)k;
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status selective_backprop_open(const tutti_host *host, const tutti_params *params,
+                                            void **ret_self, tutti_error *err)
 {
     static const char *const names[] = {"selective_backprop_scale", "selective_backprop_pick",
                                         "selective_backprop_rank", "selective_backprop_choose"};
@@ -121,7 +121,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status selective_backprop_close(void *self, tutti_error *err)
 {
     selector *s = self;
     (void)err;
@@ -134,7 +134,7 @@ static tutti_status close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t match(void *self, const tutti_event *event)
+static int32_t selective_backprop_match(void *self, const tutti_event *event)
 {
     const selector *s = self;
     const double elapsed = s->state->elapsed(s->state->ctx);
@@ -248,8 +248,8 @@ static tutti_status choose(selector *s, uint64_t step, const float *losses, int6
     return TUTTI_OK;
 }
 
-static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                          tutti_error *err)
+static tutti_status selective_backprop_apply(void *self, const tutti_event *event,
+                                             int64_t *ret_exit_code, tutti_error *err)
 {
     selector *s = self;
     (void)ret_exit_code;
@@ -274,7 +274,11 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exi
     return keep_all(s, samples, picked, count, err);
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, match, apply, NULL, close, NULL, NULL};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = selective_backprop_open,
+                                  .match = selective_backprop_match,
+                                  .apply = selective_backprop_apply,
+                                  .close = selective_backprop_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("selective_backprop", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

@@ -198,8 +198,8 @@ static tutti_status read(void *self, int64_t index, tutti_tensor *columns,
     return TUTTI_OK;
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status glyphs_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
 {
     (void)host;
     glyphs *g = calloc(1, sizeof *g);
@@ -214,7 +214,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status glyphs_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -223,13 +223,16 @@ static tutti_status close(void *self, tutti_error *err)
 
 static const tutti_dataset_v1 table = {sizeof table, 0, info, read};
 
-static const void *query(void *self, const char *id)
+static const void *glyphs_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = glyphs_open,
+                                  .close = glyphs_close,
+                                  .query = glyphs_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("glyphs", TUTTI_KIND_DATASET, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.glyphs", "1.0.0", objects);

@@ -227,8 +227,8 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
 
 /* ---- the object ---- */
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status bert_open(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
 {
     const int64_t width = tutti_param_i64(params, "hidden_size");
     const int64_t heads = tutti_param_i64(params, "num_attention_heads");
@@ -265,13 +265,15 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *id)
+static const void *bert_query(void *self, const char *id)
 {
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &((bert *)self)->table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open, .close = bert_part_close, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = bert_open,
+                                  .close = bert_part_close,
+                                  .query = bert_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("bert", TUTTI_KIND_MODEL, &calls);
 static const tutti_object *const objects[] = {
     &object,      &bert_embeddings,  &bert_layer, &bert_self_attention,

@@ -15,8 +15,8 @@ typedef struct cnn {
     int64_t channels[MAX_BLOCKS];
 } cnn;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status cnn_open(const tutti_host *host, const tutti_params *params,
+                             void **ret_self, tutti_error *err)
 {
     cnn *m = calloc(1, sizeof *m);
     if (!m)
@@ -34,7 +34,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status cnn_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -104,13 +104,14 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
 static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
                                      build,        trace, classifier_loss};
 
-static const void *query(void *self, const char *id)
+static const void *cnn_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
+static const tutti_calls calls = {
+    .struct_size = sizeof calls, .open = cnn_open, .close = cnn_close, .query = cnn_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("cnn", TUTTI_KIND_MODEL, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.cnn", "1.0.0", objects);

@@ -16,8 +16,8 @@ typedef struct block {
     double proj_std; /* of what is added to x */
 } block;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status gpt2_block_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     block *b = calloc(1, sizeof *b);
     if (!b)
@@ -33,7 +33,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status gpt2_block_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -104,13 +104,15 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module m, const tutt
     return g->status(g);
 }
 
-static const void *query(void *self, const char *id)
+static const void *gpt2_block_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {sizeof table, 0, build, trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open, .close = close, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = gpt2_block_open,
+                                  .close = gpt2_block_close,
+                                  .query = gpt2_block_query};
 const tutti_object gpt2_block = TUTTI_OBJECT_INIT("gpt2_block", TUTTI_KIND_LAYER, &calls);

@@ -16,8 +16,8 @@ typedef struct gpt2 {
     double dropout;
 } gpt2;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status gpt2_open(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
 {
     const int64_t width = tutti_param_i64(params, "n_embd");
     const int64_t heads = tutti_param_i64(params, "n_head");
@@ -39,7 +39,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status gpt2_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -145,14 +145,14 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
 static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
                                      build,        trace, token_loss};
 
-static const void *query(void *self, const char *id)
+static const void *gpt2_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open, .close = close, .query = query};
+    .struct_size = sizeof calls, .open = gpt2_open, .close = gpt2_close, .query = gpt2_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("gpt2", TUTTI_KIND_MODEL, &calls);
 static const tutti_object *const objects[] = {&object, &gpt2_block, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.gpt2", "1.0.0", objects);

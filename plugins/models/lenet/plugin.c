@@ -14,8 +14,8 @@ typedef struct lenet {
     int64_t classes;
 } lenet;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status lenet_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
 {
     const char *activation = tutti_param_str(params, "activation");
     const char *pool = tutti_param_str(params, "pool");
@@ -31,7 +31,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status lenet_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -189,10 +189,14 @@ static const void *mnist_query(void *self, const char *id)
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &mnist_table : NULL;
 }
 
-static const tutti_calls lenet_calls = {
-    sizeof lenet_calls, 0, open, NULL, NULL, NULL, close, NULL, lenet_query};
-static const tutti_calls mnist_calls = {
-    sizeof mnist_calls, 0, open, NULL, NULL, NULL, close, NULL, mnist_query};
+static const tutti_calls lenet_calls = {.struct_size = sizeof lenet_calls,
+                                        .open = lenet_open,
+                                        .close = lenet_close,
+                                        .query = lenet_query};
+static const tutti_calls mnist_calls = {.struct_size = sizeof mnist_calls,
+                                        .open = lenet_open,
+                                        .close = lenet_close,
+                                        .query = mnist_query};
 static const tutti_object lenet_object =
     TUTTI_OBJECT_INIT("lenet", TUTTI_KIND_MODEL, &lenet_calls);
 static const tutti_object mnist_object =

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../model.h"
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status no_op_model_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     const void *modules = host->query(host->ctx, TUTTI_MODULE_V1);
     (void)params;
@@ -14,7 +14,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status no_op_model_close(void *self, tutti_error *err)
 {
     (void)self, (void)err;
     return TUTTI_OK;
@@ -67,14 +67,16 @@ static tutti_value loss(void *self, tutti_graph *g, const tutti_value *outputs,
 static const char *const target[] = {"target", NULL};
 static const tutti_model_v1 table = {sizeof table, 1, target, target, build, trace, loss};
 
-static const void *query(void *self, const char *id)
+static const void *no_op_model_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open, .close = close, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = no_op_model_open,
+                                  .close = no_op_model_close,
+                                  .query = no_op_model_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("no_op_model", TUTTI_KIND_MODEL, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.no_op_model", "1.0.0", objects);

@@ -141,11 +141,14 @@ static const void *bottleneck_query(void *self, const char *id)
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls basic_calls = {sizeof basic_calls, 0,    block_open, NULL, NULL, NULL,
-                                        block_close,        NULL, basic_query};
-static const tutti_calls bottleneck_calls = {
-    sizeof bottleneck_calls, 0, block_open, NULL, NULL, NULL, block_close, NULL,
-    bottleneck_query};
+static const tutti_calls basic_calls = {.struct_size = sizeof basic_calls,
+                                        .open = block_open,
+                                        .close = block_close,
+                                        .query = basic_query};
+static const tutti_calls bottleneck_calls = {.struct_size = sizeof bottleneck_calls,
+                                             .open = block_open,
+                                             .close = block_close,
+                                             .query = bottleneck_query};
 const tutti_object basic_block =
     TUTTI_OBJECT_INIT("basic_block", TUTTI_KIND_LAYER, &basic_calls);
 const tutti_object bottleneck_block =

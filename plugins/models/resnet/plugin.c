@@ -32,8 +32,8 @@ typedef struct resnet {
     int64_t small; /* the stem keeps the image's size */
 } resnet;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status resnet_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
 {
     const int64_t depth = tutti_param_i64(params, "depth");
     const form *f = NULL;
@@ -57,7 +57,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status resnet_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -141,13 +141,16 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
 static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
                                      build,        trace, classifier_loss};
 
-static const void *query(void *self, const char *id)
+static const void *resnet_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = resnet_open,
+                                  .close = resnet_close,
+                                  .query = resnet_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("resnet", TUTTI_KIND_MODEL, &calls);
 static const tutti_object *const objects[] = {&object, &basic_block, &bottleneck_block, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.resnet", "1.0.0", objects);

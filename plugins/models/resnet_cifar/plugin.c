@@ -31,7 +31,7 @@ static tutti_status block_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status resnet_cifar_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -111,8 +111,8 @@ typedef struct resnet {
     int64_t conv; /* shortcuts are convolutions */
 } resnet;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status resnet_cifar_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     const int64_t depth = tutti_param_i64(params, "depth");
     if ((depth - 2) % 6)
@@ -192,15 +192,20 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
 static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
                                      build,        trace, classifier_loss};
 
-static const void *query(void *self, const char *id)
+static const void *resnet_cifar_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls block_calls = {
-    sizeof block_calls, 0, block_open, NULL, NULL, NULL, close, NULL, block_query};
-static const tutti_calls calls = {sizeof calls, 0, open, NULL, NULL, NULL, close, NULL, query};
+static const tutti_calls block_calls = {.struct_size = sizeof block_calls,
+                                        .open = block_open,
+                                        .close = resnet_cifar_close,
+                                        .query = block_query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = resnet_cifar_open,
+                                  .close = resnet_cifar_close,
+                                  .query = resnet_cifar_query};
 static const tutti_object model = TUTTI_OBJECT_INIT("resnet_cifar", TUTTI_KIND_MODEL, &calls);
 static const tutti_object layer =
     TUTTI_OBJECT_INIT("residual_block", TUTTI_KIND_LAYER, &block_calls);

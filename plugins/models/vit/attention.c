@@ -11,8 +11,8 @@ typedef struct attention {
     int64_t heads;
 } attention;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status in_proj_attention_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     attention *a = calloc(1, sizeof *a);
     if (!a)
@@ -24,7 +24,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status in_proj_attention_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -67,14 +67,16 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module m, const tutt
     return g->status(g);
 }
 
-static const void *query(void *self, const char *id)
+static const void *in_proj_attention_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {sizeof table, 0, build, trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open, .close = close, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = in_proj_attention_open,
+                                  .close = in_proj_attention_close,
+                                  .query = in_proj_attention_query};
 const tutti_object in_proj_attention =
     TUTTI_OBJECT_INIT("in_proj_attention", TUTTI_KIND_LAYER, &calls);

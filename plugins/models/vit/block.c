@@ -16,8 +16,8 @@ typedef struct part {
     double dropout;
 } part;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status vit_open(const tutti_host *host, const tutti_params *params,
+                             void **ret_self, tutti_error *err)
 {
     part *p = calloc(1, sizeof *p);
     if (!p)
@@ -33,7 +33,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status vit_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -147,10 +147,14 @@ static const void *encoder_query(void *self, const char *id)
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls block_calls = {
-    .struct_size = sizeof block_calls, .open = open, .close = close, .query = block_query};
-static const tutti_calls encoder_calls = {
-    .struct_size = sizeof encoder_calls, .open = open, .close = close, .query = encoder_query};
+static const tutti_calls block_calls = {.struct_size = sizeof block_calls,
+                                        .open = vit_open,
+                                        .close = vit_close,
+                                        .query = block_query};
+static const tutti_calls encoder_calls = {.struct_size = sizeof encoder_calls,
+                                          .open = vit_open,
+                                          .close = vit_close,
+                                          .query = encoder_query};
 const tutti_object vit_block = TUTTI_OBJECT_INIT("vit_block", TUTTI_KIND_LAYER, &block_calls);
 const tutti_object vit_encoder =
     TUTTI_OBJECT_INIT("vit_encoder", TUTTI_KIND_LAYER, &encoder_calls);

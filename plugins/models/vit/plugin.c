@@ -16,8 +16,8 @@ typedef struct vit {
     double dropout;
 } vit;
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status vit_open(const tutti_host *host, const tutti_params *params,
+                             void **ret_self, tutti_error *err)
 {
     const int64_t width = tutti_param_i64(params, "hidden_dim");
     const int64_t heads = tutti_param_i64(params, "num_heads");
@@ -41,7 +41,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status vit_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -156,14 +156,14 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
 static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
                                      build,        trace, classifier_loss};
 
-static const void *query(void *self, const char *id)
+static const void *vit_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open, .close = close, .query = query};
+    .struct_size = sizeof calls, .open = vit_open, .close = vit_close, .query = vit_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("vit", TUTTI_KIND_MODEL, &calls);
 static const tutti_object *const objects[] = {&object, &vit_encoder, &vit_block,
                                               &in_proj_attention, NULL};

@@ -29,8 +29,8 @@ static int32_t find_event(const char *name)
     return -1;
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status given_order_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     const tutti_param *events = tutti_param_find(params, "events");
     given_order o = {.names = tutti_param_find(params, "names"),
@@ -54,7 +54,7 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status given_order_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -84,15 +84,17 @@ static tutti_status order_names(void *self, int32_t event, const char *const *na
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *given_order_query(void *self, const char *interface_id)
 {
     static const tutti_pass_v1 pass = {sizeof pass, 0, order_names};
     (void)self;
     return strcmp(interface_id, TUTTI_PASS_V1) == 0 ? &pass : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open, .close = close, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = given_order_open,
+                                  .close = given_order_close,
+                                  .query = given_order_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("given_order", TUTTI_KIND_PASS, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.given_order", "1.0.0", objects);

@@ -47,7 +47,7 @@ static tutti_status mix_open(const tutti_host *host, const tutti_params *params,
     return open_as("augmix", params, ret_self, err);
 }
 
-static tutti_status close(void *self, tutti_error *err)
+static tutti_status augmentation_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -141,17 +141,21 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     return 1;
 }
 
-static const void *query(void *self, const char *id)
+static const void *augmentation_query(void *self, const char *id)
 {
     static const tutti_transform_v1 table = {sizeof table, 0, infer, apply, NULL};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls rand_calls = {
-    .struct_size = sizeof rand_calls, .open = rand_open, .close = close, .query = query};
-static const tutti_calls mix_calls = {
-    .struct_size = sizeof mix_calls, .open = mix_open, .close = close, .query = query};
+static const tutti_calls rand_calls = {.struct_size = sizeof rand_calls,
+                                       .open = rand_open,
+                                       .close = augmentation_close,
+                                       .query = augmentation_query};
+static const tutti_calls mix_calls = {.struct_size = sizeof mix_calls,
+                                      .open = mix_open,
+                                      .close = augmentation_close,
+                                      .query = augmentation_query};
 static const tutti_object randaugment =
     TUTTI_OBJECT_INIT("randaugment", TUTTI_KIND_TRANSFORM, &rand_calls);
 static const tutti_object augmix =

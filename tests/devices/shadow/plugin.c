@@ -301,7 +301,7 @@ static tutti_status close_backend(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *shadow_query(void *self, const char *interface_id)
 {
     shadow *s = self;
     if (strcmp(interface_id, SHADOW_COUNTS) == 0)
@@ -311,8 +311,10 @@ static const void *query(void *self, const char *interface_id)
     return NULL;
 }
 
-static const tutti_calls calls = {sizeof calls,  0,    open_backend, NULL, NULL, NULL,
-                                  close_backend, NULL, query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = open_backend,
+                                  .close = close_backend,
+                                  .query = shadow_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("shadow", TUTTI_KIND_DEVICE, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.shadow", "1.0.0", objects);
