@@ -1,8 +1,8 @@
 /* bench_kernels.c - kernels as a share of what memory can do, or a large product's arithmetic. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "graph/memory.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
+#include "graph/runtime/host_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

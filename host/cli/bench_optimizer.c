@@ -1,7 +1,7 @@
 /* bench_optimizer.c - one update of all weights, as a share of what memory can do. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "graph/memory.h"
+#include "graph/runtime/host_memory.h"
 #include "tutti/half.h"
 #include "tutti/optimizer.h"
 

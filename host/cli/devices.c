@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "device/backend.h"
-#include "graph/memory.h"
+#include "graph/runtime/host_memory.h"
 
 #include <stdio.h>
 

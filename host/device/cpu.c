@@ -1,6 +1,6 @@
 /* cpu.c - the host's own device: its CPU, at once and in place. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/memory.h"
+#include "graph/runtime/host_memory.h"
 #include "tutti/rng.h"
 #include "tutti_host/device.h"
 

@@ -1,8 +1,8 @@
 /* net_model.c - plans of a net in the place of a program's own model. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/net_model.h"
-#include "graph/place.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
+#include "graph/runtime/device_memory.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* async_metrics.c - losses and metrics of steps that the device has not done yet. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/async_metrics.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

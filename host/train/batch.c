@@ -1,7 +1,7 @@
 /* batch.c - the columns of a batch, and replacing them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/batch.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* data_source.c - the data of a run: the objects that it names, and batches from wherever they are made. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/data_source.h"
-#include "graph/memory.h"
+#include "graph/runtime/host_memory.h"
 #include "train/samples.h"
 
 #include <stdlib.h>

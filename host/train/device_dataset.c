@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/device_dataset.h"
 
-#include "graph/attr.h"
-#include "graph/program.h"
+#include "graph/ir/attr.h"
+#include "graph/program/program.h"
 #include "train/samples.h"
 #include "train/upload.h"
 

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_DEVICE_DATASET_H
 #define HOST_TRAIN_DEVICE_DATASET_H
 
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 #include "train/loader.h"
 
 typedef struct device_dataset device_dataset; /* opaque */

@@ -1,8 +1,8 @@
 /* device_scalars.c - the numbers of a step where a device keeps them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/device_scalars.h"
-#include "graph/place.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
+#include "graph/runtime/device_memory.h"
 #include "train/loss_scaler.h"
 #include "train/updater.h"
 

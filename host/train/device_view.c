@@ -1,6 +1,6 @@
 /* device_view.c - tutti.device_view/1: tensors where they are, for the kernels of one plugin. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 #include "train/plugin_kernels.h"
 #include "train/weights_service.h"
 

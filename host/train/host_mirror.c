@@ -1,8 +1,8 @@
 /* host_mirror.c - copies on the host of tensors on a device that the host cannot reach, for plugins to read and write. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/host_mirror.h"
-#include "graph/memory.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
+#include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

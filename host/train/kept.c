@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/kept.h"
 
-#include "graph/memory.h"
-#include "graph/place.h"
+#include "graph/runtime/host_memory.h"
+#include "graph/runtime/device_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/loader.h"
 
-#include "graph/memory.h"
+#include "graph/runtime/host_memory.h"
 #include "train/permutation.h"
 #include "train/samples.h"
 

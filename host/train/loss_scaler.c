@@ -1,7 +1,7 @@
 /* loss_scaler.c - the loss scale of amp_fp16, which keeps small gradients above f16's smallest number. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/loss_scaler.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 
 #include <math.h>
 #include <stdlib.h>

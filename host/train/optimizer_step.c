@@ -1,6 +1,6 @@
 /* optimizer_step.c - one update of all weights: here, by kernels on a device, or there and back. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 #include "train/updater.h"
 
 #include <stdlib.h>

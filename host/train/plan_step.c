@@ -1,6 +1,6 @@
 /* plan_step.c - one plan: asked for by the columns of a batch, bound to them, run by segments. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 #include "train/trainer_state.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* plugin_kernels.c - plugins' kernels on a device whose memory is out of the host's reach. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/plugin_kernels.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "tutti/kernel.h"
 
 #include <stdlib.h>

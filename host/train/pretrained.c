@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/pretrained.h"
 
-#include "graph/interp.h"
-#include "graph/memory.h"
-#include "graph/place.h"
+#include "graph/ir/interpreter.h"
+#include "graph/runtime/device_memory.h"
+#include "graph/runtime/host_memory.h"
 #include "train/checkpoint.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_PRETRAINED_H
 #define HOST_TRAIN_PRETRAINED_H
 
-#include "graph/net.h"
+#include "graph/net/net.h"
 
 /* Writes the tensors of file `path` into the weights and buffers of the same names; a name in the file
  * may begin with "model." or "transformer.", and end in LayerNorm.gamma and LayerNorm.beta for weight

@@ -1,7 +1,7 @@
 /* preview.c - the plan of a run's training steps, before any of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/memory.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
+#include "graph/runtime/host_memory.h"
 #include "train/trainer_state.h"
 
 #include <string.h>

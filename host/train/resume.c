@@ -1,6 +1,6 @@
 /* resume.c - saving a run, and taking one up from its checkpoint. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 #include "train/kept.h"
 #include "train/provenance.h"
 

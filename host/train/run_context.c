@@ -1,7 +1,7 @@
 /* run_context.c - opening what a run names, its device, its time. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/run_context.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 
 #include <time.h>
 

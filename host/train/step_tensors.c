@@ -1,7 +1,7 @@
 /* step_tensors.c - the tensors that plugins see by name. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step_tensors.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 
 #include <string.h>
 

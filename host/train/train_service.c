@@ -1,6 +1,6 @@
 /* train_service.c - tutti.train/1: losses, forward passes and data for plugins. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 #include "train/trainer_state.h"
 
 /* Copies a plugin's tensor to where a plan reads it. */

@@ -1,8 +1,8 @@
 /* trainer.c - putting a run together, and taking it apart. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/place.h"
-#include "graph/recompute.h"
-#include "graph/tune_file.h"
+#include "graph/passes/rematerialization.h"
+#include "graph/runtime/autotune_file.h"
+#include "graph/runtime/device_memory.h"
 #include "train/trainer_state.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* updater.c - optimizer groups over the flat arenas, their state, their rates from the schedulers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/updater.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 #include "train/plugin_kernels.h"
 
 #include <fnmatch.h>

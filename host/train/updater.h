@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_UPDATER_H
 #define HOST_TRAIN_UPDATER_H
 
-#include "graph/replay.h"
+#include "graph/runtime/graph_capture.h"
 #include "train/loss_scaler.h"
 #include "tutti/scheduler.h"
 

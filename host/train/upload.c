@@ -1,7 +1,7 @@
 /* upload.c - batches on their way to a device: pinned, two at a time, beside the work under way. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/upload.h"
-#include "graph/place.h"
+#include "graph/runtime/device_memory.h"
 
 #include <string.h>
 

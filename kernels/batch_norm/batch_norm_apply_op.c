@@ -4,7 +4,7 @@
 
 /* In: x (..., C), gamma, beta, mean, invstd (C), optionally residual (..., C).
  * Out: y = act((x - mean) invstd gamma + beta + residual), to the bit what batch_norm gave.  For graphs
- * that keep x, and y not: recompute.h of the host. */
+ * that keep x, and y not: rematerialization.h of the host. */
 
 static const tutti_attr_field fields[] = {OP_FIELD_I64(batch_norm_attr, act, 0)};
 

@@ -3,7 +3,7 @@
 #ifndef KERNELS_COMMON_OP_TEST_H
 #define KERNELS_COMMON_OP_TEST_H
 
-#include "graph/gradcheck.h"
+#include "gradcheck.h"
 #include "op_table.h"
 #include "tutti_check.h"
 

@@ -1,8 +1,8 @@
 /* updates_test.c - loss scale and update numbers by their kernels, here or on a device, against GradScaler. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/op_test.h"
-#include "graph/place.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
+#include "graph/runtime/device_memory.h"
 #include "updates/updates.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* op_device.c - tests of operations on a GPU: TUTTI_TEST_DEVICE=cuda, other inputs by TUTTI_TEST_SEED. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/gradcheck.h"
+#include "gradcheck.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_MODELS_MADE_H
 #define TESTS_MODELS_MADE_H
 
-#include "graph/interp.h"
-#include "graph/net_internal.h"
+#include "graph/ir/interpreter.h"
+#include "graph/net/net_internal.h"
 #include "op_table.h"
 #include "tutti/rng.h"
 #include "tutti_check.h"

@@ -5,7 +5,7 @@
 
 #include "device/cuda/library.h"
 #include "device/cuda/names.h"
-#include "graph/tune_file.h"
+#include "graph/runtime/autotune_file.h"
 #include "tutti_host/device.h"
 
 #include <stdbool.h>

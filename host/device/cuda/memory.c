@@ -1,7 +1,7 @@
 /* memory.c - memory of a GPU, pinned memory of the host, and copies between them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/memory.h"
 #include "device/cuda/cuda_device.h"
+#include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,248 @@
+/* precision.c - which operations give 16 bits, which f32. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/ir/precision.h"
+#include "graph/passes/rewrite.h"
+
+#include <string.h>
+
+enum {
+    RULE_F32,     /* float results are f32 */
+    RULE_PRODUCT, /* `in` are cast, `out` are low, other results f32 */
+    RULE_KEEP,    /* the first result is as the first input, others are f32 */
+    RULE_WIDEST,  /* as the widest input of more than one element */
+};
+
+typedef struct rule {
+    const char *op;
+    int32_t kind;
+    uint32_t in; /* bit k: input k; PRODUCT */
+    uint32_t out;
+} rule;
+
+/* Elementwise operations that are not here are WIDEST, all others F32. */
+static const rule rules[] = {
+    {"matmul", RULE_PRODUCT, 7, 1},
+    {"matmul_act", RULE_PRODUCT, 7, 3},
+    {"matmul_act_grad", RULE_PRODUCT, 3, 1},
+    {"matmul_add", RULE_PRODUCT, 013, 1},
+    {"matmul_sums", RULE_PRODUCT, 3, 1},
+    {"matmul_relu", RULE_PRODUCT, 7, 1},
+    {"matmul_relu_grad", RULE_PRODUCT, 3, 1},
+    {"conv2d", RULE_PRODUCT, 7, 1},
+    {"conv2d_grad_input", RULE_PRODUCT, 3, 1},
+    {"conv2d_grad_weight", RULE_PRODUCT, 3, 0},
+    {"conv2d_grad_weight_add", RULE_PRODUCT, 3, 0},
+    {"sdpa", RULE_PRODUCT, 7, 1},
+    {"sdpa_grad", RULE_PRODUCT, 047, 7}, /* all but the saved logarithms of sums */
+    {"sdpa_packed", RULE_PRODUCT, 1, 1},
+    {"sdpa_packed_grad", RULE_PRODUCT, 013, 1},
+    {"batch_norm", RULE_KEEP, 0, 0},
+    {"batch_norm_eval", RULE_KEEP, 0, 0},
+    {"batch_norm_apply", RULE_KEEP, 0, 0},
+    {"batch_norm_grad", RULE_KEEP, 0, 0},
+    {"max_pool2d", RULE_KEEP, 0, 0},
+    {"max_pool2d_grad", RULE_KEEP, 0, 0},
+    {"avg_pool2d", RULE_KEEP, 0, 0},
+    {"avg_pool2d_grad", RULE_KEEP, 0, 0},
+    {"max_reduce", RULE_KEEP, 0, 0},
+    {"dropout", RULE_KEEP, 0, 0},
+    {"dropout_grad", RULE_KEEP, 0, 0},
+    {"pad", RULE_KEEP, 0, 0},
+    {"concat", RULE_WIDEST, 0, 0},
+    {"where", RULE_WIDEST, 0, 0},
+    {"exp", RULE_F32, 0, 0},
+    {"log", RULE_F32, 0, 0},
+    {"pow", RULE_F32, 0, 0},
+    {"rsqrt", RULE_F32, 0, 0},
+    {"recip", RULE_F32, 0, 0},
+};
+
+static rule rule_of(const tutti_op *op)
+{
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
+        if (strcmp(rules[k].op, op->name) == 0)
+            return rules[k];
+    return (rule){op->name, op->flags & TUTTI_OP_ELEMENTWISE ? RULE_WIDEST : RULE_F32, 0, 0};
+}
+
+static int width(int32_t dtype)
+{
+    return dtype == TUTTI_F64 ? 3 : dtype == TUTTI_F32 ? 2 : cast_is_low(dtype) ? 1 : 0;
+}
+
+/* Those of one element count only where all are such. */
+static int32_t widest(const tutti_op_call *c)
+{
+    int32_t many = TUTTI_DTYPE_NONE, any = TUTTI_DTYPE_NONE;
+    for (uint32_t k = 0; k < c->nin; k++) {
+        const int32_t d = c->in[k].dtype;
+        if (width(d) > width(any))
+            any = d;
+        if (width(d) > width(many) && tutti_numel(&c->in[k]) != 1)
+            many = d;
+    }
+    return many != TUTTI_DTYPE_NONE ? many : any != TUTTI_DTYPE_NONE ? any : TUTTI_F32;
+}
+
+static bool any_low(const tutti_op_call *c)
+{
+    for (uint32_t k = 0; k < c->nin; k++)
+        if (cast_is_low(c->in[k].dtype))
+            return true;
+    return false;
+}
+
+static int32_t result_dtype(const rule *r, const tutti_op_call *c, const graph_low *low,
+                            uint32_t k)
+{
+    switch (r->kind) {
+    case RULE_PRODUCT:
+        if (!(r->out >> k & 1))
+            return TUTTI_F32;
+        if (low->dtype)
+            return low->dtype;
+        for (uint32_t j = 0; j < c->nin; j++) /* a graph without a precision of its own */
+            if (cast_is_low(c->in[j].dtype))
+                return c->in[j].dtype;
+        return TUTTI_F32;
+    case RULE_KEEP:
+        return k == 0 ? c->in[0].dtype : TUTTI_F32;
+    case RULE_WIDEST:
+        return widest(c);
+    default:
+        return TUTTI_F32;
+    }
+}
+
+tutti_status cast_infer(const tutti_op *op, const tutti_op_call *c, const graph_low *low,
+                        tutti_desc *out, tutti_error *err)
+{
+    const rule r = rule_of(op);
+    const bool mixed = any_low(c);
+    if (!mixed && !(low->dtype && r.kind == RULE_PRODUCT))
+        return op->infer(c, out, err);
+    /* What moves numbers without reading them takes any dtype. */
+    if (mixed && op->infer(c, out, NULL) == TUTTI_OK)
+        return TUTTI_OK;
+    tutti_desc in[TUTTI_OP_MAX_IN];
+    tutti_op_call wide = *c;
+    for (uint32_t k = 0; k < c->nin; k++) {
+        in[k] = c->in[k];
+        in[k].dtype = cast_is_low(in[k].dtype) ? TUTTI_F32 : in[k].dtype;
+    }
+    wide.in = in;
+    const tutti_status s = op->infer(&wide, out, err);
+    for (uint32_t k = 0; k < op->nout && !s; k++)
+        if (out[k].dtype == TUTTI_F32)
+            out[k].dtype = result_dtype(&r, c, low, k);
+    return s;
+}
+
+/* There in f32 for the whole run of the graph, whether anybody reads it or not. */
+static bool stays(const graph *g, tutti_value v)
+{
+    const graph_value *x = graph_value_at(g, v);
+    while (x->kind == VALUE_NODE && graph_node_at(g, x->index)->op->flags & TUTTI_OP_VIEW)
+        x = graph_value_at(g, graph_node_at(g, x->index)->in[0]);
+    return x->kind != VALUE_NODE;
+}
+
+bool cast_operands(graph *g, const tutti_op *op, const graph_low *low, const tutti_value *in,
+                   uint32_t nin, tutti_value *ret_in)
+{
+    const rule r = rule_of(op);
+    bool any = false;
+    if (r.kind != RULE_PRODUCT || nin > TUTTI_OP_MAX_IN)
+        return false;
+    for (uint32_t k = 0; k < nin; k++) {
+        ret_in[k] = in[k];
+        if (!in[k] || in[k] >= graph_nvalues(g) || !(r.in >> k & 1) ||
+            graph_value_at(g, in[k])->desc.dtype != TUTTI_F32)
+            continue;
+        /* Storing a gradient once more would not save anything: it is read and gone. */
+        if (!low->everything && (graph_segment(g) || stays(g, in[k])))
+            continue;
+        ret_in[k] = cast_to(g, in[k], low->dtype);
+        any = true;
+    }
+    return any;
+}
+
+bool cast_is_native(const tutti_op *op, const tutti_op_call *c)
+{
+    tutti_desc out[TUTTI_OP_MAX_OUT];
+    bool low = any_low(c), alike = true;
+    for (uint32_t k = 0; k < c->nin; k++)
+        alike = alike && (!cast_is_low(c->in[k].dtype) || tutti_same_shape(&c->in[k], c->in));
+    for (uint32_t k = 0; k < c->nout; k++) {
+        low = low || cast_is_low(c->out[k].dtype);
+        alike = alike && (!cast_is_low(c->out[k].dtype) || tutti_same_shape(&c->out[k], c->in));
+    }
+    if (!low || (alike && op->flags & TUTTI_OP_LOW))
+        return true;
+    tutti_op_call call = *c;
+    call.out = NULL;
+    if (op->infer(&call, out, NULL))
+        return false;
+    for (uint32_t k = 0; k < c->nout; k++)
+        if (out[k].dtype != c->out[k].dtype)
+            return false;
+    return true;
+}
+
+/* A product that nobody has read yet can give another dtype at once. */
+static bool is_fresh_product(const graph *g, tutti_value v)
+{
+    const graph_value *x = graph_value_at(g, v);
+    if (x->kind != VALUE_NODE)
+        return false;
+    const graph_node *n = graph_node_at(g, x->index);
+    if (n->out != v || n->segment != graph_segment(g) || rule_of(n->op).kind != RULE_PRODUCT)
+        return false;
+    for (uint32_t k = x->index + 1; k < graph_nnodes(g); k++)
+        for (uint32_t j = 0; j < graph_node_at(g, k)->nin; j++)
+            if (graph_node_at(g, k)->in[j] == v)
+                return false;
+    return true;
+}
+
+tutti_value cast_to(graph *g, tutti_value v, int32_t dtype)
+{
+    tutti_graph *b = graph_builder(g);
+    if (b->status(b) || graph_value_at(g, v)->desc.dtype == dtype)
+        return v;
+    if (dtype == TUTTI_F32 && is_fresh_product(g, v)) {
+        graph_set_dtype(g, v, dtype);
+        return v;
+    }
+    const graph_value *x = graph_value_at(g, v);
+    const tutti_attr to = tutti_attr_i("dtype", dtype);
+    const tutti_value before =
+        graph_set_guard(g, x->kind == VALUE_NODE ? graph_node_at(g, x->index)->guard : 0);
+    v = b->emit(b, "cast", &v, 1, &to, 1, NULL, 0);
+    (void)graph_set_guard(g, before);
+    return v;
+}
+
+/* ---- the pass ---- */
+
+tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
+                        tutti_value *ret_map, tutti_error *err)
+{
+    tutti_graph *b = graph_builder(to);
+    memset(ret_map, 0, sizeof *ret_map * graph_nvalues(from));
+    graph_set_low(to, low);
+    for (tutti_value v = 1; v < graph_nvalues(from) && !b->status(b); v++) {
+        const graph_value *x = graph_value_at(from, v);
+        const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(from, x->index) : NULL;
+        if (!n) {
+            ret_map[v] = rewrite_leaf(from, v, to);
+        } else if (n->out == v) {
+            const rewrite_node same = rewrite_same(n);
+            rewrite_emit(to, &same, ret_map);
+        }
+    }
+    if (!b->status(b))
+        rewrite_assigns(from, to, ret_map);
+    return graph_error(to, err);
+}

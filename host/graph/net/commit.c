@@ -1,0 +1,276 @@
+/* commit.c - the end of a surgery: weights gathered into flat arenas. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/net/net_internal.h"
+#include "graph/runtime/host_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements from one weight to the next: the copies in 16 bits are aligned as the weights are. */
+static int64_t place_of(const net *n, int64_t size)
+{
+    const int64_t align =
+        (int64_t)(MEMORY_ALIGN / (low_has_copies(n) ? sizeof(uint16_t) : sizeof(float)));
+    return (size + align - 1) / align * align;
+}
+
+/* The new state, complete before anything of the old is touched. */
+typedef struct gathering {
+    weight **order;
+    char **paths; /* by id */
+    tutti_weight *views;
+    void **addresses; /* by id */
+    float *trainable, *grads;
+    unsigned char *buffers;
+    low_weights *low;
+    int64_t narena, nfrozen; /* f32 */
+    uint64_t nbuffers;       /* bytes, behind the frozen weights */
+    uint32_t norder;
+} gathering;
+
+static bool is_trainable(const weight *w)
+{
+    return w->flags & TUTTI_WEIGHT_TRAINABLE;
+}
+
+static bool is_frozen(const weight *w)
+{
+    return w->parameter && !is_trainable(w);
+}
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the model's weights");
+}
+
+/* Walks the tree, starts every weight that it reaches and notes the first path of each. */
+static tutti_status collect(net *n, gathering *g, tutti_error *err)
+{
+    for (uint32_t k = 0; k < n->nweights; k++)
+        n->weights[k]->listed = false;
+    for (tutti_module m = 1; m; m = tree_next(n, m)) {
+        const module *it = net_module(n, m);
+        for (uint32_t k = 0; k < it->nslots; k++) {
+            weight *w = it->slots[k].weight;
+            if (w->listed)
+                continue;
+            const char *path = tree_path(n, m);
+            const size_t size = strlen(path) + strlen(it->slots[k].name) + 2;
+            char *full = malloc(size);
+            if (!full)
+                return out_of_memory(err);
+            (void)snprintf(full, size, "%s%s%s", path, *path ? "." : "", it->slots[k].name);
+            g->paths[w->id] = full;
+            const tutti_status s = weight_start(n, w, full, err);
+            if (s)
+                return s;
+            w->listed = true;
+            g->order[g->norder++] = w;
+        }
+    }
+    return TUTTI_OK;
+}
+
+/* Stable: entries with a larger key come first. */
+static void sort_by_key(weight **list, uint32_t n, const uint32_t *key)
+{
+    for (uint32_t k = 1; k < n; k++) {
+        weight *w = list[k];
+        uint32_t at = k;
+        for (; at > 0 && key[list[at - 1]->id] < key[w->id]; at--)
+            list[at] = list[at - 1];
+        list[at] = w;
+    }
+}
+
+/* By groups.  In each: the backward pass completes a weight where the forward pass used it first, so
+ * the last used comes first; without a trace the tree's order stands in for it.  Then everything
+ * that is not trained, in the tree's order. */
+static tutti_status sort(net *n, gathering *g, tutti_error *err)
+{
+    weight **sorted = calloc((size_t)g->norder + 1, sizeof(weight *));
+    uint32_t *key = calloc((size_t)n->nweights + 1, sizeof *key);
+    if (!sorted || !key) {
+        free(sorted);
+        free(key);
+        return out_of_memory(err);
+    }
+    uint32_t used = 0;
+    for (uint32_t k = g->norder; k-- > 0;)
+        if (is_trainable(g->order[k]))
+            sorted[used++] = g->order[k];
+    if (body_first_uses(n, key))
+        sort_by_key(sorted, used, key);
+    for (uint32_t k = 0; k < used && n->group; k++)
+        key[sorted[k]->id] = UINT32_MAX - n->group(n->group_ctx, g->paths[sorted[k]->id]);
+    if (n->group)
+        sort_by_key(sorted, used, key);
+    for (uint32_t k = 0; k < g->norder; k++)
+        if (!is_trainable(g->order[k]))
+            sorted[used++] = g->order[k];
+    free(key);
+    free(g->order);
+    g->order = sorted;
+    return TUTTI_OK;
+}
+
+static tutti_status take_room(const net *n, gathering *g, tutti_error *err)
+{
+    for (uint32_t k = 0; k < g->norder; k++) {
+        const weight *w = g->order[k];
+        if (is_trainable(w))
+            g->narena += place_of(n, tutti_numel(&w->desc));
+        else if (is_frozen(w))
+            g->nfrozen += place_of(n, tutti_numel(&w->desc));
+        else
+            g->nbuffers += memory_round(tutti_nbytes(&w->desc));
+    }
+    const tutti_device *d = n->options.device;
+    g->trainable = place_take(d, (uint64_t)g->narena * sizeof(float));
+    g->grads = place_take(d, (uint64_t)g->narena * sizeof(float));
+    g->buffers = place_take(d, (uint64_t)g->nfrozen * sizeof(float) + g->nbuffers);
+    g->views = calloc((size_t)g->norder + 1, sizeof *g->views);
+    g->addresses = calloc((size_t)n->nweights + 1, sizeof *g->addresses);
+    if (!g->trainable || !g->grads || !g->buffers || !g->views || !g->addresses)
+        return out_of_memory(err);
+    return low_create(n, g->narena, g->nfrozen, &g->low, err);
+}
+
+/* Copies values to their new places; the weights themselves still know the old ones. */
+static tutti_status place(const net *n, gathering *g, tutti_error *err)
+{
+    const tutti_device *d = n->options.device;
+    int64_t offset = 0, frozen = 0;
+    uint64_t byte = (uint64_t)g->nfrozen * sizeof(float);
+    for (uint32_t k = 0; k < g->norder; k++) {
+        const weight *w = g->order[k];
+        const uint64_t bytes = tutti_nbytes(&w->desc);
+        void *to = is_trainable(w) ? (void *)(g->trainable + offset)
+                   : is_frozen(w)  ? (void *)((float *)(void *)g->buffers + frozen)
+                                   : g->buffers + byte;
+        const tutti_status s = place_copy(
+            d, to, w->data, bytes, w->owned ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_ON_DEVICE, err);
+        if (s)
+            return s;
+        g->addresses[w->id] = to;
+        g->views[k] = (tutti_weight){sizeof *g->views,
+                                     w->flags,
+                                     g->paths[w->id],
+                                     {to, w->desc, place_number(d), 0},
+                                     is_trainable(w) ? g->grads + offset : NULL,
+                                     -1,
+                                     0};
+        if (is_trainable(w))
+            offset += place_of(n, tutti_numel(&w->desc));
+        else if (is_frozen(w))
+            frozen += place_of(n, tutti_numel(&w->desc));
+        else
+            byte += memory_round(bytes);
+    }
+    return TUTTI_OK;
+}
+
+/* Weights that left the tree keep their values in memory of their own. */
+static tutti_status rescue(const net *n, tutti_error *err)
+{
+    for (uint32_t k = 0; k < n->nweights; k++) {
+        weight *w = n->weights[k];
+        if (w->listed || w->owned || !w->data)
+            continue;
+        void *own = memory_take(tutti_nbytes(&w->desc));
+        if (!own)
+            return out_of_memory(err);
+        const tutti_status s = place_copy(n->options.device, own, w->data,
+                                          tutti_nbytes(&w->desc), TUTTI_COPY_FROM_DEVICE, err);
+        if (s) {
+            free(own);
+            return s;
+        }
+        w->data = own;
+        w->owned = true;
+    }
+    return TUTTI_OK;
+}
+
+static void gathering_fini(const net *n, gathering *g)
+{
+    const tutti_device *d = n->options.device;
+    for (uint32_t k = 0; k < n->nweights && g->paths; k++)
+        free(g->paths[k]);
+    free(g->paths);
+    free(g->order);
+    free(g->views);
+    free(g->addresses);
+    place_give(d, g->trainable);
+    place_give(d, g->grads);
+    place_give(d, g->buffers);
+    low_destroy(n, g->low);
+}
+
+/* Nothing can fail from here on. */
+static void adopt(net *n, gathering *g)
+{
+    for (uint32_t k = 0; k < n->nweights; k++) {
+        weight *w = n->weights[k];
+        free(w->path);
+        w->path = g->paths[k];
+        g->paths[k] = NULL;
+        w->previous = w->offset;
+        w->offset = -1;
+        w->grad = NULL;
+        if (!w->listed)
+            continue;
+        if (w->owned)
+            free(w->data);
+        w->owned = false;
+        w->data = g->addresses[k];
+    }
+    for (uint32_t k = 0; k < g->norder; k++)
+        if (g->views[k].grad) {
+            g->order[k]->grad = g->views[k].grad;
+            g->order[k]->offset = g->order[k]->grad - g->grads;
+        }
+    const gathering old = {.order = n->order,
+                           .views = n->views,
+                           .addresses = n->addresses,
+                           .trainable = n->trainable,
+                           .grads = n->grads,
+                           .buffers = n->buffers,
+                           .low = n->low};
+    n->order = g->order;
+    n->views = g->views;
+    n->addresses = g->addresses;
+    n->trainable = g->trainable;
+    n->grads = g->grads;
+    n->buffers = g->buffers;
+    n->low = g->low;
+    n->narena = g->narena;
+    n->norder = g->norder;
+    free(g->paths);
+    *g = old;
+    n->changed = false;
+    n->version++;
+}
+
+tutti_status net_commit(net *n, tutti_error *err)
+{
+    if (!n->changed)
+        return TUTTI_OK;
+    gathering g = {.order = calloc((size_t)n->nweights + 1, sizeof(weight *)),
+                   .paths = calloc((size_t)n->nweights + 1, sizeof(char *))};
+    tutti_status s = g.order && g.paths ? collect(n, &g, err) : out_of_memory(err);
+    if (!s)
+        s = sort(n, &g, err);
+    if (!s)
+        s = take_room(n, &g, err);
+    if (!s)
+        s = place(n, &g, err);
+    if (!s)
+        s = rescue(n, err);
+    if (!s) {
+        plans_drop(n);
+        adopt(n, &g);
+    }
+    gathering_fini(n, &g);
+    return s;
+}

@@ -1,0 +1,440 @@
+/* model_graph.c - tracing a plan: the forward pass with its backward pass, and the loss. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/ir/precision.h"
+#include "graph/net/net_internal.h"
+#include "graph/passes/fuse.h"
+#include "graph/runtime/host_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool body_trains(const body *b)
+{
+    return b->kind == PLAN_TRAIN || b->kind == PLAN_TRAIN_ADD;
+}
+
+const tutti_desc *body_output_desc(const body *b, uint32_t k)
+{
+    return &graph_value_at(b->g, b->outputs[k])->desc;
+}
+
+static int32_t mode_of(int kind)
+{
+    return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
+}
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+}
+
+/* Inputs -> outputs. */
+static tutti_status trace_forward(net *n, body *b)
+{
+    tutti_graph *t = graph_builder(b->g);
+    const tutti_model_v1 *model = n->model.table;
+    b->noutputs = model->noutputs;
+    for (uint32_t k = 0; k < b->ninputs; k++)
+        b->inputs[k] = graph_input(b->g, &b->input_desc[k]);
+    graph_set_segment(b->g, 0);
+    n->depth = 0;
+    const tutti_status s =
+        model->trace(n->model.self, t, 1, b->inputs, b->ninputs, b->outputs, b->noutputs);
+    if (s)
+        (void)t->fail(t, s, "trace failed without a reason");
+    for (uint32_t k = 0; k < b->noutputs && !t->status(t); k++)
+        if (!b->outputs[k])
+            (void)t->fail(t, TUTTI_E_FAIL, "trace left an output of the model empty");
+    return t->status(t);
+}
+
+/* b->g becomes `to`, where map[v] is what value v was; map[0] is 0. */
+static void adopt(const net *n, body *b, graph *to, const tutti_value *map)
+{
+    for (uint32_t k = 0; k < b->ninputs; k++)
+        b->inputs[k] = map[b->inputs[k]];
+    for (uint32_t k = 0; k < b->noutputs; k++) {
+        b->outputs[k] = map[b->outputs[k]];
+        b->douts[k] = map[b->douts[k]];
+    }
+    for (uint32_t k = 0; k < n->norder && b->grads; k++) {
+        b->grads[k] = map[b->grads[k]];
+        b->there[k] = map[b->there[k]];
+    }
+    graph_destroy(b->g);
+    b->g = to;
+}
+
+typedef tutti_status fuse_pass(const graph *from, const bool *wanted, graph *to,
+                               tutti_value *ret_map, tutti_error *err);
+
+/* Puts what belongs together into one node each. */
+static tutti_status fuse(net *n, body *b, fuse_pass *pass, tutti_error *err)
+{
+    graph *to = net_graph(n, mode_of(b->kind));
+    bool *wanted = calloc(graph_nvalues(b->g), sizeof *wanted);
+    tutti_value *map = calloc(graph_nvalues(b->g), sizeof *map);
+    tutti_status s = TUTTI_OK;
+    if (!to || !wanted || !map) {
+        s = out_of_memory(err);
+        goto done;
+    }
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        wanted[b->outputs[k]] = true;
+    for (uint32_t k = 0; k < n->norder && b->grads; k++)
+        wanted[b->grads[k]] = true;
+    for (uint32_t k = 0; k < graph_nassigns(b->g); k++)
+        wanted[graph_assign_at(b->g, k).value] = true;
+    s = pass(b->g, wanted, to, map, err);
+    if (!s) {
+        adopt(n, b, to, map);
+        to = NULL;
+    }
+done:
+    graph_destroy(to);
+    free(wanted);
+    free(map);
+    return s;
+}
+
+/* Brings in the precision.  What leaves the graph stays f32. */
+static tutti_status cast_body(net *n, body *b, tutti_error *err)
+{
+    const graph_low low = {n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
+                           : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
+                                                                  : TUTTI_DTYPE_NONE,
+                           low_dtype(n) != TUTTI_DTYPE_NONE};
+    if (!low.dtype)
+        return TUTTI_OK;
+    graph *to = net_graph(n, mode_of(b->kind));
+    tutti_value *map = calloc(graph_nvalues(b->g), sizeof *map);
+    tutti_status s = to && map ? cast_graph(b->g, &low, to, map, err) : out_of_memory(err);
+    for (uint32_t k = 0; k < b->noutputs && !s; k++)
+        map[b->outputs[k]] =
+            cast_to(to, map[b->outputs[k]], graph_value_at(b->g, b->outputs[k])->desc.dtype);
+    if (!s)
+        s = graph_error(to, err);
+    if (!s) {
+        adopt(n, b, to, map);
+        to = NULL;
+    }
+    graph_destroy(to);
+    free(map);
+    return s;
+}
+
+/* A GPU adds gradients to those of earlier microbatches as it makes them; elsewhere that is a sweep
+ * behind the graph. */
+static bool adds_in_graph(const body *b)
+{
+    return b->kind == PLAN_TRAIN_ADD && program_cuda(b->device);
+}
+
+/* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
+static tutti_status trace_backward(const net *n, body *b, tutti_error *err)
+{
+    tutti_value *wrt = calloc((size_t)n->norder + 1, sizeof *wrt);
+    if (!wrt)
+        return out_of_memory(err);
+    for (tutti_value v = 1; v < graph_nvalues(b->g); v++) {
+        const graph_value *value = graph_value_at(b->g, v);
+        for (uint32_t k = 0; k < n->norder && value->kind == VALUE_WEIGHT; k++)
+            if (n->order[k]->offset >= 0 && n->order[k]->id == value->index)
+                wrt[k] = v;
+    }
+    graph_set_segment(b->g, 1); /* of the body: the loss is not in it */
+    for (uint32_t k = 0; k < b->noutputs; k++) {
+        const tutti_desc d = graph_value_at(b->g, b->outputs[k])->desc;
+        b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->g, &d) : 0;
+    }
+    for (uint32_t k = 0; k < n->norder && adds_in_graph(b); k++)
+        if (wrt[k])
+            b->there[k] = graph_input(b->g, &n->order[k]->desc);
+    tutti_status s = graph_gradient_onto(b->g, b->outputs, b->douts, b->noutputs, wrt, b->there,
+                                         n->norder, b->grads);
+    for (uint32_t k = 0; k < n->norder; k++)
+        if (!wrt[k] || b->grads[k] == b->there[k])
+            b->grads[k] = 0;
+    free(wrt);
+    return s;
+}
+
+/* Assignments to buffers (the last one of each counts) and, for training, the gradients. */
+static uint32_t list_stores(const net *n, const body *b, program_store *stores)
+{
+    uint32_t count = 0;
+    const uint32_t nassigns = graph_nassigns(b->g);
+    for (uint32_t k = 0; k < nassigns; k++) {
+        const graph_assign a = graph_assign_at(b->g, k);
+        bool last = true;
+        for (uint32_t j = k + 1; j < nassigns; j++)
+            last = last && graph_assign_at(b->g, j).weight != a.weight;
+        if (last)
+            stores[count++] =
+                (program_store){.value = a.value, .kind = STORE_WEIGHT, .index = a.weight};
+    }
+    for (uint32_t k = 0; k < n->norder && body_trains(b); k++)
+        if (n->order[k]->offset >= 0)
+            stores[count++] = (program_store){.value = b->grads[k],
+                                              .kind = STORE_MEMORY,
+                                              .segment = 1,
+                                              .add = b->kind == PLAN_TRAIN_ADD &&
+                                                     !(b->grads[k] && b->there[k]),
+                                              .before = b->grads[k] ? b->there[k] : 0,
+                                              .memory = n->order[k]->grad,
+                                              .bytes = tutti_nbytes(&n->order[k]->desc)};
+    return count;
+}
+
+tutti_status body_create(net *n, const plan_request *request, body **ret_body, tutti_error *err)
+{
+    body *b = calloc(1, sizeof *b);
+    if (!b)
+        return out_of_memory(err);
+    b->device = n->options.device;
+    b->kind = request->kind;
+    b->ninputs = request->ninputs;
+    memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
+    b->g = net_graph(n, mode_of(b->kind));
+    tutti_status s = b->g ? trace_forward(n, b) : out_of_memory(err);
+    if (s && b->g)
+        (void)graph_error(b->g, err);
+    if (!s)
+        s = fuse(n, b, fuse_norms, err);
+    if (!s)
+        s = cast_body(n, b, err);
+    if (s)
+        body_destroy(b);
+    else
+        *ret_body = b;
+    return s;
+}
+
+/* A batch of two samples as the columns describe them; false where they leave something open. */
+static bool small_batch(const net *n, plan_request *request)
+{
+    const char *const *names = n->model.table->inputs;
+    *request = (plan_request){.kind = PLAN_TRAIN};
+    for (uint32_t k = 0; names && names[k]; k++) {
+        const tutti_column *c = NULL;
+        for (uint32_t j = 0; j < n->ncolumns && !c; j++)
+            c = strcmp(n->columns[j].name, names[k]) == 0 ? &n->columns[j] : NULL;
+        if (!c || k >= TUTTI_MAX_COLUMNS || c->desc.rank >= TUTTI_MAX_RANK)
+            return false;
+        tutti_desc *d = &request->inputs[request->ninputs++];
+        *d = (tutti_desc){{2}, c->desc.rank + 1, c->desc.dtype};
+        for (int32_t j = 0; j < c->desc.rank; j++) {
+            if (c->desc.dim[j] < 0)
+                return false;
+            d->dim[j + 1] = c->desc.dim[j];
+        }
+    }
+    return request->ninputs > 0;
+}
+
+bool body_first_uses(net *n, uint32_t *first_use)
+{
+    plan_request request;
+    body *b;
+    uint32_t count = 0;
+    if (!n->model.table || n->model.table->noutputs > NET_MAX_OUTPUTS ||
+        !small_batch(n, &request) || body_create(n, &request, &b, NULL))
+        return false; /* net_plan will say what is wrong, with the real shapes */
+    for (uint32_t k = 0; k < graph_nnodes(b->g); k++) {
+        const graph_node *node = graph_node_at(b->g, k);
+        for (uint32_t j = 0; j < node->nin; j++) {
+            const graph_value *v = graph_value_at(b->g, node->in[j]);
+            if (v->kind == VALUE_WEIGHT && !first_use[v->index])
+                first_use[v->index] = ++count;
+        }
+    }
+    body_destroy(b);
+    return true;
+}
+
+static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)
+{
+    const net *n = ctx;
+    return dtype == low_dtype(n) ? low_address(n, id) : NULL;
+}
+
+tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
+{
+    b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
+    b->there = calloc((size_t)n->norder + 1, sizeof *b->there);
+    program_store *stores =
+        calloc((size_t)n->norder + graph_nassigns(b->g) + 1, sizeof *stores);
+    tutti_status s = b->grads && b->there && stores ? TUTTI_OK : out_of_memory(err);
+    if (!s && body_trains(b))
+        s = trace_backward(n, b, err);
+    if (s)
+        (void)graph_error(b->g, err);
+    else
+        s = fuse(n, b, program_cuda(n->options.device) ? fuse_products_masked : fuse_products,
+                 err);
+    if (!s && body_trains(b))
+        s = fuse(n, b, fuse_norm_grads, err);
+    if (!s && program_cuda(n->options.device))
+        s = fuse(n, b, fuse_sums, err);
+    if (!s && program_cuda(n->options.device))
+        s = fuse(n, b, fuse_factors, err);
+    if (!s && body_trains(b) && n->options.recompute != RECOMPUTE_OFF)
+        s = recompute_offer(b->g, b->outputs, b->noutputs, !n->options.device, err);
+    if (s)
+        goto done;
+    b->cut_bytes = cut_bytes;
+    const program_spec spec = {.g = b->g,
+                               .keep = b->outputs,
+                               .nkeep = b->noutputs,
+                               .held = b->douts,
+                               .nheld = b->noutputs,
+                               .stores = stores,
+                               .nstores = list_stores(n, b, stores),
+                               .weights = n->addresses,
+                               .copy = low_has_copies(n) ? copy_of : NULL,
+                               .copy_ctx = n,
+                               .nexternal = b->ninputs,
+                               .cut_bytes = cut_bytes,
+                               .threads = n->options.threads,
+                               .recompute = n->options.recompute,
+                               .tuner = n->tuner,
+                               .device = n->options.device};
+    s = program_create(&spec, &b->program, err);
+done:
+    free(stores);
+    return s;
+}
+
+void body_destroy(body *b)
+{
+    if (!b)
+        return;
+    program_destroy(b->program);
+    graph_destroy(b->g);
+    free(b->grads);
+    free(b->there);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        place_give(b->device, b->own_input[k]);
+    free(b);
+}
+
+static tutti_status check_loss(const body *b, const plan_request *request, tutti_graph *t,
+                               tutti_value loss)
+{
+    char text[160], got[96];
+    const tutti_desc *d = t->desc(t, loss);
+    const int64_t rows =
+        request->ninputs && request->inputs[0].rank ? request->inputs[0].dim[0] : 1;
+    const bool sample = b->kind == PLAN_LOSSES;
+    if (t->status(t))
+        return t->status(t);
+    if (loss && d->dtype == TUTTI_F32 &&
+        (sample ? d->rank == 1 && d->dim[0] == rows : tutti_numel(d) == 1))
+        return TUTTI_OK;
+    (void)snprintf(text, sizeof text, "the loss is %s, want %s",
+                   tutti_desc_text(d, got, sizeof got),
+                   sample ? "F32 with one number a sample" : "one F32");
+    return t->fail(t, TUTTI_E_SHAPE, text);
+}
+
+/* Inputs of the head's graph, in this order: outputs, targets, scale.  The external places go on
+ * with the loss and the gradients of the outputs. */
+static tutti_status trace_head(net *n, const body *b, const plan_request *request, head *h)
+{
+    tutti_graph *t = graph_builder(h->g);
+    const tutti_model_v1 *model = n->model.table;
+    tutti_value *outputs = h->inputs, *targets = h->inputs + b->noutputs;
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        outputs[k] = graph_input(h->g, &graph_value_at(b->g, b->outputs[k])->desc);
+    for (uint32_t k = 0; k < request->ntargets; k++)
+        targets[k] = graph_input(h->g, &request->targets[k]);
+    (void)graph_set_scope(h->g, "loss");
+    n->in_loss = true;
+    n->depth = 0;
+    h->loss_value =
+        model->loss(n->model.self, t, outputs, b->noutputs, targets, request->ntargets,
+                    b->kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
+    n->in_loss = false;
+    tutti_status s = check_loss(b, request, t, h->loss_value);
+    if (s)
+        return s;
+    h->loss = *t->desc(t, h->loss_value);
+    const tutti_value scale = targets[request->ntargets] = graph_input(h->g, &h->loss);
+    if (!body_trains(b))
+        return t->status(t);
+    graph_set_segment(h->g, 1);
+    return graph_gradient(h->g, &h->loss_value, &scale, 1, outputs, b->noutputs, h->douts);
+}
+
+static tutti_status compile_head(net *n, const body *b, const plan_request *request, head *h,
+                                 tutti_error *err)
+{
+    program_store stores[NET_MAX_OUTPUTS + 1];
+    const uint32_t first = b->noutputs + request->ntargets + 1;
+    uint32_t count = 0;
+    stores[count++] = (program_store){.value = h->loss_value,
+                                      .kind = STORE_EXTERNAL,
+                                      .index = first,
+                                      .bytes = tutti_nbytes(&h->loss)};
+    for (uint32_t k = 0; k < b->noutputs && body_trains(b); k++) {
+        const tutti_desc *d = &graph_value_at(b->g, b->outputs[k])->desc;
+        if (graph_is_floating(d->dtype))
+            stores[count++] = (program_store){.value = h->douts[k],
+                                              .kind = STORE_EXTERNAL,
+                                              .segment = 1,
+                                              .index = first + 1 + k,
+                                              .bytes = tutti_nbytes(d)};
+    }
+    const program_spec spec = {.g = h->g,
+                               .stores = stores,
+                               .nstores = count,
+                               .weights = n->addresses,
+                               .nexternal = first + 1 + b->noutputs,
+                               .threads = n->options.threads,
+                               .tuner = n->tuner,
+                               .device = n->options.device};
+    return program_create(&spec, &h->program, err);
+}
+
+tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
+                       tutti_error *err)
+{
+    *h = (head){.device = n->options.device};
+    if (!request->ntargets)
+        return TUTTI_OK;
+    h->g = net_graph(n, mode_of(b->kind));
+    tutti_status s = h->g ? trace_head(n, b, request, h) : out_of_memory(err);
+    if (s && h->g)
+        (void)graph_error(h->g, err);
+    if (!s)
+        s = compile_head(n, b, request, h, err);
+    if (!s) {
+        h->loss_data = place_take(h->device, tutti_nbytes(&h->loss));
+        h->scale = place_take(h->device, tutti_nbytes(&h->loss));
+        if (!h->loss_data || !h->scale)
+            s = out_of_memory(err);
+    }
+    if (!s && n->npenalties && body_trains(b))
+        s = penalty_create(n, request, &h->penalty, err);
+    if (s)
+        head_fini(h);
+    return s;
+}
+
+void head_fini(head *h)
+{
+    replays_drop(&h->merged, h->device);
+    program_destroy(h->program);
+    graph_destroy(h->g);
+    penalty_destroy(h->penalty);
+    place_give(h->device, h->own_arena);
+    place_give(h->device, h->loss_data);
+    place_give(h->device, h->scale);
+    place_give(h->device, h->mix_loss);
+    mixers_destroy(h->mixers);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        place_give(h->device, h->own_target[k]);
+    for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
+        place_give(h->device, h->mix_dout[k]);
+    *h = (head){.g = NULL};
+}

@@ -1,0 +1,224 @@
+/* net.c - a net's life, and how its modules are traced. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/net/net_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_DEPTH 64
+
+tutti_status net_create(const net_options *options, net **ret_net, tutti_error *err)
+{
+    net *n = calloc(1, sizeof *n);
+    if (n) {
+        n->options = *options;
+        if (n->options.threads < 1)
+            n->options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        n->make_layer = layers_open;
+        n->make_layer_ctx = n;
+        n->nmodules = 1;
+        n->modules = calloc(1, sizeof(module *));
+        tree_init_service(n);
+        if (options->tune_file)
+            n->tuner = tuner_create(options->tune_file);
+        n->options.tune_file = NULL; /* the caller's */
+    }
+    if (!n || !n->modules || (options->tune_file && !n->tuner)) {
+        net_destroy(n);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");
+    }
+    *ret_net = n;
+    return TUTTI_OK;
+}
+
+void net_destroy(net *n)
+{
+    if (!n)
+        return;
+    plans_drop(n);
+    tree_destroy(n);
+    for (uint32_t k = 0; k < n->nweights; k++) {
+        if (n->weights[k]->owned)
+            free(n->weights[k]->data);
+        free(n->weights[k]->path);
+        free(n->weights[k]);
+    }
+    free(n->weights);
+    free(n->addresses);
+    free(n->order);
+    free(n->views);
+    place_give(n->options.device, n->trainable);
+    place_give(n->options.device, n->grads);
+    place_give(n->options.device, n->buffers);
+    low_destroy(n, n->low);
+    place_give(n->options.device, n->arena);
+    tuner_destroy(n->tuner);
+    free(n);
+}
+
+const char *net_tune_complaint(net *n)
+{
+    return tuner_complaint(n->tuner);
+}
+
+tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,
+                             uint32_t ncolumns, tutti_error *err)
+{
+    tutti_module root;
+    if (n->nmodules > 1)
+        return tutti_fail(err, TUTTI_E_STATE, "%s: this net has a model already", model->kind);
+    tutti_status s = tree_new_module(n, model->kind, &root, err);
+    if (s)
+        return s;
+    n->model = *model;
+    n->model.kind = net_module(n, root)->kind;
+    net_module(n, root)->impl.params = model->params;
+    n->changed = true;
+    n->ncolumns = ncolumns < TUTTI_MAX_COLUMNS ? ncolumns : TUTTI_MAX_COLUMNS;
+    for (uint32_t k = 0; k < n->ncolumns; k++)
+        n->columns[k] = columns[k];
+    s = model->table->build(model->self, root, columns, ncolumns, err);
+    return s ? tutti_fail(err, s, "%s: build failed without a reason", model->kind) : TUTTI_OK;
+}
+
+const tutti_device *net_device(const net *n)
+{
+    return n->options.device;
+}
+
+const tutti_op *net_op(const net *n, const char *name)
+{
+    const tutti_op *const *op = n->options.ops;
+    while (op && *op && strcmp((*op)->name, name) != 0)
+        op++;
+    return op ? *op : NULL;
+}
+
+const tutti_module_v1 *net_modules(net *n)
+{
+    return &n->service;
+}
+
+uint64_t net_version(const net *n)
+{
+    return n->version;
+}
+
+uint32_t net_weight_count(const net *n)
+{
+    return n->norder;
+}
+
+const tutti_weight *net_weight(const net *n, uint32_t k)
+{
+    return k < n->norder ? &n->views[k] : NULL;
+}
+
+bool net_frozen(const net *n, uint32_t k)
+{
+    return k < n->norder && n->order[k]->parameter &&
+           !(n->order[k]->flags & TUTTI_WEIGHT_TRAINABLE);
+}
+
+void net_freeze(net *n, uint32_t k)
+{
+    if (k >= n->norder || !(n->order[k]->flags & TUTTI_WEIGHT_TRAINABLE))
+        return;
+    n->order[k]->flags &= ~(uint32_t)TUTTI_WEIGHT_TRAINABLE;
+    n->changed = true;
+}
+
+void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count)
+{
+    *ret_weights = n->trainable;
+    *ret_grads = n->grads;
+    *ret_count = n->narena;
+}
+
+int64_t net_offset(const net *n, uint32_t k)
+{
+    return k < n->norder ? n->order[k]->offset : -1;
+}
+
+int64_t net_previous_offset(const net *n, uint32_t k)
+{
+    return k < n->norder ? n->order[k]->previous : -1;
+}
+
+void net_set_groups(net *n, net_group_fn group, const void *ctx)
+{
+    n->group = group;
+    n->group_ctx = ctx;
+}
+
+void net_set_memory_limit(net *n, uint64_t bytes)
+{
+    n->memory_limit = bytes;
+}
+
+static tutti_status fail_in(graph *g, const tutti_error *why)
+{
+    tutti_graph *b = graph_builder(g);
+    return b->fail(b, why->status, why->text);
+}
+
+static tutti_status hook_weight(void *ctx, graph *g, tutti_module m, const char *name,
+                                uint32_t *ret_id, tutti_desc *ret_desc, bool *ret_trainable)
+{
+    const net *n = ctx;
+    const module *it = net_module(n, m);
+    const weight_slot *slot = it ? tree_slot(it, name) : NULL;
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (!it)
+        tutti_fail(&why, TUTTI_E_ARG, "there is no module %u", m);
+    else if (!slot)
+        (void)tree_no_weight(it, "", name, &why);
+    else if (!slot->weight->listed)
+        tutti_fail(&why, TUTTI_E_STATE, "weight \"%s\" of %s is not in the tree", name,
+                   it->kind);
+    else if (n->in_loss && slot->weight->flags & TUTTI_WEIGHT_TRAINABLE)
+        tutti_fail(&why, TUTTI_E_UNSUPPORTED,
+                   "the loss reads trainable weight %s: make it an output of trace",
+                   slot->weight->path);
+    if (why.status)
+        return fail_in(g, &why);
+    *ret_id = slot->weight->id;
+    *ret_desc = slot->weight->desc;
+    *ret_trainable = slot->weight->flags & TUTTI_WEIGHT_TRAINABLE;
+    return TUTTI_OK;
+}
+
+static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_value *in,
+                              uint32_t nin, tutti_value *out, uint32_t nout)
+{
+    net *n = ctx;
+    tutti_graph *b = graph_builder(g);
+    const module *it = net_module(n, m);
+    if (!it || !it->impl.table)
+        return b->fail(b, TUTTI_E_ARG, "call: there is no such module, or it is the root");
+    if (n->depth >= MAX_DEPTH)
+        return b->fail(b, TUTTI_E_STATE, "call: modules call each other without end");
+    const char *before = graph_set_scope(g, tree_path(n, m));
+    n->depth++;
+    const tutti_status s = it->impl.table->trace(it->impl.self, b, m, in, nin, out, nout);
+    n->depth--;
+    if (s)
+        (void)b->fail(b, s, "trace failed without a reason");
+    for (uint32_t k = 0; k < nout && !b->status(b); k++)
+        if (!out[k])
+            (void)b->fail(b, TUTTI_E_FAIL, "trace left a result empty");
+    (void)graph_set_scope(g, before);
+    return b->status(b);
+}
+
+graph *net_graph(net *n, int32_t mode)
+{
+    const graph_hooks hooks = {n, hook_weight, hook_call};
+    graph *g = graph_create(n->options.ops, mode, &hooks);
+    if (g)
+        graph_set_passes(g, GRAPH_FOLD);
+    if (g)
+        graph_set_fast(g, n->options.precision == NET_FP32_FAST);
+    return g;
+}

@@ -1,0 +1,239 @@
+/* net_internal.h - the module tree, weights and plans of a net. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_NET_NET_INTERNAL_H
+#define HOST_GRAPH_NET_NET_INTERNAL_H
+
+#include "graph/net/net.h"
+#include "graph/program/program.h"
+#include "graph/runtime/autotune.h"
+#include "graph/runtime/device_memory.h"
+#include "graph/runtime/graph_capture.h"
+#include "tutti/layer.h"
+
+#define NET_MAX_OUTPUTS 16
+#define NET_MAX_PENALTIES 8
+#define NET_PLAN_LISTS 64
+
+typedef struct weight {
+    tutti_desc desc;
+    tutti_init init;
+    void *data; /* NULL until the weight starts */
+    float *grad;
+    char *path;       /* as of the last commit; NULL outside of the tree */
+    int64_t offset;   /* in the arena of trainable weights, or -1 */
+    int64_t previous; /* the offset before the last commit */
+    uint32_t id;      /* index in net.weights */
+    uint32_t flags;   /* TUTTI_WEIGHT_* */
+    bool parameter;   /* declared trainable; a frozen one lost that flag only */
+    bool owned;       /* `data` is the weight's own, not in an arena */
+    bool listed;      /* reached by the walk of a commit */
+} weight;
+
+typedef struct weight_slot {
+    char *name;
+    weight *weight;
+} weight_slot;
+
+/* What a module does; `instance` is closed with the net, the rest is borrowed from it. */
+typedef struct layer_impl {
+    const tutti_layer_v1 *table; /* NULL for the root */
+    void *self;
+    const tutti_params *params;
+    instance *instance;
+} layer_impl;
+
+typedef struct module {
+    char *name; /* under its parent; NULL when not placed */
+    char *kind;
+    char *path; /* the last answer of tutti.module/1's path */
+    tutti_module *children;
+    weight_slot *slots;
+    layer_impl impl;
+    tutti_module parent;
+    uint32_t nchildren, nslots;
+} module;
+
+/* The model as the root sees it. */
+typedef struct model_impl {
+    const tutti_model_v1 *table;
+    void *self;
+    const tutti_params *params;
+    const char *kind;
+} model_impl;
+
+/* Opens a layer of `kind`; the default asks the registry. */
+typedef tutti_status (*layer_source)(void *ctx, const char *kind, const tutti_attr *params,
+                                     uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
+
+typedef struct body body;
+typedef struct penalty penalty;
+typedef struct mixer mixer;
+typedef struct head head;
+typedef struct low_weights low_weights;
+
+struct net {
+    net_options options;
+    tuner *tuner; /* NULL: kernels are not measured */
+    tutti_module_v1 service;
+    net_group_fn group; /* NULL: all are of one */
+    const void *group_ctx;
+    layer_source make_layer;
+    void *make_layer_ctx;
+    model_impl model;
+    tutti_column columns[TUTTI_MAX_COLUMNS]; /* of net_build */
+    module **modules;                        /* by handle; [0] is NULL, [1] the root */
+    weight **weights;                        /* by id */
+    void **addresses;                        /* of weights, by id */
+    weight **order;                          /* those in the tree, as of the last commit */
+    tutti_weight *views;
+    float *trainable, *grads;
+    void *buffers;    /* behind the frozen weights */
+    low_weights *low; /* NULL: there are none */
+    body *bodies;
+    plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
+    unsigned char *arena;
+    uint64_t arena_bytes;
+    uint64_t memory_limit;
+    uint64_t plan_limit;
+    uint64_t clock; /* of net_plan's answers */
+    net_plan_counts counts;
+    uint64_t version;
+    int64_t narena; /* f32 in `trainable` */
+    struct {
+        const tutti_penalty_v1 *table;
+        void *self;
+    } penalties[NET_MAX_PENALTIES];
+    uint32_t npenalties;
+    uint32_t nmodules, nweights, norder, ncolumns;
+    int depth;    /* of nested calls while tracing */
+    bool in_loss; /* tracing the loss */
+    bool changed; /* since the last commit */
+    bool merging; /* what programs do is gathered around them */
+};
+
+/* module_tree.c */
+module *net_module(const net *n, tutti_module m); /* NULL when there is none */
+void tree_init_service(net *n);
+tutti_status tree_new_module(net *n, const char *kind, tutti_module *ret, tutti_error *err);
+void tree_destroy(net *n);
+const char *tree_path(const net *n, tutti_module m);
+weight_slot *tree_slot(const module *m, const char *name);
+tutti_module tree_next(const net *n, tutti_module m);
+/* "where: there is no weight "bias"; it has weight, scale". */
+tutti_status tree_no_weight(const module *m, const char *where, const char *name,
+                            tutti_error *err);
+
+/* weight.c */
+tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *init,
+                           uint32_t flags, weight **ret, tutti_error *err);
+/* Gives the weight its first values, drawn for `path`, unless it has some. */
+tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error *err);
+
+/* half_weights.c: trained and frozen weights in 16 bits.  What products read in them: TUTTI_DTYPE_NONE, weights as they
+ * are. */
+int32_t low_dtype(const net *n);
+bool low_has_copies(const net *n);
+/* For the arena of trained weights and the frozen ones before all buffers; *ret_low stays NULL where
+ * there are no copies. */
+tutti_status low_create(const net *n, int64_t ntrained, int64_t nfrozen, low_weights **ret_low,
+                        tutti_error *err);
+void low_destroy(const net *n, low_weights *l); /* NULL is allowed */
+/* Where the copy of weight `id` is; NULL: there is none. */
+void *low_address(const net *n, uint32_t id);
+/* Before a forward pass: makes copies that are old anew. */
+tutti_status low_refresh(net *n, const tutti_step *step, tutti_error *err);
+
+/* layer_source.c */
+tutti_status layers_open(void *ctx, const char *kind, const tutti_attr *params,
+                         uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
+
+/* net.c: net_build for a model that need not be an instance. */
+tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,
+                             uint32_t ncolumns, tutti_error *err);
+graph *net_graph(net *n, int32_t mode); /* an empty graph that traces this tree */
+
+/* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
+struct body {
+    body *next;
+    const tutti_device *device; /* the net's */
+    graph *g;
+    program *program;
+    tutti_value inputs[TUTTI_MAX_COLUMNS];
+    tutti_value outputs[NET_MAX_OUTPUTS];
+    tutti_value douts[NET_MAX_OUTPUTS]; /* 0 for those without a gradient */
+    tutti_desc input_desc[TUTTI_MAX_COLUMNS];
+    void *own_input[TUTTI_MAX_COLUMNS]; /* taken when first asked for */
+    const void *input[TUTTI_MAX_COLUMNS];
+    tutti_value *grads; /* by position in net.order */
+    tutti_value *there; /* likewise: what such a gradient was added to by the graph; or 0 */
+    uint32_t ninputs, noutputs;
+    int kind;
+    int reserved;
+    uint64_t cut_bytes; /* room that a head finds in the arena */
+    uint64_t used;      /* the net's clock when a plan over it was last asked for */
+};
+
+/* The loss and its gradient for the outputs, for targets of certain shapes. */
+struct head {
+    const tutti_device *device; /* the net's */
+    graph *g;
+    program *program; /* NULL: no targets, no loss */
+    tutti_desc loss;
+    tutti_value loss_value;
+    tutti_value inputs[NET_MAX_OUTPUTS + TUTTI_MAX_COLUMNS + 1]; /* outputs, targets, scale */
+    tutti_value douts[NET_MAX_OUTPUTS];
+    void *own_arena; /* when it does not fit in the body's */
+    void *own_target[TUTTI_MAX_COLUMNS];
+    const void *target[TUTTI_MAX_COLUMNS];
+    void *loss_data;
+    float *scale;    /* as the graph's input */
+    float scale_now; /* what is there, if scale_set */
+    bool scale_set;
+    penalty *penalty; /* NULL: none */
+    float *mix_loss;  /* taken by the first plan_mix_loss, as are: */
+    float *mix_dout[NET_MAX_OUTPUTS];
+    mixer *mixers;  /* of devices whose memory is their own */
+    replays merged; /* segments as one */
+};
+
+struct plan {
+    plan *next;
+    net *n;
+    body *body;
+    head head;
+    plan_request request;
+    uint64_t hash; /* of the request */
+};
+
+tutti_status body_create(net *n, const plan_request *request, body **ret_body,
+                         tutti_error *err);
+/* Where each weight is first used by a forward pass over a small batch of `n`'s columns, as
+ * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */
+bool body_first_uses(net *n, uint32_t *first_use);
+tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err);
+void body_destroy(body *b); /* NULL is allowed */
+tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
+                       tutti_error *err);
+void head_fini(head *h);
+/* plan.c.  Runs a segment of a program of this net. */
+tutti_status plans_run_program(const net *n, program *p, int32_t segment,
+                               const tutti_step *step, tutti_error *err);
+/* penalty.c: segment 0 adds the terms to the loss, segment 1 their gradients to the weights'. */
+tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
+                            tutti_error *err);
+void penalty_destroy(penalty *p); /* NULL is allowed */
+uint64_t penalty_bytes(const penalty *p);
+tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err);
+/* loss_blend.c: a = shares[0] a + shares[1] b, both of `d`, on the net's device.  *list grows by one for each
+ * shape. */
+tutti_status mixer_run(net *n, mixer **list, const float *shares, float *a, const float *b,
+                       const tutti_desc *d, const tutti_step *step, tutti_error *err);
+void mixers_destroy(mixer *list); /* NULL is allowed */
+bool body_trains(const body *b);  /* has a backward pass */
+const tutti_desc *body_output_desc(const body *b, uint32_t k);
+/* plan_cache.c */
+void plans_drop(net *n);
+/* One arena serves all plans; its contents need not outlive a change of shapes. */
+tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err);
+
+#endif

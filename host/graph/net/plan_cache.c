@@ -1,0 +1,313 @@
+/* plan_cache.c - the cache of plans: found by shapes, built when missing, the least used dropped. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/net/net_internal.h"
+#include "graph/runtime/host_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A body stays while at most this many others were asked for since. */
+enum { BODIES_KEPT = 8 };
+/* Without net_set_plan_limit. */
+#define PLAN_LIMIT ((uint64_t)1 << 30)
+
+static bool same_descs(const tutti_desc *a, const tutti_desc *b, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!tutti_same_shape(&a[k], &b[k]) || a[k].dtype != b[k].dtype)
+            return false;
+    return true;
+}
+
+static body *find_body(const net *n, const plan_request *r)
+{
+    for (body *b = n->bodies; b; b = b->next)
+        if (b->kind == r->kind && b->ninputs == r->ninputs &&
+            same_descs(b->input_desc, r->inputs, r->ninputs))
+            return b;
+    return NULL;
+}
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t mix_descs(uint64_t h, const tutti_desc *d, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        h = mix(h, (uint64_t)d[k].dtype << 32 | (uint32_t)d[k].rank);
+        for (int32_t j = 0; j < d[k].rank; j++)
+            h = mix(h, (uint64_t)d[k].dim[j]);
+    }
+    return mix(h, n);
+}
+
+static uint64_t request_hash(const plan_request *r)
+{
+    const uint64_t h = mix_descs((uint64_t)r->kind, r->inputs, r->ninputs);
+    return mix_descs(h, r->targets, r->ntargets);
+}
+
+static plan *find_plan(const net *n, const plan_request *r, uint64_t hash)
+{
+    for (plan *p = n->plans[hash % NET_PLAN_LISTS]; p; p = p->next)
+        if (p->hash == hash && p->request.kind == r->kind && p->request.ninputs == r->ninputs &&
+            p->request.ntargets == r->ntargets &&
+            same_descs(p->request.inputs, r->inputs, r->ninputs) &&
+            same_descs(p->request.targets, r->targets, r->ntargets))
+            return p;
+    return NULL;
+}
+
+/* Drops the plans over `b`, or all of them. */
+static void drop_plans(net *n, const body *b)
+{
+    for (uint32_t k = 0; k < NET_PLAN_LISTS; k++) {
+        for (plan **at = &n->plans[k]; *at;) {
+            plan *p = *at;
+            if (b && p->body != b) {
+                at = &p->next;
+                continue;
+            }
+            *at = p->next;
+            head_fini(&p->head);
+            free(p);
+            n->counts.plans--;
+        }
+    }
+}
+
+void plans_drop(net *n)
+{
+    drop_plans(n, NULL);
+    while (n->bodies) {
+        body *next = n->bodies->next;
+        body_destroy(n->bodies);
+        n->bodies = next;
+    }
+}
+
+/* What a plan holds beside the arena. */
+static uint64_t held_bytes(const plan *p)
+{
+    const head *h = &p->head;
+    uint64_t sum = sizeof *p;
+    for (uint32_t k = 0; k < p->request.ntargets; k++)
+        sum += h->own_target[k] ? memory_round(tutti_nbytes(&p->request.targets[k])) : 0;
+    for (uint32_t k = 0; k < p->body->noutputs; k++)
+        sum += h->mix_dout[k] ? tutti_nbytes(body_output_desc(p->body, k)) : 0;
+    sum += h->g ? graph_bytes(h->g) : 0;
+    sum += h->program ? program_held_bytes(h->program) : 0;
+    sum += h->own_arena ? program_bytes(h->program) : 0;
+    return sum + (h->penalty ? penalty_bytes(h->penalty) : 0);
+}
+
+static uint64_t body_held_bytes(const body *b)
+{
+    uint64_t sum = sizeof *b + graph_bytes(b->g) + program_held_bytes(b->program);
+    for (uint32_t k = 0; k < b->ninputs; k++)
+        sum += b->own_input[k] ? memory_round(tutti_nbytes(&b->input_desc[k])) : 0;
+    return sum;
+}
+
+static uint64_t all_held_bytes(const net *n)
+{
+    uint64_t sum = 0;
+    for (const body *b = n->bodies; b; b = b->next)
+        sum += body_held_bytes(b);
+    for (uint32_t k = 0; k < NET_PLAN_LISTS; k++)
+        for (const plan *p = n->plans[k]; p; p = p->next)
+            sum += held_bytes(p);
+    return sum;
+}
+
+/* Drops the bodies asked for longest ago, with their plans, until the rest fits the limit. */
+static void drop_unused(net *n)
+{
+    const uint64_t limit = n->plan_limit ? n->plan_limit : PLAN_LIMIT;
+    uint32_t count = 0;
+    for (const body *b = n->bodies; b; b = b->next)
+        count++;
+    for (; count > BODIES_KEPT && all_held_bytes(n) > limit; count--) {
+        body **oldest = &n->bodies;
+        for (body **at = &n->bodies; *at; at = &(*at)->next)
+            if ((*at)->used < (*oldest)->used)
+                oldest = at;
+        body *b = *oldest;
+        drop_plans(n, b);
+        *oldest = b->next;
+        body_destroy(b);
+        n->counts.dropped++;
+    }
+}
+
+void net_set_plan_limit(net *n, uint64_t bytes)
+{
+    n->plan_limit = bytes;
+}
+
+net_plan_counts net_count_plans(const net *n)
+{
+    net_plan_counts c = n->counts;
+    c.bytes = all_held_bytes(n);
+    return c;
+}
+
+static uint64_t inputs_bytes(const plan_request *r)
+{
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < r->ninputs; k++)
+        sum += memory_round(tutti_nbytes(&r->inputs[k]));
+    for (uint32_t k = 0; k < r->ntargets; k++)
+        sum += memory_round(tutti_nbytes(&r->targets[k]));
+    return sum;
+}
+
+/* What the head needs beyond the room that the body keeps for it. */
+static uint64_t head_extra(const body *b, const head *h)
+{
+    const uint64_t bytes = h->program ? program_bytes(h->program) : 0;
+    return bytes > b->cut_bytes ? bytes : 0;
+}
+
+static uint64_t needed_bytes(const body *b, const head *h, const plan_request *r)
+{
+    return program_bytes(b->program) + head_extra(b, h) + inputs_bytes(r) +
+           (h->penalty ? penalty_bytes(h->penalty) : 0);
+}
+
+static tutti_status check_memory(const net *n, const body *b, const head *h,
+                                 const plan_request *r, tutti_error *err)
+{
+    static const char *const kinds[] = {"training", "accumulating", "sample loss",
+                                        "evaluation"};
+    const uint64_t need = needed_bytes(b, h, r);
+    uint64_t have = n->memory_limit;
+    char shape[96], a[32], c[32];
+    if (!have) {
+        have = place_available(n->options.device);
+        have = have > UINT64_MAX - n->arena_bytes ? have : have + n->arena_bytes;
+    }
+    if (need <= have)
+        return TUTTI_OK;
+    return tutti_fail(
+        err, TUTTI_E_NOMEM,
+        "the %s plan for inputs of %s needs %s, %s are available%s%s; use a smaller %s",
+        kinds[r->kind],
+        r->ninputs ? tutti_desc_text(&r->inputs[0], shape, sizeof shape) : "none",
+        memory_text(need, a, sizeof a), memory_text(have, c, sizeof c),
+        n->options.device ? " on " : "", n->options.device ? n->options.device->info.name : "",
+        r->kind == PLAN_EVAL ? "batch_size" : "microbatch_size");
+}
+
+tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
+{
+    if (n->arena && bytes <= n->arena_bytes)
+        return TUTTI_OK;
+    tutti_error why = TUTTI_ERROR_INIT;
+    place_give(n->options.device, n->arena);
+    n->arena_bytes = 0;
+    n->arena = place_try(n->options.device, bytes, &why);
+    if (!n->arena)
+        return tutti_fail(err, why.status, "no memory for an arena of %llu bytes%s%s",
+                          (unsigned long long)bytes, *why.text ? ": " : "", why.text);
+    if (!n->options.device)
+        memory_touch(n->arena, bytes, n->options.threads);
+    n->arena_bytes = bytes;
+    return TUTTI_OK;
+}
+
+static tutti_status check_request(const net *n, const plan_request *r, tutti_error *err)
+{
+    if (n->nmodules < 2)
+        return tutti_fail(err, TUTTI_E_STATE, "there is no model to plan for");
+    if (n->changed)
+        return tutti_fail(err, TUTTI_E_STATE, "%s: the tree has changed since the last commit",
+                          n->model.kind);
+    if (r->kind < PLAN_TRAIN || r->kind > PLAN_EVAL || r->ninputs > TUTTI_MAX_COLUMNS ||
+        r->ntargets > TUTTI_MAX_COLUMNS)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: this is no valid request for a plan",
+                          n->model.kind);
+    if (r->kind != PLAN_EVAL && !r->ntargets)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: a plan with a loss needs targets",
+                          n->model.kind);
+    if (n->model.table->noutputs > NET_MAX_OUTPUTS)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: %u outputs, at most %d are possible",
+                          n->model.kind, n->model.table->noutputs, NET_MAX_OUTPUTS);
+    return TUTTI_OK;
+}
+
+/* Traces, compiles and finds room for `p`, whose request is set. */
+static tutti_status build_plan(net *n, plan *p, tutti_error *err)
+{
+    body *fresh = NULL;
+    body *b = find_body(n, &p->request);
+    tutti_status s = TUTTI_OK;
+    if (!b) {
+        s = body_create(n, &p->request, &fresh, err);
+        b = fresh;
+    }
+    if (!s)
+        s = head_init(n, b, &p->request, &p->head, err);
+    if (!s && fresh)
+        s = body_compile(n, b, p->head.program ? program_bytes(p->head.program) : 0, err);
+    if (!s)
+        s = check_memory(n, b, &p->head, &p->request, err);
+    if (!s && fresh)
+        s = plans_fit_arena(n, program_bytes(b->program), err);
+    if (!s && head_extra(b, &p->head)) {
+        p->head.own_arena = place_take(n->options.device, program_bytes(p->head.program));
+        if (!p->head.own_arena)
+            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
+    }
+    if (s) {
+        head_fini(&p->head);
+        body_destroy(fresh);
+        return s;
+    }
+    if (fresh) {
+        fresh->next = n->bodies;
+        n->bodies = fresh;
+    }
+    p->body = b;
+    return TUTTI_OK;
+}
+
+tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan, tutti_error *err)
+{
+    tutti_status s = check_request(n, request, err);
+    if (s)
+        return s;
+    const uint64_t hash = request_hash(request);
+    plan *p = find_plan(n, request, hash);
+    const bool fresh = !p;
+    if (fresh) {
+        p = calloc(1, sizeof *p);
+        if (!p)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+        p->n = n;
+        p->request = *request;
+        p->hash = hash;
+        s = build_plan(n, p, err);
+        if (s) {
+            free(p);
+            return s;
+        }
+        p->next = n->plans[hash % NET_PLAN_LISTS];
+        n->plans[hash % NET_PLAN_LISTS] = p;
+        n->counts.plans++;
+        n->counts.built++;
+    }
+    p->body->used = ++n->clock;
+    if (fresh)
+        drop_unused(n);
+    *ret_plan = p;
+    return TUTTI_OK;
+}
+
+uint64_t plan_bytes(const plan *p)
+{
+    return needed_bytes(p->body, &p->head, &p->request);
+}

@@ -1,0 +1,44 @@
+/* fuse.h - several nodes as one. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_PASSES_FUSE_H
+#define HOST_GRAPH_PASSES_FUSE_H
+
+#include "graph/ir/graph.h"
+
+/* Before the gradient is taken: copies `from`, which has one segment, into the empty graph `to`, with every normalisation that a
+ * ReLU follows, directly or after the addition of a residual, as one node where the ReLU was.
+ * `wanted[v]`: value `v` is read after the graph and stays.  ret_map[v]: what `v` is in `to`; 0 for
+ * what went into a node.  Errors: E_NOMEM. */
+TUTTI_NODISCARD tutti_status fuse_norms(const graph *from, const bool *wanted, graph *to,
+                                        tutti_value *ret_map, tutti_error *err);
+
+/* Copies `from`, gradient and all, into the empty graph `to`, with every product that ReLU or GELU
+ * follows as one node that gives both where both are read, and every product that the gradient of
+ * ReLU or GELU alone reads as one with it.  `wanted`, ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_products(const graph *from, const bool *wanted, graph *to,
+                                           tutti_value *ret_map, tutti_error *err);
+
+/* The same, with masks of bits for ReLU's gradients: for devices that keep them for nothing. */
+TUTTI_NODISCARD tutti_status fuse_products_masked(const graph *from, const bool *wanted,
+                                                  graph *to, tutti_value *ret_map,
+                                                  tutti_error *err);
+
+/* Copies `from`, gradient and all, into the empty graph `to`, with every product, and every gradient
+ * of a convolution's weight, that is read by an addition alone as one node with that: for devices
+ * that add for nothing.  `wanted`, ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_sums(const graph *from, const bool *wanted, graph *to,
+                                       tutti_value *ret_map, tutti_error *err);
+
+/* Copies `from`, gradient and all, into the empty graph `to`, with every gradient of a layer norm whose
+ * dx is read by an addition alone, that of a residual's gradient, as one node with it.  `wanted`,
+ * ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_norm_grads(const graph *from, const bool *wanted, graph *to,
+                                             tutti_value *ret_map, tutti_error *err);
+
+/* Copies `from`, gradient and all, into the empty graph `to`, with every product of which one factor is
+ * added up over its rows too, as a weight's gradient and its bias's, as one node with those sums: for
+ * devices that read the factor once for both.  `wanted`, ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_factors(const graph *from, const bool *wanted, graph *to,
+                                          tutti_value *ret_map, tutti_error *err);
+
+#endif

@@ -1,0 +1,304 @@
+/* rematerialization.c - second nodes for what the backward pass reads of the forward pass. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/passes/rematerialization.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/graph_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+enum {
+    MAX_DEPTH = 4,          /* of what a group computes */
+    LEAST_BYTES = 16 << 10, /* smaller results are not worth a call */
+};
+
+typedef struct offer {
+    graph *g;
+    tutti_value *root; /* by value: what it is a view of */
+    uint32_t *first;   /* by root: its first reader in segment 1, or NONE */
+    uint32_t *last;    /* by root: its last one */
+    bool *fixed;       /* by root: it may change between the segments, or leaves the graph */
+    tutti_value *made; /* by value: what this group has instead, or 0 */
+    uint32_t *places;  /* of second nodes: the node before which each goes */
+    uint32_t place_room;
+    uint32_t nvalues, nnodes; /* at first */
+    uint32_t ngroups;
+    uint32_t at; /* this group's first reader */
+    bool host;   /* whose kernels run */
+} offer;
+
+static const graph_node *maker(const offer *o, tutti_value v)
+{
+    const graph_value *x = graph_value_at(o->g, v);
+    return x->kind == VALUE_NODE ? graph_node_at(o->g, x->index) : NULL;
+}
+
+static bool is_view(const graph_node *n)
+{
+    return n->op->flags & TUTTI_OP_VIEW;
+}
+
+static uint64_t bytes_of(const offer *o, tutti_value v)
+{
+    return tutti_nbytes(&graph_value_at(o->g, v)->desc);
+}
+
+/* ---- what is there ---- */
+
+static void survey(offer *o, const tutti_value *kept, uint32_t nkept)
+{
+    const graph *g = o->g;
+    for (tutti_value v = 0; v < o->nvalues; v++) {
+        o->root[v] = v;
+        o->first[v] = NONE;
+    }
+    for (uint32_t k = 0; k < o->nnodes; k++) {
+        const graph_node *n = graph_node_at(g, k);
+        if (is_view(n))
+            o->root[n->out] = o->root[n->in[0]];
+        for (uint32_t j = 0; j < n->nin && n->segment && !is_view(n); j++) {
+            const tutti_value r = o->root[n->in[j]];
+            o->first[r] = o->first[r] == NONE ? k : o->first[r];
+            o->last[r] = k;
+        }
+    }
+    for (uint32_t k = 0; k < nkept; k++)
+        o->fixed[o->root[kept[k]]] = true;
+    for (uint32_t k = 0; k < graph_nassigns(g); k++)
+        o->fixed[o->root[graph_assign_at(g, k).value]] = true;
+    for (tutti_value v = 1; v < o->nvalues; v++) { /* others may write these meanwhile */
+        const graph_value *x = graph_value_at(g, v);
+        o->fixed[v] =
+            o->fixed[v] || x->kind == VALUE_INPUT || (x->kind == VALUE_WEIGHT && !x->trainable);
+    }
+}
+
+static bool is_cheap(const offer *o, const graph_node *n)
+{
+    static const char *const names[] = {"dropout", "layer_norm", "pad", "broadcast_to"};
+    if (n->segment || n->guard || is_view(n) || !n->nin)
+        return false;
+    if (graph_value_at(o->g, o->root[n->in[0]])->kind == VALUE_WEIGHT) /* kept over many runs */
+        return false;
+    if (n->op->flags & TUTTI_OP_ELEMENTWISE)
+        return true;
+    if (strcmp(n->op->name, "batch_norm") == 0)
+        return graph_op(o->g, "batch_norm_apply") != NULL;
+    if (strcmp(n->op->name, "matmul_act") == 0) /* elsewhere it reads what is not rounded yet */
+        return o->host && graph_value_at(o->g, n->out)->desc.dtype == TUTTI_F32 &&
+               graph_value_at(o->g, n->out + 1)->desc.dtype == TUTTI_F32;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(n->op->name, names[k]) == 0)
+            return true;
+    return false;
+}
+
+/* Inputs of the node that computes the first result of `n` again: of a batch norm its own statistics
+ * instead of the running ones, of a product with an activation the product. */
+static uint32_t inputs_again(const graph_node *n, tutti_value *ret_in)
+{
+    if (strcmp(n->op->name, "matmul_act") == 0) {
+        ret_in[0] = n->out + 1;
+        return 1;
+    }
+    memcpy(ret_in, n->in, sizeof *ret_in * n->nin);
+    if (strcmp(n->op->name, "batch_norm") == 0) {
+        ret_in[3] = n->out + 1;
+        ret_in[4] = n->out + 2;
+    }
+    return n->nin;
+}
+
+/* The operation, with its attributes; returns how many these are. */
+static uint32_t operation_again(const graph_node *n, tutti_list *lists, tutti_attr *attr,
+                                const char **ret_op)
+{
+    const uint32_t nattr = (uint32_t)n->op->nfields;
+    const int64_t act = attr_get(n->op, n->attr, "act");
+    attr_encode(n->op, n->attr, lists, attr);
+    *ret_op = n->op->name;
+    if (strcmp(n->op->name, "batch_norm") == 0) {
+        *ret_op = "batch_norm_apply";
+        attr[0] = tutti_attr_i("act", act);
+        return 1;
+    }
+    if (strcmp(n->op->name, "matmul_act") == 0) { /* 1: ReLU, 2: GELU, 3: its tanh form */
+        *ret_op = act == 1 ? "relu" : "gelu";
+        attr[0] = tutti_attr_i("approximate", act == 3);
+        return act != 1;
+    }
+    return nattr;
+}
+
+/* Is `v` there at the group's first reader, or so small that it does not matter? */
+static bool is_there(const offer *o, tutti_value v, uint64_t bytes)
+{
+    const tutti_value r = o->root[v];
+    const graph_node *n = maker(o, r);
+    return !n || (o->first[r] != NONE && o->last[r] >= o->at) || bytes_of(o, r) <= bytes / 4;
+}
+
+/* Can node `n` be computed at the group's first reader, from what is kept anyway? */
+static bool is_possible(const offer *o, const graph_node *n, uint64_t bytes, int depth)
+{
+    tutti_value in[TUTTI_OP_MAX_IN];
+    const uint32_t nin = inputs_again(n, in);
+    if (!is_cheap(o, n) || depth == MAX_DEPTH)
+        return false;
+    for (uint32_t j = 0; j < nin; j++) {
+        const tutti_value r = o->root[in[j]];
+        const graph_node *from = maker(o, r);
+        if (o->fixed[r] || (from && from->segment))
+            return false;
+        if (!is_there(o, r, bytes) &&
+            (from->out != r || !is_possible(o, from, bytes, depth + 1)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the second nodes ---- */
+
+/* Emits what `n` is with other inputs; notes it as `n->out` again. */
+static tutti_value emit_again(offer *o, const graph_node *n, const tutti_value *in,
+                              uint32_t nin)
+{
+    graph *g = o->g;
+    tutti_graph *b = graph_builder(g);
+    tutti_attr attr[GRAPH_MAX_ATTR];
+    tutti_list lists[GRAPH_MAX_ATTR];
+    const graph_node from = *n; /* emitting moves the array */
+    const char *op;
+    if (from.op->nfields > GRAPH_MAX_ATTR ||
+        !graph_reserve(&o->places, &o->place_room, graph_nnodes(g) - o->nnodes, 1,
+                       sizeof *o->places)) {
+        (void)graph_out_of_memory(g);
+        return 0;
+    }
+    o->places[graph_nnodes(g) - o->nnodes] = o->at;
+    const uint32_t nattr = operation_again(&from, lists, attr, &op);
+    (void)graph_set_scope(g, from.scope);
+    const tutti_value out = b->emit(b, op, in, nin, attr, nattr, NULL, 0);
+    if (!out)
+        return 0;
+    g->nodes[g->nnodes - 1].again = from.out;
+    g->nodes[g->nnodes - 1].group = o->ngroups;
+    return o->made[from.out] = out;
+}
+
+/* `v` as the group's nodes read it: again, a view of what is there again, or itself. */
+static tutti_value value_again(offer *o, tutti_value v, uint64_t bytes, int depth)
+{
+    tutti_value in[TUTTI_OP_MAX_IN];
+    const graph_node *n = maker(o, v);
+    if (o->made[v] || !n)
+        return o->made[v] ? o->made[v] : v;
+    const graph_node node = *n;
+    if (is_view(&node)) {
+        in[0] = value_again(o, node.in[0], bytes, depth);
+        return in[0] == node.in[0] ? v : emit_again(o, &node, in, 1);
+    }
+    if (depth && is_there(o, v, bytes))
+        return v;
+    const uint32_t nin = inputs_again(&node, in);
+    for (uint32_t j = 0; j < nin; j++)
+        in[j] = value_again(o, in[j], bytes, depth + 1);
+    return emit_again(o, &node, in, nin);
+}
+
+/* Readers of `r` in segment 1 get the group's instead. */
+static void turn_readers(offer *o, tutti_value r, uint64_t bytes)
+{
+    graph *g = o->g;
+    for (uint32_t k = o->first[r]; k <= o->last[r]; k++) {
+        const graph_node *n = graph_node_at(g, k);
+        tutti_value in[TUTTI_OP_MAX_IN];
+        bool turned = false;
+        for (uint32_t j = 0; j < n->nin && !is_view(n); j++) {
+            in[j] = n->in[j];
+            turned = turned || (in[j] < o->nvalues && o->root[in[j]] == r);
+        }
+        if (!turned)
+            continue;
+        const uint32_t nin = n->nin;
+        for (uint32_t j = 0; j < nin; j++)
+            if (in[j] < o->nvalues && o->root[in[j]] == r)
+                in[j] = value_again(o, in[j], bytes, 0);
+        tutti_value *own = pool_take(&g->memory, sizeof *own * nin);
+        if (!own) {
+            (void)graph_out_of_memory(g);
+            return;
+        }
+        memcpy(own, in, sizeof *own * nin);
+        g->nodes[k].in = own;
+    }
+}
+
+static void offer_group(offer *o, uint32_t k)
+{
+    const graph_node *n = graph_node_at(o->g, k);
+    const tutti_value r = n->out;
+    const uint64_t bytes = bytes_of(o, r);
+    o->at = o->first[r];
+    if (o->at == NONE || bytes < LEAST_BYTES || o->fixed[r] || !is_possible(o, n, bytes, 0))
+        return;
+    o->ngroups++;
+    memset(o->made, 0, sizeof *o->made * o->nvalues);
+    turn_readers(o, r, bytes);
+}
+
+/* Each second node goes before the node that it is for. */
+static tutti_status put_in_place(offer *o, tutti_error *err)
+{
+    graph *g = o->g;
+    graph_node *nodes = calloc((size_t)g->nnodes + 1, sizeof *nodes);
+    uint32_t count = 0;
+    if (!nodes)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+    for (uint32_t k = 0; k < o->nnodes; k++) {
+        for (uint32_t j = o->nnodes; j < g->nnodes && g->nodes[k].segment; j++)
+            if (o->places[j - o->nnodes] == k)
+                nodes[count++] = g->nodes[j];
+        nodes[count++] = g->nodes[k];
+    }
+    memcpy(g->nodes, nodes, sizeof *nodes * count);
+    free(nodes);
+    for (uint32_t k = 0; k < g->nnodes; k++)
+        for (uint32_t j = 0; j < g->nodes[k].op->nout; j++)
+            g->values[g->nodes[k].out + j].index = k;
+    return TUTTI_OK;
+}
+
+tutti_status recompute_offer(graph *g, const tutti_value *kept, uint32_t nkept, bool host,
+                             tutti_error *err)
+{
+    offer o = {.g = g, .host = host, .nvalues = graph_nvalues(g), .nnodes = graph_nnodes(g)};
+    o.root = calloc(o.nvalues, sizeof *o.root);
+    o.first = calloc(o.nvalues, sizeof *o.first);
+    o.last = calloc(o.nvalues, sizeof *o.last);
+    o.fixed = calloc(o.nvalues, sizeof *o.fixed);
+    o.made = calloc(o.nvalues, sizeof *o.made);
+    tutti_status s = TUTTI_OK;
+    if (!o.root || !o.first || !o.last || !o.fixed || !o.made)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+    if (!s) {
+        survey(&o, kept, nkept);
+        graph_set_passes(g, GRAPH_PLAIN);
+        graph_set_low(g, &(graph_low){TUTTI_DTYPE_NONE, false});
+        graph_set_segment(g, 1);
+        (void)graph_set_guard(g, 0);
+        for (uint32_t k = 0; k < o.nnodes && !g->error.status; k++)
+            offer_group(&o, k);
+        s = graph_error(g, err);
+    }
+    if (!s)
+        s = put_in_place(&o, err);
+    free(o.root);
+    free(o.first);
+    free(o.last);
+    free(o.fixed);
+    free(o.made);
+    free(o.places);
+    return s;
+}

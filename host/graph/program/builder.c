@@ -1,0 +1,265 @@
+/* builder.c - from graph to program: what is computed, and what shares memory. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/program/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+}
+
+static tutti_value guard_of(const builder *b, tutti_value v)
+{
+    const graph_value *x = graph_value_at(b->g, v);
+    return x->kind == VALUE_NODE ? graph_node_at(b->g, x->index)->guard : 0;
+}
+
+static bool is_held(const builder *b, tutti_value v)
+{
+    for (uint32_t k = 0; k < b->spec->nheld; k++)
+        if (b->spec->held[k] == v)
+            return true;
+    return false;
+}
+
+static tutti_status mark_live(builder *b, tutti_error *err)
+{
+    const program_spec *spec = b->spec;
+    tutti_value *roots =
+        calloc((size_t)spec->nkeep + spec->nstores + b->nnodes + 1, sizeof *roots);
+    if (!roots)
+        return out_of_memory(err);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < b->nnodes; k++) /* may be needed after all */
+        roots[n++] = graph_node_at(b->g, k)->again;
+    for (uint32_t k = 0; k < spec->nkeep; k++)
+        roots[n++] = spec->keep[k];
+    for (uint32_t k = 0; k < spec->nstores; k++)
+        roots[n++] = spec->stores[k].value;
+    graph_mark_live(b->g, roots, n, b->live);
+    free(roots);
+    return TUTTI_OK;
+}
+
+/* Casts of weights that are kept in that dtype are there before the run. */
+static void find_given(builder *b)
+{
+    for (uint32_t k = 0; k < b->nnodes && b->spec->copy; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        const graph_value *x = n->nin ? graph_value_at(b->g, n->in[0]) : NULL;
+        if (!b->live[k] || n->guard || b->wanted[n->out] || !x || x->kind != VALUE_WEIGHT ||
+            strcmp(n->op->name, "cast") != 0)
+            continue;
+        const int32_t dtype = graph_value_at(b->g, n->out)->desc.dtype;
+        b->given[k] = b->spec->copy(b->spec->copy_ctx, x->index, dtype);
+        b->live[k] = !b->given[k];
+    }
+}
+
+static tutti_status find_chains(builder *b, tutti_error *err)
+{
+    const program_spec *spec = b->spec;
+    for (uint32_t k = 0; k < spec->nkeep; k++)
+        b->wanted[spec->keep[k]] = true;
+    for (uint32_t k = 0; k < spec->nstores; k++)
+        b->wanted[spec->stores[k].value] = true;
+    find_given(b);
+    for (uint32_t k = 0; k < b->nnodes; k++)
+        b->wanted[graph_node_at(b->g, k)->again] = true;
+    const tutti_op *device = program_chain_op(b->g, spec->device);
+    if (device || program_runs_host_code(spec->device))
+        return chain_find(b->g, b->live, b->wanted, device, b->ends, err);
+    for (uint32_t k = 0; k < b->nnodes; k++)
+        b->ends[k] = k;
+    return TUTTI_OK;
+}
+
+/* Sets leaves[]: these values must be zeros where their guard is 0. */
+static void find_leaving(builder *b)
+{
+    for (uint32_t k = 0; k < b->nnodes; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        if (!b->live[k])
+            continue;
+        for (uint32_t j = 0; j < n->nin; j++)
+            b->leaves[n->in[j]] = b->leaves[n->in[j]] || guard_of(b, n->in[j]) != n->guard;
+        b->leaves[n->guard] = true;
+    }
+    for (tutti_value v = 1; v < b->p->nvalues; v++)
+        b->leaves[v] = b->leaves[v] || b->wanted[v];
+}
+
+/* Where constants, weights and inputs lie; views join what they look at. */
+static void make_classes(builder *b)
+{
+    program *p = b->p;
+    for (tutti_value v = 0; v < p->nvalues; v++) {
+        const graph_value *value = graph_value_at(b->g, v);
+        memory_class *m = &p->classes[v];
+        p->class_of[v] = v;
+        *m = (memory_class){NULL, 0, NEVER, NEVER, 0, SPOT_ARENA, false, false, false};
+        if (value->kind == VALUE_CONST) {
+            m->spot = SPOT_FIXED;
+            m->fixed = (void *)(uintptr_t)value->data;
+        } else if (value->kind == VALUE_WEIGHT) {
+            m->spot = SPOT_FIXED;
+            m->fixed = b->spec->weights[value->index];
+        } else if (value->kind == VALUE_INPUT && !is_held(b, v)) {
+            m->spot = SPOT_EXTERNAL;
+            m->external = value->index;
+        }
+    }
+    for (uint32_t k = 0; k < b->spec->nstores; k++) {
+        const program_store *s = &b->spec->stores[k];
+        memory_class *m = &p->classes[s->before];
+        if (s->before)
+            *m = (memory_class){s->memory, 0, NEVER, NEVER, 0, SPOT_FIXED, false, false, false};
+    }
+    for (uint32_t k = 0; k < b->nnodes; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        /* A guarded view of what is not guarded itself cannot become zeros where it lies. */
+        b->solid[k] = n->op->flags & TUTTI_OP_VIEW && n->guard && b->leaves[n->out] &&
+                      guard_of(b, program_class(p, n->in[0])) != n->guard;
+        if (builder_is_view(b, k))
+            p->class_of[n->out] = program_class(p, n->in[0]);
+        if (b->given[k]) {
+            p->classes[n->out].spot = SPOT_FIXED;
+            p->classes[n->out].fixed = b->given[k];
+        }
+    }
+    for (tutti_value v = 1; v < p->nvalues; v++)
+        builder_class(b, v)->leaves = builder_class(b, v)->leaves || b->leaves[v];
+    for (uint32_t k = 0; k < b->spec->nkeep; k++)
+        if (b->spec->keep[k])
+            builder_class(b, b->spec->keep[k])->kept = true;
+}
+
+/* The last live node that reads weight `id` as it was before the run, plus 1. */
+static uint32_t readers_end(const builder *b, uint32_t id)
+{
+    uint32_t end = 0;
+    for (uint32_t k = 0; k < b->nnodes; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        for (uint32_t j = 0; j <= n->nin && b->live[k] && !builder_is_view(b, k); j++) {
+            const tutti_value in = j < n->nin ? n->in[j] : n->guard;
+            const graph_value *v = graph_value_at(b->g, program_class(b->p, in));
+            if (v->kind == VALUE_WEIGHT && v->index == id)
+                end = k + 1;
+        }
+    }
+    return end;
+}
+
+/* May node `k`, the last of its chain, write where an input `v` of its shape lies?  Chains do, element by
+ * element. */
+static bool writes_onto(const builder *b, uint32_t k, tutti_value v)
+{
+    const graph_node *n = graph_node_at(b->g, k);
+    const tutti_kernel *kernel = program_kernel(b->spec->device, n->op);
+    for (uint32_t j = 0; j < n->nin; j++)
+        if (program_class(b->p, n->in[j]) == v && (!kernel || !(kernel->inplace >> j & 1)))
+            return false;
+    return true;
+}
+
+/* Sets after[] and direct[].  A node writes straight to a store's place when its result has no
+ * other place yet and, for an assignment, nobody reads the old value from then on. */
+static void plan_stores(builder *b)
+{
+    for (uint32_t k = 0; k < b->spec->nstores; k++) {
+        const program_store *s = &b->spec->stores[k];
+        b->after[k] = NEVER;
+        if (!s->value)
+            continue;
+        const tutti_value class = program_class(b->p, s->value);
+        const graph_value *root = graph_value_at(b->g, class);
+        const uint32_t producer = root->kind == VALUE_NODE ? b->ends[root->index] : NEVER;
+        const uint32_t end = s->kind == STORE_WEIGHT ? readers_end(b, s->index) : 0;
+        memory_class *m = &b->p->classes[class];
+        if (producer != NEVER || end)
+            b->after[k] = producer == NEVER || end > producer + 1 ? end - 1 : producer;
+        if (s->add || producer == NEVER || m->spot != SPOT_ARENA || m->kept || end > producer ||
+            (s->before && !writes_onto(b, producer, s->before)))
+            continue;
+        b->direct[k] = true;
+        m->spot = s->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED;
+        m->external = s->index;
+        m->fixed = s->kind == STORE_EXTERNAL ? NULL : builder_store_place(b, s);
+    }
+}
+
+/* Everything is bounded by the graph, so memory is taken once. */
+static tutti_status reserve(builder *b, tutti_error *err)
+{
+    program *p = b->p;
+    const size_t stores = b->spec->nstores;
+    size_t slots = 2 * stores + 1;
+    b->nnodes = graph_nnodes(b->g);
+    p->nvalues = graph_nvalues(b->g);
+    p->nexternal = b->spec->nexternal;
+    for (uint32_t k = 0; k < b->nnodes; k++)
+        slots += graph_node_at(b->g, k)->nin + graph_node_at(b->g, k)->op->nout + 1;
+    b->live = calloc((size_t)b->nnodes + 1, sizeof *b->live);
+    b->direct = calloc(stores + 1, sizeof *b->direct);
+    b->after = calloc(stores + 1, sizeof *b->after);
+    b->wanted = calloc(p->nvalues, sizeof *b->wanted);
+    b->leaves = calloc(p->nvalues, sizeof *b->leaves);
+    b->solid = calloc((size_t)b->nnodes + 1, sizeof *b->solid);
+    b->given = calloc((size_t)b->nnodes + 1, sizeof *b->given);
+    b->ends = calloc((size_t)b->nnodes + 1, sizeof *b->ends);
+    p->class_of = calloc(p->nvalues + stores, sizeof *p->class_of);
+    p->classes = calloc(p->nvalues + stores, sizeof *p->classes);
+    p->steps = calloc(b->nnodes + stores + 1, sizeof *p->steps);
+    p->slots = calloc(slots, sizeof *p->slots);
+    p->slot_class = calloc(slots, sizeof *p->slot_class);
+    p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
+    p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
+    return b->live && b->direct && b->after && b->wanted && b->leaves && b->solid && b->given &&
+                   b->ends && p->class_of && p->classes && p->steps && p->slots &&
+                   p->slot_class && p->intervals && p->external
+               ? TUTTI_OK
+               : out_of_memory(err);
+}
+
+tutti_status program_create(const program_spec *spec, program **ret_program, tutti_error *err)
+{
+    builder b = {.spec = spec, .g = spec->g, .p = calloc(1, sizeof(program))};
+    if (!b.p)
+        return out_of_memory(err);
+    b.p->g = spec->g;
+    b.p->dirty = true;
+    b.p->now.struct_size = sizeof b.p->now;
+    tutti_status s = reserve(&b, err);
+    if (!s)
+        s = mark_live(&b, err);
+    if (!s)
+        s = find_chains(&b, err);
+    if (!s) {
+        find_leaving(&b);
+        make_classes(&b);
+        s = program_place_constants(b.p, spec->device, err);
+    }
+    if (!s) {
+        plan_stores(&b);
+        s = builder_make_steps(&b, err);
+    }
+    if (!s)
+        s = builder_order_steps(&b, err);
+    if (!s)
+        s = builder_lay_out(&b, err);
+    free(b.live);
+    free(b.direct);
+    free(b.after);
+    free(b.wanted);
+    free(b.leaves);
+    free(b.solid);
+    free(b.given);
+    free(b.ends);
+    if (s)
+        program_destroy(b.p);
+    else
+        *ret_program = b.p;
+    return s;
+}

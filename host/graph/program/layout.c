@@ -1,0 +1,125 @@
+/* layout.c - lifetimes, results in the place of inputs, and the arena's map. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/program/builder.h"
+#include "graph/runtime/host_memory.h"
+
+uint32_t builder_add_interval(builder *b, uint64_t bytes, uint32_t first, uint32_t last)
+{
+    program *p = b->p;
+    p->intervals[p->nintervals] =
+        (arena_interval){memory_round(bytes ? bytes : 1), 0, first, last};
+    return p->nintervals++;
+}
+
+static void touch(memory_class *m, uint32_t time)
+{
+    m->used = true;
+    m->first = time < m->first ? time : m->first;
+    m->last = time > m->last ? time : m->last;
+}
+
+static void find_lifetimes(builder *b)
+{
+    program *p = b->p;
+    const uint32_t end = p->nsteps + 1;
+    for (uint32_t k = 0; k < p->nsteps; k++) {
+        const step *s = &p->steps[k];
+        const uint32_t from = (uint32_t)((void *const *)s->in - p->slots);
+        const uint32_t count = s->call->nin + s->call->nout + (s->guard != NULL);
+        for (uint32_t j = 0; j < count; j++)
+            touch(builder_class(b, p->slot_class[from + j]), s->time);
+    }
+    for (uint32_t k = 0; k < b->spec->nheld; k++)
+        if (b->spec->held[k])
+            touch(builder_class(b, b->spec->held[k]), p->cut);
+    for (uint32_t k = 0; k < b->spec->nkeep; k++)
+        if (b->spec->keep[k])
+            touch(builder_class(b, b->spec->keep[k]), end);
+}
+
+/* Merges a step's out[0] into an input that dies there, where its kernel allows that. */
+static void merge_in_place(builder *b, const step *s)
+{
+    const graph_node *n = s->node;
+    program *p = b->p;
+    const tutti_value out = program_class(p, n->out);
+    if (!s->kernel || !s->kernel->inplace || out != n->out ||
+        p->classes[out].spot != SPOT_ARENA)
+        return;
+    for (uint32_t k = 0; k < n->nin; k++) {
+        const tutti_value in = program_class(p, n->in[k]);
+        memory_class *m = &p->classes[in], *o = &p->classes[out];
+        bool fits = s->kernel->inplace >> k & 1 && m->spot == SPOT_ARENA &&
+                    m->last == s->time && !m->kept &&
+                    s->call->in[k].dtype == s->call->out[0].dtype &&
+                    tutti_same_shape(&s->call->in[k], &s->call->out[0]);
+        for (uint32_t j = 0; j < n->nin && fits; j++)
+            fits = j == k || program_class(p, n->in[j]) != in;
+        if (!fits)
+            continue;
+        m->last = o->last;
+        m->kept = o->kept;
+        o->used = false;
+        p->class_of[out] = in;
+        return;
+    }
+}
+
+/* The same for every result of a chain. */
+static void merge_chain_in_place(builder *b, const step *s)
+{
+    const chain *c = s->chain;
+    program *p = b->p;
+    for (uint32_t j = 0; j < c->nout; j++) {
+        const tutti_value out = c->out[j];
+        memory_class *o = &p->classes[out];
+        if (p->class_of[out] != out || o->spot != SPOT_ARENA)
+            continue;
+        for (uint32_t k = 0; k < c->nin && p->class_of[out] == out; k++) {
+            const tutti_value in = program_class(p, c->in[k]);
+            memory_class *m = &p->classes[in];
+            bool fits = chain_in_place(c, j, k) && m->spot == SPOT_ARENA &&
+                        m->last == s->time && !m->kept;
+            for (uint32_t i = 0; i < c->nin && fits; i++)
+                fits = i == k || program_class(p, c->in[i]) != in;
+            if (!fits)
+                continue;
+            m->last = o->last;
+            m->kept = o->kept;
+            o->used = false;
+            p->class_of[out] = in;
+        }
+    }
+}
+
+void builder_find_lifetimes(builder *b)
+{
+    const program *p = b->p;
+    find_lifetimes(b);
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        if (p->steps[k].chain)
+            merge_chain_in_place(b, &p->steps[k]);
+        else if (p->steps[k].node)
+            merge_in_place(b, &p->steps[k]);
+}
+
+tutti_status builder_lay_out(builder *b, tutti_error *err)
+{
+    program *p = b->p;
+    builder_find_lifetimes(b);
+    for (tutti_value v = 1; v < p->nvalues; v++) {
+        memory_class *m = &p->classes[v];
+        if (p->class_of[v] == v && m->used && m->spot == SPOT_ARENA)
+            m->interval = builder_add_interval(b, tutti_nbytes(&graph_value_at(b->g, v)->desc),
+                                               m->first, m->last);
+    }
+    uint32_t cut = NEVER;
+    if (b->spec->cut_bytes)
+        cut = builder_add_interval(b, b->spec->cut_bytes, p->cut, p->cut);
+    for (uint32_t k = 0; k < p->nslots; k++)
+        p->slot_class[k] = program_class(p, p->slot_class[k]);
+    const tutti_status s = arena_pack(p->intervals, p->nintervals, &p->bytes, err);
+    if (!s && cut != NEVER)
+        p->cut_offset = p->intervals[cut].offset;
+    return s;
+}

@@ -1,0 +1,284 @@
+/* program.c - binding a program to memory and replaying it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/ir/attr.h"
+#include "graph/program/program_internal.h"
+#include "graph/runtime/upcast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tutti_value program_class(const program *p, tutti_value v)
+{
+    while (p->class_of[v] != v)
+        v = p->class_of[v];
+    return v;
+}
+
+tutti_status store_copy(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    if (in[0] != out[0])
+        memcpy(out[0], in[0], tutti_nbytes(&c->in[0]));
+    return TUTTI_OK;
+}
+
+tutti_status store_add(void *state, const tutti_op_call *c, const void *const *in,
+                       void *const *out, void *scratch)
+{
+    const float *restrict x = in[0];
+    float *restrict y = out[0];
+    for (int64_t k = 0, n = tutti_numel(&c->in[0]); k < n; k++)
+        y[k] += x[k];
+    return TUTTI_OK;
+}
+
+tutti_status store_zero(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    memset(out[0], 0, (size_t)c->in[0].dim[0]);
+    return TUTTI_OK;
+}
+
+static void *class_address(const program *p, tutti_value class)
+{
+    const memory_class *m = &p->classes[class];
+    if (m->spot == SPOT_FIXED)
+        return m->fixed;
+    if (m->spot == SPOT_EXTERNAL)
+        return p->external[m->external];
+    return m->interval == NEVER || !p->arena ? NULL
+                                             : p->arena + p->intervals[m->interval].offset;
+}
+
+void *program_address(const program *p, tutti_value v)
+{
+    return class_address(p, program_class(p, v));
+}
+
+void program_set_arena(program *p, void *base)
+{
+    p->dirty = p->dirty || p->arena != base;
+    p->arena = base;
+    p->external[p->nexternal] = base;
+}
+
+void program_set_external(program *p, uint32_t k, const void *place)
+{
+    if (p->external[k] == place)
+        return;
+    p->external[k] = (void *)(uintptr_t)place;
+    for (uint32_t j = 0; j < p->nslots && !p->dirty; j++) {
+        const memory_class *m = &p->classes[p->slot_class[j]];
+        if (m->spot == SPOT_EXTERNAL && m->external == k)
+            p->slots[j] = p->external[k];
+    }
+}
+
+static void bind(program *p)
+{
+    for (uint32_t j = 0; j < p->nslots; j++)
+        p->slots[j] = class_address(p, p->slot_class[j]);
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        if (p->steps[k].scratch_interval != NEVER)
+            p->steps[k].scratch = p->arena + p->intervals[p->steps[k].scratch_interval].offset;
+    p->dirty = false;
+}
+
+static tutti_status fail_step(const step *s, tutti_status status, tutti_error *err)
+{
+    const graph_node *n = s->node;
+    return tutti_fail(err, status, "%s%s%s: %s (%s)", n ? n->scope : "",
+                      n && *n->scope ? ": " : "", n ? n->op->name : "store",
+                      status == TUTTI_E_RANGE ? "a class or an index is out of range"
+                                              : "the kernel failed",
+                      tutti_status_name(status));
+}
+
+static void skip(const step *s)
+{
+    for (uint32_t j = 0; s->zeros >> j; j++)
+        if (s->zeros >> j & 1)
+            memset(s->out[j], 0, tutti_nbytes(&s->call->out[j]));
+}
+
+tutti_status program_run_alone(program *p, int32_t segment, const tutti_step *now,
+                               tutti_error *err)
+{
+    if (!p->device || tutti_device_is_host(p->device))
+        return program_run(p, segment, now, err);
+    if (p->dirty)
+        bind(p);
+    p->now = *now;
+    return program_run_steps(p, p->steps + (segment ? p->cut : 0),
+                             p->steps + (segment ? p->nsteps : p->cut), err);
+}
+
+tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tutti_error *err)
+{
+    if (p->dirty)
+        bind(p);
+    p->now = *now;
+    const step *s = p->steps + (segment ? p->cut : 0);
+    const step *end = p->steps + (segment ? p->nsteps : p->cut);
+    if (p->device)
+        return program_run_on_device(p, segment, s, end, err);
+    for (; s < end; s++) {
+        if (s->guard && **s->guard == 0.0f) {
+            skip(s);
+            continue;
+        }
+        const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
+        if (status)
+            return fail_step(s, status, err);
+    }
+    return TUTTI_OK;
+}
+
+uint64_t program_bytes(const program *p)
+{
+    return p->bytes;
+}
+
+uint64_t program_held_bytes(const program *p)
+{
+    uint64_t sum = sizeof *p + pool_bytes(&p->memory);
+    sum += (uint64_t)p->nvalues * (sizeof *p->class_of + sizeof *p->classes);
+    sum += (uint64_t)p->nslots * (sizeof *p->slots + sizeof *p->slot_class);
+    sum += (uint64_t)p->nsteps * sizeof *p->steps;
+    sum += (uint64_t)p->nintervals * sizeof *p->intervals;
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        if (p->steps[k].state && !p->steps[k].chain)
+            sum += 32 << 10;
+    return sum;
+}
+
+uint64_t program_cut_offset(const program *p)
+{
+    return p->cut_offset;
+}
+
+program_again program_recomputed(const program *p)
+{
+    return p->again;
+}
+
+uint32_t program_nsteps(const program *p)
+{
+    return p->nsteps;
+}
+
+const arena_interval *program_intervals(const program *p, uint32_t *ret_count)
+{
+    *ret_count = p->nintervals;
+    return p->intervals;
+}
+
+/* Has one of the ways of a kernel to do with bf16? */
+static bool may_split(const step *s)
+{
+    const char *way = NULL;
+    for (uint32_t k = 0; (way = tune_way_name(s->node->op, s->call, k)); k++)
+        if (strstr(way, "bf16"))
+            return true;
+    return false;
+}
+
+uint32_t program_fast_steps(const program *p, uint32_t *ret_possible)
+{
+    uint32_t fast = 0, possible = 0;
+    for (uint32_t k = 0; k < p->nsteps; k++) {
+        const step *s = &p->steps[k];
+        const bool may = s->node && !s->chain && s->way &&
+                         attr_get(s->node->op, s->node->attr, "fast") && may_split(s);
+        possible += may;
+        fast += may && strstr(s->way, "bf16");
+    }
+    *ret_possible = possible;
+    return fast;
+}
+
+static void dump_place(const program *p, tutti_value v, FILE *file)
+{
+    char text[96];
+    const memory_class *m = &p->classes[program_class(p, v)];
+    (void)fprintf(file, " %%%u %s", v,
+                  tutti_desc_text(&graph_value_at(p->g, v)->desc, text, sizeof text));
+    if (m->spot == SPOT_EXTERNAL)
+        (void)fprintf(file, " at external %u", m->external);
+    else if (m->spot == SPOT_FIXED)
+        (void)fprintf(file, " fixed");
+    else if (m->interval != NEVER)
+        (void)fprintf(file, " at %llu", (unsigned long long)p->intervals[m->interval].offset);
+}
+
+/* "add+relu %3 F32 (8, 4) at 0 %5 ... -> %7 ..." */
+static void dump_step(const program *p, const step *s, FILE *file)
+{
+    const chain *c = s->chain;
+    const graph_node *n = s->node;
+    for (uint32_t j = 0; c && j < c->nlinks; j++)
+        (void)fprintf(file, "%s%s", j ? "+" : "", c->links[j].node->op->name);
+    if (!c)
+        (void)fprintf(file, "%s", n ? n->op->name : "store");
+    if (s->way)
+        (void)fprintf(file, " [%s]", s->way);
+    if (n && n->group)
+        (void)fprintf(file, " again");
+    for (uint32_t j = 0; n && j < s->call->nin; j++)
+        dump_place(p, c ? c->in[j] : n->in[j], file);
+    if (s->guard)
+        (void)fprintf(file, " if %%%u", n->guard);
+    (void)fprintf(file, " ->");
+    for (uint32_t j = 0; n && j < s->call->nout; j++)
+        dump_place(p, c ? c->out[j] : n->out + j, file);
+}
+
+void program_dump(const program *p, FILE *file)
+{
+    for (uint32_t k = 0; k < p->nsteps; k++) {
+        const step *s = &p->steps[k];
+        if (k == p->cut)
+            (void)fprintf(file, "---\n");
+        (void)fprintf(file, "%4u ", s->time);
+        dump_step(p, s, file);
+        if (s->scratch_interval != NEVER)
+            (void)fprintf(file, " scratch %llu at %llu",
+                          (unsigned long long)p->intervals[s->scratch_interval].bytes,
+                          (unsigned long long)p->intervals[s->scratch_interval].offset);
+        (void)fprintf(file, s->node && *s->node->scope ? "  # %s\n" : "\n",
+                      s->node ? s->node->scope : "");
+    }
+    for (uint32_t k = 0; k < p->nintervals; k++)
+        if (p->intervals[k].bytes)
+            (void)fprintf(file, "arena %llu +%llu steps %u-%u\n",
+                          (unsigned long long)p->intervals[k].offset,
+                          (unsigned long long)p->intervals[k].bytes, p->intervals[k].first,
+                          p->intervals[k].last);
+    (void)fprintf(file, "arena %llu bytes\n", (unsigned long long)p->bytes);
+}
+
+void program_end_step(const step *s)
+{
+    if (s->widened)
+        widen_destroy(s->state);
+    else if (s->kernel && s->kernel->destroy && s->kernel->prepare)
+        s->kernel->destroy(s->state);
+}
+
+void program_destroy(program *p)
+{
+    if (!p)
+        return;
+    program_leave_device(p);
+    for (uint32_t k = 0; k < p->nsteps; k++)
+        program_end_step(&p->steps[k]);
+    pool_free(&p->memory);
+    free(p->class_of);
+    free(p->classes);
+    free(p->steps);
+    free(p->slots);
+    free(p->slot_class);
+    free(p->intervals);
+    free(p->external);
+    free(p);
+}

@@ -1,0 +1,96 @@
+/* program.h - a graph made ready to run: scheduled steps over memory that is laid out. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_PROGRAM_PROGRAM_H
+#define HOST_GRAPH_PROGRAM_PROGRAM_H
+
+#include "graph/ir/graph.h"
+#include "graph/passes/rematerialization.h"
+#include "graph/program/arena.h"
+#include "graph/runtime/autotune.h"
+#include "graph/runtime/device_memory.h"
+
+typedef struct program program;
+
+enum { STORE_WEIGHT, STORE_MEMORY, STORE_EXTERNAL };
+
+/* When `value` is there it goes to a fixed place: straight from the node that makes it where
+ * nothing forbids that, by a copy otherwise. */
+typedef struct program_store {
+    tutti_value value;  /* 0: the place is filled with zeros */
+    int32_t kind;       /* STORE_*: a weight (an assignment), memory, or an external place */
+    uint32_t index;     /* of the weight or the external place */
+    int32_t segment;    /* the earliest that may do it */
+    bool add;           /* to what is there, in f32 */
+    void *memory;       /* STORE_MEMORY */
+    tutti_value before; /* MEMORY: an input that is what is there before the run; 0: none */
+    uint64_t bytes;
+} program_store;
+
+/* The graph's inputs lie at external places 0, 1, ..., except `held` ones: these live in the arena
+ * from between segments 0 and 1 on, where something outside writes them. */
+typedef struct program_spec {
+    const graph *g;
+    const tutti_value *keep; /* live to the end */
+    const tutti_value *held;
+    const program_store *stores;
+    void *const *weights; /* address by id */
+    /* NULL: there is no such place.  Where weight `id` is kept in another dtype, which casts of it give:
+     * those are no steps.  NULL there too: it is not kept. */
+    void *(*copy)(const void *ctx, uint32_t id, int32_t dtype);
+    const void *copy_ctx;
+    uint32_t nkeep;
+    uint32_t nheld;
+    uint32_t nstores;
+    uint32_t nexternal;
+    uint64_t cut_bytes; /* wanted in the arena between segments 0 and 1 */
+    int32_t threads;
+    int32_t recompute; /* RECOMPUTE_*: how much of what the graph offers again may run */
+    tuner *tuner;      /* NULL: kernels are not measured */
+    const tutti_device *device; /* where all of that memory is; NULL: the host's */
+} program_spec;
+
+/* Needs of the spec only the graph and the weights' memory after this.  Errors name module path and op. */
+TUTTI_NODISCARD tutti_status program_create(const program_spec *spec, program **ret_program,
+                                            tutti_error *err);
+void program_destroy(program *p); /* NULL is allowed */
+
+uint64_t program_bytes(const program *p); /* of the arena */
+/* Of memory that it holds itself, about: what a kernel prepares is taken for 32 KiB. */
+uint64_t program_held_bytes(const program *p);
+uint64_t program_cut_offset(const program *p);
+uint32_t program_nsteps(const program *p);
+
+/* Where the arena and the external places are; cheap when nothing changes. */
+void program_set_arena(program *p, void *base);
+void program_set_external(program *p, uint32_t k, const void *place);
+/* Where `v` lies; NULL when it was found useless, or its external place is not set. */
+void *program_address(const program *p, tutti_value v);
+
+/* Runs segment 0 or 1.  Errors name module path and op. */
+TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutti_step *step,
+                                         tutti_error *err);
+/* The same without a graph of its own: where work of several programs is gathered into one. */
+TUTTI_NODISCARD tutti_status program_run_alone(program *p, int32_t segment,
+                                               const tutti_step *step, tutti_error *err);
+
+/* What is computed again because that makes the arena smaller. */
+typedef struct program_again {
+    uint32_t results;
+    uint32_t offered;
+    uint64_t saved; /* bytes, about */
+    double work;    /* estimated, as a fraction of all of a run's */
+} program_again;
+program_again program_recomputed(const program *p);
+
+/* The arena's map, for checks; borrowed. */
+const arena_interval *program_intervals(const program *p, uint32_t *ret_count);
+/* Of the steps that may be fast, as graph_set_fast says, how many go another way than in f32. */
+uint32_t program_fast_steps(const program *p, uint32_t *ret_possible);
+void program_dump(const program *p, FILE *file);
+
+/* The kernel with which `op` runs on `d`, or NULL. */
+const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
+/* What kernels on `d` reach a CUDA device by; NULL for others. */
+const tutti_cuda_v1 *program_cuda(const tutti_device *d);
+
+#endif

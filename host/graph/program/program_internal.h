@@ -1,0 +1,99 @@
+/* program_internal.h - what building and running a program share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_PROGRAM_PROGRAM_INTERNAL_H
+#define HOST_GRAPH_PROGRAM_PROGRAM_INTERNAL_H
+
+#include "graph/ir/pool.h"
+#include "graph/passes/pointwise_fusion.h"
+#include "graph/program/program.h"
+#include "graph/runtime/device_memory.h"
+#include "graph/runtime/graph_capture.h"
+
+enum { SPOT_ARENA, SPOT_FIXED, SPOT_EXTERNAL };
+#define NEVER UINT32_MAX
+#define NO_CLASS 0 /* class numbers are value ids; nothing lies in class 0 */
+
+/* Values that share memory: a node's result with its views and what is computed in its place. */
+typedef struct memory_class {
+    void *fixed;
+    uint32_t external;
+    uint32_t interval; /* ARENA: its place in the map, or NEVER */
+    uint32_t first;    /* step times */
+    uint32_t last;
+    int32_t spot; /* SPOT_* */
+    bool used;
+    bool kept;
+    bool leaves; /* guarded, and read where its guard is not asked */
+} memory_class;
+
+/* One call of the replay.  The arrays point into program.slots. */
+typedef struct step {
+    tutti_status (*run)(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch);
+    void *state;
+    tutti_op_call *call;
+    const void *const *in;
+    void *const *out;
+    void *scratch;
+    const float *const *guard;  /* NULL: none; 0 there: skip */
+    const tutti_kernel *kernel; /* NULL: a store, a copy or a chain on the host */
+    const graph_node *node;     /* NULL: a store; the last one of a chain */
+    const chain *chain;         /* NULL: a node alone, or a store */
+    const char *way;            /* which of several; NULL where there is one */
+    uint32_t scratch_interval;
+    uint32_t time;
+    uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
+    bool widened;   /* `state` is a widen */
+} step;
+
+struct program {
+    const graph *g;
+    pool memory; /* calls, descs */
+    tutti_step now;
+    tutti_value *class_of; /* by value: union-find */
+    memory_class *classes; /* by value */
+    step *steps;
+    void **slots;
+    uint32_t *slot_class; /* by slot */
+    arena_interval *intervals;
+    void **external;            /* behind the last: the arena */
+    const tutti_device *device; /* NULL: the host */
+    void **constants;           /* by value, on the device; NULL where the graph's own serve */
+    replays replays[2];         /* by segment */
+    unsigned char *arena;
+    program_again again;
+    uint64_t bytes;
+    uint64_t cut_offset;
+    uint32_t nvalues, nsteps, nslots, nintervals, nexternal;
+    uint32_t cut; /* steps of segment 0 */
+    bool dirty;   /* the arena moved */
+};
+
+/* The class that `v` belongs to. */
+tutti_value program_class(const program *p, tutti_value v);
+
+/* Gives back what its kernel prepared. */
+void program_end_step(const step *s);
+
+/* on_device.c.  The operation that runs chains there; NULL: there is none, or chain_run does. */
+const tutti_op *program_chain_op(const graph *g, const tutti_device *d);
+/* Whether any function of the host's may be launched there. */
+bool program_runs_host_code(const tutti_device *d);
+tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);
+void program_leave_device(program *p);
+/* As a graph where the device has them. */
+tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
+                                   const step *end, tutti_error *err);
+/* Every step, one by one. */
+tutti_status program_run_steps(const program *p, const step *first, const step *end,
+                               tutti_error *err);
+
+/* Kernels of the stores; in[0] and out[0] are f32 for `add`, bytes for the others. */
+tutti_status store_copy(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch);
+tutti_status store_add(void *state, const tutti_op_call *c, const void *const *in,
+                       void *const *out, void *scratch);
+tutti_status store_zero(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch);
+
+#endif

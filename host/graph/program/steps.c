@@ -1,0 +1,269 @@
+/* steps.c - the steps of a program: its nodes, chains and stores with their kernels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/ir/precision.h"
+#include "graph/program/builder.h"
+#include "graph/runtime/upcast.h"
+
+#include <assert.h>
+#include <string.h>
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+}
+
+static void **add_slot(builder *b, tutti_value v)
+{
+    program *p = b->p;
+    p->slot_class[p->nslots] = v; /* its class once all are merged */
+    return &p->slots[p->nslots++];
+}
+
+/* After the slots of inputs and outputs. */
+static void add_guard(builder *b, step *s, tutti_value guard)
+{
+    void **slot = guard ? add_slot(b, guard) : NULL;
+    s->guard = (const float *const *)slot;
+    for (uint32_t j = 0; j < s->call->nout && guard; j++) {
+        const tutti_value out = b->p->slot_class[(uint32_t)(s->out + j - b->p->slots)];
+        s->zeros |= (uint32_t)builder_class(b, out)->leaves << j;
+    }
+}
+
+static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tutti_error *err)
+{
+    const graph_node *n = s->node;
+    const tutti_device *d = b->spec->device;
+    const tutti_kernel *kernel = program_kernel(d, n->op);
+    tutti_error why = TUTTI_ERROR_INIT;
+    tutti_status status = TUTTI_OK;
+    s->kernel = kernel;
+    if (!kernel && d)
+        status = tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: device %s has no kernel for it",
+                            n->op->name, d->info.name);
+    else if (!kernel)
+        status =
+            tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: there is no CPU kernel", n->op->name);
+    else if (s->call->cuda) /* such kernels take F32, BF16 and F16 */
+        status =
+            kernel->prepare ? kernel->prepare(s->call, &s->state, ret_scratch, &why) : TUTTI_OK;
+    else if (!cast_is_native(n->op, s->call) && !program_runs_host_code(d))
+        status = tutti_fail(&why, TUTTI_E_UNSUPPORTED,
+                            "%s: device %s has no kernel for it in 16 bits", n->op->name,
+                            d->info.name);
+    else if (!cast_is_native(n->op, s->call)) {
+        widen *w = NULL;
+        status = widen_create(b->g, n, s->call, b->spec->tuner, &b->p->memory, &w, ret_scratch,
+                              &s->way, &why);
+        s->state = w;
+        s->widened = true;
+    } else {
+        status = kernel == n->op->cpu ? tune_prepare(b->spec->tuner, n->op, s->call, &s->state,
+                                                     ret_scratch, &s->way, &why)
+                 : kernel->prepare    ? kernel->prepare(s->call, &s->state, ret_scratch, &why)
+                                      : TUTTI_OK;
+    }
+    if (!status)
+        return TUTTI_OK;
+    tutti_fail(&why, status, "%s: its kernel cannot do this", n->op->name);
+    s->kernel = NULL; /* nothing to destroy */
+    return tutti_fail(err, status, "%s%s%s", n->scope, *n->scope ? ": " : "", why.text);
+}
+
+static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
+{
+    program *p = b->p;
+    const graph_node *n = graph_node_at(b->g, k);
+    step *s = &p->steps[p->nsteps++];
+    tutti_desc *descs = pool_take(&p->memory, sizeof *descs * (n->nin + n->op->nout));
+    s->call = pool_take(&p->memory, sizeof *s->call);
+    if (!descs || !s->call)
+        return out_of_memory(err);
+    for (uint32_t j = 0; j < n->nin; j++)
+        descs[j] = graph_value_at(b->g, n->in[j])->desc;
+    for (uint32_t j = 0; j < n->op->nout; j++)
+        descs[n->nin + j] = graph_value_at(b->g, n->out + j)->desc;
+    *s->call = (tutti_op_call){sizeof *s->call,  n->nin,  n->op->nout,
+                               b->spec->threads, descs,   descs + n->nin,
+                               n->attr,          &p->now, program_cuda(b->spec->device)};
+    s->node = n;
+    s->in = (const void *const *)(p->slots + p->nslots);
+    for (uint32_t j = 0; j < n->nin; j++)
+        (void)add_slot(b, n->in[j]);
+    s->out = p->slots + p->nslots;
+    for (uint32_t j = 0; j < n->op->nout; j++)
+        (void)add_slot(b, n->out + j);
+    add_guard(b, s, n->guard);
+    if (b->solid[k]) {
+        s->run = store_copy;
+        return TUTTI_OK;
+    }
+    uint64_t scratch = 0;
+    const tutti_status status = prepare(b, s, &scratch, err);
+    if (status)
+        return status;
+    s->run = s->widened ? widen_run : s->kernel->run;
+    if (scratch)
+        s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
+    return TUTTI_OK;
+}
+
+/* A chain runs by chain_run or, on a device, as its operation "chain". */
+static tutti_status prepare_chain(const builder *b, step *s, uint64_t *ret_scratch,
+                                  tutti_error *err)
+{
+    const tutti_op *device = program_chain_op(b->g, b->spec->device);
+    s->run = chain_run;
+    s->state = (void *)(uintptr_t)s->chain;
+    *ret_scratch = chain_scratch(s->chain);
+    if (!device)
+        return TUTTI_OK;
+    s->call->attr = chain_describe(s->chain, &b->p->memory);
+    s->call->cuda = program_cuda(b->spec->device);
+    s->state = NULL;
+    *ret_scratch = 0;
+    if (!s->call->attr)
+        return out_of_memory(err);
+    const tutti_status status = device->cuda->prepare(s->call, &s->state, ret_scratch, err);
+    if (status)
+        return status;
+    s->kernel = device->cuda;
+    s->run = device->cuda->run;
+    return TUTTI_OK;
+}
+
+static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
+{
+    program *p = b->p;
+    step *s = &p->steps[p->nsteps++];
+    chain *c = chain_make(b->g, b->live, b->wanted, b->ends, k, b->spec->threads, &p->memory);
+    tutti_desc *descs = c ? pool_take(&p->memory, sizeof *descs * (c->nin + c->nout)) : NULL;
+    s->call = pool_take(&p->memory, sizeof *s->call);
+    if (!descs || !s->call)
+        return out_of_memory(err);
+    s->in = (const void *const *)(p->slots + p->nslots);
+    for (uint32_t j = 0; j < c->nin; j++) {
+        descs[j] = graph_value_at(b->g, c->in[j])->desc;
+        (void)add_slot(b, c->in[j]);
+    }
+    s->out = p->slots + p->nslots;
+    for (uint32_t j = 0; j < c->nout; j++) {
+        descs[c->nin + j] = graph_value_at(b->g, c->out[j])->desc;
+        (void)add_slot(b, c->out[j]);
+    }
+    *s->call = (tutti_op_call){sizeof *s->call, c->nin, c->nout, c->threads, descs,
+                               descs + c->nin,  NULL,   &p->now, NULL};
+    s->node = graph_node_at(b->g, k);
+    add_guard(b, s, s->node->guard);
+    s->chain = c;
+    uint64_t scratch = 0;
+    const tutti_status status = prepare_chain(b, s, &scratch, err);
+    if (!status && scratch)
+        s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
+    return status;
+}
+
+/* Is node `k`, the last one of its chain, alone in it, and does its own kernel do? */
+static bool is_alone(const builder *b, uint32_t k)
+{
+    const graph_node *n = graph_node_at(b->g, k);
+    bool low = cast_is_low(graph_value_at(b->g, n->out)->desc.dtype);
+    for (uint32_t j = 0; j < n->nin; j++)
+        low = low || cast_is_low(graph_value_at(b->g, n->in[j])->desc.dtype);
+    if (low && program_runs_host_code(b->spec->device) && chain_joins(b->g, n) &&
+        strcmp(n->op->name, "cast") != 0)
+        return false;
+    for (uint32_t j = 0; j < n->nin; j++) {
+        const graph_value *x = graph_value_at(b->g, n->in[j]);
+        if (x->kind == VALUE_NODE && b->ends[x->index] == k)
+            return false;
+    }
+    return true;
+}
+
+/* The place of a store is a class of its own, behind the graph's values. */
+static tutti_status add_store_step(builder *b, uint32_t k, tutti_error *err)
+{
+    program *p = b->p;
+    const program_store *from = &b->spec->stores[k];
+    const tutti_value place = p->nvalues + k;
+    step *s = &p->steps[p->nsteps++];
+    tutti_desc *desc = pool_take(&p->memory, sizeof *desc);
+    s->call = pool_take(&p->memory, sizeof *s->call);
+    if (!desc || !s->call)
+        return out_of_memory(err);
+    p->classes[place] =
+        (memory_class){from->kind == STORE_EXTERNAL ? NULL : builder_store_place(b, from),
+                       from->index,
+                       NEVER,
+                       0,
+                       0,
+                       from->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED,
+                       true,
+                       true,
+                       false};
+    p->class_of[place] = place;
+    if (from->value)
+        *desc = graph_value_at(b->g, from->value)->desc;
+    else
+        *desc = (tutti_desc){{(int64_t)from->bytes}, 1, TUTTI_U8};
+    *s->call = (tutti_op_call){sizeof *s->call, 1, 1, 1, desc, desc, NULL, &p->now, NULL};
+    s->run = !from->value ? store_zero : from->add ? store_add : store_copy;
+    s->in = (const void *const *)add_slot(b, from->value ? from->value : place);
+    s->out = add_slot(b, place);
+    return TUTTI_OK;
+}
+
+static step *next_step(builder *b, int32_t segment)
+{
+    step *s = &b->p->steps[b->p->nsteps];
+    s->scratch_interval = NEVER;
+    s->time = b->p->nsteps + (segment ? 1 : 0); /* the time between the segments is free */
+    return s;
+}
+
+/* Adds the stores of this segment that wait for node `after`. */
+static tutti_status add_stores(builder *b, int32_t segment, uint32_t after, uint32_t upto,
+                               tutti_error *err)
+{
+    for (uint32_t k = 0; k < b->spec->nstores; k++) {
+        const program_store *s = &b->spec->stores[k];
+        const bool done = b->after[k] == NEVER || b->after[k] < upto;
+        const bool here = after == NEVER ? s->segment == segment && done
+                                         : s->segment <= segment && b->after[k] == after;
+        if (b->direct[k] || !here || (s->add && !s->value))
+            continue;
+        (void)next_step(b, segment);
+        const tutti_status status = add_store_step(b, k, err);
+        if (status)
+            return status;
+    }
+    return TUTTI_OK;
+}
+
+tutti_status builder_make_steps(builder *b, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    uint32_t k = 0;
+    for (int32_t segment = 0; segment < 2 && !s; segment++) {
+        if (segment)
+            b->p->cut = b->p->nsteps;
+        /* What could have been stored before this segment but belongs to it. */
+        s = add_stores(b, segment, NEVER, k, err);
+        for (; k < b->nnodes && !s; k++) {
+            const graph_node *n = graph_node_at(b->g, k);
+            if (n->segment > segment)
+                break;
+            if (!b->live[k])
+                continue;
+            if (!builder_is_view(b, k) && b->ends[k] == k) {
+                (void)next_step(b, segment);
+                s = is_alone(b, k) ? add_node_step(b, k, err) : add_chain_step(b, k, err);
+            }
+            if (!s)
+                s = add_stores(b, segment, k, 0, err);
+        }
+    }
+    assert(s || k == b->nnodes);
+    return s;
+}

@@ -1,0 +1,334 @@
+/* autotune.c - the ways of an operation on this machine: measuring, choosing, remembering. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/runtime/autotune.h"
+#include "graph/ir/attr.h"
+#include "graph/runtime/autotune_file.h"
+#include "graph/runtime/host_memory.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAX_WAYS = 8,
+    MIN_ROUNDS = 5,
+    MAX_ROUNDS = 15,
+    OTHERS = 1 << 19, /* floats a thread of what else a step touches, twice a core's cache */
+};
+#define ENOUGH 0.1 /* seconds of rounds */
+#define WORTH 0.95 /* of way 0's time, or less, for another one to be chosen */
+
+struct tuner {
+    char *path;
+    char *cpu;
+    choices known;
+    bool complains;
+    tutti_error complaint;
+};
+
+/* "model name : Intel(R) Xeon(R) ..." of the first CPU. */
+static char *cpu_model(void)
+{
+    char line[256], model[256] = "unknown";
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "model name : %255[^\t\n]", model) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    return strdup(model);
+}
+
+static void complain(tuner *t, const tutti_error *why)
+{
+    if (t->complaint.status)
+        return;
+    t->complaint = *why;
+    t->complains = true;
+}
+
+tuner *tuner_create(const char *path)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    tuner *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->path = strdup(path);
+    t->cpu = cpu_model();
+    if (!t->path || !t->cpu) {
+        tuner_destroy(t);
+        return NULL;
+    }
+    if (choices_read(&t->known, path, &why))
+        complain(t, &why);
+    return t;
+}
+
+void tuner_destroy(tuner *t)
+{
+    if (!t)
+        return;
+    choices_fini(&t->known);
+    free(t->path);
+    free(t->cpu);
+    free(t);
+}
+
+const char *tuner_complaint(tuner *t)
+{
+    const bool now = t && t->complains;
+    if (now)
+        t->complains = false;
+    return now ? t->complaint.text : NULL;
+}
+
+const char *tune_way_name(const tutti_op *op, const tutti_op_call *c, uint32_t k)
+{
+    const bool several =
+        op->struct_size > offsetof(tutti_op, cpu_ways) && op->cpu_ways && k < MAX_WAYS;
+    return several ? op->cpu_ways->name(c, k) : NULL;
+}
+
+/* What the ways are called, in few letters: a choice is one among these. */
+static uint32_t hash_of_ways(const tutti_op *op, const tutti_op_call *c)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    const char *name;
+    for (uint32_t k = 0; (name = tune_way_name(op, c, k)); k++)
+        for (const char *at = name; at == name || at[-1]; at++) /* with its end */
+            hash = (hash ^ (unsigned char)*at) * 16777619u;
+    return hash;
+}
+
+/* "Xeon ..., 4 threads, ways 1f2e3d4c: conv2d F32 (128, 32, 32, 16) F32 (16, 3, 3, 16) padding=[1,1]" */
+static char *key_of(const tuner *t, const tutti_op *op, const tutti_op_call *c)
+{
+    char *key = NULL, text[96];
+    size_t size = 0;
+    FILE *file = open_memstream(&key, &size);
+    if (!file)
+        return NULL;
+    (void)fprintf(file, "%s, %d threads, ways %08x: %s", t->cpu, c->threads,
+                  hash_of_ways(op, c), op->name);
+    for (uint32_t k = 0; k < c->nin; k++)
+        (void)fprintf(file, " %s", tutti_desc_text(&c->in[k], text, sizeof text));
+    attr_dump(op, c->attr, file);
+    if (fclose(file)) {
+        free(key);
+        return NULL;
+    }
+    return key;
+}
+
+/* The way of that name, or -1. */
+static int way_of(const tutti_op *op, const tutti_op_call *c, const char *name)
+{
+    const char *way;
+    for (uint32_t k = 0; name && (way = tune_way_name(op, c, k)); k++)
+        if (strcmp(way, name) == 0)
+            return (int)k;
+    return -1;
+}
+
+typedef struct contest {
+    const tutti_op *op;
+    const tutti_op_call *c;
+    void *in[TUTTI_OP_MAX_IN];
+    void *first[TUTTI_OP_MAX_OUT]; /* way 0's results */
+    void *out[TUTTI_OP_MAX_OUT];   /* the other ones' */
+    float *others;                 /* OTHERS a thread */
+    void *state[MAX_WAYS], *scratch[MAX_WAYS];
+    bool fits[MAX_WAYS];
+    double best[MAX_WAYS]; /* seconds */
+    uint32_t nways;
+} contest;
+
+/* Numbers between -1 and 1 that do not repeat soon. */
+static void fill(const tutti_desc *d, void *data)
+{
+    uint32_t x = 12345;
+    for (int64_t k = 0, n = d->dtype == TUTTI_F32 ? tutti_numel(d) : 0; k < n; k++) {
+        x = x * 1664525u + 1013904223u;
+        ((float *)data)[k] = (float)(x >> 8) * 0x1p-23f - 1.0f;
+    }
+}
+
+static bool take_memory(contest *m)
+{
+    for (uint32_t k = 0; k < m->c->nin; k++) {
+        if (!(m->in[k] = memory_take(tutti_nbytes(&m->c->in[k]))))
+            return false;
+        fill(&m->c->in[k], m->in[k]);
+    }
+    for (uint32_t k = 0; k < m->c->nout; k++) {
+        m->first[k] = memory_take(tutti_nbytes(&m->c->out[k]));
+        m->out[k] = memory_take(tutti_nbytes(&m->c->out[k]));
+        if (!m->first[k] || !m->out[k])
+            return false;
+    }
+    m->others = memory_take((uint64_t)m->c->threads * OTHERS * sizeof *m->others);
+    return m->others;
+}
+
+static void contest_fini(contest *m)
+{
+    free(m->others);
+    for (uint32_t k = 0; k < m->nways; k++) {
+        if (m->state[k] && m->op->cpu->destroy)
+            m->op->cpu->destroy(m->state[k]);
+        free(m->scratch[k]);
+    }
+    for (uint32_t k = 0; k < m->c->nin; k++)
+        free(m->in[k]);
+    for (uint32_t k = 0; k < m->c->nout; k++) {
+        free(m->first[k]);
+        free(m->out[k]);
+    }
+}
+
+static bool run_way(const contest *m, uint32_t k, void *const *out)
+{
+    const void *in[TUTTI_OP_MAX_IN];
+    for (uint32_t j = 0; j < m->c->nin; j++)
+        in[j] = m->in[j];
+    return m->op->cpu->run(m->state[k], m->c, in, out, m->scratch[k]) == TUTTI_OK;
+}
+
+/* Way k's results are those of way 0, by their largest entries. */
+static bool agrees(const contest *m)
+{
+    for (uint32_t k = 0; k < m->c->nout; k++) {
+        const float *a = m->first[k], *b = m->out[k];
+        float scale = 0.0f, worst = 0.0f;
+        for (int64_t j = 0, n = tutti_numel(&m->c->out[k]); j < n; j++) {
+            const float e = fabsf(a[j] - b[j]);
+            scale = fmaxf(scale, fabsf(a[j]));
+            worst = e > worst || isnan(e) ? e : worst;
+        }
+        if (m->c->out[k].dtype != TUTTI_F32 ||
+            !((double)worst <= TUNE_TOLERANCE * (double)scale))
+            return false;
+    }
+    return true;
+}
+
+/* Prepares way k and runs it once. */
+static bool enter(contest *m, uint32_t k)
+{
+    uint64_t scratch = 0;
+    m->nways = k + 1;
+    if (m->op->cpu_ways->prepare(m->c, k, &m->state[k], &scratch, NULL)) {
+        m->state[k] = NULL;
+        return false;
+    }
+    m->scratch[k] = memory_take(scratch ? scratch : 1);
+    return m->scratch[k] && run_way(m, k, k ? m->out : m->first) && (!k || agrees(m));
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What the rest of a step does between two runs: its numbers take the caches of all threads' cores. */
+static void meanwhile(const contest *m)
+{
+#pragma omp parallel for schedule(static) num_threads(m->c->threads)
+    for (int64_t k = 0; k < (int64_t)m->c->threads * OTHERS; k++)
+        m->others[k] += 1.0f;
+}
+
+/* Times all that fit in turns, so that a busy machine disturbs them alike.  The fastest one, if it
+ * was ahead of way 0 in most rounds too. */
+static uint32_t decide(contest *m)
+{
+    const double start = now();
+    uint32_t best = 0, wins[MAX_WAYS] = {0}, rounds = 0;
+    for (; rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || now() - start < ENOUGH); rounds++) {
+        double first = 0.0;
+        for (uint32_t k = 0; k < m->nways; k++) {
+            if (!m->fits[k])
+                continue;
+            meanwhile(m);
+            const double from = now();
+            if (!run_way(m, k, m->out))
+                continue;
+            const double took = now() - from;
+            first = k ? first : took;
+            wins[k] += took < first;
+            m->best[k] = rounds == 0 || took < m->best[k] ? took : m->best[k];
+        }
+    }
+    for (uint32_t k = 1; k < m->nways; k++)
+        if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best] &&
+            4 * wins[k] >= 3 * rounds)
+            best = k;
+    return best;
+}
+
+/* Way 0 when nothing can be measured. */
+static uint32_t measure(const tutti_op *op, const tutti_op_call *c)
+{
+    contest m = {.op = op, .c = c};
+    uint32_t best = 0, fit = 0;
+    if (take_memory(&m) && (m.fits[0] = enter(&m, 0))) {
+        for (uint32_t k = 1; tune_way_name(op, c, k); k++)
+            fit += m.fits[k] = enter(&m, k);
+        best = fit ? decide(&m) : 0;
+    }
+    contest_fini(&m);
+    return best;
+}
+
+/* Keeps the choice, or finds the one that another process has kept meanwhile. */
+static uint32_t keep(tuner *t, const tutti_op *op, const tutti_op_call *c, const char *key,
+                     uint32_t way)
+{
+    tutti_error why = TUTTI_ERROR_INIT, broken = TUTTI_ERROR_INIT;
+    const int lock = choices_lock(t->path, &why);
+    if (lock < 0) {
+        complain(t, &why);
+        return 0;
+    }
+    choices_fini(&t->known);
+    if (choices_read(&t->known, t->path, &broken))
+        complain(t, &broken);
+    const int there = way_of(op, c, choices_find(&t->known, key));
+    tutti_status s = TUTTI_OK;
+    if (there < 0)
+        s = choices_set(&t->known, key, tune_way_name(op, c, way), &why);
+    if (there < 0 && !s)
+        s = choices_write(&t->known, t->path, &why);
+    (void)close(lock);
+    if (s)
+        complain(t, &why);
+    return s ? 0 : there < 0 ? way : (uint32_t)there;
+}
+
+static uint32_t choose(tuner *t, const tutti_op *op, const tutti_op_call *c)
+{
+    char *key = t && tune_way_name(op, c, 1) ? key_of(t, op, c) : NULL;
+    if (!key)
+        return 0;
+    const int known = way_of(op, c, choices_find(&t->known, key));
+    const uint32_t way = known < 0 ? keep(t, op, c, key, measure(op, c)) : (uint32_t)known;
+    free(key);
+    return way;
+}
+
+tutti_status tune_prepare(tuner *t, const tutti_op *op, const tutti_op_call *c,
+                          void **ret_state, uint64_t *ret_scratch, const char **ret_way,
+                          tutti_error *err)
+{
+    const uint32_t way = choose(t, op, c);
+    *ret_way = tune_way_name(op, c, way);
+    if (way)
+        return op->cpu_ways->prepare(c, way, ret_state, ret_scratch, err);
+    return op->cpu->prepare ? op->cpu->prepare(c, ret_state, ret_scratch, err) : TUTTI_OK;
+}

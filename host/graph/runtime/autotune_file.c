@@ -1,0 +1,164 @@
+/* autotune_file.c - pairs of strings in a file that several processes add to. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/runtime/autotune_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char title[] = "tutti kernel choices 1\n";
+
+void choices_fini(choices *c)
+{
+    for (size_t k = 0; k < c->count; k++) {
+        free(c->list[k].key);
+        free(c->list[k].way);
+    }
+    free(c->list);
+    *c = (choices){NULL, 0};
+}
+
+const char *choices_path(char *path, size_t size)
+{
+    const char *wanted = getenv("TUTTI_TUNE"), *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (wanted && strcmp(wanted, "0") == 0)
+        return NULL;
+    if (cache && *cache == '/')
+        (void)snprintf(path, size, "%s/tutti/kernels", cache);
+    else if (home && *home == '/')
+        (void)snprintf(path, size, "%s/.cache/tutti/kernels", home);
+    else
+        return NULL;
+    return path;
+}
+
+static choice *find(const choices *c, const char *key)
+{
+    for (size_t k = 0; k < c->count; k++)
+        if (strcmp(c->list[k].key, key) == 0)
+            return &c->list[k];
+    return NULL;
+}
+
+const char *choices_find(const choices *c, const char *key)
+{
+    const choice *found = find(c, key);
+    return found ? found->way : NULL;
+}
+
+tutti_status choices_set(choices *c, const char *key, const char *way, tutti_error *err)
+{
+    choice *there = find(c, key);
+    choice fresh = {strdup(key), strdup(way)};
+    choice *list = there ? c->list : realloc(c->list, (c->count + 1) * sizeof *list);
+    if (list)
+        c->list = list;
+    if (!fresh.key || !fresh.way || !list) {
+        free(fresh.key);
+        free(fresh.way);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
+    }
+    if (there) {
+        free(there->key);
+        free(there->way);
+        *there = fresh;
+    } else {
+        c->list[c->count++] = fresh;
+    }
+    return TUTTI_OK;
+}
+
+/* One line, its end included; the first is number 1. */
+static tutti_status take_line(choices *c, char *line, int number, const char *path,
+                              tutti_error *err)
+{
+    char *end = strchr(line, '\n'), *tab = strchr(line, '\t');
+    const bool good =
+        number == 1 ? strcmp(line, title) == 0 : end && tab && tab > line && tab + 1 < end;
+    if (!good)
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: line %d is no choice of a kernel; the file is left aside", path,
+                          number);
+    if (number == 1)
+        return TUTTI_OK;
+    *tab = *end = '\0';
+    return choices_set(c, line, tab + 1, err);
+}
+
+tutti_status choices_read(choices *c, const char *path, tutti_error *err)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t room = 0;
+    tutti_status s = TUTTI_OK;
+    if (!file && errno == ENOENT)
+        return TUTTI_OK;
+    if (!file)
+        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    int number = 0;
+    while (!s && getline(&line, &room, file) > 0)
+        s = take_line(c, line, ++number, path, err);
+    if (!s && ferror(file))
+        s = tutti_fail(err, TUTTI_E_IO, "%s: it cannot be read", path);
+    if (!s && !number)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: it is empty; the file is left aside", path);
+    free(line);
+    (void)fclose(file);
+    if (s)
+        choices_fini(c);
+    return s;
+}
+
+tutti_status choices_write(const choices *c, const char *path, tutti_error *err)
+{
+    char part[PATH_MAX];
+    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
+        return tutti_fail(err, TUTTI_E_IO, "%s: the name is too long", path);
+    FILE *file = fopen(part, "we");
+    bool good = file && fputs(title, file) >= 0;
+    for (size_t k = 0; k < c->count && good; k++)
+        good = fprintf(file, "%s\t%s\n", c->list[k].key, c->list[k].way) > 0;
+    good = good && fflush(file) == 0;
+    if (file && fclose(file))
+        good = false;
+    if (good && rename(part, path) == 0)
+        return TUTTI_OK;
+    const tutti_status s = tutti_fail(err, TUTTI_E_IO, "%s: %s", part, strerror(errno));
+    (void)unlink(part);
+    return s;
+}
+
+/* The folders above `path`, which is put back as it was. */
+static void make_folders(char *path)
+{
+    for (char *at = path + 1; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        (void)mkdir(path, 0777); /* what is missing, opening the file will say */
+        *at = '/';
+    }
+}
+
+int choices_lock(const char *path, tutti_error *err)
+{
+    char name[PATH_MAX];
+    if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name) {
+        (void)tutti_fail(err, TUTTI_E_IO, "%s: the name is too long", path);
+        return -1;
+    }
+    make_folders(name);
+    const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0 && flock(fd, LOCK_EX) == 0)
+        return fd;
+    (void)tutti_fail(err, TUTTI_E_IO, "%s: %s", name, strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}

@@ -1,0 +1,97 @@
+/* graph_capture.c - work gathered into graphs of the device, done again while nothing moves. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/runtime/graph_capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARM_RUNS = 2 };
+
+bool replays_can(const tutti_device *d)
+{
+    return d && TUTTI_HAS(d->table, tutti_device_v1, graph_destroy) &&
+           d->table->capture_begin && d->table->capture_end && d->table->replay &&
+           d->table->graph_destroy && TUTTI_HAS(d->table, tutti_device_v1, clear_unless) &&
+           d->table->clear_unless;
+}
+
+static void drop_graph(replayed *r, const tutti_device *d)
+{
+    if (r->graph) { /* its last run may be under way, and its error is told elsewhere */
+        (void)d->table->synchronise(d->device, NULL, NULL);
+        d->table->graph_destroy(d->device, r->graph);
+    }
+    r->graph = NULL;
+}
+
+static void drop(replayed *r, const tutti_device *d)
+{
+    drop_graph(r, d);
+    free((void *)r->places);
+    *r = (replayed){.places = NULL};
+}
+
+/* That of these places; a new one takes the place of the one used longest ago.  NULL: out of memory. */
+static replayed *find(replays *all, const tutti_device *d, const void *const *places,
+                      uint32_t n)
+{
+    replayed *oldest = all->kept;
+    for (replayed *r = all->kept; r < all->kept + REPLAYS_KEPT; r++) {
+        if (r->places && r->nplaces == n && memcmp(r->places, places, n * sizeof *places) == 0)
+            return r;
+        if (r->used < oldest->used)
+            oldest = r;
+    }
+    drop(oldest, d);
+    oldest->places = malloc((n + 1) * sizeof *oldest->places);
+    if (!oldest->places)
+        return NULL;
+    memcpy((void *)oldest->places, places, n * sizeof *places);
+    oldest->nplaces = n;
+    return oldest;
+}
+
+bool replays_have_blocks(const tutti_device *d)
+{
+    return TUTTI_HAS(d->table, tutti_device_v1, block) && d->table->block;
+}
+
+/* What fails here is called instead, and fails there again if it is to.  A device that tried blocks in vain
+ * gets a second chance without them. */
+static void gather(replayed *r, const tutti_device *d, replay_work work, void *ctx)
+{
+    for (int left = replays_have_blocks(d) ? 2 : 1; left && !r->graph; left--) {
+        if (d->table->capture_begin(d->device, NULL, NULL))
+            break;
+        const tutti_status s = work(ctx, NULL);
+        if (d->table->capture_end(d->device, NULL, s ? NULL : &r->graph, NULL))
+            r->graph = NULL;
+    }
+    r->failed = !r->graph;
+}
+
+tutti_status replays_run(replays *all, const tutti_device *d, const void *const *places,
+                         uint32_t nplaces, const tutti_step *now, replay_work work, void *ctx,
+                         tutti_error *err)
+{
+    replayed *r = find(all, d, places, nplaces);
+    if (!r)
+        return work(ctx, err);
+    r->used = ++all->clock;
+    if (!r->graph && !r->failed && ++r->runs > WARM_RUNS)
+        gather(r, d, work, ctx);
+    if (!r->graph)
+        return work(ctx, err);
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = d->table->replay(d->device, NULL, r->graph, now, &why);
+    if (s != TUTTI_E_UNSUPPORTED)
+        return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
+    drop_graph(r, d); /* the next time another */
+    return work(ctx, err);
+}
+
+void replays_drop(replays *all, const tutti_device *d)
+{
+    for (replayed *r = all->kept; r < all->kept + REPLAYS_KEPT; r++)
+        drop(r, d);
+}

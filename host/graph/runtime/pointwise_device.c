@@ -1,0 +1,34 @@
+/* pointwise_device.c - a chain as a device's operation "chain" sees it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/passes/pointwise_fusion.h"
+
+#include <string.h>
+
+const tutti_chain *chain_describe(const chain *c, pool *memory)
+{
+    tutti_chain *whole = pool_take(memory, sizeof *whole);
+    tutti_chain_link *links = pool_take(memory, sizeof *links * c->nlinks);
+    if (!whole || !links)
+        return NULL;
+    for (uint32_t k = 0; k < c->nlinks; k++) {
+        const chain_link *l = &c->links[k];
+        links[k] =
+            (tutti_chain_link){.op = l->node->op,
+                               .attr = l->node->attr,
+                               .out = l->out,
+                               .dtype = l->cast == TUTTI_DTYPE_NONE ? TUTTI_F32 : l->cast};
+        for (uint32_t j = 0; j < l->node->nin; j++)
+            links[k].from[j] =
+                l->from[j] < CHAIN_MAX_IN ? l->from[j] : c->nin + l->from[j] - CHAIN_MAX_IN;
+    }
+    *whole = (tutti_chain){sizeof *whole, c->nlinks, links};
+    return whole;
+}
+
+bool chain_is_known(const tutti_op *device, const graph_node *n)
+{
+    const tutti_chain_link link = {.op = n->op, .attr = n->attr};
+    const tutti_chain one = {sizeof one, 1, &link};
+    const tutti_op_call call = {.struct_size = sizeof call, .attr = &one};
+    return device->infer(&call, NULL, NULL) == TUTTI_OK;
+}

@@ -1,0 +1,202 @@
+/* gradcheck_kernel.c - the part of op_check that runs the kernel, on poisoned and guarded memory. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gradcheck_trial.h"
+#include "graph/runtime/autotune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 64 /* bytes behind every buffer that nobody may touch */
+
+/* Fills with 0xFF: NaN for floats, -1 for integers; the guard too. */
+static void *poisoned(uint64_t bytes)
+{
+    const size_t room = (bytes + GUARD + 63) / 64 * 64;
+    void *p = aligned_alloc(64, room);
+    return p ? memset(p, 0xFF, room) : NULL;
+}
+
+static bool guard_intact(const void *p, uint64_t bytes)
+{
+    const unsigned char *guard = (const unsigned char *)p + bytes;
+    for (int k = 0; k < GUARD; k++)
+        if (guard[k] != 0xFF)
+            return false;
+    return true;
+}
+
+typedef struct bench {
+    const tutti_op *op;
+    const op_case *c;
+    const void *attr;
+    tutti_desc in_desc[TUTTI_OP_MAX_IN], out_desc[TUTTI_OP_MAX_OUT];
+    void *in[TUTTI_OP_MAX_IN], *kept[TUTTI_OP_MAX_IN];
+    void *out[TUTTI_OP_MAX_OUT];
+    void *state, *scratch;
+    uint64_t scratch_bytes;
+    uint32_t way;
+    uint32_t reserved;
+} bench;
+
+static void bench_fini(bench *b)
+{
+    if (b->state && b->op->cpu->destroy)
+        b->op->cpu->destroy(b->state);
+    for (uint32_t k = 0; k < TUTTI_OP_MAX_IN; k++) {
+        free(b->in[k]);
+        free(b->kept[k]);
+    }
+    for (uint32_t k = 0; k < TUTTI_OP_MAX_OUT; k++)
+        free(b->out[k]);
+    free(b->scratch);
+}
+
+static tutti_status bench_fill(bench *b, tutti_error *err)
+{
+    for (uint32_t k = 0; k < b->c->nin; k++) {
+        const uint64_t bytes = tutti_nbytes(&b->in_desc[k]);
+        b->in[k] = poisoned(bytes);
+        b->kept[k] = poisoned(bytes);
+        if (!b->in[k] || !b->kept[k])
+            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the check", b->c->op);
+        const tutti_tensor t = {b->in[k], b->in_desc[k], TUTTI_DEVICE_CPU, 0};
+        for (int64_t j = 0, n = tutti_numel(&t.desc); j < n; j++)
+            tensor_set(&t, j, check_draw(b->c, k, t.desc.dtype, j));
+        memcpy(b->kept[k], b->in[k], bytes);
+    }
+    for (uint32_t k = 0; k < b->op->nout; k++) {
+        b->out[k] = poisoned(tutti_nbytes(&b->out_desc[k]));
+        if (!b->out[k])
+            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the check", b->c->op);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status bench_guards(const bench *b, uint32_t in_place, tutti_error *err)
+{
+    for (uint32_t k = 0; k < b->c->nin; k++) {
+        const uint64_t bytes = tutti_nbytes(&b->in_desc[k]);
+        const bool same = bytes == 0 || memcmp(b->in[k], b->kept[k], bytes) == 0;
+        if (!guard_intact(b->in[k], bytes) || (k != in_place && !same))
+            return tutti_fail(err, TUTTI_E_FAIL, "%s: the kernel wrote to input %u", b->c->op,
+                              k);
+    }
+    for (uint32_t k = 0; k < b->op->nout; k++)
+        if (!guard_intact(b->out[k], tutti_nbytes(&b->out_desc[k])))
+            return tutti_fail(err, TUTTI_E_FAIL,
+                              "%s: the kernel wrote past the end of result %u", b->c->op, k);
+    if (b->scratch && !guard_intact(b->scratch, b->scratch_bytes))
+        return tutti_fail(err, TUTTI_E_FAIL, "%s: the kernel wrote past the end of its scratch",
+                          b->c->op);
+    return TUTTI_OK;
+}
+
+/* One run of the kernel; `in_place` is the input where out[0] goes, or UINT32_MAX. */
+static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutti_error *err)
+{
+    const tutti_kernel *kernel = b->op->cpu;
+    const void *in[TUTTI_OP_MAX_IN];
+    void *out[TUTTI_OP_MAX_OUT];
+    tutti_op_call call = {sizeof call, b->c->nin, b->op->nout, threads, b->in_desc,
+                          b->out_desc, b->attr,   NULL,        NULL};
+    tutti_status s = bench_fill(b, err);
+    if (!s && b->way)
+        s = b->op->cpu_ways->prepare(&call, b->way, &b->state, &b->scratch_bytes, err);
+    else if (!s && kernel->prepare)
+        s = kernel->prepare(&call, &b->state, &b->scratch_bytes, err);
+    if (s)
+        return tutti_fail(err, s, "%s: the kernel's prepare failed without a reason", b->c->op);
+    b->scratch = b->scratch_bytes ? poisoned(b->scratch_bytes) : NULL;
+    for (uint32_t k = 0; k < b->c->nin; k++)
+        in[k] = b->in[k];
+    for (uint32_t k = 0; k < b->op->nout; k++)
+        out[k] = k == 0 && in_place < b->c->nin ? b->in[in_place] : b->out[k];
+    call.step = &check_step;
+    s = kernel->run(b->state, &call, in, out, b->scratch);
+    if (s)
+        return tutti_fail(err, s, "%s: the kernel refused its input (%s)", b->c->op,
+                          tutti_status_name(s));
+    return bench_guards(b, in_place, err);
+}
+
+static double default_tolerance(const op_case *c)
+{
+    int64_t most = 1;
+    for (uint32_t k = 0; k < c->nin; k++)
+        most = tutti_numel(&c->in[k]) > most ? tutti_numel(&c->in[k]) : most;
+    return fmin(1e-6 * sqrt((double)most), 1e-4);
+}
+
+/* Runs the kernel and compares every result with what the interpreter has in `t`. */
+static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_place,
+                                uint32_t way, tutti_error *err)
+{
+    const op_case *c = t->c;
+    bench b = {.op = t->op, .c = c, .way = way};
+    char what[96];
+    const graph_node *n = graph_node_at(t->g, 0);
+    const double own = c->tolerance > 0.0 ? c->tolerance : default_tolerance(c);
+    const double tolerance = way ? fmax(own, TUNE_TOLERANCE) : own;
+    b.attr = n->attr;
+    memcpy(b.in_desc, c->in, sizeof *c->in * c->nin);
+    for (uint32_t k = 0; k < t->op->nout; k++)
+        b.out_desc[k] = graph_value_at(t->g, n->out + k)->desc;
+    tutti_status s = bench_run(&b, threads, in_place, err);
+    for (uint32_t k = 0; k < t->op->nout && !s; k++) {
+        const bool moved = k == 0 && in_place < c->nin;
+        const tutti_tensor got = {moved ? b.in[in_place] : b.out[k], b.out_desc[k],
+                                  TUTTI_DEVICE_CPU, 0};
+        const int64_t count = tutti_numel(&got.desc);
+        double *numbers = malloc(sizeof *numbers * (size_t)(count + 1));
+        for (int64_t j = 0; j < count && numbers; j++)
+            numbers[j] = tensor_get(&got, j);
+        if (moved)
+            (void)snprintf(what, sizeof what,
+                           "kernel in place of input %u against reference, result 0", in_place);
+        else
+            (void)snprintf(what, sizeof what,
+                           "kernel on %d thread%s against reference, result %u", threads,
+                           threads == 1 ? "" : "s", k);
+        s = numbers ? check_compare(c, what, &got.desc, numbers,
+                                    interp_value(t->it, n->out + k), tolerance, err)
+                    : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the check", c->op);
+        free(numbers);
+    }
+    bench_fini(&b);
+    return s;
+}
+
+/* Every way that the host may choose for this shape. */
+static tutti_status check_ways(const trial *t, tutti_error *err)
+{
+    const graph_node *n = graph_node_at(t->g, 0);
+    tutti_desc out[TUTTI_OP_MAX_OUT];
+    for (uint32_t k = 0; k < t->op->nout; k++)
+        out[k] = graph_value_at(t->g, n->out + k)->desc;
+    const tutti_op_call c = {sizeof c, t->c->nin, t->op->nout, 3,   t->c->in,
+                             out,      n->attr,   NULL,        NULL};
+    for (uint32_t k = 1; tune_way_name(t->op, &c, k); k++) {
+        tutti_error why = TUTTI_ERROR_INIT;
+        const tutti_status s = kernel_once(t, 3, UINT32_MAX, k, &why);
+        if (s && s != TUTTI_E_UNSUPPORTED)
+            return tutti_fail(err, s, "%s: %s", tune_way_name(t->op, &c, k), why.text);
+    }
+    return TUTTI_OK;
+}
+
+tutti_status check_kernel(const trial *t, tutti_error *err)
+{
+    const op_case *c = t->c;
+    tutti_status s = kernel_once(t, 1, UINT32_MAX, 0, err);
+    if (!s)
+        s = kernel_once(t, 3, UINT32_MAX, 0, err);
+    if (!s)
+        s = check_ways(t, err);
+    const tutti_desc *y = &graph_value_at(t->g, graph_node_at(t->g, 0)->out)->desc;
+    for (uint32_t k = 0; k < c->nin && !s; k++)
+        if (t->op->cpu->inplace >> k & 1 && tutti_same_shape(&c->in[k], y) &&
+            c->in[k].dtype == y->dtype)
+            s = kernel_once(t, 1, k, 0, err);
+    return s;
+}

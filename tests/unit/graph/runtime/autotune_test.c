@@ -1,0 +1,266 @@
+/* autotune_test.c - choosing among the ways of an operation, and what the file of choices does. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/runtime/autotune.h"
+#include "toy_model.h"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* "twice": y = 2 x in four ways.  The first takes its time, "wrong" errs, "never" cannot. */
+static int runs;
+
+static const char *name(const tutti_op_call *c, uint32_t k)
+{
+    static const char *const names[] = {"slow 1.0", "fast 1.0", "wrong 1.0", "never 1.0", NULL};
+    return tutti_numel(&c->in[0]) ? names[k] : k ? NULL : names[0];
+}
+
+static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_state,
+                                uint64_t *ret_scratch, tutti_error *err)
+{
+    if (k == 3)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "twice: not this way");
+    uint32_t *state = malloc(sizeof *state);
+    if (!state)
+        return tutti_fail(err, TUTTI_E_NOMEM, "twice: no memory");
+    *state = k;
+    *ret_state = state;
+    *ret_scratch = 128;
+    return TUTTI_OK;
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    return prepare_way(c, 0, ret_state, ret_scratch, err);
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    const uint32_t way = *(const uint32_t *)state;
+    const struct timespec pause = {0, 20 * 1000 * 1000};
+    const float *x = in[0];
+    float *y = out[0];
+    runs++;
+    memset(scratch, 0, 128);
+    for (int64_t k = 0, n = tutti_numel(&c->in[0]); k < n; k++)
+        y[k] = way == 2 ? 2.001f * x[k] : 2.0f * x[k];
+    if (way == 0)
+        (void)nanosleep(&pause, NULL);
+    return TUTTI_OK;
+}
+
+static const tutti_kernel cpu = {sizeof cpu, 0, prepare, run, free};
+static const tutti_ways ways = {sizeof ways, 0, name, prepare_way};
+static const tutti_op twice = {.struct_size = sizeof twice,
+                               .name = "twice",
+                               .nin_min = 1,
+                               .nin_max = 1,
+                               .nout = 1,
+                               .cpu = &cpu,
+                               .cpu_ways = &ways};
+static const tutti_op simple = {.struct_size = sizeof simple,
+                                .name = "simple",
+                                .nin_min = 1,
+                                .nin_max = 1,
+                                .nout = 1,
+                                .cpu = &cpu};
+
+static char folder[64], path[128];
+
+static void enter(void)
+{
+    (void)snprintf(folder, sizeof folder, "/tmp/tutti-tune-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/deep/kernels", folder);
+    runs = 0;
+}
+
+static void leave(void)
+{
+    char name_[160];
+    static const char *const files[] = {"deep/kernels", "deep/kernels.lock", "deep", ""};
+    for (int k = 0; k < 4; k++) {
+        (void)snprintf(name_, sizeof name_, "%s/%s", folder, files[k]);
+        ck_assert(remove(name_) == 0 || k < 3);
+    }
+}
+
+/* The name of the way that is taken for `rows` rows; `t` may be NULL. */
+static const char *taken(tuner *t, const tutti_op *op, int64_t rows)
+{
+    const tutti_desc d = toy_desc(TUTTI_F32, 2, rows, 8, 0, 0);
+    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL};
+    tutti_error err = TUTTI_ERROR_INIT;
+    void *state = NULL;
+    uint64_t scratch = 0;
+    const char *way = NULL;
+    ck_assert_ok(tune_prepare(t, op, &c, &state, &scratch, &way, &err), err);
+    ck_assert_ptr_nonnull(state);
+    ck_assert_uint_eq(scratch, 128);
+    ck_assert_str_eq(way ? way : "slow 1.0", name(&c, *(const uint32_t *)state));
+    free(state);
+    return way;
+}
+
+static const char *taken_alone(int64_t rows)
+{
+    tuner *t = tuner_create(path);
+    ck_assert_ptr_nonnull(t);
+    const char *way = taken(t, &twice, rows);
+    ck_assert_ptr_null(tuner_complaint(t));
+    tuner_destroy(t);
+    return way;
+}
+
+/* Whole text of the file; static. */
+static const char *file_text(void)
+{
+    static char text[1024];
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    return text;
+}
+
+static void write_file(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* In the file, `from` becomes `to`, as long. */
+static void edit_file(const char *from, const char *to)
+{
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%s", file_text());
+    char *at = strstr(text, from);
+    ck_assert_ptr_nonnull(at);
+    memcpy(at, to, strlen(to));
+    write_file(text);
+}
+
+START_TEST(a_choice_is_measured_once_and_kept)
+{
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    const int measured = runs;
+    ck_assert_int_gt(measured, 6);
+    ck_assert_ptr_nonnull(strstr(file_text(), ", 2 threads, ways "));
+    ck_assert_ptr_nonnull(strstr(file_text(), ": twice F32 (4, 8)\tfast 1.0\n"));
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    ck_assert_int_eq(runs, measured);
+    ck_assert_str_eq(taken_alone(5), "fast 1.0"); /* another shape */
+    ck_assert_int_gt(runs, measured);
+    ck_assert_ptr_nonnull(strstr(file_text(), "twice F32 (4, 8)\tfast 1.0\n"));
+}
+END_TEST
+
+START_TEST(the_file_decides)
+{
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    edit_file("fast", "slow");
+    ck_assert_str_eq(taken_alone(4), "slow 1.0");
+}
+END_TEST
+
+START_TEST(the_first_of_two_processes_decides_for_both)
+{
+    tuner *late = tuner_create(path);
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    edit_file("fast", "slow");
+    ck_assert_str_eq(taken(late, &twice, 4), "slow 1.0");
+    ck_assert_ptr_null(tuner_complaint(late));
+    tuner_destroy(late);
+}
+END_TEST
+
+START_TEST(the_ways_of_another_version_are_measured_again)
+{
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    edit_file("fast 1.0", "fast 0.9");
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    ck_assert_ptr_nonnull(strstr(file_text(), "(4, 8)\tfast 1.0\n"));
+    ck_assert_ptr_null(strstr(file_text(), "0.9"));
+}
+END_TEST
+
+static const struct {
+    const char *text, *why;
+} broken[] = {
+    {"", "it is empty; the file is left aside"},
+    {"{}\n", "line 1 is no choice of a kernel; the file is left aside"},
+    {"tutti kernel choices 1\na\tb\nno tab\n",
+     "line 3 is no choice of a kernel; the file is left aside"},
+    {"tutti kernel choices 1\nkey\t\n",
+     "line 2 is no choice of a kernel; the file is left aside"},
+    {"tutti kernel choices 1\nkey\tcut o",
+     "line 2 is no choice of a kernel; the file is left aside"},
+};
+
+START_TEST(a_broken_file_is_told_once_and_replaced)
+{
+    char want[256];
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    write_file(broken[_i].text);
+    tuner *t = tuner_create(path);
+    (void)snprintf(want, sizeof want, "%s: %s", path, broken[_i].why);
+    ck_assert_str_eq(tuner_complaint(t), want);
+    ck_assert_ptr_null(tuner_complaint(t));
+    ck_assert_str_eq(taken(t, &twice, 4), "fast 1.0");
+    ck_assert_ptr_null(tuner_complaint(t));
+    tuner_destroy(t);
+    ck_assert_ptr_nonnull(strstr(file_text(), "tutti kernel choices 1\n"));
+    ck_assert_ptr_nonnull(strstr(file_text(), "(4, 8)\tfast 1.0\n"));
+}
+END_TEST
+
+START_TEST(what_cannot_be_kept_is_not_chosen)
+{
+    char want[256];
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    (void)snprintf(path, sizeof path, "%s/deep/kernels/below/kernels", folder);
+    tuner *t = tuner_create(path);
+    (void)tuner_complaint(t);
+    tuner_destroy(t);
+    t = tuner_create(path);
+    ck_assert_str_eq(taken(t, &twice, 5), "slow 1.0");
+    (void)snprintf(want, sizeof want, "%s: Not a directory", path);
+    ck_assert_str_eq(tuner_complaint(t), want);
+    tuner_destroy(t);
+}
+END_TEST
+
+START_TEST(where_there_is_nothing_to_choose_nothing_is_measured)
+{
+    tuner *t = tuner_create(path);
+    ck_assert_str_eq(taken(NULL, &twice, 4), "slow 1.0");
+    ck_assert_ptr_null(taken(t, &simple, 4));
+    ck_assert_str_eq(taken(t, &twice, 0), "slow 1.0");
+    ck_assert_int_eq(runs, 0);
+    ck_assert_ptr_null(tuner_complaint(t));
+    tuner_destroy(t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tune");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60);
+    tcase_add_checked_fixture(all, enter, leave);
+    tcase_add_test(all, a_choice_is_measured_once_and_kept);
+    tcase_add_test(all, the_file_decides);
+    tcase_add_test(all, the_first_of_two_processes_decides_for_both);
+    tcase_add_test(all, the_ways_of_another_version_are_measured_again);
+    tcase_add_loop_test(all, a_broken_file_is_told_once_and_replaced, 0,
+                        sizeof broken / sizeof *broken);
+    tcase_add_test(all, what_cannot_be_kept_is_not_chosen);
+    tcase_add_test(all, where_there_is_nothing_to_choose_nothing_is_measured);
+    suite_add_tcase(suite, all);
+    return tutti_run(suite);
+}
