@@ -161,7 +161,7 @@ static void bench_fini(bench *b)
 static tutti_status fill(bench *b, uint32_t k, const tutti_desc *d)
 {
     uint32_t x = 12345;
-    b->in[k] = memory_take(tutti_nbytes(d));
+    b->in[k] = host_memory_alloc(tutti_nbytes(d));
     if (!b->in[k])
         return TUTTI_E_NOMEM;
     const int64_t n = tutti_numel(d);
@@ -201,7 +201,7 @@ static tutti_status bench_init(bench *b, const trial *t, const tutti_op *const *
         .g = b->g, .keep = out, .nkeep = t->nout, .nexternal = nin, .threads = threads};
     if ((s = program_create(&spec, &b->p, err)))
         return s;
-    b->arena = memory_take(program_bytes(b->p) + 64);
+    b->arena = host_memory_alloc(program_bytes(b->p) + 64);
     if (!b->arena)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the results of %s", t->op);
     program_set_arena(b->p, b->arena);
@@ -259,7 +259,7 @@ int bench_kernels(const tutti_op *const *ops)
     if (threads < 1)
         threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (int k = 0; k < 3; k++) {
-        abc[k] = memory_take(sizeof(float) * TRIAD);
+        abc[k] = host_memory_alloc(sizeof(float) * TRIAD);
         if (!abc[k] && !err.status)
             (void)tutti_fail(&err, TUTTI_E_NOMEM, "no memory for the triad");
         else if (abc[k]) /* pages that nobody has written are one and the same */

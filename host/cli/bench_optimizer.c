@@ -49,14 +49,14 @@ static int sweep_init(sweep *s, int64_t count, bool copies)
     if (s->threads < 1)
         s->threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (int k = 0; k < ARRAYS; k++) {
-        s->arrays[k] = memory_take((uint64_t)count * sizeof(float));
+        s->arrays[k] = host_memory_alloc((uint64_t)count * sizeof(float));
         if (!s->arrays[k]) {
             (void)fputs("tutti: no memory for the weights\n", stderr);
             sweep_fini(s);
             return CLI_FAILED;
         }
     }
-    s->low = copies ? memory_take((uint64_t)count * sizeof *s->low) : NULL;
+    s->low = copies ? host_memory_alloc((uint64_t)count * sizeof *s->low) : NULL;
     if (copies && !s->low) {
         (void)fputs("tutti: no memory for the weights in 16 bits\n", stderr);
         sweep_fini(s);

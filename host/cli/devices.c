@@ -13,8 +13,8 @@ static void print_device(const tutti_device *d, uint32_t index)
     tutti_error err = TUTTI_ERROR_INIT;
     (void)printf("  %u: %s", index, d->info.name);
     if (d->table->memory(d->device, &unused, &total, &err) == TUTTI_OK)
-        (void)printf(", %s of %s free", memory_text(unused, a, sizeof a),
-                     memory_text(total, b, sizeof b));
+        (void)printf(", %s of %s free", bytes_text(unused, a, sizeof a),
+                     bytes_text(total, b, sizeof b));
     if (*d->info.kernels)
         (void)printf(", kernels %s", d->info.kernels);
     (void)printf(", memory %s", tutti_device_is_host(d) ? "of the host" : "of its own");

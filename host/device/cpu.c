@@ -61,7 +61,7 @@ static void cpu_close(void *device)
 static tutti_status cpu_memory(void *device, uint64_t *ret_free, uint64_t *ret_total,
                                tutti_error *err)
 {
-    const uint64_t total = total_bytes(), available = memory_available();
+    const uint64_t total = total_bytes(), available = host_memory_available();
     *ret_free = available < total ? available : total;
     *ret_total = total;
     return TUTTI_OK;
@@ -70,11 +70,11 @@ static tutti_status cpu_memory(void *device, uint64_t *ret_free, uint64_t *ret_t
 static tutti_status cpu_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_error *err)
 {
     char want[32], have[32];
-    void *memory = memory_take(bytes);
+    void *memory = host_memory_alloc(bytes);
     if (!memory)
         return tutti_fail(err, TUTTI_E_NOMEM, "cpu: %s are wanted, %s are free",
-                          memory_text(bytes, want, sizeof want),
-                          memory_text(memory_available(), have, sizeof have));
+                          bytes_text(bytes, want, sizeof want),
+                          bytes_text(host_memory_available(), have, sizeof have));
     *ret_memory = memory;
     return TUTTI_OK;
 }

@@ -63,7 +63,7 @@ static plan_request request_for(const net_model *m, const tutti_tensor *x, const
 static tutti_status check_place(const net_model *m, const tutti_tensor *t, const char *what,
                                 tutti_error *err)
 {
-    return t->device == place_number(m->device)
+    return t->device == device_number(m->device)
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_ARG, "%s is not where the model is: on %s", what,
                             m->device ? m->device->info.name : "the host");
@@ -122,8 +122,8 @@ static tutti_status read_loss(void *ctx, double *ret_loss, tutti_error *err)
 {
     const net_model *m = ctx;
     float value = 0;
-    const tutti_status s = place_copy(m->device, &value, plan_loss(m->plan).data, sizeof value,
-                                      TUTTI_COPY_FROM_DEVICE, err);
+    const tutti_status s = device_copy(m->device, &value, plan_loss(m->plan).data, sizeof value,
+                                       TUTTI_COPY_FROM_DEVICE, err);
     if (!s)
         *ret_loss = (double)value;
     return s;
@@ -155,7 +155,7 @@ static tutti_status backward(void *ctx, double scale, tutti_error *err)
 static void give_slots(net_model *m)
 {
     for (uint32_t k = 0; k < TUTTI_OPTIMIZER_MAX_SLOTS; k++) {
-        place_give(m->device, m->slots[k]);
+        device_free(m->device, m->slots[k]);
         m->slots[k] = NULL;
     }
     free(m->staged);
@@ -170,7 +170,7 @@ static tutti_status fit_slots(net_model *m, int64_t count, tutti_error *err)
     give_slots(m);
     bool there = true;
     for (uint32_t k = 0; k < m->options.optimizer->nslots; k++) {
-        m->slots[k] = place_take(m->device, (uint64_t)count * sizeof(float));
+        m->slots[k] = device_alloc(m->device, (uint64_t)count * sizeof(float));
         there = there && m->slots[k];
     }
     m->staged =
@@ -211,22 +211,22 @@ static tutti_status update_staged(net_model *m, const void *grads, void *const *
     const void *in[1] = {m->staged};
     void *staged[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {NULL};
     tutti_status s =
-        place_copy(m->device, m->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+        device_copy(m->device, m->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
     for (uint32_t k = 0; k < nout && !s; k++) {
         staged[k] = m->staged + (k + 1) * m->count;
-        s = place_copy(m->device, staged[k], out[k], bytes, TUTTI_COPY_FROM_DEVICE, err);
+        s = device_copy(m->device, staged[k], out[k], bytes, TUTTI_COPY_FROM_DEVICE, err);
     }
     if (!s)
         s = run_update(m, &m->update_call, in, staged, NULL);
     for (uint32_t k = 0; k < nout && !s; k++)
-        s = place_copy(m->device, out[k], staged[k], bytes, TUTTI_COPY_TO_DEVICE, err);
+        s = device_copy(m->device, out[k], staged[k], bytes, TUTTI_COPY_TO_DEVICE, err);
     return s;
 }
 
 static bool has_kernel(const net_model *m)
 {
     const tutti_optimizer_v1 *o = m->options.optimizer;
-    return !place_is_host(m->device) && TUTTI_HAS(o, tutti_optimizer_v1, update_on_device) &&
+    return !device_is_host(m->device) && TUTTI_HAS(o, tutti_optimizer_v1, update_on_device) &&
            o->update_on_device;
 }
 
@@ -239,11 +239,11 @@ static tutti_status update_there(net_model *m, float *weights, const float *grad
                                                   [TUTTI_UPDATE_STEP] = (double)m->updates,
                                                   [TUTTI_UPDATE_FACTOR] = 1.0};
     if (!m->numbers)
-        m->numbers = place_take(m->device, sizeof numbers);
+        m->numbers = device_alloc(m->device, sizeof numbers);
     if (!m->numbers)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the numbers of an update");
     const tutti_status s =
-        place_copy(m->device, m->numbers, numbers, sizeof numbers, TUTTI_COPY_TO_DEVICE, err);
+        device_copy(m->device, m->numbers, numbers, sizeof numbers, TUTTI_COPY_TO_DEVICE, err);
     tutti_update u = {.struct_size = sizeof u,
                       .n = m->count,
                       .w = weights,
@@ -309,7 +309,7 @@ static tutti_status scale_there(net_model *m, const tutti_kernel *kernel, float 
     float found = 0.0f;
     uint64_t scratch = 0;
     const bool first = !s->numbers;
-    if (first && !(s->numbers = place_take(m->device, sizeof numbers)))
+    if (first && !(s->numbers = device_alloc(m->device, sizeof numbers)))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a factor of gradients");
     s->in[0] = s->out[0] = (tutti_desc){{m->count}, 1, TUTTI_F32};
     s->in[1] = s->out[1] = (tutti_desc){.dtype = TUTTI_F32};
@@ -328,8 +328,8 @@ static tutti_status scale_there(net_model *m, const tutti_kernel *kernel, float 
                               ? kernel->prepare(&s->call, &s->state, &scratch, err)
                               : TUTTI_OK;
     if (!status)
-        status = place_copy(m->device, s->numbers, numbers, sizeof numbers,
-                            TUTTI_COPY_TO_DEVICE, err);
+        status = device_copy(m->device, s->numbers, numbers, sizeof numbers,
+                             TUTTI_COPY_TO_DEVICE, err);
     if (!status)
         status = m->device->table->launch(m->device->device, NULL,
                                           &(tutti_launch){.struct_size = sizeof(tutti_launch),
@@ -341,8 +341,8 @@ static tutti_status scale_there(net_model *m, const tutti_kernel *kernel, float 
                                                           .out = out},
                                           err);
     if (!status)
-        status = place_copy(m->device, &found, s->numbers + 1, sizeof found,
-                            TUTTI_COPY_FROM_DEVICE, err);
+        status = device_copy(m->device, &found, s->numbers + 1, sizeof found,
+                             TUTTI_COPY_FROM_DEVICE, err);
     if (!status)
         *ret_finite = found == 0.0f;
     return status;
@@ -356,13 +356,13 @@ static tutti_status scale_gradients(void *ctx, double factor, int *ret_finite, t
     net_arena(m->options.net, &weights, &grads, &count);
     const uint64_t bytes = (uint64_t)count * sizeof(float);
     tutti_status s = fit_slots(m, count, err);
-    float *g = place_is_host(m->device) ? grads : m->staged;
+    float *g = device_is_host(m->device) ? grads : m->staged;
     const tutti_op *op = net_op(m->options.net, "scale_checked");
     const tutti_kernel *kernel = op && g != grads ? program_kernel(m->device, op) : NULL;
     if (!s && kernel)
         return scale_there(m, kernel, grads, (float)factor, ret_finite, err);
     if (!s && g != grads)
-        s = place_copy(m->device, g, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+        s = device_copy(m->device, g, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
     if (s)
         return s;
     *ret_finite = 1;
@@ -371,7 +371,7 @@ static tutti_status scale_gradients(void *ctx, double factor, int *ret_finite, t
         *ret_finite &= isfinite(g[k]) != 0;
     }
     return g == grads ? TUTTI_OK
-                      : place_copy(m->device, grads, g, bytes, TUTTI_COPY_TO_DEVICE, err);
+                      : device_copy(m->device, grads, g, bytes, TUTTI_COPY_TO_DEVICE, err);
 }
 
 static tutti_status synchronise(void *ctx, tutti_error *err)
@@ -406,8 +406,8 @@ void net_model_destroy(net_model *m)
         return;
     (void)synchronise(m, NULL);
     give_slots(m);
-    place_give(m->device, m->numbers);
-    place_give(m->device, m->scaling.numbers);
+    device_free(m->device, m->numbers);
+    device_free(m->device, m->scaling.numbers);
     free(m);
 }
 

@@ -16,9 +16,9 @@ static async_step *current(async_metrics *a)
 
 static void part_fini(async_microbatch *p, const tutti_device *d)
 {
-    place_give_pinned(d, p->losses);
+    device_free_pinned(d, p->losses);
     for (int k = 0; k < ASYNC_TENSORS; k++)
-        place_give_pinned(d, p->tensors[k].data);
+        device_free_pinned(d, p->tensors[k].data);
 }
 
 static tutti_status fit(const tutti_device *d, async_step *l, uint32_t count, tutti_error *err)
@@ -27,7 +27,7 @@ static tutti_status fit(const tutti_device *d, async_step *l, uint32_t count, tu
         const tutti_status s = d->table->event_create(d->device, &l->done, err);
         if (s)
             return s;
-        l->scaler = place_take_pinned(d, TUTTI_SCALER_NUMBERS * sizeof *l->scaler);
+        l->scaler = device_alloc_pinned(d, TUTTI_SCALER_NUMBERS * sizeof *l->scaler);
         if (!l->scaler)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss scale");
     }
@@ -38,7 +38,7 @@ static tutti_status fit(const tutti_device *d, async_step *l, uint32_t count, tu
         l->parts = parts;
     for (; parts && l->capacity < count; l->capacity++) {
         parts[l->capacity] =
-            (async_microbatch){.losses = place_take_pinned(d, 2 * sizeof(float))};
+            (async_microbatch){.losses = device_alloc_pinned(d, 2 * sizeof(float))};
         if (!parts[l->capacity].losses)
             break;
     }
@@ -55,8 +55,8 @@ static tutti_status fetch(const tutti_device *d, async_microbatch *p, int k,
     const uint64_t bytes = tutti_nbytes(&from->desc);
     tutti_tensor *to = &p->tensors[k];
     if (!to->data || bytes > p->capacity[k]) { /* no copy to the old memory is under way */
-        place_give_pinned(d, to->data);
-        to->data = place_take_pinned(d, bytes);
+        device_free_pinned(d, to->data);
+        to->data = device_alloc_pinned(d, bytes);
         p->capacity[k] = bytes;
     }
     if (!to->data)
@@ -239,7 +239,7 @@ void async_fini(async_metrics *a)
         for (uint32_t j = 0; j < l->capacity; j++)
             part_fini(&l->parts[j], d);
         free(l->parts);
-        place_give_pinned(d, l->scaler);
+        device_free_pinned(d, l->scaler);
         if (l->done)
             d->table->event_destroy(d->device, l->done);
     }

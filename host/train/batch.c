@@ -63,7 +63,7 @@ tutti_status slot_set(slot *s, const tutti_device *d, const tutti_tensor *t, tut
         memmove(s->own, t->data, bytes);
     }
     if (!here)
-        status = place_copy(d, s->own, t->data, bytes, TUTTI_COPY_FROM_DEVICE, err);
+        status = device_copy(d, s->own, t->data, bytes, TUTTI_COPY_FROM_DEVICE, err);
     if (status)
         return status;
     s->now = *t;
@@ -78,8 +78,8 @@ tutti_status slot_take(slot *s, const tutti_device *place, uint64_t bytes, void 
     slot_memory *m = &s->two[++s->turn & 1];
     if (!m->data || m->capacity < bytes || m->place != place) {
         if (m->data)
-            place_give(m->place, m->data);
-        *m = (slot_memory){place_try(place, bytes, err), bytes, place};
+            device_free(m->place, m->data);
+        *m = (slot_memory){device_try_alloc(place, bytes, err), bytes, place};
     }
     if (!m->data)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of %s",
@@ -94,7 +94,7 @@ void slot_fini(slot *s)
     mirror_fini(&s->mirror);
     for (int k = 0; k < 2; k++)
         if (s->two[k].data)
-            place_give(s->two[k].place, s->two[k].data);
+            device_free(s->two[k].place, s->two[k].data);
     *s = (slot){.own = NULL};
 }
 

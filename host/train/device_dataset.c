@@ -107,7 +107,7 @@ static tutti_status plan_lanes(device_dataset *r, tutti_error *err)
     for (uint32_t k = 0; k < r->info->ncolumns; k++) {
         lane *l = &r->lanes[k];
         columns[k] = (tutti_tensor){NULL, rows_of(&r->info->columns[k].desc, o->batch_size),
-                                    place_number(r->options.device), 0};
+                                    device_number(r->options.device), 0};
         l->bytes = tutti_nbytes(&columns[k].desc);
         if (!(l->changed = calloc(o->ntransforms + 1, sizeof *l->changed)))
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for transforms");
@@ -122,10 +122,10 @@ static tutti_status make_lane(device_dataset *r, uint32_t k, tutti_error *err)
     const tutti_device *d = r->options.device;
     lane *l = &r->lanes[k];
     const uint64_t all = (uint64_t)r->info->samples * tutti_nbytes(&r->info->columns[k].desc);
-    if (!(l->all = place_take(d, all)))
+    if (!(l->all = device_alloc(d, all)))
         return no_memory(r, all, err);
     for (uint32_t side = 0; side < 2 && side <= l->nstages; side++)
-        if (!(l->side[side] = place_take(d, l->bytes)))
+        if (!(l->side[side] = device_alloc(d, l->bytes)))
             return no_memory(r, l->bytes, err);
     return TUTTI_OK;
 }
@@ -147,7 +147,7 @@ tutti_status device_dataset_create(const device_dataset_options *options,
     if (s)
         goto fail;
     r->order = malloc(bytes);
-    r->index = place_take(options->device, bytes);
+    r->index = device_alloc(options->device, bytes);
     if (!r->order || !r->index) {
         s = no_memory(r, bytes, err);
         goto fail;
@@ -171,7 +171,7 @@ static void pick_fini(const tutti_device *d, pick *p)
 {
     if (p->ready && p->kernel->destroy)
         p->kernel->destroy(p->state);
-    place_give(d, p->scratch);
+    device_free(d, p->scratch);
 }
 
 void device_dataset_destroy(device_dataset *r)
@@ -185,12 +185,12 @@ void device_dataset_destroy(device_dataset *r)
         lane *l = &r->lanes[k];
         pick_fini(d, &l->full);
         pick_fini(d, &l->last);
-        place_give(d, l->all);
-        place_give(d, l->side[0]);
-        place_give(d, l->side[1]);
+        device_free(d, l->all);
+        device_free(d, l->side[0]);
+        device_free(d, l->side[1]);
         free(l->changed);
     }
-    place_give(d, r->index);
+    device_free(d, r->index);
     free(r->order);
     free(r);
 }
@@ -211,8 +211,8 @@ static tutti_status fill_chunk(device_dataset *r, void *host, int64_t first, int
                                   r->settings->workers, to, err);
     for (uint32_t k = 0; k < r->info->ncolumns && !s; k++) {
         const uint64_t row = tutti_nbytes(&r->info->columns[k].desc);
-        s = place_copy(r->options.device, (char *)r->lanes[k].all + (uint64_t)first * row,
-                       to[k], (uint64_t)count * row, TUTTI_COPY_TO_DEVICE, err);
+        s = device_copy(r->options.device, (char *)r->lanes[k].all + (uint64_t)first * row,
+                        to[k], (uint64_t)count * row, TUTTI_COPY_TO_DEVICE, err);
     }
     return s;
 }
@@ -276,7 +276,7 @@ static tutti_status prepare(device_dataset *r, uint32_t k, int64_t count, pick *
     if (s)
         return s;
     p->ready = true;
-    if (scratch && !(p->scratch = place_take(d, scratch)))
+    if (scratch && !(p->scratch = device_alloc(d, scratch)))
         return no_memory(r, scratch, err);
     return TUTTI_OK;
 }
@@ -348,7 +348,7 @@ tutti_status device_dataset_next(device_dataset *r, tutti_tensor *columns,
     for (uint32_t k = 0; k < r->info->ncolumns && !s; k++) {
         columns[k] =
             (tutti_tensor){r->lanes[k].side[0], rows_of(&r->info->columns[k].desc, count),
-                           place_number(r->options.device), 0};
+                           device_number(r->options.device), 0};
         s = pick_rows(r, k, count, err);
     }
     for (uint32_t t = 0; t < r->settings->ntransforms && !s; t++)

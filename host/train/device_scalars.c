@@ -61,9 +61,9 @@ tutti_status scalars_open(device_scalars *s, tutti_error *err)
     s->tried = true;
     s->device = context_device(s->run);
     s->sent = calloc(ngroups, sizeof *s->sent);
-    double *block = place_take(s->device, count * sizeof *block);
+    double *block = device_alloc(s->device, count * sizeof *block);
     if (!block || !s->sent) {
-        place_give(s->device, block);
+        device_free(s->device, block);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the rates of optimizer groups");
     }
     lay_out(s, block, ngroups);
@@ -82,7 +82,7 @@ void scalars_fini(device_scalars *s)
         if (s->ops[k].kernel && s->ops[k].kernel->prepare && s->ops[k].kernel->destroy)
             s->ops[k].kernel->destroy(s->ops[k].state);
     if (s->scaler)
-        place_give(s->device, s->scaler);
+        device_free(s->device, s->scaler);
     free(s->sent);
     memset(s, 0, sizeof *s);
 }
@@ -90,7 +90,7 @@ void scalars_fini(device_scalars *s)
 static tutti_status send(const device_scalars *s, void *to, const void *from, uint64_t bytes,
                          tutti_error *err)
 {
-    return place_copy(s->device, to, from, bytes, TUTTI_COPY_TO_DEVICE, err);
+    return device_copy(s->device, to, from, bytes, TUTTI_COPY_TO_DEVICE, err);
 }
 
 /* The device gets what the host has: at first, and after a checkpoint. */
@@ -194,7 +194,7 @@ tutti_status scalars_fetch(device_scalars *s, double *ret_scaler, tutti_error *e
     tutti_status status = settle(s, err);
     if (!status)
         status =
-            place_copy(s->device, scaler, s->scaler, sizeof own, TUTTI_COPY_FROM_DEVICE, err);
+            device_copy(s->device, scaler, s->scaler, sizeof own, TUTTI_COPY_FROM_DEVICE, err);
     if (status)
         return status;
     s->loss_scaler->scale = scaler[TUTTI_SCALER_SCALE];

@@ -39,7 +39,7 @@ static tutti_status bring(device_view *v, slot *s, tutti_error *err)
     if (sent)
         return sent;
     s->now.data = memory;
-    s->now.device = place_number(v->place);
+    s->now.device = device_number(v->place);
     return TUTTI_OK;
 }
 
@@ -77,7 +77,7 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
     if (status)
         return status;
     mirrors_invalidate(v->kernels->mirrors, 1u << MIRROR_RESULTS);
-    s->now = (tutti_tensor){memory, *desc, place_number(v->place), 0};
+    s->now = (tutti_tensor){memory, *desc, device_number(v->place), 0};
     tensors_batch(v->kernels->tensors)->samples =
         tensors_batch(v->kernels->tensors)->columns[0].now.desc.dim[0];
     *ret = s->now;
@@ -159,7 +159,7 @@ static tutti_status span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *er
 static tutti_status take(void *ctx, uint64_t bytes, void **ret, tutti_error *err)
 {
     const device_view *v = ctx;
-    void *memory = place_try(v->place, bytes, err);
+    void *memory = device_try_alloc(v->place, bytes, err);
     if (!memory)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes",
                           (unsigned long long)bytes);
@@ -170,7 +170,7 @@ static tutti_status take(void *ctx, uint64_t bytes, void **ret, tutti_error *err
 static void give(void *ctx, void *memory)
 {
     if (memory)
-        place_give(((const device_view *)ctx)->place, memory);
+        device_free(((const device_view *)ctx)->place, memory);
 }
 
 static tutti_status copy(void *ctx, void *to, const void *from, uint64_t bytes, int32_t how,
@@ -190,7 +190,7 @@ static tutti_status copy(void *ctx, void *to, const void *from, uint64_t bytes, 
         return s;
     if (v->place && how != TUTTI_COPY_FROM_DEVICE)
         mirrors_invalidate(v->kernels->mirrors, MIRROR_ALL);
-    return place_copy(v->place, to, from, bytes, how, err);
+    return device_copy(v->place, to, from, bytes, how, err);
 }
 
 /* ---- numbers on their way to the host ---- */
@@ -206,7 +206,7 @@ static tutti_status make_peeks(device_view *v, tutti_error *err)
         if (s)
             return s;
     }
-    v->peeked = place_take_pinned(d, PEEKS * (uint64_t)TUTTI_PEEK_BYTES);
+    v->peeked = device_alloc_pinned(d, PEEKS * (uint64_t)TUTTI_PEEK_BYTES);
     return v->peeked
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_NOMEM, "no memory for numbers of %s", d->info.name);
@@ -220,8 +220,8 @@ static tutti_status ask(device_view *v, const void *memory, uint64_t bytes, tutt
     if (v->npeeks >= PEEKS && d->table->event_done(d->device, v->came[k]) != 1)
         s = d->table->synchronise(d->device, NULL, err); /* too far ahead */
     if (s ||
-        (s = place_copy(d, v->peeked + k * TUTTI_PEEK_BYTES, memory, bytes,
-                        TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err)) ||
+        (s = device_copy(d, v->peeked + k * TUTTI_PEEK_BYTES, memory, bytes,
+                         TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err)) ||
         (s = d->table->event_record(d->device, v->came[k], NULL, err)))
         return s;
     v->npeeks++;
@@ -258,14 +258,14 @@ void device_view_fini(device_view *v)
     for (int k = 0; d && k < PEEKS; k++)
         d->table->event_destroy(d->device, v->came[k]);
     if (v->peeked)
-        place_give_pinned(d, v->peeked);
+        device_free_pinned(d, v->peeked);
 }
 
 void device_view_init(device_view *v, plugin_kernels *p, const tutti_device *place)
 {
     *v = (device_view){.kernels = p, .place = place};
     v->table = (tutti_device_view_v1){.struct_size = sizeof v->table,
-                                      .device = place_number(place),
+                                      .device = device_number(place),
                                       .ctx = v,
                                       .describe = describe,
                                       .get = get,

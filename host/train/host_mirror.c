@@ -10,7 +10,7 @@
 /* Here everything is seen where it is. */
 static bool sees_all(const host_mirrors *m)
 {
-    return place_is_host(context_device(m->run));
+    return device_is_host(context_device(m->run));
 }
 
 /* ---- who reads ---- */
@@ -68,7 +68,7 @@ static void warn_readers(host_mirrors *m)
                 "%s looks at tensors on %s and has no kernels for it: the run waits while "
                 "they are copied, %s the first time",
                 r->name, m->run->device.device.info.name,
-                memory_text(r->bytes, size, sizeof size));
+                bytes_text(r->bytes, size, sizeof size));
             run_log_message(&m->run->log, TUTTI_LOG_WARNING, "train", text);
         }
         r->bytes = 0;
@@ -80,10 +80,10 @@ static void warn_readers(host_mirrors *m)
 /* `host` has room for what the plugin sees and, behind it, for what was fetched. */
 static tutti_status reserve(host_mirror *v, uint64_t bytes, tutti_error *err)
 {
-    const uint64_t capacity = memory_round(bytes + 1);
+    const uint64_t capacity = bytes_round(bytes + 1);
     if (v->host && capacity <= v->capacity)
         return TUTTI_OK;
-    void *host = memory_take(2 * capacity);
+    void *host = host_memory_alloc(2 * capacity);
     if (!host)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a copy of %llu bytes on the host",
                           (unsigned long long)bytes);
@@ -124,8 +124,8 @@ tutti_status mirror_open(host_mirrors *m, host_mirror *v, int what, tutti_tensor
     v->reader = find_reader(m);
     if (v->device != tensor->data || v->bytes != bytes ||
         v->generation != m->generation[what]) {
-        s = place_copy(context_device(m->run), v->host, tensor->data, bytes,
-                       TUTTI_COPY_FROM_DEVICE, err);
+        s = device_copy(context_device(m->run), v->host, tensor->data, bytes,
+                        TUTTI_COPY_FROM_DEVICE, err);
         if (s)
             return s;
         if (bytes)
@@ -156,8 +156,8 @@ tutti_status mirrors_flush(host_mirrors *m, bool end, tutti_error *err)
         host_mirror *v = m->open[k];
         unsigned char *before = v->host ? v->host + v->capacity : NULL;
         if (v->device && !s && memcmp(v->host, before, v->bytes) != 0) {
-            s = place_copy(context_device(m->run), v->device, v->host, v->bytes,
-                           TUTTI_COPY_TO_DEVICE, err);
+            s = device_copy(context_device(m->run), v->device, v->host, v->bytes,
+                            TUTTI_COPY_TO_DEVICE, err);
             if (v->what == MIRROR_WEIGHTS ||
                 v->what == MIRROR_BUFFERS) /* frozen: a buffer here */
                 net_touch_weights(m->run->net);

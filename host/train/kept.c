@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/kept.h"
 
-#include "graph/runtime/host_memory.h"
 #include "graph/runtime/device_memory.h"
+#include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,10 +129,10 @@ tutti_status kept_bring(const trainer *t, kept *v, tutti_error *err)
     tutti_status s = TUTTI_OK;
     for (size_t k = 0; k < v->count; k++)
         if (v->list[k].tensor.device != TUTTI_DEVICE_CPU)
-            bytes += memory_round(tutti_nbytes(&v->list[k].tensor.desc));
+            bytes += bytes_round(tutti_nbytes(&v->list[k].tensor.desc));
     if (bytes == 0)
         return TUTTI_OK;
-    v->staged = memory_take(bytes);
+    v->staged = host_memory_alloc(bytes);
     if (!v->staged)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of a checkpoint",
                           (unsigned long long)bytes);
@@ -141,11 +141,11 @@ tutti_status kept_bring(const trainer *t, kept *v, tutti_error *err)
         const uint64_t size = tutti_nbytes(&one->desc);
         if (one->device == TUTTI_DEVICE_CPU)
             continue;
-        s = place_copy(d, v->staged + at, one->data, size,
-                       TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+        s = device_copy(d, v->staged + at, one->data, size,
+                        TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
         one->data = v->staged + at;
         one->device = TUTTI_DEVICE_CPU;
-        at += memory_round(size);
+        at += bytes_round(size);
     }
     tutti_error ignored = TUTTI_ERROR_INIT; /* copies begun must end before the memory goes */
     const tutti_status ended = d->table->synchronise(d->device, NULL, s ? &ignored : err);

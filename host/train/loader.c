@@ -313,8 +313,8 @@ static tutti_status read_all(loader *l, tutti_error *err)
     void *all[TUTTI_MAX_COLUMNS] = {NULL};
     bool room = true;
     for (uint32_t k = 0; k < l->info.ncolumns; k++) {
-        all[k] =
-            memory_take((uint64_t)l->info.samples * tutti_nbytes(&l->info.columns[k].desc));
+        all[k] = host_memory_alloc((uint64_t)l->info.samples *
+                                   tutti_nbytes(&l->info.columns[k].desc));
         room = room && all[k];
     }
     const tutti_status s =

@@ -94,10 +94,10 @@ static tutti_status unscale_staged(const loss_scaler *s, float *grads, int64_t c
     if (!staged)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients",
                           (unsigned long long)bytes);
-    tutti_status status = place_copy(d, staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+    tutti_status status = device_copy(d, staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
     if (!status) {
         *ret_bad = unscale_all(staged, (float)(1.0 / s->scale), count, s->run->threads);
-        status = place_copy(d, grads, staged, bytes, TUTTI_COPY_TO_DEVICE, err);
+        status = device_copy(d, grads, staged, bytes, TUTTI_COPY_TO_DEVICE, err);
     }
     free(staged);
     return status;

@@ -131,7 +131,7 @@ static tutti_status send_numbers(updater *u, tutti_error *err)
 {
     const uint64_t bytes = u->ngroups * TUTTI_UPDATE_NUMBERS * sizeof(double);
     if (!u->numbers)
-        u->numbers = place_take(u->device, bytes);
+        u->numbers = device_alloc(u->device, bytes);
     double *numbers = calloc(u->ngroups, TUTTI_UPDATE_NUMBERS * sizeof *numbers);
     if (!u->numbers || !numbers) {
         free(numbers);
@@ -144,7 +144,7 @@ static tutti_status send_numbers(updater *u, tutti_error *err)
         now[TUTTI_UPDATE_FACTOR] = 1.0;
     }
     const tutti_status s =
-        place_copy(u->device, u->numbers, numbers, bytes, TUTTI_COPY_TO_DEVICE, err);
+        device_copy(u->device, u->numbers, numbers, bytes, TUTTI_COPY_TO_DEVICE, err);
     free(numbers);
     return s;
 }
@@ -170,10 +170,10 @@ static tutti_status update_staged(updater *u, float *weights, const float *grads
     memcpy(kept, u->slots, sizeof kept);
     memcpy(on_device + 1, u->slots, sizeof u->slots);
     tutti_status s =
-        place_copy(u->device, u->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+        device_copy(u->device, u->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
     for (uint32_t k = 0; k <= u->nslots && !s; k++)
-        s = place_copy(u->device, u->staged + (k + 1) * u->count, on_device[k], bytes,
-                       TUTTI_COPY_FROM_DEVICE, err);
+        s = device_copy(u->device, u->staged + (k + 1) * u->count, on_device[k], bytes,
+                        TUTTI_COPY_FROM_DEVICE, err);
     if (s)
         return s;
     for (uint32_t k = 0; k < u->nslots; k++)
@@ -184,8 +184,8 @@ static tutti_status update_staged(updater *u, float *weights, const float *grads
     u->step += counts_there(u);
     memcpy(u->slots, kept, sizeof kept);
     for (uint32_t k = 0; k <= u->nslots && !s; k++)
-        s = place_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
-                       TUTTI_COPY_TO_DEVICE, err);
+        s = device_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
+                        TUTTI_COPY_TO_DEVICE, err);
     return s;
 }
 
@@ -220,12 +220,12 @@ static bool is_staged(const updater *u)
 bool updater_merges(const updater *u)
 {
     return (!u->scaler->on || u->scalars->on) &&
-           (!replays_can(context_device(u->run)) || u->reads_numbers);
+           (!capture_is_supported(context_device(u->run)) || u->reads_numbers);
 }
 
 tutti_status updater_begin(updater *u, tutti_error *err)
 {
-    uint16_t *low = net_low(u->run->net, &u->low_dtype);
+    uint16_t *low = net_half_weights(u->run->net, &u->low_dtype);
     u->low = writes_low(u) && !is_staged(u) ? low : NULL;
     if (!context_is_remote(u->run))
         return TUTTI_OK;
@@ -312,10 +312,10 @@ static tutti_status run_alone(void *ctx, tutti_error *err)
 static tutti_status run_or_replay(updater *u, tutti_error *err)
 {
     const tutti_device *d = context_device(u->run);
-    if (!replays_can(d) || !u->reads_numbers)
+    if (!capture_is_supported(d) || !u->reads_numbers)
         return run(u, err);
     const plan_tail tail = updater_tail(u);
-    return replays_run(&u->graphs, d, (const void *const *)tail.places, tail.nplaces,
+    return capture_run(&u->graphs, d, (const void *const *)tail.places, tail.nplaces,
                        &u->run->step, run_alone, u, err);
 }
 

@@ -48,7 +48,7 @@ static tutti_status bind(trainer *t, plan *p, uint32_t k, const tutti_tensor *fr
     void (*set)(plan *, uint32_t, const void *) = target ? plan_set_target : plan_set_input;
     const bool here = from->device == TUTTI_DEVICE_CPU;
     /* On a device the plan reads its own memory: graphs of a device know their places. */
-    if (place_is_host(d) && aligned(from->data)) {
+    if (device_is_host(d) && aligned(from->data)) {
         set(p, k, from->data);
         return TUTTI_OK;
     }
@@ -57,8 +57,8 @@ static tutti_status bind(trainer *t, plan *p, uint32_t k, const tutti_tensor *fr
     if (!to)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a batch's column of %llu bytes",
                           (unsigned long long)bytes);
-    return place_is_host(d) || !here
-               ? place_copy(d, to, from->data, bytes, TUTTI_COPY_ON_DEVICE, err)
+    return device_is_host(d) || !here
+               ? device_copy(d, to, from->data, bytes, TUTTI_COPY_ON_DEVICE, err)
                : upload_run(&t->uploads, d, k + (target ? TUTTI_MAX_COLUMNS : 0), to, from,
                             err);
 }

@@ -189,7 +189,7 @@ static bool gets_weights(const instance_kernels *p, const kernel_info *k, void *
         if (strncmp(k->arg_types[a], "buf<", 4) != 0)
             continue;
         memcpy(&at, args[a], sizeof at);
-        if (net_has_low(p->all->run->net, at))
+        if (net_has_half(p->all->run->net, at))
             return strcmp(object_describe(instance_object(p->instance))->kind,
                           TUTTI_KIND_OPTIMIZER) != 0;
     }

@@ -134,8 +134,8 @@ static tutti_status take(const tutti_device *d, const tutti_tensor *from, bool c
 {
     const uint64_t bytes = tutti_nbytes(&to->desc);
     tutti_tensor here = *to;
-    if (!place_is_host(d))
-        here.data = memory_take(bytes);
+    if (!device_is_host(d))
+        here.data = host_memory_alloc(bytes);
     if (!here.data)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a weight of %llu bytes",
                           (unsigned long long)bytes);
@@ -145,7 +145,8 @@ static tutti_status take(const tutti_device *d, const tutti_tensor *from, bool c
         convert(from, &here);
     if (here.data == to->data)
         return TUTTI_OK;
-    const tutti_status s = place_copy(d, to->data, here.data, bytes, TUTTI_COPY_TO_DEVICE, err);
+    const tutti_status s =
+        device_copy(d, to->data, here.data, bytes, TUTTI_COPY_TO_DEVICE, err);
     free(here.data);
     return s;
 }

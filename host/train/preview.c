@@ -47,7 +47,7 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
     float *weights, *grads;
     int64_t count;
     uint64_t unused = 0, total = 0, buffers = 0;
-    if (place_is_host(d))
+    if (device_is_host(d))
         return TUTTI_OK;
     const tutti_status s = d->table->memory(d->device, &unused, &total, err);
     if (s)
@@ -58,16 +58,16 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
             buffers += tutti_nbytes(&net_weight(t->run.net, k)->data.desc);
     (void)fprintf(file, "device %s:%u, %s: %s of %s are free beside\n",
                   t->run.file->device.part.name, t->run.file->device.index, d->info.name,
-                  memory_text(unused, a, sizeof a), memory_text(total, b, sizeof b));
+                  bytes_text(unused, a, sizeof a), bytes_text(total, b, sizeof b));
     (void)fprintf(file, "  weights and their gradients %s, buffers %s\n",
-                  memory_text(2 * sizeof(float) * (uint64_t)count, a, sizeof a),
-                  memory_text(buffers, b, sizeof b));
-    const net_low_counts low = net_count_low(t->run.net);
+                  bytes_text(2 * sizeof(float) * (uint64_t)count, a, sizeof a),
+                  bytes_text(buffers, b, sizeof b));
+    const net_half_counts low = net_count_half(t->run.net);
     if (low.bytes)
         (void)fprintf(file, "  copies in %s of %u trained and %u frozen weights %s\n",
                       tutti_dtype_name(low.dtype), low.trained, low.frozen,
-                      memory_text(low.bytes, a, sizeof a));
-    (void)fprintf(file, "  the plan of a step %s\n", memory_text(plan_bytes(p), a, sizeof a));
+                      bytes_text(low.bytes, a, sizeof a));
+    (void)fprintf(file, "  the plan of a step %s\n", bytes_text(plan_bytes(p), a, sizeof a));
     return TUTTI_OK;
 }
 

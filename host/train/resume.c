@@ -140,7 +140,7 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
         const tutti_tensor *to = &v->list[k].tensor;
         if (checkpoint_find(c, v->list[k].name, &from, &e))
             continue;
-        const tutti_status s = place_copy(
+        const tutti_status s = device_copy(
             to->device == TUTTI_DEVICE_CPU ? NULL : context_device(&t->run), to->data,
             from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE, err);
         if (s)

@@ -38,7 +38,7 @@ const tutti_device *context_device(const run_context *run)
 
 bool context_is_remote(const run_context *run)
 {
-    return !place_is_host(context_device(run));
+    return !device_is_host(context_device(run));
 }
 
 tutti_status context_step_device(run_context *run, tutti_error *err)
@@ -49,7 +49,7 @@ tutti_status context_step_device(run_context *run, tutti_error *err)
 
 void context_tune_message(run_context *run)
 {
-    const char *text = net_tune_complaint(run->net);
+    const char *text = net_autotune_complaint(run->net);
     if (text)
         run_log_message(&run->log, TUTTI_LOG_WARNING, "plan", text);
 }

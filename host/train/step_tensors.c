@@ -88,8 +88,8 @@ void tensors_publish(step_tensors *x, plan *p)
 tutti_status tensors_read_loss(const step_tensors *x, double *ret_loss, tutti_error *err)
 {
     float loss = 0.0f;
-    const tutti_status s = place_copy(context_device(x->run), &loss, x->loss.now.data,
-                                      sizeof loss, TUTTI_COPY_FROM_DEVICE, err);
+    const tutti_status s = device_copy(context_device(x->run), &loss, x->loss.now.data,
+                                       sizeof loss, TUTTI_COPY_FROM_DEVICE, err);
     *ret_loss = (double)loss;
     return s;
 }

@@ -9,9 +9,9 @@ static tutti_status take_column(trainer *t, tutti_tensor to, const tutti_tensor 
 {
     if (!to.data)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a column of a forward pass");
-    return place_copy(context_device(&t->run), to.data, from->data, tutti_nbytes(&from->desc),
-                      from->device == to.device ? TUTTI_COPY_ON_DEVICE : TUTTI_COPY_TO_DEVICE,
-                      err);
+    return device_copy(context_device(&t->run), to.data, from->data, tutti_nbytes(&from->desc),
+                       from->device == to.device ? TUTTI_COPY_ON_DEVICE : TUTTI_COPY_TO_DEVICE,
+                       err);
 }
 
 static tutti_status train_losses_there(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
@@ -58,8 +58,8 @@ static tutti_status train_sample_losses(void *ctx, const tutti_tensor *inputs, u
     const tutti_status s =
         train_losses_there(ctx, inputs, ninputs, targets, ntargets, &there, err);
     return s ? s
-             : place_copy(context_device(&t->run), losses, there.data,
-                          tutti_nbytes(&there.desc), TUTTI_COPY_FROM_DEVICE, err);
+             : device_copy(context_device(&t->run), losses, there.data,
+                           tutti_nbytes(&there.desc), TUTTI_COPY_FROM_DEVICE, err);
 }
 
 static tutti_status train_mix_loss(void *ctx, const tutti_tensor *target, double weight,
@@ -72,8 +72,8 @@ static tutti_status train_mix_loss(void *ctx, const tutti_tensor *target, double
     tutti_status s = mirrors_flush(&t->mirrors, false, err);
     mirrors_invalidate(&t->mirrors, 1u << MIRROR_RESULTS);
     if (!s)
-        s = plan_mix_loss(t->plans.loss, target, weight, &t->run.step, t->plans.loss_scale,
-                          err);
+        s = plan_blend_loss(t->plans.loss, target, weight, &t->run.step, t->plans.loss_scale,
+                            err);
     if (s == TUTTI_OK)
         tensors_publish(&t->tensors, t->plans.loss);
     return s;

@@ -17,9 +17,9 @@
 
 static int recompute_of(const char *word)
 {
-    return strcmp(word, "off") == 0    ? RECOMPUTE_OFF
-           : strcmp(word, "full") == 0 ? RECOMPUTE_FULL
-                                       : RECOMPUTE_CHEAP;
+    return strcmp(word, "off") == 0    ? REMATERIALIZE_OFF
+           : strcmp(word, "full") == 0 ? REMATERIALIZE_FULL
+                                       : REMATERIALIZE_CHEAP;
 }
 
 static tutti_status see_module_weight(void *ctx, tutti_tensor *tensor, tutti_error *err)

@@ -83,7 +83,7 @@ static tutti_status move_slots(updater *u, int64_t count, bool first, tutti_erro
 {
     for (uint32_t s = 0; s < u->nslots; s++) {
         const uint64_t bytes = (uint64_t)count * sizeof(float);
-        float *next = place_take(u->device, bytes);
+        float *next = device_alloc(u->device, bytes);
         if (!next)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
                               (unsigned long long)bytes);
@@ -93,14 +93,14 @@ static tutti_status move_slots(updater *u, int64_t count, bool first, tutti_erro
             const int64_t n = tutti_numel(&net_weight(u->run->net, k)->data.desc);
             tutti_status moved = TUTTI_OK;
             if (to >= 0 && from >= 0 && from + n <= u->count)
-                moved = place_copy(u->device, next + to, u->slots[s] + from,
-                                   (uint64_t)n * sizeof(float), TUTTI_COPY_ON_DEVICE, err);
+                moved = device_copy(u->device, next + to, u->slots[s] + from,
+                                    (uint64_t)n * sizeof(float), TUTTI_COPY_ON_DEVICE, err);
             if (moved) {
-                place_give(u->device, next);
+                device_free(u->device, next);
                 return moved;
             }
         }
-        place_give(u->device, u->slots[s]);
+        device_free(u->device, u->slots[s]);
         u->slots[s] = next;
     }
     u->count = count;
@@ -119,11 +119,11 @@ tutti_status updater_fit(updater *u, tutti_error *err)
     if (s)
         return s;
     s = move_slots(u, count, !u->group_of, err);
-    if (!s && place_is_async(u->device)) /* updates under way use the ranges */
+    if (!s && device_is_async(u->device)) /* updates under way use the ranges */
         s = u->device->table->synchronise(u->device->device, NULL, err);
     if (s)
         return s;
-    replays_drop(&u->graphs, u->device);
+    captures_drop(&u->graphs, u->device);
     free(u->staged);
     u->staged = NULL;
     const uint32_t n = net_weight_count(u->run->net);
@@ -197,12 +197,12 @@ void updater_close(updater *u)
         instance_free(u->groups[k].optimizer);
     for (size_t k = 0; k < u->nschedulers; k++)
         instance_free(u->schedulers[k]);
-    if (place_is_async(u->device)) /* updates under way use all this */
+    if (device_is_async(u->device)) /* updates under way use all this */
         (void)u->device->table->synchronise(u->device->device, NULL, NULL);
-    replays_drop(&u->graphs, u->device);
+    captures_drop(&u->graphs, u->device);
     for (uint32_t s = 0; s < TUTTI_OPTIMIZER_MAX_SLOTS; s++)
-        place_give(u->device, u->slots[s]);
-    place_give(u->device, u->numbers);
+        device_free(u->device, u->slots[s]);
+    device_free(u->device, u->numbers);
     free(u->staged);
     free(u->groups);
     free(u->schedulers);

@@ -50,10 +50,10 @@ typedef struct updater {
     int64_t step;               /* updates so far */
     const tutti_device *device; /* where the arena and the slots lie; NULL: here */
     double *numbers; /* on the device: TUTTI_UPDATE_NUMBERS a group; scalars have their own */
-    uint16_t *low;   /* net_low, where all groups write it; or NULL */
+    uint16_t *low;   /* net_half_weights, where all groups write it; or NULL */
     int32_t low_dtype;
-    float *staged;  /* on the host, where a device does not run the optimizer's code */
-    replays graphs; /* of updates that are no part of another graph */
+    float *staged;         /* on the host, where a device does not run the optimizer's code */
+    graph_captures graphs; /* of updates that are no part of another graph */
 } updater;
 
 /* The group of the weight at `path`: of `run` (a run_file) the first that matches.  A net_group_fn. */

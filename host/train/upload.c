@@ -18,11 +18,11 @@ static tutti_status lane_fit(const tutti_device *d, upload_lane *l, uint64_t byt
     s = d->table->synchronise(d->device, NULL, err); /* the old memory is in no copy any more */
     if (s)
         return s;
-    place_give(d, l->device);
-    place_give_pinned(d, l->host);
+    device_free(d, l->device);
+    device_free_pinned(d, l->host);
     l->capacity = bytes;
-    l->device = place_take(d, bytes);
-    l->host = place_take_pinned(d, bytes);
+    l->device = device_alloc(d, bytes);
+    l->host = device_alloc_pinned(d, bytes);
     if (l->device && l->host)
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for batches on their way to %s",
@@ -70,8 +70,8 @@ void uploads_fini(uploads *u, const tutti_device *d)
     for (uint32_t k = 0; k < UPLOAD_COLUMNS; k++)
         for (uint32_t j = 0; j < 2; j++) {
             upload_lane *l = &u->lanes[k][j];
-            place_give(d, l->device);
-            place_give_pinned(d, l->host);
+            device_free(d, l->device);
+            device_free_pinned(d, l->host);
             d->table->event_destroy(d->device, l->copied);
             d->table->event_destroy(d->device, l->used);
         }

@@ -160,7 +160,8 @@ static const char *way_name(int kind, const tutti_op_call *c, uint32_t k)
     {                                                                                          \
         return way_name(kind, c, k);                                                           \
     }                                                                                          \
-    const tutti_ways conv2d_##op##_ways = {sizeof(tutti_ways), 0, op##_name, op##_way}
+    const tutti_algorithms conv2d_##op##_ways = {sizeof(tutti_algorithms), 0, op##_name,       \
+                                                 op##_way}
 
 WAYS(forward, DNN_CONV);
 WAYS(input, DNN_CONV_GRAD_INPUT);

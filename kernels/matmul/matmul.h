@@ -72,7 +72,7 @@ void matmul_sums(const tutti_op_call *c, uint32_t nin, const double *const *in, 
 extern const tutti_kernel matmul_cpu, matmul_cuda, matmul_act_grad_cpu, matmul_act_grad_cuda;
 extern const tutti_kernel matmul_add_cuda, matmul_sums_cuda;
 extern const tutti_kernel matmul_relu_cuda, matmul_relu_grad_cuda;
-extern const tutti_ways matmul_ways, matmul_act_grad_ways;
+extern const tutti_algorithms matmul_ways, matmul_act_grad_ways;
 extern const tutti_op tutti_op_matmul, tutti_op_matmul_act, tutti_op_matmul_act_grad,
     tutti_op_matmul_add, tutti_op_matmul_sums, tutti_op_matmul_relu, tutti_op_matmul_relu_grad;
 

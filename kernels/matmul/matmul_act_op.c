@@ -84,7 +84,7 @@ const tutti_op tutti_op_matmul_act = {.struct_size = sizeof(tutti_op),
                                       .reference = act_reference,
                                       .cpu = &matmul_cpu,
                                       .cuda = &matmul_cuda,
-                                      .cpu_ways = &matmul_ways};
+                                      .cpu_algorithms = &matmul_ways};
 
 /* ---- matmul_act_grad: a, b, x -> (a b) act'(x); for ReLU x may be its result ---- */
 
@@ -144,4 +144,4 @@ const tutti_op tutti_op_matmul_act_grad = {.struct_size = sizeof(tutti_op),
                                            .reference = grad_reference,
                                            .cpu = &matmul_act_grad_cpu,
                                            .cuda = &matmul_act_grad_cuda,
-                                           .cpu_ways = &matmul_act_grad_ways};
+                                           .cpu_algorithms = &matmul_act_grad_ways};

@@ -357,6 +357,7 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 }
 
 const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
-const tutti_ways matmul_ways = {sizeof(tutti_ways), 0, way_name, prepare_way};
+const tutti_algorithms matmul_ways = {sizeof(tutti_algorithms), 0, way_name, prepare_way};
 const tutti_kernel matmul_act_grad_cpu = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
-const tutti_ways matmul_act_grad_ways = {sizeof(tutti_ways), 0, way_name, prepare_grad_way};
+const tutti_algorithms matmul_act_grad_ways = {sizeof(tutti_algorithms), 0, way_name,
+                                               prepare_grad_way};

@@ -231,4 +231,4 @@ const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
                                   .reference = reference,
                                   .cpu = &matmul_cpu,
                                   .cuda = &matmul_cuda,
-                                  .cpu_ways = &matmul_ways};
+                                  .cpu_algorithms = &matmul_ways};

@@ -29,13 +29,13 @@ static const tutti_op *find(const char *name)
 static void put(const rig *r, void *to, const void *from, uint64_t bytes)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    ck_assert_ok(place_copy(r->device, to, from, bytes, TUTTI_COPY_TO_DEVICE, &err), err);
+    ck_assert_ok(device_copy(r->device, to, from, bytes, TUTTI_COPY_TO_DEVICE, &err), err);
 }
 
 static void get(const rig *r, void *to, const void *from, uint64_t bytes)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    ck_assert_ok(place_copy(r->device, to, from, bytes, TUTTI_COPY_FROM_DEVICE, &err), err);
+    ck_assert_ok(device_copy(r->device, to, from, bytes, TUTTI_COPY_FROM_DEVICE, &err), err);
 }
 
 static void open_rig(rig *r)
@@ -45,13 +45,13 @@ static void open_rig(rig *r)
     const double scaler[TUTTI_SCALER_NUMBERS] = {
         [TUTTI_SCALER_SCALE] = 65536.0, [TUTTI_SCALER_ON] = 1.0};
     *r = (rig){.device = op_check_device ? op_check_device(&err) : NULL};
-    r->g = place_take(r->device, N * sizeof *r->g);
-    r->scaler = place_take(r->device, sizeof scaler);
-    r->rates = place_take(r->device, GROUPS * sizeof *r->rates);
-    r->weight = place_take(r->device, sizeof *r->weight);
-    r->numbers = place_take(r->device, GROUPS * TUTTI_UPDATE_NUMBERS * sizeof *r->numbers);
-    r->factor = place_take(r->device, sizeof *r->factor);
-    r->scale = place_take(r->device, sizeof *r->scale);
+    r->g = device_alloc(r->device, N * sizeof *r->g);
+    r->scaler = device_alloc(r->device, sizeof scaler);
+    r->rates = device_alloc(r->device, GROUPS * sizeof *r->rates);
+    r->weight = device_alloc(r->device, sizeof *r->weight);
+    r->numbers = device_alloc(r->device, GROUPS * TUTTI_UPDATE_NUMBERS * sizeof *r->numbers);
+    r->factor = device_alloc(r->device, sizeof *r->factor);
+    r->scale = device_alloc(r->device, sizeof *r->scale);
     put(r, r->scaler, scaler, sizeof scaler);
     put(r, r->factor, &one, sizeof one);
 }
@@ -60,7 +60,7 @@ static void close_rig(rig *r)
 {
     void *all[] = {r->g, r->scaler, r->rates, r->weight, r->numbers, r->factor, r->scale};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        place_give(r->device, all[k]);
+        device_free(r->device, all[k]);
 }
 
 static void call(const rig *r, const char *name, const void *const *in, void *const *out,

@@ -96,8 +96,8 @@ static float *fetch(const rig *r, const void *from, int64_t n)
     float *to = malloc((size_t)n * sizeof *to + 1);
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_ptr_nonnull(to);
-    ck_assert_ok(place_copy(device_of(r), to, from, (uint64_t)n * sizeof *to,
-                            TUTTI_COPY_FROM_DEVICE, &err),
+    ck_assert_ok(device_copy(device_of(r), to, from, (uint64_t)n * sizeof *to,
+                             TUTTI_COPY_FROM_DEVICE, &err),
                  err);
     return to;
 }
@@ -138,9 +138,9 @@ static void put(const rig *r, const tutti_tensor t, uint64_t key)
     tutti_error err = TUTTI_ERROR_INIT;
     host.data = malloc(tutti_nbytes(&t.desc));
     toy_fill(host, key);
-    ck_assert_int_eq(t.device, place_number(device_of(r)));
-    ck_assert_ok(place_copy(device_of(r), t.data, host.data, tutti_nbytes(&t.desc),
-                            TUTTI_COPY_TO_DEVICE, &err),
+    ck_assert_int_eq(t.device, device_number(device_of(r)));
+    ck_assert_ok(device_copy(device_of(r), t.data, host.data, tutti_nbytes(&t.desc),
+                             TUTTI_COPY_TO_DEVICE, &err),
                  err);
     free(host.data);
 }
@@ -205,9 +205,9 @@ static void mix(rig *r, float *ret_loss)
     tutti_tensor first = plan_target(p, 0);
     const uint64_t bytes = tutti_nbytes(&first.desc);
     char *second = calloc(1, bytes + 1);
-    ck_assert_ok(
-        place_copy(net_device(r->net), second, first.data, bytes, TUTTI_COPY_FROM_DEVICE, &err),
-        err);
+    ck_assert_ok(device_copy(net_device(r->net), second, first.data, bytes,
+                             TUTTI_COPY_FROM_DEVICE, &err),
+                 err);
     for (uint64_t k = 0; k < bytes / 8; k++) {
         char one[4];
         memcpy(one, second + 4 * k, 4);
@@ -217,10 +217,10 @@ static void mix(rig *r, float *ret_loss)
     first.data = second;
     first.device = TUTTI_DEVICE_CPU;
     for (int k = 0; k < 2; k++) /* the second one finds all there */
-        ck_assert_ok(plan_mix_loss(p, &first, 0.3, &toy_step, 1.0f, &err), err);
+        ck_assert_ok(plan_blend_loss(p, &first, 0.3, &toy_step, 1.0f, &err), err);
     ck_assert_ok(plan_run(p, SEGMENT_BACKWARD, &toy_step, 1.0f, &err), err);
-    ck_assert_ok(place_copy(net_device(r->net), ret_loss, plan_loss(p).data, sizeof(float),
-                            TUTTI_COPY_FROM_DEVICE, &err),
+    ck_assert_ok(device_copy(net_device(r->net), ret_loss, plan_loss(p).data, sizeof(float),
+                             TUTTI_COPY_FROM_DEVICE, &err),
                  err);
     free(second);
 }
@@ -246,8 +246,8 @@ START_TEST(a_kernel_that_fails_in_a_plan_is_told_when_the_host_looks)
     int32_t classes[B] = {0, 1, 2, 99, 0, 0};
     tutti_error err = TUTTI_ERROR_INIT;
     put(r, plan_input(p, 0), 3);
-    ck_assert_ok(place_copy(d, plan_target(p, 0).data, classes, sizeof classes,
-                            TUTTI_COPY_TO_DEVICE, &err),
+    ck_assert_ok(device_copy(d, plan_target(p, 0).data, classes, sizeof classes,
+                             TUTTI_COPY_TO_DEVICE, &err),
                  err);
     ck_assert_ok(plan_run(p, SEGMENT_FORWARD, &toy_step, 1.0f, &err), err);
     tutti_status s = plan_run(p, SEGMENT_LOSS, &toy_step, 1.0f, &err);

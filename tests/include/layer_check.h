@@ -270,12 +270,12 @@ static inline tutti_module tree_parent(void *ctx, tutti_module m)
 }
 
 /* The name alone, which is the path of the root's children. */
-static inline const char *tree_path(void *ctx, tutti_module m)
+static inline const char *module_tree_path(void *ctx, tutti_module m)
 {
     return ((tree *)ctx)->modules[m].name;
 }
 
-static inline tutti_module tree_next(void *ctx, tutti_module m)
+static inline tutti_module module_tree_next(void *ctx, tutti_module m)
 {
     const tree *t = ctx;
     for (m++; m <= t->count; m++)
@@ -348,8 +348,8 @@ static inline void tree_init(tree *t)
     t->table.child_at = tree_child_at;
     t->table.child = tree_child;
     t->table.parent = tree_parent;
-    t->table.path = tree_path;
-    t->table.next = tree_next;
+    t->table.path = module_tree_path;
+    t->table.next = module_tree_next;
     t->table.kind = tree_kind;
     t->table.params = tree_params;
     t->table.weight = tree_weight_new;

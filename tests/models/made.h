@@ -5,6 +5,7 @@
 
 #include "graph/ir/interpreter.h"
 #include "graph/net/net_internal.h"
+#include "graph/passes/autodiff.h"
 #include "op_table.h"
 #include "tutti/rng.h"
 #include "tutti_check.h"
@@ -154,21 +155,21 @@ typedef struct trial {
     double gradient; /* of each weight */
 } trial;
 
-static inline void load_weights(interp *it, const graph *g, const net *n)
+static inline void load_weights(interpreter *it, const graph *g, const net *n)
 {
     for (tutti_value v = 1; v < graph_nvalues(g); v++) {
         if (graph_value_at(g, v)->kind != VALUE_WEIGHT)
             continue;
         const weight *w = n->weights[graph_value_at(g, v)->index];
         const tutti_tensor t = {w->data, w->desc, TUTTI_DEVICE_CPU, 0};
-        interp_load(it, v, &t);
+        interpreter_load(it, v, &t);
     }
 }
 
 /* Values of the f64 side, and the graph that they are of. */
 typedef struct defined {
     graph *g;
-    interp *it;
+    interpreter *it;
     tutti_value out, loss;
     tutti_value wrt[MADE_WEIGHTS], dw[MADE_WEIGHTS];
     uint32_t nwrt;
@@ -204,12 +205,12 @@ static inline void define(defined *d, made *m, int32_t mode, const trial *t,
     ck_assert_ok(graph_error(d->g, &err), err);
     if (mode == TUTTI_MODE_TRAIN)
         define_gradient(d);
-    ck_assert_ok(interp_create(d->g, &d->it, &err), err);
+    ck_assert_ok(interpreter_create(d->g, &d->it, &err), err);
     load_weights(d->it, d->g, m->net);
     for (uint32_t k = 0; k < t->ninputs; k++)
-        interp_load(d->it, in[k], &t->inputs[k]);
-    interp_load(d->it, target, &t->target);
-    ck_assert_ok(interp_run(d->it, 0, graph_nnodes(d->g), step, &err), err);
+        interpreter_load(d->it, in[k], &t->inputs[k]);
+    interpreter_load(d->it, target, &t->target);
+    ck_assert_ok(interpreter_run(d->it, 0, graph_nnodes(d->g), step, &err), err);
 }
 
 static inline plan *planned(made *m, int kind, const trial *t)
@@ -240,16 +241,16 @@ static inline void compare(made *m, int32_t mode, const trial *t, const tutti_de
     const tutti_tensor got = plan_output(p, 0), l = plan_loss(p);
     ck_assert(tutti_same_shape(&got.desc, want));
     ck_assert_int_eq(l.desc.rank, 0);
-    ck_close_all("the output", got.data, interp_value(d.it, d.out), tutti_numel(want), t->least,
-                 t->outputs);
-    ck_close_all("the loss", l.data, interp_value(d.it, d.loss), 1, t->least, t->outputs);
+    ck_close_all("the output", got.data, interpreter_value(d.it, d.out), tutti_numel(want),
+                 t->least, t->outputs);
+    ck_close_all("the loss", l.data, interpreter_value(d.it, d.loss), 1, t->least, t->outputs);
     for (uint32_t k = 0; k < d.nwrt; k++) {
         const weight *w = m->net->weights[graph_value_at(d.g, d.wrt[k])->index];
         ck_assert_uint_ne(d.dw[k], 0);
-        ck_close_all(w->path, w->grad, interp_value(d.it, d.dw[k]), tutti_numel(&w->desc),
+        ck_close_all(w->path, w->grad, interpreter_value(d.it, d.dw[k]), tutti_numel(&w->desc),
                      t->least, t->gradient);
     }
-    interp_destroy(d.it);
+    interpreter_destroy(d.it);
     graph_destroy(d.g);
 }
 

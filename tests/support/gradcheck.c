@@ -3,6 +3,7 @@
 #include "gradcheck_trial.h"
 #include "tutti/rng.h"
 
+#include "graph/passes/autodiff.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static void trial_fini(trial *t)
 {
     for (uint32_t j = 0; j < MAX_ARGS; j++)
         free(t->weights[j]);
-    interp_destroy(t->it);
+    interpreter_destroy(t->it);
     graph_destroy(t->g);
     memset(t, 0, sizeof *t);
 }
@@ -109,7 +110,7 @@ static double project(const trial *t)
         if (!t->out[j])
             continue;
         const int64_t n = tutti_numel(&graph_value_at(t->g, t->out[j])->desc);
-        const double *y = interp_value(t->it, t->out[j]);
+        const double *y = interpreter_value(t->it, t->out[j]);
         for (int64_t k = 0; k < n; k++)
             sum += t->weights[j][k] * y[k];
     }
@@ -153,32 +154,32 @@ static int64_t stride_for(const trial *t, uint32_t nnodes, int64_t n)
 static tutti_status differences(trial *t, uint32_t i, uint32_t nnodes, double *slope,
                                 tutti_error *err)
 {
-    double *x = interp_value(t->it, t->in[i]);
+    double *x = interpreter_value(t->it, t->in[i]);
     const int64_t n = tutti_numel(&graph_value_at(t->g, t->in[i])->desc);
     const int64_t stride = stride_for(t, nnodes, n);
     for (int64_t k = 0; k < n; k += stride) {
         const double kept = x[k];
         x[k] = kept + EPSILON;
-        tutti_status s = interp_run(t->it, 0, nnodes, &check_step, err);
+        tutti_status s = interpreter_run(t->it, 0, nnodes, &check_step, err);
         const double up = project(t);
         x[k] = kept - EPSILON;
         if (!s)
-            s = interp_run(t->it, 0, nnodes, &check_step, err);
+            s = interpreter_run(t->it, 0, nnodes, &check_step, err);
         slope[k] = (up - project(t)) / (2.0 * EPSILON);
         x[k] = kept;
         if (s)
             return s;
     }
-    return interp_run(t->it, 0, nnodes, &check_step, err);
+    return interpreter_run(t->it, 0, nnodes, &check_step, err);
 }
 
 /* A new interpreter with every input drawn; runs all nodes. */
 static tutti_status trial_run(trial *t, tutti_error *err)
 {
-    tutti_status s = interp_create(t->g, &t->it, err);
+    tutti_status s = interpreter_create(t->g, &t->it, err);
     for (uint32_t k = 0; k < t->nin && !s; k++) {
         const tutti_desc *d = &graph_value_at(t->g, t->in[k])->desc;
-        double *x = interp_value(t->it, t->in[k]);
+        double *x = interpreter_value(t->it, t->in[k]);
         for (int64_t j = 0, n = tutti_numel(d); j < n; j++) {
             x[j] = t->order[k] ? projection(t->c, t->order[k], t->result[k], j)
                                : check_draw(t->c, k, d->dtype, j);
@@ -186,7 +187,7 @@ static tutti_status trial_run(trial *t, tutti_error *err)
                 x[j] = (double)(float)x[j];
         }
     }
-    return s ? s : interp_run(t->it, 0, graph_nnodes(t->g), &check_step, err);
+    return s ? s : interpreter_run(t->it, 0, graph_nnodes(t->g), &check_step, err);
 }
 
 /* Extends `t` by its gradient: the new inputs are the projection, the new results the gradients of
@@ -236,7 +237,7 @@ static tutti_status check_slopes(trial *t, uint32_t order, uint32_t nin, uint32_
         const tutti_desc d = graph_value_at(t->g, t->in[k])->desc;
         const size_t n = (size_t)tutti_numel(&d);
         double *slope = calloc(n + 1, sizeof *slope), *none = calloc(n + 1, sizeof *none);
-        const double *got = dx[k] ? interp_value(t->it, dx[k]) : none;
+        const double *got = dx[k] ? interpreter_value(t->it, dx[k]) : none;
         if (!slope || !none) {
             s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the check", t->c->op);
         } else {
@@ -306,9 +307,10 @@ static tutti_status check_decompose(const tutti_op *const *table, const trial *f
     for (uint32_t j = 0; j < t.nout && !s; j++) {
         (void)snprintf(what, sizeof what, "decompose against reference, result %u", j);
         if (t.out[j])
-            s = check_compare(
-                t.c, what, &graph_value_at(t.g, t.out[j])->desc, interp_value(t.it, t.out[j]),
-                interp_value(first->it, graph_node_at(first->g, 0)->out + j), 1e-9, err);
+            s = check_compare(t.c, what, &graph_value_at(t.g, t.out[j])->desc,
+                              interpreter_value(t.it, t.out[j]),
+                              interpreter_value(first->it, graph_node_at(first->g, 0)->out + j),
+                              1e-9, err);
     }
     trial_fini(&t);
     return s;

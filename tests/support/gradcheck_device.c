@@ -114,7 +114,7 @@ static void bench_fini(device_bench *b)
 /* The case's shapes in the variant's dtypes.  *ret_new is false where that is f32 once more. */
 static tutti_status set_dtypes(device_bench *b, const trial *t, bool *ret_new, tutti_error *err)
 {
-    const graph_low none = {TUTTI_DTYPE_NONE, false};
+    const graph_autocast none = {TUTTI_DTYPE_NONE, false};
     uint32_t turn = 0;
     *ret_new = b->variant == variants;
     for (uint32_t k = 0; k < b->c->nin; k++) {
@@ -122,7 +122,7 @@ static tutti_status set_dtypes(device_bench *b, const trial *t, bool *ret_new, t
         *d = b->c->in[k];
         if (d->dtype == TUTTI_F32)
             d->dtype = b->variant->dtype[turn++ % 3];
-        *ret_new = *ret_new || cast_is_low(d->dtype);
+        *ret_new = *ret_new || dtype_is_half(d->dtype);
     }
     b->call = (tutti_op_call){.struct_size = sizeof b->call,
                               .nin = b->c->nin,
@@ -132,7 +132,7 @@ static tutti_status set_dtypes(device_bench *b, const trial *t, bool *ret_new, t
                               .attr = graph_node_at(t->g, 0)->attr,
                               .step = &check_step,
                               .cuda = program_cuda(b->d)};
-    const tutti_status s = cast_infer(b->op, &b->call, &none, b->out_desc, err);
+    const tutti_status s = precision_infer(b->op, &b->call, &none, b->out_desc, err);
     b->call.out = b->out_desc;
     return s;
 }
@@ -146,7 +146,7 @@ static tutti_status fill(device_bench *b, const trial *t, tutti_error *err)
         if (s)
             return s;
         const tutti_tensor x = {b->in[k].host, b->in_desc[k], TUTTI_DEVICE_CPU, 0};
-        double *seen = interp_value(t->it, t->in[k]);
+        double *seen = interpreter_value(t->it, t->in[k]);
         for (int64_t j = 0, n = tutti_numel(&x.desc); j < n; j++) {
             tensor_set(&x, j, check_draw(b->c, k, b->c->in[k].dtype, j));
             seen[j] = tensor_get(&x, j);
@@ -155,7 +155,7 @@ static tutti_status fill(device_bench *b, const trial *t, tutti_error *err)
     }
     for (uint32_t k = 0; k < b->op->nout && !s; k++)
         s = buffer_make(b, tutti_nbytes(&b->out_desc[k]), &b->out[k], err);
-    return s ? s : interp_run(t->it, 0, 1, &check_step, err);
+    return s ? s : interpreter_run(t->it, 0, 1, &check_step, err);
 }
 
 /* ---- runs ---- */
@@ -270,7 +270,7 @@ static tutti_status compare(const device_bench *b, const trial *t, uint32_t k,
     char what[128];
     const tutti_tensor got = {bytes, b->out_desc[k], TUTTI_DEVICE_CPU, 0};
     const int64_t n = tutti_numel(&got.desc);
-    const double *exact = interp_value(t->it, graph_node_at(t->g, 0)->out + k);
+    const double *exact = interpreter_value(t->it, graph_node_at(t->g, 0)->out + k);
     double *numbers = malloc(sizeof *numbers * (size_t)(2 * n + 1)), *want = numbers + n;
     if (!numbers)
         return no_memory(b, err);

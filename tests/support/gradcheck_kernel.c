@@ -102,7 +102,7 @@ static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutt
                           b->out_desc, b->attr,   NULL,        NULL};
     tutti_status s = bench_fill(b, err);
     if (!s && b->way)
-        s = b->op->cpu_ways->prepare(&call, b->way, &b->state, &b->scratch_bytes, err);
+        s = b->op->cpu_algorithms->prepare(&call, b->way, &b->state, &b->scratch_bytes, err);
     else if (!s && kernel->prepare)
         s = kernel->prepare(&call, &b->state, &b->scratch_bytes, err);
     if (s)
@@ -137,7 +137,7 @@ static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_pla
     char what[96];
     const graph_node *n = graph_node_at(t->g, 0);
     const double own = c->tolerance > 0.0 ? c->tolerance : default_tolerance(c);
-    const double tolerance = way ? fmax(own, TUNE_TOLERANCE) : own;
+    const double tolerance = way ? fmax(own, AUTOTUNE_TOLERANCE) : own;
     b.attr = n->attr;
     memcpy(b.in_desc, c->in, sizeof *c->in * c->nin);
     for (uint32_t k = 0; k < t->op->nout; k++)
@@ -159,7 +159,7 @@ static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_pla
                            "kernel on %d thread%s against reference, result %u", threads,
                            threads == 1 ? "" : "s", k);
         s = numbers ? check_compare(c, what, &got.desc, numbers,
-                                    interp_value(t->it, n->out + k), tolerance, err)
+                                    interpreter_value(t->it, n->out + k), tolerance, err)
                     : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the check", c->op);
         free(numbers);
     }
@@ -176,11 +176,12 @@ static tutti_status check_ways(const trial *t, tutti_error *err)
         out[k] = graph_value_at(t->g, n->out + k)->desc;
     const tutti_op_call c = {sizeof c, t->c->nin, t->op->nout, 3,   t->c->in,
                              out,      n->attr,   NULL,        NULL};
-    for (uint32_t k = 1; tune_way_name(t->op, &c, k); k++) {
+    for (uint32_t k = 1; autotune_algorithm_name(t->op, &c, k); k++) {
         tutti_error why = TUTTI_ERROR_INIT;
         const tutti_status s = kernel_once(t, 3, UINT32_MAX, k, &why);
         if (s && s != TUTTI_E_UNSUPPORTED)
-            return tutti_fail(err, s, "%s: %s", tune_way_name(t->op, &c, k), why.text);
+            return tutti_fail(err, s, "%s: %s", autotune_algorithm_name(t->op, &c, k),
+                              why.text);
     }
     return TUTTI_OK;
 }

@@ -11,7 +11,7 @@
 /* A graph with the values that one check looks at. */
 typedef struct trial {
     graph *g;
-    interp *it;
+    interpreter *it;
     const tutti_op *op;
     const op_case *c;
     uint32_t nin, nout;

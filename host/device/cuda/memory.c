@@ -30,8 +30,8 @@ static tutti_status no_memory(cuda_device *d, uint64_t bytes, tutti_error *err)
     const tutti_status s = cuda_memory(d, &unused, &total, err);
     return s ? s
              : tutti_fail(err, TUTTI_E_NOMEM, "%s: %s are wanted, %s of %s%s are free",
-                          d->label, memory_text(bytes, a, sizeof a),
-                          memory_text(unused, b, sizeof b), memory_text(total, c, sizeof c),
+                          d->label, bytes_text(bytes, a, sizeof a),
+                          bytes_text(unused, b, sizeof b), bytes_text(total, c, sizeof c),
                           d->wanted.memory_limit ? " that the run may take" : "");
 }
 
@@ -110,7 +110,7 @@ tutti_status cuda_host_alloc(void *device, uint64_t bytes, void **ret_memory, tu
     if (code == CUDART_NO_MEMORY) {
         (void)d->rt->cudaGetLastError();
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no %s of pinned memory are left", d->label,
-                          memory_text(bytes, a, sizeof a));
+                          bytes_text(bytes, a, sizeof a));
     }
     const tutti_status s = cuda_check(d, code, "pinned memory", err);
     if (!s)

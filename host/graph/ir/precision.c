@@ -1,7 +1,6 @@
 /* precision.c - which operations give 16 bits, which f32. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
-#include "graph/passes/rewrite.h"
 
 #include <string.h>
 
@@ -222,27 +221,4 @@ tutti_value cast_to(graph *g, tutti_value v, int32_t dtype)
     v = b->emit(b, "cast", &v, 1, &to, 1, NULL, 0);
     (void)graph_set_guard(g, before);
     return v;
-}
-
-/* ---- the pass ---- */
-
-tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
-                        tutti_value *ret_map, tutti_error *err)
-{
-    tutti_graph *b = graph_builder(to);
-    memset(ret_map, 0, sizeof *ret_map * graph_nvalues(from));
-    graph_set_low(to, low);
-    for (tutti_value v = 1; v < graph_nvalues(from) && !b->status(b); v++) {
-        const graph_value *x = graph_value_at(from, v);
-        const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(from, x->index) : NULL;
-        if (!n) {
-            ret_map[v] = rewrite_leaf(from, v, to);
-        } else if (n->out == v) {
-            const rewrite_node same = rewrite_same(n);
-            rewrite_emit(to, &same, ret_map);
-        }
-    }
-    if (!b->status(b))
-        rewrite_assigns(from, to, ret_map);
-    return graph_error(to, err);
 }

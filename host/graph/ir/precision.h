@@ -1,4 +1,4 @@
-/* precision.h - mixed precision: what is stored in 16 bits, and the pass that brings that into a graph. */
+/* precision.h - mixed precision: what is stored in 16 bits, and what nodes read and give for that. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_GRAPH_IR_PRECISION_H
 #define HOST_GRAPH_IR_PRECISION_H
@@ -30,10 +30,5 @@ bool cast_is_native(const tutti_op *op, const tutti_op_call *c);
 /* `v` as `dtype`: itself, also when it is a product that nobody has read yet and becomes f32 for that;
  * or a cast.  0 after an error. */
 tutti_value cast_to(graph *g, tutti_value v, int32_t dtype);
-
-/* Copies `from` into the empty graph `to` by these rules.  ret_map[v]: what `v` is in `to`.  Errors name
- * module path and op. */
-TUTTI_NODISCARD tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
-                                        tutti_value *ret_map, tutti_error *err);
 
 #endif

@@ -205,6 +205,12 @@ struct plan {
     uint64_t hash; /* of the request */
 };
 
+/* TUTTI_MODE_* of a plan's kind. */
+static inline int32_t plan_mode(int kind)
+{
+    return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
+}
+
 tutti_status body_create(net *n, const plan_request *request, body **ret_body,
                          tutti_error *err);
 /* Where each weight is first used by a forward pass over a small batch of `n`'s columns, as

@@ -1,5 +1,6 @@
 /* autodiff.c - reverse mode: from graph to graph, by each op's own gradient rule. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/passes/autodiff.h"
 #include "graph/ir/precision.h"
 
 #include <stdlib.h>

@@ -58,6 +58,14 @@ bool chain_joins(const graph *g, const graph_node *n)
     return true;
 }
 
+bool chain_is_known(const tutti_op *device, const graph_node *n)
+{
+    const tutti_chain_link link = {.op = n->op, .attr = n->attr};
+    const tutti_chain one = {sizeof one, 1, &link};
+    const tutti_op_call call = {.struct_size = sizeof call, .attr = &one};
+    return device->infer(&call, NULL, NULL) == TUTTI_OK;
+}
+
 /* A node reads its inputs, then its guard. */
 static uint32_t nreads(const graph_node *n)
 {

@@ -4,10 +4,10 @@
 #define HOST_GRAPH_PROGRAM_PROGRAM_INTERNAL_H
 
 #include "graph/ir/pool.h"
-#include "graph/passes/pointwise_fusion.h"
 #include "graph/program/program.h"
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/graph_capture.h"
+#include "graph/runtime/pointwise_kernel.h"
 
 enum { SPOT_ARENA, SPOT_FIXED, SPOT_EXTERNAL };
 #define NEVER UINT32_MAX

@@ -1,8 +1,6 @@
 /* pointwise_device.c - a chain as a device's operation "chain" sees it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/passes/pointwise_fusion.h"
-
-#include <string.h>
+#include "graph/runtime/pointwise_kernel.h"
 
 const tutti_chain *chain_describe(const chain *c, pool *memory)
 {
@@ -23,12 +21,4 @@ const tutti_chain *chain_describe(const chain *c, pool *memory)
     }
     *whole = (tutti_chain){sizeof *whole, c->nlinks, links};
     return whole;
-}
-
-bool chain_is_known(const tutti_op *device, const graph_node *n)
-{
-    const tutti_chain_link link = {.op = n->op, .attr = n->attr};
-    const tutti_chain one = {sizeof one, 1, &link};
-    const tutti_op_call call = {.struct_size = sizeof call, .attr = &one};
-    return device->infer(&call, NULL, NULL) == TUTTI_OK;
 }

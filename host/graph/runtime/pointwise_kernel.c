@@ -1,7 +1,7 @@
 /* pointwise_kernel.c - a chain of elementwise nodes as one kernel: their own kernels, tile by tile. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/runtime/pointwise_kernel.h"
 #include "graph/ir/precision.h"
-#include "graph/passes/pointwise_fusion.h"
 #include "graph/runtime/upcast.h"
 
 #include <string.h>

@@ -90,7 +90,7 @@ typedef struct tutti_kernel {
 
 /* More than one way to a kernel's result: the host takes the fastest that it measured for these
  * shapes on this machine.  run and destroy are the kernel's, for the states of all ways. */
-typedef struct tutti_ways {
+typedef struct tutti_algorithms {
     uint32_t struct_size;
     uint32_t reserved;
     /* The name of way k for this call, without tabs, different for different libraries and
@@ -99,7 +99,7 @@ typedef struct tutti_ways {
     /* As the kernel's prepare; E_UNSUPPORTED: way k cannot do this call.  [control] */
     tutti_status (*prepare)(const tutti_op_call *c, uint32_t k, void **ret_state,
                             uint64_t *ret_scratch, tutti_error *err);
-} tutti_ways;
+} tutti_algorithms;
 
 typedef struct tutti_op {
     uint32_t struct_size;
@@ -127,8 +127,8 @@ typedef struct tutti_op {
     tutti_status (*reference)(const tutti_op_call *c, const double *const *in,
                               double *const *out);
     const tutti_kernel *cpu;
-    const tutti_kernel *cuda;   /* NULL when there is none */
-    const tutti_ways *cpu_ways; /* NULL: there is one way */
+    const tutti_kernel *cuda;               /* NULL when there is none */
+    const tutti_algorithms *cpu_algorithms; /* NULL: there is one way */
 } tutti_op;
 
 /* One operation of a chain.  Operands count the chain's inputs, then the results of its links. */
@@ -180,8 +180,8 @@ TUTTI_ASSERT_OFFSET(tutti_kernel, inplace, 4);
 TUTTI_ASSERT_OFFSET(tutti_kernel, prepare, 8);
 TUTTI_ASSERT_OFFSET(tutti_kernel, run, 16);
 TUTTI_ASSERT_OFFSET(tutti_kernel, destroy, 24);
-TUTTI_ASSERT_OFFSET(tutti_ways, name, 8);
-TUTTI_ASSERT_OFFSET(tutti_ways, prepare, 16);
+TUTTI_ASSERT_OFFSET(tutti_algorithms, name, 8);
+TUTTI_ASSERT_OFFSET(tutti_algorithms, prepare, 16);
 TUTTI_ASSERT_OFFSET(tutti_op, flags, 4);
 TUTTI_ASSERT_OFFSET(tutti_op, name, 8);
 TUTTI_ASSERT_OFFSET(tutti_op, nin_min, 16);
@@ -196,7 +196,7 @@ TUTTI_ASSERT_OFFSET(tutti_op, decompose, 64);
 TUTTI_ASSERT_OFFSET(tutti_op, reference, 72);
 TUTTI_ASSERT_OFFSET(tutti_op, cpu, 80);
 TUTTI_ASSERT_OFFSET(tutti_op, cuda, 88);
-TUTTI_ASSERT_OFFSET(tutti_op, cpu_ways, 96);
+TUTTI_ASSERT_OFFSET(tutti_op, cpu_algorithms, 96);
 
 TUTTI_C_END
 #endif

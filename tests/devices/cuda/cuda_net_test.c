@@ -30,8 +30,8 @@ static void set_keep(const rig *r, float keep)
     tutti_error err = TUTTI_ERROR_INIT;
     for (uint32_t k = 0; k < net_weight_count(r->net); k++)
         if (strcmp(net_weight(r->net, k)->path, "keep") == 0)
-            ck_assert_ok(place_copy(device_of(r), net_weight(r->net, k)->data.data, &keep,
-                                    sizeof keep, TUTTI_COPY_TO_DEVICE, &err),
+            ck_assert_ok(device_copy(device_of(r), net_weight(r->net, k)->data.data, &keep,
+                                     sizeof keep, TUTTI_COPY_TO_DEVICE, &err),
                          err);
 }
 
@@ -112,7 +112,7 @@ START_TEST(segments_as_one_are_one_graph_and_compute_the_same)
     counter c = {b, take(&b->device, sizeof one), NULL, 0};
     void *const unit = take(&b->device, sizeof one);
     c.one = unit;
-    ck_assert_ok(place_copy(&b->device, unit, &one, sizeof one, TUTTI_COPY_TO_DEVICE, &err),
+    ck_assert_ok(device_copy(&b->device, unit, &one, sizeof one, TUTTI_COPY_TO_DEVICE, &err),
                  err);
     for (uint64_t k = 0; k < ROUNDS; k++) {
         (void)run_plan(a, PLAN_TRAIN, k);
@@ -121,7 +121,7 @@ START_TEST(segments_as_one_are_one_graph_and_compute_the_same)
     }
     ck_assert_int_eq(traced("launch graph"), (ROUNDS - 2) * (alone[_i] + 1));
     ck_assert_int_eq(c.calls, 3); /* warm, warm, gathered */
-    ck_assert_ok(place_copy(&b->device, &sum, c.sum, sizeof sum, TUTTI_COPY_FROM_DEVICE, &err),
+    ck_assert_ok(device_copy(&b->device, &sum, c.sum, sizeof sum, TUTTI_COPY_FROM_DEVICE, &err),
                  err);
     ck_assert_float_eq(sum, ROUNDS);
     b->device.table->release(b->device.device, c.sum);
@@ -213,8 +213,8 @@ START_TEST(a_class_out_of_range_is_told_when_the_host_looks)
     const int32_t classes[B] = {0, 1, 2, 99, 0, 0};
     tutti_error err = TUTTI_ERROR_INIT;
     put(r, plan_input(p, 0), 3);
-    ck_assert_ok(place_copy(&r->device, plan_target(p, 0).data, classes, sizeof classes,
-                            TUTTI_COPY_TO_DEVICE, &err),
+    ck_assert_ok(device_copy(&r->device, plan_target(p, 0).data, classes, sizeof classes,
+                             TUTTI_COPY_TO_DEVICE, &err),
                  err);
     for (int k = 0; k < 5; k++) { /* launched, and as part of a graph */
         err = (tutti_error)TUTTI_ERROR_INIT;

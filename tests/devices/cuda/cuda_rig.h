@@ -95,8 +95,8 @@ static inline void close_to(const rig *a, const void *x, const rig *b, const voi
     double norm = 0, error = 0;
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert(p && q);
-    ck_assert_ok(place_copy(device_of(a), p, x, bytes, TUTTI_COPY_FROM_DEVICE, &err), err);
-    ck_assert_ok(place_copy(device_of(b), q, y, bytes, TUTTI_COPY_FROM_DEVICE, &err), err);
+    ck_assert_ok(device_copy(device_of(a), p, x, bytes, TUTTI_COPY_FROM_DEVICE, &err), err);
+    ck_assert_ok(device_copy(device_of(b), q, y, bytes, TUTTI_COPY_FROM_DEVICE, &err), err);
     for (int64_t k = 0; k < n; k++) {
         norm += (double)p[k] * (double)p[k];
         error += pow((double)p[k] - (double)q[k], 2.0);
@@ -131,9 +131,9 @@ static inline void put(const rig *r, const tutti_tensor t, uint64_t key)
     tutti_error err = TUTTI_ERROR_INIT;
     host.data = malloc(tutti_nbytes(&t.desc));
     toy_fill(host, key);
-    ck_assert_int_eq(t.device, place_number(device_of(r)));
-    ck_assert_ok(place_copy(device_of(r), t.data, host.data, tutti_nbytes(&t.desc),
-                            TUTTI_COPY_TO_DEVICE, &err),
+    ck_assert_int_eq(t.device, device_number(device_of(r)));
+    ck_assert_ok(device_copy(device_of(r), t.data, host.data, tutti_nbytes(&t.desc),
+                             TUTTI_COPY_TO_DEVICE, &err),
                  err);
     free(host.data);
 }

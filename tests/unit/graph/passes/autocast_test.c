@@ -4,6 +4,8 @@
 #include "graph/ir/precision.h"
 #include "graph/program/program_internal.h"
 #include "graph/runtime/host_memory.h"
+#include "graph/passes/autodiff.h"
+#include "graph/passes/autocast.h"
 #include "op_table.h"
 #include "toy_model.h"
 

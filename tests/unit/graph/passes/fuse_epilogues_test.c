@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/interpreter.h"
 #include "graph/passes/fuse.h"
+#include "graph/passes/autodiff.h"
 #include "op_table.h"
 #include "toy_model.h"
 

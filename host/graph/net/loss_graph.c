@@ -1,0 +1,130 @@
+/* loss_graph.c - tracing a plan: the loss and its gradient for the outputs. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/net/net_internal.h"
+#include "graph/passes/autodiff.h"
+
+static tutti_status out_of_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+}
+
+static tutti_status check_loss(const body *b, const plan_request *request, tutti_graph *t,
+                               tutti_value loss)
+{
+    char text[160], got[96];
+    const tutti_desc *d = t->desc(t, loss);
+    const int64_t rows =
+        request->ninputs && request->inputs[0].rank ? request->inputs[0].dim[0] : 1;
+    const bool sample = b->kind == PLAN_LOSSES;
+    if (t->status(t))
+        return t->status(t);
+    if (loss && d->dtype == TUTTI_F32 &&
+        (sample ? d->rank == 1 && d->dim[0] == rows : tutti_numel(d) == 1))
+        return TUTTI_OK;
+    (void)snprintf(text, sizeof text, "the loss is %s, want %s",
+                   tutti_desc_text(d, got, sizeof got),
+                   sample ? "F32 with one number a sample" : "one F32");
+    return t->fail(t, TUTTI_E_SHAPE, text);
+}
+
+/* Inputs of the head's graph, in this order: outputs, targets, scale.  The external places go on
+ * with the loss and the gradients of the outputs. */
+static tutti_status trace_head(net *n, const body *b, const plan_request *request, head *h)
+{
+    tutti_graph *t = graph_builder(h->g);
+    const tutti_model_v1 *model = n->model.table;
+    tutti_value *outputs = h->inputs, *targets = h->inputs + b->noutputs;
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        outputs[k] = graph_input(h->g, &graph_value_at(b->g, b->outputs[k])->desc);
+    for (uint32_t k = 0; k < request->ntargets; k++)
+        targets[k] = graph_input(h->g, &request->targets[k]);
+    (void)graph_set_scope(h->g, "loss");
+    n->in_loss = true;
+    n->depth = 0;
+    h->loss_value =
+        model->loss(n->model.self, t, outputs, b->noutputs, targets, request->ntargets,
+                    b->kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
+    n->in_loss = false;
+    tutti_status s = check_loss(b, request, t, h->loss_value);
+    if (s)
+        return s;
+    h->loss = *t->desc(t, h->loss_value);
+    const tutti_value scale = targets[request->ntargets] = graph_input(h->g, &h->loss);
+    if (!body_trains(b))
+        return t->status(t);
+    graph_set_segment(h->g, 1);
+    return graph_gradient(h->g, &h->loss_value, &scale, 1, outputs, b->noutputs, h->douts);
+}
+
+static tutti_status compile_head(net *n, const body *b, const plan_request *request, head *h,
+                                 tutti_error *err)
+{
+    program_store stores[NET_MAX_OUTPUTS + 1];
+    const uint32_t first = b->noutputs + request->ntargets + 1;
+    uint32_t count = 0;
+    stores[count++] = (program_store){.value = h->loss_value,
+                                      .kind = STORE_EXTERNAL,
+                                      .index = first,
+                                      .bytes = tutti_nbytes(&h->loss)};
+    for (uint32_t k = 0; k < b->noutputs && body_trains(b); k++) {
+        const tutti_desc *d = &graph_value_at(b->g, b->outputs[k])->desc;
+        if (graph_is_floating(d->dtype))
+            stores[count++] = (program_store){.value = h->douts[k],
+                                              .kind = STORE_EXTERNAL,
+                                              .segment = 1,
+                                              .index = first + 1 + k,
+                                              .bytes = tutti_nbytes(d)};
+    }
+    const program_spec spec = {.g = h->g,
+                               .stores = stores,
+                               .nstores = count,
+                               .weights = n->addresses,
+                               .nexternal = first + 1 + b->noutputs,
+                               .threads = n->options.threads,
+                               .tuner = n->tuner,
+                               .device = n->options.device};
+    return program_create(&spec, &h->program, err);
+}
+
+tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
+                       tutti_error *err)
+{
+    *h = (head){.device = n->options.device};
+    if (!request->ntargets)
+        return TUTTI_OK;
+    h->g = net_graph(n, plan_mode(b->kind));
+    tutti_status s = h->g ? trace_head(n, b, request, h) : out_of_memory(err);
+    if (s && h->g)
+        (void)graph_error(h->g, err);
+    if (!s)
+        s = compile_head(n, b, request, h, err);
+    if (!s) {
+        h->loss_data = place_take(h->device, tutti_nbytes(&h->loss));
+        h->scale = place_take(h->device, tutti_nbytes(&h->loss));
+        if (!h->loss_data || !h->scale)
+            s = out_of_memory(err);
+    }
+    if (!s && n->npenalties && body_trains(b))
+        s = penalty_create(n, request, &h->penalty, err);
+    if (s)
+        head_fini(h);
+    return s;
+}
+
+void head_fini(head *h)
+{
+    replays_drop(&h->merged, h->device);
+    program_destroy(h->program);
+    graph_destroy(h->g);
+    penalty_destroy(h->penalty);
+    place_give(h->device, h->own_arena);
+    place_give(h->device, h->loss_data);
+    place_give(h->device, h->scale);
+    place_give(h->device, h->mix_loss);
+    mixers_destroy(h->mixers);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        place_give(h->device, h->own_target[k]);
+    for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
+        place_give(h->device, h->mix_dout[k]);
+    *h = (head){.g = NULL};
+}
