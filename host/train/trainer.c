@@ -46,7 +46,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                                  .see_weight = see_module_weight,
                                  .wrote_weight = wrote_module_weight,
                                  .precision = precision_of(t->run.file->precision),
-                                 .recompute = recompute_of(t->run.file->recompute)};
+                                 .rematerialize = recompute_of(t->run.file->recompute)};
     tutti_status s = net_create(&options, &t->run.net, err);
     if (s || (s = context_open(&t->run, &t->run.file->model, &t->run.model, err)))
         return s;

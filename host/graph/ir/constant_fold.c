@@ -147,7 +147,7 @@ static tutti_value constants(graph *g, const tutti_op *op, const tutti_op_call *
             return 0;
     }
     if (!run(g, op, call, in, out, data) ||
-        !graph_reserve(&g->values, &g->value_room, g->nvalues, op->nout, sizeof *g->values))
+        !graph_reserve(&g->values, &g->value_capacity, g->nvalues, op->nout, sizeof *g->values))
         return 0;
     const tutti_value first = g->nvalues;
     for (uint32_t k = 0; k < op->nout; k++) {
@@ -157,8 +157,8 @@ static tutti_value constants(graph *g, const tutti_op *op, const tutti_op_call *
     return first;
 }
 
-tutti_value pass_fold(graph *g, const tutti_op *op, const tutti_op_call *call,
-                      const tutti_value *in, const tutti_desc *out)
+tutti_value constant_fold(graph *g, const tutti_op *op, const tutti_op_call *call,
+                          const tutti_value *in, const tutti_desc *out)
 {
     /* Behind a guard even what is known may be zeros. */
     if (g->guard)

@@ -7,7 +7,7 @@
 
 /* The value that this node would give, where it is known without one: an operation over constants
  * is run now; one that gives its input back is that input.  0: it has to be a node. */
-tutti_value pass_fold(graph *g, const tutti_op *op, const tutti_op_call *call,
-                      const tutti_value *in, const tutti_desc *out);
+tutti_value constant_fold(graph *g, const tutti_op *op, const tutti_op_call *call,
+                          const tutti_value *in, const tutti_desc *out);
 
 #endif

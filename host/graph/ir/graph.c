@@ -16,11 +16,11 @@ tutti_status graph_out_of_memory(graph *g)
     return tutti_fail(&g->error, TUTTI_E_NOMEM, "no memory for the graph");
 }
 
-bool graph_reserve(void *array, uint32_t *room, uint32_t used, uint32_t more, size_t size)
+bool graph_reserve(void *array, uint32_t *capacity, uint32_t used, uint32_t more, size_t size)
 {
-    if (used + more <= *room)
+    if (used + more <= *capacity)
         return true;
-    uint32_t next = *room ? *room * 2 : 64;
+    uint32_t next = *capacity ? *capacity * 2 : 64;
     while (next < used + more)
         next *= 2;
     void *old;
@@ -29,13 +29,13 @@ bool graph_reserve(void *array, uint32_t *room, uint32_t used, uint32_t more, si
     if (!grown)
         return false;
     memcpy(array, &grown, sizeof grown);
-    *room = next;
+    *capacity = next;
     return true;
 }
 
 tutti_value graph_add_value(graph *g, const tutti_desc *desc, int32_t kind, uint32_t index)
 {
-    if (!graph_reserve(&g->values, &g->value_room, g->nvalues, 1, sizeof *g->values)) {
+    if (!graph_reserve(&g->values, &g->value_capacity, g->nvalues, 1, sizeof *g->values)) {
         graph_out_of_memory(g);
         return 0;
     }
@@ -172,7 +172,7 @@ static void build_assign(tutti_graph *b, tutti_value target, tutti_value v)
         return;
     }
     v = graph_guarded(g, target, v);
-    if (!graph_reserve(&g->assigns, &g->assign_room, g->nassigns, 1, sizeof *g->assigns))
+    if (!graph_reserve(&g->assigns, &g->assign_capacity, g->nassigns, 1, sizeof *g->assigns))
         graph_out_of_memory(g);
     else
         g->assigns[g->nassigns++] = (graph_assign){id, v};
@@ -250,9 +250,9 @@ void graph_set_expand(graph *g, bool expand)
     g->expand = expand;
 }
 
-void graph_set_low(graph *g, const graph_low *low)
+void graph_set_autocast(graph *g, const graph_autocast *autocast)
 {
-    g->low = *low;
+    g->autocast = *autocast;
 }
 
 void graph_set_dtype(graph *g, tutti_value v, int32_t dtype)
@@ -323,7 +323,7 @@ graph_assign graph_assign_at(const graph *g, uint32_t k)
 
 uint64_t graph_bytes(const graph *g)
 {
-    return sizeof *g + pool_bytes(&g->memory) + g->value_room * sizeof *g->values +
-           g->node_room * sizeof *g->nodes + g->assign_room * sizeof *g->assigns +
+    return sizeof *g + pool_bytes(&g->memory) + g->value_capacity * sizeof *g->values +
+           g->node_capacity * sizeof *g->nodes + g->assign_capacity * sizeof *g->assigns +
            g->nbuckets * sizeof *g->buckets;
 }

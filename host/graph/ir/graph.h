@@ -28,11 +28,11 @@ typedef struct graph_node {
     const void *attr;
     const char *scope; /* path of the module that emitted it; "" outside of any */
     uint32_t nin;
-    tutti_value out;   /* the first of op->nout consecutive values */
-    int32_t segment;   /* as graph_set_segment said at the time */
-    tutti_value guard; /* 0: none; where it is 0 in a run, the results are zeros */
-    tutti_value again; /* 0, or the value that `out` has once more: rematerialization.h */
-    uint32_t group;    /* those of one number run together or not at all; 0: always */
+    tutti_value out;        /* the first of op->nout consecutive values */
+    int32_t segment;        /* as graph_set_segment said at the time */
+    tutti_value guard;      /* 0: none; where it is 0 in a run, the results are zeros */
+    tutti_value recomputes; /* 0, or the value that `out` has once more: rematerialization.h */
+    uint32_t group;         /* those of one number run together or not at all; 0: always */
 } graph_node;
 
 typedef struct graph_assign {
@@ -41,12 +41,12 @@ typedef struct graph_assign {
 } graph_assign;
 
 /* Which 16 bits activations are stored in while a graph is built; the rules are precision.h's. */
-typedef struct graph_low {
+typedef struct graph_autocast {
     int32_t dtype; /* TUTTI_BF16, TUTTI_F16, or TUTTI_DTYPE_NONE: nothing changes */
     bool
         everything; /* products read nothing but that dtype; otherwise what is there in f32 anyway
                         (weights, constants, the batch) is read as it is, and so are gradients */
-} graph_low;
+} graph_autocast;
 
 /* What the owner of a module tree answers for g->weight and g->call.  Errors go through g->fail. */
 typedef struct graph_hooks {
@@ -92,7 +92,7 @@ const char *graph_set_scope(graph *g, const char *path);
 /* The same for a guard, which is one F32 of the graph; 0: none.  Returns the one of before. */
 tutti_value graph_set_guard(graph *g, tutti_value guard);
 /* Operations emitted from here on store in 16 bits what precision.h's rules say. */
-void graph_set_low(graph *g, const graph_low *low);
+void graph_set_autocast(graph *g, const graph_autocast *autocast);
 /* The result of a product that no node has read yet gets another float dtype. */
 void graph_set_dtype(graph *g, tutti_value v, int32_t dtype);
 const tutti_op *graph_op(const graph *g, const char *name); /* NULL when there is none */

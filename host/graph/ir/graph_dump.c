@@ -25,8 +25,8 @@ void graph_dump(const graph *g, FILE *file)
         attr_dump(n->op, n->attr, file);
         if (n->guard)
             (void)fprintf(file, " if %%%u", n->guard);
-        if (n->again)
-            (void)fprintf(file, " again %%%u", n->again);
+        if (n->recomputes)
+            (void)fprintf(file, " again %%%u", n->recomputes);
         (void)fprintf(file, *n->scope ? "  # %s\n" : "%s\n", n->scope);
     }
     for (uint32_t k = 0; k < graph_nassigns(g); k++)

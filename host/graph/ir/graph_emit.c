@@ -107,8 +107,9 @@ static tutti_value add_node(graph *g, const tutti_op *op, const tutti_value *in,
                             const void *attr, const tutti_desc *out)
 {
     tutti_value *ins = pool_take(&g->memory, sizeof *ins * nin);
-    if (!ins || !graph_reserve(&g->nodes, &g->node_room, g->nnodes, 1, sizeof *g->nodes) ||
-        !graph_reserve(&g->values, &g->value_room, g->nvalues, op->nout, sizeof *g->values)) {
+    if (!ins || !graph_reserve(&g->nodes, &g->node_capacity, g->nnodes, 1, sizeof *g->nodes) ||
+        !graph_reserve(&g->values, &g->value_capacity, g->nvalues, op->nout,
+                       sizeof *g->values)) {
         graph_out_of_memory(g);
         return 0;
     }
@@ -143,7 +144,7 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
     uint32_t *bucket = merge ? find_bucket(g, hash, g->guard, op, in, nin, blob) : NULL;
     const tutti_op_call call = {sizeof call, nin, op->nout, 1, descs, NULL, blob, NULL, NULL};
     tutti_value first = bucket && *bucket ? g->nodes[*bucket - 1].out : 0;
-    tutti_status s = first ? TUTTI_OK : cast_infer(op, &call, &g->low, shapes, err);
+    tutti_status s = first ? TUTTI_OK : precision_infer(op, &call, &g->autocast, shapes, err);
     if (!s && parts) {
         const tutti_node node = {sizeof node, nin, op->nout, 0, in, outs, blob};
         s = op->decompose(&g->api, &node, outs);
@@ -153,7 +154,7 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
         tutti_fail(err, s, "%s: infer failed without a reason", op->name);
         return 0;
     }
-    if (!first && g->passes >= GRAPH_FOLD && (first = pass_fold(g, op, &call, in, shapes)))
+    if (!first && g->passes >= GRAPH_FOLD && (first = constant_fold(g, op, &call, in, shapes)))
         bucket = NULL;
     else if (!first && (first = add_node(g, op, in, nin, blob, shapes)) && bucket) {
         *bucket = g->nnodes;
@@ -172,7 +173,7 @@ tutti_value graph_build_emit(tutti_graph *b, const char *name, const tutti_value
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_value first = 0, outs[TUTTI_OP_MAX_OUT] = {0}, args[TUTTI_OP_MAX_IN];
     const tutti_op *op = g->error.status ? NULL : graph_op(g, name);
-    if (op && g->low.dtype && cast_operands(g, op, &g->low, in, nin, args))
+    if (op && g->autocast.dtype && precision_cast_operands(g, op, &g->autocast, in, nin, args))
         in = args;
     if (op)
         first = emit_checked(g, op, in, nin, attr, nattr, outs, &err);

@@ -16,15 +16,15 @@ struct graph {
     graph_assign *assigns;
     uint32_t *buckets; /* of node number + 1, by hash; a power of two, at most half full */
     const char *scope;
-    uint32_t nvalues, value_room;
-    uint32_t nnodes, node_room;
-    uint32_t nassigns, assign_room;
+    uint32_t nvalues, value_capacity;
+    uint32_t nnodes, node_capacity;
+    uint32_t nassigns, assign_capacity;
     uint32_t nbuckets, nhashed;
     uint32_t ninputs;
     tutti_value guard; /* of the nodes emitted next; 0: none */
     int32_t segment;
     int32_t passes; /* GRAPH_* */
-    graph_low low;
+    graph_autocast autocast;
     bool fast;   /* as graph_set_fast said */
     bool expand; /* operations that decompose are emitted as what they are made of */
     tutti_error error;
@@ -33,7 +33,7 @@ struct graph {
 /* graph.c */
 tutti_status graph_out_of_memory(graph *g);
 /* Makes room for `more` entries in the array that `array` points at; false when memory is out. */
-bool graph_reserve(void *array, uint32_t *room, uint32_t used, uint32_t more, size_t size);
+bool graph_reserve(void *array, uint32_t *capacity, uint32_t used, uint32_t more, size_t size);
 tutti_value graph_add_value(graph *g, const tutti_desc *desc, int32_t kind, uint32_t index);
 /* Records "scope: text". */
 tutti_status graph_fail_at(graph *g, tutti_status status, const char *text);

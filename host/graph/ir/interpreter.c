@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct interp {
+struct interpreter {
     const graph *g;
     double **values;
     uint32_t nvalues;
@@ -119,20 +119,20 @@ void tensor_set(const tutti_tensor *t, int64_t k, double value)
     }
 }
 
-double *interp_value(interp *it, tutti_value v)
+double *interpreter_value(interpreter *it, tutti_value v)
 {
     return it->values[v];
 }
 
-void interp_load(interp *it, tutti_value v, const tutti_tensor *t)
+void interpreter_load(interpreter *it, tutti_value v, const tutti_tensor *t)
 {
     for (int64_t k = 0, n = tutti_numel(&t->desc); k < n; k++)
         it->values[v][k] = tensor_get(t, k);
 }
 
-tutti_status interp_create(const graph *g, interp **ret_interp, tutti_error *err)
+tutti_status interpreter_create(const graph *g, interpreter **ret_interp, tutti_error *err)
 {
-    interp *it = calloc(1, sizeof *it);
+    interpreter *it = calloc(1, sizeof *it);
     if (!it)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the interpreter");
     it->g = g;
@@ -147,17 +147,17 @@ tutti_status interp_create(const graph *g, interp **ret_interp, tutti_error *err
         const tutti_tensor t = {(void *)(uintptr_t)value->data, value->desc, TUTTI_DEVICE_CPU,
                                 0};
         if (value->kind == VALUE_CONST)
-            interp_load(it, v, &t);
+            interpreter_load(it, v, &t);
     }
     if (!it->values || (it->nvalues > 1 && !it->values[it->nvalues - 1])) {
-        interp_destroy(it);
+        interpreter_destroy(it);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the interpreter");
     }
     *ret_interp = it;
     return TUTTI_OK;
 }
 
-void interp_destroy(interp *it)
+void interpreter_destroy(interpreter *it)
 {
     if (!it)
         return;
@@ -175,7 +175,7 @@ static tutti_desc wide_desc(const graph *g, tutti_value v)
     return d;
 }
 
-static tutti_status run_node(interp *it, const graph_node *n, const tutti_step *step,
+static tutti_status run_node(interpreter *it, const graph_node *n, const tutti_step *step,
                              tutti_error *err)
 {
     tutti_desc in_desc[TUTTI_OP_MAX_IN], out_desc[TUTTI_OP_MAX_OUT];
@@ -207,8 +207,8 @@ static tutti_status run_node(interp *it, const graph_node *n, const tutti_step *
     return TUTTI_OK;
 }
 
-tutti_status interp_run(interp *it, uint32_t first, uint32_t last, const tutti_step *step,
-                        tutti_error *err)
+tutti_status interpreter_run(interpreter *it, uint32_t first, uint32_t last,
+                             const tutti_step *step, tutti_error *err)
 {
     const tutti_step zero = {sizeof zero, 0, 0, 0, 0};
     for (uint32_t k = first; k < last; k++) {

@@ -23,9 +23,9 @@ typedef struct pool {
 /* `size` zeroed bytes, 64-byte aligned; NULL when out of memory. */
 static inline void *pool_take(pool *p, size_t size)
 {
-    const size_t room = (size + POOL_ALIGN) / POOL_ALIGN * POOL_ALIGN;
-    if (!p->head || p->head->size - p->head->used < room) {
-        const size_t body = room > 16384 ? room : 16384;
+    const size_t capacity = (size + POOL_ALIGN) / POOL_ALIGN * POOL_ALIGN;
+    if (!p->head || p->head->size - p->head->used < capacity) {
+        const size_t body = capacity > 16384 ? capacity : 16384;
         pool_chunk *c = aligned_alloc(POOL_ALIGN, POOL_ALIGN + body);
         if (!c)
             return NULL;
@@ -35,8 +35,8 @@ static inline void *pool_take(pool *p, size_t size)
         p->head = c;
     }
     void *bytes = (unsigned char *)p->head + POOL_ALIGN + p->head->used;
-    p->head->used += room;
-    return memset(bytes, 0, room);
+    p->head->used += capacity;
+    return memset(bytes, 0, capacity);
 }
 
 static inline size_t pool_bytes(const pool *p)

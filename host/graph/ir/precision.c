@@ -66,7 +66,7 @@ static rule rule_of(const tutti_op *op)
 
 static int width(int32_t dtype)
 {
-    return dtype == TUTTI_F64 ? 3 : dtype == TUTTI_F32 ? 2 : cast_is_low(dtype) ? 1 : 0;
+    return dtype == TUTTI_F64 ? 3 : dtype == TUTTI_F32 ? 2 : dtype_is_half(dtype) ? 1 : 0;
 }
 
 /* Those of one element count only where all are such. */
@@ -86,22 +86,22 @@ static int32_t widest(const tutti_op_call *c)
 static bool any_low(const tutti_op_call *c)
 {
     for (uint32_t k = 0; k < c->nin; k++)
-        if (cast_is_low(c->in[k].dtype))
+        if (dtype_is_half(c->in[k].dtype))
             return true;
     return false;
 }
 
-static int32_t result_dtype(const rule *r, const tutti_op_call *c, const graph_low *low,
-                            uint32_t k)
+static int32_t result_dtype(const rule *r, const tutti_op_call *c,
+                            const graph_autocast *autocast, uint32_t k)
 {
     switch (r->kind) {
     case RULE_PRODUCT:
         if (!(r->out >> k & 1))
             return TUTTI_F32;
-        if (low->dtype)
-            return low->dtype;
+        if (autocast->dtype)
+            return autocast->dtype;
         for (uint32_t j = 0; j < c->nin; j++) /* a graph without a precision of its own */
-            if (cast_is_low(c->in[j].dtype))
+            if (dtype_is_half(c->in[j].dtype))
                 return c->in[j].dtype;
         return TUTTI_F32;
     case RULE_KEEP:
@@ -113,12 +113,12 @@ static int32_t result_dtype(const rule *r, const tutti_op_call *c, const graph_l
     }
 }
 
-tutti_status cast_infer(const tutti_op *op, const tutti_op_call *c, const graph_low *low,
-                        tutti_desc *out, tutti_error *err)
+tutti_status precision_infer(const tutti_op *op, const tutti_op_call *c,
+                             const graph_autocast *autocast, tutti_desc *out, tutti_error *err)
 {
     const rule r = rule_of(op);
     const bool mixed = any_low(c);
-    if (!mixed && !(low->dtype && r.kind == RULE_PRODUCT))
+    if (!mixed && !(autocast->dtype && r.kind == RULE_PRODUCT))
         return op->infer(c, out, err);
     /* What moves numbers without reading them takes any dtype. */
     if (mixed && op->infer(c, out, NULL) == TUTTI_OK)
@@ -127,13 +127,13 @@ tutti_status cast_infer(const tutti_op *op, const tutti_op_call *c, const graph_
     tutti_op_call wide = *c;
     for (uint32_t k = 0; k < c->nin; k++) {
         in[k] = c->in[k];
-        in[k].dtype = cast_is_low(in[k].dtype) ? TUTTI_F32 : in[k].dtype;
+        in[k].dtype = dtype_is_half(in[k].dtype) ? TUTTI_F32 : in[k].dtype;
     }
     wide.in = in;
     const tutti_status s = op->infer(&wide, out, err);
     for (uint32_t k = 0; k < op->nout && !s; k++)
         if (out[k].dtype == TUTTI_F32)
-            out[k].dtype = result_dtype(&r, c, low, k);
+            out[k].dtype = result_dtype(&r, c, autocast, k);
     return s;
 }
 
@@ -146,8 +146,8 @@ static bool stays(const graph *g, tutti_value v)
     return x->kind != VALUE_NODE;
 }
 
-bool cast_operands(graph *g, const tutti_op *op, const graph_low *low, const tutti_value *in,
-                   uint32_t nin, tutti_value *ret_in)
+bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast *autocast,
+                             const tutti_value *in, uint32_t nin, tutti_value *ret_in)
 {
     const rule r = rule_of(op);
     bool any = false;
@@ -159,25 +159,26 @@ bool cast_operands(graph *g, const tutti_op *op, const graph_low *low, const tut
             graph_value_at(g, in[k])->desc.dtype != TUTTI_F32)
             continue;
         /* Storing a gradient once more would not save anything: it is read and gone. */
-        if (!low->everything && (graph_segment(g) || stays(g, in[k])))
+        if (!autocast->everything && (graph_segment(g) || stays(g, in[k])))
             continue;
-        ret_in[k] = cast_to(g, in[k], low->dtype);
+        ret_in[k] = graph_cast(g, in[k], autocast->dtype);
         any = true;
     }
     return any;
 }
 
-bool cast_is_native(const tutti_op *op, const tutti_op_call *c)
+bool precision_is_native(const tutti_op *op, const tutti_op_call *c)
 {
     tutti_desc out[TUTTI_OP_MAX_OUT];
-    bool low = any_low(c), alike = true;
+    bool half = any_low(c), alike = true;
     for (uint32_t k = 0; k < c->nin; k++)
-        alike = alike && (!cast_is_low(c->in[k].dtype) || tutti_same_shape(&c->in[k], c->in));
+        alike = alike && (!dtype_is_half(c->in[k].dtype) || tutti_same_shape(&c->in[k], c->in));
     for (uint32_t k = 0; k < c->nout; k++) {
-        low = low || cast_is_low(c->out[k].dtype);
-        alike = alike && (!cast_is_low(c->out[k].dtype) || tutti_same_shape(&c->out[k], c->in));
+        half = half || dtype_is_half(c->out[k].dtype);
+        alike =
+            alike && (!dtype_is_half(c->out[k].dtype) || tutti_same_shape(&c->out[k], c->in));
     }
-    if (!low || (alike && op->flags & TUTTI_OP_LOW))
+    if (!half || (alike && op->flags & TUTTI_OP_LOW))
         return true;
     tutti_op_call call = *c;
     call.out = NULL;
@@ -205,7 +206,7 @@ static bool is_fresh_product(const graph *g, tutti_value v)
     return true;
 }
 
-tutti_value cast_to(graph *g, tutti_value v, int32_t dtype)
+tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype)
 {
     tutti_graph *b = graph_builder(g);
     if (b->status(b) || graph_value_at(g, v)->desc.dtype == dtype)

@@ -11,24 +11,24 @@
  * kernel computes in f32 or better.  Gradients have the dtype of what they belong to, so those of
  * weights, which stay f32, are f32 and are not rounded to 16 bits on the way. */
 
-static inline bool cast_is_low(int32_t dtype)
+static inline bool dtype_is_half(int32_t dtype)
 {
     return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
 }
 
 /* op->infer for operands that may be BF16 or F16, by the rules above. */
-tutti_status cast_infer(const tutti_op *op, const tutti_op_call *c, const graph_low *low,
-                        tutti_desc *out, tutti_error *err);
+tutti_status precision_infer(const tutti_op *op, const tutti_op_call *c,
+                             const graph_autocast *autocast, tutti_desc *out, tutti_error *err);
 
 /* Casts what `op` wants in the low dtype; false when that is nothing and ret_in is not filled. */
-bool cast_operands(graph *g, const tutti_op *op, const graph_low *low, const tutti_value *in,
-                   uint32_t nin, tutti_value *ret_in);
+bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast *autocast,
+                             const tutti_value *in, uint32_t nin, tutti_value *ret_in);
 
 /* Whether the op's kernel takes these dtypes itself; upcast.h does it for the others. */
-bool cast_is_native(const tutti_op *op, const tutti_op_call *c);
+bool precision_is_native(const tutti_op *op, const tutti_op_call *c);
 
 /* `v` as `dtype`: itself, also when it is a product that nobody has read yet and becomes f32 for that;
  * or a cast.  0 after an error. */
-tutti_value cast_to(graph *g, tutti_value v, int32_t dtype);
+tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype);
 
 #endif

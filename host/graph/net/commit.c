@@ -10,7 +10,7 @@
 static int64_t place_of(const net *n, int64_t size)
 {
     const int64_t align =
-        (int64_t)(MEMORY_ALIGN / (low_has_copies(n) ? sizeof(uint16_t) : sizeof(float)));
+        (int64_t)(MEMORY_ALIGN / (half_weights_exist(n) ? sizeof(uint16_t) : sizeof(float)));
     return (size + align - 1) / align * align;
 }
 
@@ -22,7 +22,7 @@ typedef struct gathering {
     void **addresses; /* by id */
     float *trainable, *grads;
     unsigned char *buffers;
-    low_weights *low;
+    half_weights *half;
     int64_t narena, nfrozen; /* f32 */
     uint64_t nbuffers;       /* bytes, behind the frozen weights */
     uint32_t norder;
@@ -48,13 +48,13 @@ static tutti_status collect(net *n, gathering *g, tutti_error *err)
 {
     for (uint32_t k = 0; k < n->nweights; k++)
         n->weights[k]->listed = false;
-    for (tutti_module m = 1; m; m = tree_next(n, m)) {
+    for (tutti_module m = 1; m; m = module_tree_next(n, m)) {
         const module *it = net_module(n, m);
         for (uint32_t k = 0; k < it->nslots; k++) {
             weight *w = it->slots[k].weight;
             if (w->listed)
                 continue;
-            const char *path = tree_path(n, m);
+            const char *path = module_tree_path(n, m);
             const size_t size = strlen(path) + strlen(it->slots[k].name) + 2;
             char *full = malloc(size);
             if (!full)
@@ -99,7 +99,7 @@ static tutti_status sort(net *n, gathering *g, tutti_error *err)
     for (uint32_t k = g->norder; k-- > 0;)
         if (is_trainable(g->order[k]))
             sorted[used++] = g->order[k];
-    if (body_first_uses(n, key))
+    if (model_graph_first_uses(n, key))
         sort_by_key(sorted, used, key);
     for (uint32_t k = 0; k < used && n->group; k++)
         key[sorted[k]->id] = UINT32_MAX - n->group(n->group_ctx, g->paths[sorted[k]->id]);
@@ -123,17 +123,17 @@ static tutti_status take_room(const net *n, gathering *g, tutti_error *err)
         else if (is_frozen(w))
             g->nfrozen += place_of(n, tutti_numel(&w->desc));
         else
-            g->nbuffers += memory_round(tutti_nbytes(&w->desc));
+            g->nbuffers += bytes_round(tutti_nbytes(&w->desc));
     }
     const tutti_device *d = n->options.device;
-    g->trainable = place_take(d, (uint64_t)g->narena * sizeof(float));
-    g->grads = place_take(d, (uint64_t)g->narena * sizeof(float));
-    g->buffers = place_take(d, (uint64_t)g->nfrozen * sizeof(float) + g->nbuffers);
+    g->trainable = device_alloc(d, (uint64_t)g->narena * sizeof(float));
+    g->grads = device_alloc(d, (uint64_t)g->narena * sizeof(float));
+    g->buffers = device_alloc(d, (uint64_t)g->nfrozen * sizeof(float) + g->nbuffers);
     g->views = calloc((size_t)g->norder + 1, sizeof *g->views);
     g->addresses = calloc((size_t)n->nweights + 1, sizeof *g->addresses);
     if (!g->trainable || !g->grads || !g->buffers || !g->views || !g->addresses)
         return out_of_memory(err);
-    return low_create(n, g->narena, g->nfrozen, &g->low, err);
+    return half_weights_create(n, g->narena, g->nfrozen, &g->half, err);
 }
 
 /* Copies values to their new places; the weights themselves still know the old ones. */
@@ -148,7 +148,7 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
         void *to = is_trainable(w) ? (void *)(g->trainable + offset)
                    : is_frozen(w)  ? (void *)((float *)(void *)g->buffers + frozen)
                                    : g->buffers + byte;
-        const tutti_status s = place_copy(
+        const tutti_status s = device_copy(
             d, to, w->data, bytes, w->owned ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_ON_DEVICE, err);
         if (s)
             return s;
@@ -156,7 +156,7 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
         g->views[k] = (tutti_weight){sizeof *g->views,
                                      w->flags,
                                      g->paths[w->id],
-                                     {to, w->desc, place_number(d), 0},
+                                     {to, w->desc, device_number(d), 0},
                                      is_trainable(w) ? g->grads + offset : NULL,
                                      -1,
                                      0};
@@ -165,7 +165,7 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
         else if (is_frozen(w))
             frozen += place_of(n, tutti_numel(&w->desc));
         else
-            byte += memory_round(bytes);
+            byte += bytes_round(bytes);
     }
     return TUTTI_OK;
 }
@@ -177,11 +177,11 @@ static tutti_status rescue(const net *n, tutti_error *err)
         weight *w = n->weights[k];
         if (w->listed || w->owned || !w->data)
             continue;
-        void *own = memory_take(tutti_nbytes(&w->desc));
+        void *own = host_memory_alloc(tutti_nbytes(&w->desc));
         if (!own)
             return out_of_memory(err);
-        const tutti_status s = place_copy(n->options.device, own, w->data,
-                                          tutti_nbytes(&w->desc), TUTTI_COPY_FROM_DEVICE, err);
+        const tutti_status s = device_copy(n->options.device, own, w->data,
+                                           tutti_nbytes(&w->desc), TUTTI_COPY_FROM_DEVICE, err);
         if (s) {
             free(own);
             return s;
@@ -201,10 +201,10 @@ static void gathering_fini(const net *n, gathering *g)
     free(g->order);
     free(g->views);
     free(g->addresses);
-    place_give(d, g->trainable);
-    place_give(d, g->grads);
-    place_give(d, g->buffers);
-    low_destroy(n, g->low);
+    device_free(d, g->trainable);
+    device_free(d, g->grads);
+    device_free(d, g->buffers);
+    half_weights_destroy(n, g->half);
 }
 
 /* Nothing can fail from here on. */
@@ -236,14 +236,14 @@ static void adopt(net *n, gathering *g)
                            .trainable = n->trainable,
                            .grads = n->grads,
                            .buffers = n->buffers,
-                           .low = n->low};
+                           .half = n->half};
     n->order = g->order;
     n->views = g->views;
     n->addresses = g->addresses;
     n->trainable = g->trainable;
     n->grads = g->grads;
     n->buffers = g->buffers;
-    n->low = g->low;
+    n->half = g->half;
     n->narena = g->narena;
     n->norder = g->norder;
     free(g->paths);

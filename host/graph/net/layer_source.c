@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/net_internal.h"
 
-tutti_status layers_open(void *ctx, const char *kind, const tutti_attr *params,
-                         uint32_t nparams, layer_impl *ret_impl, tutti_error *err)
+tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *params,
+                               uint32_t nparams, layer_impl *ret_impl, tutti_error *err)
 {
     const net *n = ctx;
     const object *o;

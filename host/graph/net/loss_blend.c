@@ -8,17 +8,17 @@
 /* External places: a, b, the two shares, and a again for the result. */
 enum { PLACE_A, PLACE_B, PLACE_KEEP, PLACE_TAKE, PLACE_RESULT, PLACES };
 
-struct mixer {
-    mixer *next;
+struct loss_blend {
+    loss_blend *next;
     const tutti_device *device; /* the net's */
     tutti_desc desc;
     graph *g;
     program *program;
     void *arena;
-    float *shares[2];
+    float *fractions[2];
 };
 
-static tutti_status trace(mixer *m, tutti_value *ret_result, tutti_error *err)
+static tutti_status trace(loss_blend *m, tutti_value *ret_result, tutti_error *err)
 {
     tutti_graph *b = graph_builder(m->g);
     const tutti_desc number = {.dtype = TUTTI_F32};
@@ -28,7 +28,7 @@ static tutti_status trace(mixer *m, tutti_value *ret_result, tutti_error *err)
     return graph_error(m->g, err);
 }
 
-static tutti_status compile(const net *n, mixer *m, tutti_value result, tutti_error *err)
+static tutti_status compile(const net *n, loss_blend *m, tutti_value result, tutti_error *err)
 {
     const program_store store = {.value = result,
                                  .kind = STORE_EXTERNAL,
@@ -40,15 +40,16 @@ static tutti_status compile(const net *n, mixer *m, tutti_value result, tutti_er
                                .weights = n->addresses,
                                .nexternal = PLACES,
                                .threads = n->options.threads,
-                               .tuner = n->tuner,
+                               .autotuner = n->autotuner,
                                .device = m->device};
     return program_create(&spec, &m->program, err);
 }
 
-static tutti_status create(net *n, const tutti_desc *d, mixer **ret_mixer, tutti_error *err)
+static tutti_status create(net *n, const tutti_desc *d, loss_blend **ret_mixer,
+                           tutti_error *err)
 {
     tutti_value result = 0;
-    mixer *m = calloc(1, sizeof *m);
+    loss_blend *m = calloc(1, sizeof *m);
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second loss");
     m->device = n->options.device;
@@ -58,38 +59,39 @@ static tutti_status create(net *n, const tutti_desc *d, mixer **ret_mixer, tutti
     if (!s)
         s = compile(n, m, result, err);
     if (!s) {
-        m->arena = place_take(m->device, program_bytes(m->program));
-        m->shares[0] = place_take(m->device, sizeof(float));
-        m->shares[1] = place_take(m->device, sizeof(float));
-        if (!m->arena || !m->shares[0] || !m->shares[1])
+        m->arena = device_alloc(m->device, program_bytes(m->program));
+        m->fractions[0] = device_alloc(m->device, sizeof(float));
+        m->fractions[1] = device_alloc(m->device, sizeof(float));
+        if (!m->arena || !m->fractions[0] || !m->fractions[1])
             s = TUTTI_E_NOMEM;
     }
     if (s) {
-        mixers_destroy(m);
+        loss_blends_destroy(m);
         return tutti_fail(err, s, "no memory for a second loss");
     }
     *ret_mixer = m;
     return TUTTI_OK;
 }
 
-void mixers_destroy(mixer *list)
+void loss_blends_destroy(loss_blend *list)
 {
     while (list) {
-        mixer *next = list->next;
+        loss_blend *next = list->next;
         program_destroy(list->program);
         graph_destroy(list->g);
-        place_give(list->device, list->arena);
-        place_give(list->device, list->shares[0]);
-        place_give(list->device, list->shares[1]);
+        device_free(list->device, list->arena);
+        device_free(list->device, list->fractions[0]);
+        device_free(list->device, list->fractions[1]);
         free(list);
         list = next;
     }
 }
 
-tutti_status mixer_run(net *n, mixer **list, const float *shares, float *a, const float *b,
-                       const tutti_desc *d, const tutti_step *step, tutti_error *err)
+tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, float *a,
+                            const float *b, const tutti_desc *d, const tutti_step *step,
+                            tutti_error *err)
 {
-    mixer *m = *list;
+    loss_blend *m = *list;
     tutti_status s = TUTTI_OK;
     while (m && !tutti_same_shape(&m->desc, d))
         m = m->next;
@@ -100,15 +102,15 @@ tutti_status mixer_run(net *n, mixer **list, const float *shares, float *a, cons
         *list = m;
     }
     for (uint32_t k = 0; k < 2 && !s; k++)
-        s = place_copy(m->device, m->shares[k], &shares[k], sizeof shares[k],
-                       TUTTI_COPY_TO_DEVICE, err);
+        s = device_copy(m->device, m->fractions[k], &fractions[k], sizeof fractions[k],
+                        TUTTI_COPY_TO_DEVICE, err);
     if (s)
         return s;
     program_set_arena(m->program, m->arena);
     program_set_external(m->program, PLACE_A, a);
     program_set_external(m->program, PLACE_B, b);
-    program_set_external(m->program, PLACE_KEEP, m->shares[0]);
-    program_set_external(m->program, PLACE_TAKE, m->shares[1]);
+    program_set_external(m->program, PLACE_KEEP, m->fractions[0]);
+    program_set_external(m->program, PLACE_TAKE, m->fractions[1]);
     program_set_external(m->program, PLACE_RESULT, a);
     return program_run(m->program, 0, step, err);
 }

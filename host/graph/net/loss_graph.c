@@ -8,8 +8,8 @@ static tutti_status out_of_memory(tutti_error *err)
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
 }
 
-static tutti_status check_loss(const body *b, const plan_request *request, tutti_graph *t,
-                               tutti_value loss)
+static tutti_status check_loss(const model_graph *b, const plan_request *request,
+                               tutti_graph *t, tutti_value loss)
 {
     char text[160], got[96];
     const tutti_desc *d = t->desc(t, loss);
@@ -29,7 +29,8 @@ static tutti_status check_loss(const body *b, const plan_request *request, tutti
 
 /* Inputs of the head's graph, in this order: outputs, targets, scale.  The external places go on
  * with the loss and the gradients of the outputs. */
-static tutti_status trace_head(net *n, const body *b, const plan_request *request, head *h)
+static tutti_status trace_head(net *n, const model_graph *b, const plan_request *request,
+                               loss_graph *h)
 {
     tutti_graph *t = graph_builder(h->g);
     const tutti_model_v1 *model = n->model.table;
@@ -50,14 +51,14 @@ static tutti_status trace_head(net *n, const body *b, const plan_request *reques
         return s;
     h->loss = *t->desc(t, h->loss_value);
     const tutti_value scale = targets[request->ntargets] = graph_input(h->g, &h->loss);
-    if (!body_trains(b))
+    if (!model_graph_trains(b))
         return t->status(t);
     graph_set_segment(h->g, 1);
     return graph_gradient(h->g, &h->loss_value, &scale, 1, outputs, b->noutputs, h->douts);
 }
 
-static tutti_status compile_head(net *n, const body *b, const plan_request *request, head *h,
-                                 tutti_error *err)
+static tutti_status compile_head(net *n, const model_graph *b, const plan_request *request,
+                                 loss_graph *h, tutti_error *err)
 {
     program_store stores[NET_MAX_OUTPUTS + 1];
     const uint32_t first = b->noutputs + request->ntargets + 1;
@@ -66,7 +67,7 @@ static tutti_status compile_head(net *n, const body *b, const plan_request *requ
                                       .kind = STORE_EXTERNAL,
                                       .index = first,
                                       .bytes = tutti_nbytes(&h->loss)};
-    for (uint32_t k = 0; k < b->noutputs && body_trains(b); k++) {
+    for (uint32_t k = 0; k < b->noutputs && model_graph_trains(b); k++) {
         const tutti_desc *d = &graph_value_at(b->g, b->outputs[k])->desc;
         if (graph_is_floating(d->dtype))
             stores[count++] = (program_store){.value = h->douts[k],
@@ -81,15 +82,15 @@ static tutti_status compile_head(net *n, const body *b, const plan_request *requ
                                .weights = n->addresses,
                                .nexternal = first + 1 + b->noutputs,
                                .threads = n->options.threads,
-                               .tuner = n->tuner,
+                               .autotuner = n->autotuner,
                                .device = n->options.device};
     return program_create(&spec, &h->program, err);
 }
 
-tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
-                       tutti_error *err)
+tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
+                             loss_graph *h, tutti_error *err)
 {
-    *h = (head){.device = n->options.device};
+    *h = (loss_graph){.device = n->options.device};
     if (!request->ntargets)
         return TUTTI_OK;
     h->g = net_graph(n, plan_mode(b->kind));
@@ -99,32 +100,32 @@ tutti_status head_init(net *n, const body *b, const plan_request *request, head 
     if (!s)
         s = compile_head(n, b, request, h, err);
     if (!s) {
-        h->loss_data = place_take(h->device, tutti_nbytes(&h->loss));
-        h->scale = place_take(h->device, tutti_nbytes(&h->loss));
+        h->loss_data = device_alloc(h->device, tutti_nbytes(&h->loss));
+        h->scale = device_alloc(h->device, tutti_nbytes(&h->loss));
         if (!h->loss_data || !h->scale)
             s = out_of_memory(err);
     }
-    if (!s && n->npenalties && body_trains(b))
+    if (!s && n->npenalties && model_graph_trains(b))
         s = penalty_create(n, request, &h->penalty, err);
     if (s)
-        head_fini(h);
+        loss_graph_fini(h);
     return s;
 }
 
-void head_fini(head *h)
+void loss_graph_fini(loss_graph *h)
 {
-    replays_drop(&h->merged, h->device);
+    captures_drop(&h->merged, h->device);
     program_destroy(h->program);
     graph_destroy(h->g);
     penalty_destroy(h->penalty);
-    place_give(h->device, h->own_arena);
-    place_give(h->device, h->loss_data);
-    place_give(h->device, h->scale);
-    place_give(h->device, h->mix_loss);
-    mixers_destroy(h->mixers);
+    device_free(h->device, h->own_arena);
+    device_free(h->device, h->loss_data);
+    device_free(h->device, h->scale);
+    device_free(h->device, h->blend_loss);
+    loss_blends_destroy(h->blends);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        place_give(h->device, h->own_target[k]);
+        device_free(h->device, h->own_target[k]);
     for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
-        place_give(h->device, h->mix_dout[k]);
-    *h = (head){.g = NULL};
+        device_free(h->device, h->blend_dout[k]);
+    *h = (loss_graph){.g = NULL};
 }

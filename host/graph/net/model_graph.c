@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool body_trains(const body *b)
+bool model_graph_trains(const model_graph *b)
 {
     return b->kind == PLAN_TRAIN || b->kind == PLAN_TRAIN_ADD;
 }
 
-const tutti_desc *body_output_desc(const body *b, uint32_t k)
+const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k)
 {
     return &graph_value_at(b->g, b->outputs[k])->desc;
 }
@@ -26,7 +26,7 @@ static tutti_status out_of_memory(tutti_error *err)
 }
 
 /* Inputs -> outputs. */
-static tutti_status trace_forward(net *n, body *b)
+static tutti_status trace_forward(net *n, model_graph *b)
 {
     tutti_graph *t = graph_builder(b->g);
     const tutti_model_v1 *model = n->model.table;
@@ -46,7 +46,7 @@ static tutti_status trace_forward(net *n, body *b)
 }
 
 /* b->g becomes `to`, where map[v] is what value v was; map[0] is 0. */
-static void adopt(const net *n, body *b, graph *to, const tutti_value *map)
+static void adopt(const net *n, model_graph *b, graph *to, const tutti_value *map)
 {
     for (uint32_t k = 0; k < b->ninputs; k++)
         b->inputs[k] = map[b->inputs[k]];
@@ -66,7 +66,7 @@ typedef tutti_status fuse_pass(const graph *from, const bool *wanted, graph *to,
                                tutti_value *ret_map, tutti_error *err);
 
 /* Puts what belongs together into one node each. */
-static tutti_status fuse(net *n, body *b, fuse_pass *pass, tutti_error *err)
+static tutti_status fuse(net *n, model_graph *b, fuse_pass *pass, tutti_error *err)
 {
     graph *to = net_graph(n, plan_mode(b->kind));
     bool *wanted = calloc(graph_nvalues(b->g), sizeof *wanted);
@@ -95,20 +95,20 @@ done:
 }
 
 /* Brings in the precision.  What leaves the graph stays f32. */
-static tutti_status cast_body(net *n, body *b, tutti_error *err)
+static tutti_status cast_body(net *n, model_graph *b, tutti_error *err)
 {
-    const graph_low low = {n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
-                           : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
-                                                                  : TUTTI_DTYPE_NONE,
-                           low_dtype(n) != TUTTI_DTYPE_NONE};
-    if (!low.dtype)
+    const graph_autocast half = {n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
+                                 : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
+                                                                        : TUTTI_DTYPE_NONE,
+                                 half_weights_dtype(n) != TUTTI_DTYPE_NONE};
+    if (!half.dtype)
         return TUTTI_OK;
     graph *to = net_graph(n, plan_mode(b->kind));
     tutti_value *map = calloc(graph_nvalues(b->g), sizeof *map);
-    tutti_status s = to && map ? cast_graph(b->g, &low, to, map, err) : out_of_memory(err);
+    tutti_status s = to && map ? autocast_graph(b->g, &half, to, map, err) : out_of_memory(err);
     for (uint32_t k = 0; k < b->noutputs && !s; k++)
         map[b->outputs[k]] =
-            cast_to(to, map[b->outputs[k]], graph_value_at(b->g, b->outputs[k])->desc.dtype);
+            graph_cast(to, map[b->outputs[k]], graph_value_at(b->g, b->outputs[k])->desc.dtype);
     if (!s)
         s = graph_error(to, err);
     if (!s) {
@@ -122,13 +122,13 @@ static tutti_status cast_body(net *n, body *b, tutti_error *err)
 
 /* A GPU adds gradients to those of earlier microbatches as it makes them; elsewhere that is a sweep
  * behind the graph. */
-static bool adds_in_graph(const body *b)
+static bool adds_in_graph(const model_graph *b)
 {
     return b->kind == PLAN_TRAIN_ADD && program_cuda(b->device);
 }
 
 /* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
-static tutti_status trace_backward(const net *n, body *b, tutti_error *err)
+static tutti_status trace_backward(const net *n, model_graph *b, tutti_error *err)
 {
     tutti_value *wrt = calloc((size_t)n->norder + 1, sizeof *wrt);
     if (!wrt)
@@ -157,7 +157,7 @@ static tutti_status trace_backward(const net *n, body *b, tutti_error *err)
 }
 
 /* Assignments to buffers (the last one of each counts) and, for training, the gradients. */
-static uint32_t list_stores(const net *n, const body *b, program_store *stores)
+static uint32_t list_stores(const net *n, const model_graph *b, program_store *stores)
 {
     uint32_t count = 0;
     const uint32_t nassigns = graph_nassigns(b->g);
@@ -170,7 +170,7 @@ static uint32_t list_stores(const net *n, const body *b, program_store *stores)
             stores[count++] =
                 (program_store){.value = a.value, .kind = STORE_WEIGHT, .index = a.weight};
     }
-    for (uint32_t k = 0; k < n->norder && body_trains(b); k++)
+    for (uint32_t k = 0; k < n->norder && model_graph_trains(b); k++)
         if (n->order[k]->offset >= 0)
             stores[count++] = (program_store){.value = b->grads[k],
                                               .kind = STORE_MEMORY,
@@ -183,9 +183,10 @@ static uint32_t list_stores(const net *n, const body *b, program_store *stores)
     return count;
 }
 
-tutti_status body_create(net *n, const plan_request *request, body **ret_body, tutti_error *err)
+tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_body,
+                                tutti_error *err)
 {
-    body *b = calloc(1, sizeof *b);
+    model_graph *b = calloc(1, sizeof *b);
     if (!b)
         return out_of_memory(err);
     b->device = n->options.device;
@@ -201,7 +202,7 @@ tutti_status body_create(net *n, const plan_request *request, body **ret_body, t
     if (!s)
         s = cast_body(n, b, err);
     if (s)
-        body_destroy(b);
+        model_graph_destroy(b);
     else
         *ret_body = b;
     return s;
@@ -229,13 +230,13 @@ static bool small_batch(const net *n, plan_request *request)
     return request->ninputs > 0;
 }
 
-bool body_first_uses(net *n, uint32_t *first_use)
+bool model_graph_first_uses(net *n, uint32_t *first_use)
 {
     plan_request request;
-    body *b;
+    model_graph *b;
     uint32_t count = 0;
     if (!n->model.table || n->model.table->noutputs > NET_MAX_OUTPUTS ||
-        !small_batch(n, &request) || body_create(n, &request, &b, NULL))
+        !small_batch(n, &request) || model_graph_create(n, &request, &b, NULL))
         return false; /* net_plan will say what is wrong, with the real shapes */
     for (uint32_t k = 0; k < graph_nnodes(b->g); k++) {
         const graph_node *node = graph_node_at(b->g, k);
@@ -245,38 +246,38 @@ bool body_first_uses(net *n, uint32_t *first_use)
                 first_use[v->index] = ++count;
         }
     }
-    body_destroy(b);
+    model_graph_destroy(b);
     return true;
 }
 
 static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)
 {
     const net *n = ctx;
-    return dtype == low_dtype(n) ? low_address(n, id) : NULL;
+    return dtype == half_weights_dtype(n) ? half_weights_address(n, id) : NULL;
 }
 
-tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
+tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err)
 {
     b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
     b->there = calloc((size_t)n->norder + 1, sizeof *b->there);
     program_store *stores =
         calloc((size_t)n->norder + graph_nassigns(b->g) + 1, sizeof *stores);
     tutti_status s = b->grads && b->there && stores ? TUTTI_OK : out_of_memory(err);
-    if (!s && body_trains(b))
+    if (!s && model_graph_trains(b))
         s = trace_backward(n, b, err);
     if (s)
         (void)graph_error(b->g, err);
     else
-        s = fuse(n, b, program_cuda(n->options.device) ? fuse_products_masked : fuse_products,
+        s = fuse(n, b, program_cuda(n->options.device) ? fuse_epilogues_masked : fuse_epilogues,
                  err);
-    if (!s && body_trains(b))
+    if (!s && model_graph_trains(b))
         s = fuse(n, b, fuse_norm_grads, err);
     if (!s && program_cuda(n->options.device))
-        s = fuse(n, b, fuse_sums, err);
+        s = fuse(n, b, fuse_accumulate, err);
     if (!s && program_cuda(n->options.device))
-        s = fuse(n, b, fuse_factors, err);
-    if (!s && body_trains(b) && n->options.recompute != RECOMPUTE_OFF)
-        s = recompute_offer(b->g, b->outputs, b->noutputs, !n->options.device, err);
+        s = fuse(n, b, fuse_bias_grads, err);
+    if (!s && model_graph_trains(b) && n->options.rematerialize != REMATERIALIZE_OFF)
+        s = rematerialization_offer(b->g, b->outputs, b->noutputs, !n->options.device, err);
     if (s)
         goto done;
     b->cut_bytes = cut_bytes;
@@ -288,13 +289,13 @@ tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err)
                                .stores = stores,
                                .nstores = list_stores(n, b, stores),
                                .weights = n->addresses,
-                               .copy = low_has_copies(n) ? copy_of : NULL,
+                               .copy = half_weights_exist(n) ? copy_of : NULL,
                                .copy_ctx = n,
                                .nexternal = b->ninputs,
                                .cut_bytes = cut_bytes,
                                .threads = n->options.threads,
-                               .recompute = n->options.recompute,
-                               .tuner = n->tuner,
+                               .rematerialize = n->options.rematerialize,
+                               .autotuner = n->autotuner,
                                .device = n->options.device};
     s = program_create(&spec, &b->program, err);
 done:
@@ -302,7 +303,7 @@ done:
     return s;
 }
 
-void body_destroy(body *b)
+void model_graph_destroy(model_graph *b)
 {
     if (!b)
         return;
@@ -311,6 +312,6 @@ void body_destroy(body *b)
     free(b->grads);
     free(b->there);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        place_give(b->device, b->own_input[k]);
+        device_free(b->device, b->own_input[k]);
     free(b);
 }

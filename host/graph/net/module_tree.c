@@ -41,12 +41,12 @@ static char *joined(const char *path, const char *name)
     return text;
 }
 
-const char *tree_path(const net *n, tutti_module m)
+const char *module_tree_path(const net *n, tutti_module m)
 {
     module *it = net_module(n, m);
     if (!it || !it->parent)
         return "";
-    char *path = joined(tree_path(n, it->parent), it->name);
+    char *path = joined(module_tree_path(n, it->parent), it->name);
     if (path) {
         free(it->path);
         it->path = path;
@@ -57,11 +57,11 @@ const char *tree_path(const net *n, tutti_module m)
 /* How errors call a module: its path, or its kind where it has no place. */
 static const char *label(const net *n, tutti_module m)
 {
-    const char *path = tree_path(n, m);
+    const char *path = module_tree_path(n, m);
     return *path ? path : net_module(n, m)->kind;
 }
 
-weight_slot *tree_slot(const module *m, const char *name)
+weight_slot *module_tree_slot(const module *m, const char *name)
 {
     for (uint32_t k = 0; k < m->nslots; k++)
         if (strcmp(m->slots[k].name, name) == 0)
@@ -69,8 +69,8 @@ weight_slot *tree_slot(const module *m, const char *name)
     return NULL;
 }
 
-tutti_status tree_no_weight(const module *m, const char *where, const char *name,
-                            tutti_error *err)
+tutti_status module_tree_no_weight(const module *m, const char *where, const char *name,
+                                   tutti_error *err)
 {
     char known[256] = "no weights";
     size_t used = 0;
@@ -81,7 +81,7 @@ tutti_status tree_no_weight(const module *m, const char *where, const char *name
                       *where ? ": " : "", name, known);
 }
 
-tutti_status tree_new_module(net *n, const char *kind, tutti_module *ret, tutti_error *err)
+tutti_status module_tree_new(net *n, const char *kind, tutti_module *ret, tutti_error *err)
 {
     module *m = calloc(1, sizeof *m);
     char *copy = strdup(kind);
@@ -112,7 +112,7 @@ static tutti_status module_create(void *ctx, const char *kind, const tutti_attr 
     tutti_status s = n->make_layer(n->make_layer_ctx, kind, params, nparams, &impl, err);
     if (s)
         return s;
-    s = tree_new_module(n, kind, &m, err);
+    s = module_tree_new(n, kind, &m, err);
     if (s) {
         if (impl.instance)
             instance_free(impl.instance);
@@ -170,7 +170,7 @@ static tutti_status module_add(void *ctx, tutti_module parent, const char *name,
     if (!*name || strchr(name, '.'))
         return tutti_fail(err, TUTTI_E_ARG, "%s: \"%s\" cannot be a child's name",
                           label(n, parent), name);
-    if (child_named(n, p, name) || tree_slot(p, name))
+    if (child_named(n, p, name) || module_tree_slot(p, name))
         return tutti_fail(err, TUTTI_E_EXISTS, "%s: there is a \"%s\" already",
                           label(n, parent), name);
     char *copy = strdup(name);
@@ -231,7 +231,7 @@ static tutti_module module_parent(void *ctx, tutti_module m)
     return it ? it->parent : 0;
 }
 
-tutti_module tree_next(const net *n, tutti_module m)
+tutti_module module_tree_next(const net *n, tutti_module m)
 {
     const module *it = net_module(n, m);
     if (it && it->nchildren)
@@ -249,7 +249,7 @@ tutti_module tree_next(const net *n, tutti_module m)
 
 static tutti_module module_next(void *ctx, tutti_module m)
 {
-    return tree_next(ctx, m);
+    return module_tree_next(ctx, m);
 }
 
 static const char *module_kind(void *ctx, tutti_module m)
@@ -260,7 +260,7 @@ static const char *module_kind(void *ctx, tutti_module m)
 
 static const char *module_path(void *ctx, tutti_module m)
 {
-    return tree_path(ctx, m);
+    return module_tree_path(ctx, m);
 }
 
 static const tutti_params *module_params(void *ctx, tutti_module m)
@@ -275,7 +275,7 @@ static tutti_status check_weight(const net *n, tutti_module m, const char *name,
                                  tutti_error *err)
 {
     const module *it = net_module(n, m);
-    if (tree_slot(it, name) || child_named(n, it, name))
+    if (module_tree_slot(it, name) || child_named(n, it, name))
         return tutti_fail(err, TUTTI_E_EXISTS, "%s: there is a \"%s\" already", label(n, m),
                           name);
     if (!*name || strchr(name, '.'))
@@ -333,12 +333,12 @@ static tutti_status module_take_weight(void *ctx, tutti_module m, const char *na
     char have[96], want[96];
     if (!net_module(n, m) || !net_module(n, from))
         return no_module(net_module(n, m) ? from : m, err);
-    weight_slot *to = tree_slot(n->modules[m], name);
+    weight_slot *to = module_tree_slot(n->modules[m], name);
     if (!to)
-        return tree_no_weight(net_module(n, m), label(n, m), name, err);
-    const weight_slot *source = tree_slot(n->modules[from], from_name);
+        return module_tree_no_weight(net_module(n, m), label(n, m), name, err);
+    const weight_slot *source = module_tree_slot(n->modules[from], from_name);
     if (!source)
-        return tree_no_weight(net_module(n, from), label(n, from), from_name, err);
+        return module_tree_no_weight(net_module(n, from), label(n, from), from_name, err);
     const tutti_desc *a = &to->weight->desc, *b = &source->weight->desc;
     if (!tutti_same_shape(a, b) || a->dtype != b->dtype)
         return tutti_fail(err, TUTTI_E_SHAPE, "%s: weight \"%s\" is %s, \"%s\" of %s is %s",
@@ -356,10 +356,10 @@ static tutti_status started(net *n, tutti_module m, const char *name, const weig
     const module *it = net_module(n, m);
     if (!it)
         return no_module(m, err);
-    const weight_slot *slot = tree_slot(it, name);
+    const weight_slot *slot = module_tree_slot(it, name);
     if (!slot)
-        return tree_no_weight(net_module(n, m), label(n, m), name, err);
-    char *path = joined(tree_path(n, m), name);
+        return module_tree_no_weight(net_module(n, m), label(n, m), name, err);
+    char *path = joined(module_tree_path(n, m), name);
     const tutti_status s = path ? weight_start(n, slot->weight, path, err) : out_of_memory(err);
     free(path);
     if (!s)
@@ -376,7 +376,7 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
     if (s)
         return s;
     tutti_tensor view = {w->data, w->desc,
-                         w->owned ? TUTTI_DEVICE_CPU : place_number(n->options.device), 0};
+                         w->owned ? TUTTI_DEVICE_CPU : device_number(n->options.device), 0};
     const tutti_status seen = n->options.see_weight
                                   ? n->options.see_weight(n->options.services_ctx, &view, err)
                                   : TUTTI_OK;
@@ -397,12 +397,12 @@ static tutti_status module_set_weight(void *ctx, tutti_module m, const char *nam
         return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s has %llu bytes, not %llu", label(n, m),
                           name, (unsigned long long)tutti_nbytes(&w->desc),
                           (unsigned long long)bytes);
-    if (net_has_low(n, w->data))
+    if (net_has_half(n, w->data))
         net_touch_weights(n);
     if (!w->owned && n->options.wrote_weight)
         n->options.wrote_weight(n->options.services_ctx);
-    return place_copy(w->owned ? NULL : n->options.device, w->data, value, bytes,
-                      TUTTI_COPY_TO_DEVICE, err);
+    return device_copy(w->owned ? NULL : n->options.device, w->data, value, bytes,
+                       TUTTI_COPY_TO_DEVICE, err);
 }
 
 static void set_trainable(net *n, tutti_module m, int32_t trainable)
@@ -430,7 +430,7 @@ static tutti_status module_set_trainable(void *ctx, tutti_module m, int32_t trai
     return TUTTI_OK;
 }
 
-void tree_init_service(net *n)
+void module_tree_init_service(net *n)
 {
     n->service = (tutti_module_v1){.struct_size = sizeof n->service,
                                    .ctx = n,
@@ -452,7 +452,7 @@ void tree_init_service(net *n)
                                    .set_weight = module_set_weight};
 }
 
-void tree_destroy(net *n)
+void module_tree_destroy(net *n)
 {
     for (tutti_module m = 1; m < n->nmodules; m++) {
         module *it = n->modules[m];

@@ -15,16 +15,16 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         n->options = *options;
         if (n->options.threads < 1)
             n->options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
-        n->make_layer = layers_open;
+        n->make_layer = layer_source_open;
         n->make_layer_ctx = n;
         n->nmodules = 1;
         n->modules = calloc(1, sizeof(module *));
-        tree_init_service(n);
+        module_tree_init_service(n);
         if (options->tune_file)
-            n->tuner = tuner_create(options->tune_file);
+            n->autotuner = autotuner_create(options->tune_file);
         n->options.tune_file = NULL; /* the caller's */
     }
-    if (!n || !n->modules || (options->tune_file && !n->tuner)) {
+    if (!n || !n->modules || (options->tune_file && !n->autotuner)) {
         net_destroy(n);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");
     }
@@ -37,7 +37,7 @@ void net_destroy(net *n)
     if (!n)
         return;
     plans_drop(n);
-    tree_destroy(n);
+    module_tree_destroy(n);
     for (uint32_t k = 0; k < n->nweights; k++) {
         if (n->weights[k]->owned)
             free(n->weights[k]->data);
@@ -48,18 +48,18 @@ void net_destroy(net *n)
     free(n->addresses);
     free(n->order);
     free(n->views);
-    place_give(n->options.device, n->trainable);
-    place_give(n->options.device, n->grads);
-    place_give(n->options.device, n->buffers);
-    low_destroy(n, n->low);
-    place_give(n->options.device, n->arena);
-    tuner_destroy(n->tuner);
+    device_free(n->options.device, n->trainable);
+    device_free(n->options.device, n->grads);
+    device_free(n->options.device, n->buffers);
+    half_weights_destroy(n, n->half);
+    device_free(n->options.device, n->arena);
+    autotuner_destroy(n->autotuner);
     free(n);
 }
 
-const char *net_tune_complaint(net *n)
+const char *net_autotune_complaint(net *n)
 {
-    return tuner_complaint(n->tuner);
+    return autotuner_complaint(n->autotuner);
 }
 
 tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,
@@ -68,7 +68,7 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
     tutti_module root;
     if (n->nmodules > 1)
         return tutti_fail(err, TUTTI_E_STATE, "%s: this net has a model already", model->kind);
-    tutti_status s = tree_new_module(n, model->kind, &root, err);
+    tutti_status s = module_tree_new(n, model->kind, &root, err);
     if (s)
         return s;
     n->model = *model;
@@ -168,12 +168,12 @@ static tutti_status hook_weight(void *ctx, graph *g, tutti_module m, const char 
 {
     const net *n = ctx;
     const module *it = net_module(n, m);
-    const weight_slot *slot = it ? tree_slot(it, name) : NULL;
+    const weight_slot *slot = it ? module_tree_slot(it, name) : NULL;
     tutti_error why = TUTTI_ERROR_INIT;
     if (!it)
         tutti_fail(&why, TUTTI_E_ARG, "there is no module %u", m);
     else if (!slot)
-        (void)tree_no_weight(it, "", name, &why);
+        (void)module_tree_no_weight(it, "", name, &why);
     else if (!slot->weight->listed)
         tutti_fail(&why, TUTTI_E_STATE, "weight \"%s\" of %s is not in the tree", name,
                    it->kind);
@@ -199,7 +199,7 @@ static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_v
         return b->fail(b, TUTTI_E_ARG, "call: there is no such module, or it is the root");
     if (n->depth >= MAX_DEPTH)
         return b->fail(b, TUTTI_E_STATE, "call: modules call each other without end");
-    const char *before = graph_set_scope(g, tree_path(n, m));
+    const char *before = graph_set_scope(g, module_tree_path(n, m));
     n->depth++;
     const tutti_status s = it->impl.table->trace(it->impl.self, b, m, in, nin, out, nout);
     n->depth--;

@@ -22,9 +22,9 @@ enum { NET_FP32, NET_AMP_BF16, NET_AMP_FP16, NET_FP32_FAST };
 
 /* How products read trainable weights in the two of 16 bits. */
 enum {
-    NET_LOW_BEST, /* on a GPU by copies; elsewhere, where products are made in f32, as they are */
-    NET_LOW_NODES,  /* each run rounds them */
-    NET_LOW_COPIES, /* rounded once, beside the arena of weights: net_low */
+    NET_HALF_BEST, /* on a GPU by copies; elsewhere, where products are made in f32, as they are */
+    NET_HALF_NODES,  /* each run rounds them */
+    NET_HALF_COPIES, /* rounded once, beside the arena of weights: net_half_weights */
 };
 
 typedef struct net_options {
@@ -34,9 +34,9 @@ typedef struct net_options {
     void *services_ctx;
     uint64_t seed;
     int threads;
-    int precision; /* NET_* */
-    int low;       /* NET_LOW_* */
-    int recompute; /* RECOMPUTE_* of rematerialization.h */
+    int precision;     /* NET_* */
+    int half;          /* NET_HALF_* */
+    int rematerialize; /* REMATERIALIZE_* of rematerialization.h */
     const char
         *tune_file; /* where measured choices of kernels are kept; NULL: none are measured */
     const tutti_device *device; /* where weights lie and plans run; NULL: here */
@@ -89,17 +89,17 @@ void net_freeze(net *n, uint32_t k);
 void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count);
 /* The same weights in 16 bits, each at its offset, for who updates them to write too; NULL where products
  * do not read such copies.  *ret_dtype: TUTTI_BF16 or TUTTI_F16. */
-uint16_t *net_low(const net *n, int32_t *ret_dtype);
+uint16_t *net_half_weights(const net *n, int32_t *ret_dtype);
 /* All there is in 16 bits, for products to read: made once, and when it is old. */
-typedef struct net_low_counts {
+typedef struct net_half_counts {
     uint32_t trained, frozen; /* weights */
     uint64_t bytes;
     int32_t dtype; /* TUTTI_DTYPE_NONE: nothing */
     int32_t reserved;
-} net_low_counts;
-net_low_counts net_count_low(const net *n);
+} net_half_counts;
+net_half_counts net_count_half(const net *n);
 /* Whether there is a copy of what is `at`. */
-bool net_has_low(const net *n, const float *at);
+bool net_has_half(const net *n, const float *at);
 /* Weights have been written, or may have been, and their copies have not: the next forward pass makes
  * them anew.  [step] */
 void net_touch_weights(net *n);
@@ -167,7 +167,7 @@ uint32_t plan_noutputs(const plan *p);
 
 /* Runs one segment.  SEGMENT_LOSS computes the loss, and its gradient for the outputs times
  * `loss_scale`; SEGMENT_BACKWARD goes on from there to the weights.  To blend a second target into
- * the loss see plan_mix_loss.  [step] */
+ * the loss see plan_blend_loss.  [step] */
 TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,
                                       float loss_scale, tutti_error *err);
 /* Where the plan reads the loss scale: who has something on the device write it there gives NAN as
@@ -192,11 +192,11 @@ TUTTI_NODISCARD tutti_status plan_run_merged(plan *p, int first, int last,
                                              float loss_scale, tutti_error *err);
 /* After SEGMENT_LOSS: loss and output gradients become (1 - weight) * what they are + weight * those
  * for `target` (here or on the device; shape and dtype may differ from the plan's).  [step] */
-TUTTI_NODISCARD tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double weight,
-                                           const tutti_step *step, float loss_scale,
-                                           tutti_error *err);
+TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double weight,
+                                             const tutti_step *step, float loss_scale,
+                                             tutti_error *err);
 /* What is wrong with the tune file, told once; NULL when there is nothing to say. */
-const char *net_tune_complaint(net *n);
+const char *net_autotune_complaint(net *n);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */
 double plan_flops(const plan *p);   /* of matrix products and convolutions; 0 when unknown */
 /* Writes sizes, nodes, steps with their places, and the arena's map as text. */

@@ -65,15 +65,15 @@ typedef struct model_impl {
 typedef tutti_status (*layer_source)(void *ctx, const char *kind, const tutti_attr *params,
                                      uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
 
-typedef struct body body;
+typedef struct model_graph model_graph;
 typedef struct penalty penalty;
-typedef struct mixer mixer;
-typedef struct head head;
-typedef struct low_weights low_weights;
+typedef struct loss_blend loss_blend;
+typedef struct loss_graph loss_graph;
+typedef struct half_weights half_weights;
 
 struct net {
     net_options options;
-    tuner *tuner; /* NULL: kernels are not measured */
+    autotuner *autotuner; /* NULL: kernels are not measured */
     tutti_module_v1 service;
     net_group_fn group; /* NULL: all are of one */
     const void *group_ctx;
@@ -87,9 +87,9 @@ struct net {
     weight **order;                          /* those in the tree, as of the last commit */
     tutti_weight *views;
     float *trainable, *grads;
-    void *buffers;    /* behind the frozen weights */
-    low_weights *low; /* NULL: there are none */
-    body *bodies;
+    void *buffers;      /* behind the frozen weights */
+    half_weights *half; /* NULL: there are none */
+    model_graph *model_graphs;
     plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
     unsigned char *arena;
     uint64_t arena_bytes;
@@ -113,15 +113,15 @@ struct net {
 
 /* module_tree.c */
 module *net_module(const net *n, tutti_module m); /* NULL when there is none */
-void tree_init_service(net *n);
-tutti_status tree_new_module(net *n, const char *kind, tutti_module *ret, tutti_error *err);
-void tree_destroy(net *n);
-const char *tree_path(const net *n, tutti_module m);
-weight_slot *tree_slot(const module *m, const char *name);
-tutti_module tree_next(const net *n, tutti_module m);
+void module_tree_init_service(net *n);
+tutti_status module_tree_new(net *n, const char *kind, tutti_module *ret, tutti_error *err);
+void module_tree_destroy(net *n);
+const char *module_tree_path(const net *n, tutti_module m);
+weight_slot *module_tree_slot(const module *m, const char *name);
+tutti_module module_tree_next(const net *n, tutti_module m);
 /* "where: there is no weight "bias"; it has weight, scale". */
-tutti_status tree_no_weight(const module *m, const char *where, const char *name,
-                            tutti_error *err);
+tutti_status module_tree_no_weight(const module *m, const char *where, const char *name,
+                                   tutti_error *err);
 
 /* weight.c */
 tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *init,
@@ -131,21 +131,21 @@ tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error
 
 /* half_weights.c: trained and frozen weights in 16 bits.  What products read in them: TUTTI_DTYPE_NONE, weights as they
  * are. */
-int32_t low_dtype(const net *n);
-bool low_has_copies(const net *n);
-/* For the arena of trained weights and the frozen ones before all buffers; *ret_low stays NULL where
+int32_t half_weights_dtype(const net *n);
+bool half_weights_exist(const net *n);
+/* For the arena of trained weights and the frozen ones before all buffers; *ret_half stays NULL where
  * there are no copies. */
-tutti_status low_create(const net *n, int64_t ntrained, int64_t nfrozen, low_weights **ret_low,
-                        tutti_error *err);
-void low_destroy(const net *n, low_weights *l); /* NULL is allowed */
+tutti_status half_weights_create(const net *n, int64_t ntrained, int64_t nfrozen,
+                                 half_weights **ret_half, tutti_error *err);
+void half_weights_destroy(const net *n, half_weights *l); /* NULL is allowed */
 /* Where the copy of weight `id` is; NULL: there is none. */
-void *low_address(const net *n, uint32_t id);
+void *half_weights_address(const net *n, uint32_t id);
 /* Before a forward pass: makes copies that are old anew. */
-tutti_status low_refresh(net *n, const tutti_step *step, tutti_error *err);
+tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *err);
 
 /* layer_source.c */
-tutti_status layers_open(void *ctx, const char *kind, const tutti_attr *params,
-                         uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
+tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *params,
+                               uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
 
 /* net.c: net_build for a model that need not be an instance. */
 tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,
@@ -153,8 +153,8 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
 graph *net_graph(net *n, int32_t mode); /* an empty graph that traces this tree */
 
 /* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
-struct body {
-    body *next;
+struct model_graph {
+    model_graph *next;
     const tutti_device *device; /* the net's */
     graph *g;
     program *program;
@@ -174,7 +174,7 @@ struct body {
 };
 
 /* The loss and its gradient for the outputs, for targets of certain shapes. */
-struct head {
+struct loss_graph {
     const tutti_device *device; /* the net's */
     graph *g;
     program *program; /* NULL: no targets, no loss */
@@ -189,18 +189,18 @@ struct head {
     float *scale;    /* as the graph's input */
     float scale_now; /* what is there, if scale_set */
     bool scale_set;
-    penalty *penalty; /* NULL: none */
-    float *mix_loss;  /* taken by the first plan_mix_loss, as are: */
-    float *mix_dout[NET_MAX_OUTPUTS];
-    mixer *mixers;  /* of devices whose memory is their own */
-    replays merged; /* segments as one */
+    penalty *penalty;  /* NULL: none */
+    float *blend_loss; /* taken by the first plan_blend_loss, as are: */
+    float *blend_dout[NET_MAX_OUTPUTS];
+    loss_blend *blends;    /* of devices whose memory is their own */
+    graph_captures merged; /* segments as one */
 };
 
 struct plan {
     plan *next;
     net *n;
-    body *body;
-    head head;
+    model_graph *model_graph;
+    loss_graph loss_graph;
     plan_request request;
     uint64_t hash; /* of the request */
 };
@@ -211,16 +211,16 @@ static inline int32_t plan_mode(int kind)
     return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
 }
 
-tutti_status body_create(net *n, const plan_request *request, body **ret_body,
-                         tutti_error *err);
+tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_body,
+                                tutti_error *err);
 /* Where each weight is first used by a forward pass over a small batch of `n`'s columns, as
  * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */
-bool body_first_uses(net *n, uint32_t *first_use);
-tutti_status body_compile(net *n, body *b, uint64_t cut_bytes, tutti_error *err);
-void body_destroy(body *b); /* NULL is allowed */
-tutti_status head_init(net *n, const body *b, const plan_request *request, head *h,
-                       tutti_error *err);
-void head_fini(head *h);
+bool model_graph_first_uses(net *n, uint32_t *first_use);
+tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err);
+void model_graph_destroy(model_graph *b); /* NULL is allowed */
+tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
+                             loss_graph *h, tutti_error *err);
+void loss_graph_fini(loss_graph *h);
 /* plan.c.  Runs a segment of a program of this net. */
 tutti_status plans_run_program(const net *n, program *p, int32_t segment,
                                const tutti_step *step, tutti_error *err);
@@ -232,11 +232,12 @@ uint64_t penalty_bytes(const penalty *p);
 tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err);
 /* loss_blend.c: a = shares[0] a + shares[1] b, both of `d`, on the net's device.  *list grows by one for each
  * shape. */
-tutti_status mixer_run(net *n, mixer **list, const float *shares, float *a, const float *b,
-                       const tutti_desc *d, const tutti_step *step, tutti_error *err);
-void mixers_destroy(mixer *list); /* NULL is allowed */
-bool body_trains(const body *b);  /* has a backward pass */
-const tutti_desc *body_output_desc(const body *b, uint32_t k);
+tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, float *a,
+                            const float *b, const tutti_desc *d, const tutti_step *step,
+                            tutti_error *err);
+void loss_blends_destroy(loss_blend *list);    /* NULL is allowed */
+bool model_graph_trains(const model_graph *b); /* has a backward pass */
+const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k);
 /* plan_cache.c */
 void plans_drop(net *n);
 /* One arena serves all plans; its contents need not outlive a change of shapes. */

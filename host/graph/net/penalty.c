@@ -185,7 +185,7 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
                                .weights = n->addresses,
                                .nexternal = place + 1,
                                .threads = n->options.threads,
-                               .tuner = n->tuner,
+                               .autotuner = n->autotuner,
                                .device = n->options.device};
     const tutti_status s = program_create(&spec, &p->program, err);
     free(stores);
@@ -215,7 +215,7 @@ tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_p
     if (!s)
         s = compile(&t, p, err);
     if (!s) {
-        p->arena = place_take(p->device, program_bytes(p->program));
+        p->arena = device_alloc(p->device, program_bytes(p->program));
         if (!p->arena)
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
     }
@@ -234,7 +234,7 @@ void penalty_destroy(penalty *p)
         return;
     program_destroy(p->program);
     graph_destroy(p->g);
-    place_give(p->device, p->arena);
+    device_free(p->device, p->arena);
     free(p);
 }
 
@@ -245,15 +245,15 @@ uint64_t penalty_bytes(const penalty *p)
 
 tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err)
 {
-    penalty *q = p->head.penalty;
+    penalty *q = p->loss_graph.penalty;
     uint32_t at = 0;
     program_set_arena(q->program, q->arena);
     for (uint32_t k = 0; k < q->ninputs; k++)
         program_set_external(q->program, at++, plan_input(p, k).data);
     for (uint32_t k = 0; k < q->ntargets; k++)
         program_set_external(q->program, at++, plan_target(p, k).data);
-    program_set_external(q->program, at++, p->head.scale);
-    program_set_external(q->program, at++, p->head.loss_data);
-    program_set_external(q->program, at++, p->head.loss_data);
+    program_set_external(q->program, at++, p->loss_graph.scale);
+    program_set_external(q->program, at++, p->loss_graph.loss_data);
+    program_set_external(q->program, at++, p->loss_graph.loss_data);
     return plans_run_program(p->n, q->program, segment, step, err);
 }

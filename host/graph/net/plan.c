@@ -12,85 +12,86 @@ static const void *given_or_own(const tutti_device *device, const void *given, v
                                 const tutti_desc *d)
 {
     if (!given && !*own)
-        *own = place_take(device, tutti_nbytes(d));
+        *own = device_alloc(device, tutti_nbytes(d));
     return given ? given : *own;
 }
 
 tutti_tensor plan_input(plan *p, uint32_t k)
 {
-    body *b = p->body;
+    model_graph *b = p->model_graph;
     const void *data =
         given_or_own(b->device, b->input[k], &b->own_input[k], &b->input_desc[k]);
-    return (tutti_tensor){(void *)(uintptr_t)data, b->input_desc[k], place_number(b->device),
+    return (tutti_tensor){(void *)(uintptr_t)data, b->input_desc[k], device_number(b->device),
                           0};
 }
 
 tutti_tensor plan_target(plan *p, uint32_t k)
 {
-    head *h = &p->head;
+    loss_graph *h = &p->loss_graph;
     const tutti_desc *d = &p->request.targets[k];
     const void *data = given_or_own(h->device, h->target[k], &h->own_target[k], d);
-    return (tutti_tensor){(void *)(uintptr_t)data, *d, place_number(h->device), 0};
+    return (tutti_tensor){(void *)(uintptr_t)data, *d, device_number(h->device), 0};
 }
 
 void plan_set_input(plan *p, uint32_t k, const void *data)
 {
-    p->body->input[k] = data;
+    p->model_graph->input[k] = data;
 }
 
 void plan_set_target(plan *p, uint32_t k, const void *data)
 {
-    p->head.target[k] = data;
+    p->loss_graph.target[k] = data;
 }
 
 uint32_t plan_noutputs(const plan *p)
 {
-    return p->body->noutputs;
+    return p->model_graph->noutputs;
 }
 
 static void bind_body(plan *p)
 {
-    program_set_arena(p->body->program, p->n->arena);
-    for (uint32_t k = 0; k < p->body->ninputs; k++)
-        program_set_external(p->body->program, k, plan_input(p, k).data);
+    program_set_arena(p->model_graph->program, p->n->arena);
+    for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
+        program_set_external(p->model_graph->program, k, plan_input(p, k).data);
 }
 
 tutti_tensor plan_output(plan *p, uint32_t k)
 {
-    const body *b = p->body;
+    const model_graph *b = p->model_graph;
     bind_body(p);
-    return (tutti_tensor){program_address(b->program, b->outputs[k]), *body_output_desc(b, k),
-                          place_number(b->device), 0};
+    return (tutti_tensor){program_address(b->program, b->outputs[k]),
+                          *model_graph_output_desc(b, k), device_number(b->device), 0};
 }
 
 tutti_tensor plan_loss(plan *p)
 {
-    return (tutti_tensor){p->head.loss_data, p->head.loss, place_number(p->head.device), 0};
+    return (tutti_tensor){p->loss_graph.loss_data, p->loss_graph.loss,
+                          device_number(p->loss_graph.device), 0};
 }
 
 static void *dout_address(const plan *p, uint32_t k)
 {
-    const body *b = p->body;
+    const model_graph *b = p->model_graph;
     return b->douts[k] ? program_address(b->program, b->douts[k]) : NULL;
 }
 
 tutti_status plans_run_program(const net *n, program *p, int32_t segment,
                                const tutti_step *step, tutti_error *err)
 {
-    return n->merging ? program_run_alone(p, segment, step, err)
+    return n->merging ? program_run_uncaptured(p, segment, step, err)
                       : program_run(p, segment, step, err);
 }
 
 /* What the loss is multiplied by, where the head reads it; NAN: it is there. */
 static tutti_status set_scale(plan *p, float scale, tutti_error *err)
 {
-    head *h = &p->head;
+    loss_graph *h = &p->loss_graph;
     if (isnan(scale) || (h->scale_set && h->scale_now == scale)) {
         h->scale_set = h->scale_set && !isnan(scale);
         return TUTTI_OK;
     }
     const tutti_status s =
-        place_copy(h->device, h->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
+        device_copy(h->device, h->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
     h->scale_now = scale;
     h->scale_set = !s;
     return s;
@@ -98,29 +99,31 @@ static tutti_status set_scale(plan *p, float scale, tutti_error *err)
 
 float *plan_scale(plan *p)
 {
-    return p->head.scale;
+    return p->loss_graph.scale;
 }
 
 /* Runs the head with its results going to `loss` and dout[0..noutputs). */
 static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *const *dout,
                              tutti_error *err)
 {
-    head *h = &p->head;
+    loss_graph *h = &p->loss_graph;
     program *q = h->program;
     uint32_t at = 0;
     bind_body(p);
-    program_set_arena(q, h->own_arena ? h->own_arena
-                                      : p->n->arena + program_cut_offset(p->body->program));
-    for (uint32_t k = 0; k < p->body->noutputs; k++)
+    program_set_arena(q, h->own_arena
+                             ? h->own_arena
+                             : p->n->arena + program_cut_offset(p->model_graph->program));
+    for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
         program_set_external(q, at++, plan_output(p, k).data);
     for (uint32_t k = 0; k < p->request.ntargets; k++)
         program_set_external(q, at++, plan_target(p, k).data);
     program_set_external(q, at++, h->scale);
     program_set_external(q, at++, loss);
-    for (uint32_t k = 0; k < p->body->noutputs; k++)
+    for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
         program_set_external(q, at++, dout[k]);
     const tutti_status s = plans_run_program(p->n, q, 0, step, err);
-    return s || !body_trains(p->body) ? s : plans_run_program(p->n, q, 1, step, err);
+    return s || !model_graph_trains(p->model_graph) ? s
+                                                    : plans_run_program(p->n, q, 1, step, err);
 }
 
 /* What `segment` needs before it runs. */
@@ -129,30 +132,33 @@ static tutti_status prepare(plan *p, int segment, const tutti_step *step, float 
 {
     if (segment < SEGMENT_FORWARD || segment > SEGMENT_BACKWARD)
         return tutti_fail(err, TUTTI_E_ARG, "there is no segment %d", segment);
-    if (segment == SEGMENT_BACKWARD && !body_trains(p->body))
+    if (segment == SEGMENT_BACKWARD && !model_graph_trains(p->model_graph))
         return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
     /* A larger plan may have failed to get its arena after the old one was given up. */
-    const tutti_status s = plans_fit_arena(p->n, program_bytes(p->body->program), err);
+    const tutti_status s = plans_fit_arena(p->n, program_bytes(p->model_graph->program), err);
     if (!s && segment == SEGMENT_FORWARD)
-        return low_refresh(p->n, step, err);
-    return s || segment != SEGMENT_LOSS || !p->head.program ? s : set_scale(p, loss_scale, err);
+        return half_weights_refresh(p->n, step, err);
+    return s || segment != SEGMENT_LOSS || !p->loss_graph.program
+               ? s
+               : set_scale(p, loss_scale, err);
 }
 
 static tutti_status run_segment(plan *p, int segment, const tutti_step *step, tutti_error *err)
 {
     void *dout[NET_MAX_OUTPUTS];
-    if (segment == SEGMENT_LOSS && !p->head.program)
+    if (segment == SEGMENT_LOSS && !p->loss_graph.program)
         return TUTTI_OK;
     bind_body(p);
     tutti_status s = TUTTI_OK;
     if (segment == SEGMENT_LOSS) {
-        for (uint32_t k = 0; k < p->body->noutputs; k++)
+        for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
             dout[k] = dout_address(p, k);
-        s = run_head(p, step, p->head.loss_data, dout, err);
+        s = run_head(p, step, p->loss_graph.loss_data, dout, err);
     } else {
-        s = plans_run_program(p->n, p->body->program, segment == SEGMENT_BACKWARD, step, err);
+        s = plans_run_program(p->n, p->model_graph->program, segment == SEGMENT_BACKWARD, step,
+                              err);
     }
-    return s || segment == SEGMENT_FORWARD || !p->head.penalty
+    return s || segment == SEGMENT_FORWARD || !p->loss_graph.penalty
                ? s
                : penalty_run(p, segment == SEGMENT_BACKWARD, step, err);
 }
@@ -191,7 +197,7 @@ static uint32_t list_places(merged_work *w, const void **places)
     plan *p = w->plan;
     uint32_t n = 0;
     places[n++] = p->n->arena;
-    for (uint32_t k = 0; k < p->body->ninputs; k++)
+    for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
         places[n++] = plan_input(p, k).data;
     for (uint32_t k = 0; k < p->request.ntargets; k++)
         places[n++] = plan_target(p, k).data;
@@ -212,51 +218,52 @@ tutti_status plan_run_merged(plan *p, int first, int last, const plan_tail *tail
     tutti_status s = TUTTI_OK;
     for (int segment = first; segment <= last && !s; segment++)
         s = prepare(p, segment, step, loss_scale, err);
-    if (s || !replays_can(d))
+    if (s || !capture_is_supported(d))
         return s ? s : run_merged(&work, err);
     const uint32_t n = list_places(&work, places);
     p->n->merging = true;
-    s = replays_run(&p->head.merged, d, places, n, step, run_merged, &work, err);
+    s = capture_run(&p->loss_graph.merged, d, places, n, step, run_merged, &work, err);
     p->n->merging = false;
     return s;
 }
 
 /* a = (1 - share) a + share b */
-static tutti_status blend(plan *p, float *a, const float *b, double share, const tutti_desc *d,
-                          const tutti_step *step, tutti_error *err)
+static tutti_status blend(plan *p, float *a, const float *b, double fraction,
+                          const tutti_desc *d, const tutti_step *step, tutti_error *err)
 {
-    const float shares[2] = {(float)(1.0 - share), (float)share};
-    if (!place_is_host(p->head.device))
-        return mixer_run(p->n, &p->head.mixers, shares, a, b, d, step, err);
+    const float fractions[2] = {(float)(1.0 - fraction), (float)fraction};
+    if (!device_is_host(p->loss_graph.device))
+        return loss_blend_run(p->n, &p->loss_graph.blends, fractions, a, b, d, step, err);
     for (int64_t k = 0, n = tutti_numel(d); k < n; k++)
-        a[k] = shares[0] * a[k] + shares[1] * b[k];
+        a[k] = fractions[0] * a[k] + fractions[1] * b[k];
     return TUTTI_OK;
 }
 
 /* Memory for a second loss and second gradients of the outputs. */
 static tutti_status take_mix(plan *p, tutti_error *err)
 {
-    head *h = &p->head;
-    if (!h->mix_loss)
-        h->mix_loss = place_take(h->device, tutti_nbytes(&h->loss));
-    bool there = h->mix_loss != NULL;
-    for (uint32_t k = 0; k < p->body->noutputs; k++) {
-        if (!h->mix_dout[k])
-            h->mix_dout[k] = place_take(h->device, tutti_nbytes(body_output_desc(p->body, k)));
-        there = there && h->mix_dout[k];
+    loss_graph *h = &p->loss_graph;
+    if (!h->blend_loss)
+        h->blend_loss = device_alloc(h->device, tutti_nbytes(&h->loss));
+    bool there = h->blend_loss != NULL;
+    for (uint32_t k = 0; k < p->model_graph->noutputs; k++) {
+        if (!h->blend_dout[k])
+            h->blend_dout[k] = device_alloc(
+                h->device, tutti_nbytes(model_graph_output_desc(p->model_graph, k)));
+        there = there && h->blend_dout[k];
     }
     return there ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second loss");
 }
 
-tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
-                           const tutti_step *step, float loss_scale, tutti_error *err)
+tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fraction,
+                             const tutti_step *step, float loss_scale, tutti_error *err)
 {
     plan *other;
     void *dout[NET_MAX_OUTPUTS];
     plan_request request = p->request;
-    if (!p->head.program || !body_trains(p->body))
+    if (!p->loss_graph.program || !model_graph_trains(p->model_graph))
         return tutti_fail(err, TUTTI_E_STATE, "only a training plan's loss can be mixed");
-    if (p->head.penalty)
+    if (p->loss_graph.penalty)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "a loss with a penalty on its gradients cannot be mixed");
     request.targets[0] = target->desc;
@@ -265,42 +272,45 @@ tutti_status plan_mix_loss(plan *p, const tutti_tensor *target, double share,
         s = take_mix(other, err);
     if (s)
         return s;
-    const void *kept = other->head.target[0];
+    const void *kept = other->loss_graph.target[0];
     for (uint32_t k = 1; k < request.ntargets && other != p; k++)
         plan_set_target(other, k, plan_target(p, k).data);
-    const bool is_there = target->device == place_number(p->head.device);
+    const bool is_there = target->device == device_number(p->loss_graph.device);
     if (!is_there || (uintptr_t)target->data % MEMORY_ALIGN) {
         plan_set_target(other, 0, NULL);
         const tutti_tensor own = plan_target(other, 0);
         if (!own.data)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second target");
-        s = place_copy(p->head.device, own.data, target->data, tutti_nbytes(&target->desc),
-                       is_there ? TUTTI_COPY_ON_DEVICE : TUTTI_COPY_TO_DEVICE, err);
+        s = device_copy(p->loss_graph.device, own.data, target->data,
+                        tutti_nbytes(&target->desc),
+                        is_there ? TUTTI_COPY_ON_DEVICE : TUTTI_COPY_TO_DEVICE, err);
         if (s)
             return s;
     } else {
         plan_set_target(other, 0, target->data);
     }
-    for (uint32_t k = 0; k < p->body->noutputs; k++)
-        dout[k] = other->head.mix_dout[k];
+    for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
+        dout[k] = other->loss_graph.blend_dout[k];
     s = set_scale(other, loss_scale, err);
     if (!s && isnan(loss_scale) && other != p)
-        s = place_copy(p->head.device, other->head.scale, p->head.scale, sizeof(float),
-                       TUTTI_COPY_ON_DEVICE, err);
+        s = device_copy(p->loss_graph.device, other->loss_graph.scale, p->loss_graph.scale,
+                        sizeof(float), TUTTI_COPY_ON_DEVICE, err);
     if (!s)
-        s = run_head(other, step, other->head.mix_loss, dout, err);
+        s = run_head(other, step, other->loss_graph.blend_loss, dout, err);
     plan_set_target(other, 0, kept);
     if (s)
         return s;
-    s = blend(p, p->head.loss_data, other->head.mix_loss, share, &p->head.loss, step, err);
-    for (uint32_t k = 0; k < p->body->noutputs && !s; k++)
+    s = blend(p, p->loss_graph.loss_data, other->loss_graph.blend_loss, fraction,
+              &p->loss_graph.loss, step, err);
+    for (uint32_t k = 0; k < p->model_graph->noutputs && !s; k++)
         if (dout_address(p, k))
-            s = blend(p, dout_address(p, k), dout[k], share, body_output_desc(p->body, k), step,
-                      err);
+            s = blend(p, dout_address(p, k), dout[k], fraction,
+                      model_graph_output_desc(p->model_graph, k), step, err);
     return s;
 }
 
 double plan_flops(const plan *p)
 {
-    return graph_flops(p->body->g) + (p->head.g ? graph_flops(p->head.g) : 0.0);
+    return graph_flops(p->model_graph->g) +
+           (p->loss_graph.g ? graph_flops(p->loss_graph.g) : 0.0);
 }

@@ -19,9 +19,9 @@ static bool same_descs(const tutti_desc *a, const tutti_desc *b, uint32_t n)
     return true;
 }
 
-static body *find_body(const net *n, const plan_request *r)
+static model_graph *find_body(const net *n, const plan_request *r)
 {
-    for (body *b = n->bodies; b; b = b->next)
+    for (model_graph *b = n->model_graphs; b; b = b->next)
         if (b->kind == r->kind && b->ninputs == r->ninputs &&
             same_descs(b->input_desc, r->inputs, r->ninputs))
             return b;
@@ -62,17 +62,17 @@ static plan *find_plan(const net *n, const plan_request *r, uint64_t hash)
 }
 
 /* Drops the plans over `b`, or all of them. */
-static void drop_plans(net *n, const body *b)
+static void drop_plans(net *n, const model_graph *b)
 {
     for (uint32_t k = 0; k < NET_PLAN_LISTS; k++) {
         for (plan **at = &n->plans[k]; *at;) {
             plan *p = *at;
-            if (b && p->body != b) {
+            if (b && p->model_graph != b) {
                 at = &p->next;
                 continue;
             }
             *at = p->next;
-            head_fini(&p->head);
+            loss_graph_fini(&p->loss_graph);
             free(p);
             n->counts.plans--;
         }
@@ -82,40 +82,40 @@ static void drop_plans(net *n, const body *b)
 void plans_drop(net *n)
 {
     drop_plans(n, NULL);
-    while (n->bodies) {
-        body *next = n->bodies->next;
-        body_destroy(n->bodies);
-        n->bodies = next;
+    while (n->model_graphs) {
+        model_graph *next = n->model_graphs->next;
+        model_graph_destroy(n->model_graphs);
+        n->model_graphs = next;
     }
 }
 
 /* What a plan holds beside the arena. */
 static uint64_t held_bytes(const plan *p)
 {
-    const head *h = &p->head;
+    const loss_graph *h = &p->loss_graph;
     uint64_t sum = sizeof *p;
     for (uint32_t k = 0; k < p->request.ntargets; k++)
-        sum += h->own_target[k] ? memory_round(tutti_nbytes(&p->request.targets[k])) : 0;
-    for (uint32_t k = 0; k < p->body->noutputs; k++)
-        sum += h->mix_dout[k] ? tutti_nbytes(body_output_desc(p->body, k)) : 0;
+        sum += h->own_target[k] ? bytes_round(tutti_nbytes(&p->request.targets[k])) : 0;
+    for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
+        sum += h->blend_dout[k] ? tutti_nbytes(model_graph_output_desc(p->model_graph, k)) : 0;
     sum += h->g ? graph_bytes(h->g) : 0;
     sum += h->program ? program_held_bytes(h->program) : 0;
     sum += h->own_arena ? program_bytes(h->program) : 0;
     return sum + (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
-static uint64_t body_held_bytes(const body *b)
+static uint64_t body_held_bytes(const model_graph *b)
 {
     uint64_t sum = sizeof *b + graph_bytes(b->g) + program_held_bytes(b->program);
     for (uint32_t k = 0; k < b->ninputs; k++)
-        sum += b->own_input[k] ? memory_round(tutti_nbytes(&b->input_desc[k])) : 0;
+        sum += b->own_input[k] ? bytes_round(tutti_nbytes(&b->input_desc[k])) : 0;
     return sum;
 }
 
 static uint64_t all_held_bytes(const net *n)
 {
     uint64_t sum = 0;
-    for (const body *b = n->bodies; b; b = b->next)
+    for (const model_graph *b = n->model_graphs; b; b = b->next)
         sum += body_held_bytes(b);
     for (uint32_t k = 0; k < NET_PLAN_LISTS; k++)
         for (const plan *p = n->plans[k]; p; p = p->next)
@@ -128,17 +128,17 @@ static void drop_unused(net *n)
 {
     const uint64_t limit = n->plan_limit ? n->plan_limit : PLAN_LIMIT;
     uint32_t count = 0;
-    for (const body *b = n->bodies; b; b = b->next)
+    for (const model_graph *b = n->model_graphs; b; b = b->next)
         count++;
     for (; count > BODIES_KEPT && all_held_bytes(n) > limit; count--) {
-        body **oldest = &n->bodies;
-        for (body **at = &n->bodies; *at; at = &(*at)->next)
+        model_graph **oldest = &n->model_graphs;
+        for (model_graph **at = &n->model_graphs; *at; at = &(*at)->next)
             if ((*at)->used < (*oldest)->used)
                 oldest = at;
-        body *b = *oldest;
+        model_graph *b = *oldest;
         drop_plans(n, b);
         *oldest = b->next;
-        body_destroy(b);
+        model_graph_destroy(b);
         n->counts.dropped++;
     }
 }
@@ -159,26 +159,26 @@ static uint64_t inputs_bytes(const plan_request *r)
 {
     uint64_t sum = 0;
     for (uint32_t k = 0; k < r->ninputs; k++)
-        sum += memory_round(tutti_nbytes(&r->inputs[k]));
+        sum += bytes_round(tutti_nbytes(&r->inputs[k]));
     for (uint32_t k = 0; k < r->ntargets; k++)
-        sum += memory_round(tutti_nbytes(&r->targets[k]));
+        sum += bytes_round(tutti_nbytes(&r->targets[k]));
     return sum;
 }
 
 /* What the head needs beyond the room that the body keeps for it. */
-static uint64_t head_extra(const body *b, const head *h)
+static uint64_t head_extra(const model_graph *b, const loss_graph *h)
 {
     const uint64_t bytes = h->program ? program_bytes(h->program) : 0;
     return bytes > b->cut_bytes ? bytes : 0;
 }
 
-static uint64_t needed_bytes(const body *b, const head *h, const plan_request *r)
+static uint64_t needed_bytes(const model_graph *b, const loss_graph *h, const plan_request *r)
 {
     return program_bytes(b->program) + head_extra(b, h) + inputs_bytes(r) +
            (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
-static tutti_status check_memory(const net *n, const body *b, const head *h,
+static tutti_status check_memory(const net *n, const model_graph *b, const loss_graph *h,
                                  const plan_request *r, tutti_error *err)
 {
     static const char *const kinds[] = {"training", "accumulating", "sample loss",
@@ -187,7 +187,7 @@ static tutti_status check_memory(const net *n, const body *b, const head *h,
     uint64_t have = n->memory_limit;
     char shape[96], a[32], c[32];
     if (!have) {
-        have = place_available(n->options.device);
+        have = device_memory_available(n->options.device);
         have = have > UINT64_MAX - n->arena_bytes ? have : have + n->arena_bytes;
     }
     if (need <= have)
@@ -197,7 +197,7 @@ static tutti_status check_memory(const net *n, const body *b, const head *h,
         "the %s plan for inputs of %s needs %s, %s are available%s%s; use a smaller %s",
         kinds[r->kind],
         r->ninputs ? tutti_desc_text(&r->inputs[0], shape, sizeof shape) : "none",
-        memory_text(need, a, sizeof a), memory_text(have, c, sizeof c),
+        bytes_text(need, a, sizeof a), bytes_text(have, c, sizeof c),
         n->options.device ? " on " : "", n->options.device ? n->options.device->info.name : "",
         r->kind == PLAN_EVAL ? "batch_size" : "microbatch_size");
 }
@@ -207,14 +207,14 @@ tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
     if (n->arena && bytes <= n->arena_bytes)
         return TUTTI_OK;
     tutti_error why = TUTTI_ERROR_INIT;
-    place_give(n->options.device, n->arena);
+    device_free(n->options.device, n->arena);
     n->arena_bytes = 0;
-    n->arena = place_try(n->options.device, bytes, &why);
+    n->arena = device_try_alloc(n->options.device, bytes, &why);
     if (!n->arena)
         return tutti_fail(err, why.status, "no memory for an arena of %llu bytes%s%s",
                           (unsigned long long)bytes, *why.text ? ": " : "", why.text);
     if (!n->options.device)
-        memory_touch(n->arena, bytes, n->options.threads);
+        host_memory_prefault(n->arena, bytes, n->options.threads);
     n->arena_bytes = bytes;
     return TUTTI_OK;
 }
@@ -242,36 +242,38 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
 /* Traces, compiles and finds room for `p`, whose request is set. */
 static tutti_status build_plan(net *n, plan *p, tutti_error *err)
 {
-    body *fresh = NULL;
-    body *b = find_body(n, &p->request);
+    model_graph *fresh = NULL;
+    model_graph *b = find_body(n, &p->request);
     tutti_status s = TUTTI_OK;
     if (!b) {
-        s = body_create(n, &p->request, &fresh, err);
+        s = model_graph_create(n, &p->request, &fresh, err);
         b = fresh;
     }
     if (!s)
-        s = head_init(n, b, &p->request, &p->head, err);
+        s = loss_graph_init(n, b, &p->request, &p->loss_graph, err);
     if (!s && fresh)
-        s = body_compile(n, b, p->head.program ? program_bytes(p->head.program) : 0, err);
+        s = model_graph_compile(
+            n, b, p->loss_graph.program ? program_bytes(p->loss_graph.program) : 0, err);
     if (!s)
-        s = check_memory(n, b, &p->head, &p->request, err);
+        s = check_memory(n, b, &p->loss_graph, &p->request, err);
     if (!s && fresh)
         s = plans_fit_arena(n, program_bytes(b->program), err);
-    if (!s && head_extra(b, &p->head)) {
-        p->head.own_arena = place_take(n->options.device, program_bytes(p->head.program));
-        if (!p->head.own_arena)
+    if (!s && head_extra(b, &p->loss_graph)) {
+        p->loss_graph.own_arena =
+            device_alloc(n->options.device, program_bytes(p->loss_graph.program));
+        if (!p->loss_graph.own_arena)
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
     }
     if (s) {
-        head_fini(&p->head);
-        body_destroy(fresh);
+        loss_graph_fini(&p->loss_graph);
+        model_graph_destroy(fresh);
         return s;
     }
     if (fresh) {
-        fresh->next = n->bodies;
-        n->bodies = fresh;
+        fresh->next = n->model_graphs;
+        n->model_graphs = fresh;
     }
-    p->body = b;
+    p->model_graph = b;
     return TUTTI_OK;
 }
 
@@ -300,7 +302,7 @@ tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan, tutt
         n->counts.plans++;
         n->counts.built++;
     }
-    p->body->used = ++n->clock;
+    p->model_graph->used = ++n->clock;
     if (fresh)
         drop_unused(n);
     *ret_plan = p;
@@ -309,5 +311,5 @@ tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan, tutt
 
 uint64_t plan_bytes(const plan *p)
 {
-    return needed_bytes(p->body, &p->head, &p->request);
+    return needed_bytes(p->model_graph, &p->loss_graph, &p->request);
 }

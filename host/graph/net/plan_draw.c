@@ -7,7 +7,7 @@ static void write_sizes(const plan *p, FILE *file)
 {
     char arena[32], all[32], sum[32];
     uint64_t bytes = 0;
-    const graph *g = p->body->g;
+    const graph *g = p->model_graph->g;
     for (uint32_t k = 0; k < graph_nnodes(g); k++) {
         const graph_node *n = graph_node_at(g, k);
         for (uint32_t j = 0; j < n->op->nout && !(n->op->flags & TUTTI_OP_VIEW) && !n->group;
@@ -16,19 +16,19 @@ static void write_sizes(const plan *p, FILE *file)
     }
     (void)fprintf(file,
                   "nodes %u, steps %u, arena %s of %s of results, in all %s, %.3f GFLOP\n",
-                  graph_nnodes(g), program_nsteps(p->body->program),
-                  memory_text(program_bytes(p->body->program), arena, sizeof arena),
-                  memory_text(bytes, sum, sizeof sum),
-                  memory_text(plan_bytes(p), all, sizeof all), plan_flops(p) * 1e-9);
+                  graph_nnodes(g), program_nsteps(p->model_graph->program),
+                  bytes_text(program_bytes(p->model_graph->program), arena, sizeof arena),
+                  bytes_text(bytes, sum, sizeof sum),
+                  bytes_text(plan_bytes(p), all, sizeof all), plan_flops(p) * 1e-9);
 }
 
 /* What precision fp32_fast has come to. */
 static void write_fast(const plan *p, FILE *file)
 {
     uint32_t possible, more = 0;
-    uint32_t fast = program_fast_steps(p->body->program, &possible);
-    if (p->head.program)
-        fast += program_fast_steps(p->head.program, &more);
+    uint32_t fast = program_fast_steps(p->model_graph->program, &possible);
+    if (p->loss_graph.program)
+        fast += program_fast_steps(p->loss_graph.program, &more);
     if (possible + more)
         (void)fprintf(file,
                       "fp32_fast: %u of %u large products as three of bf16, the others in f32, "
@@ -38,14 +38,14 @@ static void write_fast(const plan *p, FILE *file)
 
 static void write_again(const plan *p, FILE *file)
 {
-    const program_again a = program_recomputed(p->body->program);
+    const program_rematerialization a = program_rematerialized(p->model_graph->program);
     char saved[32];
     if (a.offered)
         (void)fprintf(
             file,
             "computed again: %u of %u results that could be, which saves %s for %.1f %% "
             "more work\n",
-            a.results, a.offered, memory_text(a.saved, saved, sizeof saved), 100.0 * a.work);
+            a.results, a.offered, bytes_text(a.saved, saved, sizeof saved), 100.0 * a.work);
 }
 
 void plan_dump(const plan *p, FILE *file)
@@ -53,13 +53,13 @@ void plan_dump(const plan *p, FILE *file)
     write_sizes(p, file);
     write_again(p, file);
     write_fast(p, file);
-    graph_dump(p->body->g, file);
-    program_dump(p->body->program, file);
-    if (!p->head.program)
+    graph_dump(p->model_graph->g, file);
+    program_dump(p->model_graph->program, file);
+    if (!p->loss_graph.program)
         return;
     (void)fprintf(file, "loss\n");
-    graph_dump(p->head.g, file);
-    program_dump(p->head.program, file);
+    graph_dump(p->loss_graph.g, file);
+    program_dump(p->loss_graph.program, file);
 }
 
 static void draw_graph(const graph *g, const char *prefix, FILE *file)
@@ -93,10 +93,10 @@ static void draw_graph(const graph *g, const char *prefix, FILE *file)
 void plan_draw(const plan *p, FILE *file)
 {
     (void)fprintf(file, "digraph plan {\n  rankdir=TB;\n  node [fontname=\"monospace\"];\n");
-    draw_graph(p->body->g, "", file);
-    if (p->head.g) {
+    draw_graph(p->model_graph->g, "", file);
+    if (p->loss_graph.g) {
         (void)fprintf(file, "  subgraph cluster_loss {\n  label=\"loss\";\n");
-        draw_graph(p->head.g, "loss_", file);
+        draw_graph(p->loss_graph.g, "loss_", file);
         (void)fprintf(file, "  }\n");
     }
     (void)fprintf(file, "}\n");

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void load_weights(const net *n, const graph *g, interp *it)
+static void load_weights(const net *n, const graph *g, interpreter *it)
 {
     for (tutti_value v = 1; v < graph_nvalues(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         const tutti_tensor t = {value->kind == VALUE_WEIGHT ? n->addresses[value->index] : NULL,
                                 value->desc, TUTTI_DEVICE_CPU, 0};
         if (t.data)
-            interp_load(it, v, &t);
+            interpreter_load(it, v, &t);
     }
 }
 
@@ -26,33 +26,33 @@ static uint32_t backward_start(const graph *g)
     return k;
 }
 
-static void copy_value(interp *from, tutti_value v, const graph *g, double *to)
+static void copy_value(interpreter *from, tutti_value v, const graph *g, double *to)
 {
-    memcpy(to, interp_value(from, v),
+    memcpy(to, interpreter_value(from, v),
            sizeof *to * (size_t)tutti_numel(&graph_value_at(g, v)->desc));
 }
 
 /* Outputs -> loss and, into the body's interpreter, gradients of the outputs. */
-static tutti_status run_head(plan *p, interp *body_it, const tutti_step *step, float scale,
+static tutti_status run_head(plan *p, interpreter *body_it, const tutti_step *step, float scale,
                              plan_numbers *r, tutti_error *err)
 {
-    const body *b = p->body;
-    const head *h = &p->head;
-    interp *it;
-    tutti_status s = interp_create(h->g, &it, err);
+    const model_graph *b = p->model_graph;
+    const loss_graph *h = &p->loss_graph;
+    interpreter *it;
+    tutti_status s = interpreter_create(h->g, &it, err);
     if (s)
         return s;
     load_weights(p->n, h->g, it);
     for (uint32_t k = 0; k < b->noutputs; k++)
-        memcpy(interp_value(it, h->inputs[k]), interp_value(body_it, b->outputs[k]),
+        memcpy(interpreter_value(it, h->inputs[k]), interpreter_value(body_it, b->outputs[k]),
                sizeof(double) *
                    (size_t)tutti_numel(&graph_value_at(b->g, b->outputs[k])->desc));
     for (uint32_t k = 0; k < p->request.ntargets; k++) {
         const tutti_tensor t = plan_target(p, k);
-        interp_load(it, h->inputs[b->noutputs + k], &t);
+        interpreter_load(it, h->inputs[b->noutputs + k], &t);
     }
-    interp_value(it, h->inputs[b->noutputs + p->request.ntargets])[0] = (double)scale;
-    s = interp_run(it, 0, graph_nnodes(h->g), step, err);
+    interpreter_value(it, h->inputs[b->noutputs + p->request.ntargets])[0] = (double)scale;
+    s = interpreter_run(it, 0, graph_nnodes(h->g), step, err);
     r->loss = calloc((size_t)tutti_numel(&h->loss) + 1, sizeof(double));
     if (!s && !r->loss)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the reference");
@@ -60,15 +60,16 @@ static tutti_status run_head(plan *p, interp *body_it, const tutti_step *step, f
         copy_value(it, h->loss_value, h->g, r->loss);
     for (uint32_t k = 0; k < b->noutputs && !s; k++)
         if (b->douts[k] && h->douts[k])
-            copy_value(it, h->douts[k], h->g, interp_value(body_it, b->douts[k]));
-    interp_destroy(it);
+            copy_value(it, h->douts[k], h->g, interpreter_value(body_it, b->douts[k]));
+    interpreter_destroy(it);
     return s;
 }
 
-static tutti_status take_results(const plan *p, interp *it, plan_numbers *r, tutti_error *err)
+static tutti_status take_results(const plan *p, interpreter *it, plan_numbers *r,
+                                 tutti_error *err)
 {
     const net *n = p->n;
-    const body *b = p->body;
+    const model_graph *b = p->model_graph;
     size_t outputs = 1, buffers = 1, at = 0;
     for (uint32_t k = 0; k < b->noutputs; k++)
         outputs += (size_t)tutti_numel(&graph_value_at(b->g, b->outputs[k])->desc);
@@ -76,8 +77,8 @@ static tutti_status take_results(const plan *p, interp *it, plan_numbers *r, tut
         buffers += n->order[k]->offset < 0 ? (size_t)tutti_numel(&n->order[k]->desc) : 0;
     r->outputs = calloc(outputs, sizeof *r->outputs);
     r->assigned = calloc(buffers, sizeof *r->assigned);
-    r->grads = body_trains(b) ? calloc((size_t)n->narena + 1, sizeof *r->grads) : NULL;
-    if (!r->outputs || !r->assigned || (body_trains(b) && !r->grads))
+    r->grads = model_graph_trains(b) ? calloc((size_t)n->narena + 1, sizeof *r->grads) : NULL;
+    if (!r->outputs || !r->assigned || (model_graph_trains(b) && !r->grads))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the reference");
     for (uint32_t k = 0; k < b->noutputs; k++) {
         copy_value(it, b->outputs[k], b->g, r->outputs + at);
@@ -104,26 +105,26 @@ static tutti_status take_results(const plan *p, interp *it, plan_numbers *r, tut
 tutti_status plan_reference(plan *p, const tutti_step *step, float loss_scale,
                             plan_numbers *ret_numbers, tutti_error *err)
 {
-    const body *b = p->body;
+    const model_graph *b = p->model_graph;
     const uint32_t cut = backward_start(b->g);
     plan_numbers r = {NULL, NULL, NULL, NULL};
-    interp *it;
-    tutti_status s = interp_create(b->g, &it, err);
+    interpreter *it;
+    tutti_status s = interpreter_create(b->g, &it, err);
     if (s)
         return s;
     load_weights(p->n, b->g, it);
     for (uint32_t k = 0; k < b->ninputs; k++) {
         const tutti_tensor t = plan_input(p, k);
-        interp_load(it, b->inputs[k], &t);
+        interpreter_load(it, b->inputs[k], &t);
     }
-    s = interp_run(it, 0, cut, step, err);
-    if (!s && p->head.g)
+    s = interpreter_run(it, 0, cut, step, err);
+    if (!s && p->loss_graph.g)
         s = run_head(p, it, step, loss_scale, &r, err);
     if (!s)
-        s = interp_run(it, cut, graph_nnodes(b->g), step, err);
+        s = interpreter_run(it, cut, graph_nnodes(b->g), step, err);
     if (!s)
         s = take_results(p, it, &r, err);
-    interp_destroy(it);
+    interpreter_destroy(it);
     if (s)
         plan_numbers_fini(&r);
     else

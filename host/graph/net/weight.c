@@ -24,7 +24,7 @@ tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *ini
                       .flags = flags,
                       .parameter = (flags & TUTTI_WEIGHT_TRAINABLE) != 0};
     if (w && init->kind == TUTTI_INIT_DATA) {
-        w->data = memory_take(tutti_nbytes(desc));
+        w->data = host_memory_alloc(tutti_nbytes(desc));
         w->owned = true;
         if (w->data)
             memcpy(w->data, init->data, tutti_nbytes(desc));
@@ -74,7 +74,7 @@ tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error
 {
     if (w->data)
         return TUTTI_OK;
-    void *data = memory_take(tutti_nbytes(&w->desc));
+    void *data = host_memory_alloc(tutti_nbytes(&w->desc));
     if (!data)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", path,
                           (unsigned long long)tutti_nbytes(&w->desc));

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
-                        tutti_value *ret_map, tutti_error *err)
+tutti_status autocast_graph(const graph *from, const graph_autocast *autocast, graph *to,
+                            tutti_value *ret_map, tutti_error *err)
 {
     tutti_graph *b = graph_builder(to);
     memset(ret_map, 0, sizeof *ret_map * graph_nvalues(from));
-    graph_set_low(to, low);
+    graph_set_autocast(to, autocast);
     for (tutti_value v = 1; v < graph_nvalues(from) && !b->status(b); v++) {
         const graph_value *x = graph_value_at(from, v);
         const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(from, x->index) : NULL;

@@ -7,7 +7,7 @@
 
 /* Copies `from` into the empty graph `to` by the rules of precision.h.  ret_map[v]: what `v` is in `to`.  Errors name
  * module path and op. */
-TUTTI_NODISCARD tutti_status cast_graph(const graph *from, const graph_low *low, graph *to,
-                                        tutti_value *ret_map, tutti_error *err);
+TUTTI_NODISCARD tutti_status autocast_graph(const graph *from, const graph_autocast *autocast,
+                                            graph *to, tutti_value *ret_map, tutti_error *err);
 
 #endif

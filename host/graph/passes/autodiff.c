@@ -137,7 +137,7 @@ static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
         (void)b->fail(b, s, "a gradient rule failed without a reason");
     for (uint32_t j = 0; j < n.nin && !b->status(b); j++)
         if (node.need >> j & 1 && dx[j] && check_shape(g, &n, j, dx[j]) == TUTTI_OK)
-            add_to(g, &adjoint[n.in[j]], cast_to(g, dx[j], gradient_dtype(g, n.in[j])));
+            add_to(g, &adjoint[n.in[j]], graph_cast(g, dx[j], gradient_dtype(g, n.in[j])));
     return b->status(b);
 }
 

@@ -15,19 +15,19 @@ TUTTI_NODISCARD tutti_status fuse_norms(const graph *from, const bool *wanted, g
 /* Copies `from`, gradient and all, into the empty graph `to`, with every product that ReLU or GELU
  * follows as one node that gives both where both are read, and every product that the gradient of
  * ReLU or GELU alone reads as one with it.  `wanted`, ret_map and errors as above. */
-TUTTI_NODISCARD tutti_status fuse_products(const graph *from, const bool *wanted, graph *to,
-                                           tutti_value *ret_map, tutti_error *err);
+TUTTI_NODISCARD tutti_status fuse_epilogues(const graph *from, const bool *wanted, graph *to,
+                                            tutti_value *ret_map, tutti_error *err);
 
 /* The same, with masks of bits for ReLU's gradients: for devices that keep them for nothing. */
-TUTTI_NODISCARD tutti_status fuse_products_masked(const graph *from, const bool *wanted,
-                                                  graph *to, tutti_value *ret_map,
-                                                  tutti_error *err);
+TUTTI_NODISCARD tutti_status fuse_epilogues_masked(const graph *from, const bool *wanted,
+                                                   graph *to, tutti_value *ret_map,
+                                                   tutti_error *err);
 
 /* Copies `from`, gradient and all, into the empty graph `to`, with every product, and every gradient
  * of a convolution's weight, that is read by an addition alone as one node with that: for devices
  * that add for nothing.  `wanted`, ret_map and errors as above. */
-TUTTI_NODISCARD tutti_status fuse_sums(const graph *from, const bool *wanted, graph *to,
-                                       tutti_value *ret_map, tutti_error *err);
+TUTTI_NODISCARD tutti_status fuse_accumulate(const graph *from, const bool *wanted, graph *to,
+                                             tutti_value *ret_map, tutti_error *err);
 
 /* Copies `from`, gradient and all, into the empty graph `to`, with every gradient of a layer norm whose
  * dx is read by an addition alone, that of a residual's gradient, as one node with it.  `wanted`,
@@ -38,7 +38,7 @@ TUTTI_NODISCARD tutti_status fuse_norm_grads(const graph *from, const bool *want
 /* Copies `from`, gradient and all, into the empty graph `to`, with every product of which one factor is
  * added up over its rows too, as a weight's gradient and its bias's, as one node with those sums: for
  * devices that read the factor once for both.  `wanted`, ret_map and errors as above. */
-TUTTI_NODISCARD tutti_status fuse_factors(const graph *from, const bool *wanted, graph *to,
-                                          tutti_value *ret_map, tutti_error *err);
+TUTTI_NODISCARD tutti_status fuse_bias_grads(const graph *from, const bool *wanted, graph *to,
+                                             tutti_value *ret_map, tutti_error *err);
 
 #endif

@@ -15,7 +15,7 @@ static const char *joined(const graph_node *n)
 /* The product that gives `v` to node `n` alone; REWRITE_NONE. */
 static uint32_t product_of(const rewrite *r, tutti_value v, const graph_node *n)
 {
-    const graph_node *p = rewrite_maker(r, v);
+    const graph_node *p = rewrite_producer(r, v);
     const graph_value *x = graph_value_at(r->from, v);
     const bool fits = p && joined(p) && rewrite_read_once(r, v) && p->guard == n->guard &&
                       p->segment == n->segment &&
@@ -56,8 +56,8 @@ static rewrite_node join_pair(const rewrite *r, uint32_t k)
     return n;
 }
 
-tutti_status fuse_sums(const graph *from, const bool *wanted, graph *to, tutti_value *ret_map,
-                       tutti_error *err)
+tutti_status fuse_accumulate(const graph *from, const bool *wanted, graph *to,
+                             tutti_value *ret_map, tutti_error *err)
 {
     static const rewrite_rule rule = {find_pairs, join_pair, GRAPH_PLAIN, true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);

@@ -21,7 +21,7 @@ static int64_t last_dim(const tutti_desc *d)
 static tutti_value rows_of(const rewrite *r, tutti_value v)
 {
     for (;;) {
-        const graph_node *n = rewrite_maker(r, v);
+        const graph_node *n = rewrite_producer(r, v);
         if (!rewrite_is_op(n, "reshape") ||
             last_dim(desc_of(r, n->in[0])) != last_dim(desc_of(r, v)))
             return v;
@@ -102,8 +102,8 @@ static rewrite_node join_pair(const rewrite *r, uint32_t k)
     return both;
 }
 
-tutti_status fuse_factors(const graph *from, const bool *wanted, graph *to,
-                          tutti_value *ret_map, tutti_error *err)
+tutti_status fuse_bias_grads(const graph *from, const bool *wanted, graph *to,
+                             tutti_value *ret_map, tutti_error *err)
 {
     static const rewrite_rule rule = {find_pairs, join_pair, GRAPH_PLAIN, true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);

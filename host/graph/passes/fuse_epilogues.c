@@ -19,7 +19,7 @@ static int64_t act_of(const graph_node *n, const char *relu, const char *gelu)
 /* The product that gives `v` and may go together with node `n`; REWRITE_NONE. */
 static uint32_t product_of(const rewrite *r, tutti_value v, const graph_node *n)
 {
-    const graph_node *p = rewrite_maker(r, v);
+    const graph_node *p = rewrite_producer(r, v);
     const uint32_t k = graph_value_at(r->from, v)->index;
     const bool fits = rewrite_is_op(p, "matmul") && rewrite_same_desc(r, v, n->out) &&
                       !attr_get(p->op, p->attr, "act") && p->guard == n->guard &&
@@ -53,8 +53,8 @@ static void find_pairs(rewrite *r)
 /* What ReLU `y` of a product is taken of, if nobody reads that; 0: it is something else. */
 static tutti_value hidden_sums(const rewrite *r, tutti_value y)
 {
-    const graph_node *relu = rewrite_maker(r, y);
-    const graph_node *p = rewrite_is_op(relu, "relu") ? rewrite_maker(r, relu->in[0]) : NULL;
+    const graph_node *relu = rewrite_producer(r, y);
+    const graph_node *p = rewrite_is_op(relu, "relu") ? rewrite_producer(r, relu->in[0]) : NULL;
     const uint32_t k = p ? graph_value_at(r->from, p->out)->index : 0;
     const bool is = p && r->with[k] == graph_value_at(r->from, y)->index &&
                     rewrite_is_op(p, "matmul") && rewrite_read_once(r, p->out);
@@ -112,15 +112,15 @@ static rewrite_node join_masked(const rewrite *r, uint32_t k)
     return n;
 }
 
-tutti_status fuse_products_masked(const graph *from, const bool *wanted, graph *to,
-                                  tutti_value *ret_map, tutti_error *err)
+tutti_status fuse_epilogues_masked(const graph *from, const bool *wanted, graph *to,
+                                   tutti_value *ret_map, tutti_error *err)
 {
     static const rewrite_rule rule = {find_pairs, join_masked, GRAPH_PLAIN, true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }
 
-tutti_status fuse_products(const graph *from, const bool *wanted, graph *to,
-                           tutti_value *ret_map, tutti_error *err)
+tutti_status fuse_epilogues(const graph *from, const bool *wanted, graph *to,
+                            tutti_value *ret_map, tutti_error *err)
 {
     static const rewrite_rule rule = {find_pairs, join_pair, GRAPH_PLAIN, true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);

@@ -7,7 +7,7 @@
  * sums for gamma and beta before `end`. */
 static uint32_t grad_of(const rewrite *r, tutti_value v, uint32_t end)
 {
-    const graph_node *n = rewrite_maker(r, v), *sum = graph_node_at(r->from, end);
+    const graph_node *n = rewrite_producer(r, v), *sum = graph_node_at(r->from, end);
     const bool fits = rewrite_is_op(n, "layer_norm_grad") && n->nin == 5 && v == n->out &&
                       rewrite_read_once(r, v) && n->guard == sum->guard &&
                       n->segment == sum->segment && r->first[v + 1] > end &&

@@ -7,7 +7,7 @@
 /* May `v`, the result of a normalisation, be computed by node `end` instead? */
 static bool is_norm(const rewrite *r, tutti_value v, uint32_t end)
 {
-    const graph_node *n = rewrite_maker(r, v);
+    const graph_node *n = rewrite_producer(r, v);
     if (!rewrite_is_op(n, "batch_norm") && !rewrite_is_op(n, "batch_norm_eval"))
         return false;
     if (v != n->out || n->nin != 5 || !rewrite_read_once(r, v) ||
@@ -30,7 +30,7 @@ static void find_norm(rewrite *r, uint32_t k)
         r->gone[before] = true;
         return;
     }
-    const graph_node *add = rewrite_maker(r, u);
+    const graph_node *add = rewrite_producer(r, u);
     if (!rewrite_is_op(add, "add") || add->guard != relu->guard || !rewrite_read_once(r, u) ||
         !rewrite_same_desc(r, add->in[0], add->in[1]))
         return;
@@ -56,7 +56,7 @@ static rewrite_node join_norm(const rewrite *r, uint32_t k)
     const graph_node *norm = graph_node_at(r->from, r->with[k]);
     rewrite_node n = rewrite_same(norm);
     if (relu->in[0] != norm->out) {
-        const graph_node *add = rewrite_maker(r, relu->in[0]);
+        const graph_node *add = rewrite_producer(r, relu->in[0]);
         n.in[n.nin++] = add->in[add->in[0] == norm->out];
     }
     n.act = 1;

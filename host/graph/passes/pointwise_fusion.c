@@ -35,11 +35,11 @@ static const graph_value *weight_behind(const graph *g, tutti_value v)
 
 static bool is_f32_or_low(int32_t dtype)
 {
-    return dtype == TUTTI_F32 || cast_is_low(dtype);
+    return dtype == TUTTI_F32 || dtype_is_half(dtype);
 }
 
 /* One result, and inputs that are as many numbers or one. */
-bool chain_joins(const graph *g, const graph_node *n)
+bool pointwise_is_fusable(const graph *g, const graph_node *n)
 {
     const tutti_op *op = n->op;
     const tutti_desc *y = &result(g, n)->desc;
@@ -58,7 +58,7 @@ bool chain_joins(const graph *g, const graph_node *n)
     return true;
 }
 
-bool chain_is_known(const tutti_op *device, const graph_node *n)
+bool pointwise_is_known(const tutti_op *device, const graph_node *n)
 {
     const tutti_chain_link link = {.op = n->op, .attr = n->attr};
     const tutti_chain one = {sizeof one, 1, &link};
@@ -128,26 +128,26 @@ static bool count_member(const finder *f, uint32_t k, const uint32_t *groups, ui
         bool known = x->kind == VALUE_NODE && is_member(f, x->index, groups, ngroups, end);
         for (uint32_t i = 0; i < *nin && !known; i++)
             known = in[i] == n->in[j];
-        if (!known && *nin == CHAIN_MAX_IN)
+        if (!known && *nin == POINTWISE_MAX_IN)
             return false;
         if (!known)
             in[(*nin)++] = n->in[j];
     }
-    return *nout <= CHAIN_MAX_OUT;
+    return *nout <= POINTWISE_MAX_OUT;
 }
 
 /* May these groups and node `end` run together at `end`? */
 static bool fit_together(const finder *f, const uint32_t *groups, uint32_t ngroups,
                          uint32_t end)
 {
-    tutti_value in[CHAIN_MAX_IN];
+    tutti_value in[POINTWISE_MAX_IN];
     uint32_t nin = 0, nout = 0, members = 0;
     const graph_node *last = graph_node_at(f->g, end);
     for (uint32_t k = 0; k <= end; k++) {
         if (!is_member(f, k, groups, ngroups, end))
             continue;
         const graph_node *n = graph_node_at(f->g, k);
-        if (++members > CHAIN_MAX_LINKS || n->segment != last->segment ||
+        if (++members > POINTWISE_MAX_OPS || n->segment != last->segment ||
             n->guard != last->guard ||
             tutti_numel(&result(f->g, n)->desc) != tutti_numel(&result(f->g, last)->desc) ||
             !count_member(f, k, groups, ngroups, end, &nout, in, &nin))
@@ -175,16 +175,17 @@ static void join(finder *f, uint32_t k)
             f->group[i] = k;
 }
 
-tutti_status chain_find(const graph *g, const bool *live, const bool *wanted,
-                        const tutti_op *device, uint32_t *ret_end, tutti_error *err)
+tutti_status pointwise_fusion_find(const graph *g, const bool *live, const bool *wanted,
+                                   const tutti_op *device, uint32_t *ret_end, tutti_error *err)
 {
     finder f = {.g = g, .live = live, .wanted = wanted, .nnodes = graph_nnodes(g)};
     const tutti_status s = list_readers(&f, err);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         f.group[k] = ALONE;
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
-        if (live[k] && !graph_node_at(g, k)->group && chain_joins(g, graph_node_at(g, k)) &&
-            (!device || chain_is_known(device, graph_node_at(g, k))))
+        if (live[k] && !graph_node_at(g, k)->group &&
+            pointwise_is_fusable(g, graph_node_at(g, k)) &&
+            (!device || pointwise_is_known(device, graph_node_at(g, k))))
             join(&f, k);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         ret_end[k] = f.group[k] == ALONE ? k : f.group[k];

@@ -6,25 +6,25 @@
 #include "graph/ir/graph.h"
 
 enum {
-    CHAIN_MAX_LINKS = 16,
-    CHAIN_MAX_IN = 16,
-    CHAIN_MAX_OUT = 6,
+    POINTWISE_MAX_OPS = 16,
+    POINTWISE_MAX_IN = 16,
+    POINTWISE_MAX_OUT = 6,
 };
 
 /* For every node the last node of its chain, which is where the whole chain runs; its own number
  * for those that are alone.  Chains hold live nodes of one segment and guard whose elements belong
  * together one to one, f32 or 16 bits that are f32 within the chain; nothing but the chain reads a
  * member's result before its end.  `wanted[v]`: value `v` is read after the graph (a store, an
- * output).  `device`: the operation "chain" that a device runs them with; NULL: chain_run does.  Errors:
+ * output).  `device`: the operation "chain" that a device runs them with; NULL: pointwise_kernel_run does.  Errors:
  * E_NOMEM. */
-TUTTI_NODISCARD tutti_status chain_find(const graph *g, const bool *live, const bool *wanted,
-                                        const tutti_op *device, uint32_t *ret_end,
-                                        tutti_error *err);
+TUTTI_NODISCARD tutti_status pointwise_fusion_find(const graph *g, const bool *live,
+                                                   const bool *wanted, const tutti_op *device,
+                                                   uint32_t *ret_end, tutti_error *err);
 
 /* Whether node `n` can be in a chain, be it one of its own. */
-bool chain_joins(const graph *g, const graph_node *n);
+bool pointwise_is_fusable(const graph *g, const graph_node *n);
 
 /* Whether the device's operation "chain" has the operation of node `n`. */
-bool chain_is_known(const tutti_op *device, const graph_node *n);
+bool pointwise_is_known(const tutti_op *device, const graph_node *n);
 
 #endif

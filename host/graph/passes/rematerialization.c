@@ -182,7 +182,7 @@ static tutti_value emit_again(offer *o, const graph_node *n, const tutti_value *
     const tutti_value out = b->emit(b, op, in, nin, attr, nattr, NULL, 0);
     if (!out)
         return 0;
-    g->nodes[g->nnodes - 1].again = from.out;
+    g->nodes[g->nnodes - 1].recomputes = from.out;
     g->nodes[g->nnodes - 1].group = o->ngroups;
     return o->made[from.out] = out;
 }
@@ -270,8 +270,8 @@ static tutti_status put_in_place(offer *o, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status recompute_offer(graph *g, const tutti_value *kept, uint32_t nkept, bool host,
-                             tutti_error *err)
+tutti_status rematerialization_offer(graph *g, const tutti_value *kept, uint32_t nkept,
+                                     bool host, tutti_error *err)
 {
     offer o = {.g = g, .host = host, .nvalues = graph_nvalues(g), .nnodes = graph_nnodes(g)};
     o.root = calloc(o.nvalues, sizeof *o.root);
@@ -285,7 +285,7 @@ tutti_status recompute_offer(graph *g, const tutti_value *kept, uint32_t nkept, 
     if (!s) {
         survey(&o, kept, nkept);
         graph_set_passes(g, GRAPH_PLAIN);
-        graph_set_low(g, &(graph_low){TUTTI_DTYPE_NONE, false});
+        graph_set_autocast(g, &(graph_autocast){TUTTI_DTYPE_NONE, false});
         graph_set_segment(g, 1);
         (void)graph_set_guard(g, 0);
         for (uint32_t k = 0; k < o.nnodes && !g->error.status; k++)

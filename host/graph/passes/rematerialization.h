@@ -7,9 +7,9 @@
 
 /* How much a training plan may compute again in the backward pass instead of keeping it. */
 enum {
-    RECOMPUTE_OFF,   /* nothing */
-    RECOMPUTE_CHEAP, /* for less than a hundredth of a step's time */
-    RECOMPUTE_FULL,  /* all that makes the plan smaller */
+    REMATERIALIZE_OFF,   /* nothing */
+    REMATERIALIZE_CHEAP, /* for less than a hundredth of a step's time */
+    REMATERIALIZE_FULL,  /* all that makes the plan smaller */
 };
 
 /* Gives what segment 1 reads of cheap results of segment 0 (elementwise operations, casts, dropout,
@@ -19,7 +19,8 @@ enum {
  * can run, or its results can be those of the first nodes: program.h decides.  `kept` values may
  * change between the segments: they are neither computed again nor read for that.  Nothing must be
  * emitted afterwards.  Errors: E_NOMEM. */
-TUTTI_NODISCARD tutti_status recompute_offer(graph *g, const tutti_value *kept, uint32_t nkept,
-                                             bool host, tutti_error *err);
+TUTTI_NODISCARD tutti_status rematerialization_offer(graph *g, const tutti_value *kept,
+                                                     uint32_t nkept, bool host,
+                                                     tutti_error *err);
 
 #endif

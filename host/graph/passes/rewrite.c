@@ -27,7 +27,7 @@ void rewrite_assigns(const graph *from, graph *to, const tutti_value *map)
         for (tutti_value v = 1; v < graph_nvalues(from); v++) {
             const graph_value *x = graph_value_at(from, v);
             if (x->kind == VALUE_WEIGHT && x->index == a.weight)
-                b->assign(b, map[v], cast_to(to, map[a.value], x->desc.dtype));
+                b->assign(b, map[v], graph_cast(to, map[a.value], x->desc.dtype));
         }
     }
 }
@@ -73,7 +73,7 @@ void rewrite_emit(graph *to, const rewrite_node *n, tutti_value *map)
 
 /* ---- graphs ---- */
 
-const graph_node *rewrite_maker(const rewrite *r, tutti_value v)
+const graph_node *rewrite_producer(const rewrite *r, tutti_value v)
 {
     const graph_value *x = graph_value_at(r->from, v);
     return x->kind == VALUE_NODE ? graph_node_at(r->from, x->index) : NULL;

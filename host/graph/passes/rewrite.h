@@ -58,7 +58,7 @@ TUTTI_NODISCARD tutti_status rewrite_graph(const graph *from, const bool *wanted
                                            tutti_value *ret_map, tutti_error *err);
 
 /* The node that gives `v`; NULL: none does. */
-const graph_node *rewrite_maker(const rewrite *r, tutti_value v);
+const graph_node *rewrite_producer(const rewrite *r, tutti_value v);
 bool rewrite_is_op(const graph_node *n, const char *name); /* NULL is none */
 /* Read by one node and not after the graph. */
 bool rewrite_read_once(const rewrite *r, tutti_value v);

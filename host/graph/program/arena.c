@@ -29,7 +29,7 @@ static void place(arena_interval *v, arena_interval *const *placed, uint32_t n)
             continue;
         if (p->offset >= offset + v->bytes)
             break;
-        const uint64_t end = memory_round(p->offset + p->bytes);
+        const uint64_t end = bytes_round(p->offset + p->bytes);
         offset = end > offset ? end : offset;
     }
     v->offset = offset;
@@ -56,7 +56,7 @@ tutti_status arena_pack(arena_interval *intervals, uint32_t n, uint64_t *ret_byt
         for (; at > 0 && placed[at - 1]->offset > v->offset; at--)
             placed[at] = placed[at - 1];
         placed[at] = v;
-        const uint64_t end = memory_round(v->offset + v->bytes);
+        const uint64_t end = bytes_round(v->offset + v->bytes);
         total = end > total ? end : total;
     }
     *ret_bytes = total;

@@ -33,7 +33,7 @@ static tutti_status mark_live(builder *b, tutti_error *err)
         return out_of_memory(err);
     uint32_t n = 0;
     for (uint32_t k = 0; k < b->nnodes; k++) /* may be needed after all */
-        roots[n++] = graph_node_at(b->g, k)->again;
+        roots[n++] = graph_node_at(b->g, k)->recomputes;
     for (uint32_t k = 0; k < spec->nkeep; k++)
         roots[n++] = spec->keep[k];
     for (uint32_t k = 0; k < spec->nstores; k++)
@@ -53,8 +53,8 @@ static void find_given(builder *b)
             strcmp(n->op->name, "cast") != 0)
             continue;
         const int32_t dtype = graph_value_at(b->g, n->out)->desc.dtype;
-        b->given[k] = b->spec->copy(b->spec->copy_ctx, x->index, dtype);
-        b->live[k] = !b->given[k];
+        b->preplaced[k] = b->spec->copy(b->spec->copy_ctx, x->index, dtype);
+        b->live[k] = !b->preplaced[k];
     }
 }
 
@@ -67,12 +67,12 @@ static tutti_status find_chains(builder *b, tutti_error *err)
         b->wanted[spec->stores[k].value] = true;
     find_given(b);
     for (uint32_t k = 0; k < b->nnodes; k++)
-        b->wanted[graph_node_at(b->g, k)->again] = true;
-    const tutti_op *device = program_chain_op(b->g, spec->device);
+        b->wanted[graph_node_at(b->g, k)->recomputes] = true;
+    const tutti_op *device = program_pointwise_op(b->g, spec->device);
     if (device || program_runs_host_code(spec->device))
-        return chain_find(b->g, b->live, b->wanted, device, b->ends, err);
+        return pointwise_fusion_find(b->g, b->live, b->wanted, device, b->chain_ends, err);
     for (uint32_t k = 0; k < b->nnodes; k++)
-        b->ends[k] = k;
+        b->chain_ends[k] = k;
     return TUTTI_OK;
 }
 
@@ -84,11 +84,11 @@ static void find_leaving(builder *b)
         if (!b->live[k])
             continue;
         for (uint32_t j = 0; j < n->nin; j++)
-            b->leaves[n->in[j]] = b->leaves[n->in[j]] || guard_of(b, n->in[j]) != n->guard;
-        b->leaves[n->guard] = true;
+            b->escapes[n->in[j]] = b->escapes[n->in[j]] || guard_of(b, n->in[j]) != n->guard;
+        b->escapes[n->guard] = true;
     }
     for (tutti_value v = 1; v < b->p->nvalues; v++)
-        b->leaves[v] = b->leaves[v] || b->wanted[v];
+        b->escapes[v] = b->escapes[v] || b->wanted[v];
 }
 
 /* Where constants, weights and inputs lie; views join what they look at. */
@@ -97,43 +97,44 @@ static void make_classes(builder *b)
     program *p = b->p;
     for (tutti_value v = 0; v < p->nvalues; v++) {
         const graph_value *value = graph_value_at(b->g, v);
-        memory_class *m = &p->classes[v];
-        p->class_of[v] = v;
-        *m = (memory_class){NULL, 0, NEVER, NEVER, 0, SPOT_ARENA, false, false, false};
+        alias_set *m = &p->alias_sets[v];
+        p->alias_set_of[v] = v;
+        *m = (alias_set){NULL, 0, NEVER, NEVER, 0, LOCATION_ARENA, false, false, false};
         if (value->kind == VALUE_CONST) {
-            m->spot = SPOT_FIXED;
+            m->location = LOCATION_FIXED;
             m->fixed = (void *)(uintptr_t)value->data;
         } else if (value->kind == VALUE_WEIGHT) {
-            m->spot = SPOT_FIXED;
+            m->location = LOCATION_FIXED;
             m->fixed = b->spec->weights[value->index];
         } else if (value->kind == VALUE_INPUT && !is_held(b, v)) {
-            m->spot = SPOT_EXTERNAL;
+            m->location = LOCATION_EXTERNAL;
             m->external = value->index;
         }
     }
     for (uint32_t k = 0; k < b->spec->nstores; k++) {
         const program_store *s = &b->spec->stores[k];
-        memory_class *m = &p->classes[s->before];
+        alias_set *m = &p->alias_sets[s->before];
         if (s->before)
-            *m = (memory_class){s->memory, 0, NEVER, NEVER, 0, SPOT_FIXED, false, false, false};
+            *m =
+                (alias_set){s->memory, 0, NEVER, NEVER, 0, LOCATION_FIXED, false, false, false};
     }
     for (uint32_t k = 0; k < b->nnodes; k++) {
         const graph_node *n = graph_node_at(b->g, k);
         /* A guarded view of what is not guarded itself cannot become zeros where it lies. */
-        b->solid[k] = n->op->flags & TUTTI_OP_VIEW && n->guard && b->leaves[n->out] &&
-                      guard_of(b, program_class(p, n->in[0])) != n->guard;
+        b->solid[k] = n->op->flags & TUTTI_OP_VIEW && n->guard && b->escapes[n->out] &&
+                      guard_of(b, program_alias_set(p, n->in[0])) != n->guard;
         if (builder_is_view(b, k))
-            p->class_of[n->out] = program_class(p, n->in[0]);
-        if (b->given[k]) {
-            p->classes[n->out].spot = SPOT_FIXED;
-            p->classes[n->out].fixed = b->given[k];
+            p->alias_set_of[n->out] = program_alias_set(p, n->in[0]);
+        if (b->preplaced[k]) {
+            p->alias_sets[n->out].location = LOCATION_FIXED;
+            p->alias_sets[n->out].fixed = b->preplaced[k];
         }
     }
     for (tutti_value v = 1; v < p->nvalues; v++)
-        builder_class(b, v)->leaves = builder_class(b, v)->leaves || b->leaves[v];
+        builder_alias_set(b, v)->escapes = builder_alias_set(b, v)->escapes || b->escapes[v];
     for (uint32_t k = 0; k < b->spec->nkeep; k++)
         if (b->spec->keep[k])
-            builder_class(b, b->spec->keep[k])->kept = true;
+            builder_alias_set(b, b->spec->keep[k])->kept = true;
 }
 
 /* The last live node that reads weight `id` as it was before the run, plus 1. */
@@ -144,7 +145,7 @@ static uint32_t readers_end(const builder *b, uint32_t id)
         const graph_node *n = graph_node_at(b->g, k);
         for (uint32_t j = 0; j <= n->nin && b->live[k] && !builder_is_view(b, k); j++) {
             const tutti_value in = j < n->nin ? n->in[j] : n->guard;
-            const graph_value *v = graph_value_at(b->g, program_class(b->p, in));
+            const graph_value *v = graph_value_at(b->g, program_alias_set(b->p, in));
             if (v->kind == VALUE_WEIGHT && v->index == id)
                 end = k + 1;
         }
@@ -159,7 +160,7 @@ static bool writes_onto(const builder *b, uint32_t k, tutti_value v)
     const graph_node *n = graph_node_at(b->g, k);
     const tutti_kernel *kernel = program_kernel(b->spec->device, n->op);
     for (uint32_t j = 0; j < n->nin; j++)
-        if (program_class(b->p, n->in[j]) == v && (!kernel || !(kernel->inplace >> j & 1)))
+        if (program_alias_set(b->p, n->in[j]) == v && (!kernel || !(kernel->inplace >> j & 1)))
             return false;
     return true;
 }
@@ -173,18 +174,18 @@ static void plan_stores(builder *b)
         b->after[k] = NEVER;
         if (!s->value)
             continue;
-        const tutti_value class = program_class(b->p, s->value);
+        const tutti_value class = program_alias_set(b->p, s->value);
         const graph_value *root = graph_value_at(b->g, class);
-        const uint32_t producer = root->kind == VALUE_NODE ? b->ends[root->index] : NEVER;
+        const uint32_t producer = root->kind == VALUE_NODE ? b->chain_ends[root->index] : NEVER;
         const uint32_t end = s->kind == STORE_WEIGHT ? readers_end(b, s->index) : 0;
-        memory_class *m = &b->p->classes[class];
+        alias_set *m = &b->p->alias_sets[class];
         if (producer != NEVER || end)
             b->after[k] = producer == NEVER || end > producer + 1 ? end - 1 : producer;
-        if (s->add || producer == NEVER || m->spot != SPOT_ARENA || m->kept || end > producer ||
-            (s->before && !writes_onto(b, producer, s->before)))
+        if (s->add || producer == NEVER || m->location != LOCATION_ARENA || m->kept ||
+            end > producer || (s->before && !writes_onto(b, producer, s->before)))
             continue;
         b->direct[k] = true;
-        m->spot = s->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED;
+        m->location = s->kind == STORE_EXTERNAL ? LOCATION_EXTERNAL : LOCATION_FIXED;
         m->external = s->index;
         m->fixed = s->kind == STORE_EXTERNAL ? NULL : builder_store_place(b, s);
     }
@@ -205,20 +206,20 @@ static tutti_status reserve(builder *b, tutti_error *err)
     b->direct = calloc(stores + 1, sizeof *b->direct);
     b->after = calloc(stores + 1, sizeof *b->after);
     b->wanted = calloc(p->nvalues, sizeof *b->wanted);
-    b->leaves = calloc(p->nvalues, sizeof *b->leaves);
+    b->escapes = calloc(p->nvalues, sizeof *b->escapes);
     b->solid = calloc((size_t)b->nnodes + 1, sizeof *b->solid);
-    b->given = calloc((size_t)b->nnodes + 1, sizeof *b->given);
-    b->ends = calloc((size_t)b->nnodes + 1, sizeof *b->ends);
-    p->class_of = calloc(p->nvalues + stores, sizeof *p->class_of);
-    p->classes = calloc(p->nvalues + stores, sizeof *p->classes);
+    b->preplaced = calloc((size_t)b->nnodes + 1, sizeof *b->preplaced);
+    b->chain_ends = calloc((size_t)b->nnodes + 1, sizeof *b->chain_ends);
+    p->alias_set_of = calloc(p->nvalues + stores, sizeof *p->alias_set_of);
+    p->alias_sets = calloc(p->nvalues + stores, sizeof *p->alias_sets);
     p->steps = calloc(b->nnodes + stores + 1, sizeof *p->steps);
     p->slots = calloc(slots, sizeof *p->slots);
-    p->slot_class = calloc(slots, sizeof *p->slot_class);
+    p->slot_alias_set = calloc(slots, sizeof *p->slot_alias_set);
     p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
     p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
-    return b->live && b->direct && b->after && b->wanted && b->leaves && b->solid && b->given &&
-                   b->ends && p->class_of && p->classes && p->steps && p->slots &&
-                   p->slot_class && p->intervals && p->external
+    return b->live && b->direct && b->after && b->wanted && b->escapes && b->solid &&
+                   b->preplaced && b->chain_ends && p->alias_set_of && p->alias_sets &&
+                   p->steps && p->slots && p->slot_alias_set && p->intervals && p->external
                ? TUTTI_OK
                : out_of_memory(err);
 }
@@ -253,10 +254,10 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     free(b.direct);
     free(b.after);
     free(b.wanted);
-    free(b.leaves);
+    free(b.escapes);
     free(b.solid);
-    free(b.given);
-    free(b.ends);
+    free(b.preplaced);
+    free(b.chain_ends);
     if (s)
         program_destroy(b.p);
     else

@@ -9,20 +9,20 @@ typedef struct builder {
     const program_spec *spec;
     const graph *g;
     program *p;
-    bool *live;      /* by node */
-    bool *direct;    /* by store: the node writes there itself */
-    uint32_t *after; /* by store: the node after which it can run; NEVER: before all */
-    bool *wanted;    /* by value: something reads it after the graph */
-    bool *leaves;    /* by value: something reads it that has another guard */
-    bool *solid;     /* by node: a view that is a copy */
-    void **given;    /* by node: where its result is without a step; NULL: nowhere */
-    uint32_t *ends;  /* by node: the last one of its chain */
+    bool *live;           /* by node */
+    bool *direct;         /* by store: the node writes there itself */
+    uint32_t *after;      /* by store: the node after which it can run; NEVER: before all */
+    bool *wanted;         /* by value: something reads it after the graph */
+    bool *escapes;        /* by value: something reads it that has another guard */
+    bool *solid;          /* by node: a view that is a copy */
+    void **preplaced;     /* by node: where its result is without a step; NULL: nowhere */
+    uint32_t *chain_ends; /* by node: the last one of its chain */
     uint32_t nnodes;
 } builder;
 
-static inline memory_class *builder_class(const builder *b, tutti_value v)
+static inline alias_set *builder_alias_set(const builder *b, tutti_value v)
 {
-    return &b->p->classes[program_class(b->p, v)];
+    return &b->p->alias_sets[program_alias_set(b->p, v)];
 }
 
 /* Node `k` gives the memory of its input another shape. */

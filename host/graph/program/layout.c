@@ -7,11 +7,11 @@ uint32_t builder_add_interval(builder *b, uint64_t bytes, uint32_t first, uint32
 {
     program *p = b->p;
     p->intervals[p->nintervals] =
-        (arena_interval){memory_round(bytes ? bytes : 1), 0, first, last};
+        (arena_interval){bytes_round(bytes ? bytes : 1), 0, first, last};
     return p->nintervals++;
 }
 
-static void touch(memory_class *m, uint32_t time)
+static void touch(alias_set *m, uint32_t time)
 {
     m->used = true;
     m->first = time < m->first ? time : m->first;
@@ -27,14 +27,14 @@ static void find_lifetimes(builder *b)
         const uint32_t from = (uint32_t)((void *const *)s->in - p->slots);
         const uint32_t count = s->call->nin + s->call->nout + (s->guard != NULL);
         for (uint32_t j = 0; j < count; j++)
-            touch(builder_class(b, p->slot_class[from + j]), s->time);
+            touch(builder_alias_set(b, p->slot_alias_set[from + j]), s->time);
     }
     for (uint32_t k = 0; k < b->spec->nheld; k++)
         if (b->spec->held[k])
-            touch(builder_class(b, b->spec->held[k]), p->cut);
+            touch(builder_alias_set(b, b->spec->held[k]), p->cut);
     for (uint32_t k = 0; k < b->spec->nkeep; k++)
         if (b->spec->keep[k])
-            touch(builder_class(b, b->spec->keep[k]), end);
+            touch(builder_alias_set(b, b->spec->keep[k]), end);
 }
 
 /* Merges a step's out[0] into an input that dies there, where its kernel allows that. */
@@ -42,25 +42,25 @@ static void merge_in_place(builder *b, const step *s)
 {
     const graph_node *n = s->node;
     program *p = b->p;
-    const tutti_value out = program_class(p, n->out);
+    const tutti_value out = program_alias_set(p, n->out);
     if (!s->kernel || !s->kernel->inplace || out != n->out ||
-        p->classes[out].spot != SPOT_ARENA)
+        p->alias_sets[out].location != LOCATION_ARENA)
         return;
     for (uint32_t k = 0; k < n->nin; k++) {
-        const tutti_value in = program_class(p, n->in[k]);
-        memory_class *m = &p->classes[in], *o = &p->classes[out];
-        bool fits = s->kernel->inplace >> k & 1 && m->spot == SPOT_ARENA &&
+        const tutti_value in = program_alias_set(p, n->in[k]);
+        alias_set *m = &p->alias_sets[in], *o = &p->alias_sets[out];
+        bool fits = s->kernel->inplace >> k & 1 && m->location == LOCATION_ARENA &&
                     m->last == s->time && !m->kept &&
                     s->call->in[k].dtype == s->call->out[0].dtype &&
                     tutti_same_shape(&s->call->in[k], &s->call->out[0]);
         for (uint32_t j = 0; j < n->nin && fits; j++)
-            fits = j == k || program_class(p, n->in[j]) != in;
+            fits = j == k || program_alias_set(p, n->in[j]) != in;
         if (!fits)
             continue;
         m->last = o->last;
         m->kept = o->kept;
         o->used = false;
-        p->class_of[out] = in;
+        p->alias_set_of[out] = in;
         return;
     }
 }
@@ -68,26 +68,26 @@ static void merge_in_place(builder *b, const step *s)
 /* The same for every result of a chain. */
 static void merge_chain_in_place(builder *b, const step *s)
 {
-    const chain *c = s->chain;
+    const pointwise_kernel *c = s->pointwise_kernel;
     program *p = b->p;
     for (uint32_t j = 0; j < c->nout; j++) {
         const tutti_value out = c->out[j];
-        memory_class *o = &p->classes[out];
-        if (p->class_of[out] != out || o->spot != SPOT_ARENA)
+        alias_set *o = &p->alias_sets[out];
+        if (p->alias_set_of[out] != out || o->location != LOCATION_ARENA)
             continue;
-        for (uint32_t k = 0; k < c->nin && p->class_of[out] == out; k++) {
-            const tutti_value in = program_class(p, c->in[k]);
-            memory_class *m = &p->classes[in];
-            bool fits = chain_in_place(c, j, k) && m->spot == SPOT_ARENA &&
+        for (uint32_t k = 0; k < c->nin && p->alias_set_of[out] == out; k++) {
+            const tutti_value in = program_alias_set(p, c->in[k]);
+            alias_set *m = &p->alias_sets[in];
+            bool fits = pointwise_kernel_in_place(c, j, k) && m->location == LOCATION_ARENA &&
                         m->last == s->time && !m->kept;
             for (uint32_t i = 0; i < c->nin && fits; i++)
-                fits = i == k || program_class(p, c->in[i]) != in;
+                fits = i == k || program_alias_set(p, c->in[i]) != in;
             if (!fits)
                 continue;
             m->last = o->last;
             m->kept = o->kept;
             o->used = false;
-            p->class_of[out] = in;
+            p->alias_set_of[out] = in;
         }
     }
 }
@@ -97,7 +97,7 @@ void builder_find_lifetimes(builder *b)
     const program *p = b->p;
     find_lifetimes(b);
     for (uint32_t k = 0; k < p->nsteps; k++)
-        if (p->steps[k].chain)
+        if (p->steps[k].pointwise_kernel)
             merge_chain_in_place(b, &p->steps[k]);
         else if (p->steps[k].node)
             merge_in_place(b, &p->steps[k]);
@@ -108,8 +108,8 @@ tutti_status builder_lay_out(builder *b, tutti_error *err)
     program *p = b->p;
     builder_find_lifetimes(b);
     for (tutti_value v = 1; v < p->nvalues; v++) {
-        memory_class *m = &p->classes[v];
-        if (p->class_of[v] == v && m->used && m->spot == SPOT_ARENA)
+        alias_set *m = &p->alias_sets[v];
+        if (p->alias_set_of[v] == v && m->used && m->location == LOCATION_ARENA)
             m->interval = builder_add_interval(b, tutti_nbytes(&graph_value_at(b->g, v)->desc),
                                                m->first, m->last);
     }
@@ -117,7 +117,7 @@ tutti_status builder_lay_out(builder *b, tutti_error *err)
     if (b->spec->cut_bytes)
         cut = builder_add_interval(b, b->spec->cut_bytes, p->cut, p->cut);
     for (uint32_t k = 0; k < p->nslots; k++)
-        p->slot_class[k] = program_class(p, p->slot_class[k]);
+        p->slot_alias_set[k] = program_alias_set(p, p->slot_alias_set[k]);
     const tutti_status s = arena_pack(p->intervals, p->nintervals, &p->bytes, err);
     if (!s && cut != NEVER)
         p->cut_offset = p->intervals[cut].offset;

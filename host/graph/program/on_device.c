@@ -28,7 +28,7 @@ const tutti_cuda_v1 *program_cuda(const tutti_device *d)
                : NULL;
 }
 
-const tutti_op *program_chain_op(const graph *g, const tutti_device *d)
+const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d)
 {
     const tutti_op *op = program_cuda(d) ? graph_op(g, "chain") : NULL;
     return op && op->cuda ? op : NULL;
@@ -43,7 +43,7 @@ bool program_runs_host_code(const tutti_device *d)
 tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err)
 {
     p->device = d;
-    if (place_is_host(d))
+    if (device_is_host(d))
         return TUTTI_OK;
     p->constants = calloc(p->nvalues, sizeof *p->constants);
     if (!p->constants)
@@ -53,28 +53,28 @@ tutti_status program_place_constants(program *p, const tutti_device *d, tutti_er
         const uint64_t bytes = tutti_nbytes(&value->desc);
         if (value->kind != VALUE_CONST)
             continue;
-        p->constants[v] = place_take(d, bytes);
+        p->constants[v] = device_alloc(d, bytes);
         if (!p->constants[v])
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of constants",
                               (unsigned long long)bytes);
         const tutti_status s =
-            place_copy(d, p->constants[v], value->data, bytes, TUTTI_COPY_TO_DEVICE, err);
+            device_copy(d, p->constants[v], value->data, bytes, TUTTI_COPY_TO_DEVICE, err);
         if (s)
             return s;
-        p->classes[v].fixed = p->constants[v];
+        p->alias_sets[v].fixed = p->constants[v];
     }
     return TUTTI_OK;
 }
 
 void program_leave_device(program *p)
 {
-    if (place_is_async(
+    if (device_is_async(
             p->device)) /* work under way uses the steps; its error is lost with them */
         (void)p->device->table->synchronise(p->device->device, NULL, NULL);
     for (int32_t segment = 0; segment < 2; segment++)
-        replays_drop(&p->replays[segment], p->device);
+        captures_drop(&p->graph_captures[segment], p->device);
     for (tutti_value v = 1; p->constants && v < p->nvalues; v++)
-        place_give(p->device, p->constants[v]);
+        device_free(p->device, p->constants[v]);
     free(p->constants);
 }
 
@@ -192,7 +192,7 @@ static tutti_status run_block(const program *p, const step *s, const step *end, 
 tutti_status program_run_steps(const program *p, const step *first, const step *end,
                                tutti_error *err)
 {
-    const bool waits = !can_clear(p->device), blocks = replays_have_blocks(p->device);
+    const bool waits = !can_clear(p->device), blocks = capture_has_conditionals(p->device);
     const step *known = first; /* before this it is decided that steps are in no block */
     tutti_status status = TUTTI_OK;
     for (const step *s = first; s < end && !status; s++) {
@@ -235,12 +235,12 @@ tutti_status program_run_on_device(program *p, int32_t segment, const step *firs
     const tutti_device *d = p->device;
     segment_work work = {p, first, end};
     const tutti_status s =
-        replays_can(d) && first < end
-            ? replays_run(&p->replays[segment], d, (const void *const *)p->external,
+        capture_is_supported(d) && first < end
+            ? capture_run(&p->graph_captures[segment], d, (const void *const *)p->external,
                           p->nexternal + 1, &p->now, run_segment, &work, err)
             : program_run_steps(p, first, end, err);
     /* Who may read the results by their pointers expects them to be there. */
-    return !s && tutti_device_is_host(d) && place_is_async(d)
+    return !s && tutti_device_is_host(d) && device_is_async(d)
                ? d->table->synchronise(d->device, NULL, err)
                : s;
 }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-tutti_value program_class(const program *p, tutti_value v)
+tutti_value program_alias_set(const program *p, tutti_value v)
 {
-    while (p->class_of[v] != v)
-        v = p->class_of[v];
+    while (p->alias_set_of[v] != v)
+        v = p->alias_set_of[v];
     return v;
 }
 
@@ -41,10 +41,10 @@ tutti_status store_zero(void *state, const tutti_op_call *c, const void *const *
 
 static void *class_address(const program *p, tutti_value class)
 {
-    const memory_class *m = &p->classes[class];
-    if (m->spot == SPOT_FIXED)
+    const alias_set *m = &p->alias_sets[class];
+    if (m->location == LOCATION_FIXED)
         return m->fixed;
-    if (m->spot == SPOT_EXTERNAL)
+    if (m->location == LOCATION_EXTERNAL)
         return p->external[m->external];
     return m->interval == NEVER || !p->arena ? NULL
                                              : p->arena + p->intervals[m->interval].offset;
@@ -52,7 +52,7 @@ static void *class_address(const program *p, tutti_value class)
 
 void *program_address(const program *p, tutti_value v)
 {
-    return class_address(p, program_class(p, v));
+    return class_address(p, program_alias_set(p, v));
 }
 
 void program_set_arena(program *p, void *base)
@@ -68,8 +68,8 @@ void program_set_external(program *p, uint32_t k, const void *place)
         return;
     p->external[k] = (void *)(uintptr_t)place;
     for (uint32_t j = 0; j < p->nslots && !p->dirty; j++) {
-        const memory_class *m = &p->classes[p->slot_class[j]];
-        if (m->spot == SPOT_EXTERNAL && m->external == k)
+        const alias_set *m = &p->alias_sets[p->slot_alias_set[j]];
+        if (m->location == LOCATION_EXTERNAL && m->external == k)
             p->slots[j] = p->external[k];
     }
 }
@@ -77,7 +77,7 @@ void program_set_external(program *p, uint32_t k, const void *place)
 static void bind(program *p)
 {
     for (uint32_t j = 0; j < p->nslots; j++)
-        p->slots[j] = class_address(p, p->slot_class[j]);
+        p->slots[j] = class_address(p, p->slot_alias_set[j]);
     for (uint32_t k = 0; k < p->nsteps; k++)
         if (p->steps[k].scratch_interval != NEVER)
             p->steps[k].scratch = p->arena + p->intervals[p->steps[k].scratch_interval].offset;
@@ -101,8 +101,8 @@ static void skip(const step *s)
             memset(s->out[j], 0, tutti_nbytes(&s->call->out[j]));
 }
 
-tutti_status program_run_alone(program *p, int32_t segment, const tutti_step *now,
-                               tutti_error *err)
+tutti_status program_run_uncaptured(program *p, int32_t segment, const tutti_step *now,
+                                    tutti_error *err)
 {
     if (!p->device || tutti_device_is_host(p->device))
         return program_run(p, segment, now, err);
@@ -142,12 +142,12 @@ uint64_t program_bytes(const program *p)
 uint64_t program_held_bytes(const program *p)
 {
     uint64_t sum = sizeof *p + pool_bytes(&p->memory);
-    sum += (uint64_t)p->nvalues * (sizeof *p->class_of + sizeof *p->classes);
-    sum += (uint64_t)p->nslots * (sizeof *p->slots + sizeof *p->slot_class);
+    sum += (uint64_t)p->nvalues * (sizeof *p->alias_set_of + sizeof *p->alias_sets);
+    sum += (uint64_t)p->nslots * (sizeof *p->slots + sizeof *p->slot_alias_set);
     sum += (uint64_t)p->nsteps * sizeof *p->steps;
     sum += (uint64_t)p->nintervals * sizeof *p->intervals;
     for (uint32_t k = 0; k < p->nsteps; k++)
-        if (p->steps[k].state && !p->steps[k].chain)
+        if (p->steps[k].state && !p->steps[k].pointwise_kernel)
             sum += 32 << 10;
     return sum;
 }
@@ -157,9 +157,9 @@ uint64_t program_cut_offset(const program *p)
     return p->cut_offset;
 }
 
-program_again program_recomputed(const program *p)
+program_rematerialization program_rematerialized(const program *p)
 {
-    return p->again;
+    return p->rematerialization;
 }
 
 uint32_t program_nsteps(const program *p)
@@ -176,9 +176,9 @@ const arena_interval *program_intervals(const program *p, uint32_t *ret_count)
 /* Has one of the ways of a kernel to do with bf16? */
 static bool may_split(const step *s)
 {
-    const char *way = NULL;
-    for (uint32_t k = 0; (way = tune_way_name(s->node->op, s->call, k)); k++)
-        if (strstr(way, "bf16"))
+    const char *algorithm = NULL;
+    for (uint32_t k = 0; (algorithm = autotune_algorithm_name(s->node->op, s->call, k)); k++)
+        if (strstr(algorithm, "bf16"))
             return true;
     return false;
 }
@@ -188,10 +188,10 @@ uint32_t program_fast_steps(const program *p, uint32_t *ret_possible)
     uint32_t fast = 0, possible = 0;
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const step *s = &p->steps[k];
-        const bool may = s->node && !s->chain && s->way &&
+        const bool may = s->node && !s->pointwise_kernel && s->algorithm &&
                          attr_get(s->node->op, s->node->attr, "fast") && may_split(s);
         possible += may;
-        fast += may && strstr(s->way, "bf16");
+        fast += may && strstr(s->algorithm, "bf16");
     }
     *ret_possible = possible;
     return fast;
@@ -200,12 +200,12 @@ uint32_t program_fast_steps(const program *p, uint32_t *ret_possible)
 static void dump_place(const program *p, tutti_value v, FILE *file)
 {
     char text[96];
-    const memory_class *m = &p->classes[program_class(p, v)];
+    const alias_set *m = &p->alias_sets[program_alias_set(p, v)];
     (void)fprintf(file, " %%%u %s", v,
                   tutti_desc_text(&graph_value_at(p->g, v)->desc, text, sizeof text));
-    if (m->spot == SPOT_EXTERNAL)
+    if (m->location == LOCATION_EXTERNAL)
         (void)fprintf(file, " at external %u", m->external);
-    else if (m->spot == SPOT_FIXED)
+    else if (m->location == LOCATION_FIXED)
         (void)fprintf(file, " fixed");
     else if (m->interval != NEVER)
         (void)fprintf(file, " at %llu", (unsigned long long)p->intervals[m->interval].offset);
@@ -214,14 +214,14 @@ static void dump_place(const program *p, tutti_value v, FILE *file)
 /* "add+relu %3 F32 (8, 4) at 0 %5 ... -> %7 ..." */
 static void dump_step(const program *p, const step *s, FILE *file)
 {
-    const chain *c = s->chain;
+    const pointwise_kernel *c = s->pointwise_kernel;
     const graph_node *n = s->node;
     for (uint32_t j = 0; c && j < c->nlinks; j++)
         (void)fprintf(file, "%s%s", j ? "+" : "", c->links[j].node->op->name);
     if (!c)
         (void)fprintf(file, "%s", n ? n->op->name : "store");
-    if (s->way)
-        (void)fprintf(file, " [%s]", s->way);
+    if (s->algorithm)
+        (void)fprintf(file, " [%s]", s->algorithm);
     if (n && n->group)
         (void)fprintf(file, " again");
     for (uint32_t j = 0; n && j < s->call->nin; j++)
@@ -259,8 +259,8 @@ void program_dump(const program *p, FILE *file)
 
 void program_end_step(const step *s)
 {
-    if (s->widened)
-        widen_destroy(s->state);
+    if (s->upcast)
+        upcast_destroy(s->state);
     else if (s->kernel && s->kernel->destroy && s->kernel->prepare)
         s->kernel->destroy(s->state);
 }
@@ -273,11 +273,11 @@ void program_destroy(program *p)
     for (uint32_t k = 0; k < p->nsteps; k++)
         program_end_step(&p->steps[k]);
     pool_free(&p->memory);
-    free(p->class_of);
-    free(p->classes);
+    free(p->alias_set_of);
+    free(p->alias_sets);
     free(p->steps);
     free(p->slots);
-    free(p->slot_class);
+    free(p->slot_alias_set);
     free(p->intervals);
     free(p->external);
     free(p);

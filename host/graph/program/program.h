@@ -44,8 +44,9 @@ typedef struct program_spec {
     uint32_t nexternal;
     uint64_t cut_bytes; /* wanted in the arena between segments 0 and 1 */
     int32_t threads;
-    int32_t recompute; /* RECOMPUTE_*: how much of what the graph offers again may run */
-    tuner *tuner;      /* NULL: kernels are not measured */
+    int32_t
+        rematerialize;    /* REMATERIALIZE_*: how much of what the graph offers again may run */
+    autotuner *autotuner; /* NULL: kernels are not measured */
     const tutti_device *device; /* where all of that memory is; NULL: the host's */
 } program_spec;
 
@@ -70,17 +71,17 @@ void *program_address(const program *p, tutti_value v);
 TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutti_step *step,
                                          tutti_error *err);
 /* The same without a graph of its own: where work of several programs is gathered into one. */
-TUTTI_NODISCARD tutti_status program_run_alone(program *p, int32_t segment,
-                                               const tutti_step *step, tutti_error *err);
+TUTTI_NODISCARD tutti_status program_run_uncaptured(program *p, int32_t segment,
+                                                    const tutti_step *step, tutti_error *err);
 
 /* What is computed again because that makes the arena smaller. */
-typedef struct program_again {
+typedef struct program_rematerialization {
     uint32_t results;
     uint32_t offered;
     uint64_t saved; /* bytes, about */
     double work;    /* estimated, as a fraction of all of a run's */
-} program_again;
-program_again program_recomputed(const program *p);
+} program_rematerialization;
+program_rematerialization program_rematerialized(const program *p);
 
 /* The arena's map, for checks; borrowed. */
 const arena_interval *program_intervals(const program *p, uint32_t *ret_count);

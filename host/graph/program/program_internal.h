@@ -9,22 +9,22 @@
 #include "graph/runtime/graph_capture.h"
 #include "graph/runtime/pointwise_kernel.h"
 
-enum { SPOT_ARENA, SPOT_FIXED, SPOT_EXTERNAL };
+enum { LOCATION_ARENA, LOCATION_FIXED, LOCATION_EXTERNAL };
 #define NEVER UINT32_MAX
-#define NO_CLASS 0 /* class numbers are value ids; nothing lies in class 0 */
+#define NO_ALIAS_SET 0 /* class numbers are value ids; nothing lies in class 0 */
 
 /* Values that share memory: a node's result with its views and what is computed in its place. */
-typedef struct memory_class {
+typedef struct alias_set {
     void *fixed;
     uint32_t external;
     uint32_t interval; /* ARENA: its place in the map, or NEVER */
     uint32_t first;    /* step times */
     uint32_t last;
-    int32_t spot; /* SPOT_* */
+    int32_t location; /* LOCATION_* */
     bool used;
     bool kept;
-    bool leaves; /* guarded, and read where its guard is not asked */
-} memory_class;
+    bool escapes; /* guarded, and read where its guard is not asked */
+} alias_set;
 
 /* One call of the replay.  The arrays point into program.slots. */
 typedef struct step {
@@ -35,33 +35,33 @@ typedef struct step {
     const void *const *in;
     void *const *out;
     void *scratch;
-    const float *const *guard;  /* NULL: none; 0 there: skip */
-    const tutti_kernel *kernel; /* NULL: a store, a copy or a chain on the host */
-    const graph_node *node;     /* NULL: a store; the last one of a chain */
-    const chain *chain;         /* NULL: a node alone, or a store */
-    const char *way;            /* which of several; NULL where there is one */
+    const float *const *guard;                /* NULL: none; 0 there: skip */
+    const tutti_kernel *kernel;               /* NULL: a store, a copy or a chain on the host */
+    const graph_node *node;                   /* NULL: a store; the last one of a chain */
+    const pointwise_kernel *pointwise_kernel; /* NULL: a node alone, or a store */
+    const char *algorithm;                    /* which of several; NULL where there is one */
     uint32_t scratch_interval;
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
-    bool widened;   /* `state` is a widen */
+    bool upcast;    /* `state` is a widen */
 } step;
 
 struct program {
     const graph *g;
     pool memory; /* calls, descs */
     tutti_step now;
-    tutti_value *class_of; /* by value: union-find */
-    memory_class *classes; /* by value */
+    tutti_value *alias_set_of; /* by value: union-find */
+    alias_set *alias_sets;     /* by value */
     step *steps;
     void **slots;
-    uint32_t *slot_class; /* by slot */
+    uint32_t *slot_alias_set; /* by slot */
     arena_interval *intervals;
     void **external;            /* behind the last: the arena */
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
-    replays replays[2];         /* by segment */
+    graph_captures graph_captures[2]; /* by segment */
     unsigned char *arena;
-    program_again again;
+    program_rematerialization rematerialization;
     uint64_t bytes;
     uint64_t cut_offset;
     uint32_t nvalues, nsteps, nslots, nintervals, nexternal;
@@ -70,13 +70,13 @@ struct program {
 };
 
 /* The class that `v` belongs to. */
-tutti_value program_class(const program *p, tutti_value v);
+tutti_value program_alias_set(const program *p, tutti_value v);
 
 /* Gives back what its kernel prepared. */
 void program_end_step(const step *s);
 
-/* on_device.c.  The operation that runs chains there; NULL: there is none, or chain_run does. */
-const tutti_op *program_chain_op(const graph *g, const tutti_device *d);
+/* on_device.c.  The operation that runs chains there; NULL: there is none, or pointwise_kernel_run does. */
+const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d);
 /* Whether any function of the host's may be launched there. */
 bool program_runs_host_code(const tutti_device *d);
 tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);

@@ -23,7 +23,7 @@ typedef struct group {
     bool runs;
 } group;
 
-struct again {
+struct rematerialization {
     schedule *s;
     step *steps; /* that do not run, or copies of such that do */
     group *groups;
@@ -43,18 +43,18 @@ static double bytes_moved(const tutti_op_call *c)
 /* ---- with and without a group ---- */
 
 /* The group's results have memory of their own, or that of what they repeat. */
-static void set_own(const again *a, const group *g, bool own)
+static void set_own(const rematerialization *a, const group *g, bool own)
 {
     program *p = a->s->p;
     for (uint32_t k = g->first; k < g->first + g->count; k++) {
         const graph_node *n = a->steps[k].node;
-        p->class_of[n->out] = own ? n->out : program_class(p, n->again);
-        a->s->class_of[n->out] = p->class_of[n->out];
+        p->alias_set_of[n->out] = own ? n->out : program_alias_set(p, n->recomputes);
+        a->s->alias_set_of[n->out] = p->alias_set_of[n->out];
     }
 }
 
 /* Before the first step that reads one of its results. */
-static void insert(const again *a, const group *g)
+static void insert(const rematerialization *a, const group *g)
 {
     program *p = a->s->p;
     uint32_t at = p->cut;
@@ -70,13 +70,13 @@ static void insert(const again *a, const group *g)
     p->nsteps += g->count;
 }
 
-static void accept(const again *a)
+static void accept(const rematerialization *a)
 {
     memcpy(a->s->steps, a->s->p->steps, sizeof *a->s->steps * a->s->p->nsteps);
 }
 
 /* Back to the steps accepted. */
-static void take_back(const again *a, const group *g)
+static void take_back(const rematerialization *a, const group *g)
 {
     program *p = a->s->p;
     p->nsteps -= g->count;
@@ -94,17 +94,18 @@ static int by_gain(const void *x, const void *y)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-static double work_of_all(const again *a)
+static double work_of_all(const rematerialization *a)
 {
     const program *p = a->s->p;
-    double sum = graph_flops(p->g) /
-                 (place_is_host(a->s->b->spec->device) ? FLOPS_A_BYTE : FLOPS_A_BYTE_ON_DEVICE);
+    double sum =
+        graph_flops(p->g) /
+        (device_is_host(a->s->b->spec->device) ? FLOPS_A_BYTE : FLOPS_A_BYTE_ON_DEVICE);
     for (uint32_t k = 0; k < p->nsteps; k++)
         sum += bytes_moved(p->steps[k].call);
     return sum;
 }
 
-static void find_gains(again *a, double sum)
+static void find_gains(rematerialization *a, double sum)
 {
     for (uint32_t k = 0; k < a->ngroups; k++) {
         group *g = &a->groups[k];
@@ -116,7 +117,7 @@ static void find_gains(again *a, double sum)
 }
 
 /* Everything as it was before. */
-static void drop_all(again *a, const step *steps, uint32_t nsteps)
+static void drop_all(rematerialization *a, const step *steps, uint32_t nsteps)
 {
     program *p = a->s->p;
     for (uint32_t k = 0; k < a->ngroups; k++) {
@@ -125,12 +126,12 @@ static void drop_all(again *a, const step *steps, uint32_t nsteps)
     }
     memcpy(p->steps, steps, sizeof *p->steps * nsteps);
     p->nsteps = nsteps;
-    p->again = (program_again){0, a->ngroups, 0, 0.0};
+    p->rematerialization = (program_rematerialization){0, a->ngroups, 0, 0.0};
 }
 
-void again_choose(again *a)
+void rematerialize_choose(rematerialization *a)
 {
-    if (!a || a->s->b->spec->recompute == RECOMPUTE_OFF)
+    if (!a || a->s->b->spec->rematerialize == REMATERIALIZE_OFF)
         return;
     program *p = a->s->p;
     const uint32_t nsteps = p->nsteps;
@@ -139,10 +140,11 @@ void again_choose(again *a)
         return;
     memcpy(steps, p->steps, sizeof *steps * nsteps);
     accept(a);
-    height best = schedule_measure(a->s);
+    peak best = schedule_measure(a->s);
     const uint64_t before = best.bytes;
     const double all = work_of_all(a);
-    const double most = a->s->b->spec->recompute == RECOMPUTE_FULL ? all : CHEAP_WORK * all;
+    const double most =
+        a->s->b->spec->rematerialize == REMATERIALIZE_FULL ? all : CHEAP_WORK * all;
     double work = 0.0;
     find_gains(a, best.sum);
     for (uint32_t k = 0; k < a->ngroups; k++) {
@@ -150,7 +152,7 @@ void again_choose(again *a)
         if (work + g->work > most)
             continue;
         insert(a, g);
-        const height h = schedule_measure(a->s);
+        const peak h = schedule_measure(a->s);
         if (h.sum > best.sum * (1.0 - LEAST_GAIN)) {
             take_back(a, g);
             continue;
@@ -159,14 +161,14 @@ void again_choose(again *a)
         best = h;
         g->runs = true;
         work += g->work;
-        p->again.results++;
+        p->rematerialization.results++;
     }
     schedule_find_keys(a->s);
-    if (p->again.results)
+    if (p->rematerialization.results)
         schedule_search(a->s);
     const uint64_t after = schedule_measure(a->s).bytes;
-    p->again.saved = before - after;
-    p->again.work = work / all;
+    p->rematerialization.saved = before - after;
+    p->rematerialization.work = work / all;
     if ((double)after > WORTH * (double)before)
         drop_all(a, steps, nsteps);
     (void)schedule_measure(a->s); /* leaves the steps' times */
@@ -180,7 +182,7 @@ static bool is_again(const step *s)
     return s->node && s->node->group;
 }
 
-tutti_status again_begin(schedule *s, again **ret_again, tutti_error *err)
+tutti_status rematerialize_begin(schedule *s, rematerialization **ret_again, tutti_error *err)
 {
     program *p = s->p;
     uint32_t count = 0, kept = 0;
@@ -188,13 +190,13 @@ tutti_status again_begin(schedule *s, again **ret_again, tutti_error *err)
         count += is_again(&p->steps[k]);
     if (!count)
         return TUTTI_OK;
-    again *a = calloc(1, sizeof *a);
+    rematerialization *a = calloc(1, sizeof *a);
     if (a)
-        *a = (again){.s = s,
-                     .steps = calloc(count, sizeof *a->steps),
-                     .groups = calloc(count, sizeof *a->groups)};
+        *a = (rematerialization){.s = s,
+                                 .steps = calloc(count, sizeof *a->steps),
+                                 .groups = calloc(count, sizeof *a->groups)};
     if (!a || !a->steps || !a->groups) {
-        again_end(a);
+        rematerialize_end(a);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
     }
     for (uint32_t k = 0; k < p->nsteps; k++) { /* those of a group follow each other */
@@ -210,14 +212,14 @@ tutti_status again_begin(schedule *s, again **ret_again, tutti_error *err)
         a->steps[a->nsteps++] = *it;
     }
     p->nsteps = kept;
-    p->again.offered = a->ngroups;
+    p->rematerialization.offered = a->ngroups;
     for (uint32_t k = 0; k < a->ngroups; k++)
         set_own(a, &a->groups[k], false);
     *ret_again = a;
     return TUTTI_OK;
 }
 
-void again_end(again *a)
+void rematerialize_end(rematerialization *a)
 {
     if (!a)
         return;

@@ -20,20 +20,20 @@ enum {
 
 static uint64_t key_of(const program *p, tutti_value v)
 {
-    const tutti_value class = program_class(p, v);
-    const memory_class *m = &p->classes[class];
-    if (m->spot == SPOT_FIXED)
+    const tutti_value class = program_alias_set(p, v);
+    const alias_set *m = &p->alias_sets[class];
+    if (m->location == LOCATION_FIXED)
         return (uint64_t)(uintptr_t)m->fixed; /* aligned */
-    return m->spot == SPOT_EXTERNAL ? (uint64_t)m->external << 2 | EXTERNAL_KEY
-                                    : (uint64_t) class << 2 | ARENA_KEY;
+    return m->location == LOCATION_EXTERNAL ? (uint64_t)m->external << 2 | EXTERNAL_KEY
+                                            : (uint64_t) class << 2 | ARENA_KEY;
 }
 
 /* ---- measuring ---- */
 
 static void add(schedule *s, uint64_t bytes, uint32_t first, uint32_t last)
 {
-    s->live[first] += (int64_t)memory_round(bytes ? bytes : 1);
-    s->live[last + 1] -= (int64_t)memory_round(bytes ? bytes : 1);
+    s->live[first] += (int64_t)bytes_round(bytes ? bytes : 1);
+    s->live[last + 1] -= (int64_t)bytes_round(bytes ? bytes : 1);
 }
 
 /* Times by places; with them go the intervals of scratch, of which the map has nothing else yet. */
@@ -50,7 +50,7 @@ static void renumber(schedule *s)
         map->first = map->last = it->time;
         s->scratch[it->time] = map->bytes;
     }
-    s->scratch[p->cut] = memory_round(s->b->spec->cut_bytes);
+    s->scratch[p->cut] = bytes_round(s->b->spec->cut_bytes);
 }
 
 static double power_32(double x)
@@ -61,17 +61,17 @@ static double power_32(double x)
 }
 
 /* Of the steps as they are now. */
-height schedule_measure(schedule *s)
+peak schedule_measure(schedule *s)
 {
     program *p = s->p;
     const uint32_t ntimes = p->nsteps + 2;
-    height h = {0.0, 0, 0, NEVER};
+    peak h = {0.0, 0, 0, NEVER};
     renumber(s);
     builder_find_lifetimes(s->b);
     memset(s->live, 0, sizeof *s->live * (ntimes + 1));
     for (tutti_value v = 1; v < p->nvalues; v++) {
-        const memory_class *m = &p->classes[v];
-        if (p->class_of[v] == v && m->used && m->spot == SPOT_ARENA)
+        const alias_set *m = &p->alias_sets[v];
+        if (p->alias_set_of[v] == v && m->used && m->location == LOCATION_ARENA)
             add(s, tutti_nbytes(&graph_value_at(p->g, v)->desc), m->first, m->last);
     }
     uint64_t values = 0;
@@ -88,8 +88,8 @@ height schedule_measure(schedule *s)
         else if (now > s->floor)
             h.sum += (double)(now - s->floor);
     }
-    memcpy(p->class_of, s->class_of, sizeof *p->class_of * p->nvalues);
-    memcpy(p->classes, s->classes, sizeof *p->classes * p->nvalues);
+    memcpy(p->alias_set_of, s->alias_set_of, sizeof *p->alias_set_of * p->nvalues);
+    memcpy(p->alias_sets, s->alias_sets, sizeof *p->alias_sets * p->nvalues);
     return h;
 }
 
@@ -171,11 +171,11 @@ static bool hoist(const schedule *s, uint32_t k, uint32_t upto)
 }
 
 /* Keeps what has been moved if that helps, or takes it back. */
-static bool settle(schedule *s, bool moved, height *best)
+static bool settle(schedule *s, bool moved, peak *best)
 {
     const size_t size = sizeof *s->steps * s->p->nsteps;
     if (moved) {
-        const height h = schedule_measure(s);
+        const peak h = schedule_measure(s);
         s->tries++;
         if (h.sum < best->sum) {
             *best = h;
@@ -187,7 +187,7 @@ static bool settle(schedule *s, bool moved, height *best)
     return false;
 }
 
-static bool improve(schedule *s, height *best)
+static bool improve(schedule *s, peak *best)
 {
     const uint32_t at = best->at;
     const uint32_t first = at < s->p->cut ? 0 : s->p->cut, end = segment_end(s->p, at);
@@ -206,7 +206,7 @@ static bool improve(schedule *s, height *best)
 void schedule_find_keys(schedule *s)
 {
     for (uint32_t k = 0; k < s->p->nslots; k++)
-        s->keys[k] = key_of(s->p, s->p->slot_class[k]);
+        s->keys[k] = key_of(s->p, s->p->slot_alias_set[k]);
 }
 
 void schedule_search(schedule *s)
@@ -218,7 +218,7 @@ void schedule_search(schedule *s)
     s->tries = 0;
     s->floor = 1;
     s->floor = schedule_measure(s).values;
-    height best = schedule_measure(s);
+    peak best = schedule_measure(s);
     const uint64_t before = best.bytes;
     while (best.bytes > s->floor && best.at != NEVER && s->tries < most / 2 &&
            improve(s, &best))
@@ -238,13 +238,14 @@ static tutti_status take_memory(schedule *s, tutti_error *err)
     const program *p = s->p;
     const size_t n = (size_t)p->nsteps + 3;
     s->keys = calloc((size_t)p->nslots + 1, sizeof *s->keys);
-    s->class_of = calloc(p->nvalues, sizeof *s->class_of);
-    s->classes = calloc(p->nvalues, sizeof *s->classes);
+    s->alias_set_of = calloc(p->nvalues, sizeof *s->alias_set_of);
+    s->alias_sets = calloc(p->nvalues, sizeof *s->alias_sets);
     s->steps = calloc(n, sizeof *s->steps);
     s->first = calloc(n, sizeof *s->first);
     s->live = calloc(n, sizeof *s->live);
     s->scratch = calloc(n, sizeof *s->scratch);
-    return s->keys && s->class_of && s->classes && s->steps && s->first && s->live && s->scratch
+    return s->keys && s->alias_set_of && s->alias_sets && s->steps && s->first && s->live &&
+                   s->scratch
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
 }
@@ -253,22 +254,22 @@ tutti_status builder_order_steps(builder *b, tutti_error *err)
 {
     program *p = b->p;
     schedule s = {.b = b, .p = p};
-    again *a = NULL;
+    rematerialization *a = NULL;
     tutti_status status = take_memory(&s, err);
     if (!status) {
-        memcpy(s.class_of, p->class_of, sizeof *s.class_of * p->nvalues);
-        memcpy(s.classes, p->classes, sizeof *s.classes * p->nvalues);
-        status = again_begin(&s, &a, err);
+        memcpy(s.alias_set_of, p->alias_set_of, sizeof *s.alias_set_of * p->nvalues);
+        memcpy(s.alias_sets, p->alias_sets, sizeof *s.alias_sets * p->nvalues);
+        status = rematerialize_begin(&s, &a, err);
     }
     if (!status) {
         schedule_find_keys(&s);
         schedule_search(&s);
-        again_choose(a);
+        rematerialize_choose(a);
     }
-    again_end(a);
+    rematerialize_end(a);
     free(s.keys);
-    free(s.class_of);
-    free(s.classes);
+    free(s.alias_set_of);
+    free(s.alias_sets);
     free(s.steps);
     free(s.first);
     free(s.live);

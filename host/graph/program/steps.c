@@ -15,7 +15,7 @@ static tutti_status out_of_memory(tutti_error *err)
 static void **add_slot(builder *b, tutti_value v)
 {
     program *p = b->p;
-    p->slot_class[p->nslots] = v; /* its class once all are merged */
+    p->slot_alias_set[p->nslots] = v; /* its class once all are merged */
     return &p->slots[p->nslots++];
 }
 
@@ -25,8 +25,8 @@ static void add_guard(builder *b, step *s, tutti_value guard)
     void **slot = guard ? add_slot(b, guard) : NULL;
     s->guard = (const float *const *)slot;
     for (uint32_t j = 0; j < s->call->nout && guard; j++) {
-        const tutti_value out = b->p->slot_class[(uint32_t)(s->out + j - b->p->slots)];
-        s->zeros |= (uint32_t)builder_class(b, out)->leaves << j;
+        const tutti_value out = b->p->slot_alias_set[(uint32_t)(s->out + j - b->p->slots)];
+        s->zeros |= (uint32_t)builder_alias_set(b, out)->escapes << j;
     }
 }
 
@@ -47,21 +47,22 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     else if (s->call->cuda) /* such kernels take F32, BF16 and F16 */
         status =
             kernel->prepare ? kernel->prepare(s->call, &s->state, ret_scratch, &why) : TUTTI_OK;
-    else if (!cast_is_native(n->op, s->call) && !program_runs_host_code(d))
+    else if (!precision_is_native(n->op, s->call) && !program_runs_host_code(d))
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED,
                             "%s: device %s has no kernel for it in 16 bits", n->op->name,
                             d->info.name);
-    else if (!cast_is_native(n->op, s->call)) {
-        widen *w = NULL;
-        status = widen_create(b->g, n, s->call, b->spec->tuner, &b->p->memory, &w, ret_scratch,
-                              &s->way, &why);
+    else if (!precision_is_native(n->op, s->call)) {
+        upcast *w = NULL;
+        status = upcast_create(b->g, n, s->call, b->spec->autotuner, &b->p->memory, &w,
+                               ret_scratch, &s->algorithm, &why);
         s->state = w;
-        s->widened = true;
+        s->upcast = true;
     } else {
-        status = kernel == n->op->cpu ? tune_prepare(b->spec->tuner, n->op, s->call, &s->state,
-                                                     ret_scratch, &s->way, &why)
-                 : kernel->prepare    ? kernel->prepare(s->call, &s->state, ret_scratch, &why)
-                                      : TUTTI_OK;
+        status = kernel == n->op->cpu
+                     ? autotune_prepare(b->spec->autotuner, n->op, s->call, &s->state,
+                                        ret_scratch, &s->algorithm, &why)
+                 : kernel->prepare ? kernel->prepare(s->call, &s->state, ret_scratch, &why)
+                                   : TUTTI_OK;
     }
     if (!status)
         return TUTTI_OK;
@@ -102,23 +103,23 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     const tutti_status status = prepare(b, s, &scratch, err);
     if (status)
         return status;
-    s->run = s->widened ? widen_run : s->kernel->run;
+    s->run = s->upcast ? upcast_run : s->kernel->run;
     if (scratch)
         s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
     return TUTTI_OK;
 }
 
-/* A chain runs by chain_run or, on a device, as its operation "chain". */
+/* A chain runs by pointwise_kernel_run or, on a device, as its operation "chain". */
 static tutti_status prepare_chain(const builder *b, step *s, uint64_t *ret_scratch,
                                   tutti_error *err)
 {
-    const tutti_op *device = program_chain_op(b->g, b->spec->device);
-    s->run = chain_run;
-    s->state = (void *)(uintptr_t)s->chain;
-    *ret_scratch = chain_scratch(s->chain);
+    const tutti_op *device = program_pointwise_op(b->g, b->spec->device);
+    s->run = pointwise_kernel_run;
+    s->state = (void *)(uintptr_t)s->pointwise_kernel;
+    *ret_scratch = pointwise_kernel_scratch(s->pointwise_kernel);
     if (!device)
         return TUTTI_OK;
-    s->call->attr = chain_describe(s->chain, &b->p->memory);
+    s->call->attr = pointwise_kernel_describe(s->pointwise_kernel, &b->p->memory);
     s->call->cuda = program_cuda(b->spec->device);
     s->state = NULL;
     *ret_scratch = 0;
@@ -136,7 +137,8 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
 {
     program *p = b->p;
     step *s = &p->steps[p->nsteps++];
-    chain *c = chain_make(b->g, b->live, b->wanted, b->ends, k, b->spec->threads, &p->memory);
+    pointwise_kernel *c = pointwise_kernel_make(b->g, b->live, b->wanted, b->chain_ends, k,
+                                                b->spec->threads, &p->memory);
     tutti_desc *descs = c ? pool_take(&p->memory, sizeof *descs * (c->nin + c->nout)) : NULL;
     s->call = pool_take(&p->memory, sizeof *s->call);
     if (!descs || !s->call)
@@ -155,7 +157,7 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
                                descs + c->nin,  NULL,   &p->now, NULL};
     s->node = graph_node_at(b->g, k);
     add_guard(b, s, s->node->guard);
-    s->chain = c;
+    s->pointwise_kernel = c;
     uint64_t scratch = 0;
     const tutti_status status = prepare_chain(b, s, &scratch, err);
     if (!status && scratch)
@@ -167,15 +169,15 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
 static bool is_alone(const builder *b, uint32_t k)
 {
     const graph_node *n = graph_node_at(b->g, k);
-    bool low = cast_is_low(graph_value_at(b->g, n->out)->desc.dtype);
+    bool low = dtype_is_half(graph_value_at(b->g, n->out)->desc.dtype);
     for (uint32_t j = 0; j < n->nin; j++)
-        low = low || cast_is_low(graph_value_at(b->g, n->in[j])->desc.dtype);
-    if (low && program_runs_host_code(b->spec->device) && chain_joins(b->g, n) &&
+        low = low || dtype_is_half(graph_value_at(b->g, n->in[j])->desc.dtype);
+    if (low && program_runs_host_code(b->spec->device) && pointwise_is_fusable(b->g, n) &&
         strcmp(n->op->name, "cast") != 0)
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(b->g, n->in[j]);
-        if (x->kind == VALUE_NODE && b->ends[x->index] == k)
+        if (x->kind == VALUE_NODE && b->chain_ends[x->index] == k)
             return false;
     }
     return true;
@@ -192,17 +194,17 @@ static tutti_status add_store_step(builder *b, uint32_t k, tutti_error *err)
     s->call = pool_take(&p->memory, sizeof *s->call);
     if (!desc || !s->call)
         return out_of_memory(err);
-    p->classes[place] =
-        (memory_class){from->kind == STORE_EXTERNAL ? NULL : builder_store_place(b, from),
-                       from->index,
-                       NEVER,
-                       0,
-                       0,
-                       from->kind == STORE_EXTERNAL ? SPOT_EXTERNAL : SPOT_FIXED,
-                       true,
-                       true,
-                       false};
-    p->class_of[place] = place;
+    p->alias_sets[place] =
+        (alias_set){from->kind == STORE_EXTERNAL ? NULL : builder_store_place(b, from),
+                    from->index,
+                    NEVER,
+                    0,
+                    0,
+                    from->kind == STORE_EXTERNAL ? LOCATION_EXTERNAL : LOCATION_FIXED,
+                    true,
+                    true,
+                    false};
+    p->alias_set_of[place] = place;
     if (from->value)
         *desc = graph_value_at(b->g, from->value)->desc;
     else
@@ -256,7 +258,7 @@ tutti_status builder_make_steps(builder *b, tutti_error *err)
                 break;
             if (!b->live[k])
                 continue;
-            if (!builder_is_view(b, k) && b->ends[k] == k) {
+            if (!builder_is_view(b, k) && b->chain_ends[k] == k) {
                 (void)next_step(b, segment);
                 s = is_alone(b, k) ? add_node_step(b, k, err) : add_chain_step(b, k, err);
             }

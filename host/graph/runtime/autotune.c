@@ -22,7 +22,7 @@ enum {
 #define ENOUGH 0.1 /* seconds of rounds */
 #define WORTH 0.95 /* of way 0's time, or less, for another one to be chosen */
 
-struct tuner {
+struct autotuner {
     char *path;
     char *cpu;
     choices known;
@@ -43,7 +43,7 @@ static char *cpu_model(void)
     return strdup(model);
 }
 
-static void complain(tuner *t, const tutti_error *why)
+static void complain(autotuner *t, const tutti_error *why)
 {
     if (t->complaint.status)
         return;
@@ -51,16 +51,16 @@ static void complain(tuner *t, const tutti_error *why)
     t->complains = true;
 }
 
-tuner *tuner_create(const char *path)
+autotuner *autotuner_create(const char *path)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    tuner *t = calloc(1, sizeof *t);
+    autotuner *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->path = strdup(path);
     t->cpu = cpu_model();
     if (!t->path || !t->cpu) {
-        tuner_destroy(t);
+        autotuner_destroy(t);
         return NULL;
     }
     if (choices_read(&t->known, path, &why))
@@ -68,7 +68,7 @@ tuner *tuner_create(const char *path)
     return t;
 }
 
-void tuner_destroy(tuner *t)
+void autotuner_destroy(autotuner *t)
 {
     if (!t)
         return;
@@ -78,7 +78,7 @@ void tuner_destroy(tuner *t)
     free(t);
 }
 
-const char *tuner_complaint(tuner *t)
+const char *autotuner_complaint(autotuner *t)
 {
     const bool now = t && t->complains;
     if (now)
@@ -86,11 +86,11 @@ const char *tuner_complaint(tuner *t)
     return now ? t->complaint.text : NULL;
 }
 
-const char *tune_way_name(const tutti_op *op, const tutti_op_call *c, uint32_t k)
+const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k)
 {
-    const bool several =
-        op->struct_size > offsetof(tutti_op, cpu_ways) && op->cpu_ways && k < MAX_WAYS;
-    return several ? op->cpu_ways->name(c, k) : NULL;
+    const bool several = op->struct_size > offsetof(tutti_op, cpu_algorithms) &&
+                         op->cpu_algorithms && k < MAX_WAYS;
+    return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 
 /* What the ways are called, in few letters: a choice is one among these. */
@@ -98,14 +98,14 @@ static uint32_t hash_of_ways(const tutti_op *op, const tutti_op_call *c)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
     const char *name;
-    for (uint32_t k = 0; (name = tune_way_name(op, c, k)); k++)
+    for (uint32_t k = 0; (name = autotune_algorithm_name(op, c, k)); k++)
         for (const char *at = name; at == name || at[-1]; at++) /* with its end */
             hash = (hash ^ (unsigned char)*at) * 16777619u;
     return hash;
 }
 
 /* "Xeon ..., 4 threads, ways 1f2e3d4c: conv2d F32 (128, 32, 32, 16) F32 (16, 3, 3, 16) padding=[1,1]" */
-static char *key_of(const tuner *t, const tutti_op *op, const tutti_op_call *c)
+static char *key_of(const autotuner *t, const tutti_op *op, const tutti_op_call *c)
 {
     char *key = NULL, text[96];
     size_t size = 0;
@@ -127,14 +127,14 @@ static char *key_of(const tuner *t, const tutti_op *op, const tutti_op_call *c)
 /* The way of that name, or -1. */
 static int way_of(const tutti_op *op, const tutti_op_call *c, const char *name)
 {
-    const char *way;
-    for (uint32_t k = 0; name && (way = tune_way_name(op, c, k)); k++)
-        if (strcmp(way, name) == 0)
+    const char *algorithm;
+    for (uint32_t k = 0; name && (algorithm = autotune_algorithm_name(op, c, k)); k++)
+        if (strcmp(algorithm, name) == 0)
             return (int)k;
     return -1;
 }
 
-typedef struct contest {
+typedef struct measurement {
     const tutti_op *op;
     const tutti_op_call *c;
     void *in[TUTTI_OP_MAX_IN];
@@ -145,7 +145,7 @@ typedef struct contest {
     bool fits[MAX_WAYS];
     double best[MAX_WAYS]; /* seconds */
     uint32_t nways;
-} contest;
+} measurement;
 
 /* Numbers between -1 and 1 that do not repeat soon. */
 static void fill(const tutti_desc *d, void *data)
@@ -157,24 +157,24 @@ static void fill(const tutti_desc *d, void *data)
     }
 }
 
-static bool take_memory(contest *m)
+static bool take_memory(measurement *m)
 {
     for (uint32_t k = 0; k < m->c->nin; k++) {
-        if (!(m->in[k] = memory_take(tutti_nbytes(&m->c->in[k]))))
+        if (!(m->in[k] = host_memory_alloc(tutti_nbytes(&m->c->in[k]))))
             return false;
         fill(&m->c->in[k], m->in[k]);
     }
     for (uint32_t k = 0; k < m->c->nout; k++) {
-        m->first[k] = memory_take(tutti_nbytes(&m->c->out[k]));
-        m->out[k] = memory_take(tutti_nbytes(&m->c->out[k]));
+        m->first[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
+        m->out[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
         if (!m->first[k] || !m->out[k])
             return false;
     }
-    m->others = memory_take((uint64_t)m->c->threads * OTHERS * sizeof *m->others);
+    m->others = host_memory_alloc((uint64_t)m->c->threads * OTHERS * sizeof *m->others);
     return m->others;
 }
 
-static void contest_fini(contest *m)
+static void contest_fini(measurement *m)
 {
     free(m->others);
     for (uint32_t k = 0; k < m->nways; k++) {
@@ -190,7 +190,7 @@ static void contest_fini(contest *m)
     }
 }
 
-static bool run_way(const contest *m, uint32_t k, void *const *out)
+static bool run_algorithm(const measurement *m, uint32_t k, void *const *out)
 {
     const void *in[TUTTI_OP_MAX_IN];
     for (uint32_t j = 0; j < m->c->nin; j++)
@@ -199,7 +199,7 @@ static bool run_way(const contest *m, uint32_t k, void *const *out)
 }
 
 /* Way k's results are those of way 0, by their largest entries. */
-static bool agrees(const contest *m)
+static bool agrees(const measurement *m)
 {
     for (uint32_t k = 0; k < m->c->nout; k++) {
         const float *a = m->first[k], *b = m->out[k];
@@ -210,23 +210,23 @@ static bool agrees(const contest *m)
             worst = e > worst || isnan(e) ? e : worst;
         }
         if (m->c->out[k].dtype != TUTTI_F32 ||
-            !((double)worst <= TUNE_TOLERANCE * (double)scale))
+            !((double)worst <= AUTOTUNE_TOLERANCE * (double)scale))
             return false;
     }
     return true;
 }
 
 /* Prepares way k and runs it once. */
-static bool enter(contest *m, uint32_t k)
+static bool enter(measurement *m, uint32_t k)
 {
     uint64_t scratch = 0;
     m->nways = k + 1;
-    if (m->op->cpu_ways->prepare(m->c, k, &m->state[k], &scratch, NULL)) {
+    if (m->op->cpu_algorithms->prepare(m->c, k, &m->state[k], &scratch, NULL)) {
         m->state[k] = NULL;
         return false;
     }
-    m->scratch[k] = memory_take(scratch ? scratch : 1);
-    return m->scratch[k] && run_way(m, k, k ? m->out : m->first) && (!k || agrees(m));
+    m->scratch[k] = host_memory_alloc(scratch ? scratch : 1);
+    return m->scratch[k] && run_algorithm(m, k, k ? m->out : m->first) && (!k || agrees(m));
 }
 
 static double now(void)
@@ -237,7 +237,7 @@ static double now(void)
 }
 
 /* What the rest of a step does between two runs: its numbers take the caches of all threads' cores. */
-static void meanwhile(const contest *m)
+static void meanwhile(const measurement *m)
 {
 #pragma omp parallel for schedule(static) num_threads(m->c->threads)
     for (int64_t k = 0; k < (int64_t)m->c->threads * OTHERS; k++)
@@ -246,7 +246,7 @@ static void meanwhile(const contest *m)
 
 /* Times all that fit in turns, so that a busy machine disturbs them alike.  The fastest one, if it
  * was ahead of way 0 in most rounds too. */
-static uint32_t decide(contest *m)
+static uint32_t decide(measurement *m)
 {
     const double start = now();
     uint32_t best = 0, wins[MAX_WAYS] = {0}, rounds = 0;
@@ -257,7 +257,7 @@ static uint32_t decide(contest *m)
                 continue;
             meanwhile(m);
             const double from = now();
-            if (!run_way(m, k, m->out))
+            if (!run_algorithm(m, k, m->out))
                 continue;
             const double took = now() - from;
             first = k ? first : took;
@@ -275,10 +275,10 @@ static uint32_t decide(contest *m)
 /* Way 0 when nothing can be measured. */
 static uint32_t measure(const tutti_op *op, const tutti_op_call *c)
 {
-    contest m = {.op = op, .c = c};
+    measurement m = {.op = op, .c = c};
     uint32_t best = 0, fit = 0;
     if (take_memory(&m) && (m.fits[0] = enter(&m, 0))) {
-        for (uint32_t k = 1; tune_way_name(op, c, k); k++)
+        for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
             fit += m.fits[k] = enter(&m, k);
         best = fit ? decide(&m) : 0;
     }
@@ -287,8 +287,8 @@ static uint32_t measure(const tutti_op *op, const tutti_op_call *c)
 }
 
 /* Keeps the choice, or finds the one that another process has kept meanwhile. */
-static uint32_t keep(tuner *t, const tutti_op *op, const tutti_op_call *c, const char *key,
-                     uint32_t way)
+static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, const char *key,
+                     uint32_t algorithm)
 {
     tutti_error why = TUTTI_ERROR_INIT, broken = TUTTI_ERROR_INIT;
     const int lock = choices_lock(t->path, &why);
@@ -302,33 +302,34 @@ static uint32_t keep(tuner *t, const tutti_op *op, const tutti_op_call *c, const
     const int there = way_of(op, c, choices_find(&t->known, key));
     tutti_status s = TUTTI_OK;
     if (there < 0)
-        s = choices_set(&t->known, key, tune_way_name(op, c, way), &why);
+        s = choices_set(&t->known, key, autotune_algorithm_name(op, c, algorithm), &why);
     if (there < 0 && !s)
         s = choices_write(&t->known, t->path, &why);
     (void)close(lock);
     if (s)
         complain(t, &why);
-    return s ? 0 : there < 0 ? way : (uint32_t)there;
+    return s ? 0 : there < 0 ? algorithm : (uint32_t)there;
 }
 
-static uint32_t choose(tuner *t, const tutti_op *op, const tutti_op_call *c)
+static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)
 {
-    char *key = t && tune_way_name(op, c, 1) ? key_of(t, op, c) : NULL;
+    char *key = t && autotune_algorithm_name(op, c, 1) ? key_of(t, op, c) : NULL;
     if (!key)
         return 0;
     const int known = way_of(op, c, choices_find(&t->known, key));
-    const uint32_t way = known < 0 ? keep(t, op, c, key, measure(op, c)) : (uint32_t)known;
+    const uint32_t algorithm =
+        known < 0 ? keep(t, op, c, key, measure(op, c)) : (uint32_t)known;
     free(key);
-    return way;
+    return algorithm;
 }
 
-tutti_status tune_prepare(tuner *t, const tutti_op *op, const tutti_op_call *c,
-                          void **ret_state, uint64_t *ret_scratch, const char **ret_way,
-                          tutti_error *err)
+tutti_status autotune_prepare(autotuner *t, const tutti_op *op, const tutti_op_call *c,
+                              void **ret_state, uint64_t *ret_scratch,
+                              const char **ret_algorithm, tutti_error *err)
 {
-    const uint32_t way = choose(t, op, c);
-    *ret_way = tune_way_name(op, c, way);
-    if (way)
-        return op->cpu_ways->prepare(c, way, ret_state, ret_scratch, err);
+    const uint32_t algorithm = choose(t, op, c);
+    *ret_algorithm = autotune_algorithm_name(op, c, algorithm);
+    if (algorithm)
+        return op->cpu_algorithms->prepare(c, algorithm, ret_state, ret_scratch, err);
     return op->cpu->prepare ? op->cpu->prepare(c, ret_state, ret_scratch, err) : TUTTI_OK;
 }

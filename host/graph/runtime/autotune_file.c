@@ -19,7 +19,7 @@ void choices_fini(choices *c)
 {
     for (size_t k = 0; k < c->count; k++) {
         free(c->list[k].key);
-        free(c->list[k].way);
+        free(c->list[k].algorithm);
     }
     free(c->list);
     *c = (choices){NULL, 0};
@@ -51,24 +51,24 @@ static choice *find(const choices *c, const char *key)
 const char *choices_find(const choices *c, const char *key)
 {
     const choice *found = find(c, key);
-    return found ? found->way : NULL;
+    return found ? found->algorithm : NULL;
 }
 
-tutti_status choices_set(choices *c, const char *key, const char *way, tutti_error *err)
+tutti_status choices_set(choices *c, const char *key, const char *algorithm, tutti_error *err)
 {
     choice *there = find(c, key);
-    choice fresh = {strdup(key), strdup(way)};
+    choice fresh = {strdup(key), strdup(algorithm)};
     choice *list = there ? c->list : realloc(c->list, (c->count + 1) * sizeof *list);
     if (list)
         c->list = list;
-    if (!fresh.key || !fresh.way || !list) {
+    if (!fresh.key || !fresh.algorithm || !list) {
         free(fresh.key);
-        free(fresh.way);
+        free(fresh.algorithm);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
     }
     if (there) {
         free(there->key);
-        free(there->way);
+        free(there->algorithm);
         *there = fresh;
     } else {
         c->list[c->count++] = fresh;
@@ -97,14 +97,14 @@ tutti_status choices_read(choices *c, const char *path, tutti_error *err)
 {
     FILE *file = fopen(path, "re");
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     tutti_status s = TUTTI_OK;
     if (!file && errno == ENOENT)
         return TUTTI_OK;
     if (!file)
         return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
     int number = 0;
-    while (!s && getline(&line, &room, file) > 0)
+    while (!s && getline(&line, &capacity, file) > 0)
         s = take_line(c, line, ++number, path, err);
     if (!s && ferror(file))
         s = tutti_fail(err, TUTTI_E_IO, "%s: it cannot be read", path);
@@ -125,7 +125,7 @@ tutti_status choices_write(const choices *c, const char *path, tutti_error *err)
     FILE *file = fopen(part, "we");
     bool good = file && fputs(title, file) >= 0;
     for (size_t k = 0; k < c->count && good; k++)
-        good = fprintf(file, "%s\t%s\n", c->list[k].key, c->list[k].way) > 0;
+        good = fprintf(file, "%s\t%s\n", c->list[k].key, c->list[k].algorithm) > 0;
     good = good && fflush(file) == 0;
     if (file && fclose(file))
         good = false;

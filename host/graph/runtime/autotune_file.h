@@ -9,7 +9,7 @@
 
 typedef struct choice {
     char *key;
-    char *way;
+    char *algorithm;
 } choice;
 
 /* What is in the file.  Text: a line that says what it is, then lines of key, tab, way. */
@@ -24,7 +24,7 @@ TUTTI_NODISCARD tutti_status choices_read(choices *c, const char *path, tutti_er
 /* NULL when there is none. */
 const char *choices_find(const choices *c, const char *key);
 /* The way of `key` is now `way`; copies both. */
-TUTTI_NODISCARD tutti_status choices_set(choices *c, const char *key, const char *way,
+TUTTI_NODISCARD tutti_status choices_set(choices *c, const char *key, const char *algorithm,
                                          tutti_error *err);
 /* Replaces the file at once; its folder exists. */
 TUTTI_NODISCARD tutti_status choices_write(const choices *c, const char *path,

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *place_try(const tutti_device *d, uint64_t bytes, tutti_error *err)
+void *device_try_alloc(const tutti_device *d, uint64_t bytes, tutti_error *err)
 {
-    void *memory = d ? NULL : memory_take(bytes);
+    void *memory = d ? NULL : host_memory_alloc(bytes);
     if (!d && !memory && err)
         err->status = TUTTI_E_NOMEM;
     if (d && d->table->alloc(d->device, bytes, &memory, err))
@@ -16,12 +16,12 @@ void *place_try(const tutti_device *d, uint64_t bytes, tutti_error *err)
     return memory;
 }
 
-void *place_take(const tutti_device *d, uint64_t bytes)
+void *device_alloc(const tutti_device *d, uint64_t bytes)
 {
-    return place_try(d, bytes, NULL);
+    return device_try_alloc(d, bytes, NULL);
 }
 
-void place_give(const tutti_device *d, void *memory)
+void device_free(const tutti_device *d, void *memory)
 {
     if (d)
         d->table->release(d->device, memory);
@@ -35,15 +35,15 @@ static bool pins(const tutti_device *d)
            d->table->host_release;
 }
 
-void *place_take_pinned(const tutti_device *d, uint64_t bytes)
+void *device_alloc_pinned(const tutti_device *d, uint64_t bytes)
 {
     void *memory = NULL;
     if (!pins(d))
-        return memory_take(bytes);
+        return host_memory_alloc(bytes);
     return d->table->host_alloc(d->device, bytes, &memory, NULL) == TUTTI_OK ? memory : NULL;
 }
 
-void place_give_pinned(const tutti_device *d, void *memory)
+void device_free_pinned(const tutti_device *d, void *memory)
 {
     if (pins(d))
         d->table->host_release(d->device, memory);
@@ -51,8 +51,8 @@ void place_give_pinned(const tutti_device *d, void *memory)
         free(memory);
 }
 
-tutti_status place_copy(const tutti_device *d, void *to, const void *from, uint64_t bytes,
-                        int32_t how, tutti_error *err)
+tutti_status device_copy(const tutti_device *d, void *to, const void *from, uint64_t bytes,
+                         int32_t how, tutti_error *err)
 {
     if (d && !tutti_device_is_host(d))
         return d->table->copy(d->device, NULL, to, from, bytes, how, err);
@@ -61,10 +61,10 @@ tutti_status place_copy(const tutti_device *d, void *to, const void *from, uint6
     return TUTTI_OK;
 }
 
-uint64_t place_available(const tutti_device *d)
+uint64_t device_memory_available(const tutti_device *d)
 {
     uint64_t unused = UINT64_MAX, total = 0;
     if (!d)
-        return memory_available();
+        return host_memory_available();
     return d->table->memory(d->device, &unused, &total, NULL) == TUTTI_OK ? unused : UINT64_MAX;
 }

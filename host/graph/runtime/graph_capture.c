@@ -7,7 +7,7 @@
 
 enum { WARM_RUNS = 2 };
 
-bool replays_can(const tutti_device *d)
+bool capture_is_supported(const tutti_device *d)
 {
     return d && TUTTI_HAS(d->table, tutti_device_v1, graph_destroy) &&
            d->table->capture_begin && d->table->capture_end && d->table->replay &&
@@ -15,7 +15,7 @@ bool replays_can(const tutti_device *d)
            d->table->clear_unless;
 }
 
-static void drop_graph(replayed *r, const tutti_device *d)
+static void drop_graph(captured_graph *r, const tutti_device *d)
 {
     if (r->graph) { /* its last run may be under way, and its error is told elsewhere */
         (void)d->table->synchronise(d->device, NULL, NULL);
@@ -24,19 +24,19 @@ static void drop_graph(replayed *r, const tutti_device *d)
     r->graph = NULL;
 }
 
-static void drop(replayed *r, const tutti_device *d)
+static void drop(captured_graph *r, const tutti_device *d)
 {
     drop_graph(r, d);
     free((void *)r->places);
-    *r = (replayed){.places = NULL};
+    *r = (captured_graph){.places = NULL};
 }
 
 /* That of these places; a new one takes the place of the one used longest ago.  NULL: out of memory. */
-static replayed *find(replays *all, const tutti_device *d, const void *const *places,
-                      uint32_t n)
+static captured_graph *find(graph_captures *all, const tutti_device *d,
+                            const void *const *places, uint32_t n)
 {
-    replayed *oldest = all->kept;
-    for (replayed *r = all->kept; r < all->kept + REPLAYS_KEPT; r++) {
+    captured_graph *oldest = all->kept;
+    for (captured_graph *r = all->kept; r < all->kept + CAPTURES_KEPT; r++) {
         if (r->places && r->nplaces == n && memcmp(r->places, places, n * sizeof *places) == 0)
             return r;
         if (r->used < oldest->used)
@@ -51,16 +51,16 @@ static replayed *find(replays *all, const tutti_device *d, const void *const *pl
     return oldest;
 }
 
-bool replays_have_blocks(const tutti_device *d)
+bool capture_has_conditionals(const tutti_device *d)
 {
     return TUTTI_HAS(d->table, tutti_device_v1, block) && d->table->block;
 }
 
 /* What fails here is called instead, and fails there again if it is to.  A device that tried blocks in vain
  * gets a second chance without them. */
-static void gather(replayed *r, const tutti_device *d, replay_work work, void *ctx)
+static void gather(captured_graph *r, const tutti_device *d, capture_work work, void *ctx)
 {
-    for (int left = replays_have_blocks(d) ? 2 : 1; left && !r->graph; left--) {
+    for (int left = capture_has_conditionals(d) ? 2 : 1; left && !r->graph; left--) {
         if (d->table->capture_begin(d->device, NULL, NULL))
             break;
         const tutti_status s = work(ctx, NULL);
@@ -70,11 +70,11 @@ static void gather(replayed *r, const tutti_device *d, replay_work work, void *c
     r->failed = !r->graph;
 }
 
-tutti_status replays_run(replays *all, const tutti_device *d, const void *const *places,
-                         uint32_t nplaces, const tutti_step *now, replay_work work, void *ctx,
+tutti_status capture_run(graph_captures *all, const tutti_device *d, const void *const *places,
+                         uint32_t nplaces, const tutti_step *now, capture_work work, void *ctx,
                          tutti_error *err)
 {
-    replayed *r = find(all, d, places, nplaces);
+    captured_graph *r = find(all, d, places, nplaces);
     if (!r)
         return work(ctx, err);
     r->used = ++all->clock;
@@ -90,8 +90,8 @@ tutti_status replays_run(replays *all, const tutti_device *d, const void *const 
     return work(ctx, err);
 }
 
-void replays_drop(replays *all, const tutti_device *d)
+void captures_drop(graph_captures *all, const tutti_device *d)
 {
-    for (replayed *r = all->kept; r < all->kept + REPLAYS_KEPT; r++)
+    for (captured_graph *r = all->kept; r < all->kept + CAPTURES_KEPT; r++)
         drop(r, d);
 }

@@ -7,39 +7,39 @@
 
 #include <stdbool.h>
 
-enum { REPLAYS_KEPT = 4 };
+enum { CAPTURES_KEPT = 4 };
 
 /* Work on `places`, as the device does it again. */
-typedef struct replayed {
+typedef struct captured_graph {
     const void **places; /* NULL: free */
     void *graph;         /* NULL: not yet, or never */
     uint64_t used;       /* when: the clock of its list */
     uint32_t nplaces;
     uint32_t runs;
     bool failed; /* it cannot be gathered */
-} replayed;
+} captured_graph;
 
 /* The same work on other places; zero to begin with. */
-typedef struct replays {
-    replayed kept[REPLAYS_KEPT];
+typedef struct graph_captures {
+    captured_graph kept[CAPTURES_KEPT];
     uint64_t clock;
-} replays;
+} graph_captures;
 
 /* Whether graphs can be had of `d`; NULL is the host. */
-bool replays_can(const tutti_device *d);
+bool capture_is_supported(const tutti_device *d);
 /* Whether such a graph may hold blocks that the device leaves out. */
-bool replays_have_blocks(const tutti_device *d);
+bool capture_has_conditionals(const tutti_device *d);
 
 /* What is asked of the device by this must depend on the places alone. */
-typedef tutti_status (*replay_work)(void *ctx, tutti_error *err);
+typedef tutti_status (*capture_work)(void *ctx, tutti_error *err);
 
-/* Has `work` done on `d`, of which replays_can is true: by calling it twice, since libraries prepare
+/* Has `work` done on `d`, of which capture_is_supported is true: by calling it twice, since libraries prepare
  * themselves in their first runs; then once more while the device gathers; from then on without
  * it.  What cannot be gathered is called each time.  [step] */
-TUTTI_NODISCARD tutti_status replays_run(replays *r, const tutti_device *d,
+TUTTI_NODISCARD tutti_status capture_run(graph_captures *r, const tutti_device *d,
                                          const void *const *places, uint32_t nplaces,
-                                         const tutti_step *now, replay_work work, void *ctx,
+                                         const tutti_step *now, capture_work work, void *ctx,
                                          tutti_error *err);
-void replays_drop(replays *r, const tutti_device *d);
+void captures_drop(graph_captures *r, const tutti_device *d);
 
 #endif

@@ -19,21 +19,21 @@ static bool renew_pages(void *p, uint64_t bytes)
     return madvise(p, bytes, MADV_DONTNEED) == 0;
 }
 
-void *memory_take(uint64_t bytes)
+void *host_memory_alloc(uint64_t bytes)
 {
     const uint64_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : MEMORY_ALIGN;
-    const uint64_t room = (bytes + align) / align * align;
-    if (room < bytes || room > PTRDIFF_MAX)
+    const uint64_t capacity = (bytes + align) / align * align;
+    if (capacity < bytes || capacity > PTRDIFF_MAX)
         return NULL;
-    void *p = aligned_alloc(align, room);
+    void *p = aligned_alloc(align, capacity);
     if (!p)
         return NULL;
-    if (align == HUGE_PAGE && renew_pages(p, room))
+    if (align == HUGE_PAGE && renew_pages(p, capacity))
         return p;
-    return memset(p, 0, room);
+    return memset(p, 0, capacity);
 }
 
-void memory_touch(void *memory, uint64_t bytes, int threads)
+void host_memory_prefault(void *memory, uint64_t bytes, int threads)
 {
     volatile unsigned char *byte = memory;
 #pragma omp parallel for num_threads(threads) schedule(static) if (bytes >= HUGE_PAGE)
@@ -84,7 +84,7 @@ static uint64_t left_in(const char *folder, bool second)
     return limit > held ? limit - held : 0;
 }
 
-uint64_t memory_left_in_groups(const char *root, const char *cgroup)
+uint64_t host_memory_left_in_groups(const char *root, const char *cgroup)
 {
     uint64_t left = UINT64_MAX;
     for (const char *line = cgroup; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -114,7 +114,7 @@ uint64_t memory_left_in_groups(const char *root, const char *cgroup)
     return left;
 }
 
-uint64_t memory_available(void)
+uint64_t host_memory_available(void)
 {
     char line[128], groups[8192];
     unsigned long long kib = 0;
@@ -130,11 +130,11 @@ uint64_t memory_available(void)
         return machine;
     groups[fread(groups, 1, sizeof groups - 1, file)] = '\0';
     (void)fclose(file);
-    const uint64_t group = memory_left_in_groups("/sys/fs/cgroup", groups);
+    const uint64_t group = host_memory_left_in_groups("/sys/fs/cgroup", groups);
     return group < machine ? group : machine;
 }
 
-const char *memory_text(uint64_t bytes, char *text, uint32_t size)
+const char *bytes_text(uint64_t bytes, char *text, uint32_t size)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double x = (double)bytes;

@@ -7,7 +7,7 @@
 
 #define MEMORY_ALIGN 64u
 
-static inline uint64_t memory_round(uint64_t bytes)
+static inline uint64_t bytes_round(uint64_t bytes)
 {
     return (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
 }
@@ -15,21 +15,21 @@ static inline uint64_t memory_round(uint64_t bytes)
 /* At least `bytes` zeroed bytes, 64-byte aligned (large ones in huge pages where the system has
  * them, each there from its first use on); the caller frees them with free.  NULL when out of
  * memory. */
-void *memory_take(uint64_t bytes);
+void *host_memory_alloc(uint64_t bytes);
 
 /* Takes the pages now, by all threads, that a later step would take one by one.  What is there is lost. */
-void memory_touch(void *memory, uint64_t bytes, int threads);
+void host_memory_prefault(void *memory, uint64_t bytes, int threads);
 
 /* What the system says can be had without swapping, for the machine and for our control group;
  * UINT64_MAX when it does not say. */
-uint64_t memory_available(void);
+uint64_t host_memory_available(void);
 
 /* What is left of the limits of the control groups that the text of a /proc/<pid>/cgroup names, below
  * `root` (/sys/fs/cgroup): the least over the group and those above it, file cache that can be dropped
  * counted as free.  UINT64_MAX without a limit. */
-uint64_t memory_left_in_groups(const char *root, const char *cgroup);
+uint64_t host_memory_left_in_groups(const char *root, const char *cgroup);
 
 /* "12.3 GiB".  Returns `text`. */
-const char *memory_text(uint64_t bytes, char *text, uint32_t size);
+const char *bytes_text(uint64_t bytes, char *text, uint32_t size);
 
 #endif

@@ -2,22 +2,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/pointwise_kernel.h"
 
-const tutti_chain *chain_describe(const chain *c, pool *memory)
+const tutti_chain *pointwise_kernel_describe(const pointwise_kernel *c, pool *memory)
 {
     tutti_chain *whole = pool_take(memory, sizeof *whole);
     tutti_chain_link *links = pool_take(memory, sizeof *links * c->nlinks);
     if (!whole || !links)
         return NULL;
     for (uint32_t k = 0; k < c->nlinks; k++) {
-        const chain_link *l = &c->links[k];
+        const pointwise_op *l = &c->links[k];
         links[k] =
             (tutti_chain_link){.op = l->node->op,
                                .attr = l->node->attr,
                                .out = l->out,
                                .dtype = l->cast == TUTTI_DTYPE_NONE ? TUTTI_F32 : l->cast};
         for (uint32_t j = 0; j < l->node->nin; j++)
-            links[k].from[j] =
-                l->from[j] < CHAIN_MAX_IN ? l->from[j] : c->nin + l->from[j] - CHAIN_MAX_IN;
+            links[k].from[j] = l->from[j] < POINTWISE_MAX_IN
+                                   ? l->from[j]
+                                   : c->nin + l->from[j] - POINTWISE_MAX_IN;
     }
     *whole = (tutti_chain){sizeof *whole, c->nlinks, links};
     return whole;

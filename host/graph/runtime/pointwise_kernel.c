@@ -10,16 +10,16 @@
 enum { SERIAL_BELOW = 16384 };
 
 /* A cast to f32 is what it reads. */
-static bool is_exact(const chain_link *l)
+static bool is_exact(const pointwise_op *l)
 {
     return l->cast == TUTTI_F32;
 }
 
-static uint32_t operand(chain *c, const graph *g, tutti_value v)
+static uint32_t operand(pointwise_kernel *c, const graph *g, tutti_value v)
 {
     for (uint32_t k = 0; k < c->nlinks; k++)
         if (c->links[k].node->out == v)
-            return is_exact(&c->links[k]) ? c->links[k].from[0] : CHAIN_MAX_IN + k;
+            return is_exact(&c->links[k]) ? c->links[k].from[0] : POINTWISE_MAX_IN + k;
     for (uint32_t k = 0; k < c->nin; k++)
         if (c->in[k] == v)
             return k;
@@ -30,10 +30,10 @@ static uint32_t operand(chain *c, const graph *g, tutti_value v)
     return c->nin++;
 }
 
-static tutti_status add_link(chain *c, const graph *g, const graph_node *n, bool outside,
-                             pool *memory)
+static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_node *n,
+                             bool outside, pool *memory)
 {
-    chain_link *l = &c->links[c->nlinks];
+    pointwise_op *l = &c->links[c->nlinks];
     l->node = n;
     l->descs = pool_take(memory, sizeof *l->descs * (n->nin + 1));
     l->from = pool_take(memory, sizeof *l->from * n->nin);
@@ -41,9 +41,9 @@ static tutti_status add_link(chain *c, const graph *g, const graph_node *n, bool
         return TUTTI_E_NOMEM;
     for (uint32_t j = 0; j < n->nin; j++) {
         l->from[j] = operand(c, g, n->in[j]);
-        const bool whole = l->from[j] < CHAIN_MAX_IN && c->whole[l->from[j]] && c->n != 1;
+        const bool whole = l->from[j] < POINTWISE_MAX_IN && c->whole[l->from[j]] && c->n != 1;
         l->descs[j] = (tutti_desc){{whole ? 1 : c->tile}, 1, TUTTI_F32};
-        if (l->from[j] < CHAIN_MAX_IN)
+        if (l->from[j] < POINTWISE_MAX_IN)
             c->last_read[l->from[j]] = c->nlinks;
     }
     l->descs[n->nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
@@ -51,7 +51,7 @@ static tutti_status add_link(chain *c, const graph *g, const graph_node *n, bool
                               l->descs + n->nin, n->attr, NULL, NULL};
     const int32_t dtype = graph_value_at(g, n->out)->desc.dtype;
     l->cast = strcmp(n->op->name, "cast") == 0 ? dtype : TUTTI_DTYPE_NONE;
-    if (cast_is_low(l->cast) && c->bits < 0)
+    if (dtype_is_half(l->cast) && c->bits < 0)
         c->bits = (int32_t)c->nbuffers++;
     l->out = outside ? (int32_t)c->nout : -1;
     l->buffer = is_exact(l) || (outside && dtype == TUTTI_F32) ? -1 : (int32_t)c->nbuffers++;
@@ -78,10 +78,11 @@ static bool read_outside(const graph *g, const bool *live, const uint32_t *ends,
     return false;
 }
 
-chain *chain_make(const graph *g, const bool *live, const bool *wanted, const uint32_t *ends,
-                  uint32_t end, int32_t threads, pool *memory)
+pointwise_kernel *pointwise_kernel_make(const graph *g, const bool *live, const bool *wanted,
+                                        const uint32_t *ends, uint32_t end, int32_t threads,
+                                        pool *memory)
 {
-    chain *c = pool_take(memory, sizeof *c);
+    pointwise_kernel *c = pool_take(memory, sizeof *c);
     if (!c)
         return NULL;
     const tutti_op *cast = graph_op(g, "cast");
@@ -89,8 +90,8 @@ chain *chain_make(const graph *g, const bool *live, const bool *wanted, const ui
     c->bits = -1;
     c->n = tutti_numel(&graph_value_at(g, graph_node_at(g, end)->out)->desc);
     c->threads = c->n < SERIAL_BELOW ? 1 : threads;
-    const int64_t share = ((c->n + c->threads - 1) / c->threads + 15) / 16 * 16;
-    c->tile = share < CHAIN_TILE ? share : CHAIN_TILE;
+    const int64_t chunk = ((c->n + c->threads - 1) / c->threads + 15) / 16 * 16;
+    c->tile = chunk < POINTWISE_TILE ? chunk : POINTWISE_TILE;
     if (c->tile < 16)
         c->tile = 16;
     for (uint32_t k = 0; k <= end; k++) {
@@ -102,19 +103,19 @@ chain *chain_make(const graph *g, const bool *live, const bool *wanted, const ui
     return c;
 }
 
-uint64_t chain_scratch(const chain *c)
+uint64_t pointwise_kernel_scratch(const pointwise_kernel *c)
 {
     return (uint64_t)c->threads * c->nbuffers * (uint64_t)c->tile * sizeof(float);
 }
 
-bool chain_in_place(const chain *c, uint32_t out, uint32_t in)
+bool pointwise_kernel_in_place(const pointwise_kernel *c, uint32_t out, uint32_t in)
 {
     uint32_t w = 0;
     while (c->links[w].out != (int32_t)out)
         w++;
     if (c->whole[in] || c->last_read[in] > w || c->in_dtype[in] != c->out_dtype[out])
         return false;
-    const chain_link *l = &c->links[w];
+    const pointwise_op *l = &c->links[w];
     uint32_t reads = 0;
     for (uint32_t j = 0; j < l->node->nin; j++) {
         if (l->from[j] != in)
@@ -130,22 +131,22 @@ typedef struct tile {
     const void *const *in;
     void *const *out;
     float *buffers;
-    const float *from[CHAIN_MAX_IN]; /* the inputs' elements of this tile, in f32 */
-    float *results[CHAIN_MAX_LINKS];
+    const float *from[POINTWISE_MAX_IN]; /* the inputs' elements of this tile, in f32 */
+    float *results[POINTWISE_MAX_OPS];
     int64_t at, count;
 } tile;
 
-static void *output_at(const chain *c, const tile *t, int32_t k)
+static void *output_at(const pointwise_kernel *c, const tile *t, int32_t k)
 {
     return (unsigned char *)t->out[k] + (uint64_t)t->at * tutti_dtype_size(c->out_dtype[k]);
 }
 
-static float *buffer_at(const chain *c, const tile *t, int32_t k)
+static float *buffer_at(const pointwise_kernel *c, const tile *t, int32_t k)
 {
     return t->buffers + (int64_t)k * c->tile;
 }
 
-static void load_tile(const chain *c, tile *t)
+static void load_tile(const pointwise_kernel *c, tile *t)
 {
     for (uint32_t k = 0; k < c->nin; k++) {
         const int64_t at = c->whole[k] ? 0 : t->at, n = c->whole[k] ? 1 : t->count;
@@ -155,19 +156,20 @@ static void load_tile(const chain *c, tile *t)
         if (c->in_buffer[k] < 0)
             continue;
         float *copy = buffer_at(c, t, c->in_buffer[k]);
-        widen_convert(c->cast, from, c->in_dtype[k], copy, TUTTI_F32, n, 1);
+        upcast_convert(c->cast, from, c->in_dtype[k], copy, TUTTI_F32, n, 1);
         t->from[k] = copy;
     }
 }
 
 static const float *operand_at(const tile *t, uint32_t o)
 {
-    return o >= CHAIN_MAX_IN ? t->results[o - CHAIN_MAX_IN] : t->from[o];
+    return o >= POINTWISE_MAX_IN ? t->results[o - POINTWISE_MAX_IN] : t->from[o];
 }
 
-static tutti_status run_link(const chain *c, uint32_t k, tile *t, const tutti_step *step)
+static tutti_status run_link(const pointwise_kernel *c, uint32_t k, tile *t,
+                             const tutti_step *step)
 {
-    const chain_link *l = &c->links[k];
+    const pointwise_op *l = &c->links[k];
     tutti_desc descs[TUTTI_OP_MAX_IN + 1];
     const void *from[TUTTI_OP_MAX_IN];
     const uint32_t nin = l->call.nin;
@@ -189,9 +191,9 @@ static tutti_status run_link(const chain *c, uint32_t k, tile *t, const tutti_st
 }
 
 /* Rounds, and reads back what became of it. */
-static void run_cast(const chain *c, uint32_t k, tile *t)
+static void run_cast(const pointwise_kernel *c, uint32_t k, tile *t)
 {
-    const chain_link *l = &c->links[k];
+    const pointwise_op *l = &c->links[k];
     const float *from = operand_at(t, l->from[0]);
     if (is_exact(l)) {
         if (l->out >= 0)
@@ -200,16 +202,16 @@ static void run_cast(const chain *c, uint32_t k, tile *t)
     }
     void *bits = l->out >= 0 ? output_at(c, t, l->out) : buffer_at(c, t, c->bits);
     t->results[k] = buffer_at(c, t, l->buffer);
-    widen_convert(c->cast, from, TUTTI_F32, bits, l->cast, t->count, 1);
-    widen_convert(c->cast, bits, l->cast, t->results[k], TUTTI_F32, t->count, 1);
+    upcast_convert(c->cast, from, TUTTI_F32, bits, l->cast, t->count, 1);
+    upcast_convert(c->cast, bits, l->cast, t->results[k], TUTTI_F32, t->count, 1);
 }
 
 /* The tile through all links. */
-static tutti_status run_tile(const chain *c, tile *t, const tutti_step *step)
+static tutti_status run_tile(const pointwise_kernel *c, tile *t, const tutti_step *step)
 {
     load_tile(c, t);
     for (uint32_t k = 0; k < c->nlinks; k++) {
-        const chain_link *l = &c->links[k];
+        const pointwise_op *l = &c->links[k];
         if (l->cast != TUTTI_DTYPE_NONE) {
             run_cast(c, k, t);
             continue;
@@ -218,16 +220,16 @@ static tutti_status run_tile(const chain *c, tile *t, const tutti_step *step)
         if (s)
             return s;
         if (l->out >= 0 && l->buffer >= 0)
-            widen_convert(c->cast, t->results[k], TUTTI_F32, output_at(c, t, l->out),
-                          c->out_dtype[l->out], t->count, 1);
+            upcast_convert(c->cast, t->results[k], TUTTI_F32, output_at(c, t, l->out),
+                           c->out_dtype[l->out], t->count, 1);
     }
     return TUTTI_OK;
 }
 
-tutti_status chain_run(void *state, const tutti_op_call *call, const void *const *in,
-                       void *const *out, void *scratch)
+tutti_status pointwise_kernel_run(void *state, const tutti_op_call *call, const void *const *in,
+                                  void *const *out, void *scratch)
 {
-    const chain *c = state;
+    const pointwise_kernel *c = state;
     const int64_t tiles = (c->n + c->tile - 1) / c->tile;
     int failed = TUTTI_OK;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (c->threads > 1)          \

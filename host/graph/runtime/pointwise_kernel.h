@@ -6,9 +6,9 @@
 #include "graph/ir/pool.h"
 #include "graph/passes/pointwise_fusion.h"
 
-enum { CHAIN_TILE = 4096 }; /* elements that a thread takes at a time */
+enum { POINTWISE_TILE = 4096 }; /* elements that a thread takes at a time */
 
-typedef struct chain_link {
+typedef struct pointwise_op {
     const graph_node *node;
     tutti_op_call call; /* of one tile; run copies it */
     tutti_desc *descs;  /* nin, then the result */
@@ -16,37 +16,38 @@ typedef struct chain_link {
     int32_t out;    /* number of the output that this result is, or -1: it stays in the tile */
     int32_t buffer; /* -1 or the tile that keeps it; both: the output has 16 bits */
     int32_t cast;   /* the dtype that it casts to, or NONE: no cast */
-} chain_link;
+} pointwise_op;
 
-typedef struct chain {
-    chain_link links[CHAIN_MAX_LINKS];
-    tutti_value in[CHAIN_MAX_IN];
-    tutti_value out[CHAIN_MAX_OUT];
-    bool whole[CHAIN_MAX_IN];         /* one number that every element reads */
-    uint32_t last_read[CHAIN_MAX_IN]; /* the last link that reads it */
-    int32_t in_dtype[CHAIN_MAX_IN];
-    int32_t out_dtype[CHAIN_MAX_OUT];
-    int32_t in_buffer[CHAIN_MAX_IN]; /* -1 or the tile with its f32 numbers */
-    int32_t bits;                    /* the tile where casts to 16 bits are rounded, or -1 */
-    const tutti_kernel *cast;        /* NULL: there are no 16 bits */
+typedef struct pointwise_kernel {
+    pointwise_op links[POINTWISE_MAX_OPS];
+    tutti_value in[POINTWISE_MAX_IN];
+    tutti_value out[POINTWISE_MAX_OUT];
+    bool whole[POINTWISE_MAX_IN];         /* one number that every element reads */
+    uint32_t last_read[POINTWISE_MAX_IN]; /* the last link that reads it */
+    int32_t in_dtype[POINTWISE_MAX_IN];
+    int32_t out_dtype[POINTWISE_MAX_OUT];
+    int32_t in_buffer[POINTWISE_MAX_IN]; /* -1 or the tile with its f32 numbers */
+    int32_t bits;             /* the tile where casts to 16 bits are rounded, or -1 */
+    const tutti_kernel *cast; /* NULL: there are no 16 bits */
     uint32_t nlinks, nin, nout, nbuffers;
     int64_t n;    /* elements */
     int64_t tile; /* elements; a multiple of 16 */
     int32_t threads;
     int32_t reserved;
-} chain;
+} pointwise_kernel;
 
 /* The chain that ends at node `end`, in `memory`.  NULL: out of memory. */
-chain *chain_make(const graph *g, const bool *live, const bool *wanted, const uint32_t *ends,
-                  uint32_t end, int32_t threads, pool *memory);
-uint64_t chain_scratch(const chain *c); /* bytes */
+pointwise_kernel *pointwise_kernel_make(const graph *g, const bool *live, const bool *wanted,
+                                        const uint32_t *ends, uint32_t end, int32_t threads,
+                                        pool *memory);
+uint64_t pointwise_kernel_scratch(const pointwise_kernel *c); /* bytes */
 /* What the operation "chain" is told of it, in `memory`; NULL: out of memory. */
-const tutti_chain *chain_describe(const chain *c, pool *memory);
+const tutti_chain *pointwise_kernel_describe(const pointwise_kernel *c, pool *memory);
 /* True when output `out` may lie where input `in` lay. */
-bool chain_in_place(const chain *c, uint32_t out, uint32_t in);
+bool pointwise_kernel_in_place(const pointwise_kernel *c, uint32_t out, uint32_t in);
 
 /* A kernel's run, with the chain as its state and in the call its inputs and outputs. */
-tutti_status chain_run(void *state, const tutti_op_call *call, const void *const *in,
-                       void *const *out, void *scratch);
+tutti_status pointwise_kernel_run(void *state, const tutti_op_call *call, const void *const *in,
+                                  void *const *out, void *scratch);
 
 #endif

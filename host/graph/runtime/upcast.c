@@ -8,17 +8,17 @@
 
 /* Where the parts of a batch are independent of each other, the kernel gets some samples at a time, so
  * that their f32 copies stay in the cache and need little room. */
-enum { STRIP_BYTES = 4 << 20, STRIP_LEAST = 4 };
+enum { CHUNK_BYTES = 4 << 20, STRIP_LEAST = 4 };
 
-typedef struct strip {
+typedef struct batch_chunk {
     const char *op;
     uint32_t nin; /* at most; others are not cut */
     uint32_t in;  /* bit k: input k's first dimension counts samples */
     uint32_t out; /* bit k: output k's does */
     bool adds;    /* out[0] is a sum over the samples */
-} strip;
+} batch_chunk;
 
-static const strip strips[] = {
+static const batch_chunk batch_chunks[] = {
     {"conv2d", 3, 1, 1, false},
     {"conv2d_grad_input", 2, 1, 1, false},
     {"conv2d_grad_weight", 2, 3, 0, true},
@@ -33,19 +33,19 @@ static const strip strips[] = {
 /* A copy: where it lies in the scratch, in bytes; DIRECT: the operand is used as it is. */
 #define DIRECT UINT64_MAX
 
-struct widen {
+struct upcast {
     const tutti_kernel *kernel, *cast;
     void *state; /* of kernel */
     tutti_op_call call;
-    const strip *strip; /* NULL: all at once */
+    const batch_chunk *batch_chunk; /* NULL: all at once */
     int64_t nstrips;
     tutti_desc descs[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT]; /* of one strip */
     uint64_t copy[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT];
     uint64_t copies; /* bytes of all copies; the kernel's scratch lies behind */
 };
 
-void widen_convert(const tutti_kernel *cast, const void *from, int32_t from_dtype, void *to,
-                   int32_t to_dtype, int64_t n, int32_t threads)
+void upcast_convert(const tutti_kernel *cast, const void *from, int32_t from_dtype, void *to,
+                    int32_t to_dtype, int64_t n, int32_t threads)
 {
     const tutti_desc x = {{n}, 1, from_dtype}, y = {{n}, 1, to_dtype};
     const int64_t attr = to_dtype;
@@ -57,14 +57,14 @@ void widen_convert(const tutti_kernel *cast, const void *from, int32_t from_dtyp
 
 static uint64_t copy_bytes(const tutti_desc *d)
 {
-    return cast_is_low(d->dtype) ? (uint64_t)tutti_numel(d) * sizeof(float) : 0;
+    return dtype_is_half(d->dtype) ? (uint64_t)tutti_numel(d) * sizeof(float) : 0;
 }
 
 /* How many samples at a time: the most that divide the batch and whose copies fit. */
-static int64_t strip_samples(const strip *s, const tutti_op_call *c)
+static int64_t chunk_samples(const batch_chunk *s, const tutti_op_call *c)
 {
     const int64_t batch = c->in[0].rank ? c->in[0].dim[0] : 0;
-    uint64_t bytes = 0, room = STRIP_BYTES;
+    uint64_t bytes = 0, capacity = CHUNK_BYTES;
     for (uint32_t k = 0; k < c->nin; k++) {
         if (s->in >> k & 1 && c->in[k].dim[0] != batch)
             return batch;
@@ -72,11 +72,12 @@ static int64_t strip_samples(const strip *s, const tutti_op_call *c)
     }
     for (uint32_t k = 0; k < c->nout; k++)
         bytes += s->out >> k & 1 ? copy_bytes(&c->out[k]) : 0;
-    if (s->adds && room < 2 * tutti_nbytes(&c->out[0])) /* adding should be the lesser work */
-        room = 2 * tutti_nbytes(&c->out[0]);
-    if (batch < 2 || bytes <= room)
+    if (s->adds &&
+        capacity < 2 * tutti_nbytes(&c->out[0])) /* adding should be the lesser work */
+        capacity = 2 * tutti_nbytes(&c->out[0]);
+    if (batch < 2 || bytes <= capacity)
         return batch;
-    int64_t samples = (int64_t)(room / (bytes / (uint64_t)batch + 1));
+    int64_t samples = (int64_t)(capacity / (bytes / (uint64_t)batch + 1));
     samples = samples < STRIP_LEAST ? STRIP_LEAST : samples;
     while (samples < batch && batch % samples)
         samples++;
@@ -93,11 +94,12 @@ static bool draws(const tutti_op *op, const void *attr)
     return p != 0.0;
 }
 
-static const strip *find_strip(const tutti_op *op, const tutti_op_call *c)
+static const batch_chunk *find_chunk_rule(const tutti_op *op, const tutti_op_call *c)
 {
-    for (size_t k = 0; k < sizeof strips / sizeof *strips && !draws(op, c->attr); k++)
-        if (strcmp(strips[k].op, op->name) == 0 && c->nin <= strips[k].nin)
-            return &strips[k];
+    for (size_t k = 0; k < sizeof batch_chunks / sizeof *batch_chunks && !draws(op, c->attr);
+         k++)
+        if (strcmp(batch_chunks[k].op, op->name) == 0 && c->nin <= batch_chunks[k].nin)
+            return &batch_chunks[k];
     return NULL;
 }
 
@@ -121,25 +123,25 @@ static const void *attr_for(const tutti_op *op, const void *attr, int64_t sample
     return attr;
 }
 
-static void add_copy(widen *w, uint32_t k, const tutti_desc *d, int64_t samples, bool cut,
+static void add_copy(upcast *w, uint32_t k, const tutti_desc *d, int64_t samples, bool cut,
                      bool always)
 {
     w->descs[k] = *d;
     if (cut)
         w->descs[k].dim[0] = samples;
     w->copy[k] = DIRECT;
-    if (!cast_is_low(d->dtype) && !always)
+    if (!dtype_is_half(d->dtype) && !always)
         return;
     w->descs[k].dtype = TUTTI_F32;
     w->copy[k] = w->copies;
-    w->copies += memory_round(tutti_nbytes(&w->descs[k]));
+    w->copies += bytes_round(tutti_nbytes(&w->descs[k]));
 }
 
-tutti_status widen_create(const graph *g, const graph_node *n, const tutti_op_call *c, tuner *t,
-                          pool *memory, widen **ret_widen, uint64_t *ret_scratch,
-                          const char **ret_way, tutti_error *err)
+tutti_status upcast_create(const graph *g, const graph_node *n, const tutti_op_call *c,
+                           autotuner *t, pool *memory, upcast **ret_widen,
+                           uint64_t *ret_scratch, const char **ret_algorithm, tutti_error *err)
 {
-    widen *w = pool_take(memory, sizeof *w);
+    upcast *w = pool_take(memory, sizeof *w);
     const tutti_op *cast = graph_op(g, "cast");
     uint64_t scratch = 0;
     if (!w)
@@ -151,24 +153,24 @@ tutti_status widen_create(const graph *g, const graph_node *n, const tutti_op_ca
     w->cast = cast->cpu;
     w->nstrips = 1;
     w->call = *c;
-    const strip *s = find_strip(n->op, c);
-    const int64_t samples = s ? strip_samples(s, c) : 0;
+    const batch_chunk *s = find_chunk_rule(n->op, c);
+    const int64_t samples = s ? chunk_samples(s, c) : 0;
     if (s && samples < c->in[0].dim[0]) {
-        w->strip = s;
+        w->batch_chunk = s;
         w->nstrips = c->in[0].dim[0] / samples;
         w->call.attr = attr_for(n->op, c->attr, samples, memory);
         if (!w->call.attr)
             return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a plan", n->op->name);
     }
     for (uint32_t k = 0; k < c->nin; k++)
-        add_copy(w, k, &c->in[k], samples, w->strip && s->in >> k & 1, false);
+        add_copy(w, k, &c->in[k], samples, w->batch_chunk && s->in >> k & 1, false);
     for (uint32_t k = 0; k < c->nout; k++)
-        add_copy(w, TUTTI_OP_MAX_IN + k, &c->out[k], samples, w->strip && s->out >> k & 1,
-                 w->strip && s->adds);
+        add_copy(w, TUTTI_OP_MAX_IN + k, &c->out[k], samples, w->batch_chunk && s->out >> k & 1,
+                 w->batch_chunk && s->adds);
     w->call.in = w->descs;
     w->call.out = w->descs + TUTTI_OP_MAX_IN;
     const tutti_status status =
-        tune_prepare(t, n->op, &w->call, &w->state, &scratch, ret_way, err);
+        autotune_prepare(t, n->op, &w->call, &w->state, &scratch, ret_algorithm, err);
     if (status)
         return status;
     *ret_scratch = w->copies + scratch;
@@ -176,7 +178,7 @@ tutti_status widen_create(const graph *g, const graph_node *n, const tutti_op_ca
     return TUTTI_OK;
 }
 
-void widen_destroy(widen *w)
+void upcast_destroy(upcast *w)
 {
     if (w && w->kernel->prepare && w->kernel->destroy)
         w->kernel->destroy(w->state);
@@ -194,54 +196,54 @@ static void *strip_at(const void *data, const tutti_desc *whole, const tutti_des
 }
 
 /* Output k of strip i goes to its place, or is added to what the strips before it left there. */
-static void put(const widen *w, const tutti_op_call *c, uint32_t k, int64_t i, float *from,
+static void put(const upcast *w, const tutti_op_call *c, uint32_t k, int64_t i, float *from,
                 void *to)
 {
     const int64_t n = tutti_numel(&w->call.out[k]);
-    if (w->strip && w->strip->adds && i > 0) {
+    if (w->batch_chunk && w->batch_chunk->adds && i > 0) {
         float *sum = to; /* such a result is f32 */
         for (int64_t j = 0; j < n; j++)
             sum[j] += from[j];
         return;
     }
-    widen_convert(w->cast, from, TUTTI_F32, to, c->out[k].dtype, n, c->threads);
+    upcast_convert(w->cast, from, TUTTI_F32, to, c->out[k].dtype, n, c->threads);
 }
 
-static tutti_status run_strip(const widen *w, const tutti_op_call *c, int64_t i,
-                              const void *const *in, void *const *out, unsigned char *room)
+static tutti_status run_strip(const upcast *w, const tutti_op_call *c, int64_t i,
+                              const void *const *in, void *const *out, unsigned char *space)
 {
     const void *from[TUTTI_OP_MAX_IN];
     void *to[TUTTI_OP_MAX_OUT], *place[TUTTI_OP_MAX_OUT];
     for (uint32_t k = 0; k < c->nin; k++) {
-        const bool cut = w->strip && w->strip->in >> k & 1;
+        const bool cut = w->batch_chunk && w->batch_chunk->in >> k & 1;
         from[k] = strip_at(in[k], &c->in[k], &w->descs[k], cut, i);
         if (w->copy[k] == DIRECT)
             continue;
-        void *copy = room + w->copy[k];
+        void *copy = space + w->copy[k];
         if (cut || i == 0)
-            widen_convert(w->cast, from[k], c->in[k].dtype, copy, TUTTI_F32,
-                          tutti_numel(&w->descs[k]), c->threads);
+            upcast_convert(w->cast, from[k], c->in[k].dtype, copy, TUTTI_F32,
+                           tutti_numel(&w->descs[k]), c->threads);
         from[k] = copy;
     }
     for (uint32_t k = 0; k < c->nout; k++) {
         const uint64_t at = w->copy[TUTTI_OP_MAX_IN + k];
         place[k] = strip_at(out[k], &c->out[k], &w->call.out[k],
-                            w->strip && w->strip->out >> k & 1, i);
-        to[k] = at == DIRECT ? place[k] : room + at;
+                            w->batch_chunk && w->batch_chunk->out >> k & 1, i);
+        to[k] = at == DIRECT ? place[k] : space + at;
     }
     tutti_op_call call = w->call;
     call.step = c->step; /* of this run */
-    const tutti_status s = w->kernel->run(w->state, &call, from, to, room + w->copies);
+    const tutti_status s = w->kernel->run(w->state, &call, from, to, space + w->copies);
     for (uint32_t k = 0; k < c->nout && !s; k++)
         if (to[k] != place[k])
             put(w, c, k, i, to[k], place[k]);
     return s;
 }
 
-tutti_status widen_run(void *state, const tutti_op_call *c, const void *const *in,
-                       void *const *out, void *scratch)
+tutti_status upcast_run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
 {
-    const widen *w = state;
+    const upcast *w = state;
     unsigned char none; /* without elements there is no room */
     tutti_status s = TUTTI_OK;
     for (int64_t i = 0; i < w->nstrips && !s; i++)

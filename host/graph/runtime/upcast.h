@@ -8,22 +8,22 @@
 #include "graph/runtime/autotune.h"
 
 /* Converts n numbers by the kernel of `cast`, with at most so many threads. */
-void widen_convert(const tutti_kernel *cast, const void *from, int32_t from_dtype, void *to,
-                   int32_t to_dtype, int64_t n, int32_t threads);
+void upcast_convert(const tutti_kernel *cast, const void *from, int32_t from_dtype, void *to,
+                    int32_t to_dtype, int64_t n, int32_t threads);
 
-typedef struct widen widen; /* opaque; its own memory is the pool's */
+typedef struct upcast upcast; /* opaque; its own memory is the pool's */
 
 /* Around node `n`, whose call is `c`, in `memory`; prepares n's kernel for f32, by the way that `t` has
- * for the shapes it sees, as tune_prepare does.  *ret_scratch bytes hold the f32 copies and the
+ * for the shapes it sees, as autotune_prepare does.  *ret_scratch bytes hold the f32 copies and the
  * kernel's own scratch.  Errors are the kernel's, or E_NOMEM. */
-TUTTI_NODISCARD tutti_status widen_create(const graph *g, const graph_node *n,
-                                          const tutti_op_call *c, tuner *t, pool *memory,
-                                          widen **ret_widen, uint64_t *ret_scratch,
-                                          const char **ret_way, tutti_error *err);
-void widen_destroy(widen *w); /* what the kernel prepared; NULL is allowed */
+TUTTI_NODISCARD tutti_status upcast_create(const graph *g, const graph_node *n,
+                                           const tutti_op_call *c, autotuner *t, pool *memory,
+                                           upcast **ret_widen, uint64_t *ret_scratch,
+                                           const char **ret_algorithm, tutti_error *err);
+void upcast_destroy(upcast *w); /* what the kernel prepared; NULL is allowed */
 
 /* A kernel's run, with the widen as its state. */
-tutti_status widen_run(void *state, const tutti_op_call *c, const void *const *in,
-                       void *const *out, void *scratch);
+tutti_status upcast_run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch);
 
 #endif

@@ -157,18 +157,18 @@ START_TEST(gradients_of_gradients_are_another_call)
     tutti_value dx = 0, ddx = 0;
     ck_assert_int_eq(graph_gradient(g, &y, &dy, 1, &x, 1, &dx), TUTTI_OK);
     ck_assert_int_eq(graph_gradient(g, &dx, &dy, 1, &x, 1, &ddx), TUTTI_OK);
-    interp *it;
-    ck_assert_ok(interp_create(g, &it, &err), err);
+    interpreter *it;
+    ck_assert_ok(interpreter_create(g, &it, &err), err);
     for (int k = 0; k < 2; k++) {
-        interp_value(it, x)[k] = 0.5 + k;
-        interp_value(it, dy)[k] = 1.0;
+        interpreter_value(it, x)[k] = 0.5 + k;
+        interpreter_value(it, dy)[k] = 1.0;
     }
-    ck_assert_ok(interp_run(it, 0, graph_nnodes(g), NULL, &err), err);
+    ck_assert_ok(interpreter_run(it, 0, graph_nnodes(g), NULL, &err), err);
     for (int k = 0; k < 2; k++) {
-        ck_assert_close(interp_value(it, dx)[k], 2.0 * (0.5 + k) + 3.0, 1e-12);
-        ck_assert_close(interp_value(it, ddx)[k], 2.0, 1e-12);
+        ck_assert_close(interpreter_value(it, dx)[k], 2.0 * (0.5 + k) + 3.0, 1e-12);
+        ck_assert_close(interpreter_value(it, ddx)[k], 2.0, 1e-12);
     }
-    interp_destroy(it);
+    interpreter_destroy(it);
 }
 END_TEST
 
@@ -186,17 +186,17 @@ START_TEST(a_look_ups_gradient_is_added_onto_the_others)
     tutti_value d = 0;
     ck_assert_int_eq(graph_gradient(g, out, dout, 2, &table, 1, &d), TUTTI_OK);
     ck_assert_str_eq(graph_node_at(g, graph_value_at(g, d)->index)->op->name, "scatter_add");
-    interp *it;
-    ck_assert_ok(interp_create(g, &it, &err), err);
+    interpreter *it;
+    ck_assert_ok(interpreter_create(g, &it, &err), err);
     for (int k = 0; k < 6; k++) {
-        interp_value(it, dout[0])[k] = 1.0 + k;
-        interp_value(it, dout[1])[k] = 1.0;
-        interp_value(it, index)[k / 2] = rows[k / 2];
+        interpreter_value(it, dout[0])[k] = 1.0 + k;
+        interpreter_value(it, dout[1])[k] = 1.0;
+        interpreter_value(it, index)[k / 2] = rows[k / 2];
     }
-    ck_assert_ok(interp_run(it, 0, graph_nnodes(g), NULL, &err), err);
+    ck_assert_ok(interpreter_run(it, 0, graph_nnodes(g), NULL, &err), err);
     for (int k = 0; k < 6; k++)
-        ck_assert_close(interp_value(it, d)[k], want[k], 1e-12);
-    interp_destroy(it);
+        ck_assert_close(interpreter_value(it, d)[k], want[k], 1e-12);
+    interpreter_destroy(it);
 }
 END_TEST
 

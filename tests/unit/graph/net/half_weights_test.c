@@ -42,7 +42,7 @@ static net *net_with(int low, int precision, toy_model *m)
     net *n = toy_net(tutti_op_table, m);
     tutti_error err = TUTTI_ERROR_INIT;
     n->options.precision = precision;
-    n->options.low = low;
+    n->options.half = low;
     n->changed = true; /* the copies are made by a commit */
     ck_assert_ok(net_commit(n, &err), err);
     return n;
@@ -60,10 +60,11 @@ static plan *trained(net *n, int kind)
 static uint32_t casts_of_weights(const plan *p)
 {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < p->body->program->nsteps; k++) {
-        const step *s = &p->body->program->steps[k];
-        const bool cast = s->node && !s->chain && strcmp(s->node->op->name, "cast") == 0;
-        n += cast && graph_value_at(p->body->g, s->node->in[0])->kind == VALUE_WEIGHT;
+    for (uint32_t k = 0; k < p->model_graph->program->nsteps; k++) {
+        const step *s = &p->model_graph->program->steps[k];
+        const bool cast =
+            s->node && !s->pointwise_kernel && strcmp(s->node->op->name, "cast") == 0;
+        n += cast && graph_value_at(p->model_graph->g, s->node->in[0])->kind == VALUE_WEIGHT;
     }
     return n;
 }
@@ -86,7 +87,7 @@ static void step_down(net *n, bool with_low)
     float *w, *g;
     int64_t count;
     int32_t dtype;
-    uint16_t *low = net_low(n, &dtype);
+    uint16_t *low = net_half_weights(n, &dtype);
     net_arena(n, &w, &g, &count);
     for (int64_t k = 0; k < count; k++) {
         w[k] -= 0.1f * g[k];
@@ -101,8 +102,8 @@ static const int precisions[] = {NET_AMP_BF16, NET_AMP_FP16};
 START_TEST(copies_give_what_casts_give_to_the_bit)
 {
     toy_model m[2] = {model(), model()};
-    net *nodes = net_with(NET_LOW_NODES, precisions[_i], &m[0]);
-    net *copies = net_with(NET_LOW_COPIES, precisions[_i], &m[1]);
+    net *nodes = net_with(NET_HALF_NODES, precisions[_i], &m[0]);
+    net *copies = net_with(NET_HALF_COPIES, precisions[_i], &m[1]);
     static const int kinds[] = {PLAN_TRAIN, PLAN_TRAIN_ADD, PLAN_EVAL};
     for (int round = 0; round < 6; round++) {
         for (int k = 0; k < 3; k++) {
@@ -140,7 +141,7 @@ static void write_weights(net *n, float factor)
 START_TEST(old_copies_are_made_anew_when_told_and_always_once_exposed)
 {
     toy_model m = model();
-    net *n = net_with(NET_LOW_COPIES, NET_AMP_BF16, &m);
+    net *n = net_with(NET_HALF_COPIES, NET_AMP_BF16, &m);
     const float before = loss_of(n);
     write_weights(n, 2.0f);
     const float untold = loss_of(n); /* "shift" is read as it is, all others by their copies */
@@ -159,8 +160,8 @@ END_TEST
 START_TEST(surgery_and_freezing_keep_copies_right)
 {
     toy_model m[2] = {model(), model()};
-    net *nodes = net_with(NET_LOW_NODES, NET_AMP_BF16, &m[0]);
-    net *copies = net_with(NET_LOW_COPIES, NET_AMP_BF16, &m[1]);
+    net *nodes = net_with(NET_HALF_NODES, NET_AMP_BF16, &m[0]);
+    net *copies = net_with(NET_HALF_COPIES, NET_AMP_BF16, &m[1]);
     net *both[2] = {nodes, copies};
     tutti_error err = TUTTI_ERROR_INIT;
     for (int k = 0; k < 2; k++) {
@@ -174,7 +175,7 @@ START_TEST(surgery_and_freezing_keep_copies_right)
     same_numbers(nodes, copies);
     ck_assert_mem_eq(plan_output(p, 0).data, plan_output(trained(nodes, PLAN_TRAIN), 0).data,
                      B * CLASSES * sizeof(float));
-    const net_low_counts c = net_count_low(copies), none = net_count_low(nodes);
+    const net_half_counts c = net_count_half(copies), none = net_count_half(nodes);
     ck_assert_uint_eq(c.trained, 3);
     ck_assert_uint_eq(c.frozen, 1);
     ck_assert_int_eq(c.dtype, TUTTI_BF16);
@@ -188,7 +189,7 @@ END_TEST
 START_TEST(a_frozen_weight_is_cast_when_it_has_been_written_alone)
 {
     toy_model m = model();
-    net *n = net_with(NET_LOW_COPIES, NET_AMP_BF16, &m);
+    net *n = net_with(NET_HALF_COPIES, NET_AMP_BF16, &m);
     tutti_error err = TUTTI_ERROR_INIT;
     net_freeze(n, 0);
     ck_assert_ok(net_commit(n, &err), err);
@@ -196,7 +197,7 @@ START_TEST(a_frozen_weight_is_cast_when_it_has_been_written_alone)
     while (!net_frozen(n, frozen))
         frozen++;
     const tutti_tensor t = net_weight(n, frozen)->data;
-    ck_assert(net_has_low(n, t.data));
+    ck_assert(net_has_half(n, t.data));
     const float before = loss_of(n);
     for (int64_t k = 0; k < tutti_numel(&t.desc); k++)
         ((float *)t.data)[k] *= 2.0f;
@@ -213,9 +214,9 @@ START_TEST(a_cpu_reads_weights_as_they_are)
     static const int all[] = {NET_FP32, NET_AMP_BF16, NET_AMP_FP16, NET_FP32_FAST};
     for (int k = 0; k < 4; k++) {
         toy_model m = model();
-        net *n = net_with(NET_LOW_BEST, all[k], &m);
+        net *n = net_with(NET_HALF_BEST, all[k], &m);
         int32_t dtype = 77;
-        ck_assert_ptr_null(net_low(n, &dtype));
+        ck_assert_ptr_null(net_half_weights(n, &dtype));
         ck_assert_int_eq(dtype, TUTTI_DTYPE_NONE);
         ck_assert_uint_eq(casts_of_weights(trained(n, PLAN_TRAIN)), 0);
         net_touch_weights(n); /* nothing to do */

@@ -158,7 +158,7 @@ START_TEST(a_loss_with_a_penalty_cannot_be_mixed)
     (void)loss_of(p);
     const tutti_tensor second = {other, toy_desc(TUTTI_I32, 1, B, 0, 0, 0), TUTTI_DEVICE_CPU,
                                  0};
-    ck_assert_int_eq(plan_mix_loss(p, &second, 0.5, &toy_step, 1.0f, &err),
+    ck_assert_int_eq(plan_blend_loss(p, &second, 0.5, &toy_step, 1.0f, &err),
                      TUTTI_E_UNSUPPORTED);
     ck_assert_error(err, TUTTI_E_UNSUPPORTED,
                     "a loss with a penalty on its gradients cannot be mixed");

@@ -81,7 +81,7 @@ START_TEST(kinds_and_dtypes_are_plans_of_their_own)
                           toy_desc(TUTTI_F32, 2, 4, CLASSES, 0, 0));
     ck_assert_ptr_ne(train_plan, eval);
     ck_assert_ptr_ne(train_plan, soft);
-    ck_assert_ptr_eq(train_plan->body, soft->body);
+    ck_assert_ptr_eq(train_plan->model_graph, soft->model_graph);
     ck_assert_uint_eq(net_count_plans(n).plans, 3);
     ck_assert_ptr_eq(plan_of(PLAN_EVAL, 4), eval);
     ck_assert_uint_eq(net_count_plans(n).built, 3);

@@ -177,9 +177,9 @@ START_TEST(the_target_may_change_its_shape_between_forward_and_loss)
     ck_assert_ptr_eq(plan_output(q, 0).data, plan_output(p, 0).data);
     ck_assert_ptr_eq(plan_input(q, 0).data, plan_input(p, 0).data);
     const int32_t *class = plan_target(p, 0).data;
-    float *share = plan_target(q, 0).data;
+    float *fraction = plan_target(q, 0).data;
     for (int k = 0; k < B * CLASSES; k++)
-        share[k] = 0.02f + (class[k / CLASSES] == k % CLASSES ? 0.92f : 0.0f);
+        fraction[k] = 0.02f + (class[k / CLASSES] == k % CLASSES ? 0.92f : 0.0f);
     ck_assert_ok(plan_run(q, SEGMENT_LOSS, &toy_step, 1.0f, &err), err);
     ck_assert_ok(plan_run(q, SEGMENT_BACKWARD, &toy_step, 1.0f, &err), err);
     float *got = copy_grads();
@@ -230,7 +230,7 @@ START_TEST(a_mixed_loss_is_the_blend_of_both)
     ck_assert_ok(plan_run(p, SEGMENT_FORWARD, &toy_step, 1.0f, &err), err);
     ck_assert_ok(plan_run(p, SEGMENT_LOSS, &toy_step, 1.0f, &err), err);
     const tutti_tensor second = {b + 1, hard(), TUTTI_DEVICE_CPU, 0}; /* not aligned */
-    ck_assert_ok(plan_mix_loss(p, &second, 0.3, &toy_step, 1.0f, &err), err);
+    ck_assert_ok(plan_blend_loss(p, &second, 0.3, &toy_step, 1.0f, &err), err);
     ck_assert_close(*(float *)plan_loss(p).data, 0.7 * (double)loss[0] + 0.3 * (double)loss[1],
                     1e-6);
     ck_assert_ok(plan_run(p, SEGMENT_BACKWARD, &toy_step, 1.0f, &err), err);
@@ -247,19 +247,19 @@ START_TEST(a_soft_target_can_be_mixed_into_a_hard_one)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     plan *p = toy_plan(n, PLAN_TRAIN, x_desc(), hard());
-    float share[B * CLASSES];
+    float fraction[B * CLASSES];
     toy_fill(plan_input(p, 0), 1);
     toy_fill(plan_target(p, 0), 2);
     const int32_t *class = plan_target(p, 0).data;
     for (int k = 0; k < B * CLASSES; k++)
-        share[k] = class[k / CLASSES] == k % CLASSES;
+        fraction[k] = class[k / CLASSES] == k % CLASSES;
     toy_run(p, 1.0f);
     const float loss = *(float *)plan_loss(p).data;
     float *want = copy_grads();
     ck_assert_ok(plan_run(p, SEGMENT_FORWARD, &toy_step, 1.0f, &err), err);
     ck_assert_ok(plan_run(p, SEGMENT_LOSS, &toy_step, 1.0f, &err), err);
-    const tutti_tensor second = {share, soft(), TUTTI_DEVICE_CPU, 0};
-    ck_assert_ok(plan_mix_loss(p, &second, 0.4, &toy_step, 1.0f, &err), err);
+    const tutti_tensor second = {fraction, soft(), TUTTI_DEVICE_CPU, 0};
+    ck_assert_ok(plan_blend_loss(p, &second, 0.4, &toy_step, 1.0f, &err), err);
     ck_assert_close(*(float *)plan_loss(p).data, loss, 1e-6);
     ck_assert_ok(plan_run(p, SEGMENT_BACKWARD, &toy_step, 1.0f, &err), err);
     float *got = copy_grads();
@@ -293,7 +293,7 @@ START_TEST(a_plan_too_large_is_refused_with_the_numbers)
     (void)snprintf(want, sizeof want,
                    "the training plan for inputs of F32 (4096, 7) needs %s, 100.0 KiB are "
                    "available; use a smaller microbatch_size",
-                   memory_text(plan_bytes(p), need, sizeof need));
+                   bytes_text(plan_bytes(p), need, sizeof need));
     ck_assert_error(refusal, TUTTI_E_NOMEM, want);
 }
 END_TEST

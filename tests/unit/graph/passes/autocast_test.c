@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/interpreter.h"
 #include "graph/ir/precision.h"
+#include "graph/passes/autocast.h"
+#include "graph/passes/autodiff.h"
 #include "graph/program/program_internal.h"
 #include "graph/runtime/host_memory.h"
-#include "graph/passes/autodiff.h"
-#include "graph/passes/autocast.h"
 #include "op_table.h"
 #include "toy_model.h"
 
@@ -193,10 +193,10 @@ static tutti_status hook_weight(void *ctx, graph *g, tutti_module m, const char 
 }
 
 /* Gradients of every weight and of the input under a random output gradient, in f64. */
-static void gradients(graph *g, tutti_value y, double *ret, int64_t room)
+static void gradients(graph *g, tutti_value y, double *ret, int64_t capacity)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    interp *it;
+    interpreter *it;
     tutti_value wrt[16] = {0}, d[16] = {0};
     uint32_t n = 0;
     for (tutti_value v = 1; v < graph_nvalues(g); v++)
@@ -208,26 +208,26 @@ static void gradients(graph *g, tutti_value y, double *ret, int64_t room)
     graph_set_segment(g, 1);
     ck_assert_ok(graph_gradient(g, &y, &dout, 1, wrt, n, d), err);
     ck_assert_ok(graph_error(g, &err), err);
-    ck_assert_ok(interp_create(g, &it, &err), err);
+    ck_assert_ok(interpreter_create(g, &it, &err), err);
     for (tutti_value v = 1; v < graph_nvalues(g); v++)
         if (graph_value_at(g, v)->kind == VALUE_INPUT ||
             graph_value_at(g, v)->kind == VALUE_WEIGHT)
             for (int64_t k = 0; k < tutti_numel(&graph_value_at(g, v)->desc); k++)
-                interp_value(it, v)[k] =
+                interpreter_value(it, v)[k] =
                     sin(0.7 * (double)k +
                         (double)(graph_value_at(g, v)->kind + 5 * graph_value_at(g, v)->index));
-    ck_assert_ok(interp_run(it, 0, graph_nnodes(g), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(it, 0, graph_nnodes(g), &toy_step, &err), err);
     int64_t at = 0;
     for (uint32_t k = 0; k < n; k++) {
         if (!d[k])
             continue;
         const tutti_desc *x = &graph_value_at(g, wrt[k])->desc;
         ck_assert_int_eq(graph_value_at(g, d[k])->desc.dtype, x->dtype);
-        for (int64_t j = 0; j < tutti_numel(x) && at < room; j++)
-            ret[at++] = interp_value(it, d[k])[j];
+        for (int64_t j = 0; j < tutti_numel(x) && at < capacity; j++)
+            ret[at++] = interpreter_value(it, d[k])[j];
     }
     ck_assert_int_gt(at, 100);
-    interp_destroy(it);
+    interpreter_destroy(it);
 }
 
 /* Bit 0: which dtype; bit 1: products read nothing else. */
@@ -244,11 +244,11 @@ START_TEST(the_pass_changes_no_number_in_f64)
     ck_assert_ok(graph_error(from, &err), err);
     tutti_value map[64];
     ck_assert_uint_lt(graph_nvalues(from), 64);
-    const graph_low low = {lows[_i & 1], _i & 2};
-    ck_assert_ok(cast_graph(from, &low, to, map, &err), err);
+    const graph_autocast low = {lows[_i & 1], _i & 2};
+    ck_assert_ok(autocast_graph(from, &low, to, map, &err), err);
     ck_assert_uint_eq(graph_nassigns(to), graph_nassigns(from));
     ck_assert_int_eq(graph_value_at(to, map[y])->desc.dtype, lows[_i & 1]);
-    const tutti_value z = cast_to(to, map[y], TUTTI_F32);
+    const tutti_value z = graph_cast(to, map[y], TUTTI_F32);
     gradients(from, y, want, ROOM);
     gradients(to, z, got, ROOM);
     for (int k = 0; k < ROOM; k++)
@@ -271,8 +271,8 @@ START_TEST(operations_give_what_autocast_gives)
 {
     graph *g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
     tutti_graph *b = graph_builder(g);
-    const graph_low low = {lows[_i], false};
-    graph_set_low(g, &low);
+    const graph_autocast low = {lows[_i], false};
+    graph_set_autocast(g, &low);
     const tutti_desc d = {{8, 8}, 2, TUTTI_F32}, one = {{0}, 0, TUTTI_F32};
     const tutti_value x = graph_input(g, &d), s = graph_input(g, &one);
     const tutti_value p = tutti_matmul(b, x, x, 0, 0, 0);
@@ -300,8 +300,8 @@ START_TEST(only_what_is_computed_is_cast)
 {
     graph *g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
     tutti_graph *b = graph_builder(g);
-    const graph_low low = {TUTTI_BF16, _i != 0};
-    graph_set_low(g, &low);
+    const graph_autocast low = {TUTTI_BF16, _i != 0};
+    graph_set_autocast(g, &low);
     const tutti_desc d = {{8, 8}, 2, TUTTI_F32};
     const tutti_value x = graph_input(g, &d), w = graph_input(g, &d);
     const tutti_value e = tutti_op1(b, "exp", x);
@@ -320,17 +320,17 @@ START_TEST(a_product_that_is_read_in_f32_is_not_rounded)
 {
     graph *g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
     tutti_graph *b = graph_builder(g);
-    const graph_low low = {TUTTI_BF16, false};
-    graph_set_low(g, &low);
+    const graph_autocast low = {TUTTI_BF16, false};
+    graph_set_autocast(g, &low);
     const tutti_desc d = {{8, 8}, 2, TUTTI_F32};
     const tutti_value x = graph_input(g, &d);
-    const tutti_value p = tutti_matmul(b, x, x, 0, 0, 0), f = cast_to(g, p, TUTTI_F32);
+    const tutti_value p = tutti_matmul(b, x, x, 0, 0, 0), f = graph_cast(g, p, TUTTI_F32);
     ck_assert_uint_eq(f, p);
     ck_assert_int_eq(dtype_of(g, f), TUTTI_F32);
     ck_assert_uint_eq(tutti_matmul(b, x, x, 0, 0, 0), p);
     const tutti_value q = tutti_matmul(b, x, x, 0, 1, 0);
     (void)tutti_relu(b, q);
-    const tutti_value h = cast_to(g, q, TUTTI_F32);
+    const tutti_value h = graph_cast(g, q, TUTTI_F32);
     ck_assert_str_eq(graph_node_at(g, graph_value_at(g, h)->index)->op->name, "cast");
     graph_destroy(g);
 }
@@ -350,39 +350,39 @@ START_TEST(chains_and_kernels_read_and_write_16_bits)
     tutti_graph *b = graph_builder(g);
     const int64_t n = sizes[_i % 6], axis = 0;
     const tutti_desc d = {{n, 2}, 2, TUTTI_F32};
-    const tutti_value x = graph_input(g, &d), c = cast_to(g, x, lows[which]);
+    const tutti_value x = graph_input(g, &d), c = graph_cast(g, x, lows[which]);
     tutti_value kept[4] = {tutti_affine(b, c, 2.0, 0.125), 0, 0, c};
     kept[0] = tutti_relu(b, kept[0]);
-    kept[1] = cast_to(g, tutti_mul(b, kept[0], c), TUTTI_F32);
+    kept[1] = graph_cast(g, tutti_mul(b, kept[0], c), TUTTI_F32);
     kept[2] = tutti_mul(b, c, tutti_reduce(b, n ? "max_reduce" : "sum", c, &axis, 1, 1));
     ck_assert_ok(graph_error(g, &err), err);
     const program_spec spec = {.g = g, .keep = kept, .nkeep = 4, .nexternal = 1, .threads = 3};
     program *p;
-    interp *it;
+    interpreter *it;
     ck_assert_ok(program_create(&spec, &p, &err), err);
-    ck_assert_ok(interp_create(g, &it, &err), err);
-    float *data = memory_take(tutti_nbytes(&d));
-    void *arena = memory_take(program_bytes(p));
+    ck_assert_ok(interpreter_create(g, &it, &err), err);
+    float *data = host_memory_alloc(tutti_nbytes(&d));
+    void *arena = host_memory_alloc(program_bytes(p));
     const tutti_tensor t = {data, d, TUTTI_DEVICE_CPU, 0};
     toy_fill(t, 3);
-    interp_load(it, x, &t);
+    interpreter_load(it, x, &t);
     program_set_arena(p, arena);
     program_set_external(p, 0, data);
     for (int segment = 0; segment < 2; segment++)
         ck_assert_ok(program_run(p, segment, &toy_step, &err), err);
-    ck_assert_ok(interp_run(it, 0, graph_nnodes(g), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(it, 0, graph_nnodes(g), &toy_step, &err), err);
     for (int k = 0; k < 4; k++) {
         const tutti_tensor got = {program_address(p, kept[k]), graph_value_at(g, kept[k])->desc,
                                   TUTTI_DEVICE_CPU, 0};
         ck_assert_int_eq(got.desc.dtype, k == 1 || (k == 2 && !n) ? TUTTI_F32 : lows[which]);
         for (int64_t j = 0; j < tutti_numel(&got.desc);
              j++) { /* 3: of x, of y, of the result */
-            const double want = interp_value(it, kept[k])[j];
+            const double want = interpreter_value(it, kept[k])[j];
             ck_assert_close(tensor_get(&got, j), want,
                             3.0 * rounding[which] * fmax(1.0, fabs(want)));
         }
     }
-    interp_destroy(it);
+    interpreter_destroy(it);
     program_destroy(p);
     graph_destroy(g);
     free(data);
@@ -398,15 +398,15 @@ START_TEST(casts_round_within_a_chain)
     tutti_graph *b = graph_builder(g);
     const tutti_desc d = {{5000}, 1, TUTTI_F32};
     const tutti_value x = graph_input(g, &d);
-    const tutti_value high = cast_to(g, cast_to(g, x, lows[_i]), TUTTI_F32);
+    const tutti_value high = graph_cast(g, graph_cast(g, x, lows[_i]), TUTTI_F32);
     const tutti_value low = tutti_sub(b, x, high);
     ck_assert_ok(graph_error(g, &err), err);
     const program_spec spec = {.g = g, .keep = &low, .nkeep = 1, .nexternal = 1, .threads = 2};
     program *p;
     ck_assert_ok(program_create(&spec, &p, &err), err);
     ck_assert_uint_eq(program_nsteps(p), 1);
-    float *data = memory_take(tutti_nbytes(&d));
-    void *arena = memory_take(program_bytes(p));
+    float *data = host_memory_alloc(tutti_nbytes(&d));
+    void *arena = host_memory_alloc(program_bytes(p));
     const tutti_tensor t = {data, d, TUTTI_DEVICE_CPU, 0};
     toy_fill(t, 3);
     program_set_arena(p, arena);

@@ -1,8 +1,8 @@
 /* fuse_epilogues_test.c - products, and activations, gradients or additions behind them, become one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/interpreter.h"
-#include "graph/passes/fuse.h"
 #include "graph/passes/autodiff.h"
+#include "graph/passes/fuse.h"
 #include "op_table.h"
 #include "toy_model.h"
 
@@ -28,7 +28,7 @@ static void rig_begin(rig *r)
     const tutti_desc bias = toy_desc(TUTTI_F32, 1, 5, 0, 0, 0);
     *r = (rig){.from = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL),
                .to = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL),
-               .how = fuse_products};
+               .how = fuse_epilogues};
     r->b = graph_builder(r->from);
     r->x = graph_input(r->from, &x);
     r->w = graph_weight(r->from, 7, &w, true);
@@ -36,14 +36,14 @@ static void rig_begin(rig *r)
     r->bias = graph_weight(r->from, 9, &bias, true);
 }
 
-static void load(interp *it, const graph *g)
+static void load(interpreter *it, const graph *g)
 {
     for (tutti_value v = 1; v < graph_nvalues(g); v++) {
         const graph_value *x = graph_value_at(g, v);
         if (x->kind != VALUE_INPUT && x->kind != VALUE_WEIGHT)
             continue;
         for (int64_t k = 0; k < tutti_numel(&x->desc); k++)
-            interp_value(it, v)[k] = sin((double)(x->index * 31u) + 1.7 * (double)k);
+            interpreter_value(it, v)[k] = sin((double)(x->index * 31u) + 1.7 * (double)k);
     }
 }
 
@@ -51,23 +51,24 @@ static void load(interp *it, const graph *g)
 static void same_numbers(const rig *r)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    interp *a, *b;
-    ck_assert_ok(interp_create(r->from, &a, &err), err);
-    ck_assert_ok(interp_create(r->to, &b, &err), err);
+    interpreter *a, *b;
+    ck_assert_ok(interpreter_create(r->from, &a, &err), err);
+    ck_assert_ok(interpreter_create(r->to, &b, &err), err);
     load(a, r->from);
     load(b, r->to);
-    ck_assert_ok(interp_run(a, 0, graph_nnodes(r->from), &toy_step, &err), err);
-    ck_assert_ok(interp_run(b, 0, graph_nnodes(r->to), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(a, 0, graph_nnodes(r->from), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(b, 0, graph_nnodes(r->to), &toy_step, &err), err);
     for (uint32_t j = 0; j < r->nkept; j++) {
         const tutti_value v = r->kept[j];
         ck_assert_uint_ne(r->map[v], 0);
         ck_assert_int_eq(graph_value_at(r->to, r->map[v])->desc.dtype,
                          graph_value_at(r->from, v)->desc.dtype);
         for (int64_t k = 0, n = tutti_numel(&graph_value_at(r->from, v)->desc); k < n; k++)
-            ck_assert_close(interp_value(b, r->map[v])[k], interp_value(a, v)[k], 1e-12);
+            ck_assert_close(interpreter_value(b, r->map[v])[k], interpreter_value(a, v)[k],
+                            1e-12);
     }
-    interp_destroy(a);
-    interp_destroy(b);
+    interpreter_destroy(a);
+    interpreter_destroy(b);
 }
 
 /* Fuses, and finds as many nodes, and each of `words` (NULL behind the last) in the dump. */
@@ -127,7 +128,7 @@ START_TEST(a_training_step_has_both_ways_in_one_node_each)
     rig r;
     rig_begin(&r);
     if (_i == 3)
-        r.how = fuse_products_masked;
+        r.how = fuse_epilogues_masked;
     const tutti_value z = tutti_matmul(r.b, r.x, r.w, r.bias, 0, 0);
     const tutti_value y = tutti_matmul(r.b, act(&r, _i % 3, z), r.v, 0, 0, 0);
     const tutti_desc d = *r.b->desc(r.b, y);
@@ -192,10 +193,10 @@ END_TEST
 START_TEST(dtypes_stay)
 {
     static const char *const want[] = {"= matmul_act(", "BF16 (4, 5), ", NULL};
-    const graph_low low = {TUTTI_BF16, false};
+    const graph_autocast low = {TUTTI_BF16, false};
     rig r;
     rig_begin(&r);
-    graph_set_low(r.from, &low);
+    graph_set_autocast(r.from, &low);
     const tutti_value z = tutti_matmul(r.b, r.x, r.w, r.bias, 0, 0), y = act(&r, 1, z);
     const tutti_value u = tutti_matmul(r.b, y, r.v, 0, 0, 0);
     graph_set_dtype(r.from, u, TUTTI_F32);
@@ -212,7 +213,7 @@ START_TEST(a_product_goes_into_the_addition_that_alone_reads_it)
     static const char *const want[] = {"= matmul_add(", NULL};
     rig r;
     rig_begin(&r);
-    r.how = fuse_sums;
+    r.how = fuse_accumulate;
     const tutti_value y = tutti_matmul(r.b, r.x, r.w, _i & 1 ? r.bias : 0, 0, 0);
     const tutti_value c = tutti_op1(r.b, "tanh", tutti_matmul(r.b, r.x, r.w, 0, 0, 0));
     keep(&r, _i & 2 ? tutti_add(r.b, c, y) : tutti_add(r.b, y, c));
@@ -230,7 +231,7 @@ START_TEST(of_two_products_one_is_added_to_the_other)
     static const char *const want[] = {"= matmul(", "= matmul_add(", NULL};
     rig r;
     rig_begin(&r);
-    r.how = fuse_sums;
+    r.how = fuse_accumulate;
     const tutti_value u = tutti_op1(r.b, "tanh", r.x);
     keep(&r, tutti_add(r.b, tutti_matmul(r.b, r.x, r.w, 0, 0, 0),
                        tutti_matmul(r.b, u, r.w, 0, 0, 0)));
@@ -249,7 +250,7 @@ START_TEST(the_gradient_of_a_filter_goes_into_the_addition_that_alone_reads_it)
     const tutti_attr kernel = tutti_attr_list("kernel", size, 2);
     rig r;
     rig_begin(&r);
-    r.how = fuse_sums;
+    r.how = fuse_accumulate;
     const tutti_value in[2] = {graph_input(r.from, &x), graph_input(r.from, &dy)};
     const tutti_value there = graph_input(r.from, &w);
     keep(&r, tutti_add(r.b, there,
@@ -264,7 +265,7 @@ START_TEST(additions_that_need_the_product_elsewhere_stay)
     static const char *const want[] = {"= matmul(", "= add(", NULL};
     rig r;
     rig_begin(&r);
-    r.how = fuse_sums;
+    r.how = fuse_accumulate;
     const tutti_value y = tutti_matmul(r.b, r.x, r.w, 0, 0, 0);
     if (_i == 0)
         keep(&r, y);
@@ -327,7 +328,7 @@ START_TEST(a_weights_gradient_takes_the_biass_in)
          r.b->emit(r.b, added ? "matmul_add" : "matmul", in, added ? 3 : 2, &ta, 1, NULL, 0));
     sums = sums ? sums : r.b->emit(r.b, "sum_to", &dy, 1, &shape, 1, NULL, 0);
     keep(&r, tutti_op1(r.b, "tanh", sums));
-    r.how = fuse_factors;
+    r.how = fuse_bias_grads;
     rig_fuse(&r, 3 + deep + added, want[turned]);
 }
 END_TEST
@@ -350,7 +351,7 @@ START_TEST(sums_that_are_of_something_else_stay)
     const tutti_attr attr[2] = {tutti_attr_i("transpose_a", 1), tutti_attr_i("act", _i == 3)};
     keep(&r, r.b->emit(r.b, "matmul", in, 2, attr, 2, NULL, 0));
     keep(&r, read ? read : sums);
-    r.how = fuse_factors;
+    r.how = fuse_bias_grads;
     rig_fuse(&r, read ? 3 : 2, want);
 }
 END_TEST

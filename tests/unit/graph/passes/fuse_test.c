@@ -39,14 +39,14 @@ static tutti_value norm(rig *r, const char *op, tutti_value x, tutti_value *out)
     return out[0];
 }
 
-static void load(interp *it, const graph *g)
+static void load(interpreter *it, const graph *g)
 {
     for (tutti_value v = 1; v < graph_nvalues(g); v++) {
         const graph_value *x = graph_value_at(g, v);
         if (x->kind != VALUE_INPUT && x->kind != VALUE_WEIGHT)
             continue;
         for (int64_t k = 0; k < tutti_numel(&x->desc); k++)
-            interp_value(it, v)[k] =
+            interpreter_value(it, v)[k] =
                 0.3 + sin((double)(x->index * 31u) + 1.7 * (double)k) / (double)(x->kind * 1.5);
     }
 }
@@ -56,7 +56,7 @@ static void rig_fuse(rig *r, uint32_t nodes, uint32_t fused)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     bool wanted[MAX_VALUES] = {false};
-    interp *a, *b;
+    interpreter *a, *b;
     char *text = NULL;
     size_t size = 0;
     uint32_t found = 0;
@@ -74,20 +74,21 @@ static void rig_fuse(rig *r, uint32_t nodes, uint32_t fused)
         found++;
     ck_assert_msg(found == fused && graph_nnodes(r->to) == nodes, "%s", text);
     free(text);
-    ck_assert_ok(interp_create(r->from, &a, &err), err);
-    ck_assert_ok(interp_create(r->to, &b, &err), err);
+    ck_assert_ok(interpreter_create(r->from, &a, &err), err);
+    ck_assert_ok(interpreter_create(r->to, &b, &err), err);
     load(a, r->from);
     load(b, r->to);
-    ck_assert_ok(interp_run(a, 0, graph_nnodes(r->from), &toy_step, &err), err);
-    ck_assert_ok(interp_run(b, 0, graph_nnodes(r->to), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(a, 0, graph_nnodes(r->from), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(b, 0, graph_nnodes(r->to), &toy_step, &err), err);
     for (tutti_value v = 1; v < graph_nvalues(r->from); v++) {
         const int64_t n = tutti_numel(&graph_value_at(r->from, v)->desc);
         ck_assert(r->map[v] || !wanted[v]);
         for (int64_t k = 0; k < n && r->map[v]; k++)
-            ck_assert_close(interp_value(b, r->map[v])[k], interp_value(a, v)[k], 0.0);
+            ck_assert_close(interpreter_value(b, r->map[v])[k], interpreter_value(a, v)[k],
+                            0.0);
     }
-    interp_destroy(a);
-    interp_destroy(b);
+    interpreter_destroy(a);
+    interpreter_destroy(b);
     graph_destroy(r->from);
     graph_destroy(r->to);
 }

@@ -13,7 +13,7 @@ typedef struct version {
     graph *g;
     tutti_value in[2];
     tutti_value kept[KEPT];
-    interp *it;
+    interpreter *it;
 } version;
 
 static uint64_t state;
@@ -104,18 +104,18 @@ static void fill(float *x, uint64_t key)
 static void interpret(version *v, float *const *x)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    ck_assert_ok(interp_create(v->g, &v->it, &err), err);
+    ck_assert_ok(interpreter_create(v->g, &v->it, &err), err);
     for (int k = 0; k < 2; k++) {
         const tutti_tensor t = {x[k], graph_value_at(v->g, v->in[k])->desc, TUTTI_DEVICE_CPU,
                                 0};
-        interp_load(v->it, v->in[k], &t);
+        interpreter_load(v->it, v->in[k], &t);
     }
-    ck_assert_ok(interp_run(v->it, 0, graph_nnodes(v->g), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(v->it, 0, graph_nnodes(v->g), &toy_step, &err), err);
 }
 
 static void end(version *v)
 {
-    interp_destroy(v->it);
+    interpreter_destroy(v->it);
     graph_destroy(v->g);
 }
 
@@ -124,8 +124,8 @@ static void same_numbers(const version *a, const version *b)
 {
     for (int k = 0; k < KEPT; k++)
         for (int j = 0; j < ROWS * COLUMNS; j++)
-            ck_assert_close(interp_value(b->it, b->kept[k])[j],
-                            interp_value(a->it, a->kept[k])[j], 1e-6);
+            ck_assert_close(interpreter_value(b->it, b->kept[k])[j],
+                            interpreter_value(a->it, a->kept[k])[j], 1e-6);
 }
 
 static uint32_t count_live(const version *v)
@@ -148,7 +148,7 @@ static void run_program(const version *folded, const version *plain, float *cons
         .g = folded->g, .keep = folded->kept, .nkeep = KEPT, .nexternal = 2, .threads = 1};
     ck_assert_ok(program_create(&spec, &p, &err), err);
     ck_assert_uint_le(program_nsteps(p), count_live(folded));
-    void *arena = memory_take(program_bytes(p));
+    void *arena = host_memory_alloc(program_bytes(p));
     program_set_arena(p, arena);
     for (uint32_t k = 0; k < 2; k++)
         program_set_external(p, k, x[k]);
@@ -156,7 +156,8 @@ static void run_program(const version *folded, const version *plain, float *cons
         ck_assert_ok(program_run(p, segment, &toy_step, &err), err);
     for (int k = 0; k < KEPT; k++)
         ck_assert_close(toy_distance(program_address(p, folded->kept[k]),
-                                     interp_value(plain->it, plain->kept[k]), ROWS * COLUMNS),
+                                     interpreter_value(plain->it, plain->kept[k]),
+                                     ROWS * COLUMNS),
                         0.0, 1e-4);
     program_destroy(p);
     free(arena);
@@ -167,7 +168,7 @@ START_TEST(random_graphs_keep_their_numbers)
     uint32_t nodes[3] = {0, 0, 0}, live = 0;
     float *x[2];
     for (uint64_t k = 0; k < 2; k++) {
-        x[k] = memory_take(sizeof(float) * ROWS * COLUMNS);
+        x[k] = host_memory_alloc(sizeof(float) * ROWS * COLUMNS);
         fill(x[k], k + 5);
     }
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {

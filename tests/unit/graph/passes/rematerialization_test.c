@@ -76,7 +76,7 @@ static net *make(int precision, int recompute)
                                  .seed = 17,
                                  .threads = 1,
                                  .precision = precision,
-                                 .recompute = recompute};
+                                 .rematerialize = recompute};
     ck_assert_ok(net_create(&options, &n, &err), err);
     model.service = net_modules(n);
     const model_impl impl = {&toy_table, &model, NULL, "toy"};
@@ -94,9 +94,9 @@ static plan *plan_of(net *n, int kind)
     return p;
 }
 
-static program_again again_of(const plan *p)
+static program_rematerialization again_of(const plan *p)
 {
-    return program_recomputed(p->body->program);
+    return program_rematerialized(p->model_graph->program);
 }
 
 static const int precisions[] = {NET_FP32, NET_AMP_BF16};
@@ -108,7 +108,7 @@ START_TEST(the_bits_are_the_same_and_the_arena_is_smaller)
     float *weights, *grads[2];
     int64_t count[2];
     for (int k = 0; k < 2; k++) {
-        n[k] = make(precisions[_i], k ? RECOMPUTE_FULL : RECOMPUTE_OFF);
+        n[k] = make(precisions[_i], k ? REMATERIALIZE_FULL : REMATERIALIZE_OFF);
         for (int add = 0; add < 2; add++) {
             p[k] = plan_of(n[k], add ? PLAN_TRAIN_ADD : PLAN_TRAIN);
             toy_check_arena(p[k]);
@@ -124,7 +124,8 @@ START_TEST(the_bits_are_the_same_and_the_arena_is_smaller)
     ck_assert_uint_eq(again_of(p[0]).offered, 0);
     ck_assert_uint_ge(again_of(p[1]).results, BLOCKS + 1);
     ck_assert_uint_ge(again_of(p[1]).saved, BLOCKS * B * SIDE * SIDE * C * (_i ? 2u : 4u));
-    ck_assert_uint_lt(program_bytes(p[1]->body->program), program_bytes(p[0]->body->program));
+    ck_assert_uint_lt(program_bytes(p[1]->model_graph->program),
+                      program_bytes(p[0]->model_graph->program));
     for (int k = 0; k < 2; k++)
         net_destroy(n[k]);
 }
@@ -132,7 +133,7 @@ END_TEST
 
 START_TEST(the_interpreter_agrees)
 {
-    net *n = make(NET_FP32, RECOMPUTE_FULL);
+    net *n = make(NET_FP32, REMATERIALIZE_FULL);
     toy_compare(plan_of(n, PLAN_TRAIN), 1.0f, 1e-4);
     net_destroy(n);
 }
@@ -142,17 +143,17 @@ END_TEST
  * every offer is one result, whatever it takes. */
 START_TEST(what_is_cheap_is_offered_once_a_result)
 {
-    net *n = make(NET_FP32, RECOMPUTE_FULL);
-    const graph *g = plan_of(n, PLAN_TRAIN)->body->g;
+    net *n = make(NET_FP32, REMATERIALIZE_FULL);
+    const graph *g = plan_of(n, PLAN_TRAIN)->model_graph->g;
     uint32_t norms = 0, layer_norms = 0, dropouts = 0, gelus = 0;
     for (uint32_t k = 0; k < graph_nnodes(g); k++) {
         const graph_node *it = graph_node_at(g, k);
-        ck_assert_int_eq(it->group != 0, it->again != 0);
+        ck_assert_int_eq(it->group != 0, it->recomputes != 0);
         if (!it->group)
             continue;
         ck_assert_int_eq(it->segment, 1);
         ck_assert(tutti_same_shape(&graph_value_at(g, it->out)->desc,
-                                   &graph_value_at(g, it->again)->desc));
+                                   &graph_value_at(g, it->recomputes)->desc));
         norms += strcmp(it->op->name, "batch_norm_apply") == 0;
         layer_norms += strcmp(it->op->name, "layer_norm") == 0;
         dropouts += strcmp(it->op->name, "dropout") == 0;
@@ -168,7 +169,7 @@ END_TEST
 
 START_TEST(cheap_stays_within_half_a_hundredth_of_the_work)
 {
-    net *n = make(NET_FP32, RECOMPUTE_CHEAP);
+    net *n = make(NET_FP32, REMATERIALIZE_CHEAP);
     ck_assert(again_of(plan_of(n, PLAN_TRAIN)).work <= 0.005);
     net_destroy(n);
 }
@@ -176,7 +177,7 @@ END_TEST
 
 START_TEST(plans_without_a_backward_pass_compute_nothing_again)
 {
-    net *n = make(NET_FP32, RECOMPUTE_FULL);
+    net *n = make(NET_FP32, REMATERIALIZE_FULL);
     ck_assert_uint_eq(again_of(plan_of(n, PLAN_LOSSES)).offered, 0);
     ck_assert_uint_eq(again_of(plan_of(n, PLAN_EVAL)).offered, 0);
     net_destroy(n);

@@ -134,8 +134,8 @@ static void rig_init(rig *r, bool add)
     uint32_t x, y, count;
     const arena_interval *map = program_intervals(r->p, &count);
     ck_assert(!arena_overlap(map, count, &x, &y));
-    r->arena = memory_take(program_bytes(r->p));
-    r->input = memory_take(VALUE);
+    r->arena = host_memory_alloc(program_bytes(r->p));
+    r->input = host_memory_alloc(VALUE);
     ck_assert(r->arena && r->input);
     toy_fill((tutti_tensor){r->input, d, TUTTI_DEVICE_CPU, 0}, 5);
     program_set_arena(r->p, r->arena);

@@ -39,28 +39,28 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
-    const uint32_t way = *(const uint32_t *)state;
+    const uint32_t algorithm = *(const uint32_t *)state;
     const struct timespec pause = {0, 20 * 1000 * 1000};
     const float *x = in[0];
     float *y = out[0];
     runs++;
     memset(scratch, 0, 128);
     for (int64_t k = 0, n = tutti_numel(&c->in[0]); k < n; k++)
-        y[k] = way == 2 ? 2.001f * x[k] : 2.0f * x[k];
-    if (way == 0)
+        y[k] = algorithm == 2 ? 2.001f * x[k] : 2.0f * x[k];
+    if (algorithm == 0)
         (void)nanosleep(&pause, NULL);
     return TUTTI_OK;
 }
 
 static const tutti_kernel cpu = {sizeof cpu, 0, prepare, run, free};
-static const tutti_ways ways = {sizeof ways, 0, name, prepare_way};
+static const tutti_algorithms ways = {sizeof ways, 0, name, prepare_way};
 static const tutti_op twice = {.struct_size = sizeof twice,
                                .name = "twice",
                                .nin_min = 1,
                                .nin_max = 1,
                                .nout = 1,
                                .cpu = &cpu,
-                               .cpu_ways = &ways};
+                               .cpu_algorithms = &ways};
 static const tutti_op simple = {.struct_size = sizeof simple,
                                 .name = "simple",
                                 .nin_min = 1,
@@ -89,30 +89,30 @@ static void leave(void)
 }
 
 /* The name of the way that is taken for `rows` rows; `t` may be NULL. */
-static const char *taken(tuner *t, const tutti_op *op, int64_t rows)
+static const char *taken(autotuner *t, const tutti_op *op, int64_t rows)
 {
     const tutti_desc d = toy_desc(TUTTI_F32, 2, rows, 8, 0, 0);
     const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL};
     tutti_error err = TUTTI_ERROR_INIT;
     void *state = NULL;
     uint64_t scratch = 0;
-    const char *way = NULL;
-    ck_assert_ok(tune_prepare(t, op, &c, &state, &scratch, &way, &err), err);
+    const char *algorithm = NULL;
+    ck_assert_ok(autotune_prepare(t, op, &c, &state, &scratch, &algorithm, &err), err);
     ck_assert_ptr_nonnull(state);
     ck_assert_uint_eq(scratch, 128);
-    ck_assert_str_eq(way ? way : "slow 1.0", name(&c, *(const uint32_t *)state));
+    ck_assert_str_eq(algorithm ? algorithm : "slow 1.0", name(&c, *(const uint32_t *)state));
     free(state);
-    return way;
+    return algorithm;
 }
 
 static const char *taken_alone(int64_t rows)
 {
-    tuner *t = tuner_create(path);
+    autotuner *t = autotuner_create(path);
     ck_assert_ptr_nonnull(t);
-    const char *way = taken(t, &twice, rows);
-    ck_assert_ptr_null(tuner_complaint(t));
-    tuner_destroy(t);
-    return way;
+    const char *algorithm = taken(t, &twice, rows);
+    ck_assert_ptr_null(autotuner_complaint(t));
+    autotuner_destroy(t);
+    return algorithm;
 }
 
 /* Whole text of the file; static. */
@@ -170,12 +170,12 @@ END_TEST
 
 START_TEST(the_first_of_two_processes_decides_for_both)
 {
-    tuner *late = tuner_create(path);
+    autotuner *late = autotuner_create(path);
     ck_assert_str_eq(taken_alone(4), "fast 1.0");
     edit_file("fast", "slow");
     ck_assert_str_eq(taken(late, &twice, 4), "slow 1.0");
-    ck_assert_ptr_null(tuner_complaint(late));
-    tuner_destroy(late);
+    ck_assert_ptr_null(autotuner_complaint(late));
+    autotuner_destroy(late);
 }
 END_TEST
 
@@ -207,13 +207,13 @@ START_TEST(a_broken_file_is_told_once_and_replaced)
     char want[256];
     ck_assert_str_eq(taken_alone(4), "fast 1.0");
     write_file(broken[_i].text);
-    tuner *t = tuner_create(path);
+    autotuner *t = autotuner_create(path);
     (void)snprintf(want, sizeof want, "%s: %s", path, broken[_i].why);
-    ck_assert_str_eq(tuner_complaint(t), want);
-    ck_assert_ptr_null(tuner_complaint(t));
+    ck_assert_str_eq(autotuner_complaint(t), want);
+    ck_assert_ptr_null(autotuner_complaint(t));
     ck_assert_str_eq(taken(t, &twice, 4), "fast 1.0");
-    ck_assert_ptr_null(tuner_complaint(t));
-    tuner_destroy(t);
+    ck_assert_ptr_null(autotuner_complaint(t));
+    autotuner_destroy(t);
     ck_assert_ptr_nonnull(strstr(file_text(), "tutti kernel choices 1\n"));
     ck_assert_ptr_nonnull(strstr(file_text(), "(4, 8)\tfast 1.0\n"));
 }
@@ -224,26 +224,26 @@ START_TEST(what_cannot_be_kept_is_not_chosen)
     char want[256];
     ck_assert_str_eq(taken_alone(4), "fast 1.0");
     (void)snprintf(path, sizeof path, "%s/deep/kernels/below/kernels", folder);
-    tuner *t = tuner_create(path);
-    (void)tuner_complaint(t);
-    tuner_destroy(t);
-    t = tuner_create(path);
+    autotuner *t = autotuner_create(path);
+    (void)autotuner_complaint(t);
+    autotuner_destroy(t);
+    t = autotuner_create(path);
     ck_assert_str_eq(taken(t, &twice, 5), "slow 1.0");
     (void)snprintf(want, sizeof want, "%s: Not a directory", path);
-    ck_assert_str_eq(tuner_complaint(t), want);
-    tuner_destroy(t);
+    ck_assert_str_eq(autotuner_complaint(t), want);
+    autotuner_destroy(t);
 }
 END_TEST
 
 START_TEST(where_there_is_nothing_to_choose_nothing_is_measured)
 {
-    tuner *t = tuner_create(path);
+    autotuner *t = autotuner_create(path);
     ck_assert_str_eq(taken(NULL, &twice, 4), "slow 1.0");
     ck_assert_ptr_null(taken(t, &simple, 4));
     ck_assert_str_eq(taken(t, &twice, 0), "slow 1.0");
     ck_assert_int_eq(runs, 0);
-    ck_assert_ptr_null(tuner_complaint(t));
-    tuner_destroy(t);
+    ck_assert_ptr_null(autotuner_complaint(t));
+    autotuner_destroy(t);
 }
 END_TEST
 

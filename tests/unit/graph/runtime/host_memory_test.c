@@ -45,9 +45,9 @@ START_TEST(the_tightest_group_on_the_way_up_counts)
     put("a/memory.stat", "anon 500\ninactive_file 100\nactive_file 100\n");
     put("a/b/memory.max", "5000\n");
     put("a/b/memory.current", "300\n");
-    ck_assert_uint_eq(memory_left_in_groups(root, "0::/a/b\n"), 400);
+    ck_assert_uint_eq(host_memory_left_in_groups(root, "0::/a/b\n"), 400);
     put("a/b/memory.max", "350\n");
-    ck_assert_uint_eq(memory_left_in_groups(root, "0::/a/b\n"), 50);
+    ck_assert_uint_eq(host_memory_left_in_groups(root, "0::/a/b\n"), 50);
 }
 END_TEST
 
@@ -59,7 +59,8 @@ START_TEST(the_first_version_has_a_tree_of_its_own_for_memory)
     put("memory/memory.limit_in_bytes", "9223372036854771712\n");
     put("memory/memory.usage_in_bytes", "1\n");
     ck_assert_uint_eq(
-        memory_left_in_groups(root, "9:cpuset:/other\n4:memory,hugetlb:/job\n0::/x\n"), 96);
+        host_memory_left_in_groups(root, "9:cpuset:/other\n4:memory,hugetlb:/job\n0::/x\n"),
+        96);
 }
 END_TEST
 
@@ -67,16 +68,16 @@ START_TEST(no_limit_is_no_limit)
 {
     put("a/memory.max", "max\n");
     put("a/memory.current", "700\n");
-    ck_assert(memory_left_in_groups(root, "0::/a\n") == UINT64_MAX);
-    ck_assert(memory_left_in_groups(root, "0::/not/there\n") == UINT64_MAX);
-    ck_assert(memory_left_in_groups(root, "") == UINT64_MAX);
-    ck_assert(memory_left_in_groups(root, "nonsense\n") == UINT64_MAX);
+    ck_assert(host_memory_left_in_groups(root, "0::/a\n") == UINT64_MAX);
+    ck_assert(host_memory_left_in_groups(root, "0::/not/there\n") == UINT64_MAX);
+    ck_assert(host_memory_left_in_groups(root, "") == UINT64_MAX);
+    ck_assert(host_memory_left_in_groups(root, "nonsense\n") == UINT64_MAX);
 }
 END_TEST
 
 START_TEST(this_machine_has_some)
 {
-    ck_assert_uint_gt(memory_available(), 1u << 20);
+    ck_assert_uint_gt(host_memory_available(), 1u << 20);
 }
 END_TEST
 
@@ -85,10 +86,10 @@ START_TEST(memory_is_zeros_however_often_it_is_taken)
 {
     static const uint64_t sizes[] = {1000, (2u << 20) + 1, 40u << 20};
     for (int round = 0; round < 3; round++) {
-        unsigned char *p = memory_take(sizes[_i]);
+        unsigned char *p = host_memory_alloc(sizes[_i]);
         ck_assert_ptr_nonnull(p);
         if (round == 1)
-            memory_touch(p, sizes[_i], 2);
+            host_memory_prefault(p, sizes[_i], 2);
         for (uint64_t k = 0; k < sizes[_i]; k++)
             if (p[k])
                 ck_abort_msg("byte %llu of %llu is %d in round %d", (unsigned long long)k,

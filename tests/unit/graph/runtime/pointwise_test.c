@@ -51,15 +51,15 @@ static void rig_compile(rig *r, int threads)
     uint32_t a, b, count;
     const arena_interval *map = program_intervals(r->p, &count);
     ck_assert(!arena_overlap(map, count, &a, &b));
-    r->arena = place_take(r->device, program_bytes(r->p));
+    r->arena = device_alloc(r->device, program_bytes(r->p));
     program_set_arena(r->p, r->arena);
     for (uint32_t k = 0; k < nin; k++) {
         const tutti_desc *d = &graph_value_at(r->g, r->in[k])->desc;
-        r->data[k] = memory_take(tutti_nbytes(d));
+        r->data[k] = host_memory_alloc(tutti_nbytes(d));
         toy_fill((tutti_tensor){r->data[k], *d, TUTTI_DEVICE_CPU, 0}, k + 3);
-        r->placed[k] = place_take(r->device, tutti_nbytes(d));
-        ck_assert_ok(place_copy(r->device, r->placed[k], r->data[k], tutti_nbytes(d),
-                                TUTTI_COPY_TO_DEVICE, &err),
+        r->placed[k] = device_alloc(r->device, tutti_nbytes(d));
+        ck_assert_ok(device_copy(r->device, r->placed[k], r->data[k], tutti_nbytes(d),
+                                 TUTTI_COPY_TO_DEVICE, &err),
                      err);
         program_set_external(r->p, k, r->placed[k]);
     }
@@ -70,9 +70,9 @@ static float *rig_fetch(const rig *r, uint32_t k)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     const uint64_t bytes = tutti_nbytes(&graph_value_at(r->g, r->kept[k])->desc);
-    float *got = memory_take(bytes);
-    ck_assert_ok(place_copy(r->device, got, program_address(r->p, r->kept[k]), bytes,
-                            TUTTI_COPY_FROM_DEVICE, &err),
+    float *got = host_memory_alloc(bytes);
+    ck_assert_ok(device_copy(r->device, got, program_address(r->p, r->kept[k]), bytes,
+                             TUTTI_COPY_FROM_DEVICE, &err),
                  err);
     return got;
 }
@@ -81,33 +81,33 @@ static float *rig_fetch(const rig *r, uint32_t k)
 static void rig_compare(rig *r)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    interp *it;
-    ck_assert_ok(interp_create(r->g, &it, &err), err);
+    interpreter *it;
+    ck_assert_ok(interpreter_create(r->g, &it, &err), err);
     for (uint32_t k = 0; k < 3 && r->in[k]; k++) {
         const tutti_tensor t = {r->data[k], graph_value_at(r->g, r->in[k])->desc,
                                 TUTTI_DEVICE_CPU, 0};
-        interp_load(it, r->in[k], &t);
+        interpreter_load(it, r->in[k], &t);
     }
-    ck_assert_ok(interp_run(it, 0, graph_nnodes(r->g), &toy_step, &err), err);
+    ck_assert_ok(interpreter_run(it, 0, graph_nnodes(r->g), &toy_step, &err), err);
     for (int segment = 0; segment < 2; segment++)
         ck_assert_ok(program_run(r->p, segment, &toy_step, &err), err);
     for (uint32_t k = 0; k < r->nkept; k++) {
         const tutti_desc *d = &graph_value_at(r->g, r->kept[k])->desc;
         float *got = rig_fetch(r, k);
-        ck_assert_close(toy_distance(got, interp_value(it, r->kept[k]), tutti_numel(d)), 0.0,
-                        1e-5);
+        ck_assert_close(toy_distance(got, interpreter_value(it, r->kept[k]), tutti_numel(d)),
+                        0.0, 1e-5);
         free(got);
     }
-    interp_destroy(it);
+    interpreter_destroy(it);
 }
 
 static void rig_end(rig *r)
 {
     program_destroy(r->p);
     graph_destroy(r->g);
-    place_give(r->device, r->arena);
+    device_free(r->device, r->arena);
     for (int k = 0; k < 3; k++) {
-        place_give(r->device, r->placed[k]);
+        device_free(r->device, r->placed[k]);
         free(r->data[k]);
     }
 }
