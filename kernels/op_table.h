@@ -5,6 +5,10 @@
 
 #include "tutti/op.h"
 
-extern const tutti_op *const tutti_op_table[]; /* NULL-terminated, sorted by name */
+/* NULL-terminated, sorted by name; the variants for this CPU.  Filled before main. */
+extern const tutti_op *tutti_op_table[];
+
+/* Fills the table with the variants of a level that this CPU has, for tests: before other threads run. */
+void tutti_op_table_fill(int32_t level);
 
 #endif

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "op_table.h"
+#include "tutti/isa.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,9 +49,24 @@ static void limit_spinning(char **argv)
         (void)execv("/proc/self/exe", argv); /* where that fails, spinning is only slower */
 }
 
+/* TUTTI_ISA lowers the instruction set of the kernels. */
+static bool isa_is_known(void)
+{
+    const char *text = getenv("TUTTI_ISA");
+    if (!text || tutti_isa_named(text) >= 0)
+        return true;
+    (void)fprintf(stderr, "tutti: the environment's TUTTI_ISA is \"%s\", want one of", text);
+    for (int32_t k = 0; k < TUTTI_ISA_LEVELS; k++)
+        (void)fprintf(stderr, "%s %s", k ? "," : "", tutti_isa_name(k));
+    (void)fprintf(stderr, "\n");
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     limit_spinning(argv);
+    if (!isa_is_known())
+        return CLI_USAGE;
     crash_handler_install();
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         usage(argc < 2 ? stderr : stdout);

@@ -1,6 +1,7 @@
 /* version.c - tutti version. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "tutti/isa.h"
 #include "tutti_host/device.h"
 
 #include <stdio.h>
@@ -34,6 +35,8 @@ int cli_version(int argc, char **argv, const tutti_op *const *ops)
         n++;
     (void)printf("tutti %s, plugin ABI %u.%u, %zu operations\n", TUTTI_VERSION, TUTTI_ABI >> 16,
                  TUTTI_ABI & 0xFFFFu, n);
+    (void)printf("instruction set: %s; this CPU's: %s\n", tutti_isa_name(tutti_isa()),
+                 tutti_isa_name(tutti_isa_cpu()));
     print_gpus();
     return CLI_OK;
 }

@@ -46,8 +46,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
 }
 
 /* to(k) += scale from(k) */
-OP_SIMD static void add_scaled(float scale, const float *restrict from, float *restrict to,
-                               int64_t n)
+static void add_scaled(float scale, const float *restrict from, float *restrict to, int64_t n)
 {
     for (int64_t k = 0; k < n; k++)
         to[k] += scale * from[k];

@@ -1,7 +1,7 @@
 /* batch_norm_loops.c - the streaming loops, 16 channels at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
-#include "common/lanes.h"
+#include "common/simd.h"
 
 /* A step is 16 channels (one AVX-512 register of f32, two of f64); up to four neighbouring steps
  * of a row are done at once, so that rows are read as they lie in memory. */
@@ -56,8 +56,7 @@ INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum
     }
 }
 
-OP_SIMD void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *sum,
-                             double *square)
+void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *sum, double *square)
 {
     for (int64_t at = 0; at < rows; at += TILE) {
         const int64_t n = rows - at < TILE ? rows - at : TILE;
@@ -149,8 +148,8 @@ INLINE float masked(const batch_norm_line *l, int64_t k, float centred, float dy
     return !l->relu || centred * l->scale[k] + l->shift[k] > 0.0f ? dy : 0.0f;
 }
 
-OP_SIMD void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t c,
-                                  const batch_norm_line *line, double *sum, double *product)
+void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t c,
+                          const batch_norm_line *line, double *sum, double *product)
 {
     for (int64_t at = 0; at < rows; at += TILE) {
         const int64_t n = rows - at < TILE ? rows - at : TILE;
@@ -200,8 +199,8 @@ INLINE void apply(int steps, int end, const part *q)
     }
 }
 
-OP_SIMD void batch_norm_apply(const float *x, const float *residual, float *y, int64_t rows,
-                              int64_t c, const batch_norm_line *line)
+void batch_norm_apply(const float *x, const float *residual, float *y, int64_t rows, int64_t c,
+                      const batch_norm_line *line)
 {
     const int end = (residual ? ADD : PLAIN) | (line->relu ? RELU : PLAIN);
     int64_t k = 0, steps;
@@ -251,8 +250,8 @@ INLINE void grad_apply(int steps, int relu, const part *q, const float *coef)
     }
 }
 
-OP_SIMD void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows,
-                                   int64_t c, const batch_norm_line *line, const float *coef)
+void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows, int64_t c,
+                           const batch_norm_line *line, const float *coef)
 {
     const float *as = coef, *bs = coef + c, *shift = coef + 2 * c;
     int64_t k = 0, steps;

@@ -65,7 +65,7 @@ typedef union block {
 #define FROM(type) ((const type *)from)[i]
 #define TO(type) ((type *)to)[i]
 
-OP_SIMD static void load_f32(const void *from, int32_t dtype, float *to, int64_t n)
+static void load_f32(const void *from, int32_t dtype, float *to, int64_t n)
 {
     if (dtype == TUTTI_F32)
         EACH(to[i], FROM(float));
@@ -77,7 +77,7 @@ OP_SIMD static void load_f32(const void *from, int32_t dtype, float *to, int64_t
         EACH(to[i], (float)FROM(uint8_t));
 }
 
-OP_SIMD static void store_f32(const float *x, void *to, int32_t dtype, int64_t n)
+static void store_f32(const float *x, void *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_F32)
         EACH(TO(float), x[i]);
@@ -92,7 +92,7 @@ OP_SIMD static void store_f32(const float *x, void *to, int32_t dtype, int64_t n
              (uint8_t)(int32_t)(x[i] > 0.0f ? x[i] < 255.0f ? x[i] : 255.0f : 0.0f));
 }
 
-OP_SIMD static void load_f64(const void *from, int32_t dtype, double *to, int64_t n)
+static void load_f64(const void *from, int32_t dtype, double *to, int64_t n)
 {
     if (dtype == TUTTI_F64)
         EACH(to[i], FROM(double));
@@ -103,7 +103,7 @@ OP_SIMD static void load_f64(const void *from, int32_t dtype, double *to, int64_
     }
 }
 
-OP_SIMD static void store_f64(const double *x, void *to, int32_t dtype, int64_t n)
+static void store_f64(const double *x, void *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_F64)
         EACH(TO(double), x[i]);
@@ -122,7 +122,7 @@ OP_SIMD static void store_f64(const double *x, void *to, int32_t dtype, int64_t 
     }
 }
 
-OP_SIMD static void load_i64(const void *from, int32_t dtype, int64_t *to, int64_t n)
+static void load_i64(const void *from, int32_t dtype, int64_t *to, int64_t n)
 {
     if (dtype == TUTTI_I64)
         EACH(to[i], FROM(int64_t));
@@ -132,7 +132,7 @@ OP_SIMD static void load_i64(const void *from, int32_t dtype, int64_t *to, int64
         EACH(to[i], FROM(uint8_t));
 }
 
-OP_SIMD static void store_i64(const int64_t *x, void *to, int32_t dtype, int64_t n)
+static void store_i64(const int64_t *x, void *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_I64)
         EACH(TO(int64_t), x[i]);

@@ -66,7 +66,7 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
         }                                                                                      \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
-    OP_SIMD static void op##_loop(const void *attr, const float *in, float *y, int64_t n)      \
+    static inline void op##_loop(const void *attr, const float *in, float *y, int64_t n)       \
     {                                                                                          \
         OP_LOCAL_ATTR(attr_type);                                                              \
         OP_LOOP for (int64_t i = 0; i < n; i++)                                                \
@@ -125,8 +125,8 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
         }                                                                                      \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
-    OP_SIMD static void op##_loop(const void *attr, const float *pa, const float *pb,          \
-                                  float *out, const broadcast_block *s)                        \
+    static inline void op##_loop(const void *attr, const float *pa, const float *pb,           \
+                                 float *out, const broadcast_block *s)                         \
     {                                                                                          \
         OP_LOCAL_ATTR(attr_type);                                                              \
         for (int64_t k = 0; k < s->rows; k++) {                                                \

@@ -11,7 +11,7 @@ static inline int low_is(int32_t dtype)
     return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
 }
 
-OP_SIMD static void low_widen(const uint16_t *from, int32_t dtype, float *to, int64_t n)
+static inline void low_widen(const uint16_t *from, int32_t dtype, float *to, int64_t n)
 {
     if (dtype == TUTTI_BF16) {
         OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_from_bf16(from[i]);
@@ -20,7 +20,7 @@ OP_SIMD static void low_widen(const uint16_t *from, int32_t dtype, float *to, in
     }
 }
 
-OP_SIMD static void low_narrow(const float *from, uint16_t *to, int32_t dtype, int64_t n)
+static inline void low_narrow(const float *from, uint16_t *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_BF16) {
         OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_to_bf16(from[i]);

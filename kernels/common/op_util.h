@@ -1,4 +1,4 @@
-/* op_util.h - what op descriptors share: checks, threads, SIMD dispatch, descriptor macros. */
+/* op_util.h - what op descriptors share: checks, threads, descriptor macros. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_OP_UTIL_H
 #define KERNELS_COMMON_OP_UTIL_H
@@ -7,17 +7,6 @@
 #include "tutti/ops.h"
 
 #include <stddef.h>
-
-/* Loops marked so are compiled for several CPUs and chosen at load: by instruction set, because a
- * CPU by name (arch=haswell) would match that CPU alone.  Sanitizers and clang 14 get
- * the plain one: their run-time resolvers do not work there. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                         \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define OP_SIMD                                                                                \
-    __attribute__((unused, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define OP_SIMD __attribute__((unused))
-#endif
 
 /* Before a loop whose rounds do not touch each other: an output that lies where an input lay does
  * so element by element. */

@@ -3,8 +3,8 @@
 #ifndef KERNELS_COMMON_REDUCE_H
 #define KERNELS_COMMON_REDUCE_H
 
-#include "common/lanes.h"
 #include "common/op_util.h"
+#include "common/simd.h"
 
 #include <string.h>
 
@@ -58,7 +58,7 @@ static inline void reduction_reference(const reduction *r, const double *x, doub
  * so that the error is below 6e-7 of the sum of |x|. */
 enum { REDUCE_TILE = 4 * LANES, REDUCE_BLOCK = 8 * REDUCE_TILE };
 
-OP_SIMD static double reduce_row(const float *x, int64_t n)
+static inline double reduce_row(const float *x, int64_t n)
 {
     f64x8 total = {0};
     int64_t i = 0;
@@ -113,7 +113,7 @@ LANES_INLINE void reduce_eight(const float *x, int64_t n, double *total)
 }
 
 /* total (n) += rows of x (count, n); eight rows are added up in f32: three roundings each. */
-OP_SIMD static void reduce_columns(const float *x, int64_t count, int64_t n, double *total)
+static inline void reduce_columns(const float *x, int64_t count, int64_t n, double *total)
 {
     int64_t r = 0;
     for (; r + 8 <= count; r += 8) {

@@ -5,7 +5,7 @@
 
 #include "common/axis.h"
 #include "common/fastmath.h"
-#include "common/lanes.h"
+#include "common/simd.h"
 
 /* A row is gone over once, a chunk at a time: its largest number, then its exponentials less that; when
  * a chunk has a larger one, what was there is scaled.  A chunk's sums go in f32 lanes, joined in f64:
@@ -70,7 +70,7 @@ LANES_INLINE double softmax_add(const float *x, float max, float *y, int64_t n, 
 }
 
 /* sum exp(x - *ret_max), *ret_max the largest of x */
-OP_SIMD static double softmax_sum(const float *x, int64_t n, float *ret_max)
+static inline double softmax_sum(const float *x, int64_t n, float *ret_max)
 {
     float max = -INFINITY;
     double sum = 0.0;
@@ -87,7 +87,7 @@ OP_SIMD static double softmax_sum(const float *x, int64_t n, float *ret_max)
 }
 
 /* y = factor exp(x) / sum exp(x); y may be x */
-OP_SIMD static void softmax_row(const float *x, float *y, int64_t n, double factor)
+static inline void softmax_row(const float *x, float *y, int64_t n, double factor)
 {
     const int64_t chunk = softmax_chunk(n);
     float max = -INFINITY, was[SOFTMAX_CHUNKS];

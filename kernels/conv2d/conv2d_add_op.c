@@ -90,7 +90,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return TUTTI_OK;
 }
 
-OP_SIMD static void add(const float *c, float *dw, int64_t n)
+static void add(const float *c, float *dw, int64_t n)
 {
     OP_LOOP for (int64_t i = 0; i < n; i++) dw[i] += c[i];
 }

@@ -1,6 +1,6 @@
 /* conv2d_pixels.c - convolutions of single pixels: products of matrices. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/product.h"
+#include "common/gemm.h"
 #include "conv2d/conv2d_ways.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
  *   y = x w^T + bias, dx = dy w, dw = dy^T x. */
 struct conv2d_pixels {
     conv2d_geometry g;
-    product p;
+    gemm p;
     int32_t kind;
     int32_t reserved;
     uint64_t dense; /* bytes of x without the pixels that nobody reads; 0: all are read */
@@ -63,10 +63,10 @@ void conv2d_spread(const conv2d_geometry *g, int32_t threads, const float *y, fl
         spread(g, r, y, x);
 }
 
-static product product_of(int32_t kind, const conv2d_geometry *g, int32_t threads)
+static gemm gemm_of(int32_t kind, const conv2d_geometry *g, int32_t threads)
 {
     const int64_t pixels = g->b * g->oh * g->ow;
-    product p = {.m = pixels, .n = g->c, .k = g->o, .threads = threads};
+    gemm p = {.m = pixels, .n = g->c, .k = g->o, .threads = threads};
     p.a_row = kind == DNN_CONV ? g->c : g->o; /* x, dy, dy */
     p.a_col = 1;
     p.b_row = g->c; /* w, x */
@@ -95,9 +95,9 @@ tutti_status conv2d_pixels_create(int32_t kind, const conv2d_geometry *g, int32_
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
     s->kind = kind;
-    s->p = product_of(kind, g, threads);
+    s->p = gemm_of(kind, g, threads);
     s->dense = conv2d_skips(g) ? conv2d_align(g->b * g->oh * g->ow * g->c) : 0;
-    if (product_plan(&s->p, &scratch)) {
+    if (gemm_plan(&s->p, &scratch)) {
         free(s);
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "conv2d: no products on this CPU");
     }
@@ -127,7 +127,7 @@ tutti_status conv2d_pixels_run(const conv2d_pixels *s, const float *in0, const f
                                const float *bias, float *out, void *scratch)
 {
     void *room = (unsigned char *)scratch + s->dense;
-    product_data d = {.a = in0, .b = in1, .bias = bias, .y = out};
+    gemm_data d = {.a = in0, .b = in1, .bias = bias, .y = out};
     if (s->kind == DNN_CONV) {
         d.a = read_pixels(s, in0, scratch);
     } else if (s->kind == DNN_CONV_GRAD_WEIGHT) {
@@ -136,7 +136,7 @@ tutti_status conv2d_pixels_run(const conv2d_pixels *s, const float *in0, const f
     } else if (s->dense) {
         d.y = scratch;
     }
-    product_run(&s->p, &d, room);
+    gemm_run(&s->p, &d, room);
     if (s->kind == DNN_CONV_GRAD_INPUT && s->dense)
         conv2d_spread(&s->g, s->p.threads, scratch, out);
     return TUTTI_OK;

@@ -58,8 +58,8 @@ enum { BLOCKS = 64 };
 
 /* n <= 4 BLOCKS elements from block `first` on.  The draws of all blocks come first, in a loop that
  * vectorises. */
-OP_SIMD static void part(const dropout_key *k, uint64_t first, float p, const float *x,
-                         float *y, int64_t n)
+static void part(const dropout_key *k, uint64_t first, float p, const float *x, float *y,
+                 int64_t n)
 {
     const float scale = (float)(1.0 / (1.0 - (double)p));
     uint32_t bits[4 * BLOCKS];

@@ -4,6 +4,7 @@
 #define KERNELS_LAYER_NORM_LAYER_NORM_H
 
 #include "common/op_util.h"
+#include "tutti/isa.h"
 
 typedef struct layer_norm_attr {
     double eps;
@@ -40,6 +41,7 @@ tutti_status layer_norm_want_shape(const char *op, const char *name, const tutti
 /* Rows of n: y = (x - mean) rstd gamma + beta; y may be x. */
 void layer_norm_forward(const float *x, const float *gamma, const float *beta, double eps,
                         float *y, int64_t rows, int64_t n, float *mean, float *rstd);
+TUTTI_ISA_VARIANTS(layer_norm_forward);
 
 /* Rows of n and their gradient: dx, which may be x, dy or more; dgamma, dbeta (n) are added to in f32. */
 typedef struct layer_norm_grad_part {
@@ -51,6 +53,7 @@ typedef struct layer_norm_grad_part {
 
 /* Of rows [first, end). */
 void layer_norm_backward(const layer_norm_grad_part *q, int64_t first, int64_t end);
+TUTTI_ISA_VARIANTS(layer_norm_backward);
 
 extern const tutti_kernel layer_norm_cuda, layer_norm_grad_cuda;
 extern const tutti_op tutti_op_layer_norm, tutti_op_layer_norm_grad;

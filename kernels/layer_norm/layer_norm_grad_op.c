@@ -79,7 +79,7 @@ static void part(const void *const *in, const float *more, float *dx, int64_t n,
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
     for (int64_t at = first; at < end; at += BLOCK) {
         memset(block, 0, (size_t)(2 * n) * sizeof *block);
-        layer_norm_backward(&q, at, at + BLOCK < end ? at + BLOCK : end);
+        TUTTI_ISA_PICK(layer_norm_backward)(&q, at, at + BLOCK < end ? at + BLOCK : end);
         for (int64_t k = 0; k < 2 * n; k++)
             sums[k] += (double)block[k];
     }

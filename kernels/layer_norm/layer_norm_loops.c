@@ -1,6 +1,6 @@
 /* layer_norm_loops.c - rows forward and backward, from the cache but for the first look at them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/lanes.h"
+#include "common/simd.h"
 #include "layer_norm/layer_norm.h"
 
 #include <math.h>
@@ -70,9 +70,8 @@ INLINE void squares_of(const float *x, float shift, int64_t n, double *ret_sum,
 }
 
 /* The mean of a first sweep is rounded; the second one tells how far it is off. */
-OP_SIMD void layer_norm_forward(const float *x, const float *gamma, const float *beta,
-                                double eps, float *y, int64_t rows, int64_t n, float *mean,
-                                float *rstd)
+void layer_norm_forward(const float *x, const float *gamma, const float *beta, double eps,
+                        float *y, int64_t rows, int64_t n, float *mean, float *rstd)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
         const float about = (float)(sum_of(x, n) / (double)n);
@@ -179,7 +178,7 @@ INLINE void grad_of(int m, int plus, const layer_norm_grad_part *q, int64_t at, 
     }
 }
 
-OP_SIMD void layer_norm_backward(const layer_norm_grad_part *q, int64_t first, int64_t end)
+void layer_norm_backward(const layer_norm_grad_part *q, int64_t first, int64_t end)
 {
     enum { AT_ONCE = 4 };
     for (int64_t r = first; r < end; r += AT_ONCE) {

@@ -80,8 +80,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         const int64_t r = rows * t / threads, some = rows * (t + 1) / threads - r;
-        layer_norm_forward(x + r * n, in[1], in[2], eps, y + r * n, some, n, mean + r,
-                           rstd + r);
+        TUTTI_ISA_PICK(layer_norm_forward)
+        (x + r * n, in[1], in[2], eps, y + r * n, some, n, mean + r, rstd + r);
     }
     return TUTTI_OK;
 }

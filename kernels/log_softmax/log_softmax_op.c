@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/softmax.h"
 
-OP_SIMD static void shift(const float *x, float max, float rest, float *y, int64_t n)
+static void shift(const float *x, float max, float rest, float *y, int64_t n)
 {
     OP_LOOP for (int64_t k = 0; k < n; k++)
     {

@@ -4,6 +4,7 @@
 #define KERNELS_MATMUL_MATMUL_H
 
 #include "common/broadcast.h"
+#include "tutti/isa.h"
 
 typedef struct matmul_attr {
     int64_t transpose_a; /* a is (..., K, M) */
@@ -38,6 +39,7 @@ typedef struct matmul_end {
 
 /* Elements [first, first + n) of all those. */
 void matmul_finish(const matmul_end *end, float *y, int64_t first, int64_t n);
+TUTTI_ISA_VARIANTS(matmul_finish);
 
 /* One product of at most this many multiply-adds goes to matmul_small. */
 enum { MATMUL_SMALL = 64 * 64 * 64 };
@@ -48,6 +50,7 @@ int64_t matmul_small_room(const matmul_shape *s);
 /* y (M, N) = a b + bias (N, or NULL).  `packed` is 64-byte aligned. */
 void matmul_small(const matmul_shape *s, const float *a, const float *b, const float *bias,
                   float *y, float *packed);
+TUTTI_ISA_VARIANTS(matmul_small);
 
 /* A large product by matmul_split.c.  Create: E_UNSUPPORTED when oneDNN has no products of bf16.
  * `scratch` is 64-byte aligned.  Run: allocates nothing. */
@@ -56,6 +59,7 @@ tutti_status matmul_split_create(const matmul_shape *s, int32_t threads, int bia
                                  matmul_split **ret, uint64_t *ret_scratch, tutti_error *err);
 tutti_status matmul_split_run(const matmul_split *p, const float *a, const float *b,
                               const float *bias, float *y, void *scratch);
+TUTTI_ISA_VARIANTS(matmul_split_run);
 void matmul_split_destroy(matmul_split *p); /* NULL is fine */
 
 /* What all three operations want of a, b and, with nin 3, bias; `op` begins the sentences. */

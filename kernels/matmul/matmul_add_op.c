@@ -95,7 +95,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return matmul_inner_prepare("matmul_add", &product, ret_state, ret_scratch, err);
 }
 
-OP_SIMD static void add(const float *c, float *y, int64_t n)
+static void add(const float *c, float *y, int64_t n)
 {
     OP_LOOP for (int64_t i = 0; i < n; i++) y[i] += c[i];
 }

@@ -1,8 +1,8 @@
 /* matmul_cpu.c - large products by our own tiles or by oneDNN, small ones by a loop. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dnnl.h"
-#include "common/product.h"
-#include "common/product_tile.h"
+#include "common/gemm.h"
+#include "common/gemm_microkernel.h"
 #include "matmul/matmul.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct state {
     matmul_shape shape;
     dnn *big;            /* NULL: another one of these, or matmul_small does it */
     matmul_split *split; /* NULL: not so */
-    product tiles;       /* threads 0: not so */
+    gemm tiles;          /* threads 0: not so */
     int64_t gemm;        /* dnn_multiply does it */
     int64_t batch;       /* products that one run of `big` does */
     int64_t packed;      /* floats of one thread's packed matrix, bytes for `tiles` */
@@ -84,7 +84,7 @@ static int32_t big_way(const matmul_shape *m, const matmul_attr *attr, uint32_t 
 {
     if (m->count == 1 && !attr->fast && m->m * m->n * m->k < TILES_FROM)
         return k == 0 ? DNN_DIRECT : -1;
-    const uint32_t at = k + !product_units_at(0); /* a CPU that has no tiles */
+    const uint32_t at = k + !gemm_units_at(0); /* a CPU that has no tiles */
     return at < (m->count > 1 ? 2 : attr->fast ? 4 : 3) ? big_ways[at] : -1;
 }
 
@@ -106,16 +106,16 @@ static tutti_status prepare_tiles(state *s, const tutti_op_call *c, uint64_t *re
 {
     const matmul_shape *m = &s->shape;
     uint64_t bytes = 0;
-    s->tiles = (product){.m = m->m,
-                         .n = m->n,
-                         .k = m->k,
-                         .a_row = m->a_row,
-                         .a_col = m->a_col,
-                         .b_row = m->b_row,
-                         .b_col = m->b_col,
-                         .y_row = m->n,
-                         .threads = c->threads / tile_groups(s, c)};
-    const tutti_status status = product_plan(&s->tiles, &bytes);
+    s->tiles = (gemm){.m = m->m,
+                      .n = m->n,
+                      .k = m->k,
+                      .a_row = m->a_row,
+                      .a_col = m->a_col,
+                      .b_row = m->b_row,
+                      .b_col = m->b_col,
+                      .y_row = m->n,
+                      .threads = c->threads / tile_groups(s, c)};
+    const tutti_status status = gemm_plan(&s->tiles, &bytes);
     s->packed = (int64_t)(bytes + 63) / 64 * 64;
     *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c));
     return status;
@@ -208,7 +208,7 @@ static void finish_tile(const void *how, int64_t row, int64_t rows, int64_t col,
 {
     const tile_end *t = how;
     for (int64_t i = t->row + row; i < t->row + row + rows; i++)
-        matmul_finish(&t->end, t->y, i * t->n + col, cols);
+        TUTTI_ISA_PICK(matmul_finish)(&t->end, t->y, i * t->n + col, cols);
 }
 
 /* Rows [row, row + rows) and columns [col, col + cols).  The bias, where there is one, lies in y before
@@ -271,13 +271,13 @@ static void run_products(const state *s, const tiles_job *j, int64_t first, int6
         int64_t ia, ib;
         broadcast_at(&m->lead, p, &ia, &ib);
         const tile_end end = {*j->end, j->y, m->n, p * m->m};
-        const product_data d = {.a = (const float *)j->in[0] + ia * m->m * m->k,
-                                .b = (const float *)j->in[1] + ib * m->k * m->n,
-                                .bias = j->bias,
-                                .y = j->sums + p * m->m * m->n,
-                                .end = j->end->act ? finish_tile : NULL,
-                                .how = &end};
-        product_run(&s->tiles, &d, scratch);
+        const gemm_data d = {.a = (const float *)j->in[0] + ia * m->m * m->k,
+                             .b = (const float *)j->in[1] + ib * m->k * m->n,
+                             .bias = j->bias,
+                             .y = j->sums + p * m->m * m->n,
+                             .end = j->end->act ? finish_tile : NULL,
+                             .how = &end};
+        gemm_run(&s->tiles, &d, scratch);
     }
 }
 
@@ -309,9 +309,9 @@ static void run_small(const state *s, const tutti_op_call *c, const void *const 
         for (int64_t p = m->count * t / threads; p < end; p++) {
             int64_t ia, ib;
             broadcast_at(&m->lead, p, &ia, &ib);
-            matmul_small(m, (const float *)in[0] + ia * m->m * m->k,
-                         (const float *)in[1] + ib * m->k * m->n, bias, y + p * m->m * m->n,
-                         own);
+            TUTTI_ISA_PICK(matmul_small)
+            (m, (const float *)in[0] + ia * m->m * m->k,
+             (const float *)in[1] + ib * m->k * m->n, bias, y + p * m->m * m->n, own);
         }
     }
 }
@@ -325,7 +325,7 @@ static void finish(const tutti_op_call *c, const matmul_end *end, float *y)
     for (int k = 0; k < threads; k++) {
         int64_t first;
         const int64_t count = op_share(n, k, threads, &first);
-        matmul_finish(end, y, first, count);
+        TUTTI_ISA_PICK(matmul_finish)(end, y, first, count);
     }
 }
 
@@ -346,7 +346,7 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     if (s->gemm)
         return run_gemm(s, c, in, bias, &end, sums, out[0]);
     if (s->split)
-        status = matmul_split_run(s->split, in[0], in[1], bias, sums, scratch);
+        status = TUTTI_ISA_PICK(matmul_split_run)(s->split, in[0], in[1], bias, sums, scratch);
     else if (s->big)
         status = run_big(s, in, bias, sums, scratch);
     else

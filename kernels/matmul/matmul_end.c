@@ -5,11 +5,11 @@
 
 /* Loops of their own, so that each has no choices in it. */
 #define LOOPS(name, act)                                                                       \
-    OP_SIMD static void name(const float *z, float *y, int64_t n)                              \
+    static void name(const float *z, float *y, int64_t n)                                      \
     {                                                                                          \
         OP_LOOP for (int64_t i = 0; i < n; i++) y[i] = matmul_act_f32(z[i], act);              \
     }                                                                                          \
-    OP_SIMD static void name##_grad(const float *x, float *y, int64_t n)                       \
+    static void name##_grad(const float *x, float *y, int64_t n)                               \
     {                                                                                          \
         OP_LOOP for (int64_t i = 0; i < n; i++) y[i] = matmul_act_grad_f32(y[i], x[i], act);   \
     }

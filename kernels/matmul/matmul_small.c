@@ -55,8 +55,8 @@ INLINE void block(const matmul_shape *s, int rows, int64_t width, const float *a
         memcpy(y + r * s->n, acc[r], (size_t)width * sizeof *y);
 }
 
-OP_SIMD void matmul_small(const matmul_shape *s, const float *a, const float *b,
-                          const float *bias, float *y, float *packed)
+void matmul_small(const matmul_shape *s, const float *a, const float *b, const float *bias,
+                  float *y, float *packed)
 {
     pack(s, b, packed);
     for (int64_t j = 0; j < s->n; j += PANEL) {

@@ -27,7 +27,7 @@ static int64_t padded(int64_t n)
     return (n + 31) / 32 * 32;
 }
 
-OP_SIMD static void split(const float *x, uint16_t *head, uint16_t *rest, int64_t n)
+static void split(const float *x, uint16_t *head, uint16_t *rest, int64_t n)
 {
     OP_LOOP for (int64_t i = 0; i < n; i++)
     {

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul.h"
 
+#include "common/gemm.h"
+#include "common/gemm_microkernel.h"
 #include "common/op_refusal.h"
-#include "common/product.h"
-#include "common/product_tile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -360,7 +360,7 @@ static float *noise(int64_t n, uint32_t seed)
 }
 
 /* The norm of the error over the norm of the sums, and of twice the sums. */
-static void product_is_right(const product *p, const product_data *d, const ended *e)
+static void product_is_right(const gemm *p, const gemm_data *d, const ended *e)
 {
     double wrong = 0.0, right = 0.0;
     int once = 1, own = 1;
@@ -390,31 +390,31 @@ START_TEST(tiles_agree_with_the_definition_however_divided)
     float *y = malloc((size_t)(m * row) * sizeof *y), *twice = calloc((size_t)(m * row), 4);
     const ended e = {y, row, twice};
     ck_assert(y && twice);
-    for (int how = 0; product_units_at(how / 16); how++) {
+    for (int how = 0; gemm_units_at(how / 16); how++) {
         const int ta = how & 1, tb = how >> 1 & 1, division = how >> 2 & 3;
         uint64_t bytes = 0;
-        product p = {m,
-                     n,
-                     k,
-                     ta ? 1 : k,
-                     ta ? m : 1,
-                     tb ? 1 : n,
-                     tb ? k : 1,
-                     row,
-                     divided[_i].threads,
-                     division,
-                     product_units_at(how / 16),
-                     0,
-                     0};
-        const product_data d = {a, b, ta ? bias : NULL, y, write_twice, &e};
-        ck_assert_int_eq(product_plan(&p, &bytes), TUTTI_OK);
+        gemm p = {m,
+                  n,
+                  k,
+                  ta ? 1 : k,
+                  ta ? m : 1,
+                  tb ? 1 : n,
+                  tb ? k : 1,
+                  row,
+                  divided[_i].threads,
+                  division,
+                  gemm_units_at(how / 16),
+                  0,
+                  0};
+        const gemm_data d = {a, b, ta ? bias : NULL, y, write_twice, &e};
+        ck_assert_int_eq(gemm_plan(&p, &bytes), TUTTI_OK);
         void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
         ck_assert_ptr_nonnull(scratch);
         memset(scratch, 0xFF, bytes); /* NaNs */
         memset(twice, 0, (size_t)(m * row) * sizeof *twice);
         for (int64_t i = 0; i < m * row; i++)
             y[i] = -7.0f;
-        product_run(&p, &d, scratch);
+        gemm_run(&p, &d, scratch);
         product_is_right(&p, &d, &e);
         free(scratch);
     }

@@ -44,8 +44,8 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
 }
 
 /* Row r of an image's dx: to each pixel of a window what the window found largest there. */
-OP_SIMD static void grad_row(const pool_geometry *g, int64_t r, const float *dy,
-                             const int32_t *index, float *restrict dx)
+static void grad_row(const pool_geometry *g, int64_t r, const float *dy, const int32_t *index,
+                     float *restrict dx)
 {
     const int64_t n = g->c, end = pool_end(r, g->sh, g->ph, g->oh);
     memset(dx, 0, (size_t)(g->w * n) * sizeof *dx);

@@ -78,8 +78,8 @@ __attribute__((always_inline)) static inline void lanes(const pool_geometry *g,
 }
 
 /* Row i of y of one image. */
-OP_SIMD static void pool_row(const pool_geometry *g, int64_t i, const float *x, float *y,
-                             int32_t *index)
+static void pool_row(const pool_geometry *g, int64_t i, const float *x, float *y,
+                     int32_t *index)
 {
     for (int64_t j = 0; j < g->ow; j++) {
         const pool_window w = pool_window_at(g, i, j);

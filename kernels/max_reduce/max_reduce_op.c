@@ -48,7 +48,7 @@ static inline float greater(float x, float y)
 }
 
 /* y (n) = max(y, x) */
-OP_SIMD static void columns(const float *x, float *y, int64_t n)
+static void columns(const float *x, float *y, int64_t n)
 {
     OP_LOOP for (int64_t i = 0; i < n; i++)
     {
@@ -57,7 +57,7 @@ OP_SIMD static void columns(const float *x, float *y, int64_t n)
 }
 
 /* In sixteen lanes. */
-OP_SIMD static float row(const float *x, int64_t n)
+static float row(const float *x, int64_t n)
 {
     float lane[16], best = -INFINITY;
     int64_t i = 0;

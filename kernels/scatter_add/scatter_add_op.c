@@ -50,7 +50,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-OP_SIMD static void add_row(const float *x, float *y, int64_t n)
+static void add_row(const float *x, float *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         y[i] += x[i];

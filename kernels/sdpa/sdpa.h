@@ -5,6 +5,7 @@
 
 #include "common/op_util.h"
 #include "sdpa/sdpa_shape.h"
+#include "tutti/isa.h"
 
 #include <stdbool.h>
 
@@ -56,8 +57,10 @@ typedef struct sdpa_tensors {
 
 uint64_t sdpa_room(const sdpa_shape *s, int threads);
 void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
+TUTTI_ISA_VARIANTS(sdpa_run);
 uint64_t sdpa_grad_room(const sdpa_shape *s, int threads);
 void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
+TUTTI_ISA_VARIANTS(sdpa_grad_run);
 
 /* ---- on a GPU ---- */
 

@@ -5,8 +5,7 @@
 enum { BLOCKS = SDPA_TILE / 4 + 1 };
 
 /* The draws of all blocks come first, in a loop that vectorises. */
-OP_SIMD void sdpa_drop_row(const sdpa_shape *s, int64_t head, int64_t i, int64_t j, int64_t n,
-                           float *p)
+void sdpa_drop_row(const sdpa_shape *s, int64_t head, int64_t i, int64_t j, int64_t n, float *p)
 {
     const uint64_t first = (uint64_t)((head * s->tq + i) * s->tk + j);
     const float keep = (float)s->keep;

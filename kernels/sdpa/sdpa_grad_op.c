@@ -69,7 +69,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                             .dq = out[0],
                             .dk = out[1],
                             .dv = out[2]};
-    sdpa_grad_run(&s, &t, c->threads, scratch);
+    TUTTI_ISA_PICK(sdpa_grad_run)(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 

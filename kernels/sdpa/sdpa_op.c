@@ -178,7 +178,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                             .bias = c->nin > 3 ? in[3] : NULL,
                             .y = out[0],
                             .lse = out[1]};
-    sdpa_run(&s, &t, c->threads, scratch);
+    TUTTI_ISA_PICK(sdpa_run)(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 

@@ -109,7 +109,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                             .bias = c->nin > 1 ? in[1] : NULL,
                             .y = out[0],
                             .lse = out[1]};
-    sdpa_run(&s, &t, c->threads, scratch);
+    TUTTI_ISA_PICK(sdpa_run)(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 
@@ -130,7 +130,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
                             .dq = dq,
                             .dk = dq + part(&s),
                             .dv = dq + 2 * part(&s)};
-    sdpa_grad_run(&s, &t, c->threads, scratch);
+    TUTTI_ISA_PICK(sdpa_grad_run)(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 

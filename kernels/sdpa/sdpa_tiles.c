@@ -60,8 +60,7 @@ INLINE void wide_panel(const sdpa_product *p, const float *a, const float *b, fl
         block(p, 1, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
 }
 
-OP_SIMD void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c,
-                           int add)
+void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c, int add)
 {
     int64_t j = 0;
     for (; j + VECS * LANES <= p->n; j += VECS * LANES)
@@ -103,8 +102,8 @@ INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
         *(lanes *)(to + k * TILE) = r[k];
 }
 
-OP_SIMD void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d,
-                                  float scale, float *to)
+void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,
+                          float *to)
 {
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) {
@@ -120,8 +119,8 @@ OP_SIMD void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_
             to[i * TILE + k] = k < n ? scale * x[k * row + i] : 0.0f;
 }
 
-OP_SIMD void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t width,
-                            float scale, float *to)
+void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t width,
+                    float scale, float *to)
 {
     for (int64_t j = 0; j < n; j++, x += row, to += width) {
         int64_t i = 0;
@@ -162,7 +161,7 @@ INLINE float exponentials(float *s, int64_t n, int64_t seen, float *max)
     return total;
 }
 
-OP_SIMD float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum)
+float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum)
 {
     const int64_t n = used(seen);
     const float before = *max;
@@ -185,7 +184,7 @@ INLINE void grads(float *p, float *ds, int64_t n, float lse, float delta)
     }
 }
 
-OP_SIMD void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta)
+void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta)
 {
     const int64_t n = used(seen);
     for (int64_t j = seen; j < n; j++)
@@ -198,13 +197,13 @@ OP_SIMD void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float d
         p[j] = ds[j] = 0.0f;
 }
 
-OP_SIMD void sdpa_scale_row(float *x, float scale, int64_t n)
+void sdpa_scale_row(float *x, float scale, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         x[i] *= scale;
 }
 
-OP_SIMD double sdpa_dot(const float *x, const float *y, int64_t n)
+double sdpa_dot(const float *x, const float *y, int64_t n)
 {
     double lane[8] = {0}, sum = 0.0;
     int64_t i = 0;

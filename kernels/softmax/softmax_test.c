@@ -91,7 +91,7 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths, KINDS = 4 };
 START_TEST(sum_and_largest_of_a_row_are_those_of_f64)
 {
     const int64_t n = lengths[_i / KINDS];
-    float *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y), max;
+    float *x = calloc((size_t)n, sizeof *x), *y = calloc((size_t)n, sizeof *y), max;
     ck_assert(x && y);
     fill(x, n, _i % KINDS);
     double sum = 0.0, largest = -INFINITY;

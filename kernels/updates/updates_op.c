@@ -15,7 +15,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 /* ---- unscale: in, out: gradients F32 (N), scaler F64 ---- */
 
 /* Multiplies; whether something is not finite then. */
-OP_SIMD static uint32_t multiply(float *restrict g, float by, int64_t n)
+static uint32_t multiply(float *restrict g, float by, int64_t n)
 {
     uint32_t bad = 0;
     for (int64_t k = 0; k < n; k++) {

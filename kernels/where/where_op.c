@@ -86,8 +86,8 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     }
 
 /* One row of f32 under an f32 condition: what gradients and masks are. */
-OP_SIMD static void row_f32(const float *c, const float *a, const float *b,
-                            const int64_t step[3], float *y, int64_t n)
+static void row_f32(const float *c, const float *a, const float *b, const int64_t step[3],
+                    float *y, int64_t n)
 {
     const float a0 = *a, b0 = *b;
     if (step[0] && step[1] && step[2])

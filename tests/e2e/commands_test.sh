@@ -8,6 +8,8 @@ for command in train eval predict run validate explain plan plugins bench versio
 done
 check "help lists the commands" sh -c "$TUTTI --help | grep -q explain"
 check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.0'"
+check "the lowest instruction set can be had" sh -c "TUTTI_ISA=base $TUTTI version | grep -q '^instruction set: base; this CPU'"
+check "and there is no other name" sh -c "! TUTTI_ISA=v9 $TUTTI version 2>&1 | grep -v '^tutti: .*TUTTI_ISA is \"v9\", want one of base'"
 check "plugins list" sh -c "$TUTTI plugins list | grep -q 'org.tutti.sgd'"
 check "plugins info" sh -c "$TUTTI plugins info mixup | grep -q 'alpha'"
 check "plugins info of functions" sh -c "$TUTTI plugins info org.tutti.demo | grep -qx 'note(str metric, f64 limit): handler of org.tutti.demo'"

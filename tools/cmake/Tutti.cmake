@@ -43,6 +43,8 @@ endif()
 add_library(tutti_sdk INTERFACE)
 target_include_directories(tutti_sdk INTERFACE "${CMAKE_SOURCE_DIR}/sdk/include")
 
+include("${CMAKE_CURRENT_LIST_DIR}/Isa.cmake")
+
 # tutti_pkg(<target> <pkg-config name>): an imported target pkg::<target>.
 function(tutti_pkg target module)
   pkg_check_modules(${target} REQUIRED IMPORTED_TARGET ${module})
@@ -79,10 +81,13 @@ function(tutti_add_library name)
   target_link_libraries(${name} PUBLIC tutti_sdk ${T_LIBS} PRIVATE tutti_flags)
 endfunction()
 
-# tutti_add_op(<folder> OPS op ... SOURCES file ... [LIBS ...] [TEST file]): one folder of kernels/.
-# Every OPS entry is a `const tutti_op tutti_op_<name>` in SOURCES and joins the generated table.
+# tutti_add_op(<folder> [OPS op ...] [SOURCES file ...] [ISA_OPS op ...] [ISA_SOURCES file ...] [ISA_EXPORTS name ...]
+# [ISA_DISPATCH name ...] [ISA_LEVELS level ...] [LIBS ...] [TEST file]): one folder of kernels/.
+# Every OPS entry is a `const tutti_op tutti_op_<name>` in SOURCES and joins the generated table.  What has hot
+# loops is in ISA_SOURCES, compiled once per instruction set (Isa.cmake); operations that are defined there are
+# ISA_OPS, and the table has the variant that suits the CPU.
 function(tutti_add_op folder)
-  cmake_parse_arguments(T "" "" "OPS;SOURCES;LIBS;TEST" ${ARGN})
+  cmake_parse_arguments(T "" "" "OPS;SOURCES;LIBS;TEST;ISA_OPS;ISA_SOURCES;ISA_EXPORTS;ISA_DISPATCH;ISA_LEVELS" ${ARGN})
   add_library(op_${folder} OBJECT ${T_SOURCES})
   target_include_directories(op_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/kernels")
   target_link_libraries(op_${folder} PRIVATE tutti_flags tutti_sdk OpenMP::OpenMP_C ${T_LIBS})
@@ -90,7 +95,15 @@ function(tutti_add_op folder)
   # flags, which leaves compilers free to compute both sides of a choice.
   target_compile_options(op_${folder} PRIVATE -ffp-contract=off -fno-trapping-math)
   tutti_cuda_image(op_${folder} "${CMAKE_CURRENT_SOURCE_DIR}/${folder}.cu" kernels/${folder})
-  set_property(GLOBAL APPEND PROPERTY TUTTI_OPS ${T_OPS})
+  if(T_ISA_SOURCES)
+    list(TRANSFORM T_ISA_OPS PREPEND tutti_op_ OUTPUT_VARIABLE descriptors)
+    tutti_isa_sources(op_${folder} SOURCES ${T_ISA_SOURCES} EXPORTS ${descriptors} ${T_ISA_EXPORTS}
+      DISPATCH ${T_ISA_DISPATCH} LEVELS ${T_ISA_LEVELS})
+    get_target_property(variants op_${folder} TUTTI_ISA_OBJECTS)
+    set_property(GLOBAL APPEND PROPERTY TUTTI_OP_OBJECTS ${variants})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TUTTI_OPS ${T_OPS} ${T_ISA_OPS})
+  set_property(GLOBAL APPEND PROPERTY TUTTI_ISA_OPS ${T_ISA_OPS})
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_OBJECTS $<TARGET_OBJECTS:op_${folder}>)
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_LIBS ${T_LIBS})
   if(T_TEST)

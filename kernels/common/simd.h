@@ -1,7 +1,7 @@
-/* lanes.h - sixteen floats at a time, and sums whose order no CPU changes. */
+/* simd.h - sixteen floats at a time, and sums whose order no CPU changes. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_COMMON_LANES_H
-#define KERNELS_COMMON_LANES_H
+#ifndef KERNELS_COMMON_SIMD_H
+#define KERNELS_COMMON_SIMD_H
 
 #include <stdint.h>
 

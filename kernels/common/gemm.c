@@ -1,7 +1,7 @@
-/* product.c - one large product: what is packed when, and who computes what. */
+/* gemm.c - one large product (GEMM): what is packed when, and which thread computes what. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/product.h"
-#include "common/product_tile.h"
+#include "common/gemm.h"
+#include "common/gemm_microkernel.h"
 
 #include <string.h>
 
@@ -26,41 +26,41 @@ static int64_t cut(int64_t n, int64_t unit, int64_t t, int64_t parts)
 }
 
 /* The height of a's panels that makes `rows` out of as few as possible, and as equal. */
-static int64_t height(const product *p, int64_t rows)
+static int64_t height(const gemm *p, int64_t rows)
 {
     return rows ? parts_of(rows, parts_of(rows, p->units->rows)) : 1;
 }
 
 /* Floats of a's panels of `rows` rows, of b's of `cols` columns, for one number of k. */
-static int64_t a_width(const product *p, int64_t rows)
+static int64_t a_width(const gemm *p, int64_t rows)
 {
-    return parts_of(rows, height(p, rows)) * PRODUCT_A;
+    return parts_of(rows, height(p, rows)) * GEMM_A;
 }
 
-static int64_t b_width(const product *p, int64_t cols)
+static int64_t b_width(const gemm *p, int64_t cols)
 {
     return parts_of(cols, p->units->cols) * p->units->cols;
 }
 
-static int64_t a_room(const product *p)
+static int64_t a_room(const gemm *p)
 {
-    return BLOCK_PANELS * PRODUCT_A * p->depth;
+    return BLOCK_PANELS * GEMM_A * p->depth;
 }
 
 /* ---- one thread's work ---- */
 
-static void pack_a(const product *p, const product_data *d, int64_t high, int64_t row,
-                   int64_t rows, int64_t k, int64_t depth, float *to)
-{
-    product_pack_a(high, rows, depth, d->a + row * p->a_row + k * p->a_col, p->a_row, p->a_col,
-                   to);
-}
-
-static void pack_b(const product *p, const product_data *d, int64_t col, int64_t cols,
+static void pack_a(const gemm *p, const gemm_data *d, int64_t high, int64_t row, int64_t rows,
                    int64_t k, int64_t depth, float *to)
 {
-    product_pack_b(p->units->cols, depth, cols, d->b + k * p->b_row + col * p->b_col, p->b_row,
-                   p->b_col, to);
+    p->units->pack_a(high, rows, depth, d->a + row * p->a_row + k * p->a_col, p->a_row,
+                     p->a_col, to);
+}
+
+static void pack_b(const gemm *p, const gemm_data *d, int64_t col, int64_t cols, int64_t k,
+                   int64_t depth, float *to)
+{
+    p->units->pack_b(p->units->cols, depth, cols, d->b + k * p->b_row + col * p->b_col,
+                     p->b_row, p->b_col, to);
 }
 
 /* Part of y and what it is made of. */
@@ -76,10 +76,10 @@ typedef struct block {
 } block;
 
 /* A tile narrower than the panel. */
-static void edge(product_tile *tile, int64_t wide, const block *o, int64_t rows, int64_t cols,
+static void edge(gemm_tile *tile, int64_t wide, const block *o, int64_t rows, int64_t cols,
                  const float *a, const float *b, const float *start, float *y)
 {
-    float room[PRODUCT_MAX_ROWS * PRODUCT_MAX_COLS] = {0};
+    float room[GEMM_MAX_ROWS * GEMM_MAX_COLS] = {0};
     for (int64_t i = 0; i < rows && !start; i++)
         memcpy(room + i * wide, y + i * o->y_row, (size_t)cols * sizeof *y);
     tile(o->depth, a, b, start, room, wide);
@@ -88,11 +88,11 @@ static void edge(product_tile *tile, int64_t wide, const block *o, int64_t rows,
 }
 
 /* One panel of a by the panels of b from column `from` to `to`. */
-static void strip(const product_units *u, const block *o, int64_t row, int64_t from, int64_t to)
+static void strip(const gemm_units *u, const block *o, int64_t row, int64_t from, int64_t to)
 {
     const int64_t rows = least(o->high, o->rows - row);
-    const float *a = o->a + row / o->high * PRODUCT_A * o->depth;
-    float start[PRODUCT_MAX_COLS] = {0};
+    const float *a = o->a + row / o->high * GEMM_A * o->depth;
+    float start[GEMM_MAX_COLS] = {0};
     for (int64_t col = from; col < to; col += u->cols) {
         const int64_t cols = least(u->cols, o->cols - col);
         const float *b = o->b + col * o->depth;
@@ -106,7 +106,7 @@ static void strip(const product_units *u, const block *o, int64_t row, int64_t f
     }
 }
 
-static void multiply(const product *p, const product_data *d, const block *o)
+static void multiply(const gemm *p, const gemm_data *d, const block *o)
 {
     for (int64_t col = 0; col < o->cols; col += BLOCK_COLS) {
         const int64_t to = least(o->cols, col + BLOCK_COLS);
@@ -119,8 +119,8 @@ static void multiply(const product *p, const product_data *d, const block *o)
 
 /* ---- rows: b is packed by all, a by whom its rows belong to ---- */
 
-static void rows_pack(const product *p, const product_data *d, int64_t t, int64_t col,
-                      int64_t cols, float *packed)
+static void rows_pack(const gemm *p, const gemm_data *d, int64_t t, int64_t col, int64_t cols,
+                      float *packed)
 {
     const int64_t first = cut(cols, p->units->cols, t, p->threads);
     const int64_t n = cut(cols, p->units->cols, t + 1, p->threads) - first;
@@ -130,7 +130,7 @@ static void rows_pack(const product *p, const product_data *d, int64_t t, int64_
     }
 }
 
-static void rows_multiply(const product *p, const product_data *d, int64_t t, int64_t col,
+static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t col,
                           int64_t cols, const float *packed, float *own)
 {
     const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
@@ -157,7 +157,7 @@ static void rows_multiply(const product *p, const product_data *d, int64_t t, in
     }
 }
 
-static void by_rows(const product *p, const product_data *d, float *scratch)
+static void by_rows(const gemm *p, const gemm_data *d, float *scratch)
 {
     float *packed = scratch + p->threads * a_room(p);
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
@@ -174,19 +174,19 @@ static void by_rows(const product *p, const product_data *d, float *scratch)
 
 /* ---- columns: a is packed by all, b by whom its columns belong to ---- */
 
-static void columns_pack(const product *p, const product_data *d, int64_t t, float *packed)
+static void columns_pack(const gemm *p, const gemm_data *d, int64_t t, float *packed)
 {
     const int64_t high = height(p, p->m), first = cut(p->m, high, t, p->threads);
     const int64_t rows = cut(p->m, high, t + 1, p->threads) - first;
     for (int64_t k = 0, depth; k < p->k; k += depth) {
         depth = least(p->depth, p->k - k);
         pack_a(p, d, high, first, rows, k, depth,
-               packed + k * a_width(p, p->m) + first / high * PRODUCT_A * depth);
+               packed + k * a_width(p, p->m) + first / high * GEMM_A * depth);
     }
 }
 
-static void columns_multiply(const product *p, const product_data *d, int64_t t,
-                             const float *packed, float *own)
+static void columns_multiply(const gemm *p, const gemm_data *d, int64_t t, const float *packed,
+                             float *own)
 {
     const int64_t end = cut(p->n, p->units->cols, t + 1, p->threads);
     for (int64_t col = cut(p->n, p->units->cols, t, p->threads), cols; col < end; col += cols) {
@@ -210,7 +210,7 @@ static void columns_multiply(const product *p, const product_data *d, int64_t t,
     }
 }
 
-static void by_columns(const product *p, const product_data *d, float *scratch)
+static void by_columns(const gemm *p, const gemm_data *d, float *scratch)
 {
     const int64_t own = BLOCK_COLS * p->depth;
     float *packed = scratch + p->threads * own;
@@ -227,12 +227,12 @@ static void by_columns(const product *p, const product_data *d, float *scratch)
 
 /* ---- depth: each has a part of K, and sums of its own ---- */
 
-static void depth_multiply(const product *p, const product_data *d, int64_t t, float *own,
+static void depth_multiply(const gemm *p, const gemm_data *d, int64_t t, float *own,
                            float *sums, int64_t sums_row)
 {
     const int64_t begin = p->k * t / p->threads, end = p->k * (t + 1) / p->threads;
     const int64_t high = height(p, p->m), most = BLOCK_PANELS * high;
-    const product_data alone = {.a = d->a, .b = d->b}; /* the end comes after the joining */
+    const gemm_data alone = {.a = d->a, .b = d->b}; /* the end comes after the joining */
     float *b = own + a_room(p);
     for (int64_t k = begin, depth; k < end; k += depth) {
         depth = least(p->depth, end - k);
@@ -254,7 +254,7 @@ static void depth_multiply(const product *p, const product_data *d, int64_t t, f
     }
 }
 
-static void depth_join(const product *p, const product_data *d, int64_t t, const float *sums)
+static void depth_join(const gemm *p, const gemm_data *d, int64_t t, const float *sums)
 {
     const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
     for (int64_t i = begin; i < end; i++) {
@@ -269,7 +269,7 @@ static void depth_join(const product *p, const product_data *d, int64_t t, const
     }
 }
 
-static void by_depth(const product *p, const product_data *d, float *scratch)
+static void by_depth(const gemm *p, const gemm_data *d, float *scratch)
 {
     const int64_t own = a_room(p) + b_width(p, p->n) * p->depth;
     float *sums = scratch + p->threads * own;
@@ -287,35 +287,47 @@ static void by_depth(const product *p, const product_data *d, float *scratch)
 
 /* ---- the plan ---- */
 
+const gemm_units *gemm_units_at(int k)
+{
+    const gemm_units *last = NULL;
+    for (int32_t level = tutti_isa(); level >= 0; level--) {
+        const gemm_units *u = tutti_isa_at(&gemm_units_here_isa, level);
+        if (u != last && u->rows && k-- == 0)
+            return u;
+        last = u;
+    }
+    return NULL;
+}
+
 /* Long sums of few numbers: their parts.  Else the longer side of y. */
-static int32_t divide(const product *p)
+static int32_t divide(const gemm *p)
 {
     const int64_t longest = p->m > p->n ? p->m : p->n;
     if (p->threads * longest <= p->k)
-        return PRODUCT_DEPTH;
-    return p->m < p->n && parts_of(p->n, p->units->cols) >= 2 * p->threads ? PRODUCT_COLUMNS
-                                                                           : PRODUCT_ROWS;
+        return GEMM_DEPTH;
+    return p->m < p->n && parts_of(p->n, p->units->cols) >= 2 * p->threads ? GEMM_COLUMNS
+                                                                           : GEMM_ROWS;
 }
 
-tutti_status product_plan(product *p, uint64_t *ret_scratch)
+tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
 {
     const int64_t t = p->threads;
     if (!p->units)
-        p->units = product_units_at(0);
+        p->units = gemm_units_at(0);
     if (!p->units)
         return TUTTI_E_UNSUPPORTED;
-    if (p->division == PRODUCT_ANY)
+    if (p->division == GEMM_ANY)
         p->division = divide(p);
-    const int64_t k = p->division == PRODUCT_DEPTH ? parts_of(p->k, t) : p->k;
+    const int64_t k = p->division == GEMM_DEPTH ? parts_of(p->k, t) : p->k;
     p->depth = parts_of(parts_of(k, parts_of(k, DEPTH)), 8) * 8;
     p->columns = parts_of(SHARED, p->k * BLOCK_COLS) * BLOCK_COLS;
     if (p->columns < 4 * BLOCK_COLS)
         p->columns = 4 * BLOCK_COLS;
     p->columns = least(p->columns, b_width(p, p->n));
     int64_t room = t * a_room(p);
-    if (p->division == PRODUCT_ROWS)
+    if (p->division == GEMM_ROWS)
         room += p->columns * p->k;
-    else if (p->division == PRODUCT_COLUMNS)
+    else if (p->division == GEMM_COLUMNS)
         room = t * BLOCK_COLS * p->depth + a_width(p, p->m) * p->k;
     else
         room += t * b_width(p, p->n) * p->depth + (t - 1) * p->m * p->n;
@@ -323,11 +335,11 @@ tutti_status product_plan(product *p, uint64_t *ret_scratch)
     return TUTTI_OK;
 }
 
-void product_run(const product *p, const product_data *d, void *scratch)
+void gemm_run(const gemm *p, const gemm_data *d, void *scratch)
 {
-    if (p->division == PRODUCT_ROWS)
+    if (p->division == GEMM_ROWS)
         by_rows(p, d, scratch);
-    else if (p->division == PRODUCT_COLUMNS)
+    else if (p->division == GEMM_COLUMNS)
         by_columns(p, d, scratch);
     else
         by_depth(p, d, scratch);

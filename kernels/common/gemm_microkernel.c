@@ -1,6 +1,6 @@
-/* product_tile.c - the inner parts of a product: packed panels, and tiles of y from them. */
+/* gemm_microkernel.c - the GEMM micro-kernel: packed panels, and tiles of y from them in registers. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/product_tile.h"
+#include "common/gemm_microkernel.h"
 #include "common/op_util.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ typedef float eight __attribute__((vector_size(32), aligned(4)));
     INLINE void name(int rows, int64_t k, const float *a, const float *b, const float *start,  \
                      float *y, int64_t y_row)                                                  \
     {                                                                                          \
-        lanes sum[PRODUCT_MAX_ROWS][2];                                                        \
+        lanes sum[GEMM_MAX_ROWS][2];                                                           \
         const float *soon = y;                                                                 \
         const int64_t apart = k < rows ? 1 : k < rows * SPREAD ? k / rows : SPREAD;            \
         UNROLL for (int r = 0; r < rows; r++)                                                  \
@@ -48,7 +48,7 @@ typedef float eight __attribute__((vector_size(32), aligned(4)));
                     sum[r][0] += x * b0;                                                       \
                     sum[r][1] += x * b1;                                                       \
                 }                                                                              \
-                a += PRODUCT_A;                                                                \
+                a += GEMM_A;                                                                   \
                 b += 2 * LANES;                                                                \
             }                                                                                  \
         }                                                                                      \
@@ -60,45 +60,31 @@ typedef float eight __attribute__((vector_size(32), aligned(4)));
         }                                                                                      \
     }
 
-#if defined(__x86_64__)
-SUMS(by_16, sixteen, 16)
-SUMS(by_8, eight, 8)
-
-#define TILE(name, units, sums, rows)                                                          \
-    __attribute__((target(units))) static void name##_##rows(                                  \
-        int64_t k, const float *a, const float *b, const float *start, float *y,               \
-        int64_t y_row)                                                                         \
-    {                                                                                          \
-        sums(rows, k, a, b, start, y, y_row);                                                  \
-    }
-#define ZMM(rows) TILE(zmm, "avx512f", by_16, rows)
-#define YMM(rows) TILE(ymm, "avx2,fma", by_8, rows)
-#define TO_6(M) M(1) M(2) M(3) M(4) M(5) M(6)
-#define TO_14(M) TO_6(M) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
-TO_14(ZMM)
-TO_6(YMM)
-
-#define ZMM_AT(rows) [rows] = zmm_##rows,
-#define YMM_AT(rows) [rows] = ymm_##rows,
-static product_tile *const zmms[] = {TO_14(ZMM_AT)};
-static product_tile *const ymms[] = {TO_6(YMM_AT)};
-
-const product_units *product_units_at(int k)
-{
-    static const product_units avx512 = {14, 32, zmms}, avx2 = {6, 16, ymms};
-    const product_units *there[3] = {NULL, NULL, NULL};
-    int n = 0;
-    if (__builtin_cpu_supports("avx512f"))
-        there[n++] = &avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        there[n++] = &avx2;
-    return k < n ? there[k] : NULL;
-}
+/* What the level of this translation unit has registers for. */
+#if defined(__AVX512F__)
+SUMS(sums_of, sixteen, 16)
+#define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
+enum { ROWS = 14, COLS = 32 };
+#elif defined(__AVX2__) && defined(__FMA__)
+SUMS(sums_of, eight, 8)
+#define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6)
+enum { ROWS = 6, COLS = 16 };
 #else
-const product_units *product_units_at(int k)
-{
-    return NULL;
-}
+enum { ROWS = 0, COLS = 0 };
+#endif
+
+#if defined(TILES)
+#define TILE(rows)                                                                             \
+    static void tile_##rows(int64_t k, const float *a, const float *b, const float *start,     \
+                            float *y, int64_t y_row)                                           \
+    {                                                                                          \
+        sums_of(rows, k, a, b, start, y, y_row);                                               \
+    }
+#define TILE_AT(rows) [rows] = tile_##rows,
+TILES(TILE)
+static gemm_tile *const tiles[] = {TILES(TILE_AT)};
+#else
+static gemm_tile *const tiles[] = {NULL};
 #endif
 
 #define MIX __builtin_shufflevector
@@ -145,17 +131,17 @@ INLINE void turn_rows(int64_t rows, int64_t n, const float *from, int64_t stride
             to[j * to_row + i] = row[i][j];
 }
 
-OP_SIMD void product_pack_a(int64_t high, int64_t rows, int64_t k, const float *a,
-                            int64_t a_row, int64_t a_col, float *to)
+static void pack_a(int64_t high, int64_t rows, int64_t k, const float *a, int64_t a_row,
+                   int64_t a_col, float *to)
 {
-    enum { MOST = PRODUCT_MAX_ROWS };
-    const int64_t panel = k * PRODUCT_A, whole = high == MOST ? rows / MOST : 0;
+    enum { MOST = GEMM_MAX_ROWS };
+    const int64_t panel = k * GEMM_A, whole = high == MOST ? rows / MOST : 0;
     for (int64_t i = 0; i < rows && a_row != 1; i += high)
         turn_rows(rows - i < high ? rows - i : high, k, a + i * a_row, a_row,
-                  to + i / high * panel, PRODUCT_A);
+                  to + i / high * panel, GEMM_A);
     for (int64_t j = 0; j < k && a_row == 1; j++) {
         const float *from = a + j * a_col;
-        float *at = to + j * PRODUCT_A;
+        float *at = to + j * GEMM_A;
         for (int64_t i = 0; i < rows; i += 16)
             __builtin_prefetch(from + ROWS_AHEAD * a_col + i);
         for (int64_t i = 0; i < whole; i++)
@@ -166,10 +152,10 @@ OP_SIMD void product_pack_a(int64_t high, int64_t rows, int64_t k, const float *
     }
 }
 
-OP_SIMD void product_pack_b(int64_t wide, int64_t k, int64_t cols, const float *b,
-                            int64_t b_row, int64_t b_col, float *to)
+static void pack_b(int64_t wide, int64_t k, int64_t cols, const float *b, int64_t b_row,
+                   int64_t b_col, float *to)
 {
-    enum { MOST = PRODUCT_MAX_COLS };
+    enum { MOST = GEMM_MAX_COLS };
     const int64_t whole = wide == MOST ? cols / MOST : 0;
     for (int64_t j = 0; j < cols && b_col != 1; j += wide)
         for (int64_t r = 0; r < wide; r += 16) { /* beyond `cols` the last one again */
@@ -189,3 +175,5 @@ OP_SIMD void product_pack_b(int64_t wide, int64_t k, int64_t cols, const float *
         }
     }
 }
+
+const gemm_units gemm_units_here = {ROWS, COLS, tiles, pack_a, pack_b};

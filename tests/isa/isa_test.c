@@ -1,0 +1,122 @@
+/* isa_test.c - levels have names, the CPU's is found, tables give the best variant that is not above it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isa_level.h"
+#include "op_table.h"
+#include "tutti_check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+START_TEST(names_and_levels_belong_together)
+{
+    for (int32_t k = 0; k < TUTTI_ISA_LEVELS; k++)
+        ck_assert_int_eq(tutti_isa_named(tutti_isa_name(k)), k);
+    ck_assert_int_eq(tutti_isa_named("v9"), -1);
+    ck_assert_int_eq(tutti_isa_named(""), -1);
+    ck_assert_ptr_null(tutti_isa_name(-1));
+    ck_assert_ptr_null(tutti_isa_name(TUTTI_ISA_LEVELS));
+}
+END_TEST
+
+START_TEST(every_level_of_this_cpu_runs_its_own_code)
+{
+    for (int32_t level = 0; level <= tutti_isa_cpu(); level++) {
+        int32_t (*const f)(float *) = (int32_t(*)(float *))tutti_isa_at(&isa_level_isa, level);
+        float x[16];
+        for (int k = 0; k < 16; k++)
+            x[k] = (float)k;
+        ck_assert_int_eq(f(x), level);
+        for (int k = 0; k < 16; k++)
+            ck_assert_float_eq(x[k], (float)(2 * k));
+    }
+}
+END_TEST
+
+START_TEST(a_level_without_a_variant_has_the_next_lower_one)
+{
+    static const int low = 0, high = 0;
+    tutti_isa_table t = {{&low}};
+    for (int32_t level = 0; level < TUTTI_ISA_LEVELS; level++)
+        ck_assert_ptr_eq(tutti_isa_at(&t, level), &low);
+    t.at[TUTTI_ISA_LEVELS - 1] = &high;
+    for (int32_t level = 1; level < TUTTI_ISA_LEVELS; level++)
+        ck_assert_ptr_eq(tutti_isa_at(&t, level), level == TUTTI_ISA_LEVELS - 1 ? &high : &low);
+}
+END_TEST
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+START_TEST(the_compiler_sees_the_same_cpu)
+{
+    __builtin_cpu_init();
+    const int32_t level = tutti_isa_cpu();
+    ck_assert_int_eq(level >= TUTTI_ISA_v2, __builtin_cpu_supports("x86-64-v2") != 0);
+    ck_assert_int_eq(level >= TUTTI_ISA_v3, __builtin_cpu_supports("x86-64-v3") != 0);
+    ck_assert_int_eq(level >= TUTTI_ISA_v4, __builtin_cpu_supports("x86-64-v4") != 0);
+    ck_assert_int_eq(level >= TUTTI_ISA_bf16, __builtin_cpu_supports("x86-64-v4") &&
+                                                  __builtin_cpu_supports("avx512bf16"));
+}
+END_TEST
+#endif
+
+/* What tutti_isa says in a process of its own with TUTTI_ISA set so. */
+static int32_t level_with(const char *text)
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        if (text)
+            (void)setenv("TUTTI_ISA", text, 1);
+        else
+            (void)unsetenv("TUTTI_ISA");
+        _exit(tutti_isa());
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+START_TEST(the_environment_lowers_the_level)
+{
+    const int32_t cpu = tutti_isa_cpu();
+    ck_assert_int_eq(level_with(NULL), cpu);
+    ck_assert_int_eq(level_with("v9"), cpu);
+    for (int32_t level = 0; level < TUTTI_ISA_LEVELS; level++)
+        ck_assert_int_eq(level_with(tutti_isa_name(level)), level < cpu ? level : cpu);
+}
+END_TEST
+
+/* Every operation is there at every level, and those with loops differ between levels. */
+START_TEST(the_table_of_operations_follows_the_level)
+{
+    enum { MOST = 256 };
+    const tutti_op *base[MOST];
+    int n = 0, others = 0;
+    tutti_op_table_fill(TUTTI_ISA_base);
+    for (; tutti_op_table[n] && n < MOST; n++)
+        base[n] = tutti_op_table[n];
+    ck_assert_int_gt(n, 0);
+    tutti_op_table_fill(TUTTI_ISA_LEVELS - 1);
+    for (int k = 0; k < n; k++) {
+        ck_assert_str_eq(tutti_op_table[k]->name, base[k]->name);
+        others += tutti_op_table[k] != base[k];
+    }
+    ck_assert_ptr_null(tutti_op_table[n]);
+    ck_assert(TUTTI_ISA_LEVELS == 1 || others > 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("isa");
+    TCase *t = tcase_create("levels");
+    tcase_add_test(t, names_and_levels_belong_together);
+    tcase_add_test(t, every_level_of_this_cpu_runs_its_own_code);
+    tcase_add_test(t, a_level_without_a_variant_has_the_next_lower_one);
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+    tcase_add_test(t, the_compiler_sees_the_same_cpu);
+#endif
+    tcase_add_test(t, the_environment_lowers_the_level);
+    tcase_add_test(t, the_table_of_operations_follows_the_level);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
