@@ -124,7 +124,7 @@ registry *cli_registry(const cli_options *o)
     return r;
 }
 
-run_file *cli_run(const cli_options *o, registry *r)
+run_file *cli_run(const cli_options *o, int kind, registry *r)
 {
     run_file *run = NULL;
     faults *f = faults_create();
@@ -134,7 +134,7 @@ run_file *cli_run(const cli_options *o, registry *r)
     if (!getcwd(here, sizeof here))
         (void)snprintf(here, sizeof here, ".");
     const tutti_status s =
-        o->run ? run_file_read(o->run, o->sets, r, &run, f)
+        o->run ? run_file_read(o->run, kind, o->sets, r, &run, f)
                : run_file_parse("embedded run", cli_default_run, here, o->sets, r, &run, f);
     for (size_t k = 0; k < faults_count(f); k++)
         (void)fprintf(stderr, "%s\n", faults_text(f, k));

@@ -33,8 +33,9 @@ typedef struct cli_options {
 int cli_read(int argc, char **argv, const char *usage, cli_options *ret_options);
 /* The registry, with its remarks on stderr; NULL after saying why not. */
 registry *cli_registry(const cli_options *o);
-/* The run file or the embedded default; prints every fault.  NULL when there was one. */
-run_file *cli_run(const cli_options *o, registry *r);
+/* The run file, of RUN_FILE_* `kind`, or the embedded default; prints every fault.  NULL when there was
+ * one. */
+run_file *cli_run(const cli_options *o, int kind, registry *r);
 
 /* Remarks of a trainer, on stderr. */
 void cli_message(void *ctx, int level, const char *component, const char *text);

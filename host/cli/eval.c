@@ -25,7 +25,7 @@ int cli_eval(int argc, char **argv, const tutti_op *const *ops)
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(&o);
-    run_file *run = r ? cli_run(&o, r) : NULL;
+    run_file *run = r ? cli_run(&o, RUN_FILE_TRAIN, r) : NULL;
     status = CLI_USAGE;
     if (!run)
         goto end;

@@ -47,7 +47,7 @@ int cli_explain(int argc, char **argv, const tutti_op *const *ops)
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(&o);
-    if (!r || !(run = cli_run(&o, r)))
+    if (!r || !(run = cli_run(&o, RUN_FILE_ANY, r)))
         goto end;
     if (trainer_create(run, r, ops, &t, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);

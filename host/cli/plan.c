@@ -34,7 +34,7 @@ int cli_plan(int argc, char **argv, const tutti_op *const *ops)
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(&o);
-    if (!r || !(run = cli_run(&o, r)))
+    if (!r || !(run = cli_run(&o, RUN_FILE_TRAIN, r)))
         goto end;
     if (!trainer_create(run, r, ops, &t, &e))
         trainer_on_message(t, cli_message, NULL);

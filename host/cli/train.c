@@ -69,7 +69,7 @@ int cli_train(int argc, char **argv, const tutti_op *const *ops)
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(&o);
-    if (!r || !(run = cli_run(&o, r)))
+    if (!r || !(run = cli_run(&o, RUN_FILE_TRAIN, r)))
         goto end;
     trainer_catch_signals();
     if (trainer_create(run, r, ops, &t, &e)) {

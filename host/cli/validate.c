@@ -21,7 +21,7 @@ int cli_validate(int argc, char **argv, const tutti_op *const *ops)
         return CLI_USAGE;
     }
     registry *r = cli_registry(&o);
-    run_file *run = r ? cli_run(&o, r) : NULL;
+    run_file *run = r ? cli_run(&o, RUN_FILE_ANY, r) : NULL;
     if (run)
         (void)printf("%s is valid\n", o.run);
     const int result = run ? CLI_OK : CLI_USAGE;

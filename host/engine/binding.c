@@ -12,13 +12,15 @@ enum { MAX_ONCE = 4096, MAX_EVENTS = 256 };
 typedef struct bound_event {
     int32_t event;
     filter filter;
-    int64_t *once; /* the filter's, owned */
-    function test; /* the filter's */
+    int64_t *once;       /* the filter's, owned */
+    bound_function test; /* the filter's */
 } bound_event;
 
 struct binding {
     const char *name;
-    function call;
+    bound_function call; /* or, of the host's own: */
+    tutti_status (*own)(void *ctx, tutti_error *err);
+    void *own_ctx;
     bound_event *bound;
     size_t nbound;
     int32_t *events; /* each once */
@@ -160,6 +162,19 @@ static void read_events(registry *r, const json_node *entry, binding *b, faults 
         read_event(r, list ? json_at(on, k) : on, entry, b, f);
 }
 
+/* Hears every firing of one event. */
+static void hear_all(binding *b, int32_t event, const json_node *at, faults *f)
+{
+    b->bound = calloc(1, sizeof *b->bound);
+    b->events = calloc(1, sizeof *b->events);
+    if (!b->bound || !b->events) {
+        faults_add(f, at, "out of memory");
+        return;
+    }
+    b->nbound = b->nevents = 1;
+    b->bound[0].event = b->events[0] = event;
+}
+
 static void read_on_error(const json_node *entry, binding *b, faults *f)
 {
     static const char *const words[] = {"stop", "disable", "ignore"};
@@ -205,6 +220,35 @@ binding *binding_read(registry *r, const json_node *node, faults *f)
     return NULL;
 }
 
+binding *binding_read_own(registry *r, const json_node *node, int32_t fallback, faults *f)
+{
+    const size_t before = faults_count(f);
+    binding *b = calloc(1, sizeof *b);
+    if (!b) {
+        faults_add(f, node, "out of memory");
+        return NULL;
+    }
+    if (json_get(node, "on")) {
+        read_events(r, node, b, f);
+    } else {
+        hear_all(b, fallback, node, f);
+        if (b->nbound)
+            read_filter(r, node, &b->bound[0], f);
+    }
+    if (faults_count(f) == before)
+        return b;
+    binding_free(b);
+    return NULL;
+}
+
+void binding_own(binding *b, const char *name,
+                 tutti_status (*call)(void *ctx, tutti_error *err), void *ctx)
+{
+    b->name = name;
+    b->own = call;
+    b->own_ctx = ctx;
+}
+
 void bindings_read(registry *r, const json_node *list, binding_list *ret_list, faults *f)
 {
     memset(ret_list, 0, sizeof *ret_list);
@@ -240,12 +284,12 @@ const char *binding_name(const binding *b)
 
 const char *binding_plugin(const binding *b)
 {
-    return b->call.info.plugin_id;
+    return b->own ? "tutti" : b->call.info.plugin_id;
 }
 
 const char *binding_manifest(const binding *b)
 {
-    return b->call.info.manifest;
+    return b->own ? "tutti" : b->call.info.manifest;
 }
 
 int binding_on_error(const binding *b)
@@ -259,7 +303,7 @@ const int32_t *binding_events(const binding *b, size_t *ret_count)
     return b->events;
 }
 
-static tutti_status load(const function *fn, const tutti_engine_v1 *engine_table,
+static tutti_status load(const bound_function *fn, const tutti_engine_v1 *engine_table,
                          tutti_error *err)
 {
     const json_node *list = fn->info.requires_;
@@ -275,7 +319,7 @@ static tutti_status load(const function *fn, const tutti_engine_v1 *engine_table
 
 tutti_status binding_open(binding *b, const tutti_engine_v1 *engine_table, tutti_error *err)
 {
-    tutti_status s = load(&b->call, engine_table, err);
+    tutti_status s = b->own ? TUTTI_OK : load(&b->call, engine_table, err);
     for (size_t k = 0; k < b->nbound && s == TUTTI_OK; k++) {
         bound_event *e = &b->bound[k];
         e->filter.ctx = &e->test;
@@ -314,9 +358,11 @@ tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32
         const int32_t pass = passes(&b->bound[k], engine_table, count, err);
         if (pass < 0)
             return pass;
+        if (pass == 0)
+            continue;
         b->call.engine = engine_table;
         const tutti_status s =
-            pass ? function_call(&b->call, count ? *count : 0, err) : TUTTI_OK;
+            b->own ? b->own(b->own_ctx, err) : function_call(&b->call, count ? *count : 0, err);
         if (s)
             return s;
     }

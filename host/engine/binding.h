@@ -15,6 +15,13 @@
 binding *binding_read(registry *r, const json_node *node, faults *f);
 void binding_free(binding *b); /* NULL is allowed */
 
+/* The same for a function of the host: reads "on" (`fallback` where there is none) and the filters of
+ * `node`, whose other keys are the caller's.  Calls nothing before binding_own. */
+binding *binding_read_own(registry *r, const json_node *node, int32_t fallback, faults *f);
+/* What it is called, a text that outlives it, and what it calls. */
+void binding_own(binding *b, const char *name,
+                 tutti_status (*call)(void *ctx, tutti_error *err), void *ctx);
+
 /* The whole list "handlers"; whoever binds one sets its place to NULL.  [control] */
 typedef struct binding_list {
     binding **items;

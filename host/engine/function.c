@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void function_fini(function *fn)
+void function_fini(bound_function *fn)
 {
     free(fn->values);
     free((void *)fn->args);
@@ -110,7 +110,7 @@ static void signature(const handler_info *h, char *text, size_t size)
 }
 
 /* The arguments by position or by name; `at` is where they should be. */
-static void read_args(function *fn, const json_node *args, const json_node *at, faults *f)
+static void read_args(bound_function *fn, const json_node *args, const json_node *at, faults *f)
 {
     const handler_info *h = &fn->info;
     const bool named = args && json_type(args) == JSON_OBJECT;
@@ -143,7 +143,7 @@ static void read_args(function *fn, const json_node *args, const json_node *at, 
 }
 
 void function_read(registry *r, const json_node *call, const json_node *args,
-                   const json_node *at, bool is_filter, function *fn, faults *f)
+                   const json_node *at, bool is_filter, bound_function *fn, faults *f)
 {
     tutti_error e = TUTTI_ERROR_INIT;
     if (!call || json_type(call) != JSON_STRING) {
@@ -173,7 +173,7 @@ void function_read(registry *r, const json_node *call, const json_node *args,
 }
 
 /* What the function's result means to those who called it. */
-static int32_t judge(const function *fn, int32_t result, tutti_error *err)
+static int32_t judge(const bound_function *fn, int32_t result, tutti_error *err)
 {
     const bool is_filter = fn->info.filter;
     if (result == TUTTI_OK || (result > 0 && is_filter))
@@ -189,7 +189,7 @@ static int32_t judge(const function *fn, int32_t result, tutti_error *err)
                       is_filter ? " " : "", tutti_status_name(result));
 }
 
-int32_t function_call(const function *fn, int64_t count, tutti_error *err)
+int32_t function_call(const bound_function *fn, int64_t count, tutti_error *err)
 {
     breadcrumb *const crumb = &crash_breadcrumb;
     const crash_who *const who = crumb->who;

@@ -25,7 +25,7 @@ typedef struct argument {
 } argument;
 
 /* All zeros before function_read.  Stays where it is: arguments and crash reports point into it. */
-typedef struct function {
+typedef struct bound_function {
     const char *name; /* as the run file calls it, borrowed from its document: "demo.note" */
     crash_who who;    /* its plugin and `name` */
     const handler *handler;
@@ -33,17 +33,17 @@ typedef struct function {
     argument *values;
     void **args;
     const tutti_engine_v1 *engine; /* for calls of functions that declare it */
-} function;
+} bound_function;
 
 /* Finds the function that `call` names and reads its arguments: a list, or an object by name.  `at` is
  * where missing ones are reported.  Everything wrong goes to `f`.  [control] */
 void function_read(registry *r, const json_node *call, const json_node *args,
-                   const json_node *at, bool is_filter, function *fn, faults *f);
-void function_fini(function *fn);
+                   const json_node *at, bool is_filter, bound_function *fn, faults *f);
+void function_fini(bound_function *fn);
 
 /* Calls it, named in the report of a crash meanwhile.  After handler_load.  [step]
  * Returns TUTTI_OK or a negative status; of a filter 1, 0 or a negative status.  A failure without a
  * text gets one.  A positive result of a function that is no filter is no status: E_FAIL. */
-int32_t function_call(const function *fn, int64_t count, tutti_error *err);
+int32_t function_call(const bound_function *fn, int64_t count, tutti_error *err);
 
 #endif

@@ -126,8 +126,8 @@ void source_close(data_source *s)
 
 bool source_has_tokens(const data_source *s)
 {
-    uint32_t n;
-    const tutti_column *columns = loader_columns(s->loader, &n);
+    uint32_t n = 0;
+    const tutti_column *columns = s->loader ? loader_columns(s->loader, &n) : NULL;
     for (uint32_t k = 0; k < n; k++)
         if (strcmp(columns[k].name, "input") == 0)
             return columns[k].desc.rank == 1 &&

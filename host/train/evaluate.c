@@ -1,7 +1,9 @@
 /* evaluate.c - evaluations inside a fit: when they are due, and one after the other. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/drive.h"
 #include "train/trainer_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* `began` is when the batch's work began, its loading included. */
@@ -69,6 +71,48 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     return s;
 }
 
+/* At an event of a loop; the training batch under way keeps its columns, not its outputs. */
+static tutti_status evaluate_now(void *ctx, tutti_error *err)
+{
+    loop_evaluation *e = ctx;
+    trainer *t = e->trainer;
+    const int phase = t->tensors.phase;
+    const int64_t began = now_ns();
+    if (trainer_signal())
+        return TUTTI_OK;
+    if (phase == PHASE_EVAL)
+        return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
+    tutti_status s = async_flush(&t->async, err);
+    t->tensors.phase = PHASE_EVAL;
+    if (!s)
+        s = evaluate_one(t, e->source, err);
+    drive_end_batch(t);
+    t->tensors.phase = phase;
+    t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
+    return s;
+}
+
+tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err)
+{
+    t->on_events = calloc(t->nevals + 1, sizeof *t->on_events);
+    if (!t->on_events)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
+    for (size_t k = 0; k < t->nevals; k++) {
+        run_data *spec = &t->run.file->evals[k];
+        loop_evaluation *e = &t->on_events[k];
+        if (!spec->on)
+            continue;
+        *e = (loop_evaluation){.trainer = t, .source = &t->evals[k]};
+        (void)snprintf(e->name, sizeof e->name, "evaluation %.60s", spec->label);
+        binding_own(spec->on, e->name, evaluate_now, e);
+        const tutti_status s = engine_bind(t->run.engine, spec->on, err);
+        if (s)
+            return s;
+        spec->on = NULL; /* the engine has it */
+    }
+    return TUTTI_OK;
+}
+
 /* Composer's Trainer.eval: every evaluation once, whatever its interval. */
 tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
 {
@@ -98,7 +142,7 @@ tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
         bool due;
         s = interval_due(&e->due, event, &t->run.clock.now,
                          t->run.clock.has_previous ? &t->run.clock.previous : NULL,
-                         t->run.clock.max_duration, loader_batches(t->train.loader), &due, err);
+                         t->run.clock.max_duration, t->run.clock.batches_per_epoch, &due, err);
         if (s || !due)
             continue;
         if (!started) {

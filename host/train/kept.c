@@ -86,7 +86,7 @@ static size_t count_objects(trainer *t)
 /* Everything that a checkpoint keeps, as views of where it lives. */
 tutti_status kept_collect(trainer *t, int64_t *clock, kept *v, tutti_error *err)
 {
-    const uint32_t n = net_weight_count(t->run.net);
+    const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
     v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
     v->list = calloc(v->room, sizeof *v->list);
     v->names = calloc(v->room, sizeof *v->names);

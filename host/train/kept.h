@@ -8,7 +8,8 @@
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>",
  * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,
- * and with amp_fp16 "run.loss_scale".  Texts: "run" (the run file), and the provenance's. */
+ * and with amp_fp16 "run.loss_scale".  Texts: "run" (the run file), the
+ * provenance's, and "loop", what the driver of drive.h keeps. */
 enum {
     CLOCK_FIELDS = 14,             /* counters of a timestamp: of now, before, last schedule */
     CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */

@@ -79,6 +79,8 @@ void trainer_tell_step(const trainer *t, FILE *file)
         {TUTTI_EVENT_AFTER_LOSS, TUTTI_EVENT_BEFORE_BACKWARD, -1},
         {TUTTI_EVENT_AFTER_BACKWARD, TUTTI_EVENT_AFTER_TRAIN_BATCH, -1},
     };
+    if (!t->run.net) /* a loop of functions */
+        return;
     int end = trainer_merges(t, SEGMENT_FORWARD, true);
     (void)fprintf(file, "segments of a step: %s", names[SEGMENT_FORWARD]);
     for (int k = SEGMENT_LOSS; k <= SEGMENT_UPDATE; k++) {

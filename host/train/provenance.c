@@ -85,7 +85,7 @@ static char *frozen_text(const run_context *run)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    for (uint32_t k = 0; k < net_weight_count(run->net); k++)
+    for (uint32_t k = 0; run->net && k < net_weight_count(run->net); k++)
         if (net_frozen(run->net, k))
             (void)fprintf(out, "%s\n", net_weight(run->net, k)->path);
     if (fclose(out) != 0) {

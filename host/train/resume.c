@@ -1,6 +1,7 @@
 /* resume.c - saving a run, and taking one up from its checkpoint. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/device_memory.h"
+#include "train/drive.h"
 #include "train/kept.h"
 #include "train/provenance.h"
 
@@ -17,15 +18,14 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
     const char *line = checkpoint_value(c, "frozen");
     while (line && *line) {
         const size_t n = strcspn(line, "\n");
-        for (uint32_t k = 0; k < net_weight_count(t->run.net); k++) {
+        for (uint32_t k = 0; t->run.net && k < net_weight_count(t->run.net); k++) {
             const char *path = net_weight(t->run.net, k)->path;
             if (strlen(path) == n && memcmp(path, line, n) == 0)
                 net_freeze(t->run.net, k);
         }
         line += n + (line[n] == '\n');
     }
-    const tutti_status s = net_commit(t->run.net, err);
-    return s ? s : updater_fit(&t->updater, err);
+    return drive_refit(t, err);
 }
 
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
@@ -36,8 +36,15 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     tutti_status s = mirrors_flush(&t->mirrors, false, err);
     if (!s && t->scaler.on && t->scalars.on)
         s = scalars_fetch(&t->scalars, NULL, err);
-    if (s || (s = provenance_write(&t->run, &o, err)))
+    char *driven = NULL;
+    if (!s && t->driver.save)
+        s = t->driver.save(t->driver.ctx, &driven, err);
+    if (!s)
+        s = provenance_write(&t->run, &o, err);
+    if (s) {
+        free(driven);
         return s;
+    }
     clock_write(t, clock);
     s = kept_collect(t, clock, &v, err);
     if (s == TUTTI_OK)
@@ -45,11 +52,14 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     if (s == TUTTI_OK) {
         const checkpoint_text texts[] = {{"format", "pt"},       {"run", t->run.file->text},
                                          {"plugins", o.plugins}, {"objects", o.objects},
-                                         {"surgery", o.surgery}, {"frozen", o.frozen}};
-        s = checkpoint_write(path, v.list, v.count, texts, sizeof texts / sizeof *texts, err);
+                                         {"surgery", o.surgery}, {"frozen", o.frozen},
+                                         {"loop", driven}};
+        const size_t n = sizeof texts / sizeof *texts;
+        s = checkpoint_write(path, v.list, v.count, texts, driven ? n : n - 1, err);
     }
     kept_fini(&v);
     provenance_fini(&o);
+    free(driven);
     return s;
 }
 
@@ -133,7 +143,8 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
         }
     }
     mirrors_invalidate(&t->mirrors, MIRROR_ALL);
-    net_touch_weights(t->run.net);
+    if (t->run.net)
+        net_touch_weights(t->run.net);
     for (size_t k = 0; k < v->count; k++) {
         tutti_tensor from;
         tutti_error e = TUTTI_ERROR_INIT;
@@ -168,6 +179,9 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     tutti_status s = provenance_check(&t->run, path, c, err);
     if (s || (s = freeze(t, c, err)) || (s = kept_collect(t, clock, &v, err)) ||
         (s = restore(t, path, c, &v, err)))
+        goto fail;
+    if (t->driver.load &&
+        (s = t->driver.load(t->driver.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
     tell_unused(t, path, c, &v);
     clock_read(t, clock);

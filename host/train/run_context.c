@@ -49,7 +49,7 @@ tutti_status context_step_device(run_context *run, tutti_error *err)
 
 void context_tune_message(run_context *run)
 {
-    const char *text = net_autotune_complaint(run->net);
+    const char *text = run->net ? net_autotune_complaint(run->net) : NULL;
     if (text)
         run_log_message(&run->log, TUTTI_LOG_WARNING, "plan", text);
 }

@@ -23,7 +23,7 @@ typedef struct run_clock {
     tutti_time max_duration;
     tutti_time planned;        /* max_duration as it was before anything stopped training */
     int64_t lap_ns;            /* when the present lap of training time began */
-    int64_t batches_per_epoch; /* of the training data */
+    int64_t batches_per_epoch; /* of training; -1: not known */
     bool has_previous;
     bool stopped; /* by stop_training */
 } run_clock;
@@ -46,7 +46,7 @@ typedef struct run_context {
     void *services_ctx;
     engine *engine;
     backend device;
-    net *net;
+    net *net; /* NULL without a model, which a loop of functions has not */
     instance *model;
     const tutti_model_v1 *model_table;
     participants participants;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RUN_LIMIT = 4 << 20, MAX_BATCH = 1 << 24, MAX_WORKERS = 256 };
+enum { RUN_LIMIT = 4 << 20, MAX_BATCH = 1 << 24, MAX_WORKERS = 256, DEFAULT_SEED = 17 };
 
 typedef struct reader {
     registry *registry;
@@ -222,6 +222,15 @@ static const char *const eval_keys[] = {
     "dataset", "transforms", "metrics", "batch_size", "subset_num_batches",
     "workers", "prefetch",   "shuffle", "drop_last",  "resident",
     "label",   "interval",   NULL};
+static const char *const loop_eval_keys[] = {
+    "dataset", "transforms", "metrics", "batch_size", "subset_num_batches",
+    "workers", "prefetch",   "shuffle", "drop_last",  "resident",
+    "label",   "on",         "every",   "once",       "before",
+    "after",   "filter",     NULL};
+
+/* Training data are shuffled and cut to full batches unless the file says otherwise; an engine file's
+ * "data" are gone through in order. */
+enum { DATA_TRAIN, DATA_PLAIN, DATA_EVAL };
 
 static int read_resident(reader *r, const json_node *at)
 {
@@ -234,32 +243,36 @@ static int read_resident(reader *r, const json_node *at)
     return n && json_type(n) == JSON_BOOL && json_bool(n) ? RUN_RESIDENT_YES : RUN_RESIDENT_NO;
 }
 
-static void read_data(reader *r, const json_node *at, bool train, run_data *ret)
+static void read_data(reader *r, const json_node *at, int role, run_data *ret)
 {
+    const bool train = role == DATA_TRAIN, eval = role == DATA_EVAL;
     memset(ret, 0, sizeof *ret);
     ret->label = "train";
     if (json_type(at) != JSON_OBJECT) {
         faults_add(r->faults, at, "is %s, want an object with a dataset", json_type_name(at));
         return;
     }
-    check_keys(r, at, train ? data_keys : eval_keys);
+    check_keys(r, at, !eval ? data_keys : r->run->engine ? loop_eval_keys : eval_keys);
     if (json_get(at, "dataset"))
         read_part(r, json_get(at, "dataset"), TUTTI_KIND_DATASET, part_skip, &ret->dataset);
     else
         faults_add(r->faults, at, "has no dataset");
     read_parts(r, at, "transforms", TUTTI_KIND_TRANSFORM, &ret->transforms);
     read_parts(r, at, "metrics", TUTTI_KIND_METRIC, &ret->metrics);
-    ret->batch_size = read_int(r, at, "batch_size", train ? 128 : 500, 1, MAX_BATCH);
+    ret->batch_size = read_int(r, at, "batch_size", eval ? 500 : 128, 1, MAX_BATCH);
     ret->subset_num_batches = read_int(r, at, "subset_num_batches", -1, -1, INT64_MAX);
     ret->workers = (uint32_t)read_int(r, at, "workers", 2, 1, MAX_WORKERS);
     ret->prefetch = (uint32_t)read_int(r, at, "prefetch", 4, 1, 1024);
     ret->shuffle = read_bool(r, at, "shuffle", train);
     ret->drop_last = read_bool(r, at, "drop_last", train);
     ret->resident = read_resident(r, at);
-    if (!train) {
-        ret->label = read_string(r, at, "label", "eval");
+    if (!eval)
+        return;
+    ret->label = read_string(r, at, "label", "eval");
+    if (r->run->engine)
+        run_loop_read_on(ret, r->registry, at, r->faults);
+    else
         ret->interval = read_time(r, at, "interval", "1ep");
-    }
 }
 
 static void read_evals(reader *r, const json_node *root)
@@ -279,7 +292,7 @@ static void read_evals(reader *r, const json_node *root)
     }
     r->run->nevals = json_count(list);
     for (size_t k = 0; k < r->run->nevals; k++) {
-        read_data(r, json_at(list, k), false, &r->run->evals[k]);
+        read_data(r, json_at(list, k), DATA_EVAL, &r->run->evals[k]);
         for (size_t j = 0; j < k; j++)
             if (strcmp(r->run->evals[j].label, r->run->evals[k].label) == 0)
                 faults_add(r->faults, json_at(list, k), "there is another evaluation \"%s\"",
@@ -418,66 +431,27 @@ static char *read_path(reader *r, const json_node *root, const char *key)
     return path;
 }
 
-static void read_run(reader *r)
+/* How long a training run lasts. */
+static void read_durations(reader *r, const json_node *root)
 {
-    static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
-    static const char *const recomputes[] = {"cheap", "off", "full", NULL};
     run_file *run = r->run;
-    const json_node *root = json_root(run->doc);
-    if (json_type(root) != JSON_OBJECT) {
-        faults_add(r->faults, root, "is %s, want an object", json_type_name(root));
-        return;
-    }
-    check_keys(r, root, run_keys);
-    run->name = read_string(r, root, "name", "run");
-    if (strchr(run->name, '/'))
-        faults_add(r->faults, json_get(root, "name"), "has a slash; it names a folder");
-    run->seed = (uint64_t)read_int(r, root, "seed", 17, 0, INT64_MAX);
-    if (json_get(root, "model"))
-        read_part(r, json_get(root, "model"), TUTTI_KIND_MODEL, part_skip, &run->model);
-    else
-        faults_add(r->faults, root, "has no model");
-    if (json_get(root, "train"))
-        read_data(r, json_get(root, "train"), true, &run->train);
-    else
-        faults_add(r->faults, root, "has no train data");
-    read_evals(r, root);
-    read_optimizer(r, root);
-    read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedulers);
-    read_parts(r, root, "algorithms", TUTTI_KIND_ALGORITHM, &run->algorithms);
-    read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->callbacks);
-    read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->loggers);
-    read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);
-    run_observers_read(run, r->registry, root, r->faults);
-    check_names(r);
-    check_conflicts(r);
-    if (json_get(root, "max_duration"))
+    const json_node *max = json_get(root, "max_duration");
+    const json_node *length = json_get(root, "iteration_length");
+    if (max)
         run->max_duration = read_time(r, root, "max_duration", NULL);
     else
         faults_add(r->faults, root, "has no max_duration, such as \"10ep\"");
     if (run->max_duration.unit == TUTTI_UNIT_DURATION)
-        faults_add(r->faults, json_get(root, "max_duration"),
-                   "is in dur, want ep, ba, sp, tok or sec");
-    if (json_get(root, "max_duration") && run->max_duration.unit != TUTTI_UNIT_DURATION &&
-        run->max_duration.unit != TUTTI_UNIT_NONE && run->max_duration.count <= 0)
-        faults_add(r->faults, json_get(root, "max_duration"), "is %lld, want at least 1",
+        faults_add(r->faults, max, "is in dur, want ep, ba, sp, tok or sec");
+    else if (max && run->max_duration.unit != TUTTI_UNIT_NONE && run->max_duration.count <= 0)
+        faults_add(r->faults, max, "is %lld, want at least 1",
                    (long long)run->max_duration.count);
-    const json_node *length = json_get(root, "iteration_length");
     run->iteration_length = read_time(r, root, "iteration_length", NULL);
     if (length && run->iteration_length.unit != TUTTI_UNIT_NONE &&
         ((run->iteration_length.unit != TUTTI_UNIT_EPOCH &&
           run->iteration_length.unit != TUTTI_UNIT_TOKEN) ||
          run->iteration_length.count <= 0))
         faults_add(r->faults, length, "want at least 1ep or 1tok");
-    run->step_schedulers_every_batch = read_bool(r, root, "step_schedulers_every_batch", true);
-    run->microbatch_size = read_microbatch(r, root);
-    run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
-    run->precision =
-        read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
-    run->recompute = read_word(r, root, "recompute", recomputes, "off, cheap, full");
-    run_device_read(run, r->registry, r->folder, root, r->faults);
-    run->load_weights = read_path(r, root, "load_weights");
-    run->scale_schedule_ratio = 1.0;
     const json_node *ratio = json_get(root, "scale_schedule_ratio");
     if (ratio && (json_type(ratio) != JSON_INT && json_type(ratio) != JSON_REAL))
         faults_add(r->faults, ratio, "is %s, want a number above 0", json_type_name(ratio));
@@ -487,8 +461,79 @@ static void read_run(reader *r)
         run->scale_schedule_ratio = json_real(ratio);
 }
 
-static tutti_status finish(json_doc *doc, const char *folder, const char *const *overrides,
-                           registry *r, run_file **ret_run, faults *f)
+/* Model, data and optimizer; an engine file may do without. */
+static void read_subject(reader *r, const json_node *root)
+{
+    run_file *run = r->run;
+    const json_node *model = json_get(root, "model"), *train = json_get(root, "train");
+    const json_node *data = run->engine ? json_get(root, "data") : NULL;
+    if (model)
+        read_part(r, model, TUTTI_KIND_MODEL, part_skip, &run->model);
+    else if (!run->engine)
+        faults_add(r->faults, root, "has no model");
+    if (train)
+        read_data(r, train, DATA_TRAIN, &run->train);
+    else if (data && json_type(data) != JSON_NULL)
+        read_data(r, data, DATA_PLAIN, &run->train);
+    else if (!run->engine)
+        faults_add(r->faults, root, "has no train data");
+    read_evals(r, root);
+    if (!run->engine || json_get(root, "optimizer") || model)
+        read_optimizer(r, root);
+    read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedulers);
+    read_parts(r, root, "algorithms", TUTTI_KIND_ALGORITHM, &run->algorithms);
+    read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->callbacks);
+    read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->loggers);
+    read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);
+    run_observers_read(run, r->registry, root, r->faults);
+    check_names(r);
+    check_conflicts(r);
+}
+
+static void read_run(reader *r, int kind)
+{
+    static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
+    static const char *const recomputes[] = {"cheap", "off", "full", NULL};
+    run_file *run = r->run;
+    const json_node *root = json_root(run->doc);
+    const bool process = json_get(root, "process") != NULL;
+    if (json_type(root) != JSON_OBJECT) {
+        faults_add(r->faults, root, "is %s, want an object", json_type_name(root));
+        return;
+    }
+    run->engine = kind == RUN_FILE_ENGINE || (kind == RUN_FILE_ANY && process);
+    if (process && !run->engine) {
+        faults_add(r->faults, json_get(root, "process"),
+                   "makes this an engine file, which `tutti run` runs");
+        return;
+    }
+    check_keys(r, root, run->engine ? run_loop_keys : run_keys);
+    run->name = read_string(r, root, "name", "run");
+    if (strchr(run->name, '/'))
+        faults_add(r->faults, json_get(root, "name"), "has a slash; it names a folder");
+    const json_node *seed = json_get(root, "seed");
+    const bool unseeded = run->engine && seed && json_type(seed) == JSON_NULL;
+    run->seed = unseeded ? DEFAULT_SEED
+                         : (uint64_t)read_int(r, root, "seed", DEFAULT_SEED, 0, INT64_MAX);
+    run->scale_schedule_ratio = 1.0;
+    read_subject(r, root);
+    if (run->engine)
+        run_loop_read(run, r->registry, root, r->faults);
+    else
+        read_durations(r, root);
+    run->step_schedulers_every_batch = read_bool(r, root, "step_schedulers_every_batch", true);
+    run->microbatch_size = read_microbatch(r, root);
+    run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
+    run->precision =
+        read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
+    run->recompute = read_word(r, root, "recompute", recomputes, "off, cheap, full");
+    run_device_read(run, r->registry, r->folder, root, r->faults);
+    run->load_weights = read_path(r, root, "load_weights");
+}
+
+static tutti_status finish(json_doc *doc, int kind, const char *folder,
+                           const char *const *overrides, registry *r, run_file **ret_run,
+                           faults *f)
 {
     run_file *run = calloc(1, sizeof *run);
     if (!run) {
@@ -511,7 +556,7 @@ static tutti_status finish(json_doc *doc, const char *folder, const char *const 
         }
     }
     reader all = {r, folder, f, run};
-    read_run(&all);
+    read_run(&all, kind);
     run->text = json_text(json_root(doc));
     if (!run->text)
         faults_add(f, NULL, "out of memory");
@@ -534,11 +579,11 @@ tutti_status run_file_parse(const char *name, const char *text, const char *fold
         faults_add(f, NULL, "%s", e.text);
         return s;
     }
-    return finish(doc, folder, overrides, r, ret_run, f);
+    return finish(doc, RUN_FILE_TRAIN, folder, overrides, r, ret_run, f);
 }
 
-tutti_status run_file_read(const char *path, const char *const *overrides, registry *r,
-                           run_file **ret_run, faults *f)
+tutti_status run_file_read(const char *path, int kind, const char *const *overrides,
+                           registry *r, run_file **ret_run, faults *f)
 {
     json_doc *doc;
     tutti_error e = TUTTI_ERROR_INIT;
@@ -553,7 +598,7 @@ tutti_status run_file_read(const char *path, const char *const *overrides, regis
     char *slash = strrchr(folder, '/');
     if (slash)
         *slash = '\0';
-    return finish(doc, *folder ? folder : "/", overrides, r, ret_run, f);
+    return finish(doc, kind, *folder ? folder : "/", overrides, r, ret_run, f);
 }
 
 /* ---- the end ---- */
@@ -576,6 +621,7 @@ static void data_fini(run_data *d)
     part_fini(&d->dataset);
     parts_fini(&d->transforms);
     parts_fini(&d->metrics);
+    binding_free(d->on);
 }
 
 void run_file_free(run_file *run)
@@ -597,6 +643,7 @@ void run_file_free(run_file *run)
     parts_fini(&run->loggers);
     parts_fini(&run->passes);
     run_observers_free(run);
+    run_loop_free(run);
     free(run->load_weights);
     free(run->text);
     json_free(run->doc);

@@ -5,10 +5,12 @@
 
 #include "base/faults.h"
 #include "engine/binding.h"
+#include "engine/function.h"
 #include "engine/profiler.h"
 #include "engine/trace.h"
 #include "plugin/registry.h"
 #include "tutti_host/device.h"
+#include "tutti_host/loop.h"
 
 #include <stdbool.h>
 
@@ -41,7 +43,8 @@ typedef struct run_data {
     bool shuffle;
     bool drop_last;
     int resident;        /* RUN_RESIDENT_* */
-    tutti_time interval; /* of an evaluation */
+    tutti_time interval; /* of an evaluation of a training run */
+    binding *on; /* of a loop's: the events that it runs at; whoever binds it sets NULL */
 } run_data;
 
 /* Weights whose path matches `match` (a shell pattern) and no earlier group's. */
@@ -60,7 +63,20 @@ typedef struct run_device {
 
 enum { RUN_MICROBATCH_AUTO = -1 };
 
+/* What an engine file says of its loop. */
+typedef struct run_loop {
+    bool supervised; /* each batch is a training step; else `process` is called */
+    bound_function process;
+    tutti_loop_run_args args; /* but for the data */
+    bool deterministic;
+} run_loop;
+
+/* A file with "process" is an engine file, for `tutti run`; the others are for `tutti train`. */
+enum { RUN_FILE_TRAIN, RUN_FILE_ENGINE, RUN_FILE_ANY };
+
 typedef struct run_file {
+    bool engine; /* an engine file: `loop` counts, model and data may be missing */
+    run_loop loop;
     json_doc *doc;
     char *text; /* the run as compact JSON, overrides applied */
     const char *name;
@@ -92,11 +108,13 @@ typedef struct run_file {
     int threads; /* 0: as many as this process may use */
 } run_file;
 
-/* Reads and checks a run file; `overrides` are "path=value" texts, NULL-terminated, or NULL.  Everything
- * wrong goes to `faults`; then E_ARG is returned and *ret_run stays untouched.  [control] */
-TUTTI_NODISCARD tutti_status run_file_read(const char *path, const char *const *overrides,
-                                           registry *r, run_file **ret_run, faults *faults);
-/* The same from text in memory; `folder` is where relative paths count from. */
+/* Reads and checks a run file; `kind` is RUN_FILE_*, `overrides` are "path=value" texts,
+ * NULL-terminated, or NULL.  Everything wrong goes to `faults`; then E_ARG is returned and *ret_run stays
+ * untouched.  [control] */
+TUTTI_NODISCARD tutti_status run_file_read(const char *path, int kind,
+                                           const char *const *overrides, registry *r,
+                                           run_file **ret_run, faults *faults);
+/* The same from text in memory, of a training run; `folder` is where relative paths count from. */
 TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             const char *folder, const char *const *overrides,
                                             registry *r, run_file **ret_run, faults *faults);
@@ -105,6 +123,13 @@ void run_file_free(run_file *run); /* NULL is allowed */
 /* run_device.c: its device. */
 void run_device_read(run_file *run, registry *r, const char *folder, const json_node *root,
                      faults *f);
+
+/* run_loop.c: what an engine file has beside a run file's keys, once those have been read. */
+extern const char *const run_loop_keys[];
+void run_loop_read(run_file *run, registry *r, const json_node *root, faults *f);
+void run_loop_free(run_file *run);
+/* When an evaluation of a loop runs: "on" and its filters, "epoch_completed" without. */
+void run_loop_read_on(run_data *eval, registry *r, const json_node *at, faults *f);
 
 /* run_observers.c: its handlers, traces and profiler. */
 void run_observers_read(run_file *run, registry *r, const json_node *root, faults *f);

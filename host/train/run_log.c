@@ -60,7 +60,7 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
 
 void run_log_message(run_log *l, int level, const char *component, const char *text)
 {
-    if (l->message && level >= TUTTI_LOG_WARNING)
+    if (l->message && (level >= TUTTI_LOG_WARNING || l->tells_all))
         l->message(l->message_ctx, level, component, text);
     FOR_EACH_LOGGER(l, i, table)
     {
@@ -111,7 +111,8 @@ struct log_service {
 static void log_write(void *ctx, int32_t level, const char *text)
 {
     const log_service *s = ctx;
-    run_log_message(s->log, level, s->instance ? instance_name(s->instance) : "plugin", text);
+    run_log_message(s->log, level, s->instance ? instance_name(s->instance) : RUN_LOG_FUNCTIONS,
+                    text);
 }
 
 const tutti_log_v1 *run_log_service(run_log *l, instance *i)

@@ -11,6 +11,9 @@
 
 #include <stdbool.h>
 
+/* The component of messages of functions, which have no instance. */
+#define RUN_LOG_FUNCTIONS "plugin"
+
 typedef struct logged_value {
     char *name;
     double value;
@@ -28,6 +31,7 @@ typedef struct run_log {
     const tutti_timestamp *now; /* borrowed: metrics are logged as of its batch */
     bool ready;                 /* INIT has been fired: loggers are called */
     log_service *services;
+    bool tells_all; /* to the terminal, not only warnings and errors */
     /* The operator's terminal: warnings and errors, whatever loggers there are; may be NULL. */
     void (*message)(void *ctx, int level, const char *component, const char *text);
     void *message_ctx;

@@ -56,9 +56,9 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
     if (strcmp(interface_id, TUTTI_METRICS_V1) == 0)
         return &t->metrics_service;
     if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
-        return &t->weights_service.table;
+        return t->run.file->model.object ? &t->weights_service.table : NULL;
     if (strcmp(interface_id, TUTTI_TRAIN_V1) == 0)
-        return &t->train_service;
+        return t->run.file->model.object ? &t->train_service : NULL;
     if (strcmp(interface_id, TUTTI_CHECKPOINT_V1) == 0)
         return &t->checkpoint_service;
     if (strcmp(interface_id, TUTTI_MODULE_V1) == 0)
@@ -73,5 +73,5 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         return kernels_service(&t->kernels, i);
     if (strcmp(interface_id, TUTTI_DEVICE_VIEW_V1) == 0 && i)
         return kernels_view(&t->kernels, i);
-    return NULL;
+    return t->driver.answer ? t->driver.answer(t->driver.ctx, interface_id) : NULL;
 }

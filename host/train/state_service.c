@@ -18,7 +18,7 @@ static int64_t state_dataloader_len(void *ctx)
     for (size_t k = 0; t->eval_label && k < t->nevals; k++)
         if (strcmp(t->evals[k].spec->label, t->eval_label) == 0)
             return loader_batches(t->evals[k].loader);
-    return t->train.loader ? loader_batches(t->train.loader) : -1;
+    return t->run.clock.batches_per_epoch;
 }
 
 static const char *state_eval_label(void *ctx)

@@ -3,6 +3,7 @@
 #include "graph/passes/rematerialization.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
+#include "train/drive.h"
 #include "train/trainer_state.h"
 
 #include <limits.h>
@@ -35,6 +36,8 @@ static void wrote_module_weight(void *ctx)
 static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_error *err)
 {
     char path[PATH_MAX];
+    if (!t->run.file->model.object) /* a loop of functions */
+        return TUTTI_OK;
     const net_options options = {.ops = ops,
                                  .tune_file = choices_path(path, sizeof path),
                                  .layers = t->run.registry,
@@ -172,6 +175,8 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
         for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++)
             s = open_participant(t, &lists[l]->items[k], l == 0, err);
     if (s == TUTTI_OK)
+        s = trainer_bind_evaluations(t, err);
+    if (s == TUTTI_OK)
         s = bind_handlers(t, err);
     return s ? s : engine_seal(t->run.engine, err);
 }
@@ -240,6 +245,7 @@ static void init_context(run_context *run, run_file *file, registry *r,
     run->threads = file->threads > 0 ? file->threads : available_threads();
     run->step = (tutti_step){.struct_size = sizeof run->step, .seed = run->seed};
     run->log.now = &run->clock.now;
+    run->log.tells_all = file->engine; /* whose functions talk to who runs it */
     init_clock(&run->clock, file);
     find_folder(run);
 }
@@ -301,22 +307,29 @@ static tutti_status open_evaluations(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+static int64_t epoch_length(const trainer *t)
+{
+    const int64_t given = t->run.file->engine ? t->run.file->loop.args.epoch_length : -1;
+    return given > 0 ? given : drive_batches(t);
+}
+
 static tutti_status open_all(trainer *t, tutti_error *err)
 {
     run_context *run = &t->run;
     tutti_status s = check_settings(t, err);
     if (s ||
         (s = context_open_device(run, err)) || /* first: transforms may have kernels for it */
-        (s = source_open(&t->train, run, &run->file->train, err)))
+        (run->file->train.dataset.object &&
+         (s = source_open(&t->train, run, &run->file->train, err))))
         return s;
-    run->clock.batches_per_epoch = loader_batches(t->train.loader);
+    run->clock.batches_per_epoch = epoch_length(t);
     if ((s = open_model(t, run->ops, err)) ||
         (s = updater_open(&t->updater, &t->kernels, err)) || (s = open_evaluations(t, err)) ||
         (s = check_tokens(t, "max_duration", run->clock.planned, "ep, ba, sp or sec", err)) ||
         (s = check_tokens(t, "iteration_length", run->file->iteration_length, "ep", err)) ||
         (s = open_participants(t, err)))
         return s;
-    return updater_fit(&t->updater, err);
+    return drive_refit(t, err);
 }
 
 tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,
@@ -356,6 +369,7 @@ void trainer_destroy(trainer *t)
     for (size_t k = 0; k < t->nevals; k++)
         source_close(&t->evals[k]);
     free(t->evals);
+    free(t->on_events);
     source_close(&t->train); /* may lie on the device */
     updater_close(&t->updater);
     scalars_fini(&t->scalars);

@@ -19,7 +19,8 @@ TUTTI_NODISCARD tutti_status trainer_create(run_file *run, registry *r,
                                             tutti_error *err);
 void trainer_destroy(trainer *t); /* closes what is open; NULL is allowed */
 
-/* Warnings and errors that belong on the operator's terminal whatever loggers there are. */
+/* Warnings and errors that belong on the operator's terminal whatever loggers there are; of an engine
+ * file all messages. */
 void trainer_on_message(trainer *t,
                         void (*message)(void *ctx, int level, const char *component,
                                         const char *text),

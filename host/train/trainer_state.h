@@ -23,8 +23,24 @@ typedef struct step_plans {
     bool updated; /* the update was part of the last segment */
 } step_plans;
 
+/* drive.h: a loop that is not fit's own. */
+typedef struct driver {
+    const void *(*answer)(void *ctx, const char *interface_id);
+    tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err);
+    tutti_status (*load)(void *ctx, const char *path, const char *text, tutti_error *err);
+    void *ctx;
+} driver;
+
+/* An evaluation that events of a loop start. */
+typedef struct loop_evaluation {
+    trainer *trainer;
+    data_source *source;
+    char name[80]; /* of its handler */
+} loop_evaluation;
+
 struct trainer {
     run_context run;
+    driver driver;
     step_tensors tensors;
     host_mirrors mirrors;
     uploads uploads;
@@ -36,7 +52,8 @@ struct trainer {
     data_source train;
     data_source *evals;
     size_t nevals;
-    const char *eval_label; /* of the evaluation under way, or NULL */
+    loop_evaluation *on_events; /* of an engine file, one an evaluation */
+    const char *eval_label;     /* of the evaluation under way, or NULL */
     step_plans plans;
     observers observers;
     bool begun; /* INIT has been fired and the checkpoint, if any, loaded */
@@ -92,6 +109,8 @@ TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
  * events.  `resume` as in trainer_fit. */
 TUTTI_NODISCARD tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
+/* Evaluations of an engine file become handlers of the events that it names.  [control] */
+TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err);
 
 /* ---- resume.c ---- */
 

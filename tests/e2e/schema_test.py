@@ -1,4 +1,4 @@
-"""schema_test.py - run.schema.json and the host agree on run files: schema_test.py TUTTI."""
+"""schema_test.py - the schemas and the host agree on run files and engine files: schema_test.py TUTTI."""
 # SPDX-License-Identifier: Apache-2.0
 import copy
 import glob
@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 try:
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, RefResolver
 except ImportError:
     print("skipped: python3 has no jsonschema")
     sys.exit(77)
@@ -87,8 +87,33 @@ CHANGES = [
 ]
 
 
-def changed(path, value):
-    run = copy.deepcopy(GOOD)
+# An engine file: what it shares with a run file is tried above, and only referred to by its schema.
+ENGINE = {key: value for key, value in GOOD.items()
+          if key not in ("max_duration", "iteration_length", "scale_schedule_ratio")}
+ENGINE = copy.deepcopy(ENGINE) | {"process": "supervised", "max_epochs": 2, "epoch_length": 3,
+                                  "deterministic": True, "seed": None, "data": None, "max_iters": None}
+del ENGINE["eval"][0]["interval"]
+ENGINE["eval"][0] |= {"on": ["epoch_completed", {"event": "iteration_completed", "once": 2}], "every": 2}
+
+ENGINE_CHANGES = [
+    ("process", None), ("process", 1), ("process", {}), ("process", {"call": "demo.mark", "arg": []}),
+    ("process", {"call": "demo.mark", "args": "x"}), ("process", ""), ("max_epochs", 0), ("max_epochs", "2"),
+    ("max_iters", 3), ("epoch_length", 0), ("epoch_length", 1.5), ("deterministic", 1), ("seed", -1),
+    ("data", {"dataset": {"name": "glyphs"}}), ("data", []), ("model", None), ("optimizer", None), ("train", None),
+    ("eval.0.interval", "1ep"), ("eval.0.on", []), ("eval.0.on", 3), ("eval.0.every", 0), ("eval.0.once", "x"),
+    ("eval.0.call", "demo.mark"), ("max_duration", "1ep"), ("iteration_length", "1ep"),
+    ("scale_schedule_ratio", 0.5), ("max_epoch", 1),
+]
+
+# Other engine files that are right.
+ENGINES = [
+    {"process": {"call": "demo.mark", "args": []}, "epoch_length": 3, "max_iters": 5, "x-a": 1},
+    {"process": "demo.mark", "data": {"dataset": {"name": "glyphs"}}, "callbacks": [{"name": "speed_monitor"}]},
+]
+
+
+def changed(path, value, good=GOOD):
+    run = copy.deepcopy(good)
     *parents, last = [int(p) if p.isdigit() else p for p in path.split(".")]
     at = run
     for key in parents:
@@ -104,12 +129,18 @@ def main():
     tutti = sys.argv[1]
     with open("sdk/schema/run.schema.json", encoding="utf-8") as f:
         schema = json.load(f)
+    with open("sdk/schema/engine.schema.json", encoding="utf-8") as f:
+        engine = json.load(f)
     Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
+    Draft202012Validator.check_schema(engine)
+    resolver = RefResolver(engine["$id"], engine, store={schema["$id"]: schema})
+    validators = {False: Draft202012Validator(schema),
+                  True: Draft202012Validator(engine, resolver=resolver)}
     checked = failed = 0
 
     def check(name, run, path, want=None):
         nonlocal checked, failed
+        validator = validators["process" in run]
         status = subprocess.run([tutti, "validate", path], capture_output=True, text=True,
                                 check=False)
         faults = [f"{e.json_path}: {e.message}" for e in validator.iter_errors(run)]
@@ -121,7 +152,8 @@ def main():
 
     for path in sorted(glob.glob("host/recipes/*.json") + glob.glob("tools/bench/rows/*.json")):
         with open(path, encoding="utf-8") as f:
-            faults = [e.message for e in validator.iter_errors(json.load(f))]
+            run = json.load(f)
+        faults = [e.message for e in validators["process" in run].iter_errors(run)]
         checked += 1
         if faults:
             failed += 1
@@ -144,7 +176,14 @@ def main():
         for where, value in CHANGES:
             run = changed(where, value)
             check(f"{where} = {value!r}", run, written(run), False)
-        for key in schema["properties"].keys() ^ GOOD.keys():
+        check("the whole engine", ENGINE, written(ENGINE), True)
+        for run in ENGINES:
+            check(run["process"], run, written(run), True)
+        for where, value in ENGINE_CHANGES:
+            run = changed(where, value, ENGINE)
+            if "process" in run:
+                check(f"engine: {where} = {value!r}", run, written(run), False)
+        for key in (schema["properties"].keys() ^ GOOD.keys()) | (engine["properties"].keys() ^ ENGINE.keys()):
             if not key.startswith("x-"):
                 failed += 1
                 print(f"{key}: not both in the schema and in the run that is tried")

@@ -1,0 +1,47 @@
+/* data.c - the trainer's batches as the data of a loop. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/run_internal.h"
+
+static int64_t length(void *ctx)
+{
+    return drive_batches(((loop_run *)ctx)->trainer);
+}
+
+/* A resumed run goes on in the pass that was under way. */
+static tutti_status restart(void *ctx, tutti_error *err)
+{
+    loop_run *l = ctx;
+    if (!l->placed) {
+        l->pass++;
+        l->place = 0;
+    }
+    l->placed = false;
+    return drive_seek(l->trainer, l->pass, l->place, err);
+}
+
+static tutti_status seek(void *ctx, int64_t position, tutti_error *err)
+{
+    loop_run *l = ctx;
+    l->place = position;
+    return drive_seek(l->trainer, l->pass, position, err);
+}
+
+static tutti_status next(void *ctx, void **ret_batch, tutti_error *err)
+{
+    loop_run *l = ctx;
+    int64_t samples = 0;
+    const tutti_status s = drive_next(l->trainer, &samples, err);
+    if (s)
+        return s;
+    if (samples == 0)
+        return TUTTI_LOOP_END;
+    drive_begin_batch(l->trainer, samples, &l->batch);
+    *ret_batch = &l->batch;
+    return TUTTI_OK;
+}
+
+void run_fill_data(loop_run *l)
+{
+    l->pass = -1;
+    l->data = (tutti_loop_data){l, length, restart, next, seek};
+}

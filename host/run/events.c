@@ -1,0 +1,126 @@
+/* events.c - every event of the loop runs in the engine, with Composer's at the same point around it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/run_internal.h"
+
+/* The Composer event that an Ignite event lies in; -1: none. */
+static int32_t surrounding(int32_t event)
+{
+    switch (event) {
+    case TUTTI_EVENT_STARTED:
+        return TUTTI_EVENT_FIT_START;
+    case TUTTI_EVENT_EPOCH_STARTED:
+        return TUTTI_EVENT_EPOCH_START;
+    case TUTTI_EVENT_GET_BATCH_STARTED:
+        return TUTTI_EVENT_BEFORE_DATALOADER;
+    case TUTTI_EVENT_GET_BATCH_COMPLETED:
+        return TUTTI_EVENT_AFTER_DATALOADER;
+    case TUTTI_EVENT_ITERATION_STARTED:
+        return TUTTI_EVENT_BATCH_START;
+    case TUTTI_EVENT_ITERATION_COMPLETED:
+        return TUTTI_EVENT_BATCH_END;
+    case TUTTI_EVENT_EPOCH_COMPLETED:
+        return TUTTI_EVENT_EPOCH_END;
+    case TUTTI_EVENT_COMPLETED:
+        return TUTTI_EVENT_FIT_END;
+    default:
+        return -1;
+    }
+}
+
+/* What the trainer does before the event is told, as between the events of its own loop. */
+static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
+{
+    if (event == TUTTI_EVENT_STARTED)
+        drive_start_clock(l->trainer);
+    if (event == TUTTI_EVENT_EPOCH_COMPLETED) {
+        drive_end_batch(l->trainer); /* of an epoch that was cut */
+        return drive_end_epoch(l->trainer, err);
+    }
+    return event == TUTTI_EVENT_COMPLETED ? drive_flush(l->trainer, err) : TUTTI_OK;
+}
+
+/* And after it. */
+static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    switch (event) {
+    case TUTTI_EVENT_ITERATION_COMPLETED:
+        drive_end_batch(l->trainer);
+        return drive_event(l->trainer, TUTTI_EVENT_BATCH_CHECKPOINT, err);
+    case TUTTI_EVENT_EPOCH_COMPLETED:
+        s = drive_refit(l->trainer, err); /* of frozen layers */
+        return s ? s : drive_event(l->trainer, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
+    case TUTTI_EVENT_EPOCH_STARTED:
+        drive_log_epoch(l->trainer);
+        return TUTTI_OK;
+    default:
+        return TUTTI_OK;
+    }
+}
+
+/* What handlers ask of the trainer holds for the loop: a stop, a signal. */
+static void pass_on(loop_run *l)
+{
+    if (trainer_signal())
+        tutti_loop_signal(l->loop, trainer_signal());
+    if (drive_is_stopped(l->trainer))
+        tutti_loop_terminate(l->loop, 0);
+}
+
+static tutti_status hear(tutti_loop *loop, const tutti_loop_firing *firing, void *ctx,
+                         tutti_error *err)
+{
+    loop_run *l = ctx;
+    const tutti_loop_firing *const outer = l->firing;
+    const int32_t event = firing->event, around = surrounding(event);
+    /* Whoever heard errors may be gone: then this one is as if nobody had ever listened. */
+    if (event == TUTTI_EVENT_EXCEPTION_RAISED && !engine_listens(l->engine, event)) {
+        *err = *firing->exception;
+        return err->status;
+    }
+    l->firing = firing;
+    tutti_status s = before(l, event, err);
+    if (!s)
+        s = drive_event(l->trainer, around < 0 ? event : around, err);
+    if (!s)
+        s = after(l, event, err);
+    l->firing = outer;
+    pass_on(l);
+    return s;
+}
+
+/* What filters count: Ignite's numbers at Ignite's events and custom ones, the trainer's elsewhere. */
+static const int64_t *counter(void *ctx, int32_t event)
+{
+    loop_run *l = ctx;
+    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    switch (event) {
+    case TUTTI_EVENT_GET_BATCH_STARTED:
+    case TUTTI_EVENT_GET_BATCH_COMPLETED:
+    case TUTTI_EVENT_ITERATION_STARTED:
+    case TUTTI_EVENT_ITERATION_COMPLETED:
+        return &st->iteration;
+    case TUTTI_EVENT_STARTED:
+    case TUTTI_EVENT_COMPLETED:
+    case TUTTI_EVENT_EPOCH_STARTED:
+    case TUTTI_EVENT_EPOCH_COMPLETED:
+        return &st->epoch;
+    default:
+        break;
+    }
+    if (event >= TUTTI_IGNITE_FIRST)
+        return engine_event_attribute(l->engine, event);
+    l->counted = engine_event_count(l->engine, event);
+    return &l->counted;
+}
+
+tutti_status run_join_events(loop_run *l, tutti_error *err)
+{
+    engine_count_by(l->engine, counter, l);
+    for (int32_t event = TUTTI_IGNITE_FIRST; event < TUTTI_IGNITE_END; event++) {
+        const tutti_status s = tutti_loop_on(l->loop, event, hear, l, err);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}

@@ -1,0 +1,142 @@
+/* run.c - a loop's life: made, run to its limit, taken apart. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/run.h"
+#include "engine/function.h"
+#include "run/run_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the process function ---- */
+
+static tutti_status call_function(loop_run *l, tutti_error *err)
+{
+    bound_function *fn = &l->run->loop.process;
+    tutti_error cause = TUTTI_ERROR_INIT;
+    l->output = NAN;
+    fn->engine = engine_service(l->engine);
+    crash_breadcrumb.step = (uint64_t)trainer_time(l->trainer)->batch;
+    const tutti_status s = function_call(fn, 0, &cause);
+    if (s)
+        return tutti_fail(err, s, "%s: %s", fn->name, cause.text);
+    const tutti_named_value v = {"output", l->output};
+    if (!isnan(l->output))
+        drive_log(l->trainer, &v, 1);
+    return TUTTI_OK;
+}
+
+static tutti_status process(tutti_loop *loop, void *batch, void **ret_output, void *ctx,
+                            tutti_error *err)
+{
+    loop_run *l = ctx;
+    drive_log_time(l->trainer, l->batch.tokens > 0, false);
+    const tutti_status s =
+        l->run->loop.supervised ? drive_train(l->trainer, err) : call_function(l, err);
+    if (s)
+        return s;
+    drive_count_batch(l->trainer, &l->batch);
+    l->place++;
+    *ret_output = &l->output;
+    return TUTTI_OK;
+}
+
+double loop_run_output(const loop_run *l)
+{
+    return l->run->loop.supervised ? drive_loss(l->trainer) : l->output;
+}
+
+const tutti_loop_state *loop_run_state(const loop_run *l)
+{
+    return tutti_loop_get_state(l->loop);
+}
+
+/* ---- making and running ---- */
+
+static const void *answer(void *ctx, const char *interface_id)
+{
+    loop_run *l = ctx;
+    return strcmp(interface_id, TUTTI_LOOP_V1) == 0 ? &l->service : NULL;
+}
+
+static void warn(void *ctx, const char *text)
+{
+    drive_message(((loop_run *)ctx)->trainer, TUTTI_LOG_WARNING, "run", text);
+}
+
+tutti_status loop_run_create(run_file *run, trainer *t, registry *r, loop_run **ret_run,
+                             tutti_error *err)
+{
+    loop_run *l = calloc(1, sizeof *l);
+    if (!l)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a run");
+    *l = (loop_run){
+        .run = run, .trainer = t, .engine = trainer_engine(t), .registry = r, .output = NAN};
+    tutti_loop_options options = TUTTI_LOOP_OPTIONS_INIT;
+    options.deterministic = run->loop.deterministic;
+    options.process = process;
+    options.warn = warn;
+    options.process_ctx = options.warn_ctx = l;
+    run_fill_data(l);
+    run_fill_service(l);
+    run_join_checkpoints(l);
+    drive_serve(t, answer, l);
+    tutti_status s = tutti_loop_create(&options, &l->loop, err);
+    if (!s)
+        s = run_join_events(l, err);
+    if (!s && !run->loop.supervised)
+        s = handler_load(run->loop.process.handler, err);
+    if (s)
+        loop_run_destroy(l);
+    else
+        *ret_run = l;
+    return s;
+}
+
+void loop_run_destroy(loop_run *l)
+{
+    if (!l)
+        return;
+    engine_count_by(l->engine, NULL, NULL);
+    drive_serve(l->trainer, NULL, NULL);
+    drive_keep(l->trainer, NULL, NULL, NULL);
+    tutti_loop_destroy(l->loop);
+    free(l);
+}
+
+bool loop_run_finished(const loop_run *l)
+{
+    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    const tutti_loop_run_args *a = &l->run->loop.args;
+    if (a->max_iters != TUTTI_LOOP_NONE)
+        return st->iteration >= a->max_iters;
+    return st->epoch >= (a->max_epochs != TUTTI_LOOP_NONE ? a->max_epochs : 1);
+}
+
+/* A resumed run that has reached its limit would start anew. */
+static tutti_status check_limit(const loop_run *l, tutti_error *err)
+{
+    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    if (!loop_run_finished(l))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_STATE,
+                      "nothing is left to run: %lld epochs and %lld iterations have passed; "
+                      "give a larger max_epochs or max_iters",
+                      (long long)st->epoch, (long long)st->iteration);
+}
+
+tutti_status loop_run_go(loop_run *l, const char *resume, tutti_error *err)
+{
+    tutti_loop_run_args args = l->run->loop.args;
+    tutti_status s = drive_begin(l->trainer, resume, err);
+    if (s || (s = check_limit(l, err)) || (s = drive_plan(l->trainer, err)))
+        return s;
+    args.data = drive_batches(l->trainer) < 0 ? NULL : &l->data;
+    s = tutti_loop_run(l->loop, &args, err);
+    if (!trainer_signal())
+        return s;
+    tutti_error stopped = TUTTI_ERROR_INIT;
+    s = drive_stop_by_signal(l->trainer, &stopped);
+    *err = stopped;
+    return s;
+}

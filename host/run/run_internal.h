@@ -1,0 +1,43 @@
+/* run_internal.h - the parts of a loop's run, as the files of this folder see them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_RUN_RUN_INTERNAL_H
+#define HOST_RUN_RUN_INTERNAL_H
+
+#include "run/run.h"
+#include "train/drive.h"
+#include "tutti/loop.h"
+
+struct loop_run {
+    run_file *run;
+    trainer *trainer;
+    engine *engine; /* the trainer's */
+    registry *registry;
+    tutti_loop *loop;
+    tutti_loop_data data; /* the trainer's, if it has any */
+    int64_t pass;         /* over the data, from 0; -1 before the first */
+    int64_t place;        /* batches of this pass that have been processed */
+    bool placed;          /* a checkpoint has said both: the next restart goes there */
+    drive_batch batch;    /* under way */
+    double output;
+    const tutti_loop_firing *firing; /* under way, for tutti.loop/1; or NULL */
+    int64_t counted;                 /* what filters of a Composer event count */
+    tutti_loop_v1 service;
+};
+
+/* ---- events.c: the loop's events, heard in the engine ---- */
+
+TUTTI_NODISCARD tutti_status run_join_events(loop_run *l, tutti_error *err);
+
+/* ---- data.c ---- */
+
+void run_fill_data(loop_run *l);
+
+/* ---- service.c: tutti.loop/1 ---- */
+
+void run_fill_service(loop_run *l);
+
+/* ---- resume.c: what a checkpoint keeps of the loop ---- */
+
+void run_join_checkpoints(loop_run *l);
+
+#endif

@@ -1,0 +1,226 @@
+/* drive.c - what a training run does between its events, for whichever loop drives it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/drive.h"
+#include "train/trainer_state.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Tokens of the whole batch as it is now. */
+static int64_t batch_tokens(trainer *t)
+{
+    const slot *input =
+        source_has_tokens(&t->train) ? batch_find(&t->tensors.whole, "input") : NULL;
+    return input ? tutti_numel(&input->now.desc) : 0;
+}
+
+/* Nanoseconds since the last call, evaluations left out. */
+static int64_t lap(trainer *t)
+{
+    const int64_t now = now_ns(), passed = now - t->run.clock.lap_ns;
+    t->run.clock.lap_ns = now;
+    return passed;
+}
+
+/* ---- before the first event ---- */
+
+tutti_status drive_begin(trainer *t, const char *resume, tutti_error *err)
+{
+    t->fits = true;
+    return t->begun ? TUTTI_OK : trainer_begin(t, resume, err);
+}
+
+/* The plan of a training kind for microbatches of the present size. */
+static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
+{
+    uint32_t n;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    batch shape;
+    memset(&shape, 0, sizeof shape);
+    shape.ncolumns = n;
+    for (uint32_t k = 0; k < n; k++) {
+        tutti_desc d = columns[k].desc;
+        memmove(&d.dim[1], &d.dim[0], (size_t)d.rank * sizeof d.dim[0]);
+        d.dim[0] = t->tensors.microbatch_size;
+        d.rank++;
+        memcpy(shape.columns[k].name, columns[k].name, sizeof shape.columns[k].name);
+        shape.columns[k].now.desc = d;
+    }
+    plan_request request;
+    plan *p;
+    tutti_status s = trainer_request(t, kind, &shape, &request, err);
+    if (!s)
+        s = net_plan(t->run.net, &request, &p, err);
+    context_tune_message(&t->run);
+    return s;
+}
+
+tutti_status drive_plan(trainer *t, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    if (!t->run.net)
+        return TUTTI_OK;
+    do {
+        s = plan_kind(t, PLAN_TRAIN, err);
+        if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
+            s = plan_kind(t, PLAN_TRAIN_ADD, err);
+    } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
+    return s;
+}
+
+/* ---- whoever drives ---- */
+
+void drive_serve(trainer *t, const void *(*answer)(void *ctx, const char *interface_id),
+                 void *ctx)
+{
+    t->driver.answer = answer;
+    t->driver.ctx = ctx;
+}
+
+void drive_keep(trainer *t, tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err),
+                tutti_status (*load)(void *ctx, const char *path, const char *text,
+                                     tutti_error *err),
+                void *ctx)
+{
+    t->driver.save = save;
+    t->driver.load = load;
+    t->driver.ctx = ctx;
+}
+
+tutti_status drive_event(trainer *t, int32_t event, tutti_error *err)
+{
+    return trainer_event(t, event, err);
+}
+
+bool drive_is_stopped(const trainer *t)
+{
+    return t->run.clock.stopped;
+}
+
+void drive_log(trainer *t, const tutti_named_value *values, uint32_t n)
+{
+    run_log_metrics(&t->run.log, values, n);
+}
+
+void drive_log_epoch(trainer *t)
+{
+    const tutti_named_value v = {"time/epoch", (double)t->run.clock.now.epoch};
+    run_log_metrics(&t->run.log, &v, 1);
+}
+
+void drive_log_time(trainer *t, bool tokens, bool end)
+{
+    const tutti_timestamp *now = &t->run.clock.now;
+    const tutti_named_value v[] = {
+        {"time/batch", (double)now->batch},
+        {"time/sample", (double)now->sample},
+        {"time/batch_in_epoch", (double)now->batch_in_epoch},
+        {"time/sample_in_epoch", (double)now->sample_in_epoch},
+        {"time/token", (double)now->token},
+        {"time/token_in_epoch", (double)now->token_in_epoch},
+    };
+    if (end)
+        drive_log_epoch(t);
+    run_log_metrics(&t->run.log, v, tokens ? 6 : 4);
+}
+
+void drive_message(trainer *t, int level, const char *component, const char *text)
+{
+    run_log_message(&t->run.log, level, component, text);
+}
+
+/* ---- batches and epochs ---- */
+
+int64_t drive_batches(const trainer *t)
+{
+    return t->train.loader ? loader_batches(t->train.loader) : -1;
+}
+
+tutti_status drive_seek(trainer *t, int64_t pass, int64_t number, tutti_error *err)
+{
+    return source_seek(&t->train, pass, number, err);
+}
+
+tutti_status drive_next(trainer *t, int64_t *ret_samples, tutti_error *err)
+{
+    return source_next(&t->train, &t->mirrors, &t->tensors.whole, ret_samples, err);
+}
+
+void drive_begin_batch(trainer *t, int64_t samples, drive_batch *ret_batch)
+{
+    t->tensors.phase = PHASE_BATCH;
+    t->run.step.step = (uint64_t)t->run.clock.now.batch;
+    *ret_batch = (drive_batch){samples, batch_tokens(t)};
+}
+
+void drive_start_clock(trainer *t)
+{
+    t->run.clock.lap_ns = now_ns();
+}
+
+tutti_status drive_train(trainer *t, tutti_error *err)
+{
+    return trainer_step_batch(t, err);
+}
+
+double drive_loss(trainer *t)
+{
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    return async_flush(&t->async, &ignored) ? (double)NAN
+                                            : trainer_metric(t, "loss/train/total");
+}
+
+void drive_count_batch(trainer *t, const drive_batch *b)
+{
+    t->run.clock.previous = t->run.clock.now;
+    t->run.clock.has_previous = true;
+    timestamp_next_batch(&t->run.clock.now, b->samples, b->tokens, lap(t));
+}
+
+void drive_end_batch(trainer *t)
+{
+    t->tensors.phase = PHASE_IDLE;
+    t->tensors.noutputs = 0;
+    t->tensors.loss.now.data = NULL;
+}
+
+tutti_status drive_end_epoch(trainer *t, tutti_error *err)
+{
+    tutti_status s = async_flush(&t->async, err);
+    if (s)
+        return s;
+    metric_set_log(&t->run.log, &t->train.metrics, "train", (uint64_t)t->run.clock.now.batch);
+    s = t->run.file->step_schedulers_every_batch ? TUTTI_OK
+                                                 : updater_schedule(&t->updater, err);
+    if (!s)
+        timestamp_next_epoch(&t->run.clock.now, lap(t));
+    return s;
+}
+
+tutti_status drive_flush(trainer *t, tutti_error *err)
+{
+    return async_flush(&t->async, err);
+}
+
+tutti_status drive_refit(trainer *t, tutti_error *err)
+{
+    if (!t->run.net)
+        return TUTTI_OK;
+    const tutti_status s = net_commit(t->run.net, err);
+    return s ? s : updater_fit(&t->updater, err);
+}
+
+tutti_status drive_stop_by_signal(trainer *t, tutti_error *err)
+{
+    void *self;
+    const tutti_saver_v1 *saver = trainer_saver(t, &self);
+    if (saver && TUTTI_HAS(saver, tutti_saver_v1, save) && saver->save) {
+        const tutti_status s = saver->save(self, err);
+        if (s)
+            return s;
+    }
+    return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",
+                      trainer_signal(), (long long)t->run.clock.now.batch,
+                      saver ? ", which is saved"
+                            : "; no checkpoint_saver, so nothing is saved");
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# supervised_run_test.sh - tutti run trains a model: the same weights as tutti train, evaluations at events, resume.
+. "$(dirname "$0")/lib.sh"
+
+# supervised [members]: small_run as an engine file.
+supervised() {
+  small_run | python3 -c '
+import json, sys
+run = json.load(sys.stdin)
+del run["max_duration"], run["callbacks"][0]["keep"]
+run |= {"process": "supervised", "max_epochs": 3, "name": "engine"}
+run |= json.loads(sys.argv[1])
+run["callbacks"][0] |= {"keep": -1, "interval": "13ba"}
+json.dump(run, sys.stdout, indent=1)' "{$1}"
+}
+
+mkdir train engine resumed
+small_run >train/run.json
+(cd train && "$TUTTI" train run.json >out.txt 2>&1) || echo "FAILED: train"
+supervised '"handlers": [{"on": "epoch_completed", "call": "demo.note", "args": ["metrics/test/accuracy", 0]},
+  {"on": "iteration_completed", "once": 30, "call": "demo.note", "args": ["loss/train/total", 0]}]' >engine/run.json
+check "a supervised process trains" sh -c "cd engine && $TUTTI run run.json >out.txt"
+check "with the metrics of a training run" test "$(tail -1 engine/out.txt)" = "$(tail -1 train/out.txt)"
+cat >differs.py <<'PY'
+"""Whether two checkpoints have the same weights and optimizer state."""
+import json, struct, sys
+def tensors(path):
+    raw = open(path, "rb").read()
+    size = struct.unpack("<Q", raw[:8])[0]
+    head = json.loads(raw[8:8 + size])
+    head.pop("__metadata__", None)
+    return {k: raw[8 + size + v["data_offsets"][0]:8 + size + v["data_offsets"][1]] for k, v in head.items()
+            if k.startswith(("model.", "optimizer."))}
+a, b = tensors(sys.argv[1]), tensors(sys.argv[2])
+sys.exit(not a or a != b)
+PY
+check "and to the same weights" python3 differs.py "$(latest train)" "$(latest engine)"
+check "an evaluation comes before the handlers of its event" sh -c "[ \$(grep -c '^epoch_completed at step [123]0: metrics/test/accuracy' engine/out.txt) = 3 ]"
+
+cp engine/run.json resumed
+check "a checkpoint is taken up" sh -c "cd resumed && $TUTTI run run.json --resume \$(ls ../engine/saves/*-ba13.*) >out.txt"
+check "where it was left" python3 "$e2e/same_weights.py" "$(latest engine)" "$(latest resumed)"
+check "events go on where they were" sh -c "[ \$(grep -c '^epoch_completed' resumed/out.txt) = 2 ]"
+cd engine || exit 1
+says "what is over is not run again" 0 \
+  'tutti: nothing is left to run: 3 epochs and 30 iterations have passed; give a larger max_epochs or max_iters' \
+  "$TUTTI" run run.json --resume auto
+check "a larger limit goes on" sh -c "$TUTTI run run.json --resume auto --set max_epochs=4 | grep -q '^ran 40 iterations, 4 epochs'"
+says "a training run's checkpoint is refused" 1 \
+  "tutti: ../$(latest ../train | cut -c4-): holds no loop; it was written by \`tutti train\`" \
+  "$TUTTI" run run.json --resume "$(latest ../train)"
+cd ..
+
+supervised '"max_epochs": 1, "handlers": [{"on": "iteration_completed", "once": 4, "call": "unruly.interrupt"}]' >stop.json
+says "a signal saves" 130 'tutti: stopped by signal 2 after batch 4, which is saved' "$TUTTI" run stop.json \
+  --plugin-path "$(dirname "$TUTTI")/tests/fixtures/unruly"
+check "and the run goes on from there" sh -c "$TUTTI run stop.json --set handlers=[] --resume auto | grep -q '^ran 10 iterations, 1 epochs'"
+
+supervised '"max_epochs": null, "max_iters": 8, "name": "rate",
+  "callbacks": [{"name": "checkpoint_saver", "folder": "rate"}],
+  "eval": [{"dataset": {"name": "glyphs", "samples": 100}, "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}],
+    "on": ["milestone", {"event": "iteration_completed", "every": 4}], "metrics": [{"name": "accuracy"}]}],
+  "handlers": [{"on": "iteration_completed", "once": 6, "call": "demo.mark"}], "loggers": [{"name": "jsonl"}]' >events.json
+check "evaluations run at any event" "$TUTTI" run events.json
+check "also at custom ones" sh -c "[ \$(grep -c 'metrics/eval/accuracy' runs/rate/*.jsonl) = 3 ]"
+finish
