@@ -353,9 +353,9 @@ static bool run_candidate(void *self, uint32_t k, void *const *buffers, void *st
                          buffers[WORKSPACE], stream);
 }
 
-/* The number of the fastest for one call of the library; 0 where nothing can be measured. */
-static uint32_t fastest(const matmul_lt *p, const tutti_cuda_v1 *cuda,
-                        const lt_heuristic *found, int n)
+/* The number of the fastest for one call of the library.  Errors: UNSUPPORTED nothing can be measured. */
+static tutti_status fastest(const matmul_lt *p, const tutti_cuda_v1 *cuda,
+                            const lt_heuristic *found, int n, uint32_t *ret_best)
 {
     const matmul_shape *m = &p->want.shape;
     const int64_t d = p->batch_dim, last = m->lead.dim[d] - 1;
@@ -369,14 +369,13 @@ static uint32_t fastest(const matmul_lt *p, const tutti_cuda_v1 *cuda,
     contest self = {p, found};
     cuda_contest c = {
         .ways = (uint32_t)n, .buffers = OPERANDS + 1, .self = &self, .run = run_candidate};
-    uint32_t best = 0;
     for (int k = 0; k < OPERANDS; k++)
         c.bytes[k] =
             has(&p->want, k) ? (uint64_t)size[k] * tutti_dtype_size(p->want.dtype[k]) : 0;
     for (int k = 0; k < n; k++)
         if (found[k].workspace > c.bytes[WORKSPACE])
             c.bytes[WORKSPACE] = found[k].workspace;
-    return cuda_fastest(cuda, &c, &best) ? 0 : best;
+    return cuda_fastest(cuda, &c, ret_best);
 }
 
 static bool choose(matmul_lt *p, const tutti_cuda_v1 *cuda)
@@ -392,8 +391,9 @@ static bool choose(matmul_lt *p, const tutti_cuda_v1 *cuda)
     const int n = candidates(p, s == TUTTI_E_NOTFOUND ? CANDIDATES : 1, found);
     if (n < 1)
         return false;
-    if (s == TUTTI_E_NOTFOUND && n > 1) {
-        write_choice(&found[fastest(p, cuda, found, n)].algo, text);
+    uint32_t best = 0;
+    if (s == TUTTI_E_NOTFOUND && n > 1 && !fastest(p, cuda, found, n, &best)) {
+        write_choice(&found[best].algo, text);
         if (!cuda->keep(cuda->ctx, key, text, sizeof text, NULL) && take_text(p, text))
             return true;
     }

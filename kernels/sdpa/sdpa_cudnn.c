@@ -18,6 +18,14 @@ typedef struct build {
     void *mask, *keep; /* with dropout */
 } build;
 
+bool sdpa_cudnn_allows(const sdpa_cudnn *c, uint64_t version)
+{
+    enum { V9_10_0 = 91000, V9_10_1 = 91001, V9_15_0 = 91500, TILE = 128 };
+    const bool bf16_broken = version == V9_10_0 || version == V9_10_1;
+    return !(c->dtype == TUTTI_BF16 && bf16_broken) &&
+           !(c->grad && version <= V9_15_0 && c->s.tk % TILE != 0);
+}
+
 uint64_t sdpa_cudnn_mask_bytes(const sdpa_cudnn *c)
 {
     const sdpa_shape *s = &c->s;

@@ -6,6 +6,8 @@
 #include "common/cuda/cudnn.h"
 #include "sdpa/sdpa.h"
 
+#include <stdbool.h>
+
 /* What the graphs read and write.  DELTA, DQ_SUM and MASK are scratch, of one part of the samples. */
 enum {
     SDPA_Q,
@@ -41,6 +43,11 @@ uint64_t sdpa_cudnn_kept_bytes(const sdpa_cudnn *c);
 /* The most samples that share SDPA_PART_MOST bytes of that; 0: there is not enough for one. */
 int64_t sdpa_cudnn_part(const sdpa_cudnn *c);
 #define SDPA_PART_MOST ((uint64_t)256 << 20)
+
+/* Whether that version of cuDNN (cudnnGetVersion: 91900 is 9.19.0) is known to compute it rightly.  9.10.0
+ * and 9.10.1 give wrong results in BF16, and gradients up to 9.15.0 where Tk is no multiple of 128; NVIDIA's
+ * front end refuses these, or masks them. */
+bool sdpa_cudnn_allows(const sdpa_cudnn *c, uint64_t version);
 
 /* `device` is NULL, or a finished description of the device to plan for.
  * Errors: UNSUPPORTED, NOMEM.  [control] */

@@ -161,8 +161,10 @@ static void lay_out(state *s, uint64_t *ret_scratch)
 static void find_plan(state *s, const tutti_op_call *c)
 {
     void *fill = NULL;
+    const cdnn *lib = NULL;
     s->call.part = sdpa_cudnn_part(&s->call);
-    if (!s->call.part ||
+    if (!s->call.part || cdnn_of(c->cuda, &lib, NULL) ||
+        !sdpa_cudnn_allows(&s->call, lib->version) ||
         c->cuda->symbol(c->cuda->ctx, "cudart", "cudaMemsetAsync", &fill, NULL) ||
         (s->call.s.drop > 0.0f &&
          CUDA_FUNCTION(c, "sdpa_mask", &s->mask, NULL, sizeof(sdpa_mask_args))))
@@ -302,7 +304,7 @@ static int choose(const layout *l, const state *s, const tutti_op_call *c, uint6
         for (uint32_t k = 0; k < c->nout; k++)
             (void)cuda_part(&t.bytes[0], tutti_nbytes(&c->out[k]));
         if (cuda_fastest(cuda, &t, &way))
-            way = BY_CUDNN;
+            return BY_CUDNN;
         (void)snprintf(text, sizeof text, "%s", ways[way]);
         status = cuda->keep(cuda->ctx, key, text, sizeof text, NULL);
     }

@@ -55,6 +55,22 @@ static bool fits(const library *l, const char *file)
     return !want || atoi(strstr(file, ".so.") + 4) == want;
 }
 
+/* cuDNN's file says nothing of the CUDA that it is made for, the library does. */
+static tutti_status check_cudnn(library *l, tutti_error *err)
+{
+    size_t (*get)(void) = NULL;
+    const bool is_cudnn = strcmp(l->name, "cudnn") == 0;
+    void *symbol = is_cudnn ? dlsym(l->handle, "cudnnGetCudartVersion") : NULL;
+    memcpy(&get, &symbol, sizeof symbol);
+    const int made_for = get ? (int)(get() / 1000) : 0, runtime = major();
+    if (!made_for || !runtime || made_for == runtime)
+        return TUTTI_OK;
+    (void)dlclose(l->handle);
+    l->handle = NULL;
+    return tutti_fail(err, TUTTI_E_VERSION, "%s is made for CUDA %d, the runtime is of CUDA %d",
+                      l->found, made_for, runtime);
+}
+
 static tutti_status open_library(library *l, tutti_error *err)
 {
     const char *own = l == &libraries[0] ? getenv("TUTTI_CUDART") : NULL;
@@ -73,7 +89,7 @@ static tutti_status open_library(library *l, tutti_error *err)
         l->handle = open_file(l->files[k]);
     }
     if (l->handle)
-        return TUTTI_OK;
+        return check_cudnn(l, err);
     return tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s%s%s: CUDA is not installed",
                       l->files[0], l->files[1] ? " and no " : "",
                       l->files[1] ? l->files[1] : "");

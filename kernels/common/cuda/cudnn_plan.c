@@ -258,22 +258,22 @@ static bool run_way(void *self, uint32_t k, void *const *buffers, void *stream)
                           buffers[c->trial->n]);
 }
 
-/* The number of the fastest; 0 where nothing can be measured. */
-static uint32_t fastest(cdnn_plan *p, const cdnn_trial *t, const way *ways, int n)
+/* The number of the fastest.  Errors: UNSUPPORTED nothing can be measured. */
+static tutti_status fastest(cdnn_plan *p, const cdnn_trial *t, const way *ways, int n,
+                            uint32_t *ret_best)
 {
     contest self = {p, t, ways};
     cuda_contest c = {.ways = (uint32_t)n, .buffers = t->n + 1, .self = &self, .run = run_way};
-    uint32_t best = 0;
     memcpy(c.bytes, t->bytes, t->n * sizeof *t->bytes);
     for (int k = 0; k < n; k++)
         if (ways[k].workspace > c.bytes[t->n])
             c.bytes[t->n] = ways[k].workspace;
-    const tutti_status s = cuda_fastest(t->cuda, &c, &best);
+    const tutti_status s = cuda_fastest(t->cuda, &c, ret_best);
     if (p->pack)
         (void)p->graph.lib->desc_destroy(p->pack); /* of memory that is gone */
     p->pack = NULL;
     p->way.plan = NULL;
-    return s ? 0 : best;
+    return s;
 }
 
 /* Of several ways the one to take.  What another process has kept meanwhile counts. */
@@ -281,10 +281,12 @@ static void take_fastest(cdnn_plan *p, const search *s, const cdnn_trial *t, con
                          way *ways, int n)
 {
     char text[NAME_MOST];
-    uint32_t best = fastest(p, t, ways, n);
+    uint32_t best = 0;
     way other = {.plan = NULL};
+    const bool measured = !fastest(p, t, ways, n, &best);
     memcpy(text, ways[best].name, sizeof text);
-    const bool kept = *text && !t->cuda->keep(t->cuda->ctx, key, text, sizeof text, NULL);
+    const bool kept =
+        measured && *text && !t->cuda->keep(t->cuda->ctx, key, text, sizeof text, NULL);
     for (int k = 0; k < n && kept; k++)
         if (strcmp(ways[k].name, text) == 0)
             best = (uint32_t)k;

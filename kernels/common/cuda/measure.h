@@ -18,8 +18,10 @@ typedef struct cuda_contest {
     bool (*run)(void *self, uint32_t k, void *const *buffers, void *stream);
 } cuda_contest;
 
-/* Ways take turns; another one than the first has to be 3 % faster than that.  Memory is taken and given
- * back.  Errors: UNSUPPORTED nothing could be measured, as when there is no memory.  [control] */
+/* Ways take turns, each with a cold L2 cache and with its work enqueued before the GPU begins, so that the
+ * GPU's time is measured and not the host's.  Another way than the first has to be 3 % faster than that.
+ * Memory is taken and given back.  Errors: UNSUPPORTED nothing could be measured, as when there is no
+ * memory: the first way is to be taken, and nothing to be kept.  [control] */
 TUTTI_NODISCARD tutti_status cuda_fastest(const tutti_cuda_v1 *cuda, const cuda_contest *c,
                                           uint32_t *ret_way);
 

@@ -10,6 +10,7 @@ CDNN_FUNCTIONS(CDNN_DECLARE)
 #undef CDNN_DECLARE
 EXPORT void cudnnGetLastErrorString(char *text, size_t size);
 EXPORT size_t cudnnGetVersion(void);
+EXPORT size_t cudnnGetCudartVersion(void);
 
 static int handles;
 static void *stream;
@@ -29,6 +30,13 @@ static uint32_t not_supported(const char *why)
 size_t cudnnGetVersion(void)
 {
     return 91900;
+}
+
+/* TUTTI_CUDA_CUDNN: the CUDA that it says it is made for. */
+size_t cudnnGetCudartVersion(void)
+{
+    const char *text = getenv("TUTTI_CUDA_CUDNN");
+    return text ? strtoull(text, NULL, 10) : 13000;
 }
 
 uint32_t cudnnCreate(void **handle)

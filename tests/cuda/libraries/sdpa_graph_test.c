@@ -172,6 +172,22 @@ START_TEST(samples_share_what_room_there_is)
 }
 END_TEST
 
+START_TEST(versions_with_wrong_results_are_not_asked)
+{
+    sdpa_cudnn c = {.s = {.tq = 300, .tk = 300}, .dtype = TUTTI_BF16};
+    ck_assert(!sdpa_cudnn_allows(&c, 91000));
+    ck_assert(!sdpa_cudnn_allows(&c, 91001));
+    ck_assert(sdpa_cudnn_allows(&c, 91002));
+    c.dtype = TUTTI_F16;
+    ck_assert(sdpa_cudnn_allows(&c, 91000));
+    c.grad = 1;
+    ck_assert(!sdpa_cudnn_allows(&c, 91500));
+    ck_assert(sdpa_cudnn_allows(&c, 91501));
+    c.s.tk = 384;
+    ck_assert(sdpa_cudnn_allows(&c, 91500));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sdpa_graph");
@@ -179,6 +195,7 @@ int main(void)
     tcase_add_loop_test(t, attention_and_its_gradient_are_the_definitions, 0,
                         6 * (int)(sizeof ways / sizeof *ways));
     tcase_add_test(t, samples_share_what_room_there_is);
+    tcase_add_test(t, versions_with_wrong_results_are_not_asked);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }

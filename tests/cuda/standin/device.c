@@ -16,7 +16,7 @@ enum {
     PROP_MULTIPROCESSORS = 384,
     PROP_SHARED_OPTIN = 672,
 };
-enum { SHARED = 48 << 10, SHARED_OPTIN = 227 << 10 };
+enum { SHARED = 48 << 10, SHARED_OPTIN = 227 << 10, L2_CACHE = 64 << 10 };
 
 /* Whether there is a device at all, as most calls ask first. */
 static unsigned there(void)
@@ -105,6 +105,9 @@ EXPORT unsigned cudaDeviceGetAttribute(int *value, unsigned attribute, int devic
             break;
         case 16:
             *value = (int)s->multiprocessors;
+            break;
+        case 38: /* bytes of the L2 cache */
+            *value = L2_CACHE;
             break;
         case 75:
             *value = (int)(s->capability / 10);

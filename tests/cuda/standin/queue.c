@@ -299,6 +299,24 @@ static unsigned enqueue(stream *s, const standin_call *call)
     return leave(code);
 }
 
+typedef struct host_call {
+    void (*run)(void *data);
+    void *data;
+} host_call;
+
+static void run_host_call(void *data)
+{
+    const host_call *h = data;
+    h->run(h->data);
+}
+
+EXPORT unsigned cudaLaunchHostFunc(stream *s, void (*run)(void *data), void *data)
+{
+    const host_call h = {run, data};
+    const standin_call call = {run_host_call, &h, sizeof h, "host function"};
+    return enqueue(s, &call);
+}
+
 static int is_device(const void *p, uint64_t bytes)
 {
     return memory_find(p, bytes) != NULL;

@@ -5,6 +5,7 @@
 #include "tutti/op.h"
 
 #include <ftw.h>
+#include <unistd.h>
 
 /* The stand-in for cuBLASLt names three algorithms; of these the second is the fastest by far, and the
  * one that it names first when it is asked for one alone.  That for cuDNN has engines with three tiles, of
@@ -12,6 +13,7 @@
 
 static char cache[] = "/tmp/tutti_choices_XXXXXX";
 static char path[64];
+static const char *settings = "leaks=1"; /* of the stand-in */
 
 static int drop(const char *file, const struct stat *s, int flag, struct FTW *f)
 {
@@ -47,7 +49,7 @@ static const tutti_op *find_op(const char *name)
 static int calls_of_a_plan(const tutti_op *op, const void *attr, const tutti_desc in[2],
                            const tutti_desc *out, const char *library)
 {
-    tutti_device d = open_cuda("leaks=1");
+    tutti_device d = open_cuda(settings);
     tutti_error err = TUTTI_ERROR_INIT;
     const tutti_op_call c = {sizeof c, 2, 1, 1, in, out, attr, NULL, d.table->cuda(d.device)};
     void *state = NULL;
@@ -131,6 +133,32 @@ START_TEST(the_fastest_of_the_first_algorithms_is_kept_for_later_runs)
     ck_assert_int_eq(products_of_a_plan(4), 1);
     ck_assert_int_gt(products_of_a_plan(5), 3); /* another shape */
     end();
+}
+END_TEST
+
+/* There is memory for the product, and none to measure it with. */
+START_TEST(what_could_not_be_measured_is_not_kept)
+{
+    begin();
+    settings = "leaks=1,memory=131072";
+    ck_assert_int_eq(products_of_a_plan(4), 1);
+    ck_assert_int_eq(convolutions_of_a_plan(4, ""), 1);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_cudnn_for_another_cuda_is_refused)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    void *symbol = NULL;
+    ck_assert_int_eq(setenv("TUTTI_CUDA_CUDNN", "12080", 1), 0);
+    tutti_device d = open_cuda("leaks=1");
+    const tutti_cuda_v1 *cuda = d.table->cuda(d.device);
+    ck_assert_int_eq(cuda->symbol(cuda->ctx, "cudnn", "cudnnCreate", &symbol, &err),
+                     TUTTI_E_VERSION);
+    ck_assert_str_eq(err.text, "libcudnn.so.9 is made for CUDA 12, the runtime is of CUDA 13");
+    close_cuda(&d);
 }
 END_TEST
 
@@ -238,6 +266,8 @@ int main(void)
     Suite *s = suite_create("cuda choices");
     TCase *t = tcase_create("cublasLt");
     tcase_add_test(t, the_fastest_of_the_first_algorithms_is_kept_for_later_runs);
+    tcase_add_test(t, what_could_not_be_measured_is_not_kept);
+    tcase_add_test(t, a_cudnn_for_another_cuda_is_refused);
     tcase_add_test(t, the_file_decides_also_against_the_clock);
     tcase_add_test(t, a_choice_that_the_library_does_not_know_is_left_aside);
     tcase_add_test(t, nothing_is_measured_where_nothing_is_to_be);
