@@ -1,5 +1,6 @@
 /* bench_kernels.c - kernels as a share of what memory can do, or a large product's arithmetic. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cpus.h"
 #include "cli/cli.h"
 #include "graph/program/program.h"
 #include "graph/runtime/host_memory.h"
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { MAX_IN = 6, MAX_OUT = 5, ROUNDS = 9, TRIAD = 1 << 24 };
 
@@ -257,7 +257,7 @@ int bench_kernels(const tutti_op *const *ops)
     float *abc[3];
     tutti_error err = TUTTI_ERROR_INIT;
     if (threads < 1)
-        threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        threads = cpus_available();
     for (int k = 0; k < 3; k++) {
         abc[k] = host_memory_alloc(sizeof(float) * TRIAD);
         if (!abc[k] && !err.status)

@@ -1,5 +1,6 @@
 /* bench_optimizer.c - one update of all weights, as a share of what memory can do. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cpus.h"
 #include "cli/cli.h"
 #include "graph/runtime/host_memory.h"
 #include "tutti/half.h"
@@ -47,7 +48,7 @@ static int sweep_init(sweep *s, int64_t count, bool copies)
     const char *threads = getenv("OMP_NUM_THREADS");
     *s = (sweep){.count = count, .threads = threads ? (int)strtol(threads, NULL, 10) : 0};
     if (s->threads < 1)
-        s->threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        s->threads = cpus_available();
     for (int k = 0; k < ARRAYS; k++) {
         s->arrays[k] = host_memory_alloc((uint64_t)count * sizeof(float));
         if (!s->arrays[k]) {

@@ -1,5 +1,6 @@
 /* trainer.c - putting a run together, and taking it apart. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cpus.h"
 #include "graph/passes/rematerialization.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
@@ -8,7 +9,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,13 +218,6 @@ static void find_folder(run_context *run)
     (void)snprintf(run->folder, sizeof run->folder, "%s/runs/%.80s", here, run->file->name);
 }
 
-static int available_threads(void)
-{
-    cpu_set_t set;
-    const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n > 0 ? n : 1;
-}
-
 static void init_clock(run_clock *c, const run_file *file)
 {
     c->planned = file->max_duration;
@@ -242,7 +235,7 @@ static void init_context(run_context *run, run_file *file, registry *r,
     run->ops = ops;
     run->services = trainer_service;
     run->seed = file->seed;
-    run->threads = file->threads > 0 ? file->threads : available_threads();
+    run->threads = file->threads > 0 ? file->threads : cpus_available();
     run->step = (tutti_step){.struct_size = sizeof run->step, .seed = run->seed};
     run->log.now = &run->clock.now;
     run->log.tells_all = file->engine; /* whose functions talk to who runs it */

@@ -1,10 +1,10 @@
 /* net.c - a net's life, and how its modules are traced. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cpus.h"
 #include "graph/net/net_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_DEPTH 64
 
@@ -14,7 +14,7 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
     if (n) {
         n->options = *options;
         if (n->options.threads < 1)
-            n->options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+            n->options.threads = cpus_available();
         n->make_layer = layer_source_open;
         n->make_layer_ctx = n;
         n->nmodules = 1;

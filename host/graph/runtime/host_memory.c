@@ -1,6 +1,7 @@
 /* host_memory.c - zeroed, aligned memory for arenas, and how much there is. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/host_memory.h"
+#include "base/cgroup.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,20 +42,6 @@ void host_memory_prefault(void *memory, uint64_t bytes, int threads)
         byte[k] = 0;
 }
 
-/* The number in a file of one number; UINT64_MAX for "max" and for a file that is not there. */
-static uint64_t read_number(const char *folder, const char *name)
-{
-    char path[4400];
-    unsigned long long value = 0;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return UINT64_MAX;
-    const int found = fscanf(file, "%llu", &value);
-    (void)fclose(file);
-    return found == 1 ? value : UINT64_MAX;
-}
-
 /* Bytes of a group's file cache that nobody has used of late. */
 static uint64_t read_cache(const char *folder, const char *key)
 {
@@ -72,51 +59,31 @@ static uint64_t read_cache(const char *folder, const char *key)
     return value;
 }
 
-static uint64_t left_in(const char *folder, bool second)
+/* The least that a group leaves, so far. */
+static void tighten(void *context, const char *folder, bool second)
 {
-    const uint64_t limit = read_number(folder, second ? "memory.max" : "memory.limit_in_bytes");
-    const uint64_t used =
-        read_number(folder, second ? "memory.current" : "memory.usage_in_bytes");
+    uint64_t *least = context, limit, used;
+    if (!cgroup_numbers(folder, second ? "memory.max" : "memory.limit_in_bytes", &limit, 1) ||
+        !cgroup_numbers(folder, second ? "memory.current" : "memory.usage_in_bytes", &used,
+                        1) ||
+        limit >= UINT64_MAX / 4) /* v1 says "no limit" by a huge number */
+        return;
     const uint64_t cache = read_cache(folder, second ? "inactive_file" : "total_inactive_file");
-    if (limit >= UINT64_MAX / 4 || used == UINT64_MAX) /* v1 says "no limit" by a huge number */
-        return UINT64_MAX;
     const uint64_t held = used > cache ? used - cache : 0;
-    return limit > held ? limit - held : 0;
+    const uint64_t left = limit > held ? limit - held : 0;
+    *least = left < *least ? left : *least;
 }
 
-uint64_t host_memory_left_in_groups(const char *root, const char *cgroup)
+uint64_t host_memory_left_in_groups(const char *root, const char *groups)
 {
-    uint64_t left = UINT64_MAX;
-    for (const char *line = cgroup; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        const size_t n = strcspn(line, "\n");
-        const char *list = memchr(line, ':', n);
-        const char *path = list ? memchr(list + 1, ':', n - (size_t)(list + 1 - line)) : NULL;
-        if (!path)
-            continue;
-        const bool second = path == list + 1; /* "0::/path" */
-        char controllers[256], folder[4200];
-        (void)snprintf(controllers, sizeof controllers, ",%.*s,", (int)(path - list - 1),
-                       list + 1);
-        if (!second && !strstr(controllers, ",memory,"))
-            continue;
-        (void)snprintf(folder, sizeof folder, "%s%s%.*s", root, second ? "" : "/memory",
-                       (int)(line + n - path - 1), path + 1);
-        const size_t top = strlen(root) + (second ? 0 : strlen("/memory"));
-        for (;;) { /* the group, then those above it */
-            const uint64_t here = left_in(folder, second);
-            left = here < left ? here : left;
-            char *slash = strrchr(folder, '/');
-            if (!slash || (size_t)(slash - folder) < top)
-                break;
-            *slash = '\0';
-        }
-    }
-    return left;
+    uint64_t least = UINT64_MAX;
+    cgroup_walk(root, groups, "memory", tighten, &least);
+    return least;
 }
 
 uint64_t host_memory_available(void)
 {
-    char line[128], groups[8192];
+    char line[128], groups[CGROUP_TEXT_SIZE];
     unsigned long long kib = 0;
     FILE *file = fopen("/proc/meminfo", "re");
     while (file && fgets(line, sizeof line, file))
@@ -125,12 +92,7 @@ uint64_t host_memory_available(void)
     if (file)
         (void)fclose(file);
     const uint64_t machine = kib ? kib * 1024 : UINT64_MAX;
-    file = fopen("/proc/self/cgroup", "re");
-    if (!file)
-        return machine;
-    groups[fread(groups, 1, sizeof groups - 1, file)] = '\0';
-    (void)fclose(file);
-    const uint64_t group = host_memory_left_in_groups("/sys/fs/cgroup", groups);
+    const uint64_t group = host_memory_left_in_groups(CGROUP_ROOT, cgroup_own(groups));
     return group < machine ? group : machine;
 }
 

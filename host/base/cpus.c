@@ -1,0 +1,39 @@
+/* cpus.c - affinity, and quotas of CPU time. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cpus.h"
+#include "base/cgroup.h"
+
+#include <limits.h>
+#include <sched.h>
+
+/* The smallest quota so far, in CPUs. */
+static void tighten(void *context, const char *folder, bool second)
+{
+    int *least = context;
+    uint64_t time[2]; /* microseconds of each period, and the period */
+    const int found = second ? cgroup_numbers(folder, "cpu.max", time, 2)
+                             : cgroup_numbers(folder, "cpu.cfs_quota_us", time, 1) +
+                                   cgroup_numbers(folder, "cpu.cfs_period_us", time + 1, 1);
+    if (found != 2 || !time[1])
+        return;
+    const uint64_t cpus = time[0] / time[1] + (time[0] % time[1] != 0);
+    if (cpus < (uint64_t)*least)
+        *least = cpus ? (int)cpus : 1;
+}
+
+int cpus_in_groups(const char *root, const char *groups)
+{
+    int least = INT_MAX;
+    cgroup_walk(root, groups, "cpu", tighten, &least);
+    return least;
+}
+
+int cpus_available(void)
+{
+    char groups[CGROUP_TEXT_SIZE];
+    cpu_set_t set;
+    const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const int quota = cpus_in_groups(CGROUP_ROOT, cgroup_own(groups));
+    const int n = quota < allowed ? quota : allowed;
+    return n > 0 ? n : 1;
+}

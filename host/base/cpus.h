@@ -1,0 +1,14 @@
+/* cpus.h - how many CPUs this process may keep busy. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_BASE_CPUS_H
+#define HOST_BASE_CPUS_H
+
+/* Those of its affinity, but no more than the quota of CPU time of its control groups, rounded up; at
+ * least 1.  [any] */
+int cpus_available(void);
+
+/* The quota alone, of `groups` as cgroup_own gives them below the folder `root`; INT_MAX when there is none.
+ * [any] */
+int cpus_in_groups(const char *root, const char *groups);
+
+#endif
