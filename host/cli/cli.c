@@ -129,8 +129,10 @@ run_file *cli_run(const cli_options *o, int kind, registry *r)
     run_file *run = NULL;
     faults *f = faults_create();
     char here[4096];
-    if (!f)
+    if (registry_trusts_nothing(r) || !f) { /* which has been said */
+        faults_destroy(f);
         return NULL;
+    }
     if (!getcwd(here, sizeof here))
         (void)snprintf(here, sizeof here, ".");
     const tutti_status s =

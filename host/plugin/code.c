@@ -67,8 +67,7 @@ static tutti_status judge(plugin *p, const char *name, code_file **ret_file, tut
     code_file *f = calloc(1, sizeof *f);
     if (!f)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", name);
-    tutti_status s =
-        trust_file(p->folder, name, r->trust != TRUST_NONE, &f->path, &f->mark, &cause);
+    tutti_status s = trust_file(p->folder, name, p->rule, &f->path, &f->mark, &cause);
     if (s) {
         free(f);
         return s == TUTTI_E_NOTFOUND ? TUTTI_OK : tutti_fail(err, s, "%s", cause.text);

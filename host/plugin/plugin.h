@@ -72,7 +72,8 @@ struct plugin {
     const char *sha256;       /* or NULL */
     uint32_t abi_built;
     uint32_t abi_min;
-    size_t place; /* number of its folder on the search path */
+    size_t place;    /* number of its folder on the search path */
+    trust_rule rule; /* that its files are held to */
     object *objects;
     size_t nobjects;
     const object **object_list;
@@ -86,7 +87,8 @@ struct plugin {
     file_mark library_mark;
     char *fault;
     tutti_status fault_status;
-    int shadowed; /* another of this id comes first: only id@version reaches it */
+    bool ill_owned; /* the fault is about owners and modes */
+    int shadowed;   /* another of this id comes first: only id@version reaches it */
     module *module;
 };
 

@@ -21,6 +21,7 @@ void registry_destroy(registry *r)
     free(r->plugins);
     free(r->custom_events);
     free((void *)r->lock_file);
+    free(r->untrusted.data);
     free(r);
 }
 
@@ -212,6 +213,16 @@ static void resolve_events(registry *r, object *o)
     o->info.events = o->event_ids;
 }
 
+static void find_program(registry *r)
+{
+    char exe[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (size <= 0)
+        return;
+    exe[size] = '\0';
+    program_owners_of(exe, &r->program);
+}
+
 tutti_status registry_create(const registry_options *options, registry **ret_registry,
                              tutti_error *err)
 {
@@ -239,10 +250,13 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
         status = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the registry of plugins");
         goto fail;
     }
+    find_program(r);
+    r->searching = true;
     status = search_places(r, options->plugin_paths, &places, &count, err);
     for (size_t k = 0; k < count && !status; k++)
         status = search_folder(r, &places[k], k, err);
     search_free(places, count);
+    registry_searched(r);
     if (!status)
         status = number_custom_events(r, err);
     if (status)

@@ -31,6 +31,8 @@ typedef struct registry_options {
  * and kept with its fault, so that a run that names it can say why.  [control] */
 TUTTI_NODISCARD tutti_status registry_create(const registry_options *options,
                                              registry **ret_registry, tutti_error *err);
+/* Whether plugins were found and every one refused for its owners or modes; one sentence is reported then. */
+bool registry_trusts_nothing(const registry *r);
 void registry_destroy(registry *r); /* NULL is allowed; all instances must be closed */
 
 /* Whether the plugins of two objects say that they cannot be used together. */

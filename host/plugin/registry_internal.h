@@ -3,6 +3,7 @@
 #ifndef HOST_PLUGIN_REGISTRY_INTERNAL_H
 #define HOST_PLUGIN_REGISTRY_INTERNAL_H
 
+#include "base/text.h"
 #include "plugin/plugin.h"
 #include "tutti/logger.h"
 
@@ -14,18 +15,32 @@ struct registry {
     const char *lock_file;
     void (*report)(void *ctx, int level, const char *text);
     void *report_ctx;
+    program_owners program;
+    uint32_t refusals;     /* for owners and modes, of the search so far */
+    text_buffer untrusted; /* remarks on them that wait, one a line */
+    bool searching, nothing_is_trusted;
     custom_event *custom_events; /* number TUTTI_EVENT_CUSTOM + k */
     size_t ncustom;
 };
 
 TUTTI_PRINTF(3, 4)
 void registry_report(const registry *r, int level, const char *format, ...);
+/* A warning on what was found.  Those on owners and modes wait for the search's end: where they leave
+ * nothing that can be used, one sentence stands for all. */
+TUTTI_PRINTF(3, 4)
+void registry_remark(registry *r, bool ill_owned, const char *format, ...);
+void registry_searched(registry *r); /* the search's end */
 
 /* The folders to look in, in order. */
 typedef struct search_place {
     char *path;
-    bool named; /* by an option or variable: it must be there */
+    int origin; /* PLACE_* */
 } search_place;
+enum {
+    PLACE_STANDARD,
+    PLACE_NAMED,  /* by an option or variable: it must be there */
+    PLACE_BESIDE, /* the program */
+};
 TUTTI_NODISCARD tutti_status search_places(const registry *r, const char *const *plugin_paths,
                                            search_place **ret_places, size_t *ret_count,
                                            tutti_error *err);

@@ -18,7 +18,7 @@ typedef struct place_list {
     bool failed;
 } place_list;
 
-static void add_place(place_list *l, bool named, const char *path, size_t size)
+static void add_place(place_list *l, int origin, const char *path, size_t size)
 {
     if (!size || l->failed)
         return;
@@ -30,7 +30,7 @@ static void add_place(place_list *l, bool named, const char *path, size_t size)
         l->failed = true;
         return;
     }
-    places[l->count++] = (search_place){copy, named};
+    places[l->count++] = (search_place){copy, origin};
 }
 
 /* Folders with colons between them. */
@@ -38,7 +38,7 @@ static void add_places(place_list *l, const char *paths)
 {
     while (paths && *paths) {
         const size_t size = strcspn(paths, ":");
-        add_place(l, true, paths, size);
+        add_place(l, PLACE_NAMED, paths, size);
         paths += size + (paths[size] == ':');
     }
 }
@@ -61,26 +61,19 @@ static void add_standard(const registry *r, place_list *l)
         const int size = snprintf(path, sizeof path, "%s%s/tutti/plugins", data ? data : home,
                                   data ? "" : "/.local/share");
         if (size < (int)sizeof path && path[0] == '/')
-            add_place(l, false, path, (size_t)size);
+            add_place(l, PLACE_STANDARD, path, (size_t)size);
     }
     static const char *const system[] = {"/etc/tutti/plugins.d", "/usr/local/lib/tutti/plugins",
                                          "/usr/lib/tutti/plugins"};
     for (size_t k = 0; k < sizeof system / sizeof *system; k++)
-        add_place(l, false, system[k], strlen(system[k]));
-    char exe[PATH_MAX];
-    const ssize_t size = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    if (size <= 0)
+        add_place(l, PLACE_STANDARD, system[k], strlen(system[k]));
+    if (!*r->program.folder)
         return;
-    exe[size] = '\0';
-    char *slash = strrchr(exe, '/');
-    if (!slash)
-        return;
-    *slash = '\0';
     static const char *const beside[] = {"/../lib/tutti/plugins", "/lib/tutti/plugins"};
     for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
-        const int used = snprintf(path, sizeof path, "%s%s", exe, beside[k]);
+        const int used = snprintf(path, sizeof path, "%s%s", r->program.folder, beside[k]);
         if (used < (int)sizeof path)
-            add_place(l, false, path, (size_t)used);
+            add_place(l, PLACE_BESIDE, path, (size_t)used);
     }
 }
 
@@ -89,7 +82,7 @@ tutti_status search_places(const registry *r, const char *const *plugin_paths,
 {
     place_list l = {0};
     for (; plugin_paths && *plugin_paths; plugin_paths++)
-        add_place(&l, true, *plugin_paths, strlen(*plugin_paths));
+        add_place(&l, PLACE_NAMED, *plugin_paths, strlen(*plugin_paths));
     add_places(&l, get_env(r, ENV_ADD_PATH));
     const char *only = get_env(r, ENV_PATH);
     if (only)
@@ -130,8 +123,8 @@ static tutti_status check_library(plugin *p, tutti_error *err)
 {
     const registry *r = p->registry;
     char hex[TRUST_HEX_SIZE];
-    tutti_status status = trust_file(p->folder, p->library_name, r->trust != TRUST_NONE,
-                                     &p->library, &p->library_mark, err);
+    tutti_status status =
+        trust_file(p->folder, p->library_name, p->rule, &p->library, &p->library_mark, err);
     if (!status && r->trust == TRUST_PINNED)
         status = trust_pinned(r->lock_file, p->library, err);
     if (!status && p->sha256) {
@@ -202,19 +195,21 @@ static tutti_status keep_plugin(registry *r, plugin *p, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status try_folder(registry *r, const char *path, size_t place, tutti_error *err)
+static tutti_status try_folder(registry *r, const char *path, size_t place, trust_rule rule,
+                               tutti_error *err)
 {
-    const bool owner = r->trust != TRUST_NONE;
     tutti_error cause = TUTTI_ERROR_INIT;
     plugin *p = calloc(1, sizeof *p);
     if (!p)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", path);
     p->registry = r;
     p->place = place;
-    tutti_status status = trust_folder(path, owner, &p->folder, &cause);
+    p->rule = rule;
+    const uint32_t before = r->refusals;
+    tutti_status status = trust_folder(path, rule, &p->folder, &cause);
     if (!status)
-        status = trust_file(p->folder, "plugin.json", owner, &p->manifest, &p->manifest_mark,
-                            &cause);
+        status =
+            trust_file(p->folder, "plugin.json", rule, &p->manifest, &p->manifest_mark, &cause);
     const bool absent = p->folder && status == TUTTI_E_NOTFOUND;
     if (absent || (!status && is_known(r, &p->manifest_mark))) {
         plugin_free(p);
@@ -224,6 +219,7 @@ static tutti_status try_folder(registry *r, const char *path, size_t place, tutt
         p->folder = strdup(path);
     if (!status)
         status = read_plugin(p, &cause);
+    p->ill_owned = r->refusals != before;
     if (status)
         plugin_fault(p, TUTTI_LOG_WARNING, status, cause.text);
     return keep_plugin(r, p, err);
@@ -245,10 +241,13 @@ tutti_status search_folder(registry *r, const search_place *where, size_t place,
     char *real = NULL;
     struct dirent **entries = NULL;
     tutti_error cause = TUTTI_ERROR_INIT;
-    tutti_status status = trust_folder(where->path, r->trust != TRUST_NONE, &real, &cause);
+    const trust_rule rule = {r->trust != TRUST_NONE,
+                             where->origin == PLACE_BESIDE ? &r->program : NULL, &r->refusals};
+    const uint32_t before = r->refusals;
+    tutti_status status = trust_folder(where->path, rule, &real, &cause);
     if (status) {
-        if (where->named || status != TUTTI_E_NOTFOUND)
-            registry_report(r, TUTTI_LOG_WARNING, "no plugins are taken from %s: %s",
+        if (where->origin == PLACE_NAMED || status != TUTTI_E_NOTFOUND)
+            registry_remark(r, r->refusals != before, "no plugins are taken from %s: %s",
                             where->path, cause.text);
         return TUTTI_OK;
     }
@@ -262,7 +261,7 @@ tutti_status search_folder(registry *r, const search_place *where, size_t place,
         const int size = snprintf(path, sizeof path, "%s/%s", real, entries[k]->d_name);
         if (!status && size < (int)sizeof path && lstat(path, &s) == 0 &&
             (S_ISDIR(s.st_mode) || S_ISLNK(s.st_mode)))
-            status = try_folder(r, path, place, err);
+            status = try_folder(r, path, place, rule, err);
         free(entries[k]);
     }
     free(entries);

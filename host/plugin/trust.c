@@ -18,7 +18,7 @@ typedef struct walk {
     char real[PATH_MAX];
     char rest[PATH_MAX];
     size_t real_size;
-    bool owner;
+    trust_rule rule;
     int links;
 } walk;
 
@@ -29,24 +29,14 @@ static tutti_status io_error(const char *path, tutti_error *err)
                       "%s: %s", path, strerror(why));
 }
 
-/* `what` is "folder", "file" or "link". */
-static tutti_status judge(const char *path, const struct stat *s, const char *what,
-                          tutti_error *err)
+static tutti_status judge(const trust_rule *rule, const char *path, const struct stat *s,
+                          const char *what, tutti_error *err)
 {
-    if (s->st_uid != 0 && s->st_uid != geteuid())
-        return tutti_fail(err, TUTTI_E_TRUST,
-                          "%s: the %s belongs to user %u, want root or user %u", path, what,
-                          (unsigned)s->st_uid, (unsigned)geteuid());
-    if (S_ISLNK(s->st_mode))
+    if (!rule->owner)
         return TUTTI_OK;
-    /* In a sticky folder nobody can replace what belongs to us, and the part below is judged. */
-    const bool sticky = S_ISDIR(s->st_mode) && (s->st_mode & S_ISVTX);
-    if ((s->st_mode & (S_IWGRP | S_IWOTH)) && !sticky)
-        return tutti_fail(err, TUTTI_E_TRUST,
-                          "%s: the %s is writable by %s (mode %04o), want only by its owner",
-                          path, what, s->st_mode & S_IWOTH ? "everyone" : "its group",
-                          (unsigned)(s->st_mode & 07777));
-    return TUTTI_OK;
+    const tutti_status status = owner_judge(path, s, what, rule->beside, err);
+    *rule->refusals += status != TUTTI_OK;
+    return status;
 }
 
 /* Puts the target of the link at w->real in front of the rest. */
@@ -98,11 +88,9 @@ static tutti_status walk_part(walk *w, const char *part, tutti_error *err)
     if (lstat(path, &s))
         return io_error(path, err);
     const bool link = S_ISLNK(s.st_mode);
-    if (w->owner) {
-        const tutti_status status = judge(path, &s, link ? "link" : "folder", err);
-        if (status)
-            return status;
-    }
+    const tutti_status status = judge(&w->rule, path, &s, link ? "link" : "folder", err);
+    if (status)
+        return status;
     if (link)
         return follow_link(w, path, err);
     if (!S_ISDIR(s.st_mode))
@@ -112,14 +100,14 @@ static tutti_status walk_part(walk *w, const char *part, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status trust_folder(const char *path, bool owner, char **ret_real, tutti_error *err)
+tutti_status trust_folder(const char *path, trust_rule rule, char **ret_real, tutti_error *err)
 {
     char part[PATH_MAX];
     walk *w = calloc(1, sizeof *w);
     tutti_status status = TUTTI_OK;
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to walk the path", path);
-    w->owner = owner;
+    w->rule = rule;
     size_t used = 0;
     if (path[0] != '/') {
         if (!getcwd(w->rest, sizeof w->rest / 2)) {
@@ -163,7 +151,7 @@ bool mark_equal(const file_mark *a, const file_mark *b)
            a->changed_ns == b->changed_ns;
 }
 
-tutti_status trust_file(const char *folder, const char *name, bool owner, char **ret_path,
+tutti_status trust_file(const char *folder, const char *name, trust_rule rule, char **ret_path,
                         file_mark *ret_mark, tutti_error *err)
 {
     char path[PATH_MAX];
@@ -184,8 +172,7 @@ tutti_status trust_file(const char *folder, const char *name, bool owner, char *
         if (last ? !S_ISREG(s.st_mode) : !S_ISDIR(s.st_mode))
             return tutti_fail(err, TUTTI_E_TRUST, "%s: not a regular %s", path,
                               last ? "file" : "folder");
-        const tutti_status status =
-            owner ? judge(path, &s, last ? "file" : "folder", err) : TUTTI_OK;
+        const tutti_status status = judge(&rule, path, &s, last ? "file" : "folder", err);
         if (status)
             return status;
         path[end] = mark;

@@ -3,9 +3,7 @@
 #ifndef HOST_PLUGIN_TRUST_H
 #define HOST_PLUGIN_TRUST_H
 
-#include "tutti/base.h"
-
-#include <stdbool.h>
+#include "plugin/owner.h"
 
 /* What a file was when it was judged; it must be the same when it is loaded. */
 typedef struct file_mark {
@@ -15,16 +13,22 @@ typedef struct file_mark {
     int64_t changed_ns;
 } file_mark;
 
-/* The folder `path` without symbolic links, every part of it judged.  The caller frees *ret_real.
- * With `owner`, each part and each link on the way must belong to root or to us, and no part may be
- * writable by others unless it is sticky.
+/* What is asked of a path. */
+typedef struct trust_rule {
+    bool owner; /* its parts are judged by owner_judge; else only what they are */
+    const program_owners *beside; /* as owner_judge takes it */
+    uint32_t *refusals;           /* counts what owner_judge refuses */
+} trust_rule;
+
+/* The folder `path` without symbolic links, every part and every link on the way judged by
+ * `rule`.  The caller frees *ret_real.
  * Errors: E_NOTFOUND; E_TRUST names the part; E_IO. */
-TUTTI_NODISCARD tutti_status trust_folder(const char *path, bool owner, char **ret_real,
+TUTTI_NODISCARD tutti_status trust_folder(const char *path, trust_rule rule, char **ret_real,
                                           tutti_error *err);
 
 /* The regular file `name` ("a/b.so", no "..") below a folder that trust_folder gave; no part of
  * `name` may be a symbolic link.  The caller frees *ret_path.  Errors as trust_folder. */
-TUTTI_NODISCARD tutti_status trust_file(const char *folder, const char *name, bool owner,
+TUTTI_NODISCARD tutti_status trust_file(const char *folder, const char *name, trust_rule rule,
                                         char **ret_path, file_mark *ret_mark, tutti_error *err);
 
 /* The file at `path` is still what it was.  Error: E_TRUST. */
