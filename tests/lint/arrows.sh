@@ -2,13 +2,14 @@
 # arrows.sh - the arrows between folders: sdk <- kernels, sdk <- plugins, sdk <- host <- host/cli; third
 # parties behind one file each; nothing below host/cli prints or exits.
 set -uo pipefail
+. "$(dirname "$0")/files.sh"
 bad=0
 # refuse <what> <grep arguments...>: every match is a fault.
 refuse() {
   local what=$1
   shift
   local found
-  found=$(git grep -nE "$@" 2>/dev/null) || return 0
+  found=$(grep_files -n "$@" 2>/dev/null) || return 0
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # format.sh - every C source is as clang-format leaves it, and begins with its name and purpose.
 set -uo pipefail
+. "$(dirname "$0")/files.sh"
 command -v clang-format >/dev/null || { echo "skipped: no clang-format"; exit 77; }
 bad=0
-mapfile -t files < <(git ls-files '*.c' '*.h' '*.cuh')
+mapfile -t files < <(list_files '*.c' '*.h' '*.cuh')
 printf '%s\0' "${files[@]}" | xargs -0 -r -n 40 clang-format --dry-run --Werror || bad=1
 for file in "${files[@]}"; do
   first=$(head -n 1 "$file")
