@@ -115,6 +115,7 @@ endfunction()
 # tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json]): one folder of
 # plugins/: a module that sees the SDK alone, its manifest beside it, its test, and a check that it
 # exports the entry function and nothing but what the manifest names.
+set(TUTTI_FILE_MODE FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ) # whatever the source has
 set(TUTTI_PLUGIN_DIR "${CMAKE_BINARY_DIR}/lib/tutti/plugins")
 function(tutti_add_plugin name)
   cmake_parse_arguments(T "" "MANIFEST;OUTPUT;CUDA" "SOURCES;LIBS;TEST" ${ARGN})
@@ -132,7 +133,7 @@ function(tutti_add_plugin name)
   if(NOT TUTTI_SANITIZE) # the sanitizers' symbols come from the program
     target_link_options(plugin_${name} PRIVATE -Wl,--no-undefined)
   endif()
-  configure_file(${T_MANIFEST} "${T_OUTPUT}/${name}/plugin.json" COPYONLY)
+  configure_file(${T_MANIFEST} "${T_OUTPUT}/${name}/plugin.json" COPYONLY ${TUTTI_FILE_MODE})
   if(T_CUDA)
     tutti_plugin_code(${name} "${CMAKE_CURRENT_SOURCE_DIR}/${T_CUDA}" "${T_OUTPUT}/${name}/${name}.fatbin")
   endif()
