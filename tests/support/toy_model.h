@@ -164,11 +164,12 @@ static inline void toy_compare(plan *p, float scale, double tolerance)
 static inline void toy_check_arena(const plan *p)
 {
     uint32_t n, a = 0, b = 0;
-    const arena_interval *map = program_intervals(p->model_graph->program, &n);
+    const arena_interval *map = program_intervals(p->model_graph->compiled.program, &n);
     ck_assert_msg(!arena_overlap(map, n, &a, &b), "intervals %u and %u overlap", a, b);
     for (uint32_t k = 0; k < n; k++) {
         ck_assert_uint_eq(map[k].offset % 64, 0);
-        ck_assert_uint_le(map[k].offset + map[k].bytes, program_bytes(p->model_graph->program));
+        ck_assert_uint_le(map[k].offset + map[k].bytes,
+                          program_bytes(p->model_graph->compiled.program));
     }
 }
 

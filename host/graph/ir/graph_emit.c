@@ -81,14 +81,6 @@ static bool grow_buckets(graph *g)
     return true;
 }
 
-const tutti_op *graph_op(const graph *g, const char *name)
-{
-    for (const tutti_op *const *op = g->ops; *op; op++)
-        if (strcmp((*op)->name, name) == 0)
-            return *op;
-    return NULL;
-}
-
 static tutti_status check_inputs(graph *g, const tutti_op *op, const tutti_value *in,
                                  uint32_t nin, tutti_desc *desc, tutti_error *err)
 {

@@ -2,17 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/graph_internal.h"
 
-tutti_value graph_set_guard(graph *g, tutti_value guard)
-{
-    const tutti_value before = g->guard;
-    g->guard = guard;
-    return before;
-}
-
 static tutti_value emit_unguarded(graph *g, const char *op, const tutti_value *in, uint32_t nin)
 {
     const tutti_value guard = graph_set_guard(g, 0);
-    const tutti_value v = graph_build_emit(&g->api, op, in, nin, NULL, 0, NULL, 0);
+    const tutti_value v = g->api.emit(&g->api, op, in, nin, NULL, 0, NULL, 0);
     (void)graph_set_guard(g, guard);
     return v;
 }

@@ -31,15 +31,3 @@ tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *pa
     *ret_impl = (layer_impl){table, instance_self(i), instance_params(i), i};
     return TUTTI_OK;
 }
-
-tutti_status net_build(net *n, instance *model, const tutti_column *columns, uint32_t ncolumns,
-                       tutti_error *err)
-{
-    const char *kind = object_describe(instance_object(model))->name;
-    const model_impl impl = {instance_query(model, TUTTI_MODEL_V1), instance_self(model),
-                             instance_params(model), kind};
-    if (!impl.table)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: the plugin answers no %s", kind,
-                          TUTTI_MODEL_V1);
-    return net_build_model(n, &impl, columns, ncolumns, err);
-}

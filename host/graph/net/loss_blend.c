@@ -5,27 +5,25 @@
 
 #include <stdlib.h>
 
-/* External places: a, b, the two shares, and a again for the result. */
+/* External places: a, b, their two fractions, and a once more for the result. */
 enum { PLACE_A, PLACE_B, PLACE_KEEP, PLACE_TAKE, PLACE_RESULT, PLACES };
 
 struct loss_blend {
     loss_blend *next;
-    const tutti_device *device; /* the net's */
+    compiled_graph compiled;
     tutti_desc desc;
-    graph *g;
-    program *program;
-    void *arena;
     float *fractions[2];
 };
 
 static tutti_status trace(loss_blend *m, tutti_value *ret_result, tutti_error *err)
 {
-    tutti_graph *b = graph_builder(m->g);
+    graph *g = m->compiled.g;
+    tutti_graph *b = graph_builder(g);
     const tutti_desc number = {.dtype = TUTTI_F32};
-    const tutti_value x = graph_input(m->g, &m->desc), y = graph_input(m->g, &m->desc);
-    const tutti_value keep = graph_input(m->g, &number), take = graph_input(m->g, &number);
+    const tutti_value x = graph_input(g, &m->desc), y = graph_input(g, &m->desc);
+    const tutti_value keep = graph_input(g, &number), take = graph_input(g, &number);
     *ret_result = tutti_add(b, tutti_mul(b, keep, x), tutti_mul(b, take, y));
-    return graph_error(m->g, err);
+    return graph_error(g, err);
 }
 
 static tutti_status compile(const net *n, loss_blend *m, tutti_value result, tutti_error *err)
@@ -34,54 +32,45 @@ static tutti_status compile(const net *n, loss_blend *m, tutti_value result, tut
                                  .kind = STORE_EXTERNAL,
                                  .index = PLACE_RESULT,
                                  .bytes = tutti_nbytes(&m->desc)};
-    const program_spec spec = {.g = m->g,
-                               .stores = &store,
-                               .nstores = 1,
-                               .weights = n->addresses,
-                               .nexternal = PLACES,
-                               .threads = n->options.threads,
-                               .autotuner = n->autotuner,
-                               .device = m->device};
-    return program_create(&spec, &m->program, err);
+    program_spec spec = {.stores = &store, .nstores = 1, .nexternal = PLACES};
+    return compiled_graph_compile(n, &m->compiled, &spec, err);
 }
 
-static tutti_status create(net *n, const tutti_desc *d, loss_blend **ret_mixer,
+static tutti_status create(net *n, const tutti_desc *d, loss_blend **ret_blend,
                            tutti_error *err)
 {
     tutti_value result = 0;
     loss_blend *m = calloc(1, sizeof *m);
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second loss");
-    m->device = n->options.device;
     m->desc = *d;
-    m->g = net_graph(n, TUTTI_MODE_TRAIN);
-    tutti_status s = m->g ? trace(m, &result, err) : TUTTI_E_NOMEM;
+    tutti_status s =
+        compiled_graph_begin(n, TUTTI_MODE_TRAIN, "a second loss", &m->compiled, err);
+    if (!s)
+        s = trace(m, &result, err);
     if (!s)
         s = compile(n, m, result, err);
-    if (!s) {
-        m->arena = device_alloc(m->device, program_bytes(m->program));
-        m->fractions[0] = device_alloc(m->device, sizeof(float));
-        m->fractions[1] = device_alloc(m->device, sizeof(float));
-        if (!m->arena || !m->fractions[0] || !m->fractions[1])
-            s = TUTTI_E_NOMEM;
+    if (!s)
+        s = compiled_graph_take_arena(&m->compiled, "a second loss", err);
+    for (int k = 0; k < 2 && !s; k++) {
+        m->fractions[k] = device_alloc(m->compiled.device, sizeof(float));
+        if (!m->fractions[k])
+            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second loss");
     }
-    if (s) {
+    if (s)
         loss_blends_destroy(m);
-        return tutti_fail(err, s, "no memory for a second loss");
-    }
-    *ret_mixer = m;
-    return TUTTI_OK;
+    else
+        *ret_blend = m;
+    return s;
 }
 
 void loss_blends_destroy(loss_blend *list)
 {
     while (list) {
         loss_blend *next = list->next;
-        program_destroy(list->program);
-        graph_destroy(list->g);
-        device_free(list->device, list->arena);
-        device_free(list->device, list->fractions[0]);
-        device_free(list->device, list->fractions[1]);
+        device_free(list->compiled.device, list->fractions[0]);
+        device_free(list->compiled.device, list->fractions[1]);
+        compiled_graph_fini(&list->compiled);
         free(list);
         list = next;
     }
@@ -102,15 +91,15 @@ tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, f
         *list = m;
     }
     for (uint32_t k = 0; k < 2 && !s; k++)
-        s = device_copy(m->device, m->fractions[k], &fractions[k], sizeof fractions[k],
+        s = device_copy(m->compiled.device, m->fractions[k], &fractions[k], sizeof fractions[k],
                         TUTTI_COPY_TO_DEVICE, err);
     if (s)
         return s;
-    program_set_arena(m->program, m->arena);
-    program_set_external(m->program, PLACE_A, a);
-    program_set_external(m->program, PLACE_B, b);
-    program_set_external(m->program, PLACE_KEEP, m->fractions[0]);
-    program_set_external(m->program, PLACE_TAKE, m->fractions[1]);
-    program_set_external(m->program, PLACE_RESULT, a);
-    return program_run(m->program, 0, step, err);
+    const void *const places[PLACES] = {[PLACE_A] = a,
+                                        [PLACE_B] = b,
+                                        [PLACE_KEEP] = m->fractions[0],
+                                        [PLACE_TAKE] = m->fractions[1],
+                                        [PLACE_RESULT] = a};
+    compiled_graph_bind(&m->compiled, places, PLACES);
+    return compiled_graph_run(n, &m->compiled, 0, step, err);
 }

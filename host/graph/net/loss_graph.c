@@ -32,14 +32,15 @@ static tutti_status check_loss(const model_graph *b, const plan_request *request
 static tutti_status trace_head(net *n, const model_graph *b, const plan_request *request,
                                loss_graph *h)
 {
-    tutti_graph *t = graph_builder(h->g);
+    tutti_graph *t = graph_builder(h->compiled.g);
     const tutti_model_v1 *model = n->model.table;
     tutti_value *outputs = h->inputs, *targets = h->inputs + b->noutputs;
     for (uint32_t k = 0; k < b->noutputs; k++)
-        outputs[k] = graph_input(h->g, &graph_value_at(b->g, b->outputs[k])->desc);
+        outputs[k] =
+            graph_input(h->compiled.g, &graph_value_at(b->compiled.g, b->outputs[k])->desc);
     for (uint32_t k = 0; k < request->ntargets; k++)
-        targets[k] = graph_input(h->g, &request->targets[k]);
-    (void)graph_set_scope(h->g, "loss");
+        targets[k] = graph_input(h->compiled.g, &request->targets[k]);
+    (void)graph_set_scope(h->compiled.g, "loss");
     n->in_loss = true;
     n->depth = 0;
     h->loss_value =
@@ -50,11 +51,12 @@ static tutti_status trace_head(net *n, const model_graph *b, const plan_request 
     if (s)
         return s;
     h->loss = *t->desc(t, h->loss_value);
-    const tutti_value scale = targets[request->ntargets] = graph_input(h->g, &h->loss);
+    const tutti_value scale = targets[request->ntargets] = graph_input(h->compiled.g, &h->loss);
     if (!model_graph_trains(b))
         return t->status(t);
-    graph_set_segment(h->g, 1);
-    return graph_gradient(h->g, &h->loss_value, &scale, 1, outputs, b->noutputs, h->douts);
+    graph_set_segment(h->compiled.g, 1);
+    return graph_gradient(h->compiled.g, &h->loss_value, &scale, 1, outputs, b->noutputs,
+                          h->douts);
 }
 
 static tutti_status compile_head(net *n, const model_graph *b, const plan_request *request,
@@ -68,7 +70,7 @@ static tutti_status compile_head(net *n, const model_graph *b, const plan_reques
                                       .index = first,
                                       .bytes = tutti_nbytes(&h->loss)};
     for (uint32_t k = 0; k < b->noutputs && model_graph_trains(b); k++) {
-        const tutti_desc *d = &graph_value_at(b->g, b->outputs[k])->desc;
+        const tutti_desc *d = &graph_value_at(b->compiled.g, b->outputs[k])->desc;
         if (graph_is_floating(d->dtype))
             stores[count++] = (program_store){.value = h->douts[k],
                                               .kind = STORE_EXTERNAL,
@@ -76,32 +78,27 @@ static tutti_status compile_head(net *n, const model_graph *b, const plan_reques
                                               .index = first + 1 + k,
                                               .bytes = tutti_nbytes(d)};
     }
-    const program_spec spec = {.g = h->g,
-                               .stores = stores,
-                               .nstores = count,
-                               .weights = n->addresses,
-                               .nexternal = first + 1 + b->noutputs,
-                               .threads = n->options.threads,
-                               .autotuner = n->autotuner,
-                               .device = n->options.device};
-    return program_create(&spec, &h->program, err);
+    program_spec spec = {
+        .stores = stores, .nstores = count, .nexternal = first + 1 + b->noutputs};
+    return compiled_graph_compile(n, &h->compiled, &spec, err);
 }
 
 tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
                              loss_graph *h, tutti_error *err)
 {
-    *h = (loss_graph){.device = n->options.device};
+    *h = (loss_graph){.compiled = {.device = n->options.device}};
     if (!request->ntargets)
         return TUTTI_OK;
-    h->g = net_graph(n, plan_mode(b->kind));
-    tutti_status s = h->g ? trace_head(n, b, request, h) : out_of_memory(err);
-    if (s && h->g)
-        (void)graph_error(h->g, err);
+    tutti_status s = compiled_graph_begin(n, plan_mode(b->kind), "a plan", &h->compiled, err);
+    if (!s)
+        s = trace_head(n, b, request, h);
+    if (s && h->compiled.g)
+        (void)graph_error(h->compiled.g, err);
     if (!s)
         s = compile_head(n, b, request, h, err);
     if (!s) {
-        h->loss_data = device_alloc(h->device, tutti_nbytes(&h->loss));
-        h->scale = device_alloc(h->device, tutti_nbytes(&h->loss));
+        h->loss_data = device_alloc(h->compiled.device, tutti_nbytes(&h->loss));
+        h->scale = device_alloc(h->compiled.device, tutti_nbytes(&h->loss));
         if (!h->loss_data || !h->scale)
             s = out_of_memory(err);
     }
@@ -114,18 +111,16 @@ tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *r
 
 void loss_graph_fini(loss_graph *h)
 {
-    captures_drop(&h->merged, h->device);
-    program_destroy(h->program);
-    graph_destroy(h->g);
+    captures_drop(&h->merged, h->compiled.device);
     penalty_destroy(h->penalty);
-    device_free(h->device, h->own_arena);
-    device_free(h->device, h->loss_data);
-    device_free(h->device, h->scale);
-    device_free(h->device, h->blend_loss);
+    device_free(h->compiled.device, h->loss_data);
+    device_free(h->compiled.device, h->scale);
+    device_free(h->compiled.device, h->blend_loss);
     loss_blends_destroy(h->blends);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        device_free(h->device, h->own_target[k]);
+        device_free(h->compiled.device, h->own_target[k]);
     for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
-        device_free(h->device, h->blend_dout[k]);
-    *h = (loss_graph){.g = NULL};
+        device_free(h->compiled.device, h->blend_dout[k]);
+    compiled_graph_fini(&h->compiled);
+    *h = (loss_graph){.scale = NULL};
 }

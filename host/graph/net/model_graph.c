@@ -17,7 +17,7 @@ bool model_graph_trains(const model_graph *b)
 
 const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k)
 {
-    return &graph_value_at(b->g, b->outputs[k])->desc;
+    return &graph_value_at(b->compiled.g, b->outputs[k])->desc;
 }
 
 static tutti_status out_of_memory(tutti_error *err)
@@ -28,12 +28,12 @@ static tutti_status out_of_memory(tutti_error *err)
 /* Inputs -> outputs. */
 static tutti_status trace_forward(net *n, model_graph *b)
 {
-    tutti_graph *t = graph_builder(b->g);
+    tutti_graph *t = graph_builder(b->compiled.g);
     const tutti_model_v1 *model = n->model.table;
     b->noutputs = model->noutputs;
     for (uint32_t k = 0; k < b->ninputs; k++)
-        b->inputs[k] = graph_input(b->g, &b->input_desc[k]);
-    graph_set_segment(b->g, 0);
+        b->inputs[k] = graph_input(b->compiled.g, &b->input_desc[k]);
+    graph_set_segment(b->compiled.g, 0);
     n->depth = 0;
     const tutti_status s =
         model->trace(n->model.self, t, 1, b->inputs, b->ninputs, b->outputs, b->noutputs);
@@ -45,7 +45,7 @@ static tutti_status trace_forward(net *n, model_graph *b)
     return t->status(t);
 }
 
-/* b->g becomes `to`, where map[v] is what value v was; map[0] is 0. */
+/* b->compiled.g becomes `to`, where map[v] is what value v was; map[0] is 0. */
 static void adopt(const net *n, model_graph *b, graph *to, const tutti_value *map)
 {
     for (uint32_t k = 0; k < b->ninputs; k++)
@@ -58,8 +58,8 @@ static void adopt(const net *n, model_graph *b, graph *to, const tutti_value *ma
         b->grads[k] = map[b->grads[k]];
         b->there[k] = map[b->there[k]];
     }
-    graph_destroy(b->g);
-    b->g = to;
+    graph_destroy(b->compiled.g);
+    b->compiled.g = to;
 }
 
 typedef tutti_status fuse_pass(const graph *from, const bool *wanted, graph *to,
@@ -69,8 +69,8 @@ typedef tutti_status fuse_pass(const graph *from, const bool *wanted, graph *to,
 static tutti_status fuse(net *n, model_graph *b, fuse_pass *pass, tutti_error *err)
 {
     graph *to = net_graph(n, plan_mode(b->kind));
-    bool *wanted = calloc(graph_nvalues(b->g), sizeof *wanted);
-    tutti_value *map = calloc(graph_nvalues(b->g), sizeof *map);
+    bool *wanted = calloc(graph_nvalues(b->compiled.g), sizeof *wanted);
+    tutti_value *map = calloc(graph_nvalues(b->compiled.g), sizeof *map);
     tutti_status s = TUTTI_OK;
     if (!to || !wanted || !map) {
         s = out_of_memory(err);
@@ -80,9 +80,9 @@ static tutti_status fuse(net *n, model_graph *b, fuse_pass *pass, tutti_error *e
         wanted[b->outputs[k]] = true;
     for (uint32_t k = 0; k < n->norder && b->grads; k++)
         wanted[b->grads[k]] = true;
-    for (uint32_t k = 0; k < graph_nassigns(b->g); k++)
-        wanted[graph_assign_at(b->g, k).value] = true;
-    s = pass(b->g, wanted, to, map, err);
+    for (uint32_t k = 0; k < graph_nassigns(b->compiled.g); k++)
+        wanted[graph_assign_at(b->compiled.g, k).value] = true;
+    s = pass(b->compiled.g, wanted, to, map, err);
     if (!s) {
         adopt(n, b, to, map);
         to = NULL;
@@ -104,11 +104,12 @@ static tutti_status cast_body(net *n, model_graph *b, tutti_error *err)
     if (!half.dtype)
         return TUTTI_OK;
     graph *to = net_graph(n, plan_mode(b->kind));
-    tutti_value *map = calloc(graph_nvalues(b->g), sizeof *map);
-    tutti_status s = to && map ? autocast_graph(b->g, &half, to, map, err) : out_of_memory(err);
+    tutti_value *map = calloc(graph_nvalues(b->compiled.g), sizeof *map);
+    tutti_status s =
+        to && map ? autocast_graph(b->compiled.g, &half, to, map, err) : out_of_memory(err);
     for (uint32_t k = 0; k < b->noutputs && !s; k++)
-        map[b->outputs[k]] =
-            graph_cast(to, map[b->outputs[k]], graph_value_at(b->g, b->outputs[k])->desc.dtype);
+        map[b->outputs[k]] = graph_cast(
+            to, map[b->outputs[k]], graph_value_at(b->compiled.g, b->outputs[k])->desc.dtype);
     if (!s)
         s = graph_error(to, err);
     if (!s) {
@@ -124,7 +125,7 @@ static tutti_status cast_body(net *n, model_graph *b, tutti_error *err)
  * behind the graph. */
 static bool adds_in_graph(const model_graph *b)
 {
-    return b->kind == PLAN_TRAIN_ADD && program_cuda(b->device);
+    return b->kind == PLAN_TRAIN_ADD && program_cuda(b->compiled.device);
 }
 
 /* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
@@ -133,22 +134,22 @@ static tutti_status trace_backward(const net *n, model_graph *b, tutti_error *er
     tutti_value *wrt = calloc((size_t)n->norder + 1, sizeof *wrt);
     if (!wrt)
         return out_of_memory(err);
-    for (tutti_value v = 1; v < graph_nvalues(b->g); v++) {
-        const graph_value *value = graph_value_at(b->g, v);
+    for (tutti_value v = 1; v < graph_nvalues(b->compiled.g); v++) {
+        const graph_value *value = graph_value_at(b->compiled.g, v);
         for (uint32_t k = 0; k < n->norder && value->kind == VALUE_WEIGHT; k++)
             if (n->order[k]->offset >= 0 && n->order[k]->id == value->index)
                 wrt[k] = v;
     }
-    graph_set_segment(b->g, 1); /* of the body: the loss is not in it */
+    graph_set_segment(b->compiled.g, 1); /* of the body: the loss is not in it */
     for (uint32_t k = 0; k < b->noutputs; k++) {
-        const tutti_desc d = graph_value_at(b->g, b->outputs[k])->desc;
-        b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->g, &d) : 0;
+        const tutti_desc d = graph_value_at(b->compiled.g, b->outputs[k])->desc;
+        b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->compiled.g, &d) : 0;
     }
     for (uint32_t k = 0; k < n->norder && adds_in_graph(b); k++)
         if (wrt[k])
-            b->there[k] = graph_input(b->g, &n->order[k]->desc);
-    tutti_status s = graph_gradient_onto(b->g, b->outputs, b->douts, b->noutputs, wrt, b->there,
-                                         n->norder, b->grads);
+            b->there[k] = graph_input(b->compiled.g, &n->order[k]->desc);
+    tutti_status s = graph_gradient_onto(b->compiled.g, b->outputs, b->douts, b->noutputs, wrt,
+                                         b->there, n->norder, b->grads);
     for (uint32_t k = 0; k < n->norder; k++)
         if (!wrt[k] || b->grads[k] == b->there[k])
             b->grads[k] = 0;
@@ -160,12 +161,12 @@ static tutti_status trace_backward(const net *n, model_graph *b, tutti_error *er
 static uint32_t list_stores(const net *n, const model_graph *b, program_store *stores)
 {
     uint32_t count = 0;
-    const uint32_t nassigns = graph_nassigns(b->g);
+    const uint32_t nassigns = graph_nassigns(b->compiled.g);
     for (uint32_t k = 0; k < nassigns; k++) {
-        const graph_assign a = graph_assign_at(b->g, k);
+        const graph_assign a = graph_assign_at(b->compiled.g, k);
         bool last = true;
         for (uint32_t j = k + 1; j < nassigns; j++)
-            last = last && graph_assign_at(b->g, j).weight != a.weight;
+            last = last && graph_assign_at(b->compiled.g, j).weight != a.weight;
         if (last)
             stores[count++] =
                 (program_store){.value = a.value, .kind = STORE_WEIGHT, .index = a.weight};
@@ -189,14 +190,14 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
     model_graph *b = calloc(1, sizeof *b);
     if (!b)
         return out_of_memory(err);
-    b->device = n->options.device;
     b->kind = request->kind;
     b->ninputs = request->ninputs;
     memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
-    b->g = net_graph(n, plan_mode(b->kind));
-    tutti_status s = b->g ? trace_forward(n, b) : out_of_memory(err);
-    if (s && b->g)
-        (void)graph_error(b->g, err);
+    tutti_status s = compiled_graph_begin(n, plan_mode(b->kind), "a plan", &b->compiled, err);
+    if (!s)
+        s = trace_forward(n, b);
+    if (s && b->compiled.g)
+        (void)graph_error(b->compiled.g, err);
     if (!s)
         s = fuse(n, b, fuse_norms, err);
     if (!s)
@@ -238,10 +239,10 @@ bool model_graph_first_uses(net *n, uint32_t *first_use)
     if (!n->model.table || n->model.table->noutputs > NET_MAX_OUTPUTS ||
         !small_batch(n, &request) || model_graph_create(n, &request, &b, NULL))
         return false; /* net_plan will say what is wrong, with the real shapes */
-    for (uint32_t k = 0; k < graph_nnodes(b->g); k++) {
-        const graph_node *node = graph_node_at(b->g, k);
+    for (uint32_t k = 0; k < graph_nnodes(b->compiled.g); k++) {
+        const graph_node *node = graph_node_at(b->compiled.g, k);
         for (uint32_t j = 0; j < node->nin; j++) {
-            const graph_value *v = graph_value_at(b->g, node->in[j]);
+            const graph_value *v = graph_value_at(b->compiled.g, node->in[j]);
             if (v->kind == VALUE_WEIGHT && !first_use[v->index])
                 first_use[v->index] = ++count;
         }
@@ -261,12 +262,12 @@ tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tut
     b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
     b->there = calloc((size_t)n->norder + 1, sizeof *b->there);
     program_store *stores =
-        calloc((size_t)n->norder + graph_nassigns(b->g) + 1, sizeof *stores);
+        calloc((size_t)n->norder + graph_nassigns(b->compiled.g) + 1, sizeof *stores);
     tutti_status s = b->grads && b->there && stores ? TUTTI_OK : out_of_memory(err);
     if (!s && model_graph_trains(b))
         s = trace_backward(n, b, err);
     if (s)
-        (void)graph_error(b->g, err);
+        (void)graph_error(b->compiled.g, err);
     else
         s = fuse(n, b, program_cuda(n->options.device) ? fuse_epilogues_masked : fuse_epilogues,
                  err);
@@ -277,27 +278,23 @@ tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tut
     if (!s && program_cuda(n->options.device))
         s = fuse(n, b, fuse_bias_grads, err);
     if (!s && model_graph_trains(b) && n->options.rematerialize != REMATERIALIZE_OFF)
-        s = rematerialization_offer(b->g, b->outputs, b->noutputs, !n->options.device, err);
+        s = rematerialization_offer(b->compiled.g, b->outputs, b->noutputs, !n->options.device,
+                                    err);
     if (s)
         goto done;
     b->cut_bytes = cut_bytes;
-    const program_spec spec = {.g = b->g,
-                               .keep = b->outputs,
-                               .nkeep = b->noutputs,
-                               .held = b->douts,
-                               .nheld = b->noutputs,
-                               .stores = stores,
-                               .nstores = list_stores(n, b, stores),
-                               .weights = n->addresses,
-                               .copy = half_weights_exist(n) ? copy_of : NULL,
-                               .copy_ctx = n,
-                               .nexternal = b->ninputs,
-                               .cut_bytes = cut_bytes,
-                               .threads = n->options.threads,
-                               .rematerialize = n->options.rematerialize,
-                               .autotuner = n->autotuner,
-                               .device = n->options.device};
-    s = program_create(&spec, &b->program, err);
+    program_spec spec = {.keep = b->outputs,
+                         .nkeep = b->noutputs,
+                         .held = b->douts,
+                         .nheld = b->noutputs,
+                         .stores = stores,
+                         .nstores = list_stores(n, b, stores),
+                         .copy = half_weights_exist(n) ? copy_of : NULL,
+                         .copy_ctx = n,
+                         .nexternal = b->ninputs,
+                         .cut_bytes = cut_bytes,
+                         .rematerialize = n->options.rematerialize};
+    s = compiled_graph_compile(n, &b->compiled, &spec, err);
 done:
     free(stores);
     return s;
@@ -307,11 +304,10 @@ void model_graph_destroy(model_graph *b)
 {
     if (!b)
         return;
-    program_destroy(b->program);
-    graph_destroy(b->g);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        device_free(b->compiled.device, b->own_input[k]);
+    compiled_graph_fini(&b->compiled);
     free(b->grads);
     free(b->there);
-    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        device_free(b->device, b->own_input[k]);
     free(b);
 }

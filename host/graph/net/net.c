@@ -1,12 +1,10 @@
-/* net.c - a net's life, and how its modules are traced. */
+/* net.c - a net's life: its model, what is known of its weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
 #include "graph/net/net_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_DEPTH 64
 
 tutti_status net_create(const net_options *options, net **ret_net, tutti_error *err)
 {
@@ -19,7 +17,7 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         n->make_layer_ctx = n;
         n->nmodules = 1;
         n->modules = calloc(1, sizeof(module *));
-        module_tree_init_service(n);
+        surgery_init_service(n);
         if (options->tune_file)
             n->autotuner = autotuner_create(options->tune_file);
         n->options.tune_file = NULL; /* the caller's */
@@ -82,9 +80,16 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
     return s ? tutti_fail(err, s, "%s: build failed without a reason", model->kind) : TUTTI_OK;
 }
 
-const tutti_device *net_device(const net *n)
+tutti_status net_build(net *n, instance *model, const tutti_column *columns, uint32_t ncolumns,
+                       tutti_error *err)
 {
-    return n->options.device;
+    const char *kind = object_describe(instance_object(model))->name;
+    const model_impl impl = {instance_query(model, TUTTI_MODEL_V1), instance_self(model),
+                             instance_params(model), kind};
+    if (!impl.table)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: the plugin answers no %s", kind,
+                          TUTTI_MODEL_V1);
+    return net_build_model(n, &impl, columns, ncolumns, err);
 }
 
 const tutti_op *net_op(const net *n, const char *name)
@@ -93,6 +98,23 @@ const tutti_op *net_op(const net *n, const char *name)
     while (op && *op && strcmp((*op)->name, name) != 0)
         op++;
     return op ? *op : NULL;
+}
+
+tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
+                             tutti_error *err)
+{
+    if (n->npenalties == NET_MAX_PENALTIES)
+        return tutti_fail(err, TUTTI_E_RANGE, "more than %d algorithms add a penalty",
+                          NET_MAX_PENALTIES);
+    n->penalties[n->npenalties].table = table;
+    n->penalties[n->npenalties++].self = self;
+    plans_drop(n);
+    return TUTTI_OK;
+}
+
+const tutti_device *net_device(const net *n)
+{
+    return n->options.device;
 }
 
 const tutti_module_v1 *net_modules(net *n)
@@ -155,70 +177,4 @@ void net_set_groups(net *n, net_group_fn group, const void *ctx)
 void net_set_memory_limit(net *n, uint64_t bytes)
 {
     n->memory_limit = bytes;
-}
-
-static tutti_status fail_in(graph *g, const tutti_error *why)
-{
-    tutti_graph *b = graph_builder(g);
-    return b->fail(b, why->status, why->text);
-}
-
-static tutti_status hook_weight(void *ctx, graph *g, tutti_module m, const char *name,
-                                uint32_t *ret_id, tutti_desc *ret_desc, bool *ret_trainable)
-{
-    const net *n = ctx;
-    const module *it = net_module(n, m);
-    const weight_slot *slot = it ? module_tree_slot(it, name) : NULL;
-    tutti_error why = TUTTI_ERROR_INIT;
-    if (!it)
-        tutti_fail(&why, TUTTI_E_ARG, "there is no module %u", m);
-    else if (!slot)
-        (void)module_tree_no_weight(it, "", name, &why);
-    else if (!slot->weight->listed)
-        tutti_fail(&why, TUTTI_E_STATE, "weight \"%s\" of %s is not in the tree", name,
-                   it->kind);
-    else if (n->in_loss && slot->weight->flags & TUTTI_WEIGHT_TRAINABLE)
-        tutti_fail(&why, TUTTI_E_UNSUPPORTED,
-                   "the loss reads trainable weight %s: make it an output of trace",
-                   slot->weight->path);
-    if (why.status)
-        return fail_in(g, &why);
-    *ret_id = slot->weight->id;
-    *ret_desc = slot->weight->desc;
-    *ret_trainable = slot->weight->flags & TUTTI_WEIGHT_TRAINABLE;
-    return TUTTI_OK;
-}
-
-static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_value *in,
-                              uint32_t nin, tutti_value *out, uint32_t nout)
-{
-    net *n = ctx;
-    tutti_graph *b = graph_builder(g);
-    const module *it = net_module(n, m);
-    if (!it || !it->impl.table)
-        return b->fail(b, TUTTI_E_ARG, "call: there is no such module, or it is the root");
-    if (n->depth >= MAX_DEPTH)
-        return b->fail(b, TUTTI_E_STATE, "call: modules call each other without end");
-    const char *before = graph_set_scope(g, module_tree_path(n, m));
-    n->depth++;
-    const tutti_status s = it->impl.table->trace(it->impl.self, b, m, in, nin, out, nout);
-    n->depth--;
-    if (s)
-        (void)b->fail(b, s, "trace failed without a reason");
-    for (uint32_t k = 0; k < nout && !b->status(b); k++)
-        if (!out[k])
-            (void)b->fail(b, TUTTI_E_FAIL, "trace left a result empty");
-    (void)graph_set_scope(g, before);
-    return b->status(b);
-}
-
-graph *net_graph(net *n, int32_t mode)
-{
-    const graph_hooks hooks = {n, hook_weight, hook_call};
-    graph *g = graph_create(n->options.ops, mode, &hooks);
-    if (g)
-        graph_set_passes(g, GRAPH_FOLD);
-    if (g)
-        graph_set_fast(g, n->options.precision == NET_FP32_FAST);
-    return g;
 }

@@ -3,6 +3,7 @@
 #ifndef HOST_GRAPH_NET_NET_INTERNAL_H
 #define HOST_GRAPH_NET_NET_INTERNAL_H
 
+#include "graph/net/compiled_graph.h"
 #include "graph/net/net.h"
 #include "graph/program/program.h"
 #include "graph/runtime/autotune.h"
@@ -71,6 +72,24 @@ typedef struct loss_blend loss_blend;
 typedef struct loss_graph loss_graph;
 typedef struct half_weights half_weights;
 
+/* Copies of weights that lie together. */
+typedef struct half_area {
+    uint16_t *copies; /* on the net's device */
+    int64_t count;
+    bool old;
+    compiled_graph cast; /* made by the first refresh */
+} half_area;
+
+enum { HALF_TRAINED, HALF_FROZEN, HALF_AREAS };
+
+/* Who updates the weights writes their copies in the same sweep.  What else writes weights makes them
+ * old: the next forward pass casts the whole area, by the operation that the plans would cast by. */
+struct half_weights {
+    half_area areas[HALF_AREAS];
+    int32_t dtype;
+    bool exposed; /* may become old at any time */
+};
+
 struct net {
     net_options options;
     autotuner *autotuner; /* NULL: kernels are not measured */
@@ -113,7 +132,10 @@ struct net {
 
 /* module_tree.c */
 module *net_module(const net *n, tutti_module m); /* NULL when there is none */
-void module_tree_init_service(net *n);
+/* "path.name", or the name; the caller frees it; NULL when memory is out. */
+char *module_tree_join(const char *path, const char *name);
+/* Appends a zeroed entry to the growing array that `array` points at; NULL when memory is out. */
+void *module_tree_append(void *array, uint32_t *count, size_t size);
 tutti_status module_tree_new(net *n, const char *kind, tutti_module *ret, tutti_error *err);
 void module_tree_destroy(net *n);
 const char *module_tree_path(const net *n, tutti_module m);
@@ -140,8 +162,13 @@ tutti_status half_weights_create(const net *n, int64_t ntrained, int64_t nfrozen
 void half_weights_destroy(const net *n, half_weights *l); /* NULL is allowed */
 /* Where the copy of weight `id` is; NULL: there is none. */
 void *half_weights_address(const net *n, uint32_t id);
-/* Before a forward pass: makes copies that are old anew. */
+/* The f32 weights that area HALF_* has copies of. */
+float *half_weights_source(const net *n, int area);
+/* half_refresh.c.  Before a forward pass: makes copies that are old anew. */
 tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *err);
+
+/* surgery.c */
+void surgery_init_service(net *n);
 
 /* layer_source.c */
 tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *params,
@@ -150,14 +177,13 @@ tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *pa
 /* net.c: net_build for a model that need not be an instance. */
 tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,
                              uint32_t ncolumns, tutti_error *err);
-graph *net_graph(net *n, int32_t mode); /* an empty graph that traces this tree */
+/* trace.c: an empty graph that traces this tree. */
+graph *net_graph(net *n, int32_t mode);
 
 /* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
 struct model_graph {
     model_graph *next;
-    const tutti_device *device; /* the net's */
-    graph *g;
-    program *program;
+    compiled_graph compiled; /* in the arena of all plans */
     tutti_value inputs[TUTTI_MAX_COLUMNS];
     tutti_value outputs[NET_MAX_OUTPUTS];
     tutti_value douts[NET_MAX_OUTPUTS]; /* 0 for those without a gradient */
@@ -169,20 +195,19 @@ struct model_graph {
     uint32_t ninputs, noutputs;
     int kind;
     int reserved;
-    uint64_t cut_bytes; /* room that a head finds in the arena */
+    uint64_t cut_bytes; /* that a loss finds in the arena */
     uint64_t used;      /* the net's clock when a plan over it was last asked for */
 };
 
 /* The loss and its gradient for the outputs, for targets of certain shapes. */
 struct loss_graph {
-    const tutti_device *device; /* the net's */
-    graph *g;
-    program *program; /* NULL: no targets, no loss */
+    compiled_graph
+        compiled; /* no program: no targets, no loss; an arena of its own when it does
+                                not fit in the model's */
     tutti_desc loss;
     tutti_value loss_value;
     tutti_value inputs[NET_MAX_OUTPUTS + TUTTI_MAX_COLUMNS + 1]; /* outputs, targets, scale */
     tutti_value douts[NET_MAX_OUTPUTS];
-    void *own_arena; /* when it does not fit in the body's */
     void *own_target[TUTTI_MAX_COLUMNS];
     const void *target[TUTTI_MAX_COLUMNS];
     void *loss_data;
@@ -221,16 +246,15 @@ void model_graph_destroy(model_graph *b); /* NULL is allowed */
 tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
                              loss_graph *h, tutti_error *err);
 void loss_graph_fini(loss_graph *h);
-/* plan.c.  Runs a segment of a program of this net. */
-tutti_status plans_run_program(const net *n, program *p, int32_t segment,
-                               const tutti_step *step, tutti_error *err);
 /* penalty.c: segment 0 adds the terms to the loss, segment 1 their gradients to the weights'. */
 tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
                             tutti_error *err);
 void penalty_destroy(penalty *p); /* NULL is allowed */
 uint64_t penalty_bytes(const penalty *p);
-tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err);
-/* loss_blend.c: a = shares[0] a + shares[1] b, both of `d`, on the net's device.  *list grows by one for each
+/* `places`: inputs, targets, the loss scale, the loss, and where the sum of both goes. */
+tutti_status penalty_run(const net *n, penalty *p, const void *const *places, int32_t segment,
+                         const tutti_step *step, tutti_error *err);
+/* loss_blend.c: a = fractions[0] a + fractions[1] b, both of `d`, on the net's device.  *list grows by one for each
  * shape. */
 tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, float *a,
                             const float *b, const tutti_desc *d, const tutti_step *step,

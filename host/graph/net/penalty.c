@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/net_internal.h"
 #include "graph/passes/autodiff.h"
-#include "graph/runtime/host_memory.h"
 #include "tutti/ops.h"
 
 #include <stdlib.h>
@@ -11,10 +10,7 @@
 /* Inputs of the graph: those of the model, its targets, the loss scale, the loss without the term; the
  * sum of both goes back to where the loss lies. */
 struct penalty {
-    graph *g;
-    program *program;
-    const tutti_device *device; /* the net's */
-    void *arena;
+    compiled_graph compiled;
     uint32_t ninputs;
     uint32_t ntargets;
 };
@@ -32,18 +28,6 @@ typedef struct tracing {
     tutti_value term;
     tutti_value sum;
 } tracing;
-
-tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
-                             tutti_error *err)
-{
-    if (n->npenalties == NET_MAX_PENALTIES)
-        return tutti_fail(err, TUTTI_E_RANGE, "more than %d algorithms add a penalty",
-                          NET_MAX_PENALTIES);
-    n->penalties[n->npenalties].table = table;
-    n->penalties[n->npenalties++].self = self;
-    plans_drop(n);
-    return TUTTI_OK;
-}
 
 /* Inputs and targets -> the mean loss. */
 static tutti_value trace_loss(tracing *t)
@@ -179,15 +163,8 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
                                               .add = true,
                                               .memory = n->order[k]->grad,
                                               .bytes = tutti_nbytes(&n->order[k]->desc)};
-    const program_spec spec = {.g = t->g,
-                               .stores = stores,
-                               .nstores = count,
-                               .weights = n->addresses,
-                               .nexternal = place + 1,
-                               .threads = n->options.threads,
-                               .autotuner = n->autotuner,
-                               .device = n->options.device};
-    const tutti_status s = program_create(&spec, &p->program, err);
+    program_spec spec = {.stores = stores, .nstores = count, .nexternal = place + 1};
+    const tutti_status s = compiled_graph_compile(n, &p->compiled, &spec, err);
     free(stores);
     return s;
 }
@@ -195,30 +172,25 @@ static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
 tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
                             tutti_error *err)
 {
-    tracing t = {.n = n, .request = request, .g = net_graph(n, TUTTI_MODE_TRAIN)};
+    tracing t = {.n = n, .request = request};
     penalty *p = calloc(1, sizeof *p);
     t.weights = calloc((size_t)n->norder + 1, sizeof *t.weights);
     t.dweights = calloc((size_t)n->norder + 1, sizeof *t.dweights);
     tutti_status s = TUTTI_OK;
-    if (!t.g || !p || !t.weights || !t.dweights)
+    if (!p || !t.weights || !t.dweights)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
-    if (p) {
-        p->g = t.g;
-        p->device = n->options.device;
+    if (!s)
+        s = compiled_graph_begin(n, TUTTI_MODE_TRAIN, "a penalty", &p->compiled, err);
+    if (!s) {
+        t.g = p->compiled.g;
         p->ninputs = request->ninputs;
         p->ntargets = request->ntargets;
-    } else {
-        graph_destroy(t.g);
-    }
-    if (!s)
         s = trace_penalty(&t, err);
+    }
     if (!s)
         s = compile(&t, p, err);
-    if (!s) {
-        p->arena = device_alloc(p->device, program_bytes(p->program));
-        if (!p->arena)
-            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
-    }
+    if (!s)
+        s = compiled_graph_take_arena(&p->compiled, "a penalty", err);
     free(t.weights);
     free(t.dweights);
     if (s)
@@ -232,28 +204,18 @@ void penalty_destroy(penalty *p)
 {
     if (!p)
         return;
-    program_destroy(p->program);
-    graph_destroy(p->g);
-    device_free(p->device, p->arena);
+    compiled_graph_fini(&p->compiled);
     free(p);
 }
 
 uint64_t penalty_bytes(const penalty *p)
 {
-    return program_bytes(p->program);
+    return program_bytes(p->compiled.program);
 }
 
-tutti_status penalty_run(plan *p, int32_t segment, const tutti_step *step, tutti_error *err)
+tutti_status penalty_run(const net *n, penalty *p, const void *const *places, int32_t segment,
+                         const tutti_step *step, tutti_error *err)
 {
-    penalty *q = p->loss_graph.penalty;
-    uint32_t at = 0;
-    program_set_arena(q->program, q->arena);
-    for (uint32_t k = 0; k < q->ninputs; k++)
-        program_set_external(q->program, at++, plan_input(p, k).data);
-    for (uint32_t k = 0; k < q->ntargets; k++)
-        program_set_external(q->program, at++, plan_target(p, k).data);
-    program_set_external(q->program, at++, p->loss_graph.scale);
-    program_set_external(q->program, at++, p->loss_graph.loss_data);
-    program_set_external(q->program, at++, p->loss_graph.loss_data);
-    return plans_run_program(p->n, q->program, segment, step, err);
+    compiled_graph_bind(&p->compiled, places, p->ninputs + p->ntargets + 3);
+    return compiled_graph_run(n, &p->compiled, segment, step, err);
 }

@@ -20,17 +20,17 @@ tutti_tensor plan_input(plan *p, uint32_t k)
 {
     model_graph *b = p->model_graph;
     const void *data =
-        given_or_own(b->device, b->input[k], &b->own_input[k], &b->input_desc[k]);
-    return (tutti_tensor){(void *)(uintptr_t)data, b->input_desc[k], device_number(b->device),
-                          0};
+        given_or_own(b->compiled.device, b->input[k], &b->own_input[k], &b->input_desc[k]);
+    return (tutti_tensor){(void *)(uintptr_t)data, b->input_desc[k],
+                          device_number(b->compiled.device), 0};
 }
 
 tutti_tensor plan_target(plan *p, uint32_t k)
 {
     loss_graph *h = &p->loss_graph;
     const tutti_desc *d = &p->request.targets[k];
-    const void *data = given_or_own(h->device, h->target[k], &h->own_target[k], d);
-    return (tutti_tensor){(void *)(uintptr_t)data, *d, device_number(h->device), 0};
+    const void *data = given_or_own(h->compiled.device, h->target[k], &h->own_target[k], d);
+    return (tutti_tensor){(void *)(uintptr_t)data, *d, device_number(h->compiled.device), 0};
 }
 
 void plan_set_input(plan *p, uint32_t k, const void *data)
@@ -50,36 +50,29 @@ uint32_t plan_noutputs(const plan *p)
 
 static void bind_body(plan *p)
 {
-    program_set_arena(p->model_graph->program, p->n->arena);
+    program_set_arena(p->model_graph->compiled.program, p->n->arena);
     for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
-        program_set_external(p->model_graph->program, k, plan_input(p, k).data);
+        program_set_external(p->model_graph->compiled.program, k, plan_input(p, k).data);
 }
 
 tutti_tensor plan_output(plan *p, uint32_t k)
 {
     const model_graph *b = p->model_graph;
     bind_body(p);
-    return (tutti_tensor){program_address(b->program, b->outputs[k]),
-                          *model_graph_output_desc(b, k), device_number(b->device), 0};
+    return (tutti_tensor){program_address(b->compiled.program, b->outputs[k]),
+                          *model_graph_output_desc(b, k), device_number(b->compiled.device), 0};
 }
 
 tutti_tensor plan_loss(plan *p)
 {
     return (tutti_tensor){p->loss_graph.loss_data, p->loss_graph.loss,
-                          device_number(p->loss_graph.device), 0};
+                          device_number(p->loss_graph.compiled.device), 0};
 }
 
 static void *dout_address(const plan *p, uint32_t k)
 {
     const model_graph *b = p->model_graph;
-    return b->douts[k] ? program_address(b->program, b->douts[k]) : NULL;
-}
-
-tutti_status plans_run_program(const net *n, program *p, int32_t segment,
-                               const tutti_step *step, tutti_error *err)
-{
-    return n->merging ? program_run_uncaptured(p, segment, step, err)
-                      : program_run(p, segment, step, err);
+    return b->douts[k] ? program_address(b->compiled.program, b->douts[k]) : NULL;
 }
 
 /* What the loss is multiplied by, where the head reads it; NAN: it is there. */
@@ -90,8 +83,8 @@ static tutti_status set_scale(plan *p, float scale, tutti_error *err)
         h->scale_set = h->scale_set && !isnan(scale);
         return TUTTI_OK;
     }
-    const tutti_status s =
-        device_copy(h->device, h->scale, &scale, sizeof scale, TUTTI_COPY_TO_DEVICE, err);
+    const tutti_status s = device_copy(h->compiled.device, h->scale, &scale, sizeof scale,
+                                       TUTTI_COPY_TO_DEVICE, err);
     h->scale_now = scale;
     h->scale_set = !s;
     return s;
@@ -107,12 +100,13 @@ static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *
                              tutti_error *err)
 {
     loss_graph *h = &p->loss_graph;
-    program *q = h->program;
+    program *q = h->compiled.program;
     uint32_t at = 0;
     bind_body(p);
-    program_set_arena(q, h->own_arena
-                             ? h->own_arena
-                             : p->n->arena + program_cut_offset(p->model_graph->program));
+    program_set_arena(q,
+                      h->compiled.arena
+                          ? h->compiled.arena
+                          : p->n->arena + program_cut_offset(p->model_graph->compiled.program));
     for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
         program_set_external(q, at++, plan_output(p, k).data);
     for (uint32_t k = 0; k < p->request.ntargets; k++)
@@ -121,9 +115,10 @@ static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *
     program_set_external(q, at++, loss);
     for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
         program_set_external(q, at++, dout[k]);
-    const tutti_status s = plans_run_program(p->n, q, 0, step, err);
-    return s || !model_graph_trains(p->model_graph) ? s
-                                                    : plans_run_program(p->n, q, 1, step, err);
+    const tutti_status s = compiled_graph_run(p->n, &h->compiled, 0, step, err);
+    return s || !model_graph_trains(p->model_graph)
+               ? s
+               : compiled_graph_run(p->n, &h->compiled, 1, step, err);
 }
 
 /* What `segment` needs before it runs. */
@@ -135,18 +130,34 @@ static tutti_status prepare(plan *p, int segment, const tutti_step *step, float 
     if (segment == SEGMENT_BACKWARD && !model_graph_trains(p->model_graph))
         return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
     /* A larger plan may have failed to get its arena after the old one was given up. */
-    const tutti_status s = plans_fit_arena(p->n, program_bytes(p->model_graph->program), err);
+    const tutti_status s =
+        plans_fit_arena(p->n, program_bytes(p->model_graph->compiled.program), err);
     if (!s && segment == SEGMENT_FORWARD)
         return half_weights_refresh(p->n, step, err);
-    return s || segment != SEGMENT_LOSS || !p->loss_graph.program
+    return s || segment != SEGMENT_LOSS || !p->loss_graph.compiled.program
                ? s
                : set_scale(p, loss_scale, err);
+}
+
+static tutti_status run_penalty(plan *p, int32_t segment, const tutti_step *step,
+                                tutti_error *err)
+{
+    const void *places[2 * TUTTI_MAX_COLUMNS + 3];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < p->request.ninputs; k++)
+        places[n++] = plan_input(p, k).data;
+    for (uint32_t k = 0; k < p->request.ntargets; k++)
+        places[n++] = plan_target(p, k).data;
+    places[n++] = p->loss_graph.scale;
+    places[n++] = p->loss_graph.loss_data;
+    places[n++] = p->loss_graph.loss_data;
+    return penalty_run(p->n, p->loss_graph.penalty, places, segment, step, err);
 }
 
 static tutti_status run_segment(plan *p, int segment, const tutti_step *step, tutti_error *err)
 {
     void *dout[NET_MAX_OUTPUTS];
-    if (segment == SEGMENT_LOSS && !p->loss_graph.program)
+    if (segment == SEGMENT_LOSS && !p->loss_graph.compiled.program)
         return TUTTI_OK;
     bind_body(p);
     tutti_status s = TUTTI_OK;
@@ -155,12 +166,12 @@ static tutti_status run_segment(plan *p, int segment, const tutti_step *step, tu
             dout[k] = dout_address(p, k);
         s = run_head(p, step, p->loss_graph.loss_data, dout, err);
     } else {
-        s = plans_run_program(p->n, p->model_graph->program, segment == SEGMENT_BACKWARD, step,
-                              err);
+        s = compiled_graph_run(p->n, &p->model_graph->compiled, segment == SEGMENT_BACKWARD,
+                               step, err);
     }
     return s || segment == SEGMENT_FORWARD || !p->loss_graph.penalty
                ? s
-               : penalty_run(p, segment == SEGMENT_BACKWARD, step, err);
+               : run_penalty(p, segment == SEGMENT_BACKWARD, step, err);
 }
 
 tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_scale,
@@ -232,7 +243,7 @@ static tutti_status blend(plan *p, float *a, const float *b, double fraction,
                           const tutti_desc *d, const tutti_step *step, tutti_error *err)
 {
     const float fractions[2] = {(float)(1.0 - fraction), (float)fraction};
-    if (!device_is_host(p->loss_graph.device))
+    if (!device_is_host(p->loss_graph.compiled.device))
         return loss_blend_run(p->n, &p->loss_graph.blends, fractions, a, b, d, step, err);
     for (int64_t k = 0, n = tutti_numel(d); k < n; k++)
         a[k] = fractions[0] * a[k] + fractions[1] * b[k];
@@ -244,12 +255,12 @@ static tutti_status take_mix(plan *p, tutti_error *err)
 {
     loss_graph *h = &p->loss_graph;
     if (!h->blend_loss)
-        h->blend_loss = device_alloc(h->device, tutti_nbytes(&h->loss));
+        h->blend_loss = device_alloc(h->compiled.device, tutti_nbytes(&h->loss));
     bool there = h->blend_loss != NULL;
     for (uint32_t k = 0; k < p->model_graph->noutputs; k++) {
         if (!h->blend_dout[k])
             h->blend_dout[k] = device_alloc(
-                h->device, tutti_nbytes(model_graph_output_desc(p->model_graph, k)));
+                h->compiled.device, tutti_nbytes(model_graph_output_desc(p->model_graph, k)));
         there = there && h->blend_dout[k];
     }
     return there ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second loss");
@@ -261,7 +272,7 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
     plan *other;
     void *dout[NET_MAX_OUTPUTS];
     plan_request request = p->request;
-    if (!p->loss_graph.program || !model_graph_trains(p->model_graph))
+    if (!p->loss_graph.compiled.program || !model_graph_trains(p->model_graph))
         return tutti_fail(err, TUTTI_E_STATE, "only a training plan's loss can be mixed");
     if (p->loss_graph.penalty)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
@@ -275,13 +286,13 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
     const void *kept = other->loss_graph.target[0];
     for (uint32_t k = 1; k < request.ntargets && other != p; k++)
         plan_set_target(other, k, plan_target(p, k).data);
-    const bool is_there = target->device == device_number(p->loss_graph.device);
+    const bool is_there = target->device == device_number(p->loss_graph.compiled.device);
     if (!is_there || (uintptr_t)target->data % MEMORY_ALIGN) {
         plan_set_target(other, 0, NULL);
         const tutti_tensor own = plan_target(other, 0);
         if (!own.data)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a second target");
-        s = device_copy(p->loss_graph.device, own.data, target->data,
+        s = device_copy(p->loss_graph.compiled.device, own.data, target->data,
                         tutti_nbytes(&target->desc),
                         is_there ? TUTTI_COPY_ON_DEVICE : TUTTI_COPY_TO_DEVICE, err);
         if (s)
@@ -293,8 +304,8 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
         dout[k] = other->loss_graph.blend_dout[k];
     s = set_scale(other, loss_scale, err);
     if (!s && isnan(loss_scale) && other != p)
-        s = device_copy(p->loss_graph.device, other->loss_graph.scale, p->loss_graph.scale,
-                        sizeof(float), TUTTI_COPY_ON_DEVICE, err);
+        s = device_copy(p->loss_graph.compiled.device, other->loss_graph.scale,
+                        p->loss_graph.scale, sizeof(float), TUTTI_COPY_ON_DEVICE, err);
     if (!s)
         s = run_head(other, step, other->loss_graph.blend_loss, dout, err);
     plan_set_target(other, 0, kept);
@@ -311,6 +322,6 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
 
 double plan_flops(const plan *p)
 {
-    return graph_flops(p->model_graph->g) +
-           (p->loss_graph.g ? graph_flops(p->loss_graph.g) : 0.0);
+    return graph_flops(p->model_graph->compiled.g) +
+           (p->loss_graph.compiled.g ? graph_flops(p->loss_graph.compiled.g) : 0.0);
 }

@@ -98,15 +98,16 @@ static uint64_t held_bytes(const plan *p)
         sum += h->own_target[k] ? bytes_round(tutti_nbytes(&p->request.targets[k])) : 0;
     for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
         sum += h->blend_dout[k] ? tutti_nbytes(model_graph_output_desc(p->model_graph, k)) : 0;
-    sum += h->g ? graph_bytes(h->g) : 0;
-    sum += h->program ? program_held_bytes(h->program) : 0;
-    sum += h->own_arena ? program_bytes(h->program) : 0;
+    sum += h->compiled.g ? graph_bytes(h->compiled.g) : 0;
+    sum += h->compiled.program ? program_held_bytes(h->compiled.program) : 0;
+    sum += h->compiled.arena ? program_bytes(h->compiled.program) : 0;
     return sum + (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
 static uint64_t body_held_bytes(const model_graph *b)
 {
-    uint64_t sum = sizeof *b + graph_bytes(b->g) + program_held_bytes(b->program);
+    uint64_t sum =
+        sizeof *b + graph_bytes(b->compiled.g) + program_held_bytes(b->compiled.program);
     for (uint32_t k = 0; k < b->ninputs; k++)
         sum += b->own_input[k] ? bytes_round(tutti_nbytes(&b->input_desc[k])) : 0;
     return sum;
@@ -168,13 +169,13 @@ static uint64_t inputs_bytes(const plan_request *r)
 /* What the head needs beyond the room that the body keeps for it. */
 static uint64_t head_extra(const model_graph *b, const loss_graph *h)
 {
-    const uint64_t bytes = h->program ? program_bytes(h->program) : 0;
+    const uint64_t bytes = h->compiled.program ? program_bytes(h->compiled.program) : 0;
     return bytes > b->cut_bytes ? bytes : 0;
 }
 
 static uint64_t needed_bytes(const model_graph *b, const loss_graph *h, const plan_request *r)
 {
-    return program_bytes(b->program) + head_extra(b, h) + inputs_bytes(r) +
+    return program_bytes(b->compiled.program) + head_extra(b, h) + inputs_bytes(r) +
            (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
@@ -253,15 +254,17 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
         s = loss_graph_init(n, b, &p->request, &p->loss_graph, err);
     if (!s && fresh)
         s = model_graph_compile(
-            n, b, p->loss_graph.program ? program_bytes(p->loss_graph.program) : 0, err);
+            n, b,
+            p->loss_graph.compiled.program ? program_bytes(p->loss_graph.compiled.program) : 0,
+            err);
     if (!s)
         s = check_memory(n, b, &p->loss_graph, &p->request, err);
     if (!s && fresh)
-        s = plans_fit_arena(n, program_bytes(b->program), err);
+        s = plans_fit_arena(n, program_bytes(b->compiled.program), err);
     if (!s && head_extra(b, &p->loss_graph)) {
-        p->loss_graph.own_arena =
-            device_alloc(n->options.device, program_bytes(p->loss_graph.program));
-        if (!p->loss_graph.own_arena)
+        p->loss_graph.compiled.arena =
+            device_alloc(n->options.device, program_bytes(p->loss_graph.compiled.program));
+        if (!p->loss_graph.compiled.arena)
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
     }
     if (s) {

@@ -7,28 +7,28 @@ static void write_sizes(const plan *p, FILE *file)
 {
     char arena[32], all[32], sum[32];
     uint64_t bytes = 0;
-    const graph *g = p->model_graph->g;
+    const graph *g = p->model_graph->compiled.g;
     for (uint32_t k = 0; k < graph_nnodes(g); k++) {
         const graph_node *n = graph_node_at(g, k);
         for (uint32_t j = 0; j < n->op->nout && !(n->op->flags & TUTTI_OP_VIEW) && !n->group;
              j++)
             bytes += tutti_nbytes(&graph_value_at(g, n->out + j)->desc);
     }
-    (void)fprintf(file,
-                  "nodes %u, steps %u, arena %s of %s of results, in all %s, %.3f GFLOP\n",
-                  graph_nnodes(g), program_nsteps(p->model_graph->program),
-                  bytes_text(program_bytes(p->model_graph->program), arena, sizeof arena),
-                  bytes_text(bytes, sum, sizeof sum),
-                  bytes_text(plan_bytes(p), all, sizeof all), plan_flops(p) * 1e-9);
+    (void)fprintf(
+        file, "nodes %u, steps %u, arena %s of %s of results, in all %s, %.3f GFLOP\n",
+        graph_nnodes(g), program_nsteps(p->model_graph->compiled.program),
+        bytes_text(program_bytes(p->model_graph->compiled.program), arena, sizeof arena),
+        bytes_text(bytes, sum, sizeof sum), bytes_text(plan_bytes(p), all, sizeof all),
+        plan_flops(p) * 1e-9);
 }
 
 /* What precision fp32_fast has come to. */
 static void write_fast(const plan *p, FILE *file)
 {
     uint32_t possible, more = 0;
-    uint32_t fast = program_fast_steps(p->model_graph->program, &possible);
-    if (p->loss_graph.program)
-        fast += program_fast_steps(p->loss_graph.program, &more);
+    uint32_t fast = program_fast_steps(p->model_graph->compiled.program, &possible);
+    if (p->loss_graph.compiled.program)
+        fast += program_fast_steps(p->loss_graph.compiled.program, &more);
     if (possible + more)
         (void)fprintf(file,
                       "fp32_fast: %u of %u large products as three of bf16, the others in f32, "
@@ -38,7 +38,8 @@ static void write_fast(const plan *p, FILE *file)
 
 static void write_again(const plan *p, FILE *file)
 {
-    const program_rematerialization a = program_rematerialized(p->model_graph->program);
+    const program_rematerialization a =
+        program_rematerialized(p->model_graph->compiled.program);
     char saved[32];
     if (a.offered)
         (void)fprintf(
@@ -53,13 +54,13 @@ void plan_dump(const plan *p, FILE *file)
     write_sizes(p, file);
     write_again(p, file);
     write_fast(p, file);
-    graph_dump(p->model_graph->g, file);
-    program_dump(p->model_graph->program, file);
-    if (!p->loss_graph.program)
+    graph_dump(p->model_graph->compiled.g, file);
+    program_dump(p->model_graph->compiled.program, file);
+    if (!p->loss_graph.compiled.program)
         return;
     (void)fprintf(file, "loss\n");
-    graph_dump(p->loss_graph.g, file);
-    program_dump(p->loss_graph.program, file);
+    graph_dump(p->loss_graph.compiled.g, file);
+    program_dump(p->loss_graph.compiled.program, file);
 }
 
 static void draw_graph(const graph *g, const char *prefix, FILE *file)
@@ -93,10 +94,10 @@ static void draw_graph(const graph *g, const char *prefix, FILE *file)
 void plan_draw(const plan *p, FILE *file)
 {
     (void)fprintf(file, "digraph plan {\n  rankdir=TB;\n  node [fontname=\"monospace\"];\n");
-    draw_graph(p->model_graph->g, "", file);
-    if (p->loss_graph.g) {
+    draw_graph(p->model_graph->compiled.g, "", file);
+    if (p->loss_graph.compiled.g) {
         (void)fprintf(file, "  subgraph cluster_loss {\n  label=\"loss\";\n");
-        draw_graph(p->loss_graph.g, "loss_", file);
+        draw_graph(p->loss_graph.compiled.g, "loss_", file);
         (void)fprintf(file, "  }\n");
     }
     (void)fprintf(file, "}\n");

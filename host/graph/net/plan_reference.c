@@ -39,28 +39,28 @@ static tutti_status run_head(plan *p, interpreter *body_it, const tutti_step *st
     const model_graph *b = p->model_graph;
     const loss_graph *h = &p->loss_graph;
     interpreter *it;
-    tutti_status s = interpreter_create(h->g, &it, err);
+    tutti_status s = interpreter_create(h->compiled.g, &it, err);
     if (s)
         return s;
-    load_weights(p->n, h->g, it);
+    load_weights(p->n, h->compiled.g, it);
     for (uint32_t k = 0; k < b->noutputs; k++)
         memcpy(interpreter_value(it, h->inputs[k]), interpreter_value(body_it, b->outputs[k]),
                sizeof(double) *
-                   (size_t)tutti_numel(&graph_value_at(b->g, b->outputs[k])->desc));
+                   (size_t)tutti_numel(&graph_value_at(b->compiled.g, b->outputs[k])->desc));
     for (uint32_t k = 0; k < p->request.ntargets; k++) {
         const tutti_tensor t = plan_target(p, k);
         interpreter_load(it, h->inputs[b->noutputs + k], &t);
     }
     interpreter_value(it, h->inputs[b->noutputs + p->request.ntargets])[0] = (double)scale;
-    s = interpreter_run(it, 0, graph_nnodes(h->g), step, err);
+    s = interpreter_run(it, 0, graph_nnodes(h->compiled.g), step, err);
     r->loss = calloc((size_t)tutti_numel(&h->loss) + 1, sizeof(double));
     if (!s && !r->loss)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the reference");
     if (!s)
-        copy_value(it, h->loss_value, h->g, r->loss);
+        copy_value(it, h->loss_value, h->compiled.g, r->loss);
     for (uint32_t k = 0; k < b->noutputs && !s; k++)
         if (b->douts[k] && h->douts[k])
-            copy_value(it, h->douts[k], h->g, interpreter_value(body_it, b->douts[k]));
+            copy_value(it, h->douts[k], h->compiled.g, interpreter_value(body_it, b->douts[k]));
     interpreter_destroy(it);
     return s;
 }
@@ -72,7 +72,7 @@ static tutti_status take_results(const plan *p, interpreter *it, plan_numbers *r
     const model_graph *b = p->model_graph;
     size_t outputs = 1, buffers = 1, at = 0;
     for (uint32_t k = 0; k < b->noutputs; k++)
-        outputs += (size_t)tutti_numel(&graph_value_at(b->g, b->outputs[k])->desc);
+        outputs += (size_t)tutti_numel(&graph_value_at(b->compiled.g, b->outputs[k])->desc);
     for (uint32_t k = 0; k < n->norder; k++)
         buffers += n->order[k]->offset < 0 ? (size_t)tutti_numel(&n->order[k]->desc) : 0;
     r->outputs = calloc(outputs, sizeof *r->outputs);
@@ -81,22 +81,23 @@ static tutti_status take_results(const plan *p, interpreter *it, plan_numbers *r
     if (!r->outputs || !r->assigned || (model_graph_trains(b) && !r->grads))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the reference");
     for (uint32_t k = 0; k < b->noutputs; k++) {
-        copy_value(it, b->outputs[k], b->g, r->outputs + at);
-        at += (size_t)tutti_numel(&graph_value_at(b->g, b->outputs[k])->desc);
+        copy_value(it, b->outputs[k], b->compiled.g, r->outputs + at);
+        at += (size_t)tutti_numel(&graph_value_at(b->compiled.g, b->outputs[k])->desc);
     }
     at = 0;
     for (uint32_t k = 0; k < n->norder; k++) {
         const weight *w = n->order[k];
         const tutti_tensor t = {w->data, w->desc, TUTTI_DEVICE_CPU, 0};
         if (w->offset >= 0 && r->grads && b->grads[k])
-            copy_value(it, b->grads[k], b->g, r->grads + w->offset);
+            copy_value(it, b->grads[k], b->compiled.g, r->grads + w->offset);
         if (w->offset >= 0)
             continue;
         for (int64_t j = 0; j < tutti_numel(&w->desc); j++)
             r->assigned[at + (size_t)j] = tensor_get(&t, j);
-        for (uint32_t j = 0; j < graph_nassigns(b->g); j++)
-            if (graph_assign_at(b->g, j).weight == w->id)
-                copy_value(it, graph_assign_at(b->g, j).value, b->g, r->assigned + at);
+        for (uint32_t j = 0; j < graph_nassigns(b->compiled.g); j++)
+            if (graph_assign_at(b->compiled.g, j).weight == w->id)
+                copy_value(it, graph_assign_at(b->compiled.g, j).value, b->compiled.g,
+                           r->assigned + at);
         at += (size_t)tutti_numel(&w->desc);
     }
     return TUTTI_OK;
@@ -106,22 +107,22 @@ tutti_status plan_reference(plan *p, const tutti_step *step, float loss_scale,
                             plan_numbers *ret_numbers, tutti_error *err)
 {
     const model_graph *b = p->model_graph;
-    const uint32_t cut = backward_start(b->g);
+    const uint32_t cut = backward_start(b->compiled.g);
     plan_numbers r = {NULL, NULL, NULL, NULL};
     interpreter *it;
-    tutti_status s = interpreter_create(b->g, &it, err);
+    tutti_status s = interpreter_create(b->compiled.g, &it, err);
     if (s)
         return s;
-    load_weights(p->n, b->g, it);
+    load_weights(p->n, b->compiled.g, it);
     for (uint32_t k = 0; k < b->ninputs; k++) {
         const tutti_tensor t = plan_input(p, k);
         interpreter_load(it, b->inputs[k], &t);
     }
     s = interpreter_run(it, 0, cut, step, err);
-    if (!s && p->loss_graph.g)
+    if (!s && p->loss_graph.compiled.g)
         s = run_head(p, it, step, loss_scale, &r, err);
     if (!s)
-        s = interpreter_run(it, cut, graph_nnodes(b->g), step, err);
+        s = interpreter_run(it, cut, graph_nnodes(b->compiled.g), step, err);
     if (!s)
         s = take_results(p, it, &r, err);
     interpreter_destroy(it);

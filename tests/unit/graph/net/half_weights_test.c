@@ -60,11 +60,12 @@ static plan *trained(net *n, int kind)
 static uint32_t casts_of_weights(const plan *p)
 {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < p->model_graph->program->nsteps; k++) {
-        const step *s = &p->model_graph->program->steps[k];
+    for (uint32_t k = 0; k < p->model_graph->compiled.program->nsteps; k++) {
+        const step *s = &p->model_graph->compiled.program->steps[k];
         const bool cast =
             s->node && !s->pointwise_kernel && strcmp(s->node->op->name, "cast") == 0;
-        n += cast && graph_value_at(p->model_graph->g, s->node->in[0])->kind == VALUE_WEIGHT;
+        n += cast &&
+             graph_value_at(p->model_graph->compiled.g, s->node->in[0])->kind == VALUE_WEIGHT;
     }
     return n;
 }

@@ -96,7 +96,7 @@ static plan *plan_of(net *n, int kind)
 
 static program_rematerialization again_of(const plan *p)
 {
-    return program_rematerialized(p->model_graph->program);
+    return program_rematerialized(p->model_graph->compiled.program);
 }
 
 static const int precisions[] = {NET_FP32, NET_AMP_BF16};
@@ -124,8 +124,8 @@ START_TEST(the_bits_are_the_same_and_the_arena_is_smaller)
     ck_assert_uint_eq(again_of(p[0]).offered, 0);
     ck_assert_uint_ge(again_of(p[1]).results, BLOCKS + 1);
     ck_assert_uint_ge(again_of(p[1]).saved, BLOCKS * B * SIDE * SIDE * C * (_i ? 2u : 4u));
-    ck_assert_uint_lt(program_bytes(p[1]->model_graph->program),
-                      program_bytes(p[0]->model_graph->program));
+    ck_assert_uint_lt(program_bytes(p[1]->model_graph->compiled.program),
+                      program_bytes(p[0]->model_graph->compiled.program));
     for (int k = 0; k < 2; k++)
         net_destroy(n[k]);
 }
@@ -144,7 +144,7 @@ END_TEST
 START_TEST(what_is_cheap_is_offered_once_a_result)
 {
     net *n = make(NET_FP32, REMATERIALIZE_FULL);
-    const graph *g = plan_of(n, PLAN_TRAIN)->model_graph->g;
+    const graph *g = plan_of(n, PLAN_TRAIN)->model_graph->compiled.g;
     uint32_t norms = 0, layer_norms = 0, dropouts = 0, gelus = 0;
     for (uint32_t k = 0; k < graph_nnodes(g); k++) {
         const graph_node *it = graph_node_at(g, k);

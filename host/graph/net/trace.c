@@ -1,0 +1,71 @@
+/* trace.c - graphs that trace a tree: what they ask of its weights and modules. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/net/net_internal.h"
+
+#define MAX_DEPTH 64 /* of calls within calls */
+
+static tutti_status fail_in(graph *g, const tutti_error *why)
+{
+    tutti_graph *b = graph_builder(g);
+    return b->fail(b, why->status, why->text);
+}
+
+static tutti_status hook_weight(void *ctx, graph *g, tutti_module m, const char *name,
+                                uint32_t *ret_id, tutti_desc *ret_desc, bool *ret_trainable)
+{
+    const net *n = ctx;
+    const module *it = net_module(n, m);
+    const weight_slot *slot = it ? module_tree_slot(it, name) : NULL;
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (!it)
+        tutti_fail(&why, TUTTI_E_ARG, "there is no module %u", m);
+    else if (!slot)
+        (void)module_tree_no_weight(it, "", name, &why);
+    else if (!slot->weight->listed)
+        tutti_fail(&why, TUTTI_E_STATE, "weight \"%s\" of %s is not in the tree", name,
+                   it->kind);
+    else if (n->in_loss && slot->weight->flags & TUTTI_WEIGHT_TRAINABLE)
+        tutti_fail(&why, TUTTI_E_UNSUPPORTED,
+                   "the loss reads trainable weight %s: make it an output of trace",
+                   slot->weight->path);
+    if (why.status)
+        return fail_in(g, &why);
+    *ret_id = slot->weight->id;
+    *ret_desc = slot->weight->desc;
+    *ret_trainable = slot->weight->flags & TUTTI_WEIGHT_TRAINABLE;
+    return TUTTI_OK;
+}
+
+static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_value *in,
+                              uint32_t nin, tutti_value *out, uint32_t nout)
+{
+    net *n = ctx;
+    tutti_graph *b = graph_builder(g);
+    const module *it = net_module(n, m);
+    if (!it || !it->impl.table)
+        return b->fail(b, TUTTI_E_ARG, "call: there is no such module, or it is the root");
+    if (n->depth >= MAX_DEPTH)
+        return b->fail(b, TUTTI_E_STATE, "call: modules call each other without end");
+    const char *before = graph_set_scope(g, module_tree_path(n, m));
+    n->depth++;
+    const tutti_status s = it->impl.table->trace(it->impl.self, b, m, in, nin, out, nout);
+    n->depth--;
+    if (s)
+        (void)b->fail(b, s, "trace failed without a reason");
+    for (uint32_t k = 0; k < nout && !b->status(b); k++)
+        if (!out[k])
+            (void)b->fail(b, TUTTI_E_FAIL, "trace left a result empty");
+    (void)graph_set_scope(g, before);
+    return b->status(b);
+}
+
+graph *net_graph(net *n, int32_t mode)
+{
+    const graph_hooks hooks = {n, hook_weight, hook_call};
+    graph *g = graph_create(n->options.ops, mode, &hooks);
+    if (g)
+        graph_set_passes(g, GRAPH_FOLD);
+    if (g)
+        graph_set_fast(g, n->options.precision == NET_FP32_FAST);
+    return g;
+}
