@@ -1,4 +1,5 @@
-/* optimizer_check.h - drills an optimizer plugin: steps over made-up weights, cut anywhere. */
+/* optimizer_check.h - tests an optimizer plugin against its definition: a test file gives settings and one step in
+ * f64, optimizer_run does the rest. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef OPTIMIZER_CHECK_H
 #define OPTIMIZER_CHECK_H
@@ -6,6 +7,10 @@
 #include "plugin_check.h"
 #include "tutti/half.h"
 #include "tutti/optimizer.h"
+#include "warning_check.h"
+
+#include <math.h>
+#include <stdbool.h>
 
 enum { DRILL_N = 67, DRILL_STEPS = 12 };
 
@@ -34,15 +39,88 @@ static inline float drill_gradient(int64_t step, int64_t i)
     return drill_number((uint32_t)i, (uint32_t)step);
 }
 
-static inline void drill_open(drill *d, const char *name, const given *g, uint32_t nslots)
+/* One setting; a `type` of 0 ends a list. */
+typedef struct setting {
+    const char *name;
+    char type; /* 'f' value, 'b' value, 'p' a pair of value and second */
+    double value;
+    double second;
+} setting;
+
+typedef struct optimizer_variant {
+    setting settings[8];
+    uint32_t nslots;
+} optimizer_variant;
+
+/* A weight at step t (from 1) with gradient g, in f64; `state` is 0 at first. */
+typedef struct optimizer_step {
+    const optimizer_variant *variant;
+    double lr, lr_initial;
+    double g;
+    int64_t t;
+    double *w;
+    double *state; /* TUTTI_OPTIMIZER_MAX_SLOTS */
+} optimizer_step;
+
+/* What a test file tells of its optimizer. */
+typedef struct optimizer_case {
+    const char *name;
+    double lr;
+    const optimizer_variant *variants;
+    int nvariants;
+    void (*step)(const optimizer_step *s);
+    /* weight_decay is not multiplied by the rate: a large one is warned about, and one of 0.02 takes 2 %
+     * off a weight even where the rate is 0. */
+    bool decoupled;
+} optimizer_case;
+
+extern const optimizer_case optimizer_tested;
+
+static inline double variant_value(const optimizer_variant *v, const char *name)
+{
+    const setting *s = v->settings;
+    while (s->type && strcmp(s->name, name) != 0)
+        s++;
+    ck_assert_msg(s->type, "the variant has no %s", name);
+    return s->value;
+}
+
+static inline double variant_second(const optimizer_variant *v, const char *name)
+{
+    const setting *s = v->settings;
+    while (s->type && strcmp(s->name, name) != 0)
+        s++;
+    ck_assert_msg(s->type == 'p', "the variant has no pair %s", name);
+    return s->second;
+}
+
+static inline void settings_of(given *g, const optimizer_variant *v)
+{
+    given_init(g);
+    given_float(g, "lr", optimizer_tested.lr);
+    for (const setting *s = v->settings; s->type; s++) {
+        const double pair[] = {s->value, s->second};
+        if (s->type == 'p')
+            given_floats(g, s->name, pair, 2);
+        else if (s->type == 'b')
+            given_bool(g, s->name, s->value != 0.0);
+        else
+            given_float(g, s->name, s->value);
+    }
+}
+
+static inline void drill_open(drill *d, const optimizer_variant *v)
 {
     tutti_error err = TUTTI_ERROR_INIT;
+    given g;
+    settings_of(&g, v);
     memset(d, 0, sizeof *d);
-    ck_assert_ok(
-        subject_open(&d->subject, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, name, g, NULL, &err), err);
+    ck_assert_ok(subject_open(&d->subject, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER,
+                              optimizer_tested.name, &g, NULL, &err),
+                 err);
     d->table = (const tutti_optimizer_v1 *)subject_query(&d->subject, TUTTI_OPTIMIZER_V1);
-    ck_assert_uint_eq(d->table->nslots, nslots);
-    for (uint32_t k = 0; k < nslots; k++)
+    ck_assert_uint_eq(d->table->nslots, v->nslots);
+    for (uint32_t k = 0; k < v->nslots; k++)
         ck_assert_ptr_nonnull(d->table->slot_names[k]);
     for (int64_t i = 0; i < DRILL_N; i++)
         d->w[i] = drill_number((uint32_t)i, 1000);
@@ -79,27 +157,64 @@ static inline void drill_run(drill *d, int64_t cut)
     }
 }
 
-/* The plugin's weights against `want` in f64.  2e-6: twelve steps of f32 on numbers below 2, where a
- * rounding is 1e-7. */
-static inline void drill_compare(const drill *d, const double *want)
+/* ---- the tests ---- */
+
+/* 2e-6: twelve steps of f32 on numbers below 2, where a rounding is 1e-7. */
+START_TEST(steps_are_as_defined)
 {
+    const optimizer_variant *v = &optimizer_tested.variants[_i];
+    double want[DRILL_N];
+    drill d;
+    drill_open(&d, v);
+    ck_assert_close(d.table->lr, optimizer_tested.lr, 0.0);
+    for (int64_t i = 0; i < DRILL_N; i++) {
+        double state[TUTTI_OPTIMIZER_MAX_SLOTS] = {0.0};
+        want[i] = d.w[i];
+        for (int64_t t = 1; t <= DRILL_STEPS; t++) {
+            const optimizer_step s = {v, drill_rate(&d, t), d.table->lr, drill_gradient(t, i),
+                                      t, &want[i],          state};
+            optimizer_tested.step(&s);
+        }
+    }
+    drill_run(&d, 0);
     for (int64_t i = 0; i < DRILL_N; i++)
-        ck_assert_close(d->w[i], want[i], 2e-6);
+        ck_assert_close(d.w[i], want[i], 2e-6);
+    subject_close(&d.subject);
 }
+END_TEST
+
+/* Weights and state are the same bits wherever the arena is cut. */
+START_TEST(results_do_not_depend_on_cuts)
+{
+    const optimizer_variant *v = &optimizer_tested.variants[_i];
+    drill whole, cut;
+    drill_open(&whole, v);
+    drill_run(&whole, 0);
+    for (int64_t k = 1; k < DRILL_N; k++) {
+        drill_open(&cut, v);
+        drill_run(&cut, k);
+        ck_assert_mem_eq(cut.w, whole.w, sizeof cut.w);
+        ck_assert_mem_eq(cut.slot, whole.slot, sizeof cut.slot);
+        subject_close(&cut.subject);
+    }
+    subject_close(&whole.subject);
+}
+END_TEST
 
 /* With a copy in 16 bits weights and state are the same, and the copy is theirs rounded.  Nothing is
  * written where no copy is wanted. */
-static inline void drill_low(const char *name, const given *g, uint32_t nslots)
+START_TEST(a_copy_in_16_bits_is_the_weights_rounded)
 {
     static const int32_t dtypes[] = {TUTTI_BF16, TUTTI_F16};
+    const optimizer_variant *v = &optimizer_tested.variants[_i];
     drill plain, with;
-    drill_open(&plain, name, g, nslots);
+    drill_open(&plain, v);
     ck_assert_uint_eq(plain.table->writes_low, 1);
     drill_run(&plain, 5);
     for (int64_t i = 0; i < DRILL_N; i++)
         ck_assert_uint_eq(plain.low[i], 0);
     for (int k = 0; k < 2; k++) {
-        drill_open(&with, name, g, nslots);
+        drill_open(&with, v);
         with.low_dtype = dtypes[k];
         drill_run(&with, 5);
         ck_assert_mem_eq(with.w, plain.w, sizeof with.w);
@@ -110,21 +225,76 @@ static inline void drill_low(const char *name, const given *g, uint32_t nslots)
     }
     subject_close(&plain.subject);
 }
+END_TEST
 
-/* Weights and state must be the same bits wherever a stretch is cut. */
-static inline void drill_cuts(const char *name, const given *g, uint32_t nslots)
+static inline void open_with_decay(double weight_decay)
 {
-    drill whole, cut;
-    drill_open(&whole, name, g, nslots);
-    drill_run(&whole, 0);
-    for (int64_t k = 1; k < DRILL_N; k++) {
-        drill_open(&cut, name, g, nslots);
-        drill_run(&cut, k);
-        ck_assert_mem_eq(cut.w, whole.w, sizeof cut.w);
-        ck_assert_mem_eq(cut.slot, whole.slot, sizeof cut.slot);
-        subject_close(&cut.subject);
+    tutti_error err = TUTTI_ERROR_INIT;
+    subject s;
+    given g;
+    settings_of(&g, &optimizer_tested.variants[0]);
+    given_float(&g, "weight_decay", weight_decay);
+    ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, optimizer_tested.name, &g,
+                              warning_services, &err),
+                 err);
+    subject_close(&s);
+}
+
+START_TEST(a_large_decay_is_warned_about)
+{
+    char want[160];
+    open_with_decay(0.0009);
+    ck_assert_str_eq(warning_last, "");
+    open_with_decay(0.02);
+    (void)snprintf(want, sizeof want,
+                   "2 %s: weight_decay 0.02 is large: this decay is not multiplied by the "
+                   "learning rate",
+                   optimizer_tested.name);
+    ck_assert_str_eq(warning_last, want);
+}
+END_TEST
+
+START_TEST(a_rate_of_zero_still_decays)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    float w[1] = {1.0f}, gradient[1] = {1.0f}, slot[TUTTI_OPTIMIZER_MAX_SLOTS][1] = {{0.0f}};
+    subject s;
+    given g;
+    settings_of(&g, &optimizer_tested.variants[0]);
+    given_float(&g, "lr", 0.0);
+    given_float(&g, "weight_decay", 0.02);
+    ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, optimizer_tested.name, &g,
+                              NULL, &err),
+                 err);
+    const tutti_optimizer_v1 *table =
+        (const tutti_optimizer_v1 *)subject_query(&s, TUTTI_OPTIMIZER_V1);
+    tutti_update u = {
+        .struct_size = (uint32_t)sizeof u, .n = 1, .w = w, .g = gradient, .step = 1};
+    for (uint32_t k = 0; k < table->nslots; k++)
+        u.slot[k] = slot[k];
+    table->update(s.self, &u);
+    ck_assert_close(w[0], 0.98, 1e-7);
+    subject_close(&s);
+}
+END_TEST
+
+/* Runs all of it, with `more` (or NULL), a function that adds tests of this optimizer alone. */
+static inline int optimizer_run(void (*more)(TCase *tc))
+{
+    const int n = optimizer_tested.nvariants;
+    Suite *suite = suite_create(optimizer_tested.name);
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_loop_test(tc, steps_are_as_defined, 0, n);
+    tcase_add_loop_test(tc, results_do_not_depend_on_cuts, 0, n);
+    tcase_add_loop_test(tc, a_copy_in_16_bits_is_the_weights_rounded, 0, n);
+    if (optimizer_tested.decoupled) {
+        tcase_add_test(tc, a_large_decay_is_warned_about);
+        tcase_add_test(tc, a_rate_of_zero_still_decays);
     }
-    subject_close(&whole.subject);
+    if (more)
+        more(tc);
+    return tutti_run(suite);
 }
 
 #endif
