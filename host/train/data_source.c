@@ -124,15 +124,22 @@ void source_close(data_source *s)
     instance_free(s->dataset);
 }
 
-bool source_has_tokens(const data_source *s)
+int64_t source_tokens(const data_source *s)
 {
     uint32_t n = 0;
     const tutti_column *columns = s->loader ? loader_columns(s->loader, &n) : NULL;
-    for (uint32_t k = 0; k < n; k++)
+    for (uint32_t k = 0; k < n; k++) {
+        const tutti_desc *d = &columns[k].desc;
         if (strcmp(columns[k].name, "input") == 0)
-            return columns[k].desc.rank == 1 &&
-                   (columns[k].desc.dtype == TUTTI_I32 || columns[k].desc.dtype == TUTTI_I64);
-    return false;
+            return d->rank == 1 && (d->dtype == TUTTI_I32 || d->dtype == TUTTI_I64) ? d->dim[0]
+                                                                                    : 0;
+    }
+    return 0;
+}
+
+bool source_has_tokens(const data_source *s)
+{
+    return source_tokens(s) > 0;
 }
 
 /* ---- batches ---- */

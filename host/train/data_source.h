@@ -30,6 +30,8 @@ void source_close(data_source *s);
 void source_announce(const data_source *s, run_log *l);
 /* Whether samples are sequences of tokens: the column "input" holds whole numbers in a row. */
 bool source_has_tokens(const data_source *s);
+/* Tokens of a sample; 0 where samples are no sequences. */
+int64_t source_tokens(const data_source *s);
 /* As the loader's; `b` is loaded unless *ret_samples is 0.  [step] */
 TUTTI_NODISCARD tutti_status source_seek(data_source *s, int64_t epoch, int64_t number,
                                          tutti_error *err);

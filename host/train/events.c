@@ -16,6 +16,24 @@ bool trainer_done(const trainer *t)
     return trainer_signal() || trainer_finished(t);
 }
 
+tutti_status trainer_check_epochs(const trainer *t, tutti_error *err)
+{
+    const tutti_time length = t->run.file->iteration_length, planned = t->run.clock.planned;
+    if (planned.unit != TUTTI_UNIT_EPOCH || length.unit != TUTTI_UNIT_TOKEN)
+        return TUTTI_OK;
+    const int64_t batches = t->run.clock.batches_per_epoch;
+    const int64_t tokens = source_tokens(&t->train) * t->train.spec->batch_size;
+    if (tokens <= 0 || (length.count - 1) / tokens + 1 > batches)
+        return TUTTI_OK;
+    return tutti_fail(
+        err, TUTTI_E_ARG,
+        "max_duration is %lldep, but iteration_length %lldtok begins the data anew "
+        "before an epoch of %lld batches with %lld tokens each ends; give "
+        "max_duration in tok, ba or iter",
+        (long long)planned.count, (long long)length.count, (long long)batches,
+        (long long)tokens);
+}
+
 bool trainer_finished(const trainer *t)
 {
     return tutti_timestamp_get(&t->run.clock.now, t->run.clock.max_duration.unit) >=

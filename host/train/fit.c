@@ -121,6 +121,9 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
         t->run.clock.planned = o->duration;
         t->run.clock.planned.count += tutti_timestamp_get(&t->run.clock.now, o->duration.unit);
     }
+    const tutti_status s = trainer_check_epochs(t, err);
+    if (s)
+        return s;
     t->run.clock.max_duration = t->run.clock.planned;
     t->run.clock.stopped = false;
     if (!trainer_finished(t))

@@ -320,7 +320,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
         (s = updater_open(&t->updater, &t->kernels, err)) || (s = open_evaluations(t, err)) ||
         (s = check_tokens(t, "max_duration", run->clock.planned, "ep, ba, sp or sec", err)) ||
         (s = check_tokens(t, "iteration_length", run->file->iteration_length, "ep", err)) ||
-        (s = open_participants(t, err)))
+        (s = trainer_check_epochs(t, err)) || (s = open_participants(t, err)))
         return s;
     return drive_refit(t, err);
 }

@@ -73,6 +73,10 @@ TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_erro
 /* Whether training ends here: max_duration is over, or a signal has come. */
 bool trainer_done(const trainer *t);
 
+/* Whether epochs can be counted: iterations of tokens begin the data anew, and where each ends inside an
+ * epoch no epoch ever does.  E_ARG.  [control] */
+TUTTI_NODISCARD tutti_status trainer_check_epochs(const trainer *t, tutti_error *err);
+
 /* ---- plan_step.c: one plan, bound to a batch and run ---- */
 
 /* A step is SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD and this, with events in between. */

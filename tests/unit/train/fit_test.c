@@ -390,6 +390,32 @@ START_TEST(iterations_of_tokens_begin_the_data_anew)
 }
 END_TEST
 
+/* An epoch has 15 batches of 32 tokens. */
+START_TEST(epochs_that_iterations_never_let_end_are_refused)
+{
+    static const char *const lengths[] = {"64tok", "480tok", "481tok"};
+    const fit_options epoch = {.duration = {1, 0.0, TUTTI_UNIT_EPOCH, 0}};
+    tutti_error err = TUTTI_ERROR_INIT;
+    char more[96], text[300];
+    fitting f;
+    (void)snprintf(more, sizeof more,
+                   ", \"max_duration\": \"5ba\", \"iteration_length\": \"%s\"", lengths[_i]);
+    opened_text(&f, more);
+    (void)snprintf(
+        text, sizeof text,
+        "max_duration is 1ep, but iteration_length %s begins the data anew before an "
+        "epoch of 15 batches with 32 tokens each ends; give max_duration in tok, ba or "
+        "iter",
+        lengths[_i]);
+    const tutti_status s = trainer_fit(f.t, &epoch, &err);
+    if (_i == 2)
+        ck_assert_ok(s, err);
+    else
+        ck_assert_error(err, TUTTI_E_ARG, text);
+    closed(&f);
+}
+END_TEST
+
 START_TEST(iterations_of_epochs_are_counted)
 {
     fitting f;
@@ -423,6 +449,7 @@ int main(void)
     tcase_add_test(tc, a_wrapper_evaluates_the_batch_twice);
     tcase_add_loop_test(tc, tokens_count_in_whole_batches, 0, 4);
     tcase_add_test(tc, iterations_of_tokens_begin_the_data_anew);
+    tcase_add_loop_test(tc, epochs_that_iterations_never_let_end_are_refused, 0, 3);
     tcase_add_test(tc, iterations_of_epochs_are_counted);
     return tutti_run(suite);
 }
