@@ -107,7 +107,7 @@ int bench_loader(const cli_options *o)
     int status = CLI_USAGE;
     run_file *run = NULL;
     registry *r = cli_registry(o);
-    if (!r || !(run = cli_run(o, RUN_FILE_TRAIN, r)))
+    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))
         goto end;
     tutti_status s = data_open(&d, run, &err);
     for (int round = 1; s == TUTTI_OK && round <= ROUNDS; round++)

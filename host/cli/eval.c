@@ -4,29 +4,17 @@
 
 #include <stdio.h>
 
-static const char usage[] =
-    "usage: tutti eval RUN.json --checkpoint auto|FILE [--set path=value]...\n"
-    "                  [--plugin-path DIR]... [--device auto|cpu|cuda[:N]] [--threads N]\n\n"
-    "Runs every evaluation of RUN.json once and prints its metrics; trains nothing.\n"
-    "  --checkpoint auto  takes the run's latest checkpoint\n"
-    "  --set path=value   overrides a value: eval.0.dataset.path=data, eval.0.batch_size=100\n"
-    "Exit status: 0 evaluated, 1 failed, 2 wrong usage or input, 128 + signal when stopped.\n";
-
-int cli_eval(int argc, char **argv, const tutti_op *const *ops)
+static int run(const cli_options *o, const tutti_op *const *ops)
 {
-    cli_options o;
-    int status = cli_read(argc, argv, usage, &o);
-    if (status || o.help)
-        return status;
-    if (o.nwords != 1 || !o.resume || o.data || o.output) {
-        (void)fputs(usage, stderr);
+    int status = CLI_USAGE;
+    if (!o->resume) {
+        (void)fprintf(stderr, "tutti: eval needs --checkpoint\n");
         return CLI_USAGE;
     }
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(&o);
-    run_file *run = r ? cli_run(&o, RUN_FILE_TRAIN, r) : NULL;
-    status = CLI_USAGE;
+    registry *r = cli_registry(o);
+    run_file *run = r ? cli_run_file(o, RUN_FILE_TRAIN, r) : NULL;
     if (!run)
         goto end;
     trainer_catch_signals();
@@ -36,7 +24,7 @@ int cli_eval(int argc, char **argv, const tutti_op *const *ops)
     }
     trainer_on_message(t, cli_message, NULL);
     status = CLI_OK;
-    if (trainer_eval(t, o.resume, &e)) {
+    if (trainer_eval(t, o->resume, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
     } else
@@ -48,3 +36,18 @@ end:
     registry_destroy(r);
     return status;
 }
+
+const cli_command cli_eval = {
+    .name = "eval",
+    .args = "RUN.json",
+    .kind = CLI_VALUE_FILE,
+    .summary = "evaluate the model of a checkpoint",
+    .doc = "Runs every evaluation of RUN.json once and prints its metrics; trains nothing.  "
+           "Needs --checkpoint.",
+    .more = "Exit status: 0 evaluated, 1 failed, 2 wrong usage or input, 128 + signal when "
+            "stopped.",
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_CHECKPOINT,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

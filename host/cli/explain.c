@@ -4,15 +4,6 @@
 
 #include <stdio.h>
 
-static const char usage[] =
-    "usage: tutti explain [RUN.json] [--set path=value]... [--plugin-path DIR]...\n\n"
-    "Prints, for every event that somebody hears, who runs and in which order if all match, "
-    "and\n"
-    "why each stands where it does, and which parts of a training step run as one because "
-    "nobody\n"
-    "hears the events in between.  Opens the data and builds the model, trains nothing.\n"
-    "Exit status: 0 printed, 2 wrong usage or input.\n";
-
 enum { MAX_PLACES = 256 };
 
 static void print_passes(const engine *e)
@@ -36,18 +27,14 @@ static void print_event(engine *e, int32_t event)
                      places[k].reason);
 }
 
-int cli_explain(int argc, char **argv, const tutti_op *const *ops)
+static int run(const cli_options *o, const tutti_op *const *ops)
 {
-    cli_options o;
-    int status = cli_read(argc, argv, usage, &o);
-    if (status || o.help)
-        return status;
-    status = CLI_USAGE;
+    int status = CLI_USAGE;
     trainer *t = NULL;
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(&o);
-    if (!r || !(run = cli_run(&o, RUN_FILE_ANY, r)))
+    registry *r = cli_registry(o);
+    if (!r || !(run = cli_run_file(o, RUN_FILE_ANY, r)))
         goto end;
     if (trainer_create(run, r, ops, &t, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
@@ -65,3 +52,19 @@ end:
     registry_destroy(r);
     return status;
 }
+
+const cli_command cli_explain = {
+    .name = "explain",
+    .args = "[RUN.json]",
+    .kind = CLI_VALUE_FILE,
+    .summary = "print who runs at each event, in which order, and why",
+    .doc = "Prints, for every event that somebody hears, who runs and in which order if all "
+           "match, and why each stands where it does, and which parts of a training step run "
+           "as one because nobody hears the events in between.  Opens the data and builds the "
+           "model, trains nothing.",
+    .more = "Exit status: 0 printed, 2 wrong usage or input.",
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN,
+    .least = 0,
+    .most = 1,
+    .run = run,
+};

@@ -7,19 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: tutti plugins list [--plugin-path DIR]...\n"
-    "       tutti plugins info NAME [--plugin-path DIR]...\n"
-    "       tutti plugins lock [--plugin-path DIR]... >FILE\n\n"
-    "list prints every plugin on the search path with its objects, or why it cannot be used.\n"
-    "info prints what a plugin's manifest says of the object NAME: events, settings, "
-    "defaults;\n"
-    "of a device also what is there.  cpu and cuda are the host's own devices.\n"
-    "lock prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every "
-    "command\n"
-    "uses these plugins in these versions and no other.\n"
-    "Exit status: 0 done, 1 a file cannot be read, 2 wrong usage, no such object.\n";
-
 static bool nth_handler(const registry *r, size_t k, size_t n, handler_info *ret_info)
 {
     const handler *h = registry_handler(r, k, n);
@@ -178,23 +165,37 @@ static int lock(registry *r)
     return CLI_OK;
 }
 
-int cli_plugins(int argc, char **argv, const tutti_op *const *ops)
+static int run(const cli_options *o, const tutti_op *const *ops)
 {
-    (void)ops;
-    cli_options o;
-    const int status = cli_read(argc, argv, usage, &o);
-    if (status || o.help)
-        return status;
-    const int is_list = o.nwords == 1 && strcmp(o.words[0], "list") == 0;
-    const int is_lock = o.nwords == 1 && strcmp(o.words[0], "lock") == 0;
-    if (!is_list && !is_lock && !(o.nwords == 2 && strcmp(o.words[0], "info") == 0)) {
-        (void)fputs(usage, stderr);
+    const int is_list = o->nwords == 1 && strcmp(o->words[0], "list") == 0;
+    const int is_lock = o->nwords == 1 && strcmp(o->words[0], "lock") == 0;
+    if (!is_list && !is_lock && !(o->nwords == 2 && strcmp(o->words[0], "info") == 0)) {
+        (void)fprintf(stderr, "tutti: plugins wants list, lock or info NAME\n");
         return CLI_USAGE;
     }
-    registry *r = cli_registry(&o);
+    registry *r = cli_registry(o);
     if (!r)
         return CLI_USAGE;
-    const int result = is_list ? list(r) : is_lock ? lock(r) : info(r, o.words[1]);
+    const int result = is_list ? list(r) : is_lock ? lock(r) : info(r, o->words[1]);
     registry_destroy(r);
     return result;
 }
+
+const cli_command cli_plugins = {
+    .name = "plugins",
+    .args = "list|lock|info NAME",
+    .kind = CLI_VALUE_ANY,
+    .summary = "list plugins, or describe one",
+    .doc =
+        "list prints every plugin on the search path with its objects, or why it cannot be "
+        "used.\n"
+        "info prints what a plugin's manifest says of the object NAME: events, settings, "
+        "defaults; of a device also what is there.  cpu and cuda are the host's own devices.\n"
+        "lock prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every "
+        "command uses these plugins in these versions and no other.",
+    .more = "Exit status: 0 done, 1 a file cannot be read, 2 wrong usage, no such object.",
+    .takes = CLI_TAKES_PLUGINS,
+    .least = 1,
+    .most = 2,
+    .run = run,
+};

@@ -7,15 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: tutti predict RUN.json --checkpoint auto|FILE --output FILE.npy [--data LABEL]\n"
-    "                     [--set path=value]... [--plugin-path DIR]... [--threads N]\n\n"
-    "Writes the model's outputs, one row a sample in the data's order, as a NumPy array.\n"
-    "  --checkpoint auto  takes the run's latest checkpoint\n"
-    "  --data LABEL       the data of this evaluation of RUN.json; the first one without it\n"
-    "  --set path=value   overrides a value: eval.0.dataset.path=data, eval.0.batch_size=100\n"
-    "Exit status: 0 written, 1 failed, 2 wrong usage or input, 128 + signal when stopped.\n";
-
 enum { HEADER = 128 }; /* bytes before the data, a multiple of 64 */
 
 /* A .npy file under way: FILE.npy.part until all rows are there. */
@@ -89,21 +80,17 @@ static tutti_status predict_into(trainer *t, const cli_options *o, tutti_error *
     return s;
 }
 
-int cli_predict(int argc, char **argv, const tutti_op *const *ops)
+static int run(const cli_options *o, const tutti_op *const *ops)
 {
-    cli_options o;
-    int status = cli_read(argc, argv, usage, &o);
-    if (status || o.help)
-        return status;
-    if (o.nwords != 1 || !o.resume || !o.output) {
-        (void)fputs(usage, stderr);
+    int status = CLI_USAGE;
+    if (!o->resume || !o->output) {
+        (void)fprintf(stderr, "tutti: predict needs --checkpoint and --output\n");
         return CLI_USAGE;
     }
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(&o);
-    run_file *run = r ? cli_run(&o, RUN_FILE_TRAIN, r) : NULL;
-    status = CLI_USAGE;
+    registry *r = cli_registry(o);
+    run_file *run = r ? cli_run_file(o, RUN_FILE_TRAIN, r) : NULL;
     if (!run)
         goto end;
     trainer_catch_signals();
@@ -113,7 +100,7 @@ int cli_predict(int argc, char **argv, const tutti_op *const *ops)
     }
     trainer_on_message(t, cli_message, NULL);
     status = CLI_OK;
-    if (predict_into(t, &o, &e)) {
+    if (predict_into(t, o, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
     }
@@ -124,3 +111,18 @@ end:
     registry_destroy(r);
     return status;
 }
+
+const cli_command cli_predict = {
+    .name = "predict",
+    .args = "RUN.json",
+    .kind = CLI_VALUE_FILE,
+    .summary = "write a model's outputs for a data set",
+    .doc = "Writes the model's outputs, one row a sample in the data's order, as a NumPy "
+           "array.  Needs --checkpoint and --output.",
+    .more =
+        "Exit status: 0 written, 1 failed, 2 wrong usage or input, 128 + signal when stopped.",
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_CHECKPOINT | CLI_TAKES_OUTPUT,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

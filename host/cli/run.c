@@ -9,32 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: tutti run ENGINE.json [--set path=value]... [--plugin-path DIR]...\n"
-    "                 [--resume auto|FILE] [--device auto|cpu|cuda[:N]|NAME] [--threads N]\n\n"
-    "Runs Ignite's loop over data: every batch is processed, at every event handlers are "
-    "called.\n"
-    "  {\"model\": {\"name\": \"lenet\"}, \"train\": {\"dataset\": {\"name\": \"glyphs\"}},\n"
-    "   \"optimizer\": {\"name\": \"sgd\"}, \"process\": \"supervised\", \"max_epochs\": 3,\n"
-    "   \"eval\": [{\"dataset\": {\"name\": \"glyphs\", \"split\": \"test\"}, \"on\": "
-    "\"epoch_completed\"}],\n"
-    "   \"handlers\": [{\"on\": \"iteration_completed\", \"every\": 10, \"call\": "
-    "\"demo.note\",\n"
-    "                 \"args\": [\"loss/train/total\", 0.5]}]}\n"
-    "process     \"supervised\": a training step; or a function of a plugin, "
-    "\"batch_mean.of\" or\n"
-    "            {\"call\": \"batch_mean.of\", \"args\": [\"input\"]}, which needs no model\n"
-    "train       as in run files; or data, which are gone through in order; without either\n"
-    "            epoch_length counts batches of nothing\n"
-    "eval        as in run files, each at the events of its \"on\" (epoch_completed)\n"
-    "max_epochs  or max_iters, the limit; one epoch without either\n"
-    "epoch_length, seed, deterministic  as Ignite's\n"
-    "All other keys are those of run files.\n"
-    "  --resume auto      goes on from the run's latest checkpoint if there is one\n"
-    "  --resume FILE      goes on from that checkpoint\n"
-    "Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 128 + signal when "
-    "stopped.\n";
-
 /* What functions say is the command's output; what is wrong goes to stderr. */
 static void message(void *ctx, int level, const char *component, const char *text)
 {
@@ -71,23 +45,15 @@ static int go(loop_run *l, const cli_options *o, tutti_error *err)
                : CLI_FAILED;
 }
 
-int cli_run_engine(int argc, char **argv, const tutti_op *const *ops)
+static int run(const cli_options *o, const tutti_op *const *ops)
 {
-    cli_options o;
-    int status = cli_read(argc, argv, usage, &o);
-    if (status || o.help)
-        return status;
-    if (o.nwords != 1) {
-        (void)fputs(usage, stderr);
-        return CLI_USAGE;
-    }
-    status = CLI_USAGE;
+    int status = CLI_USAGE;
     run_file *run = NULL;
     trainer *t = NULL;
     loop_run *l = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(&o);
-    if (!r || !(run = cli_run(&o, RUN_FILE_ENGINE, r)))
+    registry *r = cli_registry(o);
+    if (!r || !(run = cli_run_file(o, RUN_FILE_ENGINE, r)))
         goto end;
     trainer_catch_signals();
     if (trainer_create(run, r, ops, &t, &e) || loop_run_create(run, t, r, &l, &e)) {
@@ -95,7 +61,7 @@ int cli_run_engine(int argc, char **argv, const tutti_op *const *ops)
         goto end;
     }
     trainer_on_message(t, message, NULL);
-    status = go(l, &o, &e);
+    status = go(l, o, &e);
     if (status == CLI_OK)
         print_results(l, t, run);
 
@@ -106,3 +72,36 @@ end:
     registry_destroy(r);
     return status;
 }
+
+const cli_command cli_run = {
+    .name = "run",
+    .args = "ENGINE.json",
+    .kind = CLI_VALUE_FILE,
+    .summary = "run Ignite's loop as an engine file says",
+    .doc = "Runs Ignite's loop over data: every batch is processed, at every event handlers "
+           "are called.",
+    .more =
+        "  {\"model\": {\"name\": \"lenet\"}, \"optimizer\": {\"name\": \"sgd\"},\n"
+        "   \"train\": {\"dataset\": {\"name\": \"glyphs\"}}, \"process\": \"supervised\",\n"
+        "   \"eval\": [{\"dataset\": {\"name\": \"glyphs\", \"split\": \"test\"},\n"
+        "             \"on\": \"epoch_completed\", \"metrics\": [{\"name\": \"accuracy\"}]}],\n"
+        "   \"handlers\": [{\"on\": \"iteration_completed\", \"every\": 10, \"call\": "
+        "\"demo.note\",\n"
+        "                 \"args\": [\"loss/train/total\", 0.5]}], \"max_epochs\": 3}\n"
+        "process     \"supervised\": a training step; or a function of a plugin, which\n"
+        "            needs no model: \"batch_mean.of\", {\"call\": ..., \"args\": "
+        "[\"input\"]}\n"
+        "train       as in run files; or data, which are gone through in order; without\n"
+        "            either epoch_length counts batches of nothing\n"
+        "eval        as in run files, each at the events of its \"on\" (epoch_completed)\n"
+        "max_epochs  or max_iters, the limit; one epoch without either\n"
+        "epoch_length, seed, deterministic  as Ignite's\n"
+        "All other keys are those of run files.\n"
+        "\n"
+        "Exit status: 0 done, 1 the run failed, 2 wrong usage or input,\n"
+        "             128 + signal when stopped.",
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_RESUME,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

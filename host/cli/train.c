@@ -8,25 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: tutti train [RUN.json] [--set path=value]... [--plugin-path DIR]...\n"
-    "                   [--resume auto|FILE] [--duration TIME] [--reset-time]\n"
-    "                   [--device auto|cpu|cuda[:N]|NAME] [--threads N]\n\n"
-    "Trains the model of RUN.json (the embedded run without one: a small CNN on drawn "
-    "digits).\n"
-    "  --set path=value   overrides a value: train.dataset.path=data, eval.0.batch_size=100\n"
-    "                     (a file or folder is relative to where you stand; in RUN.json, to "
-    "it)\n"
-    "  --plugin-path DIR  looks for plugins there first\n"
-    "  --plugin-lock FILE uses only plugins that stand in FILE (tutti plugins lock), "
-    "unchanged\n"
-    "  --resume auto      goes on from the run's latest checkpoint if there is one\n"
-    "  --resume FILE      goes on from that checkpoint\n"
-    "  --duration TIME    trains so much longer (2ep, 500ba, 1h30m) instead of max_duration\n"
-    "  --reset-time       with the checkpoint's weights, but all clocks at zero\n"
-    "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input, 128 + signal when "
-    "stopped.\n";
-
 static void print_results(const trainer *t, const run_file *run)
 {
     (void)printf("trained %lld batches, %lld samples, %.1f s\n",
@@ -54,22 +35,14 @@ static int fit(trainer *t, const cli_options *o, tutti_error *err)
                : CLI_FAILED;
 }
 
-int cli_train(int argc, char **argv, const tutti_op *const *ops)
+static int run(const cli_options *o, const tutti_op *const *ops)
 {
-    cli_options o;
-    int status = cli_read(argc, argv, usage, &o);
-    if (status || o.help)
-        return status;
-    if (o.nwords > 1) {
-        (void)fprintf(stderr, "tutti: train takes one run file, not %zu\n", o.nwords);
-        return CLI_USAGE;
-    }
-    status = CLI_USAGE;
+    int status = CLI_USAGE;
     trainer *t = NULL;
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(&o);
-    if (!r || !(run = cli_run(&o, RUN_FILE_TRAIN, r)))
+    registry *r = cli_registry(o);
+    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))
         goto end;
     trainer_catch_signals();
     if (trainer_create(run, r, ops, &t, &e)) {
@@ -77,7 +50,7 @@ int cli_train(int argc, char **argv, const tutti_op *const *ops)
         goto end;
     }
     trainer_on_message(t, cli_message, NULL);
-    status = fit(t, &o, &e);
+    status = fit(t, o, &e);
     if (status == CLI_OK)
         print_results(t, run);
 
@@ -87,3 +60,18 @@ end:
     registry_destroy(r);
     return status;
 }
+
+const cli_command cli_train = {
+    .name = "train",
+    .args = "[RUN.json]",
+    .kind = CLI_VALUE_FILE,
+    .summary = "train a model as a run file says",
+    .doc = "Trains the model of RUN.json; without it the embedded run, a small CNN on drawn "
+           "digits.",
+    .more = "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input,\n"
+            "             128 + signal when stopped.",
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_RESUME | CLI_TAKES_DURATION,
+    .least = 0,
+    .most = 1,
+    .run = run,
+};

@@ -23,13 +23,8 @@ static void print_gpus(void)
     } while (++k < cuda->count(NULL));
 }
 
-int cli_version(int argc, char **argv, const tutti_op *const *ops)
+static int run(const cli_options *o, const tutti_op *const *ops)
 {
-    cli_options o;
-    const int status = cli_read(
-        argc, argv, "usage: tutti version\n\nExit status: 0 printed, 2 wrong usage.\n", &o);
-    if (status || o.help)
-        return status;
     size_t n = 0;
     while (ops[n])
         n++;
@@ -40,3 +35,17 @@ int cli_version(int argc, char **argv, const tutti_op *const *ops)
     print_gpus();
     return CLI_OK;
 }
+
+const cli_command cli_version = {
+    .name = "version",
+    .args = "",
+    .kind = CLI_VALUE_NONE,
+    .summary = "print the versions of the program and its ABI",
+    .doc = "Prints the versions of the program and its plugin ABI, the instruction set and the "
+           "GPUs.",
+    .more = "Exit status: 0 printed, 2 wrong usage.",
+    .takes = 0,
+    .least = 0,
+    .most = 0,
+    .run = run,
+};

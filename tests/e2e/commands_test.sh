@@ -6,6 +6,10 @@ for command in train eval predict run validate explain plan plugins bench versio
   check "$command has help" "$TUTTI" "$command" --help
   check "$command tells its exit statuses" sh -c "$TUTTI $command --help | grep -q '^Exit status: 0 '"
 done
+check "help COMMAND is COMMAND --help" sh -c "[ \"\$($TUTTI help plan)\" = \"\$($TUTTI plan --help)\" ]"
+for version in --version -V "train --version" "version --version"; do
+  check "$version" sh -c "$TUTTI $version | grep -qx 'tutti [0-9.]*'"
+done
 check "help lists the commands" sh -c "$TUTTI --help | grep -q explain"
 check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.0'"
 check "the lowest instruction set can be had" sh -c "TUTTI_ISA=base $TUTTI version | grep -q '^instruction set: base; this CPU'"
@@ -18,6 +22,19 @@ check "explain" sh -c "$TUTTI explain run.json | grep -q 'checkpoint_saver'"
 check "bench loader" sh -c "$TUTTI bench loader run.json --set train.subset_num_batches=2 | grep -q '^epoch 3: '"
 says "unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" trian
 says "unknown option" 2 "tutti: --sett is no option; did you mean --set" "$TUTTI" train --sett x=1
+says "an option without its value" 2 "tutti: --set needs a value" "$TUTTI" train run.json --set
+says "an option of other commands" 2 "tutti: --resume is no option" "$TUTTI" validate run.json --resume auto
+says "too many arguments" 2 'tutti: usage: tutti validate [OPTION...] RUN.json; `tutti help validate` tells more' \
+  "$TUTTI" validate run.json run.json
+says "no argument" 2 'tutti: usage: tutti eval [OPTION...] RUN.json; `tutti help eval` tells more' "$TUTTI" eval
+says "no checkpoint" 2 "tutti: eval needs --checkpoint" "$TUTTI" eval run.json
+says "nothing to measure" 2 'tutti: there is nothing to measure called all; `tutti help bench` tells what there is' "$TUTTI" bench all
+says "help of an unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" help trian
+check "no command at all" sh -c "$TUTTI 2>/dev/null; [ \$? = 2 ]"
+check "--key=value, before the file and after" sh -c "$TUTTI validate --set=seed=3 run.json --set=threads=1 --device=cpu | grep -q valid"
+says "a value is checked however it is given" 2 "run.json: seed: is -1, want 0 to 9223372036854775807" \
+  "$TUTTI" validate run.json --set=seed=-1
+check "behind -- all are arguments" sh -c "$TUTTI validate -- --run.json 2>&1 | grep -q -- '--run.json: '"
 says "unknown object" 2 "tutti: no plugin has an object mixdown; \`tutti plugins list\` shows all" \
   "$TUTTI" plugins info mixdown
 

@@ -1,0 +1,258 @@
+/* options.c - command lines by argp: one table of options, from which each command takes its groups. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options.h"
+#include "base/faults.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST(member, number) offsetof(cli_options, member), offsetof(cli_options, number)
+#define ONE(member) offsetof(cli_options, member), 0
+
+const cli_option cli_option_table[] = {
+    {"set", "PATH=VALUE", CLI_VALUE_ANY, CLI_TAKES_RUN,
+     "Overrides a value of the file: train.dataset.path=data, eval.0.batch_size=100; files and "
+     "folders are relative to where you stand",
+     LIST(sets, nsets), NULL},
+    {"device", "NAME", CLI_VALUE_DEVICE, CLI_TAKES_RUN,
+     "Runs on auto, cpu, cuda, cuda:1 or a plugin's device", LIST(sets, nsets), "device="},
+    {"threads", "N", CLI_VALUE_ANY, CLI_TAKES_RUN, "Computes with so many threads",
+     LIST(sets, nsets), "threads="},
+    {"resume", "auto|FILE", CLI_VALUE_FILE, CLI_TAKES_RESUME,
+     "Goes on from that checkpoint; auto: from the run's latest one if there is one",
+     ONE(resume), NULL},
+    {"checkpoint", "auto|FILE", CLI_VALUE_FILE, CLI_TAKES_CHECKPOINT,
+     "Takes the weights of that checkpoint; auto: of the run's latest one", ONE(resume), NULL},
+    {"duration", "TIME", CLI_VALUE_ANY, CLI_TAKES_DURATION,
+     "Trains so much longer (2ep, 500ba, 1h30m) instead of max_duration", ONE(duration), NULL},
+    {"reset-time", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
+     "With the checkpoint's weights, but all clocks at zero", ONE(reset_time), NULL},
+    {"output", "FILE.npy", CLI_VALUE_FILE, CLI_TAKES_OUTPUT, "Where the outputs go",
+     ONE(output), NULL},
+    {"data", "LABEL", CLI_VALUE_ANY, CLI_TAKES_OUTPUT,
+     "The data of this evaluation of the run file; the first one without it", ONE(data), NULL},
+    {"dot", NULL, CLI_VALUE_NONE, CLI_TAKES_DRAWING,
+     "The nodes as a drawing for Graphviz instead", ONE(dot), NULL},
+    {"plugin-path", "DIR", CLI_VALUE_FOLDER, CLI_TAKES_PLUGINS, "Looks for plugins there first",
+     LIST(plugin_paths, npaths), NULL},
+    {"plugin-lock", "FILE", CLI_VALUE_FILE, CLI_TAKES_PLUGINS,
+     "Uses only plugins that stand in FILE (tutti plugins lock), unchanged", ONE(lock), NULL},
+    {NULL, NULL, 0, 0, NULL, 0, 0, NULL},
+};
+
+enum { FIRST_KEY = 256, HELP = '?', SHORT_HELP = 'h', VERSION = 'V', MOST = 32 };
+
+/* One parse. */
+typedef struct reading {
+    const cli_command *command;
+    cli_options *options;
+    struct argp_option known[MOST];
+    bool help;
+    bool version;
+    bool told; /* what is wrong */
+} reading;
+
+/* "device=cpu" out of --device cpu; lives as long as the program. */
+static const char *joined(const char *prefix, const char *value)
+{
+    static char *texts[2 * CLI_MAX_OPTIONS];
+    static size_t count;
+    const size_t size = strlen(prefix) + strlen(value) + 1;
+    char *text = count < sizeof texts / sizeof *texts ? malloc(size) : NULL;
+    if (text) {
+        (void)snprintf(text, size, "%s%s", prefix, value);
+        texts[count++] = text;
+    }
+    return text;
+}
+
+static error_t add(reading *r, const char **list, size_t *count, const char *value)
+{
+    if (value && *count < CLI_MAX_OPTIONS) {
+        list[(*count)++] = value;
+        list[*count] = NULL;
+        return 0;
+    }
+    (void)fprintf(stderr, "tutti: more than %d options of one kind\n", CLI_MAX_OPTIONS);
+    r->told = true;
+    return EINVAL;
+}
+
+static error_t take(reading *r, const cli_option *option, const char *value)
+{
+    char *at = (char *)r->options + option->list;
+    if (option->count) {
+        size_t *count = (size_t *)(void *)((char *)r->options + option->count);
+        const char *text = option->prefix ? joined(option->prefix, value) : value;
+        return add(r, (const char **)(void *)at, count, text);
+    }
+    if (option->value)
+        *(const char **)(void *)at = value;
+    else
+        *(bool *)(void *)at = true;
+    return 0;
+}
+
+/* An option that is not known, or has no value: the nearest one that is, or what it wants. */
+static void explain_word(reading *r, const char *word)
+{
+    const char *names[MOST + 1] = {NULL};
+    char texts[MOST][32];
+    size_t n = 0;
+    for (const struct argp_option *o = r->known; o->name || o->key; o++) {
+        if (!o->name)
+            continue;
+        (void)snprintf(texts[n], sizeof texts[n], "--%s", o->name);
+        names[n] = texts[n];
+        if (strcmp(word, texts[n++]) == 0 && o->arg) {
+            (void)fprintf(stderr, "tutti: %s needs a value\n", word);
+            return;
+        }
+    }
+    const char *near = nearest_word(word, names);
+    (void)fprintf(stderr, "tutti: %s is no option%s%s\n", word, near ? "; did you mean " : "",
+                  near ? near : "");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    reading *r = state->input;
+    switch (key) {
+    case HELP:
+    case SHORT_HELP:
+        r->help = true;
+        return 0;
+    case VERSION:
+        r->version = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return add(r, r->options->words, &r->options->nwords, arg);
+    case ARGP_KEY_ERROR:
+        if (!r->told)
+            explain_word(r, state->argv[state->next > 0 ? state->next - 1 : 0]);
+        r->told = true;
+        return 0;
+    default:
+        return key < FIRST_KEY || key >= FIRST_KEY + MOST
+                   ? ARGP_ERR_UNKNOWN
+                   : take(r, &cli_option_table[key - FIRST_KEY], arg);
+    }
+}
+
+/* The table's options of the command's groups, as argp wants them. */
+static void list_options(const cli_command *c, struct argp_option *known)
+{
+    size_t n = 0;
+    for (int k = 0; cli_option_table[k].name; k++) {
+        const cli_option *o = &cli_option_table[k];
+        if (o->group & c->takes)
+            known[n++] = (struct argp_option){
+                .name = o->name, .key = FIRST_KEY + k, .arg = o->value, .doc = o->doc};
+    }
+    known[n++] = (struct argp_option){
+        .name = "help", .key = HELP, .doc = "Prints this text", .group = -1};
+    known[n++] = (struct argp_option){.key = SHORT_HELP, .flags = OPTION_HIDDEN, .group = -1};
+    known[n++] = (struct argp_option){
+        .name = "version", .key = VERSION, .doc = "Prints the program's version", .group = -1};
+    known[n] = (struct argp_option){.name = NULL};
+}
+
+static int check_words(const cli_command *c, const cli_options *o)
+{
+    if (o->nwords >= c->least && o->nwords <= c->most)
+        return CLI_OK;
+    (void)fprintf(stderr,
+                  "tutti: usage: tutti %s [OPTION...]%s%s; `tutti help %s` tells more\n",
+                  c->name, *c->args ? " " : "", c->args, c->name);
+    return CLI_USAGE;
+}
+
+int cli_run_command(const cli_command *c, int argc, char **argv, const tutti_op *const *ops)
+{
+    static char name[64];
+    char doc[4096];
+    cli_options o;
+    reading r = {.command = c, .options = &o};
+    memset(&o, 0, sizeof o);
+    (void)snprintf(name, sizeof name, "tutti %s", c->name);
+    (void)snprintf(doc, sizeof doc, "%s\v%s", c->doc, c->more);
+    list_options(c, r.known);
+    const struct argp argp = {
+        .options = r.known, .parser = parse, .args_doc = c->args, .doc = doc};
+    argv[0] = name;
+    if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &r))
+        return CLI_USAGE;
+    if (r.help) {
+        argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+        return CLI_OK;
+    }
+    if (r.version) {
+        (void)printf("tutti %s\n", TUTTI_VERSION);
+        return CLI_OK;
+    }
+    o.run = o.nwords ? o.words[0] : NULL;
+    const int status = check_words(c, &o);
+    return status ? status : c->run(&o, ops);
+}
+
+/* ---- the whole command line ---- */
+
+static void usage(FILE *out)
+{
+    (void)fprintf(out, "Usage: tutti COMMAND [OPTION...] [ARGUMENT...]\n\n");
+    for (int k = 0; cli_commands[k]; k++)
+        (void)fprintf(out, "  %-9s %s\n", cli_commands[k]->name, cli_commands[k]->summary);
+    (void)fprintf(out, "  %-9s %s\n", "help",
+                  "tell more of a command, as `tutti COMMAND --help`");
+    (void)fprintf(out,
+                  "\nOptions may stand anywhere after the command, as --key=value or --key "
+                  "value.\n`tutti --version` prints the program's version.\n");
+}
+
+static const cli_command *find(const char *name)
+{
+    const char *names[MOST + 1] = {NULL};
+    size_t n = 0;
+    for (; cli_commands[n]; n++) {
+        names[n] = cli_commands[n]->name;
+        if (strcmp(name, names[n]) == 0)
+            return cli_commands[n];
+    }
+    names[n] = "help";
+    const char *near = nearest_word(name, names);
+    (void)fprintf(stderr, "tutti: there is no command %s%s%s%s\n", name,
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return NULL;
+}
+
+static int help(int argc, char **argv, const tutti_op *const *ops)
+{
+    char text[] = "--help", *args[] = {argv[0], text, NULL};
+    if (argc < 2) {
+        usage(stdout);
+        return CLI_OK;
+    }
+    const cli_command *c = find(argv[1]);
+    return c ? cli_run_command(c, 2, args, ops) : CLI_USAGE;
+}
+
+int cli_run_line(int argc, char **argv, const tutti_op *const *ops)
+{
+    static const char *const helps[] = {"--help", "-h", "-?", "help"};
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word) {
+        usage(stderr);
+        return CLI_USAGE;
+    }
+    for (size_t k = 0; k < sizeof helps / sizeof *helps; k++)
+        if (strcmp(word, helps[k]) == 0)
+            return help(argc - 1, argv + 1, ops);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        (void)printf("tutti %s\n", TUTTI_VERSION);
+        return CLI_OK;
+    }
+    const cli_command *c = find(word);
+    return c ? cli_run_command(c, argc - 1, argv + 1, ops) : CLI_USAGE;
+}

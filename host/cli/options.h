@@ -1,0 +1,86 @@
+/* options.h - the options of all commands and the commands themselves, as tables. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_CLI_OPTIONS_H
+#define HOST_CLI_OPTIONS_H
+
+#include "tutti/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit statuses. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+enum { CLI_MAX_OPTIONS = 64 };
+
+/* What a command was given. */
+typedef struct cli_options {
+    const char *run; /* path, or NULL for the embedded default */
+    const char *sets[CLI_MAX_OPTIONS + 1];
+    const char *plugin_paths[CLI_MAX_OPTIONS + 1];
+    const char *resume; /* or --checkpoint */
+    const char *data;
+    const char *output;
+    const char *duration;
+    const char *lock;                       /* --plugin-lock */
+    const char *words[CLI_MAX_OPTIONS + 1]; /* other arguments */
+    size_t nsets;
+    size_t npaths;
+    size_t nwords;
+    bool reset_time;
+    bool dot;
+} cli_options;
+
+/* Which options a command takes, one bit a group. */
+enum {
+    CLI_TAKES_PLUGINS = 1,    /* where plugins are */
+    CLI_TAKES_RUN = 2,        /* values of the run file */
+    CLI_TAKES_RESUME = 4,     /* a checkpoint to go on from */
+    CLI_TAKES_CHECKPOINT = 8, /* one to look at */
+    CLI_TAKES_DURATION = 16,
+    CLI_TAKES_OUTPUT = 32,
+    CLI_TAKES_DRAWING = 64
+};
+
+/* What a shell may complete a value by. */
+enum { CLI_VALUE_NONE, CLI_VALUE_ANY, CLI_VALUE_FILE, CLI_VALUE_FOLDER, CLI_VALUE_DEVICE };
+
+typedef struct cli_option {
+    const char *name;  /* "plugin-path" */
+    const char *value; /* "DIR"; NULL: it takes none */
+    int kind;          /* CLI_VALUE_* */
+    unsigned group;    /* the CLI_TAKES_* of commands that have it */
+    const char *doc;
+    size_t list;  /* offset in cli_options of the list of values, or of the one text or flag */
+    size_t count; /* offset of the list's length; 0: there is one value, the last */
+    const char *prefix; /* "device=": the value becomes an override */
+} cli_option;
+
+/* A NULL name ends it. */
+extern const cli_option cli_option_table[];
+
+typedef struct cli_command {
+    const char *name;
+    const char *args;    /* as in the usage line: "[RUN.json]" */
+    int kind;            /* CLI_VALUE_* of the arguments */
+    const char *summary; /* one line */
+    const char *doc;     /* before the options in --help */
+    const char *more;    /* after them: exit statuses */
+    unsigned takes;      /* CLI_TAKES_* */
+    size_t least, most;  /* how many arguments */
+    int (*run)(const cli_options *o, const tutti_op *const *ops); /* returns the exit status */
+} cli_command;
+
+extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_validate, cli_explain,
+    cli_plan, cli_plugins, cli_bench, cli_version;
+
+/* All commands; a NULL ends them. */
+extern const cli_command *const cli_commands[];
+
+/* Reads the arguments after the command's name and runs it; --help and --version print and are done.
+ * Says what is wrong and returns CLI_USAGE. */
+int cli_run_command(const cli_command *c, int argc, char **argv, const tutti_op *const *ops);
+/* The same for the whole command line. */
+int cli_run_line(int argc, char **argv, const tutti_op *const *ops);
+
+#endif
