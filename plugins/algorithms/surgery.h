@@ -17,7 +17,18 @@ typedef struct surgery {
     uint32_t reserved;
 } surgery;
 
-/* Those of `kind` below the root whose parent is not of kind `within` (NULL: any).  free(it.list). */
+/* Whether `m` is below a module of `kind`, with whatever others between them. */
+static inline int32_t surgery_is_within(const tutti_module_v1 *s, tutti_module m,
+                                        const char *kind)
+{
+    for (tutti_module up = s->parent(s->ctx, m); up; up = s->parent(s->ctx, up))
+        if (strcmp(s->kind(s->ctx, up), kind) == 0)
+            return 1;
+    return 0;
+}
+
+/* Those of `kind` below the root that are not within one of kind `within` (NULL: all), whatever other
+ * surgery has put around them.  free(it.list). */
 static inline tutti_status surgery_find(const tutti_host *host, const char *who,
                                         const char *kind, const char *within, surgery *ret,
                                         tutti_error *err)
@@ -32,12 +43,10 @@ static inline tutti_status surgery_find(const tutti_host *host, const char *who,
     if (!list)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %u modules", who, n);
     *ret = (surgery){s, list, 0, 0};
-    for (tutti_module m = s->next(s->ctx, s->root(s->ctx)); m; m = s->next(s->ctx, m)) {
-        const tutti_module up = s->parent(s->ctx, m);
+    for (tutti_module m = s->next(s->ctx, s->root(s->ctx)); m; m = s->next(s->ctx, m))
         if (strcmp(s->kind(s->ctx, m), kind) == 0 &&
-            !(within && up && strcmp(s->kind(s->ctx, up), within) == 0))
+            !(within && surgery_is_within(s, m, within)))
             list[ret->count++] = m;
-    }
     return TUTTI_OK;
 }
 
@@ -54,6 +63,17 @@ static inline uint32_t surgery_settings(const tutti_params *params, tutti_attr *
             attr[n++] = tutti_attr_i(p->name, p->i);
     }
     return n;
+}
+
+/* `m` becomes a module of `kind` (NULL: of its own) with these settings and keeps what it can. */
+static inline tutti_status surgery_rebuild(const tutti_module_v1 *s, tutti_module m,
+                                           const char *kind, const tutti_attr *attr,
+                                           uint32_t nattr, tutti_error *err)
+{
+    if (!TUTTI_HAS(s, tutti_module_v1, rebuild))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "this host's " TUTTI_MODULE_V1 " cannot rebuild modules");
+    return s->rebuild(s->ctx, m, kind, attr, nattr, err);
 }
 
 /* A module of `kind` takes the place of `m`, which becomes its child `name`. */

@@ -26,7 +26,9 @@ typedef struct tree_module {
     char label[32];
     tutti_module parent;
     uint32_t nweights;
-    int32_t frozen; /* by set_trainable, children aside */
+    int32_t frozen;   /* by set_trainable, children aside */
+    tutti_module by;  /* the parametrization of "weight"; 0: none */
+    uint32_t rebuilt; /* how often */
     tree_weight weights[TREE_WEIGHTS];
     given given;
 } tree_module;
@@ -336,6 +338,42 @@ static inline tutti_status tree_set_trainable(void *ctx, tutti_module m, int32_t
     return TUTTI_OK;
 }
 
+/* Kind and settings change; weights stay, and nothing is built. */
+static inline tutti_status tree_rebuild(void *ctx, tutti_module m, const char *kind,
+                                        const tutti_attr *params, uint32_t nparams,
+                                        tutti_error *err)
+{
+    tree_module *module = &((tree *)ctx)->modules[m];
+    (void)err;
+    if (kind) {
+        module->kind = kind;
+        given_init(&module->given);
+    }
+    for (uint32_t k = 0; k < nparams; k++)
+        if (params[k].type == TUTTI_ATTR_F64)
+            given_float(&module->given, params[k].name, params[k].f);
+        else
+            given_int(&module->given, params[k].name, params[k].i);
+    module->rebuilt++;
+    return TUTTI_OK;
+}
+
+static inline tutti_status tree_parametrize(void *ctx, tutti_module m, const char *name,
+                                            tutti_module by, tutti_error *err)
+{
+    (void)err;
+    ck_assert_str_eq(name, "weight");
+    ((tree *)ctx)->modules[m].by = by;
+    return TUTTI_OK;
+}
+
+static inline tutti_module tree_parametrization(void *ctx, tutti_module m, const char *name,
+                                                uint32_t k)
+{
+    ck_assert_str_eq(name, "weight");
+    return k ? 0 : ((tree *)ctx)->modules[m].by;
+}
+
 static inline void tree_init(tree *t)
 {
     memset(t, 0, sizeof *t);
@@ -356,6 +394,9 @@ static inline void tree_init(tree *t)
     t->table.take_weight = tree_take;
     t->table.set_trainable = tree_set_trainable;
     t->table.set_weight = tree_set_weight;
+    t->table.rebuild = tree_rebuild;
+    t->table.parametrize = tree_parametrize;
+    t->table.parametrization = tree_parametrization;
     (void)tree_new(t, "model");
 }
 

@@ -56,6 +56,8 @@ typedef struct graph_hooks {
                            uint32_t *ret_id, tutti_desc *ret_desc, bool *ret_trainable);
     tutti_status (*call)(void *ctx, graph *g, tutti_module m, const tutti_value *in,
                          uint32_t nin, tutti_value *out, uint32_t nout);
+    /* What a layer reads where weight `id` is `v`; NULL: `v`. */
+    tutti_value (*read)(void *ctx, graph *g, uint32_t id, tutti_value v);
 } graph_hooks;
 
 /* `ops` is NULL-terminated and outlives the graph; `hooks` may be NULL.  NULL: out of memory. */

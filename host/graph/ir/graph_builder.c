@@ -71,8 +71,10 @@ static tutti_value build_weight(tutti_graph *b, tutti_module m, const char *name
     }
     if (g->hooks.weight(g->hooks.ctx, g, m, name, &id, &desc, &trainable))
         return 0;
-    const tutti_value v = current_value(g, id);
-    return v ? v : graph_weight(g, id, &desc, trainable);
+    tutti_value v = current_value(g, id);
+    if (!v)
+        v = graph_weight(g, id, &desc, trainable);
+    return g->hooks.read ? g->hooks.read(g->hooks.ctx, g, id, v) : v;
 }
 
 /* The weight that `target` stands for, directly or as the value last assigned to it. */

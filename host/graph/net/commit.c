@@ -43,32 +43,49 @@ static tutti_status out_of_memory(tutti_error *err)
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the model's weights");
 }
 
-/* Walks the tree, starts every weight that it reaches and notes the first path of each. */
+static tutti_status collect_below(net *n, gathering *g, tutti_module top, tutti_error *err);
+
+/* Starts `w`, the weight `name` of a module at `path`, unless it has been met. */
+static tutti_status collect_weight(net *n, gathering *g, weight *w, const char *path,
+                                   const char *name, tutti_error *err)
+{
+    if (w->listed)
+        return TUTTI_OK;
+    const size_t size = strlen(path) + strlen(name) + 2;
+    char *full = malloc(size);
+    if (!full)
+        return out_of_memory(err);
+    (void)snprintf(full, size, "%s%s%s", path, *path ? "." : "", name);
+    g->paths[w->id] = full;
+    w->listed = true;
+    tutti_status s = weight_start(n, w, full, err);
+    if (s)
+        return s;
+    g->order[g->norder++] = w;
+    s = rebuild_place(n, w, full, err);
+    for (uint32_t k = 0; k < w->nvia && !s; k++)
+        s = collect_below(n, g, w->via[k], err);
+    return s;
+}
+
+/* Walks the tree below `top`, starts every weight that it reaches and notes the first path of each. */
+static tutti_status collect_below(net *n, gathering *g, tutti_module top, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (tutti_module m = top; m && !s; m = module_tree_next(n, m)) {
+        const module *it = net_module(n, m);
+        for (uint32_t k = 0; k < it->nslots && !s; k++)
+            s = collect_weight(n, g, it->slots[k].weight, module_tree_path(n, m),
+                               it->slots[k].name, err);
+    }
+    return s;
+}
+
 static tutti_status collect(net *n, gathering *g, tutti_error *err)
 {
     for (uint32_t k = 0; k < n->nweights; k++)
         n->weights[k]->listed = false;
-    for (tutti_module m = 1; m; m = module_tree_next(n, m)) {
-        const module *it = net_module(n, m);
-        for (uint32_t k = 0; k < it->nslots; k++) {
-            weight *w = it->slots[k].weight;
-            if (w->listed)
-                continue;
-            const char *path = module_tree_path(n, m);
-            const size_t size = strlen(path) + strlen(it->slots[k].name) + 2;
-            char *full = malloc(size);
-            if (!full)
-                return out_of_memory(err);
-            (void)snprintf(full, size, "%s%s%s", path, *path ? "." : "", it->slots[k].name);
-            g->paths[w->id] = full;
-            const tutti_status s = weight_start(n, w, full, err);
-            if (s)
-                return s;
-            w->listed = true;
-            g->order[g->norder++] = w;
-        }
-    }
-    return TUTTI_OK;
+    return collect_below(n, g, 1, err);
 }
 
 /* Stable: entries with a larger key come first. */

@@ -39,13 +39,21 @@ const char *module_tree_path(const net *n, tutti_module m)
 {
     module *it = net_module(n, m);
     if (!it || !it->parent)
-        return "";
+        return it && it->shapes && it->path ? it->path : "";
     char *path = module_tree_join(module_tree_path(n, it->parent), it->name);
     if (path) {
         free(it->path);
         it->path = path;
     }
     return it->path ? it->path : it->name;
+}
+
+tutti_module module_tree_child(const net *n, const module *parent, const char *name)
+{
+    for (uint32_t k = 0; k < parent->nchildren; k++)
+        if (strcmp(n->modules[parent->children[k]]->name, name) == 0)
+            return parent->children[k];
+    return 0;
 }
 
 weight_slot *module_tree_slot(const module *m, const char *name)

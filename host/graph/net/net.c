@@ -40,6 +40,7 @@ void net_destroy(net *n)
         if (n->weights[k]->owned)
             free(n->weights[k]->data);
         free(n->weights[k]->path);
+        free(n->weights[k]->via);
         free(n->weights[k]);
     }
     free(n->weights);

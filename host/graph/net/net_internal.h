@@ -20,14 +20,16 @@ typedef struct weight {
     tutti_init init;
     void *data; /* NULL until the weight starts */
     float *grad;
-    char *path;       /* as of the last commit; NULL outside of the tree */
-    int64_t offset;   /* in the arena of trainable weights, or -1 */
-    int64_t previous; /* the offset before the last commit */
-    uint32_t id;      /* index in net.weights */
-    uint32_t flags;   /* TUTTI_WEIGHT_* */
-    bool parameter;   /* declared trainable; a frozen one lost that flag only */
-    bool owned;       /* `data` is the weight's own, not in an arena */
-    bool listed;      /* reached by the walk of a commit */
+    char *path;        /* as of the last commit; NULL outside of the tree */
+    int64_t offset;    /* in the arena of trainable weights, or -1 */
+    int64_t previous;  /* the offset before the last commit */
+    tutti_module *via; /* what it is read through, in this order */
+    uint32_t nvia;
+    uint32_t id;    /* index in net.weights */
+    uint32_t flags; /* TUTTI_WEIGHT_* */
+    bool parameter; /* declared trainable; a frozen one lost that flag only */
+    bool owned;     /* `data` is the weight's own, not in an arena */
+    bool listed;    /* reached by the walk of a commit */
 } weight;
 
 typedef struct weight_slot {
@@ -46,12 +48,15 @@ typedef struct layer_impl {
 typedef struct module {
     char *name; /* under its parent; NULL when not placed */
     char *kind;
-    char *path; /* the last answer of tutti.module/1's path */
+    char *
+        path; /* the last answer of tutti.module/1's path; of a parametrization: its weight's and
+                 * its kind, as of the last commit */
     tutti_module *children;
     weight_slot *slots;
     layer_impl impl;
     tutti_module parent;
     uint32_t nchildren, nslots;
+    bool shapes; /* a weight is read through it: it has no parent */
 } module;
 
 /* The model as the root sees it. */
@@ -141,6 +146,8 @@ void module_tree_destroy(net *n);
 const char *module_tree_path(const net *n, tutti_module m);
 weight_slot *module_tree_slot(const module *m, const char *name);
 tutti_module module_tree_next(const net *n, tutti_module m);
+/* 0: there is none. */
+tutti_module module_tree_child(const net *n, const module *parent, const char *name);
 /* "where: there is no weight "bias"; it has weight, scale". */
 tutti_status module_tree_no_weight(const module *m, const char *where, const char *name,
                                    tutti_error *err);
@@ -169,6 +176,15 @@ tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *e
 
 /* surgery.c */
 void surgery_init_service(net *n);
+
+/* rebuild.c: as tutti.module/1 says. */
+tutti_status rebuild_module(void *ctx, tutti_module m, const char *kind,
+                            const tutti_attr *params, uint32_t nparams, tutti_error *err);
+tutti_status rebuild_parametrize(void *ctx, tutti_module m, const char *name, tutti_module by,
+                                 tutti_error *err);
+tutti_module rebuild_parametrization(void *ctx, tutti_module m, const char *name, uint32_t k);
+/* Tells the parametrizations of `w` that it is at `path`. */
+tutti_status rebuild_place(const net *n, const weight *w, const char *path, tutti_error *err);
 
 /* layer_source.c */
 tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *params,

@@ -51,14 +51,6 @@ static tutti_status module_create(void *ctx, const char *kind, const tutti_attr 
     return TUTTI_OK;
 }
 
-static tutti_module child_named(const net *n, const module *parent, const char *name)
-{
-    for (uint32_t k = 0; k < parent->nchildren; k++)
-        if (strcmp(n->modules[parent->children[k]]->name, name) == 0)
-            return parent->children[k];
-    return 0;
-}
-
 static bool is_inside(const net *n, tutti_module m, tutti_module top)
 {
     for (; m; m = n->modules[m]->parent)
@@ -73,7 +65,7 @@ static tutti_status check_placeable(const net *n, tutti_module parent, tutti_mod
 {
     if (!net_module(n, m))
         return no_module(m, err);
-    if (m == 1 || net_module(n, m)->parent)
+    if (m == 1 || net_module(n, m)->parent || net_module(n, m)->shapes)
         return tutti_fail(err, TUTTI_E_STATE, "%s: the module is in the tree already",
                           label(n, m));
     if (is_inside(n, parent, m))
@@ -95,7 +87,7 @@ static tutti_status module_add(void *ctx, tutti_module parent, const char *name,
     if (!*name || strchr(name, '.'))
         return tutti_fail(err, TUTTI_E_ARG, "%s: \"%s\" cannot be a child's name",
                           label(n, parent), name);
-    if (child_named(n, p, name) || module_tree_slot(p, name))
+    if (module_tree_child(n, p, name) || module_tree_slot(p, name))
         return tutti_fail(err, TUTTI_E_EXISTS, "%s: there is a \"%s\" already",
                           label(n, parent), name);
     char *copy = strdup(name);
@@ -148,7 +140,7 @@ static tutti_module module_child_at(void *ctx, tutti_module m, uint32_t k)
 static tutti_module module_child(void *ctx, tutti_module m, const char *name)
 {
     const module *it = net_module(ctx, m);
-    return it ? child_named(ctx, it, name) : 0;
+    return it ? module_tree_child(ctx, it, name) : 0;
 }
 
 static tutti_module module_parent(void *ctx, tutti_module m)
@@ -185,7 +177,7 @@ static tutti_status check_weight(const net *n, tutti_module m, const char *name,
                                  tutti_error *err)
 {
     const module *it = net_module(n, m);
-    if (module_tree_slot(it, name) || child_named(n, it, name))
+    if (module_tree_slot(it, name) || module_tree_child(n, it, name))
         return tutti_fail(err, TUTTI_E_EXISTS, "%s: there is a \"%s\" already", label(n, m),
                           name);
     if (!*name || strchr(name, '.'))
@@ -320,6 +312,8 @@ static void set_trainable(net *n, tutti_module m, int32_t trainable)
     const module *it = n->modules[m];
     for (uint32_t k = 0; k < it->nslots; k++) {
         weight *w = it->slots[k].weight;
+        for (uint32_t j = 0; j < w->nvia; j++)
+            set_trainable(n, w->via[j], trainable);
         const uint32_t flags = trainable ? w->flags | TUTTI_WEIGHT_TRAINABLE
                                          : w->flags & ~(uint32_t)TUTTI_WEIGHT_TRAINABLE;
         if (!w->parameter || flags == w->flags)
@@ -359,5 +353,8 @@ void surgery_init_service(net *n)
                                    .take_weight = module_take_weight,
                                    .weight_data = module_weight_data,
                                    .set_trainable = module_set_trainable,
-                                   .set_weight = module_set_weight};
+                                   .set_weight = module_set_weight,
+                                   .rebuild = rebuild_module,
+                                   .parametrize = rebuild_parametrize,
+                                   .parametrization = rebuild_parametrization};
 }

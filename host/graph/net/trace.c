@@ -59,9 +59,32 @@ static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_v
     return b->status(b);
 }
 
+/* What is read where weight `id` is `v`: what its parametrizations make of it. */
+static tutti_value hook_read(void *ctx, graph *g, uint32_t id, tutti_value v)
+{
+    net *n = ctx;
+    tutti_graph *b = graph_builder(g);
+    const weight *w = n->weights[id];
+    for (uint32_t k = 0; k < w->nvia && v; k++) {
+        const tutti_desc want = *b->desc(b, v);
+        tutti_value y = 0;
+        if (hook_call(n, g, w->via[k], &v, 1, &y, 1))
+            return 0;
+        const tutti_desc *got = b->desc(b, y);
+        char text[320], a[96], c[96];
+        (void)snprintf(text, sizeof text, "%s makes %s of a weight %s: its shape must stay",
+                       net_module(n, w->via[k])->kind, tutti_desc_text(got, a, sizeof a),
+                       tutti_desc_text(&want, c, sizeof c));
+        if (!tutti_same_shape(got, &want))
+            (void)b->fail(b, TUTTI_E_SHAPE, text);
+        v = b->status(b) ? 0 : y;
+    }
+    return v;
+}
+
 graph *net_graph(net *n, int32_t mode)
 {
-    const graph_hooks hooks = {n, hook_weight, hook_call};
+    const graph_hooks hooks = {n, hook_weight, hook_call, hook_read};
     graph *g = graph_create(n->options.ops, mode, &hooks);
     if (g)
         graph_set_passes(g, GRAPH_FOLD);

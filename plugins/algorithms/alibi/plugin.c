@@ -5,8 +5,6 @@
 #include "tutti/dataset.h"
 #include "tutti/device_view.h"
 
-enum { MAX_SETTINGS = 24 };
-
 typedef struct alibi {
     const tutti_host *host;
     const tutti_device_view_v1 *view;
@@ -39,50 +37,25 @@ static int32_t alibi_match(void *self, const tutti_event *event)
            (event->id == TUTTI_EVENT_AFTER_DATALOADER && a->scaling != 1.0);
 }
 
-/* The settings of `m`, with setting `name` changed to `value`. */
-static uint32_t settings_but(const tutti_module_v1 *s, tutti_module m, const char *name,
-                             int64_t value, tutti_attr *attr)
+/* The attention is the same but for its biases: its linear layers, or what surgery has made of them,
+ * stay. */
+static tutti_status bias_attention(const tutti_module_v1 *s, tutti_module m, tutti_error *err)
 {
-    const uint32_t n = surgery_settings(s->params(s->ctx, m), attr, MAX_SETTINGS);
-    for (uint32_t k = 0; k < n; k++)
-        if (strcmp(attr[k].name, name) == 0)
-            attr[k] = tutti_attr_i(name, value);
-    return n;
-}
-
-/* An attention that is the same but for its biases; its linear layers have the same weights. */
-static tutti_status replace_attention(const tutti_module_v1 *s, tutti_module m,
-                                      tutti_error *err)
-{
-    static const char *const parts[] = {"c_attn", "c_proj"};
-    tutti_attr attr[MAX_SETTINGS];
-    tutti_module next;
-    const uint32_t n = settings_but(s, m, "alibi", 1, attr);
-    tutti_status status = s->create(s->ctx, "causal_self_attention", attr, n, &next, err);
-    for (int k = 0; status == TUTTI_OK && k < 2; k++) {
-        const tutti_module from = s->child(s->ctx, m, parts[k]);
-        const tutti_module to = s->child(s->ctx, next, parts[k]);
-        status = s->take_weight(s->ctx, to, "weight", from, "weight", err);
-        if (status == TUTTI_OK && tutti_param_i64(s->params(s->ctx, from), "bias"))
-            status = s->take_weight(s->ctx, to, "bias", from, "bias", err);
-    }
-    return status ? status : s->replace(s->ctx, m, next, err);
+    const tutti_attr on = tutti_attr_i("alibi", 1);
+    return surgery_rebuild(s, m, NULL, &on, 1, err);
 }
 
 /* An embedding of max_length positions, all zero for good. */
-static tutti_status replace_positions(const alibi *a, const tutti_module_v1 *s, tutti_module m,
-                                      tutti_error *err)
+static tutti_status clear_positions(const alibi *a, const tutti_module_v1 *s, tutti_module m,
+                                    tutti_error *err)
 {
-    tutti_attr attr[MAX_SETTINGS];
-    tutti_module next;
+    const tutti_attr length = tutti_attr_i("num_embeddings", a->max_length);
     tutti_tensor table;
-    const uint32_t n = settings_but(s, m, "num_embeddings", a->max_length, attr);
-    tutti_status status = s->create(s->ctx, "embedding", attr, n, &next, err);
-    if (status || (status = s->replace(s->ctx, m, next, err)) ||
-        (status = s->weight_data(s->ctx, next, "weight", &table, err)))
+    tutti_status status = surgery_rebuild(s, m, NULL, &length, 1, err);
+    if (status || (status = s->weight_data(s->ctx, m, "weight", &table, err)))
         return status;
     memset(table.data, 0, tutti_nbytes(&table.desc));
-    return s->set_trainable(s->ctx, next, 0, err);
+    return s->set_trainable(s->ctx, m, 0, err);
 }
 
 static tutti_status operate(const alibi *a, tutti_error *err)
@@ -95,13 +68,13 @@ static tutti_status operate(const alibi *a, tutti_error *err)
         if (tutti_param_i64(v.s->params(v.s->ctx, v.list[k]), "alibi"))
             continue;
         count++;
-        status = replace_attention(v.s, v.list[k], err);
+        status = bias_attention(v.s, v.list[k], err);
     }
     free(v.list);
     if (status)
         return status;
     const tutti_module wpe = count ? v.s->child(v.s->ctx, v.s->root(v.s->ctx), "wpe") : 0;
-    if (wpe && (status = replace_positions(a, v.s, wpe, err)))
+    if (wpe && (status = clear_positions(a, v.s, wpe, err)))
         return status;
     surgery_report(a->host, "alibi/num_attention_layers", count,
                    "alibi has no effect: the model has no causal self-attention without it");

@@ -1,11 +1,7 @@
 /* plugin.c - blurpool: replaces strided convolutions and max pooling by layers that blur. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../algorithm.h"
+#include "../surgery.h"
 #include "blurpool.h"
-
-#include "tutti/log.h"
-#include "tutti/metrics.h"
-#include "tutti/module.h"
 
 typedef struct blurpool {
     const tutti_host *host;
@@ -37,77 +33,52 @@ static tutti_status blurpool_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-static tutti_status blurpool_close(void *self, tutti_error *err)
+/* 1 when `m` got a blur around it, 0 when it stays, a negative status on error. */
+static int32_t blur_conv(const blurpool *b, const tutti_module_v1 *s, tutti_module m,
+                         tutti_error *err)
 {
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static int32_t blurpool_match(void *self, const tutti_event *event)
-{
-    (void)self;
-    return event->id == TUTTI_EVENT_INIT;
-}
-
-/* 1 when `m` was replaced, 0 when it stays, a negative status on error. */
-static int32_t replace_conv(const blurpool *b, const tutti_module_v1 *s, tutti_module m,
-                            tutti_error *err)
-{
-    static const char *const same[] = {"in_channels", "out_channels", "kernel_size", "stride",
-                                       "padding",     "dilation",     "groups",      "bias"};
-    enum { SAME = sizeof same / sizeof *same };
     const tutti_params *p = s->params(s->ctx, m);
-    if (tutti_param_i64(p, "stride") <= 1 ||
-        tutti_param_i64(p, "in_channels") < b->min_channels)
+    const int64_t stride = tutti_param_i64(p, "stride");
+    const tutti_attr every = tutti_attr_i("stride", 1);
+    const tutti_attr attr[2] = {tutti_attr_i("first", b->blur_first),
+                                tutti_attr_i("stride", b->blur_first ? 1 : stride)};
+    if (stride <= 1 || tutti_param_i64(p, "in_channels") < b->min_channels)
         return 0;
-    tutti_attr attr[SAME + 1];
-    for (int k = 0; k < SAME; k++)
-        attr[k] = tutti_attr_i(same[k], tutti_param_i64(p, same[k]));
-    attr[SAME] = tutti_attr_i("blur_first", b->blur_first);
-    tutti_module next;
-    tutti_status status = s->create(s->ctx, "blur_conv2d", attr, SAME + 1, &next, err);
-    if (status || (status = s->take_weight(s->ctx, next, "weight", m, "weight", err)) ||
-        (tutti_param_i64(p, "bias") &&
-         (status = s->take_weight(s->ctx, next, "bias", m, "bias", err))) ||
-        (status = s->replace(s->ctx, m, next, err)))
-        return status;
-    return 1;
+    tutti_status status = TUTTI_OK;
+    if (!b->blur_first)
+        status = surgery_rebuild(s, m, NULL, &every, 1, err);
+    if (!status)
+        status = surgery_wrap(s, m, "blur_conv2d", attr, 2, "conv", err);
+    return status ? status : 1;
 }
 
-static int32_t replace_pool(const tutti_module_v1 *s, tutti_module m, tutti_error *err)
+/* The maximum at every pixel, then the blur with the step. */
+static int32_t blur_pool(const tutti_module_v1 *s, tutti_module m, tutti_error *err)
 {
     const tutti_params *p = s->params(s->ctx, m);
-    const tutti_attr attr[3] = {tutti_attr_i("kernel_size", tutti_param_i64(p, "kernel_size")),
-                                tutti_attr_i("padding", tutti_param_i64(p, "padding")),
-                                tutti_attr_i("stride", tutti_param_i64(p, "stride"))};
-    const uint32_t nattr = tutti_param_is_set(p, "stride") ? 3 : 2;
-    tutti_module next;
-    tutti_status status = s->create(s->ctx, "blur_max_pool2d", attr, nattr, &next, err);
-    if (status || (status = s->replace(s->ctx, m, next, err)))
-        return status;
-    return 1;
+    const tutti_attr every = tutti_attr_i("stride", 1);
+    const tutti_attr attr[2] = {
+        tutti_attr_i("first", 0),
+        tutti_attr_i(
+            "stride",
+            tutti_param_i64(p, tutti_param_is_set(p, "stride") ? "stride" : "kernel_size"))};
+    tutti_status status = surgery_rebuild(s, m, NULL, &every, 1, err);
+    if (!status)
+        status = surgery_wrap(s, m, "blur_max_pool2d", attr, 2, "pool", err);
+    return status ? status : 1;
 }
 
-static tutti_status replace_all(const blurpool *b, const tutti_module_v1 *s,
-                                const tutti_module *list, uint32_t n, uint32_t *convs,
-                                uint32_t *pools, tutti_error *err)
+static tutti_status blur_all(const blurpool *b, int conv, uint32_t *ret_count, tutti_error *err)
 {
-    for (uint32_t k = 0; k < n; k++) {
-        const char *kind = s->kind(s->ctx, list[k]);
-        if (b->replace_convs && strcmp(kind, "conv2d") == 0) {
-            const int32_t done = replace_conv(b, s, list[k], err);
-            if (done < 0)
-                return done;
-            *convs += (uint32_t)done;
-        } else if (b->replace_maxpools && strcmp(kind, "max_pool2d") == 0) {
-            const int32_t done = replace_pool(s, list[k], err);
-            if (done < 0)
-                return done;
-            *pools += (uint32_t)done;
-        }
+    surgery v = {NULL, NULL, 0, 0};
+    int32_t done = surgery_find(b->host, "blurpool", conv ? "conv2d" : "max_pool2d",
+                                conv ? "blur_conv2d" : "blur_max_pool2d", &v, err);
+    for (uint32_t k = 0; done >= 0 && k < v.count; k++) {
+        done = conv ? blur_conv(b, v.s, v.list[k], err) : blur_pool(v.s, v.list[k], err);
+        *ret_count += done > 0;
     }
-    return TUTTI_OK;
+    free(v.list);
+    return done < 0 ? done : TUTTI_OK;
 }
 
 static void report(const blurpool *b, uint32_t convs, uint32_t pools)
@@ -136,31 +107,21 @@ static tutti_status blurpool_apply(void *self, const tutti_event *event, int64_t
                                    tutti_error *err)
 {
     const blurpool *b = self;
+    uint32_t convs = 0, pools = 0;
     (void)event, (void)ret_exit_code;
-    const tutti_module_v1 *s = algorithm_service(b->host, "blurpool", TUTTI_MODULE_V1, err);
-    if (!s)
-        return TUTTI_E_UNSUPPORTED;
-    const tutti_module root = s->root(s->ctx);
-    uint32_t n = 0, filled = 0, convs = 0, pools = 0;
-    for (tutti_module m = s->next(s->ctx, root); m; m = s->next(s->ctx, m))
-        n++;
-    tutti_module *list = calloc(n + 1, sizeof *list); /* the walk ends where surgery begins */
-    if (!list)
-        return tutti_fail(err, TUTTI_E_NOMEM, "blurpool: no memory for %u modules", n);
-    for (tutti_module m = s->next(s->ctx, root); m && filled < n; m = s->next(s->ctx, m))
-        list[filled++] = m;
-    const tutti_status status = replace_all(b, s, list, filled, &convs, &pools, err);
-    free(list);
-    if (status == TUTTI_OK)
+    tutti_status status = b->replace_convs ? blur_all(b, 1, &convs, err) : TUTTI_OK;
+    if (!status && b->replace_maxpools)
+        status = blur_all(b, 0, &pools, err);
+    if (!status)
         report(b, convs, pools);
     return status;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .open = blurpool_open,
-                                  .match = blurpool_match,
+                                  .match = surgery_match,
                                   .apply = blurpool_apply,
-                                  .close = blurpool_close};
+                                  .close = surgery_close};
 static const tutti_object object = TUTTI_OBJECT_INIT("blurpool", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, &blur_conv2d_object,
                                               &blur_max_pool2d_object, NULL};

@@ -46,12 +46,8 @@ static tutti_status replace_all(const gyros *a, tutti_error *err)
                                 tutti_attr_i("tau", a->tau)};
     surgery v = {NULL, NULL, 0, 0};
     tutti_status status = surgery_find(a->host, "gyro_dropout", "dropout", NULL, &v, err);
-    for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
-        tutti_module next;
-        status = v.s->create(v.s->ctx, "gyro_dropout_layer", attr, 3, &next, err);
-        if (status == TUTTI_OK)
-            status = v.s->replace(v.s->ctx, v.list[k], next, err);
-    }
+    for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++)
+        status = surgery_rebuild(v.s, v.list[k], "gyro_dropout_layer", attr, 3, err);
     free(v.list);
     if (status == TUTTI_OK)
         surgery_report(a->host, "GyroDropout/num_new_modules", v.count,

@@ -37,18 +37,11 @@ static int32_t norms_match(void *self, const tutti_event *event)
 }
 
 /* Its weights are the layer norm's own. */
-static tutti_status replace_one(const tutti_module_v1 *s, tutti_module m, tutti_error *err)
+static tutti_status rebuild_one(const tutti_module_v1 *s, tutti_module m, tutti_error *err)
 {
     tutti_attr attr[2];
-    tutti_module next;
     const uint32_t nattr = surgery_settings(s->params(s->ctx, m), attr, 2);
-    tutti_status status =
-        s->create(s->ctx, "low_precision_layer_norm", attr, nattr, &next, err);
-    if (!status)
-        status = s->take_weight(s->ctx, next, "weight", m, "weight", err);
-    if (!status)
-        status = s->take_weight(s->ctx, next, "bias", m, "bias", err);
-    return status ? status : s->replace(s->ctx, m, next, err);
+    return surgery_rebuild(s, m, "low_precision_layer_norm", attr, nattr, err);
 }
 
 static tutti_status norms_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
@@ -68,7 +61,7 @@ static tutti_status norms_apply(void *self, const tutti_event *event, int64_t *r
     tutti_status status =
         surgery_find(a->host, "low_precision_layernorm", "layer_norm", NULL, &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++)
-        status = replace_one(v.s, v.list[k], err);
+        status = rebuild_one(v.s, v.list[k], err);
     free(v.list);
     if (status == TUTTI_OK)
         surgery_report(a->host, "LowPrecisionLayerNorm/num_new_modules", v.count,

@@ -1,11 +1,7 @@
 /* plugin.c - squeeze_excite: puts an attention over channels behind convolutions. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../algorithm.h"
+#include "../surgery.h"
 #include "squeeze_excite.h"
-
-#include "tutti/log.h"
-#include "tutti/metrics.h"
-#include "tutti/module.h"
 
 typedef struct squeeze_excite {
     const tutti_host *host;
@@ -26,19 +22,6 @@ static tutti_status excite_open(const tutti_host *host, const tutti_params *para
     return TUTTI_OK;
 }
 
-static tutti_status excite_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static int32_t excite_match(void *self, const tutti_event *event)
-{
-    (void)self;
-    return event->id == TUTTI_EVENT_INIT;
-}
-
 /* Puts the block around convolution `m` if it is wide enough. */
 static tutti_status wrap(const squeeze_excite *a, const tutti_module_v1 *s, tutti_module m,
                          uint32_t *count, tutti_error *err)
@@ -57,13 +40,10 @@ static tutti_status wrap(const squeeze_excite *a, const tutti_module_v1 *s, tutt
                           n, (long long)c, s->path(s->ctx, m));
     const tutti_attr attr[2] = {tutti_attr_i("channels", c),
                                 tutti_attr_i("latent_channels", latent)};
-    tutti_module next;
-    tutti_status status = s->create(s->ctx, "squeeze_excite_conv2d", attr, 2, &next, err);
-    if (status || (status = s->replace(s->ctx, m, next, err)) ||
-        (status = s->add(s->ctx, next, "conv", m, err)))
-        return status;
-    ++*count;
-    return TUTTI_OK;
+    const tutti_status status =
+        surgery_wrap(s, m, "squeeze_excite_conv2d", attr, 2, "conv", err);
+    *count += status == TUTTI_OK;
+    return status;
 }
 
 static void report(const squeeze_excite *a, uint32_t count)
@@ -88,26 +68,13 @@ static tutti_status excite_apply(void *self, const tutti_event *event, int64_t *
 {
     const squeeze_excite *a = self;
     (void)event, (void)ret_exit_code;
-    const tutti_module_v1 *s =
-        algorithm_service(a->host, "squeeze_excite", TUTTI_MODULE_V1, err);
-    if (!s)
-        return TUTTI_E_UNSUPPORTED;
-    uint32_t n = 0, filled = 0, count = 0;
-    for (tutti_module m = s->root(s->ctx); m; m = s->next(s->ctx, m))
-        n++;
-    tutti_module *list = calloc(n + 1, sizeof *list); /* the walk ends where surgery begins */
-    if (!list)
-        return tutti_fail(err, TUTTI_E_NOMEM, "squeeze_excite: no memory for %u modules", n);
-    for (tutti_module m = s->root(s->ctx); m; m = s->next(s->ctx, m)) {
-        const tutti_module up = s->parent(s->ctx, m);
-        const int32_t wrapped = up && strcmp(s->kind(s->ctx, up), "squeeze_excite_conv2d") == 0;
-        if (strcmp(s->kind(s->ctx, m), "conv2d") == 0 && !wrapped)
-            list[filled++] = m;
-    }
-    tutti_status status = TUTTI_OK;
-    for (uint32_t k = 0; status == TUTTI_OK && k < filled; k++)
-        status = wrap(a, s, list[k], &count, err);
-    free(list);
+    surgery v = {NULL, NULL, 0, 0};
+    uint32_t count = 0;
+    tutti_status status =
+        surgery_find(a->host, "squeeze_excite", "conv2d", "squeeze_excite_conv2d", &v, err);
+    for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++)
+        status = wrap(a, v.s, v.list[k], &count, err);
+    free(v.list);
     if (status == TUTTI_OK)
         report(a, count);
     return status;
@@ -115,9 +82,9 @@ static tutti_status excite_apply(void *self, const tutti_event *event, int64_t *
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .open = excite_open,
-                                  .match = excite_match,
+                                  .match = surgery_match,
                                   .apply = excite_apply,
-                                  .close = excite_close};
+                                  .close = surgery_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("squeeze_excite", TUTTI_KIND_ALGORITHM, &calls);
 static const tutti_object *const objects[] = {&object, &squeeze_excite_conv2d_object, NULL};

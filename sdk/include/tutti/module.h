@@ -84,6 +84,22 @@ typedef struct tutti_module_v1 {
      * memory; on a device nobody waits, and nothing is read.  Errors: E_SHAPE it has another size. */
     tutti_status (*set_weight)(void *ctx, tutti_module m, const char *name, const void *value,
                                uint64_t bytes, tutti_error *err);
+    /* These three likewise.  `m` stays where it is, with its name and handle, and becomes a module of
+     * layer kind `kind`, opened and built with `params`; NULL: of its own kind, and settings that
+     * `params` does not name stay.  Weights that it declares as before (name, shape and dtype) stay the
+     * very weights; so do all children, and those with other names come behind them.  Errors:
+     * E_ARG for the root, those of create; `m` is then as it was. */
+    tutti_status (*rebuild)(void *ctx, tutti_module m, const char *kind,
+                            const tutti_attr *params, uint32_t nparams, tutti_error *err);
+    /* Whoever reads weight `name` of `m` while tracing reads what `by` makes of it: a new module without
+     * a place in the tree, whose trace gets the weight and gives a value of its shape.  A
+     * second one works on what the first gives.  Weights of `by` are trained and saved as
+     * "<path of the weight>.<kind>.<name>".  It follows the weight: take_weight and rebuild move it
+     * along.  Errors: E_ARG `name` is a buffer, E_STATE `by` is in use. */
+    tutti_status (*parametrize)(void *ctx, tutti_module m, const char *name, tutti_module by,
+                                tutti_error *err);
+    /* The k-th of them; 0 past the last, or when there is no such weight. */
+    tutti_module (*parametrization)(void *ctx, tutti_module m, const char *name, uint32_t k);
 } tutti_module_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_init, a, 8);
@@ -107,6 +123,9 @@ TUTTI_ASSERT_OFFSET(tutti_module_v1, take_weight, 112);
 TUTTI_ASSERT_OFFSET(tutti_module_v1, weight_data, 120);
 TUTTI_ASSERT_OFFSET(tutti_module_v1, set_trainable, 128);
 TUTTI_ASSERT_OFFSET(tutti_module_v1, set_weight, 136);
+TUTTI_ASSERT_OFFSET(tutti_module_v1, rebuild, 144);
+TUTTI_ASSERT_OFFSET(tutti_module_v1, parametrize, 152);
+TUTTI_ASSERT_OFFSET(tutti_module_v1, parametrization, 160);
 
 TUTTI_C_END
 #endif

@@ -236,7 +236,7 @@ START_TEST(the_pass_changes_no_number_in_f64)
     enum { ROOM = 4000 };
     static double want[ROOM], got[ROOM];
     tutti_error err = TUTTI_ERROR_INIT;
-    const graph_hooks hooks = {NULL, hook_weight, NULL};
+    const graph_hooks hooks = {.weight = hook_weight};
     graph *from = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, &hooks);
     graph *to = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
     const tutti_value x = graph_input(from, &images);
