@@ -186,8 +186,19 @@ __attribute__((noinline)) static tutti_status run_listeners(engine *e, const eve
             if (stop != TUTTI_OK)
                 return stop;
         }
+        if (event->id == TUTTI_EVENT_INIT)
+            e->parts[h->part].begun = true;
     }
     return TUTTI_OK;
+}
+
+bool engine_has_begun(const engine *e, size_t k)
+{
+    const participant *p = &e->parts[k];
+    bool listens = false;
+    for (size_t j = 0; j < p->nevents; j++)
+        listens = listens || p->events[j] == TUTTI_EVENT_INIT;
+    return p->begun || !listens;
 }
 
 /* ---- the event ---- */

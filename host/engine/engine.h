@@ -75,6 +75,9 @@ TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
  * returned, headed by its name and the event.  E_STATE after close.  [step] */
 TUTTI_NODISCARD tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err);
 
+/* Whether the k-th participant, in the order of engine_add, has heard INIT, or does not listen to it. */
+bool engine_has_begun(const engine *e, size_t k);
+
 /* Starts or ends the span of `event` alone: nobody hears it.  For a data loader that is asked and has
  * no more.  E_STATE after close.  [step] */
 TUTTI_NODISCARD tutti_status engine_run_marker_only_event(engine *e, int32_t event,

@@ -60,6 +60,7 @@ typedef struct participant {
     int class;
     bool disabled;
     bool closed;
+    bool begun; /* has heard INIT */
 } participant;
 
 /* engine_add, without a registry: `p` is copied, and its `memory` becomes the engine's on success. */

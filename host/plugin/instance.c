@@ -171,13 +171,36 @@ static tutti_status call_open(instance *i, tutti_error *err)
     return TUTTI_OK;
 }
 
+tutti_status object_check(const object *o, const char *name, const tutti_params *params,
+                          tutti_error *err)
+{
+    tutti_error cause = TUTTI_ERROR_INIT;
+    const tutti_status loaded = registry_load(o->plugin, err);
+    if (loaded || !o->check)
+        return loaded;
+    const breadcrumb outer = crash_breadcrumb;
+    crash_breadcrumb =
+        (breadcrumb){.plugin = o->info.plugin_id, .object = name, .call = "check"};
+    const tutti_status status = o->check(params, &cause);
+    crash_breadcrumb = outer;
+    if (!status)
+        return TUTTI_OK;
+    return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s",
+                      *cause.text ? cause.text : tutti_status_name(status));
+}
+
 tutti_status instance_open(const object *o, const char *name, tutti_params *params,
                            service_fn services, void *ctx, instance **ret_instance,
                            tutti_error *err)
 {
+    tutti_error cause = TUTTI_ERROR_INIT;
     tutti_status status = registry_load(o->plugin, err);
     if (status)
         return status;
+    status = object_check(o, name, params, &cause);
+    if (status)
+        return tutti_fail(err, status, "%s %s cannot be opened: %s", o->info.kind, name,
+                          cause.text);
     instance *i = calloc(1, sizeof *i);
     if (i)
         i->name = strdup(name);

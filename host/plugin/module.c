@@ -88,6 +88,7 @@ static tutti_status take_object(object *o, const tutti_object *t, tutti_error *e
     memset(&o->calls, 0, sizeof o->calls);
     memcpy(&o->calls, t->calls, size);
     o->calls.struct_size = (uint32_t)size;
+    o->check = TUTTI_HAS(t, tutti_object, check) ? t->check : NULL;
     const char *missing = missing_call(o, &o->calls);
     if (missing)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: %s of kind %s has no %s", p->library,

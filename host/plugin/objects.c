@@ -14,7 +14,8 @@ static const char *const kinds[] = {
     TUTTI_KIND_COMM,      TUTTI_KIND_DEVICE,    NULL};
 
 static const char *const traits[] = {"find_unused_parameters", "backwards_create_graph",
-                                     "interpolate_loss", "required_on_load", NULL};
+                                     "interpolate_loss",       "required_on_load",
+                                     "wraps_optimizer",        NULL};
 
 static bool is_among(const char *word, const char *const *words)
 {

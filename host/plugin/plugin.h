@@ -57,6 +57,8 @@ struct object {
     const json_node *event_names;
     int32_t *event_ids;
     tutti_calls calls; /* the plugin's table, as much as both sides know; zeros before load */
+    tutti_status (*check)(const tutti_params *params,
+                          tutti_error *err); /* NULL: there is none */
 };
 
 struct plugin {

@@ -125,7 +125,7 @@ typedef struct object_info {
     size_t nevents;
     const char *const *tags;   /* NULL-terminated */
     const char *const *traits; /* NULL-terminated: find_unused_parameters, interpolate_loss,
-                                  backwards_create_graph, required_on_load */
+                                  backwards_create_graph, required_on_load, wraps_optimizer */
     const json_node *order;    /* the "order" object of the manifest, or NULL */
     const json_node *params;   /* the "params" object, or NULL */
     int on_error;              /* ON_ERROR_* */
@@ -148,6 +148,11 @@ TUTTI_NODISCARD tutti_status params_from_attrs(const object *o,
                                                tutti_error *err);
 void params_free(tutti_params *p);        /* NULL is allowed */
 char *params_text(const tutti_params *p); /* as a JSON object; the caller frees it */
+
+/* What the plugin itself says against settings that its manifest allows; loads it if it is not loaded yet.
+ * `name` is the instance's.  [control] */
+TUTTI_NODISCARD tutti_status object_check(const object *o, const char *name,
+                                          const tutti_params *params, tutti_error *err);
 
 /* Loads the plugin if it is not loaded yet and opens an instance called `name`; it keeps `params`
  * (and frees them at close).  On failure the caller still owns `params`.  `services` answers the

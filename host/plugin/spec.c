@@ -116,11 +116,15 @@ void spec_read(spec *s, const json_node *node, bool is_item, faults *f)
     for (int k = 0; type && type_words[k]; k++)
         if (strcmp(type, type_words[k]) == 0)
             s->type = k + TUTTI_PARAM_BOOL;
+    s->column = type && strcmp(type, "column") == 0;
+    if (s->column)
+        s->type = TUTTI_PARAM_STRING;
     if (!s->type) {
         if (type)
-            faults_add(f, json_get(node, "type"),
-                       "is \"%s\", want bool, int, float, string, enum, time, path or list",
-                       type);
+            faults_add(
+                f, json_get(node, "type"),
+                "is \"%s\", want bool, int, float, string, enum, time, path, list or column",
+                type);
         return;
     }
     check_keys(node, s->type, is_item, f);

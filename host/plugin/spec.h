@@ -12,6 +12,7 @@ struct spec {
     int32_t type;     /* TUTTI_PARAM_* */
     bool required;
     bool nullable;
+    bool column; /* a string that names a column of the batch; a number is its place */
     const json_node *fallback; /* "default", or NULL */
     const json_node *min;      /* the bounds: numbers, or NULL */
     const json_node *max;
@@ -27,6 +28,9 @@ struct spec {
 /* Reads one specification; everything wrong goes to `f`. */
 void spec_read(spec *s, const json_node *node, bool is_item, faults *f);
 void spec_fini(spec *s);
+
+/* A time in dur alone: a plain number is one. */
+bool spec_is_share(const spec *s);
 
 /* "a float of at least 0 (per update)", for messages. */
 void spec_text(const spec *s, text_buffer *b);

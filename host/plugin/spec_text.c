@@ -60,7 +60,7 @@ void spec_text(const spec *s, text_buffer *b)
         add_bound(b, &link, "below", s->below);
         break;
     case TUTTI_PARAM_STRING:
-        text_add(b, "a string");
+        text_add(b, s->column ? "a column's name or number" : "a string");
         if (s->most >= 0)
             text_add(b, " of at most %lld bytes", (long long)s->most);
         break;
@@ -68,6 +68,10 @@ void spec_text(const spec *s, text_buffer *b)
         add_words(b, s->words, "\"");
         break;
     case TUTTI_PARAM_TIME:
+        if (spec_is_share(s)) {
+            text_add(b, "a share of the run such as 0.1 or \"0.1dur\"");
+            break;
+        }
         text_add(b, "a time in ");
         if (s->words)
             add_words(b, s->words, "");

@@ -103,8 +103,10 @@ static bool flag_of(const json_node *node, const value_rules *rules, tutti_param
 /* The value's number, or -1. */
 static int64_t choice_of(const spec *s, const json_node *node, const value_rules *rules)
 {
-    const char *text = json_string(node);
     const bool number = rules->from_attrs && json_type(node) == JSON_INT;
+    const char *text = json_type(node) != JSON_BOOL ? json_string(node)
+                       : json_bool(node)            ? "true"
+                                                    : "false";
     for (int64_t k = 0; s->words && s->words[k]; k++)
         if (number ? json_int(node) == k : text && strcmp(text, s->words[k]) == 0)
             return k;
@@ -119,6 +121,25 @@ static bool time_of(const spec *s, const char *text, tutti_param *v)
     for (size_t k = 0; s->words && s->words[k]; k++)
         allowed = allowed || strcmp(s->words[k], duration_unit(v->t.unit)) == 0;
     return allowed;
+}
+
+bool spec_is_share(const spec *s)
+{
+    return s->type == TUTTI_PARAM_TIME && s->words && s->words[0] && !s->words[1] &&
+           strcmp(s->words[0], duration_unit(TUTTI_UNIT_DURATION)) == 0;
+}
+
+/* A number where a text is wanted, as that text: a share of the run, or a column by its place. */
+static const char *number_text(const spec *s, const json_node *node, char *text, size_t size)
+{
+    const bool whole = json_type(node) == JSON_INT;
+    if (spec_is_share(s) && (whole || json_type(node) == JSON_REAL))
+        (void)snprintf(text, size, "%.17gdur", json_real(node));
+    else if (s->column && whole && json_int(node) >= 0)
+        (void)snprintf(text, size, "%lld", (long long)json_int(node));
+    else
+        return NULL;
+    return text;
 }
 
 /* A copy of `text`, behind `folder` when that is given and the text is relative. */
@@ -140,7 +161,10 @@ static tutti_param *keep(const spec *s, const value_rules *rules, tutti_param *v
 static tutti_param *read_text(const spec *s, const json_node *node, const value_rules *rules,
                               tutti_param *v)
 {
+    char number[48];
     const char *text = json_string(node);
+    if (!text)
+        text = number_text(s, node, number, sizeof number);
     if (s->type == TUTTI_PARAM_ENUM) {
         v->i = choice_of(s, node, rules);
         return v->i < 0 ? refuse(s, node, rules) : keep(s, rules, v, NULL, s->words[v->i]);
@@ -152,7 +176,7 @@ static tutti_param *read_text(const spec *s, const json_node *node, const value_
     if (s->type == TUTTI_PARAM_STRING && s->most >= 0 && strlen(text) > (uint64_t)s->most)
         return refuse(s, node, rules);
     const bool relative = s->type == TUTTI_PARAM_PATH && text[0] != '/';
-    if (s->type == TUTTI_PARAM_PATH && !*text)
+    if ((s->type == TUTTI_PARAM_PATH || s->column) && !*text)
         return refuse(s, node, rules);
     /* A path in a run file is relative to that file, one given by --set to where we stand. */
     char here[PATH_MAX];

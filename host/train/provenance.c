@@ -197,21 +197,34 @@ static tutti_status check_plugins(const char *path, const char *then, const char
     return TUTTI_OK;
 }
 
+/* Adds to `out` the words that add algorithm `name` to the run, as its `number`-th. */
+static void say_addition(FILE *out, size_t number, const char *name, const char *settings)
+{
+    const bool none = strcmp(settings, "{}") == 0;
+    (void)fprintf(out, " --set 'algorithms.%zu={\"name\": \"%s\"%s%s'", number, name,
+                  none ? "" : ", ", none ? "}" : settings + 1);
+}
+
 static tutti_status check_surgery(run_context *run, const char *path, const char *then,
                                   const char *now, tutti_error *err)
 {
-    char line[2048], here[2048];
+    char line[2048], here[2048], missing[256] = "", command[800] = "";
+    FILE *out = fmemopen(command, sizeof command, "w");
+    size_t count = run->file->algorithms.count;
+    if (!out)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to check it", path);
     while (next_line(&then, line, sizeof line)) {
         char *settings = strchr(line, ' ');
         if (!settings)
             continue;
         *settings++ = '\0';
-        if (!find_word(now, line, here, sizeof here))
-            return tutti_fail(
-                err, TUTTI_E_ARG,
-                "%s: its model was changed by the algorithm %s %s, which this run "
-                "does not have; add it to the run's algorithms",
-                path, line, settings);
+        if (!find_word(now, line, here, sizeof here)) {
+            const size_t used = strlen(missing);
+            (void)snprintf(missing + used, sizeof missing - used, "%s%s", used ? ", " : "",
+                           line);
+            say_addition(out, count++, line, settings);
+            continue;
+        }
         if (strcmp(here, settings) != 0) {
             char text[4608];
             (void)snprintf(text, sizeof text,
@@ -220,7 +233,15 @@ static tutti_status check_surgery(run_context *run, const char *path, const char
             run_log_message(&run->log, TUTTI_LOG_WARNING, "train", text);
         }
     }
-    return TUTTI_OK;
+    (void)fclose(out);
+    if (!*missing)
+        return TUTTI_OK;
+    const bool fits = strlen(path) + strlen(missing) + strlen(command) < 400;
+    if (!fits) /* an error is one sentence of limited length */
+        run_log_message(&run->log, TUTTI_LOG_WARNING, "train", command);
+    return tutti_fail(err, TUTTI_E_ARG,
+                      "%s: its model was changed by %s, which this run does not have; add%s",
+                      path, missing, fits ? command : " what was said above");
 }
 
 tutti_status provenance_check(run_context *run, const char *path, const checkpoint *c,

@@ -131,6 +131,8 @@ static void read_part(reader *r, const json_node *n, const char *kind, const cha
     }
     ret->name = read_string(r, n, "id", object_describe(ret->object)->name);
     ret->params = params_from_json(ret->object, n, skip, r->folder, r->faults);
+    if (ret->params && object_check(ret->object, ret->name, ret->params, &e))
+        faults_add(r->faults, n, "%s", e.text);
 }
 
 static void read_parts(reader *r, const json_node *at, const char *key, const char *kind,
@@ -195,6 +197,31 @@ static void check_conflicts(reader *r)
             if (registry_conflict(v.list[k]->object, v.list[j]->object))
                 faults_add(r->faults, v.list[k]->at, "conflicts with %s at line %d",
                            v.list[j]->name, json_line(v.list[j]->at));
+}
+
+static bool wraps_optimizer(const run_part *p)
+{
+    const char *const *trait = p->object ? object_describe(p->object)->traits : NULL;
+    while (trait && *trait && strcmp(*trait, "wraps_optimizer") != 0)
+        trait++;
+    return trait && *trait;
+}
+
+/* One update is made by one object. */
+static void check_wrappers(reader *r)
+{
+    const run_parts *all = &r->run->algorithms;
+    const run_part *first = NULL;
+    for (size_t k = 0; k < all->count; k++) {
+        if (!wraps_optimizer(&all->items[k]))
+            continue;
+        if (first)
+            faults_add(r->faults, all->items[k].at,
+                       "%s and %s at line %d both wrap the optimizer, want one of them",
+                       all->items[k].name, first->name, json_line(first->at));
+        else
+            first = &all->items[k];
+    }
 }
 
 /* Two participants of one name could not be told apart in traces and checkpoints. */
@@ -488,6 +515,7 @@ static void read_subject(reader *r, const json_node *root)
     run_observers_read(run, r->registry, root, r->faults);
     check_names(r);
     check_conflicts(r);
+    check_wrappers(r);
 }
 
 static void read_run(reader *r, int kind)

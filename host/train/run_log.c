@@ -6,10 +6,16 @@
 #include <string.h>
 
 /* Loggers begin to work at INIT; before that only the operator's terminal hears messages. */
+static const tutti_logger_v1 *at_work(const run_log *l, size_t k)
+{
+    if (!l->ready && !(l->has_begun && l->has_begun(l->begun_ctx, k)))
+        return NULL;
+    return instance_query(l->loggers[k], TUTTI_LOGGER_V1);
+}
+
 #define FOR_EACH_LOGGER(l, i, table)                                                           \
-    for (size_t k_ = 0; (l)->ready && k_ < (l)->nloggers; k_++)                                \
-        for (const tutti_logger_v1 *table = instance_query((l)->loggers[k_], TUTTI_LOGGER_V1); \
-             table; table = NULL)                                                              \
+    for (size_t k_ = 0; k_ < (l)->nloggers; k_++)                                              \
+        for (const tutti_logger_v1 *table = at_work(l, k_); table; table = NULL)               \
             for (instance *i = (l)->loggers[k_]; i; i = NULL)
 
 static void keep(run_log *l, const tutti_named_value *from)

@@ -29,7 +29,10 @@ typedef struct run_log {
     instance **loggers; /* borrowed */
     size_t nloggers;
     const tutti_timestamp *now; /* borrowed: metrics are logged as of its batch */
-    bool ready;                 /* INIT has been fired: loggers are called */
+    /* Loggers work once they have heard INIT: asked of loggers[k] while `ready` is false. */
+    bool (*has_begun)(void *ctx, size_t k);
+    void *begun_ctx;
+    bool ready; /* INIT is over: all of them have */
     log_service *services;
     bool tells_all; /* to the terminal, not only warnings and errors */
     /* The operator's terminal: warnings and errors, whatever loggers there are; may be NULL. */

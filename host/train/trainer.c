@@ -128,6 +128,11 @@ static tutti_status bind_handlers(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+static bool logger_has_begun(void *ctx, size_t k)
+{
+    return engine_has_begun(((trainer *)ctx)->run.engine, k);
+}
+
 static tutti_status open_engine(trainer *t, tutti_error *err)
 {
     engine_options options = {.time = &t->run.clock.now,
@@ -137,7 +142,12 @@ static tutti_status open_engine(trainer *t, tutti_error *err)
                               .ctx = t,
                               .query = handler_service};
     options.nevents = registry_events(t->run.registry, &options.events);
-    return engine_create(&options, &t->run.engine, err);
+    const tutti_status s = engine_create(&options, &t->run.engine, err);
+    if (s == TUTTI_OK) {
+        t->run.log.has_begun = logger_has_begun;
+        t->run.log.begun_ctx = t;
+    }
+    return s;
 }
 
 static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,

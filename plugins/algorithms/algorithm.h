@@ -79,10 +79,11 @@ static inline tutti_tensor algorithm_view(float *data, const tutti_desc *shape)
     return t;
 }
 
-/* The plugin of one algorithm: `calls_` is its static const tutti_calls. */
-#define ALGORITHM_PLUGIN(name_, calls_)                                                        \
+/* The plugin of one algorithm: `calls_` is its static const tutti_calls, `check_` of its settings. */
+#define ALGORITHM_PLUGIN(name_, calls_) ALGORITHM_PLUGIN_CHECKED(name_, calls_, NULL)
+#define ALGORITHM_PLUGIN_CHECKED(name_, calls_, check_)                                        \
     static const tutti_object algorithm_object =                                               \
-        TUTTI_OBJECT_INIT(name_, TUTTI_KIND_ALGORITHM, &(calls_));                             \
+        TUTTI_OBJECT_INIT_CHECKED(name_, TUTTI_KIND_ALGORITHM, &(calls_), check_);             \
     static const tutti_object *const algorithm_objects[] = {&algorithm_object, NULL};          \
     static const tutti_plugin algorithm_plugin =                                               \
         TUTTI_PLUGIN_INIT("org.tutti." name_, "1.0.0", algorithm_objects);                     \

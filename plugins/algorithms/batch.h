@@ -15,6 +15,15 @@ static inline tutti_status batch_open(algorithm_device *d, const tutti_host *hos
     return s ? s : algorithm_kernels(d, names, n, ret_kernels, err);
 }
 
+/* Settings input_key and target_key, where the algorithm has them. */
+static inline void batch_keys(algorithm_device *d, const tutti_params *params)
+{
+    if (tutti_param_is_set(params, "input_key"))
+        d->input = tutti_param_str(params, "input_key");
+    if (tutti_param_is_set(params, "target_key"))
+        d->target = tutti_param_str(params, "target_key");
+}
+
 static inline tutti_status batch_describe(const algorithm_device *d, const char *name,
                                           tutti_desc *ret_desc, tutti_error *err)
 {
@@ -27,7 +36,7 @@ static inline tutti_status batch_images(const algorithm_device *d, tutti_desc *r
 {
     char text[96];
     *ret_images = (tutti_desc){.rank = 0};
-    const tutti_status s = batch_describe(d, "input", ret_images, err);
+    const tutti_status s = batch_describe(d, d->input, ret_images, err);
     if (s)
         return s;
     if (ret_images->rank != 4 || tutti_numel(ret_images) == 0)
@@ -109,7 +118,7 @@ static inline tutti_status batch_check_classes(const char *who, const tutti_tens
         return TUTTI_OK;
     for (int64_t k = 0; k < n; k++) {
         const int64_t label = soft_class(soft->data, soft->kind, k);
-        if (label < 0 || label >= soft->classes)
+        if (label != SOFT_IGNORED && (label < 0 || label >= soft->classes))
             return tutti_fail(err, TUTTI_E_RANGE, "%s: a target is class %lld, want 0 to %lld",
                               who, (long long)label, (long long)soft->classes - 1);
     }

@@ -8,7 +8,8 @@
 #include "tutti/kernel.h"
 
 typedef struct algorithm_device {
-    const char *who; /* the algorithm */
+    const char *who;            /* the algorithm */
+    const char *input, *target; /* its columns of the batch */
     const tutti_device_view_v1 *view;
     const tutti_kernel_v1 *kernels;
 } algorithm_device;
@@ -17,6 +18,8 @@ static inline tutti_status algorithm_device_init(algorithm_device *d, const tutt
                                                  const char *who, tutti_error *err)
 {
     d->who = who;
+    d->input = "input";
+    d->target = "target";
     d->view =
         (const tutti_device_view_v1 *)algorithm_service(host, who, TUTTI_DEVICE_VIEW_V1, err);
     d->kernels =

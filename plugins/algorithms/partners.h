@@ -63,7 +63,7 @@ void partners_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order, int6
 
 /* ---- services ---- */
 
-/* Reads the setting interpolate_loss, finds services and the kernels called `names`. */
+/* Reads the settings interpolate_loss, input_key and target_key, finds services and the kernels called `names`. */
 static inline tutti_status partners_open(partners *p, const char *who, const tutti_host *host,
                                          const tutti_params *params, const char *const *names,
                                          uint32_t nnames, tutti_error *err)
@@ -72,9 +72,12 @@ static inline tutti_status partners_open(partners *p, const char *who, const tut
     *p = (partners){.interpolate_loss = interpolate};
     p->state = algorithm_service(host, who, TUTTI_STATE_V1, err);
     p->train = interpolate ? algorithm_service(host, who, TUTTI_TRAIN_V1, err) : NULL;
-    return p->state && (!interpolate || p->train)
-               ? batch_open(&p->device, host, who, names, nnames, p->kernel, err)
-               : TUTTI_E_UNSUPPORTED;
+    if (!p->state || (interpolate && !p->train))
+        return TUTTI_E_UNSUPPORTED;
+    const tutti_status s = batch_open(&p->device, host, who, names, nnames, p->kernel, err);
+    if (s == TUTTI_OK)
+        batch_keys(&p->device, params);
+    return s;
 }
 
 static inline void partners_fini(partners *p)
@@ -115,7 +118,7 @@ static inline tutti_status partners_blend_inputs(partners *p, const tutti_desc *
                                                  tutti_error *err)
 {
     tutti_tensor x, y;
-    const tutti_status status = batch_renew(&p->device, "input", input, &x, &y, err);
+    const tutti_status status = batch_renew(&p->device, p->device.input, input, &x, &y, err);
     if (status)
         return status;
     float a = (float)(1.0 - p->weight), b = (float)p->weight;
@@ -131,7 +134,7 @@ static inline tutti_status partners_target(const partners *p, tutti_tensor *ret_
 {
     char text[96];
     const tutti_desc *d = &ret_target->desc;
-    const tutti_status status = batch_get(&p->device, "target", ret_target, err);
+    const tutti_status status = batch_get(&p->device, p->device.target, ret_target, err);
     if (status)
         return status;
     if (d->rank < 1 || d->dim[0] != p->count)
@@ -152,7 +155,8 @@ static inline tutti_status partners_blend_targets(partners *p, tutti_error *err)
         (status = batch_soften(p->device.who, &target, &outputs, &soft, err)))
         return status;
     outputs.dtype = TUTTI_F32;
-    if ((status = p->device.view->renew(p->device.view->ctx, "target", &outputs, &y, err)))
+    if ((status =
+             p->device.view->renew(p->device.view->ctx, p->device.target, &outputs, &y, err)))
         return status;
     float a = (float)(1.0 - p->weight), b = (float)p->weight;
     int64_t n = tutti_numel(&outputs), width = p->count ? n / p->count : 1;

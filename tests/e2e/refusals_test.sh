@@ -93,8 +93,10 @@ sed 's/{"name": "mlp", "hidden": \[32\], "dropout": 0.1}/{"name": "cnn"}/; s/"sa
 check "a run whose model is changed" "$TUTTI" train plain.json --set max_duration=1ep \
   --set 'algorithms=[{"name": "blurpool", "min_channels": 1}]'
 says "a model that was changed by an algorithm that the run leaves out" 1 \
-  'tutti: changed/latest.safetensors: its model was changed by the algorithm blurpool {"replace_convs":true,"replace_maxpools":true,"blur_first":true,"min_channels":1}, which this run does not have; add it to the run'\''s algorithms' \
+  'tutti: changed/latest.safetensors: its model was changed by blurpool, which this run does not have; add --set '\''algorithms.0={"name": "blurpool", "replace_convs":true,"replace_maxpools":true,"blur_first":true,"min_channels":1}'\''' \
   "$TUTTI" train plain.json --resume changed/latest.safetensors
+check "what it says to add takes the run up" "$TUTTI" train plain.json --resume changed/latest.safetensors \
+  --set max_duration=2ep --set "$(sed -n "s/.*; add --set '\(.*\)'$/\1/p" says.err)"
 "$TUTTI" train plain.json --resume changed/latest.safetensors --set max_duration=2ep \
   --set 'algorithms=[{"name": "blurpool", "min_channels": 2}]' >out.txt 2>err.txt
 check "other settings are told of" grep -q 'its model was changed by blurpool {.*"min_channels":1}, this run.s by {.*"min_channels":2}' err.txt

@@ -233,7 +233,11 @@ static inline tutti_status subject_open(subject *s, const char *path, const char
     s->host.abi = TUTTI_ABI;
     s->host.ctx = (void *)services;
     s->host.query = fake_host_query;
-    const tutti_status status = s->calls->open(&s->host, g ? &g->params : NULL, &s->self, err);
+    tutti_status status = TUTTI_OK;
+    if (TUTTI_HAS(s->object, tutti_object, check) && s->object->check)
+        status = s->object->check(g ? &g->params : NULL, err);
+    if (status == TUTTI_OK)
+        status = s->calls->open(&s->host, g ? &g->params : NULL, &s->self, err);
     if (status != TUTTI_OK)
         ck_assert_msg(s->self == NULL, "%s: a failed open wrote *ret_self", name);
     return status;

@@ -127,6 +127,47 @@ START_TEST(a_plan_computes_what_the_definition_says)
 }
 END_TEST
 
+/* ---- targets that do not count ---- */
+
+static double loss_of(made *m, int kind, const void *target, tutti_desc desc, float *ret_each)
+{
+    const tutti_step step = {sizeof step, 0, 5, 0, 0};
+    const tutti_desc images = {{B, 8, 8, 1}, 4, TUTTI_F32};
+    const plan_request r = {
+        .kind = kind, .ninputs = 1, .ntargets = 1, .inputs = {images}, .targets = {desc}};
+    plan *p;
+    ck_assert_ok(net_plan(m->net, &r, &p, &err), err);
+    for (int k = 0; k < B * 64; k++)
+        ((float *)plan_input(p, 0).data)[k] = (float)(k % 13) / 13.0f;
+    memcpy(plan_target(p, 0).data, target, tutti_nbytes(&desc));
+    ck_assert_ok(plan_run(p, SEGMENT_FORWARD, &step, 1.0f, &err), err);
+    ck_assert_ok(plan_run(p, SEGMENT_LOSS, &step, 1.0f, &err), err);
+    const float *loss = plan_loss(p).data;
+    for (int k = 0; k < B && ret_each; k++)
+        ret_each[k] = loss[k];
+    return (double)loss[0];
+}
+
+/* As PyTorch: the mean is over the others, whether classes or probabilities. */
+START_TEST(class_minus_100_counts_in_no_loss)
+{
+    made m;
+    const tutti_desc hard = {{B}, 1, TUTTI_I32}, soft = {{B, CLASSES}, 2, TUTTI_F32};
+    const int32_t all[B] = {7, 1, 3}, some[B] = {7, -100, 3}, none[B] = {-100, -100, -100};
+    float rows[B * CLASSES] = {0}, each[B];
+    build_for(&m, "{\"name\":\"mlp\",\"hidden\":[8]}", 8, 1);
+    (void)loss_of(&m, PLAN_LOSSES, all, hard, each);
+    const double want = ((double)each[0] + (double)each[2]) / 2.0;
+    ck_assert_close(loss_of(&m, PLAN_EVAL, some, hard, NULL), want, 1e-6);
+    (void)loss_of(&m, PLAN_LOSSES, some, hard, each);
+    ck_assert_close(each[1], 0.0, 0.0);
+    rows[7] = rows[2 * CLASSES + 3] = 1.0f;
+    ck_assert_close(loss_of(&m, PLAN_EVAL, rows, soft, NULL), want, 1e-6);
+    ck_assert_close(loss_of(&m, PLAN_EVAL, none, hard, NULL), 0.0, 0.0);
+    unmake(&m);
+}
+END_TEST
+
 /* ---- surgery ---- */
 
 static void blur(made *m, const char *json)
@@ -252,6 +293,7 @@ int main(void)
     tcase_add_loop_test(t, a_model_has_as_many_weights_as_it_should, 0,
                         (int)(sizeof sizes / sizeof *sizes));
     tcase_add_loop_test(t, a_plan_computes_what_the_definition_says, 0, 2 * RUNS);
+    tcase_add_test(t, class_minus_100_counts_in_no_loss);
     tcase_add_loop_test(t, blurpool_replaces_what_skips_pixels_and_nothing_else, 0, 2);
     tcase_add_test(t, blurpool_replaces_max_pooling);
     tcase_add_loop_test(t, bytes_are_refused_with_the_way_out, 0, 3);

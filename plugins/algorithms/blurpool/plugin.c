@@ -12,8 +12,7 @@ typedef struct blurpool {
     int32_t reserved;
 } blurpool;
 
-static tutti_status blurpool_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status blurpool_check(const tutti_params *params, tutti_error *err)
 {
     const int32_t convs = tutti_param_i64(params, "replace_convs") != 0;
     const int32_t pools = tutti_param_i64(params, "replace_maxpools") != 0;
@@ -21,13 +20,19 @@ static tutti_status blurpool_open(const tutti_host *host, const tutti_params *pa
         return tutti_fail(err, TUTTI_E_ARG,
                           "blurpool: replace_convs and replace_maxpools are both false, want "
                           "one of them true");
+    return TUTTI_OK;
+}
+
+static tutti_status blurpool_open(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
+{
     blurpool *b = calloc(1, sizeof *b);
     if (!b)
         return tutti_fail(err, TUTTI_E_NOMEM, "blurpool: no memory");
     b->host = host;
     b->min_channels = tutti_param_i64(params, "min_channels");
-    b->replace_convs = convs;
-    b->replace_maxpools = pools;
+    b->replace_convs = tutti_param_i64(params, "replace_convs") != 0;
+    b->replace_maxpools = tutti_param_i64(params, "replace_maxpools") != 0;
     b->blur_first = tutti_param_i64(params, "blur_first") != 0;
     *ret_self = b;
     return TUTTI_OK;
@@ -122,7 +127,8 @@ static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .match = surgery_match,
                                   .apply = blurpool_apply,
                                   .close = surgery_close};
-static const tutti_object object = TUTTI_OBJECT_INIT("blurpool", TUTTI_KIND_ALGORITHM, &calls);
+static const tutti_object object =
+    TUTTI_OBJECT_INIT_CHECKED("blurpool", TUTTI_KIND_ALGORITHM, &calls, blurpool_check);
 static const tutti_object *const objects[] = {&object, &blur_conv2d_object,
                                               &blur_max_pool2d_object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.blurpool", "1.0.0", objects);

@@ -78,7 +78,7 @@ START_TEST(targets_stay_when_they_are_no_images_or_are_to_stay)
     ck_assert_str_eq(err.text, "");
     ck_assert_ptr_eq(r.columns[1].data, labels);
     subject_close(&s);
-    start(0.3, 0.15, "yes", 1);
+    start(0.3, 0.15, "true", 1);
     r.columns[1] = (tutti_tensor){labels, shape(TUTTI_I32, B), TUTTI_DEVICE_CPU, 0};
     apply();
     ck_assert_error(

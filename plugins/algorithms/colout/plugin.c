@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "colout.h"
 
-enum { RESIZE_AUTO, RESIZE_YES, RESIZE_NO }; /* as the manifest's values */
+enum { RESIZE_AUTO, RESIZE_TRUE, RESIZE_FALSE }; /* as the manifest's values */
 
 typedef struct colout {
     algorithm_device device;
@@ -47,6 +47,7 @@ static tutti_status colout_open(const tutti_host *host, const tutti_params *para
         free(c);
         return status;
     }
+    batch_keys(&c->device, params);
     c->p_row = tutti_param_f64(params, "p_row");
     c->p_col = tutti_param_f64(params, "p_col");
     c->resize_target = tutti_param_i64(params, "resize_target");
@@ -98,18 +99,18 @@ static tutti_status shrink_all(colout *c, const tutti_desc *x, const kept *rows,
     if (status || (status = batch_send(&c->device, &c->columns, columns->index,
                                        columns->count * sizeof *columns->index, err)))
         return status;
-    if (c->resize_target != RESIZE_NO) {
-        if ((status = batch_describe(&c->device, "target", &target, err)))
+    if (c->resize_target != RESIZE_FALSE) {
+        if ((status = batch_describe(&c->device, c->device.target, &target, err)))
             return status;
         if (batch_is_dense(&target, x))
-            status = shrink(c, "target", &target, high, wide, err);
-        else if (c->resize_target == RESIZE_YES)
+            status = shrink(c, c->device.target, &target, high, wide, err);
+        else if (c->resize_target == RESIZE_TRUE)
             status = tutti_fail(err, TUTTI_E_SHAPE,
                                 "colout: the target is %s, want one of the images' height and "
                                 "width to resize",
                                 tutti_desc_text(&target, text, sizeof text));
     }
-    return status ? status : shrink(c, "input", x, high, wide, err);
+    return status ? status : shrink(c, c->device.input, x, high, wide, err);
 }
 
 static tutti_status colout_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,

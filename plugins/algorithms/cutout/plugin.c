@@ -42,6 +42,7 @@ static tutti_status cutout_open(const tutti_host *host, const tutti_params *para
         free(c);
         return status;
     }
+    batch_keys(&c->device, params);
     c->holes = tutti_param_i64(params, "num_holes");
     c->length = tutti_param_f64(params, "length");
     c->uniform = tutti_param_i64(params, "uniform_sampling") != 0;
@@ -84,7 +85,7 @@ static tutti_status cutout_apply(void *self, const tutti_event *event, int64_t *
     tutti_tensor x;
     tutti_desc d;
     tutti_status status = batch_images(&c->device, &d, err);
-    if (status || c->holes == 0 || (status = batch_get(&c->device, "input", &x, err)))
+    if (status || c->holes == 0 || (status = batch_get(&c->device, c->device.input, &x, err)))
         return status;
     const int64_t h = d.dim[1], w = d.dim[2];
     const int64_t side = (int64_t)((double)(h < w ? h : w) * c->length);

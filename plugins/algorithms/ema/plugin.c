@@ -16,23 +16,25 @@ typedef struct ema {
 } ema;
 
 /* What the manifest's ranges cannot say. */
-static tutti_status check(const tutti_time *half_life, int32_t has_smoothing,
-                          const tutti_time *interval, tutti_error *err)
+static tutti_status ema_check(const tutti_params *params, tutti_error *err)
 {
-    if (half_life->unit && has_smoothing)
+    const tutti_time half_life = tutti_param_time(params, "half_life");
+    const tutti_time interval = tutti_param_time(params, "update_interval");
+    const int32_t has_smoothing = tutti_param_is_set(params, "smoothing");
+    if (half_life.unit && has_smoothing)
         return tutti_fail(err, TUTTI_E_ARG,
                           "ema: half_life and smoothing are both set, want one; half_life is "
                           "1000ba unless it is null");
-    if (!half_life->unit && !has_smoothing)
+    if (!half_life.unit && !has_smoothing)
         return tutti_fail(err, TUTTI_E_ARG,
                           "ema: neither half_life nor smoothing is set, want one");
-    if (half_life->unit && half_life->count < 1)
+    if (half_life.unit && half_life.count < 1)
         return tutti_fail(err, TUTTI_E_RANGE, "ema: half_life is %lld, want 1 or more",
-                          (long long)half_life->count);
-    if (interval->unit && interval->count < 1)
+                          (long long)half_life.count);
+    if (interval.unit && interval.count < 1)
         return tutti_fail(err, TUTTI_E_RANGE, "ema: update_interval is %lld, want 1 or more",
-                          (long long)interval->count);
-    if (half_life->unit && interval->unit && half_life->unit != interval->unit)
+                          (long long)interval.count);
+    if (half_life.unit && interval.unit && half_life.unit != interval.unit)
         return tutti_fail(err, TUTTI_E_ARG,
                           "ema: half_life and update_interval are in different units, want "
                           "batches or epochs for both");
@@ -44,10 +46,6 @@ static tutti_status ema_open(const tutti_host *host, const tutti_params *params,
 {
     const tutti_time half_life = tutti_param_time(params, "half_life");
     tutti_time interval = tutti_param_time(params, "update_interval");
-    const tutti_status status =
-        check(&half_life, tutti_param_is_set(params, "smoothing"), &interval, err);
-    if (status)
-        return status;
     const tutti_state_v1 *state = algorithm_service(host, "ema", TUTTI_STATE_V1, err);
     if (!state)
         return TUTTI_E_UNSUPPORTED;
@@ -174,7 +172,8 @@ static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .apply = ema_apply,
                                   .close = ema_close,
                                   .query = ema_query};
-static const tutti_object object = TUTTI_OBJECT_INIT("ema", TUTTI_KIND_ALGORITHM, &calls);
+static const tutti_object object =
+    TUTTI_OBJECT_INIT_CHECKED("ema", TUTTI_KIND_ALGORITHM, &calls, ema_check);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.ema", "1.0.0", objects);
 

@@ -60,6 +60,26 @@ START_TEST(targets_become_the_weighted_mean_with_uniform)
 }
 END_TEST
 
+/* Class -100 counts in no loss: nothing is spread over its row.  Also where targets are soft already. */
+START_TEST(rows_that_do_not_count_stay_empty)
+{
+    int32_t labels[2] = {-100, 2};
+    float outputs[6] = {0}, soft[6] = {0, 0, 0, 0, 0, 1};
+    run_init(&r);
+    run_kernels(&r);
+    run_column(&r, "target", _i ? shape(TUTTI_F32, 2, 3) : shape(TUTTI_I32, 2),
+               _i ? (void *)soft : (void *)labels);
+    run_column(&r, "outputs", shape(TUTTI_F32, 2, 3), outputs);
+    open_with(0.3);
+    ck_assert_int_eq(run_event(&r, &s, TUTTI_EVENT_BEFORE_LOSS, &err), 1);
+    ck_assert_str_eq(err.text, "");
+    static const double want[6] = {0, 0, 0, 0.1, 0.1, 0.8};
+    for (int k = 0; k < 6; k++)
+        ck_assert_close(((const float *)r.columns[0].data)[k], want[k], 1e-6);
+    subject_close(&s);
+}
+END_TEST
+
 START_TEST(a_class_that_is_none_is_refused)
 {
     int32_t labels[2] = {1, 3};
@@ -110,6 +130,7 @@ int main(void)
     Suite *suite = suite_create("label_smoothing");
     TCase *t = tcase_create("all");
     tcase_add_loop_test(t, targets_become_the_weighted_mean_with_uniform, 0, 40);
+    tcase_add_loop_test(t, rows_that_do_not_count_stay_empty, 0, 2);
     tcase_add_test(t, a_class_that_is_none_is_refused);
     tcase_add_test(t, targets_of_another_shape_are_refused);
     tcase_add_test(t, a_host_without_views_is_refused);

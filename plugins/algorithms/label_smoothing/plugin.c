@@ -19,8 +19,11 @@ TUTTI_EXPORT void label_smoothing_cpu(const void *x, float *y, float keep, float
 void label_smoothing_cpu(const void *x, float *y, float keep, float add, int32_t kind,
                          int64_t classes, int64_t n)
 {
-    for (int64_t k = 0; k < n; k++)
-        y[k] = smooth_at(x, keep, add, kind, classes, k);
+    for (int64_t row = 0; row * classes < n; row++) {
+        const float more = soft_counts(x, kind, row, classes) ? add : 0.0f;
+        for (int64_t c = 0; c < classes; c++)
+            y[row * classes + c] = soft_at(x, kind, row, c, classes) * keep + more;
+    }
 }
 
 static tutti_status label_smoothing_open(const tutti_host *host, const tutti_params *params,
@@ -36,6 +39,7 @@ static tutti_status label_smoothing_open(const tutti_host *host, const tutti_par
         free(s);
         return status;
     }
+    batch_keys(&s->device, params);
     s->smoothing = tutti_param_f64(params, "smoothing");
     *ret_self = s;
     return TUTTI_OK;
@@ -63,7 +67,7 @@ static tutti_status smooth(smoother *s, tutti_error *err)
     tutti_tensor target, y;
     tutti_desc outputs;
     batch_soft soft;
-    tutti_status status = batch_get(&s->device, "target", &target, err);
+    tutti_status status = batch_get(&s->device, s->device.target, &target, err);
     const uint64_t bytes = status ? 0 : tutti_nbytes(&target.desc);
     if (status || (status = batch_describe(&s->device, "outputs", &outputs, err)) ||
         (status = batch_soften("label_smoothing", &target, &outputs, &soft, err)) ||
@@ -73,7 +77,7 @@ static tutti_status smooth(smoother *s, tutti_error *err)
         return status;
     s->kept_desc = target.desc;
     outputs.dtype = TUTTI_F32;
-    if ((status = view->renew(view->ctx, "target", &outputs, &y, err)))
+    if ((status = view->renew(view->ctx, s->device.target, &outputs, &y, err)))
         return status;
     s->held = 1;
     float keep = (float)(1.0 - s->smoothing);
@@ -87,7 +91,8 @@ static tutti_status put_back(smoother *s, tutti_error *err)
 {
     const tutti_device_view_v1 *view = s->device.view;
     tutti_tensor target;
-    const tutti_status status = view->renew(view->ctx, "target", &s->kept_desc, &target, err);
+    const tutti_status status =
+        view->renew(view->ctx, s->device.target, &s->kept_desc, &target, err);
     s->held = 0;
     return status ? status
                   : view->copy(view->ctx, target.data, s->kept.data,

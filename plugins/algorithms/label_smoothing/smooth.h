@@ -8,7 +8,8 @@
 TUTTI_SHARED float smooth_at(const void *targets, float keep, float add, int32_t kind,
                              int64_t classes, int64_t k)
 {
-    return soft_at(targets, kind, k / classes, k % classes, classes) * keep + add;
+    const float y = soft_at(targets, kind, k / classes, k % classes, classes) * keep;
+    return soft_counts(targets, kind, k / classes, classes) ? y + add : y;
 }
 
 #endif

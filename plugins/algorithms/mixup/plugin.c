@@ -45,7 +45,7 @@ static tutti_status mix_inputs(mixup *m, uint64_t step, tutti_error *err)
     partners *p = &m->p;
     tutti_desc x;
     char text[96];
-    tutti_status status = batch_describe(&p->device, "input", &x, err);
+    tutti_status status = batch_describe(&p->device, p->device.input, &x, err);
     if (status)
         return status;
     if (x.dtype != TUTTI_F32 || x.rank < 1)

@@ -40,8 +40,7 @@ void progressive_resizing_cpu(const uint8_t *x, uint8_t *y, int32_t crop, int64_
     }
 }
 
-static tutti_status resizing_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status resizing_check(const tutti_params *params, tutti_error *err)
 {
     const double finetune = tutti_param_f64(params, "finetune_fraction");
     const double delay = tutti_param_f64(params, "delay_fraction");
@@ -50,6 +49,12 @@ static tutti_status resizing_open(const tutti_host *host, const tutti_params *pa
                           "progressive_resizing: delay_fraction %g and finetune_fraction %g "
                           "together are more than 1",
                           delay, finetune);
+    return TUTTI_OK;
+}
+
+static tutti_status resizing_open(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
+{
     static const char *const names[] = {"progressive_resizing"};
     const tutti_state_v1 *state =
         algorithm_service(host, "progressive_resizing", TUTTI_STATE_V1, err);
@@ -66,12 +71,13 @@ static tutti_status resizing_open(const tutti_host *host, const tutti_params *pa
         free(p);
         return status;
     }
+    batch_keys(&p->device, params);
     p->state = state;
     p->metrics = metrics;
     p->mode = tutti_param_i64(params, "mode");
     p->initial = tutti_param_f64(params, "initial_scale");
-    p->finetune = finetune;
-    p->delay = delay;
+    p->finetune = tutti_param_f64(params, "finetune_fraction");
+    p->delay = tutti_param_f64(params, "delay_fraction");
     p->increment = tutti_param_i64(params, "size_increment");
     p->targets = tutti_param_i64(params, "resize_targets") != 0;
     *ret_self = p;
@@ -126,16 +132,16 @@ static tutti_status shrink_all(resizing *p, const tutti_desc *x, const window *v
     char text[96];
     tutti_status status = TUTTI_OK;
     if (p->targets) {
-        if ((status = batch_describe(&p->device, "target", &target, err)))
+        if ((status = batch_describe(&p->device, p->device.target, &target, err)))
             return status;
         if (!batch_is_dense(&target, x))
             return tutti_fail(err, TUTTI_E_SHAPE,
                               "progressive_resizing: the target is %s, want one of the images' "
                               "height and width to resize",
                               tutti_desc_text(&target, text, sizeof text));
-        status = shrink(p, "target", &target, *v, err);
+        status = shrink(p, p->device.target, &target, *v, err);
     }
-    return status ? status : shrink(p, "input", x, *v, err);
+    return status ? status : shrink(p, p->device.input, x, *v, err);
 }
 
 static void report(const resizing *p, int64_t height, int64_t width, double scale)
@@ -185,4 +191,4 @@ static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .match = resizing_match,
                                   .apply = resizing_apply,
                                   .close = resizing_close};
-ALGORITHM_PLUGIN("progressive_resizing", calls)
+ALGORITHM_PLUGIN_CHECKED("progressive_resizing", calls, resizing_check)

@@ -85,16 +85,21 @@ void selective_backprop_choose_cpu(const uint32_t *rank, const uint32_t *chosen,
             *picked++ = (uint32_t)k;
 }
 
-static tutti_status selective_backprop_open(const tutti_host *host, const tutti_params *params,
-                                            void **ret_self, tutti_error *err)
+static tutti_status selective_backprop_check(const tutti_params *params, tutti_error *err)
 {
-    static const char *const names[] = {"selective_backprop_scale", "selective_backprop_pick",
-                                        "selective_backprop_rank", "selective_backprop_choose"};
     const double start = tutti_param_f64(params, "start"), end = tutti_param_f64(params, "end");
     if (start >= end)
         return tutti_fail(err, TUTTI_E_ARG,
                           "selective_backprop: start is %g and end is %g, want start below end",
                           start, end);
+    return TUTTI_OK;
+}
+
+static tutti_status selective_backprop_open(const tutti_host *host, const tutti_params *params,
+                                            void **ret_self, tutti_error *err)
+{
+    static const char *const names[] = {"selective_backprop_scale", "selective_backprop_pick",
+                                        "selective_backprop_rank", "selective_backprop_choose"};
     const tutti_state_v1 *state =
         algorithm_service(host, "selective_backprop", TUTTI_STATE_V1, err);
     const tutti_train_v1 *train =
@@ -110,10 +115,11 @@ static tutti_status selective_backprop_open(const tutti_host *host, const tutti_
         free(s);
         return status;
     }
+    batch_keys(&s->device, params);
     s->state = state;
     s->train = train;
-    s->start = start;
-    s->end = end;
+    s->start = tutti_param_f64(params, "start");
+    s->end = tutti_param_f64(params, "end");
     s->keep = tutti_param_f64(params, "keep");
     s->scale = tutti_param_f64(params, "scale_factor");
     s->interrupt = tutti_param_i64(params, "interrupt");
@@ -256,8 +262,8 @@ static tutti_status selective_backprop_apply(void *self, const tutti_event *even
     tutti_tensor input, target;
     const float *losses = NULL;
     const uint32_t *picked = NULL;
-    tutti_status status = batch_get(&s->device, "input", &input, err);
-    if (status || (status = batch_get(&s->device, "target", &target, err)))
+    tutti_status status = batch_get(&s->device, s->device.input, &input, err);
+    if (status || (status = batch_get(&s->device, s->device.target, &target, err)))
         return status;
     const int64_t samples = input.desc.rank > 0 ? input.desc.dim[0] : 0;
     const int64_t count = select_count(samples, s->keep);
@@ -279,8 +285,8 @@ static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .match = selective_backprop_match,
                                   .apply = selective_backprop_apply,
                                   .close = selective_backprop_close};
-static const tutti_object object =
-    TUTTI_OBJECT_INIT("selective_backprop", TUTTI_KIND_ALGORITHM, &calls);
+static const tutti_object object = TUTTI_OBJECT_INIT_CHECKED(
+    "selective_backprop", TUTTI_KIND_ALGORITHM, &calls, selective_backprop_check);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin =
     TUTTI_PLUGIN_INIT("org.tutti.selective_backprop", "1.0.0", objects);

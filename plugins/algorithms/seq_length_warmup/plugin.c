@@ -47,10 +47,8 @@ void seq_length_warmup_cut_cpu(const uint8_t *x, uint8_t *y, const int64_t *ends
     }
 }
 
-static tutti_status warmup_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status warmup_check(const tutti_params *params, tutti_error *err)
 {
-    static const char *const names[] = {"seq_length_warmup_ends", "seq_length_warmup_cut"};
     const int64_t min = tutti_param_i64(params, "min_seq_length");
     const int64_t max = tutti_param_i64(params, "max_seq_length");
     if (max < min)
@@ -59,6 +57,13 @@ static tutti_status warmup_open(const tutti_host *host, const tutti_params *para
             "seq_length_warmup: max_seq_length is %lld, want min_seq_length %lld or "
             "more",
             (long long)max, (long long)min);
+    return TUTTI_OK;
+}
+
+static tutti_status warmup_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
+{
+    static const char *const names[] = {"seq_length_warmup_ends", "seq_length_warmup_cut"};
     const tutti_state_v1 *state =
         algorithm_service(host, "seq_length_warmup", TUTTI_STATE_V1, err);
     const tutti_metrics_v1 *metrics =
@@ -77,8 +82,8 @@ static tutti_status warmup_open(const tutti_host *host, const tutti_params *para
     w->state = state;
     w->metrics = metrics;
     w->duration = tutti_param_f64(params, "duration");
-    w->min = min;
-    w->max = max;
+    w->min = tutti_param_i64(params, "min_seq_length");
+    w->max = tutti_param_i64(params, "max_seq_length");
     w->step = tutti_param_i64(params, "step_size");
     w->truncate = tutti_param_i64(params, "truncate") != 0;
     w->preserve_end = tutti_param_i64(params, "preserve_end_of_sequence") != 0;
@@ -247,4 +252,4 @@ static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .match = warmup_match,
                                   .apply = warmup_apply,
                                   .close = warmup_close};
-ALGORITHM_PLUGIN("seq_length_warmup", calls)
+ALGORITHM_PLUGIN_CHECKED("seq_length_warmup", calls, warmup_check)

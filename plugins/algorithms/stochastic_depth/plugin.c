@@ -15,8 +15,7 @@ typedef struct depth {
     double warmup; /* fraction of the run in which the rate grows */
 } depth;
 
-static tutti_status depth_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status depth_check(const tutti_params *params, tutti_error *err)
 {
     const double warmup = tutti_param_time(params, "drop_warmup").fraction;
     const int64_t method = tutti_param_i64(params, "stochastic_method");
@@ -27,6 +26,12 @@ static tutti_status depth_open(const tutti_host *host, const tutti_params *param
         return tutti_fail(
             err, TUTTI_E_ARG,
             "stochastic_depth: drop_warmup goes with stochastic_method block only");
+    return TUTTI_OK;
+}
+
+static tutti_status depth_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
+{
     const tutti_state_v1 *state =
         algorithm_service(host, "stochastic_depth", TUTTI_STATE_V1, err);
     if (!state)
@@ -37,10 +42,10 @@ static tutti_status depth_open(const tutti_host *host, const tutti_params *param
     *d = (depth){host,
                  state,
                  tutti_param_i64(params, "target_layer_name"),
-                 method,
+                 tutti_param_i64(params, "stochastic_method"),
                  tutti_param_i64(params, "drop_distribution"),
                  tutti_param_f64(params, "drop_rate"),
-                 warmup};
+                 tutti_param_time(params, "drop_warmup").fraction};
     *ret_self = d;
     return TUTTI_OK;
 }
@@ -145,7 +150,7 @@ static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .apply = depth_apply,
                                   .close = surgery_close};
 static const tutti_object object =
-    TUTTI_OBJECT_INIT("stochastic_depth", TUTTI_KIND_ALGORITHM, &calls);
+    TUTTI_OBJECT_INIT_CHECKED("stochastic_depth", TUTTI_KIND_ALGORITHM, &calls, depth_check);
 static const tutti_object *const objects[] = {&object, &stochastic_block_object, NULL};
 static const tutti_plugin plugin =
     TUTTI_PLUGIN_INIT("org.tutti.stochastic_depth", "1.0.0", objects);

@@ -13,7 +13,7 @@ enum {
     FLAGS,
     MAX_GROUPS = 64 /* of the optimizer */
 };
-enum { ANNEAL_LINEAR, ANNEAL_COS }; /* as the manifest's values */
+enum { ANNEAL_LINEAR }; /* as the manifest's values; the others are the cosine */
 
 typedef struct swa {
     const tutti_host *host;
@@ -36,25 +36,27 @@ static double number(const tutti_time *t)
 }
 
 /* What the manifest's ranges cannot say. */
-static tutti_status check(const tutti_time *start, const tutti_time *end,
-                          const tutti_time *interval, tutti_error *err)
+static tutti_status swa_check(const tutti_params *params, tutti_error *err)
 {
-    if (start->unit != end->unit)
+    const tutti_time start = tutti_param_time(params, "swa_start");
+    const tutti_time end = tutti_param_time(params, "swa_end");
+    const tutti_time interval = tutti_param_time(params, "update_interval");
+    if (start.unit != end.unit)
         return tutti_fail(err, TUTTI_E_ARG,
                           "swa: swa_start and swa_end are in different units, want dur or ep "
                           "for both");
-    if (number(start) < 0.0 || number(start) >= number(end))
+    if (number(&start) < 0.0 || number(&start) >= number(&end))
         return tutti_fail(
             err, TUTTI_E_RANGE,
             "swa: swa_start is %g and swa_end is %g, want a start of 0 or more and "
             "below the end",
-            number(start), number(end));
-    if (end->unit == TUTTI_UNIT_DURATION && end->fraction > 1.0)
+            number(&start), number(&end));
+    if (end.unit == TUTTI_UNIT_DURATION && end.fraction > 1.0)
         return tutti_fail(err, TUTTI_E_RANGE, "swa: swa_end is %gdur, want 1dur or less",
-                          end->fraction);
-    if (interval->count < 1)
+                          end.fraction);
+    if (interval.count < 1)
         return tutti_fail(err, TUTTI_E_RANGE, "swa: update_interval is %lld, want 1 or more",
-                          (long long)interval->count);
+                          (long long)interval.count);
     return TUTTI_OK;
 }
 
@@ -64,9 +66,6 @@ static tutti_status swa_open(const tutti_host *host, const tutti_params *params,
     const tutti_time start = tutti_param_time(params, "swa_start");
     const tutti_time end = tutti_param_time(params, "swa_end");
     const tutti_time interval = tutti_param_time(params, "update_interval");
-    const tutti_status status = check(&start, &end, &interval, err);
-    if (status)
-        return status;
     const tutti_state_v1 *state = algorithm_service(host, "swa", TUTTI_STATE_V1, err);
     if (!state)
         return TUTTI_E_UNSUPPORTED;
@@ -142,7 +141,7 @@ static void set_rates(const swa *s)
     const tutti_weights_v1 *w = s->average.weights;
     double t = (double)s->average.flags[FLAG_AVERAGED] / (double)s->anneal_steps;
     t = t < 1.0 ? t : 1.0;
-    if (s->strategy == ANNEAL_COS)
+    if (s->strategy != ANNEAL_LINEAR)
         t = (1.0 - cos(acos(-1.0) * t)) / 2.0;
     for (uint32_t k = 0; k < groups(s); k++) {
         const double to = isnan(s->swa_lr) ? s->lr[k] : s->swa_lr;
@@ -229,4 +228,4 @@ static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .apply = swa_apply,
                                   .close = swa_close,
                                   .query = swa_query};
-ALGORITHM_PLUGIN("swa", calls)
+ALGORITHM_PLUGIN_CHECKED("swa", calls, swa_check)

@@ -35,8 +35,12 @@ START_TEST(each_stage_halves_the_image)
                                      "12<2 head linear in_features=32 out_features=10\n");
     ck_assert_str_eq(easel_trace(&e), "v2 = module 2(v1)\n"
                                       "v3 = softmax_cross_entropy(v2, v1)\n"
-                                      "v4 = mean(v3; axes=[], keepdim=0)\n"
-                                      "loss v4\n");
+                                      "v4 = sum(v1; axes=[3], keepdim=0)\n"
+                                      "v5 = sum(v4; axes=[], keepdim=0)\n"
+                                      "v6 = clamp(v5; min=1e-30)\n"
+                                      "v7 = sum(v3; axes=[], keepdim=0)\n"
+                                      "v8 = div(v7, v6)\n"
+                                      "loss v8\n");
     subject_close(&e.subject);
 }
 END_TEST

@@ -54,8 +54,12 @@ START_TEST(the_head_is_the_token_embedding)
                                       "v5 = module 6(v4)\n"
                                       "v6 = matmul(v5, weight; transpose_a=0, transpose_b=1)\n"
                                       "v7 = softmax_cross_entropy(v6, v1)\n"
-                                      "v8 = mean(v7; axes=[], keepdim=0)\n"
-                                      "loss v8\n");
+                                      "v8 = sum(v1; axes=[3], keepdim=0)\n"
+                                      "v9 = sum(v8; axes=[], keepdim=0)\n"
+                                      "v10 = clamp(v9; min=1e-30)\n"
+                                      "v11 = sum(v7; axes=[], keepdim=0)\n"
+                                      "v12 = div(v11, v10)\n"
+                                      "loss v12\n");
     subject_close(&e.subject);
 }
 END_TEST

@@ -143,7 +143,7 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
 }
 
 static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
-                                     build,        trace, token_loss};
+                                     build,        trace, classifier_loss};
 
 static const void *gpt2_query(void *self, const char *id)
 {

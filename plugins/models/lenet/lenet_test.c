@@ -45,8 +45,12 @@ START_TEST(lenet_has_two_convolutions_and_three_linear_layers)
                                       "v13 = module 12(v12)\n"
                                       "v14 = module 8(v13)\n"
                                       "v15 = softmax_cross_entropy(v14, v1)\n"
-                                      "v16 = mean(v15; axes=[], keepdim=0)\n"
-                                      "loss v16\n");
+                                      "v16 = sum(v1; axes=[3], keepdim=0)\n"
+                                      "v17 = sum(v16; axes=[], keepdim=0)\n"
+                                      "v18 = clamp(v17; min=1e-30)\n"
+                                      "v19 = sum(v15; axes=[], keepdim=0)\n"
+                                      "v20 = div(v19, v18)\n"
+                                      "loss v20\n");
     subject_close(&e.subject);
 }
 END_TEST
@@ -109,8 +113,12 @@ START_TEST(mnist_classifier_is_composers)
                                       "v11 = relu(v10)\n"
                                       "v12 = module 6(v11)\n"
                                       "v13 = softmax_cross_entropy(v12, v1)\n"
-                                      "v14 = mean(v13; axes=[], keepdim=0)\n"
-                                      "loss v14\n");
+                                      "v14 = sum(v1; axes=[3], keepdim=0)\n"
+                                      "v15 = sum(v14; axes=[], keepdim=0)\n"
+                                      "v16 = clamp(v15; min=1e-30)\n"
+                                      "v17 = sum(v13; axes=[], keepdim=0)\n"
+                                      "v18 = div(v17, v16)\n"
+                                      "loss v18\n");
     subject_close(&e.subject);
 }
 END_TEST

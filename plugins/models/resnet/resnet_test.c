@@ -60,8 +60,12 @@ START_TEST(depth_50_has_sixteen_bottlenecks)
                                       "v10 = mean(v9; axes=[1, 2], keepdim=0)\n"
                                       "v11 = module 25(v10)\n"
                                       "v12 = softmax_cross_entropy(v11, v1)\n"
-                                      "v13 = mean(v12; axes=[], keepdim=0)\n"
-                                      "loss v13\n");
+                                      "v13 = sum(v1; axes=[3], keepdim=0)\n"
+                                      "v14 = sum(v13; axes=[], keepdim=0)\n"
+                                      "v15 = clamp(v14; min=1e-30)\n"
+                                      "v16 = sum(v12; axes=[], keepdim=0)\n"
+                                      "v17 = div(v16, v15)\n"
+                                      "loss v17\n");
     subject_close(&e.subject);
 }
 END_TEST

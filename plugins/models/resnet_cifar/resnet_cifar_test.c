@@ -48,8 +48,12 @@ START_TEST(depth_20_has_three_stages_of_three_blocks)
                                       "v8 = mean(v7; axes=[1, 2], keepdim=0)\n"
                                       "v9 = module 16(v8)\n"
                                       "v10 = softmax_cross_entropy(v9, v1)\n"
-                                      "v11 = mean(v10; axes=[], keepdim=0)\n"
-                                      "loss v11\n");
+                                      "v11 = sum(v1; axes=[3], keepdim=0)\n"
+                                      "v12 = sum(v11; axes=[], keepdim=0)\n"
+                                      "v13 = clamp(v12; min=1e-30)\n"
+                                      "v14 = sum(v10; axes=[], keepdim=0)\n"
+                                      "v15 = div(v14, v13)\n"
+                                      "loss v15\n");
     subject_close(&e.subject);
 }
 END_TEST

@@ -42,8 +42,12 @@ START_TEST(an_image_becomes_patches_and_a_token)
                      "v8 = reshape(v7; shape=[4, 24])\n"
                      "v9 = module 4(v8)\n"
                      "v10 = softmax_cross_entropy(v9, v1)\n"
-                     "v11 = mean(v10; axes=[], keepdim=0)\n"
-                     "loss v11\n");
+                     "v11 = sum(v1; axes=[3], keepdim=0)\n"
+                     "v12 = sum(v11; axes=[], keepdim=0)\n"
+                     "v13 = clamp(v12; min=1e-30)\n"
+                     "v14 = sum(v10; axes=[], keepdim=0)\n"
+                     "v15 = div(v14, v13)\n"
+                     "loss v15\n");
     subject_close(&e.subject);
 }
 END_TEST

@@ -34,7 +34,8 @@ enum {
     TUTTI_WRAPPER_NO_LOSS = 1u << 0,
 };
 
-/* An algorithm that has this takes the place of "evaluate, then update".  A run has at most one. */
+/* An algorithm that has this takes the place of "evaluate, then update".  A run has at most one; the trait
+ * "wraps_optimizer" in its manifest tells `tutti validate` too. */
 typedef struct tutti_optimizer_wrapper_v1 {
     uint32_t struct_size;
     uint32_t reserved;

@@ -90,6 +90,10 @@ typedef struct tutti_object {
     const char *name;  /* [a-z][a-z0-9_]*, as in the manifest and in run files */
     const char *kind;  /* TUTTI_KIND_* */
     const tutti_calls *calls;
+    /* Later than the first release: NULL, or what the manifest cannot say about settings, such as that
+     * one is to be below another.  Pure; called before every open, and by `tutti validate`.  `params` as
+     * for open; the sentence starts with the object's name.  [any] */
+    tutti_status (*check)(const tutti_params *params, tutti_error *err);
 } tutti_object;
 
 /* Static const data in the plugin. */
@@ -114,7 +118,11 @@ TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi);
     }
 #define TUTTI_OBJECT_INIT(name_, kind_, calls_)                                                \
     {                                                                                          \
-        (uint32_t)sizeof(tutti_object), 0, name_, kind_, calls_                                \
+        (uint32_t)sizeof(tutti_object), 0, name_, kind_, calls_, NULL                          \
+    }
+#define TUTTI_OBJECT_INIT_CHECKED(name_, kind_, calls_, check_)                                \
+    {                                                                                          \
+        (uint32_t)sizeof(tutti_object), 0, name_, kind_, calls_, check_                        \
     }
 
 TUTTI_ASSERT_OFFSET(tutti_host, abi, 4);
@@ -135,6 +143,7 @@ TUTTI_ASSERT_OFFSET(tutti_calls, query, 56);
 TUTTI_ASSERT_OFFSET(tutti_object, name, 8);
 TUTTI_ASSERT_OFFSET(tutti_object, kind, 16);
 TUTTI_ASSERT_OFFSET(tutti_object, calls, 24);
+TUTTI_ASSERT_OFFSET(tutti_object, check, 32);
 TUTTI_ASSERT_OFFSET(tutti_plugin, struct_size, 4);
 TUTTI_ASSERT_OFFSET(tutti_plugin, abi_built, 8);
 TUTTI_ASSERT_OFFSET(tutti_plugin, abi_min, 12);

@@ -52,7 +52,7 @@ static const struct {
      ":20: objects[0].on_error: is \"skip\", want stop, disable or ignore"},
     {"\"flag\": {\"type\": \"bool\"", "\"flag\": {\"type\": \"boolean\"",
      ":22: objects[0].params.flag.type: is \"boolean\", want bool, int, float, string, enum, "
-     "time, path or list"},
+     "time, path, list or column"},
     {"\"flag\": {\"type\": \"bool\"", "\"flag\": {\"type\": \"bool\", \"min\": 0",
      ":22: objects[0].params.flag.min: unknown key"},
     {"\"flag\": {", "\"id\": {",

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""pairs.py MODEL [--every] - ordered pairs of the algorithms that fit a model, in runs of three batches.
+
+For each pair, a run and one that takes it up after its first batch end with the same bytes, and every surgery
+finds as many modules beside the other algorithm as it does alone, whichever comes first.  Without --every:
+each surgery with each other where SURGERY_OF says so, and some of the rest.  The environment has TUTTI, the
+program, and SOURCE."""
+import concurrent.futures
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+
+TUTTI, SOURCE = os.environ["TUTTI"], os.environ["SOURCE"]
+sys.path.insert(0, f"{SOURCE}/tests/e2e")
+from checkpoint import tensors  # noqa: E402
+
+SHARE = 40  # without --every: one pair in so many,
+SURGERY_OF = ("resnet", "gpt2")  # and all of two surgeries for these
+GLYPHS = {"dataset": {"name": "glyphs", "samples": 16},
+          "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "batch_size": 8, "workers": 1}
+TEXT = {"dataset": {"name": "text", "path": "../../corpus.txt", "length": 16, "stride": 400}, "batch_size": 8, "workers": 1}
+
+# What changes the model: its number of changed modules, as it logs it.
+SURGERY = {
+    "alibi": "alibi/num_attention_layers",
+    "blurpool": "blurpool/num_blurconv_layers",
+    "factorize": "factorize/num_linear_replacements",
+    "ghost_batchnorm": "GhostBatchNorm/num_new_modules",
+    "gyro_dropout": "GyroDropout/num_new_modules",
+    "low_precision_layernorm": "LowPrecisionLayerNorm/num_new_modules",
+    "squeeze_excite": "squeeze_excite/num_squeeze_excite_layers",
+    "stochastic_depth": "stochastic_depth/num_stochastic_layers",
+    "weight_standardization": "WeightStandardization/num_weights_standardized",
+}
+EVERY = {  # settings with which each does something in three batches
+    "ema": {"half_life": "2ba"},
+    "gradient_clipping": {"clipping_type": "norm", "clipping_threshold": 0.5},
+    "layer_freezing": {"freeze_start": 0.0, "freeze_level": 0.5},
+    "sam": {"interval": 2},
+    "selective_backprop": {"start": 0.0, "end": 1.0, "interrupt": 0},
+    "swa": {"swa_start": "0.3dur", "swa_end": "0.9dur", "update_interval": "1ba"},
+    "factorize": {"min_channels": 1, "latent_channels": 0.5, "min_features": 8, "latent_features": 0.25},
+}
+IMAGES = {
+    "gradient_penalty": {"weight": 0.1},
+    "channels_last": {},
+    "colout": {},
+    "cutmix": {},
+    "cutout": {},
+    "label_smoothing": {},
+    "mixup": {},
+}
+TOKENS = {
+    "seq_length_warmup": {"duration": 0.9, "min_seq_length": 8, "max_seq_length": 16, "step_size": 4},
+    "low_precision_layernorm": {},
+}
+MODELS = {
+    "resnet": ({"model": {"name": "resnet", "depth": 50, "width": 4}, "train": GLYPHS}, EVERY | IMAGES | {
+        "blurpool": {"min_channels": 1},
+        "ghost_batchnorm": {"ghost_batch_size": 4},
+        "progressive_resizing": {"initial_scale": 0.75, "delay_fraction": 0.0},
+        "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
+        "stochastic_depth": {"target_layer_name": "ResNetBottleneck", "drop_rate": 0.5},
+        "weight_standardization": {},
+    }),
+    "vit": ({"model": {"name": "vit", "patch_size": 7, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "dropout": 0.1},
+             "train": GLYPHS, "precision": "amp_bf16"}, EVERY | {k: v for k, v in IMAGES.items() if k != "colout"} | {
+        "blurpool": {"min_channels": 1},
+        "gyro_dropout": {"sigma": 4, "tau": 2},
+        "low_precision_layernorm": {},
+        "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
+        "weight_standardization": {},
+    }),
+    "gpt2": ({"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}, "train": TEXT,
+              "precision": "amp_bf16"}, EVERY | TOKENS | {
+        "alibi": {"max_sequence_length": 16, "train_sequence_length_scaling": 0.5},
+    }),
+    "bert": ({"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16},
+              "train": TEXT | {"transforms": [{"name": "mask_tokens"}]}, "precision": "amp_bf16"}, EVERY | TOKENS),
+}
+# Pairs that are refused before the first batch, by a sentence with these words.
+REFUSED = {}
+
+
+def train(folder, base, algorithms, *more):
+    folder.mkdir(parents=True)
+    run = base | {
+        "name": "pair", "seed": 5, "eval": [], "optimizer": {"name": "adamw", "lr": 0.01},
+        "max_duration": "3ba", "threads": 1, "algorithms": algorithms,
+        "loggers": [{"name": "jsonl", "filename": "log.jsonl"}],
+        "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ba", "keep": -1}]}
+    (folder / "run.json").write_text(json.dumps(run))
+    done = subprocess.run([TUTTI, "train", "run.json", *more], cwd=folder, capture_output=True, text=True,
+                          env=os.environ | {"TUTTI_TUNE": "0"}, timeout=120, check=False)
+    return done.returncode, done.stderr.strip()
+
+
+def numbers(folder):
+    """The hyperparameters that the run logged."""
+    found = {}
+    for line in (folder / "log.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        if row["kind"] == "hyperparameters":
+            found |= row["values"]
+    return found
+
+
+def compare(a, b):
+    x, y = (tensors(next((f / "saves").glob("*ba3.*"))) for f in (a, b))
+    differ = [k for k in x if x[k] != y.get(k)] + [k for k in y if k not in x]
+    return f"resumed, {len(differ)} tensors differ, such as {differ[:3]}" if differ else ""
+
+
+def together(work, base, names, fits):
+    """Runs these algorithms: what is wrong or "", and the numbers that they log."""
+    algorithms = [{"name": n} | fits[n] for n in names]
+    status, said = train(work, base, algorithms)
+    refusal = REFUSED.get(tuple(names))
+    if refusal:
+        return "" if status and refusal in said else f"status {status}, want \"{refusal}\": {said}", {}
+    return (f"status {status}: {said}", {}) if status else ("", numbers(work))
+
+
+def trial(work, base, names, fits):
+    """The same of a run and of one that takes it up, which are to end alike."""
+    where = work / "-".join(names)
+    fault, found = together(where / "whole", base, names, fits)
+    if found:
+        start = next((where / "whole/saves").glob("*ba1.*"))
+        status, said = train(where / "resumed", base, [{"name": n} | fits[n] for n in names], "--resume", str(start))
+        fault = f"resumed, status {status}: {said}" if status else compare(where / "whole", where / "resumed")
+    shutil.rmtree(where)
+    return fault, found
+
+
+def chosen(model, pair, every):
+    return (every or (model in SURGERY_OF and set(pair) <= set(SURGERY)) or
+            zlib.crc32("-".join((model, *pair)).encode()) % SHARE == 0)
+
+
+def main():
+    model, every = sys.argv[1], "--every" in sys.argv[2:]
+    base, fits = MODELS[model]
+    here = {p.name for p in pathlib.Path(SOURCE, "plugins/algorithms").iterdir() if p.is_dir()}
+    wrong = [f"no model has the algorithm {n}" for n in sorted(here - {k for _, f in MODELS.values() for k in f})]
+    pairs = [p for p in itertools.permutations(sorted(fits), 2) if chosen(model, p, every)]
+    surgeries = sorted({n for p in pairs for n in p} & set(SURGERY))
+    with tempfile.TemporaryDirectory() as tmp, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        work = pathlib.Path(tmp)
+        (work / "corpus.txt").write_text("".join(f"{k}\n" for k in range(1, 4001)))
+        alone = dict(zip(surgeries, pool.map(lambda n: together(work / "alone" / n, base, [n], fits), surgeries)))
+        wrong += [f"{n}: {fault}" for n, (fault, _) in alone.items() if fault]
+        for pair, (fault, found) in zip(pairs, pool.map(lambda p: trial(work, base, p, fits), pairs)):
+            wrong += [f"{list(pair)}: {fault}"] if fault else []
+            for n in set(pair) & set(surgeries) if found else ():
+                changed, before = found.get(SURGERY[n], 0), alone[n][1].get(SURGERY[n], 1)
+                wrong += [f"{list(pair)}: {SURGERY[n]} is {changed}, alone {before}"] if changed < before else []
+    print(f"{model}: {len(fits)} algorithms, {len(pairs)} pairs, {len(wrong)} faults")
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+sys.exit(main())
