@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "base/launcher.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -67,4 +69,16 @@ void cli_print_metrics(const trainer *t, const run_file *run)
                 (void)printf("%s %s: %.4f\n", run->evals[e].label,
                              run->evals[e].metrics.items[k].name, value);
         }
+}
+
+bool cli_is_alone(void)
+{
+    const char *launcher;
+    const int n = launcher_processes(&launcher);
+    if (n > 1)
+        (void)fprintf(stderr,
+                      "tutti: %s has started %d processes, each of which would train the whole "
+                      "run and write the same files; start one\n",
+                      launcher, n);
+    return n <= 1;
 }

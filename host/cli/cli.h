@@ -7,6 +7,8 @@
 #include "plugin/registry.h"
 #include "train/trainer.h"
 
+#include <stdbool.h>
+
 /* The registry, with its remarks on stderr; NULL after saying why not. */
 registry *cli_registry(const cli_options *o);
 /* The run file, of RUN_FILE_* `kind`, or the embedded default; prints every fault.  NULL when there was
@@ -30,5 +32,8 @@ int bench_optimizer(const cli_options *o);
 int bench_loader(const cli_options *o);
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
+
+/* Whether this process may train: several of one launcher would write the same files, which is said. */
+bool cli_is_alone(void);
 
 #endif

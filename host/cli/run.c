@@ -48,6 +48,8 @@ static int go(loop_run *l, const cli_options *o, tutti_error *err)
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
+    if (!cli_is_alone())
+        return status;
     run_file *run = NULL;
     trainer *t = NULL;
     loop_run *l = NULL;

@@ -38,6 +38,8 @@ static int fit(trainer *t, const cli_options *o, tutti_error *err)
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
+    if (!cli_is_alone())
+        return status;
     trainer *t = NULL;
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
