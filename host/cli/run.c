@@ -22,6 +22,8 @@ static void print_results(const loop_run *l, const trainer *t, const run_file *r
 {
     const tutti_loop_state *st = loop_run_state(l);
     const double output = loop_run_output(l);
+    if (loop_run_interrupted(l))
+        (void)printf("interrupted; ");
     (void)printf("ran %lld iterations, %lld epochs, %.1f s", (long long)st->iteration,
                  (long long)st->epoch, st->total_seconds);
     if (!isnan(output))

@@ -45,8 +45,11 @@ TUTTI_NODISCARD tutti_status engine_add(engine *e, instance *i, tutti_error *err
 
 /* Binds a handler of the run file, which hears its events after the callbacks and before the loggers,
  * in the order in which handlers are bound.  The binding becomes the engine's on success.  Loads the
- * plugin that declares its function.  Before seal.  [control] */
+ * plugin that declares its function.  After seal it hears an event under way too.  [control] */
 TUTTI_NODISCARD tutti_status engine_bind(engine *e, binding *b, tutti_error *err);
+
+/* From now on plugins may bind handlers through tutti.engine/1, whose functions are of `r`.  [control] */
+void engine_accept_handlers(engine *e, registry *r);
 
 /* From now on `take` gets the trace of each algorithm that ran at an event, after it; with `all` those
  * that did not match too, before any is applied.  At most 8 sinks.  [control] */

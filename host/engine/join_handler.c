@@ -3,6 +3,7 @@
 #include "engine/participant.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static tutti_status hear(void *self, const tutti_event *event, tutti_error *err)
 {
@@ -15,6 +16,12 @@ static tutti_status hear(void *self, const tutti_event *event, tutti_error *err)
 static const tutti_calls bound_calls = {.struct_size = (uint32_t)sizeof bound_calls,
                                         .run_event = hear};
 
+static void release(bound *b)
+{
+    binding_free(b->binding);
+    json_free(b->doc);
+}
+
 tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
 {
     const tutti_status loaded = binding_open(b, &e->service, err);
@@ -25,7 +32,7 @@ tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for handler %s", binding_name(b));
     one->engine = e;
     one->binding = b;
-    one->release = binding_free;
+    one->release = release;
     /* One function may be bound many times: its second binding is "demo.note#2". */
     (void)snprintf(one->name, sizeof one->name, "%.80s", binding_name(b));
     one->bound_as = binding_name(b);
@@ -50,4 +57,33 @@ tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
     one->next = e->bound;
     e->bound = one;
     return TUTTI_OK;
+}
+
+/* ---- handlers that plugins bind ---- */
+
+static tutti_status accept(engine *e, const char *json, tutti_error *err)
+{
+    json_doc *doc = NULL;
+    faults *f = faults_create();
+    tutti_status s = f ? json_parse("handler", json, strlen(json), &doc, err) : TUTTI_E_NOMEM;
+    binding *b = s ? NULL : binding_read(e->registry, json_root(doc), f);
+    if (!s && !b)
+        s = tutti_fail(err, TUTTI_E_ARG, "%s",
+                       faults_count(f) ? faults_text(f, 0) : "no memory for a handler");
+    if (!s)
+        s = engine_bind(e, b, err);
+    if (!s) {
+        e->bound->doc = doc;
+    } else {
+        binding_free(b);
+        json_free(doc);
+    }
+    faults_destroy(f);
+    return s;
+}
+
+void engine_accept_handlers(engine *e, registry *r)
+{
+    e->registry = r;
+    e->accept = accept;
 }

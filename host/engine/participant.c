@@ -54,6 +54,9 @@ void engine_destroy(engine *e)
     free(e->parts);
     free(e->passes);
     engine_release_bound(e);
+    for (size_t k = 0; k < e->nretired; k++)
+        free(e->retired[k]);
+    free(e->retired);
     free(e->attributes);
     free(e->ring);
     free(e->reasons);
@@ -111,13 +114,65 @@ static tutti_status insert_pass(engine *e, int index, int part, tutti_error *err
     return TUTTI_OK;
 }
 
+/* The event's table with one more handler behind the others, before the loggers.  NULL: out of memory. */
+static hot *with_handler(const engine *e, const event_slot *slot, uint32_t part)
+{
+    const participant *p = &e->parts[part];
+    const uint32_t n = slot->nalgorithms + slot->nlisteners;
+    uint32_t at = n;
+    hot *grown = malloc((n + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    while (at > slot->nalgorithms && e->parts[slot->hot[at - 1].part].class == CLASS_LOGGER)
+        at--;
+    if (at)
+        memcpy(grown, slot->hot, at * sizeof *grown);
+    grown[at] =
+        (hot){{p->plugin, p->name}, p->calls->match, p->calls->run_event, p->self, part, 0};
+    if (n > at)
+        memcpy(grown + at + 1, slot->hot + at, (n - at) * sizeof *grown);
+    return grown;
+}
+
+/* A handler joins a sealed engine, on all of its events or none.  Tables that it replaces stay until the
+ * end: dispatch may stand in one. */
+static tutti_status insert_late(engine *e, uint32_t part, tutti_error *err)
+{
+    const participant *p = &e->parts[part];
+    hot *grown[ENGINE_EVENTS] = {NULL};
+    void **retired = realloc(e->retired, (e->nretired + p->nevents) * sizeof *retired);
+    tutti_status s = TUTTI_OK;
+    if (retired)
+        e->retired = retired;
+    for (size_t k = 0; k < p->nevents && !s; k++) {
+        const event_slot *slot = &e->slots[p->events[k]];
+        if (slot->nlisteners >= ENGINE_LATE)
+            s = tutti_fail(err, TUTTI_E_RANGE, "%s: more than %d listen to it",
+                           engine_event_name(e, p->events[k]), ENGINE_LATE);
+        else if (!retired || !(grown[k] = with_handler(e, slot, part)))
+            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for handler %s", p->name);
+    }
+    for (size_t k = 0; k < p->nevents; k++) {
+        event_slot *slot = &e->slots[p->events[k]];
+        if (s) {
+            free(grown[k]);
+            continue;
+        }
+        e->retired[e->nretired++] = slot->hot;
+        slot->hot = grown[k];
+        slot->nlisteners++;
+        e->listens[p->events[k] >> 6] |= UINT64_C(1) << (p->events[k] & 63);
+    }
+    engine_set_gates(e);
+    return s;
+}
+
 tutti_status engine_add_object(engine *e, const participant *p, tutti_error *err)
 {
     participant added = *p;
-    if (e->sealed)
-        return tutti_fail(err, TUTTI_E_STATE, "%s comes too late: the engine is sealed",
-                          p->name);
     tutti_status s = class_of(p, &added.class, err);
+    if (s == TUTTI_OK && e->sealed && added.class != CLASS_HANDLER)
+        s = tutti_fail(err, TUTTI_E_STATE, "%s comes too late: the engine is sealed", p->name);
     if (s == TUTTI_OK)
         s = check_calls(&added, err);
     if (s != TUTTI_OK)
@@ -140,7 +195,10 @@ tutti_status engine_add_object(engine *e, const participant *p, tutti_error *err
             return s;
     }
     e->parts[e->nparts++] = added;
-    return TUTTI_OK;
+    s = e->sealed ? insert_late(e, (uint32_t)e->nparts - 1, err) : TUTTI_OK;
+    if (s != TUTTI_OK)
+        e->nparts--;
+    return s;
 }
 
 static tutti_status check_exclusive(const engine *e, tutti_error *err)

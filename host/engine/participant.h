@@ -12,7 +12,8 @@ enum {
     ENGINE_WIDTH = 64,   /* algorithms at one event: one bit each */
     ENGINE_ORDERS = 64,  /* kept orders of one event */
     ENGINE_RING = 1024,  /* traces that are kept */
-    ENGINE_SINKS = 8
+    ENGINE_SINKS = 8,
+    ENGINE_LATE = 1024 /* listeners of one event, when handlers join a sealed engine */
 };
 
 typedef struct trace_sink {
@@ -108,7 +109,8 @@ typedef struct attribute {
 typedef struct bound {
     engine *engine;
     binding *binding;
-    void (*release)(binding *b); /* so that engines without handlers need no registry */
+    void (*release)(struct bound *b); /* so that engines without handlers need no registry */
+    json_doc *doc; /* that the binding was read from, if it is the engine's own; or NULL */
     struct bound *next;
     const char *bound_as; /* the run file's name for it, which several may share */
     uint32_t part;        /* index in parts */
@@ -134,6 +136,11 @@ struct engine {
     bool warned_interpolation;
     char (*reasons)[192]; /* of the latest engine_order */
     struct bound *bound;  /* handlers, a list */
+    tutti_status (*accept)(engine *e, const char *json,
+                           tutti_error *err); /* a handler; or NULL */
+    registry *registry;                       /* of accepted handlers */
+    void **retired;                           /* tables that dispatch may still stand in */
+    size_t nretired;
     attribute *attributes;
     size_t nattributes;
     int depth; /* of events fired inside events */

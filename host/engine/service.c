@@ -30,7 +30,7 @@ void engine_release_bound(engine *e)
 {
     while (e->bound) {
         bound *next = e->bound->next;
-        e->bound->release(e->bound->binding);
+        e->bound->release(e->bound);
         free(e->bound);
         e->bound = next;
     }
@@ -97,6 +97,14 @@ static int32_t service_remove_handler(void *ctx, const char *name)
     return found;
 }
 
+static tutti_status service_add_handler(void *ctx, const char *json, tutti_error *err)
+{
+    engine *e = ctx;
+    if (!e->accept)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "this run takes no more handlers");
+    return e->accept(e, json, err);
+}
+
 const tutti_engine_v1 *engine_service(engine *e)
 {
     e->service = (tutti_engine_v1){.struct_size = (uint32_t)sizeof e->service,
@@ -107,6 +115,7 @@ const tutti_engine_v1 *engine_service(engine *e)
                                    .attribute = service_attribute,
                                    .query = service_query,
                                    .has_handler = service_has_handler,
-                                   .remove_handler = service_remove_handler};
+                                   .remove_handler = service_remove_handler,
+                                   .add_handler = service_add_handler};
     return &e->service;
 }

@@ -89,6 +89,25 @@ static tutti_status load(void *ctx, const char *path, const char *text, tutti_er
     return s;
 }
 
+static tutti_status do_nothing(tutti_loop *l, void *batch, void **ret_output, void *ctx,
+                               tutti_error *err)
+{
+    return TUTTI_OK;
+}
+
+tutti_status run_check_dict(const loop_run *l, const char *json, tutti_error *err)
+{
+    tutti_loop_options options = TUTTI_LOOP_OPTIONS_INIT;
+    tutti_loop *other = NULL;
+    options.process = do_nothing;
+    options.deterministic = l->run->loop.deterministic;
+    tutti_status s = tutti_loop_create(&options, &other, err);
+    if (!s)
+        s = tutti_loop_load_state_dict(other, json, err);
+    tutti_loop_destroy(other);
+    return s;
+}
+
 void run_join_checkpoints(loop_run *l)
 {
     drive_keep(l->trainer, save, load, l);

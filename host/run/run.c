@@ -17,7 +17,9 @@ static tutti_status call_function(loop_run *l, tutti_error *err)
     l->output = NAN;
     fn->engine = engine_service(l->engine);
     crash_breadcrumb.step = (uint64_t)trainer_time(l->trainer)->batch;
+    l->processing = true;
     const tutti_status s = function_call(fn, 0, &cause);
+    l->processing = false;
     if (s)
         return tutti_fail(err, s, "%s: %s", fn->name, cause.text);
     const tutti_named_value v = {"output", l->output};
@@ -101,7 +103,14 @@ void loop_run_destroy(loop_run *l)
     drive_serve(l->trainer, NULL, NULL);
     drive_keep(l->trainer, NULL, NULL, NULL);
     tutti_loop_destroy(l->loop);
+    free(l->dict);
+    free(l->pending);
     free(l);
+}
+
+bool loop_run_interrupted(const loop_run *l)
+{
+    return tutti_loop_interrupted(l->loop) != 0;
 }
 
 bool loop_run_finished(const loop_run *l)
@@ -125,6 +134,17 @@ static tutti_status check_limit(const loop_run *l, tutti_error *err)
                       (long long)st->epoch, (long long)st->iteration);
 }
 
+/* Takes up the state that a function has given; its limit is in force. */
+static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error *err)
+{
+    const tutti_status s = tutti_loop_load_state_dict(l->loop, l->pending, err);
+    free(l->pending);
+    l->pending = NULL;
+    l->pass = -1;
+    args->max_epochs = args->max_iters = args->epoch_length = TUTTI_LOOP_NONE;
+    return s;
+}
+
 tutti_status loop_run_go(loop_run *l, const char *resume, tutti_error *err)
 {
     tutti_loop_run_args args = l->run->loop.args;
@@ -132,11 +152,15 @@ tutti_status loop_run_go(loop_run *l, const char *resume, tutti_error *err)
     if (s || (s = check_limit(l, err)) || (s = drive_plan(l->trainer, err)))
         return s;
     args.data = drive_batches(l->trainer) < 0 ? NULL : &l->data;
-    s = tutti_loop_run(l->loop, &args, err);
-    if (!trainer_signal())
-        return s;
-    tutti_error stopped = TUTTI_ERROR_INIT;
-    s = drive_stop_by_signal(l->trainer, &stopped);
-    *err = stopped;
+    do
+        s = tutti_loop_run(l->loop, &args, err);
+    while (!s && l->pending && !trainer_signal() && !(s = go_back(l, &args, err)));
+    if (trainer_signal()) {
+        tutti_error stopped = TUTTI_ERROR_INIT;
+        s = drive_stop_by_signal(l->trainer, &stopped);
+        *err = stopped;
+    } else if (!s && tutti_loop_interrupted(l->loop)) {
+        s = drive_save(l->trainer, err);
+    }
     return s;
 }

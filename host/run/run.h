@@ -20,6 +20,7 @@ void loop_run_destroy(loop_run *l); /* NULL is allowed */
  * has a saver; E_STATE a resumed run has reached its limit already; those of functions and data. */
 TUTTI_NODISCARD tutti_status loop_run_go(loop_run *l, const char *resume, tutti_error *err);
 
+bool loop_run_interrupted(const loop_run *l); /* a function has asked for it; it is saved */
 /* Whether the file's limit is reached. */
 bool loop_run_finished(const loop_run *l);
 const tutti_loop_state *loop_run_state(const loop_run *l);

@@ -19,6 +19,9 @@ struct loop_run {
     bool placed;          /* a checkpoint has said both: the next restart goes there */
     drive_batch batch;    /* under way */
     double output;
+    bool processing; /* the process function runs and has made no training step */
+    char *dict;      /* the latest that was asked for */
+    char *pending;   /* a state that the run goes on from once it has left off */
     const tutti_loop_firing *firing; /* under way, for tutti.loop/1; or NULL */
     int64_t counted;                 /* what filters of a Composer event count */
     tutti_loop_v1 service;
@@ -39,5 +42,8 @@ void run_fill_service(loop_run *l);
 /* ---- resume.c: what a checkpoint keeps of the loop ---- */
 
 void run_join_checkpoints(loop_run *l);
+/* Whether `json` is the state of a loop like this one.  Errors: E_FORMAT, E_ARG. */
+TUTTI_NODISCARD tutti_status run_check_dict(const loop_run *l, const char *json,
+                                            tutti_error *err);
 
 #endif

@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/run_internal.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static int64_t get_iteration(void *ctx)
 {
     return tutti_loop_get_state(((loop_run *)ctx)->loop)->iteration;
@@ -32,6 +35,107 @@ static void terminate_epoch(void *ctx, int32_t skip)
     tutti_loop_terminate_epoch(((loop_run *)ctx)->loop, skip);
 }
 
+static void interrupt(void *ctx)
+{
+    tutti_loop_interrupt(((loop_run *)ctx)->loop);
+}
+
+static int64_t *limit_of(loop_run *l, int32_t which)
+{
+    tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    return which == TUTTI_LOOP_MAX_EPOCHS  ? &st->max_epochs
+           : which == TUTTI_LOOP_MAX_ITERS ? &st->max_iters
+                                           : &st->epoch_length;
+}
+
+static int64_t get_limit(void *ctx, int32_t which)
+{
+    const int64_t value = *limit_of(ctx, which);
+    return value == TUTTI_LOOP_NONE ? -1 : value;
+}
+
+static tutti_status set_limit(void *ctx, int32_t which, int64_t value, tutti_error *err)
+{
+    static const char *const names[] = {"max_epochs", "max_iters", "epoch_length"};
+    if (which < TUTTI_LOOP_MAX_EPOCHS || which > TUTTI_LOOP_EPOCH_LENGTH)
+        return tutti_fail(err, TUTTI_E_ARG, "%d is no limit of a loop", (int)which);
+    if (value != -1 && value < 1)
+        return tutti_fail(err, TUTTI_E_ARG, "%s is %lld, want 1 or more, or -1", names[which],
+                          (long long)value);
+    const int32_t other = 1 - which;
+    if (value != -1 && which != TUTTI_LOOP_EPOCH_LENGTH && get_limit(ctx, other) != -1)
+        return tutti_fail(err, TUTTI_E_ARG, "%s is set: make it -1 to run by %s", names[other],
+                          names[which]);
+    *limit_of(ctx, which) = value == -1 ? TUTTI_LOOP_NONE : value;
+    return TUTTI_OK;
+}
+
+static const char *state_dict(void *ctx)
+{
+    loop_run *l = ctx;
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    free(l->dict);
+    l->dict = NULL;
+    return tutti_loop_state_dict(l->loop, 0, &l->dict, &ignored) ? NULL : l->dict;
+}
+
+/* Another loop judges the text now: this one takes it once it has left off. */
+static tutti_status load_state_dict(void *ctx, const char *json, tutti_error *err)
+{
+    loop_run *l = ctx;
+    char *copy = strdup(json);
+    tutti_status s = copy ? run_check_dict(l, json, err)
+                          : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a loop's state");
+    if (s) {
+        free(copy);
+        return s;
+    }
+    free(l->pending);
+    l->pending = copy;
+    tutti_loop_interrupt(l->loop);
+    return TUTTI_OK;
+}
+
+static tutti_status set_data(void *ctx, const char *label, tutti_error *err)
+{
+    loop_run *l = ctx;
+    const tutti_status s = drive_use_data(l->trainer, label, err);
+    l->pass = -1;
+    l->placed = false;
+    return s ? s : tutti_loop_set_data(l->loop, &l->data, err);
+}
+
+static const tutti_error *exception(void *ctx)
+{
+    const tutti_loop_firing *f = ((loop_run *)ctx)->firing;
+    return f ? f->exception : NULL;
+}
+
+static int64_t iter_counter(void *ctx)
+{
+    const tutti_loop_firing *f = ((loop_run *)ctx)->firing;
+    return f && f->event == TUTTI_EVENT_TERMINATE_SINGLE_EPOCH ? f->iter_counter : -1;
+}
+
+static tutti_status train(void *ctx, double *ret_loss, tutti_error *err)
+{
+    loop_run *l = ctx;
+    if (!l->run->model.object)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "the engine file has no model to train");
+    if (!l->processing)
+        return tutti_fail(err, TUTTI_E_STATE, "only the process function trains, once a batch");
+    l->processing = false;
+    const tutti_status s = drive_train(l->trainer, err);
+    if (!s && ret_loss)
+        *ret_loss = drive_loss(l->trainer);
+    return s;
+}
+
+static tutti_status evaluate(void *ctx, const char *label, tutti_error *err)
+{
+    return drive_evaluate(((loop_run *)ctx)->trainer, label, err);
+}
+
 void run_fill_service(loop_run *l)
 {
     l->service = (tutti_loop_v1){.struct_size = (uint32_t)sizeof l->service,
@@ -41,5 +145,15 @@ void run_fill_service(loop_run *l)
                                  .set_output = set_output,
                                  .output = get_output,
                                  .terminate = terminate,
-                                 .terminate_epoch = terminate_epoch};
+                                 .terminate_epoch = terminate_epoch,
+                                 .interrupt = interrupt,
+                                 .limit = get_limit,
+                                 .set_limit = set_limit,
+                                 .state_dict = state_dict,
+                                 .load_state_dict = load_state_dict,
+                                 .set_data = set_data,
+                                 .exception = exception,
+                                 .iter_counter = iter_counter,
+                                 .train = train,
+                                 .evaluate = evaluate};
 }

@@ -138,12 +138,44 @@ int64_t drive_batches(const trainer *t)
 
 tutti_status drive_seek(trainer *t, int64_t pass, int64_t number, tutti_error *err)
 {
-    return source_seek(&t->train, pass, number, err);
+    return source_seek(t->driver.data ? t->driver.data : &t->train, pass, number, err);
 }
 
 tutti_status drive_next(trainer *t, int64_t *ret_samples, tutti_error *err)
 {
-    return source_next(&t->train, &t->mirrors, &t->tensors.whole, ret_samples, err);
+    data_source *data = t->driver.data ? t->driver.data : &t->train;
+    return source_next(data, &t->mirrors, &t->tensors.whole, ret_samples, err);
+}
+
+static tutti_status find_evaluation(trainer *t, const char *label, size_t *ret_number,
+                                    tutti_error *err)
+{
+    for (size_t k = 0; k < t->nevals; k++)
+        if (strcmp(t->evals[k].spec->label, label) == 0) {
+            *ret_number = k;
+            return TUTTI_OK;
+        }
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "the run has no evaluation %s", label);
+}
+
+tutti_status drive_use_data(trainer *t, const char *label, tutti_error *err)
+{
+    size_t k = 0;
+    if (t->train.loader && strcmp(label, "train") == 0) {
+        t->driver.data = NULL;
+        return TUTTI_OK;
+    }
+    const tutti_status s = find_evaluation(t, label, &k, err);
+    if (!s)
+        t->driver.data = &t->evals[k];
+    return s;
+}
+
+tutti_status drive_evaluate(trainer *t, const char *label, tutti_error *err)
+{
+    size_t k = 0;
+    const tutti_status s = find_evaluation(t, label, &k, err);
+    return s ? s : trainer_evaluate_now(t, k, err);
 }
 
 void drive_begin_batch(trainer *t, int64_t samples, drive_batch *ret_batch)
@@ -210,17 +242,23 @@ tutti_status drive_refit(trainer *t, tutti_error *err)
     return s ? s : updater_fit(&t->updater, err);
 }
 
-tutti_status drive_stop_by_signal(trainer *t, tutti_error *err)
+tutti_status drive_save(trainer *t, tutti_error *err)
 {
     void *self;
     const tutti_saver_v1 *saver = trainer_saver(t, &self);
-    if (saver && TUTTI_HAS(saver, tutti_saver_v1, save) && saver->save) {
-        const tutti_status s = saver->save(self, err);
-        if (s)
-            return s;
-    }
-    return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",
-                      trainer_signal(), (long long)t->run.clock.now.batch,
-                      saver ? ", which is saved"
-                            : "; no checkpoint_saver, so nothing is saved");
+    return saver && TUTTI_HAS(saver, tutti_saver_v1, save) && saver->save
+               ? saver->save(self, err)
+               : TUTTI_OK;
+}
+
+tutti_status drive_stop_by_signal(trainer *t, tutti_error *err)
+{
+    void *self;
+    const bool saves = trainer_saver(t, &self) != NULL;
+    const tutti_status s = drive_save(t, err);
+    return s ? s
+             : tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",
+                          trainer_signal(), (long long)t->run.clock.now.batch,
+                          saves ? ", which is saved"
+                                : "; no checkpoint_saver, so nothing is saved");
 }

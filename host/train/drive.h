@@ -65,6 +65,14 @@ void drive_message(trainer *t, int level, const char *component, const char *tex
 /* Logs the counters: those of tokens only where there are any, the epoch only at the end. */
 void drive_log_time(trainer *t, bool tokens, bool end);
 
+/* Which data drive_next loads: "train" or an evaluation's label.  Its batches begin at the next seek.
+ * E_NOTFOUND. */
+TUTTI_NODISCARD tutti_status drive_use_data(trainer *t, const char *label, tutti_error *err);
+/* Runs the evaluation of that label.  E_NOTFOUND; E_STATE inside an evaluation, or its data are the loop's. */
+TUTTI_NODISCARD tutti_status drive_evaluate(trainer *t, const char *label, tutti_error *err);
+
+/* The run's saver, if there is one, saves what is not saved yet.  [control] */
+TUTTI_NODISCARD tutti_status drive_save(trainer *t, tutti_error *err);
 /* After a caught signal: what is not saved yet is saved by the run's saver.  E_INTERRUPTED, or the
  * saver's error.  [control] */
 TUTTI_NODISCARD tutti_status drive_stop_by_signal(trainer *t, tutti_error *err);

@@ -71,25 +71,32 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     return s;
 }
 
-/* At an event of a loop; the training batch under way keeps its columns, not its outputs. */
-static tutti_status evaluate_now(void *ctx, tutti_error *err)
+tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
 {
-    loop_evaluation *e = ctx;
-    trainer *t = e->trainer;
+    data_source *e = &t->evals[k];
     const int phase = t->tensors.phase;
     const int64_t began = now_ns();
     if (trainer_signal())
         return TUTTI_OK;
     if (phase == PHASE_EVAL)
         return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
+    if (t->driver.data == e)
+        return tutti_fail(err, TUTTI_E_STATE, "the loop goes through the data of %s now",
+                          e->spec->label);
     tutti_status s = async_flush(&t->async, err);
     t->tensors.phase = PHASE_EVAL;
     if (!s)
-        s = evaluate_one(t, e->source, err);
+        s = evaluate_one(t, e, err);
     drive_end_batch(t);
     t->tensors.phase = phase;
     t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
     return s;
+}
+
+static tutti_status evaluate_on_event(void *ctx, tutti_error *err)
+{
+    const loop_evaluation *e = ctx;
+    return trainer_evaluate_now(e->trainer, e->number, err);
 }
 
 tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err)
@@ -102,9 +109,9 @@ tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err)
         loop_evaluation *e = &t->on_events[k];
         if (!spec->on)
             continue;
-        *e = (loop_evaluation){.trainer = t, .source = &t->evals[k]};
+        *e = (loop_evaluation){.trainer = t, .number = k};
         (void)snprintf(e->name, sizeof e->name, "evaluation %.60s", spec->label);
-        binding_own(spec->on, e->name, evaluate_now, e);
+        binding_own(spec->on, e->name, evaluate_on_event, e);
         const tutti_status s = engine_bind(t->run.engine, spec->on, err);
         if (s)
             return s;

@@ -146,6 +146,7 @@ static tutti_status open_engine(trainer *t, tutti_error *err)
     if (s == TUTTI_OK) {
         t->run.log.has_begun = logger_has_begun;
         t->run.log.begun_ctx = t;
+        engine_accept_handlers(t->run.engine, t->run.registry);
     }
     return s;
 }

@@ -29,12 +29,13 @@ typedef struct driver {
     tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err);
     tutti_status (*load)(void *ctx, const char *path, const char *text, tutti_error *err);
     void *ctx;
+    data_source *data; /* that it loads; NULL: the training data */
 } driver;
 
 /* An evaluation that events of a loop start. */
 typedef struct loop_evaluation {
     trainer *trainer;
-    data_source *source;
+    size_t number; /* of the evaluation */
     char name[80]; /* of its handler */
 } loop_evaluation;
 
@@ -113,6 +114,9 @@ TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
  * events.  `resume` as in trainer_fit. */
 TUTTI_NODISCARD tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
+/* Evaluation k at an event of a loop, or inside its process function; the training batch under way keeps
+ * its columns, not its outputs.  E_STATE as drive_evaluate.  [step] */
+TUTTI_NODISCARD tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err);
 /* Evaluations of an engine file become handlers of the events that it names.  [control] */
 TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err);
 

@@ -30,6 +30,13 @@ typedef struct tutti_engine_v1 {
      * run file binds one function several times, "demo.note#2" is the second one alone.  [step] */
     int32_t (*has_handler)(void *ctx, const char *name);
     int32_t (*remove_handler)(void *ctx, const char *name);
+    /* Later than the first release: ask with TUTTI_HAS. */
+    /* Binds a handler: `json` is an entry of a run file's "handlers", {"on": "epoch_completed",
+     * "every": 2, "call": "demo.note", "args": ["loss", 0.5], "id": "mine"}.  It hears its events
+     * behind the handlers that are there, the one under way too.  [step]
+     * Errors: E_ARG what is wrong with it; E_RANGE too many handlers hear the event; those of
+     * loading its plugin. */
+    tutti_status (*add_handler)(void *ctx, const char *json, tutti_error *err);
 } tutti_engine_v1;
 
 /* A function that a manifest lists under "handlers" is
@@ -50,6 +57,7 @@ TUTTI_ASSERT_OFFSET(tutti_engine_v1, attribute, 40);
 TUTTI_ASSERT_OFFSET(tutti_engine_v1, query, 48);
 TUTTI_ASSERT_OFFSET(tutti_engine_v1, has_handler, 56);
 TUTTI_ASSERT_OFFSET(tutti_engine_v1, remove_handler, 64);
+TUTTI_ASSERT_OFFSET(tutti_engine_v1, add_handler, 72);
 
 TUTTI_C_END
 #endif

@@ -24,7 +24,36 @@ typedef struct tutti_loop_v1 {
      * epoch_completed.  [step] */
     void (*terminate)(void *ctx, int32_t skip);
     void (*terminate_epoch)(void *ctx, int32_t skip);
+    /* Later than the first release: ask with TUTTI_HAS. */
+    /* Suspends the run behind the event under way: the run's saver saves, the command ends, and
+     * `--resume auto` goes on behind that event's iteration.  [step] */
+    void (*interrupt)(void *ctx);
+    /* TUTTI_LOOP_MAX_EPOCHS ..., -1: there is none.  A limit may be changed while the loop runs; E_ARG
+     * below 1 but -1, or where the other limit is in force.  [step] */
+    int64_t (*limit)(void *ctx, int32_t which);
+    tutti_status (*set_limit)(void *ctx, int32_t which, int64_t value, tutti_error *err);
+    /* The state as JSON, as Ignite's state_dict; borrowed until the next call, NULL: out of memory.
+     * [step] */
+    const char *(*state_dict)(void *ctx);
+    /* The run leaves off behind the event under way and goes on from such a state: its iteration,
+     * epoch_length and limit, the data from their beginning.  E_ARG, E_FORMAT: it is none.  [step] */
+    tutti_status (*load_state_dict)(void *ctx, const char *json, tutti_error *err);
+    /* From the next batch on they are those of an evaluation, by its label, or "train" again.
+     * E_NOTFOUND.  [step] */
+    tutti_status (*set_data)(void *ctx, const char *label, tutti_error *err);
+    /* Inside exception_raised: what went wrong, borrowed; NULL elsewhere.  [step] */
+    const tutti_error *(*exception)(void *ctx);
+    /* Inside terminate_single_epoch: batches of the epoch that was cut; -1 elsewhere.  [step] */
+    int64_t (*iter_counter)(void *ctx);
+    /* What a supervised process does, for a process function: one training step of the batch; *ret_loss
+     * (may be NULL) waits for a device.  E_UNSUPPORTED without a model; E_STATE elsewhere.  [step] */
+    tutti_status (*train)(void *ctx, double *ret_loss, tutti_error *err);
+    /* Runs the evaluation of this label now; its metrics are "metrics/<label>/<name>".  E_NOTFOUND;
+     * E_STATE inside an evaluation.  [step] */
+    tutti_status (*evaluate)(void *ctx, const char *label, tutti_error *err);
 } tutti_loop_v1;
+
+enum { TUTTI_LOOP_MAX_EPOCHS, TUTTI_LOOP_MAX_ITERS, TUTTI_LOOP_EPOCH_LENGTH };
 
 TUTTI_ASSERT_OFFSET(tutti_loop_v1, ctx, 8);
 TUTTI_ASSERT_OFFSET(tutti_loop_v1, iteration, 16);
@@ -33,6 +62,16 @@ TUTTI_ASSERT_OFFSET(tutti_loop_v1, set_output, 32);
 TUTTI_ASSERT_OFFSET(tutti_loop_v1, output, 40);
 TUTTI_ASSERT_OFFSET(tutti_loop_v1, terminate, 48);
 TUTTI_ASSERT_OFFSET(tutti_loop_v1, terminate_epoch, 56);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, interrupt, 64);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, limit, 72);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, set_limit, 80);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, state_dict, 88);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, load_state_dict, 96);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, set_data, 104);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, exception, 112);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, iter_counter, 120);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, train, 128);
+TUTTI_ASSERT_OFFSET(tutti_loop_v1, evaluate, 136);
 
 TUTTI_C_END
 #endif
