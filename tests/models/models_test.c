@@ -102,6 +102,7 @@ typedef struct run_case {
 static const run_case runs[] = {
     {"{\"name\":\"mlp\",\"hidden\":[32,24],\"activation\":\"tanh\"}", 8, 1},
     {"{\"name\":\"cnn\"}", 28, 1},
+    {"{\"name\":\"cnn\",\"channels\":[8,12],\"norm_groups\":4}", 8, 1},
     {"{\"name\":\"cnn\",\"channels\":[8,12],\"activation\":\"silu\"}", 9, 3},
     {"{\"name\":\"resnet_cifar\",\"depth\":8}", 16, 3},
     {"{\"name\":\"resnet_cifar\",\"depth\":8,\"shortcut\":\"conv\",\"width\":6}", 10, 3},

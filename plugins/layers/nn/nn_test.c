@@ -275,6 +275,25 @@ START_TEST(sequential_runs_its_children_in_order)
 }
 END_TEST
 
+START_TEST(group_norm_has_a_scale_and_a_shift_for_each_channel)
+{
+    start();
+    given_int(&g, "num_channels", 12);
+    given_int(&g, "num_groups", 3);
+    given_float(&g, "eps", 1e-6);
+    open_layer("group_norm");
+    ck_assert_uint_eq(t.modules[m].nweights, 2);
+    ck_assert_int_eq(t.modules[m].weights[0].desc.dim[0], 12);
+    emits(TUTTI_MODE_TRAIN, "v2 = group_norm(v1, weight, bias; eps=1e-06, groups=3)\nv2\n");
+    subject_close(&s);
+    start();
+    given_int(&g, "num_channels", 12);
+    given_int(&g, "num_groups", 5);
+    ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "group_norm", &g, TUTTI_E_ARG,
+                           "group_norm: num_channels 12 do not divide into 5 groups");
+}
+END_TEST
+
 START_TEST(layer_norm_starts_as_ones_and_zeros)
 {
     start();
@@ -384,6 +403,26 @@ START_TEST(alibi_lets_scores_fall_with_the_distance)
 }
 END_TEST
 
+/* Where queries see keys on both sides, the distance counts on both. */
+START_TEST(alibi_of_heads_counts_the_distance_on_both_sides)
+{
+    start();
+    given_int(&g, "num_heads", 2);
+    given_bool(&g, "alibi", 1);
+    open_layer("attention_heads");
+    ck_assert_ptr_nonnull(
+        strstr(attends(TUTTI_MODE_EVAL, 1), "sdpa_packed(v2, constant; causal=0)\n"));
+    const tutti_desc want = {{2, 3, 3}, 3, TUTTI_F32};
+    ck_assert(tutti_same_shape(&r.constant_desc, &want));
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                ck_assert_close(r.constant[9 * h + 3 * i + j],
+                                -pow(16.0, -1.0 - h) * abs(i - j), 1e-9);
+    subject_close(&s);
+}
+END_TEST
+
 START_TEST(probabilities_are_dropped_in_training_alone)
 {
     open_attention("causal_self_attention", 0.1, 0);
@@ -451,10 +490,12 @@ int main(void)
     tcase_add_test(c, a_transposed_linear_layer_stores_its_weight_the_other_way);
     tcase_add_test(c, gelu_has_a_form_with_tanh);
     tcase_add_test(c, layer_norm_starts_as_ones_and_zeros);
+    tcase_add_test(c, group_norm_has_a_scale_and_a_shift_for_each_channel);
     tcase_add_test(c, an_embedding_looks_rows_up);
     tcase_add_loop_test(c, attention_reads_queries_keys_and_values_side_by_side, 0, 2);
     tcase_add_test(c, attention_adds_its_second_input_to_the_scores);
     tcase_add_test(c, alibi_lets_scores_fall_with_the_distance);
+    tcase_add_test(c, alibi_of_heads_counts_the_distance_on_both_sides);
     tcase_add_test(c, probabilities_are_dropped_in_training_alone);
     tcase_add_test(c, heads_attend_without_products_of_their_own);
     tcase_add_test(c, heads_that_do_not_divide_the_width_are_refused);

@@ -1,4 +1,4 @@
-/* sequence.c - layers of sequence models: layer_norm, embedding, attention. */
+/* sequence.c - layers of sequence models: norms, embedding, attention. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nn.h"
 
@@ -43,6 +43,40 @@ static tutti_status layer_norm_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 NN_OBJECT(layer_norm, layer_norm_open, layer_norm_build, layer_norm_trace)
+
+/* ---- group_norm: Wu and He 2018, over groups of channels, the last axis, and all pixels ---- */
+
+static tutti_status group_norm_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
+{
+    const int64_t channels = tutti_param_i64(params, "num_channels");
+    const int64_t groups = tutti_param_i64(params, "num_groups");
+    if (channels % groups)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "group_norm: num_channels %lld do not divide into %lld groups",
+                          (long long)channels, (long long)groups);
+    const tutti_status s = nn_open(host, params, ret_self, err);
+    if (s)
+        return s;
+    nn_layer *l = *ret_self;
+    l->i[0] = channels;
+    l->i[1] = groups;
+    l->f[0] = tutti_param_f64(params, "eps");
+    return TUTTI_OK;
+}
+
+static tutti_status group_norm_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
+{
+    const nn_layer *l = self;
+    (void)nin, (void)nout;
+    const tutti_value all[3] = {in[0], g->weight(g, m, "weight"), g->weight(g, m, "bias")};
+    const tutti_attr attr[2] = {tutti_attr_f("eps", l->f[0]), tutti_attr_i("groups", l->i[1])};
+    out[0] = g->emit(g, "group_norm", all, 3, attr, 2, NULL, 0);
+    return g->status(g);
+}
+NN_OBJECT(group_norm, group_norm_open, layer_norm_build, group_norm_trace)
 
 /* ---- embedding: weight (entries, width); whole numbers (...) -> (..., width) ---- */
 
@@ -149,19 +183,21 @@ static double alibi_slope(int64_t h, int64_t n)
     return exp2(-4.0 * (double)(2 * (h - power) + 1) / (double)power);
 }
 
-/* (H, 1, T): slope (j - (T - 1)) for key j.  The same to a softmax as -slope (i - j), since what all keys
- * of a query share drops out. */
-static tutti_value alibi_bias(tutti_graph *g, int64_t heads, int64_t t)
+/* -slope |i - j| for query i and key j, (H, T, T).  Where queries see no later key, (H, 1, T) of slope
+ * (j - (T - 1)) is the same to a softmax, since what all keys of a query share drops out. */
+static tutti_value alibi_bias(tutti_graph *g, int64_t heads, int64_t t, int32_t causal)
 {
-    float *data = malloc((size_t)(heads * t) * sizeof *data + 1);
+    const int64_t rows = causal ? 1 : t;
+    float *data = malloc((size_t)(heads * rows * t) * sizeof *data + 1);
     if (!data) {
-        (void)g->fail(g, TUTTI_E_NOMEM, "causal_self_attention: no memory for its biases");
+        (void)g->fail(g, TUTTI_E_NOMEM, "attention: no memory for its biases");
         return 0;
     }
-    for (int64_t h = 0; h < heads; h++)
-        for (int64_t j = 0; j < t; j++)
-            data[h * t + j] = (float)(alibi_slope(h, heads) * (double)(j - (t - 1)));
-    const tutti_tensor tensor = {data, {{heads, 1, t}, 3, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    for (int64_t k = 0; k < heads * rows * t; k++) {
+        const int64_t h = k / t / rows, i = causal ? t - 1 : k / t % rows, j = k % t;
+        data[k] = (float)(alibi_slope(h, heads) * -(double)(i > j ? i - j : j - i));
+    }
+    const tutti_tensor tensor = {data, {{heads, rows, t}, 3, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
     const tutti_value v = g->constant(g, &tensor);
     free(data);
     return v;
@@ -175,6 +211,11 @@ static tutti_value attend(const nn_layer *l, tutti_graph *g, tutti_module m, tut
     const int64_t heads = l->i[ATTENTION_HEADS];
     const int64_t packed[5] = {d.dim[0], d.dim[1], 3, heads, width / heads};
     const int64_t flat[3] = {d.dim[0], d.dim[1], width};
+    if (l->i[ATTENTION_ALIBI]) {
+        const tutti_value slopes =
+            alibi_bias(g, heads, d.dim[1], (int32_t)l->i[ATTENTION_CAUSAL]);
+        bias = bias ? tutti_add(g, bias, slopes) : slopes;
+    }
     const tutti_value all[2] = {tutti_reshape(g, qkv, packed, 5), bias};
     const tutti_attr attr[3] = {tutti_attr_i("causal", l->i[ATTENTION_CAUSAL]),
                                 tutti_attr_f("dropout", l->f[ATTENTION_DROPOUT]),
@@ -200,15 +241,11 @@ static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
     const nn_layer *l = self;
     (void)nout;
     const tutti_desc x = *g->desc(g, in[0]);
-    tutti_value bias = nin > 1 ? in[1] : 0;
     if (x.rank != 3)
         return g->fail(g, TUTTI_E_SHAPE, "self-attention: the input must be (B, T, C)");
     const tutti_value qkv = call(l, g, m, "c_attn", in[0]);
-    if (l->i[ATTENTION_ALIBI]) {
-        const tutti_value slopes = alibi_bias(g, l->i[ATTENTION_HEADS], x.dim[1]);
-        bias = bias ? tutti_add(g, bias, slopes) : slopes;
-    }
-    out[0] = call(l, g, m, "c_proj", attend(l, g, m, qkv, bias, l->i[ATTENTION_WIDTH]));
+    const tutti_value y = attend(l, g, m, qkv, nin > 1 ? in[1] : 0, l->i[ATTENTION_WIDTH]);
+    out[0] = call(l, g, m, "c_proj", y);
     return g->status(g);
 }
 NN_OBJECT(self_attention, attention_open, attention_build, attention_trace)
@@ -224,6 +261,7 @@ static tutti_status heads_open(const tutti_host *host, const tutti_params *param
         return s;
     nn_layer *l = *ret_self;
     l->i[ATTENTION_HEADS] = tutti_param_i64(params, "num_heads");
+    l->i[ATTENTION_ALIBI] = tutti_param_i64(params, "alibi");
     l->f[ATTENTION_DROPOUT] = tutti_param_f64(params, "dropout");
     return TUTTI_OK;
 }

@@ -45,6 +45,19 @@ START_TEST(each_stage_halves_the_image)
 }
 END_TEST
 
+START_TEST(norms_may_be_of_groups)
+{
+    settings(0.0);
+    given_int(&g, "norm_groups", 8);
+    ck_assert_ok(easel_open(&e, "cnn", &g), e.err);
+    ck_assert_ok(easel_build(&e, TUTTI_F32, 28, 28, 1), e.err);
+    const char *text = easel_tree(&e);
+    ck_assert_ptr_nonnull(strstr(text, "norm0 group_norm num_channels=16 num_groups=8\n"));
+    ck_assert_ptr_null(strstr(text, "batch_norm"));
+    subject_close(&e.subject);
+}
+END_TEST
+
 START_TEST(samples_that_are_no_images_are_refused)
 {
     const tutti_column columns[2] = {{"input", {{7}, 1, TUTTI_F32}, 0},
@@ -63,6 +76,7 @@ int main(void)
     Suite *suite = suite_create("cnn");
     TCase *c = tcase_create("cnn");
     tcase_add_test(c, each_stage_halves_the_image);
+    tcase_add_test(c, norms_may_be_of_groups);
     tcase_add_test(c, samples_that_are_no_images_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -1,4 +1,4 @@
-/* plugin.c - cnn: convolution blocks with batch norm, then a linear head. */
+/* plugin.c - cnn: convolution blocks with norms, then a linear head. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../model.h"
 
@@ -10,6 +10,7 @@ typedef struct cnn {
     const tutti_module_v1 *modules;
     char activation[16];
     double dropout;
+    int64_t groups; /* of the norms; 0: batch norm */
     int64_t classes;
     uint64_t nchannels;
     int64_t channels[MAX_BLOCKS];
@@ -28,6 +29,7 @@ static tutti_status cnn_open(const tutti_host *host, const tutti_params *params,
         m->channels[k] = channels->items[k]->i;
     const char *activation = tutti_param_str(params, "activation");
     (void)snprintf(m->activation, sizeof m->activation, "%s", activation ? activation : "relu");
+    m->groups = tutti_param_i64(params, "norm_groups");
     m->dropout = tutti_param_f64(params, "dropout");
     m->classes = tutti_param_i64(params, "num_classes");
     *ret_self = m;
@@ -41,6 +43,15 @@ static tutti_status cnn_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status add_norm(const cnn *m, tutti_module body, const char *name,
+                             int64_t channels, tutti_error *err)
+{
+    const tutti_attr attr[2] = {tutti_attr_i("num_channels", channels),
+                                tutti_attr_i("num_groups", m->groups)};
+    return m->groups ? model_add(m->modules, body, name, "group_norm", attr, 2, NULL, err)
+                     : model_norm(m->modules, body, name, channels, err);
+}
+
 /* body: conv0 norm0 act0 pool0 conv1 ... global pool [drop] head */
 static tutti_status add_block(const cnn *m, tutti_module body, uint64_t k, int64_t in,
                               tutti_error *err)
@@ -52,7 +63,7 @@ static tutti_status add_block(const cnn *m, tutti_module body, uint64_t k, int64
         (void)snprintf(name[j], sizeof name[j], "%s%llu", parts[j], (unsigned long long)k);
     const tutti_attr two = tutti_attr_i("kernel_size", 2);
     if ((s = model_conv(m->modules, body, name[0], in, m->channels[k], 3, 1, err)) ||
-        (s = model_norm(m->modules, body, name[1], m->channels[k], err)) ||
+        (s = add_norm(m, body, name[1], m->channels[k], err)) ||
         (s = model_add(m->modules, body, name[2], m->activation, NULL, 0, NULL, err)))
         return s;
     return k + 1 < m->nchannels
