@@ -54,8 +54,26 @@ START_TEST(attention_gets_biases_and_positions_become_zeros)
     ck_assert_ok(theatre_operate(&o, "alibi", &g), o.err); /* twice is once */
     ck_assert_str_eq(o.r.told,
                      "alibi/num_attention_layers=0\n"
-                     "[2] alibi has no effect: the model has no causal self-attention "
-                     "without it\n");
+                     "[2] alibi has no effect: the model has no self-attention without it\n");
+}
+END_TEST
+
+START_TEST(a_bert_loses_its_positions_too)
+{
+    start(1.0);
+    const tutti_module heads = theatre_add(&o, "attention_heads", "num_heads", 2.0, NULL);
+    const tutti_module embeddings =
+        theatre_add(&o, "bert_embeddings", "max_position_embeddings", 8.0, NULL);
+    const tutti_module positions = tree_new(&o.t, "embedding");
+    ck_assert_ok(tree_add(&o.t, embeddings, "position_embeddings", positions, &o.err), o.err);
+    ck_assert_ok(theatre_operate(&o, "alibi", &g), o.err);
+    ck_assert_str_eq(o.r.told, "alibi/num_attention_layers=1\n");
+    ck_assert_int_eq(tutti_param_i64(&o.t.modules[heads].given.params, "alibi"), 1);
+    ck_assert_int_eq(
+        tutti_param_i64(&o.t.modules[embeddings].given.params, "max_position_embeddings"), 16);
+    ck_assert_int_eq(tutti_param_i64(&o.t.modules[positions].given.params, "num_embeddings"),
+                     16);
+    ck_assert_int_eq(o.t.modules[positions].frozen, 1);
 }
 END_TEST
 
@@ -107,6 +125,7 @@ int main(void)
     Suite *suite = suite_create("alibi");
     TCase *c = tcase_create("all");
     tcase_add_test(c, attention_gets_biases_and_positions_become_zeros);
+    tcase_add_test(c, a_bert_loses_its_positions_too);
     tcase_add_test(c, batches_become_shorter_and_wider);
     tcase_add_test(c, batches_that_do_not_divide_are_refused);
     suite_add_tcase(suite, c);

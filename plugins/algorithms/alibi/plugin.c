@@ -58,26 +58,56 @@ static tutti_status clear_positions(const alibi *a, const tutti_module_v1 *s, tu
     return s->set_trainable(s->ctx, m, 0, err);
 }
 
-static tutti_status operate(const alibi *a, tutti_error *err)
+/* Every attention of `kind` that has no biases yet. */
+static tutti_status bias_all(const alibi *a, const char *kind, uint32_t *count,
+                             tutti_error *err)
 {
-    uint32_t count = 0;
     surgery v = {NULL, NULL, 0, 0};
-    tutti_status status =
-        surgery_find(a->host, "alibi", "causal_self_attention", NULL, &v, err);
+    tutti_status status = surgery_find(a->host, "alibi", kind, NULL, &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
         if (tutti_param_i64(v.s->params(v.s->ctx, v.list[k]), "alibi"))
             continue;
-        count++;
+        ++*count;
         status = bias_attention(v.s, v.list[k], err);
     }
     free(v.list);
+    return status;
+}
+
+/* Positions of a BERT: its embeddings know how many there are. */
+static tutti_status clear_bert(const alibi *a, tutti_error *err)
+{
+    const tutti_attr length = tutti_attr_i("max_position_embeddings", a->max_length);
+    surgery v = {NULL, NULL, 0, 0};
+    tutti_status status = surgery_find(a->host, "alibi", "bert_embeddings", NULL, &v, err);
+    for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
+        const tutti_module table = v.s->child(v.s->ctx, v.list[k], "position_embeddings");
+        status = surgery_rebuild(v.s, v.list[k], NULL, &length, 1, err);
+        if (status == TUTTI_OK && table)
+            status = clear_positions(a, v.s, table, err);
+    }
+    free(v.list);
+    return status;
+}
+
+static tutti_status operate(const alibi *a, tutti_error *err)
+{
+    const tutti_module_v1 *s = algorithm_service(a->host, "alibi", TUTTI_MODULE_V1, err);
+    uint32_t causal = 0, both = 0;
+    if (!s)
+        return TUTTI_E_UNSUPPORTED;
+    tutti_status status = bias_all(a, "causal_self_attention", &causal, err);
+    if (status == TUTTI_OK)
+        status = bias_all(a, "attention_heads", &both, err);
+    const tutti_module wpe = causal ? s->child(s->ctx, s->root(s->ctx), "wpe") : 0;
+    if (status == TUTTI_OK && wpe)
+        status = clear_positions(a, s, wpe, err);
+    if (status == TUTTI_OK && both)
+        status = clear_bert(a, err);
     if (status)
         return status;
-    const tutti_module wpe = count ? v.s->child(v.s->ctx, v.s->root(v.s->ctx), "wpe") : 0;
-    if (wpe && (status = clear_positions(a, v.s, wpe, err)))
-        return status;
-    surgery_report(a->host, "alibi/num_attention_layers", count,
-                   "alibi has no effect: the model has no causal self-attention without it");
+    surgery_report(a->host, "alibi/num_attention_layers", causal + both,
+                   "alibi has no effect: the model has no self-attention without it");
     return TUTTI_OK;
 }
 
