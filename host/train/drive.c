@@ -224,9 +224,11 @@ tutti_status drive_end_epoch(trainer *t, tutti_error *err)
     metric_set_log(&t->run.log, &t->train.metrics, "train", (uint64_t)t->run.clock.now.batch);
     s = t->run.file->step_schedulers_every_batch ? TUTTI_OK
                                                  : updater_schedule(&t->updater, err);
-    if (!s)
-        timestamp_next_epoch(&t->run.clock.now, lap(t));
-    return s;
+    if (s)
+        return s;
+    t->run.clock.previous = t->run.clock.now;
+    timestamp_next_epoch(&t->run.clock.now, lap(t));
+    return TUTTI_OK;
 }
 
 tutti_status drive_flush(trainer *t, tutti_error *err)
