@@ -156,6 +156,102 @@ static void read_parts(reader *r, const json_node *at, const char *key, const ch
         read_part(r, json_at(list, k), kind, part_skip, &ret->items[k]);
 }
 
+/* ---- algorithms, and what may stand among them ---- */
+
+static bool has_tag(const object *o, const char *tag)
+{
+    const char *const *t = object_describe(o)->tags;
+    while (t && *t && strcmp(*t, tag) != 0)
+        t++;
+    return t && *t;
+}
+
+/* Puts `part` among the training data's transforms, before those that make floats of bytes. */
+static void place_transform(reader *r, const run_part *part)
+{
+    run_parts *all = &r->run->train.transforms;
+    run_part *items = realloc(all->items, (all->count + 1) * sizeof *items);
+    if (!items) {
+        params_free(part->params);
+        faults_add(r->faults, part->at, "out of memory");
+        return;
+    }
+    size_t at = 0;
+    while (at < all->count && !(items[at].object && has_tag(items[at].object, "floats")))
+        at++;
+    memmove(items + at + 1, items + at, (all->count - at) * sizeof *items);
+    items[at] = *part;
+    all->items = items;
+    all->count++;
+}
+
+/* The transform of the same plugin that does what algorithm `o` does, to samples instead of batches, when
+ * `n` says "batch": false; NULL: none. */
+static const object *of_samples(reader *r, const object *o, const json_node *n)
+{
+    const json_node *batch = json_get(n, "batch");
+    const object *t = NULL;
+    char name[128];
+    tutti_error e = TUTTI_ERROR_INIT;
+    (void)snprintf(name, sizeof name, "%s_transform", object_describe(o)->name);
+    return batch && json_type(batch) == JSON_BOOL && !json_bool(batch) &&
+                   registry_find(r->registry, TUTTI_KIND_TRANSFORM, name, &t, &e) == TUTTI_OK
+               ? t
+               : NULL;
+}
+
+/* True where `n` is no algorithm but a transform of the training data, or a model with the tag
+ * "stand_in", which takes the place of the run's. */
+static bool read_stand_in(reader *r, const json_node *n)
+{
+    static const char *const samples_skip[] = {
+        "name", "id", "batch", "input_key", "target_key", "resize_target", NULL};
+    const json_node *at = json_type(n) == JSON_OBJECT ? json_get(n, "name") : NULL;
+    const char *name = at && json_type(at) == JSON_STRING ? json_string(at) : NULL;
+    const object *o = NULL, *t = NULL;
+    tutti_error e = TUTTI_ERROR_INIT;
+    run_part part;
+    if (name && registry_find(r->registry, TUTTI_KIND_ALGORITHM, name, &o, &e) == TUTTI_OK) {
+        if (!(t = of_samples(r, o, n)))
+            return false;
+        part = (run_part){t, object_describe(t)->name,
+                          params_from_json(t, n, samples_skip, r->folder, r->faults), n};
+        place_transform(r, &part);
+        return true;
+    }
+    if (name && registry_find(r->registry, TUTTI_KIND_TRANSFORM, name, &o, &e) == TUTTI_OK) {
+        read_part(r, n, TUTTI_KIND_TRANSFORM, part_skip, &part);
+        place_transform(r, &part);
+        return true;
+    }
+    if (!name || registry_find(r->registry, TUTTI_KIND_MODEL, name, &o, &e) ||
+        !has_tag(o, "stand_in"))
+        return false;
+    params_free(r->run->model.params);
+    read_part(r, n, TUTTI_KIND_MODEL, part_skip, &r->run->model);
+    return true;
+}
+
+/* After the model and the training data. */
+static void read_algorithms(reader *r, const json_node *root)
+{
+    run_parts *all = &r->run->algorithms;
+    const json_node *list = json_get(root, "algorithms");
+    if (!list || json_type(list) != JSON_ARRAY) {
+        read_parts(r, root, "algorithms", TUTTI_KIND_ALGORITHM, all);
+        return;
+    }
+    all->items = calloc(json_count(list) + 1, sizeof *all->items);
+    if (!all->items) {
+        faults_add(r->faults, list, "out of memory");
+        return;
+    }
+    for (size_t k = 0; k < json_count(list); k++)
+        if (!read_stand_in(r, json_at(list, k)))
+            read_part(r, json_at(list, k), TUTTI_KIND_ALGORITHM, part_skip,
+                      &all->items[all->count++]);
+}
+
 enum { MOST_PARTS = 512 };
 
 typedef struct part_view {
@@ -508,7 +604,7 @@ static void read_subject(reader *r, const json_node *root)
     if (!run->engine || json_get(root, "optimizer") || model)
         read_optimizer(r, root);
     read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedulers);
-    read_parts(r, root, "algorithms", TUTTI_KIND_ALGORITHM, &run->algorithms);
+    read_algorithms(r, root);
     read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->callbacks);
     read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->loggers);
     read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);

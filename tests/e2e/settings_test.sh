@@ -45,6 +45,31 @@ done
 check "keys change nothing" python3 "$e2e/same_weights.py" keys1.safetensors keys2.safetensors
 
 rm -rf saves
+# What is no algorithm but a transform or a stand-in for the model, and colout of samples.
+stands() {
+  rm -rf x y && mkdir x y
+  small_run "\"algorithms\": [$2]" >x/run.json
+  small_run '' | sed "$3" >y/run.json
+  for run in x y; do
+    (cd $run && "$TUTTI" train run.json --set max_duration=3ba --set 'model={"name": "'"${4:-cnn}"'"}' --set eval=[] >out.txt 2>&1) || cat $run/out.txt
+  done
+  check "$1" python3 "$e2e/same_weights.py" "$(latest x)" "$(latest y)"
+}
+stands "augmix among algorithms" '{"name": "augmix"}' '0,/"transforms": \[/s//&{"name": "augmix"}, /'
+stands "randaugment among algorithms" '{"name": "randaugment", "depth": 1}' '0,/"transforms": \[/s//&{"name": "randaugment", "depth": 1}, /'
+stands "colout of samples" '{"name": "colout", "p_row": 0.2, "batch": false}' '0,/"transforms": \[/s//&{"name": "colout_transform", "p_row": 0.2}, /'
+small_run '"algorithms": [{"name": "no_op_model"}], "loggers": [{"name": "jsonl"}]' >noop.json
+rm -rf saves
+check "no_op_model among algorithms" "$TUTTI" train noop.json --set name=noop --set max_duration=2ba --set eval=[]
+check "takes the model's place" python3 - <<PY
+import sys
+sys.path.insert(0, "$e2e")
+from checkpoint import tensors
+names = [k for k in tensors("$(latest .)") if k.startswith("model.")]
+assert names == ["model.weight"], names
+PY
+rm -rf saves
+
 # What is said on INIT reaches the loggers.
 small_run '"model": {"name": "cnn", "channels": [8, 16]}, "max_duration": "1ba", "loggers": [{"name": "jsonl"}, {"name": "file"}], "algorithms": [{"name": "blurpool", "min_channels": 1}, {"name": "squeeze_excite"}]' >log.json
 python3 "$e2e/small_run.py" <log.json >one.json

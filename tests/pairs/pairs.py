@@ -21,7 +21,7 @@ sys.path.insert(0, f"{SOURCE}/tests/e2e")
 from checkpoint import tensors  # noqa: E402
 
 SHARE = 40  # without --every: one pair in so many,
-SURGERY_OF = ("resnet", "gpt2")  # and all of two surgeries for these
+SURGERY_OF = ("resnet", "gpt2", "bert")  # and all of two surgeries for these
 GLYPHS = {"dataset": {"name": "glyphs", "samples": 16},
           "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "batch_size": 8, "workers": 1}
 TEXT = {"dataset": {"name": "text", "path": "../../corpus.txt", "length": 16, "stride": 400}, "batch_size": 8, "workers": 1}
@@ -32,7 +32,9 @@ SURGERY = {
     "blurpool": "blurpool/num_blurconv_layers",
     "factorize": "factorize/num_linear_replacements",
     "ghost_batchnorm": "GhostBatchNorm/num_new_modules",
+    "gated_linear_units": "GatedLinearUnits/num_new_modules",
     "gyro_dropout": "GyroDropout/num_new_modules",
+    "low_precision_groupnorm": "LowPrecisionGroupNorm/num_new_modules",
     "low_precision_layernorm": "LowPrecisionLayerNorm/num_new_modules",
     "squeeze_excite": "squeeze_excite/num_squeeze_excite_layers",
     "stochastic_depth": "stochastic_depth/num_stochastic_layers",
@@ -48,6 +50,7 @@ EVERY = {  # settings with which each does something in three batches
     "factorize": {"min_channels": 1, "latent_channels": 0.5, "min_features": 8, "latent_features": 0.25},
 }
 IMAGES = {
+    "augmix": {},
     "gradient_penalty": {"weight": 0.1},
     "channels_last": {},
     "colout": {},
@@ -77,12 +80,23 @@ MODELS = {
         "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
         "weight_standardization": {},
     }),
+    "cnn": ({"model": {"name": "cnn", "channels": [8, 16], "norm_groups": 4, "dropout": 0.1}, "train": GLYPHS,
+             "precision": "amp_bf16"}, EVERY | IMAGES | {
+        "blurpool": {"min_channels": 1},
+        "gyro_dropout": {"sigma": 4, "tau": 2},
+        "low_precision_groupnorm": {},
+        "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
+        "weight_standardization": {},
+    }),
     "gpt2": ({"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}, "train": TEXT,
               "precision": "amp_bf16"}, EVERY | TOKENS | {
         "alibi": {"max_sequence_length": 16, "train_sequence_length_scaling": 0.5},
     }),
-    "bert": ({"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16},
-              "train": TEXT | {"transforms": [{"name": "mask_tokens"}]}, "precision": "amp_bf16"}, EVERY | TOKENS),
+    "bert": ({"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "dropout": 0.1},
+              "train": TEXT | {"transforms": [{"name": "mask_tokens"}]}, "precision": "amp_bf16"}, EVERY | TOKENS | {
+        "alibi": {"max_sequence_length": 16, "train_sequence_length_scaling": 0.5},
+        "gated_linear_units": {},
+    }),
 }
 # Pairs that are refused before the first batch, by a sentence with these words.
 REFUSED = {}
