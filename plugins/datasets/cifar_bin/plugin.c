@@ -4,10 +4,12 @@
 #include "tutti/tutti.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE };
 
@@ -44,11 +46,12 @@ typedef struct cifar {
 static tutti_status add_file(cifar *c, const char *path, tutti_error *err)
 {
     struct stat st;
-    FILE *f = fopen(path, "rb");
-    if (!f || fstat(fileno(f), &st) != 0) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
+    FILE *f = fd < 0 || fstat(fd, &st) != 0 ? NULL : fdopen(fd, "rb");
+    if (!f) {
         const int why = errno;
-        if (f)
-            (void)fclose(f);
+        if (fd >= 0)
+            (void)close(fd);
         return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(why));
     }
     const uint64_t bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;

@@ -24,7 +24,7 @@ TUTTI_NODISCARD static inline tutti_status mapped_file_open(mapped_file *m, cons
     struct stat st;
     void *map = MAP_FAILED;
     tutti_status status = TUTTI_OK;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
     if (file < 0 || fstat(file, &st) != 0)
         status = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode) || st.st_size == 0)

@@ -6,21 +6,24 @@
 #include "tutti/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The caller frees *ret_data.  Errors: E_IO, E_FORMAT (no regular file, or empty), E_NOMEM. */
 TUTTI_NODISCARD static inline tutti_status whole_file(const char *path, void **ret_data,
                                                       uint64_t *ret_size, tutti_error *err)
 {
     struct stat st;
-    FILE *f = fopen(path, "rb");
-    if (!f || fstat(fileno(f), &st) != 0) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
+    FILE *f = fd < 0 || fstat(fd, &st) != 0 ? NULL : fdopen(fd, "rb");
+    if (!f) {
         const int why = errno;
-        if (f)
-            (void)fclose(f);
+        if (fd >= 0)
+            (void)close(fd);
         return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(why));
     }
     tutti_status status = TUTTI_OK;

@@ -3,8 +3,12 @@
 #include "file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <zlib.h>
 
@@ -100,9 +104,18 @@ tutti_status idx_open(idx_file *f, const char *path, tutti_error *err)
     f->path = strdup(path);
     if (!f->path)
         return tutti_fail(err, TUTTI_E_NOMEM, "idx: no memory");
-    gzFile gz = gzopen(path, "rb");
-    if (!gz)
-        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
+    const bool regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    gzFile gz = regular ? gzdopen(fd, "rb") : NULL;
+    if (!gz) {
+        const int why = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        return fd >= 0 && !regular
+                   ? tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path)
+                   : tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(why));
+    }
     tutti_status s = read_header(f, gz, err);
     const uint64_t total = f->bytes * (uint64_t)f->samples;
     if (s == TUTTI_OK && f->samples == 0)

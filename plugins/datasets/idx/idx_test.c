@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../dataset_check.h"
 
+#include <sys/stat.h>
+
 #include <zlib.h>
 
 static shelf s;
@@ -137,6 +139,9 @@ START_TEST(broken_files_are_refused)
 {
     settings(shelf_path(&s, "nowhere"), NULL, 0);
     shelf_refused(&s, "idx", &g, TUTTI_E_IO, "$/nowhere: No such file or directory");
+    ck_assert_int_eq(mkfifo(shelf_path(&s, "pipe"), 0600), 0);
+    settings(shelf_path(&s, "pipe"), NULL, 0);
+    shelf_refused(&s, "idx", &g, TUTTI_E_FORMAT, "$/pipe: is no regular file");
     settings(shelf_file(&s, "x", BYTES('P', 'K', 3, 4)), NULL, 0);
     shelf_refused(&s, "idx", &g, TUTTI_E_FORMAT,
                   "$/x: begins with 50 4b 03 04, which is no IDX file of 1 to 6 dimensions");

@@ -323,6 +323,15 @@ START_TEST(faults_of_an_index_are_told)
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_int_eq(open_path("/nowhere", NULL, 0, 0, &err), TUTTI_E_IO);
     ck_assert_str_eq(err.text, "/nowhere/index.json: No such file or directory");
+    char pipe[512];
+    pictures(1, "int", 8);
+    (void)snprintf(pipe, sizeof pipe, "%s/index.json", w.folder);
+    (void)unlink(pipe);
+    ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path(w.folder, NULL, 0, 0, &err), TUTTI_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "/index.json: is no regular file"));
+    (void)unlink(pipe);
     pictures(0, "int", 8);
     writer_finish(&w);
     assert_says(0, "$/index.json: the set is empty");

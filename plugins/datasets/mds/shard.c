@@ -172,8 +172,11 @@ tutti_status mds_open(mds_set *set, const char *folder, int32_t verify, tutti_er
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
     }
     struct stat st;
-    if (stat(path, &st) != 0) {
-        const tutti_status s = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    const int missing = stat(path, &st) != 0;
+    if (missing || !S_ISREG(st.st_mode)) { /* reading a pipe would wait for its other end */
+        const tutti_status s =
+            missing ? tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno))
+                    : tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
         free(path);
         return s;
     }
@@ -250,10 +253,12 @@ static tutti_status map_file(const char *path, uint64_t want, const unsigned cha
                              tutti_error *err)
 {
     struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
     tutti_status s = TUTTI_OK;
     if (fd < 0 || fstat(fd, &st) != 0)
         s = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
     else if ((uint64_t)st.st_size != want)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu bytes, the index says %llu", path,
                        (unsigned long long)st.st_size, (unsigned long long)want);

@@ -57,8 +57,8 @@ static int take_shape(text *t, int64_t dim[TUTTI_MAX_RANK], int *ret_rank)
         int digits = 0;
         while (t->at < t->end && isspace((unsigned char)*t->at))
             t->at++;
-        for (; t->at < t->end && isdigit((unsigned char)*t->at); digits++)
-            n = n > INT64_MAX / 16 ? n : n * 10 + (*t->at++ - '0');
+        for (; t->at < t->end && isdigit((unsigned char)*t->at); t->at++, digits++)
+            n = digits < 18 ? n * 10 + (*t->at - '0') : n;
         (void)take(t, 'L');
         if (digits == 0 || digits > 18)
             return 0;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../dataset_check.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 static shelf s;
@@ -495,6 +496,11 @@ START_TEST(broken_files_are_refused)
             no_header);
     refused(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (-2,)}", 2, TUTTI_E_FORMAT,
             no_header);
+    refused(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (9999999999999999999, 4)}", 2,
+            TUTTI_E_FORMAT, no_header);
+    ck_assert_int_eq(mkfifo(shelf_path(&s, "pipe"), 0600), 0);
+    settings(shelf_path(&s, "pipe"), NULL, NULL, NULL);
+    shelf_refused(&s, "npy", &g, TUTTI_E_FORMAT, "$/pipe: is empty or no regular file");
     refused(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2 2)}", 2, TUTTI_E_FORMAT,
             no_header);
     refused(1, "{'descr': '|u1', 'descr': '|u1', 'shape': (2,)}", 2, TUTTI_E_FORMAT, no_header);
