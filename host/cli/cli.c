@@ -64,10 +64,10 @@ void cli_print_metrics(const trainer *t, const run_file *run)
             char name[160];
             (void)snprintf(name, sizeof name, "metrics/%s/%s", run->evals[e].label,
                            run->evals[e].metrics.items[k].name);
-            const double value = trainer_metric(t, name);
-            if (isfinite(value))
+            const double *value = trainer_metric(t, name);
+            if (value)
                 (void)printf("%s %s: %.4f\n", run->evals[e].label,
-                             run->evals[e].metrics.items[k].name, value);
+                             run->evals[e].metrics.items[k].name, *value);
         }
 }
 

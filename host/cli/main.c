@@ -4,6 +4,7 @@
 #include "op_table.h"
 #include "tutti/isa.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,44 @@ static void limit_spinning(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
         return;
-    if (setenv("GOMP_SPINCOUNT", "20000", 1) == 0)
-        (void)execv("/proc/self/exe", argv); /* where that fails, spinning is only slower */
+    if (setenv("GOMP_SPINCOUNT", "20000", 1) != 0)
+        return; /* where that or what follows fails, spinning is only slower */
+    /* By its path, which is what ps and top then show. */
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n > 0) {
+        path[n] = '\0';
+        (void)execv(path, argv);
+    }
+    (void)execv("/proc/self/exe", argv);
+}
+
+static bool returned; /* the command has */
+
+/* A plugin that ends the process ends a run that is not over. */
+static void notice_exit(int status, void *unused)
+{
+    const breadcrumb b = crash_breadcrumb;
+    const char *plugin = b.who ? b.who->plugin : b.plugin;
+    if (returned)
+        return;
+    (void)fflush(stdout);
+    if (plugin)
+        (void)fprintf(stderr, "tutti: plugin %s ended the process: exit(%d) in %s, call %s\n",
+                      plugin, status, b.who ? b.who->object : b.object, b.call ? b.call : "?");
+    else
+        (void)fprintf(stderr, "tutti: a library ended the process: exit(%d)\n", status);
+    _exit(status ? status : CLI_FAILED);
+}
+
+/* What was printed must have gone somewhere. */
+static int finish(int status)
+{
+    returned = true;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    (void)fprintf(stderr, "tutti: cannot write to standard output: %s\n", strerror(errno));
+    return status == CLI_OK ? CLI_FAILED : status;
 }
 
 /* TUTTI_ISA lowers the instruction set of the kernels. */
@@ -43,5 +80,6 @@ int main(int argc, char **argv)
     if (!isa_is_known())
         return CLI_USAGE;
     crash_handler_install();
-    return cli_run_line(argc, argv, tutti_op_table);
+    (void)on_exit(notice_exit, NULL);
+    return finish(cli_run_line(argc, argv, tutti_op_table));
 }

@@ -29,6 +29,8 @@ const cli_option cli_option_table[] = {
      "Trains so much longer (2ep, 500ba, 1h30m) instead of max_duration", ONE(duration), NULL},
     {"reset-time", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
      "With the checkpoint's weights, but all clocks at zero", ONE(reset_time), NULL},
+    {"strict", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
+     "Refuses a checkpoint that was written with other settings", ONE(strict), NULL},
     {"output", "FILE.npy", CLI_VALUE_FILE, CLI_TAKES_OUTPUT, "Where the outputs go",
      ONE(output), NULL},
     {"data", "LABEL", CLI_VALUE_ANY, CLI_TAKES_OUTPUT,

@@ -28,6 +28,7 @@ typedef struct cli_options {
     size_t npaths;
     size_t nwords;
     bool reset_time;
+    bool strict;
     bool dot;
 } cli_options;
 

@@ -19,7 +19,8 @@ static void print_results(const trainer *t, const run_file *run)
 /* A run that is over already has done what --resume auto asks for. */
 static int fit(trainer *t, const cli_options *o, tutti_error *err)
 {
-    fit_options options = {.resume = o->resume, .reset_time = o->reset_time};
+    fit_options options = {
+        .resume = o->resume, .strict = o->strict, .reset_time = o->reset_time};
     if (o->duration && duration_parse(o->duration, &options.duration, err)) {
         (void)fprintf(stderr, "tutti: --duration %s\n", err->text);
         return CLI_USAGE;
@@ -70,7 +71,9 @@ const cli_command cli_train = {
     .summary = "train a model as a run file says",
     .doc = "Trains the model of RUN.json; without it the embedded run, a small CNN on drawn "
            "digits.",
-    .more = "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input,\n"
+    .more = "SIGINT, SIGTERM and SIGHUP stop after the batch under way and save;\n"
+            "SIGUSR1 saves and goes on.\n"
+            "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input,\n"
             "             128 + signal when stopped.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_RESUME | CLI_TAKES_DURATION,
     .least = 0,

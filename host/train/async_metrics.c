@@ -120,6 +120,10 @@ static tutti_status deliver(async_metrics *a, tutti_error *err)
     if (l->scaled && l->scaler[TUTTI_SCALER_SKIPPED] != 0.0)
         scaler_report_skip(&a->run->log, l->batch, l->scaler[TUTTI_SCALER_SCALE]);
     run_log_metrics_at(&a->run->log, &v, 1, l->batch);
+    const tutti_status s = guard_loss(
+        a->guard, v.value, l->scaled ? l->scaler[TUTTI_SCALER_SCALE] : 0.0, l->batch, err);
+    if (s)
+        return s;
     return l->measured ? measure(a, l, err) : TUTTI_OK;
 }
 

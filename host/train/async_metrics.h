@@ -5,6 +5,7 @@
 
 #include "train/loss_scaler.h"
 #include "train/metric_set.h"
+#include "train/numeric_guard.h"
 #include "train/step_tensors.h"
 
 /* Steps that the host may be ahead; fewer where each keeps its outputs for metrics. */
@@ -36,6 +37,7 @@ typedef struct async_metrics {
     run_context *run;
     step_tensors *tensors;
     metric_set *metrics; /* of the training data */
+    numeric_guard *guard;
     const loss_scaler *scaler;
     const device_scalars *scalars;
     async_step steps[ASYNC_STEPS];

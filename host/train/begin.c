@@ -21,9 +21,34 @@ static tutti_status load_weights(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = folder_lock_take(&t->locks, folder, &why);
+    if (s != TUTTI_E_UNSUPPORTED)
+        return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", why.text);
+    return TUTTI_OK;
+}
+
+/* The run's folder, where any file of the run goes there. */
+static tutti_status claim_folder(trainer *t, tutti_error *err)
+{
+    bool writes = t->run.file->traces.count > 0 || t->run.file->profiled;
+    for (size_t k = 0; k < t->run.participants.nloggers; k++) {
+        const tutti_logger_v1 *table =
+            instance_query(t->run.participants.items[k], TUTTI_LOGGER_V1);
+        writes =
+            writes || (table && TUTTI_HAS(table, tutti_logger_v1, sync) && table->sync != NULL);
+    }
+    return writes ? trainer_claim(t, t->run.folder, err) : TUTTI_OK;
+}
+
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
-    tutti_status s = observers_start(&t->observers, &t->run, err);
+    tutti_status s = t->fits ? claim_folder(t, err) : TUTTI_OK;
+    if (!s)
+        s = observers_start(&t->observers, &t->run, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
         return s;
     t->run.log.ready = true;

@@ -26,6 +26,7 @@ enum { SEAL_HEAD = sizeof seal_head - 1, SEAL_DIGITS = sizeof seal_none - 1 };
 #define VERSION "2"
 #define CHECKSUM_KEY_1 "xxh3_64" /* version 1: the hash of all tensor bytes, 16 digits */
 #define HEADER_LIMIT (100u << 20)
+enum { MOST_INTERRUPTIONS = 1000 };
 
 /* ---- writing ---- */
 
@@ -48,14 +49,16 @@ static tutti_status write_all(int fd, const char *path, const void *data, uint64
                               tutti_error *err)
 {
     const char *at = data;
+    int interrupted = 0; /* in a row: a file system that knows nothing else is broken */
     while (size > 0) {
         const size_t part = size < (1u << 30) ? (size_t)size : (1u << 30);
         const ssize_t n = write(fd, at, part);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR && ++interrupted < MOST_INTERRUPTIONS)
             continue;
         if (n <= 0)
             return tutti_fail(err, TUTTI_E_IO, "%s: cannot write the checkpoint: %s", path,
                               strerror(n < 0 ? errno : ENOSPC));
+        interrupted = 0;
         at += n;
         size -= (uint64_t)n;
     }
@@ -172,7 +175,7 @@ tutti_status checkpoint_write(const char *path, const checkpoint_item *items, si
     tutti_status s = check_names(path, items, nitems, err);
     if (s || (s = make_folders(path, err)))
         return s;
-    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
+    if (snprintf(temporary, sizeof temporary, "%s.tmp-XXXXXX", path) >= (int)sizeof temporary)
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
     if ((s = make_header(items, nitems, texts, ntexts, &header))) {
         free(header.data);
@@ -411,7 +414,7 @@ tutti_status checkpoint_open(const char *path, checkpoint **ret_checkpoint, tutt
     tutti_status s;
     struct stat st;
     checkpoint *c = calloc(1, sizeof *c);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
     if (!c || !(c->path = strdup(path))) {
         s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", path);
         goto fail;
@@ -419,6 +422,10 @@ tutti_status checkpoint_open(const char *path, checkpoint **ret_checkpoint, tutt
     if (fd < 0 || fstat(fd, &st) != 0) {
         s = tutti_fail(err, TUTTI_E_IO, "%s: cannot open the checkpoint: %s", path,
                        strerror(errno));
+        goto fail;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
         goto fail;
     }
     c->size = (uint64_t)st.st_size;

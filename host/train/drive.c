@@ -198,8 +198,9 @@ tutti_status drive_train(trainer *t, tutti_error *err)
 double drive_loss(trainer *t)
 {
     tutti_error ignored = TUTTI_ERROR_INIT;
-    return async_flush(&t->async, &ignored) ? (double)NAN
-                                            : trainer_metric(t, "loss/train/total");
+    const double *loss =
+        async_flush(&t->async, &ignored) ? NULL : trainer_metric(t, "loss/train/total");
+    return loss ? *loss : (double)NAN;
 }
 
 void drive_count_batch(trainer *t, const drive_batch *b)

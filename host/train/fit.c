@@ -35,6 +35,18 @@ static tutti_status end_iteration(trainer *t, tutti_error *err)
     return s ? s : trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
 }
 
+/* SIGUSR1. */
+static tutti_status save_now(trainer *t, tutti_error *err)
+{
+    void *self;
+    const tutti_saver_v1 *saver = trainer_saver(t, &self);
+    if (saver && TUTTI_HAS(saver, tutti_saver_v1, save) && saver->save)
+        return saver->save(self, err);
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train",
+                    "a signal asks for a checkpoint; no checkpoint_saver, so nothing is saved");
+    return TUTTI_OK;
+}
+
 /* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */
 static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
 {
@@ -60,7 +72,8 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
         (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
         return s;
     drive_end_batch(t);
-    return trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
+    s = trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
+    return s || !trainer_save_asked() ? s : save_now(t, err);
 }
 
 static tutti_status end_epoch(trainer *t, tutti_error *err)
@@ -140,6 +153,7 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
 tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
 {
     t->fits = true;
+    t->strict = o->strict;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
     if (s || (s = set_duration(t, o, err)) || (s = drive_plan(t, err)) || (s = seek(t, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
@@ -147,6 +161,8 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     drive_start_clock(t);
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
+    if (s == TUTTI_OK && !trainer_signal())
+        s = guard_weights(&t->guard, err);
     /* Ignite's ends: what failed, was interrupted or was stopped is told before it takes effect. */
     const int32_t told = s                      ? TUTTI_EVENT_EXCEPTION_RAISED
                          : trainer_signal()     ? TUTTI_EVENT_INTERRUPT

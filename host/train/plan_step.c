@@ -113,6 +113,13 @@ tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last, tutti_
     const bool updates = last == SEGMENT_UPDATE;
     plan_tail tail;
     tutti_status s = TUTTI_OK;
+    if (!context_is_remote(&t->run) && first <= SEGMENT_LOSS && last > SEGMENT_LOSS) {
+        /* Weights stay as they are when the loss is not finite. */
+        if ((s = trainer_run_merged(t, p, first, SEGMENT_LOSS, err)) ||
+            (s = guard_plan(&t->guard, p, err)))
+            return s;
+        first = SEGMENT_BACKWARD;
+    }
     if (first == last)
         return trainer_run(t, p, first, t->plans.loss_scale, err);
     if ((s = mirrors_flush(&t->mirrors, false, err)) ||

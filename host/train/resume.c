@@ -4,6 +4,7 @@
 #include "train/drive.h"
 #include "train/kept.h"
 #include "train/provenance.h"
+#include "train/settings_check.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,12 +29,20 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
     return drive_refit(t, err);
 }
 
+/* Of the training data. */
+static int64_t count_samples(const trainer *t)
+{
+    return t->train.loader ? loader_dataset(t->train.loader)->samples : 0;
+}
+
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
     kept v = {.list = NULL};
     int64_t clock[CLOCK_SIZE] = {0};
     provenance o;
-    tutti_status s = mirrors_flush(&t->mirrors, false, err);
+    tutti_status s = async_flush(&t->async, err); /* rows of batches that the checkpoint has */
+    if (!s)
+        s = mirrors_flush(&t->mirrors, false, err);
     if (!s && t->scaler.on && t->scalars.on)
         s = scalars_fetch(&t->scalars, NULL, err);
     char *driven = NULL;
@@ -46,14 +55,17 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
         return s;
     }
     clock_write(t, clock);
+    run_log_sync(&t->run.log);
     s = kept_collect(t, clock, &v, err);
     if (s == TUTTI_OK)
         s = kept_bring(t, &v, err);
     if (s == TUTTI_OK) {
-        const checkpoint_text texts[] = {{"format", "pt"},       {"run", t->run.file->text},
-                                         {"plugins", o.plugins}, {"objects", o.objects},
-                                         {"surgery", o.surgery}, {"frozen", o.frozen},
-                                         {"loop", driven}};
+        char samples[24];
+        (void)snprintf(samples, sizeof samples, "%lld", (long long)count_samples(t));
+        const checkpoint_text texts[] = {{"samples", samples},       {"format", "pt"},
+                                         {"run", t->run.file->text}, {"plugins", o.plugins},
+                                         {"objects", o.objects},     {"surgery", o.surgery},
+                                         {"frozen", o.frozen},       {"loop", driven}};
         const size_t n = sizeof texts / sizeof *texts;
         s = checkpoint_write(path, v.list, v.count, texts, driven ? n : n - 1, err);
     }
@@ -170,6 +182,12 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
     return TUTTI_OK;
 }
 
+static tutti_status check_settings(trainer *t, const char *path, const checkpoint *c,
+                                   tutti_error *err)
+{
+    return settings_check(&t->run, count_samples(t), path, c, t->strict, err);
+}
+
 static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoint *c,
                                     tutti_error *err)
 {
@@ -177,6 +195,8 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     int64_t clock[CLOCK_SIZE] = {0};
     char text[640];
     tutti_status s = provenance_check(&t->run, path, c, err);
+    if (!s && t->fits && t->strict)
+        s = check_settings(t, path, c, err);
     if (s || (s = freeze(t, c, err)) || (s = kept_collect(t, clock, &v, err)) ||
         (s = restore(t, path, c, &v, err)))
         goto fail;
@@ -184,6 +204,8 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
         (s = t->driver.load(t->driver.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
     tell_unused(t, path, c, &v);
+    if (t->fits && !t->strict && (s = check_settings(t, path, c, err)))
+        goto fail;
     clock_read(t, clock);
     if (!checkpoint_is_sealed(c)) {
         (void)snprintf(text, sizeof text,
@@ -289,6 +311,8 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
     if (s || !c) {
         if (s)
             return tutti_fail(err, s, "%s", e.text);
+        if (t->fits)
+            run_log_begin_again(&t->run.log);
         run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
                         "no checkpoint yet: a fresh start");
         return TUTTI_OK;

@@ -519,6 +519,7 @@ static const char *const run_keys[] = {"name",
                                        "max_duration",
                                        "precision",
                                        "recompute",
+                                       "on_nonfinite",
                                        "device",
                                        "threads",
                                        "microbatch_size",
@@ -617,6 +618,7 @@ static void read_subject(reader *r, const json_node *root)
 static void read_run(reader *r, int kind)
 {
     static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
+    static const char *const nonfinites[] = {"stop", "warn", "ignore", NULL};
     static const char *const recomputes[] = {"cheap", "off", "full", NULL};
     run_file *run = r->run;
     const json_node *root = json_root(run->doc);
@@ -650,6 +652,11 @@ static void read_run(reader *r, int kind)
     run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
     run->precision =
         read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
+    const char *nonfinite =
+        read_word(r, root, "on_nonfinite", nonfinites, "stop, warn, ignore");
+    run->on_nonfinite = nonfinite == nonfinites[0]   ? RUN_NONFINITE_STOP
+                        : nonfinite == nonfinites[1] ? RUN_NONFINITE_WARN
+                                                     : RUN_NONFINITE_IGNORE;
     run->recompute = read_word(r, root, "recompute", recomputes, "off, cheap, full");
     run_device_read(run, r->registry, r->folder, root, r->faults);
     run->load_weights = read_path(r, root, "load_weights");

@@ -74,6 +74,9 @@ typedef struct run_loop {
 /* A file with "process" is an engine file, for `tutti run`; the others are for `tutti train`. */
 enum { RUN_FILE_TRAIN, RUN_FILE_ENGINE, RUN_FILE_ANY };
 
+/* What a loss that is not finite means. */
+enum { RUN_NONFINITE_STOP, RUN_NONFINITE_WARN, RUN_NONFINITE_IGNORE };
+
 typedef struct run_file {
     bool engine; /* an engine file: `loop` counts, model and data may be missing */
     run_loop loop;
@@ -104,6 +107,7 @@ typedef struct run_file {
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     const char *precision;   /* "fp32" */
     const char *recompute;   /* "cheap" */
+    int on_nonfinite;        /* RUN_NONFINITE_* */
     run_device device;
     int threads; /* 0: as many as this process may use */
 } run_file;

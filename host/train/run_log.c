@@ -87,6 +87,28 @@ void run_log_hyperparameter(run_log *l, const char *name, const char *json)
     }
 }
 
+void run_log_sync(run_log *l)
+{
+    FOR_EACH_LOGGER(l, i, table)
+    {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (TUTTI_HAS(table, tutti_logger_v1, sync) && table->sync &&
+            table->sync(instance_self(i), &e))
+            failed(l, i, &e);
+    }
+}
+
+void run_log_begin_again(run_log *l)
+{
+    FOR_EACH_LOGGER(l, i, table)
+    {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (TUTTI_HAS(table, tutti_logger_v1, begin_again) && table->begin_again &&
+            table->begin_again(instance_self(i), &e))
+            failed(l, i, &e);
+    }
+}
+
 void run_log_trace(run_log *l, const tutti_trace *trace)
 {
     FOR_EACH_LOGGER(l, i, table)

@@ -52,6 +52,10 @@ const double *run_log_value(const run_log *l, const char *name);
 /* `level` is TUTTI_LOG_*. */
 void run_log_message(run_log *l, int level, const char *component, const char *text);
 void run_log_hyperparameter(run_log *l, const char *name, const char *json);
+/* Before a checkpoint: all that was logged is on the disk. */
+void run_log_sync(run_log *l);
+/* What an attempt without a checkpoint has logged is set aside. */
+void run_log_begin_again(run_log *l);
 void run_log_trace(run_log *l, const tutti_trace *trace);
 
 /* The tutti.log/1 of `i`, or of an unnamed plugin for NULL; lives as long as the log.  NULL: out of

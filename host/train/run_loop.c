@@ -29,6 +29,7 @@ const char *const run_loop_keys[] = {"process",
                                      "device",
                                      "threads",
                                      "microbatch_size",
+                                     "on_nonfinite",
                                      "step_schedulers_every_batch",
                                      "load_weights",
                                      NULL};

@@ -35,6 +35,12 @@ static const char *checkpoint_run_folder(void *ctx)
     return ((trainer *)ctx)->run.folder;
 }
 
+static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error *err)
+{
+    trainer *t = ctx;
+    return t->fits ? trainer_claim(t, folder, err) : TUTTI_OK;
+}
+
 void trainer_services_init(trainer *t)
 {
     state_service_init(t);
@@ -45,7 +51,8 @@ void trainer_services_init(trainer *t)
                                                   .due = checkpoint_due,
                                                   .save = checkpoint_save,
                                                   .run_name = checkpoint_run_name,
-                                                  .run_folder = checkpoint_run_folder};
+                                                  .run_folder = checkpoint_run_folder,
+                                                  .claim = checkpoint_claim};
 }
 
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)

@@ -134,7 +134,9 @@ static tutti_status microbatch(trainer *t, const part *m, slot *kept, double *re
     if (done == SEGMENT_LOSS && ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOSS, err)) ||
                                  (s = trainer_event(t, TUTTI_EVENT_BEFORE_BACKWARD, err))))
         return s;
-    if ((s = note_loss(t, m->weight, ret_loss, err)))
+    if ((s = note_loss(t, m->weight, ret_loss, err)) ||
+        (done == SEGMENT_LOSS && !context_is_remote(&t->run) &&
+         (s = guard_plan(&t->guard, t->plans.loss, err))))
         return s;
     /* After-events may have put the first targets back; the backward pass keeps its own. */
     if (done == SEGMENT_LOSS) {

@@ -288,7 +288,9 @@ static void connect(trainer *t)
                                   .scalars = &t->scalars,
                                   .updater = &t->updater,
                                   .uploads = &t->uploads};
+    t->guard = (numeric_guard){.run = run, .tensors = &t->tensors, .scaler = &t->scaler};
     t->async.run = run;
+    t->async.guard = &t->guard;
     t->async.tensors = &t->tensors;
     t->async.metrics = &t->train.metrics;
     t->async.scaler = &t->scaler;
@@ -388,6 +390,7 @@ void trainer_destroy(trainer *t)
     instance_free(run->model);
     mirrors_fini(&t->mirrors);
     run_log_fini(&run->log);
+    folder_lock_release(t->locks); /* all files are closed */
     free(t);
 }
 
@@ -410,8 +413,7 @@ const tutti_timestamp *trainer_time(const trainer *t)
     return &t->run.clock.now;
 }
 
-double trainer_metric(const trainer *t, const char *name)
+const double *trainer_metric(const trainer *t, const char *name)
 {
-    const double *value = run_log_value(&t->run.log, name);
-    return value ? *value : (double)NAN;
+    return run_log_value(&t->run.log, name);
 }

@@ -31,7 +31,8 @@ typedef struct fit_options {
      * one, else a checkpoint's path.  Later fits go on from where the last one ended. */
     const char *resume;
     tutti_time duration; /* from now on; unit NONE: until the run's max_duration */
-    bool reset_time;     /* the clocks begin at zero again; weights and states stay */
+    bool strict; /* a checkpoint that was written with other settings is refused, not told of */
+    bool reset_time; /* the clocks begin at zero again; weights and states stay */
 } fit_options;
 
 /* Trains until the duration is over; may be called again.  Errors: E_STATE the duration is over already
@@ -64,12 +65,14 @@ void trainer_tell_step(const trainer *t, FILE *file);
 
 engine *trainer_engine(trainer *t);
 const tutti_timestamp *trainer_time(const trainer *t);
-/* The last value logged under `name`, or NaN. */
-double trainer_metric(const trainer *t, const char *name);
+/* The last value logged under `name`; NULL: there is none. */
+const double *trainer_metric(const trainer *t, const char *name);
 
-/* SIGINT and SIGTERM stop every trainer of this process after the batch under way; a second signal
- * kills as usual.  trainer_signal: the signal that came, or 0. */
+/* SIGINT, SIGTERM and SIGHUP stop every trainer of this process after the batch under way; a second one
+ * kills as usual.  SIGUSR1 saves and goes on.  A file that reaches its limit (SIGXFSZ) and a closed pipe
+ * (SIGPIPE) are errors of who writes.  Signals that are ignored stay so. */
 void trainer_catch_signals(void);
-int trainer_signal(void);
+int trainer_signal(void);      /* the one that stops, or 0 */
+bool trainer_save_asked(void); /* since the last call */
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef HOST_TRAIN_TRAINER_STATE_H
 #define HOST_TRAIN_TRAINER_STATE_H
 
+#include "base/folder_lock.h"
 #include "train/async_metrics.h"
 #include "train/data_source.h"
 #include "train/observers.h"
@@ -49,6 +50,7 @@ struct trainer {
     device_scalars scalars;
     loss_scaler scaler;
     updater updater;
+    numeric_guard guard;
     async_metrics async;
     data_source train;
     data_source *evals;
@@ -57,8 +59,10 @@ struct trainer {
     const char *eval_label;     /* of the evaluation under way, or NULL */
     step_plans plans;
     observers observers;
-    bool begun; /* INIT has been fired and the checkpoint, if any, loaded */
-    bool fits;  /* it trains, and writes to the run's folders */
+    bool strict;        /* a checkpoint of other settings is refused */
+    bool begun;         /* INIT has been fired and the checkpoint, if any, loaded */
+    bool fits;          /* it trains, and writes to the run's folders */
+    folder_lock *locks; /* on these */
 
     tutti_state_v1 state_service;
     tutti_metrics_v1 metrics_service;
@@ -124,6 +128,8 @@ TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *e
 
 TUTTI_NODISCARD tutti_status trainer_save(trainer *t, const char *path, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_load(trainer *t, const char *path, tutti_error *err);
+/* Nobody else writes to `folder` until the trainer is destroyed.  Errors: E_STATE names who does now. */
+TUTTI_NODISCARD tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err);
 /* The first participant that can save, or NULL. */
 const tutti_saver_v1 *trainer_saver(trainer *t, void **ret_self);
 

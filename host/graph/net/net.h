@@ -170,6 +170,12 @@ uint32_t plan_noutputs(const plan *p);
  * the loss see plan_blend_loss.  [step] */
 TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,
                                       float loss_scale, tutti_error *err);
+/* Where a loss that is not finite comes from: the forward pass is run once more, on the host, to the first
+ * result with a NaN or plus infinity.  The path of its module and its operation, borrowed; NULL for both
+ * when there is none, or on a device.  [step] */
+TUTTI_NODISCARD tutti_status plan_find_unsound(plan *p, const tutti_step *step,
+                                               const char **ret_scope, const char **ret_op,
+                                               tutti_error *err);
 /* Where the plan reads the loss scale: who has something on the device write it there gives NAN as
  * `loss_scale` below, and elsewhere. */
 float *plan_scale(plan *p);

@@ -181,6 +181,16 @@ tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_s
     return s ? s : run_segment(p, segment, step, err);
 }
 
+tutti_status plan_find_unsound(plan *p, const tutti_step *step, const char **ret_scope,
+                               const char **ret_op, tutti_error *err)
+{
+    const tutti_status s = prepare(p, SEGMENT_FORWARD, step, 1.0f, err);
+    if (s)
+        return s;
+    bind_body(p);
+    return program_find_unsound(p->model_graph->compiled.program, step, ret_scope, ret_op, err);
+}
+
 /* ---- segments as one ---- */
 
 enum { MERGED_PLACES = 2 * TUTTI_MAX_COLUMNS + 4 + PLAN_TAIL_PLACES };

@@ -1,6 +1,7 @@
 /* program.c - binding a program to memory and replaying it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
+#include "graph/ir/sound.h"
 #include "graph/program/program_internal.h"
 #include "graph/runtime/upcast.h"
 
@@ -105,6 +106,42 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
         const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
         if (status)
             return fail_step(s, status, err);
+    }
+    return TUTTI_OK;
+}
+
+static bool is_sound(const step *s)
+{
+    bool sound = true;
+    for (uint32_t j = 0; s->node && j < s->call->nout && sound; j++) {
+        const tutti_tensor t = {s->out[j], s->call->out[j], TUTTI_DEVICE_CPU, 0};
+        sound = tensor_is_sound(&t);
+    }
+    return sound;
+}
+
+tutti_status program_find_unsound(program *p, const tutti_step *now, const char **ret_scope,
+                                  const char **ret_op, tutti_error *err)
+{
+    *ret_scope = *ret_op = NULL;
+    if (p->device && !tutti_device_is_host(p->device))
+        return TUTTI_OK;
+    if (p->dirty)
+        bind(p);
+    p->now = *now;
+    for (const step *s = p->steps; s < p->steps + p->cut; s++) {
+        if (s->guard && **s->guard == 0.0f) {
+            skip(s);
+            continue;
+        }
+        const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
+        if (status)
+            return fail_step(s, status, err);
+        if (is_sound(s))
+            continue;
+        *ret_scope = s->node->scope;
+        *ret_op = s->node->op->name;
+        break;
     }
     return TUTTI_OK;
 }

@@ -74,6 +74,12 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 TUTTI_NODISCARD tutti_status program_run_uncaptured(program *p, int32_t segment,
                                                     const tutti_step *step, tutti_error *err);
 
+/* Runs segment 0 on the host step by step, to the first result with a NaN or plus infinity: the path of
+ * its module and its operation, borrowed; NULL for both when there is none. */
+TUTTI_NODISCARD tutti_status program_find_unsound(program *p, const tutti_step *step,
+                                                  const char **ret_scope, const char **ret_op,
+                                                  tutti_error *err);
+
 /* What is computed again because that makes the arena smaller. */
 typedef struct program_rematerialization {
     uint32_t results;

@@ -152,8 +152,8 @@ static tutti_status link_latest(const saver *v, const char *name, tutti_error *e
     if (symlink(name, temporary) != 0 || rename(temporary, v->latest) != 0) {
         const int cause = errno;
         (void)unlink(temporary);
-        return tutti_fail(err, TUTTI_E_IO, "checkpoint_saver: cannot link %s to %s: %s",
-                          v->latest, name, strerror(cause));
+        return tutti_fail(err, TUTTI_E_IO, "cannot link %s to %s: %s", v->latest, name,
+                          strerror(cause));
     }
     return TUTTI_OK;
 }
@@ -200,10 +200,11 @@ static tutti_status saver_save(void *self, tutti_error *err)
         return s;
     (void)snprintf(text, sizeof text, "saved %s", path);
     note(v, TUTTI_LOG_INFO, text);
-    if (v->keep != 0)
-        s = link_latest(v, name, err);
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (v->keep != 0 && link_latest(v, name, &why))
+        note(v, TUTTI_LOG_WARNING, why.text); /* the checkpoint counts without it */
     rotate(v);
-    return s;
+    return TUTTI_OK;
 }
 
 /* A run that starts must not write over files of another. */
@@ -231,12 +232,56 @@ static tutti_status check_folder(const saver *v, tutti_error *err)
     return s;
 }
 
+/* Whether `name` is that of a checkpoint which a killed process has not finished: ".tmp-a1B2c3" behind
+ * it. */
+static bool is_unfinished(const saver *v, const char *run, const char *name)
+{
+    static const char tail[] = ".tmp-";
+    char file[256];
+    int64_t batch, epoch;
+    const char *at = strstr(name, tail);
+    if (!at || strlen(at) != sizeof tail - 1 + 6 || (size_t)(at - name) >= sizeof file)
+        return false;
+    (void)snprintf(file, sizeof file, "%.*s", (int)(at - name), name);
+    return name_match(v->filename, run, file, &batch, &epoch);
+}
+
+/* The folder is this run's alone, so that nobody writes them any more. */
+static void remove_unfinished(const saver *v)
+{
+    const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
+    DIR *dir = opendir(v->folder);
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        char path[1024], text[1200];
+        if (!is_unfinished(v, run, e->d_name))
+            continue;
+        (void)snprintf(path, sizeof path, "%s/%s", v->folder, e->d_name);
+        (void)snprintf(text, sizeof text, "%s %s, which was not written to its end",
+                       unlink(path) == 0 ? "removed" : "cannot remove", path);
+        note(v, TUTTI_LOG_INFO, text);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+static tutti_status take_folder(const saver *v, tutti_error *err)
+{
+    const tutti_checkpoint_v1 *c = v->checkpoint;
+    tutti_status s = TUTTI_OK;
+    if (TUTTI_HAS(c, tutti_checkpoint_v1, claim) && c->claim) {
+        if ((s = c->claim(c->ctx, v->folder, err)))
+            return s;
+        remove_unfinished(v);
+    }
+    return check_folder(v, err);
+}
+
 static tutti_status saver_event(void *self, const tutti_event *event, tutti_error *err)
 {
     saver *v = self;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
-        return check_folder(v, err);
+        return take_folder(v, err);
     case TUTTI_EVENT_BATCH_START:
         interval_batch(&v->interval);
         return TUTTI_OK;

@@ -229,9 +229,11 @@ static tutti_status console_message(void *self, int32_t level, const char *compo
 
 static const void *console_query(void *self, const char *interface_id)
 {
-    static const tutti_logger_v1 table = {sizeof table,    0,
-                                          console_metrics, console_hyperparameters,
-                                          console_trace,   console_message};
+    static const tutti_logger_v1 table = {.struct_size = sizeof table,
+                                          .metrics = console_metrics,
+                                          .hyperparameters = console_hyperparameters,
+                                          .trace = console_trace,
+                                          .message = console_message};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }

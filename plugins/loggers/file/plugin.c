@@ -68,12 +68,46 @@ static tutti_status file_message(void *self, int32_t level, const char *componen
     return log_file_check(f, err);
 }
 
+static tutti_status file_sync(void *self, tutti_error *err)
+{
+    return log_file_sync(self, err);
+}
+
+static tutti_status file_begin_again(void *self, tutti_error *err)
+{
+    (void)err;
+    return log_file_begin_again(self);
+}
+
+static tutti_status file_items(void *self, tutti_state_item *items, uint32_t room,
+                               uint32_t *ret_count, tutti_error *err)
+{
+    return log_file_items(self, items, room, ret_count, err);
+}
+
+static tutti_status file_restored(void *self, tutti_error *err)
+{
+    (void)err;
+    return log_file_restored(self);
+}
+
 static const void *file_query(void *self, const char *interface_id)
 {
-    static const tutti_logger_v1 table = {sizeof table,         0,          file_metrics,
-                                          file_hyperparameters, file_trace, file_message};
+    static const tutti_logger_v1 table = {.struct_size = sizeof table,
+                                          .metrics = file_metrics,
+                                          .hyperparameters = file_hyperparameters,
+                                          .trace = file_trace,
+                                          .message = file_message,
+                                          .sync = file_sync,
+                                          .begin_again = file_begin_again};
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = file_items,
+                                               .restored = file_restored,
+                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
     (void)self;
-    return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
+    if (strcmp(interface_id, TUTTI_LOGGER_V1) == 0)
+        return &table;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

@@ -1,6 +1,9 @@
 /* jsonl_test.c - the logger through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_check.h"
+#include "tutti/stateful.h"
+
+#include <unistd.h>
 
 static stage run;
 static subject it;
@@ -90,12 +93,102 @@ START_TEST(overwrite_starts_an_empty_file)
     stage_init(&run);
     for (int k = 0; k < 3; k++) {
         const tutti_logger_v1 *table = open_it(NULL, k == 1);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
         ck_assert_ok(table->metrics(it.self, &v, 1, (uint64_t)k, &err), err);
         subject_close(&it);
     }
     ck_assert_str_eq(lines(),
                      "{\"kind\":\"metrics\",\"batch\":1,\"epoch\":0,\"values\":{\"a\":1}}\n"
                      "{\"kind\":\"metrics\",\"batch\":2,\"epoch\":0,\"values\":{\"a\":1}}\n");
+    stage_fini(&run);
+}
+END_TEST
+
+static void log_batches(uint64_t first, uint64_t end)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_named_value v = {"a", 1.0};
+    const tutti_logger_v1 *table = subject_query(&it, TUTTI_LOGGER_V1);
+    for (uint64_t k = first; k < end; k++)
+        ck_assert_ok(table->metrics(it.self, &v, 1, k, &err), err);
+    ck_assert_ok(table->sync(it.self, &err), err);
+}
+
+/* Its one item, as a checkpoint keeps it. */
+static tutti_state_item mark(void)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_state_item item;
+    uint32_t n = 0;
+    const tutti_stateful_v1 *table = subject_query(&it, TUTTI_STATEFUL_V1);
+    ck_assert_ok(table->items(it.self, NULL, 0, &n, &err), err);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_ok(table->items(it.self, &item, 1, &n, &err), err);
+    ck_assert_uint_eq(tutti_nbytes(&item.tensor.desc), 16);
+    return item;
+}
+
+/* The batches of all lines in `name`. */
+static const char *batches(const char *name)
+{
+    static char list[128], whole[4096];
+    size_t n = 0;
+    list[0] = '\0';
+    (void)stage_file(&run, name, whole, sizeof whole);
+    for (const char *at = whole; (at = strstr(at, "\"batch\":")); at++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%lld ", strtoll(at + 8, NULL, 10));
+    return list;
+}
+
+START_TEST(a_resumed_run_goes_on_where_its_checkpoint_was)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    unsigned char saved[16];
+    stage_init(&run);
+    (void)open_it(NULL, 0);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    log_batches(0, 3);
+    memcpy(saved, mark().tensor.data, sizeof saved);
+    log_batches(3, 5); /* lost */
+    subject_close(&it);
+    (void)open_it(NULL, _i);
+    const tutti_stateful_v1 *table = subject_query(&it, TUTTI_STATEFUL_V1);
+    memcpy(mark().tensor.data, saved, sizeof saved);
+    ck_assert_ok(table->restored(it.self, &err), err);
+    ck_assert_str_eq(batches("log.jsonl"), "0 1 2 3 4 "); /* an evaluation cuts nothing */
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    log_batches(3, 6);
+    subject_close(&it);
+    ck_assert_str_eq(batches("log.jsonl"), "0 1 2 3 4 5 ");
+    ck_assert_str_eq(batches("log.jsonl.undone"), "3 4 ");
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_log_that_the_checkpoint_does_not_know_is_not_cut)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    unsigned char saved[16];
+    stage_init(&run);
+    (void)open_it(NULL, 0);
+    log_batches(0, 1);
+    memcpy(saved, mark().tensor.data, sizeof saved);
+    subject_close(&it);
+    char path[400];
+    (void)snprintf(path, sizeof path, "%s/log.jsonl", run.run_folder);
+    ck_assert_int_eq(unlink(path), 0);
+    (void)open_it(NULL, 0);
+    log_batches(10, 15); /* of another run */
+    subject_close(&it);
+    (void)open_it(NULL, 0);
+    const tutti_stateful_v1 *table = subject_query(&it, TUTTI_STATEFUL_V1);
+    memcpy(mark().tensor.data, saved, sizeof saved);
+    ck_assert_ok(table->restored(it.self, &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    ck_assert_ptr_nonnull(strstr(run.noted, "is not the log that the checkpoint knows"));
+    log_batches(1, 2);
+    subject_close(&it);
+    ck_assert_str_eq(batches("log.jsonl"), "10 11 12 13 14 1 ");
     stage_fini(&run);
 }
 END_TEST
@@ -123,6 +216,8 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, each_item_is_an_object_on_a_line);
+    tcase_add_loop_test(tc, a_resumed_run_goes_on_where_its_checkpoint_was, 0, 2);
+    tcase_add_test(tc, a_log_that_the_checkpoint_does_not_know_is_not_cut);
     tcase_add_test(tc, overwrite_starts_an_empty_file);
     tcase_add_test(tc, a_full_disk_is_told_once);
     return tutti_run(suite);

@@ -159,12 +159,46 @@ static tutti_status jsonl_message(void *self, int32_t level, const char *compone
     return log_file_check(&j->file, err);
 }
 
+static tutti_status jsonl_sync(void *self, tutti_error *err)
+{
+    return log_file_sync(&((jsonl *)self)->file, err);
+}
+
+static tutti_status jsonl_begin_again(void *self, tutti_error *err)
+{
+    (void)err;
+    return log_file_begin_again(&((jsonl *)self)->file);
+}
+
+static tutti_status jsonl_items(void *self, tutti_state_item *items, uint32_t room,
+                                uint32_t *ret_count, tutti_error *err)
+{
+    return log_file_items(&((jsonl *)self)->file, items, room, ret_count, err);
+}
+
+static tutti_status jsonl_restored(void *self, tutti_error *err)
+{
+    (void)err;
+    return log_file_restored(&((jsonl *)self)->file);
+}
+
 static const void *jsonl_query(void *self, const char *interface_id)
 {
-    static const tutti_logger_v1 table = {sizeof table,          0,           jsonl_metrics,
-                                          jsonl_hyperparameters, jsonl_trace, jsonl_message};
+    static const tutti_logger_v1 table = {.struct_size = sizeof table,
+                                          .metrics = jsonl_metrics,
+                                          .hyperparameters = jsonl_hyperparameters,
+                                          .trace = jsonl_trace,
+                                          .message = jsonl_message,
+                                          .sync = jsonl_sync,
+                                          .begin_again = jsonl_begin_again};
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = jsonl_items,
+                                               .restored = jsonl_restored,
+                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
     (void)self;
-    return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
+    if (strcmp(interface_id, TUTTI_LOGGER_V1) == 0)
+        return &table;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

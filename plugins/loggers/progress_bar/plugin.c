@@ -263,8 +263,8 @@ static tutti_status bar_message(void *self, int32_t level, const char *component
 
 static const void *bar_query(void *self, const char *interface_id)
 {
-    static const tutti_logger_v1 table = {sizeof table, 0,    bar_metrics,
-                                          NULL,         NULL, bar_message};
+    static const tutti_logger_v1 table = {
+        .struct_size = sizeof table, .metrics = bar_metrics, .message = bar_message};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }

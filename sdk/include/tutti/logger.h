@@ -46,6 +46,12 @@ typedef struct tutti_logger_v1 {
     /* A message of the host or of a plugin, one line without its newline. */
     tutti_status (*message)(void *self, int32_t level, const char *component, const char *text,
                             tutti_error *err);
+    /* Later than the first release: ask with TUTTI_HAS.  All that was logged is on the disk when it
+     * returns: a checkpoint counts from then on.  Loggers without a file leave it NULL.  [step] */
+    tutti_status (*sync)(void *self, tutti_error *err);
+    /* The run begins anew, though an earlier attempt at it, which left no checkpoint, may have logged
+     * to the same place: that is to be set aside.  Between INIT and FIT_START.  [control] */
+    tutti_status (*begin_again)(void *self, tutti_error *err);
 } tutti_logger_v1;
 
 TUTTI_ASSERT_OFFSET(tutti_trace, event, 4);
@@ -60,6 +66,8 @@ TUTTI_ASSERT_OFFSET(tutti_logger_v1, metrics, 8);
 TUTTI_ASSERT_OFFSET(tutti_logger_v1, hyperparameters, 16);
 TUTTI_ASSERT_OFFSET(tutti_logger_v1, trace, 24);
 TUTTI_ASSERT_OFFSET(tutti_logger_v1, message, 32);
+TUTTI_ASSERT_OFFSET(tutti_logger_v1, sync, 40);
+TUTTI_ASSERT_OFFSET(tutti_logger_v1, begin_again, 48);
 
 TUTTI_C_END
 #endif

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# numeric_test.sh - a loss that is not finite ends the run, named, with the weights of before; other ends with
+# status 0 that are failures: a plugin that exits, output that cannot be written.
+. "$(dirname "$0")/lib.sh"
+small_run | sed 's/"1ba"/"1ep"/; s/"3ep"/"1ep"/' >run.json
+
+"$TUTTI" train run.json --set 'optimizer={"name": "sgd", "lr": 1e30}' >out.txt 2>err.txt
+check "a learning rate out of this world fails" test $? = 1
+check "the batch and the module are named" grep -Eq \
+  "^tutti: the loss of batch [0-9]+ is (NaN|infinite): the first result that is not finite is body\.[a-z0-9.]+'s [a-z_0-9]+$" err.txt
+check "nothing is said to be trained" test ! -s out.txt
+check "and nothing saved" test -z "$(ls saves)"
+"$TUTTI" train run.json --set 'optimizer={"name": "sgd", "lr": 1e30}' --set on_nonfinite=warn >out.txt 2>err.txt
+check "warn goes on" test $? = 0
+check "and says so once" test "$(grep -c 'the loss of batch [0-9]* is' err.txt)" = 1
+check "a metric that is not finite is printed or finite" grep -q '^test accuracy: ' out.txt
+rm -rf saves
+says "ignore goes on and says nothing" 0 "" \
+  "$TUTTI" train run.json --set 'optimizer={"name": "sgd", "lr": 1e30}' --set on_nonfinite=ignore
+rm -rf saves
+
+# Data: one NaN among the images.
+python3 - <<'PY'
+import struct
+def npy(name, descr, shape, data):
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    with open(name, "wb") as f:
+        f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + data)
+values = [0.25] * (64 * 16)
+values[700] = float("nan")
+npy("x.npy", "<f4", "(64, 16)", struct.pack("<1024f", *values))
+npy("y.npy", "<i8", "(64,)", struct.pack("<64q", *(k % 3 for k in range(64))))
+PY
+cat >nan.json <<'JSON'
+{
+  "model": {"name": "mlp", "hidden": [4], "num_classes": 3},
+  "train": {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}, "batch_size": 64},
+  "optimizer": {"name": "sgd", "lr": 0.1}, "max_duration": "1ep"
+}
+JSON
+says "a NaN in the data" 1 "tutti: the loss of batch 0 is NaN: the batch's input is not finite" \
+  "$TUTTI" train nan.json
+
+# A plugin that writes a NaN to a weight; one that ends the process.
+plugin() { # <name> <what apply does> <event>
+  mkdir -p "plugins/$1"
+  cat >"plugins/$1/$1.c" <<C
+/* $1.c - an algorithm for one test. */
+#include "tutti/tutti.h"
+#include "tutti/weights.h"
+#include <math.h>
+#include <stdlib.h>
+static const tutti_weights_v1 *weights;
+static tutti_status open_it(const tutti_host *host, const tutti_params *params, void **self, tutti_error *err)
+{
+    weights = host->query(host->ctx, TUTTI_WEIGHTS_V1);
+    *self = &weights;
+    return TUTTI_OK;
+}
+static int32_t match(void *self, const tutti_event *event) { return event->step == 3; }
+static tutti_status apply(void *self, const tutti_event *event, int64_t *code, tutti_error *err)
+{
+    tutti_weight w;
+    if (weights->at(weights->ctx, 1, &w, err))
+        return TUTTI_E_FAIL;
+    $2;
+    return TUTTI_OK;
+}
+static tutti_status close_it(void *self, tutti_error *err) { return TUTTI_OK; }
+static const tutti_calls calls = {.struct_size = sizeof calls, .open = open_it, .match = match,
+                                  .apply = apply, .close = close_it};
+static const tutti_object object = TUTTI_OBJECT_INIT("$1", TUTTI_KIND_ALGORITHM, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("test.$1", "1.0.0", objects);
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi) { return &plugin; }
+C
+  cat >"plugins/$1/plugin.json" <<JSON
+{"format": "1.0", "id": "test.$1", "version": "1.0.0", "license": "Apache-2.0",
+ "abi": {"built": "1.0", "min": "1.0"}, "library": {"path": "$1.so"},
+ "objects": [{"name": "$1", "kind": "algorithm", "doc": "For a test.", "events": ["$3"]}]}
+JSON
+  cc -std=c11 -shared -fPIC -fvisibility=hidden -I "$SOURCE/sdk/include" "plugins/$1/$1.c" -o "plugins/$1/$1.so" -lm
+}
+plugin poisons '((float *)w.data.data)[0] = NAN' batch_end
+says "a plugin that writes NaN" 1 "tutti: the loss of batch 3 is NaN: module body.head: its weight is not finite" \
+  "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "poisons"}]' --set callbacks=[]
+says "also behind the last loss" 1 "tutti: after batch 3, module body.head: its weight is not finite" \
+  "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "poisons"}]' --set max_duration=3ba --set callbacks=[]
+plugin leaves 'exit(0)' before_loss
+says "a plugin that ends the process" 1 "tutti: plugin test.leaves ended the process: exit(0) in leaves, call apply" \
+  "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "leaves"}]' --set callbacks=[]
+
+says "output that cannot be written" 1 "tutti: cannot write to standard output: No space left on device" \
+  bash -c '"$0" plugins list >/dev/full' "$TUTTI"
+says "also that of a run" 1 "tutti: cannot write to standard output: No space left on device" \
+  bash -c '"$0" train run.json --set callbacks=[] --set eval=[] >/dev/full' "$TUTTI"
+
+# Top and ps show the program's name after it has started itself once more.
+env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY "$TUTTI" train run.json --set max_duration=1000ep --set callbacks=[] >out.txt 2>&1 &
+sleep 0.7
+check "the process is called by its name" test "$(cat "/proc/$!/comm")" = tutti
+kill -KILL $!
+finish

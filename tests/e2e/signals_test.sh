@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# signals_test.sh - signals, limits and closed pipes: the run is saved, or says what happened.
+. "$(dirname "$0")/lib.sh"
+small_run '"loggers": [{"name": "jsonl", "flush_interval": 1}]' | sed 's/"1ba"/"100ep"/; s/"3ep"/"2000ep"/' >run.json
+
+# start <folder> <command...>: a run of its own that has begun; sets pid.
+start() {
+  mkdir "$1"
+  (cd "$1" && shift && exec "$@" "$TUTTI" train ../run.json --set callbacks.0.folder="$PWD/saves" >out.txt 2>err.txt) &
+  pid=$!
+  for try in $(seq 200); do
+    grep -qs '"loss/train/total"' "$1/runs/small/log.jsonl" && return
+    sleep 0.05
+  done
+}
+saved() { # <folder>: waits for a checkpoint
+  for try in $(seq 100); do
+    [ -e "$1/saves/latest.safetensors" ] && return
+    sleep 0.05
+  done
+  return 1
+}
+
+start usr1 env
+kill -USR1 $pid
+check "SIGUSR1 saves" saved usr1
+check "and goes on" kill -0 $pid
+kill -HUP $pid
+wait $pid
+check "SIGHUP ends with 129" test $? = 129
+check "and says so" grep -q 'stopped by signal 1 after batch [0-9]*, which is saved' usr1/err.txt
+check "with a second checkpoint" test "$(ls usr1/saves/*ba* | wc -l)" = 2
+
+start ignored bash -c 'trap "" INT HUP; exec "$@"' -
+kill -INT $pid
+kill -HUP $pid
+rows=$(wc -l <ignored/runs/small/log.jsonl)
+for try in $(seq 100); do [ "$(wc -l <ignored/runs/small/log.jsonl)" -gt "$((rows + 60))" ] && break; sleep 0.05; done
+check "ignored signals stay ignored" test "$(wc -l <ignored/runs/small/log.jsonl)" -gt "$((rows + 60))"
+kill -TERM $pid
+wait $pid
+check "others are heard" test $? = 143
+
+mkdir limit pipe
+(cd limit && ulimit -f 100 && exec "$TUTTI" train ../run.json --set loggers=[] --set max_duration=1ba --set callbacks.0.folder="$PWD/saves" >out.txt 2>err.txt)
+check "a limit of file sizes is an error" test $? = 1
+check "and told" grep -Eq 'cannot write the checkpoint: File too large$' limit/err.txt
+cd pipe || exit 1
+"$TUTTI" train ../run.json --set 'loggers=[{"name": "console", "stream": "stdout"}]' --set max_duration=20ba \
+  --set callbacks.0.folder="$PWD/saves" 2>err.txt | true
+check "a closed pipe is an error" test "${PIPESTATUS[0]}" = 1
+check "which is told at the end" grep -q 'tutti: cannot write to standard output: Broken pipe' err.txt
+check "of a run that is saved" test -e saves/latest.safetensors
+finish
