@@ -29,6 +29,7 @@ typedef struct cli_options {
     size_t nwords;
     bool reset_time;
     bool strict;
+    bool accept_bits;
     bool dot;
 } cli_options;
 

@@ -19,8 +19,10 @@ static void print_results(const trainer *t, const run_file *run)
 /* A run that is over already has done what --resume auto asks for. */
 static int fit(trainer *t, const cli_options *o, tutti_error *err)
 {
-    fit_options options = {
-        .resume = o->resume, .strict = o->strict, .reset_time = o->reset_time};
+    fit_options options = {.resume = o->resume,
+                           .accept_bits = o->accept_bits,
+                           .strict = o->strict,
+                           .reset_time = o->reset_time};
     if (o->duration && duration_parse(o->duration, &options.duration, err)) {
         (void)fprintf(stderr, "tutti: --duration %s\n", err->text);
         return CLI_USAGE;

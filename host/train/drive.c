@@ -1,6 +1,7 @@
 /* drive.c - what a training run does between its events, for whichever loop drives it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/drive.h"
+#include "train/reproduction.h"
 #include "train/trainer_state.h"
 
 #include <math.h>
@@ -65,7 +66,7 @@ tutti_status drive_plan(trainer *t, tutti_error *err)
         if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
             s = plan_kind(t, PLAN_TRAIN_ADD, err);
     } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
-    return s;
+    return s || !t->resumed ? s : reproduction_confirm(&t->run, t->accept_bits, err);
 }
 
 /* ---- whoever drives ---- */

@@ -154,6 +154,7 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
 {
     t->fits = true;
     t->strict = o->strict;
+    t->accept_bits = o->accept_bits;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
     if (s || (s = set_duration(t, o, err)) || (s = drive_plan(t, err)) || (s = seek(t, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))

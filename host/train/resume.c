@@ -4,6 +4,7 @@
 #include "train/drive.h"
 #include "train/kept.h"
 #include "train/provenance.h"
+#include "train/reproduction.h"
 #include "train/settings_check.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     kept v = {.list = NULL};
     int64_t clock[CLOCK_SIZE] = {0};
     provenance o;
+    reproduction r = {.kernels = NULL};
     tutti_status s = async_flush(&t->async, err); /* rows of batches that the checkpoint has */
     if (!s)
         s = mirrors_flush(&t->mirrors, false, err);
@@ -59,17 +61,23 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     s = kept_collect(t, clock, &v, err);
     if (s == TUTTI_OK)
         s = kept_bring(t, &v, err);
+    if (s == TUTTI_OK)
+        s = reproduction_write(&t->run, &t->tensors, &r, err);
     if (s == TUTTI_OK) {
         char samples[24];
         (void)snprintf(samples, sizeof samples, "%lld", (long long)count_samples(t));
-        const checkpoint_text texts[] = {{"samples", samples},       {"format", "pt"},
-                                         {"run", t->run.file->text}, {"plugins", o.plugins},
-                                         {"objects", o.objects},     {"surgery", o.surgery},
-                                         {"frozen", o.frozen},       {"loop", driven}};
+        const checkpoint_text texts[] = {
+            {"samples", samples},       {"kernels", r.kernels ? r.kernels : ""},
+            {"threads", r.threads},     {"microbatch", r.microbatch},
+            {"machine", r.machine},     {"format", "pt"},
+            {"run", t->run.file->text}, {"plugins", o.plugins},
+            {"objects", o.objects},     {"surgery", o.surgery},
+            {"frozen", o.frozen},       {"loop", driven}};
         const size_t n = sizeof texts / sizeof *texts;
         s = checkpoint_write(path, v.list, v.count, texts, driven ? n : n - 1, err);
     }
     kept_fini(&v);
+    reproduction_fini(&r);
     provenance_fini(&o);
     free(driven);
     return s;
@@ -194,9 +202,13 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     kept v = {.list = NULL};
     int64_t clock[CLOCK_SIZE] = {0};
     char text[640];
+    bool same = false;
     tutti_status s = provenance_check(&t->run, path, c, err);
     if (!s && t->fits && t->strict)
         s = check_settings(t, path, c, err);
+    if (!s && t->fits)
+        s = reproduction_restore(&t->run, &t->tensors, path, c, t->accept_bits, &same, err);
+    t->resumed = !s && same;
     if (s || (s = freeze(t, c, err)) || (s = kept_collect(t, clock, &v, err)) ||
         (s = restore(t, path, c, &v, err)))
         goto fail;

@@ -520,6 +520,7 @@ static const char *const run_keys[] = {"name",
                                        "precision",
                                        "recompute",
                                        "on_nonfinite",
+                                       "deterministic",
                                        "device",
                                        "threads",
                                        "microbatch_size",
@@ -618,6 +619,7 @@ static void read_subject(reader *r, const json_node *root)
 static void read_run(reader *r, int kind)
 {
     static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
+    static const char *const repeats[] = {"run", "machine", NULL};
     static const char *const nonfinites[] = {"stop", "warn", "ignore", NULL};
     static const char *const recomputes[] = {"cheap", "off", "full", NULL};
     run_file *run = r->run;
@@ -649,9 +651,12 @@ static void read_run(reader *r, int kind)
         read_durations(r, root);
     run->step_schedulers_every_batch = read_bool(r, root, "step_schedulers_every_batch", true);
     run->microbatch_size = read_microbatch(r, root);
-    run->threads = (int)read_int(r, root, "threads", 0, 0, 4096);
+    run->threads = (int)read_int(r, root, "threads", 0, 0, RUN_MOST_THREADS);
     run->precision =
         read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
+    if (!run->engine &&
+        read_word(r, root, "deterministic", repeats, "run, machine") == repeats[1])
+        run->deterministic = RUN_REPEATS_MACHINE;
     const char *nonfinite =
         read_word(r, root, "on_nonfinite", nonfinites, "stop, warn, ignore");
     run->on_nonfinite = nonfinite == nonfinites[0]   ? RUN_NONFINITE_STOP

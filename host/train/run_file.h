@@ -61,7 +61,10 @@ typedef struct run_device {
     bool automatic; /* cuda:0 where that can be had, else cpu; the name tells once it is open */
 } run_device;
 
-enum { RUN_MICROBATCH_AUTO = -1 };
+enum { RUN_MICROBATCH_AUTO = -1, RUN_MOST_THREADS = 4096 };
+
+/* How far results repeat to the bit; engine files have Ignite's key of that name. */
+enum { RUN_REPEATS_RUN, RUN_REPEATS_MACHINE };
 
 /* What an engine file says of its loop. */
 typedef struct run_loop {
@@ -107,6 +110,7 @@ typedef struct run_file {
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     const char *precision;   /* "fp32" */
     const char *recompute;   /* "cheap" */
+    int deterministic;       /* RUN_REPEATS_* */
     int on_nonfinite;        /* RUN_NONFINITE_* */
     run_device device;
     int threads; /* 0: as many as this process may use */

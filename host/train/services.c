@@ -1,5 +1,6 @@
 /* services.c - what plugins can ask of a run: tutti.checkpoint/1, and who answers for the others. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/reproduction.h"
 #include "train/trainer_state.h"
 #include "tutti/kernel.h"
 
@@ -38,7 +39,8 @@ static const char *checkpoint_run_folder(void *ctx)
 static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error *err)
 {
     trainer *t = ctx;
-    return t->fits ? trainer_claim(t, folder, err) : TUTTI_OK;
+    const tutti_status s = t->fits ? trainer_claim(t, folder, err) : TUTTI_OK;
+    return s || !t->fits ? s : reproduction_keep(&t->run, folder, err);
 }
 
 void trainer_services_init(trainer *t)

@@ -39,7 +39,9 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
     if (!t->run.file->model.object) /* a loop of functions */
         return TUTTI_OK;
     const net_options options = {.ops = ops,
-                                 .tune_file = choices_path(path, sizeof path),
+                                 .tune_file = t->run.file->deterministic == RUN_REPEATS_RUN
+                                                  ? choices_path(path, sizeof path)
+                                                  : NULL,
                                  .layers = t->run.registry,
                                  .services = trainer_service,
                                  .services_ctx = t,

@@ -31,6 +31,8 @@ typedef struct fit_options {
      * one, else a checkpoint's path.  Later fits go on from where the last one ended. */
     const char *resume;
     tutti_time duration; /* from now on; unit NONE: until the run's max_duration */
+    bool
+        accept_bits; /* a checkpoint of other kernels, threads or CPU is told of, not refused */
     bool strict; /* a checkpoint that was written with other settings is refused, not told of */
     bool reset_time; /* the clocks begin at zero again; weights and states stay */
 } fit_options;

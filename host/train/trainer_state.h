@@ -59,6 +59,8 @@ struct trainer {
     const char *eval_label;     /* of the evaluation under way, or NULL */
     step_plans plans;
     observers observers;
+    bool accept_bits;   /* a checkpoint that other kernels computed is taken up */
+    bool resumed;       /* from one that this run's kernels computed too */
     bool strict;        /* a checkpoint of other settings is refused */
     bool begun;         /* INIT has been fired and the checkpoint, if any, loaded */
     bool fits;          /* it trains, and writes to the run's folders */

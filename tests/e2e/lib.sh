@@ -50,7 +50,7 @@ same() {
   rm -rf a b && mkdir a b
   sed 's/"keep": 2/"keep": -1/; s/"interval": "1ba"/"interval": "13ba"/' "$2" | tee a/run.json >b/run.json
   (cd a && "$TUTTI" train run.json >out.txt 2>&1) || { echo "FAILED: $what"; cat a/out.txt; failures=$((failures + 1)); return; }
-  (cd b && "$TUTTI" train run.json --resume "$(ls ../a/saves/*-ba13.*)" >out.txt 2>&1) || { echo "FAILED: $what"; cat b/out.txt; failures=$((failures + 1)); return; }
+  (cd b && XDG_CACHE_HOME=$work/other_cache "$TUTTI" train run.json --resume "$(ls ../a/saves/*-ba13.*)" >out.txt 2>&1) || { echo "FAILED: $what"; cat b/out.txt; failures=$((failures + 1)); return; }
   check "$what: resumed equals uninterrupted" python3 "$e2e/same_weights.py" "$(latest a)" "$(latest b)"
 }
 

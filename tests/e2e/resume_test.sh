@@ -2,6 +2,8 @@
 # resume_test.sh - a run that was stopped and resumed ends with the very bytes of one that was not; also
 # after SIGKILL at any moment and after SIGTERM.  Each algorithm by itself: algorithms_test.sh.
 . "$(dirname "$0")/lib.sh"
+unset TUTTI_TUNE # kernels are measured, anew after a resume too: a run keeps its own
+export XDG_CACHE_HOME=$work/cache
 small_run >plain.json
 same "plain" plain.json
 small_run '"algorithms": [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}, {"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}, {"name": "selective_backprop", "start": 0.0, "end": 1.0}]' >all.json

@@ -43,6 +43,7 @@ GOOD = {
     "precision": "fp32",
     "recompute": "full",
     "on_nonfinite": "warn",
+    "deterministic": "machine",
     "device": "cpu",
     "threads": 1,
     "microbatch_size": 8,
@@ -82,7 +83,7 @@ CHANGES = [
     ("device", {"name": "cuda", "graphs": 1}), ("device", {"name": "cuda", "tf32": "yes"}),
     ("device", {"name": "cuda", "unordered": None}), ("device", {"name": "cuda", "memory_limit": 0}),
     ("device", {"name": "cuda", "memory_limit": "8"}), ("device", {"name": "cuda", "memory_limit": 2000000}),
-    ("max_duration", "3m5"), ("precision", "fp8"), ("recompute", "some"), ("on_nonfinite", "stay"), ("device", 1), ("threads", -1),
+    ("max_duration", "3m5"), ("precision", "fp8"), ("recompute", "some"), ("on_nonfinite", "stay"), ("deterministic", "perhaps"), ("device", 1), ("threads", -1),
     ("threads", 5000), ("microbatch_size", -1), ("microbatch_size", "all"), ("scale_schedule_ratio", 0),
     ("scale_schedule_ratio", "1"), ("load_weights", ""), ("load_weights", 1), ("sed", 1),
 ]

@@ -18,11 +18,10 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         n->nmodules = 1;
         n->modules = calloc(1, sizeof(module *));
         surgery_init_service(n);
-        if (options->tune_file)
-            n->autotuner = autotuner_create(options->tune_file);
+        n->autotuner = autotuner_create(options->tune_file);
         n->options.tune_file = NULL; /* the caller's */
     }
-    if (!n || !n->modules || (options->tune_file && !n->autotuner)) {
+    if (!n || !n->modules || !n->autotuner) {
         net_destroy(n);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");
     }
@@ -59,6 +58,38 @@ void net_destroy(net *n)
 const char *net_autotune_complaint(net *n)
 {
     return autotuner_complaint(n->autotuner);
+}
+
+char *net_choices(const net *n)
+{
+    return autotuner_choices(n->autotuner);
+}
+
+uint32_t net_missing_choices(const net *n)
+{
+    return autotuner_missing(n->autotuner);
+}
+
+const char *net_cpu(const net *n)
+{
+    return autotuner_cpu(n->autotuner);
+}
+
+tutti_status net_fix_choices(net *n, const char *lines, int threads, tutti_error *err)
+{
+    plans_drop(n);
+    n->options.threads = threads;
+    return autotuner_fix(n->autotuner, lines, err);
+}
+
+tutti_status net_fix_choices_of(net *n, const char *path, tutti_error *err)
+{
+    return autotuner_fix_file(n->autotuner, path, err);
+}
+
+tutti_status net_keep_choices(net *n, const char *path, tutti_error *err)
+{
+    return autotuner_keep(n->autotuner, path, err);
 }
 
 tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,

@@ -201,6 +201,20 @@ TUTTI_NODISCARD tutti_status plan_run_merged(plan *p, int first, int last,
 TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double weight,
                                              const tutti_step *step, float loss_scale,
                                              tutti_error *err);
+/* What decides the bits of results besides the settings: which of the kernels of an operation computes
+ * each call (lines that the caller frees; NULL: out of memory), and the CPU's model (borrowed). */
+char *net_choices(const net *n);
+const char *net_cpu(const net *n);
+/* From now on plans take these kernels where they fit the call, and that many threads.  [control]
+ * Errors: E_FORMAT, E_NOMEM. */
+TUTTI_NODISCARD tutti_status net_fix_choices(net *n, const char *lines, int threads,
+                                             tutti_error *err);
+/* The same for choices in the file at `path` that are not there yet; it may be missing. */
+TUTTI_NODISCARD tutti_status net_fix_choices_of(net *n, const char *path, tutti_error *err);
+/* The choices so far, and those to come, are kept in the file at `path` too.  Errors: E_IO, E_NOMEM. */
+TUTTI_NODISCARD tutti_status net_keep_choices(net *n, const char *path, tutti_error *err);
+/* How many calls of plans made since were not among them. */
+uint32_t net_missing_choices(const net *n);
 /* What is wrong with the tune file, told once; NULL when there is nothing to say. */
 const char *net_autotune_complaint(net *n);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */

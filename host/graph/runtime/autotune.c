@@ -23,9 +23,13 @@ enum {
 #define WORTH 0.95 /* of way 0's time, or less, for another one to be chosen */
 
 struct autotuner {
-    char *path;
+    char *path; /* NULL: nothing is measured */
     char *cpu;
-    choices known;
+    choices known; /* of the file */
+    choices fixed;
+    choices made; /* these and those of calls since */
+    uint32_t missing;
+    char *kept_at; /* where those made are written; NULL: nowhere */
     bool complains;
     tutti_error complaint;
 };
@@ -57,13 +61,13 @@ autotuner *autotuner_create(const char *path)
     autotuner *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    t->path = strdup(path);
+    t->path = path ? strdup(path) : NULL;
     t->cpu = cpu_model();
-    if (!t->path || !t->cpu) {
+    if ((path && !t->path) || !t->cpu) {
         autotuner_destroy(t);
         return NULL;
     }
-    if (choices_read(&t->known, path, &why))
+    if (path && choices_read(&t->known, path, &why))
         complain(t, &why);
     return t;
 }
@@ -73,6 +77,9 @@ void autotuner_destroy(autotuner *t)
     if (!t)
         return;
     choices_fini(&t->known);
+    choices_fini(&t->fixed);
+    choices_fini(&t->made);
+    free(t->kept_at);
     free(t->path);
     free(t->cpu);
     free(t);
@@ -311,16 +318,107 @@ static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, c
     return s ? 0 : there < 0 ? algorithm : (uint32_t)there;
 }
 
+/* Fixed, known, or measured now. */
+static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_call *c,
+                            const char *key)
+{
+    int way = way_of(op, c, choices_find(&t->fixed, key));
+    t->missing += t->fixed.count && way < 0;
+    if (way < 0 && t->path)
+        way = way_of(op, c, choices_find(&t->known, key));
+    if (way < 0)
+        way = t->path ? (int)keep(t, op, c, key, measure(op, c)) : 0;
+    return (uint32_t)way;
+}
+
 static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)
 {
+    tutti_error why = TUTTI_ERROR_INIT;
     char *key = t && autotune_algorithm_name(op, c, 1) ? key_of(t, op, c) : NULL;
     if (!key)
         return 0;
-    const int known = way_of(op, c, choices_find(&t->known, key));
-    const uint32_t algorithm =
-        known < 0 ? keep(t, op, c, key, measure(op, c)) : (uint32_t)known;
+    const uint32_t way = find_choice(t, op, c, key);
+    const bool fresh = way_of(op, c, choices_find(&t->made, key)) != (int)way;
+    if ((fresh && choices_set(&t->made, key, autotune_algorithm_name(op, c, way), &why)) ||
+        (fresh && t->kept_at && choices_write(&t->made, t->kept_at, &why)))
+        complain(t, &why);
     free(key);
-    return algorithm;
+    return way;
+}
+
+char *autotuner_choices(const autotuner *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return NULL;
+    for (size_t k = 0; k < t->made.count; k++)
+        (void)fprintf(file, "%s\t%s\n", t->made.list[k].key, t->made.list[k].algorithm);
+    if (fclose(file)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static tutti_status fix_line(autotuner *t, char *line, tutti_error *err)
+{
+    char *tab = strchr(line, '\t');
+    if (!tab || tab == line || !tab[1])
+        return tutti_fail(err, TUTTI_E_FORMAT, "\"%.80s\" is no choice of a kernel", line);
+    *tab = '\0';
+    const tutti_status s = choices_set(&t->fixed, line, tab + 1, err);
+    return s ? s : choices_set(&t->made, line, tab + 1, err);
+}
+
+tutti_status autotuner_fix(autotuner *t, const char *lines, tutti_error *err)
+{
+    char *copy = strdup(lines), *rest = NULL;
+    tutti_status s =
+        copy ? TUTTI_OK
+             : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
+    for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line && !s;
+         line = strtok_r(NULL, "\n", &rest))
+        s = fix_line(t, line, err);
+    free(copy);
+    return s;
+}
+
+tutti_status autotuner_fix_file(autotuner *t, const char *path, tutti_error *err)
+{
+    choices more = {NULL, 0};
+    tutti_status s = choices_read(&more, path, err);
+    for (size_t k = 0; k < more.count && !s; k++) {
+        const choice *c = &more.list[k];
+        if (choices_find(&t->fixed, c->key))
+            continue;
+        s = choices_set(&t->fixed, c->key, c->algorithm, err);
+        if (!s)
+            s = choices_set(&t->made, c->key, c->algorithm, err);
+    }
+    choices_fini(&more);
+    return s;
+}
+
+tutti_status autotuner_keep(autotuner *t, const char *path, tutti_error *err)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
+    free(t->kept_at);
+    t->kept_at = copy;
+    return choices_write(&t->made, path, err);
+}
+
+uint32_t autotuner_missing(const autotuner *t)
+{
+    return t->missing;
+}
+
+const char *autotuner_cpu(const autotuner *t)
+{
+    return t->cpu;
 }
 
 tutti_status autotune_prepare(autotuner *t, const tutti_op *op, const tutti_op_call *c,

@@ -14,13 +14,31 @@
 typedef struct autotuner autotuner;
 
 /* `path` is copied and need not exist.  What is wrong with the file does not matter: it is left
- * aside, and replaced when there is something to keep.  NULL: out of memory. */
+ * aside, and replaced when there is something to keep.  Without a path nothing is measured: what is not
+ * fixed goes by way 0.  NULL: out of memory. */
 autotuner *autotuner_create(const char *path);
 void autotuner_destroy(autotuner *t); /* NULL is allowed */
 /* One sentence about the file, once; NULL when there is nothing to say. */
 const char *autotuner_complaint(autotuner *t);
 
-/* Prepares the kernel of a node: by the way known for this call, else by the one that is measured
+/* Choices of a run, so that it computes the same bits when it goes on, whatever the file holds by then.
+ * Lines of a call, tab, way: those fixed and those made since; the caller frees it, NULL: out of memory. */
+char *autotuner_choices(const autotuner *t);
+/* From now on such choices go before all others.  Errors: E_FORMAT, E_NOMEM. */
+TUTTI_NODISCARD tutti_status autotuner_fix(autotuner *t, const char *lines, tutti_error *err);
+/* The same for those of the file at `path` that are not fixed yet; a file that is not there has none.
+ * Errors also: E_IO. */
+TUTTI_NODISCARD tutti_status autotuner_fix_file(autotuner *t, const char *path,
+                                                tutti_error *err);
+/* The choices so far, and each one to come when it is made, are written to the file at `path`, whose
+ * folder exists.  Errors: E_IO, E_NOMEM; later ones are the complaint. */
+TUTTI_NODISCARD tutti_status autotuner_keep(autotuner *t, const char *path, tutti_error *err);
+/* How many calls were not among those fixed; 0 where none are. */
+uint32_t autotuner_missing(const autotuner *t);
+/* The model of this machine's CPU; borrowed. */
+const char *autotuner_cpu(const autotuner *t);
+
+/* Prepares the kernel of a node: by the way fixed or known for this call, else by the one that is measured
  * now and kept.  Without a tuner, or when a choice cannot be kept: by way 0.  *ret_algorithm is its name,
  * static, NULL where there is one way only.  [control] */
 TUTTI_NODISCARD tutti_status autotune_prepare(autotuner *t, const tutti_op *op,

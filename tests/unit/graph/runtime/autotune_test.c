@@ -168,6 +168,52 @@ START_TEST(the_file_decides)
 }
 END_TEST
 
+/* What a run chose stays, whatever the file says by then. */
+START_TEST(fixed_choices_go_before_the_file)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char kept[200];
+    autotuner *then = autotuner_create(path);
+    ck_assert_str_eq(taken(then, &twice, 4), "fast 1.0");
+    ck_assert_uint_eq(autotuner_missing(then), 0);
+    char *choices = autotuner_choices(then);
+    ck_assert_ptr_nonnull(choices);
+    ck_assert_ptr_nonnull(strstr(choices, ": twice F32 (4, 8)\tfast 1.0\n"));
+    (void)snprintf(kept, sizeof kept, "%s/deep/kept", folder);
+    ck_assert_ok(autotuner_keep(then, kept, &err), err);
+    ck_assert_str_eq(taken(then, &twice, 5), "fast 1.0"); /* later, and beside the text */
+    autotuner_destroy(then);
+    edit_file("(4, 8)\tfast", "(4, 8)\tslow");
+    edit_file("(5, 8)\tfast", "(5, 8)\tslow");
+    const int before = runs;
+    for (int measures = 0; measures < 2; measures++) {
+        autotuner *t = autotuner_create(measures ? path : NULL);
+        ck_assert_ok(autotuner_fix(t, choices, &err), err);
+        ck_assert_ok(autotuner_fix_file(t, kept, &err), err);
+        ck_assert_str_eq(taken(t, &twice, 4), "fast 1.0");
+        ck_assert_str_eq(taken(t, &twice, 5), "fast 1.0");
+        ck_assert_uint_eq(autotuner_missing(t), 0);
+        ck_assert_str_eq(taken(t, &twice, 6), measures ? "fast 1.0" : "slow 1.0");
+        ck_assert_uint_eq(autotuner_missing(t), 1);
+        ck_assert_ptr_null(autotuner_complaint(t));
+        ck_assert(measures || runs == before);
+        autotuner_destroy(t);
+    }
+    free(choices);
+    ck_assert_int_eq(unlink(kept), 0);
+}
+END_TEST
+
+START_TEST(lines_that_are_no_choices_are_refused)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    autotuner *t = autotuner_create(NULL);
+    ck_assert_int_eq(autotuner_fix(t, "a\tb\nno tab\n", &err), TUTTI_E_FORMAT);
+    ck_assert_str_eq(err.text, "\"no tab\" is no choice of a kernel");
+    autotuner_destroy(t);
+}
+END_TEST
+
 START_TEST(the_first_of_two_processes_decides_for_both)
 {
     autotuner *late = autotuner_create(path);
@@ -255,6 +301,8 @@ int main(void)
     tcase_add_checked_fixture(all, enter, leave);
     tcase_add_test(all, a_choice_is_measured_once_and_kept);
     tcase_add_test(all, the_file_decides);
+    tcase_add_test(all, fixed_choices_go_before_the_file);
+    tcase_add_test(all, lines_that_are_no_choices_are_refused);
     tcase_add_test(all, the_first_of_two_processes_decides_for_both);
     tcase_add_test(all, the_ways_of_another_version_are_measured_again);
     tcase_add_loop_test(all, a_broken_file_is_told_once_and_replaced, 0,
