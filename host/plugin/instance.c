@@ -8,6 +8,7 @@
 #include "tutti/logger.h"
 #include "tutti/metric.h"
 #include "tutti/model.h"
+#include "tutti/op.h"
 #include "tutti/optimizer.h"
 #include "tutti/pass.h"
 #include "tutti/scheduler.h"
@@ -135,7 +136,8 @@ static uint32_t frozen_size(const char *interface_id)
     } tables[] = {{TUTTI_DATASET_V1, 24},   {TUTTI_TRANSFORM_V1, 24}, {TUTTI_OPTIMIZER_V1, 32},
                   {TUTTI_SCHEDULER_V1, 16}, {TUTTI_METRIC_V1, 48},    {TUTTI_LOGGER_V1, 40},
                   {TUTTI_LAYER_V1, 24},     {TUTTI_MODEL_V1, 48},     {TUTTI_STATEFUL_V1, 24},
-                  {TUTTI_SAVER_V1, 16},     {TUTTI_PASS_V1, 16},      {TUTTI_DEVICE_V1, 176}};
+                  {TUTTI_SAVER_V1, 16},     {TUTTI_PASS_V1, 16},      {TUTTI_DEVICE_V1, 176},
+                  {TUTTI_OP_V1, 96}};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         if (strcmp(tables[k].id, interface_id) == 0)
             return tables[k].size;

@@ -14,4 +14,13 @@ static tutti_status affine_vjp(tutti_graph *g, const tutti_node *n, const tutti_
     return TUTTI_OK;
 }
 
+static uint32_t affine_identity(const tutti_op_call *c, const void *const *constant)
+{
+    const affine_attr *a = c->attr;
+    (void)constant;
+    return a->scale == 1.0 && a->shift == 0.0;
+}
+
+OP_TRAITS(affine, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
+          .identity = affine_identity);
 OP_UNARY_ATTR(affine, affine_attr, fields, 1, affine_vjp);

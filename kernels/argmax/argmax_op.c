@@ -94,5 +94,6 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
+OP_PLAIN(argmax);
 OP_DEFINE(argmax, .nin_min = 1, .nin_max = 1, OP_ATTR(argmax_attr, fields), .infer = infer,
           .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

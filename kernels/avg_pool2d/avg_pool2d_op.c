@@ -145,8 +145,11 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+OP_TRAITS(avg_pool2d, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .batch_nin = 1,
+          .batch_in = 1, .batch_out = 1);
 extern const tutti_op tutti_op_avg_pool2d;
 const tutti_op tutti_op_avg_pool2d = {.struct_size = sizeof(tutti_op),
+                                      .traits = &avg_pool2d_traits,
                                       .flags = 0,
                                       .name = "avg_pool2d",
                                       .nin_min = 1,
@@ -226,8 +229,11 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, NULL, grad_run, NULL};
 
+OP_TRAITS(avg_pool2d_grad, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .batch_nin = 1, .batch_in = 1, .batch_out = 1);
 extern const tutti_op tutti_op_avg_pool2d_grad;
 const tutti_op tutti_op_avg_pool2d_grad = {.struct_size = sizeof(tutti_op),
+                                           .traits = &avg_pool2d_grad_traits,
                                            .flags = 0,
                                            .name = "avg_pool2d_grad",
                                            .nin_min = 1,

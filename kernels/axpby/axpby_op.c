@@ -17,4 +17,5 @@ static tutti_status axpby_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return TUTTI_OK;
 }
 
+OP_POINTWISE(axpby, WIDEST);
 OP_BINARY_ATTR(axpby, axpby_attr, fields, 1, axpby_vjp);

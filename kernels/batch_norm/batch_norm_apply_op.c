@@ -44,7 +44,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_sweep_prepare, run, NULL};
 
+OP_TRAITS(batch_norm_apply, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 const tutti_op tutti_op_batch_norm_apply = {.struct_size = sizeof(tutti_op),
+                                            .traits = &batch_norm_apply_traits,
                                             .flags = TUTTI_OP_LOW,
                                             .name = "batch_norm_apply",
                                             .nin_min = 5,

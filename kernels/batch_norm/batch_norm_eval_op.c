@@ -111,7 +111,14 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_sweep_prepare, run, NULL};
 
+static const tutti_fusion batch_norm_eval_fusions[] = {
+    {TUTTI_FUSE_RESIDUAL_RELU, 0, "batch_norm_eval"},
+    {0, 0, NULL},
+};
+OP_TRAITS(batch_norm_eval, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .fusions = batch_norm_eval_fusions);
 const tutti_op tutti_op_batch_norm_eval = {.struct_size = sizeof(tutti_op),
+                                           .traits = &batch_norm_eval_traits,
                                            .flags = TUTTI_OP_LOW,
                                            .name = "batch_norm_eval",
                                            .nin_min = 5,

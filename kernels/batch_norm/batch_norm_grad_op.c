@@ -196,7 +196,9 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 3, prepare, run, NULL};
 
+OP_TRAITS(batch_norm_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 const tutti_op tutti_op_batch_norm_grad = {.struct_size = sizeof(tutti_op),
+                                           .traits = &batch_norm_grad_traits,
                                            .flags = TUTTI_OP_FUSED | TUTTI_OP_LOW,
                                            .name = "batch_norm_grad",
                                            .nin_min = 5,

@@ -318,7 +318,28 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, prepare, run, NULL};
 
+/* From its own statistics, which it gave, instead of the running ones. */
+static void batch_norm_substitute(const tutti_node *n, tutti_substitute *ret)
+{
+    const batch_norm_attr *a = n->attr;
+    ret->op = "batch_norm_apply";
+    ret->nin = n->nin;
+    for (uint32_t k = 0; k < n->nin; k++)
+        ret->in[k] = n->in[k];
+    ret->in[3] = n->out[1];
+    ret->in[4] = n->out[2];
+    ret->attr[0] = tutti_attr_i("act", a->act);
+    ret->nattr = 1;
+}
+
+static const tutti_fusion batch_norm_fusions[] = {
+    {TUTTI_FUSE_RESIDUAL_RELU, 0, "batch_norm"},
+    {0, 0, NULL},
+};
+OP_TRAITS(batch_norm, KEEP, WHOLE, CONSTANTS, BY, UNCOUNTED, NONE, OTHER,
+          .substitute = batch_norm_substitute, .fusions = batch_norm_fusions);
 const tutti_op tutti_op_batch_norm = {.struct_size = sizeof(tutti_op),
+                                      .traits = &batch_norm_traits,
                                       .flags = TUTTI_OP_FUSED | TUTTI_OP_LOW,
                                       .name = "batch_norm",
                                       .nin_min = 5,

@@ -43,5 +43,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+OP_TRAITS(broadcast_to, F32, WHOLE, IDENTITY, SAME, UNCOUNTED, NONE, BROADCAST,
+          .identity = op_same);
 OP_DEFINE(broadcast_to, .nin_min = 1, .nin_max = 1, OP_ATTR(shape_attr, shape_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

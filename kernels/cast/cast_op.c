@@ -243,6 +243,7 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
+OP_TRAITS(cast, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, CAST, .identity = op_same);
 OP_DEFINE(cast, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,
           OP_ATTR(cast_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
           .cpu = &cpu, .cuda = &cuda);

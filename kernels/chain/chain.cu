@@ -1,31 +1,8 @@
 /* chain.cu - a chain of elementwise operations in one sweep, on the GPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "abs/abs.h"
-#include "add/add.h"
-#include "affine/affine.h"
-#include "axpby/axpby.h"
 #include "chain/chain.h"
-#include "clamp/clamp.h"
-#include "cmp/cmp.h"
 #include "common/cuda/vector.cuh"
-#include "div/div.h"
-#include "erf/erf.h"
-#include "exp/exp.h"
-#include "gelu/gelu.h"
-#include "log/log.h"
-#include "max/max.h"
-#include "min/min.h"
-#include "mul/mul.h"
-#include "neg/neg.h"
-#include "pow/pow.h"
-#include "recip/recip.h"
-#include "relu/relu.h"
-#include "rsqrt/rsqrt.h"
-#include "sigmoid/sigmoid.h"
-#include "silu/silu.h"
-#include "sqrt/sqrt.h"
-#include "sub/sub.h"
-#include "tanh/tanh.h"
+#include "pointwise_maths.h"
 
 struct alignas(16) group {
     float x[CHAIN_GROUP];
@@ -104,7 +81,7 @@ __device__ static group compute(const view &v, const chain_code &c)
     const group a = fetch(v, c.from[0]), b = c.nin > 1 ? fetch(v, c.from[1]) : a;
     group y = a;
     switch (c.op) {
-        CHAIN_OPS(UNARY, UNARY_ATTR, BINARY, BINARY_ATTR)
+        POINTWISE_OPS(UNARY, UNARY_ATTR, BINARY, BINARY_ATTR)
     case CHAIN_cast:
         if (c.dtype != CHAIN_NONE)
             EACH(cuda_widen(cuda_narrow(a.x[i], c.dtype), c.dtype));

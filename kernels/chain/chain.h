@@ -3,44 +3,13 @@
 #ifndef KERNELS_CHAIN_H
 #define KERNELS_CHAIN_H
 
+#include "pointwise_ops.h"
 #include "tutti/op.h"
-
-/* Operations of one and of two operands; those after a comma with attributes. */
-#define CHAIN_OPS(UNARY, UNARY_ATTR, BINARY, BINARY_ATTR)                                      \
-    UNARY(abs)                                                                                 \
-    UNARY(erf)                                                                                 \
-    UNARY(exp)                                                                                 \
-    UNARY(log)                                                                                 \
-    UNARY(neg)                                                                                 \
-    UNARY(recip)                                                                               \
-    UNARY(relu)                                                                                \
-    UNARY(rsqrt)                                                                               \
-    UNARY(sigmoid)                                                                             \
-    UNARY(silu)                                                                                \
-    UNARY(sqrt)                                                                                \
-    UNARY(tanh)                                                                                \
-    UNARY_ATTR(affine, affine_attr)                                                            \
-    UNARY_ATTR(clamp, clamp_attr)                                                              \
-    UNARY_ATTR(gelu, gelu_attr)                                                                \
-    BINARY(add)                                                                                \
-    BINARY(div)                                                                                \
-    BINARY(max)                                                                                \
-    BINARY(min)                                                                                \
-    BINARY(mul)                                                                                \
-    BINARY(pow)                                                                                \
-    BINARY(relu_grad)                                                                          \
-    BINARY(sigmoid_grad)                                                                       \
-    BINARY(silu_grad)                                                                          \
-    BINARY(sub)                                                                                \
-    BINARY(tanh_grad)                                                                          \
-    BINARY_ATTR(axpby, axpby_attr)                                                             \
-    BINARY_ATTR(cmp, cmp_attr)                                                                 \
-    BINARY_ATTR(gelu_grad, gelu_attr)
 
 #define CHAIN_CODE(op) CHAIN_##op,
 #define CHAIN_CODE_ATTR(op, attr) CHAIN_##op,
 enum {
-    CHAIN_OPS(CHAIN_CODE, CHAIN_CODE_ATTR, CHAIN_CODE, CHAIN_CODE_ATTR) CHAIN_copy,
+    POINTWISE_OPS(CHAIN_CODE, CHAIN_CODE_ATTR, CHAIN_CODE, CHAIN_CODE_ATTR) CHAIN_copy,
     CHAIN_cast,
     CHAIN_where,
     CHAIN_CODES

@@ -10,7 +10,7 @@
 #define NAME(op) #op,
 #define NAME_ATTR(op, attr) #op,
 static const char *const names[CHAIN_CODES] = {
-    CHAIN_OPS(NAME, NAME_ATTR, NAME, NAME_ATTR) "copy", "cast", "where"};
+    POINTWISE_OPS(NAME, NAME_ATTR, NAME, NAME_ATTR) "copy", "cast", "where"};
 
 /* CHAIN_CODES: device code does not have the operation. */
 static int code_of(const char *name)
@@ -23,7 +23,7 @@ static int code_of(const char *name)
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
-    const tutti_chain *chain = c->attr;
+    const tutti_pointwise_group *chain = c->attr;
     if (!chain)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "chain: the host alone makes chains");
     for (uint32_t k = 0; k < chain->nlinks; k++)
@@ -38,7 +38,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 /* The last link that reads the result of `link` otherwise than as the result just before it. */
 static uint32_t last_far_read(const tutti_op_call *c, uint32_t link)
 {
-    const tutti_chain *chain = c->attr;
+    const tutti_pointwise_group *chain = c->attr;
     uint32_t last = link;
     for (uint32_t k = link + 2; k < chain->nlinks; k++)
         for (uint32_t j = 0; j < chain->links[k].op->nin_max && j < 3; j++)
@@ -56,7 +56,7 @@ typedef struct chain_state {
 /* Where results are kept between links: a slot is free again after its last reader. */
 static void compile(const tutti_op_call *c, chain_state *s)
 {
-    const tutti_chain *chain = c->attr;
+    const tutti_pointwise_group *chain = c->attr;
     chain_program *p = &s->program;
     uint32_t busy_until[CHAIN_LINKS] = {0}, slot_of[CHAIN_LINKS] = {0};
     p->n = tutti_numel(&c->out[0]);
@@ -64,7 +64,7 @@ static void compile(const tutti_op_call *c, chain_state *s)
     for (uint32_t k = 0; k < c->nin; k++)
         p->whole |= (uint32_t)(tutti_numel(&c->in[k]) == 1 && p->n != 1) << k;
     for (uint32_t k = 0; k < chain->nlinks; k++) {
-        const tutti_chain_link *l = &chain->links[k];
+        const tutti_pointwise_op *l = &chain->links[k];
         chain_code *code = &p->code[k];
         *code = (chain_code){.op = (uint8_t)code_of(l->op->name),
                              .nin = (uint8_t)l->op->nin_max,
@@ -96,7 +96,7 @@ static void compile(const tutti_op_call *c, chain_state *s)
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
-    const tutti_chain *chain = c->attr;
+    const tutti_pointwise_group *chain = c->attr;
     (void)ret_scratch;
     if (chain->nlinks > CHAIN_LINKS)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "chain: %u operations, want %d at most",
@@ -137,4 +137,5 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, prepare, run, free};
 
+OP_TRAITS(chain, F32, WHOLE, NEVER, NEVER, UNCOUNTED, NONE, POINTWISE_GROUP);
 OP_DEFINE(chain, .nin_min = 0, .nin_max = TUTTI_OP_MAX_IN, .infer = infer, .cuda = &cuda);

@@ -17,4 +17,5 @@ static tutti_status clamp_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return TUTTI_OK;
 }
 
+OP_POINTWISE(clamp, WIDEST);
 OP_UNARY_ATTR(clamp, clamp_attr, fields, 2, clamp_vjp);

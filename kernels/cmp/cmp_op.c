@@ -16,6 +16,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return cmp_infer(c, out, err);
 }
 
+OP_POINTWISE(cmp, WIDEST);
 OP_DEFINE(cmp, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 2, .nin_max = 2,
           OP_ATTR(cmp_attr, fields), .infer = infer, .vjp = op_no_gradient,
           .reference = cmp_reference, .cpu = &cmp_cpu, .cuda = &cmp_cuda);

@@ -122,12 +122,69 @@ static inline tutti_value op_broadcast_dims(tutti_graph *g, tutti_value v, const
     return g->emit(g, "broadcast_to", &v, 1, &shape, 1, NULL, 0);
 }
 
+/* Defines <op>_traits, which the descriptor names: what compilers ask, by the last words of the constants
+ * of tutti/op_traits.h.  Further members follow by name. */
+#define OP_TRAITS(op, precision_, batch_, fold_, rematerialize_, work_, pointwise_, role_,     \
+                  ...)                                                                         \
+    static const tutti_op_traits op##_traits = {.struct_size = sizeof(tutti_op_traits),        \
+                                                .precision = TUTTI_AUTOCAST_##precision_,      \
+                                                .batch = TUTTI_BATCH_##batch_,                 \
+                                                .fold = TUTTI_FOLD_##fold_,                    \
+                                                .rematerialize =                               \
+                                                    TUTTI_REMATERIALIZE_##rematerialize_,      \
+                                                .work = TUTTI_WORK_##work_,                    \
+                                                .pointwise = TUTTI_POINTWISE_##pointwise_,     \
+                                                .role = TUTTI_ROLE_##role_,                    \
+                                                __VA_ARGS__}
+
+/* Of operations that work number by number, in device code of fused groups too. */
+#define OP_POINTWISE(op, precision)                                                            \
+    OP_TRAITS(op, precision, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, OTHER)
+/* Of those that give F32 and have nothing about them that a compiler could use. */
+#define OP_PLAIN(op) OP_TRAITS(op, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER)
+
+/* ---- identities ---- */
+
+/* Operand 0, where its shape and dtype stay. */
+static inline uint32_t op_same(const tutti_op_call *c, const void *const *constant)
+{
+    (void)c, (void)constant;
+    return 1;
+}
+
+/* Operand k is an F32 constant all of whose elements are `value`. */
+static inline uint32_t op_is_all(const tutti_op_call *c, const void *const *constant,
+                                 uint32_t k, float value)
+{
+    if (!constant[k] || c->in[k].dtype != TUTTI_F32)
+        return 0;
+    for (int64_t i = 0, n = tutti_numel(&c->in[k]); i < n; i++)
+        if (((const float *)constant[k])[i] != value)
+            return 0;
+    return 1;
+}
+
+/* Defines a rule: operand 0 where operand 1 is all `value`, and with `either` the other way round. */
+#define OP_NEUTRAL(name, value, either)                                                        \
+    static inline uint32_t name(const tutti_op_call *c, const void *const *constant)           \
+    {                                                                                          \
+        return op_is_all(c, constant, 1, (value)) |                                            \
+               ((either) ? op_is_all(c, constant, 0, (value)) << 1 : 0);                       \
+    }
+OP_NEUTRAL(op_unit_either, 1.0f, 1)
+OP_NEUTRAL(op_unit_second, 1.0f, 0)
+OP_NEUTRAL(op_zero_either, 0.0f, 1)
+OP_NEUTRAL(op_zero_second, 0.0f, 0)
+
 /* Defines tutti_op_<op> with one output; the other members by name.  A table of fields tells the
  * size of the attributes with OP_ATTR(type, fields). */
 #define OP_DEFINE(op, ...)                                                                     \
     extern const tutti_op tutti_op_##op;                                                       \
-    const tutti_op tutti_op_##op = {                                                           \
-        .struct_size = sizeof(tutti_op), .name = #op, .nout = 1, __VA_ARGS__}
+    const tutti_op tutti_op_##op = {.struct_size = sizeof(tutti_op),                           \
+                                    .name = #op,                                               \
+                                    .nout = 1,                                                 \
+                                    .traits = &op##_traits,                                    \
+                                    __VA_ARGS__}
 #define OP_ATTR(type, table)                                                                   \
     .attr_size = sizeof(type), .fields = (table), .nfields = sizeof(table) / sizeof *(table)
 

@@ -100,5 +100,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+OP_TRAITS(concat, WIDEST, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 OP_DEFINE(concat, .nin_min = 1, .nin_max = TUTTI_OP_MAX_IN, OP_ATTR(concat_attr, concat_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -58,4 +58,27 @@ tutti_value conv2d_emit(tutti_graph *g, const char *op, const conv2d_attr *a, tu
                         tutti_value q, const char *shape_name, const int64_t *shape,
                         uint32_t nshape);
 
+/* Two for every product: `pixels` of Cout channels, each a dot product with one filter of `w`. */
+static inline double conv2d_count(const tutti_desc *pixels, const tutti_desc *w)
+{
+    return w->rank && w->dim[0]
+               ? 2.0 * (double)tutti_numel(pixels) * (double)tutti_numel(w) / (double)w->dim[0]
+               : 0.0;
+}
+
+static inline double conv2d_flops(const tutti_op_call *c)
+{
+    return conv2d_count(&c->out[0], &c->in[1]);
+}
+
+static inline double conv2d_grad_input_flops(const tutti_op_call *c)
+{
+    return conv2d_count(&c->in[0], &c->in[1]);
+}
+
+static inline double conv2d_grad_weight_flops(const tutti_op_call *c)
+{
+    return conv2d_count(&c->in[1], &c->out[0]);
+}
+
 #endif

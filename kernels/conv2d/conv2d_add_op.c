@@ -109,7 +109,10 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
 
+OP_TRAITS(conv2d_grad_weight_add, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER,
+          .low_in = 3, .low_out = 0, .flops = conv2d_grad_weight_flops);
 const tutti_op tutti_op_conv2d_grad_weight_add = {.struct_size = sizeof(tutti_op),
+                                                  .traits = &conv2d_grad_weight_add_traits,
                                                   .flags = TUTTI_OP_FUSED,
                                                   .name = "conv2d_grad_weight_add",
                                                   .nin_min = 3,

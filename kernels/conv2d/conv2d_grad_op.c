@@ -40,7 +40,11 @@ static tutti_status input_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return g->status(g);
 }
 
+OP_TRAITS(conv2d_grad_input, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER,
+          .low_in = 3, .low_out = 1, .batch_nin = 2, .batch_in = 1, .batch_out = 1,
+          .flops = conv2d_grad_input_flops);
 const tutti_op tutti_op_conv2d_grad_input = {.struct_size = sizeof(tutti_op),
+                                             .traits = &conv2d_grad_input_traits,
                                              .flags = 0,
                                              .name = "conv2d_grad_input",
                                              .nin_min = 2,
@@ -85,7 +89,15 @@ static tutti_status weight_vjp(tutti_graph *g, const tutti_node *n, const tutti_
     return g->status(g);
 }
 
+static const tutti_fusion conv2d_grad_weight_fusions[] = {
+    {TUTTI_FUSE_ADD, 0, "conv2d_grad_weight_add"},
+    {0, 0, NULL},
+};
+OP_TRAITS(conv2d_grad_weight, PRODUCT, SUMMED, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER,
+          .low_in = 3, .low_out = 0, .batch_nin = 2, .batch_in = 3, .batch_out = 0,
+          .flops = conv2d_grad_weight_flops, .fusions = conv2d_grad_weight_fusions);
 const tutti_op tutti_op_conv2d_grad_weight = {.struct_size = sizeof(tutti_op),
+                                              .traits = &conv2d_grad_weight_traits,
                                               .flags = 0,
                                               .name = "conv2d_grad_weight",
                                               .nin_min = 2,

@@ -58,7 +58,10 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return g->status(g);
 }
 
+OP_TRAITS(conv2d, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 7,
+          .low_out = 1, .batch_nin = 3, .batch_in = 1, .batch_out = 1, .flops = conv2d_flops);
 const tutti_op tutti_op_conv2d = {.struct_size = sizeof(tutti_op),
+                                  .traits = &conv2d_traits,
                                   .flags = 0,
                                   .name = "conv2d",
                                   .nin_min = 2,

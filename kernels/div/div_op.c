@@ -14,4 +14,6 @@ static tutti_status div_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
+OP_TRAITS(div, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
+          .identity = op_unit_second);
 OP_BINARY(div, 3, 0, div_vjp);

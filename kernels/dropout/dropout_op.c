@@ -131,6 +131,7 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 1, cuda_prepare, cuda_run, NULL};
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
+OP_TRAITS(dropout, KEEP, WHOLE, NEVER, SAME, UNCOUNTED, NONE, OTHER);
 OP_DEFINE(dropout, .flags = TUTTI_OP_RNG, .nin_min = 1, .nin_max = 1,
           OP_ATTR(dropout_attr, dropout_fields), .infer = infer, .vjp = vjp,
           .reference = reference, .cpu = &cpu, .cuda = &cuda);

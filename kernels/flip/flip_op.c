@@ -50,5 +50,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_attr_field fields[] = {OP_FIELD_LIST(flip_attr, axes)};
 
+OP_PLAIN(flip);
 OP_DEFINE(flip, .nin_min = 1, .nin_max = 1, OP_ATTR(flip_attr, fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

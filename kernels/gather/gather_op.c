@@ -122,5 +122,6 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
+OP_PLAIN(gather);
 OP_DEFINE(gather, .nin_min = 2, .nin_max = 2, OP_ATTR(gather_attr, fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -32,5 +32,15 @@ static tutti_status gelu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
     return TUTTI_OK;
 }
 
+static int32_t gelu_activation(const void *attr)
+{
+    const gelu_attr *a = attr;
+    return a->approximate ? TUTTI_ACT_GELU_TANH : TUTTI_ACT_GELU;
+}
+
+OP_TRAITS(gelu, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION,
+          .activation = gelu_activation);
 OP_UNARY_ATTR(gelu, gelu_attr, fields, 20, gelu_vjp);
+OP_TRAITS(gelu_grad, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION_GRAD,
+          .activation = gelu_activation);
 OP_GRADIENT_ATTR(gelu_grad, gelu_attr, fields, 24, gelu_grad_vjp);

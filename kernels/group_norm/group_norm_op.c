@@ -163,7 +163,9 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
+OP_PLAIN(group_norm);
 const tutti_op tutti_op_group_norm = {.struct_size = sizeof(tutti_op),
+                                      .traits = &group_norm_traits,
                                       .flags = TUTTI_OP_FUSED,
                                       .name = "group_norm",
                                       .nin_min = 3,

@@ -71,5 +71,6 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
+OP_PLAIN(iota);
 OP_DEFINE(iota, .nin_min = 0, .nin_max = 0, OP_ATTR(iota_attr, fields), .infer = infer,
           .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

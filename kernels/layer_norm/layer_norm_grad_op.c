@@ -141,7 +141,14 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 35, prepare, run, NULL};
 
+static const tutti_fusion layer_norm_grad_fusions[] = {
+    {TUTTI_FUSE_RESIDUAL_GRAD, 0, "layer_norm_grad"},
+    {0, 0, NULL},
+};
+OP_TRAITS(layer_norm_grad, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .fusions = layer_norm_grad_fusions);
 const tutti_op tutti_op_layer_norm_grad = {.struct_size = sizeof(tutti_op),
+                                           .traits = &layer_norm_grad_traits,
                                            .flags = TUTTI_OP_FUSED,
                                            .name = "layer_norm_grad",
                                            .nin_min = 5,

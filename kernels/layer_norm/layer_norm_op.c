@@ -152,7 +152,9 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
+OP_TRAITS(layer_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER);
 const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
+                                      .traits = &layer_norm_traits,
                                       .flags = TUTTI_OP_FUSED,
                                       .name = "layer_norm",
                                       .nin_min = 3,

@@ -41,4 +41,5 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+OP_PLAIN(log_softmax);
 SOFTMAX_OP(log_softmax, row);

@@ -80,4 +80,17 @@ extern const tutti_algorithms matmul_ways, matmul_act_grad_ways;
 extern const tutti_op tutti_op_matmul, tutti_op_matmul_act, tutti_op_matmul_act_grad,
     tutti_op_matmul_add, tutti_op_matmul_sums, tutti_op_matmul_relu, tutti_op_matmul_relu_grad;
 
+/* Two for every product.  A matrix of `a` has M K entries in either orientation, so K is that over the
+ * result's rows. */
+static inline double matmul_flops(const tutti_op_call *c)
+{
+    const tutti_desc *a = &c->in[0], *y = &c->out[0];
+    if (y->rank < 2 || a->rank < 2)
+        return 0.0;
+    const double rows = (double)y->dim[y->rank - 2];
+    const double inner =
+        rows > 0.0 ? (double)a->dim[a->rank - 1] * (double)a->dim[a->rank - 2] / rows : 0.0;
+    return 2.0 * (double)tutti_numel(y) * inner;
+}
+
 #endif

@@ -71,7 +71,22 @@ static tutti_status act_decompose(tutti_graph *g, const tutti_node *n, tutti_val
     return g->status(g);
 }
 
+/* The activation of what went into it. */
+static void matmul_act_substitute(const tutti_node *n, tutti_substitute *ret)
+{
+    const matmul_attr *a = n->attr;
+    const int relu = a->act == TUTTI_ACT_RELU;
+    ret->op = relu ? "relu" : "gelu";
+    ret->nin = 1;
+    ret->in[0] = n->out[1];
+    ret->attr[0] = tutti_attr_i("approximate", a->act == TUTTI_ACT_GELU_TANH);
+    ret->nattr = !relu;
+}
+
+OP_TRAITS(matmul_act, PRODUCT, WHOLE, CONSTANTS, BY_F32, PRODUCTS, NONE, OTHER, .low_in = 7,
+          .low_out = 3, .flops = matmul_flops, .substitute = matmul_act_substitute);
 const tutti_op tutti_op_matmul_act = {.struct_size = sizeof(tutti_op),
+                                      .traits = &matmul_act_traits,
                                       .flags = TUTTI_OP_FUSED,
                                       .name = "matmul_act",
                                       .nin_min = 2,
@@ -131,7 +146,10 @@ static tutti_status grad_decompose(tutti_graph *g, const tutti_node *n, tutti_va
     return g->status(g);
 }
 
+OP_TRAITS(matmul_act_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 3,
+          .low_out = 1, .flops = matmul_flops);
 const tutti_op tutti_op_matmul_act_grad = {.struct_size = sizeof(tutti_op),
+                                           .traits = &matmul_act_grad_traits,
                                            .flags = TUTTI_OP_FUSED,
                                            .name = "matmul_act_grad",
                                            .nin_min = 3,

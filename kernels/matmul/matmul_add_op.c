@@ -112,7 +112,14 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, matmul_inner_destroy};
 
+static const tutti_fusion matmul_add_fusions[] = {
+    {TUTTI_FUSE_FACTOR_SUMS, 0, "matmul_sums"},
+    {0, 0, NULL},
+};
+OP_TRAITS(matmul_add, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 0xb,
+          .low_out = 1, .flops = matmul_flops, .fusions = matmul_add_fusions);
 const tutti_op tutti_op_matmul_add = {.struct_size = sizeof(tutti_op),
+                                      .traits = &matmul_add_traits,
                                       .flags = TUTTI_OP_FUSED,
                                       .name = "matmul_add",
                                       .nin_min = 3,

@@ -93,7 +93,10 @@ static tutti_status relu_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 static const tutti_kernel relu_cpu = {sizeof(tutti_kernel), 0, relu_prepare, relu_run,
                                       matmul_inner_destroy};
 
+OP_TRAITS(matmul_relu, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 7,
+          .low_out = 1, .flops = matmul_flops);
 const tutti_op tutti_op_matmul_relu = {.struct_size = sizeof(tutti_op),
+                                       .traits = &matmul_relu_traits,
                                        .flags = 0,
                                        .name = "matmul_relu",
                                        .nin_min = 2,
@@ -157,7 +160,10 @@ static tutti_status grad_run(void *self, const tutti_op_call *c, const void *con
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, grad_prepare, grad_run,
                                       matmul_inner_destroy};
 
+OP_TRAITS(matmul_relu_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER,
+          .low_in = 3, .low_out = 1, .flops = matmul_flops);
 const tutti_op tutti_op_matmul_relu_grad = {.struct_size = sizeof(tutti_op),
+                                            .traits = &matmul_relu_grad_traits,
                                             .flags = 0,
                                             .name = "matmul_relu_grad",
                                             .nin_min = 3,

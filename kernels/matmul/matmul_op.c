@@ -217,7 +217,20 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return g->status(g);
 }
 
+static const tutti_fusion matmul_fusions[] = {
+    {TUTTI_FUSE_ACTIVATION, 0, "matmul"},
+    {TUTTI_FUSE_ACTIVATION_KEPT, 0, "matmul_act"},
+    {TUTTI_FUSE_ACTIVATION_MASK, 0, "matmul_relu"},
+    {TUTTI_FUSE_MASK_GRAD, 0, "matmul_relu_grad"},
+    {TUTTI_FUSE_ACTIVATION_GRAD, 0, "matmul_act_grad"},
+    {TUTTI_FUSE_ADD, 0, "matmul_add"},
+    {TUTTI_FUSE_FACTOR_SUMS, 0, "matmul_sums"},
+    {0, 0, NULL},
+};
+OP_TRAITS(matmul, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 7,
+          .low_out = 1, .flops = matmul_flops, .fusions = matmul_fusions);
 const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
+                                  .traits = &matmul_traits,
                                   .flags = 0,
                                   .name = "matmul",
                                   .nin_min = 2,

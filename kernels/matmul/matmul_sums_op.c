@@ -138,7 +138,10 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, matmul_inner_destroy};
 
+OP_TRAITS(matmul_sums, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 3,
+          .low_out = 1, .flops = matmul_flops);
 const tutti_op tutti_op_matmul_sums = {.struct_size = sizeof(tutti_op),
+                                       .traits = &matmul_sums_traits,
                                        .flags = TUTTI_OP_FUSED,
                                        .name = "matmul_sums",
                                        .nin_min = 2,

@@ -91,7 +91,10 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, NULL, grad_run, NULL};
 
+OP_TRAITS(max_pool2d_grad, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .batch_nin = 2, .batch_in = 3, .batch_out = 1);
 const tutti_op tutti_op_max_pool2d_grad = {.struct_size = sizeof(tutti_op),
+                                           .traits = &max_pool2d_grad_traits,
                                            .flags = 0,
                                            .name = "max_pool2d_grad",
                                            .nin_min = 2,
@@ -163,7 +166,9 @@ static tutti_status gather_vjp(tutti_graph *g, const tutti_node *n, const tutti_
 
 static const tutti_kernel gather_cpu = {sizeof(tutti_kernel), 0, NULL, gather_run, NULL};
 
+OP_PLAIN(max_pool2d_gather);
 const tutti_op tutti_op_max_pool2d_gather = {.struct_size = sizeof(tutti_op),
+                                             .traits = &max_pool2d_gather_traits,
                                              .flags = 0,
                                              .name = "max_pool2d_gather",
                                              .nin_min = 2,

@@ -119,7 +119,10 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+OP_TRAITS(max_pool2d, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .batch_nin = 1,
+          .batch_in = 1, .batch_out = 3);
 const tutti_op tutti_op_max_pool2d = {.struct_size = sizeof(tutti_op),
+                                      .traits = &max_pool2d_traits,
                                       .flags = 0,
                                       .name = "max_pool2d",
                                       .nin_min = 1,

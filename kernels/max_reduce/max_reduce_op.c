@@ -129,5 +129,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 CUDA_REDUCE_KERNEL(max_reduce, make, 1.0)
 
+OP_TRAITS(max_reduce, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 OP_DEFINE(max_reduce, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -12,4 +12,6 @@ static tutti_status mul_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
+OP_TRAITS(mul, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
+          .identity = op_unit_either);
 OP_BINARY(mul, 1, TUTTI_OP_COMMUTATIVE, mul_vjp);

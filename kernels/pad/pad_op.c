@@ -101,5 +101,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+OP_TRAITS(pad, KEEP, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER);
 OP_DEFINE(pad, .nin_min = 1, .nin_max = 1, OP_ATTR(pad_attr, pad_fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

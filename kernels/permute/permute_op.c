@@ -116,5 +116,18 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+/* The order [0, 1, ...] moves nothing. */
+static uint32_t permute_identity(const tutti_op_call *c, const void *const *constant)
+{
+    const permute_attr *a = c->attr;
+    (void)constant;
+    for (int64_t k = 0; k < a->order.n; k++)
+        if (a->order.v[k] != k)
+            return 0;
+    return 1;
+}
+
+OP_TRAITS(permute, F32, WHOLE, IDENTITY, NEVER, UNCOUNTED, NONE, OTHER,
+          .identity = permute_identity);
 OP_DEFINE(permute, .nin_min = 1, .nin_max = 1, OP_ATTR(permute_attr, permute_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

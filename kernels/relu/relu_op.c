@@ -20,5 +20,15 @@ static tutti_status relu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
     return TUTTI_OK;
 }
 
+static int32_t relu_activation(const void *attr)
+{
+    (void)attr;
+    return TUTTI_ACT_RELU;
+}
+
+OP_TRAITS(relu, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION,
+          .activation = relu_activation);
 OP_UNARY(relu, 1, relu_vjp);
+OP_TRAITS(relu_grad, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION_GRAD,
+          .activation = relu_activation);
 OP_GRADIENT(relu_grad, 1, relu_grad_vjp);

@@ -43,6 +43,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+OP_TRAITS(reshape, F32, WHOLE, IDENTITY, NEVER, UNCOUNTED, NONE, OTHER, .identity = op_same);
 OP_DEFINE(reshape, .flags = TUTTI_OP_VIEW, .nin_min = 1, .nin_max = 1,
           OP_ATTR(shape_attr, shape_fields), .infer = infer, .vjp = vjp,
           .reference = reference);

@@ -13,4 +13,5 @@ static tutti_status rsqrt_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return TUTTI_OK;
 }
 
+OP_POINTWISE(rsqrt, F32);
 OP_UNARY(rsqrt, 4, rsqrt_vjp);

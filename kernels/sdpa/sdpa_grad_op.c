@@ -86,8 +86,11 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 
+OP_TRAITS(sdpa_grad, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 0x27,
+          .low_out = 7, .batch_nin = 6, .batch_in = 0x3f, .batch_out = 7);
 extern const tutti_op tutti_op_sdpa_grad;
 const tutti_op tutti_op_sdpa_grad = {.struct_size = sizeof(tutti_op),
+                                     .traits = &sdpa_grad_traits,
                                      .flags = TUTTI_OP_FUSED,
                                      .name = "sdpa_grad",
                                      .nin_min = 6,

@@ -225,8 +225,11 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 
+OP_TRAITS(sdpa, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 7,
+          .low_out = 1, .batch_nin = 3, .batch_in = 7, .batch_out = 3);
 extern const tutti_op tutti_op_sdpa;
 const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
+                                .traits = &sdpa_traits,
                                 .flags = TUTTI_OP_FUSED,
                                 .name = "sdpa",
                                 .nin_min = 3,

@@ -222,8 +222,11 @@ static tutti_status grad_decompose(tutti_graph *g, const tutti_node *n, tutti_va
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, grad_prepare, grad_run, NULL};
 
+OP_TRAITS(sdpa_packed, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 1,
+          .low_out = 1);
 extern const tutti_op tutti_op_sdpa_packed, tutti_op_sdpa_packed_grad;
 const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
+                                       .traits = &sdpa_packed_traits,
                                        .flags = TUTTI_OP_FUSED,
                                        .name = name,
                                        .nin_min = 1,
@@ -238,7 +241,10 @@ const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .reference = reference,
                                        .cpu = &cpu,
                                        .cuda = &sdpa_packed_either};
+OP_TRAITS(sdpa_packed_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .low_in = 0xb, .low_out = 1);
 const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
+                                            .traits = &sdpa_packed_grad_traits,
                                             .flags = TUTTI_OP_FUSED,
                                             .name = grad_name,
                                             .nin_min = 4,

@@ -28,5 +28,7 @@ static tutti_status silu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
     return TUTTI_OK;
 }
 
+OP_POINTWISE(silu, WIDEST);
 OP_UNARY(silu, 10, silu_vjp);
+OP_POINTWISE(silu_grad, WIDEST);
 OP_GRADIENT(silu_grad, 12, silu_grad_vjp);

@@ -148,9 +148,11 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     return TUTTI_OK;
 }
 
+OP_PLAIN(slice);
 OP_DEFINE(slice, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
 
+OP_PLAIN(slice_grad);
 OP_DEFINE(slice_grad, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields),
           .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu,
           .cuda = &grad_cuda);

@@ -32,4 +32,5 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+OP_PLAIN(softmax);
 SOFTMAX_OP(softmax, row);

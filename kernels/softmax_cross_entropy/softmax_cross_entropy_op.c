@@ -320,8 +320,10 @@ static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_ru
 static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 1, grad_cuda_prepare, cuda_run,
                                        NULL};
 
+OP_PLAIN(softmax_cross_entropy);
 OP_DEFINE(softmax_cross_entropy, .nin_min = 2, .nin_max = 2, OP_ATTR(xent_attr, fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_PLAIN(softmax_cross_entropy_grad);
 OP_DEFINE(softmax_cross_entropy_grad, .nin_min = 3, .nin_max = 3, OP_ATTR(xent_attr, fields),
           .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu,
           .cuda = &grad_cuda);

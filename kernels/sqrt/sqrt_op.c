@@ -11,4 +11,5 @@ static tutti_status sqrt_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     return TUTTI_OK;
 }
 
+OP_POINTWISE(sqrt, WIDEST);
 OP_UNARY(sqrt, 3, sqrt_vjp);

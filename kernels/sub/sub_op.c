@@ -13,4 +13,6 @@ static tutti_status sub_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
+OP_TRAITS(sub, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
+          .identity = op_zero_second);
 OP_BINARY(sub, 1, 0, sub_vjp);

@@ -178,6 +178,7 @@ static tutti_status next_update_on_cuda(void *state, const tutti_op_call *c,
                                            NULL};                                              \
     extern const tutti_op tutti_op_##op;                                                       \
     const tutti_op tutti_op_##op = {.struct_size = sizeof(tutti_op),                           \
+                                    .traits = &op##_traits,                                    \
                                     .name = #op,                                               \
                                     .nin_min = (inputs),                                       \
                                     .nin_max = (inputs),                                       \
@@ -186,8 +187,13 @@ static tutti_status next_update_on_cuda(void *state, const tutti_op_call *c,
                                     .cpu = &op##_cpu,                                          \
                                     .cuda = &op##_cuda}
 
+OP_PLAIN(unscale);
 UPDATES_OP(unscale, unscale_on_cuda, 2, 2);
+OP_PLAIN(scale_by);
 UPDATES_OP(scale_by, scale_by_on_cuda, 2, 1);
+OP_PLAIN(scale_checked);
 UPDATES_OP(scale_checked, scale_checked_on_cuda, 2, 2);
+OP_PLAIN(loss_scale);
 UPDATES_OP(loss_scale, loss_scale_on_cuda, 2, 1);
+OP_PLAIN(next_update);
 UPDATES_OP(next_update, next_update_on_cuda, 1, 3);

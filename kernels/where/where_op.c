@@ -190,5 +190,6 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 6, cuda_prepare, cuda_run, NULL};
 
+OP_POINTWISE(where, WIDEST);
 OP_DEFINE(where, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 3, .nin_max = 3, .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -86,8 +86,10 @@ endfunction()
 # Every OPS entry is a `const tutti_op tutti_op_<name>` in SOURCES and joins the generated table.  What has hot
 # loops is in ISA_SOURCES, compiled once per instruction set (Isa.cmake); operations that are defined there are
 # ISA_OPS, and the table has the variant that suits the CPU.
+# POINTWISE <op>:<operands>[:<type of attributes>] ...: operations that may be in a fused group on a device.
+# Their expression is <op>_f32 of <folder>.h, of the operands and then the attributes.
 function(tutti_add_op folder)
-  cmake_parse_arguments(T "" "" "OPS;SOURCES;LIBS;TEST;ISA_OPS;ISA_SOURCES;ISA_EXPORTS;ISA_DISPATCH;ISA_LEVELS" ${ARGN})
+  cmake_parse_arguments(T "" "" "OPS;SOURCES;LIBS;TEST;POINTWISE;ISA_OPS;ISA_SOURCES;ISA_EXPORTS;ISA_DISPATCH;ISA_LEVELS" ${ARGN})
   add_library(op_${folder} OBJECT ${T_SOURCES})
   target_include_directories(op_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/kernels")
   target_link_libraries(op_${folder} PRIVATE tutti_flags tutti_sdk OpenMP::OpenMP_C ${T_LIBS})
@@ -106,6 +108,8 @@ function(tutti_add_op folder)
   set_property(GLOBAL APPEND PROPERTY TUTTI_ISA_OPS ${T_ISA_OPS})
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_OBJECTS $<TARGET_OBJECTS:op_${folder}>)
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_LIBS ${T_LIBS})
+  list(TRANSFORM T_POINTWISE PREPEND "${folder}:")
+  set_property(GLOBAL APPEND PROPERTY TUTTI_POINTWISE ${T_POINTWISE})
   if(T_TEST)
     set_property(GLOBAL APPEND PROPERTY TUTTI_OP_TESTS
       "${folder}=${CMAKE_CURRENT_SOURCE_DIR}/${T_TEST}")
@@ -166,7 +170,7 @@ function(tutti_fatbin target name source file)
     COMMAND sh -c "log=$1; shift; \"$@\" > \"$log\" 2>&1 || { cat \"$log\"; exit 1; }"
       sh "${log}" ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo
       ${ARGN} -Werror all-warnings ${codes} -Xptxas -v -I "${CMAKE_SOURCE_DIR}/sdk/include"
-      -I "${CMAKE_SOURCE_DIR}/kernels" -MD -MF "${log}.d" -MT "${file}" -o "${file}" "${source}"
+      -I "${CMAKE_SOURCE_DIR}/kernels" -I "${CMAKE_BINARY_DIR}/kernels/generated" -MD -MF "${log}.d" -MT "${file}" -o "${file}" "${source}"
     DEPENDS "${source}" DEPFILE "${log}.d" VERBATIM)
   add_custom_target(${target} DEPENDS "${file}")
   set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_IMAGES ${target})

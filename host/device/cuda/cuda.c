@@ -97,7 +97,9 @@ static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_
         return tutti_fail(err, TUTTI_E_RANGE,
                           "cuda: there is no device %u, this machine has %u", index, count);
     tutti_device_info info = {.struct_size = ret_info->struct_size,
-                              .flags = TUTTI_DEVICE_ASYNC,
+                              .flags = TUTTI_DEVICE_ASYNC | TUTTI_DEVICE_ADDS |
+                                       TUTTI_DEVICE_SUMS | TUTTI_DEVICE_MASKS |
+                                       TUTTI_DEVICE_HALVES | TUTTI_DEVICE_GROUPS,
                               .dtypes = (1u << TUTTI_DTYPE_END) - 2,
                               .alignment = ALIGNMENT,
                               .kernels = "cuda"};

@@ -1,12 +1,12 @@
 /* constant_fold.c - constants worked out while the graph is built, and operations that change nothing. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/constant_fold.h"
-#include "graph/ir/attr.h"
+#include "graph/ir/traits.h"
 
 #include <string.h>
 
 /* A folded constant lives as long as its graph, so large ones are computed by the plan. */
-enum { MOST_BYTES = 64 << 10, MOST_FIELDS = 8 };
+enum { MOST_BYTES = 64 << 10 };
 
 static bool same_desc(const tutti_desc *a, const tutti_desc *b)
 {
@@ -18,77 +18,20 @@ static bool is_narrow(int32_t dtype)
     return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
 }
 
-static bool is(const tutti_op *op, const char *name)
-{
-    return strcmp(op->name, name) == 0;
-}
-
-/* The attribute `name`; NULL when there is none. */
-static const tutti_attr *find(const tutti_op *op, const void *blob, const char *name,
-                              tutti_list *lists, tutti_attr *attrs)
-{
-    if (op->nfields > MOST_FIELDS)
-        return NULL;
-    attr_encode(op, blob, lists, attrs);
-    for (uint64_t k = 0; k < op->nfields; k++)
-        if (strcmp(attrs[k].name, name) == 0)
-            return &attrs[k];
-    return NULL;
-}
-
-static bool has_number(const tutti_op *op, const void *blob, const char *name, double value)
-{
-    tutti_list lists[MOST_FIELDS];
-    tutti_attr attrs[MOST_FIELDS];
-    const tutti_attr *a = find(op, blob, name, lists, attrs);
-    return a && a->f == value;
-}
-
-/* order = [0, 1, ...] */
-static bool keeps_order(const tutti_op *op, const void *blob)
-{
-    tutti_list lists[MOST_FIELDS];
-    tutti_attr attrs[MOST_FIELDS];
-    const tutti_attr *a = find(op, blob, "order", lists, attrs);
-    for (uint32_t k = 0; a && k < a->count; k++)
-        if (a->list[k] != (int64_t)k)
-            return false;
-    return a != NULL;
-}
-
-/* An f32 constant all of whose elements are `value`. */
-static bool is_all(const graph *g, tutti_value v, float value)
-{
-    const graph_value *x = &g->values[v];
-    if (x->kind != VALUE_CONST || x->desc.dtype != TUTTI_F32)
-        return false;
-    for (int64_t k = 0, n = tutti_numel(&x->desc); k < n; k++)
-        if (((const float *)x->data)[k] != value)
-            return false;
-    return true;
-}
-
-/* The input that the node gives back, or 0. */
+/* The operand that the node gives back, or 0. */
 static tutti_value unchanged(const graph *g, const tutti_op *op, const tutti_op_call *call,
                              const tutti_value *in, const tutti_desc *out)
 {
-    if (op->nout != 1 || call->nin < 1 || call->nin > 2)
+    const tutti_op_traits *t = traits_of(op);
+    const void *constant[TUTTI_OP_MAX_IN];
+    if (op->nout != 1 || t->fold != TUTTI_FOLD_IDENTITY || !t->identity)
         return 0;
-    const bool first = same_desc(&call->in[0], out);
-    if (call->nin == 1)
-        return first && (is(op, "reshape") || is(op, "broadcast_to") || is(op, "sum_to") ||
-                         is(op, "cast") || (is(op, "permute") && keeps_order(op, call->attr)) ||
-                         (is(op, "affine") && has_number(op, call->attr, "scale", 1.0) &&
-                          has_number(op, call->attr, "shift", 0.0)))
-                   ? in[0]
-                   : 0;
-    const bool second = same_desc(&call->in[1], out);
-    if (first && ((is_all(g, in[1], 1.0f) && (is(op, "mul") || is(op, "div"))) ||
-                  (is_all(g, in[1], 0.0f) && (is(op, "add") || is(op, "sub")))))
-        return in[0];
-    if (second && ((is_all(g, in[0], 1.0f) && is(op, "mul")) ||
-                   (is_all(g, in[0], 0.0f) && is(op, "add"))))
-        return in[1];
+    for (uint32_t k = 0; k < call->nin; k++)
+        constant[k] = g->values[in[k]].kind == VALUE_CONST ? g->values[in[k]].data : NULL;
+    const uint32_t same = t->identity(call, constant);
+    for (uint32_t k = 0; k < call->nin; k++)
+        if (same >> k & 1 && same_desc(&call->in[k], out))
+            return in[k];
     return 0;
 }
 
@@ -105,7 +48,7 @@ static bool can_run(const graph *g, const tutti_op *op, const tutti_op_call *cal
             return false;
     }
     return call->nin && bytes <= MOST_BYTES && !(op->flags & TUTTI_OP_RNG) &&
-           (op->flags & TUTTI_OP_VIEW || op->cpu);
+           traits_of(op)->fold != TUTTI_FOLD_NEVER && (op->flags & TUTTI_OP_VIEW || op->cpu);
 }
 
 /* Runs the kernel into data[0..nout).  False when it refuses: the run will say why. */

@@ -1,6 +1,7 @@
 /* graph.c - the SSA graph as data: values, nodes, how the next ones are made. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/graph_internal.h"
+#include "graph/ir/traits.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -106,10 +107,24 @@ tutti_value graph_set_guard(graph *g, tutti_value guard)
     return before;
 }
 
-const tutti_op *graph_op(const graph *g, const char *name)
+const tutti_op *graph_op(const graph *g, const char *name, tutti_error *err)
 {
+    tutti_error why = TUTTI_ERROR_INIT;
     for (const tutti_op *const *op = g->ops; *op; op++)
         if (strcmp((*op)->name, name) == 0)
+            return *op;
+    const tutti_op *own = g->hooks.op ? g->hooks.op(g->hooks.ctx, name, &why) : NULL;
+    if (!own && why.status && why.status != TUTTI_E_NOTFOUND)
+        (void)tutti_fail(err, why.status, "%s", why.text);
+    else if (!own)
+        (void)tutti_fail(err, TUTTI_E_NOTFOUND, "there is no operation \"%s\"", name);
+    return own;
+}
+
+const tutti_op *graph_op_with_role(const graph *g, int32_t role)
+{
+    for (const tutti_op *const *op = g->ops; *op; op++)
+        if (traits_have_role(*op, role))
             return *op;
     return NULL;
 }

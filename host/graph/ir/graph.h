@@ -58,6 +58,9 @@ typedef struct graph_hooks {
                          uint32_t nin, tutti_value *out, uint32_t nout);
     /* What a layer reads where weight `id` is `v`; NULL: `v`. */
     tutti_value (*read)(void *ctx, graph *g, uint32_t id, tutti_value v);
+    /* An operation that the table does not have, as long as the graph lives; NULL with the reason, of
+     * which E_NOTFOUND is that there is none.  The hook may be NULL. */
+    const tutti_op *(*op)(void *ctx, const char *name, tutti_error *err);
 } graph_hooks;
 
 /* `ops` is NULL-terminated and outlives the graph; `hooks` may be NULL.  NULL: out of memory. */
@@ -97,7 +100,10 @@ tutti_value graph_set_guard(graph *g, tutti_value guard);
 void graph_set_autocast(graph *g, const graph_autocast *autocast);
 /* The result of a product that no node has read yet gets another float dtype. */
 void graph_set_dtype(graph *g, tutti_value v, int32_t dtype);
-const tutti_op *graph_op(const graph *g, const char *name); /* NULL when there is none */
+/* Of the table, or what the owner has beside it; NULL with the reason. */
+const tutti_op *graph_op(const graph *g, const char *name, tutti_error *err);
+/* The built-in operation that is TUTTI_ROLE_*; NULL when there is none. */
+const tutti_op *graph_op_with_role(const graph *g, int32_t role);
 /* The first error, or OK; copies it to *err. */
 tutti_status graph_error(const graph *g, tutti_error *err);
 

@@ -164,13 +164,11 @@ tutti_value graph_build_emit(tutti_graph *b, const char *name, const tutti_value
     graph *g = graph_of(b);
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_value first = 0, outs[TUTTI_OP_MAX_OUT] = {0}, args[TUTTI_OP_MAX_IN];
-    const tutti_op *op = g->error.status ? NULL : graph_op(g, name);
+    const tutti_op *op = g->error.status ? NULL : graph_op(g, name, &err);
     if (op && g->autocast.dtype && precision_cast_operands(g, op, &g->autocast, in, nin, args))
         in = args;
     if (op)
         first = emit_checked(g, op, in, nin, attr, nattr, outs, &err);
-    else
-        tutti_fail(&err, TUTTI_E_NOTFOUND, "there is no operation \"%s\"", name);
     if (first && nout > op->nout) {
         tutti_fail(&err, TUTTI_E_ARG, "%s: %u results wanted, it has %u", op->name, nout,
                    op->nout);

@@ -1,20 +1,12 @@
 /* graph_guard.c - guards: nodes that a run may skip. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/graph_internal.h"
-
-static tutti_value emit_unguarded(graph *g, const char *op, const tutti_value *in, uint32_t nin)
-{
-    const tutti_value guard = graph_set_guard(g, 0);
-    const tutti_value v = g->api.emit(&g->api, op, in, nin, NULL, 0, NULL, 0);
-    (void)graph_set_guard(g, guard);
-    return v;
-}
+#include "tutti/ops.h"
 
 tutti_value graph_build_guard(tutti_graph *b, tutti_value keep)
 {
     graph *g = graph_of(b);
     const tutti_desc *d = b->desc(b, keep);
-    const tutti_value both[2] = {g->guard, keep};
     char text[160], got[96];
     if (g->error.status)
         return g->guard;
@@ -24,8 +16,11 @@ tutti_value graph_build_guard(tutti_graph *b, tutti_value keep)
         graph_fail_at(g, TUTTI_E_SHAPE, text);
         return g->guard;
     }
-    return graph_set_guard(
-        g, !g->guard || g->guard == keep ? keep : emit_unguarded(g, "mul", both, 2));
+    if (!g->guard || g->guard == keep)
+        return graph_set_guard(g, keep);
+    const tutti_value before = graph_set_guard(g, 0);
+    (void)graph_set_guard(g, tutti_mul(b, before, keep));
+    return before;
 }
 
 void graph_build_unguard(tutti_graph *b, tutti_value before)
@@ -35,6 +30,9 @@ void graph_build_unguard(tutti_graph *b, tutti_value before)
 
 tutti_value graph_guarded(graph *g, tutti_value target, tutti_value v)
 {
-    const tutti_value in[3] = {g->guard, v, target};
-    return g->guard ? emit_unguarded(g, "where", in, 3) : v;
+    const tutti_value guard = graph_set_guard(g, 0);
+    if (guard)
+        v = tutti_where(&g->api, guard, v, target);
+    (void)graph_set_guard(g, guard);
+    return v;
 }

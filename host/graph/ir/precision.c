@@ -1,67 +1,15 @@
 /* precision.c - which operations give 16 bits, which f32. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
 
-#include <string.h>
-
-enum {
-    RULE_F32,     /* float results are f32 */
-    RULE_PRODUCT, /* `in` are cast, `out` are low, other results f32 */
-    RULE_KEEP,    /* the first result is as the first input, others are f32 */
-    RULE_WIDEST,  /* as the widest input of more than one element */
-};
-
-typedef struct rule {
-    const char *op;
-    int32_t kind;
-    uint32_t in; /* bit k: input k; PRODUCT */
-    uint32_t out;
-} rule;
-
-/* Elementwise operations that are not here are WIDEST, all others F32. */
-static const rule rules[] = {
-    {"matmul", RULE_PRODUCT, 7, 1},
-    {"matmul_act", RULE_PRODUCT, 7, 3},
-    {"matmul_act_grad", RULE_PRODUCT, 3, 1},
-    {"matmul_add", RULE_PRODUCT, 013, 1},
-    {"matmul_sums", RULE_PRODUCT, 3, 1},
-    {"matmul_relu", RULE_PRODUCT, 7, 1},
-    {"matmul_relu_grad", RULE_PRODUCT, 3, 1},
-    {"conv2d", RULE_PRODUCT, 7, 1},
-    {"conv2d_grad_input", RULE_PRODUCT, 3, 1},
-    {"conv2d_grad_weight", RULE_PRODUCT, 3, 0},
-    {"conv2d_grad_weight_add", RULE_PRODUCT, 3, 0},
-    {"sdpa", RULE_PRODUCT, 7, 1},
-    {"sdpa_grad", RULE_PRODUCT, 047, 7}, /* all but the saved logarithms of sums */
-    {"sdpa_packed", RULE_PRODUCT, 1, 1},
-    {"sdpa_packed_grad", RULE_PRODUCT, 013, 1},
-    {"batch_norm", RULE_KEEP, 0, 0},
-    {"batch_norm_eval", RULE_KEEP, 0, 0},
-    {"batch_norm_apply", RULE_KEEP, 0, 0},
-    {"batch_norm_grad", RULE_KEEP, 0, 0},
-    {"max_pool2d", RULE_KEEP, 0, 0},
-    {"max_pool2d_grad", RULE_KEEP, 0, 0},
-    {"avg_pool2d", RULE_KEEP, 0, 0},
-    {"avg_pool2d_grad", RULE_KEEP, 0, 0},
-    {"max_reduce", RULE_KEEP, 0, 0},
-    {"dropout", RULE_KEEP, 0, 0},
-    {"dropout_grad", RULE_KEEP, 0, 0},
-    {"pad", RULE_KEEP, 0, 0},
-    {"concat", RULE_WIDEST, 0, 0},
-    {"where", RULE_WIDEST, 0, 0},
-    {"exp", RULE_F32, 0, 0},
-    {"log", RULE_F32, 0, 0},
-    {"pow", RULE_F32, 0, 0},
-    {"rsqrt", RULE_F32, 0, 0},
-    {"recip", RULE_F32, 0, 0},
-};
-
-static rule rule_of(const tutti_op *op)
+/* Elementwise operations that say nothing are WIDEST, others F32. */
+static int32_t rule_of(const tutti_op *op)
 {
-    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-        if (strcmp(rules[k].op, op->name) == 0)
-            return rules[k];
-    return (rule){op->name, op->flags & TUTTI_OP_ELEMENTWISE ? RULE_WIDEST : RULE_F32, 0, 0};
+    const int32_t said = traits_of(op)->precision;
+    return said                               ? said
+           : op->flags & TUTTI_OP_ELEMENTWISE ? TUTTI_AUTOCAST_WIDEST
+                                              : TUTTI_AUTOCAST_F32;
 }
 
 static int width(int32_t dtype)
@@ -91,12 +39,12 @@ static bool any_low(const tutti_op_call *c)
     return false;
 }
 
-static int32_t result_dtype(const rule *r, const tutti_op_call *c,
+static int32_t result_dtype(const tutti_op *op, const tutti_op_call *c,
                             const graph_autocast *autocast, uint32_t k)
 {
-    switch (r->kind) {
-    case RULE_PRODUCT:
-        if (!(r->out >> k & 1))
+    switch (rule_of(op)) {
+    case TUTTI_AUTOCAST_PRODUCT:
+        if (!(traits_of(op)->low_out >> k & 1))
             return TUTTI_F32;
         if (autocast->dtype)
             return autocast->dtype;
@@ -104,9 +52,9 @@ static int32_t result_dtype(const rule *r, const tutti_op_call *c,
             if (dtype_is_half(c->in[j].dtype))
                 return c->in[j].dtype;
         return TUTTI_F32;
-    case RULE_KEEP:
+    case TUTTI_AUTOCAST_KEEP:
         return k == 0 ? c->in[0].dtype : TUTTI_F32;
-    case RULE_WIDEST:
+    case TUTTI_AUTOCAST_WIDEST:
         return widest(c);
     default:
         return TUTTI_F32;
@@ -116,9 +64,8 @@ static int32_t result_dtype(const rule *r, const tutti_op_call *c,
 tutti_status precision_infer(const tutti_op *op, const tutti_op_call *c,
                              const graph_autocast *autocast, tutti_desc *out, tutti_error *err)
 {
-    const rule r = rule_of(op);
     const bool mixed = any_low(c);
-    if (!mixed && !(autocast->dtype && r.kind == RULE_PRODUCT))
+    if (!mixed && !(autocast->dtype && rule_of(op) == TUTTI_AUTOCAST_PRODUCT))
         return op->infer(c, out, err);
     /* What moves numbers without reading them takes any dtype. */
     if (mixed && op->infer(c, out, NULL) == TUTTI_OK)
@@ -133,7 +80,7 @@ tutti_status precision_infer(const tutti_op *op, const tutti_op_call *c,
     const tutti_status s = op->infer(&wide, out, err);
     for (uint32_t k = 0; k < op->nout && !s; k++)
         if (out[k].dtype == TUTTI_F32)
-            out[k].dtype = result_dtype(&r, c, autocast, k);
+            out[k].dtype = result_dtype(op, c, autocast, k);
     return s;
 }
 
@@ -149,13 +96,12 @@ static bool stays(const graph *g, tutti_value v)
 bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast *autocast,
                              const tutti_value *in, uint32_t nin, tutti_value *ret_in)
 {
-    const rule r = rule_of(op);
     bool any = false;
-    if (r.kind != RULE_PRODUCT || nin > TUTTI_OP_MAX_IN)
+    if (rule_of(op) != TUTTI_AUTOCAST_PRODUCT || nin > TUTTI_OP_MAX_IN)
         return false;
     for (uint32_t k = 0; k < nin; k++) {
         ret_in[k] = in[k];
-        if (!in[k] || in[k] >= graph_nvalues(g) || !(r.in >> k & 1) ||
+        if (!in[k] || in[k] >= graph_nvalues(g) || !(traits_of(op)->low_in >> k & 1) ||
             graph_value_at(g, in[k])->desc.dtype != TUTTI_F32)
             continue;
         /* Storing a gradient once more would not save anything: it is read and gone. */
@@ -197,7 +143,8 @@ static bool is_fresh_product(const graph *g, tutti_value v)
     if (x->kind != VALUE_NODE)
         return false;
     const graph_node *n = graph_node_at(g, x->index);
-    if (n->out != v || n->segment != graph_segment(g) || rule_of(n->op).kind != RULE_PRODUCT)
+    if (n->out != v || n->segment != graph_segment(g) ||
+        rule_of(n->op) != TUTTI_AUTOCAST_PRODUCT)
         return false;
     for (uint32_t k = x->index + 1; k < graph_nnodes(g); k++)
         for (uint32_t j = 0; j < graph_node_at(g, k)->nin; j++)
@@ -219,7 +166,10 @@ tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype)
     const tutti_attr to = tutti_attr_i("dtype", dtype);
     const tutti_value before =
         graph_set_guard(g, x->kind == VALUE_NODE ? graph_node_at(g, x->index)->guard : 0);
-    v = b->emit(b, "cast", &v, 1, &to, 1, NULL, 0);
+    const tutti_op *cast = graph_op_with_role(g, TUTTI_ROLE_CAST);
+    v = cast ? b->emit(b, cast->name, &v, 1, &to, 1, NULL, 0) : 0;
+    if (!cast)
+        (void)b->fail(b, TUTTI_E_NOTFOUND, "there is no operation that casts");
     (void)graph_set_guard(g, before);
     return v;
 }

@@ -7,7 +7,7 @@
 int32_t half_weights_dtype(const net *n)
 {
     const bool wanted =
-        n->options.half != NET_HALF_BEST || program_cuda(n->options.device) != NULL;
+        n->options.half != NET_HALF_BEST || device_can(n->options.device, TUTTI_DEVICE_HALVES);
     return !wanted                                ? TUTTI_DTYPE_NONE
            : n->options.precision == NET_AMP_BF16 ? TUTTI_BF16
            : n->options.precision == NET_AMP_FP16 ? TUTTI_F16

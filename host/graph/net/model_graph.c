@@ -121,11 +121,11 @@ static tutti_status cast_body(net *n, model_graph *b, tutti_error *err)
     return s;
 }
 
-/* A GPU adds gradients to those of earlier microbatches as it makes them; elsewhere that is a sweep
- * behind the graph. */
+/* Some devices add gradients to those of earlier microbatches as they make them; elsewhere that is a
+ * sweep behind the graph. */
 static bool adds_in_graph(const model_graph *b)
 {
-    return b->kind == PLAN_TRAIN_ADD && program_cuda(b->compiled.device);
+    return b->kind == PLAN_TRAIN_ADD && device_can(b->compiled.device, TUTTI_DEVICE_ADDS);
 }
 
 /* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
@@ -259,6 +259,7 @@ static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)
 
 tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err)
 {
+    const tutti_device *d = n->options.device;
     b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
     b->there = calloc((size_t)n->norder + 1, sizeof *b->there);
     program_store *stores =
@@ -269,13 +270,14 @@ tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tut
     if (s)
         (void)graph_error(b->compiled.g, err);
     else
-        s = fuse(n, b, program_cuda(n->options.device) ? fuse_epilogues_masked : fuse_epilogues,
+        s = fuse(n, b,
+                 device_can(d, TUTTI_DEVICE_MASKS) ? fuse_epilogues_masked : fuse_epilogues,
                  err);
     if (!s && model_graph_trains(b))
         s = fuse(n, b, fuse_norm_grads, err);
-    if (!s && program_cuda(n->options.device))
+    if (!s && device_can(d, TUTTI_DEVICE_ADDS))
         s = fuse(n, b, fuse_accumulate, err);
-    if (!s && program_cuda(n->options.device))
+    if (!s && device_can(d, TUTTI_DEVICE_SUMS))
         s = fuse(n, b, fuse_bias_grads, err);
     if (!s && model_graph_trains(b) && n->options.rematerialize != REMATERIALIZE_OFF)
         s = rematerialization_offer(b->compiled.g, b->outputs, b->noutputs, !n->options.device,

@@ -51,6 +51,7 @@ void net_destroy(net *n)
     device_free(n->options.device, n->buffers);
     half_weights_destroy(n, n->half);
     device_free(n->options.device, n->arena);
+    op_source_close(n);
     autotuner_destroy(n->autotuner);
     free(n);
 }

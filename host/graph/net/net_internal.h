@@ -76,6 +76,7 @@ typedef struct penalty penalty;
 typedef struct loss_blend loss_blend;
 typedef struct loss_graph loss_graph;
 typedef struct half_weights half_weights;
+typedef struct plugin_op plugin_op;
 
 /* Copies of weights that lie together. */
 typedef struct half_area {
@@ -114,6 +115,7 @@ struct net {
     void *buffers;      /* behind the frozen weights */
     half_weights *half; /* NULL: there are none */
     model_graph *model_graphs;
+    plugin_op *plugin_ops;       /* opened so far */
     plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
     unsigned char *arena;
     uint64_t arena_bytes;
@@ -173,6 +175,11 @@ void *half_weights_address(const net *n, uint32_t id);
 float *half_weights_source(const net *n, int area);
 /* half_refresh.c.  Before a forward pass: makes copies that are old anew. */
 tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *err);
+
+/* op_source.c: the operation of that name out of a plugin, opened once; NULL: there is none, or it cannot be
+ * used.  What is opened is closed with the net. */
+const tutti_op *op_source_find(net *n, const char *name, tutti_error *err);
+void op_source_close(net *n);
 
 /* surgery.c */
 void surgery_init_service(net *n);

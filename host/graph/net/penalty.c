@@ -128,14 +128,13 @@ static tutti_status trace_penalty(tracing *t, tutti_error *err)
     if (!b->status(b))
         trace_terms(t, loss);
     if (!b->status(b)) {
-        const tutti_attr shape = tutti_attr_list("shape", number.dim, (uint32_t)number.rank);
-        t->sum = tutti_add(b, t->bare, b->emit(b, "reshape", &t->term, 1, &shape, 1, NULL, 0));
+        const tutti_value term = tutti_reshape(b, t->term, number.dim, (uint32_t)number.rank);
+        t->sum = tutti_add(b, t->bare, term);
     }
     graph_set_segment(t->g, 1);
     if (!b->status(b)) {
         const tutti_desc d = *b->desc(b, t->term);
-        const tutti_attr shape = tutti_attr_list("shape", d.dim, (uint32_t)d.rank);
-        const tutti_value seed = b->emit(b, "reshape", &t->scale, 1, &shape, 1, NULL, 0);
+        const tutti_value seed = tutti_reshape(b, t->scale, d.dim, (uint32_t)d.rank);
         memset(t->dweights, 0, sizeof *t->dweights * t->n->norder);
         const tutti_status s =
             graph_gradient(t->g, &t->term, &seed, 1, t->weights, t->n->norder, t->dweights);

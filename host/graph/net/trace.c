@@ -82,9 +82,14 @@ static tutti_value hook_read(void *ctx, graph *g, uint32_t id, tutti_value v)
     return v;
 }
 
+static const tutti_op *hook_op(void *ctx, const char *name, tutti_error *err)
+{
+    return op_source_find(ctx, name, err);
+}
+
 graph *net_graph(net *n, int32_t mode)
 {
-    const graph_hooks hooks = {n, hook_weight, hook_call, hook_read};
+    const graph_hooks hooks = {n, hook_weight, hook_call, hook_read, hook_op};
     graph *g = graph_create(n->options.ops, mode, &hooks);
     if (g)
         graph_set_passes(g, GRAPH_FOLD);

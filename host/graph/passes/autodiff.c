@@ -1,10 +1,12 @@
 /* autodiff.c - reverse mode: from graph to graph, by each op's own gradient rule. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/autodiff.h"
+#include "graph/ir/attr.h"
 #include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
+#include "tutti/ops.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* needed[v]: v is, or depends on, one of the values asked for. */
 static void mark_needed(const graph *g, uint32_t nnodes, const tutti_value *wrt, uint32_t nwrt,
@@ -35,7 +37,7 @@ static bool is_zeros(const graph *g, tutti_value v)
     const graph_value *x = graph_value_at(g, v);
     while (x->kind == VALUE_NODE) {
         const graph_node *n = graph_node_at(g, x->index);
-        if (strcmp(n->op->name, "broadcast_to") != 0)
+        if (!traits_have_role(n->op, TUTTI_ROLE_BROADCAST))
             return false;
         x = graph_value_at(g, n->in[0]);
     }
@@ -52,24 +54,23 @@ static tutti_value scatter_onto(graph *g, tutti_value adjoint, tutti_value d)
     if (x->kind != VALUE_NODE || b->desc(b, adjoint)->dtype != TUTTI_F32)
         return 0;
     const graph_node *n = graph_node_at(g, x->index);
-    if (strcmp(n->op->name, "scatter_add") != 0 || !is_zeros(g, n->in[0]))
+    if (!traits_have_role(n->op, TUTTI_ROLE_SCATTER_ADD) || !is_zeros(g, n->in[0]))
         return 0;
     const tutti_value in[3] = {adjoint, n->in[1], n->in[2]};
-    const tutti_attr axis = tutti_attr_i("axis", *(const int64_t *)n->attr);
-    return b->emit(b, "scatter_add", in, 3, &axis, 1, NULL, 0);
+    const tutti_attr axis = tutti_attr_i("axis", attr_get(n->op, n->attr, "axis"));
+    return b->emit(b, n->op->name, in, 3, &axis, 1, NULL, 0);
 }
 
 /* A sum is guarded where both its terms are, by the same. */
 static void add_to(graph *g, tutti_value *adjoint, tutti_value d)
 {
     tutti_graph *b = graph_builder(g);
-    const tutti_value in[2] = {*adjoint, d};
     const tutti_value guard = guard_of(g, d);
     const tutti_value before = graph_set_guard(g, guard_of(g, *adjoint) == guard ? guard : 0);
     const tutti_value onto =
         *adjoint && guard_of(g, *adjoint) == guard ? scatter_onto(g, *adjoint, d) : 0;
     if (*adjoint)
-        *adjoint = onto ? onto : b->emit(b, "add", in, 2, NULL, 0, NULL, 0);
+        *adjoint = onto ? onto : tutti_add(b, *adjoint, d);
     else
         *adjoint = d;
     (void)graph_set_guard(g, before);
@@ -95,7 +96,7 @@ static int32_t gradient_dtype(const graph *g, tutti_value v)
 {
     const graph_value *x = graph_value_at(g, v);
     const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;
-    if (!n || strcmp(n->op->name, "cast") != 0)
+    if (!n || !traits_have_role(n->op, TUTTI_ROLE_CAST))
         return x->desc.dtype;
     const graph_value *from = graph_value_at(g, n->in[0]);
     return from->kind == VALUE_WEIGHT ? from->desc.dtype : x->desc.dtype;
@@ -128,7 +129,7 @@ static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
         return b->fail(b, TUTTI_E_UNSUPPORTED, text);
     }
     const tutti_value guard = graph_set_guard(g, n.guard);
-    const bool casts = strcmp(n.op->name, "cast") == 0;
+    const bool casts = traits_have_role(n.op, TUTTI_ROLE_CAST);
     if (casts) /* back to the dtype of the input, below */
         dx[0] = dy[0];
     const tutti_status s = casts ? TUTTI_OK : n.op->vjp(b, &node, dy, dx);

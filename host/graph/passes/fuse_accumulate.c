@@ -1,15 +1,14 @@
 /* fuse_accumulate.c - a product or a convolution's sums and the addition behind it as one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
+#include "graph/ir/traits.h"
 #include "graph/passes/fuse.h"
 #include "graph/passes/rewrite.h"
 
 /* What node `n` and an addition are together; NULL: nothing. */
 static const char *joined(const graph_node *n)
 {
-    if (rewrite_is_op(n, "matmul"))
-        return attr_get(n->op, n->attr, "act") ? NULL : "matmul_add";
-    return rewrite_is_op(n, "conv2d_grad_weight") ? "conv2d_grad_weight_add" : NULL;
+    return attr_get(n->op, n->attr, "act") ? NULL : traits_fusion(n->op, TUTTI_FUSE_ADD);
 }
 
 /* The product that gives `v` to node `n` alone; REWRITE_NONE. */
@@ -29,7 +28,8 @@ static void find_pairs(rewrite *r)
 {
     for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
         const graph_node *n = graph_node_at(r->from, k);
-        for (uint32_t j = 0; j < 2 && rewrite_is_op(n, "add") && n->nin == 2; j++) {
+        for (uint32_t j = 0; j < 2 && traits_have_role(n->op, TUTTI_ROLE_ADD) && n->nin == 2;
+             j++) {
             const uint32_t p = product_of(r, n->in[j], n);
             if (p != REWRITE_NONE && rewrite_same_desc(r, n->in[1 - j], n->out) &&
                 (r->with[k] == REWRITE_NONE || p > r->with[k]))

@@ -2,6 +2,7 @@
  * node. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
+#include "graph/ir/traits.h"
 #include "graph/passes/fuse.h"
 #include "graph/passes/rewrite.h"
 
@@ -22,7 +23,7 @@ static tutti_value rows_of(const rewrite *r, tutti_value v)
 {
     for (;;) {
         const graph_node *n = rewrite_producer(r, v);
-        if (!rewrite_is_op(n, "reshape") ||
+        if (!n || !(n->op->flags & TUTTI_OP_VIEW) ||
             last_dim(desc_of(r, n->in[0])) != last_dim(desc_of(r, v)))
             return v;
         v = n->in[0];
@@ -32,7 +33,7 @@ static tutti_value rows_of(const rewrite *r, tutti_value v)
 /* Sums over all rows. */
 static bool sums_rows(const rewrite *r, const graph_node *n)
 {
-    if (!rewrite_is_op(n, "sum_to"))
+    if (!traits_have_role(n->op, TUTTI_ROLE_SUM))
         return false;
     const tutti_desc *x = desc_of(r, n->in[0]), *y = desc_of(r, n->out);
     return y->rank == 1 && y->dtype == TUTTI_F32 && tutti_numel(y) > 0 && x->rank > 1 &&
@@ -53,11 +54,10 @@ static bool has_factor(const rewrite *r, const graph_node *p, uint32_t of,
 /* 0 or 1; NO_FACTOR: the two do not go together. */
 static uint32_t factor_of(const rewrite *r, const graph_node *p, const graph_node *sums)
 {
-    const bool plain =
-        rewrite_is_op(p, "matmul") && p->nin == 2 && !attr_get(p->op, p->attr, "act");
-    const bool added = rewrite_is_op(p, "matmul_add") && p->nin == 3;
-    if ((!plain && !added) || p->guard != sums->guard || p->segment != sums->segment ||
-        desc_of(r, p->in[0])->rank != 2 || desc_of(r, p->in[1])->rank != 2)
+    if (!traits_fusion(p->op, TUTTI_FUSE_FACTOR_SUMS) || p->nin != p->op->nin_min ||
+        attr_get(p->op, p->attr, "act") || p->guard != sums->guard ||
+        p->segment != sums->segment || desc_of(r, p->in[0])->rank != 2 ||
+        desc_of(r, p->in[1])->rank != 2)
         return NO_FACTOR;
     return has_factor(r, p, 0, sums) ? 0 : has_factor(r, p, 1, sums) ? 1 : NO_FACTOR;
 }
@@ -91,10 +91,10 @@ static rewrite_node join_pair(const rewrite *r, uint32_t k)
 {
     const graph_node *n = graph_node_at(r->from, k);
     const graph_node *other = graph_node_at(r->from, r->with[k]);
-    const graph_node *sums = rewrite_is_op(n, "sum_to") ? n : other;
+    const graph_node *sums = traits_have_role(n->op, TUTTI_ROLE_SUM) ? n : other;
     const graph_node *p = sums == n ? other : n;
     rewrite_node both = rewrite_same(p);
-    both.op = "matmul_sums";
+    both.op = traits_fusion(p->op, TUTTI_FUSE_FACTOR_SUMS);
     both.place = n;
     both.of = factor_of(r, p, sums);
     both.nout = 2;

@@ -1,5 +1,6 @@
 /* fuse_norm_grads.c - layer norm's gradient and the addition of a residual's as one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/ir/traits.h"
 #include "graph/passes/fuse.h"
 #include "graph/passes/rewrite.h"
 
@@ -8,10 +9,11 @@
 static uint32_t grad_of(const rewrite *r, tutti_value v, uint32_t end)
 {
     const graph_node *n = rewrite_producer(r, v), *sum = graph_node_at(r->from, end);
-    const bool fits = rewrite_is_op(n, "layer_norm_grad") && n->nin == 5 && v == n->out &&
-                      rewrite_read_once(r, v) && n->guard == sum->guard &&
-                      n->segment == sum->segment && r->first[v + 1] > end &&
-                      r->first[v + 2] > end;
+    bool fits = n && traits_fusion(n->op, TUTTI_FUSE_RESIDUAL_GRAD) &&
+                n->nin + 1 == n->op->nin_max && v == n->out && rewrite_read_once(r, v) &&
+                n->guard == sum->guard && n->segment == sum->segment;
+    for (uint32_t k = 1; fits && k < n->op->nout; k++)
+        fits = r->first[v + k] > end;
     return fits ? graph_value_at(r->from, v)->index : REWRITE_NONE;
 }
 
@@ -19,7 +21,7 @@ static void find_pairs(rewrite *r)
 {
     for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
         const graph_node *n = graph_node_at(r->from, k);
-        if (!rewrite_is_op(n, "add") || n->nin != 2 ||
+        if (!traits_have_role(n->op, TUTTI_ROLE_ADD) || n->nin != 2 ||
             !rewrite_same_desc(r, n->in[0], n->in[1]))
             continue;
         for (uint32_t j = 0; j < 2; j++) { /* of two the later one */
@@ -37,6 +39,7 @@ static rewrite_node join_pair(const rewrite *r, uint32_t k)
     const graph_node *sum = graph_node_at(r->from, k);
     const graph_node *grad = graph_node_at(r->from, r->with[k]);
     rewrite_node n = rewrite_same(grad);
+    n.op = traits_fusion(grad->op, TUTTI_FUSE_RESIDUAL_GRAD);
     n.place = sum;
     n.in[n.nin++] = sum->in[sum->in[0] == grad->out];
     n.out[0] = sum->out;

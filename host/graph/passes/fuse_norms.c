@@ -1,6 +1,7 @@
 /* fuse_norms.c - a normalisation with the residual and the ReLU behind it as one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
+#include "graph/ir/traits.h"
 #include "graph/passes/fuse.h"
 #include "graph/passes/rewrite.h"
 
@@ -8,9 +9,9 @@
 static bool is_norm(const rewrite *r, tutti_value v, uint32_t end)
 {
     const graph_node *n = rewrite_producer(r, v);
-    if (!rewrite_is_op(n, "batch_norm") && !rewrite_is_op(n, "batch_norm_eval"))
+    if (!n || !traits_fusion(n->op, TUTTI_FUSE_RESIDUAL_RELU))
         return false;
-    if (v != n->out || n->nin != 5 || !rewrite_read_once(r, v) ||
+    if (v != n->out || n->nin + 1 != n->op->nin_max || !rewrite_read_once(r, v) ||
         n->guard != graph_node_at(r->from, end)->guard || attr_get(n->op, n->attr, "act"))
         return false;
     for (uint32_t k = 1; k < n->op->nout; k++)
@@ -31,8 +32,8 @@ static void find_norm(rewrite *r, uint32_t k)
         return;
     }
     const graph_node *add = rewrite_producer(r, u);
-    if (!rewrite_is_op(add, "add") || add->guard != relu->guard || !rewrite_read_once(r, u) ||
-        !rewrite_same_desc(r, add->in[0], add->in[1]))
+    if (!add || !traits_have_role(add->op, TUTTI_ROLE_ADD) || add->guard != relu->guard ||
+        !rewrite_read_once(r, u) || !rewrite_same_desc(r, add->in[0], add->in[1]))
         return;
     for (int j = 0; j < 2; j++) { /* of two normalisations the later one */
         const uint32_t norm = graph_value_at(r->from, add->in[j])->index;
@@ -45,9 +46,11 @@ static void find_norm(rewrite *r, uint32_t k)
 
 static void find_norms(rewrite *r)
 {
-    for (uint32_t k = 0; k < graph_nnodes(r->from); k++)
-        if (rewrite_is_op(graph_node_at(r->from, k), "relu"))
+    for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
+        const graph_node *n = graph_node_at(r->from, k);
+        if (traits_activation(n->op, TUTTI_ROLE_ACTIVATION, n->attr) == TUTTI_ACT_RELU)
             find_norm(r, k);
+    }
 }
 
 static rewrite_node join_norm(const rewrite *r, uint32_t k)
@@ -59,7 +62,8 @@ static rewrite_node join_norm(const rewrite *r, uint32_t k)
         const graph_node *add = rewrite_producer(r, relu->in[0]);
         n.in[n.nin++] = add->in[add->in[0] == norm->out];
     }
-    n.act = 1;
+    n.op = traits_fusion(norm->op, TUTTI_FUSE_RESIDUAL_RELU);
+    n.act = TUTTI_ACT_RELU;
     n.out[0] = relu->out;
     return n;
 }

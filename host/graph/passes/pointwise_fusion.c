@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/pointwise_fusion.h"
 #include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ bool pointwise_is_fusable(const graph *g, const graph_node *n)
     const tutti_op *op = n->op;
     const tutti_desc *y = &result(g, n)->desc;
     if (!(op->flags & TUTTI_OP_ELEMENTWISE) || op->flags & (TUTTI_OP_RNG | TUTTI_OP_VIEW) ||
-        op->nout != 1 || !op->cpu || op->cpu->prepare || !is_f32_or_low(y->dtype))
+        traits_of(op)->pointwise == TUTTI_POINTWISE_NONE || op->nout != 1 || !op->cpu ||
+        op->cpu->prepare || !is_f32_or_low(y->dtype))
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(g, n->in[j]);
@@ -60,8 +62,8 @@ bool pointwise_is_fusable(const graph *g, const graph_node *n)
 
 bool pointwise_is_known(const tutti_op *device, const graph_node *n)
 {
-    const tutti_chain_link link = {.op = n->op, .attr = n->attr};
-    const tutti_chain one = {sizeof one, 1, &link};
+    const tutti_pointwise_op link = {.op = n->op, .attr = n->attr};
+    const tutti_pointwise_group one = {sizeof one, 1, &link};
     const tutti_op_call call = {.struct_size = sizeof call, .attr = &one};
     return device->infer(&call, NULL, NULL) == TUTTI_OK;
 }

@@ -15,7 +15,7 @@ enum {
  * for those that are alone.  Chains hold live nodes of one segment and guard whose elements belong
  * together one to one, f32 or 16 bits that are f32 within the chain; nothing but the chain reads a
  * member's result before its end.  `wanted[v]`: value `v` is read after the graph (a store, an
- * output).  `device`: the operation "chain" that a device runs them with; NULL: pointwise_kernel_run does.  Errors:
+ * output).  `device`: the operation that a device runs them with, of TUTTI_ROLE_POINTWISE_GROUP; NULL: pointwise_kernel_run does.  Errors:
  * E_NOMEM. */
 TUTTI_NODISCARD tutti_status pointwise_fusion_find(const graph *g, const bool *live,
                                                    const bool *wanted, const tutti_op *device,
@@ -24,7 +24,7 @@ TUTTI_NODISCARD tutti_status pointwise_fusion_find(const graph *g, const bool *l
 /* Whether node `n` can be in a chain, be it one of its own. */
 bool pointwise_is_fusable(const graph *g, const graph_node *n);
 
-/* Whether the device's operation "chain" has the operation of node `n`. */
+/* Whether the device's operation for fused groups has that of node `n`. */
 bool pointwise_is_known(const tutti_op *device, const graph_node *n);
 
 #endif

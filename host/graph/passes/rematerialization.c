@@ -3,6 +3,7 @@
 #include "graph/passes/rematerialization.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/graph_internal.h"
+#include "graph/ir/traits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,61 +75,42 @@ static void survey(offer *o, const tutti_value *kept, uint32_t nkept)
     }
 }
 
+/* What gives the first result of `n` again. */
+static tutti_substitute substitute_of(const graph_node *n)
+{
+    tutti_value out[TUTTI_OP_MAX_OUT];
+    tutti_substitute s = {.op = n->op->name, .nin = n->nin};
+    memcpy(s.in, n->in, sizeof *s.in * n->nin);
+    for (uint32_t k = 0; k < n->op->nout; k++)
+        out[k] = n->out + k;
+    const tutti_node node = {sizeof node, n->nin, n->op->nout, 0, n->in, out, n->attr};
+    if (traits_of(n->op)->substitute)
+        traits_of(n->op)->substitute(&node, &s);
+    return s;
+}
+
 static bool is_cheap(const offer *o, const graph_node *n)
 {
-    static const char *const names[] = {"dropout", "layer_norm", "pad", "broadcast_to"};
+    const tutti_op_traits *t = traits_of(n->op);
+    bool f32 = o->host;
     if (n->segment || n->guard || is_view(n) || !n->nin)
         return false;
     if (graph_value_at(o->g, o->root[n->in[0]])->kind == VALUE_WEIGHT) /* kept over many runs */
         return false;
-    if (n->op->flags & TUTTI_OP_ELEMENTWISE)
+    for (uint32_t k = 0; k < n->op->nout; k++)
+        f32 = f32 && graph_value_at(o->g, n->out + k)->desc.dtype == TUTTI_F32;
+    switch (t->rematerialize) {
+    case TUTTI_REMATERIALIZE_NEVER:
+        return false;
+    case TUTTI_REMATERIALIZE_SAME:
         return true;
-    if (strcmp(n->op->name, "batch_norm") == 0)
-        return graph_op(o->g, "batch_norm_apply") != NULL;
-    if (strcmp(n->op->name, "matmul_act") == 0) /* elsewhere it reads what is not rounded yet */
-        return o->host && graph_value_at(o->g, n->out)->desc.dtype == TUTTI_F32 &&
-               graph_value_at(o->g, n->out + 1)->desc.dtype == TUTTI_F32;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(n->op->name, names[k]) == 0)
-            return true;
-    return false;
-}
-
-/* Inputs of the node that computes the first result of `n` again: of a batch norm its own statistics
- * instead of the running ones, of a product with an activation the product. */
-static uint32_t inputs_again(const graph_node *n, tutti_value *ret_in)
-{
-    if (strcmp(n->op->name, "matmul_act") == 0) {
-        ret_in[0] = n->out + 1;
-        return 1;
+    case TUTTI_REMATERIALIZE_BY:
+    case TUTTI_REMATERIALIZE_BY_F32:
+        return t->substitute && (f32 || t->rematerialize == TUTTI_REMATERIALIZE_BY) &&
+               graph_op(o->g, substitute_of(n).op, NULL);
+    default:
+        return n->op->flags & TUTTI_OP_ELEMENTWISE;
     }
-    memcpy(ret_in, n->in, sizeof *ret_in * n->nin);
-    if (strcmp(n->op->name, "batch_norm") == 0) {
-        ret_in[3] = n->out + 1;
-        ret_in[4] = n->out + 2;
-    }
-    return n->nin;
-}
-
-/* The operation, with its attributes; returns how many these are. */
-static uint32_t operation_again(const graph_node *n, tutti_list *lists, tutti_attr *attr,
-                                const char **ret_op)
-{
-    const uint32_t nattr = (uint32_t)n->op->nfields;
-    const int64_t act = attr_get(n->op, n->attr, "act");
-    attr_encode(n->op, n->attr, lists, attr);
-    *ret_op = n->op->name;
-    if (strcmp(n->op->name, "batch_norm") == 0) {
-        *ret_op = "batch_norm_apply";
-        attr[0] = tutti_attr_i("act", act);
-        return 1;
-    }
-    if (strcmp(n->op->name, "matmul_act") == 0) { /* 1: ReLU, 2: GELU, 3: its tanh form */
-        *ret_op = act == 1 ? "relu" : "gelu";
-        attr[0] = tutti_attr_i("approximate", act == 3);
-        return act != 1;
-    }
-    return nattr;
 }
 
 /* Is `v` there at the group's first reader, or so small that it does not matter? */
@@ -142,12 +124,11 @@ static bool is_there(const offer *o, tutti_value v, uint64_t bytes)
 /* Can node `n` be computed at the group's first reader, from what is kept anyway? */
 static bool is_possible(const offer *o, const graph_node *n, uint64_t bytes, int depth)
 {
-    tutti_value in[TUTTI_OP_MAX_IN];
-    const uint32_t nin = inputs_again(n, in);
     if (!is_cheap(o, n) || depth == MAX_DEPTH)
         return false;
-    for (uint32_t j = 0; j < nin; j++) {
-        const tutti_value r = o->root[in[j]];
+    const tutti_substitute s = substitute_of(n);
+    for (uint32_t j = 0; j < s.nin; j++) {
+        const tutti_value r = o->root[s.in[j]];
         const graph_node *from = maker(o, r);
         if (o->fixed[r] || (from && from->segment))
             return false;
@@ -160,16 +141,15 @@ static bool is_possible(const offer *o, const graph_node *n, uint64_t bytes, int
 
 /* ---- the second nodes ---- */
 
-/* Emits what `n` is with other inputs; notes it as `n->out` again. */
-static tutti_value emit_again(offer *o, const graph_node *n, const tutti_value *in,
-                              uint32_t nin)
+/* Emits `s` for `n`; notes it as `n->out` again.  Without attributes of its own it has those of `n`. */
+static tutti_value emit_again(offer *o, const graph_node *n, const tutti_substitute *s)
 {
     graph *g = o->g;
     tutti_graph *b = graph_builder(g);
     tutti_attr attr[GRAPH_MAX_ATTR];
     tutti_list lists[GRAPH_MAX_ATTR];
     const graph_node from = *n; /* emitting moves the array */
-    const char *op;
+    const bool own = s->nattr || strcmp(s->op, n->op->name) != 0;
     if (from.op->nfields > GRAPH_MAX_ATTR ||
         !graph_reserve(&o->places, &o->place_room, graph_nnodes(g) - o->nnodes, 1,
                        sizeof *o->places)) {
@@ -177,9 +157,10 @@ static tutti_value emit_again(offer *o, const graph_node *n, const tutti_value *
         return 0;
     }
     o->places[graph_nnodes(g) - o->nnodes] = o->at;
-    const uint32_t nattr = operation_again(&from, lists, attr, &op);
+    attr_encode(from.op, from.attr, lists, attr);
     (void)graph_set_scope(g, from.scope);
-    const tutti_value out = b->emit(b, op, in, nin, attr, nattr, NULL, 0);
+    const tutti_value out = b->emit(b, s->op, s->in, s->nin, own ? s->attr : attr,
+                                    own ? s->nattr : (uint32_t)from.op->nfields, NULL, 0);
     if (!out)
         return 0;
     g->nodes[g->nnodes - 1].recomputes = from.out;
@@ -190,21 +171,21 @@ static tutti_value emit_again(offer *o, const graph_node *n, const tutti_value *
 /* `v` as the group's nodes read it: again, a view of what is there again, or itself. */
 static tutti_value value_again(offer *o, tutti_value v, uint64_t bytes, int depth)
 {
-    tutti_value in[TUTTI_OP_MAX_IN];
     const graph_node *n = maker(o, v);
     if (o->made[v] || !n)
         return o->made[v] ? o->made[v] : v;
     const graph_node node = *n;
     if (is_view(&node)) {
-        in[0] = value_again(o, node.in[0], bytes, depth);
-        return in[0] == node.in[0] ? v : emit_again(o, &node, in, 1);
+        tutti_substitute view = {.op = node.op->name, .nin = 1};
+        view.in[0] = value_again(o, node.in[0], bytes, depth);
+        return view.in[0] == node.in[0] ? v : emit_again(o, &node, &view);
     }
     if (depth && is_there(o, v, bytes))
         return v;
-    const uint32_t nin = inputs_again(&node, in);
-    for (uint32_t j = 0; j < nin; j++)
-        in[j] = value_again(o, in[j], bytes, depth + 1);
-    return emit_again(o, &node, in, nin);
+    tutti_substitute s = substitute_of(&node);
+    for (uint32_t j = 0; j < s.nin; j++)
+        s.in[j] = value_again(o, s.in[j], bytes, depth + 1);
+    return emit_again(o, &node, &s);
 }
 
 /* Readers of `r` in segment 1 get the group's instead. */

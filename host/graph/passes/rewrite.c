@@ -79,11 +79,6 @@ const graph_node *rewrite_producer(const rewrite *r, tutti_value v)
     return x->kind == VALUE_NODE ? graph_node_at(r->from, x->index) : NULL;
 }
 
-bool rewrite_is_op(const graph_node *n, const char *name)
-{
-    return n && strcmp(n->op->name, name) == 0;
-}
-
 bool rewrite_read_once(const rewrite *r, tutti_value v)
 {
     return r->nreaders[v] == 1 && !r->wanted[v];

@@ -59,7 +59,6 @@ TUTTI_NODISCARD tutti_status rewrite_graph(const graph *from, const bool *wanted
 
 /* The node that gives `v`; NULL: none does. */
 const graph_node *rewrite_producer(const rewrite *r, tutti_value v);
-bool rewrite_is_op(const graph_node *n, const char *name); /* NULL is none */
 /* Read by one node and not after the graph. */
 bool rewrite_read_once(const rewrite *r, tutti_value v);
 /* Of one shape and dtype. */

@@ -1,6 +1,7 @@
 /* builder.c - from graph to program: what is computed, and what shares memory. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/builder.h"
+#include "graph/ir/traits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void find_given(builder *b)
         const graph_node *n = graph_node_at(b->g, k);
         const graph_value *x = n->nin ? graph_value_at(b->g, n->in[0]) : NULL;
         if (!b->live[k] || n->guard || b->wanted[n->out] || !x || x->kind != VALUE_WEIGHT ||
-            strcmp(n->op->name, "cast") != 0)
+            !traits_have_role(n->op, TUTTI_ROLE_CAST))
             continue;
         const int32_t dtype = graph_value_at(b->g, n->out)->desc.dtype;
         b->preplaced[k] = b->spec->copy(b->spec->copy_ctx, x->index, dtype);

@@ -30,8 +30,10 @@ const tutti_cuda_v1 *program_cuda(const tutti_device *d)
 
 const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d)
 {
-    const tutti_op *op = program_cuda(d) ? graph_op(g, "chain") : NULL;
-    return op && op->cuda ? op : NULL;
+    const tutti_op *op = device_can(d, TUTTI_DEVICE_GROUPS)
+                             ? graph_op_with_role(g, TUTTI_ROLE_POINTWISE_GROUP)
+                             : NULL;
+    return op && program_kernel(d, op) ? op : NULL;
 }
 
 /* Chains and sums of stores are code of the host's. */

@@ -1,6 +1,7 @@
 /* steps.c - the steps of a program: its nodes, chains and stores with their kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
 #include "graph/program/builder.h"
 #include "graph/runtime/upcast.h"
 
@@ -109,7 +110,7 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* A chain runs by pointwise_kernel_run or, on a device, as its operation "chain". */
+/* A chain runs by pointwise_kernel_run or, on a device, as an operation for fused groups. */
 static tutti_status prepare_chain(const builder *b, step *s, uint64_t *ret_scratch,
                                   tutti_error *err)
 {
@@ -125,11 +126,15 @@ static tutti_status prepare_chain(const builder *b, step *s, uint64_t *ret_scrat
     *ret_scratch = 0;
     if (!s->call->attr)
         return out_of_memory(err);
-    const tutti_status status = device->cuda->prepare(s->call, &s->state, ret_scratch, err);
-    if (status)
+    s->kernel = program_kernel(b->spec->device, device);
+    const tutti_status status = s->kernel->prepare
+                                    ? s->kernel->prepare(s->call, &s->state, ret_scratch, err)
+                                    : TUTTI_OK;
+    if (status) {
+        s->kernel = NULL;
         return status;
-    s->kernel = device->cuda;
-    s->run = device->cuda->run;
+    }
+    s->run = s->kernel->run;
     return TUTTI_OK;
 }
 
@@ -173,7 +178,7 @@ static bool is_alone(const builder *b, uint32_t k)
     for (uint32_t j = 0; j < n->nin; j++)
         low = low || dtype_is_half(graph_value_at(b->g, n->in[j])->desc.dtype);
     if (low && program_runs_host_code(b->spec->device) && pointwise_is_fusable(b->g, n) &&
-        strcmp(n->op->name, "cast") != 0)
+        !traits_have_role(n->op, TUTTI_ROLE_CAST))
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(b->g, n->in[j]);

@@ -35,10 +35,16 @@ static inline int32_t device_number(const tutti_device *d)
     return d ? d->number : TUTTI_DEVICE_CPU;
 }
 
+/* Whether all of these TUTTI_DEVICE_* hold; none do of the host's memory. */
+static inline bool device_can(const tutti_device *d, uint32_t flags)
+{
+    return d && (d->info.flags & flags) == flags;
+}
+
 /* Whether calls return before their work is done. */
 static inline bool device_is_async(const tutti_device *d)
 {
-    return d && d->info.flags & TUTTI_DEVICE_ASYNC;
+    return device_can(d, TUTTI_DEVICE_ASYNC);
 }
 
 #endif

@@ -1,25 +1,25 @@
-/* pointwise_device.c - a chain as a device's operation "chain" sees it. */
+/* pointwise_device.c - a fused group as the operation of a device sees it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/pointwise_kernel.h"
 
-const tutti_chain *pointwise_kernel_describe(const pointwise_kernel *c, pool *memory)
+const tutti_pointwise_group *pointwise_kernel_describe(const pointwise_kernel *c, pool *memory)
 {
-    tutti_chain *whole = pool_take(memory, sizeof *whole);
-    tutti_chain_link *links = pool_take(memory, sizeof *links * c->nlinks);
+    tutti_pointwise_group *whole = pool_take(memory, sizeof *whole);
+    tutti_pointwise_op *links = pool_take(memory, sizeof *links * c->nlinks);
     if (!whole || !links)
         return NULL;
     for (uint32_t k = 0; k < c->nlinks; k++) {
         const pointwise_op *l = &c->links[k];
         links[k] =
-            (tutti_chain_link){.op = l->node->op,
-                               .attr = l->node->attr,
-                               .out = l->out,
-                               .dtype = l->cast == TUTTI_DTYPE_NONE ? TUTTI_F32 : l->cast};
+            (tutti_pointwise_op){.op = l->node->op,
+                                 .attr = l->node->attr,
+                                 .out = l->out,
+                                 .dtype = l->cast == TUTTI_DTYPE_NONE ? TUTTI_F32 : l->cast};
         for (uint32_t j = 0; j < l->node->nin; j++)
             links[k].from[j] = l->from[j] < POINTWISE_MAX_IN
                                    ? l->from[j]
                                    : c->nin + l->from[j] - POINTWISE_MAX_IN;
     }
-    *whole = (tutti_chain){sizeof *whole, c->nlinks, links};
+    *whole = (tutti_pointwise_group){sizeof *whole, c->nlinks, links};
     return whole;
 }

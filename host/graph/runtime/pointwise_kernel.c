@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/pointwise_kernel.h"
 #include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
 #include "graph/runtime/upcast.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_no
     l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,    1,   l->descs,
                               l->descs + n->nin, n->attr, NULL, NULL};
     const int32_t dtype = graph_value_at(g, n->out)->desc.dtype;
-    l->cast = strcmp(n->op->name, "cast") == 0 ? dtype : TUTTI_DTYPE_NONE;
+    l->cast = traits_have_role(n->op, TUTTI_ROLE_CAST) ? dtype : TUTTI_DTYPE_NONE;
     if (dtype_is_half(l->cast) && c->bits < 0)
         c->bits = (int32_t)c->nbuffers++;
     l->out = outside ? (int32_t)c->nout : -1;
@@ -85,7 +86,7 @@ pointwise_kernel *pointwise_kernel_make(const graph *g, const bool *live, const 
     pointwise_kernel *c = pool_take(memory, sizeof *c);
     if (!c)
         return NULL;
-    const tutti_op *cast = graph_op(g, "cast");
+    const tutti_op *cast = graph_op_with_role(g, TUTTI_ROLE_CAST);
     c->cast = cast ? cast->cpu : NULL;
     c->bits = -1;
     c->n = tutti_numel(&graph_value_at(g, graph_node_at(g, end)->out)->desc);

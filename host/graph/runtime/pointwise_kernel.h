@@ -41,8 +41,8 @@ pointwise_kernel *pointwise_kernel_make(const graph *g, const bool *live, const 
                                         const uint32_t *ends, uint32_t end, int32_t threads,
                                         pool *memory);
 uint64_t pointwise_kernel_scratch(const pointwise_kernel *c); /* bytes */
-/* What the operation "chain" is told of it, in `memory`; NULL: out of memory. */
-const tutti_chain *pointwise_kernel_describe(const pointwise_kernel *c, pool *memory);
+/* What the operation of a device is told of it, in `memory`; NULL: out of memory. */
+const tutti_pointwise_group *pointwise_kernel_describe(const pointwise_kernel *c, pool *memory);
 /* True when output `out` may lie where input `in` lay. */
 bool pointwise_kernel_in_place(const pointwise_kernel *c, uint32_t out, uint32_t in);
 

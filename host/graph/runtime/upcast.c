@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/upcast.h"
 #include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
 #include "graph/runtime/host_memory.h"
 
 #include <string.h>
@@ -10,26 +11,6 @@
  * that their f32 copies stay in the cache and need little room. */
 enum { CHUNK_BYTES = 4 << 20, STRIP_LEAST = 4 };
 
-typedef struct batch_chunk {
-    const char *op;
-    uint32_t nin; /* at most; others are not cut */
-    uint32_t in;  /* bit k: input k's first dimension counts samples */
-    uint32_t out; /* bit k: output k's does */
-    bool adds;    /* out[0] is a sum over the samples */
-} batch_chunk;
-
-static const batch_chunk batch_chunks[] = {
-    {"conv2d", 3, 1, 1, false},
-    {"conv2d_grad_input", 2, 1, 1, false},
-    {"conv2d_grad_weight", 2, 3, 0, true},
-    {"max_pool2d", 1, 1, 3, false},
-    {"max_pool2d_grad", 2, 3, 1, false},
-    {"avg_pool2d", 1, 1, 1, false},
-    {"avg_pool2d_grad", 1, 1, 1, false},
-    {"sdpa", 3, 7, 3, false},
-    {"sdpa_grad", 6, 077, 7, false},
-};
-
 /* A copy: where it lies in the scratch, in bytes; DIRECT: the operand is used as it is. */
 #define DIRECT UINT64_MAX
 
@@ -37,7 +18,7 @@ struct upcast {
     const tutti_kernel *kernel, *cast;
     void *state; /* of kernel */
     tutti_op_call call;
-    const batch_chunk *batch_chunk; /* NULL: all at once */
+    const tutti_op_traits *batch_chunk; /* NULL: all at once */
     int64_t nstrips;
     tutti_desc descs[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT]; /* of one strip */
     uint64_t copy[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT];
@@ -61,18 +42,18 @@ static uint64_t copy_bytes(const tutti_desc *d)
 }
 
 /* How many samples at a time: the most that divide the batch and whose copies fit. */
-static int64_t chunk_samples(const batch_chunk *s, const tutti_op_call *c)
+static int64_t chunk_samples(const tutti_op_traits *s, const tutti_op_call *c)
 {
     const int64_t batch = c->in[0].rank ? c->in[0].dim[0] : 0;
     uint64_t bytes = 0, capacity = CHUNK_BYTES;
     for (uint32_t k = 0; k < c->nin; k++) {
-        if (s->in >> k & 1 && c->in[k].dim[0] != batch)
+        if (s->batch_in >> k & 1 && c->in[k].dim[0] != batch)
             return batch;
-        bytes += s->in >> k & 1 ? copy_bytes(&c->in[k]) : 0;
+        bytes += s->batch_in >> k & 1 ? copy_bytes(&c->in[k]) : 0;
     }
     for (uint32_t k = 0; k < c->nout; k++)
-        bytes += s->out >> k & 1 ? copy_bytes(&c->out[k]) : 0;
-    if (s->adds &&
+        bytes += s->batch_out >> k & 1 ? copy_bytes(&c->out[k]) : 0;
+    if (s->batch == TUTTI_BATCH_SUMMED &&
         capacity < 2 * tutti_nbytes(&c->out[0])) /* adding should be the lesser work */
         capacity = 2 * tutti_nbytes(&c->out[0]);
     if (batch < 2 || bytes <= capacity)
@@ -94,13 +75,13 @@ static bool draws(const tutti_op *op, const void *attr)
     return p != 0.0;
 }
 
-static const batch_chunk *find_chunk_rule(const tutti_op *op, const tutti_op_call *c)
+/* What says how the batch may be cut; NULL: it is seen whole. */
+static const tutti_op_traits *find_chunk_rule(const tutti_op *op, const tutti_op_call *c)
 {
-    for (size_t k = 0; k < sizeof batch_chunks / sizeof *batch_chunks && !draws(op, c->attr);
-         k++)
-        if (strcmp(batch_chunks[k].op, op->name) == 0 && c->nin <= batch_chunks[k].nin)
-            return &batch_chunks[k];
-    return NULL;
+    const tutti_op_traits *t = traits_of(op);
+    return t->batch >= TUTTI_BATCH_APART && c->nin <= t->batch_nin && !draws(op, c->attr)
+               ? t
+               : NULL;
 }
 
 /* Gradients are told the whole input's shape: a copy of the attributes with this batch. */
@@ -142,7 +123,7 @@ tutti_status upcast_create(const graph *g, const graph_node *n, const tutti_op_c
                            uint64_t *ret_scratch, const char **ret_algorithm, tutti_error *err)
 {
     upcast *w = pool_take(memory, sizeof *w);
-    const tutti_op *cast = graph_op(g, "cast");
+    const tutti_op *cast = graph_op_with_role(g, TUTTI_ROLE_CAST);
     uint64_t scratch = 0;
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a plan", n->op->name);
@@ -153,7 +134,7 @@ tutti_status upcast_create(const graph *g, const graph_node *n, const tutti_op_c
     w->cast = cast->cpu;
     w->nstrips = 1;
     w->call = *c;
-    const batch_chunk *s = find_chunk_rule(n->op, c);
+    const tutti_op_traits *s = find_chunk_rule(n->op, c);
     const int64_t samples = s ? chunk_samples(s, c) : 0;
     if (s && samples < c->in[0].dim[0]) {
         w->batch_chunk = s;
@@ -163,10 +144,11 @@ tutti_status upcast_create(const graph *g, const graph_node *n, const tutti_op_c
             return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a plan", n->op->name);
     }
     for (uint32_t k = 0; k < c->nin; k++)
-        add_copy(w, k, &c->in[k], samples, w->batch_chunk && s->in >> k & 1, false);
+        add_copy(w, k, &c->in[k], samples, w->batch_chunk && s->batch_in >> k & 1, false);
     for (uint32_t k = 0; k < c->nout; k++)
-        add_copy(w, TUTTI_OP_MAX_IN + k, &c->out[k], samples, w->batch_chunk && s->out >> k & 1,
-                 w->batch_chunk && s->adds);
+        add_copy(w, TUTTI_OP_MAX_IN + k, &c->out[k], samples,
+                 w->batch_chunk && s->batch_out >> k & 1,
+                 w->batch_chunk && s->batch == TUTTI_BATCH_SUMMED);
     w->call.in = w->descs;
     w->call.out = w->descs + TUTTI_OP_MAX_IN;
     const tutti_status status =
@@ -200,7 +182,7 @@ static void put(const upcast *w, const tutti_op_call *c, uint32_t k, int64_t i, 
                 void *to)
 {
     const int64_t n = tutti_numel(&w->call.out[k]);
-    if (w->batch_chunk && w->batch_chunk->adds && i > 0) {
+    if (w->batch_chunk && w->batch_chunk->batch == TUTTI_BATCH_SUMMED && i > 0) {
         float *sum = to; /* such a result is f32 */
         for (int64_t j = 0; j < n; j++)
             sum[j] += from[j];
@@ -215,7 +197,7 @@ static tutti_status run_strip(const upcast *w, const tutti_op_call *c, int64_t i
     const void *from[TUTTI_OP_MAX_IN];
     void *to[TUTTI_OP_MAX_OUT], *place[TUTTI_OP_MAX_OUT];
     for (uint32_t k = 0; k < c->nin; k++) {
-        const bool cut = w->batch_chunk && w->batch_chunk->in >> k & 1;
+        const bool cut = w->batch_chunk && w->batch_chunk->batch_in >> k & 1;
         from[k] = strip_at(in[k], &c->in[k], &w->descs[k], cut, i);
         if (w->copy[k] == DIRECT)
             continue;
@@ -228,7 +210,7 @@ static tutti_status run_strip(const upcast *w, const tutti_op_call *c, int64_t i
     for (uint32_t k = 0; k < c->nout; k++) {
         const uint64_t at = w->copy[TUTTI_OP_MAX_IN + k];
         place[k] = strip_at(out[k], &c->out[k], &w->call.out[k],
-                            w->batch_chunk && w->batch_chunk->out >> k & 1, i);
+                            w->batch_chunk && w->batch_chunk->batch_out >> k & 1, i);
         to[k] = at == DIRECT ? place[k] : space + at;
     }
     tutti_op_call call = w->call;

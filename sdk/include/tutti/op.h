@@ -5,12 +5,11 @@
 
 #include "cuda.h"
 #include "graph.h"
+#include "op_traits.h"
 
 TUTTI_C_BEGIN
 
 #define TUTTI_OP_V1 "tutti.op/1"
-#define TUTTI_OP_MAX_IN 16
-#define TUTTI_OP_MAX_OUT 6
 
 enum {
     TUTTI_OP_RNG = 1u << 0,  /* draws random numbers: never merged with an equal node */
@@ -129,31 +128,32 @@ typedef struct tutti_op {
     const tutti_kernel *cpu;
     const tutti_kernel *cuda;               /* NULL when there is none */
     const tutti_algorithms *cpu_algorithms; /* NULL: there is one way */
+    const tutti_op_traits *traits;          /* NULL: nothing is said.  Since 1.1 */
 } tutti_op;
 
 /* One operation of a chain.  Operands count the chain's inputs, then the results of its links. */
-typedef struct tutti_chain_link {
+typedef struct tutti_pointwise_op {
     const tutti_op *op;
     const void *attr;
     uint32_t from[3];
     int32_t out;   /* the output of the chain that the result is, or -1 */
     int32_t dtype; /* of the result; a cast rounds to it, others compute in F32 */
     uint32_t reserved;
-} tutti_chain_link;
+} tutti_pointwise_op;
 
 /* What `attr` is for the operation "chain": ELEMENTWISE operations on tensors of as many elements, or
  * of one, computed together on a device.  The host alone makes such calls; its infer refuses links
  * that its kernels do not have. */
-typedef struct tutti_chain {
+typedef struct tutti_pointwise_group {
     uint32_t struct_size;
     uint32_t nlinks;
-    const tutti_chain_link *links; /* valid in infer and prepare */
-} tutti_chain;
+    const tutti_pointwise_op *links; /* valid in infer and prepare */
+} tutti_pointwise_group;
 
-TUTTI_ASSERT_OFFSET(tutti_chain_link, from, 16);
-TUTTI_ASSERT_OFFSET(tutti_chain_link, out, 28);
-TUTTI_ASSERT_OFFSET(tutti_chain_link, dtype, 32);
-TUTTI_ASSERT_OFFSET(tutti_chain, links, 8);
+TUTTI_ASSERT_OFFSET(tutti_pointwise_op, from, 16);
+TUTTI_ASSERT_OFFSET(tutti_pointwise_op, out, 28);
+TUTTI_ASSERT_OFFSET(tutti_pointwise_op, dtype, 32);
+TUTTI_ASSERT_OFFSET(tutti_pointwise_group, links, 8);
 TUTTI_ASSERT_OFFSET(tutti_attr_field, type, 8);
 TUTTI_ASSERT_OFFSET(tutti_attr_field, offset, 12);
 TUTTI_ASSERT_OFFSET(tutti_attr_field, i, 16);
@@ -197,6 +197,7 @@ TUTTI_ASSERT_OFFSET(tutti_op, reference, 72);
 TUTTI_ASSERT_OFFSET(tutti_op, cpu, 80);
 TUTTI_ASSERT_OFFSET(tutti_op, cuda, 88);
 TUTTI_ASSERT_OFFSET(tutti_op, cpu_algorithms, 96);
+TUTTI_ASSERT_OFFSET(tutti_op, traits, 104);
 
 TUTTI_C_END
 #endif

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# plugin_op_test.sh - an operation that a plugin brings trains like a built-in one, on the CPU and on a GPU.
+. "$(dirname "$0")/lib.sh"
+build=$(dirname "$TUTTI")
+plugins="$build/tests/ops/plugins"
+standin="$build/standin"
+[ -d "$plugins" ] || skip_all "the plugin with an operation is not built"
+train() { # train <folder> <device> <precision>
+  rm -rf "$1" && mkdir "$1"
+  echo "{\"model\": {\"name\": \"softsign_mlp\"}, \"precision\": \"$3\"}" >members.json
+  small_run | python3 "$e2e/small_run.py" members.json >"$1/run.json"
+  LD_LIBRARY_PATH="$standin" TUTTI_CUDA_STANDIN=leaks=1 "$TUTTI" train "$1/run.json" --plugin-path "$plugins" \
+    --device "$2" --duration 10ba --set "callbacks.0.folder=\"$1/saves\"" --set 'eval=[]'
+}
+check "it trains on the CPU" train cpu cpu fp32
+check "and the same again" train again cpu fp32
+check "to the same bits" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest again)"
+check "in bf16" train low cpu amp_bf16
+check "near f32" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest low)" 0.05
+check "the plan fuses it with what follows" sh -c "'$TUTTI' plan cpu/run.json --plugin-path '$plugins' --device cpu |
+  tee plan.txt | grep -q softsign_grad"
+if [ -d "$standin" ]; then
+  check "it trains on a GPU" train gpu cuda fp32
+  check "to nearly the same weights" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest gpu)" 1e-4
+  check "in bf16 too" train gpu_low cuda amp_bf16
+  check "near f32 there" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest gpu_low)" 0.05
+else
+  skip "the stand-in is not built"
+fi
+finish
