@@ -175,6 +175,21 @@ static const tutti_op grad = {.struct_size = sizeof grad,
                               .cuda = &grad_cuda,
                               .traits = &traits};
 
+/* Neither operations nor the layer have a state. */
+static tutti_status open_nothing(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
+{
+    (void)host, (void)params, (void)err;
+    *ret_self = NULL;
+    return TUTTI_OK;
+}
+
+static tutti_status close_nothing(void *self, tutti_error *err)
+{
+    (void)self, (void)err;
+    return TUTTI_OK;
+}
+
 static const void *op_query(void *self, const char *id)
 {
     (void)self;
@@ -270,12 +285,22 @@ static const void *model_query(void *self, const char *id)
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &model_table : NULL;
 }
 
-static const tutti_calls op_calls = {.struct_size = sizeof op_calls, .query = op_query};
-static const tutti_calls grad_calls = {.struct_size = sizeof grad_calls, .query = grad_query};
+static const tutti_calls op_calls = {.struct_size = sizeof op_calls,
+                                     .open = open_nothing,
+                                     .close = close_nothing,
+                                     .query = op_query};
+static const tutti_calls grad_calls = {.struct_size = sizeof grad_calls,
+                                       .open = open_nothing,
+                                       .close = close_nothing,
+                                       .query = grad_query};
 static const tutti_calls layer_calls = {.struct_size = sizeof layer_calls,
+                                        .open = open_nothing,
+                                        .close = close_nothing,
                                         .query = layer_query};
-static const tutti_calls model_calls = {
-    .struct_size = sizeof model_calls, .open = model_open, .query = model_query};
+static const tutti_calls model_calls = {.struct_size = sizeof model_calls,
+                                        .open = model_open,
+                                        .close = close_nothing,
+                                        .query = model_query};
 static const tutti_object op_object = TUTTI_OBJECT_INIT("softsign", TUTTI_KIND_OP, &op_calls);
 static const tutti_object grad_object =
     TUTTI_OBJECT_INIT("softsign_grad", TUTTI_KIND_OP, &grad_calls);
