@@ -40,6 +40,21 @@ static int list(registry *r)
     return CLI_OK;
 }
 
+static int path(registry *r)
+{
+    static const char *const states[] = {
+        [REGISTRY_ABSENT] = "not there", [REGISTRY_REFUSED] = "not trusted"};
+    const char *folder;
+    int state;
+    size_t plugins;
+    for (size_t k = 0; (folder = registry_place(r, k, &state, &plugins)); k++)
+        if (state == REGISTRY_READ)
+            (void)printf("%s: %zu %s\n", folder, plugins, plugins == 1 ? "plugin" : "plugins");
+        else
+            (void)printf("%s: %s\n", folder, states[state]);
+    return CLI_OK;
+}
+
 static void print_params(const object_info *o)
 {
     for (size_t k = 0; o->params && k < json_count(o->params); k++) {
@@ -169,26 +184,35 @@ static int run(const cli_options *o, const tutti_op *const *ops)
 {
     const int is_list = o->nwords == 1 && strcmp(o->words[0], "list") == 0;
     const int is_lock = o->nwords == 1 && strcmp(o->words[0], "lock") == 0;
-    if (!is_list && !is_lock && !(o->nwords == 2 && strcmp(o->words[0], "info") == 0)) {
-        (void)fprintf(stderr, "tutti: plugins wants list, lock or info NAME\n");
+    const int is_path = o->nwords == 1 && strcmp(o->words[0], "path") == 0;
+    if (!is_list && !is_lock && !is_path &&
+        !(o->nwords == 2 && strcmp(o->words[0], "info") == 0)) {
+        (void)fprintf(stderr, "tutti: plugins wants list, path, lock or info NAME\n");
         return CLI_USAGE;
     }
     registry *r = cli_registry(o);
     if (!r)
         return CLI_USAGE;
-    const int result = is_list ? list(r) : is_lock ? lock(r) : info(r, o->words[1]);
+    const int result = is_list   ? list(r)
+                       : is_lock ? lock(r)
+                       : is_path ? path(r)
+                                 : info(r, o->words[1]);
     registry_destroy(r);
     return result;
 }
 
 const cli_command cli_plugins = {
     .name = "plugins",
-    .args = "list|lock|info NAME",
+    .args = "list|path|lock|info NAME",
     .kind = CLI_VALUE_ANY,
     .summary = "list plugins, or describe one",
     .doc =
         "list prints every plugin on the search path with its objects, or why it cannot be "
         "used.\n"
+        "path prints the folders that are searched, in order, and how many plugins each gives: "
+        "those of --plugin-path and TUTTI_ADD_PLUGIN_PATH; then those of TUTTI_PLUGIN_PATH or, "
+        "where it is not set, the user's own, /etc/tutti/plugins.d, tutti/plugins in "
+        "/usr/local/lib and /usr/lib, and the program's.\n"
         "info prints what a plugin's manifest says of the object NAME: events, settings, "
         "defaults; of a device also what is there.  cpu and cuda are the host's own devices.\n"
         "lock prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every "

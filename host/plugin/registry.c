@@ -22,6 +22,7 @@ void registry_destroy(registry *r)
     free(r->custom_events);
     free((void *)r->lock_file);
     free(r->untrusted.data);
+    search_free(r->places, r->nplaces);
     free(r);
 }
 
@@ -226,8 +227,6 @@ static void find_program(registry *r)
 tutti_status registry_create(const registry_options *options, registry **ret_registry,
                              tutti_error *err)
 {
-    search_place *places = NULL;
-    size_t count = 0;
     tutti_status status = TUTTI_OK;
     registry *r = calloc(1, sizeof *r);
     if (!r)
@@ -252,10 +251,9 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
     }
     find_program(r);
     r->searching = true;
-    status = search_places(r, options->plugin_paths, &places, &count, err);
-    for (size_t k = 0; k < count && !status; k++)
-        status = search_folder(r, &places[k], k, err);
-    search_free(places, count);
+    status = search_places(r, options->plugin_paths, err);
+    for (size_t k = 0; k < r->nplaces && !status; k++)
+        status = search_folder(r, k, err);
     registry_searched(r);
     if (!status)
         status = number_custom_events(r, err);
@@ -273,6 +271,17 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
 fail:
     registry_destroy(r);
     return status;
+}
+
+const char *registry_place(const registry *r, size_t k, int *ret_state, size_t *ret_plugins)
+{
+    if (k >= r->nplaces)
+        return NULL;
+    *ret_state = r->places[k].state;
+    *ret_plugins = 0;
+    for (size_t m = 0; m < r->count; m++)
+        *ret_plugins += r->plugins[m]->place == k && !r->plugins[m]->fault;
+    return r->places[k].path;
 }
 
 size_t registry_plugin_count(const registry *r)

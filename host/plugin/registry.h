@@ -31,6 +31,10 @@ typedef struct registry_options {
  * and kept with its fault, so that a run that names it can say why.  [control] */
 TUTTI_NODISCARD tutti_status registry_create(const registry_options *options,
                                              registry **ret_registry, tutti_error *err);
+/* The k-th folder of the search path; NULL past the last.  *ret_plugins of it can be used; what has been found
+ * before is not counted again. */
+enum { REGISTRY_ABSENT, REGISTRY_REFUSED, REGISTRY_READ };
+const char *registry_place(const registry *r, size_t k, int *ret_state, size_t *ret_plugins);
 /* Whether plugins were found and every one refused for its owners or modes; one sentence is reported then. */
 bool registry_trusts_nothing(const registry *r);
 void registry_destroy(registry *r); /* NULL is allowed; all instances must be closed */

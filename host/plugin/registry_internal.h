@@ -7,7 +7,21 @@
 #include "plugin/plugin.h"
 #include "tutti/logger.h"
 
+/* A folder to look in. */
+typedef struct search_place {
+    char *path;
+    int origin; /* PLACE_STANDARD ... */
+    int state;  /* REGISTRY_READ ... */
+} search_place;
+enum {
+    PLACE_STANDARD,
+    PLACE_NAMED,  /* by an option or variable: it must be there */
+    PLACE_BESIDE, /* the program */
+};
+
 struct registry {
+    search_place *places; /* in the order of search */
+    size_t nplaces;
     plugin **plugins;
     size_t count;
     size_t room;
@@ -31,25 +45,14 @@ TUTTI_PRINTF(3, 4)
 void registry_remark(registry *r, bool ill_owned, const char *format, ...);
 void registry_searched(registry *r); /* the search's end */
 
-/* The folders to look in, in order. */
-typedef struct search_place {
-    char *path;
-    int origin; /* PLACE_* */
-} search_place;
-enum {
-    PLACE_STANDARD,
-    PLACE_NAMED,  /* by an option or variable: it must be there */
-    PLACE_BESIDE, /* the program */
-};
-TUTTI_NODISCARD tutti_status search_places(const registry *r, const char *const *plugin_paths,
-                                           search_place **ret_places, size_t *ret_count,
+/* Fills r->places. */
+TUTTI_NODISCARD tutti_status search_places(registry *r, const char *const *plugin_paths,
                                            tutti_error *err);
 void search_free(search_place *places, size_t count);
 
 /* Adds the plugins below search folder number `place`.  What is wrong with one of them becomes its
  * fault.  Errors: E_NOMEM only. */
-TUTTI_NODISCARD tutti_status search_folder(registry *r, const search_place *where, size_t place,
-                                           tutti_error *err);
+TUTTI_NODISCARD tutti_status search_folder(registry *r, size_t place, tutti_error *err);
 
 /* Keeps the first fault of a plugin and reports it. */
 void plugin_fault(plugin *p, int level, tutti_status status, const char *text);

@@ -22,6 +22,12 @@ static void add_place(place_list *l, int origin, const char *path, size_t size)
 {
     if (!size || l->failed)
         return;
+    for (size_t k = 0; k < l->count; k++)
+        if (strlen(l->places[k].path) == size && memcmp(l->places[k].path, path, size) == 0) {
+            if (l->places[k].origin == PLACE_STANDARD)
+                l->places[k].origin = origin;
+            return;
+        }
     search_place *places = realloc(l->places, (l->count + 1) * sizeof *places);
     char *copy = places ? strndup(path, size) : NULL;
     if (places)
@@ -30,7 +36,7 @@ static void add_place(place_list *l, int origin, const char *path, size_t size)
         l->failed = true;
         return;
     }
-    places[l->count++] = (search_place){copy, origin};
+    places[l->count++] = (search_place){copy, origin, REGISTRY_ABSENT};
 }
 
 /* Folders with colons between them. */
@@ -69,16 +75,18 @@ static void add_standard(const registry *r, place_list *l)
         add_place(l, PLACE_STANDARD, system[k], strlen(system[k]));
     if (!*r->program.folder)
         return;
-    static const char *const beside[] = {"/../lib/tutti/plugins", "/lib/tutti/plugins"};
-    for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
-        const int used = snprintf(path, sizeof path, "%s%s", r->program.folder, beside[k]);
+    /* bin/tutti has lib/ beside bin/, the build has it beside tutti. */
+    const char *folder = r->program.folder;
+    const int above = (int)(strrchr(folder, '/') - folder);
+    for (int k = 0; k < 2; k++) {
+        const int used = snprintf(path, sizeof path, "%.*s/lib/tutti/plugins",
+                                  k ? (int)strlen(folder) : above, folder);
         if (used < (int)sizeof path)
             add_place(l, PLACE_BESIDE, path, (size_t)used);
     }
 }
 
-tutti_status search_places(const registry *r, const char *const *plugin_paths,
-                           search_place **ret_places, size_t *ret_count, tutti_error *err)
+tutti_status search_places(registry *r, const char *const *plugin_paths, tutti_error *err)
 {
     place_list l = {0};
     for (; plugin_paths && *plugin_paths; plugin_paths++)
@@ -93,8 +101,8 @@ tutti_status search_places(const registry *r, const char *const *plugin_paths,
         search_free(l.places, l.count);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the plugin search path");
     }
-    *ret_places = l.places;
-    *ret_count = l.count;
+    r->places = l.places;
+    r->nplaces = l.count;
     return TUTTI_OK;
 }
 
@@ -235,9 +243,9 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-tutti_status search_folder(registry *r, const search_place *where, size_t place,
-                           tutti_error *err)
+tutti_status search_folder(registry *r, size_t place, tutti_error *err)
 {
+    search_place *where = &r->places[place];
     char *real = NULL;
     struct dirent **entries = NULL;
     tutti_error cause = TUTTI_ERROR_INIT;
@@ -245,6 +253,9 @@ tutti_status search_folder(registry *r, const search_place *where, size_t place,
                              where->origin == PLACE_BESIDE ? &r->program : NULL, &r->refusals};
     const uint32_t before = r->refusals;
     tutti_status status = trust_folder(where->path, rule, &real, &cause);
+    where->state = !status                      ? REGISTRY_READ
+                   : status == TUTTI_E_NOTFOUND ? REGISTRY_ABSENT
+                                                : REGISTRY_REFUSED;
     if (status) {
         if (where->origin == PLACE_NAMED || status != TUTTI_E_NOTFOUND)
             registry_remark(r, r->refusals != before, "no plugins are taken from %s: %s",
