@@ -1,5 +1,6 @@
 # Tutti.cmake - flags in one place, and the four verbs: library, op, plugin, test.
 
+option(BUILD_TESTING "Build the tests, which want the packages of tools/setup --test" ON)
 option(TUTTI_WERROR "Warnings are errors" OFF)
 option(TUTTI_CUDA "Build the CUDA kernels" OFF)
 if(TUTTI_CUDA)
@@ -58,6 +59,10 @@ set(TUTTI_TEST_ENVIRONMENT
 # tutti_add_test(<name> SOURCES ... [LIBS ...] [LABEL ...] [ARGS ...] [TIMEOUT s]): a Check program.
 function(tutti_add_test name)
   cmake_parse_arguments(T "" "LABEL;TIMEOUT" "SOURCES;LIBS;ARGS" ${ARGN})
+  if(NOT BUILD_TESTING) # the folders' files may add to it, nothing makes it
+    add_executable(${name} EXCLUDE_FROM_ALL ${T_SOURCES})
+    return()
+  endif()
   if(NOT TARGET PkgConfig::CHECK)
     pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET GLOBAL check)
   endif()
@@ -101,7 +106,7 @@ function(tutti_add_op folder)
     list(TRANSFORM T_ISA_OPS PREPEND tutti_op_ OUTPUT_VARIABLE descriptors)
     tutti_isa_sources(op_${folder} SOURCES ${T_ISA_SOURCES} EXPORTS ${descriptors} ${T_ISA_EXPORTS}
       DISPATCH ${T_ISA_DISPATCH} LEVELS ${T_ISA_LEVELS})
-    get_target_property(variants op_${folder} TUTTI_ISA_OBJECTS)
+    get_property(variants TARGET op_${folder} PROPERTY TUTTI_ISA_OBJECTS) # none on other machines
     set_property(GLOBAL APPEND PROPERTY TUTTI_OP_OBJECTS ${variants})
   endif()
   set_property(GLOBAL APPEND PROPERTY TUTTI_OPS ${T_OPS} ${T_ISA_OPS})
@@ -119,7 +124,7 @@ endfunction()
 # tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json]): one folder of
 # plugins/: a module that sees the SDK alone, its manifest beside it, its test, and a check that it
 # exports the entry function and nothing but what the manifest names.
-set(TUTTI_FILE_MODE FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ) # whatever the source has
+include("${CMAKE_SOURCE_DIR}/sdk/cmake/TuttiPlugin.cmake")
 set(TUTTI_PLUGIN_DIR "${CMAKE_BINARY_DIR}/lib/tutti/plugins")
 function(tutti_add_plugin name)
   cmake_parse_arguments(T "" "MANIFEST;OUTPUT;CUDA" "SOURCES;LIBS;TEST" ${ARGN})
@@ -130,14 +135,17 @@ function(tutti_add_plugin name)
     set(T_OUTPUT "${TUTTI_PLUGIN_DIR}")
   endif()
   add_library(plugin_${name} MODULE ${T_SOURCES})
-  set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
-    LIBRARY_OUTPUT_DIRECTORY "${T_OUTPUT}/${name}")
+  tutti_plugin_module(plugin_${name} ${name} "${T_MANIFEST}" "${T_OUTPUT}/${name}")
   target_link_libraries(plugin_${name} PRIVATE tutti_flags tutti_sdk ${T_LIBS} m)
-  target_link_options(plugin_${name} PRIVATE -Wl,-z,now,-z,relro -Wl,--exclude-libs,ALL)
   if(NOT TUTTI_SANITIZE) # the sanitizers' symbols come from the program
     target_link_options(plugin_${name} PRIVATE -Wl,--no-undefined)
   endif()
-  configure_file(${T_MANIFEST} "${T_OUTPUT}/${name}/plugin.json" COPYONLY ${TUTTI_FILE_MODE})
+  if(T_OUTPUT STREQUAL TUTTI_PLUGIN_DIR)
+    tutti_install_plugin(plugin_${name} ${name} "${T_MANIFEST}")
+    if(T_CUDA AND TUTTI_CUDA)
+      install(FILES "${T_OUTPUT}/${name}/${name}.fatbin" DESTINATION "lib/tutti/plugins/${name}" COMPONENT cuda)
+    endif()
+  endif()
   if(T_CUDA)
     tutti_plugin_code(${name} "${CMAKE_CURRENT_SOURCE_DIR}/${T_CUDA}" "${T_OUTPUT}/${name}/${name}.fatbin")
   endif()

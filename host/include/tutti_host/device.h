@@ -6,6 +6,7 @@
 #include "tutti/device.h"
 
 TUTTI_C_BEGIN
+#pragma GCC visibility push(default)
 
 /* Plain data, borrowed by whoever uses it. */
 typedef struct tutti_device {
@@ -46,5 +47,6 @@ static inline int tutti_device_is_host(const tutti_device *d)
     return (d->info.flags & TUTTI_DEVICE_HOST_MEMORY) != 0;
 }
 
+#pragma GCC visibility pop
 TUTTI_C_END
 #endif

@@ -7,6 +7,7 @@
 #include "tutti/events.h"
 
 TUTTI_C_BEGIN
+#pragma GCC visibility push(default)
 
 typedef struct tutti_loop tutti_loop; /* opaque */
 
@@ -235,5 +236,6 @@ typedef struct tutti_loop_rng {
 tutti_loop_rng tutti_loop_get_rng(const tutti_loop *loop);
 void tutti_loop_set_rng(tutti_loop *loop, tutti_loop_rng rng);
 
+#pragma GCC visibility pop
 TUTTI_C_END
 #endif

@@ -8,6 +8,7 @@
 #include "tutti_host/loop.h"
 
 TUTTI_C_BEGIN
+#pragma GCC visibility push(default)
 
 typedef struct tutti_supervised tutti_supervised; /* opaque */
 
@@ -117,5 +118,6 @@ TUTTI_NODISCARD tutti_status tutti_supervised_move(tutti_supervised *s, uint32_t
                                                    tutti_error *err);
 void tutti_supervised_destroy(tutti_supervised *s); /* NULL is allowed */
 
+#pragma GCC visibility pop
 TUTTI_C_END
 #endif

@@ -1,0 +1,29 @@
+# TuttiPlugin.cmake - what a module needs to be a plugin; for this tree and for those that find its SDK.
+
+# tutti_plugin_module(<target> <name> <manifest> <folder>): <target>, a MODULE library, becomes <folder>/<name>.so
+# with its manifest beside it.  It exports its entry function and what the manifest declares, whatever the
+# compiler would: C++ puts weak symbols of templates into every library, and the host refuses those.
+function(tutti_plugin_module target name manifest folder)
+  get_filename_component(manifest "${manifest}" ABSOLUTE)
+  file(READ "${manifest}" text)
+  string(REGEX MATCHALL "\"symbol\"[ \t\r\n]*:[ \t\r\n]*\"[A-Za-z0-9_]+\"" pairs "${text}")
+  set(symbols "tutti_plugin_v1;")
+  foreach(pair IN LISTS pairs)
+    string(REGEX REPLACE "^.*\"([A-Za-z0-9_]+)\"$" "\\1" symbol "${pair}")
+    string(APPEND symbols " ${symbol};")
+  endforeach()
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
+  file(CONFIGURE OUTPUT "${script}" @ONLY CONTENT "{ global: @symbols@ local: *; };\n")
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${name}" LIBRARY_OUTPUT_DIRECTORY "${folder}"
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden LINK_DEPENDS "${script}")
+  target_link_options(${target} PRIVATE -Wl,-z,now,-z,relro "-Wl,--version-script=${script}")
+  configure_file("${manifest}" "${folder}/plugin.json" COPYONLY
+    FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ) # whatever the source has
+endfunction()
+
+# tutti_install_plugin(<target> <name> <manifest>): where the installed program finds it; component `runtime`.
+function(tutti_install_plugin target name manifest)
+  set(mode PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  install(TARGETS ${target} LIBRARY DESTINATION "lib/tutti/plugins/${name}" COMPONENT runtime ${mode})
+  install(FILES "${manifest}" DESTINATION "lib/tutti/plugins/${name}" RENAME plugin.json COMPONENT runtime ${mode})
+endfunction()

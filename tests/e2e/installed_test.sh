@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# installed_test.sh - what is installed works from where it lies: the program finds its plugins, strangers build
+# plugins from the SDK alone and train with them, and a program of their own embeds the host.
+. "$(dirname "$0")/lib.sh"
+build=$(dirname "$TUTTI")
+for tool in cmake ninja pkg-config; do
+  command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }
+done
+nm "$TUTTI" 2>/dev/null | grep -qE '__asan_init|__tsan_init' && { echo "skipped: a sanitizer build"; exit 77; }
+export TUTTI_PLUGIN_PATH= TUTTI_ADD_PLUGIN_PATH= XDG_DATA_HOME=$work/none
+unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
+umask 002
+
+for component in runtime sdk; do
+  check "the component $component" cmake --install "$build" --prefix "$work/p" --component $component
+done
+tutti=$work/p/bin/tutti
+check "its modes are its own" test -z "$(find p -mindepth 1 -perm /022 ! -type l)"
+check "a staging folder" env DESTDIR="$work/d" cmake --install "$build" --prefix /usr --component sdk
+check "has it all" test -f d/usr/include/tutti/tutti.h
+check "without the runtime" test ! -e d/usr/bin
+
+# train <arguments>: two batches.
+train() { rm -rf saves && "$tutti" train "$@" --set max_duration=2ba; }
+small_run >run.json
+check "the installed program trains" train run.json
+check "with its own plugins" bash -c "'$tutti' plugins path | grep -qE '^$work/p/lib/tutti/plugins: [0-9]{2,} plugins$'"
+check "it tells what else it looks at" bash -c "'$tutti' plugins path | grep -qx '$work/none/tutti/plugins: not there'"
+check "and recipes come with it" "$tutti" validate p/share/tutti/recipes/glyphs_cnn.json
+
+# ---- a plugin by CMake, one of its sources in C++, whose weak symbols the host would refuse ----
+cp -r p/share/tutti/template mine
+cat >mine/extra.cpp <<'CPP'
+#include <vector>
+extern "C" int extra(int n);
+int extra(int n)
+{
+    std::vector<int> v;
+    for (int k = 0; k < n; k++)
+        v.push_back(k);
+    return (int)v.size();
+}
+CPP
+cat >mine/CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.22)
+project(mine C CXX)
+find_package(Tutti 0.1 REQUIRED)
+tutti_add_plugin(input_noise SOURCES plugin.c extra.cpp)
+CMAKE
+small_run '"algorithms": [{"name": "input_noise", "sigma": 0.2}]' >noisy.json
+check "a stranger's project is configured" cmake -S mine -B mine/build -G Ninja -DCMAKE_PREFIX_PATH="$work/p"
+check "and built" cmake --build mine/build
+check "its plugin trains" train noisy.json --plugin-path mine/build/plugins
+check "which is not so without it" bash -c "! '$tutti' validate noisy.json 2>/dev/null"
+check "it is installed" cmake --install mine/build --prefix "$work/p"
+check "and found" train noisy.json
+
+# ---- the same by pkg-config ----
+export PKG_CONFIG_PATH=$work/p/share/pkgconfig
+mkdir -p own/input_noise && cp p/share/tutti/template/plugin.json own/input_noise/
+# shellcheck disable=SC2046 # flags are words
+check "a plugin by pkg-config" cc -std=c11 -O2 -shared -fPIC -fvisibility=hidden $(pkg-config --cflags tutti-sdk) \
+  p/share/tutti/template/plugin.c -o own/input_noise/input_noise.so -lm
+rm -r p/lib/tutti/plugins/input_noise
+chmod -R g-w own
+check "trains" train noisy.json --plugin-path own
+
+# ---- a program that embeds the host ----
+awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' "$SOURCE/host/README.md" >fit.c
+library=$(dirname "$(find p -name libtutti.so)")
+check "a program of one's own" cc -std=c11 fit.c -Ip/include -L"$library" -ltutti -lm -o fit
+check "learns" bash -c "LD_LIBRARY_PATH='$library' ./fit | grep -q '^epoch .*: w 2\.0'"
+check "the library has the functions of its headers alone" test -z \
+  "$(nm -D --defined-only "$library/libtutti.so" | awk '{print $3}' | grep -v '^tutti_')"
+finish
