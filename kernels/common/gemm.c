@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* So much of K is packed at a time that a panel of a stays in the first cache; so many rows of a and
+/* So many words of K are packed at a time that a panel of a stays in the first cache; so many rows of a and
  * columns of b that they stay in the second; and of b for all threads what stays in the third. */
-enum { DEPTH = 384, BLOCK_PANELS = 12, BLOCK_COLS = 256, SHARED = 1 << 21 };
+enum { WORDS = 384, BLOCK_PANELS = 12, BLOCK_COLS = 256, SHARED = 1 << 21 };
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -31,10 +31,17 @@ static int64_t height(const gemm *p, int64_t rows)
     return rows ? parts_of(rows, parts_of(rows, p->units->rows)) : 1;
 }
 
-/* Floats of a's panels of `rows` rows, of b's of `cols` columns, for one number of k. */
+/* Words of so many numbers of K. */
+static int64_t words_of(const gemm *p, int64_t depth)
+{
+    const int64_t deep = p->units->deep * p->units->grain;
+    return parts_of(depth, deep) * p->units->grain;
+}
+
+/* Words of a's panels of `rows` rows, of b's of `cols` columns, for one word of k. */
 static int64_t a_width(const gemm *p, int64_t rows)
 {
-    return parts_of(rows, height(p, rows)) * GEMM_A;
+    return parts_of(rows, height(p, rows)) * p->units->panel;
 }
 
 static int64_t b_width(const gemm *p, int64_t cols)
@@ -44,35 +51,44 @@ static int64_t b_width(const gemm *p, int64_t cols)
 
 static int64_t a_room(const gemm *p)
 {
-    return BLOCK_PANELS * GEMM_A * p->depth;
+    return BLOCK_PANELS * p->units->panel * words_of(p, p->depth);
 }
 
 /* ---- one thread's work ---- */
 
+/* Element (i, j) of a matrix and what follows it. */
+static gemm_matrix from(const void *data, int32_t dtype, int64_t row, int64_t col, int64_t i,
+                        int64_t j)
+{
+    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    return (gemm_matrix){(const char *)data + (i * row + j * col) * size, row, col, dtype, 0};
+}
+
 static void pack_a(const gemm *p, const gemm_data *d, int64_t high, int64_t row, int64_t rows,
                    int64_t k, int64_t depth, float *to)
 {
-    p->units->pack_a(high, rows, depth, d->a + row * p->a_row + k * p->a_col, p->a_row,
-                     p->a_col, to);
+    const gemm_matrix a = from(d->a, p->a_dtype, p->a_row, p->a_col, row, k);
+    p->units->pack_a(high, rows, depth, &a, to);
 }
 
 static void pack_b(const gemm *p, const gemm_data *d, int64_t col, int64_t cols, int64_t k,
                    int64_t depth, float *to)
 {
-    p->units->pack_b(p->units->cols, depth, cols, d->b + k * p->b_row + col * p->b_col,
-                     p->b_row, p->b_col, to);
+    const gemm_matrix b = from(d->b, p->b_dtype, p->b_row, p->b_col, k, col);
+    p->units->pack_b(p->units->cols, depth, cols, &b, to);
 }
 
 /* Part of y and what it is made of. */
 typedef struct block {
     int64_t row, rows, high; /* a's panels have so many rows, the last one the rest */
     int64_t col, cols;
-    int64_t depth;
+    int64_t words;
     const float *a, *b; /* packed */
     float *y;
     int64_t y_row;
     const float *bias; /* of the block's columns, or NULL */
     int first, last;   /* of the parts of K */
+    int passing;       /* y has room for some columns alone: the epilogue takes them at once */
 } block;
 
 /* A tile narrower than the panel. */
@@ -82,25 +98,26 @@ static void edge(gemm_tile *tile, int64_t wide, const block *o, int64_t rows, in
     float room[GEMM_MAX_ROWS * GEMM_MAX_COLS] = {0};
     for (int64_t i = 0; i < rows && !start; i++)
         memcpy(room + i * wide, y + i * o->y_row, (size_t)cols * sizeof *y);
-    tile(o->depth, a, b, start, room, wide);
+    tile(o->words, a, b, start, room, wide);
     for (int64_t i = 0; i < rows; i++)
         memcpy(y + i * o->y_row, room + i * wide, (size_t)cols * sizeof *y);
 }
 
-/* One panel of a by the panels of b from column `from` to `to`. */
-static void strip(const gemm_units *u, const block *o, int64_t row, int64_t from, int64_t to)
+/* One panel of a by the panels of b from column `begin` to `end`, which lies at `at` in the first row. */
+static void strip(const gemm_units *u, const block *o, int64_t row, int64_t begin, int64_t end,
+                  float *at)
 {
     const int64_t rows = least(o->high, o->rows - row);
-    const float *a = o->a + row / o->high * GEMM_A * o->depth;
+    const float *a = o->a + row / o->high * u->panel * o->words;
     float start[GEMM_MAX_COLS] = {0};
-    for (int64_t col = from; col < to; col += u->cols) {
+    for (int64_t col = begin; col < end; col += u->cols) {
         const int64_t cols = least(u->cols, o->cols - col);
-        const float *b = o->b + col * o->depth;
-        float *y = o->y + row * o->y_row + col;
+        const float *b = o->b + col * o->words;
+        float *y = at + row * o->y_row + col - begin;
         if (o->first && o->bias)
             memcpy(start, o->bias + col, (size_t)cols * sizeof *start);
         if (cols == u->cols)
-            u->tile[rows](o->depth, a, b, o->first ? start : NULL, y, o->y_row);
+            u->tile[rows](o->words, a, b, o->first ? start : NULL, y, o->y_row);
         else
             edge(u->tile[rows], u->cols, o, rows, cols, a, b, o->first ? start : NULL, y);
     }
@@ -110,10 +127,12 @@ static void multiply(const gemm *p, const gemm_data *d, const block *o)
 {
     for (int64_t col = 0; col < o->cols; col += BLOCK_COLS) {
         const int64_t to = least(o->cols, col + BLOCK_COLS);
+        float *at = o->passing ? o->y : o->y + col;
         for (int64_t row = 0; row < o->rows; row += o->high)
-            strip(p->units, o, row, col, to);
+            strip(p->units, o, row, col, to, at);
+        const gemm_part done = {o->row, o->rows, o->col + col, to - col, at, o->y_row};
         if (o->last && d->end)
-            d->end(d->how, o->row, o->rows, o->col + col, to - col);
+            d->end(d->how, &done);
     }
 }
 
@@ -126,8 +145,20 @@ static void rows_pack(const gemm *p, const gemm_data *d, int64_t t, int64_t col,
     const int64_t n = cut(cols, p->units->cols, t + 1, p->threads) - first;
     for (int64_t k = 0, depth; k < p->k; k += depth) {
         depth = least(p->depth, p->k - k);
-        pack_b(p, d, col + first, n, k, depth, packed + k * b_width(p, cols) + first * depth);
+        pack_b(p, d, col + first, n, k, depth,
+               packed + words_of(p, k) * b_width(p, cols) + first * words_of(p, depth));
     }
+}
+
+/* Sums of a block that are not stored: all columns while K comes in parts, else those that go at once. */
+static int64_t sums_row(const gemm *p)
+{
+    return p->depth >= p->k ? BLOCK_COLS : p->columns;
+}
+
+static int64_t rows_room(const gemm *p)
+{
+    return a_room(p) + (p->unstored ? BLOCK_PANELS * p->units->rows * sums_row(p) : 0);
 }
 
 static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t col,
@@ -135,23 +166,26 @@ static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t 
 {
     const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
     const int64_t high = height(p, end - begin);
+    float *sums = own + a_room(p); /* where y is not stored */
     for (int64_t row = begin, rows; row < end; row += rows) {
         rows = least(BLOCK_PANELS * high, end - row);
         for (int64_t k = 0; k < p->k; k += p->depth) {
+            const int64_t depth = least(p->depth, p->k - k);
             const block o = {.row = row,
                              .rows = rows,
                              .high = high,
                              .col = col,
                              .cols = cols,
-                             .depth = least(p->depth, p->k - k),
+                             .words = words_of(p, depth),
                              .a = own,
-                             .b = packed + k * b_width(p, cols),
-                             .y = d->y + row * p->y_row + col,
-                             .y_row = p->y_row,
+                             .b = packed + words_of(p, k) * b_width(p, cols),
+                             .y = p->unstored ? sums : d->y + row * p->y_row + col,
+                             .y_row = p->unstored ? sums_row(p) : p->y_row,
                              .bias = d->bias ? d->bias + col : NULL,
                              .first = k == 0,
-                             .last = k + p->depth >= p->k};
-            pack_a(p, d, high, row, rows, k, o.depth, own);
+                             .last = k + p->depth >= p->k,
+                             .passing = p->unstored && p->depth >= p->k};
+            pack_a(p, d, high, row, rows, k, depth, own);
             multiply(p, d, &o);
         }
     }
@@ -159,7 +193,7 @@ static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t 
 
 static void by_rows(const gemm *p, const gemm_data *d, float *scratch)
 {
-    float *packed = scratch + p->threads * a_room(p);
+    float *packed = scratch + p->threads * rows_room(p);
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
     for (int64_t col = 0; col < p->n; col += p->columns) {
         const int64_t cols = least(p->columns, p->n - col);
@@ -168,7 +202,7 @@ static void by_rows(const gemm *p, const gemm_data *d, float *scratch)
             rows_pack(p, d, t, col, cols, packed);
 #pragma omp for schedule(static)
         for (int t = 0; t < p->threads; t++)
-            rows_multiply(p, d, t, col, cols, packed, scratch + t * a_room(p));
+            rows_multiply(p, d, t, col, cols, packed, scratch + t * rows_room(p));
     }
 }
 
@@ -181,7 +215,8 @@ static void columns_pack(const gemm *p, const gemm_data *d, int64_t t, float *pa
     for (int64_t k = 0, depth; k < p->k; k += depth) {
         depth = least(p->depth, p->k - k);
         pack_a(p, d, high, first, rows, k, depth,
-               packed + k * a_width(p, p->m) + first / high * GEMM_A * depth);
+               packed + words_of(p, k) * a_width(p, p->m) +
+                   first / high * p->units->panel * words_of(p, depth));
     }
 }
 
@@ -192,19 +227,20 @@ static void columns_multiply(const gemm *p, const gemm_data *d, int64_t t, const
     for (int64_t col = cut(p->n, p->units->cols, t, p->threads), cols; col < end; col += cols) {
         cols = least(BLOCK_COLS, end - col);
         for (int64_t k = 0; k < p->k; k += p->depth) {
+            const int64_t depth = least(p->depth, p->k - k);
             const block o = {.rows = p->m,
                              .high = height(p, p->m),
                              .col = col,
                              .cols = cols,
-                             .depth = least(p->depth, p->k - k),
-                             .a = packed + k * a_width(p, p->m),
+                             .words = words_of(p, depth),
+                             .a = packed + words_of(p, k) * a_width(p, p->m),
                              .b = own,
                              .y = d->y + col,
                              .y_row = p->y_row,
                              .bias = d->bias ? d->bias + col : NULL,
                              .first = k == 0,
                              .last = k + p->depth >= p->k};
-            pack_b(p, d, col, cols, k, o.depth, own);
+            pack_b(p, d, col, cols, k, depth, own);
             multiply(p, d, &o);
         }
     }
@@ -212,7 +248,7 @@ static void columns_multiply(const gemm *p, const gemm_data *d, int64_t t, const
 
 static void by_columns(const gemm *p, const gemm_data *d, float *scratch)
 {
-    const int64_t own = BLOCK_COLS * p->depth;
+    const int64_t own = BLOCK_COLS * words_of(p, p->depth);
     float *packed = scratch + p->threads * own;
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
     {
@@ -241,7 +277,7 @@ static void depth_multiply(const gemm *p, const gemm_data *d, int64_t t, float *
             const block o = {.rows = least(most, p->m - row),
                              .high = high,
                              .cols = p->n,
-                             .depth = depth,
+                             .words = words_of(p, depth),
                              .a = own,
                              .b = b,
                              .y = sums + row * sums_row,
@@ -264,14 +300,15 @@ static void depth_join(const gemm *p, const gemm_data *d, int64_t t, const float
             for (int64_t j = 0; j < p->n; j++)
                 y[j] += x[j];
         }
+        const gemm_part row = {i, 1, 0, p->n, y, p->y_row};
         if (d->end)
-            d->end(d->how, i, 1, 0, p->n);
+            d->end(d->how, &row);
     }
 }
 
 static void by_depth(const gemm *p, const gemm_data *d, float *scratch)
 {
-    const int64_t own = a_room(p) + b_width(p, p->n) * p->depth;
+    const int64_t own = a_room(p) + b_width(p, p->n) * words_of(p, p->depth);
     float *sums = scratch + p->threads * own;
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
     {
@@ -287,14 +324,17 @@ static void by_depth(const gemm *p, const gemm_data *d, float *scratch)
 
 /* ---- the plan ---- */
 
-const gemm_units *gemm_units_at(int k)
+const gemm_units *gemm_units_at(int bf16, int k)
 {
+    const tutti_isa_table *all = bf16 ? &gemm_bf16_units_here_isa : &gemm_units_here_isa;
     const gemm_units *last = NULL;
     for (int32_t level = tutti_isa(); level >= 0; level--) {
-        const gemm_units *u = tutti_isa_at(&gemm_units_here_isa, level);
-        if (u != last && u->rows && k-- == 0)
-            return u;
-        last = u;
+        const gemm_units *u = tutti_isa_at(all, level);
+        if (u->rows && (!last || u->rows != last->rows || u->deep != last->deep)) {
+            if (k-- == 0)
+                return u;
+            last = u;
+        }
     }
     return NULL;
 }
@@ -303,34 +343,44 @@ const gemm_units *gemm_units_at(int k)
 static int32_t divide(const gemm *p)
 {
     const int64_t longest = p->m > p->n ? p->m : p->n;
+    if (p->unstored)
+        return GEMM_ROWS;
     if (p->threads * longest <= p->k)
         return GEMM_DEPTH;
     return p->m < p->n && parts_of(p->n, p->units->cols) >= 2 * p->threads ? GEMM_COLUMNS
                                                                            : GEMM_ROWS;
 }
 
+/* So much of K at a time that the parts are equal, in whole words and eight of them. */
+static int64_t depth_of(const gemm *p, int64_t k)
+{
+    const gemm_units *u = p->units;
+    const int64_t unit = u->deep * (u->grain > 8 ? u->grain : 8);
+    return parts_of(parts_of(k, parts_of(k, WORDS * u->deep)), unit) * unit;
+}
+
 tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
 {
     const int64_t t = p->threads;
     if (!p->units)
-        p->units = gemm_units_at(0);
+        p->units = gemm_units_at(p->bf16, 0);
     if (!p->units)
         return TUTTI_E_UNSUPPORTED;
     if (p->division == GEMM_ANY)
         p->division = divide(p);
-    const int64_t k = p->division == GEMM_DEPTH ? parts_of(p->k, t) : p->k;
-    p->depth = parts_of(parts_of(k, parts_of(k, DEPTH)), 8) * 8;
+    p->depth = depth_of(p, p->division == GEMM_DEPTH ? parts_of(p->k, t) : p->k);
     p->columns = parts_of(SHARED, p->k * BLOCK_COLS) * BLOCK_COLS;
     if (p->columns < 4 * BLOCK_COLS)
         p->columns = 4 * BLOCK_COLS;
     p->columns = least(p->columns, b_width(p, p->n));
-    int64_t room = t * a_room(p);
+    const int64_t words = words_of(p, p->depth), all = words_of(p, p->k) + p->units->grain;
+    int64_t room;
     if (p->division == GEMM_ROWS)
-        room += p->columns * p->k;
+        room = t * rows_room(p) + p->columns * all;
     else if (p->division == GEMM_COLUMNS)
-        room = t * BLOCK_COLS * p->depth + a_width(p, p->m) * p->k;
+        room = t * BLOCK_COLS * words + a_width(p, p->m) * all;
     else
-        room += t * b_width(p, p->n) * p->depth + (t - 1) * p->m * p->n;
+        room = t * (a_room(p) + b_width(p, p->n) * words) + (t - 1) * p->m * p->n;
     *ret_scratch = (uint64_t)room * sizeof(float);
     return TUTTI_OK;
 }

@@ -7,33 +7,47 @@
 
 #include <stdint.h>
 
-/* a's panel holds some rows of a: for each k GEMM_A numbers, of which so many are used.  b's panel
- * holds `cols` columns of b: for each k so many numbers, anything finite beyond N. */
-enum { GEMM_A = 16, GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32 };
+/* Packed numbers are words of 32 bits: an f32, or a pair of bf16 that are neighbours along K.  a's panel holds some
+ * rows of a: for each word of k `panel` words, of which so many are used.  b's panel holds `cols` columns of b: for
+ * each word of k so many words, anything finite beyond N.  A pair beyond K has zeros. */
+enum { GEMM_A = 16, GEMM_MAX_ROWS = 32, GEMM_MAX_COLS = 32 };
 
-/* Rows by `cols` of y = start, or y if that is NULL, + panel of a times panel of b. */
-typedef void gemm_tile(int64_t k, const float *a, const float *b, const float *start, float *y,
-                       int64_t y_row);
+/* Rows by `cols` of y = start, or y if that is NULL, + panel of a times panel of b, for so many words of k. */
+typedef void gemm_tile(int64_t words, const float *a, const float *b, const float *start,
+                       float *y, int64_t y_row);
+
+/* m(i, j) = data[i * row + j * col], one of them being 1. */
+typedef struct gemm_matrix {
+    const void *data;
+    int64_t row, col;
+    int32_t dtype; /* F32; with units for bf16 BF16 too */
+    int32_t reserved;
+} gemm_matrix;
 
 /* `rows` rows by k of a in panels of `high`, one after the other. */
-typedef void gemm_pack_a(int64_t high, int64_t rows, int64_t k, const float *a, int64_t a_row,
-                         int64_t a_col, float *to);
+typedef void gemm_pack_a(int64_t high, int64_t rows, int64_t k, const gemm_matrix *a,
+                         float *to);
 /* k by `cols` columns of b in panels of `wide`. */
-typedef void gemm_pack_b(int64_t wide, int64_t k, int64_t cols, const float *b, int64_t b_row,
-                         int64_t b_col, float *to);
+typedef void gemm_pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *b,
+                         float *to);
 
 /* What suits the registers of an instruction set. */
 typedef struct gemm_units {
     int64_t rows, cols;     /* the largest tile; 0: this level has none */
+    int64_t panel;          /* words of a's panel for one of k */
+    int64_t deep;           /* numbers of k in a word */
+    int64_t grain;          /* words come in multiples of this */
     gemm_tile *const *tile; /* [r]: r rows */
     gemm_pack_a *pack_a;
     gemm_pack_b *pack_b;
 } gemm_units;
 
-extern const gemm_units gemm_units_here;
+/* f32 factors; and factors that are bf16 or are rounded to it, whose products are summed up in f32. */
+extern const gemm_units gemm_units_here, gemm_bf16_units_here;
 TUTTI_ISA_VARIANTS(gemm_units_here);
+TUTTI_ISA_VARIANTS(gemm_bf16_units_here);
 
 /* Those that this CPU has, the best ones first; NULL behind the last. */
-const gemm_units *gemm_units_at(int k);
+const gemm_units *gemm_units_at(int bf16, int k);
 
 #endif

@@ -52,4 +52,27 @@ LANES_INLINE void lanes_load_some(const float *x, int64_t n, float rest, f32x16 
     *ret = *(const f32x16 *)v;
 }
 
+#define LANES_MIX __builtin_shufflevector
+
+/* to[j * to_row + i] = lane j of x[i]: words as they are, x is used up. */
+LANES_INLINE void lanes_turn(f32x8 x[8], float *to, int64_t to_row)
+{
+    f32x8 y[8];
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = LANES_MIX(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        y[i + 1] = LANES_MIX(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        x[i] = LANES_MIX(y[i], y[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        x[i + 1] = LANES_MIX(y[i], y[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        x[i + 2] = LANES_MIX(y[i + 1], y[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+        x[i + 3] = LANES_MIX(y[i + 1], y[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    for (int i = 0; i < 4; i++) {
+        *(f32x8 *)(to + i * to_row) = LANES_MIX(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        *(f32x8 *)(to + (i + 4) * to_row) =
+            LANES_MIX(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
 #endif

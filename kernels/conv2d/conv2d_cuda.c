@@ -60,7 +60,7 @@ static tutti_status plan(state *s, const tutti_op_call *c)
     if (status)
         return status;
     s->call.dtype = first == second ? first : TUTTI_F32;
-    s->call.tf32 = cuda_tf32(c->cuda) || ((const conv2d_attr *)c->attr)->fast;
+    s->call.tf32 = cuda_tf32(c->cuda) || ((const conv2d_attr *)c->attr)->fast == 1;
     s->call.bias = c->nin > 2 && !s->adds;
     s->call.added = s->adds && s->call.dtype == TUTTI_F32 && c->in[2].dtype == TUTTI_F32 &&
                     c->out[0].dtype == TUTTI_F32;

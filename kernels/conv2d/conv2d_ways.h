@@ -18,7 +18,7 @@ dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_
 typedef struct conv2d_pixels conv2d_pixels;
 
 int conv2d_pixels_fit(const conv2d_geometry *g);
-/* E_UNSUPPORTED where common/product.h has nothing for this CPU. */
+/* E_UNSUPPORTED where common/gemm.h has nothing for this CPU. */
 tutti_status conv2d_pixels_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
                                   conv2d_pixels **ret, uint64_t *ret_scratch, tutti_error *err);
 /* The operation's inputs and its output; bias may be NULL. */

@@ -9,10 +9,14 @@
 typedef struct matmul_attr {
     int64_t transpose_a; /* a is (..., K, M) */
     int64_t transpose_b; /* b is (..., N, K) */
-    int64_t fast;        /* three products of bf16 may stand for it, see matmul_split.c */
+    int64_t fast;        /* MATMUL_EXACT ... */
     int64_t act;         /* MATMUL_NONE ... */
     int64_t of;          /* matmul_sums: 0 the sums of a, 1 those of b */
 } matmul_attr;
+
+/* What may become of factors of F32: nothing; three products of bf16 may stand for theirs (matmul_split.c), or on a
+ * GPU TF32; they are rounded to bf16 where the CPU multiplies that faster, as a step in mixed precision wants. */
+enum { MATMUL_EXACT, MATMUL_FAST, MATMUL_BF16 };
 
 /* What follows the sum. */
 enum { MATMUL_NONE, MATMUL_RELU, MATMUL_GELU, MATMUL_GELU_TANH, MATMUL_ACTS };
@@ -40,6 +44,20 @@ typedef struct matmul_end {
 /* Elements [first, first + n) of all those. */
 void matmul_finish(const matmul_end *end, float *y, int64_t first, int64_t n);
 TUTTI_ISA_VARIANTS(matmul_finish);
+
+/* The same where operands may be BF16: y = act(s), z = s unless NULL, or y = s act'(x) unless x is NULL. */
+typedef struct matmul_store {
+    int64_t act;
+    void *y, *z;
+    const void *x;
+    int32_t y_dtype, z_dtype, x_dtype; /* F32 or BF16 */
+    int32_t reserved;
+} matmul_store;
+
+/* Elements [first, first + n), n <= MATMUL_STORE, from the sums s, which are used up. */
+enum { MATMUL_STORE = 256 };
+void matmul_store_row(const matmul_store *to, float *s, int64_t first, int64_t n);
+TUTTI_ISA_VARIANTS(matmul_store_row);
 
 /* One product of at most this many multiply-adds goes to matmul_small. */
 enum { MATMUL_SMALL = 64 * 64 * 64 };

@@ -18,6 +18,8 @@ typedef struct state {
     int64_t packed;      /* floats of one thread's packed matrix, bytes for `tiles` */
     int32_t bias;        /* the third input is one */
     int32_t grad;        /* the third input is what the activation's derivative is taken of */
+    int32_t stores;      /* `tiles` has no y: something in 16 bits is beside the product */
+    int32_t reserved;
 } state;
 
 static void destroy(void *self)
@@ -72,7 +74,7 @@ static int is_big(const matmul_shape *m)
 
 /* By our own tiles; by oneDNN as it lies; for a single one by its gemm in our parts, and as three of
  * bf16 where that is allowed. */
-enum { TILES = DNN_NAMES };
+enum { TILES = DNN_NAMES, BF16_TILES };
 static const int32_t big_ways[] = {TILES, DNN_DIRECT, DNN_GEMM, DNN_SPLIT};
 
 /* Multiply-adds from which on a product is worth copies and a division over threads of our own.  By
@@ -82,18 +84,60 @@ enum { TILES_FROM = 1 << 26 };
 /* Way k of a large product; -1 behind the last. */
 static int32_t big_way(const matmul_shape *m, const matmul_attr *attr, uint32_t k)
 {
-    if (m->count == 1 && !attr->fast && m->m * m->n * m->k < TILES_FROM)
+    const int fast = attr->fast == MATMUL_FAST;
+    if (m->count == 1 && !fast && m->m * m->n * m->k < TILES_FROM)
         return k == 0 ? DNN_DIRECT : -1;
-    const uint32_t at = k + !gemm_units_at(0); /* a CPU that has no tiles */
-    return at < (m->count > 1 ? 2 : attr->fast ? 4 : 3) ? big_ways[at] : -1;
+    const uint32_t at = k + !gemm_units_at(0, 0); /* a CPU that has no tiles */
+    return at < (m->count > 1 ? 2 : fast ? 4 : 3) ? big_ways[at] : -1;
+}
+
+static int is_half(int32_t dtype)
+{
+    return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
+}
+
+/* How many operands and results are of `dtype`. */
+static uint32_t count_of(const tutti_op_call *c, int32_t dtype)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < c->nin; k++)
+        n += c->in[k].dtype == dtype;
+    for (uint32_t k = 0; k < c->nout; k++)
+        n += c->out[k].dtype == dtype;
+    return n;
+}
+
+/* Do factors go as bf16?  Where the CPU multiplies these, nothing is F16, and they are bf16 or may be rounded.
+ * Few numbers of F32 are not worth it. */
+static int is_bf16(const tutti_op_call *c, const matmul_shape *m, int grad)
+{
+    const int both = c->in[0].dtype == TUTTI_BF16 && c->in[1].dtype == TUTTI_BF16;
+    const int rounds = ((const matmul_attr *)c->attr)->fast == MATMUL_BF16;
+    const int bias = !grad && c->nin > 2;
+    if (m->m * m->n * m->k * m->count == 0 || !(both || rounds) || count_of(c, TUTTI_F16) ||
+        (bias && is_half(c->in[2].dtype)) || !gemm_units_at(1, 0))
+        return 0;
+    return count_of(c, TUTTI_BF16) || is_big(m);
 }
 
 /* A small product has one way, which needs no name. */
-static const char *way_name(const tutti_op_call *c, uint32_t k)
+static const char *algorithm_name(const tutti_op_call *c, uint32_t k, int grad)
 {
     const matmul_shape m = matmul_shape_of(c);
+    if (is_bf16(c, &m, grad))
+        return k == 0 ? "bf16 tiles" : NULL;
     const int32_t way = is_big(&m) ? big_way(&m, c->attr, k) : -1;
     return way < 0 ? NULL : way == TILES ? "tiles" : dnn_way_name(way);
+}
+
+static const char *way_name(const tutti_op_call *c, uint32_t k)
+{
+    return algorithm_name(c, k, 0);
+}
+
+static const char *grad_way_name(const tutti_op_call *c, uint32_t k)
+{
+    return algorithm_name(c, k, 1);
 }
 
 /* Threads that have products of their own. */
@@ -102,10 +146,14 @@ static int tile_groups(const state *s, const tutti_op_call *c)
     return s->shape.count >= c->threads ? c->threads : 1;
 }
 
-static tutti_status prepare_tiles(state *s, const tutti_op_call *c, uint64_t *ret_scratch)
+static tutti_status prepare_tiles(state *s, const tutti_op_call *c, int bf16,
+                                  uint64_t *ret_scratch)
 {
     const matmul_shape *m = &s->shape;
+    const int small = m->count * m->m * m->n * m->k <= MATMUL_SMALL;
     uint64_t bytes = 0;
+    s->stores = is_half(c->out[0].dtype) || (c->nout > 1 && is_half(c->out[1].dtype)) ||
+                (s->grad && is_half(c->in[2].dtype));
     s->tiles = (gemm){.m = m->m,
                       .n = m->n,
                       .k = m->k,
@@ -114,7 +162,11 @@ static tutti_status prepare_tiles(state *s, const tutti_op_call *c, uint64_t *re
                       .b_row = m->b_row,
                       .b_col = m->b_col,
                       .y_row = m->n,
-                      .threads = c->threads / tile_groups(s, c)};
+                      .threads = small ? 1 : c->threads / tile_groups(s, c),
+                      .a_dtype = c->in[0].dtype,
+                      .b_dtype = c->in[1].dtype,
+                      .bf16 = bf16,
+                      .unstored = s->stores};
     const tutti_status status = gemm_plan(&s->tiles, &bytes);
     s->packed = (int64_t)(bytes + 63) / 64 * 64;
     *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c));
@@ -133,10 +185,16 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
     const matmul_shape *m = &s->shape;
     s->packed = (matmul_small_room(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
-    const int32_t way = is_big(m) ? big_way(m, c->attr, k) : -1;
+    const int32_t way = is_bf16(c, m, grad) ? BF16_TILES
+                        : is_big(m)         ? big_way(m, c->attr, k)
+                                            : -1;
+    if (way != BF16_TILES && count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0) {
+        destroy(s);
+        return TUTTI_E_UNSUPPORTED; /* the host converts around it */
+    }
     s->gemm = way == DNN_GEMM;
-    if (way == TILES)
-        status = prepare_tiles(s, c, ret_scratch);
+    if (way == TILES || way == BF16_TILES)
+        status = prepare_tiles(s, c, way == BF16_TILES, ret_scratch);
     else if (way == DNN_SPLIT)
         status = matmul_split_create(m, c->threads, s->bias, &s->split, ret_scratch, err);
     else if (way == DNN_DIRECT)
@@ -204,11 +262,27 @@ typedef struct tile_end {
     int64_t row; /* of y where the product begins */
 } tile_end;
 
-static void finish_tile(const void *how, int64_t row, int64_t rows, int64_t col, int64_t cols)
+static void finish_tile(const void *how, const gemm_part *part)
 {
     const tile_end *t = how;
-    for (int64_t i = t->row + row; i < t->row + row + rows; i++)
-        TUTTI_ISA_PICK(matmul_finish)(&t->end, t->y, i * t->n + col, cols);
+    const int64_t row = t->row + part->row;
+    for (int64_t i = row; i < row + part->rows; i++)
+        TUTTI_ISA_PICK(matmul_finish)(&t->end, t->y, i * t->n + part->col, part->cols);
+}
+
+/* The same where the part is not in its place yet. */
+typedef struct tile_store {
+    matmul_store to;
+    int64_t n, row;
+} tile_store;
+
+static void store_tile(const void *how, const gemm_part *part)
+{
+    const tile_store *t = how;
+    const int64_t row = t->row + part->row;
+    for (int64_t i = 0; i < part->rows; i++)
+        TUTTI_ISA_PICK(matmul_store_row)
+        (&t->to, part->sums + i * part->sums_row, (row + i) * t->n + part->col, part->cols);
 }
 
 /* Rows [row, row + rows) and columns [col, col + cols).  The bias, where there is one, lies in y before
@@ -249,8 +323,9 @@ static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void 
 #pragma omp atomic write
             failed = 1;
         }
+        const gemm_part part = {row, rows, col, cols, y, m->n};
         if (end->act)
-            finish_tile(&last, row, rows, col, cols);
+            finish_tile(&last, &part);
     }
     return failed ? TUTTI_E_FAIL : TUTTI_OK;
 }
@@ -260,7 +335,13 @@ typedef struct tiles_job {
     const float *bias;
     const matmul_end *end;
     float *sums, *y;
+    matmul_store to; /* where the state says so */
 } tiles_job;
+
+static const void *element(const void *data, int32_t dtype, int64_t at)
+{
+    return (const char *)data + (uint64_t)at * tutti_dtype_size(dtype);
+}
 
 /* Products [first, last). */
 static void run_products(const state *s, const tiles_job *j, int64_t first, int64_t last,
@@ -271,12 +352,17 @@ static void run_products(const state *s, const tiles_job *j, int64_t first, int6
         int64_t ia, ib;
         broadcast_at(&m->lead, p, &ia, &ib);
         const tile_end end = {*j->end, j->y, m->n, p * m->m};
-        const gemm_data d = {.a = (const float *)j->in[0] + ia * m->m * m->k,
-                             .b = (const float *)j->in[1] + ib * m->k * m->n,
-                             .bias = j->bias,
-                             .y = j->sums + p * m->m * m->n,
-                             .end = j->end->act ? finish_tile : NULL,
-                             .how = &end};
+        const tile_store store = {j->to, m->n, p * m->m};
+        gemm_data d = {.a = element(j->in[0], s->tiles.a_dtype, ia * m->m * m->k),
+                       .b = element(j->in[1], s->tiles.b_dtype, ib * m->k * m->n),
+                       .bias = j->bias,
+                       .end = store_tile,
+                       .how = &store};
+        if (!s->stores) {
+            d.y = j->sums + p * m->m * m->n;
+            d.end = j->end->act ? finish_tile : NULL;
+            d.how = &end;
+        }
         gemm_run(&s->tiles, &d, scratch);
     }
 }
@@ -339,7 +425,18 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
                             s->grad ? in[2] : NULL};
     tutti_status status = TUTTI_OK;
     if (s->tiles.threads) {
-        const tiles_job job = {in, bias, &end, sums, out[0]};
+        const tiles_job job = {in,
+                               bias,
+                               &end,
+                               sums,
+                               out[0],
+                               {.act = end.act,
+                                .y = out[0],
+                                .z = c->nout > 1 ? out[1] : NULL,
+                                .x = end.x,
+                                .y_dtype = c->out[0].dtype,
+                                .z_dtype = c->nout > 1 ? c->out[1].dtype : TUTTI_F32,
+                                .x_dtype = s->grad ? c->in[2].dtype : TUTTI_F32}};
         run_tiles(s, c, &job, scratch);
         return TUTTI_OK;
     }
@@ -359,5 +456,5 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
 const tutti_algorithms matmul_ways = {sizeof(tutti_algorithms), 0, way_name, prepare_way};
 const tutti_kernel matmul_act_grad_cpu = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
-const tutti_algorithms matmul_act_grad_ways = {sizeof(tutti_algorithms), 0, way_name,
+const tutti_algorithms matmul_act_grad_ways = {sizeof(tutti_algorithms), 0, grad_way_name,
                                                prepare_grad_way};

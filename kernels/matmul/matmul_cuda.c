@@ -97,7 +97,7 @@ static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
     matmul_lt_want w = {.shape = s->shape,
                         .transpose_a = t->transpose_a != 0,
                         .transpose_b = t->transpose_b != 0,
-                        .tf32 = t->fast || cuda_tf32(c->cuda),
+                        .tf32 = t->fast == MATMUL_FAST || cuda_tf32(c->cuda),
                         .act = whole ? (int32_t)s->act : MATMUL_NONE,
                         .grad = whole && (s->kind == GRADIENT || s->kind == MASKED_GRADIENT),
                         .sums = whole && s->kind == WITH_SUMS ? 1 + (t->of ? B : A) : 0};

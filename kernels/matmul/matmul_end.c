@@ -1,7 +1,10 @@
 /* matmul_end.c - activations and their gradients over a product's results. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_end.h"
+#include "common/low.h"
 #include "matmul/matmul.h"
+
+#include <string.h>
 
 /* Loops of their own, so that each has no choices in it. */
 #define LOOPS(name, act)                                                                       \
@@ -27,4 +30,27 @@ void matmul_finish(const matmul_end *end, float *y, int64_t first, int64_t n)
         grads[end->act - 1](end->x + first, to, n);
     else
         acts[end->act - 1](end->z ? end->z + first : to, to, n);
+}
+
+static void put(const float *s, void *to, int32_t dtype, int64_t first, int64_t n)
+{
+    if (dtype == TUTTI_BF16)
+        low_narrow(s, (uint16_t *)to + first, TUTTI_BF16, n);
+    else
+        memcpy((float *)to + first, s, (size_t)n * sizeof *s);
+}
+
+void matmul_store_row(const matmul_store *to, float *s, int64_t first, int64_t n)
+{
+    float x[MATMUL_STORE];
+    const matmul_end end = {to->act, NULL, to->x ? x : NULL};
+    if (to->z)
+        put(s, to->z, to->z_dtype, first, n);
+    if (to->x && to->x_dtype == TUTTI_BF16)
+        low_widen((const uint16_t *)to->x + first, TUTTI_BF16, x, n);
+    else if (to->x)
+        memcpy(x, (const float *)to->x + first, (size_t)n * sizeof *x);
+    if (to->act)
+        matmul_finish(&end, s, 0, n);
+    put(s, to->y, to->y_dtype, first, n);
 }

@@ -342,12 +342,13 @@ typedef struct ended {
     float *twice;
 } ended;
 
-static void write_twice(const void *how, int64_t row, int64_t rows, int64_t col, int64_t cols)
+static void write_twice(const void *how, const gemm_part *part)
 {
     const ended *e = how;
-    for (int64_t i = row; i < row + rows; i++)
-        for (int64_t j = col; j < col + cols; j++)
-            e->twice[i * e->row + j] += 2.0f * e->y[i * e->row + j];
+    for (int64_t i = part->row; i < part->row + part->rows; i++)
+        for (int64_t j = part->col; j < part->col + part->cols; j++)
+            e->twice[i * e->row + j] +=
+                2.0f * part->sums[(i - part->row) * part->sums_row + j - part->col];
 }
 
 static float *noise(int64_t n, uint32_t seed)
@@ -369,8 +370,8 @@ static void product_is_right(const gemm *p, const gemm_data *d, const ended *e)
             const double got = (double)d->y[i * p->y_row + j];
             double sum = d->bias ? (double)d->bias[j] : 0.0;
             for (int64_t k = 0; k < p->k; k++)
-                sum += (double)d->a[i * p->a_row + k * p->a_col] *
-                       (double)d->b[k * p->b_row + j * p->b_col];
+                sum += (double)((const float *)d->a)[i * p->a_row + k * p->a_col] *
+                       (double)((const float *)d->b)[k * p->b_row + j * p->b_col];
             wrong += (sum - got) * (sum - got);
             right += sum * sum;
             once &= e->twice[i * p->y_row + j] == 2.0f * d->y[i * p->y_row + j];
@@ -390,22 +391,20 @@ START_TEST(tiles_agree_with_the_definition_however_divided)
     float *y = malloc((size_t)(m * row) * sizeof *y), *twice = calloc((size_t)(m * row), 4);
     const ended e = {y, row, twice};
     ck_assert(y && twice);
-    for (int how = 0; gemm_units_at(how / 16); how++) {
+    for (int how = 0; gemm_units_at(0, how / 16); how++) {
         const int ta = how & 1, tb = how >> 1 & 1, division = how >> 2 & 3;
         uint64_t bytes = 0;
-        gemm p = {m,
-                  n,
-                  k,
-                  ta ? 1 : k,
-                  ta ? m : 1,
-                  tb ? 1 : n,
-                  tb ? k : 1,
-                  row,
-                  divided[_i].threads,
-                  division,
-                  gemm_units_at(how / 16),
-                  0,
-                  0};
+        gemm p = {.m = m,
+                  .n = n,
+                  .k = k,
+                  .a_row = ta ? 1 : k,
+                  .a_col = ta ? m : 1,
+                  .b_row = tb ? 1 : n,
+                  .b_col = tb ? k : 1,
+                  .y_row = row,
+                  .threads = divided[_i].threads,
+                  .division = division,
+                  .units = gemm_units_at(0, how / 16)};
         const gemm_data d = {a, b, ta ? bias : NULL, y, write_twice, &e};
         ck_assert_int_eq(gemm_plan(&p, &bytes), TUTTI_OK);
         void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);

@@ -116,12 +116,11 @@ static const tutti_attr_field *find_i64(const tutti_op *op, const char *name)
     return NULL;
 }
 
-int attr_raise(const tutti_op *op, void *blob, const char *name)
+int attr_raise(const tutti_op *op, void *blob, const char *name, int64_t to)
 {
     const tutti_attr_field *f = find_i64(op, name);
-    const int64_t one = 1;
     if (f)
-        memcpy((unsigned char *)blob + f->offset, &one, sizeof one);
+        memcpy((unsigned char *)blob + f->offset, &to, sizeof to);
     return f != NULL;
 }
 

@@ -10,8 +10,8 @@
 TUTTI_NODISCARD tutti_status attr_decode(const tutti_op *op, const tutti_attr *attr,
                                          uint32_t nattr, void *blob, tutti_error *err);
 
-/* Sets attribute `name` to 1 if the op has it; 0: it has not. */
-int attr_raise(const tutti_op *op, void *blob, const char *name);
+/* Sets attribute `name` if the op has it; 0: it has not. */
+int attr_raise(const tutti_op *op, void *blob, const char *name, int64_t to);
 /* Its integer attribute `name`; 0 where there is none. */
 int64_t attr_get(const tutti_op *op, const void *blob, const char *name);
 

@@ -75,7 +75,7 @@ void graph_destroy(graph *g)
     free(g);
 }
 
-void graph_set_fast(graph *g, bool fast)
+void graph_set_fast(graph *g, int32_t fast)
 {
     g->fast = fast;
 }

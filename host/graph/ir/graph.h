@@ -87,8 +87,9 @@ enum {
     GRAPH_FOLD,  /* and what is known without running is no node */
 };
 void graph_set_passes(graph *g, int32_t passes);
-/* Nodes from here on whose operation has the attribute `fast` get it, as precision fp32_fast wants. */
-void graph_set_fast(graph *g, bool fast);
+/* Nodes from here on whose operation has the attribute `fast` get it: 1, as precision fp32_fast wants; 2, as
+ * amp_bf16 does, where factors of F32 may be rounded to BF16; 0 ends it. */
+void graph_set_fast(graph *g, int32_t fast);
 /* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
  * the texts of errors.  Returns the scope of before, for putting it back. */
 void graph_set_segment(graph *g, int32_t segment);

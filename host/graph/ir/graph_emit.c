@@ -129,7 +129,7 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
     if (check_inputs(g, op, in, nin, descs, err) || attr_decode(op, attr, nattr, blob, err))
         return 0;
     if (g->fast)
-        (void)attr_raise(op, blob, "fast");
+        (void)attr_raise(op, blob, "fast", g->fast);
     const bool parts = g->expand && op->decompose;
     const bool merge = !parts && g->passes >= GRAPH_MERGE && !(op->flags & TUTTI_OP_RNG);
     const uint64_t hash = node_hash(g->guard, op, in, nin, blob);

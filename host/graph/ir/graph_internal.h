@@ -25,8 +25,8 @@ struct graph {
     int32_t segment;
     int32_t passes; /* GRAPH_* */
     graph_autocast autocast;
-    bool fast;   /* as graph_set_fast said */
-    bool expand; /* operations that decompose are emitted as what they are made of */
+    int32_t fast; /* as graph_set_fast said */
+    bool expand;  /* operations that decompose are emitted as what they are made of */
     tutti_error error;
 };
 

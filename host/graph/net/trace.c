@@ -94,6 +94,8 @@ graph *net_graph(net *n, int32_t mode)
     if (g)
         graph_set_passes(g, GRAPH_FOLD);
     if (g)
-        graph_set_fast(g, n->options.precision == NET_FP32_FAST);
+        graph_set_fast(g, n->options.precision == NET_FP32_FAST  ? 1
+                          : n->options.precision == NET_AMP_BF16 ? 2
+                                                                 : 0);
     return g;
 }

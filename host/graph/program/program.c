@@ -201,7 +201,7 @@ uint32_t program_fast_steps(const program *p, uint32_t *ret_possible)
     for (uint32_t k = 0; k < p->nsteps; k++) {
         const step *s = &p->steps[k];
         const bool may = s->node && !s->pointwise_kernel && s->algorithm &&
-                         attr_get(s->node->op, s->node->attr, "fast") && may_split(s);
+                         attr_get(s->node->op, s->node->attr, "fast") == 1 && may_split(s);
         possible += may;
         fast += may && strstr(s->algorithm, "bf16");
     }

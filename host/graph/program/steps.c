@@ -39,6 +39,8 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     tutti_error why = TUTTI_ERROR_INIT;
     tutti_status status = TUTTI_OK;
     s->kernel = kernel;
+    const bool native = kernel && !s->call->cuda && precision_is_native(n->op, s->call);
+    const bool may = !native && kernel == n->op->cpu && n->op->flags & TUTTI_OP_BF16;
     if (!kernel && d)
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: device %s has no kernel for it",
                             n->op->name, d->info.name);
@@ -48,11 +50,15 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     else if (s->call->cuda) /* such kernels take F32, BF16 and F16 */
         status =
             kernel->prepare ? kernel->prepare(s->call, &s->state, ret_scratch, &why) : TUTTI_OK;
-    else if (!precision_is_native(n->op, s->call) && !program_runs_host_code(d))
+    else if (!native && !program_runs_host_code(d))
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED,
                             "%s: device %s has no kernel for it in 16 bits", n->op->name,
                             d->info.name);
-    else if (!precision_is_native(n->op, s->call)) {
+    else if (may && (status = autotune_prepare(b->spec->autotuner, n->op, s->call, &s->state,
+                                               ret_scratch, &s->algorithm, &why)) !=
+                        TUTTI_E_UNSUPPORTED) {
+        /* it reads and writes 16 bits by itself */
+    } else if (!native) {
         upcast *w = NULL;
         status = upcast_create(b->g, n, s->call, b->spec->autotuner, &b->p->memory, &w,
                                ret_scratch, &s->algorithm, &why);

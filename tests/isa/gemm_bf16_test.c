@@ -1,0 +1,266 @@
+/* gemm_bf16_test.c - products of bf16 against sums in f64 of the rounded factors, by K. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm.h"
+#include "common/gemm_microkernel.h"
+#include "matmul/matmul.h"
+#include "tutti/half.h"
+#include "tutti_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A matrix or vector of numbers between -1 and 1, as F32 and, rounded, as BF16. */
+typedef struct numbers {
+    float *f32, *rounded;
+    uint16_t *bf16;
+} numbers;
+
+static float of_bf16(uint16_t h)
+{
+    const uint32_t bits = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static numbers numbers_make(int64_t n, uint32_t seed)
+{
+    numbers x = {malloc((size_t)n * 4), malloc((size_t)n * 4), malloc((size_t)n * 2)};
+    ck_assert(x.f32 && x.rounded && x.bf16);
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x.f32[i] = (float)((int32_t)seed >> 8) * 0x1p-23f;
+        x.bf16[i] = tutti_to_bf16(x.f32[i]);
+        x.rounded[i] = of_bf16(x.bf16[i]);
+    }
+    return x;
+}
+
+static void numbers_free(numbers *x)
+{
+    free(x->f32), free(x->rounded), free(x->bf16);
+}
+
+static const void *numbers_as(const numbers *x, int32_t dtype)
+{
+    return dtype == TUTTI_BF16 ? (const void *)x->bf16 : x->f32;
+}
+
+/* sum a b over K, and in *ret_size sum |a b|. */
+static double sum_of(const gemm *p, const numbers *a, const numbers *b, int64_t i, int64_t j,
+                     double *ret_size)
+{
+    double sum = 0.0, size = 0.0;
+    for (int64_t k = 0; k < p->k; k++) {
+        const double x = (double)a->rounded[i * p->a_row + k * p->a_col] *
+                         (double)b->rounded[k * p->b_row + j * p->b_col];
+        sum += x;
+        size += fabs(x);
+    }
+    *ret_size = size;
+    return sum;
+}
+
+/* Products of bf16 are exact in f32, so that errors are those of K additions. */
+static double bound_of(int64_t k, double size)
+{
+    return (double)(k + 2) * 0x1p-24 * size + 1e-30;
+}
+
+typedef struct kept {
+    float *y;
+    int64_t row;
+    int *times;
+} kept;
+
+static void keep(const void *how, const gemm_part *part)
+{
+    const kept *t = how;
+    for (int64_t i = 0; i < part->rows; i++)
+        for (int64_t j = 0; j < part->cols; j++) {
+            const int64_t at = (part->row + i) * t->row + part->col + j;
+            t->y[at] = part->sums[i * part->sums_row + j];
+            t->times[at]++;
+        }
+}
+
+static const struct {
+    int64_t m, n, k;
+    int32_t threads;
+} shapes[] = {{1, 1, 1, 1},      {14, 32, 16, 1},   {15, 33, 17, 1}, {3, 65, 800, 2},
+              {40, 50, 1601, 1}, {100, 300, 33, 1}, {7, 530, 769, 1}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, LAYOUTS = 4, DTYPES = 4 };
+
+static void check_product(gemm *p, int how)
+{
+    const int32_t of[2] = {how & 1 ? TUTTI_BF16 : TUTTI_F32, how & 2 ? TUTTI_BF16 : TUTTI_F32};
+    numbers a = numbers_make(p->m * p->k, 1), b = numbers_make(p->k * p->n, 2);
+    numbers bias = numbers_make(p->n, 3);
+    float *y = calloc((size_t)(p->m * p->n), sizeof *y);
+    int *times = calloc((size_t)(p->m * p->n), sizeof *times);
+    const kept t = {y, p->n, times};
+    uint64_t bytes = 0;
+    ck_assert(y && times);
+    p->a_dtype = of[0];
+    p->b_dtype = of[1];
+    ck_assert_int_eq(gemm_plan(p, &bytes), TUTTI_OK);
+    float *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    ck_assert_ptr_nonnull(scratch);
+    memset(scratch, 0xFF, bytes); /* NaNs */
+    const gemm_data d = {numbers_as(&a, of[0]),
+                         numbers_as(&b, of[1]),
+                         bias.f32,
+                         p->unstored ? NULL : y,
+                         keep,
+                         &t};
+    gemm_run(p, &d, scratch);
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            double size;
+            const double want = (double)bias.f32[j] + sum_of(p, &a, &b, i, j, &size);
+            ck_assert_int_eq(times[i * p->n + j], 1);
+            ck_assert_close(y[i * p->n + j], want, bound_of(p->k, size + 1.0));
+        }
+    free(scratch), free(y), free(times);
+    numbers_free(&a), numbers_free(&b), numbers_free(&bias);
+}
+
+START_TEST(products_are_those_of_the_rounded_factors)
+{
+    const int64_t m = shapes[_i].m, n = shapes[_i].n, k = shapes[_i].k;
+    for (int how = 0; how < LAYOUTS * DTYPES; how++)
+        for (int32_t division = how % 5 ? GEMM_DEPTH : GEMM_ANY; division <= GEMM_DIVISIONS;
+             division++) {
+            const int ta = how >> 2 & 1, tb = how >> 3 & 1;
+            gemm p = {.m = m,
+                      .n = n,
+                      .k = k,
+                      .a_row = ta ? 1 : k,
+                      .a_col = ta ? m : 1,
+                      .b_row = tb ? 1 : n,
+                      .b_col = tb ? k : 1,
+                      .y_row = n,
+                      .threads = shapes[_i].threads,
+                      .bf16 = 1,
+                      .unstored = division == GEMM_DIVISIONS,
+                      .division = division == GEMM_DIVISIONS ? GEMM_ANY : division};
+            check_product(&p, how);
+        }
+}
+END_TEST
+
+/* ---- the operation ---- */
+
+typedef struct call {
+    const tutti_op *op;
+    int32_t y_dtype, third_dtype;
+    int64_t act;
+} call;
+
+extern const tutti_op tutti_op_matmul, tutti_op_matmul_act, tutti_op_matmul_act_grad;
+static const call calls[] = {
+    {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_NONE},
+    {&tutti_op_matmul, TUTTI_F32, TUTTI_F32, MATMUL_GELU},
+    {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_RELU},
+    {&tutti_op_matmul_act, TUTTI_BF16, TUTTI_F32, MATMUL_GELU_TANH},
+    {&tutti_op_matmul_act_grad, TUTTI_BF16, TUTTI_BF16, MATMUL_GELU},
+    {&tutti_op_matmul_act_grad, TUTTI_F32, TUTTI_BF16, MATMUL_RELU},
+};
+
+/* Result k of the operation in f64, from factors that are rounded. */
+static void check_call(const call *q, const tutti_op_call *c, const numbers in[3],
+                       void *const *out)
+{
+    const int64_t n = tutti_numel(&c->out[0]), k = c->in[0].dim[1];
+    double *wide[3], *want[2];
+    for (int i = 0; i < 3; i++) {
+        const int64_t count = tutti_numel(&c->in[i]);
+        const int exact = i == 2 && q->third_dtype == TUTTI_F32;
+        wide[i] = malloc((size_t)count * sizeof(double));
+        for (int64_t j = 0; j < count; j++)
+            wide[i][j] = (double)(exact ? in[i].f32[j] : in[i].rounded[j]);
+    }
+    for (uint32_t i = 0; i < c->nout; i++)
+        want[i] = malloc((size_t)n * sizeof(double));
+    ck_assert_int_eq(q->op->reference(c, (const double *const *)wide, want), TUTTI_OK);
+    for (uint32_t i = 0; i < c->nout; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const double got = q->y_dtype == TUTTI_BF16
+                                   ? (double)of_bf16(((const uint16_t *)out[i])[j])
+                                   : (double)((const float *)out[i])[j];
+            const double step = q->y_dtype == TUTTI_BF16 ? 0x1p-8 : 0x1p-21;
+            ck_assert_close(got, want[i][j],
+                            fabs(want[i][j]) * step + 4.0 * bound_of(k, (double)k));
+        }
+    for (int i = 0; i < 3; i++)
+        free(wide[i]);
+    for (uint32_t i = 0; i < c->nout; i++)
+        free(want[i]);
+}
+
+START_TEST(the_operation_reads_and_writes_bf16)
+{
+    const call *q = &calls[_i];
+    const int64_t m = 70, n = 300, k = 65;
+    const int grad = q->op == &tutti_op_matmul_act_grad;
+    const matmul_attr attr = {.fast = MATMUL_BF16, .act = q->act};
+    const tutti_desc descs[5] = {{{m, k}, 2, TUTTI_BF16},
+                                 {{k, n}, 2, TUTTI_F32},
+                                 {{grad ? m : n, grad ? n : 0}, grad ? 2 : 1, q->third_dtype},
+                                 {{m, n}, 2, q->y_dtype},
+                                 {{m, n}, 2, q->y_dtype}};
+    const tutti_step step = {.struct_size = sizeof step};
+    tutti_op_call c = {sizeof c, 3, q->op->nout, 2, descs, descs + 3, &attr, &step, NULL};
+    const numbers in[3] = {numbers_make(m * k, 4), numbers_make(k * n, 5),
+                           numbers_make(m * n, 6)};
+    const void *const data[3] = {in[0].bf16, in[1].f32, numbers_as(&in[2], q->third_dtype)};
+    void *const out[2] = {calloc((size_t)(m * n), 4), calloc((size_t)(m * n), 4)};
+    void *state = NULL;
+    uint64_t bytes = 0;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_str_eq(q->op->cpu_algorithms->name(&c, 0), "bf16 tiles");
+    ck_assert_ptr_null(q->op->cpu_algorithms->name(&c, 1));
+    ck_assert_int_eq(q->op->cpu->prepare(&c, &state, &bytes, &err), TUTTI_OK);
+    void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    ck_assert_int_eq(q->op->cpu->run(state, &c, data, out, scratch), TUTTI_OK);
+    check_call(q, &c, in, out);
+    q->op->cpu->destroy(state);
+    free(scratch), free(out[0]), free(out[1]);
+    for (int i = 0; i < 3; i++) {
+        numbers x = in[i];
+        numbers_free(&x);
+    }
+}
+END_TEST
+
+/* What it leaves to the host's conversions: F16, and factors of F32 that nobody allowed to round. */
+START_TEST(other_halves_are_refused_without_a_word)
+{
+    const tutti_desc descs[3] = {{{64, 65}, 2, _i ? TUTTI_BF16 : TUTTI_F16},
+                                 {{65, 64}, 2, TUTTI_F32},
+                                 {{64, 64}, 2, TUTTI_BF16}};
+    const matmul_attr attr = {.fast = _i ? MATMUL_EXACT : MATMUL_BF16};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, descs, descs + 2, &attr, NULL, NULL};
+    void *state = NULL;
+    uint64_t bytes = 0;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(tutti_op_matmul.cpu->prepare(&c, &state, &bytes, &err),
+                     TUTTI_E_UNSUPPORTED);
+}
+END_TEST
+
+int main(void)
+{
+    if (!gemm_units_at(1, 0)) {
+        (void)puts("skipped: this CPU has no units for bf16 (AVX512_BF16)");
+        return 77;
+    }
+    Suite *s = suite_create("gemm_bf16");
+    TCase *t = tcase_create("products");
+    tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES);
+    tcase_add_loop_test(t, the_operation_reads_and_writes_bf16, 0,
+                        (int)(sizeof calls / sizeof *calls));
+    tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 2);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
