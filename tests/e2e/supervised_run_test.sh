@@ -56,6 +56,15 @@ says "a signal saves" 130 'tutti: stopped by signal 2 after batch 4, which is sa
   --plugin-path "$(dirname "$TUTTI")/tests/fixtures/unruly"
 check "and the run goes on from there" sh -c "$TUTTI run stop.json --set handlers=[] --resume auto | grep -q '^ran 10 iterations, 1 epochs'"
 
+# The recipes, smaller.
+check "the recipe of drawn digits" sh -c "$TUTTI run $SOURCE/host/recipes/glyphs_engine.json --set max_epochs=1 \
+  --set train.dataset.samples=2560 --set eval.0.dataset.samples=500 --set eval.1.dataset.samples=500 --set handlers.0.every=10 |
+  grep -q '^epoch_completed at step 40: metrics/validation/accuracy is '"
+python3 -c 'print("\n".join(f"ROMEO: {a} and {b} went by the {a}." for a in ("fox", "crow", "hen", "owl") * 40 for b in ("wolf", "cat")))' >play.txt
+check "the recipe of a small GPT" sh -c "$TUTTI run $SOURCE/host/recipes/shakespeare_gpt_engine.json --set max_iters=2 \
+  --set train.dataset.path=play.txt --set eval.0.dataset.path=play.txt --set train.batch_size=2 --set eval.0.batch_size=2 \
+  --set eval.0.subset_num_batches=1 --set eval.0.on.every=2 --set callbacks.0.max_new_tokens=2 |
+  grep -q '^completed at step 2: metrics/validation/language_cross_entropy is '"
 supervised '"max_epochs": null, "max_iters": 8, "name": "rate",
   "callbacks": [{"name": "checkpoint_saver", "folder": "rate"}],
   "eval": [{"dataset": {"name": "glyphs", "samples": 100}, "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}],
