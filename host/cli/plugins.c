@@ -117,7 +117,9 @@ static void print_handler(const handler_info *h)
     (void)printf("%s(", h->name);
     for (uint32_t k = 0; k < h->nargs; k++)
         (void)printf("%s%s %s", k ? ", " : "", h->arg_types[k], h->arg_names[k]);
-    (void)printf("): %s of %s\n  %s\n", kind_of(h), h->plugin_id, h->doc ? h->doc : "");
+    const bool plain = strcmp(h->returns, "status") == 0;
+    (void)printf(")%s%s: %s of %s\n  %s\n", plain ? "" : " gives ", plain ? "" : h->returns,
+                 kind_of(h), h->plugin_id, h->doc ? h->doc : "");
 }
 
 static int info(registry *r, const char *name)

@@ -3,7 +3,9 @@
 #include "engine/binding.h"
 #include "engine/filter.h"
 #include "engine/function.h"
+#include "tutti/metrics.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +48,7 @@ void binding_free(binding *b)
 
 static int32_t ask_test(void *ctx, int64_t count, tutti_error *err)
 {
-    return function_call(ctx, count, err);
+    return function_call(ctx, count, NULL, err);
 }
 
 static void read_once(const json_node *once, bound_event *b, faults *f)
@@ -349,6 +351,15 @@ static int32_t passes(bound_event *e, const tutti_engine_v1 *engine_table, const
     return filter_passes(&e->filter, *count, err);
 }
 
+/* What a handler returns is a metric of its name. */
+static void log_value(const binding *b, const tutti_engine_v1 *engine_table, double value)
+{
+    const tutti_metrics_v1 *metrics = engine_table->query(engine_table->ctx, TUTTI_METRICS_V1);
+    const tutti_named_value one = {b->name, value};
+    if (metrics)
+        metrics->log(metrics->ctx, &one, 1);
+}
+
 tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32_t event,
                           const int64_t *count, tutti_error *err)
 {
@@ -361,8 +372,12 @@ tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32
         if (pass == 0)
             continue;
         b->call.engine = engine_table;
-        const tutti_status s =
-            b->own ? b->own(b->own_ctx, err) : function_call(&b->call, count ? *count : 0, err);
+        double value = (double)NAN;
+        const tutti_status s = b->own
+                                   ? b->own(b->own_ctx, err)
+                                   : function_call(&b->call, count ? *count : 0, &value, err);
+        if (!s && !isnan(value))
+            log_value(b, engine_table, value);
         if (s)
             return s;
     }

@@ -3,6 +3,7 @@
 #include "engine/function.h"
 #include "base/duration.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,15 +190,35 @@ static int32_t judge(const bound_function *fn, int32_t result, tutti_error *err)
                       is_filter ? " " : "", tutti_status_name(result));
 }
 
-int32_t function_call(const bound_function *fn, int64_t count, tutti_error *err)
+/* What a function of C's libraries has answered: -1 and errno. */
+static tutti_status judge_posix(double result, int code, tutti_error *err)
+{
+    return result < 0.0
+               ? tutti_fail(err, TUTTI_E_FAIL, "returned %.0f: %s", result, strerror(code))
+               : TUTTI_OK;
+}
+
+int32_t function_call(const bound_function *fn, int64_t count, double *ret_value,
+                      tutti_error *err)
 {
     breadcrumb *const crumb = &crash_breadcrumb;
     const crash_who *const who = crumb->who;
-    const char *const call = crumb->call;
+    const char *const call = crumb->call, *const returns = fn->info.returns;
     crumb->who = &fn->who;
     crumb->call = fn->info.name;
-    const int32_t result = handler_call(fn->handler, fn->engine, count, fn->args, err);
+    errno = 0;
+    const double result = handler_call(fn->handler, fn->engine, count, fn->args, err);
+    const int code = errno;
     crumb->who = who;
     crumb->call = call;
-    return judge(fn, result, err);
+    const bool is_status = strcmp(returns, "status") == 0,
+               is_posix = strcmp(returns, "posix") == 0;
+    if (ret_value)
+        *ret_value =
+            is_status || is_posix || strcmp(returns, "void") == 0 ? (double)NAN : result;
+    if (is_status)
+        return judge(fn, (int32_t)result, err);
+    if (is_posix)
+        return judge_posix(result, code, err);
+    return fn->info.filter && result != 0.0;
 }

@@ -43,7 +43,9 @@ void function_fini(bound_function *fn);
 
 /* Calls it, named in the report of a crash meanwhile.  After handler_load.  [step]
  * Returns TUTTI_OK or a negative status; of a filter 1, 0 or a negative status.  A failure without a
- * text gets one.  A positive result of a function that is no filter is no status: E_FAIL. */
-int32_t function_call(const bound_function *fn, int64_t count, tutti_error *err);
+ * text gets one.  A positive result of a function that is no filter is no status: E_FAIL.
+ * *ret_value (may be NULL) is the number that it returns where that is no status, else NaN. */
+int32_t function_call(const bound_function *fn, int64_t count, double *ret_value,
+                      tutti_error *err);
 
 #endif

@@ -91,10 +91,24 @@ tutti_status call_prepare(const char *const *types, uint32_t count, void **ret_c
     return prepare(types, count, type_of, &ffi_type_void, ret_call, err);
 }
 
-tutti_status call_prepare_handler(const char *const *types, uint32_t count, void **ret_call,
-                                  tutti_error *err)
+static ffi_type *result_type_of(const char *word)
 {
-    return prepare(types, count, handler_type_of, &ffi_type_sint32, ret_call, err);
+    if (strcmp(word, "void") == 0)
+        return &ffi_type_void;
+    if (strcmp(word, "status") == 0 || strcmp(word, "posix") == 0 || strcmp(word, "bool") == 0)
+        return &ffi_type_sint32;
+    return strncmp(word, "buf<", 4) == 0 ? NULL : type_of(word);
+}
+
+bool call_result_known(const char *returns)
+{
+    return result_type_of(returns) != NULL;
+}
+
+tutti_status call_prepare_handler(const char *const *types, uint32_t count, const char *returns,
+                                  void **ret_call, tutti_error *err)
+{
+    return prepare(types, count, handler_type_of, result_type_of(returns), ret_call, err);
 }
 
 void call_free(void *prepared)
@@ -117,9 +131,34 @@ void call_run(void *prepared, void *function, void *const *args)
     run(prepared, function, NULL, args);
 }
 
-int32_t call_handler(void *prepared, void *function, void *const *args)
+double call_handler(void *prepared, void *function, const char *returns, void *const *args)
 {
-    ffi_arg result = 0; /* libffi widens small results */
+    /* libffi widens integers to its word and leaves the others as they are. */
+    union {
+        ffi_arg word;
+        float f32;
+        double f64;
+    } result = {.word = 0};
     run(prepared, function, &result, args);
-    return (int32_t)result;
+    switch (result_type_of(returns)->type) {
+    case FFI_TYPE_VOID:
+        return 0.0;
+    case FFI_TYPE_FLOAT:
+        return (double)result.f32;
+    case FFI_TYPE_DOUBLE:
+        return result.f64;
+    case FFI_TYPE_UINT8:
+    case FFI_TYPE_UINT16:
+    case FFI_TYPE_UINT32:
+    case FFI_TYPE_UINT64:
+        return (double)result.word;
+    case FFI_TYPE_SINT8:
+        return (double)(int8_t)result.word;
+    case FFI_TYPE_SINT16:
+        return (double)(int16_t)result.word;
+    case FFI_TYPE_SINT32:
+        return (double)(int32_t)result.word;
+    default:
+        return (double)(int64_t)result.word;
+    }
 }

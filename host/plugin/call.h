@@ -19,13 +19,18 @@ bool call_handler_type_known(const char *type);
  * call_free.  [control] */
 TUTTI_NODISCARD tutti_status call_prepare(const char *const *types, uint32_t count,
                                           void **ret_call, tutti_error *err);
-/* The same for a function that returns an int32_t; `types` are a handler's, or "ptr". */
+/* Whether `returns` is what a handler may give: "status" or "posix", both an int32_t; "void"; "bool",
+ * an int32_t too; or a number as above. */
+bool call_result_known(const char *returns);
+/* The same for a function that returns `returns`; `types` are a handler's, or "ptr". */
 TUTTI_NODISCARD tutti_status call_prepare_handler(const char *const *types, uint32_t count,
-                                                  void **ret_call, tutti_error *err);
+                                                  const char *returns, void **ret_call,
+                                                  tutti_error *err);
 void call_free(void *call); /* NULL is allowed */
 
 /* Calls `function`; args[k] points to the storage of argument k.  [any] */
 void call_run(void *call, void *function, void *const *args);
-int32_t call_handler(void *call, void *function, void *const *args);
+/* The same, and the result as a number; 0 of "void".  A 64-bit integer above 2^53 is rounded. */
+double call_handler(void *call, void *function, const char *returns, void *const *args);
 
 #endif

@@ -84,6 +84,7 @@ void handler_describe(const handler *h, handler_info *ret_info)
                                .nargs = h->nargs,
                                .engine = h->engine,
                                .filter = h->filter,
+                               .returns = h->returns,
                                .requires_ = h->plugin->requires_};
 }
 
@@ -92,8 +93,8 @@ tutti_status handler_load(const handler *h, tutti_error *err)
     return registry_load(h->plugin, err);
 }
 
-int32_t handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
-                     tutti_error *err)
+double handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
+                    tutti_error *err)
 {
     void *all[CALL_MAX_ARGS];
     uint32_t n = 0;
@@ -103,6 +104,7 @@ int32_t handler_call(const handler *h, const void *engine, int64_t count, void *
         all[n++] = &count;
     for (uint32_t k = 0; k < h->nargs; k++)
         all[n++] = args[k];
-    all[n++] = &err;
-    return call_handler(h->cif, h->function, all);
+    if (strcmp(h->returns, "status") == 0)
+        all[n++] = &err;
+    return call_handler(h->cif, h->function, h->returns, all);
 }

@@ -151,11 +151,26 @@ uint32_t kernel_arg_size(const char *type)
                                                                : 1;
 }
 
+static const char *read_returns(const json_node *node, faults *f)
+{
+    const char *returns = read_string(node, "returns", 0, f);
+    if (!returns)
+        return "status";
+    if (call_result_known(returns))
+        return returns;
+    faults_add(
+        f, json_get(node, "returns"),
+        "\"%s\" is nothing that a handler can return, want status, posix, void, bool, i8 to "
+        "i64, u8 to u64, f32 or f64",
+        returns);
+    return "status";
+}
+
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
 {
     static const char *const kernel_keys[] = {"name", "doc", "args", "cpu", "cuda", NULL};
-    static const char *const handler_keys[] = {"name",   "doc",    "args", "symbol",
-                                               "engine", "filter", NULL};
+    static const char *const handler_keys[] = {"name",   "doc",    "args",    "symbol",
+                                               "engine", "filter", "returns", NULL};
     kernel *kernels =
         realloc(p->kernels, (p->nkernels + json_count(list) + 1) * sizeof *kernels);
     if (!kernels) {
@@ -176,6 +191,7 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
         k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);
         k.engine = handlers && read_flag(node, "engine", f);
         k.filter = handlers && read_flag(node, "filter", f);
+        k.returns = handlers ? read_returns(node, f) : NULL;
         read_args(&k, node, f);
         if (!handlers)
             read_cuda(&k, node, f);

@@ -145,8 +145,9 @@ static tutti_status prepare_handler(kernel *k, tutti_error *err)
         types[n++] = "i64";
     for (uint32_t a = 0; a < k->nargs; a++)
         types[n++] = k->arg_types[a];
-    types[n++] = "ptr";
-    return call_prepare_handler(types, n, &k->cif, err);
+    if (strcmp(k->returns, "status") == 0)
+        types[n++] = "ptr";
+    return call_prepare_handler(types, n, k->returns, &k->cif, err);
 }
 
 static tutti_status take_kernels(plugin *p, void *handle, tutti_error *err)

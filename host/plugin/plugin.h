@@ -36,6 +36,7 @@ struct handler {
     bool handler;          /* listed under "handlers" */
     bool engine;           /* a handler whose first argument is the engine */
     bool filter;           /* a handler that answers whether others are called */
+    const char *returns;   /* of a handler: call_result_known */
     void *function;        /* set at load */
     const char *entry;     /* of a kernel's device code; NULL: it has none */
     const char *file;      /* where that is, beside the manifest */

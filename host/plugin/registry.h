@@ -70,8 +70,10 @@ typedef struct handler_info {
     const char *const *arg_names; /* nargs each */
     const char *const *arg_types;
     uint32_t nargs;
-    bool engine;                /* its first argument is the engine */
-    bool filter;                /* it answers whether others are called */
+    bool engine; /* its first argument is the engine */
+    bool filter; /* it answers whether others are called */
+    const char
+        *returns; /* "status", with a tutti_error * as last argument; or as in engine.h */
     const json_node *requires_; /* interface ids that its plugin needs, or NULL */
 } handler_info;
 /* `name` is "plugin.function" with the plugin's id or the end of one ("demo.note" of org.tutti.demo),
@@ -84,9 +86,9 @@ void handler_describe(const handler *h, handler_info *ret_info);
 /* Loads its plugin.  [control] */
 TUTTI_NODISCARD tutti_status handler_load(const handler *h, tutti_error *err);
 /* Calls it: args[k] points to the storage of declared argument k; `count` counts for a filter only.
- * The result is the function's: a status, or a filter's answer.  After handler_load.  [step] */
-int32_t handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
-                     tutti_error *err);
+ * The result is the function's, as a number.  After handler_load.  [step] */
+double handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
+                    tutti_error *err);
 
 /* For listing: plugins in search order, each with its verdict. */
 size_t registry_plugin_count(const registry *r);

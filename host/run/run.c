@@ -17,9 +17,12 @@ static tutti_status call_function(loop_run *l, tutti_error *err)
     l->output = NAN;
     fn->engine = engine_service(l->engine);
     crash_breadcrumb.step = (uint64_t)trainer_time(l->trainer)->batch;
+    double value = (double)NAN;
     l->processing = true;
-    const tutti_status s = function_call(fn, 0, &cause);
+    const tutti_status s = function_call(fn, 0, &value, &cause);
     l->processing = false;
+    if (!isnan(value))
+        l->output = value;
     if (s)
         return tutti_fail(err, s, "%s: %s", fn->name, cause.text);
     const tutti_named_value v = {"output", l->output};

@@ -45,6 +45,28 @@ refused "a handler that joins is read as a run file's" 'tutti: looper.add on sta
 bare "\"handlers\": [$(call started evaluate '"test"')]"
 refused "evaluations are found by their labels" 'tutti: looper.evaluate on started: the run has no evaluation test'
 
+# Functions with results of their own.
+note() { echo "{\"on\": \"completed\", \"call\": \"demo.note\", \"args\": [\"$1\", -1e9]}"; }
+bare "\"handlers\": [$(call completed length '3, 4'), $(call completed half 3), $(call completed least), $(call completed many 3),
+  $(call completed nothing '"x"'), $(call completed length '1, 1' '"id": "diagonal"'),
+  $(note looper.length), $(note looper.half), $(note looper.least), $(note looper.many), $(note diagonal)]"
+prints "what handlers return are metrics" 'completed at step 6: looper.length is 25
+completed at step 6: looper.half is 1.5
+completed at step 6: looper.least is -128
+completed at step 6: looper.many is 3.14573e+06
+completed at step 6: diagonal is 2
+ran 6 iterations, 2 epochs'
+bare "\"handlers\": [$(call iteration_completed tell '' '"filter": "looper.odd"'), $(note output)]"
+sed -i 's/"call": "looper.train", "args": \[0\]/"call": "looper.half", "args": [5]/' run.json
+"$TUTTI" run run.json --plugin-path "$looper" >out.txt 2>&1
+check "what a process returns is the output" grep -qx 'completed at step 6: output is 2.5' out.txt
+check "and a filter's number passes unless it is 0" test "$(grep -c '^iteration_completed [135]:' out.txt)$(grep -c '^iteration_completed' out.txt)" = 33
+bare "\"handlers\": [$(call started close '-1')]"
+refused "what POSIX functions return fails with errno" 'tutti: looper.close on started: returned -1: Bad file descriptor'
+check "a listing tells what they give" sh -c "$TUTTI plugins info org.tutti.looper --plugin-path $looper | grep -qx 'length(f64 x, f64 y) gives f64: handler of org.tutti.looper'"
+mkdir -p bad/looper && cp "$looper"/looper/* bad/looper/ && sed -i 's/"returns": "i8"/"returns": "int"/' bad/looper/plugin.json
+check "what cannot be returned is told" sh -c "$TUTTI plugins list --plugin-path bad 2>&1 | grep -q '\"int\" is nothing that a handler can return, want status, posix, void'"
+
 # trained [members]: small_run as an engine file whose process makes the training step.
 trained() {
   small_run | python3 -c '
