@@ -8,6 +8,7 @@
 tutti_status engine_create(const engine_options *options, engine **ret_engine, tutti_error *err)
 {
     static const int builtin[] = {PASS_LIFO, PASS_INTERPOLATION, PASS_RULES};
+    static const int upstream[] = {PASS_RULES, PASS_LIFO, PASS_INTERPOLATION};
     engine *e = calloc(1, sizeof *e);
     if (e) {
         e->passes = malloc(sizeof builtin);
@@ -21,7 +22,7 @@ tutti_status engine_create(const engine_options *options, engine **ret_engine, t
         free(e);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the engine");
     }
-    memcpy(e->passes, builtin, sizeof builtin);
+    memcpy(e->passes, options->upstream_order ? upstream : builtin, sizeof builtin);
     e->npasses = sizeof builtin / sizeof *builtin;
     e->options = *options;
     const char *debug = getenv("ENGINE_DEBUG");

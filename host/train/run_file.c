@@ -513,6 +513,7 @@ static const char *const run_keys[] = {"name",
                                        "callbacks",
                                        "loggers",
                                        "passes",
+                                       "order",
                                        "handlers",
                                        "traces",
                                        "profiler",
@@ -622,6 +623,7 @@ static void read_run(reader *r, int kind)
     static const char *const repeats[] = {"run", "machine", NULL};
     static const char *const nonfinites[] = {"stop", "warn", "ignore", NULL};
     static const char *const recomputes[] = {"cheap", "off", "full", NULL};
+    static const char *const orders[] = {"absolute", "upstream", NULL};
     run_file *run = r->run;
     const json_node *root = json_root(run->doc);
     const bool process = json_get(root, "process") != NULL;
@@ -643,6 +645,8 @@ static void read_run(reader *r, int kind)
     const bool unseeded = run->engine && seed && json_type(seed) == JSON_NULL;
     run->seed = unseeded ? DEFAULT_SEED
                          : (uint64_t)read_int(r, root, "seed", DEFAULT_SEED, 0, INT64_MAX);
+    run->upstream_order =
+        read_word(r, root, "order", orders, "absolute, upstream") == orders[1];
     run->scale_schedule_ratio = 1.0;
     read_subject(r, root);
     if (run->engine)

@@ -98,6 +98,7 @@ typedef struct run_file {
     run_parts callbacks;
     run_parts loggers;
     run_parts passes;
+    bool upstream_order; /* passes go as upstream's */
     binding_list handlers;
     trace_specs traces;
     profiler_options profiler;

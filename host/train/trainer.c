@@ -142,7 +142,8 @@ static tutti_status open_engine(trainer *t, tutti_error *err)
                               .trace = trace,
                               .log = engine_message,
                               .ctx = t,
-                              .query = handler_service};
+                              .query = handler_service,
+                              .upstream_order = t->run.file->upstream_order};
     options.nevents = registry_events(t->run.registry, &options.events);
     const tutti_status s = engine_create(&options, &t->run.engine, err);
     if (s == TUTTI_OK) {

@@ -98,15 +98,24 @@ static const tutti_calls actor_calls = {.struct_size = (uint32_t)sizeof actor_ca
 static tutti_timestamp clock_now = {.struct_size = (uint32_t)sizeof clock_now};
 static tutti_timestamp clock_eval = {.struct_size = (uint32_t)sizeof clock_eval};
 
-static inline engine *new_engine(void (*trace)(void *ctx, const tutti_trace *trace))
+static inline engine *new_engine_in(bool upstream_order,
+                                    void (*trace)(void *ctx, const tutti_trace *trace))
 {
-    const engine_options options = {
-        .time = &clock_now, .eval_time = &clock_eval, .trace = trace, .log = keep_line};
+    const engine_options options = {.time = &clock_now,
+                                    .eval_time = &clock_eval,
+                                    .trace = trace,
+                                    .log = keep_line,
+                                    .upstream_order = upstream_order};
     tutti_error err = TUTTI_ERROR_INIT;
     engine *e = NULL;
     journal[0] = log_lines[0] = '\0';
     ck_assert_ok(engine_create(&options, &e, &err), err);
     return e;
+}
+
+static inline engine *new_engine(void (*trace)(void *ctx, const tutti_trace *trace))
+{
+    return new_engine_in(false, trace);
 }
 
 /* Participant `a` of `kind`, hearing the `n` events at `events`; other fields are the caller's. */

@@ -37,6 +37,27 @@ START_TEST(after_events_run_last_in_first_out_but_absolute_rules_hold)
 }
 END_TEST
 
+/* Upstream turns the order round last, observed with algorithms [0, 1, LP, 2, SB, 3]. */
+START_TEST(the_order_of_upstream_can_be_asked_for)
+{
+    const char *const names[] = {
+        "a0", "a1", "low_precision_layernorm", "a2", "selective_backprop", "a3"};
+    engine *e = new_engine_in(true, NULL);
+    for (int k = 0; k < 6; k++) {
+        participant p = algorithm(k, names[k]);
+        p.rules.first = k == 4;
+        p.rules.last = k == 2;
+        add(e, &p);
+    }
+    seal(e);
+    check_order(e, TUTTI_EVENT_BEFORE_LOSS,
+                "selective_backprop a0 a1 a2 a3 low_precision_layernorm");
+    check_order(e, TUTTI_EVENT_AFTER_LOSS,
+                "low_precision_layernorm a3 a2 a1 a0 selective_backprop");
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(manifests_order_by_name_and_by_tag)
 {
     static const char *const tags[] = {"regularisation", NULL};
@@ -301,6 +322,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, after_events_run_last_in_first_out_but_absolute_rules_hold);
+    tcase_add_test(tc, the_order_of_upstream_can_be_asked_for);
     tcase_add_test(tc, manifests_order_by_name_and_by_tag);
     tcase_add_test(tc, rules_are_turned_round_on_the_events_of_reverse_on);
     tcase_add_test(tc, a_circle_is_told_edge_by_edge_with_files);
