@@ -75,7 +75,6 @@ MODELS = {
     "vit": ({"model": {"name": "vit", "patch_size": 7, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "dropout": 0.1},
              "train": GLYPHS, "precision": "amp_bf16"}, EVERY | {k: v for k, v in IMAGES.items() if k != "colout"} | {
         "blurpool": {"min_channels": 1},
-        "gyro_dropout": {"sigma": 4, "tau": 2},
         "low_precision_layernorm": {},
         "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
         "weight_standardization": {},
