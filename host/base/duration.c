@@ -1,6 +1,7 @@
 /* duration.c - reading and writing durations. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/duration.h"
+#include "base/counts.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ static const unit_word units[] = {[TUTTI_UNIT_NONE] = {NULL, NULL},
 
 const char *duration_unit(int32_t unit)
 {
-    return unit > TUTTI_UNIT_NONE && unit < TUTTI_UNIT_END ? units[unit].suffix : NULL;
+    return unit > TUTTI_UNIT_NONE && unit < UNIT_END ? units[unit].suffix : NULL;
 }
 
 /* "1h20m40s" with every part optional, hours below 24, minutes and seconds below 60. */
@@ -126,7 +127,7 @@ tutti_status duration_parse(const char *text, tutti_time *ret_time, tutti_error 
 
     const size_t size = strlen(text);
     size_t suffix = 0;
-    for (int32_t u = TUTTI_UNIT_NONE + 1; u < TUTTI_UNIT_END; u++) {
+    for (int32_t u = TUTTI_UNIT_NONE + 1; u < UNIT_END; u++) {
         const size_t n = strlen(units[u].suffix);
         if (size > n && strcasecmp(text + size - n, units[u].suffix) == 0) {
             t.unit = u;

@@ -14,7 +14,9 @@ struct faults {
     char **texts;
     size_t count;
     size_t room;
-    bool lost; /* a sentence that found no memory at all still counts as one */
+    bool lost;               /* a sentence that found no memory at all still counts as one */
+    faults *notes;           /* not NULL: unknown words go there */
+    const char *const *must; /* but for these; may be NULL */
 };
 
 faults *faults_create(void)
@@ -43,7 +45,7 @@ static void add_place(text_buffer *b, const json_node *at)
     text_add(b, " ");
 }
 
-void faults_add(faults *f, const json_node *at, const char *format, ...)
+static void add_list(faults *f, const json_node *at, const char *format, va_list args)
 {
     if (f->count == f->room) {
         const size_t room = f->room ? 2 * f->room : 16;
@@ -58,11 +60,8 @@ void faults_add(faults *f, const json_node *at, const char *format, ...)
 
     char *sentence = NULL;
     text_buffer b = {0};
-    va_list args;
-    va_start(args, format);
     if (vasprintf(&sentence, format, args) < 0)
         sentence = NULL;
-    va_end(args);
     if (at)
         add_place(&b, at);
     text_add(&b, "%s", sentence ? sentence : no_memory);
@@ -72,6 +71,36 @@ void faults_add(faults *f, const json_node *at, const char *format, ...)
         b.data = no_memory;
     }
     f->texts[f->count++] = b.data;
+}
+
+void faults_add(faults *f, const json_node *at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_list(f, at, format, args);
+    va_end(args);
+}
+
+void faults_be_lenient(faults *f, faults *notes, const char *const *must)
+{
+    f->notes = notes;
+    f->must = must;
+}
+
+bool faults_lenient(const faults *f)
+{
+    return f->notes != NULL;
+}
+
+void faults_add_word(faults *f, const json_node *at, const char *word, const char *format, ...)
+{
+    bool must = false;
+    for (size_t k = 0; f->must && f->must[k] && !must; k++)
+        must = strcmp(f->must[k], word) == 0;
+    va_list args;
+    va_start(args, format);
+    add_list(f->notes && !must ? f->notes : f, at, format, args);
+    va_end(args);
 }
 
 size_t faults_count(const faults *f)

@@ -14,6 +14,16 @@ void faults_destroy(faults *f); /* NULL is allowed */
 TUTTI_PRINTF(3, 4)
 void faults_add(faults *f, const json_node *at, const char *format, ...);
 
+/* The input may be of a newer format than this host reads: words that it does not know, given to
+ * faults_add_word, go to `notes` instead, but for those of `must` (NULL-terminated, may be NULL).  All borrowed. */
+void faults_be_lenient(faults *f, faults *notes, const char *const *must);
+
+bool faults_lenient(const faults *f);
+
+/* As faults_add, because of a word that is not known. */
+TUTTI_PRINTF(4, 5)
+void faults_add_word(faults *f, const json_node *at, const char *word, const char *format, ...);
+
 /* Adds one for every member of `node` that is not among `known` (NULL-terminated) and is no "x-...",
  * with the nearest that is. */
 void faults_unknown_keys(faults *f, const json_node *node, const char *const *known);

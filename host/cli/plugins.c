@@ -28,7 +28,10 @@ static int list(registry *r)
         (void)printf("%s %s", p.id, p.version);
         for (size_t o = 0; o < p.nobjects; o++) {
             const object_info *info = object_describe(p.objects[o]);
+            const char *other = registry_hidden_by(r, p.objects[o]);
             (void)printf("%s %s %s", o ? "," : ":", info->kind, info->name);
+            if (other)
+                (void)printf(" (as %s:%s; the name alone is %s's)", p.id, info->name, other);
         }
         handler_info h;
         for (size_t n = 0; nth_handler(r, k, n, &h); n++)

@@ -1,5 +1,6 @@
 /* cpu.c - the host's own device: its CPU, at once and in place. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "graph/runtime/host_memory.h"
 #include "tutti/rng.h"
 #include "tutti_host/device.h"
@@ -34,7 +35,7 @@ static tutti_status cpu_describe(void *self, uint32_t index, tutti_device_info *
 {
     const tutti_device_info info = {.struct_size = ret_info->struct_size,
                                     .flags = TUTTI_DEVICE_HOST_MEMORY,
-                                    .dtypes = (1u << TUTTI_DTYPE_END) - 2,
+                                    .dtypes = (1u << DTYPE_END) - 2,
                                     .alignment = MEMORY_ALIGN,
                                     .bytes = total_bytes(),
                                     .name = "CPU",

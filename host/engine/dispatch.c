@@ -43,13 +43,16 @@ failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
 
 /* ---- algorithms ---- */
 
-/* A match that failed. */
+/* A match that failed, or whose answer means nothing. */
 __attribute__((cold, noinline)) static tutti_status match_failed(engine *e, const hot *h,
                                                                  const tutti_event *event,
                                                                  tutti_status status,
                                                                  tutti_error *err)
 {
-    const tutti_error cause = TUTTI_ERROR_INIT;
+    tutti_error cause = TUTTI_ERROR_INIT;
+    if (status > 0)
+        status = tutti_fail(&cause, TUTTI_E_RANGE,
+                            "match returned %d, want 0, 1 or a negative status", status);
     return failed(e, h->part, "match", event, status, &cause, err);
 }
 
@@ -67,7 +70,7 @@ static inline tutti_status match_all(engine *e, const event_slot *slot, breadcru
         const int32_t answer = h->match(h->self, event);
         if (__builtin_expect(answer == 0, 1))
             continue;
-        if (answer > 0) {
+        if (__builtin_expect(answer == 1, 1)) {
             matched |= bit;
         } else {
             const tutti_status s = match_failed(e, h, event, answer, err);

@@ -1,5 +1,6 @@
 /* events.c - names, partners and sides of the events of both engines. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "engine/engine.h"
 
 #include <strings.h>
@@ -27,10 +28,10 @@ enum { NROWS = sizeof rows / sizeof *rows };
 /* The rows are in order of their ids, with one gap before Ignite's. */
 static const event_row *find_row(int32_t event)
 {
-    if (event >= 0 && event < TUTTI_COMPOSER_EVENT_COUNT)
+    if (event >= 0 && event < COMPOSER_EVENT_END)
         return &rows[event];
-    if (event >= TUTTI_IGNITE_FIRST && event < TUTTI_IGNITE_END)
-        return &rows[TUTTI_COMPOSER_EVENT_COUNT + event - TUTTI_IGNITE_FIRST];
+    if (event >= TUTTI_IGNITE_FIRST && event < IGNITE_EVENT_END)
+        return &rows[COMPOSER_EVENT_END + event - TUTTI_IGNITE_FIRST];
     return NULL;
 }
 

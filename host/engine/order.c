@@ -1,5 +1,6 @@
 /* order.c - the passes over the algorithms that matched, and the orders that came of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "engine/participant.h"
 #include "tutti/pass.h"
 
@@ -36,7 +37,7 @@ static void apply_places(ordering *o, const uint8_t *order, uint32_t n)
 /* Exactly the events named after_*: neither *_end nor eval_after_* and predict_after_*. */
 static bool lifo_event(int32_t event)
 {
-    return event < TUTTI_COMPOSER_EVENT_COUNT && strncmp(event_name(event), "after_", 6) == 0;
+    return event < COMPOSER_EVENT_END && strncmp(event_name(event), "after_", 6) == 0;
 }
 
 static void pass_lifo(ordering *o)

@@ -1,5 +1,6 @@
 /* loop.c - a loop's life, its events and handlers. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "loop/loop_internal.h"
 
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static const char *const own_names[] = {
 
 const char *tutti_loop_event_name(const tutti_loop *l, int32_t event)
 {
-    if (event >= TUTTI_IGNITE_FIRST && event < TUTTI_IGNITE_END)
+    if (event >= TUTTI_IGNITE_FIRST && event < IGNITE_EVENT_END)
         return own_names[event - TUTTI_IGNITE_FIRST];
     if (event >= TUTTI_EVENT_CUSTOM && event < TUTTI_EVENT_CUSTOM + l->ncustoms)
         return l->customs[event - TUTTI_EVENT_CUSTOM].name;
@@ -131,7 +132,7 @@ tutti_status tutti_loop_register(tutti_loop *l, const char *name, const char *at
     if (event < 0 && l->ncustoms == LOOP_CUSTOM)
         return tutti_fail(err, TUTTI_E_RANGE, "%s: a loop has at most %d events of its own",
                           name, LOOP_CUSTOM);
-    if (attribute && event >= 0 && event < TUTTI_IGNITE_END)
+    if (attribute && event >= 0 && event < IGNITE_EVENT_END)
         return tutti_fail(err, TUTTI_E_ARG, "%s counts what the loop counts, not %s", name,
                           attribute);
     if (attribute && !loop_value(l, attribute)) {

@@ -48,6 +48,12 @@ static bool is_usable(const plugin *p, const wanted *w)
     return !p->fault || (p->shadowed && *w->version);
 }
 
+/* Ids that begin so are the project's own. */
+static bool is_built_in(const plugin *p)
+{
+    return p->id && strncmp(p->id, "org.tutti.", 10) == 0;
+}
+
 static const object *object_of(const plugin *p, const wanted *w)
 {
     for (size_t k = 0; k < p->nobjects; k++) {
@@ -132,23 +138,50 @@ static tutti_status refuse_absent(const registry *r, const wanted *w, const char
     return status;
 }
 
+/* The only usable object that `w` means in plugins whose is_built_in is `built_in`; *ret_count says how many there
+ * are. */
+static const object *find_among(const registry *r, const wanted *w, bool built_in,
+                                size_t *ret_count)
+{
+    const object *found = NULL;
+    *ret_count = 0;
+    for (size_t k = 0; k < r->count; k++) {
+        const plugin *p = r->plugins[k];
+        const object *o = is_built_in(p) == built_in && plugin_fits(p, w) && is_usable(p, w)
+                              ? object_of(p, w)
+                              : NULL;
+        found = o ? o : found;
+        *ret_count += o != NULL;
+    }
+    return found;
+}
+
 tutti_status registry_find(registry *r, const char *kind, const char *name,
                            const object **ret_object, tutti_error *err)
 {
-    const object *found = NULL;
+    size_t count;
     wanted w;
     const tutti_status status = parse_name(kind, name, &w, err);
     if (status)
         return status;
-    for (size_t k = 0; k < r->count; k++) {
-        const plugin *p = r->plugins[k];
-        const object *o = plugin_fits(p, &w) && is_usable(p, &w) ? object_of(p, &w) : NULL;
-        if (o && found)
-            return refuse_ambiguous(r, &w, err);
-        found = o ? o : found;
-    }
-    if (!found)
+    /* The project's names mean the project's objects, whatever else is installed. */
+    const object *found = find_among(r, &w, true, &count);
+    if (!count)
+        found = find_among(r, &w, false, &count);
+    if (!count)
         return refuse_absent(r, &w, name, err);
+    if (count > 1)
+        return refuse_ambiguous(r, &w, err);
     *ret_object = found;
     return TUTTI_OK;
+}
+
+const char *registry_hidden_by(const registry *r, const object *o)
+{
+    size_t count;
+    const wanted w = {.name = o->info.name, .kind = o->info.kind};
+    if (o->plugin->fault || is_built_in(o->plugin))
+        return NULL;
+    const object *found = find_among(r, &w, true, &count);
+    return found ? found->plugin->id : NULL;
 }

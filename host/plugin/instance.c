@@ -3,17 +3,7 @@
 #include "plugin/call.h"
 #include "plugin/plugin.h"
 #include "plugin/registry_internal.h"
-#include "tutti/device.h"
-#include "tutti/layer.h"
-#include "tutti/logger.h"
-#include "tutti/metric.h"
-#include "tutti/model.h"
-#include "tutti/op.h"
-#include "tutti/optimizer.h"
-#include "tutti/pass.h"
-#include "tutti/scheduler.h"
-#include "tutti/stateful.h"
-#include "tutti/transform.h"
+#include "tutti/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,23 +117,6 @@ static const void *host_query(void *ctx, const char *interface_id)
     return table;
 }
 
-/* Bytes that the first release of an interface has; of others, struct_size alone. */
-static uint32_t frozen_size(const char *interface_id)
-{
-    static const struct {
-        const char *id;
-        uint32_t size;
-    } tables[] = {{TUTTI_DATASET_V1, 24},   {TUTTI_TRANSFORM_V1, 24}, {TUTTI_OPTIMIZER_V1, 32},
-                  {TUTTI_SCHEDULER_V1, 16}, {TUTTI_METRIC_V1, 48},    {TUTTI_LOGGER_V1, 40},
-                  {TUTTI_LAYER_V1, 24},     {TUTTI_MODEL_V1, 48},     {TUTTI_STATEFUL_V1, 24},
-                  {TUTTI_SAVER_V1, 16},     {TUTTI_PASS_V1, 16},      {TUTTI_DEVICE_V1, 176},
-                  {TUTTI_OP_V1, 96}};
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-        if (strcmp(tables[k].id, interface_id) == 0)
-            return tables[k].size;
-    return 4;
-}
-
 static tutti_status check_requires(instance *i, tutti_error *err)
 {
     const plugin *p = i->object->plugin;
@@ -191,44 +164,6 @@ tutti_status object_check(const object *o, const char *name, const tutti_params 
                       *cause.text ? cause.text : tutti_status_name(status));
 }
 
-tutti_status instance_open(const object *o, const char *name, tutti_params *params,
-                           service_fn services, void *ctx, instance **ret_instance,
-                           tutti_error *err)
-{
-    tutti_error cause = TUTTI_ERROR_INIT;
-    tutti_status status = registry_load(o->plugin, err);
-    if (status)
-        return status;
-    status = object_check(o, name, params, &cause);
-    if (status)
-        return tutti_fail(err, status, "%s %s cannot be opened: %s", o->info.kind, name,
-                          cause.text);
-    instance *i = calloc(1, sizeof *i);
-    if (i)
-        i->name = strdup(name);
-    if (!i || !i->name) {
-        free(i);
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to open it", name);
-    }
-    i->object = o;
-    i->params = params;
-    i->services = services;
-    i->services_ctx = ctx;
-    i->host = (tutti_host){(uint32_t)sizeof i->host, TUTTI_ABI, i, host_query};
-    i->kernels =
-        (tutti_kernel_v1){(uint32_t)sizeof i->kernels, 0, i, kernel_find, kernel_launch};
-    status = check_requires(i, err);
-    if (!status)
-        status = call_open(i, err);
-    if (status) {
-        free(i->name);
-        free(i);
-        return status;
-    }
-    *ret_instance = i;
-    return TUTTI_OK;
-}
-
 static tutti_status end(instance *i, const char *call,
                         tutti_status (*function)(void *, tutti_error *), tutti_error *err)
 {
@@ -265,14 +200,63 @@ tutti_status instance_post_close(instance *i, tutti_error *err)
     return end(i, "post_close", i->object->calls.post_close, err);
 }
 
-void instance_free(instance *i)
+/* What is left of the end, whatever it says. */
+static void close_both(instance *i)
 {
-    if (!i)
-        return;
     if (i->state == OPEN)
         (void)instance_close(i, NULL);
     if (i->state == CLOSED)
         (void)instance_post_close(i, NULL);
+}
+
+tutti_status instance_open(const object *o, const char *name, tutti_params *params,
+                           service_fn services, void *ctx, instance **ret_instance,
+                           tutti_error *err)
+{
+    tutti_error cause = TUTTI_ERROR_INIT;
+    tutti_status status = registry_load(o->plugin, err);
+    if (status)
+        return status;
+    status = object_check(o, name, params, &cause);
+    if (status)
+        return tutti_fail(err, status, "%s %s cannot be opened: %s", o->info.kind, name,
+                          cause.text);
+    instance *i = calloc(1, sizeof *i);
+    if (i)
+        i->name = strdup(name);
+    if (!i || !i->name) {
+        free(i);
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to open it", name);
+    }
+    i->object = o;
+    i->params = params;
+    i->services = services;
+    i->services_ctx = ctx;
+    i->host = (tutti_host){(uint32_t)sizeof i->host, TUTTI_ABI, i, host_query};
+    i->kernels =
+        (tutti_kernel_v1){(uint32_t)sizeof i->kernels, 0, i, kernel_find, kernel_launch};
+    status = check_requires(i, err);
+    if (!status)
+        status = call_open(i, err);
+    if (!status) {
+        status = tables_check(i, err);
+        if (status)
+            close_both(i);
+    }
+    if (status) {
+        free(i->name);
+        free(i);
+        return status;
+    }
+    *ret_instance = i;
+    return TUTTI_OK;
+}
+
+void instance_free(instance *i)
+{
+    if (!i)
+        return;
+    close_both(i);
     params_free(i->params);
     free(i->name);
     free(i);
@@ -308,8 +292,7 @@ const void *instance_query(instance *i, const char *interface_id)
     if (i->state != OPEN || !i->object->calls.query)
         return NULL;
     const breadcrumb outer = enter(i, "query");
-    const uint32_t *table = i->object->calls.query(i->self, interface_id);
+    const void *table = i->object->calls.query(i->self, interface_id);
     crash_breadcrumb = outer;
-    /* Every table starts with its struct_size. */
-    return table && *table >= frozen_size(interface_id) ? table : NULL;
+    return table;
 }

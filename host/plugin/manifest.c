@@ -56,20 +56,16 @@ static bool read_abi(const json_node *node, const char *key, uint32_t *ret, faul
 
 static void check_abi(const plugin *p, const json_node *abi, faults *f)
 {
-    const unsigned major = p->abi_built >> 16, minor = p->abi_built & 0xffff;
+    const unsigned major = p->abi_min >> 16, minor = p->abi_min & 0xffff;
     const unsigned host_major = TUTTI_ABI >> 16, host_minor = TUTTI_ABI & 0xffff;
-    if (p->abi_min > p->abi_built)
-        faults_add(f, json_get(abi, "min"), "is above \"built\", want at most %u.%u", major,
-                   minor);
-    else if (major != host_major)
-        faults_add(f, json_get(abi, "built"),
-                   "was built for host ABI %u.%u, this host has %u.%u and takes %u.x only",
-                   major, minor, host_major, host_minor, host_major);
-    else if (p->abi_min > TUTTI_ABI)
+    if (major != host_major)
         faults_add(f, json_get(abi, "min"),
-                   "needs host ABI %u.%u or later, this host has %u.%u",
-                   (unsigned)(p->abi_min >> 16), (unsigned)(p->abi_min & 0xffff), host_major,
-                   host_minor);
+                   "needs host ABI %u.%u, this host has %u.%u and takes %u.x only", major,
+                   minor, host_major, host_minor, host_major);
+    else if (minor > host_minor)
+        faults_add(f, json_get(abi, "min"),
+                   "needs host ABI %u.%u or later, this host has %u.%u", major, minor,
+                   host_major, host_minor);
 }
 
 static void read_library(plugin *p, const json_node *root, faults *f)
@@ -95,11 +91,24 @@ static void read_library(plugin *p, const json_node *root, faults *f)
                    p->library_name);
 }
 
+/* "1.N": of a newer minor than this host's, unknown words become notes, as the format's rules have it. */
+static void read_format(const json_node *root, faults *f)
+{
+    unsigned minor = 0;
+    char rest;
+    const char *format = read_string(root, "format", 1, f);
+    if (!format)
+        return;
+    if (strlen(format) > 6 || sscanf(format, "1.%u%c", &minor, &rest) != 1)
+        faults_add(f, json_get(root, "format"), "is \"%s\", want \"1.%d\"", format,
+                   MANIFEST_MINOR);
+    if (minor <= MANIFEST_MINOR)
+        faults_be_lenient(f, NULL, NULL);
+}
+
 static void read_identity(plugin *p, const json_node *root, faults *f)
 {
-    const char *format = read_string(root, "format", 1, f);
-    if (format && strcmp(format, "1.0") != 0)
-        faults_add(f, json_get(root, "format"), "is \"%s\", want \"1.0\"", format);
+    read_format(root, f);
     p->id = read_string(root, "id", 1, f);
     if (p->id && !is_id(p->id)) {
         faults_add(f, json_get(root, "id"),
@@ -115,6 +124,23 @@ static void read_identity(plugin *p, const json_node *root, faults *f)
     p->license = read_string(root, "license", 1, f);
     (void)read_string(root, "vendor", 0, f);
     (void)read_string(root, "url", 0, f);
+}
+
+/* Interfaces that the plugin needs the host to ask its objects for. */
+static void read_consumes(const json_node *root, faults *f)
+{
+    const char *const *known = tables_consumed();
+    const char **words = read_words(root, "consumes", f);
+    for (size_t k = 0; words && words[k]; k++) {
+        size_t m = 0;
+        while (known[m] && strcmp(known[m], words[k]) != 0)
+            m++;
+        if (!known[m])
+            faults_add(f, json_at(json_get(root, "consumes"), k),
+                       "needs a host that asks its objects for %s; this one never does",
+                       words[k]);
+    }
+    free(words);
 }
 
 /* A list of strings that is kept as JSON. */
@@ -166,31 +192,27 @@ static void read_own_events(plugin *p, const json_node *root, faults *f)
         p->events = list;
 }
 
-void manifest_read(plugin *p, faults *f)
+static void read_root(plugin *p, const json_node *root, faults *f)
 {
-    static const char *const keys[] = {"format",   "id",        "version",  "license",
-                                       "abi",      "library",   "objects",  "vendor",
-                                       "url",      "kernels",   "handlers", "events",
-                                       "requires", "conflicts", NULL};
-    static const char *const abi_keys[] = {"built", "min", NULL};
-    const json_node *root = json_root(p->doc);
-    if (json_type(root) != JSON_OBJECT) {
-        faults_add(f, root, "is %s, want an object", json_type_name(root));
-        return;
-    }
-    read_keys(root, keys, 1, f);
+    static const char *const keys[] = {
+        "format",   "id",        "version",         "license",  "abi",    "library",  "objects",
+        "vendor",   "url",       "kernels",         "handlers", "events", "requires", "uses",
+        "consumes", "conflicts", "must_understand", NULL};
+    static const char *const abi_keys[] = {"min", "built", NULL};
     read_identity(p, root, f);
+    read_keys(root, keys, 1, f);
     const json_node *abi = read_member(root, "abi", JSON_OBJECT, 1, f);
     if (abi) {
         read_keys(abi, abi_keys, 1, f);
-        const bool built = read_abi(abi, "built", &p->abi_built, f);
-        if (read_abi(abi, "min", &p->abi_min, f) && built)
+        if (read_abi(abi, "min", &p->abi_min, f))
             check_abi(p, abi, f);
     }
     read_library(p, root, f);
     read_own_events(p, root, f);
     p->requires_ = read_list(root, "requires", f);
     p->conflicts = read_list(root, "conflicts", f);
+    p->uses = read_list(root, "uses", f);
+    read_consumes(root, f);
     const json_node *kernels = read_member(root, "kernels", JSON_ARRAY, 0, f);
     const json_node *handlers = read_member(root, "handlers", JSON_ARRAY, 0, f);
     if (kernels)
@@ -200,4 +222,25 @@ void manifest_read(plugin *p, faults *f)
     const json_node *objects = read_member(root, "objects", JSON_ARRAY, 1, f);
     if (objects)
         objects_read(p, objects, f);
+}
+
+/* The words that a newer manifest says must be understood.  The caller frees it; NULL: none. */
+static const char **read_must(const json_node *root, faults *f)
+{
+    return json_get(root, "must_understand") ? read_words(root, "must_understand", f) : NULL;
+}
+
+void manifest_read(plugin *p, faults *f, faults *notes)
+{
+    const json_node *root = json_root(p->doc);
+    if (json_type(root) != JSON_OBJECT) {
+        faults_add(f, root, "is %s, want an object", json_type_name(root));
+        return;
+    }
+    const char **must = read_must(root, f);
+    faults_be_lenient(f, notes, must);
+    read_root(p, root, f);
+    p->newer = faults_lenient(f);
+    faults_be_lenient(f, NULL, NULL);
+    free(must);
 }

@@ -1,5 +1,6 @@
 /* module.c - loading a plugin's library and holding it to its manifest. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/released.h"
 #include "plugin/call.h"
 #include "plugin/plugin.h"
 
@@ -21,12 +22,6 @@ void module_free(module *m)
     free(m);
 }
 
-/* What the first release froze: a newer plugin may have more, none may have less. */
-enum { PLUGIN_V1 = 40, OBJECT_V1 = 32, CALLS_V1 = 64 };
-TUTTI_STATIC_ASSERT(sizeof(tutti_plugin) >= (size_t)PLUGIN_V1, "tutti_plugin has shrunk");
-TUTTI_STATIC_ASSERT(sizeof(tutti_object) >= (size_t)OBJECT_V1, "tutti_object has shrunk");
-TUTTI_STATIC_ASSERT(sizeof(tutti_calls) >= (size_t)CALLS_V1, "tutti_calls has shrunk");
-
 static tutti_status check_text(const plugin *p, const char *what, const char *got,
                                const char *want, tutti_error *err)
 {
@@ -44,17 +39,20 @@ static tutti_status check_table(const plugin *p, const tutti_plugin *t, tutti_er
     if (t->magic != TUTTI_MAGIC)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: its entry has magic 0x%08x, want 0x%08x",
                           p->library, t->magic, TUTTI_MAGIC);
-    if (t->struct_size < PLUGIN_V1)
+    if (t->struct_size < RELEASED(tutti_plugin))
         return tutti_fail(err, TUTTI_E_VERSION,
-                          "%s: its tutti_plugin has %u bytes, want at least %d", p->library,
-                          t->struct_size, PLUGIN_V1);
-    if (t->abi_built != p->abi_built || t->abi_min != p->abi_min)
+                          "%s: its tutti_plugin has %u bytes, want at least %u", p->library,
+                          t->struct_size, RELEASED(tutti_plugin));
+    if (t->abi_min != p->abi_min)
         return tutti_fail(err, TUTTI_E_VERSION,
-                          "%s: was built for host ABI %u.%u and needs %u.%u, its manifest says "
-                          "%u.%u and %u.%u",
+                          "%s: needs host ABI %u.%u, its manifest says %u.%u (abi.min)",
+                          p->library, t->abi_min >> 16, t->abi_min & 0xffff, p->abi_min >> 16,
+                          p->abi_min & 0xffff);
+    if (t->abi_built < t->abi_min)
+        return tutti_fail(err, TUTTI_E_VERSION,
+                          "%s: was built for host ABI %u.%u, less than the %u.%u that it needs",
                           p->library, t->abi_built >> 16, t->abi_built & 0xffff,
-                          t->abi_min >> 16, t->abi_min & 0xffff, p->abi_built >> 16,
-                          p->abi_built & 0xffff, p->abi_min >> 16, p->abi_min & 0xffff);
+                          t->abi_min >> 16, t->abi_min & 0xffff);
     const tutti_status status = check_text(p, "id", t->id, p->id, err);
     return status ? status : check_text(p, "version", t->version, p->version, err);
 }
@@ -79,10 +77,15 @@ static const char *missing_call(const object *o, const tutti_calls *c)
 static tutti_status take_object(object *o, const tutti_object *t, tutti_error *err)
 {
     const plugin *p = o->plugin;
-    if (!t->calls || t->calls->struct_size < CALLS_V1)
+    if (!t->calls || t->calls->struct_size < RELEASED(tutti_calls))
         return tutti_fail(err, TUTTI_E_VERSION,
-                          "%s: the calls of %s have %u bytes, want at least %d", p->library,
-                          o->info.name, t->calls ? t->calls->struct_size : 0, CALLS_V1);
+                          "%s: the calls of %s have %u bytes, want at least %u", p->library,
+                          o->info.name, t->calls ? t->calls->struct_size : 0,
+                          RELEASED(tutti_calls));
+    if (t->reserved || t->calls->reserved)
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: the %s of %s has a reserved member that is not 0", p->library,
+                          t->reserved ? "tutti_object" : "tutti_calls", o->info.name);
     const size_t size =
         t->calls->struct_size < sizeof o->calls ? t->calls->struct_size : sizeof o->calls;
     memset(&o->calls, 0, sizeof o->calls);
@@ -102,18 +105,33 @@ static bool same_object(const object *o, const tutti_object *t)
            strcmp(o->info.kind, t->kind) == 0;
 }
 
+/* Whether the manifest has it under a kind that this host does not know. */
+static bool is_later(const plugin *p, const tutti_object *t)
+{
+    for (size_t k = 0; k < p->nlater; k++) {
+        const char *name = json_string(json_get(p->later[k], "name"));
+        const char *kind = json_string(json_get(p->later[k], "kind"));
+        if (t->name && t->kind && name && kind && strcmp(name, t->name) == 0 &&
+            strcmp(kind, t->kind) == 0)
+            return true;
+    }
+    return false;
+}
+
 static tutti_status check_objects(plugin *p, const tutti_plugin *t, tutti_error *err)
 {
     size_t count = 0;
     for (; t->objects && t->objects[count]; count++) {
         const tutti_object *one = t->objects[count];
         object *o = NULL;
-        if (one->struct_size < OBJECT_V1)
+        if (one->struct_size < RELEASED(tutti_object))
             return tutti_fail(err, TUTTI_E_VERSION,
-                              "%s: its object %zu has %u bytes, want at least %d", p->library,
-                              count, one->struct_size, OBJECT_V1);
+                              "%s: its object %zu has %u bytes, want at least %u", p->library,
+                              count, one->struct_size, RELEASED(tutti_object));
         for (size_t k = 0; k < p->nobjects && !o; k++)
             o = same_object(&p->objects[k], one) ? &p->objects[k] : NULL;
+        if (!o && is_later(p, one))
+            continue;
         if (!o)
             return tutti_fail(err, TUTTI_E_FORMAT,
                               "%s: has an object of kind %s called %s, which its manifest does "

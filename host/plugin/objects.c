@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {
-    TUTTI_KIND_ALGORITHM, TUTTI_KIND_CALLBACK,  TUTTI_KIND_LOGGER,
-    TUTTI_KIND_PASS,      TUTTI_KIND_MODEL,     TUTTI_KIND_LAYER,
-    TUTTI_KIND_OP,        TUTTI_KIND_DATASET,   TUTTI_KIND_TRANSFORM,
-    TUTTI_KIND_OPTIMIZER, TUTTI_KIND_SCHEDULER, TUTTI_KIND_METRIC,
-    TUTTI_KIND_COMM,      TUTTI_KIND_DEVICE,    NULL};
+static const char *const kinds[] = {TUTTI_KIND_ALGORITHM, TUTTI_KIND_CALLBACK,
+                                    TUTTI_KIND_LOGGER,    TUTTI_KIND_PASS,
+                                    TUTTI_KIND_MODEL,     TUTTI_KIND_LAYER,
+                                    TUTTI_KIND_OP,        TUTTI_KIND_DATASET,
+                                    TUTTI_KIND_TRANSFORM, TUTTI_KIND_OPTIMIZER,
+                                    TUTTI_KIND_SCHEDULER, TUTTI_KIND_METRIC,
+                                    TUTTI_KIND_DEVICE,    NULL};
 
 static const char *const traits[] = {"find_unused_parameters", "backwards_create_graph",
                                      "interpolate_loss",       "required_on_load",
@@ -30,9 +31,9 @@ static void refuse_word(const json_node *at, const char *word, const char *what,
 {
     const char *near = nearest_word(word, words);
     if (near)
-        faults_add(f, at, "\"%s\" is no %s; did you mean %s?", word, what, near);
+        faults_add_word(f, at, word, "\"%s\" is no %s; did you mean %s?", word, what, near);
     else
-        faults_add(f, at, "\"%s\" is no %s", word, what);
+        faults_add_word(f, at, word, "\"%s\" is no %s", word, what);
 }
 
 /* [a-z][a-z0-9_]* */
@@ -65,18 +66,51 @@ static bool hears_events(const char *kind)
            strcmp(kind, TUTTI_KIND_LOGGER) == 0 || strcmp(kind, TUTTI_KIND_PASS) == 0;
 }
 
+const char *manifest_heard(const json_node *node, bool *ret_optional)
+{
+    *ret_optional = json_bool(json_get(node, "optional"));
+    return json_type(node) == JSON_OBJECT ? json_string(json_get(node, "name"))
+                                          : json_string(node);
+}
+
+static void read_event(const json_node *list, size_t k, faults *f)
+{
+    static const char *const keys[] = {"name", "optional", NULL};
+    const json_node *node = json_at(list, k);
+    bool optional;
+    const char *name = manifest_heard(node, &optional);
+    if (json_type(node) == JSON_OBJECT) {
+        read_keys(node, keys, 1, f);
+        (void)read_string(node, "name", 1, f);
+        (void)read_member(node, "optional", JSON_BOOL, 0, f);
+    } else if (!name || !*name) {
+        faults_add(f, node, "want a string that is not empty");
+    }
+    for (size_t m = 0; m < k && name && *name; m++) {
+        const char *other = manifest_heard(json_at(list, m), &optional);
+        if (other && strcmp(other, name) == 0)
+            faults_add(f, node, "\"%s\" is there twice", name);
+    }
+}
+
 static void read_events(object *o, const json_node *node, faults *f)
 {
-    const char **words = read_words(node, "events", f);
-    if (!words)
+    const size_t before = faults_count(f);
+    const json_node *list = read_member(node, "events", JSON_ARRAY, 0, f);
+    if (!list)
         return;
-    o->event_names = json_get(node, "events");
+    for (size_t k = 0; k < json_count(list); k++)
+        read_event(list, k, f);
+    if (!json_count(list))
+        faults_add(f, list, "is empty");
+    if (faults_count(f) > before)
+        return;
+    o->event_names = list;
     if (o->info.kind && !hears_events(o->info.kind))
-        faults_add(f, o->event_names, "an object of kind %s hears no events", o->info.kind);
-    o->event_ids = calloc(json_count(o->event_names), sizeof *o->event_ids);
+        faults_add(f, list, "an object of kind %s hears no events", o->info.kind);
+    o->event_ids = calloc(json_count(list), sizeof *o->event_ids);
     if (!o->event_ids)
-        faults_add(f, o->event_names, "out of memory");
-    free(words);
+        faults_add(f, list, "out of memory");
 }
 
 static void read_order(object *o, const json_node *node, faults *f)
@@ -159,6 +193,16 @@ static void read_object(object *o, const json_node *node, faults *f)
     read_on_error(o, node, f);
 }
 
+/* Whether an object is of a kind that a newer format brought: told, and left alone. */
+static bool is_later(const json_node *node, faults *f)
+{
+    const char *kind = json_string(json_get(node, "kind"));
+    if (!kind || is_among(kind, kinds) || !faults_lenient(f))
+        return false;
+    refuse_word(json_get(node, "kind"), kind, "kind of object", kinds, f);
+    return true;
+}
+
 void objects_read(plugin *p, const json_node *list, faults *f)
 {
     const size_t count = json_count(list);
@@ -169,7 +213,8 @@ void objects_read(plugin *p, const json_node *list, faults *f)
     }
     p->objects = calloc(count, sizeof *p->objects);
     p->object_list = calloc(count + 1, sizeof(const object *));
-    if (!p->objects || !p->object_list) {
+    p->later = calloc(count, sizeof *p->later);
+    if (!p->objects || !p->object_list || !p->later) {
         faults_add(f, list, "out of memory");
         return;
     }
@@ -179,10 +224,14 @@ void objects_read(plugin *p, const json_node *list, faults *f)
         o->info.plugin_id = p->id;
         o->info.plugin_version = p->version;
         o->info.manifest = p->manifest;
+        if (is_later(json_at(list, k), f)) {
+            p->later[p->nlater++] = json_at(list, k);
+            continue;
+        }
         p->nobjects++;
         read_object(o, json_at(list, k), f);
-        p->object_list[k] = o;
-        for (size_t m = 0; m < k; m++) {
+        p->object_list[p->nobjects - 1] = o;
+        for (size_t m = 0; m + 1 < p->nobjects; m++) {
             const object_info *a = &p->objects[m].info, *b = &o->info;
             if (a->name && b->name && a->kind && b->kind && strcmp(a->name, b->name) == 0 &&
                 strcmp(a->kind, b->kind) == 0)
@@ -205,4 +254,5 @@ void objects_free(plugin *p)
     }
     free(p->objects);
     free(p->object_list);
+    free(p->later);
 }

@@ -119,7 +119,25 @@ tutti_params *params_from_json(const object *o, const json_node *given, const ch
     return read_all(o, given, skip, &rules);
 }
 
-static void add_attr(text_buffer *b, const tutti_attr *a)
+/* A text: of a list setting the array that it spells, else a string. */
+static void add_text(text_buffer *b, const object *o, const tutti_attr *a)
+{
+    const char *text = a->text ? a->text : "";
+    json_doc *doc = NULL;
+    char *array = NULL;
+    for (size_t k = 0; k < o->nspecs; k++)
+        if (strcmp(o->specs[k].name, a->name) == 0 && o->specs[k].type == TUTTI_PARAM_LIST &&
+            !json_parse(a->name, text, strlen(text), &doc, NULL))
+            array = json_text(json_root(doc));
+    if (array)
+        text_add(b, "%s", array);
+    else
+        text_add_quoted(b, text);
+    free(array);
+    json_free(doc);
+}
+
+static void add_attr(text_buffer *b, const object *o, const tutti_attr *a)
 {
     char number[TEXT_REAL_SIZE];
     text_add_quoted(b, a->name);
@@ -138,6 +156,9 @@ static void add_attr(text_buffer *b, const tutti_attr *a)
             text_add(b, "%s%lld", k ? "," : "", (long long)a->list[k]);
         text_add(b, "]");
         return;
+    case TUTTI_ATTR_TEXT:
+        add_text(b, o, a);
+        return;
     default:
         text_add(b, "\"of attribute type %d\"", (int)a->type);
     }
@@ -154,7 +175,7 @@ tutti_status params_from_attrs(const object *o, const void *attrs, uint32_t natt
     text_add(&b, "{");
     for (uint32_t k = 0; k < nattrs; k++) {
         text_add(&b, "%s", k ? "," : "");
-        add_attr(&b, &list[k]);
+        add_attr(&b, o, &list[k]);
     }
     text_add(&b, "}");
     if (!f || b.failed)

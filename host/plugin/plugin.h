@@ -7,6 +7,7 @@
 #include "plugin/trust.h"
 
 #define MANIFEST_LIMIT ((size_t)1 << 20)
+#define MANIFEST_MINOR 0   /* of format 1.N, as this host reads it */
 #define MANIFEST_ITEMS 256 /* objects, settings, kernels, words in a list */
 #define ENTRY_SYMBOL "tutti_plugin_v1"
 #define HANDLER_HIDDEN ((size_t)3) /* engine, count and error beside the declared arguments */
@@ -73,7 +74,6 @@ struct plugin {
     const char *license;
     const char *library_name; /* as in the manifest */
     const char *sha256;       /* or NULL */
-    uint32_t abi_built;
     uint32_t abi_min;
     size_t place;    /* number of its folder on the search path */
     trust_rule rule; /* that its files are held to */
@@ -86,6 +86,10 @@ struct plugin {
     const json_node *events; /* custom events, or NULL */
     const json_node *requires_;
     const json_node *conflicts;
+    const json_node *uses;   /* interfaces that it would like to have */
+    const json_node **later; /* objects of kinds that this host does not know; nlater */
+    size_t nlater;
+    bool newer; /* its manifest is of a newer format: what is unknown is left out */
     file_mark manifest_mark;
     file_mark library_mark;
     char *fault;
@@ -95,9 +99,10 @@ struct plugin {
     module *module;
 };
 
-/* Reads p->doc into the rest of `p`; everything wrong goes to `f`.  What could be read is kept even
- * then, so that messages can name the plugin. */
-void manifest_read(plugin *p, faults *f);
+/* Reads p->doc into the rest of `p`; everything wrong goes to `f`, and to `notes` what a manifest of a newer
+ * format has that this host does not know.  What could be read is kept even then, so that messages can name
+ * the plugin. */
+void manifest_read(plugin *p, faults *f, faults *notes);
 
 /* The objects of a manifest and their settings. */
 void objects_read(plugin *p, const json_node *list, faults *f);
@@ -116,6 +121,11 @@ void codes_free(plugin *p);
 TUTTI_NODISCARD tutti_status code_read(const code_file *f, void **ret_data, uint64_t *ret_bytes,
                                        tutti_error *err);
 
+/* Interface ids that this host asks objects for; NULL-terminated. */
+const char *const *tables_consumed(void);
+/* Holds every typed table of an open instance to release 1.0, and its traits to the tables that they promise. */
+TUTTI_NODISCARD tutti_status tables_check(instance *i, tutti_error *err);
+
 /* Helpers of the strict readers.  A key outside `known` (NULL-terminated) is a fault with the
  * nearest known one; "x-..." keys pass where `extensions` is set.  A wrong type is a fault and NULL;
  * an absent member is NULL, and a fault when it is required. */
@@ -127,6 +137,9 @@ const json_node *read_member(const json_node *node, const char *key, int type, i
 const char **read_words(const json_node *node, const char *key, faults *f);
 const char *read_string(const json_node *node, const char *key, int required, faults *f);
 const char *read_sha256(const json_node *node, faults *f); /* "sha256", or NULL */
+
+/* An event that an object hears, and whether it may be missing here: a name or {"name": ..., "optional": true}. */
+const char *manifest_heard(const json_node *node, bool *ret_optional);
 
 /* Events of its own: {"name": ..., "attribute": ...} or the name alone.  NULL in *ret_attribute: none. */
 const char *manifest_event(const json_node *node, const char **ret_attribute);

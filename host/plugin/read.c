@@ -17,9 +17,9 @@ void read_keys(const json_node *node, const char *const *known, int extensions, 
             continue;
         const char *near = nearest_word(key, known);
         if (near)
-            faults_add(f, member, "unknown key; did you mean %s?", near);
+            faults_add_word(f, member, key, "unknown key; did you mean %s?", near);
         else
-            faults_add(f, member, "unknown key");
+            faults_add_word(f, member, key, "unknown key");
     }
 }
 

@@ -1,5 +1,6 @@
 /* registry.c - all plugins together: selection, duplicates, finding. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "base/text.h"
 #include "plugin/env.h"
 #include "plugin/registry_internal.h"
@@ -103,8 +104,38 @@ static void judge_shadowed(registry *r)
             text_buffer b = {0};
             if (!same_id(first, p))
                 continue;
-            text_add(&b, "%s: plugin %s %s comes after version %s in %s", p->manifest, p->id,
-                     p->version, first->version, first->manifest);
+            text_add(&b, "%s: plugin %s %s is hidden by version %s, which comes first, in %s",
+                     p->manifest, p->id, p->version, first->version, first->manifest);
+            p->shadowed = 1;
+            plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_EXISTS,
+                         b.data ? b.data : "out of memory");
+            free(b.data);
+        }
+    }
+}
+
+/* Whether `p` was refused, not left out by a choice. */
+static bool is_refused(const plugin *p)
+{
+    return p->fault && !p->shadowed && p->fault_status != TUTTI_E_STATE;
+}
+
+/* A plugin that was refused is not silently another copy of the same id. */
+static void judge_replaced(registry *r)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        plugin *p = r->plugins[k];
+        for (size_t m = 0; m < k && !p->fault; m++) {
+            const plugin *first = r->plugins[m];
+            text_buffer b = {0};
+            if (!is_refused(first) || !first->id || !p->id || strcmp(first->id, p->id) != 0 ||
+                first->place == p->place)
+                continue;
+            text_add(
+                &b,
+                "%s: plugin %s %s would stand in for %s, which comes first and was refused; "
+                "mend or remove that one",
+                p->manifest, p->id, p->version, first->manifest);
             p->shadowed = 1;
             plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_EXISTS,
                          b.data ? b.data : "out of memory");
@@ -176,7 +207,7 @@ static tutti_status number_custom_events(registry *r, tutti_error *err)
 
 const char *registry_near_event(const registry *r, const char *name)
 {
-    const char *names[TUTTI_COMPOSER_EVENT_COUNT + TUTTI_IGNITE_END - TUTTI_IGNITE_FIRST +
+    const char *names[COMPOSER_EVENT_END + IGNITE_EVENT_END - TUTTI_IGNITE_FIRST +
                       MAX_CUSTOM_EVENTS + 1] = {
 #define TUTTI_X(constant, value, canonical, side) value,
         TUTTI_COMPOSER_EVENTS(TUTTI_X)
@@ -193,13 +224,33 @@ const char *registry_near_event(const registry *r, const char *name)
     return nearest_word(name, names);
 }
 
+static bool must_understand(const plugin *p, const char *word)
+{
+    const json_node *list = json_get(json_root(p->doc), "must_understand");
+    for (size_t k = 0; k < json_count(list); k++)
+        if (json_string(json_at(list, k)) && strcmp(json_string(json_at(list, k)), word) == 0)
+            return true;
+    return false;
+}
+
 static void resolve_events(registry *r, object *o)
 {
     plugin *p = o->plugin;
     for (size_t k = 0; o->event_names && o->event_ids && k < json_count(o->event_names); k++) {
         const json_node *node = json_at(o->event_names, k);
-        const char *name = json_string(node);
+        bool optional;
+        const char *name = manifest_heard(node, &optional);
         const int32_t number = registry_event(r, name);
+        if (number < 0 && optional)
+            continue;
+        if (number < 0 && p->newer && !must_understand(p, name)) {
+            registry_report(r, TUTTI_LOG_WARNING,
+                            "%s:%d: %s: \"%s\" is no event (its format is newer than this "
+                            "host's 1.%d)",
+                            p->manifest, json_line(node), json_path(node), name,
+                            MANIFEST_MINOR);
+            continue;
+        }
         if (number < 0) {
             char text[512];
             const char *near = registry_near_event(r, name);
@@ -264,6 +315,7 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
             resolve_events(r, &r->plugins[k]->objects[m]);
     select_plugins(r);
     judge_twice_in_one_folder(r);
+    judge_replaced(r);
     judge_shadowed(r);
     *ret_registry = r;
     return TUTTI_OK;

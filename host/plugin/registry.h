@@ -43,10 +43,15 @@ void registry_destroy(registry *r); /* NULL is allowed; all instances must be cl
 bool registry_conflict(const object *a, const object *b);
 
 /* The object `name` of `kind`.  `name` may be "id:name" or "id@version:name" to pick a plugin.
- * NOTFOUND names the nearest object of that kind, and the fault of a plugin that has one but could
+ * Of several objects with a bare name that of the project's own plugins (ids "org.tutti...") is meant; several
+ * others are an error, E_ARG, that names them.  NOTFOUND names the nearest object of that kind, and the fault of a plugin that has one but could
  * not be used.  [control] */
 TUTTI_NODISCARD tutti_status registry_find(registry *r, const char *kind, const char *name,
                                            const object **ret_object, tutti_error *err);
+
+/* The id of the project's plugin whose object a bare name means instead of `o`, of another's plugin; NULL: none.
+ * `o` goes by "id:name" then. */
+const char *registry_hidden_by(const registry *r, const object *o);
 
 /* Events that manifests declare; the k-th is number TUTTI_EVENT_CUSTOM + k. */
 typedef struct custom_event {
@@ -209,8 +214,7 @@ const object *instance_object(const instance *i);
 const tutti_params *instance_params(const instance *i);
 const tutti_calls *instance_calls(const instance *i);
 void *instance_self(const instance *i);
-/* The instance's typed table; NULL when it has none, when it is shorter than its interface's first
- * release, and from close on. */
+/* The instance's typed table, at least as long as in release 1.0; NULL when it has none, and from close on. */
 const void *instance_query(instance *i, const char *interface_id);
 
 /* Crash attribution: what the host is calling on this thread.  A fatal signal prints plugin, call,

@@ -165,14 +165,22 @@ static tutti_status read_plugin(plugin *p, tutti_error *err)
         status = trust_pinned(p->registry->lock_file, p->manifest, err);
     if (status)
         return status;
-    faults *f = faults_create();
-    if (!f)
+    faults *f = faults_create(), *notes = faults_create();
+    if (!f || !notes) {
+        faults_destroy(f);
+        faults_destroy(notes);
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->manifest);
-    manifest_read(p, f);
+    }
+    manifest_read(p, f, notes);
     const bool good = faults_count(f) == 0;
     if (!good)
         keep_faults(p, f);
+    for (size_t k = 0; good && k < faults_count(notes); k++)
+        registry_report(p->registry, TUTTI_LOG_WARNING,
+                        "%s (its format is newer than this host's 1.%d)", faults_text(notes, k),
+                        MANIFEST_MINOR);
     faults_destroy(f);
+    faults_destroy(notes);
     return good ? check_library(p, err) : TUTTI_OK;
 }
 

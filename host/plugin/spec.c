@@ -1,6 +1,7 @@
 /* spec.c - reading the specification of a setting. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/spec.h"
+#include "base/counts.h"
 #include "base/duration.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void read_words_of(spec *s, const json_node *node, faults *f)
         s->words = read_words(node, "units", f);
     for (size_t k = 0; s->type == TUTTI_PARAM_TIME && s->words && s->words[k]; k++) {
         bool known = false;
-        for (int32_t u = TUTTI_UNIT_NONE + 1; u < TUTTI_UNIT_END; u++)
+        for (int32_t u = TUTTI_UNIT_NONE + 1; u < UNIT_END; u++)
             known = known || strcmp(s->words[k], duration_unit(u)) == 0;
         if (!known)
             faults_add(f, json_at(json_get(node, "units"), k),

@@ -1,5 +1,6 @@
 /* events.c - every event of the loop runs in the engine, with Composer's at the same point around it. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "run/run_internal.h"
 
 /* The Composer event that an Ignite event lies in; -1: none. */
@@ -117,7 +118,7 @@ static const int64_t *counter(void *ctx, int32_t event)
 tutti_status run_join_events(loop_run *l, tutti_error *err)
 {
     engine_count_by(l->engine, counter, l);
-    for (int32_t event = TUTTI_IGNITE_FIRST; event < TUTTI_IGNITE_END; event++) {
+    for (int32_t event = TUTTI_IGNITE_FIRST; event < IGNITE_EVENT_END; event++) {
         const tutti_status s = tutti_loop_on(l->loop, event, hear, l, err);
         if (s)
             return s;

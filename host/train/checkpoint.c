@@ -1,6 +1,7 @@
 /* checkpoint.c - safetensors files: written whole or not at all, verified when read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint.h"
+#include "base/counts.h"
 
 #include "base/faults.h"
 #include "base/json.h"
@@ -251,7 +252,7 @@ static tutti_status damaged(const checkpoint *c, const char *why, tutti_error *e
 
 static int32_t dtype_find(const char *word)
 {
-    for (int32_t d = TUTTI_DTYPE_NONE + 1; word && d < TUTTI_DTYPE_END; d++)
+    for (int32_t d = TUTTI_DTYPE_NONE + 1; word && d < DTYPE_END; d++)
         if (strcmp(tutti_dtype_name(d), word) == 0)
             return d;
     return TUTTI_DTYPE_NONE;

@@ -5,6 +5,7 @@
 #include "graph/runtime/device_memory.h"
 #include "train/loss_scaler.h"
 #include "train/updater.h"
+#include "tutti_internal/scaler.h"
 
 #include <math.h>
 #include <stdlib.h>

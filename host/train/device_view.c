@@ -1,5 +1,6 @@
 /* device_view.c - tutti.device_view/1: tensors where they are, for the kernels of one plugin. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/released.h"
 #include "graph/runtime/device_memory.h"
 #include "train/plugin_kernels.h"
 #include "train/weights_service.h"
@@ -89,8 +90,13 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
 static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
 {
     const device_view *v = ctx;
-    const tutti_status s = weights_find(v->kernels->updater, k, ret, err);
-    return !s && copies(v) ? mirrors_weight(v->kernels->mirrors, k, ret, err) : s;
+    tutti_weight found;
+    tutti_status s = RELEASED_ROOM(tutti_weight, ret, err);
+    if (!s)
+        s = weights_find(v->kernels->updater, k, &found, err);
+    if (!s && copies(v))
+        s = mirrors_weight(v->kernels->mirrors, k, &found, err);
+    return s ? s : RELEASED_GIVE(tutti_weight, ret, &found, err);
 }
 
 /* Whether weight w goes on where `span` ends. */
@@ -145,13 +151,13 @@ static tutti_status span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *er
         return tutti_fail(err, TUTTI_E_RANGE, "there are %u spans, %u is past the last", count,
                           k);
     if (copies(v)) { /* a span is one weight there */
+        w.struct_size = sizeof w;
         if ((s = weight(ctx, found.first, &w, err)))
             return s;
         found.w = w.data.data;
         found.g = w.grad;
     }
-    *ret = found;
-    return TUTTI_OK;
+    return RELEASED_GIVE(tutti_span, ret, &found, err);
 }
 
 /* ---- memory ---- */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/loss_scaler.h"
 #include "graph/runtime/device_memory.h"
+#include "tutti_internal/scaler.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/device_memory.h"
 #include "train/updater.h"
+#include "tutti_internal/scaler.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* weights_service.c - tutti.weights/1. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/weights_service.h"
+#include "base/released.h"
 
 static const net *net_of(const weights_service *w)
 {
@@ -26,17 +27,24 @@ tutti_status weights_find(const updater *u, uint32_t k, tutti_weight *ret, tutti
 static tutti_status at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
 {
     const weights_service *w = ctx;
-    const tutti_status s = weights_find(w->updater, k, ret, err);
-    return s ? s : mirrors_weight(w->updater->mirrors, k, ret, err);
+    tutti_weight found;
+    tutti_status s = RELEASED_ROOM(tutti_weight, ret, err);
+    if (!s)
+        s = weights_find(w->updater, k, &found, err);
+    if (!s)
+        s = mirrors_weight(w->updater->mirrors, k, &found, err);
+    return s ? s : RELEASED_GIVE(tutti_weight, ret, &found, err);
 }
 
 static tutti_status describe(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
 {
     const weights_service *w = ctx;
-    const tutti_status s = weights_find(w->updater, k, ret, err);
-    if (!s)
-        ret->data.data = ret->grad = NULL;
-    return s;
+    tutti_weight found;
+    const tutti_status s = weights_find(w->updater, k, &found, err);
+    if (s)
+        return s;
+    found.data.data = found.grad = NULL;
+    return RELEASED_GIVE(tutti_weight, ret, &found, err);
 }
 
 static uint64_t version(void *ctx)

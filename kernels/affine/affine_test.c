@@ -4,8 +4,8 @@
 
 static const op_case cases[] = {
     OP_UNARY_CASES("affine", .nattr = 2,
-                   .attr = {{"scale", TUTTI_ATTR_F64, 0, 0, -1.5, NULL},
-                            {"shift", TUTTI_ATTR_F64, 0, 0, 0.25, NULL}}),
+                   .attr = {{"scale", TUTTI_ATTR_F64, 0, 0, -1.5, NULL, NULL},
+                            {"shift", TUTTI_ATTR_F64, 0, 0, 0.25, NULL, NULL}}),
     {.op = "affine", .nin = 1, .in = {DESC(F32, 1, 3)}},
 };
 

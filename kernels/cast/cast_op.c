@@ -42,7 +42,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     if (!known(a->dtype))
         return tutti_fail(err, TUTTI_E_ARG,
                           "cast: dtype is %s, want F32, F64, BF16, F16, I32, I64, U8 or BOOL",
-                          a->dtype > 0 && a->dtype < TUTTI_DTYPE_END
+                          tutti_dtype_size((int32_t)a->dtype)
                               ? tutti_dtype_name((int32_t)a->dtype)
                               : "unknown");
     *out = c->in[0];

@@ -3,6 +3,7 @@
 #include "chain/chain.h"
 #include "common/cuda/launch.h"
 #include "common/op_util.h"
+#include "tutti_internal/chain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,10 @@
 
 static const op_case cases[] = {
     OP_UNARY_CASES("clamp", .nattr = 2,
-                   .attr = {{"min", TUTTI_ATTR_F64, 0, 0, -0.3, NULL},
-                            {"max", TUTTI_ATTR_F64, 0, 0, 0.5, NULL}}),
-    OP_UNARY_CASES("clamp", .nattr = 1, .attr = {{"min", TUTTI_ATTR_F64, 0, 0, 0.1, NULL}}),
+                   .attr = {{"min", TUTTI_ATTR_F64, 0, 0, -0.3, NULL, NULL},
+                            {"max", TUTTI_ATTR_F64, 0, 0, 0.5, NULL, NULL}}),
+    OP_UNARY_CASES("clamp", .nattr = 1,
+                   .attr = {{"min", TUTTI_ATTR_F64, 0, 0, 0.1, NULL, NULL}}),
 };
 
 static const op_example examples[] = {

@@ -4,9 +4,9 @@
 
 static const op_case cases[] = {
     OP_BINARY_CASES("cmp", .no_grad = 3, .nattr = 1,
-                    .attr = {{"kind", TUTTI_ATTR_I64, 0, 2, 0.0, NULL}}),
+                    .attr = {{"kind", TUTTI_ATTR_I64, 0, 2, 0.0, NULL, NULL}}),
     OP_BINARY_CASES("cmp", .no_grad = 3, .nattr = 1,
-                    .attr = {{"kind", TUTTI_ATTR_I64, 0, 5, 0.0, NULL}}),
+                    .attr = {{"kind", TUTTI_ATTR_I64, 0, 5, 0.0, NULL, NULL}}),
 };
 
 static const op_example examples[] = {

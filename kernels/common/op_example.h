@@ -82,7 +82,7 @@ typedef struct op_example {
          .nin = 1,                                                                             \
          .in = {DESC(F32, 4, 2, 3, 4, 5)},                                                     \
          .nattr = 2,                                                                           \
-         .attr = {LIST("axes", 1, 2), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},          \
+         .attr = {LIST("axes", 1, 2), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL, NULL}}},    \
         {.op = (name),                                                                         \
          .nin = 1,                                                                             \
          .in = {DESC(F32, 4, 2, 3, 4, 5)},                                                     \
@@ -102,7 +102,7 @@ typedef struct op_example {
          .nin = 1,                                                                             \
          .in = {DESC(F32, 2, 3, 4)},                                                           \
          .nattr = 2,                                                                           \
-         .attr = {LIST("axes", -1), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}},            \
+         .attr = {LIST("axes", -1), {"keepdim", TUTTI_ATTR_I64, 0, 1, 0.0, NULL, NULL}}},      \
         {.op = (name),                                                                         \
          .nin = 1,                                                                             \
          .in = {DESC(F32, 2, 3000, 17)},                                                       \

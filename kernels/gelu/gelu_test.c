@@ -6,10 +6,10 @@
 static const op_case cases[] = {
     OP_UNARY_CASES("gelu", .tolerance = 2e-5, .low = {-3, -3}, .high = {3, 3}),
     OP_UNARY_CASES("gelu", .tolerance = 2e-5, .low = {-3, -3}, .high = {3, 3}, .nattr = 1,
-                   .attr = {{"approximate", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}),
+                   .attr = {{"approximate", TUTTI_ATTR_I64, 0, 1, 0.0, NULL, NULL}}),
     OP_GRADIENT_CASES("gelu_grad", .low = {-2, -2}, .high = {2, 2}),
     OP_GRADIENT_CASES("gelu_grad", .low = {-2, -2}, .high = {2, 2}, .nattr = 1,
-                      .attr = {{"approximate", TUTTI_ATTR_I64, 0, 1, 0.0, NULL}}),
+                      .attr = {{"approximate", TUTTI_ATTR_I64, 0, 1, 0.0, NULL, NULL}}),
 };
 
 static const op_example examples[] = {

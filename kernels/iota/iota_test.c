@@ -3,16 +3,16 @@
 #include "common/op_example.h"
 
 static const op_case cases[] = {
-    {.op = "iota", .nattr = 1, .attr = {{"size", TUTTI_ATTR_I64, 0, 5, 0.0, NULL}}},
-    {.op = "iota", .nattr = 1, .attr = {{"size", TUTTI_ATTR_I64, 0, 0, 0.0, NULL}}},
+    {.op = "iota", .nattr = 1, .attr = {{"size", TUTTI_ATTR_I64, 0, 5, 0.0, NULL, NULL}}},
+    {.op = "iota", .nattr = 1, .attr = {{"size", TUTTI_ATTR_I64, 0, 0, 0.0, NULL, NULL}}},
     {.op = "iota",
      .nattr = 2,
-     .attr = {{"size", TUTTI_ATTR_I64, 0, 7, 0.0, NULL},
-              {"dtype", TUTTI_ATTR_I64, 0, TUTTI_I32, 0.0, NULL}}},
+     .attr = {{"size", TUTTI_ATTR_I64, 0, 7, 0.0, NULL, NULL},
+              {"dtype", TUTTI_ATTR_I64, 0, TUTTI_I32, 0.0, NULL, NULL}}},
     {.op = "iota",
      .nattr = 2,
-     .attr = {{"size", TUTTI_ATTR_I64, 0, 7, 0.0, NULL},
-              {"dtype", TUTTI_ATTR_I64, 0, TUTTI_F32, 0.0, NULL}}},
+     .attr = {{"size", TUTTI_ATTR_I64, 0, 7, 0.0, NULL, NULL},
+              {"dtype", TUTTI_ATTR_I64, 0, TUTTI_F32, 0.0, NULL, NULL}}},
 };
 
 static const op_example examples[] = {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define FLAGS(a, b)                                                                            \
-    .nattr = 2, .attr = {{"transpose_a", TUTTI_ATTR_I64, 0, (a), 0, NULL},                     \
-                         {"transpose_b", TUTTI_ATTR_I64, 0, (b), 0, NULL}}
+    .nattr = 2, .attr = {{"transpose_a", TUTTI_ATTR_I64, 0, (a), 0, NULL, NULL},               \
+                         {"transpose_b", TUTTI_ATTR_I64, 0, (b), 0, NULL, NULL}}
 
 static const op_case cases[] = {
     {.op = "matmul", .nin = 2, .in = {DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5)}},
@@ -36,8 +36,8 @@ static const op_case cases[] = {
 
 /* Sums stay away from 0, where ReLU bends and differences see both sides. */
 #define ACT(tb, a)                                                                             \
-    .nattr = 2, .attr = {{"transpose_b", TUTTI_ATTR_I64, 0, (tb), 0, NULL},                    \
-                         {"act", TUTTI_ATTR_I64, 0, (a), 0, NULL}}
+    .nattr = 2, .attr = {{"transpose_b", TUTTI_ATTR_I64, 0, (tb), 0, NULL, NULL},              \
+                         {"act", TUTTI_ATTR_I64, 0, (a), 0, NULL, NULL}}
 #define AWAY .low = {0.2, 0.2, 0.1}, .high = {1.0, 0.9, 0.7}
 static const op_case acts[] = {
     {.op = "matmul",
@@ -99,9 +99,9 @@ static const op_case sums[] = {
 };
 
 #define SUMS(a, b, o)                                                                          \
-    .nattr = 3, .attr = {{"transpose_a", TUTTI_ATTR_I64, 0, (a), 0, NULL},                     \
-                         {"transpose_b", TUTTI_ATTR_I64, 0, (b), 0, NULL},                     \
-                         {"of", TUTTI_ATTR_I64, 0, (o), 0, NULL}}
+    .nattr = 3, .attr = {{"transpose_a", TUTTI_ATTR_I64, 0, (a), 0, NULL, NULL},               \
+                         {"transpose_b", TUTTI_ATTR_I64, 0, (b), 0, NULL, NULL},               \
+                         {"of", TUTTI_ATTR_I64, 0, (o), 0, NULL, NULL}}
 static const op_case with_sums[] = {
     {.op = "matmul_sums",
      .nin = 2,
@@ -268,7 +268,7 @@ static const op_case large_acts[] = {
      ALONE},
 };
 
-#define FAST .nattr = 1, .attr = {{"fast", TUTTI_ATTR_I64, 0, 1, 0, NULL}}, ALONE
+#define FAST .nattr = 1, .attr = {{"fast", TUTTI_ATTR_I64, 0, 1, 0, NULL, NULL}}, ALONE
 static const op_case fast[] = {
     {.op = "matmul",
      .nin = 3,
@@ -443,7 +443,7 @@ END_TEST
 static void all_ways_hold(const op_case *c, int k)
 {
     op_case with = *c;
-    with.attr[with.nattr++] = (tutti_attr){"fast", TUTTI_ATTR_I64, 0, 1, 0, NULL};
+    with.attr[with.nattr++] = (tutti_attr){"fast", TUTTI_ATTR_I64, 0, 1, 0, NULL, NULL};
     op_case_holds(c, k);
     op_case_holds(&with, k);
 }

@@ -5,6 +5,7 @@
 
 #include "tutti/optimizer.h"
 #include "tutti/rng.h" /* TUTTI_HD */
+#include "tutti_internal/scaler.h"
 
 /* What gradients are multiplied by to take the scale back. */
 TUTTI_HD float updates_unscale(const double *scaler)

@@ -69,7 +69,7 @@ static tutti_status walk(squares *s, uint32_t nspans, squares_piece *pieces, int
     const tutti_device_view_v1 *v = s->view;
     uint32_t count = 0;
     for (uint32_t k = 0; k < nspans; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         const int32_t trained = squares_span(v, k, &span, err);
         first[k] = count;
         for (uint32_t j = 0; trained == 1 && j < span.count; j++) {
@@ -142,7 +142,7 @@ tutti_status squares_launch(squares *s, int what, float *const *less, tutti_erro
 {
     tutti_status status = squares_fit(s, err);
     for (uint32_t k = 0; k < s->nspans && !status; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         int64_t pieces = s->first[k + 1] - s->first[k], threads = pieces * SQUARES_LANES;
         const int32_t trained = squares_span(s->view, k, &span, err);
         if (trained < 0)

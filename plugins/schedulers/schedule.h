@@ -14,7 +14,8 @@ static inline const char *schedule_unit(int32_t unit)
                                            TUTTI_TIME_UNITS(TUTTI_X)
 #undef TUTTI_X
     };
-    return unit > 0 && unit < TUTTI_UNIT_END ? suffixes[unit] : suffixes[0];
+    return unit > 0 && unit < (int32_t)(sizeof suffixes / sizeof *suffixes) ? suffixes[unit]
+                                                                            : suffixes[0];
 }
 
 /* x cut to a whole count. */

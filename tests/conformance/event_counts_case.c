@@ -1,5 +1,6 @@
 /* event_counts_case.c - how often each event fires in a real fit of a small model. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "conformance.h"
 #include "op_table.h"
 #include "train/trainer.h"
@@ -8,12 +9,12 @@
 #include <unistd.h>
 
 typedef struct counts {
-    int64_t of[TUTTI_COMPOSER_EVENT_COUNT];
+    int64_t of[COMPOSER_EVENT_END];
 } counts;
 
 static void count(void *ctx, const tutti_event *event)
 {
-    if (event->id < TUTTI_COMPOSER_EVENT_COUNT)
+    if (event->id < COMPOSER_EVENT_END)
         ((counts *)ctx)->of[event->id]++;
 }
 
@@ -86,7 +87,7 @@ void run_event_counts_case(const json_node *c, registry *plugins, verdict *v)
     for (size_t k = 0; expect && k < json_count(expect); k++) {
         const json_node *one = json_at(expect, k);
         const int32_t event = event_find(json_key(one));
-        const int64_t got = event >= 0 && event < TUTTI_COMPOSER_EVENT_COUNT ? n.of[event] : -1;
+        const int64_t got = event >= 0 && event < COMPOSER_EVENT_END ? n.of[event] : -1;
         if (got == json_int(one))
             continue;
         text_add(&v->want, "%s %lld times ", json_key(one), (long long)json_int(one));

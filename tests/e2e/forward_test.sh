@@ -7,7 +7,7 @@ mkdir -p plugins/prober
 cat >plugins/prober/plugin.json <<'JSON'
 {
   "format": "1.0", "id": "test.prober", "version": "1.0.0", "license": "Apache-2.0",
-  "abi": {"built": "1.0", "min": "1.0"},
+  "abi": {"min": "1.0"},
   "library": {"path": "prober.so"},
   "objects": [{"name": "prober", "kind": "callback", "doc": "Tries forward passes.",
     "events": ["after_forward", "eval_batch_end", "batch_checkpoint"], "params": {}}]

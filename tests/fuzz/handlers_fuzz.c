@@ -27,16 +27,18 @@ static const char manifest[] =
 static plugin *make_plugin(registry *r)
 {
     plugin *p = calloc(1, sizeof *p);
-    faults *f = faults_create();
-    if (!p || !f || json_parse("plugin.json", manifest, sizeof manifest - 1, &p->doc, NULL))
+    faults *f = faults_create(), *notes = faults_create();
+    if (!p || !f || !notes ||
+        json_parse("plugin.json", manifest, sizeof manifest - 1, &p->doc, NULL))
         abort();
     p->registry = r;
     p->folder = strdup("/plugins/x");
     p->manifest = strdup("/plugins/x/plugin.json");
-    manifest_read(p, f);
+    manifest_read(p, f, notes);
     if (faults_count(f))
         abort();
     faults_destroy(f);
+    faults_destroy(notes);
     return p;
 }
 
@@ -53,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         r.custom_events = &mark;
         r.ncustom = 1;
     }
-    faults *f = faults_create();
+    faults *f = faults_create(), *notes = faults_create();
     if (!f)
         abort();
     if (json_parse("run.json", (const char *)data, size, &doc, NULL) == TUTTI_OK) {
@@ -77,5 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     json_free(doc);
     faults_destroy(f);
+    faults_destroy(notes);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* loop_fuzz.c - scripts of handlers, filters, actions, data and runs, one loop in another: they end. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "tutti_host/loop.h"
 
 #include <stdlib.h>
@@ -146,7 +147,7 @@ static void add_handlers(script *s)
     for (int k = 0; k < n; k++) {
         tutti_on on = TUTTI_ON_INIT;
         tutti_error err = TUTTI_ERROR_INIT;
-        on.event = TUTTI_IGNITE_FIRST + take(s, TUTTI_IGNITE_END - TUTTI_IGNITE_FIRST);
+        on.event = TUTTI_IGNITE_FIRST + take(s, IGNITE_EVENT_END - TUTTI_IGNITE_FIRST);
         const int64_t once = take(s, 6);
         if (take(s, 3) == 1)
             on.every = take(s, 4);

@@ -11,15 +11,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     registry r = {0};
     plugin *p = calloc(1, sizeof *p);
-    faults *f = faults_create();
-    if (!p || !f)
+    faults *f = faults_create(), *notes = faults_create();
+    if (!p || !f || !notes)
         abort();
     p->registry = &r;
     p->folder = strdup("/plugins/x");
     p->manifest = strdup("/plugins/x/plugin.json");
     if (size <= MANIFEST_LIMIT &&
         json_parse("plugin.json", (const char *)data, size, &p->doc, NULL) == TUTTI_OK) {
-        manifest_read(p, f);
+        manifest_read(p, f, notes);
         /* A manifest without fault must give settings for every object that requires none. */
         for (size_t k = 0; faults_count(f) == 0 && k < p->nobjects; k++) {
             faults *own = faults_create();
@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     faults_destroy(f);
+    faults_destroy(notes);
     plugin_free(p);
     return 0;
 }

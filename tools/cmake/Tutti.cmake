@@ -43,6 +43,10 @@ endif()
 # The SDK: headers alone.
 add_library(tutti_sdk INTERFACE)
 target_include_directories(tutti_sdk INTERFACE "${CMAKE_SOURCE_DIR}/sdk/include")
+# What the host and the kernels share and no plugin sees.
+add_library(tutti_internal INTERFACE)
+target_include_directories(tutti_internal INTERFACE "${CMAKE_SOURCE_DIR}/sdk/internal")
+target_link_libraries(tutti_internal INTERFACE tutti_sdk)
 
 include("${CMAKE_CURRENT_LIST_DIR}/Isa.cmake")
 
@@ -83,7 +87,7 @@ function(tutti_add_library name)
   cmake_parse_arguments(T "" "" "SOURCES;LIBS;INCLUDE" ${ARGN})
   add_library(${name} STATIC ${T_SOURCES})
   target_include_directories(${name} PUBLIC ${T_INCLUDE})
-  target_link_libraries(${name} PUBLIC tutti_sdk ${T_LIBS} PRIVATE tutti_flags)
+  target_link_libraries(${name} PUBLIC tutti_internal ${T_LIBS} PRIVATE tutti_flags)
 endfunction()
 
 # tutti_add_op(<folder> [OPS op ...] [SOURCES file ...] [ISA_OPS op ...] [ISA_SOURCES file ...] [ISA_EXPORTS name ...]
@@ -97,7 +101,7 @@ function(tutti_add_op folder)
   cmake_parse_arguments(T "" "" "OPS;SOURCES;LIBS;TEST;POINTWISE;ISA_OPS;ISA_SOURCES;ISA_EXPORTS;ISA_DISPATCH;ISA_LEVELS" ${ARGN})
   add_library(op_${folder} OBJECT ${T_SOURCES})
   target_include_directories(op_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/kernels")
-  target_link_libraries(op_${folder} PRIVATE tutti_flags tutti_sdk OpenMP::OpenMP_C ${T_LIBS})
+  target_link_libraries(op_${folder} PRIVATE tutti_flags tutti_internal OpenMP::OpenMP_C ${T_LIBS})
   # No FMA by the way, so that results do not depend on the CPU; nobody looks at the floating point
   # flags, which leaves compilers free to compute both sides of a choice.
   target_compile_options(op_${folder} PRIVATE -ffp-contract=off -fno-trapping-math)
@@ -178,6 +182,7 @@ function(tutti_fatbin target name source file)
     COMMAND sh -c "log=$1; shift; \"$@\" > \"$log\" 2>&1 || { cat \"$log\"; exit 1; }"
       sh "${log}" ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo
       ${ARGN} -Werror all-warnings ${codes} -Xptxas -v -I "${CMAKE_SOURCE_DIR}/sdk/include"
+      -I "${CMAKE_SOURCE_DIR}/sdk/internal"
       -I "${CMAKE_SOURCE_DIR}/kernels" -I "${CMAKE_BINARY_DIR}/kernels/generated" -MD -MF "${log}.d" -MT "${file}" -o "${file}" "${source}"
     DEPENDS "${source}" DEPFILE "${log}.d" VERBATIM)
   add_custom_target(${target} DEPENDS "${file}")

@@ -1,5 +1,6 @@
 /* cuda.c - the backend of NVIDIA's GPUs: finding, describing, opening and closing them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "device/cuda/cuda_device.h"
 #include "tutti_host/device.h"
 
@@ -100,7 +101,7 @@ static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_
                               .flags = TUTTI_DEVICE_ASYNC | TUTTI_DEVICE_ADDS |
                                        TUTTI_DEVICE_SUMS | TUTTI_DEVICE_MASKS |
                                        TUTTI_DEVICE_HALVES | TUTTI_DEVICE_GROUPS,
-                              .dtypes = (1u << TUTTI_DTYPE_END) - 2,
+                              .dtypes = (1u << DTYPE_END) - 2,
                               .alignment = ALIGNMENT,
                               .kernels = "cuda"};
     get_name(rt, index, info.name);

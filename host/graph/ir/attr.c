@@ -66,6 +66,10 @@ tutti_status attr_decode(const tutti_op *op, const tutti_attr *attr, uint32_t na
             return tutti_fail(err, TUTTI_E_ARG,
                               "%s: there is no attribute \"%s\"; its attributes: %s", op->name,
                               a->name, known_attributes(op, known, sizeof known));
+        if (a->type == TUTTI_ATTR_TEXT)
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "%s: attribute \"%s\" is given as text, which no operation takes",
+                              op->name, a->name);
         if (f->type != a->type)
             return tutti_fail(err, TUTTI_E_ARG,
                               "%s: attribute \"%s\" is given as %s; its attributes: %s",

@@ -3,6 +3,7 @@
 #include "graph/passes/pointwise_fusion.h"
 #include "graph/ir/precision.h"
 #include "graph/ir/traits.h"
+#include "tutti_internal/chain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -122,7 +122,7 @@ static tutti_status list_all(clipper *c, int64_t *table, int64_t *ret_count, tut
 {
     int64_t count = 0;
     for (uint32_t k = 0; k < c->nspans; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         const int32_t trained = squares_span(c->norm.device.view, k, &span, err);
         if (trained < 0)
             return trained;
@@ -219,7 +219,7 @@ static tutti_status gradient_clipping_apply(void *self, const tutti_event *event
         return s ? s : scale(c, later, factor, 1, err);
     const uint32_t nspans = v->spans(v->ctx);
     for (uint32_t k = 0; k < nspans && !s; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         const int32_t trained = squares_span(v, k, &span, err);
         const int64_t units = c->type == CLIP_ADAPTIVE ? c->units[k] : 0;
         s = trained == 1 ? clip_span(c, &span, factor, first, units, err) : trained;

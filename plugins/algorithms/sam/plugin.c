@@ -82,7 +82,7 @@ static tutti_status each(sam *s,
     float *before = s->before.data;
     tutti_status status = TUTTI_OK;
     for (uint32_t k = 0; k < nspans && !status; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         const int32_t trained = squares_span(v, k, &span, err);
         status = trained == 1 ? visit(s, &span, before, scale, err) : trained;
         if (trained == 1 && before)
@@ -97,7 +97,7 @@ static tutti_status make_room(sam *s, tutti_error *err)
     const uint32_t nspans = v->spans(v->ctx);
     uint64_t count = 0;
     for (uint32_t k = 0; k < nspans; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         const int32_t trained = squares_span(v, k, &span, err);
         if (trained < 0)
             return trained;

@@ -73,7 +73,7 @@ static tutti_status make_room(optimizer_monitor *m, tutti_error *err)
     if (!m->before)
         return tutti_fail(err, TUTTI_E_NOMEM, "optimizer_monitor: no memory");
     for (uint32_t k = 0; k < nspans; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         void *memory = NULL;
         const int32_t trained = squares_span(v, k, &span, err);
         const tutti_status s =
@@ -98,7 +98,7 @@ static tutti_status copy(optimizer_monitor *m, tutti_error *err)
     if (!s)
         s = make_room(m, err);
     for (uint32_t k = 0; k < m->nbefore && !s; k++) {
-        tutti_span span;
+        tutti_span span = {.struct_size = sizeof span};
         const int32_t trained = squares_span(v, k, &span, err);
         s = trained == 1 ? v->copy(v->ctx, m->before[k], span.w,
                                    (uint64_t)span.n * sizeof(float), TUTTI_COPY_ON_DEVICE, err)

@@ -60,7 +60,7 @@ static void print_progress(const console *c)
 #undef TUTTI_X
     };
     if (max->unit != TUTTI_UNIT_EPOCH) {
-        if (max->unit > TUTTI_UNIT_NONE && max->unit < TUTTI_UNIT_END)
+        if (max->unit > TUTTI_UNIT_NONE && max->unit < (int32_t)(sizeof units / sizeof *units))
             (void)fprintf(c->out, "[%s=%lld/%lld]", units[max->unit],
                           (long long)tutti_timestamp_get(t, max->unit), (long long)max->count);
         return;

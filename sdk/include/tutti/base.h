@@ -18,11 +18,20 @@
 #define TUTTI_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
 
-/* Pins a member to its place: the layout is the contract. */
-#define TUTTI_ASSERT_OFFSET(type, member, offset)                                              \
-    TUTTI_STATIC_ASSERT(offsetof(type, member) == (offset), #type "." #member " moved")
-#define TUTTI_ASSERT_SIZE(type, size)                                                          \
-    TUTTI_STATIC_ASSERT(sizeof(type) == (size), #type " changed its size")
+/* The minor version of these headers, and the one that this code asks for: define TUTTI_USE_MINOR before the
+ * first include to see what came after 1.0 (`since 1.n` in comments).  A plugin that does needs a host of that
+ * minor; with TUTTI_MIN_MINOR it says that an older one will do, and asks TUTTI_HAS before it uses what is newer. */
+#define TUTTI_MINOR 0
+#ifndef TUTTI_USE_MINOR
+#define TUTTI_USE_MINOR 0
+#endif
+#ifndef TUTTI_MIN_MINOR
+#define TUTTI_MIN_MINOR TUTTI_USE_MINOR
+#endif
+#if TUTTI_USE_MINOR > TUTTI_MINOR || TUTTI_MIN_MINOR > TUTTI_USE_MINOR
+#error                                                                                         \
+    "TUTTI_MIN_MINOR <= TUTTI_USE_MINOR <= TUTTI_MINOR: these headers are older, or the two are swapped"
+#endif
 
 /* True when the struct at `p` is new enough to have `member`. */
 #define TUTTI_HAS(p, type, member)                                                             \
@@ -65,7 +74,6 @@ typedef struct tutti_error {
     tutti_status status;
     char text[504];
 } tutti_error;
-TUTTI_ASSERT_SIZE(tutti_error, 512);
 
 #define TUTTI_ERROR_INIT                                                                       \
     {                                                                                          \

@@ -20,17 +20,11 @@ typedef struct tutti_checkpoint_v1 {
     tutti_status (*save)(void *ctx, const char *path, tutti_error *err);
     const char *(*run_name)(void *ctx);   /* never NULL; [any] */
     const char *(*run_folder)(void *ctx); /* where this run's files go; absolute; [any] */
-    /* Later than the first release: ask with TUTTI_HAS.  Until the run's end no other run writes to
+    /* Until the run's end no other run writes to
      * `folder`, which is made; may be asked for again.  Only a run that trains takes folders, others
      * get TUTTI_OK.  E_STATE names the process that has it.  [control] */
     tutti_status (*claim)(void *ctx, const char *folder, tutti_error *err);
 } tutti_checkpoint_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, due, 16);
-TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, save, 24);
-TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, run_name, 32);
-TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, run_folder, 40);
-TUTTI_ASSERT_OFFSET(tutti_checkpoint_v1, claim, 48);
 
 TUTTI_C_END
 #endif

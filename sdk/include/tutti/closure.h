@@ -42,17 +42,9 @@ typedef struct tutti_optimizer_wrapper_v1 {
     /* One training step.  Must evaluate at least once and leave the weights as the update made them,
      * or, without an update, as they were.  [step] */
     tutti_status (*step)(void *self, const tutti_closure *closure, tutti_error *err);
-    /* From here on a table may end anywhere. */
     uint32_t flags; /* TUTTI_WRAPPER_* */
     uint32_t reserved2;
 } tutti_optimizer_wrapper_v1;
-
-TUTTI_ASSERT_SIZE(tutti_evaluation, 8);
-TUTTI_ASSERT_OFFSET(tutti_closure, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_closure, evaluate, 16);
-TUTTI_ASSERT_OFFSET(tutti_closure, update, 24);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_wrapper_v1, step, 8);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_wrapper_v1, flags, 16);
 
 TUTTI_C_END
 #endif

@@ -82,28 +82,5 @@ typedef struct tutti_cuda_v1 {
                          tutti_error *err);
 } tutti_cuda_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_cuda_image, bytes, 8);
-TUTTI_ASSERT_OFFSET(tutti_cuda_image, name, 16);
-TUTTI_ASSERT_OFFSET(tutti_cuda_launch, shared, 4);
-TUTTI_ASSERT_OFFSET(tutti_cuda_launch, grid, 8);
-TUTTI_ASSERT_OFFSET(tutti_cuda_launch, block, 20);
-TUTTI_ASSERT_OFFSET(tutti_cuda_launch, function, 32);
-TUTTI_ASSERT_OFFSET(tutti_cuda_launch, args, 40);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, capability, 4);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, multiprocessors, 8);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, shared_bytes, 12);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, ctx, 16);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, step, 24);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, fault, 32);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, mark, 40);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, function, 48);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, launch, 56);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, stream, 64);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, symbol, 72);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, object, 80);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, allow, 88);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, recall, 96);
-TUTTI_ASSERT_OFFSET(tutti_cuda_v1, keep, 104);
-
 TUTTI_C_END
 #endif

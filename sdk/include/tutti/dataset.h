@@ -10,13 +10,15 @@ TUTTI_C_BEGIN
 #define TUTTI_DATASET_V1 "tutti.dataset/1"
 #define TUTTI_MAX_COLUMNS 8
 
-/* One field of a sample.  Image classification calls them "input" and "target". */
+/* One field of a sample.  Image classification calls them "input" and "target".  No struct_size: calls take
+ * arrays of it, so it never grows. */
 typedef struct tutti_column {
     char name[32];
     tutti_desc desc; /* of one sample; a dimension of -1 differs from sample to sample */
     int64_t classes; /* labels run from 0 to classes - 1; 0: not a label */
 } tutti_column;
 
+/* The host owns it; the plugin fills what struct_size has room for.  More columns need another interface. */
 typedef struct tutti_dataset_info {
     uint32_t struct_size;
     uint32_t ncolumns;
@@ -35,15 +37,6 @@ typedef struct tutti_dataset_v1 {
     tutti_status (*read)(void *self, int64_t index, tutti_tensor *columns,
                          const uint64_t *capacity, uint32_t ncolumns, tutti_error *err);
 } tutti_dataset_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_column, desc, 32);
-TUTTI_ASSERT_OFFSET(tutti_column, classes, 88);
-TUTTI_ASSERT_SIZE(tutti_column, 96);
-TUTTI_ASSERT_OFFSET(tutti_dataset_info, ncolumns, 4);
-TUTTI_ASSERT_OFFSET(tutti_dataset_info, samples, 8);
-TUTTI_ASSERT_OFFSET(tutti_dataset_info, columns, 16);
-TUTTI_ASSERT_OFFSET(tutti_dataset_v1, info, 8);
-TUTTI_ASSERT_OFFSET(tutti_dataset_v1, read, 16);
 
 TUTTI_C_END
 #endif

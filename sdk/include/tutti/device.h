@@ -142,10 +142,10 @@ typedef struct tutti_device_v1 {
      * nothing is gathered. */
     tutti_status (*step)(void *device, tutti_error *err);
     /* What kernels named "cuda" get; lives as long as the device.  NULL where `kernels` is another
-     * word; a table may end before it. */
+     * word. */
     const tutti_cuda_v1 *(*cuda)(void *device);
 
-    /* From here on a table may end anywhere, and NULL stands for what a device has not. */
+    /* From here on NULL stands for what a device has not. */
 
     /* What `stream` is given from now on is gathered, not done: launches, fills, copies on the device,
      * add, clear_unless and blocks.  Nothing else may be asked of the device meanwhile. */
@@ -175,56 +175,6 @@ typedef struct tutti_device_v1 {
     tutti_status (*block)(void *device, void *stream, int32_t part, const float *guard,
                           tutti_error *err);
 } tutti_device_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_device_info, flags, 4);
-TUTTI_ASSERT_OFFSET(tutti_device_info, dtypes, 8);
-TUTTI_ASSERT_OFFSET(tutti_device_info, alignment, 12);
-TUTTI_ASSERT_OFFSET(tutti_device_info, bytes, 16);
-TUTTI_ASSERT_OFFSET(tutti_device_info, name, 24);
-TUTTI_ASSERT_OFFSET(tutti_device_info, kernels, 88);
-TUTTI_ASSERT_OFFSET(tutti_launch, name, 8);
-TUTTI_ASSERT_OFFSET(tutti_launch, run, 16);
-TUTTI_ASSERT_OFFSET(tutti_launch, state, 24);
-TUTTI_ASSERT_OFFSET(tutti_launch, call, 32);
-TUTTI_ASSERT_OFFSET(tutti_launch, in, 40);
-TUTTI_ASSERT_OFFSET(tutti_launch, out, 48);
-TUTTI_ASSERT_OFFSET(tutti_launch, scratch, 56);
-TUTTI_ASSERT_OFFSET(tutti_launch, where, 64);
-TUTTI_ASSERT_OFFSET(tutti_device_draw, purpose, 4);
-TUTTI_ASSERT_OFFSET(tutti_device_draw, seed, 8);
-TUTTI_ASSERT_OFFSET(tutti_device_draw, step, 16);
-TUTTI_ASSERT_OFFSET(tutti_device_draw, index, 24);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, count, 8);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, describe, 16);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, open, 24);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, close, 32);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, memory, 40);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, alloc, 48);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, release, 56);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, copy, 64);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, fill, 72);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, random, 80);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, stream_create, 88);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, stream_destroy, 96);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, event_create, 104);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, event_destroy, 112);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, event_record, 120);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, event_wait, 128);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, event_done, 136);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, synchronise, 144);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, kernel, 152);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, launch, 160);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, step, 168);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, cuda, 176);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, capture_begin, 184);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, capture_end, 192);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, replay, 200);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, graph_destroy, 208);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, add, 216);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, clear_unless, 224);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, host_alloc, 232);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, host_release, 240);
-TUTTI_ASSERT_OFFSET(tutti_device_v1, block, 248);
 
 TUTTI_C_END
 #endif

@@ -71,23 +71,5 @@ typedef struct tutti_device_view_v1 {
                          int32_t *ret_known, tutti_error *err);
 } tutti_device_view_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_span, first, 4);
-TUTTI_ASSERT_OFFSET(tutti_span, count, 8);
-TUTTI_ASSERT_OFFSET(tutti_span, n, 16);
-TUTTI_ASSERT_OFFSET(tutti_span, w, 24);
-TUTTI_ASSERT_OFFSET(tutti_span, g, 32);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, device, 4);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, describe, 16);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, get, 24);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, renew, 32);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, weight, 40);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, spans, 48);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, span, 56);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, take, 64);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, give, 72);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, copy, 80);
-TUTTI_ASSERT_OFFSET(tutti_device_view_v1, peek, 88);
-
 TUTTI_C_END
 #endif

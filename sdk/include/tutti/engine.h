@@ -30,7 +30,6 @@ typedef struct tutti_engine_v1 {
      * run file binds one function several times, "demo.note#2" is the second one alone.  [step] */
     int32_t (*has_handler)(void *ctx, const char *name);
     int32_t (*remove_handler)(void *ctx, const char *name);
-    /* Later than the first release: ask with TUTTI_HAS. */
     /* Binds a handler: `json` is an entry of a run file's "handlers", {"on": "epoch_completed",
      * "every": 2, "call": "demo.note", "args": ["loss", 0.5], "id": "mine"}.  It hears its events
      * behind the handlers that are there, the one under way too.  [step]
@@ -53,16 +52,6 @@ typedef struct tutti_engine_v1 {
  *     "bool" (an int), "i8" to "i64", "u8" to "u64", "f32", "f64"   a number: of a process function the
  *              output, of a filter whether it is 0, of a handler a metric of the handler's name
  *     "posix"  an int: below 0 it has failed, and errno says why.  [step] */
-
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, find, 16);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, fire, 24);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, now, 32);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, attribute, 40);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, query, 48);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, has_handler, 56);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, remove_handler, 64);
-TUTTI_ASSERT_OFFSET(tutti_engine_v1, add_handler, 72);
 
 TUTTI_C_END
 #endif

@@ -68,14 +68,12 @@ enum {
 #define TUTTI_X(name, value, canonical, side) TUTTI_EVENT_##name,
     TUTTI_COMPOSER_EVENTS(TUTTI_X)
 #undef TUTTI_X
-        TUTTI_COMPOSER_EVENT_COUNT,
-    TUTTI_IGNITE_FIRST = 64,
+        TUTTI_IGNITE_FIRST = 64,
     TUTTI_IGNITE_BEFORE_FIRST = TUTTI_IGNITE_FIRST - 1,
 #define TUTTI_X(name, value, code) TUTTI_EVENT_##name,
     TUTTI_IGNITE_EVENTS(TUTTI_X)
 #undef TUTTI_X
-        TUTTI_IGNITE_END,
-    TUTTI_EVENT_CUSTOM = 128 /* a manifest's own events are numbered from here at load */
+        TUTTI_EVENT_CUSTOM = 128 /* a manifest's own events are numbered from here at load */
 };
 
 #endif

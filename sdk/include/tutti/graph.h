@@ -15,10 +15,11 @@ enum {
     TUTTI_MODE_TRAIN = 1, /* batch statistics, dropout */
 };
 
-enum { TUTTI_ATTR_I64 = 1, TUTTI_ATTR_F64 = 2, TUTTI_ATTR_LIST = 3 };
+enum { TUTTI_ATTR_I64 = 1, TUTTI_ATTR_F64 = 2, TUTTI_ATTR_LIST = 3, TUTTI_ATTR_TEXT = 4 };
 
 /* One attribute of an operation, by the name that the op's folder documents.  Borrowed for the
- * call.  An unknown name or a wrong type is an error that names the op's attributes. */
+ * call.  An unknown name or a wrong type is an error that names the op's attributes.
+ * No struct_size: calls take arrays of it, so it never grows. */
 typedef struct tutti_attr {
     const char *name;
     int32_t type;   /* TUTTI_ATTR_* */
@@ -26,24 +27,33 @@ typedef struct tutti_attr {
     int64_t i;
     double f;
     const int64_t *list;
+    /* TEXT: for settings of a layer, never for operations.  What a run file has for a setting of type string,
+     * enum, time ("3ep") or path; for a list its JSON ("[0.5, 2]"). */
+    const char *text;
 } tutti_attr;
 
 static inline tutti_attr tutti_attr_i(const char *name, int64_t value)
 {
-    tutti_attr a = {name, TUTTI_ATTR_I64, 0, value, 0.0, NULL};
+    tutti_attr a = {name, TUTTI_ATTR_I64, 0, value, 0.0, NULL, NULL};
     return a;
 }
 
 static inline tutti_attr tutti_attr_f(const char *name, double value)
 {
-    tutti_attr a = {name, TUTTI_ATTR_F64, 0, 0, value, NULL};
+    tutti_attr a = {name, TUTTI_ATTR_F64, 0, 0, value, NULL, NULL};
     return a;
 }
 
 static inline tutti_attr tutti_attr_list(const char *name, const int64_t *values,
                                          uint32_t count)
 {
-    tutti_attr a = {name, TUTTI_ATTR_LIST, count, 0, 0.0, values};
+    tutti_attr a = {name, TUTTI_ATTR_LIST, count, 0, 0.0, values, NULL};
+    return a;
+}
+
+static inline tutti_attr tutti_attr_text(const char *name, const char *text)
+{
+    tutti_attr a = {name, TUTTI_ATTR_TEXT, 0, 0, 0.0, NULL, text};
     return a;
 }
 
@@ -84,24 +94,6 @@ struct tutti_graph {
     tutti_value (*guard)(tutti_graph *g, tutti_value keep);
     void (*unguard)(tutti_graph *g, tutti_value before);
 };
-
-TUTTI_ASSERT_OFFSET(tutti_attr, type, 8);
-TUTTI_ASSERT_OFFSET(tutti_attr, count, 12);
-TUTTI_ASSERT_OFFSET(tutti_attr, i, 16);
-TUTTI_ASSERT_OFFSET(tutti_attr, f, 24);
-TUTTI_ASSERT_OFFSET(tutti_attr, list, 32);
-TUTTI_ASSERT_OFFSET(tutti_graph, mode, 4);
-TUTTI_ASSERT_OFFSET(tutti_graph, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_graph, emit, 16);
-TUTTI_ASSERT_OFFSET(tutti_graph, desc, 24);
-TUTTI_ASSERT_OFFSET(tutti_graph, weight, 32);
-TUTTI_ASSERT_OFFSET(tutti_graph, constant, 40);
-TUTTI_ASSERT_OFFSET(tutti_graph, assign, 48);
-TUTTI_ASSERT_OFFSET(tutti_graph, call, 56);
-TUTTI_ASSERT_OFFSET(tutti_graph, fail, 64);
-TUTTI_ASSERT_OFFSET(tutti_graph, status, 72);
-TUTTI_ASSERT_OFFSET(tutti_graph, guard, 80);
-TUTTI_ASSERT_OFFSET(tutti_graph, unguard, 88);
 
 TUTTI_C_END
 #endif

@@ -16,10 +16,6 @@ typedef struct tutti_interval {
     int64_t last_batch;        /* batch at which it was last due; -1 at first */
 } tutti_interval;
 
-TUTTI_ASSERT_OFFSET(tutti_interval, include_end, 24);
-TUTTI_ASSERT_OFFSET(tutti_interval, last_batch, 32);
-TUTTI_ASSERT_SIZE(tutti_interval, 40);
-
 /* The event at which the interval itself is judged. */
 static inline int32_t tutti_interval_trigger(const tutti_interval *v)
 {

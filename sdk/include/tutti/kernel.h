@@ -22,8 +22,5 @@ typedef struct tutti_kernel_v1 {
                            tutti_error *err);
 } tutti_kernel_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_kernel_v1, find, 16);
-TUTTI_ASSERT_OFFSET(tutti_kernel_v1, launch, 24);
-
 TUTTI_C_END
 #endif

@@ -22,8 +22,5 @@ typedef struct tutti_layer_v1 {
                           uint32_t nin, tutti_value *out, uint32_t nout);
 } tutti_layer_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_layer_v1, build, 8);
-TUTTI_ASSERT_OFFSET(tutti_layer_v1, trace, 16);
-
 TUTTI_C_END
 #endif

@@ -17,8 +17,5 @@ typedef struct tutti_log_v1 {
     void (*write)(void *ctx, int32_t level, const char *text);
 } tutti_log_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_log_v1, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_log_v1, write, 16);
-
 TUTTI_C_END
 #endif

@@ -9,6 +9,7 @@ TUTTI_C_BEGIN
 
 #define TUTTI_LOGGER_V1 "tutti.logger/1"
 
+/* No struct_size, as tutti_named_text: calls take arrays of them, so they never grow. */
 typedef struct tutti_named_value {
     const char *name; /* "loss/train/total" */
     double value;
@@ -46,28 +47,13 @@ typedef struct tutti_logger_v1 {
     /* A message of the host or of a plugin, one line without its newline. */
     tutti_status (*message)(void *self, int32_t level, const char *component, const char *text,
                             tutti_error *err);
-    /* Later than the first release: ask with TUTTI_HAS.  All that was logged is on the disk when it
+    /* All that was logged is on the disk when it
      * returns: a checkpoint counts from then on.  Loggers without a file leave it NULL.  [step] */
     tutti_status (*sync)(void *self, tutti_error *err);
     /* The run begins anew, though an earlier attempt at it, which left no checkpoint, may have logged
      * to the same place: that is to be set aside.  Between INIT and FIT_START.  [control] */
     tutti_status (*begin_again)(void *self, tutti_error *err);
 } tutti_logger_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_trace, event, 4);
-TUTTI_ASSERT_OFFSET(tutti_trace, name, 8);
-TUTTI_ASSERT_OFFSET(tutti_trace, event_name, 16);
-TUTTI_ASSERT_OFFSET(tutti_trace, step, 24);
-TUTTI_ASSERT_OFFSET(tutti_trace, exit_code, 32);
-TUTTI_ASSERT_OFFSET(tutti_trace, order, 40);
-TUTTI_ASSERT_OFFSET(tutti_trace, ran, 44);
-TUTTI_ASSERT_OFFSET(tutti_trace, duration_ns, 48);
-TUTTI_ASSERT_OFFSET(tutti_logger_v1, metrics, 8);
-TUTTI_ASSERT_OFFSET(tutti_logger_v1, hyperparameters, 16);
-TUTTI_ASSERT_OFFSET(tutti_logger_v1, trace, 24);
-TUTTI_ASSERT_OFFSET(tutti_logger_v1, message, 32);
-TUTTI_ASSERT_OFFSET(tutti_logger_v1, sync, 40);
-TUTTI_ASSERT_OFFSET(tutti_logger_v1, begin_again, 48);
 
 TUTTI_C_END
 #endif

@@ -24,7 +24,6 @@ typedef struct tutti_loop_v1 {
      * epoch_completed.  [step] */
     void (*terminate)(void *ctx, int32_t skip);
     void (*terminate_epoch)(void *ctx, int32_t skip);
-    /* Later than the first release: ask with TUTTI_HAS. */
     /* Suspends the run behind the event under way: the run's saver saves, the command ends, and
      * `--resume auto` goes on behind that event's iteration.  [step] */
     void (*interrupt)(void *ctx);
@@ -54,24 +53,6 @@ typedef struct tutti_loop_v1 {
 } tutti_loop_v1;
 
 enum { TUTTI_LOOP_MAX_EPOCHS, TUTTI_LOOP_MAX_ITERS, TUTTI_LOOP_EPOCH_LENGTH };
-
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, iteration, 16);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, epoch, 24);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, set_output, 32);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, output, 40);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, terminate, 48);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, terminate_epoch, 56);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, interrupt, 64);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, limit, 72);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, set_limit, 80);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, state_dict, 88);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, load_state_dict, 96);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, set_data, 104);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, exception, 112);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, iter_counter, 120);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, train, 128);
-TUTTI_ASSERT_OFFSET(tutti_loop_v1, evaluate, 136);
 
 TUTTI_C_END
 #endif

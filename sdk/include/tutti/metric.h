@@ -34,18 +34,5 @@ typedef struct tutti_metric_v1 {
     double (*compute)(void *self);
 } tutti_metric_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_metric_input, noutputs, 4);
-TUTTI_ASSERT_OFFSET(tutti_metric_input, outputs, 8);
-TUTTI_ASSERT_OFFSET(tutti_metric_input, targets, 16);
-TUTTI_ASSERT_OFFSET(tutti_metric_input, ntargets, 24);
-TUTTI_ASSERT_OFFSET(tutti_metric_input, loss, 32);
-TUTTI_ASSERT_OFFSET(tutti_metric_input, samples, 40);
-TUTTI_ASSERT_OFFSET(tutti_metric_v1, nsums, 4);
-TUTTI_ASSERT_OFFSET(tutti_metric_v1, sums, 8);
-TUTTI_ASSERT_OFFSET(tutti_metric_v1, name, 16);
-TUTTI_ASSERT_OFFSET(tutti_metric_v1, reset, 24);
-TUTTI_ASSERT_OFFSET(tutti_metric_v1, update, 32);
-TUTTI_ASSERT_OFFSET(tutti_metric_v1, compute, 40);
-
 TUTTI_C_END
 #endif

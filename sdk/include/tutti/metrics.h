@@ -24,10 +24,5 @@ typedef struct tutti_metrics_v1 {
     void (*hyperparameter)(void *ctx, const char *name, const char *json);
 } tutti_metrics_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_metrics_v1, log, 16);
-TUTTI_ASSERT_OFFSET(tutti_metrics_v1, get, 24);
-TUTTI_ASSERT_OFFSET(tutti_metrics_v1, name_at, 32);
-TUTTI_ASSERT_OFFSET(tutti_metrics_v1, hyperparameter, 40);
-
 TUTTI_C_END
 #endif

@@ -32,12 +32,5 @@ typedef struct tutti_model_v1 {
                         int32_t reduction);
 } tutti_model_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_model_v1, noutputs, 4);
-TUTTI_ASSERT_OFFSET(tutti_model_v1, inputs, 8);
-TUTTI_ASSERT_OFFSET(tutti_model_v1, targets, 16);
-TUTTI_ASSERT_OFFSET(tutti_model_v1, build, 24);
-TUTTI_ASSERT_OFFSET(tutti_model_v1, trace, 32);
-TUTTI_ASSERT_OFFSET(tutti_model_v1, loss, 40);
-
 TUTTI_C_END
 #endif

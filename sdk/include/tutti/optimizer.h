@@ -19,19 +19,6 @@ enum {
     TUTTI_UPDATE_NUMBERS = 8 /* the others are 0 */
 };
 
-/* What a device keeps of a run's updates and of its loss scale, which is GradScaler's; only operations
- * that the host alone makes (kernels/updates) touch it. */
-enum {
-    TUTTI_SCALER_SCALE,
-    TUTTI_SCALER_CLEAN,   /* updates since the scale's last change */
-    TUTTI_SCALER_FOUND,   /* 1: a gradient of this step is not finite */
-    TUTTI_SCALER_UPDATES, /* so far */
-    TUTTI_SCALER_ON,      /* 0: there is no scale */
-    TUTTI_SCALER_SKIPPED, /* 1: the last update was left out */
-    TUTTI_SCALER_NUMBERS = 8,
-    TUTTI_SCALER_INTERVAL = 2000 /* clean updates until the scale grows */
-};
-
 /* A stretch of weights, gradients and state, all f32 of length n, 64-byte aligned where the
  * host can.  The host owns the arrays and keeps the slots (zero at first) in checkpoints. */
 typedef struct tutti_update {
@@ -40,14 +27,15 @@ typedef struct tutti_update {
     int64_t n;
     float *w;
     const float *g;
-    float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
-    double lr;         /* after the schedulers */
-    double lr_initial; /* before them; 0 when the run's learning rate is 0 */
-    int64_t step;      /* 1 on the first update of these weights */
-    /* Later than the first release: ask with TUTTI_HAS.  For update_on_device of a table with
+    float *slot
+        [TUTTI_OPTIMIZER_MAX_SLOTS]; /* nslots of them, the others NULL; there will not be more */
+    double lr;                       /* after the schedulers */
+    double lr_initial;               /* before them; 0 when the run's learning rate is 0 */
+    int64_t step;                    /* 1 on the first update of these weights */
+    /* For update_on_device of a table with
      * reads_numbers, never NULL there: TUTTI_UPDATE_NUMBERS of them in the device's memory. */
     const double *numbers;
-    /* Also later; for tables with writes_low.  Not NULL: each new weight goes there too, rounded to
+    /* For tables with writes_low.  Not NULL: each new weight goes there too, rounded to
      * the nearest number of low_dtype (TUTTI_BF16 or TUTTI_F16), ties to even, as half.h has it. */
     uint16_t *low;
     int32_t low_dtype;
@@ -63,7 +51,7 @@ typedef struct tutti_optimizer_v1 {
     /* Updates w and slots of the stretch, element by element: the host cuts a group into
      * stretches at any place and updates them at once on several threads.  [any] */
     void (*update)(void *self, const tutti_update *u);
-    /* Later than the first release: ask with TUTTI_HAS.  The same where w, g and slots lie on a device
+    /* The same where w, g and slots lie on a device
      * whose memory is its own, by a kernel of the manifest (tutti.kernel/1).  NULL: there is none, and
      * the host has them copied.  [step] */
     tutti_status (*update_on_device)(void *self, const tutti_update *u, tutti_error *err);
@@ -75,24 +63,6 @@ typedef struct tutti_optimizer_v1 {
      * once more after each update. */
     uint32_t writes_low;
 } tutti_optimizer_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_update, n, 8);
-TUTTI_ASSERT_OFFSET(tutti_update, w, 16);
-TUTTI_ASSERT_OFFSET(tutti_update, g, 24);
-TUTTI_ASSERT_OFFSET(tutti_update, slot, 32);
-TUTTI_ASSERT_OFFSET(tutti_update, lr, 64);
-TUTTI_ASSERT_OFFSET(tutti_update, lr_initial, 72);
-TUTTI_ASSERT_OFFSET(tutti_update, step, 80);
-TUTTI_ASSERT_OFFSET(tutti_update, numbers, 88);
-TUTTI_ASSERT_OFFSET(tutti_update, low, 96);
-TUTTI_ASSERT_OFFSET(tutti_update, low_dtype, 104);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, nslots, 4);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, slot_names, 8);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, lr, 16);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update, 24);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, update_on_device, 32);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, reads_numbers, 40);
-TUTTI_ASSERT_OFFSET(tutti_optimizer_v1, writes_low, 44);
 
 TUTTI_C_END
 #endif

@@ -84,15 +84,4 @@ static inline tutti_time tutti_param_time(const tutti_params *params, const char
     return p && p->type == TUTTI_PARAM_TIME ? p->t : none;
 }
 
-TUTTI_ASSERT_OFFSET(tutti_param, type, 4);
-TUTTI_ASSERT_OFFSET(tutti_param, name, 8);
-TUTTI_ASSERT_OFFSET(tutti_param, i, 16);
-TUTTI_ASSERT_OFFSET(tutti_param, f, 24);
-TUTTI_ASSERT_OFFSET(tutti_param, s, 32);
-TUTTI_ASSERT_OFFSET(tutti_param, t, 40);
-TUTTI_ASSERT_OFFSET(tutti_param, count, 64);
-TUTTI_ASSERT_OFFSET(tutti_param, items, 72);
-TUTTI_ASSERT_OFFSET(tutti_params, count, 4);
-TUTTI_ASSERT_OFFSET(tutti_params, items, 8);
-
 #endif

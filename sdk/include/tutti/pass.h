@@ -19,7 +19,5 @@ typedef struct tutti_pass_v1 {
                           uint32_t *order, uint32_t *ret_count, tutti_error *err);
 } tutti_pass_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_pass_v1, order, 8);
-
 TUTTI_C_END
 #endif

@@ -28,12 +28,5 @@ typedef struct tutti_penalty_v1 {
     tutti_value (*term)(void *self, tutti_graph *g, const tutti_penalty_input *in);
 } tutti_penalty_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_penalty_input, ninputs, 4);
-TUTTI_ASSERT_OFFSET(tutti_penalty_input, nweights, 8);
-TUTTI_ASSERT_OFFSET(tutti_penalty_input, loss, 12);
-TUTTI_ASSERT_OFFSET(tutti_penalty_input, dinputs, 16);
-TUTTI_ASSERT_OFFSET(tutti_penalty_input, dweights, 24);
-TUTTI_ASSERT_OFFSET(tutti_penalty_v1, term, 8);
-
 TUTTI_C_END
 #endif

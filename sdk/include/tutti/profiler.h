@@ -38,13 +38,5 @@ typedef struct tutti_profiler_v1 {
     int32_t (*action)(void *ctx); /* TUTTI_PROFILE_* of the batch under way.  [step] */
 } tutti_profiler_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_profiler_v1, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_profiler_v1, marker, 16);
-TUTTI_ASSERT_OFFSET(tutti_profiler_v1, start, 24);
-TUTTI_ASSERT_OFFSET(tutti_profiler_v1, finish, 32);
-TUTTI_ASSERT_OFFSET(tutti_profiler_v1, instant, 40);
-TUTTI_ASSERT_OFFSET(tutti_profiler_v1, counter, 48);
-TUTTI_ASSERT_OFFSET(tutti_profiler_v1, action, 56);
-
 TUTTI_C_END
 #endif

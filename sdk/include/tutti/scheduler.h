@@ -27,11 +27,5 @@ typedef struct tutti_scheduler_v1 {
                                tutti_error *err);
 } tutti_scheduler_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_schedule, now, 8);
-TUTTI_ASSERT_OFFSET(tutti_schedule, max_duration, 16);
-TUTTI_ASSERT_OFFSET(tutti_schedule, dataloader_len, 40);
-TUTTI_ASSERT_OFFSET(tutti_schedule, scale_ratio, 48);
-TUTTI_ASSERT_OFFSET(tutti_scheduler_v1, multiplier, 8);
-
 TUTTI_C_END
 #endif

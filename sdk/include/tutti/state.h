@@ -36,7 +36,6 @@ typedef struct tutti_state_v1 {
     /* Training ends after the current batch; `reason` is logged.  [step] */
     void (*stop_training)(void *ctx, const char *reason);
     const uint32_t *microbatch; /* live: index of the current microbatch in its batch */
-    /* Later than the first release: ask with TUTTI_HAS. */
     const tutti_timestamp *predict_time; /* live; of the prediction under way or the last one */
     const tutti_time *iteration_length;  /* unit NONE: one iteration without end */
     /* The time before the latest batch; NULL before the first.  [step] */
@@ -49,27 +48,6 @@ typedef struct tutti_state_v1 {
     const char *(*precision)(void *ctx); /* "fp32", "amp_bf16" ...; [any] */
     const char *(*device)(void *ctx);    /* "cpu" or a device's name; [any] */
 } tutti_state_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_state_v1, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, time, 16);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, eval_time, 24);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, max_duration, 32);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, seed, 40);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, elapsed, 48);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, dataloader_len, 56);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, eval_label, 64);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, get, 72);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, set, 80);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, stop_training, 88);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, microbatch, 96);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, predict_time, 104);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, iteration_length, 112);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, previous, 120);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, dataloader_label, 128);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, microbatch_size, 136);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, run_name, 144);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, precision, 152);
-TUTTI_ASSERT_OFFSET(tutti_state_v1, device, 160);
 
 TUTTI_C_END
 #endif

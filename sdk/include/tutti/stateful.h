@@ -10,8 +10,10 @@ TUTTI_C_BEGIN
 
 #define TUTTI_STATEFUL_V1 "tutti.stateful/1"
 
+/* No struct_size: the object writes an array of it, so it never grows. */
 typedef struct tutti_state_item {
-    char name[64]; /* "ema.conv1.weight"; unique within the object */
+    /* "ema.conv1.weight": letters, digits and any of _ . / -; ends within it; unique within the object. */
+    char name[64];
     tutti_tensor
         tensor; /* the object's own memory; the host reads it to save and writes it to load */
 } tutti_state_item;
@@ -26,8 +28,7 @@ typedef struct tutti_stateful_v1 {
                           uint32_t *ret_count, tutti_error *err);
     /* The host has written all items back.  NULL when nothing is left to do.  [step] */
     tutti_status (*restored)(void *self, tutti_error *err);
-    /* Later than the first release: tables without it mean 0.  TUTTI_STATEFUL_* */
-    uint32_t flags;
+    uint32_t flags; /* TUTTI_STATEFUL_* */
     uint32_t reserved2;
 } tutti_stateful_v1;
 
@@ -49,19 +50,10 @@ typedef struct tutti_saver_v1 {
     tutti_status (*save)(void *self, tutti_error *err);
     /* Path of its newest checkpoint, or of where one would be.  Borrowed until the next call.  [step] */
     const char *(*latest)(void *self);
-    /* Later than the first release: ask with TUTTI_HAS.  Path of the k-th newest that is there, 0 the
+    /* Path of the k-th newest that is there, 0 the
      * newest; NULL past the last.  Borrowed until the next call.  [step] */
     const char *(*older)(void *self, uint32_t k);
 } tutti_saver_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_state_item, tensor, 64);
-TUTTI_ASSERT_OFFSET(tutti_stateful_v1, items, 8);
-TUTTI_ASSERT_OFFSET(tutti_stateful_v1, restored, 16);
-TUTTI_ASSERT_OFFSET(tutti_stateful_v1, flags, 24);
-TUTTI_ASSERT_OFFSET(tutti_saver_v1, due, 8);
-TUTTI_ASSERT_OFFSET(tutti_saver_v1, save, 16);
-TUTTI_ASSERT_OFFSET(tutti_saver_v1, latest, 24);
-TUTTI_ASSERT_OFFSET(tutti_saver_v1, older, 32);
 
 TUTTI_C_END
 #endif

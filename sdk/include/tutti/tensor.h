@@ -25,20 +25,22 @@ enum {
 #define TUTTI_X(name, bytes, word) TUTTI_##name,
     TUTTI_DTYPES(TUTTI_X)
 #undef TUTTI_X
-        TUTTI_DTYPE_END
 };
 
 #define TUTTI_MAX_RANK 6
 #define TUTTI_DEVICE_CPU (-1) /* 0 and up: a GPU's index */
 
-/* Shape and dtype.  Dense, row-major; images are NHWC.  Dimensions may be 0, rank 0 is a scalar. */
+/* Shape and dtype.  Dense, row-major; images are NHWC.  Dimensions may be 0, rank 0 is a scalar.
+ * No struct_size: it lies in arrays and within other structs, so it never grows; a later minor may bring
+ * dtypes, of which tutti_dtype_size knows nothing where it was compiled before. */
 typedef struct tutti_desc {
     int64_t dim[TUTTI_MAX_RANK]; /* dims from `rank` up are 0 */
     int32_t rank;
     int32_t dtype;
 } tutti_desc;
 
-/* A view: whoever hands it out says who owns `data` and for how long it is valid. */
+/* A view: whoever hands it out says who owns `data` and for how long it is valid.  It never grows, as
+ * tutti_desc. */
 typedef struct tutti_tensor {
     void *data;
     tutti_desc desc;
@@ -46,6 +48,7 @@ typedef struct tutti_tensor {
     int32_t reserved;
 } tutti_tensor;
 
+/* Bytes of a number; 0 for NONE and for what these headers do not know, which tutti_desc_check refuses. */
 static inline uint64_t tutti_dtype_size(int32_t dtype)
 {
     switch (dtype) {
@@ -70,6 +73,23 @@ static inline const char *tutti_dtype_name(int32_t dtype)
     default:
         return "NONE";
     }
+}
+
+/* Whether a description that came from elsewhere can be worked with.  Errors: E_ARG names the dtype that is
+ * unknown or the rank; E_SHAPE a dimension below `least` (-1 where one may be open, else 0).  [any] */
+static inline tutti_status tutti_desc_check(const tutti_desc *d, int64_t least,
+                                            tutti_error *err)
+{
+    if (!tutti_dtype_size(d->dtype))
+        return tutti_fail(err, TUTTI_E_ARG, "dtype %d is none of this ABI", (int)d->dtype);
+    if (d->rank < 0 || d->rank > TUTTI_MAX_RANK)
+        return tutti_fail(err, TUTTI_E_ARG, "rank %d, want 0 to %d", (int)d->rank,
+                          TUTTI_MAX_RANK);
+    for (int32_t k = 0; k < d->rank; k++)
+        if (d->dim[k] < least)
+            return tutti_fail(err, TUTTI_E_SHAPE, "dimension %d is %lld, want at least %lld",
+                              (int)k, (long long)d->dim[k], (long long)least);
+    return TUTTI_OK;
 }
 
 /* Number of elements; 1 for a scalar. */
@@ -107,12 +127,5 @@ static inline const char *tutti_desc_text(const tutti_desc *d, char *text, size_
         (void)snprintf(text + used, size - (size_t)used, ")");
     return text;
 }
-
-TUTTI_ASSERT_OFFSET(tutti_desc, rank, 48);
-TUTTI_ASSERT_OFFSET(tutti_desc, dtype, 52);
-TUTTI_ASSERT_SIZE(tutti_desc, 56);
-TUTTI_ASSERT_OFFSET(tutti_tensor, desc, 8);
-TUTTI_ASSERT_OFFSET(tutti_tensor, device, 64);
-TUTTI_ASSERT_SIZE(tutti_tensor, 72);
 
 #endif

@@ -20,7 +20,6 @@ enum {
 #define TUTTI_X(name, suffix, text) TUTTI_UNIT_##name,
     TUTTI_TIME_UNITS(TUTTI_X)
 #undef TUTTI_X
-        TUTTI_UNIT_END
 };
 
 /* A duration or a point in time.  Unit NONE means "not set". */
@@ -72,23 +71,5 @@ static inline int64_t tutti_timestamp_get(const tutti_timestamp *t, int32_t unit
         return 0;
     }
 }
-
-TUTTI_ASSERT_OFFSET(tutti_time, fraction, 8);
-TUTTI_ASSERT_OFFSET(tutti_time, unit, 16);
-TUTTI_ASSERT_SIZE(tutti_time, 24);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, iteration, 8);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, epoch, 16);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, batch, 24);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, sample, 32);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, token, 40);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, epoch_in_iteration, 48);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, token_in_iteration, 56);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, batch_in_epoch, 64);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, sample_in_epoch, 72);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, token_in_epoch, 80);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, total_ns, 88);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, iteration_ns, 96);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, epoch_ns, 104);
-TUTTI_ASSERT_OFFSET(tutti_timestamp, batch_ns, 112);
 
 #endif

@@ -33,20 +33,12 @@ typedef struct tutti_train_v1 {
      * the `self` for its calls; NULL when it has none, or there is no training data yet.  Lives
      * as long as the host.  [step] */
     const void *(*dataset)(void *ctx, const char *interface_id, void **ret_self);
-    /* From here on a table may end anywhere. */
-
     /* As sample_losses, but nobody waits: *ret_losses is F32 (B) where the run's tensors are, for kernels and
      * copies of tutti.device_view/1.  Valid until the event ends or the next call.  [step] */
     tutti_status (*sample_losses_there)(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
                                         const tutti_tensor *targets, uint32_t ntargets,
                                         tutti_tensor *ret_losses, tutti_error *err);
 } tutti_train_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_train_v1, sample_losses, 16);
-TUTTI_ASSERT_OFFSET(tutti_train_v1, mix_loss, 24);
-TUTTI_ASSERT_OFFSET(tutti_train_v1, forward, 32);
-TUTTI_ASSERT_OFFSET(tutti_train_v1, dataset, 40);
-TUTTI_ASSERT_OFFSET(tutti_train_v1, sample_losses_there, 48);
 
 TUTTI_C_END
 #endif

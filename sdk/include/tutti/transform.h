@@ -13,7 +13,7 @@ TUTTI_C_BEGIN
  * index), so that a sample's draw depends on nothing else. */
 typedef struct tutti_sample {
     uint32_t struct_size;
-    uint32_t ncolumns; /* of `columns`; 0 from a host that has none */
+    uint32_t ncolumns; /* of `columns` */
     uint64_t seed;
     uint64_t epoch;
     uint64_t index;              /* in the dataset */
@@ -23,7 +23,7 @@ typedef struct tutti_sample {
 /* A batch on a device, for transforms that change it there; draws are those of tutti_sample. */
 typedef struct tutti_samples {
     uint32_t struct_size;
-    uint32_t ncolumns; /* of `columns`; 0 from a host that has none */
+    uint32_t ncolumns; /* of `columns` */
     uint64_t seed;
     uint64_t epoch;
     const int64_t *index;        /* on the device: of each row in the dataset */
@@ -42,7 +42,7 @@ typedef struct tutti_transform_v1 {
      * it has written, 0 when it leaves this column as it is, negative status on error.  [any] */
     int32_t (*apply)(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
                      tutti_tensor *out, tutti_error *err);
-    /* Later than the first release: ask with TUTTI_HAS.  What apply does, bit for bit, to column `k`
+    /* What apply does, bit for bit, to column `k`
      * of a batch (B, ...) in memory of the run's device, by kernels of the plugin (tutti.kernel/1).
      * Returns as apply, the same for every batch.  Without in->data it launches nothing: it sets
      * out->desc for in->desc and returns what it would; E_UNSUPPORTED then says why settings or column
@@ -50,20 +50,6 @@ typedef struct tutti_transform_v1 {
     int32_t (*apply_batch)(void *self, const tutti_samples *samples, uint32_t k,
                            const tutti_tensor *in, tutti_tensor *out, tutti_error *err);
 } tutti_transform_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_sample, ncolumns, 4);
-TUTTI_ASSERT_OFFSET(tutti_sample, seed, 8);
-TUTTI_ASSERT_OFFSET(tutti_sample, epoch, 16);
-TUTTI_ASSERT_OFFSET(tutti_sample, index, 24);
-TUTTI_ASSERT_OFFSET(tutti_sample, columns, 32);
-TUTTI_ASSERT_OFFSET(tutti_samples, ncolumns, 4);
-TUTTI_ASSERT_OFFSET(tutti_samples, seed, 8);
-TUTTI_ASSERT_OFFSET(tutti_samples, epoch, 16);
-TUTTI_ASSERT_OFFSET(tutti_samples, index, 24);
-TUTTI_ASSERT_OFFSET(tutti_samples, columns, 32);
-TUTTI_ASSERT_OFFSET(tutti_transform_v1, infer, 8);
-TUTTI_ASSERT_OFFSET(tutti_transform_v1, apply, 16);
-TUTTI_ASSERT_OFFSET(tutti_transform_v1, apply_batch, 24);
 
 TUTTI_C_END
 #endif

@@ -12,7 +12,7 @@ TUTTI_C_BEGIN
 
 #define TUTTI_MAGIC 0x49545554u /* "TUTI" */
 #define TUTTI_ABI_VERSION(major, minor) ((uint32_t)(major) << 16 | (uint32_t)(minor))
-#define TUTTI_ABI TUTTI_ABI_VERSION(1, 0)
+#define TUTTI_ABI TUTTI_ABI_VERSION(1, TUTTI_USE_MINOR) /* what this code sees */
 
 /* Thread tags.  [control]: the thread that opens and closes, nothing else runs in the plugin.
  * [step]: never two calls at once on one object, but the thread may change.  [any]: concurrent. */
@@ -30,7 +30,6 @@ TUTTI_C_BEGIN
 #define TUTTI_KIND_OPTIMIZER "optimizer"
 #define TUTTI_KIND_SCHEDULER "scheduler"
 #define TUTTI_KIND_METRIC "metric"
-#define TUTTI_KIND_COMM "comm"
 #define TUTTI_KIND_DEVICE "device"
 
 /* The host as one object sees it.  Valid until that object's last close or post_close returns. */
@@ -90,7 +89,7 @@ typedef struct tutti_object {
     const char *name;  /* [a-z][a-z0-9_]*, as in the manifest and in run files */
     const char *kind;  /* TUTTI_KIND_* */
     const tutti_calls *calls;
-    /* Later than the first release: NULL, or what the manifest cannot say about settings, such as that
+    /* NULL, or what the manifest cannot say about settings, such as that
      * one is to be below another.  Pure; called before every open, and by `tutti validate`.  `params` as
      * for open; the sentence starts with the object's name.  [any] */
     tutti_status (*check)(const tutti_params *params, tutti_error *err);
@@ -113,8 +112,8 @@ TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi);
 
 #define TUTTI_PLUGIN_INIT(id_, version_, objects_)                                             \
     {                                                                                          \
-        TUTTI_MAGIC, (uint32_t)sizeof(tutti_plugin), TUTTI_ABI, TUTTI_ABI_VERSION(1, 0), id_,  \
-            version_, objects_                                                                 \
+        TUTTI_MAGIC, (uint32_t)sizeof(tutti_plugin), TUTTI_ABI,                                \
+            TUTTI_ABI_VERSION(1, TUTTI_MIN_MINOR), id_, version_, objects_                     \
     }
 #define TUTTI_OBJECT_INIT(name_, kind_, calls_)                                                \
     {                                                                                          \
@@ -124,32 +123,6 @@ TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi);
     {                                                                                          \
         (uint32_t)sizeof(tutti_object), 0, name_, kind_, calls_, check_                        \
     }
-
-TUTTI_ASSERT_OFFSET(tutti_host, abi, 4);
-TUTTI_ASSERT_OFFSET(tutti_host, ctx, 8);
-TUTTI_ASSERT_OFFSET(tutti_host, query, 16);
-TUTTI_ASSERT_OFFSET(tutti_event, id, 4);
-TUTTI_ASSERT_OFFSET(tutti_event, name, 8);
-TUTTI_ASSERT_OFFSET(tutti_event, step, 16);
-TUTTI_ASSERT_OFFSET(tutti_event, time, 24);
-TUTTI_ASSERT_OFFSET(tutti_event, eval_time, 32);
-TUTTI_ASSERT_OFFSET(tutti_calls, open, 8);
-TUTTI_ASSERT_OFFSET(tutti_calls, match, 16);
-TUTTI_ASSERT_OFFSET(tutti_calls, apply, 24);
-TUTTI_ASSERT_OFFSET(tutti_calls, run_event, 32);
-TUTTI_ASSERT_OFFSET(tutti_calls, close, 40);
-TUTTI_ASSERT_OFFSET(tutti_calls, post_close, 48);
-TUTTI_ASSERT_OFFSET(tutti_calls, query, 56);
-TUTTI_ASSERT_OFFSET(tutti_object, name, 8);
-TUTTI_ASSERT_OFFSET(tutti_object, kind, 16);
-TUTTI_ASSERT_OFFSET(tutti_object, calls, 24);
-TUTTI_ASSERT_OFFSET(tutti_object, check, 32);
-TUTTI_ASSERT_OFFSET(tutti_plugin, struct_size, 4);
-TUTTI_ASSERT_OFFSET(tutti_plugin, abi_built, 8);
-TUTTI_ASSERT_OFFSET(tutti_plugin, abi_min, 12);
-TUTTI_ASSERT_OFFSET(tutti_plugin, id, 16);
-TUTTI_ASSERT_OFFSET(tutti_plugin, version, 24);
-TUTTI_ASSERT_OFFSET(tutti_plugin, objects, 32);
 
 TUTTI_C_END
 #endif

@@ -23,8 +23,5 @@ typedef struct tutti_vocabulary_v1 {
     const char *(*token)(void *self, int64_t token, uint64_t *ret_size);
 } tutti_vocabulary_v1;
 
-TUTTI_ASSERT_OFFSET(tutti_vocabulary_v1, encode, 8);
-TUTTI_ASSERT_OFFSET(tutti_vocabulary_v1, token, 16);
-
 TUTTI_C_END
 #endif

@@ -38,7 +38,7 @@ typedef struct tutti_weights_v1 {
     /* The learning rate from here to the end of the batch, when the schedulers set the next one.
      * [step] */
     void (*set_lr)(void *ctx, uint32_t group, double lr);
-    /* Later than the first release: ask with TUTTI_HAS.  On a device whose memory is out of the host's
+    /* On a device whose memory is out of the host's
      * reach: where the factor is, one f32 in its memory, by which the update multiplies each gradient
      * as it reads it.  It is 1 when after_train_batch begins; whoever asks for the place on that event
      * has a kernel multiply it.  Who looks at gradients after that finds them multiplied.
@@ -48,20 +48,6 @@ typedef struct tutti_weights_v1 {
      * [step] */
     tutti_status (*describe)(void *ctx, uint32_t k, tutti_weight *ret_weight, tutti_error *err);
 } tutti_weights_v1;
-
-TUTTI_ASSERT_OFFSET(tutti_weight, path, 8);
-TUTTI_ASSERT_OFFSET(tutti_weight, data, 16);
-TUTTI_ASSERT_OFFSET(tutti_weight, grad, 88);
-TUTTI_ASSERT_OFFSET(tutti_weight, group, 96);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, count, 16);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, at, 24);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, version, 32);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, groups, 40);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, optimizer, 48);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, lr, 56);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, set_lr, 64);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, gradient_factor, 72);
-TUTTI_ASSERT_OFFSET(tutti_weights_v1, describe, 80);
 
 TUTTI_C_END
 #endif

@@ -51,9 +51,9 @@ static void check_manifest(const char *folder, const char *name)
     static registry r = {.trust = TRUST_NONE};
     tutti_error err = TUTTI_ERROR_INIT;
     char path[4096];
-    faults *f = faults_create();
+    faults *f = faults_create(), *notes = faults_create();
     plugin *p = calloc(1, sizeof *p);
-    if (!f || !p)
+    if (!f || !notes || !p)
         abort();
     p->registry = &r;
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -61,12 +61,13 @@ static void check_manifest(const char *folder, const char *name)
     (void)snprintf(path, sizeof path, "%s/%s/plugin.json", folder, name);
     p->manifest = strdup(path);
     if (!json_read(p->manifest, MANIFEST_LIMIT, &p->doc, NULL)) {
-        manifest_read(p, f);
+        manifest_read(p, f, notes);
         if (!faults_count(f) && codes_judge(p, &err))
             tell(err.text);
     }
     plugin_free(p);
     faults_destroy(f);
+    faults_destroy(notes);
 }
 
 static void check_plugins(const char *folder)

@@ -1,5 +1,6 @@
 /* dispatch_test.c - who hears an event, what failures do, how an engine ends. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "engine_check.h"
 
 #include <time.h>
@@ -123,6 +124,11 @@ START_TEST(a_failure_stops_the_run_with_name_event_and_cause)
     ck_assert_int_eq(engine_run_event(e, TUTTI_EVENT_BEFORE_LOSS, &none), TUTTI_E_STATE);
     ck_assert_error(none, TUTTI_E_STATE,
                     "mixup on before_loss: match returned E_STATE without saying why");
+    none = (tutti_error)TUTTI_ERROR_INIT;
+    a.match = 2;
+    ck_assert_int_eq(engine_run_event(e, TUTTI_EVENT_BEFORE_LOSS, &none), TUTTI_E_RANGE);
+    ck_assert_error(none, TUTTI_E_RANGE,
+                    "mixup on before_loss: match returned 2, want 0, 1 or a negative status");
     engine_destroy(e);
 }
 END_TEST
@@ -361,7 +367,7 @@ START_TEST(event_names_are_found_in_any_case)
     ck_assert_int_eq(event_side(TUTTI_EVENT_FIT_END), 1);
     ck_assert_int_eq(event_side(TUTTI_EVENT_EPOCH_CHECKPOINT), 0);
     int before = 0, after = 0;
-    for (int32_t k = 0; k < TUTTI_COMPOSER_EVENT_COUNT; k++) {
+    for (int32_t k = 0; k < COMPOSER_EVENT_END; k++) {
         ck_assert_int_eq(event_find(event_name(k)), k);
         before += event_side(k) < 0;
         after += event_side(k) > 0;
@@ -417,7 +423,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, init_runs_loggers_first_and_other_events_run_them_last);
-    tcase_add_loop_test(tc, every_match_comes_before_any_apply, 0, TUTTI_COMPOSER_EVENT_COUNT);
+    tcase_add_loop_test(tc, every_match_comes_before_any_apply, 0, COMPOSER_EVENT_END);
     tcase_add_test(tc, an_exit_code_of_zero_differs_from_none);
     tcase_add_test(tc, only_events_with_subscribers_are_listened_to);
     tcase_add_test(tc, a_failure_stops_the_run_with_name_event_and_cause);

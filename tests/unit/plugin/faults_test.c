@@ -10,8 +10,8 @@ static const struct {
 } judged[] = {
     {"missing_entry",
      LIBRARY("missing_entry") ": does not export \"tutti_plugin_v1\", the entry of a plugin"},
-    {"abi_older", MANIFEST("abi_older") ":6: abi.built: was built for host ABI 0.9, this host "
-                                        "has 1.0 and takes 1.x only"},
+    {"abi_older", MANIFEST("abi_older") ":6: abi.min: needs host ABI 0.9, this host has 1.0 "
+                                        "and takes 1.x only"},
     {"abi_newer",
      MANIFEST("abi_newer") ":6: abi.min: needs host ABI 1.7 or later, this host has 1.0"},
     {"unknown_key",
@@ -63,8 +63,10 @@ static const struct {
     {"wrong_magic", TUTTI_E_FORMAT,
      LIBRARY("wrong_magic") ": its entry has magic 0x31304850, want 0x49545554"},
     {"abi_lying", TUTTI_E_VERSION,
-     LIBRARY("abi_lying") ": was built for host ABI 1.3 and needs 1.2, its manifest says 1.0 "
-                          "and 1.0"},
+     LIBRARY("abi_lying") ": needs host ABI 1.2, its manifest says 1.0 (abi.min)"},
+    {"reserved_calls", TUTTI_E_FORMAT,
+     LIBRARY("reserved_calls") ": the tutti_calls of reserved_calls has a reserved member that "
+                               "is not 0"},
     {"id_mismatch", TUTTI_E_FORMAT,
      LIBRARY("id_mismatch") ": its id is \"org.fixture.other\", its manifest says "
                             "\"org.fixture.id_mismatch\""},

@@ -16,10 +16,16 @@ static const struct {
      ":4: version: is \"01.2.0\", want a version such as \"1.2.0\""},
     {"  \"license\": \"Apache-2.0\",", "", ":1: license is missing, want a string"},
     {"\"Apache-2.0\"", "\"\"", ":5: license: is empty"},
-    {"\"built\": \"1.0\"", "\"built\": \"one\"",
-     ":7: abi.built: is \"one\", want a version such as \"1.0\""},
+    {"\"min\": \"1.0\"", "\"min\": \"one\"",
+     ":7: abi.min: is \"one\", want a version such as \"1.0\""},
     {"\"min\": \"1.0\"", "\"min\": \"1.1\"",
-     ":7: abi.min: is above \"built\", want at most 1.0"},
+     ":7: abi.min: needs host ABI 1.1 or later, this host has 1.0"},
+    {"\"x-note\"", "\"consumes\": [\"tutti.later/1\"], \"x-note\"",
+     ":10: consumes[0]: needs a host that asks its objects for tutti.later/1; this one never "
+     "does"},
+    {"\"batch_end\", \"completed\"", "\"batch_end\", {\"nam\": \"completed\"}",
+     ":16: objects[0].events[1].nam: unknown key; did you mean name?\n@:16: "
+     "objects[0].events[1]: name is missing, want a string"},
     {"\"good.so\"", "\"good.so\", \"sha256\": \"12\"",
      ":8: library.sha256: want 64 lower-case hexadecimal digits"},
     {"\"good.so\"", "\"/good.so\"",
@@ -144,6 +150,72 @@ START_TEST(a_wrong_manifest_says_where_and_what_was_wanted)
 }
 END_TEST
 
+/* The newer fixture with `must` understood: what is reported. */
+static registry *newer(const char *must)
+{
+    make_temporary();
+    shell("umask 022; mkdir '%s/a'; cp '%s/newer_format/newer_format/newer_format.so' '%s/a/'; "
+          "sed 's/\"audience\"/\"must_understand\": [%s], \"audience\"/' "
+          "'%s/newer_format/newer_format/plugin.json' >'%s/a/plugin.json'",
+          temporary, FIXTURES, temporary, must, FIXTURES, temporary);
+    return registry_over(temporary);
+}
+
+START_TEST(a_newer_manifest_is_used_as_far_as_it_is_known)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    registry *r = newer("\"kind\"");
+    const plugin_info p = plugin_in(r, "a");
+    ck_assert_msg(!p.fault, "%s", p.fault);
+    ck_assert_uint_eq(p.nobjects, 1);
+    ck_assert_uint_eq(object_describe(p.objects[0])->nevents, 1);
+    ck_assert_str_eq(
+        manifests_own(reported),
+        "2 @:8: audience: unknown key (its format is newer than this host's 1.0)\n"
+        "2 @:6: abi.best: unknown key (its format is newer than this host's 1.0)\n"
+        "2 @:15: objects[0].colour: unknown key (its format is newer than this host's 1.0)\n"
+        "2 @:16: objects[0].traits[0]: \"restful\" is no trait (its format is newer than this "
+        "host's 1.0)\n"
+        "2 @:18: objects[0].params.rate.step: unknown key (its format is newer than this "
+        "host's "
+        "1.0)\n"
+        "2 @:20: objects[1].kind: \"sorter\" is no kind of object (its format is newer than "
+        "this host's 1.0)\n"
+        "2 @:17: objects[0].events[1]: \"batch_weighed\" is no event (its format is newer than "
+        "this host's 1.0)\n");
+    instance *i = NULL;
+    tutti_params *params = NULL;
+    ck_assert_ok(params_from_attrs(p.objects[0], NULL, 0, &params, &err), err);
+    ck_assert_ok(instance_open(p.objects[0], "it", params, NULL, NULL, &i, &err), err);
+    instance_free(i);
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
+static const struct {
+    const char *must, *sentence;
+} must_understand[] = {
+    {"\"audience\"", "@:8: audience: unknown key"},
+    {"\"restful\"", "@:16: objects[0].traits[0]: \"restful\" is no trait"},
+    {"\"sorter\"", "@:20: objects[1].kind: \"sorter\" is no kind of object"},
+    {"\"step\"", "@:18: objects[0].params.rate.step: unknown key"},
+    {"\"batch_weighed\"",
+     "@:17: objects[0].events[1]: \"batch_weighed\" is no event; did you mean "
+     "batch_end?"},
+};
+
+START_TEST(what_a_newer_manifest_needs_is_a_fault)
+{
+    registry *r = newer(must_understand[_i].must);
+    const char *fault = plugin_in(r, "a").fault;
+    ck_assert_ptr_nonnull(fault);
+    ck_assert_str_eq(manifests_own(fault), must_understand[_i].sentence);
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
 START_TEST(what_is_no_json_is_refused_with_its_line)
 {
     make_temporary();
@@ -205,6 +277,9 @@ int main(void)
     TCase *t = tcase_create("manifest");
     tcase_add_loop_test(t, a_wrong_manifest_says_where_and_what_was_wanted, 0,
                         sizeof changes / sizeof *changes);
+    tcase_add_test(t, a_newer_manifest_is_used_as_far_as_it_is_known);
+    tcase_add_loop_test(t, what_a_newer_manifest_needs_is_a_fault, 0,
+                        sizeof must_understand / sizeof *must_understand);
     tcase_add_test(t, what_is_no_json_is_refused_with_its_line);
     tcase_add_test(t, more_than_256_objects_are_refused);
     tcase_add_test(t, plugins_that_conflict_are_not_loaded_together);

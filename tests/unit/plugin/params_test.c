@@ -156,16 +156,16 @@ START_TEST(a_wrong_attribute_says_what_was_wanted)
         const char *sentence;
     } cases[] = {
         {"good",
-         {"flag", TUTTI_ATTR_I64, 0, 2, 0.0, NULL},
+         {"flag", TUTTI_ATTR_I64, 0, 2, 0.0, NULL, NULL},
          "good: flag: is 2, want true or false"},
         {"good",
-         {"mode", TUTTI_ATTR_I64, 0, 2, 0.0, NULL},
+         {"mode", TUTTI_ATTR_I64, 0, 2, 0.0, NULL, NULL},
          "good: mode: is 2, want \"slow\" or \"fast\""},
         {"good",
-         {"counts", TUTTI_ATTR_I64, 0, 2, 0.0, NULL},
+         {"counts", TUTTI_ATTR_I64, 0, 2, 0.0, NULL, NULL},
          "good: counts: good has no such setting; did you mean count?"},
         {"strict",
-         {"must", TUTTI_ATTR_F64, 0, 0, -0.5, NULL},
+         {"must", TUTTI_ATTR_F64, 0, 0, -0.5, NULL, NULL},
          "strict: must: is -0.5, want a number of at least 0"},
     };
     tutti_error err = TUTTI_ERROR_INIT;

@@ -1,7 +1,6 @@
 /* registry_test.c - finding objects, what manifests say of them, opening and closing. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry_check.h"
-#include "tutti/stateful.h"
 
 START_TEST(a_manifest_is_described)
 {
@@ -96,6 +95,56 @@ START_TEST(a_name_in_two_plugins_must_pick_one)
 }
 END_TEST
 
+START_TEST(a_bare_name_is_the_projects_own_object)
+{
+    char folders[2][PATH_MAX + 8];
+    make_temporary();
+    for (int k = 0; k < 2; k++) {
+        shell("umask 022; mkdir -p '%s/%d'; cp -r '%s/good/good' '%s/%d/'", temporary, k,
+              FIXTURES, temporary, k);
+        (void)snprintf(folders[k], sizeof folders[k], "%s/%d", temporary, k);
+    }
+    shell("sed -i s/org.fixture.good/org.tutti.good/ '%s/1/good/plugin.json'", temporary);
+    const char *const paths[] = {folders[0], folders[1], NULL};
+    registry *r = registry_over_with(paths, TRUST_OWNER, NULL);
+    const object *own = find(r, "callback", "good");
+    const object *other = find(r, "callback", "org.fixture.good:good");
+    ck_assert_str_eq(object_describe(own)->plugin_id, "org.tutti.good");
+    ck_assert_str_eq(object_describe(other)->plugin_id, "org.fixture.good");
+    ck_assert_str_eq(registry_hidden_by(r, other), "org.tutti.good");
+    ck_assert_ptr_null(registry_hidden_by(r, own));
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
+START_TEST(a_refused_plugin_is_not_replaced_by_another_copy)
+{
+    char folders[2][PATH_MAX + 8];
+    const object *o = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    make_temporary();
+    for (int k = 0; k < 2; k++) {
+        shell("umask 022; mkdir -p '%s/%d'; cp -r '%s/good/good' '%s/%d/'", temporary, k,
+              FIXTURES, temporary, k);
+        (void)snprintf(folders[k], sizeof folders[k], "%s/%d", temporary, k);
+    }
+    shell("sed -i 's/\"min\": \"1.0\"/\"min\": \"1.7\"/' '%s/0/good/plugin.json'", temporary);
+    const char *const paths[] = {folders[0], folders[1], NULL};
+    registry *r = registry_over_with(paths, TRUST_OWNER, NULL);
+    ck_assert_int_eq(registry_find(r, "callback", "good", &o, &err), TUTTI_E_NOTFOUND);
+    ck_assert_str_eq(shorten(err.text),
+                     "the callback good cannot be used: #/0/good/plugin.json:7: abi.min: needs "
+                     "host ABI 1.7 or later, this host has 1.0");
+    ck_assert_ptr_nonnull(
+        strstr(reported,
+               "plugin org.fixture.good 1.2.0 would stand in for #/0/good/plugin.json, which "
+               "comes first and was refused; mend or remove that one"));
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
 static const struct {
     const char *variable, *globs, *fault;
 } selections[] = {
@@ -183,7 +232,7 @@ START_TEST(a_close_that_fails_is_the_last_call)
 }
 END_TEST
 
-START_TEST(tables_are_there_until_close_unless_too_short)
+START_TEST(tables_are_there_until_close)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     registry *r = registry_over(FIXTURES "/good");
@@ -191,7 +240,6 @@ START_TEST(tables_are_there_until_close_unless_too_short)
     const uint32_t *table = instance_query(i, "org.fixture.table/1");
     ck_assert_ptr_nonnull(table);
     ck_assert_uint_eq(table[2], 7);
-    ck_assert_ptr_null(instance_query(i, TUTTI_SAVER_V1));
     ck_assert_ptr_null(instance_query(i, "org.fixture.none/1"));
     ck_assert_ok(instance_close(i, &err), err);
     ck_assert_ptr_null(instance_query(i, "org.fixture.table/1"));
@@ -209,12 +257,14 @@ int main(void)
                         sizeof absent / sizeof *absent);
     tcase_add_test(t, a_name_may_pick_its_plugin);
     tcase_add_test(t, a_name_in_two_plugins_must_pick_one);
+    tcase_add_test(t, a_bare_name_is_the_projects_own_object);
+    tcase_add_test(t, a_refused_plugin_is_not_replaced_by_another_copy);
     tcase_add_loop_test(t, plugins_are_selected_and_disabled_by_id, 0,
                         sizeof selections / sizeof *selections);
     tcase_add_test(t, a_search_folder_that_is_named_must_be_there);
     tcase_add_test(t, an_instance_closes_once_in_two_halves);
     tcase_add_test(t, a_close_that_fails_is_the_last_call);
-    tcase_add_test(t, tables_are_there_until_close_unless_too_short);
+    tcase_add_test(t, tables_are_there_until_close);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }

@@ -307,8 +307,8 @@ START_TEST(of_one_id_in_two_folders_the_first_is_used)
     ck_assert_ptr_null(plugin_in(r, "first").fault);
     ck_assert_str_eq(
         shorten(plugin_in(r, "second").fault),
-        "#/two/second/plugin.json: plugin org.fixture.good 1.1.0 comes after version "
-        "1.2.0 in #/one/first/plugin.json");
+        "#/two/second/plugin.json: plugin org.fixture.good 1.1.0 is hidden by version "
+        "1.2.0, which comes first, in #/one/first/plugin.json");
     ck_assert_str_eq(object_describe(find(r, "callback", "good"))->plugin_version, "1.2.0");
 
     o = find(r, "callback", "org.fixture.good@1.1.0:good");

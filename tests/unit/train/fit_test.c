@@ -1,5 +1,6 @@
 /* fit_test.c - real fits of small models: events and clocks, fits that go on, microbatches, updates. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "base/faults.h"
 #include "op_table.h"
 #include "train/trainer_state.h"
@@ -15,7 +16,7 @@ typedef struct fitting {
     run_file *run;
     trainer *t;
     char told[8192]; /* names of the training events so far */
-    int64_t counts[TUTTI_COMPOSER_EVENT_COUNT];
+    int64_t counts[COMPOSER_EVENT_END];
     int32_t stop_at; /* the event at which training is stopped */
     int64_t stop_batch;
 } fitting;
@@ -40,7 +41,7 @@ static void end(void)
 static void watch(void *ctx, const tutti_event *event)
 {
     fitting *f = ctx;
-    if (event->id >= TUTTI_COMPOSER_EVENT_COUNT)
+    if (event->id >= COMPOSER_EVENT_END)
         return;
     f->counts[event->id]++;
     const size_t used = strlen(f->told);

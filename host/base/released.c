@@ -1,0 +1,100 @@
+/* released.c - holding structs that cross the ABI to what release 1.0 froze. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/released.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct size_row {
+    const char *type;
+    uint32_t size;
+} size_row;
+
+typedef struct member_row {
+    const char *type;
+    const char *member;
+    uint32_t offset;
+    uint32_t size;
+} member_row;
+
+#define TUTTI_VALUE(name, value)
+#define TUTTI_TEXT(name, text)
+
+static const size_row sizes[] = {
+#define TUTTI_SIZE(type, size) {#type, size},
+#define TUTTI_MEMBER(type, member, offset, size)
+#include "1.0/layout.inc"
+#undef TUTTI_SIZE
+#undef TUTTI_MEMBER
+};
+
+static const member_row members[] = {
+#define TUTTI_SIZE(type, size)
+#define TUTTI_MEMBER(type, member, offset, size) {#type, #member, offset, size},
+#include "1.0/layout.inc"
+#undef TUTTI_SIZE
+#undef TUTTI_MEMBER
+};
+
+tutti_status released_room(uint32_t struct_size, uint32_t least, const char *type,
+                           tutti_error *err)
+{
+    if (struct_size >= least)
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_ARG,
+                      "the caller's %s has struct_size %u, want at least %u: set it to sizeof",
+                      type, struct_size, least);
+}
+
+tutti_status released_give(void *to, const void *from, uint32_t size, uint32_t least,
+                           const char *type, tutti_error *err)
+{
+    uint32_t room;
+    memcpy(&room, to, sizeof room);
+    const tutti_status s = released_room(room, least, type, err);
+    if (s)
+        return s;
+    memcpy(to, from, room < size ? room : size);
+    memcpy(to, &room, sizeof room);
+    return TUTTI_OK;
+}
+
+/* Whether `type` is the struct of interface `id`: "tutti_dataset_v1" of "tutti.dataset/1". */
+static bool is_type_of(const char *type, const char *id)
+{
+    for (; *type && *id; type++, id++) {
+        if (*id == '/' && type[0] == '_' && type[1] == 'v')
+            type++;
+        else if (*id == '.' ? *type != '_' : *id != *type)
+            return false;
+    }
+    return !*type && !*id;
+}
+
+static bool is_zero(const void *bytes, uint32_t size)
+{
+    static const unsigned char zeros[16];
+    return size <= sizeof zeros && memcmp(bytes, zeros, size) == 0;
+}
+
+tutti_status released_table(const void *table, const char *id, tutti_error *err)
+{
+    const char *type = NULL;
+    uint32_t size, least = sizeof size;
+    memcpy(&size, table, sizeof size);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes && !type; k++)
+        if (is_type_of(sizes[k].type, id)) {
+            type = sizes[k].type;
+            least = sizes[k].size;
+        }
+    if (size < least)
+        return tutti_fail(err, TUTTI_E_VERSION, "its %s has struct_size %u, want at least %u",
+                          id, size, least);
+    for (size_t k = 0; type && k < sizeof members / sizeof *members; k++) {
+        const member_row *m = &members[k];
+        if (strcmp(m->type, type) == 0 && strncmp(m->member, "reserved", 8) == 0 &&
+            !is_zero((const char *)table + m->offset, m->size))
+            return tutti_fail(err, TUTTI_E_ARG, "its %s has a %s that is not 0", id, m->member);
+    }
+    return TUTTI_OK;
+}

@@ -1,0 +1,94 @@
+/* tables.c - the typed tables that this host asks of objects, and what is wrong with those of an instance. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/released.h"
+#include "plugin/plugin.h"
+#include "tutti/closure.h"
+#include "tutti/device.h"
+#include "tutti/layer.h"
+#include "tutti/logger.h"
+#include "tutti/metric.h"
+#include "tutti/model.h"
+#include "tutti/optimizer.h"
+#include "tutti/pass.h"
+#include "tutti/penalty.h"
+#include "tutti/scheduler.h"
+#include "tutti/stateful.h"
+#include "tutti/transform.h"
+#include "tutti/vocabulary.h"
+
+#include <string.h>
+
+/* Whoever asks for another one adds it here: "consumes" of manifests and the checks below know it then. */
+static const char *const consumed[] = {TUTTI_DATASET_V1,
+                                       TUTTI_TRANSFORM_V1,
+                                       TUTTI_OPTIMIZER_V1,
+                                       TUTTI_SCHEDULER_V1,
+                                       TUTTI_METRIC_V1,
+                                       TUTTI_LOGGER_V1,
+                                       TUTTI_LAYER_V1,
+                                       TUTTI_MODEL_V1,
+                                       TUTTI_STATEFUL_V1,
+                                       TUTTI_SAVER_V1,
+                                       TUTTI_PASS_V1,
+                                       TUTTI_DEVICE_V1,
+                                       TUTTI_PENALTY_V1,
+                                       TUTTI_VOCABULARY_V1,
+                                       TUTTI_OPTIMIZER_WRAPPER_V1,
+                                       NULL};
+
+const char *const *tables_consumed(void)
+{
+    return consumed;
+}
+
+/* Bits that 1.0 gives a meaning. */
+static tutti_status check_flags(const char *id, const void *table, tutti_error *err)
+{
+    uint32_t unknown = 0;
+    if (strcmp(id, TUTTI_OPTIMIZER_WRAPPER_V1) == 0)
+        unknown = ((const tutti_optimizer_wrapper_v1 *)table)->flags &
+                  ~(uint32_t)TUTTI_WRAPPER_NO_LOSS;
+    else if (strcmp(id, TUTTI_STATEFUL_V1) == 0)
+        unknown =
+            ((const tutti_stateful_v1 *)table)->flags & ~(uint32_t)TUTTI_STATEFUL_MAY_BE_NEW;
+    return unknown
+               ? tutti_fail(err, TUTTI_E_ARG,
+                            "its %s has flags 0x%x, which this host does not know", id, unknown)
+               : TUTTI_OK;
+}
+
+/* Traits that promise a table. */
+static tutti_status check_traits(instance *i, tutti_error *err)
+{
+    static const char *const promised[][2] = {
+        {"backwards_create_graph", TUTTI_PENALTY_V1},
+        {"wraps_optimizer", TUTTI_OPTIMIZER_WRAPPER_V1},
+    };
+    const object_info *info = &instance_object(i)->info;
+    for (size_t k = 0; info->traits && info->traits[k]; k++)
+        for (size_t m = 0; m < sizeof promised / sizeof *promised; m++)
+            if (strcmp(info->traits[k], promised[m][0]) == 0 &&
+                !instance_query(i, promised[m][1]))
+                return tutti_fail(err, TUTTI_E_FORMAT,
+                                  "%s: %s %s has trait %s and answers no %s", info->manifest,
+                                  info->kind, info->name, promised[m][0], promised[m][1]);
+    return TUTTI_OK;
+}
+
+tutti_status tables_check(instance *i, tutti_error *err)
+{
+    const object *o = instance_object(i);
+    if (!o->calls.query)
+        return check_traits(i, err);
+    for (size_t k = 0; consumed[k]; k++) {
+        tutti_error cause = TUTTI_ERROR_INIT;
+        const void *table = instance_query(i, consumed[k]);
+        tutti_status s = table ? released_table(table, consumed[k], &cause) : TUTTI_OK;
+        if (!s && table)
+            s = check_flags(consumed[k], table, &cause);
+        if (s)
+            return tutti_fail(err, s, "%s: %s %s: %s", o->plugin->library, o->info.kind,
+                              instance_name(i), cause.text);
+    }
+    return check_traits(i, err);
+}

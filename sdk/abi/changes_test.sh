@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# changes_test.sh SOURCE PYTHON CC - what tools/abi says of changes to headers: of a released thing a sentence with
+# the remedy, of a new one nothing if it is tagged and hidden.
+set -uo pipefail
+source=$1 python=$2 cc=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# changed <what> <header> <sed script>: what the check says of headers with that change, in $work/said.
+changed() {
+  rm -rf "$work/include"
+  cp -r "$source/sdk/include" "$work/include"
+  sed -i -E "$3" "$work/include/tutti/$2"
+  if cmp -s "$source/sdk/include/tutti/$2" "$work/include/tutti/$2"; then
+    echo "FAILED: $1: nothing was changed"
+    failures=$((failures + 1))
+  fi
+  "$python" "$source/tools/abi" check --include "$work/include" --cc "$cc" >"$work/said" 2>&1
+  status=$?
+}
+# refuses <what> <header> <sed script> <text>: the check fails and says so.
+refuses() {
+  changed "$1" "$2" "$3"
+  if [ $status -eq 1 ] && grep -qF "$4" "$work/said"; then
+    echo "ok: $1"
+  else
+    echo "FAILED: $1: status $status"
+    head -5 "$work/said"
+    failures=$((failures + 1))
+  fi
+}
+remedy='what was released stays as it is; put a new member at the end of its struct, tagged `since 1.1` and behind `#if TUTTI_USE_MINOR >= 1`, or make a new interface id'
+refuses "a member that moved" weights.h '/^    int32_t group;/d; s/^(    int32_t) reserved;$/\1 reserved, group;/' \
+  "tutti_weight.group was at byte 96 with 4 bytes and is at byte 100 with 4 since release 1.0: $remedy"
+refuses "a member that is gone" scheduler.h '/double scale_ratio;/d' "tutti_schedule.scale_ratio is gone since release 1.0: $remedy"
+refuses "a member too many" scheduler.h 's/^(    double) scale_ratio;/\1 scale_ratio, other;/' \
+  "the size of tutti_schedule was 56 and is 64 since release 1.0: $remedy"
+refuses "a constant with another value" closure.h 's/NO_LOSS = 1u << 0/NO_LOSS = 1u << 1/' \
+  "TUTTI_WRAPPER_NO_LOSS was 1 and is 2 since release 1.0: $remedy"
+refuses "an id with another text" pass.h 's,tutti.pass/1,tutti.order/1,' 'TUTTI_PASS_V1 was "tutti.pass/1" and is "tutti.order/1"'
+if command -v abidiff >/dev/null; then
+  refuses "a member of another type" scheduler.h 's/^    double scale_ratio;/    int64_t scale_ratio;/' "$remedy"
+  refuses "a function with another argument" loop.h 's/void \(\*set_output\)\(void \*ctx, double value\)/void (*set_output)(void *ctx, float value)/' "$remedy"
+else
+  echo "skipped: there is no abidiff"
+  skipped=77
+fi
+
+grow='s/^#define TUTTI_MINOR 0$/#define TUTTI_MINOR 1/'
+tagged='s|^(    double scale_ratio;.*)$|\1\n#if TUTTI_USE_MINOR >= 1\n    double next; /* since 1.1 */\n#endif|'
+# grown <sed script>: headers of 1.1, with that change to scheduler.h.
+grown() {
+  rm -rf "$work/include"
+  cp -r "$source/sdk/include" "$work/include"
+  sed -i -E "$grow" "$work/include/tutti/base.h"
+  sed -i -E "$1" "$work/include/tutti/scheduler.h"
+  "$python" "$source/tools/abi" check --include "$work/include" --cc "$cc" >"$work/said" 2>&1
+  status=$?
+}
+# says <what> <status> <text>
+says() {
+  if [ $status -eq "$2" ] && grep -qF "$3" "$work/said"; then
+    echo "ok: $1"
+  else
+    echo "FAILED: $1: status $status, want $2"
+    head -5 "$work/said"
+    failures=$((failures + 1))
+  fi
+}
+grown "$tagged"
+says "a member of 1.1 that is tagged and hidden" "${skipped:-0}" "releases that hold: 1.0"
+grown "${tagged/ \/\* since 1.1 \*\//}"
+says "one without its tag" 1 'scheduler.h:19: what is behind TUTTI_USE_MINOR >= 1 has no `since 1.1`'
+grown 's|^(    double scale_ratio;.*)$|\1\n    double next; /* since 1.1 */|'
+says "one that is not hidden" 1 '`since 1.1` stands behind TUTTI_USE_MINOR >= 0'
+[ $failures -eq 0 ] || exit 1
+exit "${skipped:-0}"

@@ -1,0 +1,145 @@
+/* vectors_test.c - the numbers that rng.h and half.h promise, against published and recorded values. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tutti/half.h"
+#include "tutti/rng.h"
+#include "tutti/tensor.h"
+#include "tutti_check.h"
+
+/* Known answers of Philox4x32-10, as its authors publish them. */
+static const struct {
+    uint32_t counter[4], key[2], want[4];
+} philox[] = {
+    {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+    {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+     {0xffffffff, 0xffffffff},
+     {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+    {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+     {0xa4093822, 0x299f31d0},
+     {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+};
+
+START_TEST(philox_gives_the_published_words)
+{
+    const uint32_t *c = philox[_i].counter, *k = philox[_i].key;
+    const tutti_rng4 got = tutti_philox(c[0], c[1], c[2], c[3], k[0], k[1]);
+    for (int w = 0; w < 4; w++)
+        ck_assert_uint_eq(got.v[w], philox[_i].want[w]);
+}
+END_TEST
+
+START_TEST(keys_and_streams_give_the_recorded_words)
+{
+    static const uint32_t want[] = {0x1c0efdd7, 0xbe9b7200, 0xb0c016a8,
+                                    0x4bc92a42, 0x04350402, 0x90d7fa83};
+    const tutti_rng4 r = tutti_rng(0x0123456789abcdefu, 3, 1234567890123u, 42);
+    ck_assert_uint_eq(r.v[0], 0x33e0bd20);
+    ck_assert_uint_eq(r.v[1], 0x6b526425);
+    ck_assert_uint_eq(r.v[2], 0x65d8c501);
+    ck_assert_uint_eq(r.v[3], 0x24ca24db);
+    tutti_stream s = tutti_stream_at(7, TUTTI_RNG_PLUGIN, 5, 9);
+    for (int k = 0; k < 6; k++)
+        ck_assert_uint_eq(tutti_stream_u32(&s), want[k]);
+    s = tutti_stream_at(7, TUTTI_RNG_PLUGIN, 5, 9);
+    ck_assert_double_eq(tutti_stream_uniform(&s), 0.10960375325394778);
+    ck_assert_uint_eq(tutti_stream_below(&s, 10), 6);
+    ck_assert_uint_eq(tutti_stream_below(&s, 1000000007), 296038287);
+    ck_assert_uint_eq(tutti_stream_below(&s, 3), 0);
+}
+END_TEST
+
+START_TEST(uniform_numbers_stay_below_one)
+{
+    ck_assert(tutti_uniform_f32(0) == 0.0f);
+    ck_assert(tutti_uniform_f32(0x100) == 0x1p-24f);
+    ck_assert(tutti_uniform_f32(0xffffffff) == 1.0f - 0x1p-24f);
+    ck_assert(tutti_uniform_f64(0xffffffff, 0xffffffff) == 1.0 - 0x1p-53);
+}
+END_TEST
+
+/* log, sin and cos are the C library's, which may differ in the last bit. */
+START_TEST(normal_numbers_are_box_mullers)
+{
+    double a, b;
+    tutti_normal_f64(tutti_rng(0x0123456789abcdefu, 3, 1234567890123u, 42), &a, &b);
+    ck_assert_close(a, -0.53904046456963983, 1e-15);
+    ck_assert_close(b, 0.40293106034630072, 1e-15);
+}
+END_TEST
+
+START_TEST(names_have_the_recorded_hashes)
+{
+    ck_assert_uint_eq(tutti_hash(""), 0x14650fb0739d0383u);
+    ck_assert_uint_eq(tutti_hash("a"), 0x44bd8ad473cd9906u);
+    ck_assert_uint_eq(tutti_hash("layer1.conv.weight"), 0x26047f41773af4f5u);
+}
+END_TEST
+
+/* f32 bits, their BF16, their F16: IEEE 754's round to nearest, ties to even. */
+static const struct {
+    uint32_t bits;
+    uint16_t bf16, f16;
+} halves[] = {
+    {0x00000000, 0x0000, 0x0000}, /* 0 */
+    {0x80000000, 0x8000, 0x8000}, /* -0 */
+    {0x3f800000, 0x3f80, 0x3c00}, /* 1 */
+    {0xc0000000, 0xc000, 0xc000}, /* -2 */
+    {0x3f808000, 0x3f80, 0x3c04}, /* a tie of BF16 that goes down to even */
+    {0x3f818000, 0x3f82, 0x3c0c}, /* and one that goes up */
+    {0x3f801000, 0x3f80, 0x3c00}, /* a tie of F16 that goes down to even */
+    {0x3f803000, 0x3f80, 0x3c02}, /* and one that goes up */
+    {0x477fe000, 0x4780, 0x7bff}, /* 65504, F16's largest */
+    {0x477fefff, 0x4780, 0x7bff}, /* just below 65520 */
+    {0x477ff000, 0x4780, 0x7c00}, /* 65520: infinity in F16 */
+    {0x38800000, 0x3880, 0x0400}, /* 2^-14, F16's smallest normal number */
+    {0x33800000, 0x3380, 0x0001}, /* 2^-24, its smallest */
+    {0x33000000, 0x3300, 0x0000}, /* 2^-25: a tie with 0 */
+    {0x33000001, 0x3300, 0x0001}, /* just above */
+    {0x7f7fffff, 0x7f80, 0x7c00}, /* f32's largest */
+    {0x7f800000, 0x7f80, 0x7c00}, /* infinity */
+    {0xff800000, 0xff80, 0xfc00}, {0x7fc00000, 0x7fc0, 0x7e00}, /* NaN */
+};
+
+START_TEST(halves_are_rounded_to_nearest_even)
+{
+    float x;
+    memcpy(&x, &halves[_i].bits, sizeof x);
+    ck_assert_uint_eq(tutti_to_half(x, TUTTI_BF16), halves[_i].bf16);
+    ck_assert_uint_eq(tutti_to_half(x, TUTTI_F16), halves[_i].f16);
+}
+END_TEST
+
+START_TEST(a_description_of_an_unknown_dtype_is_refused)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_desc d = {{2, 3}, 2, TUTTI_F32};
+    ck_assert_int_eq(tutti_desc_check(&d, 0, &err), TUTTI_OK);
+    d.dtype = 99;
+    ck_assert_int_eq(tutti_desc_check(&d, 0, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, "dtype 99 is none of this ABI");
+    err.status = TUTTI_OK;
+    d = (tutti_desc){{2, -1}, 2, TUTTI_F32};
+    ck_assert_int_eq(tutti_desc_check(&d, -1, NULL), TUTTI_OK);
+    ck_assert_int_eq(tutti_desc_check(&d, 0, &err), TUTTI_E_SHAPE);
+    ck_assert_error(err, TUTTI_E_SHAPE, "dimension 1 is -1, want at least 0");
+    err.status = TUTTI_OK;
+    d.rank = 7;
+    ck_assert_int_eq(tutti_desc_check(&d, 0, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, "rank 7, want 0 to 6");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("vectors");
+    TCase *t = tcase_create("vectors");
+    tcase_add_loop_test(t, philox_gives_the_published_words, 0, sizeof philox / sizeof *philox);
+    tcase_add_test(t, keys_and_streams_give_the_recorded_words);
+    tcase_add_test(t, uniform_numbers_stay_below_one);
+    tcase_add_test(t, normal_numbers_are_box_mullers);
+    tcase_add_test(t, names_have_the_recorded_hashes);
+    tcase_add_loop_test(t, halves_are_rounded_to_nearest_even, 0,
+                        sizeof halves / sizeof *halves);
+    tcase_add_test(t, a_description_of_an_unknown_dtype_is_refused);
+    suite_add_tcase(suite, t);
+    return tutti_run(suite);
+}
