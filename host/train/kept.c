@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a state item's name is made of. */
+#define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-"
+
 static tutti_status kept_add(kept *v, const tutti_tensor *tensor, tutti_error *err,
                              const char *format, ...) TUTTI_PRINTF(4, 5);
 
@@ -40,9 +43,37 @@ static tutti_tensor flat(void *data, int32_t dtype, int64_t n)
     return t;
 }
 
-/* The state of one object: its items' memory is saved from and loaded to in place. */
-static tutti_status add_object(trainer *t, kept *v, instance *i, tutti_error *err)
+/* Whether item k of what an object gave can be written and found again. */
+static tutti_status check_item(const instance *i, const tutti_state_item *list, uint32_t k,
+                               tutti_error *err)
 {
+    const object_info *o = object_describe(instance_object(i));
+    const size_t size = strnlen(list[k].name, sizeof list[k].name);
+    tutti_error cause = TUTTI_ERROR_INIT;
+    if (size == sizeof list[k].name)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "%s %s: the name of its state item %u has no end within %zu bytes",
+                          o->kind, instance_name(i), k, sizeof list[k].name);
+    if (!size || strspn(list[k].name, NAME_BYTES) != size)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "%s %s: its state item %u is called \"%s\", want letters, digits "
+                          "and any of _ . / -",
+                          o->kind, instance_name(i), k, list[k].name);
+    for (uint32_t m = 0; m < k; m++)
+        if (strcmp(list[m].name, list[k].name) == 0)
+            return tutti_fail(err, TUTTI_E_EXISTS,
+                              "%s %s: two of its state items are called \"%s\"", o->kind,
+                              instance_name(i), list[k].name);
+    if (tutti_desc_check(&list[k].tensor.desc, 0, &cause))
+        return tutti_fail(err, cause.status, "%s %s: its state item %s has %s", o->kind,
+                          instance_name(i), list[k].name, cause.text);
+    return TUTTI_OK;
+}
+
+/* The state of one object: its items' memory is saved from and loaded to in place. */
+static tutti_status add_object(trainer *t, kept *v, const state_owner *o, tutti_error *err)
+{
+    instance *i = o->instance;
     const tutti_stateful_v1 *table = instance_query(i, TUTTI_STATEFUL_V1);
     uint32_t n = 0;
     if (!table)
@@ -57,10 +88,15 @@ static tutti_status add_object(trainer *t, kept *v, instance *i, tutti_error *er
                           instance_name(i));
     uint32_t count = 0;
     s = table->items(instance_self(i), list, n, &count, err);
-    for (uint32_t k = 0; s == TUTTI_OK && k < count && k < n; k++) {
-        v->owners[v->count < v->room ? v->count : 0] = i;
-        s = kept_add(v, &list[k].tensor, err, "%s.%s.%.64s",
-                     object_describe(instance_object(i))->kind, instance_name(i), list[k].name);
+    if (s == TUTTI_OK && count != n)
+        s = tutti_fail(err, TUTTI_E_STATE,
+                       "%s %s: had %u state items when asked how many, now %u",
+                       object_describe(instance_object(i))->kind, instance_name(i), n, count);
+    for (uint32_t k = 0; s == TUTTI_OK && k < n; k++)
+        s = check_item(i, list, k, err);
+    for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
+        v->owners[v->count < v->room ? v->count : 0] = *o;
+        s = kept_add(v, &list[k].tensor, err, "%s.%.64s", o->label, list[k].name);
     }
     free(list);
     return s;
@@ -69,14 +105,13 @@ static tutti_status add_object(trainer *t, kept *v, instance *i, tutti_error *er
 static size_t count_objects(trainer *t)
 {
     size_t total = 0;
-    for (size_t k = 0; k < t->run.participants.count; k++) {
-        const tutti_stateful_v1 *table =
-            instance_query(t->run.participants.items[k], TUTTI_STATEFUL_V1);
+    state_owner o;
+    for (size_t k = 0; state_owner_at(t, k, &o); k++) {
+        const tutti_stateful_v1 *table = instance_query(o.instance, TUTTI_STATEFUL_V1);
         uint32_t n = 0;
         tutti_error e = TUTTI_ERROR_INIT;
-        t->mirrors.who = instance_name(t->run.participants.items[k]);
-        if (table &&
-            table->items(instance_self(t->run.participants.items[k]), NULL, 0, &n, &e) == 0)
+        t->mirrors.who = instance_name(o.instance);
+        if (table && table->items(instance_self(o.instance), NULL, 0, &n, &e) == 0)
             total += n;
     }
     t->mirrors.who = NULL;
@@ -90,7 +125,7 @@ tutti_status kept_collect(trainer *t, int64_t *clock, kept *v, tutti_error *err)
     v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
     v->list = calloc(v->room, sizeof *v->list);
     v->names = calloc(v->room, sizeof *v->names);
-    v->owners = calloc(v->room, sizeof(instance *));
+    v->owners = calloc(v->room, sizeof *v->owners);
     if (!v->list || !v->names || !v->owners)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
     tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_SIZE);
@@ -115,8 +150,9 @@ tutti_status kept_collect(trainer *t, int64_t *clock, kept *v, tutti_error *err)
             s = kept_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
         }
     }
-    for (size_t k = 0; s == TUTTI_OK && k < t->run.participants.count; k++)
-        s = add_object(t, v, t->run.participants.items[k], err);
+    state_owner o;
+    for (size_t k = 0; s == TUTTI_OK && state_owner_at(t, k, &o); k++)
+        s = add_object(t, v, &o, err);
     t->mirrors.who = NULL;
     return s;
 }

@@ -4,9 +4,9 @@
 #define HOST_TRAIN_KEPT_H
 
 #include "train/checkpoint.h"
-#include "train/trainer_state.h"
+#include "train/state_owners.h"
 
-/* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<kind>.<instance>.<item>",
+/* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
  * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,
  * and with amp_fp16 "run.loss_scale".  Texts: "run" (the run file), the
  * provenance's, and "loop", what the driver of drive.h keeps. */
@@ -19,7 +19,7 @@ enum {
 
 typedef struct kept {
     checkpoint_item *list;
-    instance **owners; /* whose each item is; NULL: the run's own */
+    state_owner *owners; /* whose each item is; its instance is NULL: the run's own */
     char (*names)[192];
     size_t count;
     size_t room;

@@ -26,25 +26,6 @@ static char *plugins_text(const run_context *run)
     return text;
 }
 
-/* Every participant, one line each: "kind name". */
-static char *objects_text(const run_context *run)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    for (size_t k = 0; k < run->participants.count; k++)
-        (void)fprintf(out, "%s %s\n",
-                      object_describe(instance_object(run->participants.items[k]))->kind,
-                      instance_name(run->participants.items[k]));
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 static bool is_surgery(const instance *i)
 {
     const object_info *o = object_describe(instance_object(i));
@@ -95,10 +76,10 @@ static char *frozen_text(const run_context *run)
     return text;
 }
 
-tutti_status provenance_write(const run_context *run, provenance *ret_provenance,
+tutti_status provenance_write(const run_context *run, char *objects, provenance *ret_provenance,
                               tutti_error *err)
 {
-    provenance o = {plugins_text(run), objects_text(run), surgery_text(run), frozen_text(run)};
+    provenance o = {plugins_text(run), objects, surgery_text(run), frozen_text(run)};
     if (!o.plugins || !o.objects || !o.surgery || !o.frozen) {
         provenance_fini(&o);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the checkpoint's provenance");
@@ -141,30 +122,31 @@ static bool find_word(const char *text, const char *word, char *rest, size_t siz
 }
 
 /* Files without the list: whether any tensor is of that object. */
-static bool has_tensor_of(const checkpoint *c, const char *kind, const char *name)
+static bool has_tensor_of(const checkpoint *c, const char *label)
 {
-    char prefix[192];
-    const int n = snprintf(prefix, sizeof prefix, "%s.%s.", kind, name);
-    for (size_t k = 0; n > 0 && (size_t)n < sizeof prefix && k < checkpoint_count(c); k++) {
+    const size_t n = strlen(label);
+    for (size_t k = 0; k < checkpoint_count(c); k++) {
         checkpoint_item item;
         checkpoint_at(c, k, &item);
-        if (strncmp(item.name, prefix, (size_t)n) == 0)
+        if (strncmp(item.name, label, n) == 0 && item.name[n] == '.')
             return true;
     }
     return false;
 }
 
-bool provenance_has(const checkpoint *c, const instance *i)
+bool provenance_has(const checkpoint *c, const char *label)
 {
-    char line[512], want[512];
-    const char *kind = object_describe(instance_object(i))->kind, *name = instance_name(i);
+    char line[512];
+    const size_t kind = strcspn(label, ".");
     const char *text = checkpoint_value(c, "objects");
     if (!text)
-        return has_tensor_of(c, kind, name);
-    (void)snprintf(want, sizeof want, "%s %s", kind, name);
-    while (next_line(&text, line, sizeof line))
-        if (strcmp(line, want) == 0)
+        return has_tensor_of(c, label);
+    while (next_line(&text, line, sizeof line)) {
+        if (strcspn(line, " ") == kind && line[kind])
+            line[kind] = '.';
+        if (strcmp(line, label) == 0)
             return true;
+    }
     return false;
 }
 
@@ -252,7 +234,7 @@ tutti_status provenance_check(run_context *run, const char *path, const checkpoi
     const char *surgery = checkpoint_value(c, "surgery");
     if (!plugins)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not say which plugins wrote it", path);
-    tutti_status s = provenance_write(run, &now, err);
+    tutti_status s = provenance_write(run, strdup(""), &now, err);
     if (s)
         return s;
     s = check_plugins(path, plugins, now.plugins, err);

@@ -9,15 +9,16 @@
 /* What wrote a checkpoint, as its metadata keeps it. */
 typedef struct provenance {
     char *plugins; /* "id version" of each, one a line */
-    char *objects; /* "kind name" of those whose state it has or might have */
+    char *objects; /* state_owners_text */
     char *surgery; /* "name settings" of the algorithms that changed the model */
     char *frozen;  /* paths of the weights that are trained no more */
 } provenance;
-TUTTI_NODISCARD tutti_status provenance_write(const run_context *run,
+/* Takes `objects`, also when it fails; NULL: there was no memory for it. */
+TUTTI_NODISCARD tutti_status provenance_write(const run_context *run, char *objects,
                                               provenance *ret_provenance, tutti_error *err);
 void provenance_fini(provenance *o);
-/* Whether `i` was among them when `c` was written. */
-bool provenance_has(const checkpoint *c, const instance *i);
+/* Whether the object of that label, as state_owner_at has it, was among them when `c` was written. */
+bool provenance_has(const checkpoint *c, const char *label);
 /* Refuses what plugins of this run cannot read, and a model changed in a way that this run's is not. */
 TUTTI_NODISCARD tutti_status provenance_check(run_context *run, const char *path,
                                               const checkpoint *c, tutti_error *err);

@@ -51,7 +51,7 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     if (!s && t->driver.save)
         s = t->driver.save(t->driver.ctx, &driven, err);
     if (!s)
-        s = provenance_write(&t->run, &o, err);
+        s = provenance_write(&t->run, state_owners_text(t), &o, err);
     if (s) {
         free(driven);
         return s;
@@ -115,13 +115,13 @@ static tutti_status check_missing(trainer *t, const char *path, const checkpoint
                                   const kept *v, size_t k, tutti_error *err)
 {
     const char *name = v->list[k].name;
-    instance *owner = v->owners[k];
-    if (owner && !provenance_has(c, owner)) {
-        if (k > 0 && v->owners[k - 1] == owner)
+    instance *owner = v->owners[k].instance;
+    if (owner && !provenance_has(c, v->owners[k].label)) {
+        if (k > 0 && v->owners[k - 1].instance == owner)
             return TUTTI_OK; /* told */
         char text[600];
         (void)snprintf(text, sizeof text, "%s: knows no %s; its state begins anew", path,
-                       instance_name(owner));
+                       v->owners[k].label + strcspn(v->owners[k].label, ".") + 1);
         run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
         return TUTTI_OK;
     }
@@ -177,13 +177,12 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c, c
         if (s)
             return s;
     }
-    for (size_t k = 0; k < t->run.participants.count; k++) {
-        const tutti_stateful_v1 *table =
-            instance_query(t->run.participants.items[k], TUTTI_STATEFUL_V1);
-        const tutti_status s =
-            table && table->restored
-                ? table->restored(instance_self(t->run.participants.items[k]), err)
-                : TUTTI_OK;
+    state_owner o;
+    for (size_t k = 0; state_owner_at(t, k, &o); k++) {
+        const tutti_stateful_v1 *table = instance_query(o.instance, TUTTI_STATEFUL_V1);
+        const tutti_status s = table && table->restored
+                                   ? table->restored(instance_self(o.instance), err)
+                                   : TUTTI_OK;
         if (s)
             return s;
     }
