@@ -74,7 +74,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_validate, cli_explain,
-    cli_plan, cli_plugins, cli_bench, cli_version;
+    cli_plan, cli_plugins, cli_ops, cli_layers, cli_bench, cli_version;
 
 /* All commands; a NULL ends them. */
 extern const cli_command *const cli_commands[];

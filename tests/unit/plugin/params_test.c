@@ -148,6 +148,30 @@ START_TEST(attributes_become_settings)
 }
 END_TEST
 
+START_TEST(texts_become_settings_of_every_type)
+{
+    const tutti_attr attrs[] = {
+        tutti_attr_text("text", "[ab]"), tutti_attr_text("mode", "fast"),
+        tutti_attr_text("every", "3ep"), tutti_attr_text("folder", "/x"),
+        tutti_attr_text("sizes", "[7, 8]")};
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_params *p = NULL;
+    registry *r = registry_over(FIXTURES "/good");
+    const object *o = find(r, "callback", "good");
+    ck_assert_ok(params_from_attrs(o, attrs, 5, &p, &err), err);
+    char *text = params_text(p);
+    ck_assert_str_eq(text, "{\"flag\":true,\"count\":3,\"rate\":0.5,\"text\":\"[ab]\",\"mode\":"
+                           "\"fast\",\"every\":\"3ep\",\"folder\":\"/x\",\"sizes\":[7,8]}");
+    free(text);
+    params_free(p);
+    const tutti_attr wrong = tutti_attr_text("sizes", "7, 8");
+    ck_assert_int_eq(params_from_attrs(o, &wrong, 1, &p, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text,
+                     "good: sizes: is \"7, 8\", want a list of 1 to 3 integers of at least 0");
+    registry_destroy(r);
+}
+END_TEST
+
 START_TEST(a_wrong_attribute_says_what_was_wanted)
 {
     static const struct {
@@ -189,6 +213,7 @@ int main(void)
     tcase_add_loop_test(t, a_wrong_setting_says_what_was_wanted, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, everything_wrong_is_said_at_once);
     tcase_add_test(t, attributes_become_settings);
+    tcase_add_test(t, texts_become_settings_of_every_type);
     tcase_add_loop_test(t, a_wrong_attribute_says_what_was_wanted, 0, 4);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
