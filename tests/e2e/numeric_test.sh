@@ -76,7 +76,7 @@ TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi) { return &pl
 C
   cat >"plugins/$1/plugin.json" <<JSON
 {"format": "1.0", "id": "test.$1", "version": "1.0.0", "license": "Apache-2.0",
- "abi": {"built": "1.0", "min": "1.0"}, "library": {"path": "$1.so"},
+ "abi": {"min": "1.0"}, "library": {"path": "$1.so"},
  "objects": [{"name": "$1", "kind": "algorithm", "doc": "For a test.", "events": ["$3"]}]}
 JSON
   cc -std=c11 -shared -fPIC -fvisibility=hidden -I "$SOURCE/sdk/include" "plugins/$1/$1.c" -o "plugins/$1/$1.so" -lm
