@@ -20,6 +20,7 @@ registry *cli_registry(const cli_options *o)
     const registry_options options = {.plugin_paths = o->plugin_paths,
                                       .lock_file = o->lock,
                                       .trust = o->lock ? TRUST_PINNED : TRUST_OWNER,
+                                      .check = o->check,
                                       .report = report};
     registry *r;
     tutti_error e = TUTTI_ERROR_INIT;
@@ -81,4 +82,24 @@ bool cli_is_alone(void)
                       "run and write the same files; start one\n",
                       launcher, n);
     return n <= 1;
+}
+
+void cli_watch(const run_file *run)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (run->watchdog_s > 0.0 && watchdog_start(run->watchdog_s, &e))
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+}
+
+int cli_finish(int status, const registry *r)
+{
+    const int changes = registry_changes(r);
+    watchdog_stop();
+    if (trainer_hurries()) { /* threads that hang are not waited for */
+        (void)fflush(NULL);
+        _exit(status);
+    }
+    if (changes)
+        (void)fprintf(stderr, "tutti: plugins changed the process %d times\n", changes);
+    return status == CLI_OK && changes ? CLI_FAILED : status;
 }

@@ -15,6 +15,12 @@ registry *cli_registry(const cli_options *o);
  * one. */
 run_file *cli_run_file(const cli_options *o, int kind, registry *r);
 
+/* From here on calls of plugins that take long are named. */
+void cli_watch(const run_file *run);
+/* The end of that; the command's exit status, given the run's: changes of the process that
+ * --check-plugins found are a failure.  Does not return when the operator would not wait. */
+int cli_finish(int status, const registry *r);
+
 /* Remarks of a trainer, on stderr. */
 void cli_message(void *ctx, int level, const char *component, const char *text);
 /* The last value of every metric of the evaluations, one a line. */

@@ -33,28 +33,9 @@ static void limit_spinning(char **argv)
     (void)execv("/proc/self/exe", argv);
 }
 
-static bool returned; /* the command has */
-
-/* A plugin that ends the process ends a run that is not over. */
-static void notice_exit(int status, void *unused)
-{
-    const breadcrumb b = crash_breadcrumb;
-    const char *plugin = b.who ? b.who->plugin : b.plugin;
-    if (returned)
-        return;
-    (void)fflush(stdout);
-    if (plugin)
-        (void)fprintf(stderr, "tutti: plugin %s ended the process: exit(%d) in %s, call %s\n",
-                      plugin, status, b.who ? b.who->object : b.object, b.call ? b.call : "?");
-    else
-        (void)fprintf(stderr, "tutti: a library ended the process: exit(%d)\n", status);
-    _exit(status ? status : CLI_FAILED);
-}
-
 /* What was printed must have gone somewhere. */
 static int finish(int status)
 {
-    returned = true;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     (void)fprintf(stderr, "tutti: cannot write to standard output: %s\n", strerror(errno));
@@ -74,12 +55,18 @@ static bool isa_is_known(void)
     return false;
 }
 
+static int run_command(int argc, char **argv)
+{
+    if (!isa_is_known())
+        return CLI_USAGE;
+    return cli_run_line(argc, argv, tutti_op_table);
+}
+
 int main(int argc, char **argv)
 {
     limit_spinning(argv);
-    if (!isa_is_known())
-        return CLI_USAGE;
     crash_handler_install();
-    (void)on_exit(notice_exit, NULL);
-    return finish(cli_run_line(argc, argv, tutti_op_table));
+    const int status = finish(run_command(argc, argv));
+    crash_expect_exit();
+    return status;
 }

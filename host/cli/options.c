@@ -34,6 +34,11 @@ const cli_option cli_option_table[] = {
      ONE(accept_bits), NULL},
     {"strict", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
      "Refuses a checkpoint that was written with other settings", ONE(strict), NULL},
+    {"check-plugins", NULL, CLI_VALUE_NONE, CLI_TAKES_RESUME,
+     "Looks, around each call of a plugin, for changes of the process: rounding, locale, "
+     "folder, "
+     "signals, clock, files, threads, memory; slow",
+     ONE(check), NULL},
     {"output", "FILE.npy", CLI_VALUE_FILE, CLI_TAKES_OUTPUT, "Where the outputs go",
      ONE(output), NULL},
     {"data", "LABEL", CLI_VALUE_ANY, CLI_TAKES_OUTPUT,

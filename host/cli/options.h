@@ -30,6 +30,7 @@ typedef struct cli_options {
     bool reset_time;
     bool strict;
     bool accept_bits;
+    bool check; /* --check-plugins */
     bool dot;
 } cli_options;
 

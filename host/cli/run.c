@@ -65,9 +65,11 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     }
     trainer_on_message(t, message, NULL);
+    cli_watch(run);
     status = go(l, o, &e);
     if (status == CLI_OK)
         print_results(l, t, run);
+    status = cli_finish(status, r);
 
 end:
     loop_run_destroy(l);

@@ -55,9 +55,11 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     }
     trainer_on_message(t, cli_message, NULL);
+    cli_watch(run);
     status = fit(t, o, &e);
     if (status == CLI_OK)
         print_results(t, run);
+    status = cli_finish(status, r);
 
 end:
     trainer_destroy(t);

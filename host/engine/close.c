@@ -20,7 +20,8 @@ static void close_all(void)
     for (;;) {
         (void)pthread_mutex_lock(&alive_lock);
         engine *e = alive;
-        while (e && e->closed)
+        /* One of another thread is at work there. */
+        while (e && (e->closed || !pthread_equal(e->thread, pthread_self())))
             e = e->next_alive;
         (void)pthread_mutex_unlock(&alive_lock);
         if (!e)
@@ -35,6 +36,7 @@ void engine_note_alive(engine *e)
     (void)pthread_mutex_lock(&alive_lock);
     if (!registered)
         registered = atexit(close_all) == 0;
+    e->thread = pthread_self();
     e->next_alive = alive;
     alive = e;
     (void)pthread_mutex_unlock(&alive_lock);

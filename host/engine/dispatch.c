@@ -256,6 +256,7 @@ static tutti_status run_gate(engine *e, event_slot *slot, tutti_error *err)
     const char *const call = crumb->call;
     slot->event.step = (uint64_t)e->options.time->batch;
     slot->fires++;
+    crash_beat();
     crumb->at = &slot->event;
     tutti_status s = TUTTI_OK;
     if (__builtin_expect(slot->event.id == TUTTI_EVENT_INIT, 0)) {

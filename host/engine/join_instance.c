@@ -84,8 +84,6 @@ tutti_status engine_add(engine *e, instance *i, tutti_error *err)
                      .kind = info->kind,
                      .plugin = info->plugin_id,
                      .manifest = info->manifest,
-                     .calls = instance_calls(i),
-                     .self = instance_self(i),
                      .events = info->events,
                      .nevents = info->nevents,
                      .tags = info->tags,
@@ -97,6 +95,7 @@ tutti_status engine_add(engine *e, instance *i, tutti_error *err)
                      .close = end_close,
                      .post_close = end_post_close,
                      .owner = i};
+    p.calls = instance_participant(i, &p.self);
     tutti_status s = read_order(e, info->order, &p, err);
     if (s == TUTTI_OK)
         s = engine_add_object(e, &p, err);

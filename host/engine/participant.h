@@ -7,6 +7,8 @@
 #include "engine/engine.h"
 #include "engine/profiler.h"
 
+#include <pthread.h>
+
 enum {
     ENGINE_EVENTS = 256, /* built-in and custom ones */
     ENGINE_WIDTH = 64,   /* algorithms at one event: one bit each */
@@ -124,6 +126,7 @@ struct engine {
     uint64_t listens[ENGINE_EVENTS / 64];
     engine_options options;
     engine *next_alive; /* all engines of the process, for its exit */
+    pthread_t thread;   /* that made it */
     participant *parts;
     size_t nparts;
     size_t room;

@@ -1,36 +1,14 @@
-/* crash.c - a fatal signal names what the host was calling, then kills as it would have. */
+/* crash.c - who is to blame when a signal, an exit or the end of a thread comes out of a plugin. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/registry.h"
+#include "plugin/crash_internal.h"
 
-#include <signal.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
-
-_Thread_local breadcrumb crash_breadcrumb;
-
-/* One line, put together without anything that is unsafe in a signal handler. */
-typedef struct line {
-    char text[512];
-    size_t size;
-} line;
-
-static void add(line *l, const char *text)
-{
-    while (*text && l->size < sizeof l->text - 1)
-        l->text[l->size++] = *text++;
-}
-
-static void add_number(line *l, uint64_t value)
-{
-    char digits[21];
-    size_t k = sizeof digits - 1;
-    digits[k] = '\0';
-    do {
-        digits[--k] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    add(l, digits + k);
-}
 
 static const char *signal_name(int number)
 {
@@ -48,56 +26,184 @@ static const char *signal_name(int number)
     }
 }
 
-static void handle(int number)
+/* The plugin whose code the thread was in or had called, where no call of the host's is under way. */
+static const char *culprit(const ucontext_t *context)
 {
-    breadcrumb b = crash_breadcrumb;
-    if (b.who) {
-        b.plugin = b.who->plugin;
-        b.object = b.who->object;
-    }
-    if (b.at) {
-        b.event = b.at->name;
-        b.step = b.at->step;
-    }
-    line l = {{0}, 0};
-    add(&l, "tutti: ");
-    if (b.plugin) {
-        add(&l, "plugin ");
-        add(&l, b.plugin);
-        add(&l, " crashed: ");
-        add(&l, b.object ? b.object : "?");
-        add(&l, ", call ");
-        add(&l, b.call ? b.call : "?");
-        if (b.event) {
-            add(&l, ", event ");
-            add(&l, b.event);
-        }
-        add(&l, ", step ");
-        add_number(&l, b.step);
-        add(&l, ": ");
-    } else {
-        add(&l, "crashed outside of any plugin: ");
-    }
-    add(&l, signal_name(number));
-    add(&l, "\n");
-    (void)!write(STDERR_FILENO, l.text, l.size);
-    /* SA_RESETHAND has put the default action back; it strikes here. */
+#ifdef __x86_64__
+    const char *id = crash_code_of((uintptr_t)context->uc_mcontext.gregs[REG_RIP]);
+    return id ? id : crash_code_on_stack((uintptr_t)context->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+    const char *id = crash_code_of((uintptr_t)context->uc_mcontext.pc);
+    return id ? id : crash_code_on_stack((uintptr_t)context->uc_mcontext.sp);
+#else
+    return crash_code_on_stack((uintptr_t)&context);
+#endif
+}
+
+/* The default action, at once. */
+static void die(int number)
+{
+    (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    static _Thread_local bool telling;
+    if (number == SIGBUS)
+        crash_refuge_take(info);
+    if (telling) /* the telling itself crashed */
+        die(number);
+    while (atomic_flag_test_and_set(&told)) /* another thread is about to end the process */
+        (void)pause();
+    telling = true;
+    crash_line l = {{0}, 0};
+    const char *plugin = crash_plugin();
+    const char *own = plugin ? NULL : culprit(context);
+    crash_line_add(&l, "tutti: ");
+    if (plugin) {
+        crash_line_add(&l, "plugin ");
+        crash_line_add(&l, plugin);
+        crash_line_add(&l, " crashed: ");
+        crash_line_add_call(&l);
+        crash_line_add(&l, ": ");
+    } else if (own) {
+        crash_line_add(&l, "plugin ");
+        crash_line_add(&l, own);
+        crash_line_add(&l, " crashed in a thread of its own: ");
+    } else {
+        crash_line_add(&l, "crashed outside of any plugin: ");
+    }
+    crash_line_add(&l, signal_name(number));
+    /* Nobody but a plugin asks for traps of floating point. */
+    if (number == SIGFPE && !plugin && !own && info->si_code > 0 && info->si_code != FPE_INTDIV)
+        crash_line_add(&l, "; a plugin has switched floating point traps on, "
+                           "--check-plugins tells which");
+    crash_line_write(&l);
+    die(number);
+}
+
+/* ---- ends that nobody asked for ---- */
+
+static _Atomic bool expected;
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
+/* A process that a plugin forked may end by itself, but not go on as the run. */
+static _Atomic bool forked;
+static const char *forked_by;
+
+static void in_child(void)
+{
+    const char *plugin = crash_plugin();
+    forked_by = plugin ? plugin : "a plugin";
+    atomic_store(&forked, true);
+}
+
+void crash_refuse_child(void)
+{
+    if (!atomic_load(&forked))
+        return;
+    crash_line l = {{0}, 0};
+    crash_line_add(&l, "tutti: a process that was forked by plugin ");
+    crash_line_add(&l, forked_by);
+    crash_line_add(&l, " came back into the run, and ends");
+    crash_line_write(&l);
+    _exit(EXIT_FAILURE);
+}
+
+void crash_expect_exit(void)
+{
+    crash_refuse_child();
+    atomic_store(&expected, true);
+}
+
+static void say_end(const char *what)
+{
+    crash_line l = {{0}, 0};
+    const char *plugin = crash_plugin();
+    const char *own = plugin ? NULL : crash_code_on_stack((uintptr_t)&l);
+    crash_line_add(&l, "tutti: ");
+    if (plugin || own) {
+        crash_line_add(&l, "plugin ");
+        crash_line_add(&l, plugin ? plugin : own);
+    } else {
+        crash_line_add(&l, "something");
+    }
+    crash_line_add(&l, " ended ");
+    crash_line_add(&l, what);
+    if (plugin) {
+        crash_line_add(&l, ": ");
+        crash_line_add_call(&l);
+    } else if (own) {
+        crash_line_add(&l, ", in a thread of its own");
+    }
+    crash_line_write(&l);
+}
+
+static void at_exit(int status, void *unused)
+{
+    (void)unused;
+    if (atomic_load(&expected) || atomic_load(&forked))
+        return;
+    say_end("the process");
+    (void)fflush(NULL);
+    _exit(status ? status : EXIT_FAILURE);
+}
+
+/* A thread of the host ends and has not said so: pthread_exit. */
+static void at_thread_end(void *unused)
+{
+    (void)unused;
+    say_end("a thread of the host");
+    (void)fflush(NULL);
+    _exit(EXIT_FAILURE);
+}
+
+static void make_key(void)
+{
+    (void)pthread_key_create(&thread_key, at_thread_end);
+}
+
+/* ---- threads ---- */
 
 /* A stack overflow leaves no room for a handler on the stack that overflowed. */
 static _Thread_local char alternate[64 * 1024];
 
+void crash_thread_begin(void)
+{
+    static locale_t c_locale;
+    const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+    (void)sigaltstack(&stack, NULL);
+    (void)pthread_once(&thread_once, make_key);
+    (void)pthread_setspecific(thread_key, alternate);
+    if (!c_locale)
+        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c_locale)
+        (void)uselocale(c_locale);
+    watchdog_join();
+}
+
+void crash_thread_end(void)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    watchdog_part();
+    (void)pthread_setspecific(thread_key, NULL);
+    (void)sigaltstack(&none, NULL);
+}
+
 void crash_handler_install(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = handle;
-    action.sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
+    action.sa_sigaction = handle;
+    action.sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_NODEFER);
     (void)sigemptyset(&action.sa_mask);
-    (void)sigaltstack(&stack, NULL);
+    crash_thread_begin();
+    (void)on_exit(at_exit, NULL);
+    (void)pthread_atfork(NULL, NULL, in_child);
     for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
         (void)sigaction(signals[k], &action, NULL);
 }

@@ -106,5 +106,9 @@ double handler_call(const handler *h, const void *engine, int64_t count, void *c
         all[n++] = args[k];
     if (strcmp(h->returns, "status") == 0)
         all[n++] = &err;
-    return call_handler(h->cif, h->function, h->returns, all);
+    process_state *before = check_begin(h->plugin);
+    process_account once = {0};
+    const double result = call_handler(h->cif, h->function, h->returns, all);
+    check_end(h->plugin, before, &once);
+    return result;
 }

@@ -19,15 +19,28 @@ struct instance {
     tutti_host host;
     tutti_kernel_v1 kernels;
     void *self;
+    process_account *account;
     int state;
 };
 
-static breadcrumb enter(const instance *i, const char *call)
+instance_call instance_enter(const instance *i, const char *call)
 {
-    const breadcrumb outer = crash_breadcrumb;
-    crash_breadcrumb =
-        (breadcrumb){.plugin = i->object->info.plugin_id, .object = i->name, .call = call};
-    return outer;
+    const instance_call c = {i, crash_breadcrumb, check_begin(i->object->plugin)};
+    crash_beat();
+    crash_breadcrumb = (breadcrumb){.plugin = i->object->info.plugin_id,
+                                    .object = i->name,
+                                    .call = call,
+                                    .event = c.outer.event,
+                                    .step = c.outer.step,
+                                    .at = c.outer.at};
+    return c;
+}
+
+void instance_leave(instance_call *c)
+{
+    check_end(c->instance->object->plugin, c->before, c->instance->account);
+    crash_breadcrumb = c->outer;
+    c->instance = NULL;
 }
 
 tutti_status instance_find_kernel(const instance *i, const char *name, uint32_t *ret_kernel,
@@ -134,9 +147,9 @@ static tutti_status call_open(instance *i, tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
     void *self = NULL;
-    const breadcrumb outer = enter(i, "open");
+    instance_call c = instance_enter(i, "open");
     const tutti_status status = i->object->calls.open(&i->host, i->params, &self, &cause);
-    crash_breadcrumb = outer;
+    instance_leave(&c);
     if (status)
         return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s cannot be opened: %s",
                           i->object->info.kind, i->name,
@@ -168,9 +181,9 @@ static tutti_status end(instance *i, const char *call,
                         tutti_status (*function)(void *, tutti_error *), tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
-    const breadcrumb outer = enter(i, call);
+    instance_call c = instance_enter(i, call);
     const tutti_status status = function(i->self, &cause);
-    crash_breadcrumb = outer;
+    instance_leave(&c);
     if (!status)
         return TUTTI_OK;
     return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s: %s: %s",
@@ -222,9 +235,15 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
         return tutti_fail(err, status, "%s %s cannot be opened: %s", o->info.kind, name,
                           cause.text);
     instance *i = calloc(1, sizeof *i);
-    if (i)
+    if (i) {
         i->name = strdup(name);
-    if (!i || !i->name) {
+        i->account = calloc(1, sizeof *i->account);
+    }
+    if (!i || !i->name || !i->account) {
+        if (i) {
+            free(i->name);
+            free(i->account);
+        }
         free(i);
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to open it", name);
     }
@@ -245,6 +264,7 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
     }
     if (status) {
         free(i->name);
+        free(i->account);
         free(i);
         return status;
     }
@@ -258,6 +278,7 @@ void instance_free(instance *i)
         return;
     close_both(i);
     params_free(i->params);
+    free(i->account);
     free(i->name);
     free(i);
 }
@@ -291,8 +312,8 @@ const void *instance_query(instance *i, const char *interface_id)
 {
     if (i->state != OPEN || !i->object->calls.query)
         return NULL;
-    const breadcrumb outer = enter(i, "query");
+    instance_call c = instance_enter(i, "query");
     const void *table = i->object->calls.query(i->self, interface_id);
-    crash_breadcrumb = outer;
+    instance_leave(&c);
     return table;
 }

@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
 #include "plugin/call.h"
-#include "plugin/plugin.h"
+#include "plugin/registry_internal.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,6 +186,33 @@ static tutti_status take_kernels(plugin *p, void *handle, tutti_error *err)
     return TUTTI_OK;
 }
 
+typedef struct loaded {
+    const plugin *plugin;
+    uintptr_t base;
+} loaded;
+
+/* Tells whose code the library's segments are. */
+static int add_code(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    const loaded *l = ctx;
+    for (int k = 0; info->dlpi_addr == l->base && k < info->dlpi_phnum; k++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[k];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X))
+            crash_add_code(l->plugin->id, l->base + p->p_vaddr,
+                           l->base + p->p_vaddr + p->p_memsz);
+    }
+    return 0;
+}
+
+static void note_code(const plugin *p, void *handle)
+{
+    struct link_map *map = NULL;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+        return;
+    loaded l = {p, map->l_addr};
+    (void)dl_iterate_phdr(add_code, &l);
+}
+
 static tutti_status open_library(const plugin *p, module *m, tutti_error *err)
 {
     const tutti_plugin *(*entry)(uint32_t) = NULL;
@@ -194,6 +222,7 @@ static tutti_status open_library(const plugin *p, module *m, tutti_error *err)
     m->handle = dlopen(p->library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!m->handle)
         return tutti_fail(err, TUTTI_E_IO, "%s", dlerror());
+    note_code(p, m->handle);
     status = trust_same(p->library, &p->library_mark, err);
     if (status)
         return status;
@@ -213,15 +242,18 @@ tutti_status module_load(plugin *p, tutti_error *err)
     module *m = calloc(1, sizeof *m);
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", p->library);
-    /* Constructors run inside dlopen. */
+    /* Constructors run inside dlopen, and what the entry returns need not be a table. */
     const breadcrumb outer = crash_breadcrumb;
     crash_breadcrumb = (breadcrumb){.plugin = p->id, .object = p->library, .call = "load"};
+    process_state *before = check_begin(p);
+    process_account account = {0};
     tutti_status status = open_library(p, m, err);
-    crash_breadcrumb = outer;
+    check_end(p, before, &account);
     if (!status)
         status = check_table(p, m->table, err);
     if (!status)
         status = check_objects(p, m->table, err);
+    crash_breadcrumb = outer;
     if (!status)
         status = take_kernels(p, m->handle, err);
     if (status)

@@ -283,6 +283,7 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
     if (!r)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the registry of plugins");
     r->trust = options->trust;
+    r->check = options->check;
     r->report = options->report;
     r->report_ctx = options->report_ctx;
     /* A set-uid program takes only what its operator has pinned. */
@@ -334,6 +335,11 @@ const char *registry_place(const registry *r, size_t k, int *ret_state, size_t *
     for (size_t m = 0; m < r->count; m++)
         *ret_plugins += r->plugins[m]->place == k && !r->plugins[m]->fault;
     return r->places[k].path;
+}
+
+int registry_changes(const registry *r)
+{
+    return atomic_load(&r->changes);
 }
 
 size_t registry_plugin_count(const registry *r)

@@ -5,6 +5,7 @@
 
 #include "base/faults.h"
 #include "base/json.h"
+#include "plugin/crash.h"
 #include "tutti/tutti.h"
 
 #include <stdbool.h>
@@ -19,7 +20,8 @@ typedef struct registry_options {
     const char *const *plugin_paths; /* --plugin-path, in order; NULL-terminated; may be NULL */
     const char *lock_file;           /* for TRUST_PINNED */
     int trust;                       /* TRUST_* */
-    int reserved;
+    bool
+        check; /* look at the process before and after each call of a plugin: registry_changes */
     /* One line per thing that an operator should know (skipped plugin, ignored variable ...). */
     void (*report)(void *ctx, int level, const char *text); /* may be NULL */
     void *report_ctx;
@@ -38,6 +40,10 @@ const char *registry_place(const registry *r, size_t k, int *ret_state, size_t *
 /* Whether plugins were found and every one refused for its owners or modes; one sentence is reported then. */
 bool registry_trusts_nothing(const registry *r);
 void registry_destroy(registry *r); /* NULL is allowed; all instances must be closed */
+
+/* How many changes of the process were found after calls of plugins, with options.check; each was
+ * reported as an error.  [any] */
+int registry_changes(const registry *r);
 
 /* Whether the plugins of two objects say that they cannot be used together. */
 bool registry_conflict(const object *a, const object *b);
@@ -214,25 +220,19 @@ const object *instance_object(const instance *i);
 const tutti_params *instance_params(const instance *i);
 const tutti_calls *instance_calls(const instance *i);
 void *instance_self(const instance *i);
+
+/* Encloses a call of one of the instance's own functions: who is to blame for a crash or a hang, and
+ * with options.check what the call has changed.  [any] */
+typedef struct instance_call {
+    const instance *instance; /* NULL once the call is over */
+    breadcrumb outer;
+    struct process_state *before;
+} instance_call;
+instance_call instance_enter(const instance *i, const char *call);
+void instance_leave(instance_call *c);
+/* The same for all calls of the table that the result is, which takes *ret_self. */
+const tutti_calls *instance_participant(instance *i, void **ret_self);
 /* The instance's typed table, at least as long as in release 1.0; NULL when it has none, and from close on. */
 const void *instance_query(instance *i, const char *interface_id);
-
-/* Crash attribution: what the host is calling on this thread.  A fatal signal prints plugin, call,
- * event and step to stderr, then the process dies of that signal. */
-void crash_handler_install(void);
-typedef struct crash_who {
-    const char *plugin; /* id */
-    const char *object; /* instance name */
-} crash_who;
-typedef struct breadcrumb {
-    const char *plugin; /* id */
-    const char *object; /* instance name */
-    const char *call;   /* "apply" */
-    const char *event;  /* "before_loss", or NULL */
-    uint64_t step;
-    const crash_who *who;  /* instead of plugin and object: one store */
-    const tutti_event *at; /* instead of event and step */
-} breadcrumb;
-extern _Thread_local breadcrumb crash_breadcrumb; /* set before a plugin call, cleared after */
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "plugin/plugin.h"
+#include "plugin/process_state.h"
 #include "tutti/logger.h"
 
 /* A folder to look in. */
@@ -26,6 +27,8 @@ struct registry {
     size_t count;
     size_t room;
     int trust;
+    bool check;
+    _Atomic int changes;
     const char *lock_file;
     void (*report)(void *ctx, int level, const char *text);
     void *report_ctx;
@@ -61,5 +64,10 @@ void plugin_fault(plugin *p, int level, tutti_status status, const char *text);
 TUTTI_NODISCARD tutti_status registry_load(plugin *p, tutti_error *err);
 
 void plugin_free(plugin *p);
+
+/* A look at the process before a call of the plugin, or NULL without options.check; the end reports
+ * what the call changed. */
+process_state *check_begin(const plugin *p);
+void check_end(const plugin *p, process_state *before, process_account *account);
 
 #endif

@@ -1,9 +1,16 @@
 /* spec_text.c - the specification of a setting in words. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/duration.h"
 #include "plugin/spec.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+bool spec_is_share(const spec *s)
+{
+    return s->type == TUTTI_PARAM_TIME && s->words && s->words[0] && !s->words[1] &&
+           strcmp(s->words[0], duration_unit(TUTTI_UNIT_DURATION)) == 0;
+}
 
 static void add_bound(text_buffer *b, const char **link, const char *words, const json_node *n)
 {

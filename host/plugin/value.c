@@ -123,12 +123,6 @@ static bool time_of(const spec *s, const char *text, tutti_param *v)
     return allowed;
 }
 
-bool spec_is_share(const spec *s)
-{
-    return s->type == TUTTI_PARAM_TIME && s->words && s->words[0] && !s->words[1] &&
-           strcmp(s->words[0], duration_unit(TUTTI_UNIT_DURATION)) == 0;
-}
-
 /* A number where a text is wanted, as that text: a share of the run, or a column by its place. */
 static const char *number_text(const spec *s, const json_node *node, char *text, size_t size)
 {

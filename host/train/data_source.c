@@ -157,6 +157,8 @@ tutti_status source_next(data_source *s, host_mirrors *mirrors, batch *b, int64_
     const tutti_column *names = loader_columns(s->loader, &n);
     tutti_tensor columns[TUTTI_MAX_COLUMNS];
     int64_t samples = 0;
+    crash_beat();
+    crash_refuse_child();
     const tutti_status status =
         s->on_device ? device_dataset_next(s->on_device, columns, &n, &samples, err)
                      : loader_next(s->loader, columns, &n, &samples, err);

@@ -150,7 +150,7 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
                       duration_text(here, now, sizeof now));
 }
 
-tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
+static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 {
     t->fits = true;
     t->strict = o->strict;
@@ -162,6 +162,10 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     drive_start_clock(t);
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
+    if (s == TUTTI_E_INTERRUPTED && trainer_hurries()) { /* data was not waited for */
+        *err = (tutti_error)TUTTI_ERROR_INIT;
+        s = TUTTI_OK;
+    }
     if (s == TUTTI_OK && !trainer_signal())
         s = guard_weights(&t->guard, err);
     /* Ignite's ends: what failed, was interrupted or was stopped is told before it takes effect. */
@@ -181,4 +185,26 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     if ((s = trainer_event(t, TUTTI_EVENT_FIT_END, err)))
         return s;
     return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
+}
+
+/* The operator does not wait for what is under way.  Weights are those after the last batch, for plugins
+ * are called before an update or after the batch is counted. */
+static tutti_status leave(trainer *t, tutti_error *err)
+{
+    tutti_error stopped = TUTTI_ERROR_INIT;
+    if (t->begun)
+        return tutti_fail(err, drive_stop_by_signal(t, &stopped),
+                          "%s; the call under way was left", stopped.text);
+    return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d before the first batch",
+                      trainer_signal());
+}
+
+tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
+{
+    if (sigsetjmp(*trainer_escape(), 1))
+        return leave(t, err);
+    tutti_error cause = TUTTI_ERROR_INIT;
+    const tutti_status s = fit(t, o, &cause);
+    trainer_escape_end();
+    return s ? tutti_fail(err, s, "%s", cause.text) : TUTTI_OK;
 }

@@ -5,6 +5,7 @@
 #include "graph/runtime/host_memory.h"
 #include "train/permutation.h"
 #include "train/samples.h"
+#include "train/signals.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index,
         now[k].device = TUTTI_DEVICE_CPU;
     }
     tutti_status s = l->keep ? TUTTI_OK
-                             : l->dataset->read(instance_self(l->options.dataset), index, now,
+                             : samples_read_one(l->options.dataset, l->dataset, index, now,
                                                 l->room, l->info.ncolumns, &p->error);
     const tutti_sample sample = {sizeof sample,   l->info.ncolumns, l->options.seed,
                                  (uint64_t)epoch, (uint64_t)index,  before};
@@ -112,8 +113,11 @@ static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index,
         for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
             tutti_tensor out = now[k];
             out.data = w->work[1 - side[k]][k];
-            const int32_t r = l->tables[t]->apply(instance_self(l->options.transforms[t]),
-                                                  &sample, k, &now[k], &out, &p->error);
+            instance *transform = l->options.transforms[t];
+            instance_call c = instance_enter(transform, "apply");
+            const int32_t r = l->tables[t]->apply(instance_self(transform), &sample, k, &now[k],
+                                                  &out, &p->error);
+            instance_leave(&c);
             if (r < 0)
                 s = r;
             else if (r > 0) {
@@ -155,6 +159,7 @@ static void *work(void *argument)
 {
     worker *w = argument;
     loader *l = w->loader;
+    crash_thread_begin();
     (void)pthread_mutex_lock(&l->lock);
     for (;;) {
         place *p = &l->ring[l->next % l->nring];
@@ -178,6 +183,7 @@ static void *work(void *argument)
         (void)pthread_cond_broadcast(&l->filled);
     }
     (void)pthread_mutex_unlock(&l->lock);
+    crash_thread_end();
     return NULL;
 }
 
@@ -218,7 +224,9 @@ static tutti_status open_tables(loader *l, tutti_error *err)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "dataset %s has no " TUTTI_DATASET_V1,
                           instance_name(l->options.dataset));
     l->info.struct_size = sizeof l->info;
+    instance_call c = instance_enter(l->options.dataset, "info");
     const tutti_status s = l->dataset->info(instance_self(l->options.dataset), &l->info, err);
+    instance_leave(&c);
     if (s)
         return s;
     if (l->info.samples < 1)
@@ -254,8 +262,10 @@ static tutti_status infer_columns(loader *l, tutti_error *err)
         if (!l->tables[t])
             return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                               "transform %s has no " TUTTI_TRANSFORM_V1, instance_name(i));
+        instance_call c = instance_enter(i, "infer");
         const tutti_status s =
             l->tables[t]->infer(instance_self(i), l->columns, l->info.ncolumns, err);
+        instance_leave(&c);
         if (s)
             return s;
         widen(l);
@@ -441,6 +451,19 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* For a batch, or until it is time to look at signals again. */
+static void wait_a_while(loader *l)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 200000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    (void)pthread_cond_timedwait(&l->filled, &l->lock, &until);
+}
+
 tutti_status loader_next(loader *l, tutti_tensor *columns, uint32_t *ret_ncolumns,
                          int64_t *ret_samples, tutti_error *err)
 {
@@ -464,9 +487,14 @@ tutti_status loader_next(loader *l, tutti_tensor *columns, uint32_t *ret_ncolumn
     place *p = &l->ring[l->given % l->nring];
     if (p->state != BATCH_READY || p->number != l->given) {
         const uint64_t began = now_ns();
-        while (p->state != BATCH_READY || p->number != l->given)
-            (void)pthread_cond_wait(&l->filled, &l->lock);
+        while ((p->state != BATCH_READY || p->number != l->given) && !trainer_hurries())
+            wait_a_while(l);
         l->waited_ns += now_ns() - began;
+    }
+    if (p->state != BATCH_READY || p->number != l->given) {
+        (void)pthread_mutex_unlock(&l->lock);
+        return tutti_fail(err, TUTTI_E_INTERRUPTED,
+                          "stopped by signal %d while data was awaited", trainer_signal());
     }
     l->given++;
     l->held = true;

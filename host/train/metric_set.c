@@ -28,15 +28,20 @@ tutti_status metric_set_open(run_context *run, metric_set *m, run_parts *parts,
 void metric_set_reset(metric_set *m)
 {
     m->updated = false;
-    for (size_t k = 0; k < m->count; k++)
+    for (size_t k = 0; k < m->count; k++) {
+        instance_call c = instance_enter(m->instances[k], "reset");
         m->tables[k]->reset(instance_self(m->instances[k]));
+        instance_leave(&c);
+    }
 }
 
 tutti_status metric_set_update(metric_set *m, const tutti_metric_input *in, tutti_error *err)
 {
     m->updated = true;
     for (size_t k = 0; k < m->count; k++) {
+        instance_call c = instance_enter(m->instances[k], "update");
         const tutti_status s = m->tables[k]->update(instance_self(m->instances[k]), in, err);
+        instance_leave(&c);
         if (s)
             return s;
     }
@@ -51,8 +56,10 @@ void metric_set_log(run_log *l, metric_set *m, const char *label, uint64_t step)
         char name[160];
         (void)snprintf(name, sizeof name, "metrics/%s/%s", label,
                        instance_name(m->instances[k]));
+        instance_call c = instance_enter(m->instances[k], "compute");
         const tutti_named_value v = {name,
                                      m->tables[k]->compute(instance_self(m->instances[k]))};
+        instance_leave(&c);
         run_log_metrics_at(l, &v, 1, step);
     }
 }

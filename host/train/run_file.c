@@ -524,6 +524,7 @@ static const char *const run_keys[] = {"name",
                                        "deterministic",
                                        "device",
                                        "threads",
+                                       "watchdog_s",
                                        "microbatch_size",
                                        "scale_schedule_ratio",
                                        "iteration_length",
@@ -656,6 +657,13 @@ static void read_run(reader *r, int kind)
     run->step_schedulers_every_batch = read_bool(r, root, "step_schedulers_every_batch", true);
     run->microbatch_size = read_microbatch(r, root);
     run->threads = (int)read_int(r, root, "threads", 0, 0, RUN_MOST_THREADS);
+    run->watchdog_s = 300.0;
+    const json_node *watchdog = json_get(root, "watchdog_s");
+    if (watchdog && (json_type(watchdog) == JSON_INT || json_type(watchdog) == JSON_REAL) &&
+        json_real(watchdog) >= 0 && json_real(watchdog) <= 1e6)
+        run->watchdog_s = json_real(watchdog);
+    else if (watchdog)
+        faults_add(r->faults, watchdog, "want a number of seconds from 0 to 1000000");
     run->precision =
         read_word(r, root, "precision", precisions, "fp32, amp_bf16, amp_fp16, fp32_fast");
     if (!run->engine &&

@@ -114,7 +114,8 @@ typedef struct run_file {
     int deterministic;       /* RUN_REPEATS_* */
     int on_nonfinite;        /* RUN_NONFINITE_* */
     run_device device;
-    int threads; /* 0: as many as this process may use */
+    int threads;       /* 0: as many as this process may use */
+    double watchdog_s; /* calls of plugins that take longer are named; 0: none */
 } run_file;
 
 /* Reads and checks a run file; `kind` is RUN_FILE_*, `overrides` are "path=value" texts,

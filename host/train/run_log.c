@@ -13,10 +13,12 @@ static const tutti_logger_v1 *at_work(const run_log *l, size_t k)
     return instance_query(l->loggers[k], TUTTI_LOGGER_V1);
 }
 
-#define FOR_EACH_LOGGER(l, i, table)                                                           \
+#define FOR_EACH_LOGGER(l, i, table, call)                                                     \
     for (size_t k_ = 0; k_ < (l)->nloggers; k_++)                                              \
         for (const tutti_logger_v1 *table = at_work(l, k_); table; table = NULL)               \
-            for (instance *i = (l)->loggers[k_]; i; i = NULL)
+            for (instance *i = (l)->loggers[k_]; i; i = NULL)                                  \
+                for (instance_call call_ = instance_enter(i, call); call_.instance;            \
+                     instance_leave(&call_))
 
 static void keep(run_log *l, const tutti_named_value *from)
 {
@@ -56,7 +58,7 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
 {
     for (uint32_t k = 0; k < n; k++)
         keep(l, &values[k]);
-    FOR_EACH_LOGGER(l, i, table)
+    FOR_EACH_LOGGER(l, i, table, "metrics")
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->metrics && table->metrics(instance_self(i), values, n, step, &e))
@@ -68,7 +70,7 @@ void run_log_message(run_log *l, int level, const char *component, const char *t
 {
     if (l->message && (level >= TUTTI_LOG_WARNING || l->tells_all))
         l->message(l->message_ctx, level, component, text);
-    FOR_EACH_LOGGER(l, i, table)
+    FOR_EACH_LOGGER(l, i, table, "message")
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->message && table->message(instance_self(i), level, component, text, &e))
@@ -79,7 +81,7 @@ void run_log_message(run_log *l, int level, const char *component, const char *t
 void run_log_hyperparameter(run_log *l, const char *name, const char *json)
 {
     const tutti_named_text text = {name, json};
-    FOR_EACH_LOGGER(l, i, table)
+    FOR_EACH_LOGGER(l, i, table, "hyperparameters")
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->hyperparameters && table->hyperparameters(instance_self(i), &text, 1, &e))
@@ -89,7 +91,7 @@ void run_log_hyperparameter(run_log *l, const char *name, const char *json)
 
 void run_log_sync(run_log *l)
 {
-    FOR_EACH_LOGGER(l, i, table)
+    FOR_EACH_LOGGER(l, i, table, "sync")
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (TUTTI_HAS(table, tutti_logger_v1, sync) && table->sync &&
@@ -100,7 +102,7 @@ void run_log_sync(run_log *l)
 
 void run_log_begin_again(run_log *l)
 {
-    FOR_EACH_LOGGER(l, i, table)
+    FOR_EACH_LOGGER(l, i, table, "begin_again")
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (TUTTI_HAS(table, tutti_logger_v1, begin_again) && table->begin_again &&
@@ -111,7 +113,7 @@ void run_log_begin_again(run_log *l)
 
 void run_log_trace(run_log *l, const tutti_trace *trace)
 {
-    FOR_EACH_LOGGER(l, i, table)
+    FOR_EACH_LOGGER(l, i, table, "trace")
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->trace && table->trace(instance_self(i), trace, &e))

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/samples.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 tutti_status samples_bytes(const tutti_dataset_info *info, uint64_t *ret_bytes,
@@ -21,6 +22,33 @@ tutti_status samples_bytes(const tutti_dataset_info *info, uint64_t *ret_bytes,
     return TUTTI_OK;
 }
 
+static tutti_status lost_file(const crash_refuge *r, int64_t index, tutti_error *err)
+{
+    char *path = crash_lost_file(r);
+    const tutti_status s =
+        tutti_fail(err, TUTTI_E_IO,
+                   "sample %lld: %s cannot be read: it became shorter after it was opened",
+                   (long long)index, path ? path : "a mapped file");
+    free(path);
+    return s;
+}
+
+tutti_status samples_read_one(instance *dataset, const tutti_dataset_v1 *table, int64_t index,
+                              tutti_tensor *columns, const uint64_t *capacity,
+                              uint32_t ncolumns, tutti_error *err)
+{
+    crash_refuge refuge;
+    tutti_status s;
+    instance_call c = instance_enter(dataset, "read");
+    if (crash_refuge_enter(&refuge) == 0)
+        s = table->read(instance_self(dataset), index, columns, capacity, ncolumns, err);
+    else
+        s = lost_file(&refuge, index, err);
+    crash_refuge_leave(&refuge);
+    instance_leave(&c);
+    return s;
+}
+
 /* Sample `index` to row `row`. */
 static tutti_status read_one(const tutti_dataset_v1 *table, instance *dataset,
                              const tutti_dataset_info *info, int64_t index, int64_t row,
@@ -35,7 +63,7 @@ static tutti_status read_one(const tutti_dataset_v1 *table, instance *dataset,
                                    info->columns[k].desc, TUTTI_DEVICE_CPU, 0};
     }
     const tutti_status s =
-        table->read(instance_self(dataset), index, sample, room, info->ncolumns, err);
+        samples_read_one(dataset, table, index, sample, room, info->ncolumns, err);
     for (uint32_t k = 0; k < info->ncolumns && !s; k++) {
         char have[96], want[96];
         if (!tutti_same_shape(&sample[k].desc, &info->columns[k].desc))

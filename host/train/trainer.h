@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "train/run_file.h"
+#include "train/signals.h"
 #include "tutti/op.h"
 
 #include <stdbool.h>
@@ -69,12 +70,5 @@ engine *trainer_engine(trainer *t);
 const tutti_timestamp *trainer_time(const trainer *t);
 /* The last value logged under `name`; NULL: there is none. */
 const double *trainer_metric(const trainer *t, const char *name);
-
-/* SIGINT, SIGTERM and SIGHUP stop every trainer of this process after the batch under way; a second one
- * kills as usual.  SIGUSR1 saves and goes on.  A file that reaches its limit (SIGXFSZ) and a closed pipe
- * (SIGPIPE) are errors of who writes.  Signals that are ignored stay so. */
-void trainer_catch_signals(void);
-int trainer_signal(void);      /* the one that stops, or 0 */
-bool trainer_save_asked(void); /* since the last call */
 
 #endif

@@ -180,8 +180,10 @@ tutti_status updater_reschedule(updater *u, tutti_error *err)
     for (size_t k = 0; k < u->nschedulers; k++) {
         const tutti_scheduler_v1 *table = instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1);
         double one = 1.0;
+        instance_call c = instance_enter(u->schedulers[k], "multiplier");
         const tutti_status status =
             table->multiplier(instance_self(u->schedulers[k]), &s, &one, err);
+        instance_leave(&c);
         if (status)
             return status;
         factor *= one;

@@ -87,7 +87,7 @@ says "a plugin that writes NaN" 1 "tutti: the loss of batch 3 is NaN: module bod
 says "also behind the last loss" 1 "tutti: after batch 3, module body.head: its weight is not finite" \
   "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "poisons"}]' --set max_duration=3ba --set callbacks=[]
 plugin leaves 'exit(0)' before_loss
-says "a plugin that ends the process" 1 "tutti: plugin test.leaves ended the process: exit(0) in leaves, call apply" \
+says "a plugin that ends the process" 1 "tutti: plugin test.leaves ended the process: leaves, call apply" \
   "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "leaves"}]' --set callbacks=[]
 
 says "output that cannot be written" 1 "tutti: cannot write to standard output: No space left on device" \

@@ -47,6 +47,7 @@ GOOD = {
     "deterministic": "machine",
     "device": "cpu",
     "threads": 1,
+    "watchdog_s": 2.5,
     "microbatch_size": 8,
     "scale_schedule_ratio": 0.5,
     "load_weights": "weights.safetensors",
@@ -55,7 +56,7 @@ GOOD = {
 
 # What a schema and the host both see: a path, and the value there instead (None: nothing).
 CHANGES = [
-    ("name", "a/b"), ("name", ""), ("name", 3), ("seed", -1), ("seed", 1.5), ("seed", "1"),
+    ("watchdog_s", -1), ("watchdog_s", "5"), ("watchdog_s", 1e7), ("name", "a/b"), ("name", ""), ("name", 3), ("seed", -1), ("seed", 1.5), ("seed", "1"),
     ("model", None), ("model", []), ("model.name", None), ("model.name", 1), ("model.id", ""),
     ("train", None), ("train", "x"), ("train.dataset", None), ("train.dataset", "glyphs"),
     ("train.transforms", {}), ("train.metrics", "accuracy"), ("train.batch_size", 0),

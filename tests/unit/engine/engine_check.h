@@ -9,6 +9,7 @@
 
 /* The loader has the strong one; these tests run without a loader. */
 __attribute__((weak)) _Thread_local breadcrumb crash_breadcrumb;
+__attribute__((weak)) _Thread_local _Atomic uint64_t crash_beats;
 
 /* Everything that happened, and every line that was logged. */
 static char journal[4096];

@@ -38,6 +38,12 @@ const tutti_calls *instance_calls(const instance *i)
     return &actor_calls;
 }
 
+const tutti_calls *instance_participant(instance *i, void **ret_self)
+{
+    *ret_self = instance_self(i);
+    return instance_calls(i);
+}
+
 void *instance_self(const instance *i)
 {
     return (void *)&i->actor;

@@ -1,0 +1,447 @@
+/* evil.c - a plugin that does what `how` says, at the end of a batch, in a data worker or in a logger. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tutti/dataset.h"
+#include "tutti/logger.h"
+#include "tutti/tutti.h"
+
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct evil {
+    const char *how;
+    const tutti_event *event; /* of the call under way */
+    tutti_error *err;
+    unsigned char *mapped; /* 4 pages of a file */
+    float pixels[16];
+} evil;
+
+static volatile int zero;
+static int *volatile nowhere;
+
+/* ---- ends ---- */
+
+static void segv(evil *e)
+{
+    *nowhere = 1;
+}
+
+static void divide(evil *e)
+{
+    zero = 100 / zero;
+}
+
+static void trap(evil *e)
+{
+    __builtin_trap();
+}
+
+static void call_abort(evil *e)
+{
+    abort();
+}
+
+static void free_twice(evil *e)
+{
+    void *volatile p = malloc(64);
+    free(p);
+    free(p);
+}
+
+static int deeper(int depth)
+{
+    volatile char room[4096];
+    room[depth % 4096] = (char)depth;
+    return zero ? depth : deeper(depth + 1) + room[0];
+}
+
+static void overflow(evil *e)
+{
+    (void)deeper(0);
+}
+
+static void exit_0(evil *e)
+{
+    exit(0);
+}
+
+static void exit_3(evil *e)
+{
+    exit(3);
+}
+
+static void end_thread(evil *e)
+{
+    pthread_exit(NULL);
+}
+
+static void interrupt(evil *e)
+{
+    raise(SIGTERM);
+}
+
+/* A child that goes on as if it were the run. */
+static void call_fork(evil *e)
+{
+    static int forked;
+    if (!forked++)
+        (void)fork();
+}
+
+/* ---- in a thread of its own ---- */
+
+static void *run_segv(void *unused)
+{
+    *nowhere = 1;
+    return unused;
+}
+
+static void *run_abort(void *unused)
+{
+    abort();
+    return unused;
+}
+
+static void *run_exit(void *unused)
+{
+    exit(0);
+    return unused;
+}
+
+static void *run_sleep(void *unused)
+{
+    sleep(3600);
+    return unused;
+}
+
+static void start(void *(*run)(void *))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, NULL) == 0)
+        (void)pthread_detach(thread);
+}
+
+static void thread_segv(evil *e)
+{
+    start(run_segv);
+    usleep(200000);
+}
+
+static void thread_abort(evil *e)
+{
+    start(run_abort);
+    usleep(200000);
+}
+
+static void thread_exit(evil *e)
+{
+    start(run_exit);
+    usleep(200000);
+}
+
+/* ---- no end ---- */
+
+/* From now on nothing comes back. */
+static void tell_tester(void)
+{
+    (void)close(open("hung", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static void loop(evil *e)
+{
+    tell_tester();
+    while (!zero)
+        ;
+}
+
+static void hang(evil *e)
+{
+    tell_tester();
+    for (;;)
+        pause();
+}
+
+static void dawdle(evil *e)
+{
+    usleep(700000);
+}
+
+/* ---- changes ---- */
+
+static void rounding(evil *e)
+{
+    (void)fesetround(FE_UPWARD);
+}
+
+static void traps(evil *e)
+{
+    (void)feenableexcept(FE_DIVBYZERO);
+}
+
+static void subnormal(evil *e)
+{
+#ifdef __SSE2__
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u);
+#else
+    rounding(e);
+#endif
+}
+
+static void locale(evil *e)
+{
+    (void)setlocale(LC_ALL, "C.UTF-8");
+}
+
+static void comma(evil *e)
+{
+    if (!setlocale(LC_ALL, "evil"))
+        (void)tutti_fail(e->err, TUTTI_E_NOTFOUND, "there is no such locale");
+}
+
+static void folder(evil *e)
+{
+    (void)!chdir("/");
+}
+
+static void signals(evil *e)
+{
+    (void)signal(SIGINT, SIG_IGN);
+}
+
+static void mask(evil *e)
+{
+    sigset_t one;
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, SIGUSR1);
+    (void)pthread_sigmask(SIG_BLOCK, &one, NULL);
+}
+
+static void streams(evil *e)
+{
+    (void)close(1);
+}
+
+static void ticks(evil *e)
+{
+    memset((void *)(uintptr_t)e->event->time, 0x7f, sizeof *e->event->time);
+}
+
+static void files(evil *e)
+{
+    (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void threads(evil *e)
+{
+    start(run_sleep);
+}
+
+static void heap(evil *e)
+{
+    char *volatile kept = malloc(100000);
+    if (kept)
+        memset(kept, 1, 100000);
+}
+
+/* ---- answers ---- */
+
+static void no_end_of_text(evil *e)
+{
+    memset(e->err->text, 'x', sizeof e->err->text);
+    e->err->status = TUTTI_E_FAIL;
+}
+
+static void percent(evil *e)
+{
+    (void)snprintf(e->err->text, sizeof e->err->text, "%s", "%s%n%s%n");
+    e->err->status = TUTTI_E_FAIL;
+}
+
+static void no_text(evil *e)
+{
+    e->err->status = TUTTI_E_FAIL;
+}
+
+static const struct {
+    const char *how;
+    void (*act)(evil *e);
+} acts[] = {
+    {"segv", segv},
+    {"divide", divide},
+    {"trap", trap},
+    {"abort", call_abort},
+    {"free_twice", free_twice},
+    {"overflow", overflow},
+    {"exit_0", exit_0},
+    {"exit_3", exit_3},
+    {"end_thread", end_thread},
+    {"interrupt", interrupt},
+    {"fork", call_fork},
+    {"thread_segv", thread_segv},
+    {"thread_abort", thread_abort},
+    {"thread_exit", thread_exit},
+    {"loop", loop},
+    {"hang", hang},
+    {"dawdle", dawdle},
+    {"rounding", rounding},
+    {"traps", traps},
+    {"subnormal", subnormal},
+    {"locale", locale},
+    {"comma", comma},
+    {"folder", folder},
+    {"signals", signals},
+    {"mask", mask},
+    {"streams", streams},
+    {"clock", ticks},
+    {"files", files},
+    {"threads", threads},
+    {"heap", heap},
+    {"no_end_of_text", no_end_of_text},
+    {"percent", percent},
+    {"no_text", no_text},
+};
+
+static tutti_status act(evil *e, const char *how, const tutti_event *event, tutti_error *err)
+{
+    e->event = event;
+    e->err = err;
+    for (size_t k = 0; k < sizeof acts / sizeof *acts; k++)
+        if (strcmp(acts[k].how, how) == 0)
+            acts[k].act(e);
+    return err->status;
+}
+
+/* ---- objects ---- */
+
+static tutti_status open_evil(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
+{
+    evil *e = calloc(1, sizeof *e);
+    if (!e)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory");
+    e->how = tutti_param_str(params, "how");
+    *ret_self = e;
+    return strncmp(e->how, "open_", 5) == 0 ? act(e, e->how + 5, NULL, err) : TUTTI_OK;
+}
+
+static tutti_status close_evil(void *self, tutti_error *err)
+{
+    evil *e = self;
+    const tutti_status s =
+        strncmp(e->how, "close_", 6) == 0 ? act(e, e->how + 6, NULL, err) : TUTTI_OK;
+    free(e);
+    return s;
+}
+
+static tutti_status run_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    evil *e = self;
+    if (strcmp(e->how, "positive") == 0)
+        return 7;
+    return act(e, e->how, event, err);
+}
+
+static const void *query(void *self, const char *interface_id)
+{
+    const evil *e = self;
+    return strcmp(e->how, "garbage_table") == 0 ? (const void *)0x10 : NULL;
+}
+
+static tutti_status info(void *self, tutti_dataset_info *ret_info, tutti_error *err)
+{
+    ret_info->samples = 64;
+    ret_info->ncolumns = 2;
+    ret_info->columns[0] = (tutti_column){"input", {{16}, 1, TUTTI_F32}};
+    ret_info->columns[1] = (tutti_column){"target", {{0}, 0, TUTTI_I32}, 10};
+    return TUTTI_OK;
+}
+
+/* Four pages of a file that then has but one. */
+static void map_and_cut(evil *e)
+{
+    const int fd = open("cut.bin", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (ftruncate(fd, 16384) == 0)
+        e->mapped = mmap(NULL, 16384, PROT_READ, MAP_SHARED, fd, 0);
+    (void)!ftruncate(fd, 4096);
+    (void)close(fd);
+}
+
+static tutti_status read_sample(void *self, int64_t index, tutti_tensor *columns,
+                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+{
+    evil *e = self;
+    if (strcmp(e->how, "cut") == 0 && !e->mapped)
+        map_and_cut(e);
+    memset(columns[0].data, 0, 64);
+    if (e->mapped)
+        memcpy(columns[0].data, e->mapped + 256 * index, 64);
+    *(int32_t *)columns[1].data = (int32_t)(index % 10);
+    return index == 40 ? act(e, e->how, NULL, err) : TUTTI_OK;
+}
+
+static const void *query_dataset(void *self, const char *interface_id)
+{
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = info, .read = read_sample};
+    return strcmp(interface_id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
+}
+
+static tutti_status log_metrics(void *self, const tutti_named_value *values, uint32_t n,
+                                uint64_t step, tutti_error *err)
+{
+    evil *e = self;
+    return act(e, e->how, NULL, err);
+}
+
+static const void *query_logger(void *self, const char *interface_id)
+{
+    static const tutti_logger_v1 table = {.struct_size = sizeof table, .metrics = log_metrics};
+    return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls callback_calls = {.struct_size = sizeof callback_calls,
+                                           .open = open_evil,
+                                           .run_event = run_event,
+                                           .close = close_evil,
+                                           .query = query};
+static const tutti_calls dataset_calls = {.struct_size = sizeof dataset_calls,
+                                          .open = open_evil,
+                                          .close = close_evil,
+                                          .query = query_dataset};
+static const tutti_calls logger_calls = {.struct_size = sizeof logger_calls,
+                                         .open = open_evil,
+                                         .run_event = run_event,
+                                         .close = close_evil,
+                                         .query = query_logger};
+static const tutti_object callback =
+    TUTTI_OBJECT_INIT("evil", TUTTI_KIND_CALLBACK, &callback_calls);
+static const tutti_object dataset =
+    TUTTI_OBJECT_INIT("evil", TUTTI_KIND_DATASET, &dataset_calls);
+static const tutti_object logger = TUTTI_OBJECT_INIT("evil", TUTTI_KIND_LOGGER, &logger_calls);
+static const tutti_object *const objects[] = {&callback, &dataset, &logger, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.evil.evil", "1.0.0", objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+#ifdef EVIL_ENTRY
+    return EVIL_ENTRY;
+#else
+    return &plugin;
+#endif
+}
+
+#ifdef EVIL_LOAD
+__attribute__((constructor)) static void load(void)
+{
+    evil e = {.how = EVIL_LOAD};
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)act(&e, e.how, NULL, &err);
+}
+#endif

@@ -1,0 +1,198 @@
+"""plugins_test.py - plugins that do evil: each run ends as promised and names whose fault it was:
+plugins_test.py TUTTI FOLDER [NAME]..."""
+# SPDX-License-Identifier: Apache-2.0
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TUTTI, FOLDER = sys.argv[1:3]
+DEATHS = {"SIGSEGV": -11, "SIGABRT": -6, "SIGFPE": -8, "SIGILL": -4}
+AT = r"evil, call run_event, event batch_end, step \d+"
+
+
+def crash(how, number, call=AT, where="callback", text=None):
+    """A row of a signal that is told with the plugin."""
+    text = text or f"plugin org.evil.evil crashed: {call}: {number}"
+    return (f"{how}_{where}", where, how, DEATHS[number], [text], {})
+
+
+def change(how, text):
+    """A row of a change of the process: found and put back with --check-plugins."""
+    return (f"{how}_checked", "callback", how, 1,
+            [f"plugin org.evil.evil {text}: {AT}", "plugins changed the process 1 times"],
+            {"options": ["--check-plugins"], "stdout": "trained 8 batches"})
+
+
+READ = "evil, call read, step 0"
+OWN = "plugin org.evil.evil crashed in a thread of its own: "
+# name, where, how, status, what stderr says, more
+ROWS = [
+    crash("segv", "SIGSEGV"),
+    crash("divide", "SIGFPE"),
+    crash("trap", "SIGILL"),
+    crash("abort", "SIGABRT"),
+    crash("free_twice", "SIGABRT"),
+    crash("overflow", "SIGSEGV"),
+    crash("open_segv", "SIGSEGV", "evil, call open, step 0"),
+    crash("close_segv", "SIGSEGV", r"evil, call close, step \d+"),
+    crash("segv", "SIGSEGV", READ, "dataset"),
+    crash("divide", "SIGFPE", READ, "dataset"),
+    crash("overflow", "SIGSEGV", READ, "dataset"),
+    crash("segv", "SIGSEGV", r"evil, call metrics, (event \w+, )?step \d+", "logger"),
+    crash("garbage_table", "SIGSEGV", r"evil, call query, (event \w+, )?step \d+"),
+    crash("thread_segv", "SIGSEGV", text=f"plugin org.evil.evil crashed.*: SIGSEGV"),
+    crash("thread_segv", "SIGSEGV", where="logger", text=OWN + "SIGSEGV"),
+    crash("thread_abort", "SIGABRT", text=OWN + "SIGABRT"),
+    ("exit_0", "callback", "exit_0", 1, [f"plugin org.evil.evil ended the process: {AT}"], {}),
+    ("exit_3", "callback", "exit_3", 3, [f"plugin org.evil.evil ended the process: {AT}"], {}),
+    ("exit_open", "callback", "open_exit_0", 1, ["org.evil.evil ended the process: evil, call open"], {}),
+    ("exit_close", "callback", "close_exit_0", 1, ["org.evil.evil ended the process: evil, call close"], {}),
+    ("exit_worker", "dataset", "exit_0", 1, [f"org.evil.evil ended the process: {READ}"], {}),
+    ("exit_thread", "callback", "thread_exit", 1,
+     ["org.evil.evil ended the process, in a thread of its own"], {}),
+    ("thread_end", "callback", "end_thread", 1, [f"org.evil.evil ended a thread of the host: {AT}"], {}),
+    ("worker_end", "dataset", "end_thread", 1, [f"org.evil.evil ended a thread of the host: {READ}"], {}),
+    ("raises_sigterm", "callback", "interrupt", 143, ["stopped by signal 15 after batch 1, which is saved"], {}),
+    ("forks", "callback", "fork", 0, ["forked.*org.evil.evil"], {"stdout": "trained 8 batches"}),
+    ("cut_file", "dataset", "cut", 1, [r"sample \d+: \S*/cut.bin cannot be read: it became shorter"], {}),
+    ("dawdles", "callback", "dawdle", 0, [f"org.evil.evil has not returned for 0 s: {AT}|"
+                                         f"org.evil.evil has not returned for 1 s: {AT}"],
+     {"watchdog": 0.4, "batches": 2}),
+    ("loops", "callback", "loop", 143,
+     [f"signal 15: stopping after this batch.*; plugin org.evil.evil is at work: {AT}",
+      "signal 15: leaving the call under way",
+      "stopped by signal 15 after batch 1, which is saved; the call under way was left"], {"signals": 2}),
+    ("hangs", "callback", "hang", 143,
+     [f"org.evil.evil has not returned for \\d+ s: {AT}", "after batch 1, which is saved; the call under way was left"],
+     {"signals": 2, "watchdog": 0.3}),
+    ("worker_hangs", "dataset", "hang", 143,
+     [f"org.evil.evil has not returned for \\d+ s: {READ}", "stopped by signal 15 after batch \\d+, which is saved"],
+     {"signals": 2, "watchdog": 0.3}),
+    ("third_signal", "callback", "open_hang", -15, ["is at work: evil, call open"], {"signals": 3}),
+    change("rounding", "changed the rounding of floating point numbers"),
+    change("traps", "switched floating point traps on"),
+    change("subnormal", "changed what becomes of subnormal numbers"),
+    change("locale", "changed the locale"),
+    change("folder", "changed the working directory"),
+    change("signals", "changed what signals do"),
+    change("mask", "changed the mask of signals"),
+    change("clock", "wrote to the clock of the run"),
+    ("streams_checked", "callback", "streams", 1, ["closed standard input, output or error"],
+     {"options": ["--check-plugins"]}),
+    ("files_checked", "callback", "files", 1, ["opens files that it does not close"],
+     {"options": ["--check-plugins"], "batches": 32}),
+    ("threads_checked", "callback", "threads", 1, ["starts threads that do not end"],
+     {"options": ["--check-plugins"], "batches": 32}),
+    ("heap_checked", "callback", "heap", 1, ["takes memory with each call that it does not give back"],
+     {"options": ["--check-plugins"], "batches": 32}),
+    ("good_checked", "callback", "", 0, [], {"options": ["--check-plugins"], "stdout": "trained 8 batches"}),
+    ("comma", "callback", "comma", 0, [], {"stdout": "trained 8 batches", "locale": True}),
+    ("no_end_of_text", "callback", "no_end_of_text", 1, ["evil on batch_end: x{100}"], {}),
+    ("percent", "callback", "percent", 1, ["evil on batch_end: %s%n%s%n"], {}),
+    ("no_text", "callback", "no_text", 1, ["evil on batch_end: run_event returned E_FAIL without saying why"], {}),
+    ("positive", "callback", "positive", 1, ["evil on batch_end"], {}),
+    ("garbage_entry", "callback", "", -11, ["plugin org.evil.evil crashed: .*, call load"],
+     {"plugin": "evil_entry"}),
+    ("no_entry", "callback", "", 2, ["its entry has nothing for host ABI"], {"plugin": "evil_nothing"}),
+    ("load_segv", "callback", "", -11, ["org.evil.evil crashed: .*, call load"], {"plugin": "evil_load_segv"}),
+    ("load_exit", "callback", "", 1, ["org.evil.evil ended the process: .*, call load"],
+     {"plugin": "evil_load_exit"}),
+]
+
+
+def run_file(where, how, more):
+    """A run of 16 features that lasts a moment."""
+    evil = {"name": "evil", "how": how}
+    return {
+        "name": "evil", "threads": 1, "watchdog_s": more.get("watchdog", 0),
+        "model": {"name": "mlp", "hidden": [4]},
+        "train": {"dataset": evil if where == "dataset" else {"name": "evil"}, "batch_size": 16},
+        "optimizer": {"name": "sgd", "lr": 0.01},
+        "callbacks": [{"name": "checkpoint_saver"}] + ([evil] if where == "callback" else []),
+        "loggers": [{"name": "jsonl"}] + ([evil] if where == "logger" else []),
+        "max_duration": f"{more.get('batches', 8)}ba",
+    }
+
+
+def make_locale(folder):
+    """A locale "evil" that writes 1,5; False where there is nothing to make one of."""
+    return subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", os.path.join(folder, "evil")],
+                          capture_output=True, check=False).returncode == 0
+
+
+def bad_lines(folder):
+    """Lines of the logs that are not JSON."""
+    bad = []
+    for path in glob.glob(os.path.join(folder, "runs/**/*.jsonl"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                try:
+                    json.loads(line)
+                except ValueError:
+                    bad.append(line)
+    return bad
+
+
+def send_signals(process, count, folder):
+    """SIGTERM once the run hangs and the watchdog has seen it, then again."""
+    until = time.monotonic() + 60
+    while count and time.monotonic() < until and not os.path.exists(os.path.join(folder, "hung")):
+        time.sleep(0.05)
+    for k in range(count):
+        time.sleep(1.5 if k == 0 else 0.5)
+        process.send_signal(signal.SIGTERM)
+
+
+def judge(row):
+    """What is wrong with one run, as text; nothing when it ended as promised."""
+    name, where, how, status, texts, more = row
+    with tempfile.TemporaryDirectory() as folder:
+        if more.get("locale") and not make_locale(folder):
+            return "skipped"
+        with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as f:
+            json.dump(run_file(where, how, more), f)
+        path = os.path.join(FOLDER, more.get("plugin", "evil"))
+        command = [TUTTI, "train", "run.json", "--plugin-path", path] + more.get("options", [])
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "LOCPATH": folder}, text=True,
+                              errors="replace") as process:
+            send_signals(process, more.get("signals", 0), folder)
+            try:
+                out, err = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                out, err = process.communicate()
+                return f"{name}: did not end; stderr:\n{err}"
+        lines = bad_lines(folder) if status == 0 else []
+    wrong = [f"not JSON: {lines[0]}"] if lines else []
+    wrong += [] if process.returncode == status else [f"status {process.returncode}, want {status}"]
+    wrong += [f"stderr lacks {text!r}" for text in texts if not re.search(text, err)]
+    if more.get("stdout", "") not in out:
+        wrong += [f"stdout lacks {more['stdout']!r}: {out}"]
+    if "outside of any plugin" in err:
+        wrong += ["nobody was named"]
+    return f"{name}: {'; '.join(wrong)}\n{err}" if wrong else ""
+
+
+def main():
+    """All rows, or those that are named."""
+    rows = [row for row in ROWS if not sys.argv[3:] or row[0] in sys.argv[3:]]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(judge, rows))
+    skipped = [row[0] for row, text in zip(rows, texts) if text == "skipped"]
+    wrong = [text for text in texts if text and text != "skipped"]
+    for name in skipped:
+        wrong.append(f"{name}: skipped: localedef makes no de_DE here (Debian's package locales)")
+    print("\n".join(wrong + [f"{len(rows) - len(wrong)} of {len(rows)} evil plugins ended as promised"]))
+    return 1 if len(wrong) > len(skipped) or not rows else 77 if skipped else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
