@@ -3,6 +3,8 @@
 #include "base/json_tree.h"
 
 #include <jansson.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,11 +127,82 @@ static tutti_status convert(scanner *s, const json_t *value, int depth, json_nod
     return status;
 }
 
+/* jansson aborts when memory ends in the middle of a word.  So while a text is read by this thread, what
+ * jansson takes is written down, and a failure leaves the reader and gives all of it back.  Who else
+ * uses jansson in this process, and what it takes at other times, is served as always. */
+typedef struct taken {
+    sigjmp_buf failed;
+    void **blocks;
+    size_t count;
+    size_t room;
+} taken;
+static _Thread_local taken *reading;
+
+static bool write_down(taken *t, void *block)
+{
+    if (t->count == t->room) {
+        const size_t room = t->room ? 2 * t->room : 1024;
+        void **grown = realloc(t->blocks, room * sizeof *grown);
+        if (!grown)
+            return false;
+        t->blocks = grown;
+        t->room = room;
+    }
+    t->blocks[t->count++] = block;
+    return true;
+}
+
+static void *take(size_t size)
+{
+    void *block = malloc(size);
+    if (!reading || (block && write_down(reading, block)))
+        return block;
+    free(block);
+    siglongjmp(reading->failed, 1);
+}
+
+/* The latest blocks are given back first. */
+static void give(void *block)
+{
+    for (size_t k = reading ? reading->count : 0; k-- > 0;)
+        if (reading->blocks[k] == block) {
+            reading->blocks[k] = reading->blocks[--reading->count];
+            break;
+        }
+    free(block);
+}
+
+static void serve_jansson(void)
+{
+    json_set_alloc_funcs(take, give);
+}
+
+/* NULL: with *ret_lacks memory is out, else the text is wrong and `cause` says how. */
+static json_t *load(const char *text, size_t size, json_error_t *cause, bool *ret_lacks)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    taken t = {.count = 0};
+    json_t *volatile value = NULL;
+    (void)pthread_once(&once, serve_jansson);
+    reading = &t;
+    *ret_lacks = sigsetjmp(t.failed, 0) != 0;
+    if (!*ret_lacks)
+        value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, cause);
+    reading = NULL;
+    for (size_t k = 0; *ret_lacks && k < t.count; k++)
+        free(t.blocks[k]);
+    free(t.blocks);
+    return value;
+}
+
 tutti_status tree_read(json_doc *doc, const char *text, size_t size, bool no_lines,
                        json_node **ret_root, tutti_error *err)
 {
     json_error_t cause;
-    json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &cause);
+    bool lacks = false;
+    json_t *value = load(text, size, &cause, &lacks);
+    if (lacks)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its values", doc->name);
     if (!value)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: not valid JSON: %s", doc->name,
                           cause.line > 0 ? cause.line : 1, cause.text);

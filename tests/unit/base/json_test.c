@@ -3,6 +3,10 @@
 #include "base/json.h"
 #include "tutti_check.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static const char sample[] = "{\n"
                              "  \"name\": \"a \\\"b\\\" \\u00e9\",\n"
                              "  \"train\": {\"dataset\": {\n"
@@ -237,11 +241,65 @@ START_TEST(an_override_that_does_not_fit_is_refused)
 }
 END_TEST
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+/* Reads a text of long words with so much memory more than the process has; the exit status. */
+static int read_within(rlim_t bytes)
+{
+    enum { WORD = 256 << 10, WORDS = 4 };
+    static char text[WORDS * (WORD + 3) + 2];
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    long pages = 0;
+    size_t used = 0;
+    text[used++] = '[';
+    for (int k = 0; k < WORDS; k++) {
+        used += (size_t)sprintf(text + used, "%s\"", k ? "," : "");
+        memset(text + used, 'a' + k, WORD);
+        used += WORD;
+        text[used++] = '"';
+    }
+    text[used++] = ']';
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld", &pages) != 1)
+        return 3;
+    (void)fclose(f);
+    const struct rlimit limit = {(rlim_t)pages * 4096 + bytes, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_AS, &limit))
+        return 3;
+    const tutti_status s = json_parse("long", text, used, &doc, &err);
+    json_free(doc);
+    return s == TUTTI_OK ? 0 : s == TUTTI_E_NOMEM ? 1 : 2;
+}
+
+/* From none at all to enough. */
+START_TEST(memory_that_ends_is_an_error)
+{
+    int seen[2] = {0, 0};
+    for (rlim_t bytes = 0; bytes <= 8u << 20; bytes += 256u << 10) {
+        int status = 0;
+        const pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0)
+            _exit(read_within(bytes));
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) < 2, "%ld bytes: status %x",
+                      (long)bytes, (unsigned)status);
+        seen[WEXITSTATUS(status)]++;
+    }
+    ck_assert_int_gt(seen[0], 0);
+    ck_assert_int_gt(seen[1], 2);
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("json");
     TCase *t = tcase_create("json");
     tcase_add_test(t, every_value_knows_its_line_and_path);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+    tcase_add_test(t, memory_that_ends_is_an_error);
+#endif
     tcase_add_test(t, text_is_written_compactly_in_document_order);
     tcase_add_test(t, reals_are_written_so_that_they_come_back);
     tcase_add_test(t, bad_text_is_refused_with_its_line);
