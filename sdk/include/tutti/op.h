@@ -132,7 +132,7 @@ typedef struct tutti_op {
     const tutti_kernel *cpu;
     const tutti_kernel *cuda;               /* NULL when there is none */
     const tutti_algorithms *cpu_algorithms; /* NULL: there is one way */
-    const tutti_op_traits *traits;          /* NULL: nothing is said.  Since 1.1 */
+    const tutti_op_traits *traits;          /* NULL: nothing is said */
 } tutti_op;
 
 TUTTI_C_END

@@ -135,27 +135,5 @@ typedef struct tutti_op_traits {
     const tutti_fusion *fusions; /* NULL: none */
 } tutti_op_traits;
 
-TUTTI_ASSERT_OFFSET(tutti_fusion, into, 8);
-TUTTI_ASSERT_OFFSET(tutti_substitute, nin, 8);
-TUTTI_ASSERT_OFFSET(tutti_substitute, in, 16);
-TUTTI_ASSERT_OFFSET(tutti_substitute, attr, 80);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, precision, 4);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, low_in, 8);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, low_out, 12);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, batch, 16);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, batch_nin, 20);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, batch_in, 24);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, batch_out, 28);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, fold, 32);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, rematerialize, 36);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, work, 40);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, pointwise, 44);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, role, 48);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, identity, 56);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, flops, 64);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, substitute, 72);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, activation, 80);
-TUTTI_ASSERT_OFFSET(tutti_op_traits, fusions, 88);
-
 TUTTI_C_END
 #endif

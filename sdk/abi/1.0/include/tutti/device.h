@@ -17,6 +17,15 @@ enum {
     /* ASYNC, and work is gathered until something asks for it: `step`, a synchronise, a blocking
      * copy to the host. */
     TUTTI_DEVICE_STEPS = 1u << 2,
+    /* What its kernels do for nothing, so that plans are made for it.  The device has kernels for the
+     * operations that these fusions lead to. */
+    TUTTI_DEVICE_ADDS = 1u << 3,  /* products and convolutions add to what is there */
+    TUTTI_DEVICE_SUMS = 1u << 4,  /* products sum up the rows of a factor that they read */
+    TUTTI_DEVICE_MASKS = 1u << 5, /* products keep masks of bits for the gradient of ReLU */
+    TUTTI_DEVICE_HALVES =
+        1u << 6, /* products are made in 16 bits: weights have copies to read */
+    TUTTI_DEVICE_GROUPS =
+        1u << 7, /* pointwise operations run together: TUTTI_ROLE_POINTWISE_GROUP */
 };
 
 /* What a device is.  The host owns it; the plugin fills it. */

@@ -46,7 +46,12 @@ typedef struct tutti_engine_v1 {
  * positive result is no status and a failure wherever the function is called.  With "filter": true it is
  *     int32_t f([engine,] int64_t count, args..., tutti_error *err)
  * and says whether a handler is called at the event's count: above 0 yes, 0 no, a negative status on
- * error.  Exported, C linkage.  [step] */
+ * error.  Exported, C linkage.
+ * "returns" of the manifest is another result than a status; then there is no tutti_error *:
+ *     "void"   nothing; the call always succeeds
+ *     "bool" (an int), "i8" to "i64", "u8" to "u64", "f32", "f64"   a number: of a process function the
+ *              output, of a filter whether it is 0, of a handler a metric of the handler's name
+ *     "posix"  an int: below 0 it has failed, and errno says why.  [step] */
 
 TUTTI_C_END
 #endif

@@ -170,9 +170,10 @@ typedef struct tutti_isa_table {
 /* The best variant that is not above `level`. */
 static inline const void *tutti_isa_at(const tutti_isa_table *t, int32_t level)
 {
-    while (level > 0 && !t->at[level])
-        level--;
-    return t->at[level];
+    int32_t k = level < TUTTI_ISA_LEVELS ? level : TUTTI_ISA_LEVELS - 1;
+    while (k > 0 && !t->at[k])
+        k--;
+    return t->at[k];
 }
 
 /* After `void f(...);`: TUTTI_ISA_VARIANTS(f) declares the table, and TUTTI_ISA_PICK(f) is a pointer to the

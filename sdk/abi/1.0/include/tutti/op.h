@@ -5,12 +5,11 @@
 
 #include "cuda.h"
 #include "graph.h"
+#include "op_traits.h"
 
 TUTTI_C_BEGIN
 
 #define TUTTI_OP_V1 "tutti.op/1"
-#define TUTTI_OP_MAX_IN 16
-#define TUTTI_OP_MAX_OUT 6
 
 enum {
     TUTTI_OP_RNG = 1u << 0,  /* draws random numbers: never merged with an equal node */
@@ -18,9 +17,13 @@ enum {
     TUTTI_OP_ELEMENTWISE = 1u << 2, /* out[k] depends on in[k] alone, after broadcasting */
     TUTTI_OP_COMMUTATIVE = 1u << 3, /* in[0] and in[1] may be swapped */
     TUTTI_OP_FUSED = 1u << 4,       /* `decompose` expresses it in simpler operations */
-    TUTTI_OP_LOW = 1u << 5 /* its kernels take BF16 and F16 for F32 operands and results in the
-                              shape of in[0]; elsewhere, and without this, the host converts around
-                              them.  infer sees F32 in either case */
+    TUTTI_OP_LOW = 1u << 5, /* its kernels take BF16 and F16 for F32 operands and results in the
+                               shape of in[0]; elsewhere, and without this, the host converts around
+                               them.  infer sees F32 in either case */
+    TUTTI_OP_BF16 =
+        1u << 6 /* its CPU kernel takes BF16 for any F32 operand or result where the CPU
+                               has units for that; elsewhere its prepare says E_UNSUPPORTED, and the
+                               host converts around it */
 };
 
 /* A list attribute inside an attribute struct. */
@@ -129,6 +132,7 @@ typedef struct tutti_op {
     const tutti_kernel *cpu;
     const tutti_kernel *cuda;               /* NULL when there is none */
     const tutti_algorithms *cpu_algorithms; /* NULL: there is one way */
+    const tutti_op_traits *traits;          /* NULL: nothing is said */
 } tutti_op;
 
 TUTTI_C_END

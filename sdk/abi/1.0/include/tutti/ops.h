@@ -40,6 +40,14 @@ static inline tutti_value tutti_div(tutti_graph *g, tutti_value a, tutti_value b
     return tutti_op2(g, "div", a, b);
 }
 
+/* Elements of `a` where those of `which` are not 0, else those of `b`. */
+static inline tutti_value tutti_where(tutti_graph *g, tutti_value which, tutti_value a,
+                                      tutti_value b)
+{
+    const tutti_value in[3] = {which, a, b};
+    return g->emit(g, "where", in, 3, NULL, 0, NULL, 0);
+}
+
 static inline tutti_value tutti_relu(tutti_graph *g, tutti_value x)
 {
     return tutti_op1(g, "relu", x);
