@@ -313,7 +313,9 @@ const void *instance_query(instance *i, const char *interface_id)
     if (i->state != OPEN || !i->object->calls.query)
         return NULL;
     instance_call c = instance_enter(i, "query");
-    const void *table = i->object->calls.query(i->self, interface_id);
+    const volatile uint32_t *table = i->object->calls.query(i->self, interface_id);
+    if (table)
+        (void)*table; /* every table begins with its struct_size: a wild pointer is this call's crash */
     instance_leave(&c);
-    return table;
+    return (const void *)(uintptr_t)table;
 }

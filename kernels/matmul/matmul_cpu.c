@@ -282,7 +282,7 @@ static void store_tile(const void *how, const gemm_part *part)
     const int64_t row = t->row + part->row;
     for (int64_t i = 0; i < part->rows; i++)
         TUTTI_ISA_PICK(matmul_store_row)
-        (&t->to, part->sums + i * part->sums_row, (row + i) * t->n + part->col, part->cols);
+    (&t->to, part->sums + i * part->sums_row, (row + i) * t->n + part->col, part->cols);
 }
 
 /* Rows [row, row + rows) and columns [col, col + cols).  The bias, where there is one, lies in y before

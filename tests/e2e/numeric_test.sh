@@ -60,7 +60,7 @@ static tutti_status open_it(const tutti_host *host, const tutti_params *params, 
 static int32_t match(void *self, const tutti_event *event) { return event->step == 3; }
 static tutti_status apply(void *self, const tutti_event *event, int64_t *code, tutti_error *err)
 {
-    tutti_weight w;
+    tutti_weight w = {.struct_size = sizeof w};
     if (weights->at(weights->ctx, 1, &w, err))
         return TUTTI_E_FAIL;
     $2;
@@ -87,7 +87,7 @@ says "a plugin that writes NaN" 1 "tutti: the loss of batch 3 is NaN: module bod
 says "also behind the last loss" 1 "tutti: after batch 3, module body.head: its weight is not finite" \
   "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "poisons"}]' --set max_duration=3ba --set callbacks=[]
 plugin leaves 'exit(0)' before_loss
-says "a plugin that ends the process" 1 "tutti: plugin test.leaves ended the process: leaves, call apply" \
+says "a plugin that ends the process" 1 "tutti: plugin test.leaves ended the process: leaves, call apply, event before_loss, step 3" \
   "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "leaves"}]' --set callbacks=[]
 
 says "output that cannot be written" 1 "tutti: cannot write to standard output: No space left on device" \

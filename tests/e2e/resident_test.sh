@@ -62,7 +62,7 @@ if [ -d "$shadow" ]; then
   train device_kept --device shadow "${kept[@]}"
   equal device device_kept
   check "and with those of the CPU" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest device_kept)"
-  train device_resumed --device shadow "${kept[@]}" --resume "$(ls "$work"/cpu/saves/*-ba5.*)"
+  train device_resumed --device shadow --accept-different-bits "${kept[@]}" --resume "$(ls "$work"/cpu/saves/*-ba5.*)"
   check "the device, resumed" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest device_resumed)"
 
   # Algorithms that change the batch where it is.

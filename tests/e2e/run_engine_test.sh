@@ -101,9 +101,11 @@ unruly.tally is not there
 ran 3 iterations, 1 epochs'
 
 bare 'interrupt"'
-says "a signal ends the run" 130 'tutti: stopped by signal 2 after batch 1; no checkpoint_saver, so nothing is saved' \
+says "a signal ends the run" 130 'tutti: signal 2: stopping after this batch; a second signal does not wait for it; plugin org.tutti.unruly is at work: unruly.interrupt, call interrupt, step 0
+tutti: stopped by signal 2 after batch 1; no checkpoint_saver, so nothing is saved' \
   "$TUTTI" run bare.json --plugin-path "$unruly"
 bare 'interrupt"' "$(on exception_raised 'give", "args": [0]')"
-says "also where handlers take it" 130 'tutti: stopped by signal 2 after batch 1; no checkpoint_saver, so nothing is saved' \
+says "also where handlers take it" 130 'tutti: signal 2: stopping after this batch; a second signal does not wait for it; plugin org.tutti.unruly is at work: unruly.interrupt, call interrupt, step 0
+tutti: stopped by signal 2 after batch 1; no checkpoint_saver, so nothing is saved' \
   "$TUTTI" run bare.json --plugin-path "$unruly"
 finish

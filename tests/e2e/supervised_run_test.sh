@@ -52,7 +52,8 @@ says "a training run's checkpoint is refused" 1 \
 cd ..
 
 supervised '"max_epochs": 1, "handlers": [{"on": "iteration_completed", "once": 4, "call": "unruly.interrupt"}]' >stop.json
-says "a signal saves" 130 'tutti: stopped by signal 2 after batch 4, which is saved' "$TUTTI" run stop.json \
+says "a signal saves" 130 'tutti: signal 2: stopping after this batch; a second signal does not wait for it; plugin org.tutti.unruly is at work: unruly.interrupt, call interrupt, event iteration_completed, step 4
+tutti: stopped by signal 2 after batch 4, which is saved' "$TUTTI" run stop.json \
   --plugin-path "$(dirname "$TUTTI")/tests/fixtures/unruly"
 check "and the run goes on from there" sh -c "$TUTTI run stop.json --set handlers=[] --resume auto | grep -q '^ran 10 iterations, 1 epochs'"
 

@@ -157,7 +157,6 @@ typedef struct call {
     int64_t act;
 } call;
 
-extern const tutti_op tutti_op_matmul, tutti_op_matmul_act, tutti_op_matmul_act_grad;
 static const call calls[] = {
     {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_NONE},
     {&tutti_op_matmul, TUTTI_F32, TUTTI_F32, MATMUL_GELU},

@@ -125,7 +125,8 @@ def parity_run(m, folder, device, case, steps):
     saver = [{"name": "checkpoint_saver", "interval": "1dur", "keep": 1, "folder": str(folder)}]
     logger = [{"name": "jsonl", "filename": str(folder / "log.jsonl")}]
     for change in [*changes, f"callbacks={json.dumps(saver)}", f"loggers={json.dumps(logger)}",
-                   f"max_duration={steps}ba", f"precision={precision}"]:
+                   f"max_duration={steps}ba", f"precision={precision}",
+                   f"name=parity_{row}_{precision}_{device}"]: # two runs share no folder
         words += ["--set", change]
     said = m.run(words, 90)
     return (said.lines() or [f"ends with {said.status}"])[-1] if said.status else None

@@ -46,7 +46,8 @@ static tutti_status merge(const module *it, const tutti_attr *change, uint32_t n
                               "cannot keep",
                               it->kind, s->name);
     }
-    memcpy(attr + n, change, sizeof *attr * nchange);
+    if (nchange)
+        memcpy(attr + n, change, sizeof *attr * nchange);
     *ret_count = n + nchange;
     return TUTTI_OK;
 }

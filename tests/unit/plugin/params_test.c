@@ -166,8 +166,9 @@ START_TEST(texts_become_settings_of_every_type)
     params_free(p);
     const tutti_attr wrong = tutti_attr_text("sizes", "7, 8");
     ck_assert_int_eq(params_from_attrs(o, &wrong, 1, &p, &err), TUTTI_E_ARG);
-    ck_assert_str_eq(err.text,
-                     "good: sizes: is \"7, 8\", want a list of 1 to 3 integers of at least 0");
+    ck_assert_str_eq(
+        err.text,
+        "good: sizes: is \"7, 8\", want a list of 1 to 3 items, each an integer of at least 0");
     registry_destroy(r);
 }
 END_TEST
