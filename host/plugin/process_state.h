@@ -40,7 +40,8 @@ typedef struct process_account {
 typedef struct process_state process_state;
 process_state *process_look(void);
 /* Compares, puts back what can be put back, and frees `before`.  Changes that are new to the account
- * are told to `say`.  By the same thread. */
+ * are told to `say`.  A change of what all threads share is told once; its text says so where a call under
+ * way on another thread may have made it.  By the thread that looked; calls of one thread nest. */
 void process_compare(process_state *before, process_account *account,
                      void (*say)(void *ctx, int change, const char *text), void *ctx);
 

@@ -24,9 +24,11 @@ def crash(how, number, call=AT, where="callback", text=None):
 
 
 def change(how, text):
-    """A row of a change of the process: found and put back with --check-plugins."""
+    """A row of a change of the process: found and put back with --check-plugins.  The data set's worker, which
+    reads beside the call, may find it first."""
     return (f"{how}_checked", "callback", how, 1,
-            [f"plugin org.evil.evil {text}: {AT}", "plugins changed the process 1 times"],
+            [f"plugin org.evil.evil {text}(, or a call beside this one did)?: {AT}",
+             r"plugins changed the process \d times"],
             {"options": ["--check-plugins"], "stdout": "trained 8 batches"})
 
 
