@@ -4,7 +4,7 @@
 
 static int64_t length(void *ctx)
 {
-    return drive_batches(((loop_run *)ctx)->trainer);
+    return training_batches(((loop_run *)ctx)->trainer);
 }
 
 /* A resumed run goes on in the pass that was under way. */
@@ -16,26 +16,26 @@ static tutti_status restart(void *ctx, tutti_error *err)
         l->place = 0;
     }
     l->placed = false;
-    return drive_seek(l->trainer, l->pass, l->place, err);
+    return training_seek(l->trainer, l->pass, l->place, err);
 }
 
 static tutti_status seek(void *ctx, int64_t position, tutti_error *err)
 {
     loop_run *l = ctx;
     l->place = position;
-    return drive_seek(l->trainer, l->pass, position, err);
+    return training_seek(l->trainer, l->pass, position, err);
 }
 
 static tutti_status next(void *ctx, void **ret_batch, tutti_error *err)
 {
     loop_run *l = ctx;
     int64_t samples = 0;
-    const tutti_status s = drive_next(l->trainer, &samples, err);
+    const tutti_status s = training_next(l->trainer, &samples, err);
     if (s)
         return s;
     if (samples == 0)
         return TUTTI_LOOP_END;
-    drive_begin_batch(l->trainer, samples, &l->batch);
+    training_begin_batch(l->trainer, samples, &l->batch);
     *ret_batch = &l->batch;
     return TUTTI_OK;
 }

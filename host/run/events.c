@@ -32,12 +32,12 @@ static int32_t surrounding(int32_t event)
 static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
 {
     if (event == TUTTI_EVENT_STARTED)
-        drive_start_clock(l->trainer);
+        training_start_clock(l->trainer);
     if (event == TUTTI_EVENT_EPOCH_COMPLETED) {
-        drive_end_batch(l->trainer); /* of an epoch that was cut */
-        return drive_end_epoch(l->trainer, err);
+        training_end_batch(l->trainer); /* of an epoch that was cut */
+        return training_end_epoch(l->trainer, err);
     }
-    return event == TUTTI_EVENT_COMPLETED ? drive_flush(l->trainer, err) : TUTTI_OK;
+    return event == TUTTI_EVENT_COMPLETED ? training_flush(l->trainer, err) : TUTTI_OK;
 }
 
 /* And after it. */
@@ -46,13 +46,13 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
     tutti_status s = TUTTI_OK;
     switch (event) {
     case TUTTI_EVENT_ITERATION_COMPLETED:
-        drive_end_batch(l->trainer);
-        return drive_event(l->trainer, TUTTI_EVENT_BATCH_CHECKPOINT, err);
+        training_end_batch(l->trainer);
+        return training_event(l->trainer, TUTTI_EVENT_BATCH_CHECKPOINT, err);
     case TUTTI_EVENT_EPOCH_COMPLETED:
-        s = drive_refit(l->trainer, err); /* of frozen layers */
-        return s ? s : drive_event(l->trainer, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
+        s = training_refit(l->trainer, err); /* of frozen layers */
+        return s ? s : training_event(l->trainer, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
     case TUTTI_EVENT_EPOCH_STARTED:
-        drive_log_epoch(l->trainer);
+        training_log_epoch(l->trainer);
         return TUTTI_OK;
     default:
         return TUTTI_OK;
@@ -64,7 +64,7 @@ static void pass_on(loop_run *l)
 {
     if (trainer_signal())
         tutti_loop_signal(l->loop, trainer_signal());
-    if (drive_is_stopped(l->trainer))
+    if (training_is_stopped(l->trainer))
         tutti_loop_terminate(l->loop, 0);
 }
 
@@ -82,7 +82,7 @@ static tutti_status hear(tutti_loop *loop, const tutti_loop_firing *firing, void
     l->firing = firing;
     tutti_status s = before(l, event, err);
     if (!s)
-        s = drive_event(l->trainer, around < 0 ? event : around, err);
+        s = training_event(l->trainer, around < 0 ? event : around, err);
     if (!s)
         s = after(l, event, err);
     l->firing = outer;

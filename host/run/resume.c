@@ -110,5 +110,5 @@ tutti_status run_check_dict(const loop_run *l, const char *json, tutti_error *er
 
 void run_join_checkpoints(loop_run *l)
 {
-    drive_keep(l->trainer, save, load, l);
+    training_on_checkpoint(l->trainer, save, load, l);
 }

@@ -27,7 +27,7 @@ static tutti_status call_function(loop_run *l, tutti_error *err)
         return tutti_fail(err, s, "%s: %s", fn->name, cause.text);
     const tutti_named_value v = {"output", l->output};
     if (!isnan(l->output))
-        drive_log(l->trainer, &v, 1);
+        training_log(l->trainer, &v, 1);
     return TUTTI_OK;
 }
 
@@ -35,12 +35,12 @@ static tutti_status process(tutti_loop *loop, void *batch, void **ret_output, vo
                             tutti_error *err)
 {
     loop_run *l = ctx;
-    drive_log_time(l->trainer, l->batch.tokens > 0, false);
+    training_log_time(l->trainer, l->batch.tokens > 0, false);
     const tutti_status s =
-        l->run->loop.supervised ? drive_train(l->trainer, err) : call_function(l, err);
+        l->run->loop.supervised ? training_step(l->trainer, err) : call_function(l, err);
     if (s)
         return s;
-    drive_count_batch(l->trainer, &l->batch);
+    training_count_batch(l->trainer, &l->batch);
     l->place++;
     *ret_output = &l->output;
     return TUTTI_OK;
@@ -48,7 +48,7 @@ static tutti_status process(tutti_loop *loop, void *batch, void **ret_output, vo
 
 double loop_run_output(const loop_run *l)
 {
-    return l->run->loop.supervised ? drive_loss(l->trainer) : l->output;
+    return l->run->loop.supervised ? training_loss(l->trainer) : l->output;
 }
 
 const tutti_loop_state *loop_run_state(const loop_run *l)
@@ -66,7 +66,7 @@ static const void *answer(void *ctx, const char *interface_id)
 
 static void warn(void *ctx, const char *text)
 {
-    drive_message(((loop_run *)ctx)->trainer, TUTTI_LOG_WARNING, "run", text);
+    training_message(((loop_run *)ctx)->trainer, TUTTI_LOG_WARNING, "run", text);
 }
 
 tutti_status loop_run_create(run_file *run, trainer *t, registry *r, loop_run **ret_run,
@@ -85,7 +85,7 @@ tutti_status loop_run_create(run_file *run, trainer *t, registry *r, loop_run **
     run_fill_data(l);
     run_fill_service(l);
     run_join_checkpoints(l);
-    drive_serve(t, answer, l);
+    training_serve(t, answer, l);
     tutti_status s = tutti_loop_create(&options, &l->loop, err);
     if (!s)
         s = run_join_events(l, err);
@@ -103,8 +103,8 @@ void loop_run_destroy(loop_run *l)
     if (!l)
         return;
     engine_count_by(l->engine, NULL, NULL);
-    drive_serve(l->trainer, NULL, NULL);
-    drive_keep(l->trainer, NULL, NULL, NULL);
+    training_serve(l->trainer, NULL, NULL);
+    training_on_checkpoint(l->trainer, NULL, NULL, NULL);
     tutti_loop_destroy(l->loop);
     free(l->dict);
     free(l->pending);
@@ -151,19 +151,19 @@ static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error 
 tutti_status loop_run_go(loop_run *l, const char *resume, tutti_error *err)
 {
     tutti_loop_run_args args = l->run->loop.args;
-    tutti_status s = drive_begin(l->trainer, resume, err);
-    if (s || (s = check_limit(l, err)) || (s = drive_plan(l->trainer, err)))
+    tutti_status s = training_begin(l->trainer, resume, err);
+    if (s || (s = check_limit(l, err)) || (s = training_plan(l->trainer, err)))
         return s;
-    args.data = drive_batches(l->trainer) < 0 ? NULL : &l->data;
+    args.data = training_batches(l->trainer) < 0 ? NULL : &l->data;
     do
         s = tutti_loop_run(l->loop, &args, err);
     while (!s && l->pending && !trainer_signal() && !(s = go_back(l, &args, err)));
     if (trainer_signal()) {
         tutti_error stopped = TUTTI_ERROR_INIT;
-        s = drive_stop_by_signal(l->trainer, &stopped);
+        s = training_stop_by_signal(l->trainer, &stopped);
         *err = stopped;
     } else if (!s && tutti_loop_interrupted(l->loop)) {
-        s = drive_save(l->trainer, err);
+        s = training_save(l->trainer, err);
     }
     return s;
 }

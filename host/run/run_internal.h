@@ -4,7 +4,7 @@
 #define HOST_RUN_RUN_INTERNAL_H
 
 #include "run/run.h"
-#include "train/drive.h"
+#include "train/training_loop.h"
 #include "tutti/loop.h"
 
 struct loop_run {
@@ -17,7 +17,7 @@ struct loop_run {
     int64_t pass;         /* over the data, from 0; -1 before the first */
     int64_t place;        /* batches of this pass that have been processed */
     bool placed;          /* a checkpoint has said both: the next restart goes there */
-    drive_batch batch;    /* under way */
+    training_batch batch; /* under way */
     double output;
     bool processing; /* the process function runs and has made no training step */
     char *dict;      /* the latest that was asked for */

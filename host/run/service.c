@@ -99,7 +99,7 @@ static tutti_status load_state_dict(void *ctx, const char *json, tutti_error *er
 static tutti_status set_data(void *ctx, const char *label, tutti_error *err)
 {
     loop_run *l = ctx;
-    const tutti_status s = drive_use_data(l->trainer, label, err);
+    const tutti_status s = training_use_data(l->trainer, label, err);
     l->pass = -1;
     l->placed = false;
     return s ? s : tutti_loop_set_data(l->loop, &l->data, err);
@@ -125,15 +125,15 @@ static tutti_status train(void *ctx, double *ret_loss, tutti_error *err)
     if (!l->processing)
         return tutti_fail(err, TUTTI_E_STATE, "only the process function trains, once a batch");
     l->processing = false;
-    const tutti_status s = drive_train(l->trainer, err);
+    const tutti_status s = training_step(l->trainer, err);
     if (!s && ret_loss)
-        *ret_loss = drive_loss(l->trainer);
+        *ret_loss = training_loss(l->trainer);
     return s;
 }
 
 static tutti_status evaluate(void *ctx, const char *label, tutti_error *err)
 {
-    return drive_evaluate(((loop_run *)ctx)->trainer, label, err);
+    return training_evaluate(((loop_run *)ctx)->trainer, label, err);
 }
 
 void run_fill_service(loop_run *l)

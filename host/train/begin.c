@@ -1,6 +1,5 @@
 /* begin.c - what comes before the first event of fit, eval or predict: INIT, weights, the checkpoint. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/drive.h"
 #include "train/pretrained.h"
 #include "train/trainer_state.h"
 
@@ -68,13 +67,15 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
             run_log_hyperparameter(&t->run.log, name, "true");
         }
     }
-    if ((s = drive_refit(t, err)) || (s = updater_schedule(&t->updater, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) || (s = drive_refit(t, err)))
+    if ((s = updater_refit(&t->updater, err)) || (s = updater_schedule(&t->updater, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) ||
+        (s = updater_refit(&t->updater, err)))
         return s;
     if ((t->run.file->load_weights && (s = load_weights(t, err))) ||
         (resume && (s = trainer_load(t, resume, err))))
         return s;
-    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) || (s = drive_refit(t, err)))
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) ||
+        (s = updater_refit(&t->updater, err)))
         return s;
     t->begun = true;
     return updater_reschedule(&t->updater, err);

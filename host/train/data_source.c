@@ -124,6 +124,11 @@ void source_close(data_source *s)
     instance_free(s->dataset);
 }
 
+int64_t source_batches(const data_source *s)
+{
+    return s->loader ? loader_batches(s->loader) : -1;
+}
+
 int64_t source_tokens(const data_source *s)
 {
     uint32_t n = 0;

@@ -32,6 +32,8 @@ void source_announce(const data_source *s, run_log *l);
 bool source_has_tokens(const data_source *s);
 /* Tokens of a sample; 0 where samples are no sequences. */
 int64_t source_tokens(const data_source *s);
+/* Batches of one pass; -1: there are no data. */
+int64_t source_batches(const data_source *s);
 /* As the loader's; `b` is loaded unless *ret_samples is 0.  [step] */
 TUTTI_NODISCARD tutti_status source_seek(data_source *s, int64_t epoch, int64_t number,
                                          tutti_error *err);

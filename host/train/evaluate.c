@@ -1,6 +1,5 @@
 /* evaluate.c - evaluations inside a fit: when they are due, and one after the other. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/drive.h"
 #include "train/trainer_state.h"
 
 #include <stdlib.h>
@@ -80,14 +79,14 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
         return TUTTI_OK;
     if (phase == PHASE_EVAL)
         return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
-    if (t->driver.data == e)
+    if (t->hooks.data == e)
         return tutti_fail(err, TUTTI_E_STATE, "the loop goes through the data of %s now",
                           e->spec->label);
     tutti_status s = async_flush(&t->async, err);
     t->tensors.phase = PHASE_EVAL;
     if (!s)
         s = evaluate_one(t, e, err);
-    drive_end_batch(t);
+    tensors_end_batch(&t->tensors);
     t->tensors.phase = phase;
     t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
     return s;

@@ -1,7 +1,7 @@
 /* fit.c - Composer's training loop, every event in its place. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/drive.h"
 #include "train/trainer_state.h"
+#include "train/training_loop.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -59,28 +59,28 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
         s = engine_run_marker_only_event(t->run.engine, TUTTI_EVENT_AFTER_DATALOADER, err);
         return s ? s : trainer_event(t, TUTTI_EVENT_DATALOADER_STOP_ITERATION, err);
     }
-    drive_batch b;
-    drive_begin_batch(t, samples, &b);
+    training_batch b;
+    training_begin_batch(t, samples, &b);
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_DATALOADER, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_BATCH_START, err)))
         return s;
-    drive_log_time(t, b.tokens > 0, false);
+    training_log_time(t, b.tokens > 0, false);
     if ((s = trainer_step_batch(t, err)))
         return s;
-    drive_count_batch(t, &b);
+    training_count_batch(t, &b);
     if ((s = trainer_event(t, TUTTI_EVENT_BATCH_END, err)) ||
         (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
         return s;
-    drive_end_batch(t);
+    training_end_batch(t);
     s = trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
     return s || !trainer_save_asked() ? s : save_now(t, err);
 }
 
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
-    tutti_status s = drive_end_epoch(t, err);
+    tutti_status s = training_end_epoch(t, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err)) ||
-        (s = drive_refit(t, err)) || /* of frozen layers */
+        (s = training_refit(t, err)) || /* of frozen layers */
         (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
         return s;
     return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
@@ -95,7 +95,7 @@ static tutti_status epoch(trainer *t, tutti_error *err)
     if (s == TUTTI_OK && t->run.clock.now.batch_in_epoch == 0) {
         if ((s = trainer_event(t, TUTTI_EVENT_EPOCH_START, err)))
             return s;
-        drive_log_epoch(t);
+        training_log_epoch(t);
     }
     while (s == TUTTI_OK && !end && !early) {
         s = batch_of_epoch(t, &end, err);
@@ -156,10 +156,10 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     t->strict = o->strict;
     t->accept_bits = o->accept_bits;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
-    if (s || (s = set_duration(t, o, err)) || (s = drive_plan(t, err)) || (s = seek(t, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
+    if (s || (s = set_duration(t, o, err)) || (s = training_plan(t, err)) ||
+        (s = seek(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;
-    drive_start_clock(t);
+    training_start_clock(t);
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
     if (s == TUTTI_E_INTERRUPTED && trainer_hurries()) { /* data was not waited for */
@@ -180,8 +180,8 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     if (s || (s = heard))
         return s;
     if (trainer_signal())
-        return drive_stop_by_signal(t, err);
-    drive_log_time(t, t->run.clock.now.token > 0, true);
+        return training_stop_by_signal(t, err);
+    training_log_time(t, t->run.clock.now.token > 0, true);
     if ((s = trainer_event(t, TUTTI_EVENT_FIT_END, err)))
         return s;
     return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
@@ -193,7 +193,7 @@ static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
     if (t->begun)
-        return tutti_fail(err, drive_stop_by_signal(t, &stopped),
+        return tutti_fail(err, training_stop_by_signal(t, &stopped),
                           "%s; the call under way was left", stopped.text);
     return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d before the first batch",
                       trainer_signal());

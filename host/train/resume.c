@@ -1,8 +1,7 @@
 /* resume.c - saving a run, and taking one up from its checkpoint. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/device_memory.h"
-#include "train/drive.h"
-#include "train/kept.h"
+#include "train/checkpoint_contents.h"
 #include "train/provenance.h"
 #include "train/reproduction.h"
 #include "train/settings_check.h"
@@ -27,7 +26,7 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
         }
         line += n + (line[n] == '\n');
     }
-    return drive_refit(t, err);
+    return updater_refit(&t->updater, err);
 }
 
 /* Of the training data. */
@@ -38,7 +37,7 @@ static int64_t count_samples(const trainer *t)
 
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
-    kept v = {.list = NULL};
+    checkpoint_contents v = {.list = NULL};
     int64_t clock[CLOCK_SIZE] = {0};
     provenance o;
     reproduction r = {.kernels = NULL};
@@ -47,20 +46,20 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
         s = mirrors_flush(&t->mirrors, false, err);
     if (!s && t->scaler.on && t->scalars.on)
         s = scalars_fetch(&t->scalars, NULL, err);
-    char *driven = NULL;
-    if (!s && t->driver.save)
-        s = t->driver.save(t->driver.ctx, &driven, err);
+    char *loop_text = NULL;
+    if (!s && t->hooks.save)
+        s = t->hooks.save(t->hooks.ctx, &loop_text, err);
     if (!s)
         s = provenance_write(&t->run, state_owners_text(t), &o, err);
     if (s) {
-        free(driven);
+        free(loop_text);
         return s;
     }
     clock_write(t, clock);
     run_log_sync(&t->run.log);
-    s = kept_collect(t, clock, &v, err);
+    s = contents_collect(t, clock, &v, err);
     if (s == TUTTI_OK)
-        s = kept_bring(t, &v, err);
+        s = contents_to_host(t, &v, err);
     if (s == TUTTI_OK)
         s = reproduction_write(&t->run, &t->tensors, &r, err);
     if (s == TUTTI_OK) {
@@ -72,19 +71,20 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
             {"machine", r.machine},     {"format", "pt"},
             {"run", t->run.file->text}, {"plugins", o.plugins},
             {"objects", o.objects},     {"surgery", o.surgery},
-            {"frozen", o.frozen},       {"loop", driven}};
+            {"frozen", o.frozen},       {"loop", loop_text}};
         const size_t n = sizeof texts / sizeof *texts;
-        s = checkpoint_write(path, v.list, v.count, texts, driven ? n : n - 1, err);
+        s = checkpoint_write(path, v.list, v.count, texts, loop_text ? n : n - 1, err);
     }
-    kept_fini(&v);
+    contents_fini(&v);
     reproduction_fini(&r);
     provenance_fini(&o);
-    free(driven);
+    free(loop_text);
     return s;
 }
 
 /* Weights and their optimizer state that this run does not have are left out, but not silently. */
-static void tell_unused(trainer *t, const char *path, const checkpoint *c, const kept *v)
+static void tell_unused(trainer *t, const char *path, const checkpoint *c,
+                        const checkpoint_contents *v)
 {
     const char *first = NULL;
     size_t unused = 0;
@@ -112,7 +112,7 @@ static void tell_unused(trainer *t, const char *path, const checkpoint *c, const
 
 /* Item k is not in the file: whether the run may go on without it. */
 static tutti_status check_missing(trainer *t, const char *path, const checkpoint *c,
-                                  const kept *v, size_t k, tutti_error *err)
+                                  const checkpoint_contents *v, size_t k, tutti_error *err)
 {
     const char *name = v->list[k].name;
     instance *owner = v->owners[k].instance;
@@ -142,8 +142,8 @@ static tutti_status check_missing(trainer *t, const char *path, const checkpoint
                       name);
 }
 
-static tutti_status restore(trainer *t, const char *path, const checkpoint *c, const kept *v,
-                            tutti_error *err)
+static tutti_status restore(trainer *t, const char *path, const checkpoint *c,
+                            const checkpoint_contents *v, tutti_error *err)
 {
     for (size_t k = 0; k < v->count; k++) {
         tutti_tensor from;
@@ -198,7 +198,7 @@ static tutti_status check_settings(trainer *t, const char *path, const checkpoin
 static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoint *c,
                                     tutti_error *err)
 {
-    kept v = {.list = NULL};
+    checkpoint_contents v = {.list = NULL};
     int64_t clock[CLOCK_SIZE] = {0};
     char text[640];
     bool same = false;
@@ -208,11 +208,11 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     if (!s && t->fits)
         s = reproduction_restore(&t->run, &t->tensors, path, c, t->accept_bits, &same, err);
     t->resumed = !s && same;
-    if (s || (s = freeze(t, c, err)) || (s = kept_collect(t, clock, &v, err)) ||
+    if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, clock, &v, err)) ||
         (s = restore(t, path, c, &v, err)))
         goto fail;
-    if (t->driver.load &&
-        (s = t->driver.load(t->driver.ctx, path, checkpoint_value(c, "loop"), err)))
+    if (t->hooks.load &&
+        (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
     tell_unused(t, path, c, &v);
     if (t->fits && !t->strict && (s = check_settings(t, path, c, err)))
@@ -230,7 +230,7 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
 
 fail:
-    kept_fini(&v);
+    contents_fini(&v);
     return s;
 }
 

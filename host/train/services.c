@@ -82,5 +82,5 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         return kernels_service(&t->kernels, i);
     if (strcmp(interface_id, TUTTI_DEVICE_VIEW_V1) == 0 && i)
         return kernels_view(&t->kernels, i);
-    return t->driver.answer ? t->driver.answer(t->driver.ctx, interface_id) : NULL;
+    return t->hooks.answer ? t->hooks.answer(t->hooks.ctx, interface_id) : NULL;
 }

@@ -85,6 +85,13 @@ void tensors_publish(step_tensors *x, plan *p)
     x->loss.now = plan_loss(p);
 }
 
+void tensors_end_batch(step_tensors *x)
+{
+    x->phase = PHASE_IDLE;
+    x->noutputs = 0;
+    x->loss.now.data = NULL;
+}
+
 tutti_status tensors_read_loss(const step_tensors *x, double *ret_loss, tutti_error *err)
 {
     float loss = 0.0f;

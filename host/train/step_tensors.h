@@ -35,6 +35,8 @@ bool tensors_is_result(const step_tensors *x, const slot *s);
 /* Takes up the plan's outputs and loss. */
 void tensors_publish_outputs(step_tensors *x, plan *p);
 void tensors_publish(step_tensors *x, plan *p);
+/* Batch, outputs and loss are no longer the state's. */
+void tensors_end_batch(step_tensors *x);
 /* The loss of now; waits for it. */
 TUTTI_NODISCARD tutti_status tensors_read_loss(const step_tensors *x, double *ret_loss,
                                                tutti_error *err);

@@ -4,7 +4,6 @@
 #include "graph/passes/rematerialization.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
-#include "train/drive.h"
 #include "train/trainer_state.h"
 
 #include <limits.h>
@@ -319,7 +318,7 @@ static tutti_status open_evaluations(trainer *t, tutti_error *err)
 static int64_t epoch_length(const trainer *t)
 {
     const int64_t given = t->run.file->engine ? t->run.file->loop.args.epoch_length : -1;
-    return given > 0 ? given : drive_batches(t);
+    return given > 0 ? given : source_batches(&t->train);
 }
 
 static tutti_status open_all(trainer *t, tutti_error *err)
@@ -338,7 +337,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
         (s = check_tokens(t, "iteration_length", run->file->iteration_length, "ep", err)) ||
         (s = trainer_check_epochs(t, err)) || (s = open_participants(t, err)))
         return s;
-    return drive_refit(t, err);
+    return updater_refit(&t->updater, err);
 }
 
 tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,

@@ -24,14 +24,14 @@ typedef struct step_plans {
     bool updated; /* the update was part of the last segment */
 } step_plans;
 
-/* drive.h: a loop that is not fit's own. */
-typedef struct driver {
+/* training_loop.h: what a loop other than fit's has set. */
+typedef struct loop_hooks {
     const void *(*answer)(void *ctx, const char *interface_id);
     tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err);
     tutti_status (*load)(void *ctx, const char *path, const char *text, tutti_error *err);
     void *ctx;
     data_source *data; /* that it loads; NULL: the training data */
-} driver;
+} loop_hooks;
 
 /* An evaluation that events of a loop start. */
 typedef struct loop_evaluation {
@@ -42,7 +42,7 @@ typedef struct loop_evaluation {
 
 struct trainer {
     run_context run;
-    driver driver;
+    loop_hooks hooks;
     step_tensors tensors;
     host_mirrors mirrors;
     uploads uploads;
@@ -121,7 +121,7 @@ TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
 /* Evaluation k at an event of a loop, or inside its process function; the training batch under way keeps
- * its columns, not its outputs.  E_STATE as drive_evaluate.  [step] */
+ * its columns, not its outputs.  E_STATE as training_evaluate.  [step] */
 TUTTI_NODISCARD tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err);
 /* Evaluations of an engine file become handlers of the events that it names.  [control] */
 TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err);

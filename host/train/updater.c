@@ -107,7 +107,7 @@ static tutti_status move_slots(updater *u, int64_t count, bool first, tutti_erro
     return TUTTI_OK;
 }
 
-tutti_status updater_fit(updater *u, tutti_error *err)
+static tutti_status fit_net(updater *u, tutti_error *err)
 {
     if (u->group_of && u->version == net_version(u->run->net))
         return TUTTI_OK;
@@ -160,6 +160,14 @@ tutti_status updater_fit(updater *u, tutti_error *err)
     }
     u->version = net_version(u->run->net);
     return TUTTI_OK;
+}
+
+tutti_status updater_refit(updater *u, tutti_error *err)
+{
+    if (!u->run->net)
+        return TUTTI_OK;
+    const tutti_status s = net_commit(u->run->net, err);
+    return s ? s : fit_net(u, err);
 }
 
 tutti_status updater_schedule(updater *u, tutti_error *err)

@@ -61,8 +61,9 @@ uint32_t updater_group(const void *run, const char *path);
 /* The other members that point elsewhere are set.  [control] */
 TUTTI_NODISCARD tutti_status updater_open(updater *u, struct plugin_kernels *kernels,
                                           tutti_error *err);
-/* Fits slots and ranges to the net after a commit; state moves along with its weights.  [control] */
-TUTTI_NODISCARD tutti_status updater_fit(updater *u, tutti_error *err);
+/* Commits what surgery has changed in the net and fits slots and ranges to it; state moves along with its
+ * weights.  A run without a net has nothing to fit.  [control] */
+TUTTI_NODISCARD tutti_status updater_refit(updater *u, tutti_error *err);
 /* Sets every group's learning rate for the time of now, or for run_clock.scheduled again.  [step] */
 TUTTI_NODISCARD tutti_status updater_schedule(updater *u, tutti_error *err);
 TUTTI_NODISCARD tutti_status updater_reschedule(updater *u, tutti_error *err);

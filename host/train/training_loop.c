@@ -1,6 +1,6 @@
-/* drive.c - what a training run does between its events, for whichever loop drives it. */
+/* training_loop.c - what a training run does between its events, for the loop that fires them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/drive.h"
+#include "train/training_loop.h"
 #include "train/reproduction.h"
 #include "train/trainer_state.h"
 
@@ -25,7 +25,7 @@ static int64_t lap(trainer *t)
 
 /* ---- before the first event ---- */
 
-tutti_status drive_begin(trainer *t, const char *resume, tutti_error *err)
+tutti_status training_begin(trainer *t, const char *resume, tutti_error *err)
 {
     t->fits = true;
     return t->begun ? TUTTI_OK : trainer_begin(t, resume, err);
@@ -56,7 +56,7 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
     return s;
 }
 
-tutti_status drive_plan(trainer *t, tutti_error *err)
+tutti_status training_plan(trainer *t, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     if (!t->run.net)
@@ -69,47 +69,48 @@ tutti_status drive_plan(trainer *t, tutti_error *err)
     return s || !t->resumed ? s : reproduction_confirm(&t->run, t->accept_bits, err);
 }
 
-/* ---- whoever drives ---- */
+/* ---- for a loop of its own ---- */
 
-void drive_serve(trainer *t, const void *(*answer)(void *ctx, const char *interface_id),
-                 void *ctx)
+void training_serve(trainer *t, const void *(*answer)(void *ctx, const char *interface_id),
+                    void *ctx)
 {
-    t->driver.answer = answer;
-    t->driver.ctx = ctx;
+    t->hooks.answer = answer;
+    t->hooks.ctx = ctx;
 }
 
-void drive_keep(trainer *t, tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err),
-                tutti_status (*load)(void *ctx, const char *path, const char *text,
-                                     tutti_error *err),
-                void *ctx)
+void training_on_checkpoint(trainer *t,
+                            tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err),
+                            tutti_status (*load)(void *ctx, const char *path, const char *text,
+                                                 tutti_error *err),
+                            void *ctx)
 {
-    t->driver.save = save;
-    t->driver.load = load;
-    t->driver.ctx = ctx;
+    t->hooks.save = save;
+    t->hooks.load = load;
+    t->hooks.ctx = ctx;
 }
 
-tutti_status drive_event(trainer *t, int32_t event, tutti_error *err)
+tutti_status training_event(trainer *t, int32_t event, tutti_error *err)
 {
     return trainer_event(t, event, err);
 }
 
-bool drive_is_stopped(const trainer *t)
+bool training_is_stopped(const trainer *t)
 {
     return t->run.clock.stopped;
 }
 
-void drive_log(trainer *t, const tutti_named_value *values, uint32_t n)
+void training_log(trainer *t, const tutti_named_value *values, uint32_t n)
 {
     run_log_metrics(&t->run.log, values, n);
 }
 
-void drive_log_epoch(trainer *t)
+void training_log_epoch(trainer *t)
 {
     const tutti_named_value v = {"time/epoch", (double)t->run.clock.now.epoch};
     run_log_metrics(&t->run.log, &v, 1);
 }
 
-void drive_log_time(trainer *t, bool tokens, bool end)
+void training_log_time(trainer *t, bool tokens, bool end)
 {
     const tutti_timestamp *now = &t->run.clock.now;
     const tutti_named_value v[] = {
@@ -121,30 +122,30 @@ void drive_log_time(trainer *t, bool tokens, bool end)
         {"time/token_in_epoch", (double)now->token_in_epoch},
     };
     if (end)
-        drive_log_epoch(t);
+        training_log_epoch(t);
     run_log_metrics(&t->run.log, v, tokens ? 6 : 4);
 }
 
-void drive_message(trainer *t, int level, const char *component, const char *text)
+void training_message(trainer *t, int level, const char *component, const char *text)
 {
     run_log_message(&t->run.log, level, component, text);
 }
 
 /* ---- batches and epochs ---- */
 
-int64_t drive_batches(const trainer *t)
+int64_t training_batches(const trainer *t)
 {
-    return t->train.loader ? loader_batches(t->train.loader) : -1;
+    return source_batches(&t->train);
 }
 
-tutti_status drive_seek(trainer *t, int64_t pass, int64_t number, tutti_error *err)
+tutti_status training_seek(trainer *t, int64_t pass, int64_t number, tutti_error *err)
 {
-    return source_seek(t->driver.data ? t->driver.data : &t->train, pass, number, err);
+    return source_seek(t->hooks.data ? t->hooks.data : &t->train, pass, number, err);
 }
 
-tutti_status drive_next(trainer *t, int64_t *ret_samples, tutti_error *err)
+tutti_status training_next(trainer *t, int64_t *ret_samples, tutti_error *err)
 {
-    data_source *data = t->driver.data ? t->driver.data : &t->train;
+    data_source *data = t->hooks.data ? t->hooks.data : &t->train;
     return source_next(data, &t->mirrors, &t->tensors.whole, ret_samples, err);
 }
 
@@ -159,66 +160,65 @@ static tutti_status find_evaluation(trainer *t, const char *label, size_t *ret_n
     return tutti_fail(err, TUTTI_E_NOTFOUND, "the run has no evaluation %s", label);
 }
 
-tutti_status drive_use_data(trainer *t, const char *label, tutti_error *err)
+tutti_status training_use_data(trainer *t, const char *label, tutti_error *err)
 {
     size_t k = 0;
     if (t->train.loader && strcmp(label, "train") == 0) {
-        t->driver.data = NULL;
+        t->hooks.data = NULL;
         return TUTTI_OK;
     }
     const tutti_status s = find_evaluation(t, label, &k, err);
     if (!s)
-        t->driver.data = &t->evals[k];
+        t->hooks.data = &t->evals[k];
     return s;
 }
 
-tutti_status drive_evaluate(trainer *t, const char *label, tutti_error *err)
+tutti_status training_evaluate(trainer *t, const char *label, tutti_error *err)
 {
     size_t k = 0;
     const tutti_status s = find_evaluation(t, label, &k, err);
     return s ? s : trainer_evaluate_now(t, k, err);
 }
 
-void drive_begin_batch(trainer *t, int64_t samples, drive_batch *ret_batch)
+void training_begin_batch(trainer *t, int64_t samples, training_batch *ret_batch)
 {
     t->tensors.phase = PHASE_BATCH;
     t->run.step.step = (uint64_t)t->run.clock.now.batch;
-    *ret_batch = (drive_batch){samples, batch_tokens(t)};
+    *ret_batch = (training_batch){samples, batch_tokens(t)};
 }
 
-void drive_start_clock(trainer *t)
+void training_start_clock(trainer *t)
 {
     t->run.clock.lap_ns = now_ns();
 }
 
-tutti_status drive_train(trainer *t, tutti_error *err)
+tutti_status training_step(trainer *t, tutti_error *err)
 {
     return trainer_step_batch(t, err);
 }
 
-double drive_loss(trainer *t)
+double training_loss(trainer *t)
 {
     tutti_error ignored = TUTTI_ERROR_INIT;
-    const double *loss =
-        async_flush(&t->async, &ignored) ? NULL : trainer_metric(t, "loss/train/total");
+    const double *loss = async_flush(&t->async, &ignored)
+                             ? NULL
+                             : run_log_value(&t->run.log, "loss/train/total");
     return loss ? *loss : (double)NAN;
 }
 
-void drive_count_batch(trainer *t, const drive_batch *b)
+void training_count_batch(trainer *t, const training_batch *b)
 {
     t->run.clock.previous = t->run.clock.now;
     t->run.clock.has_previous = true;
     timestamp_next_batch(&t->run.clock.now, b->samples, b->tokens, lap(t));
 }
 
-void drive_end_batch(trainer *t)
+void training_end_batch(trainer *t)
 {
-    t->tensors.phase = PHASE_IDLE;
-    t->tensors.noutputs = 0;
-    t->tensors.loss.now.data = NULL;
+    tensors_end_batch(&t->tensors);
 }
 
-tutti_status drive_end_epoch(trainer *t, tutti_error *err)
+tutti_status training_end_epoch(trainer *t, tutti_error *err)
 {
     tutti_status s = async_flush(&t->async, err);
     if (s)
@@ -233,20 +233,17 @@ tutti_status drive_end_epoch(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status drive_flush(trainer *t, tutti_error *err)
+tutti_status training_flush(trainer *t, tutti_error *err)
 {
     return async_flush(&t->async, err);
 }
 
-tutti_status drive_refit(trainer *t, tutti_error *err)
+tutti_status training_refit(trainer *t, tutti_error *err)
 {
-    if (!t->run.net)
-        return TUTTI_OK;
-    const tutti_status s = net_commit(t->run.net, err);
-    return s ? s : updater_fit(&t->updater, err);
+    return updater_refit(&t->updater, err);
 }
 
-tutti_status drive_save(trainer *t, tutti_error *err)
+tutti_status training_save(trainer *t, tutti_error *err)
 {
     void *self;
     const tutti_saver_v1 *saver = trainer_saver(t, &self);
@@ -255,11 +252,11 @@ tutti_status drive_save(trainer *t, tutti_error *err)
                : TUTTI_OK;
 }
 
-tutti_status drive_stop_by_signal(trainer *t, tutti_error *err)
+tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
 {
     void *self;
     const bool saves = trainer_saver(t, &self) != NULL;
-    const tutti_status s = drive_save(t, err);
+    const tutti_status s = training_save(t, err);
     return s ? s
              : tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",
                           trainer_signal(), (long long)t->run.clock.now.batch,

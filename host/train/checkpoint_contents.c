@@ -1,6 +1,6 @@
-/* kept.c - what a checkpoint keeps of a run: named views of where it lives. */
+/* checkpoint_contents.c - the contents of a checkpoint: named views of where a run's state lives. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/kept.h"
+#include "train/checkpoint_contents.h"
 
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
@@ -11,15 +11,15 @@
 /* What a state item's name is made of. */
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-"
 
-static tutti_status kept_add(kept *v, const tutti_tensor *tensor, tutti_error *err,
-                             const char *format, ...) TUTTI_PRINTF(4, 5);
+static tutti_status contents_add(checkpoint_contents *v, const tutti_tensor *tensor,
+                                 tutti_error *err, const char *format, ...) TUTTI_PRINTF(4, 5);
 
-static tutti_status kept_add(kept *v, const tutti_tensor *tensor, tutti_error *err,
-                             const char *format, ...)
+static tutti_status contents_add(checkpoint_contents *v, const tutti_tensor *tensor,
+                                 tutti_error *err, const char *format, ...)
 {
-    if (v->count == v->room)
+    if (v->count == v->capacity)
         return tutti_fail(err, TUTTI_E_RANGE, "the checkpoint has more than %zu tensors",
-                          v->room);
+                          v->capacity);
     va_list args;
     va_start(args, format);
     const int n = vsnprintf(v->names[v->count], sizeof v->names[0], format, args);
@@ -71,7 +71,8 @@ static tutti_status check_item(const instance *i, const tutti_state_item *list, 
 }
 
 /* The state of one object: its items' memory is saved from and loaded to in place. */
-static tutti_status add_object(trainer *t, kept *v, const state_owner *o, tutti_error *err)
+static tutti_status add_object(trainer *t, checkpoint_contents *v, const state_owner *o,
+                               tutti_error *err)
 {
     instance *i = o->instance;
     const tutti_stateful_v1 *table = instance_query(i, TUTTI_STATEFUL_V1);
@@ -95,8 +96,8 @@ static tutti_status add_object(trainer *t, kept *v, const state_owner *o, tutti_
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++)
         s = check_item(i, list, k, err);
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
-        v->owners[v->count < v->room ? v->count : 0] = *o;
-        s = kept_add(v, &list[k].tensor, err, "%s.%.64s", o->label, list[k].name);
+        v->owners[v->count < v->capacity ? v->count : 0] = *o;
+        s = contents_add(v, &list[k].tensor, err, "%s.%.64s", o->label, list[k].name);
     }
     free(list);
     return s;
@@ -119,27 +120,29 @@ static size_t count_objects(trainer *t)
 }
 
 /* Everything that a checkpoint keeps, as views of where it lives. */
-tutti_status kept_collect(trainer *t, int64_t *clock, kept *v, tutti_error *err)
+tutti_status contents_collect(trainer *t, int64_t *clock, checkpoint_contents *v,
+                              tutti_error *err)
 {
     const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
-    v->room = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
-    v->list = calloc(v->room, sizeof *v->list);
-    v->names = calloc(v->room, sizeof *v->names);
-    v->owners = calloc(v->room, sizeof *v->owners);
+    v->capacity =
+        (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
+    v->list = calloc(v->capacity, sizeof *v->list);
+    v->names = calloc(v->capacity, sizeof *v->names);
+    v->owners = calloc(v->capacity, sizeof *v->owners);
     if (!v->list || !v->names || !v->owners)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
     tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_SIZE);
-    tutti_status s = kept_add(v, &c, err, "run.clock");
+    tutti_status s = contents_add(v, &c, err, "run.clock");
     c = scaler_state(&t->scaler);
     if (s == TUTTI_OK && t->scaler.on)
-        s = kept_add(v, &c, err, "run.loss_scale");
+        s = contents_add(v, &c, err, "run.loss_scale");
     for (size_t k = 0; s == TUTTI_OK && k < t->nevals; k++) {
         c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
-        s = kept_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
+        s = contents_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
     }
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
         const tutti_weight *w = net_weight(t->run.net, k);
-        s = kept_add(v, &w->data, err, "model.%s", w->path);
+        s = contents_add(v, &w->data, err, "model.%s", w->path);
         const int64_t at = net_offset(t->run.net, k);
         if (at < 0)
             continue;
@@ -147,7 +150,7 @@ tutti_status kept_collect(trainer *t, int64_t *clock, kept *v, tutti_error *err)
         for (uint32_t j = 0; s == TUTTI_OK && j < t->updater.nslots; j++) {
             tutti_tensor one = w->data;
             one.data = t->updater.slots[j] + at;
-            s = kept_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
+            s = contents_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
         }
     }
     state_owner o;
@@ -158,7 +161,7 @@ tutti_status kept_collect(trainer *t, int64_t *clock, kept *v, tutti_error *err)
 }
 
 /* Copies to the host what lies on a device. */
-tutti_status kept_bring(const trainer *t, kept *v, tutti_error *err)
+tutti_status contents_to_host(const trainer *t, checkpoint_contents *v, tutti_error *err)
 {
     const tutti_device *d = context_device(&t->run);
     uint64_t bytes = 0, at = 0;
@@ -188,13 +191,13 @@ tutti_status kept_bring(const trainer *t, kept *v, tutti_error *err)
     return s ? s : ended;
 }
 
-void kept_fini(kept *v)
+void contents_fini(checkpoint_contents *v)
 {
     free(v->staged);
     free(v->list);
     free(v->names);
     free(v->owners);
-    *v = (kept){.list = NULL};
+    *v = (checkpoint_contents){.list = NULL};
 }
 
 void clock_write(const trainer *t, int64_t *clock)
