@@ -1,4 +1,4 @@
-/* gemm_sums.h - the loop of a GEMM micro-kernel: a tile of y stays in registers while k runs. */
+/* gemm_sums.h - the loops of GEMM micro-kernels: a tile of y stays in registers while k runs. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_GEMM_SUMS_H
 #define KERNELS_COMMON_GEMM_SUMS_H
@@ -56,5 +56,24 @@ enum { GEMM_AHEAD = 16, GEMM_SPREAD = 24 };
             *next = start ? sum[r][1] : *next + sum[r][1];                                     \
         }                                                                                      \
     }
+
+/* Where neither is packed: rows x vecs registers of sums (constants after inlining, vecs <= GEMM_VECS) get
+ * a (rows, k) b (k, vecs * LANES); a lies as the steps say, b's rows are b_row floats apart. */
+enum { GEMM_VECS = 4 };
+LANES_INLINE void gemm_sums_strided(int rows, int vecs, int64_t k, const float *a,
+                                    int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
+                                    f32x16 (*sum)[GEMM_VECS])
+{
+    for (int64_t i = 0; i < k; i++) {
+        f32x16 x[GEMM_VECS];
+        for (int v = 0; v < vecs; v++)
+            x[v] = *(const f32x16 *)(b + i * b_row + v * LANES);
+        for (int r = 0; r < rows; r++) {
+            const float w = a[r * a_row + i * a_col];
+            for (int v = 0; v < vecs; v++)
+                sum[r][v] += w * x[v];
+        }
+    }
+}
 
 #endif

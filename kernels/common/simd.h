@@ -52,6 +52,30 @@ LANES_INLINE void lanes_load_some(const float *x, int64_t n, float rest, f32x16 
     *ret = *(const f32x16 *)v;
 }
 
+/* The largest of `most` and the n numbers at x; NaNs are passed over.  clang 14 finds no maximum in a loop. */
+LANES_INLINE float lanes_largest(const float *x, int64_t n, float most)
+{
+    int64_t i = 0;
+#if defined(__clang__)
+    f32x16 all[4];
+    for (int k = 0; k < 4; k++)
+        all[k] = (f32x16){0} + most;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        for (int k = 0; k < 4; k++) {
+            const f32x16 v = *(const f32x16 *)(x + i + k * LANES);
+            const i32x16 larger = v > all[k];
+            all[k] = (f32x16)(((i32x16)v & larger) | ((i32x16)all[k] & ~larger));
+        }
+    for (int k = 0; k < 4 * LANES; k++)
+        most = all[k / LANES][k % LANES] > most ? all[k / LANES][k % LANES] : most;
+#endif
+    _Pragma("omp simd reduction(max : most)") for (int64_t j = i; j < n; j++)
+    {
+        most = x[j] > most ? x[j] : most;
+    }
+    return most;
+}
+
 #define LANES_MIX __builtin_shufflevector
 
 /* to[j * to_row + i] = lane j of x[i]: words as they are, x is used up. */

@@ -22,11 +22,7 @@ static inline int64_t softmax_chunk(int64_t n)
 
 LANES_INLINE float softmax_larger(const float *x, int64_t n, float max)
 {
-    _Pragma("omp simd reduction(max : max)") for (int64_t i = 0; i < n; i++)
-    {
-        max = x[i] > max ? x[i] : max;
-    }
-    return max;
+    return lanes_largest(x, n, max);
 }
 
 /* What to take from x; where all was -infinity so far, the exponentials are 0. */

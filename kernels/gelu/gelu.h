@@ -38,7 +38,7 @@ FAST_HD float gelu_phi(float x, float *ret_e)
     return x < 0.0f ? h : 1.0f - h;
 }
 
-TUTTI_HD float gelu_f32(float x, const gelu_attr *a)
+FAST_HD float gelu_f32(float x, const gelu_attr *a)
 {
     if (a->approximate) { /* (1 + tanh(u)) / 2 = sigmoid(2 u) */
         const float u = (float)GELU_C * (x + (float)GELU_K * x * x * x);
@@ -55,7 +55,7 @@ TUTTI_HD double gelu_f64(double x, const gelu_attr *a)
 }
 
 /* erf: Phi(x) + x phi(x).  tanh: (1 + t) / 2 + x / 2 (1 - t^2) u', u' = c (1 + 3 k x^2). */
-TUTTI_HD float gelu_grad_f32(float dy, float x, const gelu_attr *a)
+FAST_HD float gelu_grad_f32(float dy, float x, const gelu_attr *a)
 {
     if (a->approximate) {
         const float x2 = x * x, u = (float)GELU_C * x * (1.0f + (float)GELU_K * x2);

@@ -1,16 +1,15 @@
 /* matmul_small.c - a product small enough that calling a library costs more than the product. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_sums.h"
 #include "matmul/matmul.h"
 
 #include <string.h>
 
 /* b is packed into panels of 32 columns (zeros beyond N); 4 rows of y by one panel stay in
  * registers while k runs. */
-enum { LANES = 16, PANEL = 32, ROWS = 4 };
+enum { PANEL = 2 * LANES, ROWS = 4 };
 
-typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4)));
-
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE LANES_INLINE
 
 int64_t matmul_small_room(const matmul_shape *s)
 {
@@ -39,18 +38,10 @@ INLINE void pack(const matmul_shape *s, const float *b, float *packed)
 INLINE void block(const matmul_shape *s, int rows, int64_t width, const float *a,
                   const float *panel, const float *start, float *y)
 {
-    lanes acc[ROWS][2];
+    f32x16 acc[ROWS][GEMM_VECS];
     for (int r = 0; r < rows; r++)
-        memcpy(acc[r], start, sizeof acc[r]);
-    for (int64_t k = 0; k < s->k; k++) {
-        const lanes b0 = *(const lanes *)(panel + k * PANEL);
-        const lanes b1 = *(const lanes *)(panel + k * PANEL + LANES);
-        for (int r = 0; r < rows; r++) {
-            const float x = a[r * s->a_row + k * s->a_col];
-            acc[r][0] += x * b0;
-            acc[r][1] += x * b1;
-        }
-    }
+        memcpy(acc[r], start, PANEL * sizeof *start);
+    gemm_sums_strided(rows, 2, s->k, a, s->a_row, s->a_col, panel, PANEL, acc);
     for (int r = 0; r < rows; r++)
         memcpy(y + r * s->n, acc[r], (size_t)width * sizeof *y);
 }

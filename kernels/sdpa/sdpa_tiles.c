@@ -1,36 +1,26 @@
 /* sdpa_tiles.c - products of tiles, and the rows of exponentials between them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/fastmath.h"
+#include "common/gemm_sums.h"
 #include "sdpa/sdpa.h"
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE LANES_INLINE
 
 /* Of 32 registers 24 hold results where four of columns go together. */
-enum { LANES = SDPA_LANES, TILE = SDPA_TILE, ROWS = 6, VECS = 4 };
-
-typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+enum { TILE = SDPA_TILE, ROWS = 6, VECS = GEMM_VECS };
 
 /* rows x vecs registers of c (constants after inlining) stay while k runs. */
 INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, const float *b,
                   float *c, int add)
 {
-    lanes acc[8][VECS];
+    f32x16 acc[8][VECS];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
-            acc[r][v] = add ? *(const lanes *)(c + r * p->c_row + v * LANES) : (lanes){0};
-    for (int64_t k = 0; k < p->k; k++) {
-        lanes x[VECS];
-        for (int v = 0; v < vecs; v++)
-            x[v] = *(const lanes *)(b + k * p->b_row + v * LANES);
-        for (int r = 0; r < rows; r++) {
-            const float w = a[r * p->a_row + k * p->a_col];
-            for (int v = 0; v < vecs; v++)
-                acc[r][v] += w * x[v];
-        }
-    }
+            acc[r][v] = add ? *(const f32x16 *)(c + r * p->c_row + v * LANES) : (f32x16){0};
+    gemm_sums_strided(rows, vecs, p->k, a, p->a_row, p->a_col, b, p->b_row, acc);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
-            *(lanes *)(c + r * p->c_row + v * LANES) = acc[r][v];
+            *(f32x16 *)(c + r * p->c_row + v * LANES) = acc[r][v];
 }
 
 /* All rows of two registers' columns, or of one. */
@@ -75,7 +65,7 @@ void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float 
  * lanes change places. */
 #define SWAP(a, b, half)                                                                       \
     do {                                                                                       \
-        const lanes low = __builtin_shufflevector((a), (b), PAIR16(half, 0));                  \
+        const f32x16 low = __builtin_shufflevector((a), (b), PAIR16(half, 0));                 \
         (b) = __builtin_shufflevector((a), (b), PAIR16(half, half));                           \
         (a) = low;                                                                             \
     } while (0)
@@ -87,9 +77,9 @@ void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float 
 /* to (16, 16 of TILE columns) = scale times the transpose of 16 rows of x */
 INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
 {
-    lanes r[LANES];
+    f32x16 r[LANES];
     for (int k = 0; k < LANES; k++)
-        r[k] = *(const lanes *)(x + k * row) * scale;
+        r[k] = *(const f32x16 *)(x + k * row) * scale;
     for (int k = 0; k < 8; k++)
         SWAP(r[k], r[k + 8], 8);
     for (int k = 0; k < 8; k++)
@@ -99,7 +89,7 @@ INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
     for (int k = 0; k < 8; k++)
         SWAP(r[2 * k], r[2 * k + 1], 1);
     for (int k = 0; k < LANES; k++)
-        *(lanes *)(to + k * TILE) = r[k];
+        *(f32x16 *)(to + k * TILE) = r[k];
 }
 
 void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,
@@ -125,7 +115,7 @@ void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t w
     for (int64_t j = 0; j < n; j++, x += row, to += width) {
         int64_t i = 0;
         for (; i + LANES <= d; i += LANES)
-            *(lanes *)(to + i) = *(const lanes *)(x + i) * scale;
+            *(f32x16 *)(to + i) = *(const f32x16 *)(x + i) * scale;
         for (; i < d; i++)
             to[i] = scale * x[i];
         for (; i < width; i++)
