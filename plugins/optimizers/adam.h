@@ -3,7 +3,7 @@
 #ifndef ADAM_H
 #define ADAM_H
 
-#include "adam_step.h"
+#include "adam_sweep.h"
 #include "lanes.h"
 
 /* The settings that adamw and decoupled_adamw share, and their table. */
@@ -14,56 +14,6 @@ typedef struct adam {
     uint32_t kernel;
     int amsgrad;
 } adam;
-
-LANES static void adam_run(int64_t n, float *restrict w, const float *restrict g,
-                           float *restrict m, float *restrict v, const adam_step *c)
-{
-    const adam_step k = *c;
-    int64_t i = 0;
-    for (; i + LANES_LINE <= n; i += LANES_LINE) {
-        LANES_ASK(w, i);
-        LANES_ASK(g, i);
-        LANES_ASK(m, i);
-        LANES_ASK(v, i);
-        for (int64_t j = i; j < i + LANES_LINE; j++) {
-            adam_average(&m[j], &v[j], g[j], k);
-            w[j] = adam_move(w[j], m[j], v[j], k);
-        }
-    }
-    for (; i < n; i++) {
-        adam_average(&m[i], &v[i], g[i], k);
-        w[i] = adam_move(w[i], m[i], v[i], k);
-    }
-}
-
-/* The same with the largest v so far in the denominator. */
-LANES static void amsgrad_run(int64_t n, float *restrict w, const float *restrict g,
-                              float *restrict m, float *restrict v, float *restrict most,
-                              const adam_step *c)
-{
-    const adam_step k = *c;
-    for (int64_t i = 0; i < n; i++) {
-        adam_average(&m[i], &v[i], g[i], k);
-        most[i] = v[i] > most[i] ? v[i] : most[i];
-        w[i] = adam_move(w[i], m[i], most[i], k);
-    }
-}
-
-/* The whole sweep; `most` for AMSGrad, `low` where there is a copy in 16 bits. */
-static inline void adam_sweep(int64_t n, float *w, const float *g, float *m, float *v,
-                              float *most, uint16_t *low, int32_t dtype, const adam_step *c)
-{
-    const int64_t block = lanes_block(n, low);
-    for (int64_t i = 0; i < n; i += block) {
-        const int64_t k = n - i < block ? n - i : block;
-        if (most)
-            amsgrad_run(k, w + i, g + i, m + i, v + i, most + i, c);
-        else
-            adam_run(k, w + i, g + i, m + i, v + i, c);
-        if (low)
-            lanes_low(k, w + i, low + i, dtype);
-    }
-}
 
 /* The manifest's kernels, by their names there. */
 TUTTI_EXPORT void adam_step_cpu(float *w, const float *g, float *m, float *v, uint16_t *low,
@@ -92,7 +42,7 @@ void amsgrad_step_cpu(float *w, const float *g, float *m, float *v, float *most,
     const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
     const adam_step c = adam_now(r, now);
     if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        adam_sweep(n, w, g, m, v, most, low, low_dtype, &c);
+        TUTTI_ISA_PICK(adam_sweep)(n, w, g, m, v, most, low, low_dtype, &c);
 }
 
 static void adam_update(void *self, const tutti_update *given)
@@ -102,8 +52,9 @@ static void adam_update(void *self, const tutti_update *given)
     adam_rule r = o->rule;
     r.lr_initial = u.lr_initial;
     const adam_step c = adam_at(r, u.lr, (double)u.step, 1.0);
-    adam_sweep(u.n, u.w, u.g, u.slot[0], u.slot[1], o->amsgrad ? u.slot[2] : NULL, u.low,
-               u.low_dtype, &c);
+    TUTTI_ISA_PICK(adam_sweep)
+    (u.n, u.w, u.g, u.slot[0], u.slot[1], o->amsgrad ? u.slot[2] : NULL, u.low, u.low_dtype,
+     &c);
 }
 
 static tutti_status adam_update_on_device(void *self, const tutti_update *u, tutti_error *err)

@@ -1,4 +1,6 @@
-/* lanes.h - element-wise loops at the width of the machine, and what optimizers share around them. */
+/* lanes.h - what the optimizers' sweeps share.  Each sweep is compiled once per instruction set, and all give the
+ * same bits: lanes do the same correctly rounded operations, and -ffp-contract=off keeps compilers from joining
+ * them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LANES_H
 #define LANES_H
@@ -11,16 +13,6 @@
 
 #include <stdlib.h>
 
-/* One copy of the function for each instruction set, chosen when the plugin is loaded.  All give the
- * same bits: each lane does the same correctly rounded operations, and -ffp-contract=off keeps the
- * compiler from joining them. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                         \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define LANES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define LANES
-#endif
-
 /* A sweep goes line by line and asks for what it will read some lines later: the hardware's own guesses end
  * with each page of 4 KiB. */
 enum { LANES_LINE = 16, LANES_AHEAD = 512 }; /* numbers */
@@ -28,13 +20,13 @@ enum { LANES_LINE = 16, LANES_AHEAD = 512 }; /* numbers */
 #define LANES_ASK(array, i) __builtin_prefetch((array) + (i) + LANES_AHEAD)
 
 /* Weights in 16 bits beside those in f32. */
-LANES static void lanes_bf16(int64_t n, const float *restrict w, uint16_t *restrict low)
+static inline void lanes_bf16(int64_t n, const float *restrict w, uint16_t *restrict low)
 {
     for (int64_t i = 0; i < n; i++)
         low[i] = tutti_to_bf16(w[i]);
 }
 
-LANES static void lanes_f16(int64_t n, const float *restrict w, uint16_t *restrict low)
+static inline void lanes_f16(int64_t n, const float *restrict w, uint16_t *restrict low)
 {
     for (int64_t i = 0; i < n; i++)
         low[i] = tutti_to_f16(w[i]);

@@ -4,7 +4,7 @@
 #define MOMENTUM_H
 
 #include "lanes.h"
-#include "momentum_step.h"
+#include "momentum_sweep.h"
 
 /* The settings that sgd and decoupled_sgdw share, and their table. */
 typedef struct momentum {
@@ -14,46 +14,6 @@ typedef struct momentum {
     uint32_t kernel;
     uint32_t reserved;
 } momentum;
-
-LANES static void momentum_run(int64_t n, float *restrict w, const float *restrict g,
-                               float *restrict buf, const momentum_step *c)
-{
-    const momentum_step k = *c;
-    int64_t i = 0;
-    for (; i + LANES_LINE <= n; i += LANES_LINE) {
-        LANES_ASK(w, i);
-        LANES_ASK(g, i);
-        LANES_ASK(buf, i);
-        for (int64_t j = i; j < i + LANES_LINE; j++)
-            w[j] = momentum_move(w[j], g[j], &buf[j], k);
-    }
-    for (; i < n; i++)
-        w[i] = momentum_move(w[i], g[i], &buf[i], k);
-}
-
-LANES static void plain_run(int64_t n, float *restrict w, const float *restrict g,
-                            const momentum_step *c)
-{
-    const momentum_step k = *c;
-    for (int64_t i = 0; i < n; i++)
-        w[i] = plain_move(w[i], g[i], k);
-}
-
-/* The whole sweep; without `buf` there is no momentum, `low` is there where a copy in 16 bits is. */
-static inline void momentum_sweep(int64_t n, float *w, const float *g, float *buf,
-                                  uint16_t *low, int32_t dtype, const momentum_step *c)
-{
-    const int64_t block = lanes_block(n, low);
-    for (int64_t i = 0; i < n; i += block) {
-        const int64_t k = n - i < block ? n - i : block;
-        if (buf)
-            momentum_run(k, w + i, g + i, buf + i, c);
-        else
-            plain_run(k, w + i, g + i, c);
-        if (low)
-            lanes_low(k, w + i, low + i, dtype);
-    }
-}
 
 /* The manifest's kernels, by their names there. */
 TUTTI_EXPORT void momentum_step_cpu(float *w, const float *g, float *buf, uint16_t *low,
@@ -71,7 +31,7 @@ void momentum_step_cpu(float *w, const float *g, float *buf, uint16_t *low, cons
     const momentum_rule r = {keep, dampening, weight_decay, lr_initial, nesterov, decoupled};
     const momentum_step c = momentum_now(r, now);
     if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        momentum_sweep(n, w, g, buf, low, low_dtype, &c);
+        TUTTI_ISA_PICK(momentum_sweep)(n, w, g, buf, low, low_dtype, &c);
 }
 
 void plain_step_cpu(float *w, const float *g, uint16_t *low, const double *now,
@@ -88,7 +48,8 @@ static void momentum_update(void *self, const tutti_update *given)
     momentum_rule r = ((const momentum *)self)->rule;
     r.lr_initial = u.lr_initial;
     const momentum_step c = momentum_at(r, u.lr, (double)u.step, 1.0);
-    momentum_sweep(u.n, u.w, u.g, r.momentum != 0.0 ? u.slot[0] : NULL, u.low, u.low_dtype, &c);
+    TUTTI_ISA_PICK(momentum_sweep)
+    (u.n, u.w, u.g, r.momentum != 0.0 ? u.slot[0] : NULL, u.low, u.low_dtype, &c);
 }
 
 static tutti_status momentum_update_on_device(void *self, const tutti_update *u,

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resample.h"
 
-#include "../lanes.h"
 #include "resample_pixel.h"
 
 #include <math.h>
@@ -71,7 +70,7 @@ static inline void row_u8(const taps *t, const uint8_t *x, int64_t channels, uin
     }
 }
 
-LANES static void rows_u8(const taps *t, const resample_window *from, uint8_t *to)
+static void rows_u8(const taps *t, const resample_window *from, uint8_t *to)
 {
     const int64_t c = from->channels;
     for (int64_t r = 0; r < from->height; r++) {
@@ -85,8 +84,8 @@ LANES static void rows_u8(const taps *t, const resample_window *from, uint8_t *t
 }
 
 /* Rows of `n` values to t->n rows; `sums` has room for n. */
-LANES static void columns_u8(const taps *t, const uint8_t *from, int64_t n,
-                             int32_t *restrict sums, uint8_t *restrict to)
+static void columns_u8(const taps *t, const uint8_t *from, int64_t n, int32_t *restrict sums,
+                       uint8_t *restrict to)
 {
     for (int64_t k = 0; k < t->n; k++, to += n) {
         for (int64_t x = 0; x < n; x++)

@@ -3,6 +3,7 @@
 #ifndef PLUGIN_TRANSFORMS_RESAMPLE_H
 #define PLUGIN_TRANSFORMS_RESAMPLE_H
 
+#include "tutti/isa.h"
 #include "tutti/tensor.h"
 
 typedef enum resample_filter { RESAMPLE_BILINEAR, RESAMPLE_BICUBIC } resample_filter;
@@ -40,9 +41,11 @@ static inline resample_window resample_window_of(const tutti_tensor *t, int64_t 
 TUTTI_NODISCARD tutti_status resample(const resample_window *from, int64_t height,
                                       int64_t width, resample_filter filter, void *to,
                                       tutti_error *err);
+TUTTI_ISA_VARIANTS(resample);
 
 /* The same without memory of its own where there is none, pixel by pixel.  [any] */
 void resample_always(const resample_window *from, int64_t height, int64_t width,
                      resample_filter filter, void *to);
+TUTTI_ISA_VARIANTS(resample_always);
 
 #endif

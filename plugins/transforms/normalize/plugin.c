@@ -1,10 +1,10 @@
 /* plugin.c - normalize: (x / 255 - mean) / std, a channel at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../lanes.h"
 #include "../transform_plugin.h"
 #include "channels.h"
+#include "normalize_bytes.h"
 
-enum { MAX_CHANNELS = 64, BLOCK = 48 };
+enum { MAX_CHANNELS = 64 };
 
 /* y = scale x + shift, where x is a value of 0 to 1 or a byte. */
 typedef struct normalize {
@@ -32,24 +32,6 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
     return TUTTI_OK;
 }
 
-/* Numbers of channels that divide BLOCK (1, 2, 3, 4 and others) repeat within it, so that a block is
- * one run of the same operations. */
-LANES static void bytes(const uint8_t *restrict x, float *restrict y, int64_t values,
-                        uint32_t n, const float *scale, const float *shift)
-{
-    float a[BLOCK], b[BLOCK];
-    int64_t i = 0;
-    for (uint32_t k = 0; k < BLOCK; k++) {
-        a[k] = scale[k % n];
-        b[k] = shift[k % n];
-    }
-    for (; BLOCK % n == 0 && i + BLOCK <= values; i += BLOCK)
-        for (int k = 0; k < BLOCK; k++)
-            y[i + k] = a[k] * (float)x[i + k] + b[k];
-    for (; i < values; i++)
-        y[i] = scale[i % n] * (float)x[i] + shift[i % n];
-}
-
 static void floats(const float *x, float *y, int64_t values, uint32_t n, const float *scale,
                    const float *shift)
 {
@@ -69,9 +51,9 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     out->desc = in->desc;
     out->desc.dtype = TUTTI_F32;
     if (in->desc.dtype == TUTTI_U8)
-        bytes(in->data, out->data, values, m->n, m->byte_scale, m->shift);
-    else
-        floats(in->data, out->data, values, m->n, m->scale, m->shift);
+        TUTTI_ISA_PICK(normalize_bytes)
+    (in->data, out->data, values, m->n, m->byte_scale, m->shift);
+    else floats(in->data, out->data, values, m->n, m->scale, m->shift);
     return 1;
 }
 
@@ -87,7 +69,7 @@ void normalize_bytes_cpu(const uint8_t *x, float *y, int64_t channels, float a0,
                          float a2, float a3, float b0, float b1, float b2, float b3, int64_t n)
 {
     const channels_line line = {{a0, a1, a2, a3}, {b0, b1, b2, b3}};
-    bytes(x, y, n, (uint32_t)channels, line.scale, line.shift);
+    TUTTI_ISA_PICK(normalize_bytes)(x, y, n, (uint32_t)channels, line.scale, line.shift);
 }
 
 void normalize_floats_cpu(const float *x, float *y, int64_t channels, float a0, float a1,

@@ -35,7 +35,8 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     const resample_window from = resample_window_of(in, w.top, w.left, w.height, w.width);
     out->desc = in->desc;
     memcpy(out->desc.dim, c->size, sizeof c->size);
-    const tutti_status s = resample(&from, c->size[0], c->size[1], c->filter, out->data, err);
+    const tutti_status s =
+        TUTTI_ISA_PICK(resample)(&from, c->size[0], c->size[1], c->filter, out->data, err);
     return s ? s : 1;
 }
 
@@ -68,8 +69,9 @@ void random_resized_crop_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
                                       channels,
                                       real ? TUTTI_F32 : TUTTI_U8,
                                       0};
-        resample_always(&from, rows, columns, cubic ? RESAMPLE_BICUBIC : RESAMPLE_BILINEAR,
-                        y + k * rows * columns * size);
+        TUTTI_ISA_PICK(resample_always)
+        (&from, rows, columns, cubic ? RESAMPLE_BICUBIC : RESAMPLE_BILINEAR,
+         y + k * rows * columns * size);
     }
 }
 

@@ -56,7 +56,8 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     const resample_window all = resample_window_of(in, 0, 0, in->desc.dim[0], in->desc.dim[1]);
     out->desc = in->desc;
     memcpy(out->desc.dim, to, sizeof to);
-    const tutti_status s = resample(&all, to[0], to[1], r->filter, out->data, err);
+    const tutti_status s =
+        TUTTI_ISA_PICK(resample)(&all, to[0], to[1], r->filter, out->data, err);
     return s ? s : 1;
 }
 
@@ -77,8 +78,9 @@ void resize_cpu(const uint8_t *x, uint8_t *y, int64_t height, int64_t width, int
                                      channels,
                                      real ? TUTTI_F32 : TUTTI_U8,
                                      0};
-        resample_always(&all, rows, columns, cubic ? RESAMPLE_BICUBIC : RESAMPLE_BILINEAR,
-                        y + k * rows * columns * size);
+        TUTTI_ISA_PICK(resample_always)
+        (&all, rows, columns, cubic ? RESAMPLE_BICUBIC : RESAMPLE_BILINEAR,
+         y + k * rows * columns * size);
     }
 }
 

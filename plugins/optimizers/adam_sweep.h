@@ -1,0 +1,14 @@
+/* adam_sweep.h - the update of many weights, once per instruction set. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ADAM_SWEEP_H
+#define ADAM_SWEEP_H
+
+#include "adam_step.h"
+#include "tutti/isa.h"
+
+/* The whole sweep over n weights; `most` for AMSGrad, `low` where there is a copy in 16 bits. */
+void adam_sweep(int64_t n, float *w, const float *g, float *m, float *v, float *most,
+                uint16_t *low, int32_t dtype, const adam_step *c);
+TUTTI_ISA_VARIANTS(adam_sweep);
+
+#endif

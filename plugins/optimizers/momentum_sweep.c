@@ -1,0 +1,43 @@
+/* momentum_sweep.c - the update of many weights by momentum, once per instruction set. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "momentum_sweep.h"
+#include "lanes.h"
+
+static void momentum_run(int64_t n, float *restrict w, const float *restrict g,
+                         float *restrict buf, const momentum_step *c)
+{
+    const momentum_step k = *c;
+    int64_t i = 0;
+    for (; i + LANES_LINE <= n; i += LANES_LINE) {
+        LANES_ASK(w, i);
+        LANES_ASK(g, i);
+        LANES_ASK(buf, i);
+        for (int64_t j = i; j < i + LANES_LINE; j++)
+            w[j] = momentum_move(w[j], g[j], &buf[j], k);
+    }
+    for (; i < n; i++)
+        w[i] = momentum_move(w[i], g[i], &buf[i], k);
+}
+
+static void plain_run(int64_t n, float *restrict w, const float *restrict g,
+                      const momentum_step *c)
+{
+    const momentum_step k = *c;
+    for (int64_t i = 0; i < n; i++)
+        w[i] = plain_move(w[i], g[i], k);
+}
+
+void momentum_sweep(int64_t n, float *w, const float *g, float *buf, uint16_t *low,
+                    int32_t dtype, const momentum_step *c)
+{
+    const int64_t block = lanes_block(n, low);
+    for (int64_t i = 0; i < n; i += block) {
+        const int64_t k = n - i < block ? n - i : block;
+        if (buf)
+            momentum_run(k, w + i, g + i, buf + i, c);
+        else
+            plain_run(k, w + i, g + i, c);
+        if (low)
+            lanes_low(k, w + i, low + i, dtype);
+    }
+}
