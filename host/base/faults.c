@@ -182,7 +182,7 @@ void faults_unknown_keys(faults *f, const json_node *node, const char *const *kn
         if (known[m] || strncmp(key, "x-", 2) == 0)
             continue;
         const char *near = nearest_word(key, known);
-        faults_add(f, one, "unknown key%s%s%s", near ? "; did you mean " : "", near ? near : "",
-                   near ? "?" : "");
+        faults_add_word(f, one, key, "unknown key%s%s%s", near ? "; did you mean " : "",
+                        near ? near : "", near ? "?" : "");
     }
 }

@@ -29,6 +29,7 @@ const char *json_name(const json_node *node); /* the document's name */
 
 int json_type(const json_node *node);              /* JSON_* */
 const char *json_type_name(const json_node *node); /* "an object", "a string" ... */
+const char *json_type_text(int type);              /* the same of JSON_* */
 int json_line(const json_node *node);              /* from 1; 0 for a value set by override */
 const char *json_path(const json_node *node); /* "train.dataset.path", "eval[0].label"; "" */
 const char *json_key(const json_node *node);  /* its key in the parent object, or NULL */

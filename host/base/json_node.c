@@ -90,11 +90,16 @@ int json_type(const json_node *node)
     return node->type;
 }
 
-const char *json_type_name(const json_node *node)
+const char *json_type_text(int type)
 {
     static const char *const names[] = {"null",     "a boolean", "an integer", "a number",
                                         "a string", "an array",  "an object"};
-    return names[node->type];
+    return names[type];
+}
+
+const char *json_type_name(const json_node *node)
+{
+    return json_type_text(node->type);
 }
 
 int json_line(const json_node *node)

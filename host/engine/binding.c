@@ -46,6 +46,16 @@ void binding_free(binding *b)
 
 /* ---- filters ---- */
 
+const json_member binding_rows[] = {
+    {.name = "on"},
+    {.name = "every", .type = MEMBER_INT, .min = 1, .max = INT64_MAX, MEMBER_AT(filter, every)},
+    {.name = "before", .type = MEMBER_INT, .max = INT64_MAX, MEMBER_AT(filter, before)},
+    {.name = "after", .type = MEMBER_INT, .max = INT64_MAX, MEMBER_AT(filter, after)},
+    {.name = "once"},
+    {.name = "filter"},
+    {.name = NULL},
+};
+
 static int32_t ask_test(void *ctx, int64_t count, tutti_error *err)
 {
     return function_call(ctx, count, NULL, err);
@@ -53,6 +63,7 @@ static int32_t ask_test(void *ctx, int64_t count, tutti_error *err)
 
 static void read_once(const json_node *once, bound_event *b, faults *f)
 {
+    static const char want[] = "an integer of at least 1, or a list of them";
     const bool list = json_type(once) == JSON_ARRAY;
     const size_t n = list ? json_count(once) : 1;
     if (n == 0 || n > MAX_ONCE) {
@@ -66,37 +77,21 @@ static void read_once(const json_node *once, bound_event *b, faults *f)
     }
     for (size_t k = 0; k < n; k++) {
         const json_node *one = list ? json_at(once, k) : once;
-        b->once[k] = json_int(one);
-        if (json_type(one) != JSON_INT || b->once[k] < 1) {
-            faults_add(f, one, "want a whole number from 1, or a list of them");
-            b->once[k] = 1;
-        }
+        b->once[k] = json_int(one) > 0 ? json_int(one) : 1;
+        if (json_want(one, JSON_INT, want, f) && json_int(one) < 1)
+            faults_add(f, one, "is %lld, want %s", (long long)json_int(one), want);
     }
     b->filter.once = b->once;
     b->filter.nonce = n;
-}
-
-static bool read_count(const json_node *at, const char *key, int64_t least, int64_t *ret,
-                       faults *f)
-{
-    const json_node *n = json_get(at, key);
-    if (!n)
-        return false;
-    if (json_type(n) == JSON_INT && json_int(n) >= least) {
-        *ret = json_int(n);
-        return true;
-    }
-    faults_add(f, n, "want a whole number from %lld", (long long)least);
-    return false;
 }
 
 static void read_filter(registry *r, const json_node *at, bound_event *b, faults *f)
 {
     const json_node *test = json_get(at, "filter"), *once = json_get(at, "once");
     tutti_error e = TUTTI_ERROR_INIT;
-    (void)read_count(at, "every", 1, &b->filter.every, f);
-    b->filter.has_before = read_count(at, "before", 0, &b->filter.before, f);
-    b->filter.has_after = read_count(at, "after", 0, &b->filter.after, f);
+    json_members_read(at, binding_rows, &b->filter, f);
+    b->filter.has_before = json_get(at, "before") != NULL;
+    b->filter.has_after = json_get(at, "after") != NULL;
     if (once)
         read_once(once, b, f);
     if (test) {
@@ -115,13 +110,13 @@ static void read_filter(registry *r, const json_node *at, bound_event *b, faults
 static void read_event(registry *r, const json_node *on, const json_node *entry, binding *b,
                        faults *f)
 {
-    static const char *const keys[] = {"event", "every",  "once", "before",
-                                       "after", "filter", NULL};
+    static const json_member event_rows[] = {{.name = "event"}, {.name = NULL}};
+    static const json_member *const tables[] = {event_rows, binding_rows, NULL};
     const bool whole = json_type(on) == JSON_OBJECT;
     const json_node *named = whole ? json_get(on, "event") : on;
     bound_event *e = &b->bound[b->nbound++];
     if (whole)
-        faults_unknown_keys(f, on, keys);
+        json_members_known(on, tables, f);
     if (!named || json_type(named) != JSON_STRING) {
         faults_add(f, on, "want the name of an event%s",
                    whole ? " as \"event\"" : ", or an object with one");
@@ -177,45 +172,41 @@ static void hear_all(binding *b, int32_t event, const json_node *at, faults *f)
     b->bound[0].event = b->events[0] = event;
 }
 
-static void read_on_error(const json_node *entry, binding *b, faults *f)
-{
-    static const char *const words[] = {"stop", "disable", "ignore"};
-    const json_node *n = json_get(entry, "on_error");
-    const char *word = n ? json_string(n) : words[0];
-    for (int k = 0; k < 3; k++)
-        if (word && strcmp(words[k], word) == 0) {
-            b->on_error = ON_ERROR_STOP + k;
-            return;
-        }
-    faults_add(f, n, "want stop, disable or ignore");
-}
+static const char *const on_errors[] = {[ON_ERROR_STOP] = "stop",
+                                        [ON_ERROR_DISABLE] = "disable",
+                                        [ON_ERROR_IGNORE] = "ignore",
+                                        NULL};
+
+/* What a handler's entry has beside the keys of binding_rows. */
+static const json_member handler_rows[] = {
+    {.name = "call", .flags = MEMBER_REQUIRED, .want = "a function such as \"demo.note\""},
+    {.name = "args"},
+    {.name = "id", .type = MEMBER_STRING, MEMBER_AT(binding, name)},
+    {.name = "on_error",
+     .type = MEMBER_CHOICE,
+     .words = on_errors,
+     MEMBER_AT(binding, on_error)},
+    {.name = NULL},
+};
 
 binding *binding_read(registry *r, const json_node *node, faults *f)
 {
-    static const char *const keys[] = {"on",    "call",   "args", "every",    "once", "before",
-                                       "after", "filter", "id",   "on_error", NULL};
+    static const json_member *const tables[] = {handler_rows, binding_rows, NULL};
     const size_t before = faults_count(f);
-    if (json_type(node) != JSON_OBJECT) {
-        faults_add(f, node, "is %s, want an object with \"on\" and \"call\"",
-                   json_type_name(node));
+    const json_node *call = json_get(node, "call");
+    if (!json_want(node, JSON_OBJECT, "an object with \"on\" and \"call\"", f))
         return NULL;
-    }
     binding *b = calloc(1, sizeof *b);
     if (!b) {
         faults_add(f, node, "out of memory");
         return NULL;
     }
-    const json_node *call = json_get(node, "call"), *id = json_get(node, "id");
-    faults_unknown_keys(f, node, keys);
+    json_members_known(node, tables, f);
     read_events(r, node, b, f);
+    b->name = json_string(call);
+    json_members_read(node, handler_rows, b, f);
     if (call)
         function_read(r, call, json_get(node, "args"), node, false, &b->call, f);
-    else
-        faults_add(f, node, "has no \"call\": a function such as \"demo.note\"");
-    if (id && (json_type(id) != JSON_STRING || !*json_string(id)))
-        faults_add(f, id, "want a string that is not empty");
-    read_on_error(node, b, f);
-    b->name = json_string(id ? id : call);
     if (faults_count(f) == before)
         return b;
     binding_free(b);
@@ -253,19 +244,8 @@ void binding_own(binding *b, const char *name,
 
 void bindings_read(registry *r, const json_node *list, binding_list *ret_list, faults *f)
 {
-    memset(ret_list, 0, sizeof *ret_list);
-    if (!list)
-        return;
-    if (json_type(list) != JSON_ARRAY) {
-        faults_add(f, list, "is %s, want an array of handlers", json_type_name(list));
-        return;
-    }
-    ret_list->items = calloc(json_count(list) + 1, sizeof(binding *));
-    if (!ret_list->items) {
-        faults_add(f, list, "out of memory");
-        return;
-    }
-    ret_list->count = json_count(list);
+    ret_list->items =
+        json_array_alloc(list, sizeof(binding *), "an array of handlers", &ret_list->count, f);
     for (size_t k = 0; k < ret_list->count; k++)
         ret_list->items[k] = binding_read(r, json_at(list, k), f);
 }

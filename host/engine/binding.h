@@ -3,6 +3,7 @@
 #ifndef HOST_ENGINE_BINDING_H
 #define HOST_ENGINE_BINDING_H
 
+#include "base/json_members.h"
 #include "engine/engine.h"
 
 /* Reads one entry of a run file's "handlers":
@@ -14,6 +15,9 @@
  * Everything wrong goes to `f`; then the result is NULL.  The caller frees it.  [control] */
 binding *binding_read(registry *r, const json_node *node, faults *f);
 void binding_free(binding *b); /* NULL is allowed */
+
+/* The keys that say when something is called: "on" and the filters.  binding_read_own reads them. */
+extern const json_member binding_rows[];
 
 /* The same for a function of the host: reads "on" (`fallback` where there is none) and the filters of
  * `node`, whose other keys are the caller's.  Calls nothing before binding_own. */

@@ -1,4 +1,4 @@
-/* profile_file.c - a profiler's settings and its trace files, in the Chrome trace event format. */
+/* profile_file.c - a profiler's trace files, in the Chrome trace event format. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "engine/profile_internal.h"
@@ -10,86 +10,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- settings ---- */
-
-static void read_int(const json_node *at, const char *key, int64_t least, int64_t *value,
-                     faults *f)
-{
-    const json_node *n = json_get(at, key);
-    if (n && (json_type(n) != JSON_INT || json_int(n) < least || json_int(n) > 1000000000))
-        faults_add(f, n, "want a whole number from %lld to 1000000000", (long long)least);
-    else if (n)
-        *value = json_int(n);
-}
-
-static void read_bool(const json_node *at, const char *key, bool *value, faults *f)
-{
-    const json_node *n = json_get(at, key);
-    if (n && json_type(n) != JSON_BOOL)
-        faults_add(f, n, "is %s, want true or false", json_type_name(n));
-    else if (n)
-        *value = json_bool(n);
-}
-
-static void read_text(const json_node *at, const char *key, const char **value, faults *f)
-{
-    const json_node *n = json_get(at, key);
-    if (n && (json_type(n) != JSON_STRING || !*json_string(n)))
-        faults_add(f, n, "is %s, want a string that is not empty", json_type_name(n));
-    else if (n)
-        *value = json_string(n);
-}
-
-static void read_schedule(const json_node *n, profile_schedule *s, faults *f)
-{
-    static const char *const keys[] = {"skip_first", "wait",   "warmup",
-                                       "active",     "repeat", NULL};
-    if (!n)
-        return;
-    if (json_type(n) != JSON_OBJECT) {
-        faults_add(f, n, "is %s, want an object such as {\"active\": 4}", json_type_name(n));
-        return;
-    }
-    faults_unknown_keys(f, n, keys);
-    read_int(n, "skip_first", 0, &s->skip_first, f);
-    read_int(n, "wait", 0, &s->wait, f);
-    read_int(n, "warmup", 0, &s->warmup, f);
-    read_int(n, "active", 1, &s->active, f);
-    read_int(n, "repeat", 0, &s->repeat, f);
-}
-
-void profiler_read(const json_node *node, profiler_options *ret_options, faults *f)
-{
-    static const char *const keys[] = {"schedule",
-                                       "folder",
-                                       "filename",
-                                       "merged_trace_filename",
-                                       "num_traces_to_keep",
-                                       "overwrite",
-                                       "sys_prof_cpu",
-                                       "sys_prof_memory",
-                                       NULL};
-    *ret_options = (profiler_options){.schedule = {.warmup = 1, .active = 4, .repeat = 1},
-                                      .folder = "traces",
-                                      .filename = "ep{epoch}-ba{batch}-rank{rank}.json",
-                                      .merged_trace_filename = "merged_trace.json",
-                                      .num_traces_to_keep = -1,
-                                      .sys_prof_cpu = true};
-    if (json_type(node) != JSON_OBJECT) {
-        faults_add(f, node, "is %s, want an object", json_type_name(node));
-        return;
-    }
-    faults_unknown_keys(f, node, keys);
-    read_schedule(json_get(node, "schedule"), &ret_options->schedule, f);
-    read_text(node, "folder", &ret_options->folder, f);
-    read_text(node, "filename", &ret_options->filename, f);
-    read_text(node, "merged_trace_filename", &ret_options->merged_trace_filename, f);
-    read_int(node, "num_traces_to_keep", -1, &ret_options->num_traces_to_keep, f);
-    read_bool(node, "overwrite", &ret_options->overwrite, f);
-    read_bool(node, "sys_prof_cpu", &ret_options->sys_prof_cpu, f);
-    read_bool(node, "sys_prof_memory", &ret_options->sys_prof_memory, f);
-}
 
 /* ---- life ---- */
 

@@ -1,5 +1,6 @@
 /* trace_file.c - traces as lines of text or JSON. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_members.h"
 #include "base/text.h"
 #include "engine/trace.h"
 #include "tutti/tutti.h"
@@ -31,41 +32,27 @@ const char *trace_line(const tutti_trace *t, char *text, size_t size)
     return text;
 }
 
+static const char *const formats[] = {"lines", "json", NULL};
+
+static const json_member trace_rows[] = {
+    {.name = "file",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .want = "the name of a file",
+     MEMBER_AT(trace_spec, file)},
+    {.name = "format", .type = MEMBER_CHOICE, .words = formats, MEMBER_AT(trace_spec, json)},
+    {.name = "all", .type = MEMBER_BOOL, MEMBER_AT(trace_spec, all)},
+    {.name = NULL},
+};
+
 void traces_read(const json_node *list, trace_specs *ret_specs, faults *f)
 {
-    *ret_specs = (trace_specs){NULL, 0};
-    if (!list)
-        return;
-    if (json_type(list) != JSON_ARRAY) {
-        faults_add(f, list, "is %s, want an array of trace files", json_type_name(list));
-        return;
-    }
-    ret_specs->items = calloc(json_count(list) + 1, sizeof *ret_specs->items);
-    if (!ret_specs->items) {
-        faults_add(f, list, "out of memory");
-        return;
-    }
-    ret_specs->count = json_count(list);
+    ret_specs->items = json_array_alloc(list, sizeof *ret_specs->items,
+                                        "an array of trace files", &ret_specs->count, f);
     for (size_t k = 0; k < ret_specs->count; k++) {
-        const json_node *one = json_at(list, k);
-        const json_node *file = json_get(one, "file"), *format = json_get(one, "format"),
-                        *all = json_get(one, "all");
-        const char *word = format ? json_string(format) : "lines";
-        trace_spec *spec = &ret_specs->items[k];
-        spec->file = file ? json_string(file) : NULL;
-        spec->json = word && strcmp(word, "json") == 0;
-        spec->all = !all || json_bool(all);
-        if (!spec->file || !*spec->file)
-            faults_add(f, file ? file : one, "want an object with the name of a \"file\"");
-        if (!word || (!spec->json && strcmp(word, "lines") != 0))
-            faults_add(f, format, "want lines or json");
-        if (all && json_type(all) != JSON_BOOL)
-            faults_add(f, all, "is %s, want true or false", json_type_name(all));
-        for (size_t m = 0; m < json_count(one) && json_type(one) == JSON_OBJECT; m++) {
-            const json_node *member = json_at(one, m);
-            if (member != file && member != format && member != all)
-                faults_add(f, member, "unknown key; there are file, format and all");
-        }
+        ret_specs->items[k].all = true;
+        (void)json_object_read(json_at(list, k), "an object with the name of a \"file\"",
+                               trace_rows, &ret_specs->items[k], f);
     }
 }
 

@@ -80,7 +80,7 @@ static const char *read_cpu_symbol(const json_node *node, faults *f)
     const json_node *cpu = read_member(node, "cpu", JSON_OBJECT, 1, f);
     if (!cpu)
         return NULL;
-    read_keys(cpu, keys, 1, f);
+    faults_unknown_keys(f, cpu, keys);
     return read_string(cpu, "symbol", 1, f);
 }
 
@@ -125,7 +125,7 @@ static void read_cuda(kernel *k, const json_node *node, faults *f)
     const json_node *cuda = read_member(node, "cuda", JSON_OBJECT, 0, f);
     if (!cuda)
         return;
-    read_keys(cuda, keys, 1, f);
+    faults_unknown_keys(f, cuda, keys);
     k->entry = read_string(cuda, "entry", 1, f);
     k->file = read_string(cuda, "file", 1, f);
     if (k->file && (strchr(k->file, '/') || k->file[0] == '.'))
@@ -185,7 +185,7 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
             faults_add(f, node, "is %s, want an object", json_type_name(node));
             continue;
         }
-        read_keys(node, handlers ? handler_keys : kernel_keys, 1, f);
+        faults_unknown_keys(f, node, handlers ? handler_keys : kernel_keys);
         k.name = read_string(node, "name", 1, f);
         k.doc = read_string(node, "doc", 0, f);
         k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);

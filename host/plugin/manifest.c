@@ -74,7 +74,7 @@ static void read_library(plugin *p, const json_node *root, faults *f)
     const json_node *library = read_member(root, "library", JSON_OBJECT, 1, f);
     if (!library)
         return;
-    read_keys(library, keys, 1, f);
+    faults_unknown_keys(f, library, keys);
     p->library_name = read_string(library, "path", 1, f);
     p->sha256 = read_sha256(library, f);
     /* Every part of the path is a plain name, so that the library lies below the manifest. */
@@ -169,7 +169,7 @@ static void read_own_events(plugin *p, const json_node *root, faults *f)
         const json_node *node = json_at(list, k);
         const char *attribute, *name = manifest_event(node, &attribute), *ignored;
         if (json_type(node) == JSON_OBJECT) {
-            read_keys(node, keys, 1, f);
+            faults_unknown_keys(f, node, keys);
             (void)read_string(node, "name", 1, f);
             (void)read_string(node, "attribute", 0, f);
         }
@@ -200,10 +200,10 @@ static void read_root(plugin *p, const json_node *root, faults *f)
         "consumes", "conflicts", "must_understand", NULL};
     static const char *const abi_keys[] = {"min", "built", NULL};
     read_identity(p, root, f);
-    read_keys(root, keys, 1, f);
+    faults_unknown_keys(f, root, keys);
     const json_node *abi = read_member(root, "abi", JSON_OBJECT, 1, f);
     if (abi) {
-        read_keys(abi, abi_keys, 1, f);
+        faults_unknown_keys(f, abi, abi_keys);
         if (read_abi(abi, "min", &p->abi_min, f))
             check_abi(p, abi, f);
     }

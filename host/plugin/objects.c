@@ -80,7 +80,7 @@ static void read_event(const json_node *list, size_t k, faults *f)
     bool optional;
     const char *name = manifest_heard(node, &optional);
     if (json_type(node) == JSON_OBJECT) {
-        read_keys(node, keys, 1, f);
+        faults_unknown_keys(f, node, keys);
         (void)read_string(node, "name", 1, f);
         (void)read_member(node, "optional", JSON_BOOL, 0, f);
     } else if (!name || !*name) {
@@ -121,7 +121,7 @@ static void read_order(object *o, const json_node *node, faults *f)
     const json_node *order = read_member(node, "order", JSON_OBJECT, 0, f);
     if (!order)
         return;
-    read_keys(order, keys, 1, f);
+    faults_unknown_keys(f, order, keys);
     (void)read_member(order, "first", JSON_BOOL, 0, f);
     (void)read_member(order, "last", JSON_BOOL, 0, f);
     for (size_t k = 0; lists[k]; k++)
@@ -177,7 +177,7 @@ static void read_object(object *o, const json_node *node, faults *f)
         faults_add(f, node, "is %s, want an object", json_type_name(node));
         return;
     }
-    read_keys(node, keys, 1, f);
+    faults_unknown_keys(f, node, keys);
     read_name(o, node, f);
     read_events(o, node, f);
     o->info.tags = read_words(node, "tags", f);

@@ -126,10 +126,8 @@ const char *const *tables_consumed(void);
 /* Holds every typed table of an open instance to release 1.0, and its traits to the tables that they promise. */
 TUTTI_NODISCARD tutti_status tables_check(instance *i, tutti_error *err);
 
-/* Helpers of the strict readers.  A key outside `known` (NULL-terminated) is a fault with the
- * nearest known one; "x-..." keys pass where `extensions` is set.  A wrong type is a fault and NULL;
- * an absent member is NULL, and a fault when it is required. */
-void read_keys(const json_node *node, const char *const *known, int extensions, faults *f);
+/* Helpers of the strict readers.  A wrong type is a fault and NULL; an absent member is NULL, and a fault when it
+ * is required. */
 const json_node *read_member(const json_node *node, const char *key, int type, int required,
                              faults *f);
 /* At most MANIFEST_ITEMS strings, none empty or twice; NULL-terminated; the caller frees it.  NULL

@@ -5,42 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void read_keys(const json_node *node, const char *const *known, int extensions, faults *f)
-{
-    for (size_t k = 0; k < json_count(node); k++) {
-        const json_node *member = json_at(node, k);
-        const char *key = json_key(member);
-        size_t m = 0;
-        while (known[m] && strcmp(known[m], key) != 0)
-            m++;
-        if (known[m] || (extensions && strncmp(key, "x-", 2) == 0))
-            continue;
-        const char *near = nearest_word(key, known);
-        if (near)
-            faults_add_word(f, member, key, "unknown key; did you mean %s?", near);
-        else
-            faults_add_word(f, member, key, "unknown key");
-    }
-}
-
-static const char *type_word(int type)
-{
-    static const char *const words[] = {"null",     "a boolean", "an integer", "a number",
-                                        "a string", "an array",  "an object"};
-    return words[type];
-}
-
 const json_node *read_member(const json_node *node, const char *key, int type, int required,
                              faults *f)
 {
     const json_node *n = json_get(node, key);
     if (!n) {
         if (required)
-            faults_add(f, node, "%s is missing, want %s", key, type_word(type));
+            faults_add(f, node, "%s is missing, want %s", key, json_type_text(type));
         return NULL;
     }
     if (json_type(n) != type) {
-        faults_add(f, n, "is %s, want %s", json_type_name(n), type_word(type));
+        faults_add(f, n, "is %s, want %s", json_type_name(n), json_type_text(type));
         return NULL;
     }
     if ((type == JSON_ARRAY || type == JSON_OBJECT) && json_count(n) > MANIFEST_ITEMS) {

@@ -90,7 +90,7 @@ static void check_keys(const json_node *node, int32_t type, bool is_item, faults
     for (size_t k = 0; extra[type][k]; k++)
         known[n++] = extra[type][k];
     known[n] = NULL;
-    read_keys(node, known, 1, f);
+    faults_unknown_keys(f, node, known);
 }
 
 static void check_default(spec *s, const json_node *node, faults *f)

@@ -27,8 +27,8 @@ typedef struct run_parts {
     size_t count;
 } run_parts;
 
-/* Whether all samples of a data set are read once and kept. */
-enum { RUN_RESIDENT_NO, RUN_RESIDENT_YES, RUN_RESIDENT_AUTO };
+/* Whether all samples of a data set are read once and stay in memory. */
+enum { RUN_RESIDENT_AUTO = -1, RUN_RESIDENT_NO, RUN_RESIDENT_YES };
 
 /* Where samples come from and how they become batches. */
 typedef struct run_data {
@@ -129,20 +129,5 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             const char *folder, const char *const *overrides,
                                             registry *r, run_file **ret_run, faults *faults);
 void run_file_free(run_file *run); /* NULL is allowed */
-
-/* run_device.c: its device. */
-void run_device_read(run_file *run, registry *r, const char *folder, const json_node *root,
-                     faults *f);
-
-/* run_loop.c: what an engine file has beside a run file's keys, once those have been read. */
-extern const char *const run_loop_keys[];
-void run_loop_read(run_file *run, registry *r, const json_node *root, faults *f);
-void run_loop_free(run_file *run);
-/* When an evaluation of a loop runs: "on" and its filters, "epoch_completed" without. */
-void run_loop_read_on(run_data *eval, registry *r, const json_node *at, faults *f);
-
-/* run_observers.c: its handlers, traces and profiler. */
-void run_observers_read(run_file *run, registry *r, const json_node *root, faults *f);
-void run_observers_free(run_file *run);
 
 #endif

@@ -1,40 +1,47 @@
 /* run_loop.c - an engine file's loop: its process function, limits, and when evaluations run. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/run_file.h"
+#include "train/run_reader.h"
 
 #include <string.h>
 
-const char *const run_loop_keys[] = {"process",
-                                     "data",
-                                     "max_epochs",
-                                     "max_iters",
-                                     "epoch_length",
-                                     "deterministic",
-                                     "name",
-                                     "seed",
-                                     "model",
-                                     "train",
-                                     "eval",
-                                     "optimizer",
-                                     "schedulers",
-                                     "algorithms",
-                                     "callbacks",
-                                     "loggers",
-                                     "passes",
-                                     "order",
-                                     "handlers",
-                                     "traces",
-                                     "profiler",
-                                     "precision",
-                                     "recompute",
-                                     "device",
-                                     "threads",
-                                     "watchdog_s",
-                                     "microbatch_size",
-                                     "on_nonfinite",
-                                     "step_schedulers_every_batch",
-                                     "load_weights",
-                                     NULL};
+static const json_member process_rows[] = {
+    {.name = "call"},
+    {.name = "args"},
+    {.name = NULL},
+};
+
+const json_member run_loop_rows[] = {
+    {.name = "process"},
+    {.name = "data"},
+    {.name = "max_epochs",
+     .type = MEMBER_INT,
+     .flags = MEMBER_NULLABLE,
+     .min = 1,
+     .max = INT64_MAX,
+     MEMBER_AT(run_file, loop.args.max_epochs)},
+    {.name = "max_iters",
+     .type = MEMBER_INT,
+     .flags = MEMBER_NULLABLE,
+     .min = 1,
+     .max = INT64_MAX,
+     MEMBER_AT(run_file, loop.args.max_iters)},
+    {.name = "epoch_length",
+     .type = MEMBER_INT,
+     .flags = MEMBER_NULLABLE,
+     .min = 1,
+     .max = INT64_MAX,
+     MEMBER_AT(run_file, loop.args.epoch_length)},
+    {.name = "deterministic", .type = MEMBER_BOOL, MEMBER_AT(run_file, loop.deterministic)},
+    {.name = "seed",
+     .type = MEMBER_INT,
+     .flags = MEMBER_NULLABLE,
+     .max = INT64_MAX,
+     MEMBER_AT(run_file, seed)},
+    {.name = "model"},
+    {.name = "train"},
+    {.name = "optimizer"},
+    {.name = NULL},
+};
 
 static const json_node *given(const json_node *root, const char *key)
 {
@@ -42,21 +49,9 @@ static const json_node *given(const json_node *root, const char *key)
     return n && json_type(n) != JSON_NULL ? n : NULL;
 }
 
-static int64_t read_count(const json_node *root, const char *key, int64_t least, faults *f)
-{
-    const json_node *n = given(root, key);
-    if (!n)
-        return TUTTI_LOOP_NONE;
-    if (json_type(n) == JSON_INT && json_int(n) >= least)
-        return json_int(n);
-    faults_add(f, n, "want a whole number from %lld", (long long)least);
-    return TUTTI_LOOP_NONE;
-}
-
 /* "supervised", "plugin.function", or {"call": "plugin.function", "args": [...]}. */
 static void read_process(run_loop *loop, registry *r, const json_node *root, faults *f)
 {
-    static const char *const keys[] = {"call", "args", NULL};
     const json_node *at = json_get(root, "process");
     const char *word = at ? json_string(at) : NULL;
     if (word && strcmp(word, "supervised") == 0) {
@@ -68,7 +63,7 @@ static void read_process(run_loop *loop, registry *r, const json_node *root, fau
                    "want \"process\": \"supervised\", \"plugin.function\" or {\"call\": "
                    "\"plugin.function\", \"args\": []}");
     } else {
-        faults_unknown_keys(f, at, keys);
+        (void)json_object_read(at, "an object", process_rows, NULL, f);
         function_read(r, json_get(at, "call"), json_get(at, "args"), at, false, &loop->process,
                       f);
     }
@@ -162,33 +157,25 @@ static tutti_time planned(const tutti_loop_run_args *a)
     return (tutti_time){epochs, 0.0, TUTTI_UNIT_EPOCH, 0};
 }
 
-void run_loop_read(run_file *run, registry *r, const json_node *root, faults *f)
+void run_read_loop(run_reader *r, const json_node *root)
 {
+    run_file *run = r->run;
     run_loop *loop = &run->loop;
-    const json_node *deterministic = json_get(root, "deterministic");
-    loop->args = (tutti_loop_run_args)TUTTI_LOOP_RUN_INIT;
-    read_process(loop, r, root, f);
-    loop->args.max_epochs = read_count(root, "max_epochs", 1, f);
-    loop->args.max_iters = read_count(root, "max_iters", 1, f);
-    loop->args.epoch_length = read_count(root, "epoch_length", 1, f);
+    read_process(loop, r->registry, root, r->faults);
     if (given(root, "seed"))
         loop->args.seed = (int64_t)run->seed;
-    if (deterministic && json_type(deterministic) != JSON_BOOL)
-        faults_add(f, deterministic, "is %s, want true or false",
-                   json_type_name(deterministic));
-    loop->deterministic = json_bool(deterministic);
     run->max_duration = planned(&loop->args);
-    check_company(loop, root, f);
-    check_handlers(run, r, root, f);
+    check_company(loop, root, r->faults);
+    check_handlers(run, r->registry, root, r->faults);
 }
 
-void run_loop_read_on(run_data *eval, registry *r, const json_node *at, faults *f)
+void run_read_on(run_reader *r, const json_node *at, run_data *eval)
 {
-    eval->on = binding_read_own(r, at, TUTTI_EVENT_EPOCH_COMPLETED, f);
-    check_filters(eval->on, r, at, f);
+    eval->on = binding_read_own(r->registry, at, TUTTI_EVENT_EPOCH_COMPLETED, r->faults);
+    check_filters(eval->on, r->registry, at, r->faults);
 }
 
-void run_loop_free(run_file *run)
+void run_loop_fini(run_file *run)
 {
     function_fini(&run->loop.process);
 }

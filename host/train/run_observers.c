@@ -1,20 +1,21 @@
 /* run_observers.c - handlers, traces and profiler of a run file. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/run_file.h"
+#include "train/run_reader.h"
 
 #include <stdlib.h>
 
-void run_observers_read(run_file *run, registry *r, const json_node *root, faults *f)
+void run_read_observers(run_reader *r, const json_node *root)
 {
+    run_file *run = r->run;
     const json_node *profiler_at = json_get(root, "profiler");
-    bindings_read(r, json_get(root, "handlers"), &run->handlers, f);
-    traces_read(json_get(root, "traces"), &run->traces, f);
+    bindings_read(r->registry, json_get(root, "handlers"), &run->handlers, r->faults);
+    traces_read(json_get(root, "traces"), &run->traces, r->faults);
     run->profiled = profiler_at != NULL;
     if (profiler_at)
-        profiler_read(profiler_at, &run->profiler, f);
+        profiler_read(profiler_at, &run->profiler, r->faults);
 }
 
-void run_observers_free(run_file *run)
+void run_observers_fini(run_file *run)
 {
     bindings_free(&run->handlers);
     free(run->traces.items);

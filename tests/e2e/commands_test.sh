@@ -32,7 +32,7 @@ says "nothing to measure" 2 'tutti: there is nothing to measure called all; `tut
 says "help of an unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" help trian
 check "no command at all" sh -c "$TUTTI 2>/dev/null; [ \$? = 2 ]"
 check "--key=value, before the file and after" sh -c "$TUTTI validate --set=seed=3 run.json --set=threads=1 --device=cpu | grep -q valid"
-says "a value is checked however it is given" 2 "run.json: seed: is -1, want 0 to 9223372036854775807" \
+says "a value is checked however it is given" 2 "run.json: seed: is -1, want an integer of at least 0" \
   "$TUTTI" validate run.json --set=seed=-1
 check "behind -- all are arguments" sh -c "$TUTTI validate -- --run.json 2>&1 | grep -q -- '--run.json: '"
 says "unknown object" 2 "tutti: no plugin has an object mixdown; \`tutti plugins list\` shows all" \

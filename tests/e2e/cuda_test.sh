@@ -95,10 +95,10 @@ gpu "" "$TUTTI" train on.json --set train.batch_size=640 2>err.txt
 check "a plan larger than its limit is refused" grep -qE \
   '^tutti: the training plan for inputs of .* needs [0-9.]+ MiB, [0-9.]+ [KM]iB are available on Stand-in GPU; use a smaller microbatch_size$' err.txt
 on '"memory_limt": 2, "graphs": 1, "memory_limit": 0, "index": -1'
-says "what is wrong with it is told at once" 2 'on.json:20: device.index: is no whole number from 0 to 1023
+says "what is wrong with it is told at once" 2 'on.json:20: device.index: is -1, want an integer of at least 0 and of at most 1023
 on.json:20: device.memory_limt: unknown key; did you mean memory_limit?
-on.json:20: device.graphs: is an integer, want true or false
-on.json:20: device.memory_limit: is 0, want a number of GiB above 0 and at most 1048576' \
+on.json:20: device.graphs: is 1, want true or false
+on.json:20: device.memory_limit: is 0, want a number of GiB above 0 and of at most 1048576' \
   "$TUTTI" validate on.json
 
 # The template with device code: its kernel is launched where the weights are, and does there what it does here.

@@ -52,7 +52,7 @@ wrong.json:25: handlers[3].args: 1 arguments are given, want 2: note(str metric,
 wrong.json:26: handlers[4].filter: demo.note is no filter
 wrong.json:26: handlers[4].call: demo.is_prime is a filter, no handler
 wrong.json:27: handlers[5].evry: unknown key; did you mean every?
-wrong.json:27: handlers[5].once: want a whole number from 1, or a list of them
+wrong.json:27: handlers[5].once: is 0, want an integer of at least 1, or a list of them
 wrong.json:27: handlers[5].args.limits: is no argument of note(str metric, f64 limit)
 wrong.json:27: handlers[5].args: has no "limit": note(str metric, f64 limit)' "$TUTTI" validate wrong.json
 finish

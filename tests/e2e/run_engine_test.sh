@@ -35,7 +35,7 @@ engine '"max_epoch": 2, "max_epochs": 0, "optimizer": {"name": "sgd"}, "handlers
   {"on": "terminate", "every": 2, "call": "demo.mark"},
   {"on": "u3", "filter": {"call": "unruly.filter", "args": [1]}, "call": "demo.mark"}]' >bad.json
 says "everything wrong is told at once" 2 'bad.json:3: max_epoch: unknown key; did you mean max_epochs?
-bad.json:3: max_epochs: want a whole number from 1
+bad.json:3: max_epochs: is 0, want an integer of at least 1, or null
 bad.json:3: optimizer: wants a model, which is missing
 bad.json:4: handlers[0]: hears batch_end, which needs a model; the loop'"'"'s are started, epoch_started, iteration_completed and so on
 bad.json:5: handlers[1]: has a filter on terminate, which counts nothing

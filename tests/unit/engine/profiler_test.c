@@ -138,11 +138,13 @@ START_TEST(settings_are_checked)
         "\"overwrite\": 1, \"num_traces_to_keep\": -2, \"fold\": \"x\"}";
     static const char *const want[] = {
         "run:2: fold: unknown key; did you mean folder?",
+        "run:1: folder: is 3, want a string that is not empty",
+        "run:2: num_traces_to_keep: is -2, want an integer of at least -1 and of at most "
+        "1000000000",
+        "run:2: overwrite: is 1, want true or false",
         "run:1: schedule.repeats: unknown key; did you mean repeat?",
-        "run:1: schedule.active: want a whole number from 1 to 1000000000",
-        "run:1: folder: is an integer, want a string that is not empty",
-        "run:2: num_traces_to_keep: want a whole number from -1 to 1000000000",
-        "run:2: overwrite: is an integer, want true or false"};
+        "run:1: schedule.active: is 0, want an integer of at least 1 and of at most "
+        "1000000000"};
     json_doc *doc = NULL;
     tutti_error err = TUTTI_ERROR_INIT;
     profiler_options options;

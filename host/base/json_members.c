@@ -1,0 +1,271 @@
+/* json_members.c - the reader behind the tables, and the one wording of its faults. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_members.h"
+#include "base/duration.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAMES = 128, SHOWN_VALUE = 60 };
+
+/* ---- sentences ---- */
+
+static void add_words(text_buffer *b, const char *const *words, const char *before)
+{
+    for (size_t k = 0; words && words[k]; k++)
+        text_add(b, "%s\"%s\"", k == 0 ? before : words[k + 1] ? ", " : " or ", words[k]);
+}
+
+static void add_number(text_buffer *b, const json_member *m, const char *number)
+{
+    const char *const least = m->flags & MEMBER_ABOVE ? "above" : "of at least";
+    text_add(b, "%s", number);
+    if (!m->min && !m->max)
+        return;
+    text_add(b, " %s %lld", least, (long long)m->min);
+    if (m->max != INT64_MAX)
+        text_add(b, " and of at most %lld", (long long)m->max);
+}
+
+static void add_want(text_buffer *b, const json_member *m)
+{
+    if (m->want) {
+        text_add(b, "%s", m->want);
+        return;
+    }
+    switch (m->type) {
+    case MEMBER_BOOL:
+        text_add(b, "true or false");
+        add_words(b, m->words, " or ");
+        break;
+    case MEMBER_INT:
+        add_number(b, m, "an integer");
+        add_words(b, m->words, ", or ");
+        break;
+    case MEMBER_REAL:
+        add_number(b, m, "a number");
+        break;
+    case MEMBER_STRING:
+        text_add(b, "a string that is not empty");
+        break;
+    case MEMBER_TIME:
+        text_add(b, "a time such as \"10ep\"");
+        break;
+    case MEMBER_ANY:
+        text_add(b, "a value");
+        break;
+    default:
+        add_words(b, m->words, "");
+    }
+    if (m->flags & MEMBER_NULLABLE)
+        text_add(b, ", or null");
+}
+
+/* The value as the file has it; of arrays and objects the type. */
+static void add_value(text_buffer *b, const json_node *n)
+{
+    char *text = json_type(n) < JSON_ARRAY ? json_text(n) : NULL;
+    const bool cut = text && strlen(text) > SHOWN_VALUE;
+    text_add(b, "%.*s%s", SHOWN_VALUE, text ? text : json_type_name(n), cut ? "..." : "");
+    free(text);
+}
+
+static void add_fault(faults *f, const json_node *at, const text_buffer *b)
+{
+    faults_add(f, at, "%s", b->failed || !b->data ? "out of memory" : b->data);
+}
+
+static void refuse(const json_member *m, const json_node *n, faults *f)
+{
+    text_buffer b = {0};
+    const char *near = json_string(n) ? nearest_word(json_string(n), m->words) : NULL;
+    text_add(&b, "is ");
+    add_value(&b, n);
+    text_add(&b, ", want ");
+    add_want(&b, m);
+    if (near)
+        text_add(&b, "; did you mean %s?", near);
+    add_fault(f, n, &b);
+    free(b.data);
+}
+
+static void miss(const json_member *m, const json_node *at, faults *f)
+{
+    text_buffer b = {0};
+    text_add(&b, "%s is missing, want ", m->name);
+    add_want(&b, m);
+    add_fault(f, at, &b);
+    free(b.data);
+}
+
+/* ---- values ---- */
+
+static void store(const json_member *m, void *target, const void *value)
+{
+    if (m->size)
+        memcpy((char *)target + m->offset, value, m->size);
+}
+
+static void store_integer(const json_member *m, void *target, int64_t value)
+{
+    const bool flag = value != 0;
+    const int32_t narrow = (int32_t)value;
+    store(m, target,
+          m->size == sizeof flag     ? (const void *)&flag
+          : m->size == sizeof narrow ? (const void *)&narrow
+                                     : (const void *)&value);
+}
+
+/* The index of the word; -1: it is none. */
+static int64_t find_word(const json_member *m, const json_node *n)
+{
+    const char *text = json_string(n);
+    for (int64_t k = 0; text && m->words && m->words[k]; k++)
+        if (strcmp(m->words[k], text) == 0)
+            return k;
+    return -1;
+}
+
+static bool in_range(const json_member *m, const json_node *n)
+{
+    if (!m->min && !m->max)
+        return true;
+    if (json_type(n) == JSON_INT)
+        return (m->flags & MEMBER_ABOVE ? json_int(n) > m->min : json_int(n) >= m->min) &&
+               json_int(n) <= m->max;
+    const double v = json_real(n);
+    return (m->flags & MEMBER_ABOVE ? v > (double)m->min : v >= (double)m->min) &&
+           v <= (double)m->max;
+}
+
+/* BOOL, INT and CHOICE. */
+static bool read_integer(const json_member *m, const json_node *n, void *target)
+{
+    const int64_t word = find_word(m, n);
+    int64_t value = 0;
+    if (word >= 0)
+        value = m->type == MEMBER_CHOICE ? word : -1 - word;
+    else if (m->type == MEMBER_BOOL && json_type(n) == JSON_BOOL)
+        value = json_bool(n);
+    else if (m->type == MEMBER_INT && json_type(n) == JSON_INT && in_range(m, n))
+        value = json_int(n);
+    else
+        return false;
+    store_integer(m, target, value);
+    return true;
+}
+
+static bool read_real(const json_member *m, const json_node *n, void *target)
+{
+    const double value = json_real(n);
+    if ((json_type(n) != JSON_INT && json_type(n) != JSON_REAL) || !in_range(m, n))
+        return false;
+    store(m, target, &value);
+    return true;
+}
+
+static bool read_text(const json_member *m, const json_node *n, void *target)
+{
+    const int64_t word = m->type == MEMBER_WORD ? find_word(m, n) : 0;
+    const char *text = word < 0                 ? NULL
+                       : m->type == MEMBER_WORD ? m->words[word]
+                                                : json_string(n);
+    if (!text || !*text)
+        return false;
+    store(m, target, &text);
+    return true;
+}
+
+/* A string that is no time is told of here, in the words of the grammar. */
+static bool read_time(const json_member *m, const json_node *n, void *target, faults *f)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    tutti_time time = {json_int(n), 0.0, TUTTI_UNIT_EPOCH, 0};
+    if (json_type(n) != JSON_INT && !json_string(n))
+        return false;
+    if (json_string(n) && duration_parse(json_string(n), &time, &e))
+        faults_add(f, n, "%s", e.text);
+    else
+        store(m, target, &time);
+    return true;
+}
+
+static bool read_value(const json_member *m, const json_node *n, void *target, faults *f)
+{
+    switch (m->type) {
+    case MEMBER_BOOL:
+    case MEMBER_INT:
+    case MEMBER_CHOICE:
+        return read_integer(m, n, target);
+    case MEMBER_REAL:
+        return read_real(m, n, target);
+    case MEMBER_STRING:
+    case MEMBER_WORD:
+        return read_text(m, n, target);
+    case MEMBER_TIME:
+        return read_time(m, n, target, f);
+    default:
+        return true;
+    }
+}
+
+void json_members_read(const json_node *at, const json_member *rows, void *target, faults *f)
+{
+    for (const json_member *m = rows; m->name; m++) {
+        const json_node *n = json_get(at, m->name);
+        if (n && json_type(n) == JSON_NULL && m->flags & MEMBER_NULLABLE)
+            n = NULL;
+        if (!n && m->flags & MEMBER_REQUIRED)
+            miss(m, at, f);
+        else if (n && !read_value(m, n, target, f))
+            refuse(m, n, f);
+    }
+}
+
+/* ---- objects and arrays ---- */
+
+void json_members_known(const json_node *at, const json_member *const *tables, faults *f)
+{
+    const char *names[MAX_NAMES + 1];
+    size_t n = 0;
+    for (; *tables; tables++)
+        for (const json_member *m = *tables; m->name && n < MAX_NAMES; m++)
+            names[n++] = m->name;
+    names[n] = NULL;
+    faults_unknown_keys(f, at, names);
+}
+
+bool json_want(const json_node *at, int type, const char *want, faults *f)
+{
+    if (json_type(at) == type)
+        return true;
+    const json_member m = {.want = want};
+    refuse(&m, at, f);
+    return false;
+}
+
+bool json_object_read(const json_node *at, const char *want, const json_member *rows,
+                      void *target, faults *f)
+{
+    const json_member *const tables[] = {rows, NULL};
+    if (!json_want(at, JSON_OBJECT, want, f))
+        return false;
+    json_members_known(at, tables, f);
+    json_members_read(at, rows, target, f);
+    return true;
+}
+
+void *json_array_alloc(const json_node *list, size_t size, const char *want, size_t *ret_count,
+                       faults *f)
+{
+    *ret_count = 0;
+    if (!list || !json_want(list, JSON_ARRAY, want, f))
+        return NULL;
+    void *items = calloc(json_count(list) + 1, size);
+    if (items)
+        *ret_count = json_count(list);
+    else
+        faults_add(f, list, "out of memory");
+    return items;
+}
