@@ -13,7 +13,7 @@ static char no_memory[] = "out of memory";
 struct faults {
     char **texts;
     size_t count;
-    size_t room;
+    size_t capacity;
     bool lost;               /* a sentence that found no memory at all still counts as one */
     faults *notes;           /* not NULL: unknown words go there */
     const char *const *must; /* but for these; may be NULL */
@@ -47,15 +47,15 @@ static void add_place(text_buffer *b, const json_node *at)
 
 static void add_list(faults *f, const json_node *at, const char *format, va_list args)
 {
-    if (f->count == f->room) {
-        const size_t room = f->room ? 2 * f->room : 16;
-        char **texts = realloc(f->texts, room * sizeof *texts);
+    if (f->count == f->capacity) {
+        const size_t capacity = f->capacity ? 2 * f->capacity : 16;
+        char **texts = realloc(f->texts, capacity * sizeof *texts);
         if (!texts) {
             f->lost = true;
             return;
         }
         f->texts = texts;
-        f->room = room;
+        f->capacity = capacity;
     }
 
     char *sentence = NULL;

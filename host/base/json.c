@@ -134,19 +134,19 @@ typedef struct taken {
     sigjmp_buf failed;
     void **blocks;
     size_t count;
-    size_t room;
+    size_t capacity;
 } taken;
 static _Thread_local taken *reading;
 
 static bool write_down(taken *t, void *block)
 {
-    if (t->count == t->room) {
-        const size_t room = t->room ? 2 * t->room : 1024;
-        void **grown = realloc(t->blocks, room * sizeof *grown);
+    if (t->count == t->capacity) {
+        const size_t capacity = t->capacity ? 2 * t->capacity : 1024;
+        void **grown = realloc(t->blocks, capacity * sizeof *grown);
         if (!grown)
             return false;
         t->blocks = grown;
-        t->room = room;
+        t->capacity = capacity;
     }
     t->blocks[t->count++] = block;
     return true;

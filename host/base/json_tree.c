@@ -32,13 +32,13 @@ void tree_free(json_node *node)
 
 tutti_status tree_append(json_node *parent, const char *key, json_node *item)
 {
-    if (parent->count == parent->room) {
-        const size_t room = parent->room ? 2 * parent->room : 8;
-        json_node **items = realloc(parent->items, room * sizeof *items);
+    if (parent->count == parent->capacity) {
+        const size_t capacity = parent->capacity ? 2 * parent->capacity : 8;
+        json_node **items = realloc(parent->items, capacity * sizeof *items);
         if (!items)
             return TUTTI_E_NOMEM;
         parent->items = items;
-        parent->room = room;
+        parent->capacity = capacity;
     }
     char *copy = key ? strdup(key) : NULL;
     if (key && !copy)

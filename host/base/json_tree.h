@@ -28,7 +28,7 @@ struct json_node {
     char *string;
     json_node **items;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 struct json_doc {

@@ -19,18 +19,18 @@ static int reserve(text_buffer *b, size_t more)
 {
     if (b->failed)
         return 0;
-    if (b->size + more + 1 <= b->room)
+    if (b->size + more + 1 <= b->capacity)
         return 1;
-    size_t room = b->room ? b->room : 64;
-    while (room < b->size + more + 1)
-        room *= 2;
-    char *data = realloc(b->data, room);
+    size_t capacity = b->capacity ? b->capacity : 64;
+    while (capacity < b->size + more + 1)
+        capacity *= 2;
+    char *data = realloc(b->data, capacity);
     if (!data) {
         b->failed = 1;
         return 0;
     }
     b->data = data;
-    b->room = room;
+    b->capacity = capacity;
     return 1;
 }
 

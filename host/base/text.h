@@ -16,7 +16,7 @@ const char *text_real(double value, char *text);
 typedef struct text_buffer {
     char *data;
     size_t size; /* without the final NUL */
-    size_t room;
+    size_t capacity;
     int failed;
 } text_buffer;
 

@@ -1,6 +1,6 @@
 /* close.c - the end of participants, and the callbacks that are open. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 /* Callbacks and loggers that took part in an init and are not closed, over all engines. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static const void **open_list;
-static size_t nopen, open_room;
+static size_t nopen, open_capacity;
 
 /* Engines that have not been destroyed: exit closes them, so that callbacks can flush. */
 static pthread_mutex_t alive_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -72,13 +72,13 @@ static tutti_status note_open(const participant *p, tutti_error *err)
         return tutti_fail(err, TUTTI_E_STATE,
                           "%s %s is still open from an earlier run: close that engine first",
                           p->kind, p->name);
-    if (nopen == open_room) {
-        const size_t room = open_room ? 2 * open_room : 16;
-        const void **grown = realloc(open_list, room * sizeof *grown);
+    if (nopen == open_capacity) {
+        const size_t capacity = open_capacity ? 2 * open_capacity : 16;
+        const void **grown = realloc(open_list, capacity * sizeof *grown);
         if (!grown)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory to open %s", p->name);
         open_list = grown;
-        open_room = room;
+        open_capacity = capacity;
     }
     open_list[nopen++] = p->self;
     return TUTTI_OK;
@@ -105,7 +105,7 @@ static void note_closed(const participant *p)
     if (!nopen) {
         free(open_list);
         open_list = NULL;
-        open_room = 0;
+        open_capacity = 0;
     }
     (void)pthread_mutex_unlock(&open_lock);
 }

@@ -1,6 +1,6 @@
 /* dispatch.c - runs an event: who hears it, in turn, and what their failures do to the run. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <string.h>
 #include <time.h>
@@ -44,10 +44,9 @@ failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
 /* ---- algorithms ---- */
 
 /* A match that failed, or whose answer means nothing. */
-__attribute__((cold, noinline)) static tutti_status match_failed(engine *e, const hot *h,
-                                                                 const tutti_event *event,
-                                                                 tutti_status status,
-                                                                 tutti_error *err)
+__attribute__((cold, noinline)) static tutti_status
+match_failed(engine *e, const dispatch_entry *h, const tutti_event *event, tutti_status status,
+             tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
     if (status > 0)
@@ -62,7 +61,7 @@ static inline tutti_status match_all(engine *e, const event_slot *slot, breadcru
                                      uint64_t *ret_matched, tutti_error *err)
 {
     const tutti_event *event = &slot->event;
-    const hot *h = slot->hot, *const end = h + slot->nalgorithms;
+    const dispatch_entry *h = slot->entries, *const end = h + slot->nalgorithms;
     uint64_t matched = 0;
     crumb->call = "match";
     for (uint64_t bit = 1; h < end; h++, bit <<= 1) {
@@ -82,8 +81,8 @@ static inline tutti_status match_all(engine *e, const event_slot *slot, breadcru
     return TUTTI_OK;
 }
 
-static tutti_status apply_one(engine *e, const hot *h, int32_t order, const tutti_event *event,
-                              breadcrumb *crumb, tutti_error *err)
+static tutti_status apply_one(engine *e, const dispatch_entry *h, int32_t order,
+                              const tutti_event *event, breadcrumb *crumb, tutti_error *err)
 {
     const participant *p = &e->parts[h->part];
     tutti_error cause = TUTTI_ERROR_INIT;
@@ -117,15 +116,15 @@ __attribute__((noinline)) static tutti_status apply_all(engine *e, const event_s
                                                         uint64_t matched, breadcrumb *crumb,
                                                         tutti_error *err)
 {
-    const kept_order *kept = NULL;
-    tutti_status s = engine_find_order(e, slot->event.id, matched, &kept, err);
+    const cached_order *cached = NULL;
+    tutti_status s = engine_find_order(e, slot->event.id, matched, &cached, err);
     if (s != TUTTI_OK)
         return s;
-    uint8_t place[ENGINE_WIDTH]; /* an apply may run events itself, which may move `kept` */
-    const uint32_t n = kept->n;
-    memcpy(place, kept->place, n);
+    uint8_t place[ENGINE_WIDTH]; /* an apply may run events itself, which may move `cached` */
+    const uint32_t n = cached->n;
+    memcpy(place, cached->place, n);
     for (uint32_t k = 0; k < n && s == TUTTI_OK; k++)
-        s = apply_one(e, &slot->hot[place[k]], (int32_t)k, &slot->event, crumb, err);
+        s = apply_one(e, &slot->entries[place[k]], (int32_t)k, &slot->event, crumb, err);
     return s;
 }
 
@@ -136,7 +135,7 @@ __attribute__((cold, noinline)) static void trace_the_others(engine *e, const ev
     for (uint32_t k = 0; k < slot->nalgorithms; k++) {
         const tutti_trace trace = {.struct_size = (uint32_t)sizeof trace,
                                    .event = slot->event.id,
-                                   .name = e->parts[slot->hot[k].part].name,
+                                   .name = e->parts[slot->entries[k].part].name,
                                    .event_name = slot->event.name,
                                    .step = slot->event.step,
                                    .exit_code = TUTTI_EXIT_NONE,
@@ -153,7 +152,7 @@ static inline tutti_status run_algorithms(engine *e, const event_slot *slot, bre
     const tutti_status s = match_all(e, slot, crumb, &matched, err);
     if (s != TUTTI_OK)
         return s;
-    if (e->traces_all)
+    if (e->traces.all)
         trace_the_others(e, slot, matched);
     return matched ? apply_all(e, slot, matched, crumb, err) : TUTTI_OK;
 }
@@ -165,7 +164,7 @@ __attribute__((noinline)) static tutti_status run_listeners(engine *e, const eve
 {
     const tutti_event *event = &slot->event;
     for (uint32_t k = 0; k < slot->nlisteners; k++) {
-        const hot *h = &slot->hot[slot->nalgorithms + k];
+        const dispatch_entry *h = &slot->entries[slot->nalgorithms + k];
         tutti_error cause;
         cause.struct_size = (uint32_t)sizeof cause;
         cause.status = TUTTI_OK;
@@ -283,8 +282,8 @@ __attribute__((cold, noinline)) static tutti_status run_slowly(engine *e, int32_
     if (e->debug)
         engine_debug(e, id, "Running event");
     slot->event.step = (uint64_t)e->options.time->batch;
-    if (e->watch)
-        e->watch(e->watch_ctx, &slot->event);
+    if (e->hooks.watch)
+        e->hooks.watch(e->hooks.watch_ctx, &slot->event);
     if (e->profiler)
         profiler_enter(e->profiler, &slot->event);
     const tutti_status s = run_gate(e, slot, err);

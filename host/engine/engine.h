@@ -58,9 +58,9 @@ void engine_accept_handlers(engine *e, registry *r);
 TUTTI_NODISCARD tutti_status engine_trace_to(engine *e,
                                              void (*take)(void *ctx, const tutti_trace *trace),
                                              void *ctx, bool all, tutti_error *err);
-/* The latest traces, oldest first: at most `room` of the 1024 that are kept.  Returns how many are
+/* The latest traces, oldest first: at most `capacity` of the 1024 that are kept.  Returns how many are
  * written.  Their texts live as long as the engine. */
-size_t engine_traces(const engine *e, tutti_trace *ret_traces, size_t room);
+size_t engine_traces(const engine *e, tutti_trace *ret_traces, size_t capacity);
 
 /* From now on `watch` sees every event that is run, heard or not, before anybody else.  NULL ends it.
  * [control] */
@@ -122,14 +122,14 @@ void engine_close(engine *e);
 
 /* The order at `event` if every subscriber matched: participants in turn, each with the reason of its
  * place ("list order", "first: its manifest", "reversed: after_* events run last in, first out").
- * Reasons are borrowed until the next call.  Returns how many there are, of which `room` are
+ * Reasons are borrowed until the next call.  Returns how many there are, of which `capacity` are
  * written.  After seal. */
 typedef struct engine_place {
     const char *name;
     const char *kind;
     const char *reason;
 } engine_place;
-size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room);
+size_t engine_order(engine *e, int32_t event, engine_place *places, size_t capacity);
 
 /* The k-th pass in order: a built-in one's description or the name of a plugin's; NULL past the last. */
 const char *engine_pass_name(const engine *e, size_t k);

@@ -1,6 +1,6 @@
 /* event_count.c - an engine's events: names, attributes of manifests' events, what filters count. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ const char *engine_event_name(const engine *e, int32_t event)
 
 attribute *engine_find_attribute(engine *e, const char *name)
 {
-    for (size_t k = 0; name && k < e->nattributes; k++)
-        if (strcmp(e->attributes[k].name, name) == 0)
-            return &e->attributes[k];
+    for (size_t k = 0; name && k < e->attributes.count; k++)
+        if (strcmp(e->attributes.items[k].name, name) == 0)
+            return &e->attributes.items[k];
     return NULL;
 }
 
@@ -35,8 +35,8 @@ tutti_status engine_name_events(engine *e, tutti_error *err)
     if (o->nevents > ENGINE_EVENTS - TUTTI_EVENT_CUSTOM)
         return tutti_fail(err, TUTTI_E_RANGE, "%zu custom events, want at most %d", o->nevents,
                           ENGINE_EVENTS - TUTTI_EVENT_CUSTOM);
-    e->attributes = calloc(o->nevents + 1, sizeof *e->attributes);
-    if (!e->attributes)
+    e->attributes.items = calloc(o->nevents + 1, sizeof *e->attributes.items);
+    if (!e->attributes.items)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for custom events");
     for (int32_t event = 0; event < ENGINE_EVENTS; event++)
         e->slots[event].event = (tutti_event){.struct_size = (uint32_t)sizeof(tutti_event),
@@ -47,7 +47,7 @@ tutti_status engine_name_events(engine *e, tutti_error *err)
     for (size_t k = 0; k < o->nevents; k++) {
         const char *name = o->events[k].attribute;
         if (name && !engine_find_attribute(e, name))
-            e->attributes[e->nattributes++].name = name;
+            e->attributes.items[e->attributes.count++].name = name;
         if (name)
             e->slots[TUTTI_EVENT_CUSTOM + k].attribute = &engine_find_attribute(e, name)->value;
     }
@@ -110,14 +110,14 @@ int64_t engine_event_count(const engine *e, int32_t event)
 
 void engine_count_by(engine *e, const int64_t *(*counter)(void *ctx, int32_t event), void *ctx)
 {
-    e->counter = counter;
-    e->counter_ctx = ctx;
+    e->hooks.counter = counter;
+    e->hooks.counter_ctx = ctx;
 }
 
 const int64_t *engine_filter_count(const engine *e, int32_t event, int64_t *own)
 {
-    if (e->counter)
-        return e->counter(e->counter_ctx, event);
+    if (e->hooks.counter)
+        return e->hooks.counter(e->hooks.counter_ctx, event);
     *own = engine_event_count(e, event);
     return own;
 }

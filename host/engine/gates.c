@@ -1,6 +1,6 @@
 /* gates.c - which events have work: who listens, who has left, what is told of each step. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <string.h>
 
@@ -17,8 +17,8 @@ bool engine_listens(const engine *e, int32_t event)
 
 void engine_set_gates(engine *e)
 {
-    const bool open_all = !e->sealed || e->closed || e->debug || e->profiler || e->watch;
-    e->slow = open_all || e->traces_all;
+    const bool open_all = !e->sealed || e->closed || e->debug || e->profiler || e->hooks.watch;
+    e->slow = open_all || e->traces.all;
     if (open_all)
         memset(e->gate, 0xff, sizeof e->gate);
     else
@@ -44,7 +44,7 @@ void engine_disable(engine *e, uint32_t part)
         const uint32_t n = slot->nalgorithms + slot->nlisteners;
         bool anyone = false;
         for (uint32_t k = 0; k < n; k++) {
-            hot *h = &slot->hot[k];
+            dispatch_entry *h = &slot->entries[k];
             if (h->part == part) {
                 h->match = never_matches;
                 h->hear = hears_nothing;
@@ -59,8 +59,8 @@ void engine_disable(engine *e, uint32_t part)
 
 void engine_watch(engine *e, void (*watch)(void *ctx, const tutti_event *event), void *ctx)
 {
-    e->watch = watch;
-    e->watch_ctx = ctx;
+    e->hooks.watch = watch;
+    e->hooks.watch_ctx = ctx;
     engine_set_gates(e);
 }
 

@@ -19,7 +19,7 @@ typedef struct entry {
 typedef struct entry_list {
     entry **items;
     size_t count;
-    size_t room;
+    size_t capacity;
     size_t live;
     int firing; /* how many firings are under way, one inside the other */
 } entry_list;
@@ -51,14 +51,14 @@ void handlers_destroy(handlers *h)
 /* Room for one more, so that adding it cannot fail. */
 static tutti_status make_room(entry_list *l, tutti_error *err)
 {
-    if (l->count < l->room)
+    if (l->count < l->capacity)
         return TUTTI_OK;
-    const size_t room = l->room ? 2 * l->room : 4;
-    entry **items = realloc(l->items, room * sizeof(*items));
+    const size_t capacity = l->capacity ? 2 * l->capacity : 4;
+    entry **items = realloc(l->items, capacity * sizeof(*items));
     if (!items)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a handler");
     l->items = items;
-    l->room = room;
+    l->capacity = capacity;
     return TUTTI_OK;
 }
 

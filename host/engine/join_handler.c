@@ -1,6 +1,6 @@
 /* join_handler.c - a handler of the run file becomes a participant. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static tutti_status accept(engine *e, const char *json, tutti_error *err)
     json_doc *doc = NULL;
     faults *f = faults_create();
     tutti_status s = f ? json_parse("handler", json, strlen(json), &doc, err) : TUTTI_E_NOMEM;
-    binding *b = s ? NULL : binding_read(e->registry, json_root(doc), f);
+    binding *b = s ? NULL : binding_read(e->hooks.registry, json_root(doc), f);
     if (!s && !b)
         s = tutti_fail(err, TUTTI_E_ARG, "%s",
                        faults_count(f) ? faults_text(f, 0) : "no memory for a handler");
@@ -84,6 +84,6 @@ static tutti_status accept(engine *e, const char *json, tutti_error *err)
 
 void engine_accept_handlers(engine *e, registry *r)
 {
-    e->registry = r;
-    e->accept = accept;
+    e->hooks.registry = r;
+    e->hooks.accept = accept;
 }

@@ -1,6 +1,6 @@
 /* join_instance.c - a plugin's instance becomes a participant: what its manifest says of events and order. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@ static tutti_status end_post_close(void *owner, tutti_error *err)
     return instance_post_close(owner, err);
 }
 
-/* Copies a list of strings into `*room`, moves it past, and returns the copy, NULL-terminated. */
-static const char *const *copy_list(const json_node *list, const char ***room)
+/* Copies a list of strings into `*next`, moves it past, and returns the copy, NULL-terminated. */
+static const char *const *copy_list(const json_node *list, const char ***next)
 {
-    const char **copy = *room;
+    const char **copy = *next;
     if (!list)
         return NULL;
     for (size_t k = 0; k < json_count(list); k++)
-        *(*room)++ = json_string(json_at(list, k));
-    *(*room)++ = NULL;
+        *(*next)++ = json_string(json_at(list, k));
+    *(*next)++ = NULL;
     return copy;
 }
 
@@ -53,16 +53,16 @@ static tutti_status read_order(const engine *e, const json_node *order, particip
         const json_node *list = json_get(order, lists[k]);
         count += list ? json_count(list) + 1 : 0;
     }
-    const char **room = malloc((count + 1) * sizeof *room);
-    if (!room)
+    const char **next = malloc((count + 1) * sizeof *next);
+    if (!next)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order rules of %s", p->name);
-    p->memory = room;
+    p->memory = next;
     const json_node *first = json_get(order, "first"), *last = json_get(order, "last");
     p->rules.first = first && json_bool(first);
     p->rules.last = last && json_bool(last);
-    p->rules.before = copy_list(json_get(order, "before"), &room);
-    p->rules.after = copy_list(json_get(order, "after"), &room);
-    p->rules.exclusive = copy_list(json_get(order, "exclusive"), &room);
+    p->rules.before = copy_list(json_get(order, "before"), &next);
+    p->rules.after = copy_list(json_get(order, "after"), &next);
+    p->rules.exclusive = copy_list(json_get(order, "exclusive"), &next);
     return read_events(e, json_get(order, "reverse_on"), p->rules.reverse_on, p->manifest, err);
 }
 

@@ -1,6 +1,6 @@
 /* log.c - the engine's own lines, among them those that ENGINE_DEBUG asks for. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* order.c - the passes over the algorithms that matched, and the orders that came of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 #include "tutti/pass.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct ordering {
 
 static const participant *algorithm_at(const engine *e, int32_t event, uint32_t bit)
 {
-    return &e->parts[e->slots[event].hot[bit].part];
+    return &e->parts[e->slots[event].entries[bit].part];
 }
 
 /* place[k] = place[order[k]] for the first `n`. */
@@ -171,24 +171,24 @@ static void start(ordering *o, engine *e, int32_t event, uint64_t matched, bool 
 }
 
 /* A place for one more order of the event: new memory up to ENGINE_ORDERS, then the oldest. */
-static kept_order *place_for_order(event_slot *slot)
+static cached_order *place_for_order(event_slot *slot)
 {
-    if (slot->norders == slot->room && slot->room < ENGINE_ORDERS) {
-        const uint32_t room = slot->room ? 2 * slot->room : 4;
-        kept_order *grown = realloc(slot->orders, room * sizeof *grown);
+    if (slot->norders == slot->capacity && slot->capacity < ENGINE_ORDERS) {
+        const uint32_t capacity = slot->capacity ? 2 * slot->capacity : 4;
+        cached_order *grown = realloc(slot->orders, capacity * sizeof *grown);
         if (!grown)
             return NULL;
         slot->orders = grown;
-        slot->room = room;
+        slot->capacity = capacity;
     }
-    if (slot->norders < slot->room)
+    if (slot->norders < slot->capacity)
         return &slot->orders[slot->norders++];
-    slot->victim = (slot->victim + 1) % slot->norders;
-    return &slot->orders[slot->victim];
+    slot->replaced = (slot->replaced + 1) % slot->norders;
+    return &slot->orders[slot->replaced];
 }
 
 tutti_status engine_find_order(engine *e, int32_t event, uint64_t matched,
-                               const kept_order **ret, tutti_error *err)
+                               const cached_order **ret, tutti_error *err)
 {
     event_slot *slot = &e->slots[event];
     if (slot->latest < slot->norders && slot->orders[slot->latest].matched == matched) {
@@ -209,20 +209,21 @@ tutti_status engine_find_order(engine *e, int32_t event, uint64_t matched,
         if (s != TUTTI_OK)
             return s;
     }
-    kept_order *kept = place_for_order(slot);
-    if (!kept)
+    cached_order *cached = place_for_order(slot);
+    if (!cached)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order at %s",
                           engine_event_name(e, event));
-    kept->matched = matched;
-    kept->n = o.n;
-    memcpy(kept->place, o.place, sizeof kept->place);
-    slot->latest = (uint32_t)(kept - slot->orders);
-    *ret = kept;
+    cached->matched = matched;
+    cached->n = o.n;
+    memcpy(cached->place, o.place, sizeof cached->place);
+    slot->latest = (uint32_t)(cached - slot->orders);
+    *ret = cached;
     return TUTTI_OK;
 }
 
 /* Runs the passes one by one and notes, for each algorithm, the last one that had a say. */
-static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *places, size_t room)
+static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *places,
+                                   size_t capacity)
 {
     const uint32_t width = e->slots[event].nalgorithms;
     ordering o;
@@ -245,28 +246,28 @@ static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *place
                                e->parts[e->passes[pass]].name);
         }
     }
-    for (uint32_t k = 0; k < o.n && k < room; k++)
+    for (uint32_t k = 0; k < o.n && k < capacity; k++)
         places[k] = (engine_place){o.list[k]->name, o.list[k]->kind, e->reasons[o.place[k]]};
     return o.n;
 }
 
 /* Callbacks and loggers keep the order of their list but for their manifests' rules. */
-static size_t ordered_listeners(engine *e, int32_t event, engine_place *places, size_t room)
+static size_t ordered_listeners(engine *e, int32_t event, engine_place *places, size_t capacity)
 {
     const event_slot *slot = &e->slots[event];
     const participant *list[ENGINE_WIDTH];
     uint32_t n = 0, first = 0;
     for (uint32_t k = 0; k < slot->nlisteners; k++) {
-        const participant *p = &e->parts[slot->hot[slot->nalgorithms + k].part];
+        const participant *p = &e->parts[slot->entries[slot->nalgorithms + k].part];
         if (n && list[0]->class != p->class) {
             first = k;
             n = 0;
         }
         list[n++] = p;
         if (k + 1 < slot->nlisteners &&
-            e->parts[slot->hot[slot->nalgorithms + k + 1].part].class == p->class)
+            e->parts[slot->entries[slot->nalgorithms + k + 1].part].class == p->class)
             continue;
-        for (uint32_t j = 0; j < n && first + j < room; j++) {
+        for (uint32_t j = 0; j < n && first + j < capacity; j++) {
             char *reason = e->reasons[ENGINE_WIDTH * (list[j]->class) + j];
             if (!rules_reason(list, n, j, event, reason, sizeof e->reasons[0]))
                 (void)snprintf(reason, sizeof e->reasons[0], "list order");
@@ -276,7 +277,7 @@ static size_t ordered_listeners(engine *e, int32_t event, engine_place *places, 
     return slot->nlisteners;
 }
 
-size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room)
+size_t engine_order(engine *e, int32_t event, engine_place *places, size_t capacity)
 {
     const bool init = event == TUTTI_EVENT_INIT;
     if (event < 0 || event >= ENGINE_EVENTS || !e->sealed)
@@ -285,10 +286,10 @@ size_t engine_order(engine *e, int32_t event, engine_place *places, size_t room)
         e->reasons = calloc((size_t)ENGINE_WIDTH * CLASS_COUNT, sizeof *e->reasons);
     if (!e->reasons)
         return 0;
-    const size_t n = init ? ordered_listeners(e, event, places, room)
-                          : ordered_algorithms(e, event, places, room);
-    engine_place *rest = n < room ? places + n : NULL;
-    const size_t left = n < room ? room - n : 0;
+    const size_t n = init ? ordered_listeners(e, event, places, capacity)
+                          : ordered_algorithms(e, event, places, capacity);
+    engine_place *rest = n < capacity ? places + n : NULL;
+    const size_t left = n < capacity ? capacity - n : 0;
     return n + (init ? ordered_algorithms(e, event, rest, left)
                      : ordered_listeners(e, event, rest, left));
 }

@@ -1,6 +1,6 @@
 /* participant.c - an engine's life: participants join, the rules are checked, dispatch tables are laid. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@ tutti_status engine_create(const engine_options *options, engine **ret_engine, t
     engine *e = calloc(1, sizeof *e);
     if (e) {
         e->passes = malloc(sizeof builtin);
-        e->ring = calloc(ENGINE_RING, sizeof *e->ring);
+        e->traces.ring = calloc(ENGINE_RING, sizeof *e->traces.ring);
     }
-    if (!e || !e->passes || !e->ring) {
+    if (!e || !e->passes || !e->traces.ring) {
         if (e) {
             free(e->passes);
-            free(e->ring);
+            free(e->traces.ring);
         }
         free(e);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the engine");
@@ -47,7 +47,7 @@ void engine_destroy(engine *e)
     engine_close(e);
     engine_note_gone(e);
     for (int k = 0; k < ENGINE_EVENTS; k++) {
-        free(e->slots[k].hot);
+        free(e->slots[k].entries);
         free(e->slots[k].orders);
     }
     for (size_t k = 0; k < e->nparts; k++)
@@ -55,11 +55,11 @@ void engine_destroy(engine *e)
     free(e->parts);
     free(e->passes);
     engine_release_bound(e);
-    for (size_t k = 0; k < e->nretired; k++)
-        free(e->retired[k]);
-    free(e->retired);
-    free(e->attributes);
-    free(e->ring);
+    for (size_t k = 0; k < e->retired.count; k++)
+        free(e->retired.items[k]);
+    free(e->retired.items);
+    free(e->attributes.items);
+    free(e->traces.ring);
     free(e->reasons);
     free(e);
 }
@@ -116,22 +116,22 @@ static tutti_status insert_pass(engine *e, int index, int part, tutti_error *err
 }
 
 /* The event's table with one more handler behind the others, before the loggers.  NULL: out of memory. */
-static hot *with_handler(const engine *e, const event_slot *slot, uint32_t part)
+static dispatch_entry *with_handler(const engine *e, const event_slot *slot, uint32_t part)
 {
     const participant *p = &e->parts[part];
     const uint32_t n = slot->nalgorithms + slot->nlisteners;
     uint32_t at = n;
-    hot *grown = malloc((n + 1) * sizeof *grown);
+    dispatch_entry *grown = malloc((n + 1) * sizeof *grown);
     if (!grown)
         return NULL;
-    while (at > slot->nalgorithms && e->parts[slot->hot[at - 1].part].class == CLASS_LOGGER)
+    while (at > slot->nalgorithms && e->parts[slot->entries[at - 1].part].class == CLASS_LOGGER)
         at--;
     if (at)
-        memcpy(grown, slot->hot, at * sizeof *grown);
-    grown[at] =
-        (hot){{p->plugin, p->name}, p->calls->match, p->calls->run_event, p->self, part, 0};
+        memcpy(grown, slot->entries, at * sizeof *grown);
+    grown[at] = (dispatch_entry){
+        {p->plugin, p->name}, p->calls->match, p->calls->run_event, p->self, part, 0};
     if (n > at)
-        memcpy(grown + at + 1, slot->hot + at, (n - at) * sizeof *grown);
+        memcpy(grown + at + 1, slot->entries + at, (n - at) * sizeof *grown);
     return grown;
 }
 
@@ -140,16 +140,17 @@ static hot *with_handler(const engine *e, const event_slot *slot, uint32_t part)
 static tutti_status insert_late(engine *e, uint32_t part, tutti_error *err)
 {
     const participant *p = &e->parts[part];
-    hot *grown[ENGINE_EVENTS] = {NULL};
-    void **retired = realloc(e->retired, (e->nretired + p->nevents) * sizeof *retired);
+    dispatch_entry *grown[ENGINE_EVENTS] = {NULL};
+    void **retired =
+        realloc(e->retired.items, (e->retired.count + p->nevents) * sizeof *retired);
     tutti_status s = TUTTI_OK;
     if (retired)
-        e->retired = retired;
+        e->retired.items = retired;
     for (size_t k = 0; k < p->nevents && !s; k++) {
         const event_slot *slot = &e->slots[p->events[k]];
-        if (slot->nlisteners >= ENGINE_LATE)
+        if (slot->nlisteners >= ENGINE_LISTENERS)
             s = tutti_fail(err, TUTTI_E_RANGE, "%s: more than %d listen to it",
-                           engine_event_name(e, p->events[k]), ENGINE_LATE);
+                           engine_event_name(e, p->events[k]), ENGINE_LISTENERS);
         else if (!retired || !(grown[k] = with_handler(e, slot, part)))
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for handler %s", p->name);
     }
@@ -159,8 +160,8 @@ static tutti_status insert_late(engine *e, uint32_t part, tutti_error *err)
             free(grown[k]);
             continue;
         }
-        e->retired[e->nretired++] = slot->hot;
-        slot->hot = grown[k];
+        e->retired.items[e->retired.count++] = slot->entries;
+        slot->entries = grown[k];
         slot->nlisteners++;
         e->listens[p->events[k] >> 6] |= UINT64_C(1) << (p->events[k] & 63);
     }
@@ -182,13 +183,13 @@ tutti_status engine_add_object(engine *e, const participant *p, tutti_error *err
         if (e->parts[k].class == added.class && strcmp(e->parts[k].name, p->name) == 0)
             return tutti_fail(err, TUTTI_E_EXISTS,
                               "there are two %ss called %s: give one an id", p->kind, p->name);
-    if (e->nparts == e->room) {
-        const size_t room = e->room ? 2 * e->room : 16;
-        participant *grown = realloc(e->parts, room * sizeof *grown);
+    if (e->nparts == e->capacity) {
+        const size_t capacity = e->capacity ? 2 * e->capacity : 16;
+        participant *grown = realloc(e->parts, capacity * sizeof *grown);
         if (!grown)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %s", p->name);
         e->parts = grown;
-        e->room = room;
+        e->capacity = capacity;
     }
     if (added.class == CLASS_PASS) {
         s = insert_pass(e, added.pass_index, (int)e->nparts, err);
@@ -254,16 +255,16 @@ static tutti_status lay_class(engine *e, int32_t event, int class, uint32_t *at,
     s = rules_sort(list, n, event, engine_event_name(e, event), place, err);
     if (s != TUTTI_OK)
         return s;
-    hot *grown = realloc(slot->hot, (*at + n) * sizeof *grown);
+    dispatch_entry *grown = realloc(slot->entries, (*at + n) * sizeof *grown);
     if (!grown)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for event %s",
                           engine_event_name(e, event));
-    slot->hot = grown;
+    slot->entries = grown;
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t part = found[class == CLASS_ALGORITHM ? k : place[k]];
         const participant *p = &e->parts[part];
-        grown[(*at)++] =
-            (hot){{p->plugin, p->name}, p->calls->match, p->calls->run_event, p->self, part, 0};
+        grown[(*at)++] = (dispatch_entry){
+            {p->plugin, p->name}, p->calls->match, p->calls->run_event, p->self, part, 0};
     }
     return TUTTI_OK;
 }

@@ -35,6 +35,12 @@ typedef struct open_span {
     bool recorded;
 } open_span;
 
+/* CPU time of the process at a moment. */
+typedef struct cpu_usage {
+    int64_t cpu_ns;
+    int64_t wall_ns;
+} cpu_usage;
+
 struct profiler {
     profiler_options options;
     profiler_run run;
@@ -45,17 +51,17 @@ struct profiler {
     uint32_t *table; /* hash of names -> marker + 1 */
     uint32_t table_size;
     record *records;
-    size_t nrecords, records_room;
+    size_t nrecords, records_capacity;
     counted *values;
-    uint32_t nvalues, values_room;
+    uint32_t nvalues, values_capacity;
     open_span *open; /* innermost last */
-    uint32_t nopen, open_room;
+    uint32_t nopen, open_capacity;
     int32_t action;
     bool worth_saving; /* something of a batch was recorded since the last file */
     bool lost; /* memory ran out, or a file could not be written: records nothing more */
     int64_t resumed;
-    int64_t cpu_ns, wall_ns; /* at the last reading */
-    char **files;            /* written, oldest first */
+    cpu_usage usage; /* at the last reading */
+    char **files;    /* written, oldest first */
     size_t nfiles;
     pid_t thread;
 };

@@ -14,38 +14,38 @@ int64_t profile_now(void)
 }
 
 /* Room for one more at `list`; false, and the profiler records nothing more, when there is none. */
-static bool grow(profiler *p, void *list, size_t *room, size_t used, size_t size)
+static bool grow(profiler *p, void *list, size_t *capacity, size_t used, size_t size)
 {
     void **at = list;
-    if (used < *room)
+    if (used < *capacity)
         return true;
-    const size_t more = *room ? 2 * *room : 64;
+    const size_t more = *capacity ? 2 * *capacity : 64;
     void *grown = realloc(*at, more * size);
     if (!grown) {
         p->lost = true;
         return false;
     }
     *at = grown;
-    *room = more;
+    *capacity = more;
     return true;
 }
 
-static bool grow_short(profiler *p, void *list, uint32_t *room, uint32_t used, size_t size)
+static bool grow_short(profiler *p, void *list, uint32_t *capacity, uint32_t used, size_t size)
 {
-    size_t wide = *room;
+    size_t wide = *capacity;
     const bool grown = grow(p, list, &wide, used, size);
-    *room = (uint32_t)wide;
+    *capacity = (uint32_t)wide;
     return grown;
 }
 
 void profile_record(profiler *p, char phase, uint32_t m, const tutti_named_value *values,
                     uint32_t n)
 {
-    if (p->lost || !grow(p, &p->records, &p->records_room, p->nrecords, sizeof *p->records))
+    if (p->lost || !grow(p, &p->records, &p->records_capacity, p->nrecords, sizeof *p->records))
         return;
     const uint32_t first = p->nvalues;
     for (uint32_t k = 0; k < n; k++) {
-        if (!grow_short(p, &p->values, &p->values_room, p->nvalues, sizeof *p->values))
+        if (!grow_short(p, &p->values, &p->values_capacity, p->nvalues, sizeof *p->values))
             return;
         counted *c = &p->values[p->nvalues++];
         (void)snprintf(c->name, sizeof c->name, "%s", values[k].name);
@@ -68,7 +68,7 @@ bool profile_records(const profiler *p, uint32_t m)
 
 void profile_start(profiler *p, uint32_t m)
 {
-    if (!grow_short(p, &p->open, &p->open_room, p->nopen, sizeof *p->open))
+    if (!grow_short(p, &p->open, &p->open_capacity, p->nopen, sizeof *p->open))
         return;
     const bool recorded = profile_records(p, m);
     p->markers[m].open++;

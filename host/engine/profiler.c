@@ -132,13 +132,14 @@ static void count_cpu(profiler *p)
     const int64_t cpu = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * INT64_C(1000000000) +
                         (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * INT64_C(1000);
     const int64_t wall = profile_now();
-    const double percent = p->wall_ns && wall > p->wall_ns
-                               ? 100.0 * (double)(cpu - p->cpu_ns) / (double)(wall - p->wall_ns)
-                               : 0.0;
-    const bool first = p->wall_ns == 0;
+    const double percent =
+        p->usage.wall_ns && wall > p->usage.wall_ns
+            ? 100.0 * (double)(cpu - p->usage.cpu_ns) / (double)(wall - p->usage.wall_ns)
+            : 0.0;
+    const bool first = p->usage.wall_ns == 0;
     const tutti_named_value v = {"cpu_percent", percent};
-    p->cpu_ns = cpu;
-    p->wall_ns = wall;
+    p->usage.cpu_ns = cpu;
+    p->usage.wall_ns = wall;
     if (!first && profile_records(p, m))
         profile_record(p, 'C', m, &v, 1);
 }

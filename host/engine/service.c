@@ -1,6 +1,6 @@
 /* service.c - tutti.engine/1, which handlers get. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,9 +100,9 @@ static int32_t service_remove_handler(void *ctx, const char *name)
 static tutti_status service_add_handler(void *ctx, const char *json, tutti_error *err)
 {
     engine *e = ctx;
-    if (!e->accept)
+    if (!e->hooks.accept)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "this run takes no more handlers");
-    return e->accept(e, json, err);
+    return e->hooks.accept(e, json, err);
 }
 
 const tutti_engine_v1 *engine_service(engine *e)

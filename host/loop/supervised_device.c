@@ -24,13 +24,13 @@ tutti_status tutti_supervised_move(tutti_supervised *s, uint32_t slot, const tut
     moved *m = &s->on_device[slot];
     const uint64_t bytes = tutti_nbytes(&t->desc);
     tutti_status e = TUTTI_OK;
-    if (!m->tensor.data || bytes > m->room) {
+    if (!m->tensor.data || bytes > m->capacity) {
         void *memory = NULL;
         if ((e = d->table->alloc(d->device, bytes, &memory, err)))
             return e;
         d->table->release(d->device, m->tensor.data);
         m->tensor.data = memory;
-        m->room = bytes;
+        m->capacity = bytes;
     }
     e = d->table->copy(
         d->device, NULL, m->tensor.data, t->data, bytes,
@@ -74,14 +74,14 @@ static tutti_status to_host(tutti_supervised *s, moved *m, const tutti_tensor *t
     if (!d || t->device == TUTTI_DEVICE_CPU)
         return TUTTI_OK;
     const uint64_t bytes = tutti_nbytes(&t->desc);
-    if (!m->tensor.data || bytes > m->room) {
+    if (!m->tensor.data || bytes > m->capacity) {
         void *memory = malloc(bytes + 1);
         if (!memory)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a metric's %llu bytes",
                               (unsigned long long)bytes);
         free(m->tensor.data);
         m->tensor.data = memory;
-        m->room = bytes;
+        m->capacity = bytes;
     }
     ret_tensor->data = m->tensor.data;
     ret_tensor->device = TUTTI_DEVICE_CPU;

@@ -10,7 +10,7 @@
 /* A tensor and its memory, which grows with it. */
 typedef struct moved {
     tutti_tensor tensor;
-    uint64_t room;
+    uint64_t capacity;
 } moved;
 
 /* A metric as its handlers get it. */

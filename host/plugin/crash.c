@@ -1,4 +1,4 @@
-/* crash.c - who is to blame when a signal, an exit or the end of a thread comes out of a plugin. */
+/* crash.c - crash attribution by breadcrumbs: whose code a signal, an exit or a thread's end came out of. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/crash_internal.h"
 

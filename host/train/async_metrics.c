@@ -1,4 +1,4 @@
-/* async_metrics.c - losses and metrics of steps that the device has not done yet. */
+/* async_metrics.c - async metrics: losses and metrics of steps that the device has not finished yet. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/async_metrics.h"
 #include "graph/runtime/device_memory.h"

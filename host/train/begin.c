@@ -33,7 +33,7 @@ tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err)
 /* The run's folder, where any file of the run goes there. */
 static tutti_status claim_folder(trainer *t, tutti_error *err)
 {
-    bool writes = t->run.file->traces.count > 0 || t->run.file->profiled;
+    bool writes = t->run.file->observers.traces.count > 0 || t->run.file->observers.profiled;
     for (size_t k = 0; k < t->run.participants.nloggers; k++) {
         const tutti_logger_v1 *table =
             instance_query(t->run.participants.items[k], TUTTI_LOGGER_V1);

@@ -18,10 +18,10 @@ static tutti_status check_memory(const run_context *run, const data_source *s, t
     const bool asked = s->spec->resident == RUN_RESIDENT_YES;
     const tutti_device *d = context_is_remote(run) ? context_device(run) : NULL;
     const uint64_t there = device_memory_available(d),
-                   room = asked ? there : there / AUTO_FRACTION;
+                   capacity = asked ? there : there / AUTO_FRACTION;
     uint64_t bytes = 0;
     const tutti_status status = samples_bytes(loader_dataset(s->loader), &bytes, err);
-    if (status || bytes <= room)
+    if (status || bytes <= capacity)
         return status;
     return tutti_fail(
         err, TUTTI_E_NOMEM, "its samples take %s, %s%s free %s%s",

@@ -18,7 +18,8 @@ bool trainer_done(const trainer *t)
 
 tutti_status trainer_check_epochs(const trainer *t, tutti_error *err)
 {
-    const tutti_time length = t->run.file->iteration_length, planned = t->run.clock.planned;
+    const tutti_time length = t->run.file->length.iteration_length,
+                     planned = t->run.clock.planned;
     if (planned.unit != TUTTI_UNIT_EPOCH || length.unit != TUTTI_UNIT_TOKEN)
         return TUTTI_OK;
     const int64_t batches = t->run.clock.batches_per_epoch;

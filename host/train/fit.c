@@ -9,7 +9,7 @@
 /* Which order of the data this pass takes: iterations counted in tokens begin the data anew. */
 static int64_t data_epoch(const trainer *t)
 {
-    const bool by_tokens = t->run.file->iteration_length.unit == TUTTI_UNIT_TOKEN;
+    const bool by_tokens = t->run.file->length.iteration_length.unit == TUTTI_UNIT_TOKEN;
     return t->run.clock.now.epoch + (by_tokens ? t->run.clock.now.iteration : 0);
 }
 
@@ -20,7 +20,7 @@ static tutti_status seek(trainer *t, tutti_error *err)
 
 static bool iteration_over(const trainer *t, int32_t unit)
 {
-    const tutti_time length = t->run.file->iteration_length;
+    const tutti_time length = t->run.file->length.iteration_length;
     const int64_t here = unit == TUTTI_UNIT_TOKEN ? t->run.clock.now.token_in_iteration
                                                   : t->run.clock.now.epoch_in_iteration;
     return length.unit == unit && here >= length.count;

@@ -1,4 +1,4 @@
-/* host_mirror.c - copies on the host of tensors on a device that the host cannot reach, for plugins to read and write. */
+/* host_mirror.c - host mirrors: copies of tensors of a device, which plugins on the host read and write. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/host_mirror.h"
 #include "graph/runtime/device_memory.h"

@@ -1,219 +1,14 @@
-/* loader.c - worker threads fill a ring of batches in an order that does not depend on them. */
+/* loader.c - the data loader: batches in an order that does not depend on the threads that make them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/loader.h"
+#include "train/loader_internal.h"
 
 #include "graph/runtime/host_memory.h"
-#include "train/permutation.h"
 #include "train/samples.h"
 #include "train/signals.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* The unit of work is one batch: a worker takes the next batch number that has a free place in the
- * ring, reads and transforms its samples, and marks the place ready.  Contents are a function of
- * (seed, epoch, batch), so which worker made them does not matter. */
-
-enum { BATCH_FREE, BATCH_TAKEN, BATCH_READY };
-
-typedef struct place {
-    tutti_tensor columns[TUTTI_MAX_COLUMNS]; /* (B, ...) */
-    int64_t samples;
-    int64_t number; /* which batch since `first` it holds or will hold */
-    int state;      /* BATCH_* */
-    tutti_error error;
-} place;
-
-typedef struct worker {
-    pthread_t thread;
-    struct loader *loader;
-    void *work[2][TUTTI_MAX_COLUMNS]; /* a sample before and after a transform */
-    bool running;
-} worker;
-
-struct loader {
-    loader_options options;
-    const tutti_dataset_v1 *dataset;
-    const tutti_transform_v1 **tables;
-    tutti_dataset_info info;
-    tutti_column columns[TUTTI_MAX_COLUMNS]; /* after the transforms */
-    uint64_t room[TUTTI_MAX_COLUMNS];        /* bytes that a sample needs at its largest */
-    int64_t batches;                         /* an epoch */
-
-    worker *workers;
-    uint32_t nworkers;
-    place *ring;
-    uint32_t nring;
-    bool keep;
-    void *kept[TUTTI_MAX_COLUMNS]; /* all samples, (N, ...) */
-    pthread_mutex_t lock;
-    pthread_cond_t filled;
-    pthread_cond_t freed;
-    bool stop;
-    int64_t epoch; /* of batch number 0 */
-    int64_t batch;
-    int64_t next;  /* the next number that a worker takes */
-    int64_t given; /* the number that loader_next gives next */
-    bool ended;    /* the end of an epoch was reported */
-    bool held;     /* the caller holds batch `given` - 1 */
-    uint64_t waited_ns;
-};
-
-static int64_t batch_samples(const loader *l, int64_t batch)
-{
-    const int64_t left = l->info.samples - batch * l->options.batch_size;
-    return left < l->options.batch_size ? left : l->options.batch_size;
-}
-
-static permutation order_of(const loader *l, int64_t epoch)
-{
-    return permutation_make((uint64_t)l->info.samples, l->options.seed, (uint64_t)epoch);
-}
-
-static int64_t sample_at(const loader *l, const permutation *order, int64_t batch, int64_t row)
-{
-    const int64_t at = batch * l->options.batch_size + row;
-    return l->options.shuffle ? (int64_t)permutation_at(order, (uint64_t)at) : at;
-}
-
-int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *index)
-{
-    const permutation order = order_of(l, epoch);
-    const int64_t samples = batch_samples(l, batch);
-    for (int64_t row = 0; row < samples; row++)
-        index[row] = sample_at(l, &order, batch, row);
-    return samples;
-}
-
-/* ---- the work ---- */
-
-/* Reads sample `index` and transforms it into row `row` of the batch. */
-static tutti_status make_sample(worker *w, place *p, int64_t row, int64_t index, int64_t epoch)
-{
-    loader *l = w->loader;
-    tutti_tensor now[TUTTI_MAX_COLUMNS], before[TUTTI_MAX_COLUMNS];
-    int side[TUTTI_MAX_COLUMNS] = {0};
-    memset(now, 0, sizeof now);
-    for (uint32_t k = 0; k < l->info.ncolumns; k++) {
-        const tutti_desc *d = &l->info.columns[k].desc;
-        now[k].data =
-            l->keep ? (char *)l->kept[k] + (uint64_t)index * tutti_nbytes(d) : w->work[0][k];
-        now[k].desc = *d;
-        now[k].device = TUTTI_DEVICE_CPU;
-    }
-    tutti_status s = l->keep ? TUTTI_OK
-                             : samples_read_one(l->options.dataset, l->dataset, index, now,
-                                                l->room, l->info.ncolumns, &p->error);
-    const tutti_sample sample = {sizeof sample,   l->info.ncolumns, l->options.seed,
-                                 (uint64_t)epoch, (uint64_t)index,  before};
-    for (uint32_t t = 0; s == TUTTI_OK && t < l->options.ntransforms; t++) {
-        memcpy(before, now, sizeof before);
-        for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
-            tutti_tensor out = now[k];
-            out.data = w->work[1 - side[k]][k];
-            instance *transform = l->options.transforms[t];
-            instance_call c = instance_enter(transform, "apply");
-            const int32_t r = l->tables[t]->apply(instance_self(transform), &sample, k, &now[k],
-                                                  &out, &p->error);
-            instance_leave(&c);
-            if (r < 0)
-                s = r;
-            else if (r > 0) {
-                now[k] = out;
-                side[k] = 1 - side[k];
-            }
-        }
-    }
-    for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
-        char have[96], want[96];
-        if (!tutti_same_shape(&now[k].desc, &l->columns[k].desc))
-            return tutti_fail(&p->error, TUTTI_E_SHAPE,
-                              "sample %lld: column %s is %s, the others are %s",
-                              (long long)index, l->columns[k].name,
-                              tutti_desc_text(&now[k].desc, have, sizeof have),
-                              tutti_desc_text(&l->columns[k].desc, want, sizeof want));
-        const uint64_t bytes = tutti_nbytes(&now[k].desc);
-        memcpy((char *)p->columns[k].data + (uint64_t)row * bytes, now[k].data, bytes);
-    }
-    return s;
-}
-
-static void make_batch(worker *w, place *p, int64_t epoch, int64_t batch)
-{
-    const loader *l = w->loader;
-    const permutation order = order_of(l, epoch);
-    p->samples = batch_samples(l, batch);
-    for (int64_t row = 0; row < p->samples; row++) {
-        if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
-            return; /* nobody will ask for it */
-        if (make_sample(w, p, row, sample_at(l, &order, batch, row), epoch))
-            return;
-    }
-    for (uint32_t k = 0; k < l->info.ncolumns; k++)
-        p->columns[k].desc.dim[0] = p->samples;
-}
-
-static void *work(void *argument)
-{
-    worker *w = argument;
-    loader *l = w->loader;
-    crash_thread_begin();
-    (void)pthread_mutex_lock(&l->lock);
-    for (;;) {
-        place *p = &l->ring[l->next % l->nring];
-        while (!l->stop && p->state != BATCH_FREE) {
-            (void)pthread_cond_wait(&l->freed, &l->lock);
-            p = &l->ring[l->next % l->nring];
-        }
-        if (l->stop)
-            break;
-        const int64_t number = l->next++;
-        const int64_t batch = l->batch + number;
-        const int64_t epoch = l->epoch + batch / l->batches;
-        p->state = BATCH_TAKEN;
-        p->number = number;
-        memset(&p->error, 0, sizeof p->error);
-        p->error.struct_size = sizeof p->error;
-        (void)pthread_mutex_unlock(&l->lock);
-        make_batch(w, p, epoch, batch % l->batches);
-        (void)pthread_mutex_lock(&l->lock);
-        p->state = BATCH_READY;
-        (void)pthread_cond_broadcast(&l->filled);
-    }
-    (void)pthread_mutex_unlock(&l->lock);
-    crash_thread_end();
-    return NULL;
-}
-
-/* ---- threads ---- */
-
-static void stop(loader *l)
-{
-    (void)pthread_mutex_lock(&l->lock);
-    __atomic_store_n(&l->stop, true, __ATOMIC_RELAXED);
-    (void)pthread_cond_broadcast(&l->freed);
-    (void)pthread_mutex_unlock(&l->lock);
-    for (uint32_t k = 0; k < l->nworkers; k++)
-        if (l->workers[k].running) {
-            (void)pthread_join(l->workers[k].thread, NULL);
-            l->workers[k].running = false;
-        }
-    __atomic_store_n(&l->stop, false, __ATOMIC_RELAXED);
-}
-
-static tutti_status start(loader *l, tutti_error *err)
-{
-    for (uint32_t k = 0; k < l->nworkers; k++) {
-        if (l->workers[k].running)
-            continue;
-        if (pthread_create(&l->workers[k].thread, NULL, work, &l->workers[k]) != 0)
-            return tutti_fail(err, TUTTI_E_NOMEM, "cannot start %u data workers", l->nworkers);
-        l->workers[k].running = true;
-    }
-    return TUTTI_OK;
-}
 
 /* ---- making ---- */
 
@@ -240,7 +35,7 @@ static tutti_status open_tables(loader *l, tutti_error *err)
 }
 
 /* The largest a column gets on its way; unknown dimensions count as 4096. */
-static void widen(loader *l)
+static void grow_capacity(loader *l)
 {
     for (uint32_t k = 0; k < l->info.ncolumns; k++) {
         tutti_desc d = l->columns[k].desc;
@@ -248,14 +43,14 @@ static void widen(loader *l)
             if (d.dim[r] < 0)
                 d.dim[r] = 4096;
         const uint64_t bytes = tutti_nbytes(&d);
-        if (bytes > l->room[k])
-            l->room[k] = bytes;
+        if (bytes > l->capacity[k])
+            l->capacity[k] = bytes;
     }
 }
 
 static tutti_status infer_columns(loader *l, tutti_error *err)
 {
-    widen(l);
+    grow_capacity(l);
     for (uint32_t t = 0; t < l->options.ntransforms; t++) {
         instance *i = l->options.transforms[t];
         l->tables[t] = instance_query(i, TUTTI_TRANSFORM_V1);
@@ -268,7 +63,7 @@ static tutti_status infer_columns(loader *l, tutti_error *err)
         instance_leave(&c);
         if (s)
             return s;
-        widen(l);
+        grow_capacity(l);
     }
     for (uint32_t k = 0; k < l->info.ncolumns; k++)
         for (int32_t r = 0; r < l->columns[k].desc.rank; r++)
@@ -296,8 +91,8 @@ static tutti_status make_memory(loader *l, tutti_error *err)
     for (uint32_t w = 0; w < l->nworkers; w++) {
         l->workers[w].loader = l;
         for (uint32_t k = 0; k < l->info.ncolumns; k++)
-            if (!(l->workers[w].work[0][k] = aligned(l->room[k])) ||
-                !(l->workers[w].work[1][k] = aligned(l->room[k])))
+            if (!(l->workers[w].work[0][k] = aligned(l->capacity[k])) ||
+                !(l->workers[w].work[1][k] = aligned(l->capacity[k])))
                 goto nomem;
     }
     for (uint32_t p = 0; p < l->nring; p++)
@@ -321,17 +116,17 @@ nomem:
 static tutti_status read_all(loader *l, tutti_error *err)
 {
     void *all[TUTTI_MAX_COLUMNS] = {NULL};
-    bool room = true;
+    bool enough = true;
     for (uint32_t k = 0; k < l->info.ncolumns; k++) {
         all[k] = host_memory_alloc((uint64_t)l->info.samples *
                                    tutti_nbytes(&l->info.columns[k].desc));
-        room = room && all[k];
+        enough = enough && all[k];
     }
     const tutti_status s =
-        room ? samples_read(l->options.dataset, &l->info, 0, l->info.samples, l->nworkers, all,
-                            err)
-             : tutti_fail(err, TUTTI_E_NOMEM, "no memory to keep %lld samples",
-                          (long long)l->info.samples);
+        enough ? samples_read(l->options.dataset, &l->info, 0, l->info.samples, l->nworkers,
+                              all, err)
+               : tutti_fail(err, TUTTI_E_NOMEM, "no memory to keep %lld samples",
+                            (long long)l->info.samples);
     for (uint32_t k = 0; k < l->info.ncolumns; k++)
         if (s)
             free(all[k]);
@@ -376,7 +171,7 @@ void loader_destroy(loader *l)
     if (!l)
         return;
     if (l->workers)
-        stop(l);
+        loader_stop_workers(l);
     for (uint32_t w = 0; l->workers && w < l->nworkers; w++)
         for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++) {
             free(l->workers[w].work[0][k]);
@@ -433,15 +228,15 @@ tutti_status loader_seek(loader *l, int64_t epoch, int64_t batch, tutti_error *e
     if ((!l->ring && (s = make_memory(l, err))) ||
         (l->keep && !l->kept[0] && (s = read_all(l, err))))
         return s;
-    stop(l);
+    loader_stop_workers(l);
     for (uint32_t p = 0; p < l->nring; p++)
         l->ring[p].state = BATCH_FREE;
     l->epoch = epoch;
     l->batch = batch;
-    l->next = l->given = 0;
+    l->next = l->taken = 0;
     l->held = false;
     l->ended = batch > 0 && batch % l->batches == 0 ? false : true;
-    return start(l, err);
+    return loader_start_workers(l, err);
 }
 
 static uint64_t now_ns(void)
@@ -474,29 +269,29 @@ tutti_status loader_next(loader *l, tutti_tensor *columns, uint32_t *ret_ncolumn
     }
     (void)pthread_mutex_lock(&l->lock);
     if (l->held) {
-        l->ring[(l->given - 1) % l->nring].state = BATCH_FREE;
+        l->ring[(l->taken - 1) % l->nring].state = BATCH_FREE;
         l->held = false;
         (void)pthread_cond_broadcast(&l->freed);
     }
-    if ((l->batch + l->given) % l->batches == 0 && !l->ended) {
+    if ((l->batch + l->taken) % l->batches == 0 && !l->ended) {
         l->ended = true;
         *ret_samples = 0;
         (void)pthread_mutex_unlock(&l->lock);
         return TUTTI_OK;
     }
-    place *p = &l->ring[l->given % l->nring];
-    if (p->state != BATCH_READY || p->number != l->given) {
+    ring_slot *p = &l->ring[l->taken % l->nring];
+    if (p->state != BATCH_READY || p->number != l->taken) {
         const uint64_t began = now_ns();
-        while ((p->state != BATCH_READY || p->number != l->given) && !trainer_hurries())
+        while ((p->state != BATCH_READY || p->number != l->taken) && !trainer_hurries())
             wait_a_while(l);
         l->waited_ns += now_ns() - began;
     }
-    if (p->state != BATCH_READY || p->number != l->given) {
+    if (p->state != BATCH_READY || p->number != l->taken) {
         (void)pthread_mutex_unlock(&l->lock);
         return tutti_fail(err, TUTTI_E_INTERRUPTED,
                           "stopped by signal %d while data was awaited", trainer_signal());
     }
-    l->given++;
+    l->taken++;
     l->held = true;
     l->ended = false;
     (void)pthread_mutex_unlock(&l->lock);

@@ -29,7 +29,7 @@ int precision_of(const char *name)
 
 void precision_announce(run_context *run)
 {
-    if (precision_of(run->file->precision) != NET_FP32_FAST)
+    if (precision_of(run->file->numerics.precision) != NET_FP32_FAST)
         return;
     const tutti_device *d = context_device(run);
     if (d && strcmp(d->info.kernels, "cuda") == 0)

@@ -77,7 +77,7 @@ static tutti_status find_cause(const numeric_guard *g, plan *p, char *where, tut
     const tutti_status s = found ? TUTTI_OK : find_weight(g->run, where, &found, err);
     if (s || found)
         return s;
-    if (!p || g->run->file->on_nonfinite != RUN_NONFINITE_STOP)
+    if (!p || g->run->file->numerics.on_nonfinite != RUN_NONFINITE_STOP)
         (void)snprintf(where, WHERE_SIZE, "the batch and all weights are finite");
     else
         return find_module(g, p, where, err);
@@ -87,7 +87,7 @@ static tutti_status find_cause(const numeric_guard *g, plan *p, char *where, tut
 static tutti_status report(numeric_guard *g, plan *p, double loss, uint64_t number,
                            tutti_error *err)
 {
-    const bool stops = g->run->file->on_nonfinite == RUN_NONFINITE_STOP;
+    const bool stops = g->run->file->numerics.on_nonfinite == RUN_NONFINITE_STOP;
     char where[WHERE_SIZE], text[256];
     if (g->told)
         return TUTTI_OK;
@@ -111,7 +111,7 @@ tutti_status guard_loss(numeric_guard *g, double loss, double scale, uint64_t nu
         g->told = false;
         return TUTTI_OK;
     }
-    return g->run->file->on_nonfinite == RUN_NONFINITE_IGNORE
+    return g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
                ? TUTTI_OK
                : report(g, NULL, loss, number, err);
 }
@@ -124,7 +124,7 @@ tutti_status guard_plan(numeric_guard *g, plan *p, tutti_error *err)
         g->told = g->told && !isfinite(loss);
         return TUTTI_OK;
     }
-    return g->run->file->on_nonfinite == RUN_NONFINITE_IGNORE
+    return g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
                ? TUTTI_OK
                : report(g, p, loss, (uint64_t)g->run->clock.now.batch, err);
 }
@@ -133,14 +133,14 @@ tutti_status guard_weights(numeric_guard *g, tutti_error *err)
 {
     char where[WHERE_SIZE], text[256];
     bool found = false;
-    if (!g->run->net || g->run->file->on_nonfinite == RUN_NONFINITE_IGNORE || g->told)
+    if (!g->run->net || g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE || g->told)
         return TUTTI_OK;
     const tutti_status s = find_weight(g->run, where, &found, err);
     if (s || !found)
         return s;
     (void)snprintf(text, sizeof text, "after batch %lld, %s",
                    (long long)g->run->clock.now.batch, where);
-    if (g->run->file->on_nonfinite == RUN_NONFINITE_STOP)
+    if (g->run->file->numerics.on_nonfinite == RUN_NONFINITE_STOP)
         return tutti_fail(err, TUTTI_E_NUMERIC, "%s", text);
     run_log_message(&g->run->log, TUTTI_LOG_WARNING, "train", text);
     return TUTTI_OK;

@@ -11,11 +11,11 @@ static int64_t batches(void *ctx)
 
 tutti_status observers_open(observers *o, run_context *run, tutti_error *err)
 {
-    if (!run->file->profiled)
+    if (!run->file->observers.profiled)
         return TUTTI_OK;
     const profiler_run described = {run->file->name, run->folder, &run->clock.now, batches,
                                     run};
-    return profiler_create(&run->file->profiler, &described, &o->profiler, err);
+    return profiler_create(&run->file->observers.profiler, &described, &o->profiler, err);
 }
 
 static tutti_status open_trace(observers *o, run_context *run, const trace_spec *spec,
@@ -31,7 +31,7 @@ static tutti_status open_trace(observers *o, run_context *run, const trace_spec 
 
 tutti_status observers_start(observers *o, run_context *run, tutti_error *err)
 {
-    const trace_specs *specs = &run->file->traces;
+    const trace_specs *specs = &run->file->observers.traces;
     tutti_status s = TUTTI_OK;
     if (o->started)
         return TUTTI_OK;
@@ -63,8 +63,8 @@ void observers_close(observers *o, run_context *run)
     for (size_t k = 0; k < o->ntraces; k++) {
         tutti_error e = TUTTI_ERROR_INIT;
         if (trace_file_close(o->traces[k], &e))
-            run_log_message(&run->log, TUTTI_LOG_ERROR, run->file->traces.items[k].file,
-                            e.text);
+            run_log_message(&run->log, TUTTI_LOG_ERROR,
+                            run->file->observers.traces.items[k].file, e.text);
     }
     free(o->traces);
     profiler_destroy(o->profiler);

@@ -1,4 +1,4 @@
-/* optimizer_step.c - one update of all weights: here, by kernels on a device, or there and back. */
+/* optimizer_step.c - the optimizer step: one update of all weights, on the host or by kernels of a device. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/device_memory.h"
 #include "train/updater.h"

@@ -192,7 +192,7 @@ static tutti_status check_surgery(run_context *run, const char *path, const char
 {
     char line[2048], here[2048], missing[256] = "", command[800] = "";
     FILE *out = fmemopen(command, sizeof command, "w");
-    size_t count = run->file->algorithms.count;
+    size_t count = run->file->participants.algorithms.count;
     if (!out)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to check it", path);
     while (next_line(&then, line, sizeof line)) {

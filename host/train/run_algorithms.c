@@ -81,7 +81,7 @@ static bool read_stand_in(run_reader *r, const json_node *n)
 
 void run_read_algorithms(run_reader *r, const json_node *root)
 {
-    run_parts *all = &r->run->algorithms;
+    run_parts *all = &r->run->participants.algorithms;
     const json_node *list = json_get(root, "algorithms");
     size_t n = 0;
     all->items =

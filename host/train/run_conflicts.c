@@ -29,8 +29,9 @@ static void view_data(part_view *v, const run_data *d)
 static void check_plugins(run_reader *r)
 {
     const run_file *run = r->run;
-    const run_parts *lists[] = {&run->schedulers, &run->loggers, &run->callbacks,
-                                &run->algorithms, &run->passes};
+    const run_parts *lists[] = {&run->schedulers, &run->participants.loggers,
+                                &run->participants.callbacks, &run->participants.algorithms,
+                                &run->participants.passes};
     part_view v = {.count = 0};
     view_add(&v, &run->model, 1);
     view_data(&v, &run->train);
@@ -58,7 +59,7 @@ static bool wraps_optimizer(const run_part *p)
 /* One update is made by one object. */
 static void check_wrappers(run_reader *r)
 {
-    const run_parts *all = &r->run->algorithms;
+    const run_parts *all = &r->run->participants.algorithms;
     const run_part *first = NULL;
     for (size_t k = 0; k < all->count; k++) {
         if (!wraps_optimizer(&all->items[k]))
@@ -75,8 +76,8 @@ static void check_wrappers(run_reader *r)
 /* Two participants of one name could not be told apart in traces and checkpoints. */
 static void check_names(run_reader *r)
 {
-    const run_parts *lists[] = {&r->run->loggers, &r->run->callbacks, &r->run->algorithms,
-                                &r->run->passes};
+    const run_parts *lists[] = {&r->run->participants.loggers, &r->run->participants.callbacks,
+                                &r->run->participants.algorithms, &r->run->participants.passes};
     for (size_t l = 0; l < 4; l++)
         for (size_t k = 0; k < lists[l]->count; k++)
             for (size_t m = 0; m <= l; m++)

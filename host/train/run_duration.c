@@ -15,23 +15,26 @@ const json_member run_training_rows[] = {
     {.name = "max_duration",
      .type = MEMBER_TIME,
      .flags = MEMBER_REQUIRED,
-     MEMBER_AT(run_file, max_duration)},
-    {.name = "iteration_length", .type = MEMBER_TIME, MEMBER_AT(run_file, iteration_length)},
+     MEMBER_AT(run_file, length.max_duration)},
+    {.name = "iteration_length",
+     .type = MEMBER_TIME,
+     MEMBER_AT(run_file, length.iteration_length)},
     {.name = "scale_schedule_ratio",
      .type = MEMBER_REAL,
      .flags = MEMBER_ABOVE,
      .max = INT64_MAX,
-     MEMBER_AT(run_file, scale_schedule_ratio)},
+     MEMBER_AT(run_file, length.scale_schedule_ratio)},
     {.name = "deterministic",
      .type = MEMBER_CHOICE,
      .words = repeats,
-     MEMBER_AT(run_file, deterministic)},
+     MEMBER_AT(run_file, numerics.deterministic)},
     {.name = NULL},
 };
 
 void run_check_duration(run_reader *r, const json_node *root)
 {
-    const tutti_time max = r->run->max_duration, length = r->run->iteration_length;
+    const tutti_time max = r->run->length.max_duration,
+                     length = r->run->length.iteration_length;
     if (max.unit == TUTTI_UNIT_DURATION)
         faults_add(r->faults, json_get(root, "max_duration"),
                    "is in dur, want ep, ba, sp, tok or sec");

@@ -36,7 +36,7 @@ static const json_member shared_rows[] = {
     {.name = "precision",
      .type = MEMBER_WORD,
      .words = precisions,
-     MEMBER_AT(run_file, precision)},
+     MEMBER_AT(run_file, numerics.precision)},
     {.name = "recompute",
      .type = MEMBER_WORD,
      .words = recomputes,
@@ -44,7 +44,7 @@ static const json_member shared_rows[] = {
     {.name = "on_nonfinite",
      .type = MEMBER_CHOICE,
      .words = nonfinites,
-     MEMBER_AT(run_file, on_nonfinite)},
+     MEMBER_AT(run_file, numerics.on_nonfinite)},
     {.name = "device"},
     {.name = "threads",
      .type = MEMBER_INT,
@@ -71,10 +71,10 @@ static void set_defaults(run_file *run)
 {
     run->name = "run";
     run->seed = DEFAULT_SEED;
-    run->scale_schedule_ratio = 1.0;
+    run->length.scale_schedule_ratio = 1.0;
     run->step_schedulers_every_batch = true;
     run->watchdog_s = 300.0;
-    run->precision = precisions[0];
+    run->numerics.precision = precisions[0];
     run->recompute = recomputes[1];
     run->loop.args = (tutti_loop_run_args)TUTTI_LOOP_RUN_INIT;
 }
@@ -108,9 +108,9 @@ static void read_objects(run_reader *r, const json_node *root)
     run_read_optimizer(r, root);
     run_read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedulers);
     run_read_algorithms(r, root);
-    run_read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->callbacks);
-    run_read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->loggers);
-    run_read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->passes);
+    run_read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->participants.callbacks);
+    run_read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->participants.loggers);
+    run_read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->participants.passes);
     run_read_observers(r, root);
     run_check_conflicts(r);
 }
@@ -233,10 +233,10 @@ void run_file_free(run_file *run)
     run_data_fini(run);
     run_optimizer_fini(run);
     run_parts_fini(&run->schedulers);
-    run_parts_fini(&run->algorithms);
-    run_parts_fini(&run->callbacks);
-    run_parts_fini(&run->loggers);
-    run_parts_fini(&run->passes);
+    run_parts_fini(&run->participants.algorithms);
+    run_parts_fini(&run->participants.callbacks);
+    run_parts_fini(&run->participants.loggers);
+    run_parts_fini(&run->participants.passes);
     run_observers_fini(run);
     run_loop_fini(run);
     free(run->load_weights);

@@ -80,6 +80,36 @@ enum { RUN_FILE_TRAIN, RUN_FILE_ENGINE, RUN_FILE_ANY };
 /* What a loss that is not finite means. */
 enum { RUN_NONFINITE_STOP, RUN_NONFINITE_WARN, RUN_NONFINITE_IGNORE };
 
+/* Objects that take part in the events. */
+typedef struct run_participants {
+    run_parts algorithms;
+    run_parts callbacks;
+    run_parts loggers;
+    run_parts passes;
+} run_participants;
+
+/* Functions and files beside the events. */
+typedef struct run_observers {
+    binding_list handlers;
+    trace_specs traces;
+    profiler_options profiler;
+    bool profiled;
+} run_observers;
+
+/* How long a training run lasts. */
+typedef struct run_length {
+    tutti_time max_duration;
+    tutti_time iteration_length; /* in ep or tok; unit NONE: no iterations */
+    double scale_schedule_ratio;
+} run_length;
+
+/* What decides the bits of results beside the settings of objects. */
+typedef struct run_numerics {
+    const char *precision; /* "fp32" */
+    int deterministic;     /* RUN_REPEATS_* */
+    int on_nonfinite;      /* RUN_NONFINITE_* */
+} run_numerics;
+
 typedef struct run_file {
     bool engine; /* an engine file: `loop` counts, model and data may be missing */
     run_loop loop;
@@ -94,25 +124,15 @@ typedef struct run_file {
     run_group *groups; /* at least one */
     size_t ngroups;
     run_parts schedulers;
-    run_parts algorithms;
-    run_parts callbacks;
-    run_parts loggers;
-    run_parts passes;
+    run_participants participants;
     bool upstream_order; /* passes go as upstream's */
-    binding_list handlers;
-    trace_specs traces;
-    profiler_options profiler;
-    bool profiled;
-    tutti_time max_duration;
-    tutti_time iteration_length; /* in ep or tok; unit NONE: no iterations */
+    run_observers observers;
+    run_length length;
     bool step_schedulers_every_batch;
-    double scale_schedule_ratio;
     char *load_weights;      /* a .safetensors file, or NULL */
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
-    const char *precision;   /* "fp32" */
-    const char *recompute;   /* "cheap" */
-    int deterministic;       /* RUN_REPEATS_* */
-    int on_nonfinite;        /* RUN_NONFINITE_* */
+    run_numerics numerics;
+    const char *recompute; /* "cheap" */
     run_device device;
     int threads;       /* 0: as many as this process may use */
     double watchdog_s; /* calls of plugins that take longer are named; 0: none */

@@ -130,8 +130,8 @@ static void check_filters(const binding *b, registry *r, const json_node *at, fa
 static void check_handlers(const run_file *run, registry *r, const json_node *root, faults *f)
 {
     const json_node *list = json_get(root, "handlers");
-    for (size_t k = 0; k < run->handlers.count; k++) {
-        const binding *b = run->handlers.items[k];
+    for (size_t k = 0; k < run->observers.handlers.count; k++) {
+        const binding *b = run->observers.handlers.items[k];
         size_t n = 0;
         const int32_t *events = b ? binding_events(b, &n) : NULL;
         check_filters(b, r, json_at(list, k), f);
@@ -164,7 +164,7 @@ void run_read_loop(run_reader *r, const json_node *root)
     read_process(loop, r->registry, root, r->faults);
     if (given(root, "seed"))
         loop->args.seed = (int64_t)run->seed;
-    run->max_duration = planned(&loop->args);
+    run->length.max_duration = planned(&loop->args);
     check_company(loop, root, r->faults);
     check_handlers(run, r->registry, root, r->faults);
 }

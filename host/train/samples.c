@@ -55,15 +55,15 @@ static tutti_status read_one(const tutti_dataset_v1 *table, instance *dataset,
                              void *const *to, tutti_error *err)
 {
     tutti_tensor sample[TUTTI_MAX_COLUMNS];
-    uint64_t room[TUTTI_MAX_COLUMNS];
+    uint64_t capacity[TUTTI_MAX_COLUMNS];
     memset(sample, 0, sizeof sample);
     for (uint32_t k = 0; k < info->ncolumns; k++) {
-        room[k] = tutti_nbytes(&info->columns[k].desc);
-        sample[k] = (tutti_tensor){(char *)to[k] + (uint64_t)row * room[k],
+        capacity[k] = tutti_nbytes(&info->columns[k].desc);
+        sample[k] = (tutti_tensor){(char *)to[k] + (uint64_t)row * capacity[k],
                                    info->columns[k].desc, TUTTI_DEVICE_CPU, 0};
     }
     const tutti_status s =
-        samples_read_one(dataset, table, index, sample, room, info->ncolumns, err);
+        samples_read_one(dataset, table, index, sample, capacity, info->ncolumns, err);
     for (uint32_t k = 0; k < info->ncolumns && !s; k++) {
         char have[96], want[96];
         if (!tutti_same_shape(&sample[k].desc, &info->columns[k].desc))

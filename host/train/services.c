@@ -47,29 +47,29 @@ void trainer_services_init(trainer *t)
 {
     state_service_init(t);
     train_service_init(t);
-    weights_service_init(&t->weights_service, &t->updater);
-    t->checkpoint_service = (tutti_checkpoint_v1){.struct_size = sizeof t->checkpoint_service,
-                                                  .ctx = t,
-                                                  .due = checkpoint_due,
-                                                  .save = checkpoint_save,
-                                                  .run_name = checkpoint_run_name,
-                                                  .run_folder = checkpoint_run_folder,
-                                                  .claim = checkpoint_claim};
+    weights_service_init(&t->services.weights, &t->updater);
+    t->services.checkpoint = (tutti_checkpoint_v1){.struct_size = sizeof t->services.checkpoint,
+                                                   .ctx = t,
+                                                   .due = checkpoint_due,
+                                                   .save = checkpoint_save,
+                                                   .run_name = checkpoint_run_name,
+                                                   .run_folder = checkpoint_run_folder,
+                                                   .claim = checkpoint_claim};
 }
 
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)
 {
     trainer *t = ctx;
     if (strcmp(interface_id, TUTTI_STATE_V1) == 0)
-        return &t->state_service;
+        return &t->services.state;
     if (strcmp(interface_id, TUTTI_METRICS_V1) == 0)
-        return &t->metrics_service;
+        return &t->services.metrics;
     if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
-        return t->run.file->model.object ? &t->weights_service.table : NULL;
+        return t->run.file->model.object ? &t->services.weights.table : NULL;
     if (strcmp(interface_id, TUTTI_TRAIN_V1) == 0)
-        return t->run.file->model.object ? &t->train_service : NULL;
+        return t->run.file->model.object ? &t->services.train : NULL;
     if (strcmp(interface_id, TUTTI_CHECKPOINT_V1) == 0)
-        return &t->checkpoint_service;
+        return &t->services.checkpoint;
     if (strcmp(interface_id, TUTTI_MODULE_V1) == 0)
         return t->run.net ? net_modules(t->run.net) : NULL;
     if (strcmp(interface_id, TUTTI_ENGINE_V1) == 0)

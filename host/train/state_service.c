@@ -102,7 +102,7 @@ static const char *state_run_name(void *ctx)
 
 static const char *state_precision(void *ctx)
 {
-    return ((trainer *)ctx)->run.file->precision;
+    return ((trainer *)ctx)->run.file->numerics.precision;
 }
 
 static const char *state_device(void *ctx)
@@ -142,31 +142,32 @@ static void metrics_hyperparameter(void *ctx, const char *name, const char *json
 
 void state_service_init(trainer *t)
 {
-    t->state_service = (tutti_state_v1){.struct_size = sizeof t->state_service,
-                                        .ctx = t,
-                                        .time = &t->run.clock.now,
-                                        .eval_time = &t->run.clock.eval,
-                                        .max_duration = &t->run.clock.max_duration,
-                                        .seed = &t->run.seed,
-                                        .elapsed = state_elapsed,
-                                        .dataloader_len = state_dataloader_len,
-                                        .eval_label = state_eval_label,
-                                        .get = state_get,
-                                        .set = state_set,
-                                        .stop_training = state_stop,
-                                        .microbatch = &t->tensors.microbatch,
-                                        .predict_time = &t->run.clock.predict,
-                                        .iteration_length = &t->run.file->iteration_length,
-                                        .previous = state_previous,
-                                        .dataloader_label = state_dataloader_label,
-                                        .microbatch_size = state_microbatch_size,
-                                        .run_name = state_run_name,
-                                        .precision = state_precision,
-                                        .device = state_device};
-    t->metrics_service = (tutti_metrics_v1){.struct_size = sizeof t->metrics_service,
-                                            .ctx = t,
-                                            .log = metrics_log,
-                                            .get = metrics_get,
-                                            .name_at = metrics_name_at,
-                                            .hyperparameter = metrics_hyperparameter};
+    t->services.state =
+        (tutti_state_v1){.struct_size = sizeof t->services.state,
+                         .ctx = t,
+                         .time = &t->run.clock.now,
+                         .eval_time = &t->run.clock.eval,
+                         .max_duration = &t->run.clock.max_duration,
+                         .seed = &t->run.seed,
+                         .elapsed = state_elapsed,
+                         .dataloader_len = state_dataloader_len,
+                         .eval_label = state_eval_label,
+                         .get = state_get,
+                         .set = state_set,
+                         .stop_training = state_stop,
+                         .microbatch = &t->tensors.microbatch,
+                         .predict_time = &t->run.clock.predict,
+                         .iteration_length = &t->run.file->length.iteration_length,
+                         .previous = state_previous,
+                         .dataloader_label = state_dataloader_label,
+                         .microbatch_size = state_microbatch_size,
+                         .run_name = state_run_name,
+                         .precision = state_precision,
+                         .device = state_device};
+    t->services.metrics = (tutti_metrics_v1){.struct_size = sizeof t->services.metrics,
+                                             .ctx = t,
+                                             .log = metrics_log,
+                                             .get = metrics_get,
+                                             .name_at = metrics_name_at,
+                                             .hyperparameter = metrics_hyperparameter};
 }

@@ -135,11 +135,11 @@ static const void *train_dataset(void *ctx, const char *interface_id, void **ret
 
 void train_service_init(trainer *t)
 {
-    t->train_service = (tutti_train_v1){.struct_size = sizeof t->train_service,
-                                        .ctx = t,
-                                        .sample_losses = train_sample_losses,
-                                        .mix_loss = train_mix_loss,
-                                        .forward = train_forward,
-                                        .dataset = train_dataset,
-                                        .sample_losses_there = train_losses_there};
+    t->services.train = (tutti_train_v1){.struct_size = sizeof t->services.train,
+                                         .ctx = t,
+                                         .sample_losses = train_sample_losses,
+                                         .mix_loss = train_mix_loss,
+                                         .forward = train_forward,
+                                         .dataset = train_dataset,
+                                         .sample_losses_there = train_losses_there};
 }

@@ -1,4 +1,4 @@
-/* train_step.c - one training batch: microbatches forward, loss, backward, then the update. */
+/* train_step.c - one training batch: gradient accumulation over microbatches, then the update. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer_state.h"
 

@@ -38,9 +38,10 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
     if (!t->run.file->model.object) /* a loop of functions */
         return TUTTI_OK;
     const net_options options = {.ops = ops,
-                                 .tune_file = t->run.file->deterministic == RUN_REPEATS_RUN
-                                                  ? choices_path(path, sizeof path)
-                                                  : NULL,
+                                 .tune_file =
+                                     t->run.file->numerics.deterministic == RUN_REPEATS_RUN
+                                         ? choices_path(path, sizeof path)
+                                         : NULL,
                                  .layers = t->run.registry,
                                  .services = trainer_service,
                                  .services_ctx = t,
@@ -49,7 +50,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                                  .device = context_device(&t->run),
                                  .see_weight = see_module_weight,
                                  .wrote_weight = wrote_module_weight,
-                                 .precision = precision_of(t->run.file->precision),
+                                 .precision = precision_of(t->run.file->numerics.precision),
                                  .rematerialize = recompute_of(t->run.file->recompute)};
     tutti_status s = net_create(&options, &t->run.net, err);
     if (s || (s = context_open(&t->run, &t->run.file->model, &t->run.model, err)))
@@ -119,7 +120,7 @@ static tutti_status add_wrapper(trainer *t, instance *i, tutti_error *err)
 
 static tutti_status bind_handlers(trainer *t, tutti_error *err)
 {
-    binding_list *list = &t->run.file->handlers;
+    binding_list *list = &t->run.file->observers.handlers;
     for (size_t k = 0; k < list->count; k++) {
         const tutti_status s = engine_bind(t->run.engine, list->items[k], err);
         if (s)
@@ -174,7 +175,8 @@ static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,
 static tutti_status open_participants(trainer *t, tutti_error *err)
 {
     run_file *file = t->run.file;
-    run_parts *lists[] = {&file->loggers, &file->callbacks, &file->algorithms, &file->passes};
+    run_parts *lists[] = {&file->participants.loggers, &file->participants.callbacks,
+                          &file->participants.algorithms, &file->participants.passes};
     size_t n = 0;
     for (size_t l = 0; l < 4; l++)
         n += lists[l]->count;
@@ -202,7 +204,7 @@ static tutti_status check_settings(trainer *t, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in dur, want ep, ba, sp, tok or sec");
     if (t->run.clock.max_duration.unit == TUTTI_UNIT_ITERATION &&
-        run->iteration_length.count <= 0)
+        run->length.iteration_length.count <= 0)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in iter, which needs an iteration_length such "
                           "as \"2ep\"");
@@ -210,7 +212,7 @@ static tutti_status check_settings(trainer *t, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG,
                           "scale_schedule_ratio %g makes a max_duration of nothing, want a "
                           "larger ratio or a longer max_duration",
-                          run->scale_schedule_ratio);
+                          run->length.scale_schedule_ratio);
     return TUTTI_OK;
 }
 
@@ -233,9 +235,10 @@ static void find_folder(run_context *run)
 
 static void init_clock(run_clock *c, const run_file *file)
 {
-    c->planned = file->max_duration;
-    if (file->scale_schedule_ratio != 1.0)
-        c->planned.count = (int64_t)((double)c->planned.count * file->scale_schedule_ratio);
+    c->planned = file->length.max_duration;
+    if (file->length.scale_schedule_ratio != 1.0)
+        c->planned.count =
+            (int64_t)((double)c->planned.count * file->length.scale_schedule_ratio);
     c->max_duration = c->planned;
     c->now.struct_size = c->eval.struct_size = c->scheduled.struct_size = sizeof c->now;
 }
@@ -279,7 +282,8 @@ static void connect(trainer *t)
     t->scalars.mirrors = &t->mirrors;
     t->scalars.loss_scaler = &t->scaler;
     t->scalars.updater = &t->updater;
-    scaler_init(&t->scaler, run, &t->mirrors, &t->scalars, precision_of(file->precision));
+    scaler_init(&t->scaler, run, &t->mirrors, &t->scalars,
+                precision_of(file->numerics.precision));
     t->updater.run = run;
     t->updater.mirrors = &t->mirrors;
     t->updater.scalars = &t->scalars;
@@ -334,7 +338,8 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     if ((s = open_model(t, run->ops, err)) ||
         (s = updater_open(&t->updater, &t->kernels, err)) || (s = open_evaluations(t, err)) ||
         (s = check_tokens(t, "max_duration", run->clock.planned, "ep, ba, sp or sec", err)) ||
-        (s = check_tokens(t, "iteration_length", run->file->iteration_length, "ep", err)) ||
+        (s = check_tokens(t, "iteration_length", run->file->length.iteration_length, "ep",
+                          err)) ||
         (s = trainer_check_epochs(t, err)) || (s = open_participants(t, err)))
         return s;
     return updater_refit(&t->updater, err);

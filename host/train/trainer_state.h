@@ -40,6 +40,15 @@ typedef struct loop_evaluation {
     char name[80]; /* of its handler */
 } loop_evaluation;
 
+/* What plugins can ask for. */
+typedef struct trainer_services {
+    tutti_state_v1 state;
+    tutti_metrics_v1 metrics;
+    weights_service weights;
+    tutti_train_v1 train;
+    tutti_checkpoint_v1 checkpoint;
+} trainer_services;
+
 struct trainer {
     run_context run;
     loop_hooks hooks;
@@ -66,11 +75,7 @@ struct trainer {
     bool fits;          /* it trains, and writes to the run's folders */
     folder_lock *locks; /* on these */
 
-    tutti_state_v1 state_service;
-    tutti_metrics_v1 metrics_service;
-    weights_service weights_service;
-    tutti_train_v1 train_service;
-    tutti_checkpoint_v1 checkpoint_service;
+    trainer_services services;
 };
 
 /* ---- events.c ---- */

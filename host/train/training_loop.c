@@ -1,4 +1,4 @@
-/* training_loop.c - what a training run does between its events, for the loop that fires them. */
+/* training_loop.c - the pieces of a training loop: what a run does between its events. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training_loop.h"
 #include "train/reproduction.h"

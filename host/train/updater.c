@@ -183,7 +183,7 @@ tutti_status updater_reschedule(updater *u, tutti_error *err)
                               &u->run->clock.scheduled,
                               u->run->clock.planned,
                               u->run->clock.batches_per_epoch,
-                              u->run->file->scale_schedule_ratio};
+                              u->run->file->length.scale_schedule_ratio};
     double factor = 1.0;
     for (size_t k = 0; k < u->nschedulers; k++) {
         const tutti_scheduler_v1 *table = instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1);

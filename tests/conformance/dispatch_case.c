@@ -1,7 +1,7 @@
 /* dispatch_case.c - the order in which participants hear one event. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conformance.h"
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 
 #include <stdlib.h>
 

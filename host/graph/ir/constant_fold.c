@@ -1,4 +1,4 @@
-/* constant_fold.c - constants worked out while the graph is built, and operations that change nothing. */
+/* constant_fold.c - constant folding: constants are computed while the graph is built, identities left out. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/constant_fold.h"
 #include "graph/ir/traits.h"
@@ -71,9 +71,9 @@ static bool run(const graph *g, const tutti_op *op, const tutti_op_call *call,
     }
     if (op->cpu->prepare && op->cpu->prepare(&now, &state, &bytes, NULL))
         return false;
-    void *room = bytes ? pool_take(&scratch, bytes) : NULL;
+    void *capacity = bytes ? pool_take(&scratch, bytes) : NULL;
     const bool done =
-        (!bytes || room) && op->cpu->run(state, &now, from, data, room) == TUTTI_OK;
+        (!bytes || capacity) && op->cpu->run(state, &now, from, data, capacity) == TUTTI_OK;
     if (op->cpu->prepare && op->cpu->destroy)
         op->cpu->destroy(state);
     pool_free(&scratch);

@@ -1,4 +1,4 @@
-/* plan_cache.c - the cache of plans: found by shapes, built when missing, the least used dropped. */
+/* plan_cache.c - the plan cache: found by shapes, built when missing, least recently used evicted (LRU). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/net_internal.h"
 #include "graph/runtime/host_memory.h"

@@ -67,8 +67,8 @@ static void keep_weights(const module *it, const module *fresh)
 static tutti_status keep_children(net *n, tutti_module m, module *it, module *fresh,
                                   tutti_error *err)
 {
-    const uint32_t room = it->nchildren + fresh->nchildren;
-    tutti_module *all = realloc(it->children, sizeof *all * (room + 1u));
+    const uint32_t capacity = it->nchildren + fresh->nchildren;
+    tutti_module *all = realloc(it->children, sizeof *all * (capacity + 1u));
     if (!all)
         return out_of_memory(err);
     it->children = all;

@@ -1,4 +1,4 @@
-/* autodiff.c - reverse mode: from graph to graph, by each op's own gradient rule. */
+/* autodiff.c - automatic differentiation in reverse mode, graph to graph, by each op's gradient rule. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/autodiff.h"
 #include "graph/ir/attr.h"

@@ -1,4 +1,4 @@
-/* fuse_epilogues.c - a product and the activation, or an activation's gradient, behind it as one node. */
+/* fuse_epilogues.c - epilogue fusion: a product and the activation behind it, or its gradient, as one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
 #include "graph/ir/traits.h"

@@ -1,4 +1,4 @@
-/* pointwise_fusion.c - which elementwise nodes run together. */
+/* pointwise_fusion.c - pointwise fusion: elementwise nodes that run as one kernel. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/pointwise_fusion.h"
 #include "graph/ir/precision.h"

@@ -1,4 +1,4 @@
-/* rematerialization.c - second nodes for what the backward pass reads of the forward pass. */
+/* rematerialization.c - rematerialisation: second nodes for results that the backward pass reads. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/rematerialization.h"
 #include "graph/ir/attr.h"

@@ -1,4 +1,4 @@
-/* rematerialize.c - which results of the forward pass are computed again in the backward pass. */
+/* rematerialize.c - rematerialization: which results of the forward pass the backward pass computes again. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/schedule.h"
 #include "graph/runtime/host_memory.h"

@@ -1,4 +1,4 @@
-/* autotune.c - the ways of an operation on this machine: measuring, choosing, remembering. */
+/* autotune.c - autotuning: an operation's algorithms are measured here, and the fastest is remembered. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune.h"
 #include "graph/ir/attr.h"

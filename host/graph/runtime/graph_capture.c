@@ -1,4 +1,4 @@
-/* graph_capture.c - work gathered into graphs of the device, done again while nothing moves. */
+/* graph_capture.c - graph capture: work is recorded as a graph of the device and launched again. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/graph_capture.h"
 

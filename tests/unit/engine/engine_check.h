@@ -3,7 +3,7 @@
 #ifndef ENGINE_CHECK_H
 #define ENGINE_CHECK_H
 
-#include "engine/participant.h"
+#include "engine/engine_internal.h"
 #include "tutti/pass.h"
 #include "tutti_check.h"
 

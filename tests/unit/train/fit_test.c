@@ -47,7 +47,7 @@ static void watch(void *ctx, const tutti_event *event)
     const size_t used = strlen(f->told);
     (void)snprintf(f->told + used, sizeof f->told - used, "%s ", event->name);
     if (event->id == f->stop_at && f->t->run.clock.now.batch == f->stop_batch)
-        f->t->state_service.stop_training(f->t, "the test stops it");
+        f->t->services.state.stop_training(f->t, "the test stops it");
 }
 
 /* The run file with `more` members: a comma first.  Samples of glyphs, batches of 8, sgd. */
@@ -291,7 +291,7 @@ START_TEST(the_time_before_an_epochs_end_is_behind_its_last_batch)
 {
     fitting f;
     opened(&f, ", \"max_duration\": \"2ep\"");
-    const tutti_state_v1 *s = &f.t->state_service;
+    const tutti_state_v1 *s = &f.t->services.state;
     f.stop_at = TUTTI_EVENT_EPOCH_END;
     f.stop_batch = 3;
     fit(&f, 0, TUTTI_UNIT_NONE);
@@ -307,7 +307,7 @@ START_TEST(the_state_tells_of_the_run)
     fitting f;
     opened(&f, ", \"max_duration\": \"4ba\", \"microbatch_size\": 4, \"iteration_length\": "
                "\"2ep\"");
-    const tutti_state_v1 *s = &f.t->state_service;
+    const tutti_state_v1 *s = &f.t->services.state;
     ck_assert_ptr_null(s->previous(s->ctx));
     fit(&f, 0, TUTTI_UNIT_NONE);
     ck_assert_int_eq(s->previous(s->ctx)->batch, 3);

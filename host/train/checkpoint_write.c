@@ -1,0 +1,220 @@
+/* checkpoint_write.c - checkpoints as safetensors files: written whole or not at all. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint.h"
+#include "train/checkpoint_format.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#define VERSION "2"
+enum { MOST_INTERRUPTIONS = 1000 };
+
+static tutti_status make_folders(const char *path, tutti_error *err)
+{
+    char part[4096];
+    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
+        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return tutti_fail(err, TUTTI_E_IO, "%s: cannot make the folder: %s", part,
+                              strerror(errno));
+        *slash = '/';
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status write_all(int fd, const char *path, const void *data, uint64_t size,
+                              tutti_error *err)
+{
+    const char *at = data;
+    int interrupted = 0; /* in a row: a file system that knows nothing else is broken */
+    while (size > 0) {
+        const size_t part = size < (1u << 30) ? (size_t)size : (1u << 30);
+        const ssize_t n = write(fd, at, part);
+        if (n < 0 && errno == EINTR && ++interrupted < MOST_INTERRUPTIONS)
+            continue;
+        if (n <= 0)
+            return tutti_fail(err, TUTTI_E_IO, "%s: cannot write the checkpoint: %s", path,
+                              strerror(n < 0 ? errno : ENOSPC));
+        interrupted = 0;
+        at += n;
+        size -= (uint64_t)n;
+    }
+    return TUTTI_OK;
+}
+
+/* The header's length as the file has it. */
+static void put_length(unsigned char to[8], uint64_t length)
+{
+    for (int k = 0; k < 8; k++)
+        to[k] = (unsigned char)(length >> (8 * k));
+}
+
+/* Puts the digits into a header that has none yet. */
+static tutti_status seal(text_buffer *header, const checkpoint_item *items, size_t n)
+{
+    unsigned char length[8];
+    char digits[SEAL_DIGITS + 1];
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return TUTTI_E_NOMEM;
+    put_length(length, header->size);
+    (void)XXH3_64bits_reset(state);
+    (void)XXH3_64bits_update(state, length, sizeof length);
+    (void)XXH3_64bits_update(state, header->data, header->size);
+    for (size_t k = 0; k < n; k++)
+        (void)XXH3_64bits_update(state, items[k].tensor.data,
+                                 tutti_nbytes(&items[k].tensor.desc));
+    (void)snprintf(digits, sizeof digits, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(state));
+    (void)XXH3_freeState(state);
+    memcpy(header->data + SEAL_HEAD_SIZE, digits, SEAL_DIGITS);
+    return TUTTI_OK;
+}
+
+/* The header: length, then JSON padded with spaces so that the data begins at a multiple of 8. */
+static tutti_status make_header(const checkpoint_item *items, size_t nitems,
+                                const checkpoint_text *texts, size_t ntexts, text_buffer *b)
+{
+    text_add(b, "%s%s\",\"tutti\":\"" VERSION "\"", SEAL_HEAD, SEAL_NONE);
+    for (size_t k = 0; k < ntexts; k++) {
+        text_add(b, ",");
+        text_add_quoted(b, texts[k].key);
+        text_add(b, ":");
+        text_add_quoted(b, texts[k].value);
+    }
+    text_add(b, "}");
+    uint64_t at = 0;
+    for (size_t k = 0; k < nitems; k++) {
+        const tutti_desc *d = &items[k].tensor.desc;
+        const uint64_t end = at + tutti_nbytes(d);
+        text_add(b, ",");
+        text_add_quoted(b, items[k].name);
+        text_add(b, ":{\"dtype\":\"%s\",\"shape\":[", tutti_dtype_name(d->dtype));
+        for (int32_t r = 0; r < d->rank; r++)
+            text_add(b, "%s%" PRId64, r ? "," : "", d->dim[r]);
+        text_add(b, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", at, end);
+        at = end;
+    }
+    text_add(b, "}");
+    while (!b->failed && b->size % 8)
+        text_add(b, " ");
+    return b->failed ? TUTTI_E_NOMEM : seal(b, items, nitems);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A name that is given twice makes a file that nobody can read. */
+static tutti_status check_names(const char *path, const checkpoint_item *items, size_t n,
+                                tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    const char **names = calloc(n + 1, sizeof *names);
+    if (!names)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to write it", path);
+    for (size_t k = 0; k < n; k++)
+        names[k] = items[k].name;
+    qsort((void *)names, n, sizeof *names, by_name);
+    for (size_t k = 1; k < n && !s; k++)
+        if (strcmp(names[k - 1], names[k]) == 0)
+            s = tutti_fail(err, TUTTI_E_EXISTS, "%s: two tensors are called %s", path,
+                           names[k]);
+    free((void *)names);
+    return s;
+}
+
+static tutti_status sync_folder(const char *path, tutti_error *err)
+{
+    char folder[4096];
+    (void)snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    const int fd =
+        open(slash ? (*folder ? folder : "/") : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot open its folder: %s", path,
+                          strerror(errno));
+    const int failed = fsync(fd);
+    (void)close(fd);
+    return failed ? tutti_fail(err, TUTTI_E_IO, "%s: cannot sync its folder: %s", path,
+                               strerror(errno))
+                  : TUTTI_OK;
+}
+
+tutti_status checkpoint_write(const char *path, const checkpoint_item *items, size_t nitems,
+                              const checkpoint_text *texts, size_t ntexts, tutti_error *err)
+{
+    char temporary[4096];
+    text_buffer header = {0};
+    int fd = -1;
+    tutti_status s = check_names(path, items, nitems, err);
+    if (s || (s = make_folders(path, err)))
+        return s;
+    if (snprintf(temporary, sizeof temporary, "%s.tmp-XXXXXX", path) >= (int)sizeof temporary)
+        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
+    if ((s = make_header(items, nitems, texts, ntexts, &header))) {
+        free(header.data);
+        return tutti_fail(err, s, "%s: no memory for the header", path);
+    }
+    fd = mkstemp(temporary);
+    if (fd < 0) {
+        free(header.data);
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot make a temporary file beside it: %s",
+                          path, strerror(errno));
+    }
+    (void)fchmod(fd, 0644);
+    unsigned char length[8];
+    put_length(length, header.size);
+    if ((s = write_all(fd, path, length, sizeof length, err)) ||
+        (s = write_all(fd, path, header.data, header.size, err)))
+        goto fail;
+    for (size_t k = 0; k < nitems; k++)
+        if ((s = write_all(fd, path, items[k].tensor.data, tutti_nbytes(&items[k].tensor.desc),
+                           err)))
+            goto fail;
+    if (fsync(fd) != 0) {
+        s = tutti_fail(err, TUTTI_E_IO, "%s: cannot sync the checkpoint: %s", path,
+                       strerror(errno));
+        goto fail;
+    }
+    free(header.data);
+    if (close(fd) != 0 || rename(temporary, path) != 0) {
+        s = tutti_fail(err, TUTTI_E_IO, "%s: cannot put the checkpoint in place: %s", path,
+                       strerror(errno));
+        (void)unlink(temporary);
+        return s;
+    }
+    return sync_folder(path, err);
+
+fail:
+    free(header.data);
+    (void)close(fd);
+    (void)unlink(temporary);
+    return s;
+}
+
+tutti_status checkpoint_link(const char *link, const char *target, tutti_error *err)
+{
+    char temporary[4096];
+    if (snprintf(temporary, sizeof temporary, "%s.new", link) >= (int)sizeof temporary)
+        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", link);
+    const char *name = strrchr(target, '/');
+    (void)unlink(temporary);
+    if (symlink(name ? name + 1 : target, temporary) != 0 || rename(temporary, link) != 0)
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot point the link at %s: %s", link, target,
+                          strerror(errno));
+    return TUTTI_OK;
+}
