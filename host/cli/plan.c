@@ -36,8 +36,9 @@ const cli_command cli_plan = {
     .doc =
         "Prints the plan of one training step of the run, without training: its sizes; what is "
         "computed again to save memory; every node with shape, operation, attributes, module; "
-        "the steps in their order with the places they read and write, chains of elementwise "
-        "nodes as one and with the way of those that have several; and the map of the arena.",
+        "the steps in their order with the places they read and write, groups of elementwise "
+        "nodes as one and with the algorithm of those that have several; and the map of the "
+        "arena.",
     .more = "Exit status: 0 printed, 1 the step cannot be planned, 2 wrong usage or input.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_DRAWING,
     .least = 0,

@@ -75,7 +75,7 @@ void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
 tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
                                       uint64_t *ret_scratch, tutti_error *err);
 
-/* Each thread's share of rows is walked in blocks of this many rows, the second time from its end:
+/* Each thread's share of rows is read in blocks of this many rows, the second time from its end:
  * what the first time read last is still in the cache. */
 enum { BATCH_NORM_BLOCK = 256, BATCH_NORM_LOW_BLOCK = 64 };
 

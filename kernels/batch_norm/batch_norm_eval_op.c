@@ -49,7 +49,7 @@ void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         int64_t first;
-        const int64_t count = op_share(rows, t, threads, &first);
+        const int64_t count = op_chunk(rows, t, threads, &first);
         for (int64_t at = 0; at < count; at += block)
             batch_norm_apply_rows(c, in, y, first + at, count - at < block ? count - at : block,
                                   line, rooms + (uint64_t)t * batch_norm_room(c));

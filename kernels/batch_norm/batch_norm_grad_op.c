@@ -138,7 +138,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
             int64_t first;
-            const int64_t end = op_share(rows, t, threads, &first) + first;
+            const int64_t end = op_chunk(rows, t, threads, &first) + first;
             double *mine = sums + 2 * t * n;
             memset(mine, 0, (size_t)(2 * n) * sizeof *sums);
             for (int64_t at = first; at < end; at += block) {
@@ -152,7 +152,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         finish(n, rows, sums, threads, in, out, coef);
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
-            int64_t first, end = op_share(rows, t, threads, &first);
+            int64_t first, end = op_chunk(rows, t, threads, &first);
             for (end += first; end > first; end -= block) {
                 const int64_t at = end - block > first ? end - block : first;
                 const int64_t size = (end - at) * n;

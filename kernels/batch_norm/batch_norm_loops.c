@@ -5,9 +5,9 @@
 
 /* A step is 16 channels (one AVX-512 register of f32, two of f64); up to four neighbouring steps
  * of a row are done at once, so that rows are read as they lie in memory. */
-enum { HALF = LANES_HALF, STEPS = 4, TILE = 64, GROUP = 16 };
+enum { HALF = SIMD_LANES_F64, STEPS = 4, TILE = 64, GROUP = 16 };
 
-#define INLINE LANES_INLINE
+#define INLINE SIMD_INLINE
 
 /* Calls a loop with the number of steps as a constant. */
 #define WITH_STEPS(steps, call)                                                                \
@@ -28,7 +28,7 @@ enum { HALF = LANES_HALF, STEPS = 4, TILE = 64, GROUP = 16 };
 /* Steps to do at once from channel k on. */
 INLINE int64_t steps_at(int64_t k, int64_t c)
 {
-    const int64_t left = (c - k) / LANES;
+    const int64_t left = (c - k) / SIMD_LANES;
     return left < STEPS ? left : STEPS;
 }
 
@@ -44,7 +44,7 @@ INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum
         for (int h = 0; h < 2 * steps; h++) {
             const f32x8 v = *(const f32x8 *)(x + r * c + h * HALF);
             if (h % 2 == 0)
-                __builtin_prefetch(x + r * c + h * HALF + LANES_AHEAD);
+                __builtin_prefetch(x + r * c + h * HALF + SIMD_PREFETCH);
             const f64x8 d = __builtin_convertvector(v, f64x8);
             s[h] += d;
             q[h] += d * d;
@@ -62,7 +62,7 @@ void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *sum, doubl
         const int64_t n = rows - at < TILE ? rows - at : TILE;
         const float *tile = x + at * c;
         int64_t k = 0, steps;
-        for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
+        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
 #define CALL(m) sums(m, tile + k, n, c, sum + k, square + k)
             WITH_STEPS(steps, CALL)
 #undef CALL
@@ -95,7 +95,7 @@ INLINE batch_norm_line line_at(const batch_norm_line *l, int64_t k)
 INLINE void add_to(double *sum, const f32x16 *a, const f32x16 *b)
 {
     const f32x16 v = *a + *b;
-    lanes_add_to(sum, &v);
+    simd_add_to(sum, &v);
 }
 
 /* One row: s += v, p += v centred. */
@@ -104,11 +104,11 @@ INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const f32x16
 {
     const f32x16 *m = line, *a = line + STEPS, *b = line + 2 * STEPS;
     for (int h = 0; h < steps; h++) {
-        const int64_t i = r * q->c + h * LANES;
+        const int64_t i = r * q->c + h * SIMD_LANES;
         const f32x16 centred = *(const f32x16 *)(q->x + i) - m[h];
         f32x16 v = *(const f32x16 *)(q->other + i);
-        __builtin_prefetch(q->x + i + LANES_AHEAD);
-        __builtin_prefetch(q->other + i + LANES_AHEAD);
+        __builtin_prefetch(q->x + i + SIMD_PREFETCH);
+        __builtin_prefetch(q->other + i + SIMD_PREFETCH);
         if (relu)
             v = (f32x16)((i32x16)v & (i32x16)(centred * a[h] + b[h] > 0.0f));
         s[h] += v;
@@ -122,9 +122,9 @@ INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *p
 {
     f32x16 line[3 * STEPS];
     for (int h = 0; h < steps; h++) {
-        line[h] = *(const f32x16 *)(q->l.mean + h * LANES);
-        line[STEPS + h] = *(const f32x16 *)(q->l.scale + h * LANES);
-        line[2 * STEPS + h] = *(const f32x16 *)(q->l.shift + h * LANES);
+        line[h] = *(const f32x16 *)(q->l.mean + h * SIMD_LANES);
+        line[STEPS + h] = *(const f32x16 *)(q->l.scale + h * SIMD_LANES);
+        line[2 * STEPS + h] = *(const f32x16 *)(q->l.shift + h * SIMD_LANES);
     }
     for (int64_t at = 0; at < q->rows; at += GROUP) {
         const int64_t end = at + GROUP < q->rows ? at + GROUP : q->rows;
@@ -137,8 +137,8 @@ INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *p
         if (r < end)
             grad_row(steps, relu, q, r, line, s[0], p[0]);
         for (int h = 0; h < steps; h++) {
-            add_to(sum + h * LANES, &s[0][h], &s[1][h]);
-            add_to(product + h * LANES, &p[0][h], &p[1][h]);
+            add_to(sum + h * SIMD_LANES, &s[0][h], &s[1][h]);
+            add_to(product + h * SIMD_LANES, &p[0][h], &p[1][h]);
         }
     }
 }
@@ -155,7 +155,7 @@ void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t
         const int64_t n = rows - at < TILE ? rows - at : TILE;
         const float *tx = x + at * c, *td = dy + at * c;
         int64_t k = 0, steps;
-        for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
+        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
             const part q = {tx + k, td + k, NULL, n, c, line_at(line, k)};
 #define CALL(m)                                                                                \
     q.l.relu ? grad_sums(m, 1, &q, sum + k, product + k)                                       \
@@ -182,13 +182,13 @@ INLINE void apply(int steps, int end, const part *q)
     float *y = q->y;
     f32x16 m[STEPS], a[STEPS], b[STEPS];
     for (int h = 0; h < steps; h++) {
-        m[h] = *(const f32x16 *)(q->l.mean + h * LANES);
-        a[h] = *(const f32x16 *)(q->l.scale + h * LANES);
-        b[h] = *(const f32x16 *)(q->l.shift + h * LANES);
+        m[h] = *(const f32x16 *)(q->l.mean + h * SIMD_LANES);
+        a[h] = *(const f32x16 *)(q->l.scale + h * SIMD_LANES);
+        b[h] = *(const f32x16 *)(q->l.shift + h * SIMD_LANES);
     }
     for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < steps; h++) {
-            const int64_t i = r * q->c + h * LANES;
+            const int64_t i = r * q->c + h * SIMD_LANES;
             f32x16 u = (*(const f32x16 *)(x + i) - m[h]) * a[h] + b[h];
             if (end & ADD)
                 u += *(const f32x16 *)(residual + i);
@@ -204,7 +204,7 @@ void batch_norm_apply(const float *x, const float *residual, float *y, int64_t r
 {
     const int end = (residual ? ADD : PLAIN) | (line->relu ? RELU : PLAIN);
     int64_t k = 0, steps;
-    for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
+    for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
         const part q = {x + k,           residual ? residual + k : NULL, y + k, rows, c,
                         line_at(line, k)};
 #define CALL(m)                                                                                \
@@ -231,16 +231,16 @@ INLINE void grad_apply(int steps, int relu, const part *q, const float *coef)
     float *dx = q->y;
     f32x16 m[STEPS], a[STEPS], b[STEPS], s[STEPS], scale[STEPS], shift[STEPS];
     for (int h = 0; h < steps; h++) {
-        m[h] = *(const f32x16 *)(q->l.mean + h * LANES);
-        a[h] = *(const f32x16 *)(coef + h * LANES);
-        b[h] = *(const f32x16 *)(coef + q->c + h * LANES);
-        s[h] = *(const f32x16 *)(coef + 2 * q->c + h * LANES);
-        scale[h] = *(const f32x16 *)(q->l.scale + h * LANES);
-        shift[h] = *(const f32x16 *)(q->l.shift + h * LANES);
+        m[h] = *(const f32x16 *)(q->l.mean + h * SIMD_LANES);
+        a[h] = *(const f32x16 *)(coef + h * SIMD_LANES);
+        b[h] = *(const f32x16 *)(coef + q->c + h * SIMD_LANES);
+        s[h] = *(const f32x16 *)(coef + 2 * q->c + h * SIMD_LANES);
+        scale[h] = *(const f32x16 *)(q->l.scale + h * SIMD_LANES);
+        shift[h] = *(const f32x16 *)(q->l.shift + h * SIMD_LANES);
     }
     for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < steps; h++) {
-            const int64_t i = r * q->c + h * LANES;
+            const int64_t i = r * q->c + h * SIMD_LANES;
             const f32x16 centred = *(const f32x16 *)(x + i) - m[h];
             f32x16 d = *(const f32x16 *)(dy + i);
             if (relu)
@@ -255,7 +255,7 @@ void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t r
 {
     const float *as = coef, *bs = coef + c, *shift = coef + 2 * c;
     int64_t k = 0, steps;
-    for (; (steps = steps_at(k, c)) > 0; k += steps * LANES) {
+    for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
         const part q = {x + k, dy + k, dx + k, rows, c, line_at(line, k)};
 #define CALL(m) q.l.relu ? grad_apply(m, 1, &q, coef + k) : grad_apply(m, 0, &q, coef + k)
         WITH_STEPS(steps, CALL)

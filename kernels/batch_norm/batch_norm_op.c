@@ -204,14 +204,14 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
             int64_t first;
-            const int64_t count = op_share(rows, t, threads, &first);
+            const int64_t count = op_chunk(rows, t, threads, &first);
             sum_rows(c, in[0], first, count, sums + 2 * t * n, rooms + (uint64_t)t * room);
         }
 #pragma omp single
         finish(c, sums, threads, in, out, scale);
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
-            int64_t first, end = op_share(rows, t, threads, &first);
+            int64_t first, end = op_chunk(rows, t, threads, &first);
             for (end += first; end > first; end -= block) {
                 const int64_t at = end - block > first ? end - block : first;
                 batch_norm_apply_rows(c, in, out[0], at, end - at, &line,

@@ -6,7 +6,7 @@
 #include "common/op_util.h"
 
 /* The output as up to `rank` merged dimensions, with the inputs' strides in elements (0: repeated).
- * Dimensions that both inputs walk alike are merged into one. */
+ * Dimensions that both inputs iterate over alike are merged into one. */
 typedef struct broadcast {
     int32_t rank;
     int32_t reserved;
@@ -116,7 +116,7 @@ static inline void broadcast_part(const broadcast *r, const void *attr, const fl
                              .step_b = r->sb[last] != 0};
     int64_t end = rows;
     if (rows < threads)
-        block.n = op_share(n, t, threads, &from);
+        block.n = op_chunk(n, t, threads, &from);
     else {
         first = rows * t / threads;
         end = rows * (t + 1) / threads;

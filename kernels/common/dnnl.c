@@ -11,7 +11,7 @@
 
 enum { ALIGNMENT = 64 };
 
-/* One tensor: the caller's memory, the primitive's, and the way between them. */
+/* One tensor: the caller's memory, the primitive's, and the reorder between them. */
 typedef struct slot {
     dnnl_memory_t user;
     dnnl_memory_t own; /* == user when the layouts agree */
@@ -42,24 +42,10 @@ static void engine_create(void)
         the_engine = NULL;
 }
 
-static char way_names[DNN_NAMES][48];
-static pthread_once_t names_once = PTHREAD_ONCE_INIT;
-
-static void name_ways(void)
+void dnn_name(const char *what, char ret[DNN_NAME])
 {
-    static const char *const ways[DNN_NAMES] = {"direct",        "blocked",       "Winograd",
-                                                "gemm in parts", "three of bf16", "turned",
-                                                "in shares"};
     const dnnl_version_t *v = dnnl_version();
-    for (int k = 0; k < DNN_NAMES; k++)
-        (void)snprintf(way_names[k], sizeof way_names[k], "oneDNN %d.%d.%d %s", v->major,
-                       v->minor, v->patch, ways[k]);
-}
-
-const char *dnn_way_name(int32_t way)
-{
-    (void)pthread_once(&names_once, name_ways);
-    return way_names[way];
+    (void)snprintf(ret, DNN_NAME, "oneDNN %d.%d.%d %s", v->major, v->minor, v->patch, what);
 }
 
 static uint64_t align(uint64_t n)
@@ -88,8 +74,8 @@ static work work_of(const dnn_call *c, const layout *l)
         [DNN_CONV_GRAD_WEIGHT] = dnnl_backward_weights};
     work w = {.kind = c->kind == DNN_MATMUL ? dnnl_matmul : dnnl_convolution,
               .direction = directions[c->kind],
-              .algorithm =
-                  c->way == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct,
+              .algorithm = c->algorithm == DNN_WINOGRAD ? dnnl_convolution_winograd
+                                                        : dnnl_convolution_direct,
               .src = l[DNN_SRC],
               .weights = l[DNN_WEIGHTS],
               .bias = l[DNN_BIAS],
@@ -174,8 +160,8 @@ static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
     layout l[DNN_SLOTS] = {NULL};
     dnnl_status_t s = dnnl_success;
     for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
-        s = describe(&c->slot[k], c->slot[k].any || (c->way != DNN_DIRECT && k != DNN_BIAS),
-                     &l[k]);
+        s = describe(&c->slot[k],
+                     c->slot[k].any || (c->algorithm != DNN_DIRECT && k != DNN_BIAS), &l[k]);
     if (s == dnnl_success)
         s = choose(c, l, ret);
     for (int k = 0; k < DNN_SLOTS; k++)

@@ -15,16 +15,13 @@ enum {
 
 enum { DNN_SRC, DNN_WEIGHTS, DNN_BIAS, DNN_DST, DNN_SLOTS };
 
-/* How a convolution goes about it: over the images as they lie; over copies in the library's own
+/* The library's algorithms for a convolution: over the images as they lie; over copies in the library's own
  * layout; by Winograd's transforms of such copies, where errors grow to some 1e-5. */
-enum { DNN_DIRECT, DNN_BLOCKED, DNN_WINOGRAD, DNN_WAYS };
-/* A product may also go the library's other road, dnn_multiply, in parts; or as three of bf16. */
-enum { DNN_GEMM = DNN_WAYS, DNN_SPLIT, DNN_GRADIENTS };
-/* And a convolution's gradients be made of others (conv2d/conv2d_ways.h). */
-enum { DNN_TURNED = DNN_GRADIENTS, DNN_SHARES, DNN_NAMES };
+enum { DNN_DIRECT, DNN_BLOCKED, DNN_WINOGRAD, DNN_ALGORITHMS };
 
-/* "oneDNN 2.6.3 direct"; static. */
-const char *dnn_way_name(int32_t way);
+/* "oneDNN 2.6.3 WHAT": the name of an algorithm that is made of the library's primitives. */
+enum { DNN_NAME = 48 };
+void dnn_name(const char *what, char ret[DNN_NAME]);
 
 /* A tensor in memory, sizes in oneDNN's order: N C H W, [G] O I KH KW, [batch] M N. */
 typedef struct dnn_tensor {
@@ -39,9 +36,9 @@ typedef struct dnn_tensor {
 typedef struct dnn_call {
     int32_t kind; /* DNN_CONV ... */
     int32_t threads;
-    int32_t relu; /* 1: dst = max(0, ...) */
-    int32_t way;  /* DNN_DIRECT ...; convolutions only */
-    int32_t add;  /* 1: dst = dst + ... */
+    int32_t relu;      /* 1: dst = max(0, ...) */
+    int32_t algorithm; /* DNN_DIRECT ...; convolutions only */
+    int32_t add;       /* 1: dst = dst + ... */
     int32_t reserved;
     dnn_tensor slot[DNN_SLOTS];
     int64_t stride[2], padding[2], dilation[2]; /* convolutions; dilation 1 is none */

@@ -42,7 +42,7 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < threads; k++) {
         int64_t first;
-        const int64_t count = op_share(n, k, threads, &first);
+        const int64_t count = op_chunk(n, k, threads, &first);
         loop(c->attr, x + first, y + first, count);
     }
 }

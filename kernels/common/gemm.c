@@ -28,30 +28,30 @@ static int64_t cut(int64_t n, int64_t unit, int64_t t, int64_t parts)
 /* The height of a's panels that makes `rows` out of as few as possible, and as equal. */
 static int64_t height(const gemm *p, int64_t rows)
 {
-    return rows ? parts_of(rows, parts_of(rows, p->units->rows)) : 1;
+    return rows ? parts_of(rows, parts_of(rows, p->microkernel->rows)) : 1;
 }
 
 /* Words of so many numbers of K. */
 static int64_t words_of(const gemm *p, int64_t depth)
 {
-    const int64_t deep = p->units->deep * p->units->grain;
-    return parts_of(depth, deep) * p->units->grain;
+    const int64_t deep = p->microkernel->deep * p->microkernel->grain;
+    return parts_of(depth, deep) * p->microkernel->grain;
 }
 
 /* Words of a's panels of `rows` rows, of b's of `cols` columns, for one word of k. */
 static int64_t a_width(const gemm *p, int64_t rows)
 {
-    return parts_of(rows, height(p, rows)) * p->units->panel;
+    return parts_of(rows, height(p, rows)) * p->microkernel->panel;
 }
 
 static int64_t b_width(const gemm *p, int64_t cols)
 {
-    return parts_of(cols, p->units->cols) * p->units->cols;
+    return parts_of(cols, p->microkernel->cols) * p->microkernel->cols;
 }
 
 static int64_t a_room(const gemm *p)
 {
-    return BLOCK_PANELS * p->units->panel * words_of(p, p->depth);
+    return BLOCK_PANELS * p->microkernel->panel * words_of(p, p->depth);
 }
 
 /* ---- one thread's work ---- */
@@ -68,14 +68,14 @@ static void pack_a(const gemm *p, const gemm_data *d, int64_t high, int64_t row,
                    int64_t k, int64_t depth, float *to)
 {
     const gemm_matrix a = from(d->a, p->a_dtype, p->a_row, p->a_col, row, k);
-    p->units->pack_a(high, rows, depth, &a, to);
+    p->microkernel->pack_a(high, rows, depth, &a, to);
 }
 
 static void pack_b(const gemm *p, const gemm_data *d, int64_t col, int64_t cols, int64_t k,
                    int64_t depth, float *to)
 {
     const gemm_matrix b = from(d->b, p->b_dtype, p->b_row, p->b_col, k, col);
-    p->units->pack_b(p->units->cols, depth, cols, &b, to);
+    p->microkernel->pack_b(p->microkernel->cols, depth, cols, &b, to);
 }
 
 /* Part of y and what it is made of. */
@@ -104,8 +104,8 @@ static void edge(gemm_tile *tile, int64_t wide, const block *o, int64_t rows, in
 }
 
 /* One panel of a by the panels of b from column `begin` to `end`, which lies at `at` in the first row. */
-static void strip(const gemm_units *u, const block *o, int64_t row, int64_t begin, int64_t end,
-                  float *at)
+static void strip(const gemm_microkernel *u, const block *o, int64_t row, int64_t begin,
+                  int64_t end, float *at)
 {
     const int64_t rows = least(o->high, o->rows - row);
     const float *a = o->a + row / o->high * u->panel * o->words;
@@ -129,10 +129,10 @@ static void multiply(const gemm *p, const gemm_data *d, const block *o)
         const int64_t to = least(o->cols, col + BLOCK_COLS);
         float *at = o->passing ? o->y : o->y + col;
         for (int64_t row = 0; row < o->rows; row += o->high)
-            strip(p->units, o, row, col, to, at);
+            strip(p->microkernel, o, row, col, to, at);
         const gemm_part done = {o->row, o->rows, o->col + col, to - col, at, o->y_row};
-        if (o->last && d->end)
-            d->end(d->how, &done);
+        if (o->last && d->epilogue)
+            d->epilogue(d->how, &done);
     }
 }
 
@@ -141,8 +141,8 @@ static void multiply(const gemm *p, const gemm_data *d, const block *o)
 static void rows_pack(const gemm *p, const gemm_data *d, int64_t t, int64_t col, int64_t cols,
                       float *packed)
 {
-    const int64_t first = cut(cols, p->units->cols, t, p->threads);
-    const int64_t n = cut(cols, p->units->cols, t + 1, p->threads) - first;
+    const int64_t first = cut(cols, p->microkernel->cols, t, p->threads);
+    const int64_t n = cut(cols, p->microkernel->cols, t + 1, p->threads) - first;
     for (int64_t k = 0, depth; k < p->k; k += depth) {
         depth = least(p->depth, p->k - k);
         pack_b(p, d, col + first, n, k, depth,
@@ -158,7 +158,7 @@ static int64_t sums_row(const gemm *p)
 
 static int64_t rows_room(const gemm *p)
 {
-    return a_room(p) + (p->unstored ? BLOCK_PANELS * p->units->rows * sums_row(p) : 0);
+    return a_room(p) + (p->unstored ? BLOCK_PANELS * p->microkernel->rows * sums_row(p) : 0);
 }
 
 static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t col,
@@ -216,15 +216,16 @@ static void columns_pack(const gemm *p, const gemm_data *d, int64_t t, float *pa
         depth = least(p->depth, p->k - k);
         pack_a(p, d, high, first, rows, k, depth,
                packed + words_of(p, k) * a_width(p, p->m) +
-                   first / high * p->units->panel * words_of(p, depth));
+                   first / high * p->microkernel->panel * words_of(p, depth));
     }
 }
 
 static void columns_multiply(const gemm *p, const gemm_data *d, int64_t t, const float *packed,
                              float *own)
 {
-    const int64_t end = cut(p->n, p->units->cols, t + 1, p->threads);
-    for (int64_t col = cut(p->n, p->units->cols, t, p->threads), cols; col < end; col += cols) {
+    const int64_t end = cut(p->n, p->microkernel->cols, t + 1, p->threads);
+    for (int64_t col = cut(p->n, p->microkernel->cols, t, p->threads), cols; col < end;
+         col += cols) {
         cols = least(BLOCK_COLS, end - col);
         for (int64_t k = 0; k < p->k; k += p->depth) {
             const int64_t depth = least(p->depth, p->k - k);
@@ -301,8 +302,8 @@ static void depth_join(const gemm *p, const gemm_data *d, int64_t t, const float
                 y[j] += x[j];
         }
         const gemm_part row = {i, 1, 0, p->n, y, p->y_row};
-        if (d->end)
-            d->end(d->how, &row);
+        if (d->epilogue)
+            d->epilogue(d->how, &row);
     }
 }
 
@@ -324,12 +325,12 @@ static void by_depth(const gemm *p, const gemm_data *d, float *scratch)
 
 /* ---- the plan ---- */
 
-const gemm_units *gemm_units_at(int bf16, int k)
+const gemm_microkernel *gemm_microkernel_at(int bf16, int k)
 {
-    const tutti_isa_table *all = bf16 ? &gemm_bf16_units_here_isa : &gemm_units_here_isa;
-    const gemm_units *last = NULL;
+    const tutti_isa_table *all = bf16 ? &gemm_microkernel_bf16_isa : &gemm_microkernel_f32_isa;
+    const gemm_microkernel *last = NULL;
     for (int32_t level = tutti_isa(); level >= 0; level--) {
-        const gemm_units *u = tutti_isa_at(all, level);
+        const gemm_microkernel *u = tutti_isa_at(all, level);
         if (u->rows && (!last || u->rows != last->rows || u->deep != last->deep)) {
             if (k-- == 0)
                 return u;
@@ -347,14 +348,14 @@ static int32_t divide(const gemm *p)
         return GEMM_ROWS;
     if (p->threads * longest <= p->k)
         return GEMM_DEPTH;
-    return p->m < p->n && parts_of(p->n, p->units->cols) >= 2 * p->threads ? GEMM_COLUMNS
-                                                                           : GEMM_ROWS;
+    return p->m < p->n && parts_of(p->n, p->microkernel->cols) >= 2 * p->threads ? GEMM_COLUMNS
+                                                                                 : GEMM_ROWS;
 }
 
 /* So much of K at a time that the parts are equal, in whole words and eight of them. */
 static int64_t depth_of(const gemm *p, int64_t k)
 {
-    const gemm_units *u = p->units;
+    const gemm_microkernel *u = p->microkernel;
     const int64_t unit = u->deep * (u->grain > 8 ? u->grain : 8);
     return parts_of(parts_of(k, parts_of(k, WORDS * u->deep)), unit) * unit;
 }
@@ -362,9 +363,9 @@ static int64_t depth_of(const gemm *p, int64_t k)
 tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
 {
     const int64_t t = p->threads;
-    if (!p->units)
-        p->units = gemm_units_at(p->bf16, 0);
-    if (!p->units)
+    if (!p->microkernel)
+        p->microkernel = gemm_microkernel_at(p->bf16, 0);
+    if (!p->microkernel)
         return TUTTI_E_UNSUPPORTED;
     if (p->division == GEMM_ANY)
         p->division = divide(p);
@@ -373,7 +374,8 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
     if (p->columns < 4 * BLOCK_COLS)
         p->columns = 4 * BLOCK_COLS;
     p->columns = least(p->columns, b_width(p, p->n));
-    const int64_t words = words_of(p, p->depth), all = words_of(p, p->k) + p->units->grain;
+    const int64_t words = words_of(p, p->depth),
+                  all = words_of(p, p->k) + p->microkernel->grain;
     int64_t room;
     if (p->division == GEMM_ROWS)
         room = t * rows_room(p) + p->columns * all;

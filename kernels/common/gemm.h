@@ -14,24 +14,25 @@ typedef struct gemm {
     int64_t b_row, b_col; /* so for b */
     int64_t y_row;        /* y(i, j) = y[i * y_row + j] */
     int32_t threads;
-    int32_t a_dtype, b_dtype;       /* 0 or F32; with `bf16` BF16 too */
-    int32_t bf16;                   /* factors are rounded to bf16 */
-    int32_t unstored;               /* there is no y: the epilogue stores what it gets */
-    int32_t division;               /* GEMM_ANY: gemm_plan's choice */
-    const struct gemm_units *units; /* NULL: gemm_plan's choice, gemm_microkernel.h */
-    int64_t depth;                  /* gemm_plan's: of K that is packed at a time */
-    int64_t columns;                /* of b that lie packed at a time */
+    int32_t a_dtype, b_dtype; /* 0 or F32; with `bf16` BF16 too */
+    int32_t bf16;             /* factors are rounded to bf16 */
+    int32_t unstored;         /* there is no y: the epilogue stores what it gets */
+    int32_t division;         /* GEMM_ANY: gemm_plan's choice */
+    const struct gemm_microkernel
+        *microkernel; /* NULL: gemm_plan's choice, gemm_microkernel.h */
+    int64_t depth;    /* gemm_plan's: of K that is packed at a time */
+    int64_t columns;  /* of b that lie packed at a time */
 } gemm;
 
 /* What the threads divide: rows of y; its columns; or K, whose partial sums are joined in order. */
 enum { GEMM_ANY, GEMM_ROWS, GEMM_COLUMNS, GEMM_DEPTH, GEMM_DIVISIONS };
 
 /* A complete part of the result: rows [row, row + rows), columns [col, col + cols), 256 of them at most where y
- * is not stored.  `sums` (rows apart by sums_row) lies in y, or in the scratch. */
+ * is not stored.  `values` (rows apart by values_row) lies in y, or in the scratch. */
 typedef struct gemm_part {
     int64_t row, rows, col, cols;
-    float *sums;
-    int64_t sums_row;
+    float *values;
+    int64_t values_row;
 } gemm_part;
 
 /* Called by one thread for a part as soon as it is complete; every element is in one call. */
@@ -39,9 +40,9 @@ typedef void gemm_epilogue(const void *how, const gemm_part *part);
 
 typedef struct gemm_data {
     const void *a, *b;
-    const float *bias;  /* (N) or NULL */
-    float *y;           /* NULL where it is not stored */
-    gemm_epilogue *end; /* or NULL */
+    const float *bias;       /* (N) or NULL */
+    float *y;                /* NULL where it is not stored */
+    gemm_epilogue *epilogue; /* or NULL */
     const void *how;
 } gemm_data;
 

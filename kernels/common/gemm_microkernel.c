@@ -1,6 +1,6 @@
 /* gemm_microkernel.c - the GEMM micro-kernel: packed panels, and tiles of y from them in registers. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/gemm_sums.h"
+#include "common/gemm_microkernel_loop.h"
 #include "common/op_util.h"
 
 #include <string.h>
@@ -8,19 +8,17 @@
 /* Rows to be packed come from memory. */
 enum { ROWS_AHEAD = 8 };
 
-typedef float sixteen __attribute__((vector_size(64), aligned(4)));
-typedef float eight __attribute__((vector_size(32), aligned(4)));
-
-#define INLINE LANES_INLINE
-#define ADD(sum, x, b) ((sum) += *(x) * (b))
+#define INLINE SIMD_INLINE
 
 /* What the level of this translation unit has registers for. */
 #if defined(__AVX512F__)
-GEMM_SUMS(sums_of, sixteen, 16, ADD)
+GEMM_MICROKERNEL_LOOP(loop, f32x16, GEMM_FMA_F32)
+GEMM_PACKED_TILE(tile, f32x16, loop)
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
 enum { ROWS = 14, COLS = 32 };
 #elif defined(__AVX2__) && defined(__FMA__)
-GEMM_SUMS(sums_of, eight, 8, ADD)
+GEMM_MICROKERNEL_LOOP(loop, f32x8, GEMM_FMA_F32)
+GEMM_PACKED_TILE(tile, f32x8, loop)
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6)
 enum { ROWS = 6, COLS = 16 };
 #else
@@ -32,7 +30,7 @@ enum { ROWS = 0, COLS = 0 };
     static void tile_##rows(int64_t k, const float *a, const float *b, const float *start,     \
                             float *y, int64_t y_row)                                           \
     {                                                                                          \
-        sums_of(rows, k, a, b, start, y, y_row);                                               \
+        tile(rows, k, a, b, start, y, y_row);                                                  \
     }
 #define TILE_AT(rows) [rows] = tile_##rows,
 TILES(TILE)
@@ -47,7 +45,7 @@ INLINE void turn(const float *const row[8], int64_t at, float *to, int64_t to_ro
     f32x8 x[8];
     for (int i = 0; i < 8; i++)
         x[i] = *(const f32x8 *)(row[i] + at);
-    lanes_turn(x, to, to_row);
+    simd_transpose_8x8(x, to, to_row);
 }
 
 /* to[j * to_row + i] = from[i * stride + j], j < n, i < 16: a whole line of the cache at a time.  The
@@ -117,4 +115,4 @@ static void pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *fro
     }
 }
 
-const gemm_units gemm_units_here = {ROWS, COLS, GEMM_A, 1, 1, tiles, pack_a, pack_b};
+const gemm_microkernel gemm_microkernel_f32 = {ROWS, COLS, GEMM_A, 1, 1, tiles, pack_a, pack_b};

@@ -20,7 +20,7 @@ typedef void gemm_tile(int64_t words, const float *a, const float *b, const floa
 typedef struct gemm_matrix {
     const void *data;
     int64_t row, col;
-    int32_t dtype; /* F32; with units for bf16 BF16 too */
+    int32_t dtype; /* F32; BF16 too where the micro-kernel is for bf16 */
     int32_t reserved;
 } gemm_matrix;
 
@@ -32,7 +32,7 @@ typedef void gemm_pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matri
                          float *to);
 
 /* What suits the registers of an instruction set. */
-typedef struct gemm_units {
+typedef struct gemm_microkernel {
     int64_t rows, cols;     /* the largest tile; 0: this level has none */
     int64_t panel;          /* words of a's panel for one of k */
     int64_t deep;           /* numbers of k in a word */
@@ -40,14 +40,14 @@ typedef struct gemm_units {
     gemm_tile *const *tile; /* [r]: r rows */
     gemm_pack_a *pack_a;
     gemm_pack_b *pack_b;
-} gemm_units;
+} gemm_microkernel;
 
 /* f32 factors; and factors that are bf16 or are rounded to it, whose products are summed up in f32. */
-extern const gemm_units gemm_units_here, gemm_bf16_units_here;
-TUTTI_ISA_VARIANTS(gemm_units_here);
-TUTTI_ISA_VARIANTS(gemm_bf16_units_here);
+extern const gemm_microkernel gemm_microkernel_f32, gemm_microkernel_bf16;
+TUTTI_ISA_VARIANTS(gemm_microkernel_f32);
+TUTTI_ISA_VARIANTS(gemm_microkernel_bf16);
 
 /* Those that this CPU has, the best ones first; NULL behind the last. */
-const gemm_units *gemm_units_at(int bf16, int k);
+const gemm_microkernel *gemm_microkernel_at(int bf16, int k);
 
 #endif

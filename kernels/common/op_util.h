@@ -26,7 +26,7 @@ static inline int op_threads(const tutti_op_call *c, int64_t elements)
 
 /* The part [*ret_first, *ret_first + result) of n that thread k of `threads` does: fixed by the
  * numbers alone, so that results are too.  Cuts at multiples of 16. */
-static inline int64_t op_share(int64_t n, int k, int threads, int64_t *ret_first)
+static inline int64_t op_chunk(int64_t n, int k, int threads, int64_t *ret_first)
 {
     const int64_t part = ((n + threads - 1) / threads + 15) / 16 * 16;
     const int64_t first = part * k < n ? part * k : n;

@@ -56,7 +56,7 @@ static inline void reduction_reference(const reduction *r, const double *x, doub
 
 /* A row's sum: eight numbers a lane in f32, four lanes' sums joined, then f64: at most ten roundings,
  * so that the error is below 6e-7 of the sum of |x|. */
-enum { REDUCE_TILE = 4 * LANES, REDUCE_BLOCK = 8 * REDUCE_TILE };
+enum { REDUCE_TILE = 4 * SIMD_LANES, REDUCE_BLOCK = 8 * REDUCE_TILE };
 
 static inline double reduce_row(const float *x, int64_t n)
 {
@@ -68,8 +68,8 @@ static inline double reduce_row(const float *x, int64_t n)
         f32x16 s[4] = {{0}};
         for (; i <= end; i += REDUCE_TILE)
             for (int k = 0; k < 4; k++) {
-                s[k] += *(const f32x16 *)(x + i + k * LANES);
-                __builtin_prefetch(x + i + k * LANES + LANES_AHEAD);
+                s[k] += *(const f32x16 *)(x + i + k * SIMD_LANES);
+                __builtin_prefetch(x + i + k * SIMD_LANES + SIMD_PREFETCH);
             }
         s[0] = (s[0] + s[1]) + (s[2] + s[3]);
         const f32x8 *half = (const f32x8 *)s;
@@ -79,7 +79,7 @@ static inline double reduce_row(const float *x, int64_t n)
     double s = 0.0;
     for (; i < n; i++)
         s += (double)x[i];
-    for (int k = 0; k < LANES_HALF; k++)
+    for (int k = 0; k < SIMD_LANES_F64; k++)
         s += total[k];
     return s;
 }
@@ -100,7 +100,7 @@ static inline double reduce_shared(const float *x, int64_t n, int threads, doubl
 }
 
 /* Columns [i, i + 16) of eight rows, while the eight that come next are fetched. */
-LANES_INLINE void reduce_eight(const float *x, int64_t n, double *total)
+SIMD_INLINE void reduce_eight(const float *x, int64_t n, double *total)
 {
     f32x16 s[4];
     for (int k = 0; k < 4; k++) {
@@ -109,7 +109,7 @@ LANES_INLINE void reduce_eight(const float *x, int64_t n, double *total)
         __builtin_prefetch(x + (2 * k + 9) * n);
     }
     s[0] = (s[0] + s[1]) + (s[2] + s[3]);
-    lanes_add_to(total, s);
+    simd_add_to(total, s);
 }
 
 /* total (n) += rows of x (count, n); eight rows are added up in f32: three roundings each. */
@@ -118,8 +118,8 @@ static inline void reduce_columns(const float *x, int64_t count, int64_t n, doub
     int64_t r = 0;
     for (; r + 8 <= count; r += 8) {
         const float *a = x + r * n;
-        const int64_t whole = n / LANES * LANES;
-        for (int64_t i = 0; i < whole; i += LANES)
+        const int64_t whole = n / SIMD_LANES * SIMD_LANES;
+        for (int64_t i = 0; i < whole; i += SIMD_LANES)
             reduce_eight(a + i, n, total + i);
         OP_LOOP for (int64_t i = whole; i < n; i++)
         {

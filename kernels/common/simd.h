@@ -7,23 +7,37 @@
 
 /* One AVX-512 register of f32, two of f64; compilers make several of them where registers are smaller.
  * Sums take a few numbers in each lane in f32 and join the lanes in f64. */
-enum { LANES = 16, LANES_HALF = 8 };
+enum { SIMD_LANES = 16, SIMD_LANES_F64 = 8 };
 
 /* How far ahead to fetch what a core reads as a stream: twice as fast from the L3 of a Xeon. */
-enum { LANES_AHEAD = 2048 };
+enum { SIMD_PREFETCH = 2048 };
 
-typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double f64x8 __attribute__((vector_size(64), aligned(8), may_alias));
-typedef double f64x4 __attribute__((vector_size(32), aligned(8), may_alias));
-typedef double f64x2 __attribute__((vector_size(16), aligned(8), may_alias));
+/* They overlay arrays of numbers: everything is built with -fno-strict-aliasing. */
+typedef float f32x16 __attribute__((vector_size(64), aligned(4)));
+typedef float f32x8 __attribute__((vector_size(32), aligned(4)));
+typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4)));
+typedef double f64x8 __attribute__((vector_size(64), aligned(8)));
+typedef double f64x4 __attribute__((vector_size(32), aligned(8)));
+typedef double f64x2 __attribute__((vector_size(16), aligned(8)));
+
+/* What a register of this instruction set holds.  Loops that keep many sums in registers are written with it, since
+ * gcc 12 takes vectors that are wider than a register through memory. */
+#if defined(__AVX512F__)
+typedef f32x16 simd_f32;
+enum { SIMD_WIDTH = 16 };
+#elif defined(__AVX__)
+typedef f32x8 simd_f32;
+enum { SIMD_WIDTH = 8 };
+#else
+typedef float simd_f32 __attribute__((vector_size(16), aligned(4)));
+enum { SIMD_WIDTH = 4 };
+#endif
 
 /* Vectors go by pointer: by value they would be another ABI on every CPU. */
-#define LANES_INLINE static inline __attribute__((always_inline, unused))
+#define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
 /* The sum of all lanes. */
-LANES_INLINE double lanes_join(const f32x16 *v)
+SIMD_INLINE double simd_sum(const f32x16 *v)
 {
     const f32x8 *half = (const f32x8 *)v;
     const f64x8 d =
@@ -36,38 +50,39 @@ LANES_INLINE double lanes_join(const f32x16 *v)
 }
 
 /* sum[k] += lane k of v */
-LANES_INLINE void lanes_add_to(double *sum, const f32x16 *v)
+SIMD_INLINE void simd_add_to(double *sum, const f32x16 *v)
 {
     const f32x8 *half = (const f32x8 *)v;
     *(f64x8 *)sum += __builtin_convertvector(half[0], f64x8);
-    *(f64x8 *)(sum + LANES_HALF) += __builtin_convertvector(half[1], f64x8);
+    *(f64x8 *)(sum + SIMD_LANES_F64) += __builtin_convertvector(half[1], f64x8);
 }
 
 /* The first n numbers at x, n below 16; `rest` behind them. */
-LANES_INLINE void lanes_load_some(const float *x, int64_t n, float rest, f32x16 *ret)
+SIMD_INLINE void simd_load_some(const float *x, int64_t n, float rest, f32x16 *ret)
 {
-    float v[LANES];
-    for (int64_t k = 0; k < LANES; k++)
+    float v[SIMD_LANES];
+    for (int64_t k = 0; k < SIMD_LANES; k++)
         v[k] = k < n ? x[k] : rest;
     *ret = *(const f32x16 *)v;
 }
 
 /* The largest of `most` and the n numbers at x; NaNs are passed over.  clang 14 finds no maximum in a loop. */
-LANES_INLINE float lanes_largest(const float *x, int64_t n, float most)
+SIMD_INLINE float simd_max(const float *x, int64_t n, float most)
 {
     int64_t i = 0;
 #if defined(__clang__)
     f32x16 all[4];
     for (int k = 0; k < 4; k++)
         all[k] = (f32x16){0} + most;
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
+    for (; i + 4 * SIMD_LANES <= n; i += 4 * SIMD_LANES)
         for (int k = 0; k < 4; k++) {
-            const f32x16 v = *(const f32x16 *)(x + i + k * LANES);
+            const f32x16 v = *(const f32x16 *)(x + i + k * SIMD_LANES);
             const i32x16 larger = v > all[k];
             all[k] = (f32x16)(((i32x16)v & larger) | ((i32x16)all[k] & ~larger));
         }
-    for (int k = 0; k < 4 * LANES; k++)
-        most = all[k / LANES][k % LANES] > most ? all[k / LANES][k % LANES] : most;
+    for (int k = 0; k < 4 * SIMD_LANES; k++)
+        most = all[k / SIMD_LANES][k % SIMD_LANES] > most ? all[k / SIMD_LANES][k % SIMD_LANES]
+                                                          : most;
 #endif
     _Pragma("omp simd reduction(max : most)") for (int64_t j = i; j < n; j++)
     {
@@ -76,26 +91,26 @@ LANES_INLINE float lanes_largest(const float *x, int64_t n, float most)
     return most;
 }
 
-#define LANES_MIX __builtin_shufflevector
+#define SIMD_SHUFFLE __builtin_shufflevector
 
 /* to[j * to_row + i] = lane j of x[i]: words as they are, x is used up. */
-LANES_INLINE void lanes_turn(f32x8 x[8], float *to, int64_t to_row)
+SIMD_INLINE void simd_transpose_8x8(f32x8 x[8], float *to, int64_t to_row)
 {
     f32x8 y[8];
     for (int i = 0; i < 8; i += 2) {
-        y[i] = LANES_MIX(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        y[i + 1] = LANES_MIX(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+        y[i] = SIMD_SHUFFLE(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        y[i + 1] = SIMD_SHUFFLE(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
     }
     for (int i = 0; i < 8; i += 4) {
-        x[i] = LANES_MIX(y[i], y[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-        x[i + 1] = LANES_MIX(y[i], y[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        x[i + 2] = LANES_MIX(y[i + 1], y[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
-        x[i + 3] = LANES_MIX(y[i + 1], y[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+        x[i] = SIMD_SHUFFLE(y[i], y[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        x[i + 1] = SIMD_SHUFFLE(y[i], y[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        x[i + 2] = SIMD_SHUFFLE(y[i + 1], y[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+        x[i + 3] = SIMD_SHUFFLE(y[i + 1], y[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
     }
     for (int i = 0; i < 4; i++) {
-        *(f32x8 *)(to + i * to_row) = LANES_MIX(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        *(f32x8 *)(to + i * to_row) = SIMD_SHUFFLE(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
         *(f32x8 *)(to + (i + 4) * to_row) =
-            LANES_MIX(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+            SIMD_SHUFFLE(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
 }
 

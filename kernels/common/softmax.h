@@ -10,7 +10,7 @@
 /* A row is gone over once, a chunk at a time: its largest number, then its exponentials less that; when
  * a chunk has a larger one, what was there is scaled.  A chunk's sums go in f32 lanes, joined in f64:
  * the same on every CPU of one instruction set.  A NaN in x reaches the sum. */
-enum { SOFTMAX_CHUNK = 1024, SOFTMAX_CHUNKS = 64, SOFTMAX_TILE = 4 * LANES };
+enum { SOFTMAX_CHUNK = 1024, SOFTMAX_CHUNKS = 64, SOFTMAX_TILE = 4 * SIMD_LANES };
 
 /* Chunks are larger where there would be too many. */
 static inline int64_t softmax_chunk(int64_t n)
@@ -20,19 +20,19 @@ static inline int64_t softmax_chunk(int64_t n)
                                  : (some + SOFTMAX_TILE - 1) / SOFTMAX_TILE * SOFTMAX_TILE;
 }
 
-LANES_INLINE float softmax_larger(const float *x, int64_t n, float max)
+SIMD_INLINE float softmax_larger(const float *x, int64_t n, float max)
 {
-    return lanes_largest(x, n, max);
+    return simd_max(x, n, max);
 }
 
 /* What to take from x; where all was -infinity so far, the exponentials are 0. */
-LANES_INLINE float softmax_shift(float max)
+SIMD_INLINE float softmax_shift(float max)
 {
     return max > -INFINITY ? max : 0.0f;
 }
 
 /* sum exp(x - max); the exponentials go to y where it is not NULL, which may be x */
-LANES_INLINE double softmax_add(const float *x, float max, float *y, int64_t n, int64_t ahead)
+SIMD_INLINE double softmax_add(const float *x, float max, float *y, int64_t n, int64_t ahead)
 {
     f32x16 s[4] = {{0}};
     float e[SOFTMAX_TILE];
@@ -40,29 +40,29 @@ LANES_INLINE double softmax_add(const float *x, float max, float *y, int64_t n, 
     for (; i + SOFTMAX_TILE <= n; i += SOFTMAX_TILE) {
         float *to = y ? y + i : e;
         for (int k = 0; k < 4; k++)
-            __builtin_prefetch(x + i + k * LANES + ahead);
+            __builtin_prefetch(x + i + k * SIMD_LANES + ahead);
         OP_LOOP for (int k = 0; k < SOFTMAX_TILE; k++)
         {
             to[k] = fast_exp_down(x[i + k] - max);
         }
         for (int k = 0; k < 4; k++)
-            s[k] += *(const f32x16 *)(to + k * LANES);
+            s[k] += *(const f32x16 *)(to + k * SIMD_LANES);
     }
-    for (; i < n; i += LANES) {
-        const int64_t some = n - i < LANES ? n - i : LANES;
-        lanes_load_some(x + i, some, -INFINITY, (f32x16 *)e);
-        OP_LOOP for (int k = 0; k < LANES; k++)
+    for (; i < n; i += SIMD_LANES) {
+        const int64_t some = n - i < SIMD_LANES ? n - i : SIMD_LANES;
+        simd_load_some(x + i, some, -INFINITY, (f32x16 *)e);
+        OP_LOOP for (int k = 0; k < SIMD_LANES; k++)
         {
             e[k] = fast_exp_down(e[k] - max);
         }
         for (int64_t k = 0; y && k < some; k++)
             y[i + k] = e[k];
-        for (int64_t k = some; k < LANES; k++)
+        for (int64_t k = some; k < SIMD_LANES; k++)
             e[k] = 0.0f;
         s[0] += *(const f32x16 *)e;
     }
     s[0] = (s[0] + s[1]) + (s[2] + s[3]);
-    return lanes_join(s);
+    return simd_sum(s);
 }
 
 /* sum exp(x - *ret_max), *ret_max the largest of x */

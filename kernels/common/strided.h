@@ -63,14 +63,14 @@ static inline int64_t strided_row(const strided *v, int64_t row)
 }
 
 /* The same, row by row, without a division for each. */
-typedef struct strided_walk {
+typedef struct strided_iter {
     int64_t at;
     int64_t i[TUTTI_MAX_RANK];
-} strided_walk;
+} strided_iter;
 
-static inline strided_walk strided_walk_from(const strided *v, int64_t row)
+static inline strided_iter strided_iter_from(const strided *v, int64_t row)
 {
-    strided_walk w = {.at = strided_row(v, row)};
+    strided_iter w = {.at = strided_row(v, row)};
     for (int32_t k = v->rank - 2; k >= 0; k--) {
         w.i[k] = row % v->dim[k];
         row /= v->dim[k];
@@ -78,7 +78,7 @@ static inline strided_walk strided_walk_from(const strided *v, int64_t row)
     return w;
 }
 
-static inline void strided_walk_on(const strided *v, strided_walk *w)
+static inline void strided_iter_on(const strided *v, strided_iter *w)
 {
     for (int32_t k = v->rank - 2; k >= 0; k--) {
         w->at += v->stride[k];
@@ -168,7 +168,7 @@ static inline void strided_copy(const tutti_op_call *c, const strided *view, con
     for (int t = 0; t < threads; t++) {
         int64_t first = 0, end = rows, begin = 0, count = n;
         if (rows < threads)
-            count = op_share(n, t, threads, &begin);
+            count = op_chunk(n, t, threads, &begin);
         else {
             first = rows * t / threads;
             end = rows * (t + 1) / threads;
@@ -177,8 +177,8 @@ static inline void strided_copy(const tutti_op_call *c, const strided *view, con
             strided_transpose(&v, side, from, to, first, end, size);
             continue;
         }
-        strided_walk w = strided_walk_from(&v, first);
-        for (int64_t r = first; r < end; r++, strided_walk_on(&v, &w)) {
+        strided_iter w = strided_iter_from(&v, first);
+        for (int64_t r = first; r < end; r++, strided_iter_on(&v, &w)) {
             const int64_t there = (w.at + begin * stride) * (int64_t)size,
                           here = (r * n + begin) * (int64_t)size;
             if (scatter)

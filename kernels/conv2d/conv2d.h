@@ -49,7 +49,8 @@ void conv2d_plain_weight_f32(const conv2d_geometry *g, const float *x, const flo
 extern const tutti_kernel conv2d_cpu, conv2d_grad_input_cpu, conv2d_grad_weight_cpu;
 extern const tutti_kernel conv2d_cuda, conv2d_grad_input_cuda, conv2d_grad_weight_cuda;
 extern const tutti_kernel conv2d_grad_weight_add_cuda;
-extern const tutti_algorithms conv2d_forward_ways, conv2d_input_ways, conv2d_weight_ways;
+extern const tutti_algorithms conv2d_forward_algorithms, conv2d_input_algorithms,
+    conv2d_weight_algorithms;
 extern const tutti_op tutti_op_conv2d, tutti_op_conv2d_grad_input, tutti_op_conv2d_grad_weight;
 extern const tutti_op tutti_op_conv2d_grad_weight_add;
 

@@ -1,16 +1,17 @@
 /* conv2d_cpu.c - convolution and its gradients by oneDNN, our products, or the plain loops. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conv2d/conv2d_ways.h"
+#include "conv2d/conv2d_algorithms.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct state {
     conv2d_geometry g;
     dnn *big; /* or one of the next three, or none: the plain loops */
-    conv2d_pixels *pixels;
-    conv2d_turned *turned;
-    conv2d_shares *shares;
+    conv2d_1x1 *gemm_1x1;
+    conv2d_dgrad_flipped *dgrad;
+    conv2d_wgrad_per_thread *wgrad;
 } state;
 
 static void destroy(void *self)
@@ -19,9 +20,9 @@ static void destroy(void *self)
     if (!s)
         return;
     dnn_destroy(s->big);
-    conv2d_pixels_destroy(s->pixels);
-    conv2d_turned_destroy(s->turned);
-    conv2d_shares_destroy(s->shares);
+    conv2d_1x1_destroy(s->gemm_1x1);
+    conv2d_dgrad_flipped_destroy(s->dgrad);
+    conv2d_wgrad_per_thread_destroy(s->wgrad);
     free(s);
 }
 
@@ -42,11 +43,11 @@ dnn_tensor conv2d_weights(const conv2d_geometry *g)
                         .stride = {g->o / g->g * o, o, 1, v, i}};
 }
 
-dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_t way)
+dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_t algorithm)
 {
     dnn_call call = {.kind = kind,
                      .threads = threads,
-                     .way = way,
+                     .algorithm = algorithm,
                      .stride = {g->sh, g->sw},
                      .padding = {g->ph, g->pw},
                      .dilation = {g->dh, g->dw}};
@@ -61,60 +62,73 @@ static int has_sums(const conv2d_geometry *g)
     return g->b * g->h * g->w * g->c * g->o > 0; /* oneDNN takes no empty ones */
 }
 
-/* Those of ours, behind oneDNN's. */
-enum { TILES = DNN_NAMES, MOST_WAYS = 6 };
+/* Those of ours follow oneDNN's. */
+enum { DGRAD_FLIPPED = DNN_ALGORITHMS, WGRAD_PER_THREAD, GEMM_1X1, NAMES, MAX_ALGORITHMS = 6 };
+
+static char names[NAMES][DNN_NAME];
+static pthread_once_t names_once = PTHREAD_ONCE_INIT;
+
+static void name_algorithms(void)
+{
+    static const char *const texts[GEMM_1X1] = {"direct", "blocked", "Winograd", "flipped",
+                                                "per thread"};
+    for (int k = 0; k < GEMM_1X1; k++)
+        dnn_name(texts[k], names[k]);
+    memcpy(names[GEMM_1X1], "tiles", sizeof "tiles");
+}
 
 /* The first one is for everything, the others for what they fit and are worth measuring for. */
-static uint32_t ways_of(int kind, const conv2d_geometry *g, int32_t threads, int32_t *ret)
+static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t threads, int32_t *ret)
 {
     uint32_t n = 0;
     ret[n++] = DNN_DIRECT;
     if (!has_sums(g))
         return n;
-    if (!conv2d_pixels_fit(g)) {
+    if (!conv2d_1x1_fit(g)) {
         ret[n++] = DNN_BLOCKED;
         ret[n++] = DNN_WINOGRAD;
     }
-    if (kind == DNN_CONV_GRAD_INPUT && conv2d_turned_fits(g))
-        ret[n++] = DNN_TURNED;
-    if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_shares_fit(g, threads))
-        ret[n++] = DNN_SHARES;
-    if (conv2d_pixels_fit(g))
-        ret[n++] = TILES;
+    if (kind == DNN_CONV_GRAD_INPUT && conv2d_dgrad_flipped_fits(g))
+        ret[n++] = DGRAD_FLIPPED;
+    if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads))
+        ret[n++] = WGRAD_PER_THREAD;
+    if (conv2d_1x1_fit(g))
+        ret[n++] = GEMM_1X1;
     return n;
 }
 
-static tutti_status prepare_way(state *s, int kind, const tutti_op_call *c, int32_t way,
-                                uint64_t *ret_scratch, tutti_error *err)
+static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c,
+                                      int32_t algorithm, uint64_t *ret_scratch,
+                                      tutti_error *err)
 {
     const conv2d_geometry *g = &s->g;
-    if (way == TILES)
-        return conv2d_pixels_create(kind, g, c->threads, &s->pixels, ret_scratch, err);
-    if (way == DNN_TURNED)
-        return conv2d_turned_create(g, c->threads, &s->turned, ret_scratch, err);
-    if (way == DNN_SHARES)
-        return conv2d_shares_create(g, c->threads, &s->shares, ret_scratch, err);
-    dnn_call call = conv2d_call(kind, g, c->threads, way);
+    if (algorithm == GEMM_1X1)
+        return conv2d_1x1_create(kind, g, c->threads, &s->gemm_1x1, ret_scratch, err);
+    if (algorithm == DGRAD_FLIPPED)
+        return conv2d_dgrad_flipped_create(g, c->threads, &s->dgrad, ret_scratch, err);
+    if (algorithm == WGRAD_PER_THREAD)
+        return conv2d_wgrad_per_thread_create(g, c->threads, &s->wgrad, ret_scratch, err);
+    dnn_call call = conv2d_call(kind, g, c->threads, algorithm);
     if (kind == DNN_CONV && c->nin > 2)
         call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
     return dnn_create(&call, "conv2d", &s->big, ret_scratch, err);
 }
 
-/* Way k, or for way 0 what the library refuses: the plain loops. */
+/* Algorithm k, or for algorithm 0 what the library refuses: the plain loops. */
 static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_call *c,
                             uint32_t k, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
     tutti_status status = TUTTI_OK;
-    int32_t ways[MOST_WAYS];
+    int32_t algorithms[MAX_ALGORITHMS];
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
     *ret_scratch = 0;
-    (void)ways_of(kind, g, c->threads, ways);
+    (void)algorithms_of(kind, g, c->threads, algorithms);
     if (has_sums(g))
-        status = prepare_way(s, kind, c, ways[k], ret_scratch, k ? err : NULL);
+        status = prepare_algorithm(s, kind, c, algorithms[k], ret_scratch, k ? err : NULL);
     if (status == TUTTI_E_UNSUPPORTED && !k)
         status = TUTTI_OK;
     if (status) {
@@ -134,19 +148,20 @@ static conv2d_geometry geometry(int kind, const tutti_op_call *c)
     return conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
 }
 
-static const char *way_name(int kind, const tutti_op_call *c, uint32_t k)
+static const char *algorithm_name(int kind, const tutti_op_call *c, uint32_t k)
 {
     const conv2d_geometry g = geometry(kind, c);
-    int32_t ways[MOST_WAYS];
-    if (k >= ways_of(kind, &g, c->threads, ways))
+    int32_t algorithms[MAX_ALGORITHMS];
+    if (k >= algorithms_of(kind, &g, c->threads, algorithms))
         return NULL;
-    return ways[k] == TILES ? "tiles" : dnn_way_name(ways[k]);
+    (void)pthread_once(&names_once, name_algorithms);
+    return names[algorithms[k]];
 }
 
-/* The kernel's prepare, and the ways of one of the three operations. */
-#define WAYS(op, kind)                                                                         \
-    static tutti_status op##_way(const tutti_op_call *c, uint32_t k, void **ret_state,         \
-                                 uint64_t *ret_scratch, tutti_error *err)                      \
+/* The kernel's prepare, and the algorithms of one of the three operations. */
+#define ALGORITHMS(op, kind)                                                                   \
+    static tutti_status op##_algorithm(const tutti_op_call *c, uint32_t k, void **ret_state,   \
+                                       uint64_t *ret_scratch, tutti_error *err)                \
     {                                                                                          \
         const conv2d_geometry g = geometry(kind, c);                                           \
         return prepare(kind, &g, c, k, ret_state, ret_scratch, err);                           \
@@ -154,18 +169,18 @@ static const char *way_name(int kind, const tutti_op_call *c, uint32_t k)
     static tutti_status op##_prepare(const tutti_op_call *c, void **ret_state,                 \
                                      uint64_t *ret_scratch, tutti_error *err)                  \
     {                                                                                          \
-        return op##_way(c, 0, ret_state, ret_scratch, err);                                    \
+        return op##_algorithm(c, 0, ret_state, ret_scratch, err);                              \
     }                                                                                          \
     static const char *op##_name(const tutti_op_call *c, uint32_t k)                           \
     {                                                                                          \
-        return way_name(kind, c, k);                                                           \
+        return algorithm_name(kind, c, k);                                                     \
     }                                                                                          \
-    const tutti_algorithms conv2d_##op##_ways = {sizeof(tutti_algorithms), 0, op##_name,       \
-                                                 op##_way}
+    const tutti_algorithms conv2d_##op##_algorithms = {sizeof(tutti_algorithms), 0, op##_name, \
+                                                       op##_algorithm}
 
-WAYS(forward, DNN_CONV);
-WAYS(input, DNN_CONV_GRAD_INPUT);
-WAYS(weight, DNN_CONV_GRAD_WEIGHT);
+ALGORITHMS(forward, DNN_CONV);
+ALGORITHMS(input, DNN_CONV_GRAD_INPUT);
+ALGORITHMS(weight, DNN_CONV_GRAD_WEIGHT);
 
 static tutti_status run_big(const state *s, const void *src, const void *w, const void *bias,
                             const void *dst, void *scratch)
@@ -182,8 +197,8 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
 {
     const state *s = self;
     const void *bias = c->nin > 2 ? in[2] : NULL;
-    if (s->pixels)
-        return conv2d_pixels_run(s->pixels, in[0], in[1], bias, out[0], scratch);
+    if (s->gemm_1x1)
+        return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], bias, out[0], scratch);
     if (s->big)
         return run_big(s, in[0], in[1], bias, out[0], scratch);
     const int64_t pixels = s->g.b * s->g.oh * s->g.ow;
@@ -197,10 +212,10 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
                               void *const *out, void *scratch)
 {
     const state *s = self;
-    if (s->pixels)
-        return conv2d_pixels_run(s->pixels, in[0], in[1], NULL, out[0], scratch);
-    if (s->turned)
-        return conv2d_turned_run(s->turned, in[0], in[1], out[0], scratch);
+    if (s->gemm_1x1)
+        return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
+    if (s->dgrad)
+        return conv2d_dgrad_flipped_run(s->dgrad, in[0], in[1], out[0], scratch);
     if (s->big)
         return run_big(s, out[0], in[1], NULL, in[0], scratch);
     const int64_t pixels = s->g.b * s->g.h * s->g.w;
@@ -214,10 +229,10 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
                                void *const *out, void *scratch)
 {
     const state *s = self;
-    if (s->pixels)
-        return conv2d_pixels_run(s->pixels, in[0], in[1], NULL, out[0], scratch);
-    if (s->shares)
-        return conv2d_shares_run(s->shares, in[0], in[1], out[0], scratch);
+    if (s->gemm_1x1)
+        return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
+    if (s->wgrad)
+        return conv2d_wgrad_per_thread_run(s->wgrad, in[0], in[1], out[0], scratch);
     if (s->big)
         return run_big(s, in[0], out[0], NULL, in[1], scratch);
 #pragma omp parallel for schedule(static) num_threads(c->threads)

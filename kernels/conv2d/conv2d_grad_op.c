@@ -59,7 +59,7 @@ const tutti_op tutti_op_conv2d_grad_input = {.struct_size = sizeof(tutti_op),
                                              .reference = input_reference,
                                              .cpu = &conv2d_grad_input_cpu,
                                              .cuda = &conv2d_grad_input_cuda,
-                                             .cpu_algorithms = &conv2d_input_ways};
+                                             .cpu_algorithms = &conv2d_input_algorithms};
 
 /* ---- conv2d_grad_weight: x, dy -> dw (O, KH, KW, C / groups) ---- */
 
@@ -112,4 +112,4 @@ const tutti_op tutti_op_conv2d_grad_weight = {.struct_size = sizeof(tutti_op),
                                               .reference = weight_reference,
                                               .cpu = &conv2d_grad_weight_cpu,
                                               .cuda = &conv2d_grad_weight_cuda,
-                                              .cpu_algorithms = &conv2d_weight_ways};
+                                              .cpu_algorithms = &conv2d_weight_algorithms};

@@ -75,4 +75,4 @@ const tutti_op tutti_op_conv2d = {.struct_size = sizeof(tutti_op),
                                   .reference = reference,
                                   .cpu = &conv2d_cpu,
                                   .cuda = &conv2d_cuda,
-                                  .cpu_algorithms = &conv2d_forward_ways};
+                                  .cpu_algorithms = &conv2d_forward_algorithms};

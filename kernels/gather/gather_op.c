@@ -1,9 +1,9 @@
 /* gather_op.c - the slices of x along an axis that an index names: an embedding's look-up. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
+#include "common/cuda/index_iter.h"
 #include "common/cuda/launch.h"
-#include "common/cuda/units.h"
-#include "common/cuda/walk.h"
+#include "common/cuda/vector_copy.h"
 
 #include <string.h>
 
@@ -94,7 +94,7 @@ static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
     (void)ret_scratch;
-    return CUDA_FUNCTION(c, "gather_cuda", ret_state, err, sizeof(cuda_walk),
+    return CUDA_FUNCTION(c, "gather_cuda", ret_state, err, sizeof(cuda_index_iter),
                          sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
                          sizeof(int64_t), sizeof(int64_t), sizeof(int32_t), sizeof(void *),
                          sizeof(uint32_t));
@@ -105,13 +105,13 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 {
     axis_view v = axis_of(&c->in[0], ((const gather_attr *)c->attr)->axis);
     cuda_tensor x = cuda_in(c, in, 0), index = cuda_in(c, in, 1), y = cuda_out(c, out, 0);
-    cuda_unit unit = cuda_unit_of(x.dtype, y.dtype, v.inner);
+    cuda_vector_copy unit = cuda_vector_copy_of(x.dtype, y.dtype, v.inner);
     int64_t inner = v.inner / unit.elements;
-    cuda_walk w = {.rank = 0}; /* x where the index is 0, the index */
-    cuda_walk_add(&w, v.outer, (const int64_t[CUDA_WALKERS]){v.n * inner, 0});
-    cuda_walk_add(&w, tutti_numel(&c->in[1]), (const int64_t[CUDA_WALKERS]){0, 1});
-    cuda_walk_add(&w, inner, (const int64_t[CUDA_WALKERS]){1, 0});
-    cuda_walk_end(&w);
+    cuda_index_iter w = {.rank = 0}; /* x where the index is 0, the index */
+    cuda_index_iter_add(&w, v.outer, (const int64_t[CUDA_ITER_OPERANDS]){v.n * inner, 0});
+    cuda_index_iter_add(&w, tutti_numel(&c->in[1]), (const int64_t[CUDA_ITER_OPERANDS]){0, 1});
+    cuda_index_iter_add(&w, inner, (const int64_t[CUDA_ITER_OPERANDS]){1, 0});
+    cuda_index_iter_end(&w);
     uint32_t *fault = c->cuda->fault, mark = c->cuda->mark;
     void *const args[] = {&w, &x, &index, &y, &v.n, &inner, &unit.kind, &fault, &mark};
     (void)scratch;

@@ -25,7 +25,7 @@ static inline int64_t layer_norm_rows(const tutti_desc *x)
 }
 
 /* Shape of the statistics: x without its last dimension. */
-static inline tutti_desc layer_norm_lead(const tutti_desc *x)
+static inline tutti_desc layer_norm_batch_dims(const tutti_desc *x)
 {
     tutti_desc d = *x;
     d.dim[--d.rank] = 0;

@@ -18,11 +18,12 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     tutti_status s = layer_norm_want(name, x, err);
     if (s)
         return s;
-    const tutti_desc row = {{layer_norm_width(x)}, 1, TUTTI_F32}, lead = layer_norm_lead(x);
+    const tutti_desc row = {{layer_norm_width(x)}, 1, TUTTI_F32},
+                     batch_dims = layer_norm_batch_dims(x);
     if ((s = layer_norm_want_shape(name, "dy", &c->in[1], x, err)) ||
         (s = layer_norm_want_shape(name, "gamma", &c->in[2], &row, err)) ||
-        (s = layer_norm_want_shape(name, "mean", &c->in[3], &lead, err)) ||
-        (s = layer_norm_want_shape(name, "rstd", &c->in[4], &lead, err)) ||
+        (s = layer_norm_want_shape(name, "mean", &c->in[3], &batch_dims, err)) ||
+        (s = layer_norm_want_shape(name, "rstd", &c->in[4], &batch_dims, err)) ||
         (c->nin > 5 && (s = layer_norm_want_shape(name, "more", &c->in[5], x, err))))
         return s;
     out[0] = *x;
@@ -121,7 +122,7 @@ static tutti_value rows_sum(tutti_graph *g, tutti_value v, int32_t rank)
 static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *ret_out)
 {
     const tutti_desc x = *g->desc(g, n->in[0]);
-    tutti_desc column = layer_norm_lead(&x);
+    tutti_desc column = layer_norm_batch_dims(&x);
     const int64_t last = x.rank - 1;
     column.dim[column.rank++] = 1;
     const tutti_value dy = n->in[1];

@@ -6,14 +6,14 @@
 #include <math.h>
 
 /* Sums go in f32 over SOME numbers of a row, TILE of them side by side, and then in f64. */
-enum { SIDE = 4, TILE = SIDE * LANES, SOME = 16 * TILE };
+enum { SIDE = 4, TILE = SIDE * SIMD_LANES, SOME = 16 * TILE };
 
-#define INLINE LANES_INLINE
+#define INLINE SIMD_INLINE
 
 INLINE double join(const f32x16 *s)
 {
     const f32x16 all = (s[0] + s[1]) + (s[2] + s[3]);
-    return lanes_join(&all);
+    return simd_sum(&all);
 }
 
 INLINE double sum_of(const float *x, int64_t n)
@@ -25,11 +25,11 @@ INLINE double sum_of(const float *x, int64_t n)
         int64_t i = at;
         for (; i + TILE <= end; i += TILE)
             for (int k = 0; k < SIDE; k++)
-                s[k] += *(const f32x16 *)(x + i + k * LANES);
-        for (; i + LANES <= end; i += LANES)
+                s[k] += *(const f32x16 *)(x + i + k * SIMD_LANES);
+        for (; i + SIMD_LANES <= end; i += SIMD_LANES)
             s[0] += *(const f32x16 *)(x + i);
         if (i < end) {
-            lanes_load_some(x + i, end - i, 0.0f, &rest);
+            simd_load_some(x + i, end - i, 0.0f, &rest);
             s[1] += rest;
         }
         sum += join(s);
@@ -55,11 +55,11 @@ INLINE void squares_of(const float *x, float shift, int64_t n, double *ret_sum,
         int64_t i = at;
         for (; i + TILE <= end; i += TILE)
             for (int k = 0; k < SIDE; k++)
-                add_square((const f32x16 *)(x + i + k * LANES), shift, &s[k], &q[k]);
-        for (; i + LANES <= end; i += LANES)
+                add_square((const f32x16 *)(x + i + k * SIMD_LANES), shift, &s[k], &q[k]);
+        for (; i + SIMD_LANES <= end; i += SIMD_LANES)
             add_square((const f32x16 *)(x + i), shift, &s[0], &q[0]);
         if (i < end) {
-            lanes_load_some(x + i, end - i, shift, &rest);
+            simd_load_some(x + i, end - i, shift, &rest);
             add_square(&rest, shift, &s[1], &q[1]);
         }
         sum += join(s);
@@ -80,7 +80,7 @@ void layer_norm_forward(const float *x, const float *gamma, const float *beta, d
         const double off = sum / (double)n, var = square / (double)n - off * off;
         const float m = (float)((double)about + off);
         const float s = (float)(1.0 / sqrt((var < 0.0 ? 0.0 : var) + eps));
-        for (int64_t i = 0; i < n; i += LANES)
+        for (int64_t i = 0; i < n; i += SIMD_LANES)
             __builtin_prefetch(x + n + i);
         OP_LOOP for (int64_t i = 0; i < n; i++)
         {
@@ -110,17 +110,17 @@ INLINE void products_of(const float *x, const float *dy, const float *gamma, flo
         int64_t i = at;
         for (; i + TILE <= end; i += TILE)
             for (int k = 0; k < SIDE; k++)
-                add_product((const f32x16 *)(x + i + k * LANES),
-                            (const f32x16 *)(dy + i + k * LANES),
-                            (const f32x16 *)(gamma + i + k * LANES), mean, &s[k], &p[k]);
-        for (; i + LANES <= end; i += LANES)
+                add_product((const f32x16 *)(x + i + k * SIMD_LANES),
+                            (const f32x16 *)(dy + i + k * SIMD_LANES),
+                            (const f32x16 *)(gamma + i + k * SIMD_LANES), mean, &s[k], &p[k]);
+        for (; i + SIMD_LANES <= end; i += SIMD_LANES)
             add_product((const f32x16 *)(x + i), (const f32x16 *)(dy + i),
                         (const f32x16 *)(gamma + i), mean, &s[0], &p[0]);
         if (i < end) {
             f32x16 vx, vd, vg;
-            lanes_load_some(x + i, end - i, mean, &vx);
-            lanes_load_some(dy + i, end - i, 0.0f, &vd);
-            lanes_load_some(gamma + i, end - i, 0.0f, &vg);
+            simd_load_some(x + i, end - i, mean, &vx);
+            simd_load_some(dy + i, end - i, 0.0f, &vd);
+            simd_load_some(gamma + i, end - i, 0.0f, &vg);
             add_product(&vx, &vd, &vg, mean, &s[1], &p[1]);
         }
         sum += join(s);
@@ -164,7 +164,7 @@ INLINE void grad_step(int m, int plus, const layer_norm_grad_part *q, int64_t at
 INLINE void grad_of(int m, int plus, const layer_norm_grad_part *q, int64_t at, const line *l)
 {
     int64_t i = 0;
-    for (; i + LANES <= q->n; i += LANES)
+    for (; i + SIMD_LANES <= q->n; i += SIMD_LANES)
         grad_step(m, plus, q, at, i, l);
     for (; i < q->n; i++) {
         for (int k = 0; k < m; k++) {

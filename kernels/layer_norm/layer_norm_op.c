@@ -44,7 +44,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
         (s = layer_norm_want_shape("layer_norm", "beta", &c->in[2], &row, err)))
         return s;
     out[0] = *x;
-    out[1] = out[2] = layer_norm_lead(x);
+    out[1] = out[2] = layer_norm_batch_dims(x);
     return TUTTI_OK;
 }
 
@@ -136,7 +136,7 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 {
     const double eps = ((const layer_norm_attr *)n->attr)->eps;
     const tutti_desc x = *g->desc(g, n->in[0]);
-    const tutti_desc lead = layer_norm_lead(&x);
+    const tutti_desc batch_dims = layer_norm_batch_dims(&x);
     const int64_t last = x.rank - 1;
     const tutti_value mean = tutti_reduce(g, "mean", n->in[0], &last, 1, 1);
     const tutti_value centred = tutti_sub(g, n->in[0], mean);
@@ -145,8 +145,8 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     const tutti_value rstd = tutti_op1(g, "rsqrt", tutti_affine(g, var, 1.0, eps));
     const tutti_value xhat = tutti_mul(g, centred, rstd);
     ret_out[0] = tutti_add(g, tutti_mul(g, xhat, n->in[1]), n->in[2]);
-    ret_out[1] = tutti_reshape(g, mean, lead.dim, (uint32_t)lead.rank);
-    ret_out[2] = tutti_reshape(g, rstd, lead.dim, (uint32_t)lead.rank);
+    ret_out[1] = tutti_reshape(g, mean, batch_dims.dim, (uint32_t)batch_dims.rank);
+    ret_out[2] = tutti_reshape(g, rstd, batch_dims.dim, (uint32_t)batch_dims.rank);
     return g->status(g);
 }
 

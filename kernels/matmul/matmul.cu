@@ -4,7 +4,7 @@
 #include "common/cuda/product.cuh"
 #include "common/cuda/reduce.cuh"
 #include "matmul/matmul_cuda.h"
-#include "matmul/matmul_end.h"
+#include "matmul/matmul_epilogue.h"
 
 namespace
 {
@@ -13,7 +13,7 @@ namespace
 struct factor {
     cuda_tensor t;
     const matmul_cuda_shape *s;
-    const int64_t *lead; /* strides of the leading dimensions, in matrices */
+    const int64_t *lead; /* strides of the batch dimensions, in matrices */
     int64_t size, along_r, k_step;
     bool along_k;
 
@@ -58,18 +58,18 @@ CUDA_KERNEL(matmul_cuda)
 }
 CUDA_ENTRY(matmul_cuda);
 
-/* y = act(sums), or sums act'(x) where x.data is not NULL. */
-CUDA_KERNEL(matmul_finish_cuda)
-(cuda_tensor sums, cuda_tensor x, cuda_tensor y, int64_t n, int64_t act)
+/* y = act(z), or z act'(x) where x.data is not NULL. */
+CUDA_KERNEL(matmul_epilogue_cuda)
+(cuda_tensor preactivation, cuda_tensor x, cuda_tensor y, int64_t n, int64_t act)
 {
     CUDA_EACH(k, n)
     {
-        const float z = cuda_get(sums, k);
+        const float z = cuda_get(preactivation, k);
         cuda_set(y, k,
                  x.data ? matmul_act_grad_f32(z, cuda_get(x, k), act) : matmul_act_f32(z, act));
     }
 }
-CUDA_ENTRY(matmul_finish_cuda);
+CUDA_ENTRY(matmul_epilogue_cuda);
 
 /* y = ReLU(y), and a bit for each that is positive, `bytes` to a row of n. */
 CUDA_KERNEL(matmul_relu_mask_cuda)
@@ -102,6 +102,6 @@ CUDA_KERNEL(matmul_relu_unmask_cuda)
 }
 CUDA_ENTRY(matmul_relu_unmask_cuda);
 
-CUDA_REDUCE(matmul_sums, cuda_sum);
+CUDA_REDUCE(matmul_bias_grad, cuda_sum);
 
 CUDA_CONVERT(matmul);

@@ -11,39 +11,39 @@ typedef struct matmul_attr {
     int64_t transpose_b; /* b is (..., N, K) */
     int64_t fast;        /* MATMUL_EXACT ... */
     int64_t act;         /* MATMUL_NONE ... */
-    int64_t of;          /* matmul_sums: 0 the sums of a, 1 those of b */
+    int64_t of;          /* matmul_bias_grad: which factor is summed, 0: a, 1: b */
 } matmul_attr;
 
 /* What may become of factors of F32: nothing; three products of bf16 may stand for theirs (matmul_split.c), or on a
  * GPU TF32; they are rounded to bf16 where the CPU multiplies that faster, as a step in mixed precision wants. */
 enum { MATMUL_EXACT, MATMUL_FAST, MATMUL_BF16 };
 
-/* What follows the sum. */
+/* The activation behind the product. */
 enum { MATMUL_NONE, MATMUL_RELU, MATMUL_GELU, MATMUL_GELU_TANH, MATMUL_ACTS };
 
-/* What is to be done, leading dimensions aside: `count` products (M, K) x (K, N).  Strides are in
- * elements; the matrices of product i lie where broadcast_at(&lead, i) says, in whole matrices. */
+/* What is to be done, batch dimensions aside: `count` products (M, K) x (K, N).  Strides are in
+ * elements; the matrices of product i lie where broadcast_at(&batch_dims, i) says, in whole matrices. */
 typedef struct matmul_shape {
     int64_t m, n, k;
     int64_t a_row, a_col; /* a(i, j) = a[i * a_row + j * a_col] */
     int64_t b_row, b_col;
     int64_t count;
-    broadcast lead;
+    broadcast batch_dims;
 } matmul_shape;
 
-/* c->in and c->out have been checked.  When b is one matrix, a's leading dimensions become rows. */
+/* c->in and c->out have been checked.  When b is one matrix, a's batch dimensions become rows. */
 matmul_shape matmul_shape_of(const tutti_op_call *c);
 
-/* What becomes of a product: y = act(y), where it lies or from z; with `x`, y = y act'(x). */
-typedef struct matmul_end {
+/* The epilogue of a product: y = act(y), where it lies or from z; with `x`, y = y act'(x). */
+typedef struct matmul_epilogue {
     int64_t act;
     const float *z; /* the product, kept; NULL: it is in y */
     const float *x;
-} matmul_end;
+} matmul_epilogue;
 
 /* Elements [first, first + n) of all those. */
-void matmul_finish(const matmul_end *end, float *y, int64_t first, int64_t n);
-TUTTI_ISA_VARIANTS(matmul_finish);
+void matmul_epilogue_apply(const matmul_epilogue *epilogue, float *y, int64_t first, int64_t n);
+TUTTI_ISA_VARIANTS(matmul_epilogue_apply);
 
 /* The same where operands may be BF16: y = act(s), z = s unless NULL, or y = s act'(x) unless x is NULL. */
 typedef struct matmul_store {
@@ -54,7 +54,7 @@ typedef struct matmul_store {
     int32_t reserved;
 } matmul_store;
 
-/* Elements [first, first + n), n <= MATMUL_STORE, from the sums s, which are used up. */
+/* Elements [first, first + n), n <= MATMUL_STORE, from the preactivations s, which are used up. */
 enum { MATMUL_STORE = 256 };
 void matmul_store_row(const matmul_store *to, float *s, int64_t first, int64_t n);
 TUTTI_ISA_VARIANTS(matmul_store_row);
@@ -83,20 +83,22 @@ void matmul_split_destroy(matmul_split *p); /* NULL is fine */
 /* What all three operations want of a, b and, with nin 3, bias; `op` begins the sentences. */
 tutti_status matmul_infer(const char *op, const tutti_op_call *c, uint32_t nin, tutti_desc *out,
                           tutti_error *err);
-/* From the gradient of the sums to those of a, b and, with nin 3, bias. */
+/* From the gradient of the preactivation to those of a, b and, with nin 3, bias. */
 void matmul_emit_grads(tutti_graph *g, const tutti_node *n, uint32_t nin, tutti_value dz,
                        tutti_value *dx);
 /* dy act'(x). */
 tutti_value matmul_emit_act_grad(tutti_graph *g, int64_t act, tutti_value dy, tutti_value x);
-/* The sums alone, in f64. */
-void matmul_sums(const tutti_op_call *c, uint32_t nin, const double *const *in, double *z);
+/* z (M, N) = a b + bias, the preactivation, in f64. */
+void matmul_preactivation_f64(const tutti_op_call *c, uint32_t nin, const double *const *in,
+                              double *z);
 
 extern const tutti_kernel matmul_cpu, matmul_cuda, matmul_act_grad_cpu, matmul_act_grad_cuda;
-extern const tutti_kernel matmul_add_cuda, matmul_sums_cuda;
+extern const tutti_kernel matmul_add_cuda, matmul_bias_grad_cuda;
 extern const tutti_kernel matmul_relu_cuda, matmul_relu_grad_cuda;
-extern const tutti_algorithms matmul_ways, matmul_act_grad_ways;
+extern const tutti_algorithms matmul_algorithms, matmul_act_grad_algorithms;
 extern const tutti_op tutti_op_matmul, tutti_op_matmul_act, tutti_op_matmul_act_grad,
-    tutti_op_matmul_add, tutti_op_matmul_sums, tutti_op_matmul_relu, tutti_op_matmul_relu_grad;
+    tutti_op_matmul_add, tutti_op_matmul_bias_grad, tutti_op_matmul_relu,
+    tutti_op_matmul_relu_grad;
 
 /* Two for every product.  A matrix of `a` has M K entries in either orientation, so K is that over the
  * result's rows. */

@@ -1,9 +1,9 @@
-/* matmul_act_op.c - a product with its activation, keeping the sums; a product times an activation's
+/* matmul_act_op.c - a product with its activation, keeping the preactivation; a product times an activation's
  * derivative.  Both stand for two nodes of a training step that the host found next to each other. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gelu/gelu_graph.h"
 #include "matmul/matmul.h"
-#include "matmul/matmul_end.h"
+#include "matmul/matmul_epilogue.h"
 
 static const tutti_attr_field fields[] = {
     OP_FIELD_I64(matmul_attr, transpose_a, 0), OP_FIELD_I64(matmul_attr, transpose_b, 0),
@@ -41,7 +41,7 @@ static tutti_status act_reference(const tutti_op_call *c, const double *const *i
                                   double *const *out)
 {
     const matmul_attr *t = c->attr;
-    matmul_sums(c, c->nin, in, out[1]);
+    matmul_preactivation_f64(c, c->nin, in, out[1]);
     for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++)
         out[0][i] = matmul_act_f64(out[1][i], t->act);
     return TUTTI_OK;
@@ -99,7 +99,7 @@ const tutti_op tutti_op_matmul_act = {.struct_size = sizeof(tutti_op),
                                       .reference = act_reference,
                                       .cpu = &matmul_cpu,
                                       .cuda = &matmul_cuda,
-                                      .cpu_algorithms = &matmul_ways};
+                                      .cpu_algorithms = &matmul_algorithms};
 
 /* ---- matmul_act_grad: a, b, x -> (a b) act'(x); for ReLU x may be its result ---- */
 
@@ -120,7 +120,7 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
                                    double *const *out)
 {
     const matmul_attr *t = c->attr;
-    matmul_sums(c, 2, in, out[0]);
+    matmul_preactivation_f64(c, 2, in, out[0]);
     for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++)
         out[0][i] = matmul_act_grad_f64(out[0][i], in[2][i], t->act);
     return TUTTI_OK;
@@ -162,4 +162,4 @@ const tutti_op tutti_op_matmul_act_grad = {.struct_size = sizeof(tutti_op),
                                            .reference = grad_reference,
                                            .cpu = &matmul_act_grad_cpu,
                                            .cuda = &matmul_act_grad_cuda,
-                                           .cpu_algorithms = &matmul_act_grad_ways};
+                                           .cpu_algorithms = &matmul_act_grad_algorithms};

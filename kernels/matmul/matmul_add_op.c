@@ -48,7 +48,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     tutti_op_call product = *c;
     product.nin = product_inputs(c->nin, c->in, descs);
     product.in = descs;
-    matmul_sums(&product, product.nin, of, out[0]);
+    matmul_preactivation_f64(&product, product.nin, of, out[0]);
     for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++)
         out[0][i] += in[ADDED][i];
     return TUTTI_OK;
@@ -113,7 +113,7 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, matmul_inner_destroy};
 
 static const tutti_fusion matmul_add_fusions[] = {
-    {TUTTI_FUSE_FACTOR_SUMS, 0, "matmul_sums"},
+    {TUTTI_FUSE_FACTOR_SUMS, 0, "matmul_bias_grad"},
     {0, 0, NULL},
 };
 OP_TRAITS(matmul_add, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 0xb,

@@ -5,6 +5,7 @@
 #include "common/gemm_microkernel.h"
 #include "matmul/matmul.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,14 +42,15 @@ static dnn_tensor matrix(int64_t batch, int64_t rows, int64_t cols, int64_t row,
         .rank = 3, .dim = {batch, rows, cols}, .stride = {rows * cols, row, col}};
 }
 
-static tutti_status prepare_big(state *s, const tutti_op_call *c, uint32_t way,
-                                uint64_t *ret_scratch, tutti_error *err)
+static tutti_status prepare_big(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
+                                tutti_error *err)
 {
     const matmul_shape *m = &s->shape;
-    /* Equal leading dimensions merge into one; oneDNN then does all products at once. */
-    const int equal = m->lead.rank == 1 && m->lead.sa[0] == 1 && m->lead.sb[0] == 1;
+    /* Equal batch dimensions merge into one; oneDNN then does all products at once. */
+    const int equal =
+        m->batch_dims.rank == 1 && m->batch_dims.sa[0] == 1 && m->batch_dims.sb[0] == 1;
     s->batch = equal && m->count > 1 ? m->count : 1;
-    dnn_call call = {.kind = DNN_MATMUL, .threads = c->threads, .way = (int32_t)way};
+    dnn_call call = {.kind = DNN_MATMUL, .threads = c->threads, .algorithm = DNN_DIRECT};
     call.slot[DNN_SRC] = matrix(s->batch, m->m, m->k, m->a_row, m->a_col);
     call.slot[DNN_WEIGHTS] = matrix(s->batch, m->k, m->n, m->b_row, m->b_col);
     call.slot[DNN_DST] = matrix(s->batch, m->m, m->n, m->n, 1);
@@ -74,21 +76,31 @@ static int is_big(const matmul_shape *m)
 
 /* By our own tiles; by oneDNN as it lies; for a single one by its gemm in our parts, and as three of
  * bf16 where that is allowed. */
-enum { TILES = DNN_NAMES, BF16_TILES };
-static const int32_t big_ways[] = {TILES, DNN_DIRECT, DNN_GEMM, DNN_SPLIT};
+enum { TILES, DIRECT, GEMM_PARTS, SPLIT, BF16_TILES, NAMES };
+static const int32_t big_algorithms[] = {TILES, DIRECT, GEMM_PARTS, SPLIT};
+
+static char names[NAMES][DNN_NAME] = {[TILES] = "tiles", [BF16_TILES] = "bf16 tiles"};
+static pthread_once_t names_once = PTHREAD_ONCE_INIT;
+
+static void name_algorithms(void)
+{
+    dnn_name("direct", names[DIRECT]);
+    dnn_name("gemm in parts", names[GEMM_PARTS]);
+    dnn_name("three of bf16", names[SPLIT]);
+}
 
 /* Multiply-adds from which on a product is worth copies and a division over threads of our own.  By
  * itself a smaller one is now and then faster so, a step of such products never was. */
 enum { TILES_FROM = 1 << 26 };
 
-/* Way k of a large product; -1 behind the last. */
-static int32_t big_way(const matmul_shape *m, const matmul_attr *attr, uint32_t k)
+/* Algorithm k of a large product; -1 behind the last. */
+static int32_t big_algorithm(const matmul_shape *m, const matmul_attr *attr, uint32_t k)
 {
     const int fast = attr->fast == MATMUL_FAST;
     if (m->count == 1 && !fast && m->m * m->n * m->k < TILES_FROM)
-        return k == 0 ? DNN_DIRECT : -1;
-    const uint32_t at = k + !gemm_units_at(0, 0); /* a CPU that has no tiles */
-    return at < (m->count > 1 ? 2 : fast ? 4 : 3) ? big_ways[at] : -1;
+        return k == 0 ? DIRECT : -1;
+    const uint32_t at = k + !gemm_microkernel_at(0, 0); /* a CPU that has no tiles */
+    return at < (m->count > 1 ? 2 : fast ? 4 : 3) ? big_algorithms[at] : -1;
 }
 
 static int is_half(int32_t dtype)
@@ -115,27 +127,28 @@ static int is_bf16(const tutti_op_call *c, const matmul_shape *m, int grad)
     const int rounds = ((const matmul_attr *)c->attr)->fast == MATMUL_BF16;
     const int bias = !grad && c->nin > 2;
     if (m->m * m->n * m->k * m->count == 0 || !(both || rounds) || count_of(c, TUTTI_F16) ||
-        (bias && is_half(c->in[2].dtype)) || !gemm_units_at(1, 0))
+        (bias && is_half(c->in[2].dtype)) || !gemm_microkernel_at(1, 0))
         return 0;
     return count_of(c, TUTTI_BF16) || is_big(m);
 }
 
-/* A small product has one way, which needs no name. */
+/* A small product has one algorithm, which needs no name. */
 static const char *algorithm_name(const tutti_op_call *c, uint32_t k, int grad)
 {
     const matmul_shape m = matmul_shape_of(c);
     if (is_bf16(c, &m, grad))
-        return k == 0 ? "bf16 tiles" : NULL;
-    const int32_t way = is_big(&m) ? big_way(&m, c->attr, k) : -1;
-    return way < 0 ? NULL : way == TILES ? "tiles" : dnn_way_name(way);
+        return k == 0 ? names[BF16_TILES] : NULL;
+    const int32_t algorithm = is_big(&m) ? big_algorithm(&m, c->attr, k) : -1;
+    (void)pthread_once(&names_once, name_algorithms);
+    return algorithm < 0 ? NULL : names[algorithm];
 }
 
-static const char *way_name(const tutti_op_call *c, uint32_t k)
+static const char *forward_algorithm_name(const tutti_op_call *c, uint32_t k)
 {
     return algorithm_name(c, k, 0);
 }
 
-static const char *grad_way_name(const tutti_op_call *c, uint32_t k)
+static const char *grad_algorithm_name(const tutti_op_call *c, uint32_t k)
 {
     return algorithm_name(c, k, 1);
 }
@@ -185,20 +198,20 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
     const matmul_shape *m = &s->shape;
     s->packed = (matmul_small_room(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
-    const int32_t way = is_bf16(c, m, grad) ? BF16_TILES
-                        : is_big(m)         ? big_way(m, c->attr, k)
-                                            : -1;
-    if (way != BF16_TILES && count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0) {
+    const int32_t algorithm = is_bf16(c, m, grad) ? BF16_TILES
+                              : is_big(m)         ? big_algorithm(m, c->attr, k)
+                                                  : -1;
+    if (algorithm != BF16_TILES && count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0) {
         destroy(s);
         return TUTTI_E_UNSUPPORTED; /* the host converts around it */
     }
-    s->gemm = way == DNN_GEMM;
-    if (way == TILES || way == BF16_TILES)
-        status = prepare_tiles(s, c, way == BF16_TILES, ret_scratch);
-    else if (way == DNN_SPLIT)
+    s->gemm = algorithm == GEMM_PARTS;
+    if (algorithm == TILES || algorithm == BF16_TILES)
+        status = prepare_tiles(s, c, algorithm == BF16_TILES, ret_scratch);
+    else if (algorithm == SPLIT)
         status = matmul_split_create(m, c->threads, s->bias, &s->split, ret_scratch, err);
-    else if (way == DNN_DIRECT)
-        status = prepare_big(s, c, (uint32_t)way, ret_scratch, k ? err : NULL);
+    else if (algorithm == DIRECT)
+        status = prepare_big(s, c, ret_scratch, k ? err : NULL);
     if (status == TUTTI_E_UNSUPPORTED && !k)
         status = TUTTI_OK; /* the plain loop does it */
     if (status) {
@@ -211,8 +224,8 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
     return TUTTI_OK;
 }
 
-static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_state,
-                                uint64_t *ret_scratch, tutti_error *err)
+static tutti_status prepare_algorithm(const tutti_op_call *c, uint32_t k, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err)
 {
     return prepare_any(c, k, 0, ret_state, ret_scratch, err);
 }
@@ -223,8 +236,8 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return prepare_any(c, 0, 0, ret_state, ret_scratch, err);
 }
 
-static tutti_status prepare_grad_way(const tutti_op_call *c, uint32_t k, void **ret_state,
-                                     uint64_t *ret_scratch, tutti_error *err)
+static tutti_status prepare_grad_algorithm(const tutti_op_call *c, uint32_t k, void **ret_state,
+                                           uint64_t *ret_scratch, tutti_error *err)
 {
     return prepare_any(c, k, 1, ret_state, ret_scratch, err);
 }
@@ -241,7 +254,7 @@ static tutti_status run_big(const state *s, const void *const *in, const void *b
     const matmul_shape *m = &s->shape;
     for (int64_t p = 0; p < m->count; p += s->batch) {
         int64_t ia, ib;
-        broadcast_at(&m->lead, p, &ia, &ib);
+        broadcast_at(&m->batch_dims, p, &ia, &ib);
         void *const data[DNN_SLOTS] = {
             [DNN_SRC] = (void *)(uintptr_t)((const float *)in[0] + ia * m->m * m->k),
             [DNN_WEIGHTS] = (void *)(uintptr_t)((const float *)in[1] + ib * m->k * m->n),
@@ -255,19 +268,20 @@ static tutti_status run_big(const state *s, const void *const *in, const void *b
 }
 
 /* What becomes of a tile as soon as it is there. */
-typedef struct tile_end {
-    matmul_end end;
+typedef struct tile_epilogue {
+    matmul_epilogue epilogue;
     float *y;
     int64_t n;
     int64_t row; /* of y where the product begins */
-} tile_end;
+} tile_epilogue;
 
-static void finish_tile(const void *how, const gemm_part *part)
+static void apply_to_tile(const void *how, const gemm_part *part)
 {
-    const tile_end *t = how;
+    const tile_epilogue *t = how;
     const int64_t row = t->row + part->row;
     for (int64_t i = row; i < row + part->rows; i++)
-        TUTTI_ISA_PICK(matmul_finish)(&t->end, t->y, i * t->n + part->col, part->cols);
+        TUTTI_ISA_PICK(matmul_epilogue_apply)
+    (&t->epilogue, t->y, i * t->n + part->col, part->cols);
 }
 
 /* The same where the part is not in its place yet. */
@@ -282,7 +296,7 @@ static void store_tile(const void *how, const gemm_part *part)
     const int64_t row = t->row + part->row;
     for (int64_t i = 0; i < part->rows; i++)
         TUTTI_ISA_PICK(matmul_store_row)
-    (&t->to, part->sums + i * part->sums_row, (row + i) * t->n + part->col, part->cols);
+    (&t->to, part->values + i * part->values_row, (row + i) * t->n + part->col, part->cols);
 }
 
 /* Rows [row, row + rows) and columns [col, col + cols).  The bias, where there is one, lies in y before
@@ -307,25 +321,26 @@ static tutti_status run_part(const matmul_shape *m, int64_t row, int64_t rows, i
 
 /* The longer side of y is divided: the library's gemm goes about it less well by itself. */
 static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void *const *in,
-                             const float *bias, const matmul_end *end, float *sums, float *y)
+                             const float *bias, const matmul_epilogue *epilogue,
+                             float *preactivation, float *y)
 {
     const matmul_shape *m = &s->shape;
     const int by_rows = m->m >= m->n;
     const int64_t side = by_rows ? m->m : m->n;
-    const tile_end last = {*end, y, m->n, 0};
+    const tile_epilogue last = {*epilogue, y, m->n, 0};
     int failed = 0;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (c->threads > 1)
     for (int t = 0; t < c->threads; t++) {
         const int64_t first = side * t / c->threads, n = side * (t + 1) / c->threads - first;
         const int64_t row = by_rows ? first : 0, rows = by_rows ? n : m->m;
         const int64_t col = by_rows ? 0 : first, cols = by_rows ? m->n : n;
-        if (n > 0 && run_part(m, row, rows, col, cols, in, bias, sums)) {
+        if (n > 0 && run_part(m, row, rows, col, cols, in, bias, preactivation)) {
 #pragma omp atomic write
             failed = 1;
         }
         const gemm_part part = {row, rows, col, cols, y, m->n};
-        if (end->act)
-            finish_tile(&last, &part);
+        if (epilogue->act)
+            apply_to_tile(&last, &part);
     }
     return failed ? TUTTI_E_FAIL : TUTTI_OK;
 }
@@ -333,8 +348,8 @@ static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void 
 typedef struct tiles_job {
     const void *const *in;
     const float *bias;
-    const matmul_end *end;
-    float *sums, *y;
+    const matmul_epilogue *epilogue;
+    float *preactivation, *y;
     matmul_store to; /* where the state says so */
 } tiles_job;
 
@@ -350,18 +365,18 @@ static void run_products(const state *s, const tiles_job *j, int64_t first, int6
     const matmul_shape *m = &s->shape;
     for (int64_t p = first; p < last; p++) {
         int64_t ia, ib;
-        broadcast_at(&m->lead, p, &ia, &ib);
-        const tile_end end = {*j->end, j->y, m->n, p * m->m};
+        broadcast_at(&m->batch_dims, p, &ia, &ib);
+        const tile_epilogue epilogue = {*j->epilogue, j->y, m->n, p * m->m};
         const tile_store store = {j->to, m->n, p * m->m};
         gemm_data d = {.a = element(j->in[0], s->tiles.a_dtype, ia * m->m * m->k),
                        .b = element(j->in[1], s->tiles.b_dtype, ib * m->k * m->n),
                        .bias = j->bias,
-                       .end = store_tile,
+                       .epilogue = store_tile,
                        .how = &store};
         if (!s->stores) {
-            d.y = j->sums + p * m->m * m->n;
-            d.end = j->end->act ? finish_tile : NULL;
-            d.how = &end;
+            d.y = j->preactivation + p * m->m * m->n;
+            d.epilogue = j->epilogue->act ? apply_to_tile : NULL;
+            d.how = &epilogue;
         }
         gemm_run(&s->tiles, &d, scratch);
     }
@@ -394,7 +409,7 @@ static void run_small(const state *s, const tutti_op_call *c, const void *const 
         float *own = s->packed ? (float *)scratch + t * s->packed : &none;
         for (int64_t p = m->count * t / threads; p < end; p++) {
             int64_t ia, ib;
-            broadcast_at(&m->lead, p, &ia, &ib);
+            broadcast_at(&m->batch_dims, p, &ia, &ib);
             TUTTI_ISA_PICK(matmul_small)
             (m, (const float *)in[0] + ia * m->m * m->k,
              (const float *)in[1] + ib * m->k * m->n, bias, y + p * m->m * m->n, own);
@@ -402,16 +417,16 @@ static void run_small(const state *s, const tutti_op_call *c, const void *const 
     }
 }
 
-/* What follows the sums, a share for each thread. */
-static void finish(const tutti_op_call *c, const matmul_end *end, float *y)
+/* The epilogue of a whole result, a chunk for each thread. */
+static void apply_epilogue(const tutti_op_call *c, const matmul_epilogue *epilogue, float *y)
 {
     const int64_t n = tutti_numel(&c->out[0]);
-    const int threads = op_threads(c, n * (end->act == MATMUL_RELU ? 1 : 20));
+    const int threads = op_threads(c, n * (epilogue->act == MATMUL_RELU ? 1 : 20));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < threads; k++) {
         int64_t first;
-        const int64_t count = op_share(n, k, threads, &first);
-        TUTTI_ISA_PICK(matmul_finish)(end, y, first, count);
+        const int64_t count = op_chunk(n, k, threads, &first);
+        TUTTI_ISA_PICK(matmul_epilogue_apply)(epilogue, y, first, count);
     }
 }
 
@@ -420,20 +435,21 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 {
     const state *s = self;
     const float *bias = s->bias ? in[2] : NULL;
-    float *sums = c->nout > 1 ? out[1] : out[0];
-    const matmul_end end = {((const matmul_attr *)c->attr)->act, c->nout > 1 ? sums : NULL,
-                            s->grad ? in[2] : NULL};
+    float *preactivation = c->nout > 1 ? out[1] : out[0];
+    const matmul_epilogue epilogue = {((const matmul_attr *)c->attr)->act,
+                                      c->nout > 1 ? preactivation : NULL,
+                                      s->grad ? in[2] : NULL};
     tutti_status status = TUTTI_OK;
     if (s->tiles.threads) {
         const tiles_job job = {in,
                                bias,
-                               &end,
-                               sums,
+                               &epilogue,
+                               preactivation,
                                out[0],
-                               {.act = end.act,
+                               {.act = epilogue.act,
                                 .y = out[0],
                                 .z = c->nout > 1 ? out[1] : NULL,
-                                .x = end.x,
+                                .x = epilogue.x,
                                 .y_dtype = c->out[0].dtype,
                                 .z_dtype = c->nout > 1 ? c->out[1].dtype : TUTTI_F32,
                                 .x_dtype = s->grad ? c->in[2].dtype : TUTTI_F32}};
@@ -441,20 +457,22 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
         return TUTTI_OK;
     }
     if (s->gemm)
-        return run_gemm(s, c, in, bias, &end, sums, out[0]);
+        return run_gemm(s, c, in, bias, &epilogue, preactivation, out[0]);
     if (s->split)
-        status = TUTTI_ISA_PICK(matmul_split_run)(s->split, in[0], in[1], bias, sums, scratch);
+        status = TUTTI_ISA_PICK(matmul_split_run)(s->split, in[0], in[1], bias, preactivation,
+                                                  scratch);
     else if (s->big)
-        status = run_big(s, in, bias, sums, scratch);
+        status = run_big(s, in, bias, preactivation, scratch);
     else
-        run_small(s, c, in, bias, sums, scratch);
-    if (!status && end.act)
-        finish(c, &end, out[0]);
+        run_small(s, c, in, bias, preactivation, scratch);
+    if (!status && epilogue.act)
+        apply_epilogue(c, &epilogue, out[0]);
     return status;
 }
 
 const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
-const tutti_algorithms matmul_ways = {sizeof(tutti_algorithms), 0, way_name, prepare_way};
+const tutti_algorithms matmul_algorithms = {sizeof(tutti_algorithms), 0, forward_algorithm_name,
+                                            prepare_algorithm};
 const tutti_kernel matmul_act_grad_cpu = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
-const tutti_algorithms matmul_act_grad_ways = {sizeof(tutti_algorithms), 0, grad_way_name,
-                                               prepare_grad_way};
+const tutti_algorithms matmul_act_grad_algorithms = {
+    sizeof(tutti_algorithms), 0, grad_algorithm_name, prepare_grad_algorithm};

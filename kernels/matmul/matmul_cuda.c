@@ -12,23 +12,23 @@
 
 enum { A = MATMUL_A, B = MATMUL_B, BIAS = MATMUL_BIAS, ADD = MATMUL_ADD };
 enum { AUX = MATMUL_AUX, Y = MATMUL_Y, OPERANDS = MATMUL_OPERANDS };
-/* matmul and matmul_act; matmul_act_grad; matmul_add; matmul_sums; matmul_relu and its gradient */
-enum { PRODUCT, GRADIENT, SUM, WITH_SUMS, MASKED, MASKED_GRADIENT };
+/* matmul and matmul_act; matmul_act_grad; matmul_add; matmul_bias_grad; matmul_relu and its gradient */
+enum { PRODUCT, GRADIENT, SUM, WITH_BIAS_GRAD, MASKED, MASKED_GRADIENT };
 enum { NOWHERE = -1 };
 
 typedef struct state {
     matmul_shape shape;
     int64_t act;
     int32_t kind;
-    bool whole;       /* the library does what follows the sums too */
+    bool whole;       /* the library does the epilogue too */
     matmul_lt *lt;    /* NULL: our own kernel */
     int at[OPERANDS]; /* the input, AUX and Y of a product the output; or NOWHERE */
     uint64_t workspace_at;
     uint64_t copy[OPERANDS];          /* in the scratch, or CUDA_DIRECT */
     int32_t dtype[OPERANDS];          /* as the library gets them */
     void *product, *convert, *finish; /* device functions */
-    cuda_reducer *sums;               /* NULL: there are none, or the library does them */
-    uint64_t sums_at;
+    cuda_reducer *bias_grad;          /* NULL: there are none, or the library does them */
+    uint64_t bias_grad_at;
 } state;
 
 static void destroy(void *self)
@@ -37,7 +37,7 @@ static void destroy(void *self)
     if (!s)
         return;
     matmul_lt_destroy(s->lt);
-    free(s->sums);
+    free(s->bias_grad);
     free(s);
 }
 
@@ -49,7 +49,7 @@ static bool has_mask(const state *s)
 static bool is_output(const state *s, int operand)
 {
     return operand == Y || (operand == AUX && (s->kind == PRODUCT || s->kind == MASKED)) ||
-           (operand == BIAS && s->kind == WITH_SUMS);
+           (operand == BIAS && s->kind == WITH_BIAS_GRAD);
 }
 
 static const tutti_desc *desc_of(const state *s, const tutti_op_call *c, int operand)
@@ -68,7 +68,7 @@ static void place_operands(state *s, const tutti_op_call *c)
     s->at[BIAS] = !bias ? NOWHERE : s->kind == SUM ? 3 : 2;
     s->at[ADD] = s->kind == SUM ? 2 : NOWHERE;
     s->at[AUX] = gradient ? 2 : c->nout > 1 ? 1 : NOWHERE;
-    if (s->kind == WITH_SUMS) {
+    if (s->kind == WITH_BIAS_GRAD) {
         s->at[BIAS] = 1;
         s->at[ADD] = c->nin > 2 ? 2 : NOWHERE;
         s->at[AUX] = NOWHERE;
@@ -89,7 +89,7 @@ static void choose_dtypes(state *s, const tutti_op_call *c)
         s->dtype[AUX] = TUTTI_U8;
 }
 
-/* With all that follows, or with the sums alone, which lie where the last result does. */
+/* With the whole epilogue, or the preactivation alone, which lies where the last result does. */
 static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
                                 uint64_t *ret_workspace)
 {
@@ -100,11 +100,12 @@ static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
                         .tf32 = t->fast == MATMUL_FAST || cuda_tf32(c->cuda),
                         .act = whole ? (int32_t)s->act : MATMUL_NONE,
                         .grad = whole && (s->kind == GRADIENT || s->kind == MASKED_GRADIENT),
-                        .sums = whole && s->kind == WITH_SUMS ? 1 + (t->of ? B : A) : 0};
+                        .bias_grad =
+                            whole && s->kind == WITH_BIAS_GRAD ? 1 + (t->of ? B : A) : 0};
     memcpy(w.dtype, s->dtype, sizeof w.dtype);
     if (whole && s->at[AUX] != NOWHERE && desc_of(s, c, AUX)->dtype != s->dtype[AUX])
         return TUTTI_E_UNSUPPORTED; /* no copies of such */
-    if (whole && s->kind == WITH_SUMS && c->out[1].dtype != s->dtype[BIAS])
+    if (whole && s->kind == WITH_BIAS_GRAD && c->out[1].dtype != s->dtype[BIAS])
         return TUTTI_E_UNSUPPORTED;
     if (!whole)
         w.dtype[AUX] = TUTTI_DTYPE_NONE;
@@ -118,11 +119,11 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *
     uint64_t bytes = CUDA_PART, workspace = 0;
     choose_dtypes(s, c);
     tutti_status status = try_library(s, c, true, &workspace);
-    if (status && (s->act || s->kind == WITH_SUMS)) {
+    if (status && (s->act || s->kind == WITH_BIAS_GRAD)) {
         s->at[Y] = s->kind == PRODUCT ? (int)c->nout - 1 : 0;
         if (s->kind == PRODUCT || has_mask(s))
             s->at[AUX] = NOWHERE;
-        if (s->kind == WITH_SUMS)
+        if (s->kind == WITH_BIAS_GRAD)
             s->at[BIAS] = NOWHERE;
         choose_dtypes(s, c);
         status = try_library(s, c, false, &workspace);
@@ -141,8 +142,8 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *
 }
 
 /* Behind the product, by a kernel of our own. */
-static tutti_status prepare_sums(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
-                                 tutti_error *err)
+static tutti_status prepare_bias_grad(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
+                                      tutti_error *err)
 {
     const matmul_attr *t = c->attr;
     const int along = t->of ? t->transpose_b != 0 : t->transpose_a == 0;
@@ -150,23 +151,25 @@ static tutti_status prepare_sums(state *s, const tutti_op_call *c, uint64_t *ret
     const reduction over = reduction_make(&c->in[t->of], reduced);
     uint64_t scratch = 0, bytes = *ret_scratch ? *ret_scratch : CUDA_PART;
     void *made = NULL;
-    const tutti_status status = cuda_reduce_prepare(
-        c, &over, 1.0, "matmul_sums_cuda", "matmul_sums_join_cuda", &made, &scratch, err);
+    const tutti_status status =
+        cuda_reduce_prepare(c, &over, 1.0, "matmul_bias_grad_cuda",
+                            "matmul_bias_grad_join_cuda", &made, &scratch, err);
     s->at[BIAS] = NOWHERE;
-    s->sums = made;
-    s->sums_at = cuda_part(&bytes, scratch);
+    s->bias_grad = made;
+    s->bias_grad_at = cuda_part(&bytes, scratch);
     *ret_scratch = bytes;
     return status;
 }
 
-static tutti_status run_sums(const state *s, const tutti_op_call *c, const void *const *in,
-                             void *const *out, void *scratch)
+static tutti_status run_bias_grad(const state *s, const tutti_op_call *c, const void *const *in,
+                                  void *const *out, void *scratch)
 {
     const int64_t of = ((const matmul_attr *)c->attr)->of;
-    tutti_op_call sums = *c;
-    sums.in = &c->in[of];
-    sums.out = &c->out[1];
-    return cuda_reduce_run(s->sums, &sums, &in[of], &out[1], cuda_part_at(scratch, s->sums_at));
+    tutti_op_call sum = *c;
+    sum.in = &c->in[of];
+    sum.out = &c->out[1];
+    return cuda_reduce_run(s->bias_grad, &sum, &in[of], &out[1],
+                           cuda_part_at(scratch, s->bias_grad_at));
 }
 
 static tutti_status prepare_any(const tutti_op_call *c, int32_t kind, void **ret_state,
@@ -192,16 +195,16 @@ static tutti_status prepare_any(const tutti_op_call *c, int32_t kind, void **ret
         status = CUDA_FUNCTION(c, "matmul_cuda", &s->product, err, tensor, tensor, tensor,
                                tensor, tensor, sizeof(matmul_cuda_shape));
     }
-    if (!status && s->kind == WITH_SUMS && !(s->lt && s->whole))
-        status = prepare_sums(s, c, ret_scratch, err);
+    if (!status && s->kind == WITH_BIAS_GRAD && !(s->lt && s->whole))
+        status = prepare_bias_grad(s, c, ret_scratch, err);
     if (!status && has_mask(s) && !(s->lt && s->whole))
         status = CUDA_FUNCTION(
             c, s->kind == MASKED ? "matmul_relu_mask_cuda" : "matmul_relu_unmask_cuda",
             &s->finish, err, tensor, sizeof(void *), sizeof(int64_t), sizeof(int64_t),
             sizeof(int64_t));
     else if (!status && s->act && !(s->lt && s->whole))
-        status = CUDA_FUNCTION(c, "matmul_finish_cuda", &s->finish, err, tensor, tensor, tensor,
-                               sizeof(int64_t), sizeof(int64_t));
+        status = CUDA_FUNCTION(c, "matmul_epilogue_cuda", &s->finish, err, tensor, tensor,
+                               tensor, sizeof(int64_t), sizeof(int64_t));
     if (status) {
         destroy(s);
         return status;
@@ -228,10 +231,10 @@ static tutti_status prepare_add(const tutti_op_call *c, void **ret_state, uint64
     return prepare_any(c, SUM, ret_state, ret_scratch, err);
 }
 
-static tutti_status prepare_with_sums(const tutti_op_call *c, void **ret_state,
-                                      uint64_t *ret_scratch, tutti_error *err)
+static tutti_status prepare_with_bias_grad(const tutti_op_call *c, void **ret_state,
+                                           uint64_t *ret_scratch, tutti_error *err)
 {
-    return prepare_any(c, WITH_SUMS, ret_state, ret_scratch, err);
+    return prepare_any(c, WITH_BIAS_GRAD, ret_state, ret_scratch, err);
 }
 
 static tutti_status prepare_masked(const tutti_op_call *c, void **ret_state,
@@ -257,10 +260,10 @@ static tutti_status run_own(const state *s, const tutti_op_call *c, const cuda_t
                                .b_row = m->b_row,
                                .b_col = m->b_col,
                                .count = m->count,
-                               .rank = m->lead.rank};
-    memcpy(shape.dim, m->lead.dim, sizeof shape.dim);
-    memcpy(shape.sa, m->lead.sa, sizeof shape.sa);
-    memcpy(shape.sb, m->lead.sb, sizeof shape.sb);
+                               .rank = m->batch_dims.rank};
+    memcpy(shape.dim, m->batch_dims.dim, sizeof shape.dim);
+    memcpy(shape.sa, m->batch_dims.sa, sizeof shape.sa);
+    memcpy(shape.sb, m->batch_dims.sb, sizeof shape.sb);
     cuda_tensor a = t[A], b = t[B], bias = t[BIAS], add = t[ADD], y = t[Y];
     void *const args[] = {&a, &b, &bias, &add, &y, &shape};
     const int64_t tiles = m->count * ((m->m + 63) / 64) * ((m->n + 63) / 64);
@@ -293,7 +296,7 @@ static tutti_status run_library(const state *s, const tutti_op_call *c, const cu
     return status;
 }
 
-/* Bits of sums that lie in y, or of a gradient there. */
+/* Bits of preactivations that lie in y, or of a gradient there. */
 static tutti_status run_mask(const state *s, const tutti_op_call *c, void *mask, cuda_tensor y)
 {
     int64_t n = s->shape.n, rows = tutti_numel(&c->out[0]) / n, bytes = matmul_mask_bytes(n);
@@ -310,7 +313,7 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     cuda_tensor own[OPERANDS];
     int64_t act = s->act, n = tutti_numel(&c->out[0]);
     if (n == 0)
-        return s->sums ? run_sums(s, c, in, out, scratch) : TUTTI_OK;
+        return s->bias_grad ? run_bias_grad(s, c, in, out, scratch) : TUTTI_OK;
     for (int k = 0; k < OPERANDS; k++) {
         const int at = s->at[k];
         own[k] = (cuda_tensor){NULL, TUTTI_F32, 0};
@@ -319,8 +322,8 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
                 is_output(s, k) ? cuda_out(c, out, (uint32_t)at) : cuda_in(c, in, (uint32_t)at);
     }
     tutti_status status = s->lt ? run_library(s, c, own, scratch) : run_own(s, c, own);
-    if (!status && s->sums)
-        status = run_sums(s, c, in, out, scratch);
+    if (!status && s->bias_grad)
+        status = run_bias_grad(s, c, in, out, scratch);
     if (status || !s->finish)
         return status;
     if (has_mask(s))
@@ -335,8 +338,8 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 const tutti_kernel matmul_cuda = {sizeof(tutti_kernel), 0, prepare, run, destroy};
 const tutti_kernel matmul_act_grad_cuda = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
 const tutti_kernel matmul_add_cuda = {sizeof(tutti_kernel), 4, prepare_add, run, destroy};
-const tutti_kernel matmul_sums_cuda = {sizeof(tutti_kernel), 4, prepare_with_sums, run,
-                                       destroy};
+const tutti_kernel matmul_bias_grad_cuda = {sizeof(tutti_kernel), 4, prepare_with_bias_grad,
+                                            run, destroy};
 const tutti_kernel matmul_relu_cuda = {sizeof(tutti_kernel), 0, prepare_masked, run, destroy};
 const tutti_kernel matmul_relu_grad_cuda = {sizeof(tutti_kernel), 0, prepare_masked_grad, run,
                                             destroy};

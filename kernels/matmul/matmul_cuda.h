@@ -5,7 +5,7 @@
 
 #include "tutti/tensor.h"
 
-/* As matmul_shape: `count` products, whose leading dimensions are `dim` with strides in matrices. */
+/* As matmul_shape: `count` products, whose batch dimensions are `dim` with strides in matrices. */
 typedef struct matmul_cuda_shape {
     int64_t m, n, k;
     int64_t a_row, a_col;

@@ -1,8 +1,8 @@
 /* matmul_lt.c - describing a product to cuBLASLt, choosing its algorithm, running it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_lt.h"
+#include "common/cuda/autotune.h"
 #include "common/cuda/cublaslt.h"
-#include "common/cuda/measure.h"
 #include "matmul/matmul_mask.h"
 
 #include <stdio.h>
@@ -11,11 +11,11 @@
 
 enum { A = MATMUL_A, B = MATMUL_B, BIAS = MATMUL_BIAS, ADD = MATMUL_ADD };
 enum { AUX = MATMUL_AUX, Y = MATMUL_Y, OPERANDS = MATMUL_OPERANDS };
-enum { WORKSPACE_MOST = 32 << 20, CANDIDATES = CUDA_WAYS_MOST };
+enum { WORKSPACE_MOST = 32 << 20, CANDIDATES = CUDA_MAX_ALGORITHMS };
 
 struct matmul_lt {
     matmul_lt_want want;
-    int64_t batch_dim; /* of the leading dimensions: what one call of the library does */
+    int64_t batch_dim; /* of the batch dimensions: what one call of the library does */
     const cublaslt *lt;
     void *desc, *layout[OPERANDS]; /* of A, B and Y */
     lt_algo algo;
@@ -42,7 +42,7 @@ static bool has(const matmul_lt_want *w, int operand)
 static int64_t calls_of(const matmul_lt *p)
 {
     const matmul_shape *m = &p->want.shape;
-    return m->count / m->lead.dim[p->batch_dim];
+    return m->count / m->batch_dims.dim[p->batch_dim];
 }
 
 /* ---- describing ---- */
@@ -63,7 +63,7 @@ static bool has_epilogue(const matmul_lt *p, const tutti_cuda_v1 *cuda)
 {
     const matmul_lt_want *w = &p->want;
     const bool gelu = w->act == MATMUL_GELU_TANH, one = w->shape.count == 1;
-    if (w->sums) /* in the dtype of the result */
+    if (w->bias_grad) /* in the dtype of the result */
         return !w->act && one && w->dtype[BIAS] == w->dtype[Y];
     if (w->act == MATMUL_NONE)
         return !w->grad && !has(w, AUX);
@@ -79,8 +79,8 @@ static bool has_epilogue(const matmul_lt *p, const tutti_cuda_v1 *cuda)
 static uint32_t epilogue_of(const matmul_lt_want *w)
 {
     uint32_t e = has(w, BIAS) ? LT_EPILOGUE_BIAS : 0;
-    if (w->sums) /* ours is y' = b' a', so that b is the library's A */
-        return w->sums - 1 == A ? LT_EPILOGUE_BGRADB : LT_EPILOGUE_BGRADA;
+    if (w->bias_grad) /* ours is y' = b' a', so that b is the library's A */
+        return w->bias_grad - 1 == A ? LT_EPILOGUE_BGRADB : LT_EPILOGUE_BGRADA;
     if (w->grad)
         return w->act == MATMUL_RELU ? LT_EPILOGUE_DRELU : LT_EPILOGUE_DGELU;
     if (w->act)
@@ -95,22 +95,22 @@ static uint32_t compute_of(const matmul_lt_want *w)
     return w->dtype[A] == TUTTI_F32 && w->tf32 ? LT_COMPUTE_32F_FAST_TF32 : LT_COMPUTE_32F;
 }
 
-/* The leading dimension with most products goes to the library at once. */
-static int64_t longest(const broadcast *lead)
+/* The batch dimension with most products goes to the library at once. */
+static int64_t longest(const broadcast *batch_dims)
 {
     int64_t best = 0;
-    for (int32_t k = 1; k < lead->rank; k++)
-        if (lead->dim[k] > lead->dim[best])
+    for (int32_t k = 1; k < batch_dims->rank; k++)
+        if (batch_dims->dim[k] > batch_dims->dim[best])
             best = k;
     return best;
 }
 
-/* y's matrices from one index of leading dimension `dim` to the next. */
-static int64_t y_stride(const broadcast *lead, int64_t dim)
+/* y's matrices from one index of batch dimension `dim` to the next. */
+static int64_t y_stride(const broadcast *batch_dims, int64_t dim)
 {
     int64_t stride = 1;
-    for (int64_t k = dim + 1; k < lead->rank; k++)
-        stride *= lead->dim[k];
+    for (int64_t k = dim + 1; k < batch_dims->rank; k++)
+        stride *= batch_dims->dim[k];
     return stride;
 }
 
@@ -119,7 +119,7 @@ static bool make_layout(matmul_lt *p, int operand, int64_t rows, int64_t columns
                         int64_t stride)
 {
     const cublaslt *lt = p->lt;
-    const int32_t batch = (int32_t)p->want.shape.lead.dim[p->batch_dim];
+    const int32_t batch = (int32_t)p->want.shape.batch_dims.dim[p->batch_dim];
     const int64_t offset = stride * rows * columns;
     void **layout = &p->layout[operand];
     if (lt->layout_create(layout, lt_dtype(p->want.dtype[operand]), (uint64_t)columns,
@@ -165,9 +165,9 @@ static bool describe(matmul_lt *p)
         !describe_operands(p))
         return false;
     const int64_t d = p->batch_dim, ta = w->transpose_a, tb = w->transpose_b;
-    return make_layout(p, A, ta ? m->k : m->m, ta ? m->m : m->k, m->lead.sa[d]) &&
-           make_layout(p, B, tb ? m->n : m->k, tb ? m->k : m->n, m->lead.sb[d]) &&
-           make_layout(p, Y, m->m, m->n, y_stride(&m->lead, d));
+    return make_layout(p, A, ta ? m->k : m->m, ta ? m->m : m->k, m->batch_dims.sa[d]) &&
+           make_layout(p, B, tb ? m->n : m->k, tb ? m->k : m->n, m->batch_dims.sb[d]) &&
+           make_layout(p, Y, m->m, m->n, y_stride(&m->batch_dims, d));
 }
 
 /* ---- running ---- */
@@ -194,21 +194,21 @@ static bool set_pointers(const matmul_lt *p, void *const data[OPERANDS])
             !lt->desc_set(p->desc, LT_DESC_AUX_POINTER, &data[AUX], sizeof(void *)));
 }
 
-/* Matrices of a, b and y at which call `i` of the library begins: all leading dimensions but one. */
+/* Matrices of a, b and y at which call `i` of the library begins: all batch dimensions but one. */
 static void begin_of(const matmul_lt *p, int64_t i, int64_t at[OPERANDS])
 {
-    const broadcast *lead = &p->want.shape.lead;
+    const broadcast *batch_dims = &p->want.shape.batch_dims;
     int64_t y = 1;
     memset(at, 0, OPERANDS * sizeof *at);
-    for (int64_t k = lead->rank - 1; k >= 0; k--) {
+    for (int64_t k = batch_dims->rank - 1; k >= 0; k--) {
         if (k != p->batch_dim) {
-            const int64_t x = i % lead->dim[k];
-            i /= lead->dim[k];
-            at[A] += x * lead->sa[k];
-            at[B] += x * lead->sb[k];
+            const int64_t x = i % batch_dims->dim[k];
+            i /= batch_dims->dim[k];
+            at[A] += x * batch_dims->sa[k];
+            at[B] += x * batch_dims->sb[k];
             at[Y] += x * y;
         }
-        y *= lead->dim[k];
+        y *= batch_dims->dim[k];
     }
     at[ADD] = at[Y];
 }
@@ -287,8 +287,9 @@ static void write_key(const matmul_lt *p, char *key, size_t size)
         "cublasLt %llu product %lld x %lld x %lld%s%s, batch %lld by %lld %lld %lld, dtypes %d "
         "%d %d, compute %u, epilogue %u%s, alignments %u %u %u",
         (unsigned long long)p->lt->version, (long long)m->m, (long long)m->n, (long long)m->k,
-        w->transpose_a ? " ta" : "", w->transpose_b ? " tb" : "", (long long)m->lead.dim[d],
-        (long long)m->lead.sa[d], (long long)m->lead.sb[d], (long long)y_stride(&m->lead, d),
+        w->transpose_a ? " ta" : "", w->transpose_b ? " tb" : "",
+        (long long)m->batch_dims.dim[d], (long long)m->batch_dims.sa[d],
+        (long long)m->batch_dims.sb[d], (long long)y_stride(&m->batch_dims, d),
         (int)w->dtype[A], (int)w->dtype[BIAS], (int)w->dtype[Y], compute_of(w), epilogue_of(w),
         has(w, ADD) ? " added" : "", alignment(p, A, m->m * m->k), alignment(p, B, m->k * m->n),
         alignment(p, Y, m->m * m->n));
@@ -338,16 +339,16 @@ static bool take_text(matmul_lt *p, const char *text)
     return take(p, &algo, result.workspace);
 }
 
-typedef struct contest {
+typedef struct tuning {
     const matmul_lt *p;
     const lt_heuristic *found;
-} contest;
+} tuning;
 
 enum { WORKSPACE = OPERANDS };
 
 static bool run_candidate(void *self, uint32_t k, void *const *buffers, void *stream)
 {
-    const contest *c = self;
+    const tuning *c = self;
     return set_pointers(c->p, buffers) &&
            !call_library(c->p, &c->found[k].algo, c->found[k].workspace, buffers,
                          buffers[WORKSPACE], stream);
@@ -358,24 +359,26 @@ static tutti_status fastest(const matmul_lt *p, const tutti_cuda_v1 *cuda,
                             const lt_heuristic *found, int n, uint32_t *ret_best)
 {
     const matmul_shape *m = &p->want.shape;
-    const int64_t d = p->batch_dim, last = m->lead.dim[d] - 1;
-    const int64_t size[OPERANDS] = {[A] = (last * m->lead.sa[d] + 1) * m->m * m->k,
-                                    [B] = (last * m->lead.sb[d] + 1) * m->k * m->n,
-                                    [BIAS] = m->n > m->m ? m->n : m->m,
-                                    [ADD] = (last * y_stride(&m->lead, d) + 1) * m->m * m->n,
-                                    [AUX] = is_mask(&p->want) ? m->m * matmul_mask_bytes(m->n)
-                                                              : m->m * m->n,
-                                    [Y] = (last * y_stride(&m->lead, d) + 1) * m->m * m->n};
-    contest self = {p, found};
-    cuda_contest c = {
-        .ways = (uint32_t)n, .buffers = OPERANDS + 1, .self = &self, .run = run_candidate};
+    const int64_t d = p->batch_dim, last = m->batch_dims.dim[d] - 1;
+    const int64_t size[OPERANDS] = {
+        [A] = (last * m->batch_dims.sa[d] + 1) * m->m * m->k,
+        [B] = (last * m->batch_dims.sb[d] + 1) * m->k * m->n,
+        [BIAS] = m->n > m->m ? m->n : m->m,
+        [ADD] = (last * y_stride(&m->batch_dims, d) + 1) * m->m * m->n,
+        [AUX] = is_mask(&p->want) ? m->m * matmul_mask_bytes(m->n) : m->m * m->n,
+        [Y] = (last * y_stride(&m->batch_dims, d) + 1) * m->m * m->n};
+    tuning self = {p, found};
+    cuda_autotune c = {.algorithms = (uint32_t)n,
+                       .buffers = OPERANDS + 1,
+                       .self = &self,
+                       .run = run_candidate};
     for (int k = 0; k < OPERANDS; k++)
         c.bytes[k] =
             has(&p->want, k) ? (uint64_t)size[k] * tutti_dtype_size(p->want.dtype[k]) : 0;
     for (int k = 0; k < n; k++)
         if (found[k].workspace > c.bytes[WORKSPACE])
             c.bytes[WORKSPACE] = found[k].workspace;
-    return cuda_fastest(cuda, &c, ret_best);
+    return cuda_autotune_run(cuda, &c, ret_best);
 }
 
 static bool choose(matmul_lt *p, const tutti_cuda_v1 *cuda)
@@ -407,7 +410,7 @@ tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda, const matmul_lt_want *w
     if (!p)
         return tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for a product");
     p->want = *w;
-    p->batch_dim = longest(&w->shape.lead);
+    p->batch_dim = longest(&w->shape.batch_dims);
     if (!has_epilogue(p, cuda) || cublaslt_of(cuda, &p->lt, NULL) || !describe(p) ||
         !choose(p, cuda)) {
         matmul_lt_destroy(p);

@@ -8,7 +8,7 @@
 enum {
     MATMUL_A,
     MATMUL_B,
-    MATMUL_BIAS, /* or a result: sums */
+    MATMUL_BIAS, /* or a result: the gradient of a bias */
     MATMUL_ADD,  /* as y; may be y */
     MATMUL_AUX, /* kept by a product or read by its gradient: what GELU is taken of, as y; of ReLU a
                     mask, U8 */
@@ -21,10 +21,10 @@ typedef struct matmul_lt_want {
     int32_t transpose_a, transpose_b;
     int32_t dtype[MATMUL_OPERANDS]; /* TUTTI_DTYPE_NONE: there is no such operand */
     int32_t tf32;                   /* factors of F32 may be rounded */
-    int32_t act;                    /* MATMUL_NONE, or the sums' activation */
+    int32_t act;                    /* MATMUL_NONE, or the activation */
     int32_t grad;                   /* times the activation's derivative at AUX instead */
     int32_t probe;                  /* masks are taken as the library has them */
-    int32_t sums; /* 1 + MATMUL_A or B: that factor's sums go to BIAS; 0: none */
+    int32_t bias_grad; /* 1 + MATMUL_A or B: the sums of that factor go to BIAS; 0: none */
 } matmul_lt_want;
 
 typedef struct matmul_lt matmul_lt; /* opaque */

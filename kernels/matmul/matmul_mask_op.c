@@ -53,7 +53,7 @@ static tutti_status relu_reference(const tutti_op_call *c, const double *const *
                                    double *const *out)
 {
     const int64_t n = c->out[0].dim[c->out[0].rank - 1], bytes = c->out[1].dim[1];
-    matmul_sums(c, c->nin, in, out[0]);
+    matmul_preactivation_f64(c, c->nin, in, out[0]);
     for (int64_t i = 0, m = tutti_numel(&c->out[1]); i < m; i++)
         out[1][i] = 0.0;
     for (int64_t i = 0, m = tutti_numel(&c->out[0]); i < m; i++)
@@ -131,7 +131,7 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
                                    double *const *out)
 {
     const int64_t n = c->out[0].dim[c->out[0].rank - 1], bytes = c->in[2].dim[1];
-    matmul_sums(c, 2, in, out[0]);
+    matmul_preactivation_f64(c, 2, in, out[0]);
     for (int64_t i = 0, m = tutti_numel(&c->out[0]); i < m; i++)
         if (!((int)in[2][i / n * bytes + i % n / 8] >> i % n % 8 & 1))
             out[0][i] = 0.0;

@@ -1,14 +1,14 @@
 /* matmul_op.c - act(a (..., M, K) times b (..., K, N) plus bias (N)) -> (..., M, N). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul.h"
-#include "matmul/matmul_end.h"
+#include "matmul/matmul_epilogue.h"
 
 static const tutti_attr_field fields[] = {
     OP_FIELD_I64(matmul_attr, transpose_a, 0), OP_FIELD_I64(matmul_attr, transpose_b, 0),
     OP_FIELD_I64(matmul_attr, fast, 0), OP_FIELD_I64(matmul_attr, act, 0)};
 
-/* The leading dimensions of `d` alone. */
-static tutti_desc lead_of(const tutti_desc *d)
+/* The batch dimensions of `d` alone. */
+static tutti_desc batch_dims_of(const tutti_desc *d)
 {
     tutti_desc r = *d;
     r.rank = d->rank - 2;
@@ -63,12 +63,12 @@ tutti_status matmul_infer(const char *op, const tutti_op_call *c, uint32_t nin, 
             err, TUTTI_E_SHAPE, "%s: a is %s with %lld columns, b is %s with %lld rows%s", op,
             tutti_desc_text(a, ta, sizeof ta), (long long)ka, tutti_desc_text(b, tb, sizeof tb),
             (long long)kb, t->transpose_a || t->transpose_b ? ", as transposed" : "");
-    const tutti_desc la = lead_of(a), lb = lead_of(b);
+    const tutti_desc la = batch_dims_of(a), lb = batch_dims_of(b);
     tutti_desc y;
     s = broadcast_shape(op, &la, &lb, &y, NULL);
     if (s)
         return tutti_fail(
-            err, s, "%s: a is %s and b is %s, whose leading dimensions do not broadcast", op,
+            err, s, "%s: a is %s and b is %s, whose batch dimensions do not broadcast", op,
             tutti_desc_text(a, ta, sizeof ta), tutti_desc_text(b, tb, sizeof tb));
     if (nin > 2 && (s = want_bias(op, &c->in[2], n, err)) != TUTTI_OK)
         return s;
@@ -93,7 +93,7 @@ matmul_shape matmul_shape_of(const tutti_op_call *c)
 {
     const matmul_attr *t = c->attr;
     const tutti_desc *a = &c->in[0], *b = &c->in[1];
-    tutti_desc la = lead_of(a), lb = lead_of(b), ly = lead_of(&c->out[0]);
+    tutti_desc la = batch_dims_of(a), lb = batch_dims_of(b), ly = batch_dims_of(&c->out[0]);
     matmul_shape s = {.m = rows_of(a, t->transpose_a),
                       .n = cols_of(b, t->transpose_b),
                       .k = cols_of(a, t->transpose_a)};
@@ -107,16 +107,17 @@ matmul_shape matmul_shape_of(const tutti_op_call *c)
         s.count = 1;
         la.rank = lb.rank = ly.rank = 0;
     }
-    s.lead = broadcast_make(&la, &lb, &ly);
+    s.batch_dims = broadcast_make(&la, &lb, &ly);
     return s;
 }
 
-void matmul_sums(const tutti_op_call *c, uint32_t nin, const double *const *in, double *z)
+void matmul_preactivation_f64(const tutti_op_call *c, uint32_t nin, const double *const *in,
+                              double *z)
 {
     const matmul_shape s = matmul_shape_of(c);
     for (int64_t p = 0; p < s.count; p++) {
         int64_t ia, ib;
-        broadcast_at(&s.lead, p, &ia, &ib);
+        broadcast_at(&s.batch_dims, p, &ia, &ib);
         const double *a = in[0] + ia * s.m * s.k, *b = in[1] + ib * s.k * s.n;
         for (int64_t i = 0; i < s.m; i++) {
             for (int64_t j = 0; j < s.n; j++) {
@@ -133,7 +134,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
     const matmul_attr *t = c->attr;
-    matmul_sums(c, c->nin, in, out[0]);
+    matmul_preactivation_f64(c, c->nin, in, out[0]);
     for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n; i++)
         out[0][i] = matmul_act_f64(out[0][i], t->act);
     return TUTTI_OK;
@@ -202,7 +203,7 @@ tutti_value matmul_emit_act_grad(tutti_graph *g, int64_t act, tutti_value dy, tu
                               : g->emit(g, "gelu_grad", in, 2, &form, 1, NULL, 0);
 }
 
-/* GELU forgets what it came from: the sums are made once more. */
+/* GELU forgets what it came from: the preactivation is computed once more. */
 static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                         tutti_value *dx)
 {
@@ -224,7 +225,7 @@ static const tutti_fusion matmul_fusions[] = {
     {TUTTI_FUSE_MASK_GRAD, 0, "matmul_relu_grad"},
     {TUTTI_FUSE_ACTIVATION_GRAD, 0, "matmul_act_grad"},
     {TUTTI_FUSE_ADD, 0, "matmul_add"},
-    {TUTTI_FUSE_FACTOR_SUMS, 0, "matmul_sums"},
+    {TUTTI_FUSE_FACTOR_SUMS, 0, "matmul_bias_grad"},
     {0, 0, NULL},
 };
 OP_TRAITS(matmul, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 7,
@@ -244,4 +245,4 @@ const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
                                   .reference = reference,
                                   .cpu = &matmul_cpu,
                                   .cuda = &matmul_cuda,
-                                  .cpu_algorithms = &matmul_ways};
+                                  .cpu_algorithms = &matmul_algorithms};

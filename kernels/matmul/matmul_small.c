@@ -1,15 +1,23 @@
 /* matmul_small.c - a product small enough that calling a library costs more than the product. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/gemm_sums.h"
+#include "common/gemm_microkernel_loop.h"
 #include "matmul/matmul.h"
 
 #include <string.h>
 
-/* b is packed into panels of 32 columns (zeros beyond N); 4 rows of y by one panel stay in
- * registers while k runs. */
-enum { PANEL = 2 * LANES, ROWS = 4 };
+/* b is packed into panels of 32 columns (zeros beyond N); some rows of y by one panel stay in registers while
+ * k runs. */
+enum {
+    PANEL = 2 * SIMD_LANES,
+    VECS = PANEL / SIMD_WIDTH,
+    ROWS = VECS == 2   ? 4
+           : VECS == 4 ? 3
+                       : 1
+};
 
-#define INLINE LANES_INLINE
+#define INLINE SIMD_INLINE
+
+GEMM_MICROKERNEL_LOOP(loop, simd_f32, GEMM_FMA_F32)
 
 int64_t matmul_small_room(const matmul_shape *s)
 {
@@ -38,10 +46,11 @@ INLINE void pack(const matmul_shape *s, const float *b, float *packed)
 INLINE void block(const matmul_shape *s, int rows, int64_t width, const float *a,
                   const float *panel, const float *start, float *y)
 {
-    f32x16 acc[ROWS][GEMM_VECS];
+    simd_f32 acc[ROWS][GEMM_MAX_VECS];
     for (int r = 0; r < rows; r++)
-        memcpy(acc[r], start, PANEL * sizeof *start);
-    gemm_sums_strided(rows, 2, s->k, a, s->a_row, s->a_col, panel, PANEL, acc);
+        for (int v = 0; v < VECS; v++)
+            acc[r][v] = *(const simd_f32 *)(start + v * SIMD_WIDTH);
+    loop(rows, VECS, s->k, a, s->a_row, s->a_col, panel, PANEL, 0, acc);
     for (int r = 0; r < rows; r++)
         memcpy(y + r * s->n, acc[r], (size_t)width * sizeof *y);
 }

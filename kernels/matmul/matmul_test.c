@@ -76,7 +76,7 @@ static const op_case acts[] = {
      ACT(1, 3)},
 };
 
-static const op_case sums[] = {
+static const op_case bias_grads[] = {
     {.op = "matmul_add",
      .nin = 3,
      .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 4, 3), DESC(F32, 2, 5, 4)},
@@ -103,42 +103,42 @@ static const op_case sums[] = {
                          {"transpose_b", TUTTI_ATTR_I64, 0, (b), 0, NULL, NULL},               \
                          {"of", TUTTI_ATTR_I64, 0, (o), 0, NULL, NULL}}
 static const op_case with_sums[] = {
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 2,
      .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4)},
      SUMS(1, 0, 0)},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 3,
      .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(F32, 2, 3, 4)},
      SUMS(1, 0, 0)},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 3,
      .in = {DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(F32, 2, 3, 4)},
      SUMS(1, 0, 1)},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 2,
      .in = {DESC(F32, 2, 3, 5), DESC(F32, 2, 4, 5)},
      SUMS(0, 1, 0)},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 2,
      .in = {DESC(F32, 2, 3, 5), DESC(F32, 2, 4, 5)},
      SUMS(0, 1, 1)},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 3,
      .in = {DESC(F32, 2, 0, 3), DESC(F32, 2, 0, 4), DESC(F32, 2, 3, 4)},
      SUMS(1, 0, 0),
      .no_grad = 7},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 2,
      .in = {DESC(F32, 2, 4, 3), DESC(F32, 2, 4, 0)},
      SUMS(1, 0, 0),
      .no_grad = 7},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 3,
      .in = {DESC(F32, 2, 97, 131), DESC(F32, 2, 97, 75), DESC(F32, 2, 131, 75)},
      SUMS(1, 0, 0),
      .no_grad = 7},
-    {.op = "matmul_sums",
+    {.op = "matmul_bias_grad",
      .nin = 2,
      .in = {DESC(F32, 2, 97, 131), DESC(F32, 2, 75, 97)},
      SUMS(1, 1, 1),
@@ -301,10 +301,10 @@ START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
         a[k] = (float)((noise = noise * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1.0f;
     for (int k = 0; k < N * K; k++)
         b[k] = (float)((noise = noise * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1.0f;
-    uint32_t way = 0;
-    while (!strstr(matmul_ways.name(&c, way), "three of bf16"))
-        way++;
-    const tutti_status s = matmul_ways.prepare(&c, way, &state, &bytes, NULL);
+    uint32_t algorithm = 0;
+    while (!strstr(matmul_algorithms.name(&c, algorithm), "three of bf16"))
+        algorithm++;
+    const tutti_status s = matmul_algorithms.prepare(&c, algorithm, &state, &bytes, NULL);
     if (s == TUTTI_E_UNSUPPORTED) {
         tutti_skip("the CPU has no AVX-512");
         return;
@@ -329,7 +329,7 @@ START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
 }
 END_TEST
 
-/* Every division on the units that this CPU has: uneven tiles, several blocks, threads without work. */
+/* Every division with every micro-kernel that this CPU has: uneven tiles, several blocks, threads without work. */
 static const struct {
     int64_t m, n, k;
     int32_t threads;
@@ -348,7 +348,7 @@ static void write_twice(const void *how, const gemm_part *part)
     for (int64_t i = part->row; i < part->row + part->rows; i++)
         for (int64_t j = part->col; j < part->col + part->cols; j++)
             e->twice[i * e->row + j] +=
-                2.0f * part->sums[(i - part->row) * part->sums_row + j - part->col];
+                2.0f * part->values[(i - part->row) * part->values_row + j - part->col];
 }
 
 static float *noise(int64_t n, uint32_t seed)
@@ -391,7 +391,7 @@ START_TEST(tiles_agree_with_the_definition_however_divided)
     float *y = malloc((size_t)(m * row) * sizeof *y), *twice = calloc((size_t)(m * row), 4);
     const ended e = {y, row, twice};
     ck_assert(y && twice);
-    for (int how = 0; gemm_units_at(0, how / 16); how++) {
+    for (int how = 0; gemm_microkernel_at(0, how / 16); how++) {
         const int ta = how & 1, tb = how >> 1 & 1, division = how >> 2 & 3;
         uint64_t bytes = 0;
         gemm p = {.m = m,
@@ -404,7 +404,7 @@ START_TEST(tiles_agree_with_the_definition_however_divided)
                   .y_row = row,
                   .threads = divided[_i].threads,
                   .division = division,
-                  .units = gemm_units_at(0, how / 16)};
+                  .microkernel = gemm_microkernel_at(0, how / 16)};
         const gemm_data d = {a, b, ta ? bias : NULL, y, write_twice, &e};
         ck_assert_int_eq(gemm_plan(&p, &bytes), TUTTI_OK);
         void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -435,12 +435,12 @@ END_TEST
 
 START_TEST(products_added_to_something_agree_with_the_reference_and_differences)
 {
-    op_case_holds(&sums[_i], _i);
+    op_case_holds(&bias_grads[_i], _i);
 }
 END_TEST
 
-/* Below 2^26 multiply-adds only a product that may be `fast` has all the ways. */
-static void all_ways_hold(const op_case *c, int k)
+/* Below 2^26 multiply-adds only a product that may be `fast` has all algorithms. */
+static void all_algorithms_hold(const op_case *c, int k)
 {
     op_case with = *c;
     with.attr[with.nattr++] = (tutti_attr){"fast", TUTTI_ATTR_I64, 0, 1, 0, NULL, NULL};
@@ -450,13 +450,13 @@ static void all_ways_hold(const op_case *c, int k)
 
 START_TEST(activations_of_large_products_agree_with_the_reference)
 {
-    all_ways_hold(&large_acts[_i], _i);
+    all_algorithms_hold(&large_acts[_i], _i);
 }
 END_TEST
 
 START_TEST(large_products_agree_with_the_reference)
 {
-    all_ways_hold(&large[_i], _i);
+    all_algorithms_hold(&large[_i], _i);
 }
 END_TEST
 
@@ -487,7 +487,7 @@ static const op_refusal refusals[] = {
      2,
      &plain,
      TUTTI_E_SHAPE,
-     "matmul: a is F32 (2, 3, 4) and b is F32 (3, 4, 4), whose leading dimensions do not "
+     "matmul: a is F32 (2, 3, 4) and b is F32 (3, 4, 4), whose batch dimensions do not "
      "broadcast"},
     {{DESC(F32, 2, 3, 4), DESC(F32, 2, 4, 5), DESC(F32, 1, 4)},
      3,
@@ -533,27 +533,27 @@ static const op_refusal add_refusals[] = {
 };
 
 static const matmul_attr turned = {.transpose_a = 1}, third = {.of = 2};
-static const op_refusal sums_refusals[] = {
+static const op_refusal bias_grad_refusals[] = {
     {{DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(F32, 2, 4, 3)},
      3,
      &turned,
      TUTTI_E_SHAPE,
-     "matmul_sums: c is F32 (4, 3), want the product's F32 (3, 4)"},
+     "matmul_bias_grad: c is F32 (4, 3), want the product's F32 (3, 4)"},
     {{DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(I32, 2, 3, 4)},
      3,
      &turned,
      TUTTI_E_ARG,
-     "matmul_sums: c is I32 (3, 4), want F32"},
+     "matmul_bias_grad: c is I32 (3, 4), want F32"},
     {{DESC(F32, 3, 2, 5, 3), DESC(F32, 3, 2, 5, 4)},
      2,
      &turned,
      TUTTI_E_SHAPE,
-     "matmul_sums: a is F32 (2, 5, 3) and b is F32 (2, 5, 4), want rank 2"},
+     "matmul_bias_grad: a is F32 (2, 5, 3) and b is F32 (2, 5, 4), want rank 2"},
     {{DESC(F32, 2, 3, 5), DESC(F32, 2, 5, 4)},
      2,
      &third,
      TUTTI_E_RANGE,
-     "matmul_sums: of is 2, want 0 (a) or 1 (b)"},
+     "matmul_bias_grad: of is 2, want 0 (a) or 1 (b)"},
 };
 
 static const op_refusal grad_refusals[] = {
@@ -590,13 +590,13 @@ START_TEST(an_activation_that_does_not_fit_is_refused_in_one_sentence)
 }
 END_TEST
 
-START_TEST(sums_of_a_factor_that_do_not_fit_are_refused_in_one_sentence)
+START_TEST(bias_gradients_that_do_not_fit_are_refused_in_one_sentence)
 {
-    op_refusal_holds(&tutti_op_matmul_sums, &sums_refusals[_i]);
+    op_refusal_holds(&tutti_op_matmul_bias_grad, &bias_grad_refusals[_i]);
 }
 END_TEST
 
-START_TEST(products_with_sums_of_a_factor_agree_with_definition_and_differences)
+START_TEST(products_with_a_bias_gradient_agree_with_definition_and_differences)
 {
     op_case_holds(&with_sums[_i], _i);
 }
@@ -648,13 +648,13 @@ int main(void)
     tcase_add_loop_test(t, activations_agree_with_the_reference_and_differences, 0,
                         OP_COUNT(acts));
     tcase_add_loop_test(t, products_added_to_something_agree_with_the_reference_and_differences,
-                        0, OP_COUNT(sums));
+                        0, OP_COUNT(bias_grads));
     tcase_add_loop_test(t, activations_of_large_products_agree_with_the_reference, 0,
                         OP_COUNT(large_acts));
-    tcase_add_loop_test(t, products_with_sums_of_a_factor_agree_with_definition_and_differences,
+    tcase_add_loop_test(t, products_with_a_bias_gradient_agree_with_definition_and_differences,
                         0, OP_COUNT(with_sums));
-    tcase_add_loop_test(t, sums_of_a_factor_that_do_not_fit_are_refused_in_one_sentence, 0,
-                        OP_COUNT(sums_refusals));
+    tcase_add_loop_test(t, bias_gradients_that_do_not_fit_are_refused_in_one_sentence, 0,
+                        OP_COUNT(bias_grad_refusals));
     tcase_add_loop_test(t, masks_of_relu_agree_with_the_definition, 0, OP_COUNT(masked));
     tcase_add_loop_test(t, a_mask_that_does_not_fit_is_refused_in_one_sentence, 0,
                         OP_COUNT(mask_refusals));

@@ -1,5 +1,6 @@
 /* max_pool2d_op.c - the largest of each window, and where it was. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/simd.h"
 #include "max_pool2d/max_pool2d.h"
 
 #include <math.h>
@@ -42,16 +43,14 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-enum { LANES = 16 };
-
-/* n channels of one pixel, LANES at most; x and y begin at the first of them. */
+/* n channels of one pixel, SIMD_LANES at most; x and y begin at the first of them. */
 __attribute__((always_inline)) static inline void lanes(const pool_geometry *g,
                                                         const pool_window *w, int64_t n,
                                                         const float *x, float *y,
                                                         int32_t *index)
 {
-    float most[LANES];
-    int32_t where[LANES];
+    float most[SIMD_LANES];
+    int32_t where[SIMD_LANES];
     const int32_t first = (int32_t)(w->top * g->w + w->left);
     OP_LOOP
     for (int64_t k = 0; k < n; k++) {
@@ -84,8 +83,8 @@ static void pool_row(const pool_geometry *g, int64_t i, const float *x, float *y
     for (int64_t j = 0; j < g->ow; j++) {
         const pool_window w = pool_window_at(g, i, j);
         int64_t k = 0;
-        for (; k + LANES <= g->c; k += LANES)
-            lanes(g, &w, LANES, x + k, y + j * g->c + k, index + j * g->c + k);
+        for (; k + SIMD_LANES <= g->c; k += SIMD_LANES)
+            lanes(g, &w, SIMD_LANES, x + k, y + j * g->c + k, index + j * g->c + k);
         if (k < g->c)
             lanes(g, &w, g->c - k, x + k, y + j * g->c + k, index + j * g->c + k);
     }

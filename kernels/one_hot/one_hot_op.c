@@ -1,7 +1,7 @@
 /* one_hot_op.c - classes as rows of zeros with a single one. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/index_iter.h"
 #include "common/cuda/launch.h"
-#include "common/cuda/walk.h"
 #include "common/op_util.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
 {
     (void)ret_scratch;
     return CUDA_FUNCTION(c, "one_hot_cuda", ret_state, err, sizeof(cuda_tensor),
-                         sizeof(cuda_tensor), sizeof(cuda_walk), sizeof(int64_t),
+                         sizeof(cuda_tensor), sizeof(cuda_index_iter), sizeof(int64_t),
                          sizeof(void *), sizeof(uint32_t));
 }
 
@@ -74,10 +74,10 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 {
     int64_t classes = ((const one_hot_attr *)c->attr)->classes;
     cuda_tensor x = cuda_in(c, in, 0), y = cuda_out(c, out, 0);
-    cuda_walk w = {.rank = 0}; /* walker 0: the class; walker 1: the element of x */
-    cuda_walk_add(&w, tutti_numel(&c->in[0]), (const int64_t[CUDA_WALKERS]){0, 1});
-    cuda_walk_add(&w, classes, (const int64_t[CUDA_WALKERS]){1, 0});
-    cuda_walk_end(&w);
+    cuda_index_iter w = {.rank = 0}; /* operand 0: the class; operand 1: the element of x */
+    cuda_index_iter_add(&w, tutti_numel(&c->in[0]), (const int64_t[CUDA_ITER_OPERANDS]){0, 1});
+    cuda_index_iter_add(&w, classes, (const int64_t[CUDA_ITER_OPERANDS]){1, 0});
+    cuda_index_iter_end(&w);
     uint32_t *fault = c->cuda->fault, mark = c->cuda->mark;
     void *const args[] = {&x, &y, &w, &classes, &fault, &mark};
     (void)scratch;

@@ -14,7 +14,7 @@ CUDA_KERNEL(permute_tiles_cuda)
     const int lines = (int)blockDim.x / PERMUTE_TILE;
     const int64_t high = (t.rows + PERMUTE_TILE - 1) / PERMUTE_TILE;
     const int64_t wide = (t.columns + PERMUTE_TILE - 1) / PERMUTE_TILE;
-    cuda_with_units(unit, x, y, [&](auto mover) {
+    cuda_with_vector_copy(unit, x, y, [&](auto mover) {
         using element = typename decltype(mover)::type;
         if constexpr (sizeof(element) <= sizeof(uint64_t)) {
             element *tile = reinterpret_cast<element *>(room);
@@ -22,7 +22,7 @@ CUDA_KERNEL(permute_tiles_cuda)
                 const int64_t row = k / wide % high * PERMUTE_TILE;
                 const int64_t column = k % wide * PERMUTE_TILE;
                 int64_t at[2];
-                cuda_walk_find(t.matrices, k / wide / high, at);
+                cuda_index_iter_find(t.matrices, k / wide / high, at);
                 __syncthreads();
                 for (int i = line; i < PERMUTE_TILE && row + along < t.rows; i += lines)
                     if (column + i < t.columns)

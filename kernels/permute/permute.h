@@ -3,13 +3,13 @@
 #ifndef KERNELS_PERMUTE_H
 #define KERNELS_PERMUTE_H
 
-#include "common/cuda/walk.h"
+#include "common/cuda/index_iter.h"
 
 enum { PERMUTE_TILE = 32 };
 
 /* Matrices (rows, columns) whose rows lie side by side in x and whose columns do in the result. */
 typedef struct permute_tiles {
-    cuda_walk matrices; /* walkers 0 and 1: where each begins in x and in the result */
+    cuda_index_iter matrices; /* operands 0 and 1: where each begins in x and in the result */
     int64_t rows;
     int64_t columns;
     int64_t column_in_x; /* from one column to the next */

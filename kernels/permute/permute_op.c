@@ -67,9 +67,9 @@ static int tiles_of(const tutti_op_call *c, permute_tiles *ret)
     ret->row_in_y = in_y[side];
     for (int32_t k = 0; k < last; k++)
         if (k != side)
-            cuda_walk_add(&ret->matrices, v.dim[k],
-                          (const int64_t[CUDA_WALKERS]){v.stride[k], in_y[k]});
-    cuda_walk_end(&ret->matrices);
+            cuda_index_iter_add(&ret->matrices, v.dim[k],
+                                (const int64_t[CUDA_ITER_OPERANDS]){v.stride[k], in_y[k]});
+    cuda_index_iter_end(&ret->matrices);
     return 1;
 }
 
@@ -94,7 +94,7 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
         const strided v = view(c);
         return cuda_strided_copy(state, c, &v, x, y, 0);
     }
-    cuda_unit unit = cuda_unit_of(x.dtype, y.dtype, 1);
+    cuda_vector_copy unit = cuda_vector_copy_of(x.dtype, y.dtype, 1);
     void *const args[] = {&t, &x, &y, &unit.kind};
     if (t.matrices.n == 0)
         return TUTTI_OK;

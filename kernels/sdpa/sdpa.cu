@@ -89,14 +89,14 @@ __device__ static inline float score(const sdpa_cuda_args &a, float product, con
 /* Of the lanes that share a row. */
 template <class E> __device__ static inline float row_sum(float x)
 {
-    for (int o = E::LANES / 2; o; o >>= 1)
+    for (int o = E::SIMD_LANES / 2; o; o >>= 1)
         x += __shfl_xor_sync(~0u, x, o);
     return x;
 }
 
 template <class E> __device__ static inline float row_max(float x)
 {
-    for (int o = E::LANES / 2; o; o >>= 1)
+    for (int o = E::SIMD_LANES / 2; o; o >>= 1)
         x = fmaxf(x, __shfl_xor_sync(~0u, x, o));
     return x;
 }
@@ -317,7 +317,7 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
     }
 }
 
-/* sdpa_<way>_<C>, sdpa_by_query_<way>_<C> and sdpa_by_key_<way>_<C> */
+/* sdpa_<variant>_<C>, sdpa_by_query_<variant>_<C> and sdpa_by_key_<variant>_<C> */
 #define SDPA_KERNEL(name, body, ...)                                                           \
     CUDA_KERNEL(name)(sdpa_cuda_args a)                                                        \
     {                                                                                          \
@@ -325,14 +325,14 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
         body<__VA_ARGS__>(a, shared);                                                          \
     }                                                                                          \
     CUDA_ENTRY(name)
-#define SDPA_WAY(way, C, drops, ...)                                                           \
-    SDPA_KERNEL(sdpa_##way##_##C, forward, __VA_ARGS__, C, drops);                             \
-    SDPA_KERNEL(sdpa_by_query_##way##_##C, by_query, __VA_ARGS__, C, drops);                   \
-    SDPA_KERNEL(sdpa_by_key_##way##_##C, by_key, __VA_ARGS__, C, drops)
+#define SDPA_VARIANT(variant, C, drops, ...)                                                   \
+    SDPA_KERNEL(sdpa_##variant##_##C, forward, __VA_ARGS__, C, drops);                         \
+    SDPA_KERNEL(sdpa_by_query_##variant##_##C, by_query, __VA_ARGS__, C, drops);               \
+    SDPA_KERNEL(sdpa_by_key_##variant##_##C, by_key, __VA_ARGS__, C, drops)
 
-SDPA_WAY(fma, 64, false, by_fma<64>);
-SDPA_WAY(fma, 128, false, by_fma<128>);
-SDPA_WAY(fma_drop, 64, true, by_fma<64>);
+SDPA_VARIANT(fma, 64, false, by_fma<64>);
+SDPA_VARIANT(fma, 128, false, by_fma<128>);
+SDPA_VARIANT(fma_drop, 64, true, by_fma<64>);
 
 /* The same by tensor cores; so many blocks shall find room on a multiprocessor. */
 #define SDPA_MMA_KERNEL(name, body, blocks, ...)                                               \
@@ -342,13 +342,13 @@ SDPA_WAY(fma_drop, 64, true, by_fma<64>);
         mma::body<__VA_ARGS__>(a, shared);                                                     \
     }                                                                                          \
     CUDA_ENTRY(name)
-#define SDPA_MMA_WAY(way, dtype)                                                               \
-    SDPA_MMA_KERNEL(sdpa_##way##_64, forward, 3, dtype, 64);                                   \
-    SDPA_MMA_KERNEL(sdpa_by_query_##way##_64, by_query, 3, dtype, 64);                         \
-    SDPA_MMA_KERNEL(sdpa_by_key_##way##_64, by_key, 2, dtype, 64);                             \
-    SDPA_MMA_KERNEL(sdpa_##way##_128, forward, 2, dtype, 128);                                 \
-    SDPA_MMA_KERNEL(sdpa_by_query_##way##_128, by_query, 2, dtype, 128);                       \
-    SDPA_MMA_KERNEL(sdpa_by_key_##way##_128, by_key, 2, dtype, 128)
+#define SDPA_MMA_VARIANT(variant, dtype)                                                       \
+    SDPA_MMA_KERNEL(sdpa_##variant##_64, forward, 3, dtype, 64);                               \
+    SDPA_MMA_KERNEL(sdpa_by_query_##variant##_64, by_query, 3, dtype, 64);                     \
+    SDPA_MMA_KERNEL(sdpa_by_key_##variant##_64, by_key, 2, dtype, 64);                         \
+    SDPA_MMA_KERNEL(sdpa_##variant##_128, forward, 2, dtype, 128);                             \
+    SDPA_MMA_KERNEL(sdpa_by_query_##variant##_128, by_query, 2, dtype, 128);                   \
+    SDPA_MMA_KERNEL(sdpa_by_key_##variant##_128, by_key, 2, dtype, 128)
 
-SDPA_MMA_WAY(bf16, TUTTI_BF16);
-SDPA_MMA_WAY(f16, TUTTI_F16);
+SDPA_MMA_VARIANT(bf16, TUTTI_BF16);
+SDPA_MMA_VARIANT(f16, TUTTI_F16);

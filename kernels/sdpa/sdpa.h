@@ -66,14 +66,14 @@ TUTTI_ISA_VARIANTS(sdpa_grad_run);
 
 extern const tutti_kernel sdpa_cuda, sdpa_grad_cuda, sdpa_packed_cuda, sdpa_packed_grad_cuda;
 /* By cuDNN where that serves, otherwise by these. */
-extern const tutti_kernel sdpa_either, sdpa_grad_either, sdpa_packed_either,
-    sdpa_packed_grad_either;
+extern const tutti_kernel sdpa_select, sdpa_grad_select, sdpa_packed_select,
+    sdpa_packed_grad_select;
 
 /* ---- tiles ---- */
 
-enum { SDPA_TILE = 64, SDPA_LANES = 16 };
+enum { SDPA_TILE = 64 };
 
-/* c (m, n) = or += a (m, k) b (k, n); n is a multiple of SDPA_LANES, a is read at
+/* c (m, n) = or += a (m, k) b (k, n); n is a multiple of SIMD_LANES, a is read at
  * i * a_row + j * a_col, b and c have rows of b_row and c_row floats. */
 typedef struct sdpa_product {
     int64_t m, n, k, a_row, a_col, b_row, c_row;

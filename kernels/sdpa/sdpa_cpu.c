@@ -1,5 +1,6 @@
 /* sdpa_cpu.c - attention tile by tile with a running softmax (Dao et al. 2022), and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/simd.h"
 #include "sdpa/sdpa.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ static int64_t tiles(int64_t n)
 /* D in whole registers. */
 static int64_t width_of(const sdpa_shape *s)
 {
-    return (s->d + SDPA_LANES - 1) / SDPA_LANES * SDPA_LANES;
+    return (s->d + SIMD_LANES - 1) / SIMD_LANES * SIMD_LANES;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -75,7 +76,7 @@ static void scores_of(const sdpa_shape *s, const float *a, int64_t a_row, const 
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t count = least(step, rows - r);
         const int64_t seen = seen_of(s, i0 + r + count - 1, j0, n);
-        const sdpa_product p = {count, whole(seen, SDPA_LANES), s->d, a_row, 1, TILE, TILE};
+        const sdpa_product p = {count, whole(seen, SIMD_LANES), s->d, a_row, 1, TILE, TILE};
         if (seen)
             sdpa_multiply(&p, a + r * a_row, panel, c + r * TILE, 0);
     }

@@ -60,9 +60,9 @@ static tutti_status one(const tutti_op_call *c, const char *entry, void **ret_fu
     return CUDA_FUNCTION(c, entry, ret_function, err, sizeof(sdpa_cuda_args));
 }
 
-/* Function <name>_<way>_<columns>. */
-static tutti_status way(const tutti_op_call *c, const char *name, const char *by,
-                        uint32_t columns, void **ret_function, tutti_error *err)
+/* Function <name>_<variant>_<columns>. */
+static tutti_status variant(const tutti_op_call *c, const char *name, const char *by,
+                            uint32_t columns, void **ret_function, tutti_error *err)
 {
     char entry[64];
     (void)snprintf(entry, sizeof entry, "%s_%s_%u", name, by, columns);
@@ -85,9 +85,10 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape, 
         by = shape->drop > 0.0f ? "fma_drop" : "fma";
     tutti_status status = r->gradient ? one(c, "sdpa_delta", &s->delta, err) : TUTTI_OK;
     if (!status)
-        status = way(c, r->gradient ? "sdpa_by_query" : "sdpa", by, s->columns, &s->first, err);
+        status =
+            variant(c, r->gradient ? "sdpa_by_query" : "sdpa", by, s->columns, &s->first, err);
     if (!status && r->gradient)
-        status = way(c, "sdpa_by_key", by, s->columns, &s->second, err);
+        status = variant(c, "sdpa_by_key", by, s->columns, &s->second, err);
     if (status) {
         free(s);
         return status;

@@ -7,7 +7,7 @@
 #include "sdpa/sdpa_shape.h"
 
 /* A block has tiles of SDPA_SIDE queries or keys.  How many threads it has, and how much shared memory for C
- * columns of results, tells the two ways.  By FMA: floats, behind which come the bias of a tile and a bit for
+ * columns of results, tells the two variants.  By FMA: floats, behind which come the bias of a tile and a bit for
  * each probability of it.  By tensor cores: bytes, of two tiles of SDPA_SIDE rows, which the forward pass has
  * one of, and two stages of two tiles of the other operands. */
 enum { SDPA_SIDE = 64, SDPA_FMA_BLOCK = 256, SDPA_MMA_BLOCK = 128, SDPA_MMA_WIDEST = 128 };

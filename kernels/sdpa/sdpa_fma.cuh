@@ -45,7 +45,7 @@ __device__ static inline void put_four(float *to, const float (&from)[4])
  * with ROOM floats of `room` in shared memory.  All threads of the block call them.
  * 16 x 16 threads have 4 x 4 numbers each, of results 4 in every 64 columns. */
 template <int C> struct by_fma {
-    static constexpr int ROWS = 4, COLUMNS = 4, RESULTS = C / 16, LANES = 16;
+    static constexpr int ROWS = 4, COLUMNS = 4, RESULTS = C / 16, SIMD_LANES = 16;
     enum { THREADS = SDPA_FMA_BLOCK, DEPTH = 32, PITCH = SIDE + 4 };
     static constexpr int ROOM = SDPA_FMA_ROOM(C);
 

@@ -103,4 +103,4 @@ const tutti_op tutti_op_sdpa_grad = {.struct_size = sizeof(tutti_op),
                                      .decompose = decompose,
                                      .reference = reference,
                                      .cpu = &cpu,
-                                     .cuda = &sdpa_grad_either};
+                                     .cuda = &sdpa_grad_select};

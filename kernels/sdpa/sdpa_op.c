@@ -243,4 +243,4 @@ const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
                                 .decompose = decompose,
                                 .reference = reference,
                                 .cpu = &cpu,
-                                .cuda = &sdpa_either};
+                                .cuda = &sdpa_select};

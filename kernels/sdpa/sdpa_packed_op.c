@@ -240,7 +240,7 @@ const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .decompose = decompose,
                                        .reference = reference,
                                        .cpu = &cpu,
-                                       .cuda = &sdpa_packed_either};
+                                       .cuda = &sdpa_packed_select};
 OP_TRAITS(sdpa_packed_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
           .low_in = 0xb, .low_out = 1);
 const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
@@ -257,4 +257,4 @@ const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .decompose = grad_decompose,
                                             .reference = grad_reference,
                                             .cpu = &grad_cpu,
-                                            .cuda = &sdpa_packed_grad_either};
+                                            .cuda = &sdpa_packed_grad_select};

@@ -1,26 +1,29 @@
 /* sdpa_tiles.c - products of tiles, and the rows of exponentials between them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/fastmath.h"
-#include "common/gemm_sums.h"
+#include "common/gemm_microkernel_loop.h"
 #include "sdpa/sdpa.h"
 
-#define INLINE LANES_INLINE
+#define INLINE SIMD_INLINE
 
-/* Of 32 registers 24 hold results where four of columns go together. */
-enum { TILE = SDPA_TILE, ROWS = 6, VECS = GEMM_VECS };
+GEMM_MICROKERNEL_LOOP(loop, simd_f32, GEMM_FMA_F32)
+
+/* Of AVX-512's 32 registers 24 hold results where four of columns go together, else 16; of 16 registers 12 do. */
+enum { TILE = SDPA_TILE, ROWS = 6, VECS = 4, HIGH = SIMD_WIDTH == 16 ? 8 : 6 };
 
 /* rows x vecs registers of c (constants after inlining) stay while k runs. */
 INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, const float *b,
                   float *c, int add)
 {
-    f32x16 acc[8][VECS];
+    simd_f32 acc[HIGH][GEMM_MAX_VECS];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
-            acc[r][v] = add ? *(const f32x16 *)(c + r * p->c_row + v * LANES) : (f32x16){0};
-    gemm_sums_strided(rows, vecs, p->k, a, p->a_row, p->a_col, b, p->b_row, acc);
+            acc[r][v] =
+                add ? *(const simd_f32 *)(c + r * p->c_row + v * SIMD_WIDTH) : (simd_f32){0};
+    loop(rows, vecs, p->k, a, p->a_row, p->a_col, b, p->b_row, 0, acc);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
-            *(f32x16 *)(c + r * p->c_row + v * LANES) = acc[r][v];
+            *(simd_f32 *)(c + r * p->c_row + v * SIMD_WIDTH) = acc[r][v];
 }
 
 /* All rows of two registers' columns, or of one. */
@@ -28,8 +31,8 @@ INLINE void panel(const sdpa_product *p, int vecs, const float *a, const float *
                   int add)
 {
     int64_t i = 0;
-    for (; i + 8 <= p->m; i += 8)
-        block(p, 8, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+    for (; i + HIGH <= p->m; i += HIGH)
+        block(p, HIGH, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
     for (; i + 2 <= p->m; i += 2)
         block(p, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
     for (; i < p->m; i++)
@@ -53,11 +56,11 @@ INLINE void wide_panel(const sdpa_product *p, const float *a, const float *b, fl
 void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c, int add)
 {
     int64_t j = 0;
-    for (; j + VECS * LANES <= p->n; j += VECS * LANES)
+    for (; SIMD_WIDTH == 16 && j + VECS * SIMD_WIDTH <= p->n; j += VECS * SIMD_WIDTH)
         wide_panel(p, a, b + j, c + j, add);
-    for (; j + 2 * LANES <= p->n; j += 2 * LANES)
+    for (; j + 2 * SIMD_WIDTH <= p->n; j += 2 * SIMD_WIDTH)
         panel(p, 2, a, b + j, c + j, add);
-    for (; j < p->n; j += LANES)
+    for (; j < p->n; j += SIMD_WIDTH)
         panel(p, 1, a, b + j, c + j, add);
 }
 
@@ -77,8 +80,8 @@ void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float 
 /* to (16, 16 of TILE columns) = scale times the transpose of 16 rows of x */
 INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
 {
-    f32x16 r[LANES];
-    for (int k = 0; k < LANES; k++)
+    f32x16 r[SIMD_LANES];
+    for (int k = 0; k < SIMD_LANES; k++)
         r[k] = *(const f32x16 *)(x + k * row) * scale;
     for (int k = 0; k < 8; k++)
         SWAP(r[k], r[k + 8], 8);
@@ -88,7 +91,7 @@ INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
         SWAP(r[k + (k & 6)], r[k + (k & 6) + 2], 2);
     for (int k = 0; k < 8; k++)
         SWAP(r[2 * k], r[2 * k + 1], 1);
-    for (int k = 0; k < LANES; k++)
+    for (int k = 0; k < SIMD_LANES; k++)
         *(f32x16 *)(to + k * TILE) = r[k];
 }
 
@@ -96,12 +99,12 @@ void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, flo
                           float *to)
 {
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) {
+    for (; j + SIMD_LANES <= n; j += SIMD_LANES) {
         int64_t i = 0;
-        for (; i + LANES <= d; i += LANES)
+        for (; i + SIMD_LANES <= d; i += SIMD_LANES)
             transpose16(x + j * row + i, row, scale, to + i * TILE + j);
         for (; i < d; i++)
-            for (int k = 0; k < LANES; k++)
+            for (int k = 0; k < SIMD_LANES; k++)
                 to[i * TILE + j + k] = scale * x[(j + k) * row + i];
     }
     for (int64_t i = 0; i < d && j < TILE; i++)
@@ -114,7 +117,7 @@ void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t w
 {
     for (int64_t j = 0; j < n; j++, x += row, to += width) {
         int64_t i = 0;
-        for (; i + LANES <= d; i += LANES)
+        for (; i + SIMD_LANES <= d; i += SIMD_LANES)
             *(f32x16 *)(to + i) = *(const f32x16 *)(x + i) * scale;
         for (; i < d; i++)
             to[i] = scale * x[i];
@@ -126,7 +129,7 @@ void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t w
 /* Whole registers with something seen. */
 INLINE int64_t used(int64_t seen)
 {
-    return (seen + LANES - 1) / LANES * LANES;
+    return (seen + SIMD_LANES - 1) / SIMD_LANES * SIMD_LANES;
 }
 
 /* The exponentials exp(s - *max) of a row, of which the first n are read and `seen` stay; n is TILE most

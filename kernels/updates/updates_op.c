@@ -35,7 +35,7 @@ static uint32_t multiply_all(const tutti_op_call *c, float *g, float by)
 #pragma omp parallel for num_threads(threads) if (threads > 1) reduction(| : bad)
     for (int k = 0; k < threads; k++) {
         int64_t first;
-        const int64_t count = op_share(n, k, threads, &first);
+        const int64_t count = op_chunk(n, k, threads, &first);
         bad |= multiply(g + first, by, count);
     }
     return bad;

@@ -1,6 +1,6 @@
 /* where_op.c - a where a condition holds, else b; broadcast, of any dtype. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/units.h"
+#include "common/cuda/vector_copy.h"
 #include "common/elementwise.h"
 #include "common/strided.h"
 
@@ -29,18 +29,18 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 }
 
 /* The inputs as views in the shape of the output, dimensions merged where all three agree. */
-typedef struct where_walk {
+typedef struct where_iter {
     strided in[3];
     int64_t rows;
     int64_t n;
     int64_t step[3];
-} where_walk;
+} where_iter;
 
-static where_walk walk(const tutti_op_call *c)
+static where_iter iter(const tutti_op_call *c)
 {
     const tutti_desc *y = &c->out[0];
     int64_t stride[3][TUTTI_MAX_RANK];
-    where_walk w = {.rows = 1};
+    where_iter w = {.rows = 1};
     int32_t rank = 0;
     for (int j = 0; j < 3; j++)
         broadcast_strides(&c->in[j], y, stride[j]);
@@ -70,7 +70,7 @@ static where_walk walk(const tutti_op_call *c)
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
-    const where_walk w = walk(c);
+    const where_iter w = iter(c);
     for (int64_t r = 0; r < w.rows; r++)
         for (int64_t i = 0; i < w.n; i++) {
             const int k = in[0][strided_row(&w.in[0], r) + i * w.step[0]] != 0.0 ? 1 : 2;
@@ -116,7 +116,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     (void)state, (void)scratch;
-    const where_walk w = walk(c);
+    const where_iter w = iter(c);
     const uint64_t size[3] = {tutti_dtype_size(c->in[0].dtype),
                               tutti_dtype_size(c->in[1].dtype),
                               tutti_dtype_size(c->in[2].dtype)};
@@ -128,7 +128,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     for (int t = 0; t < threads; t++) {
         /* few rows: a part of each; many: some of them */
         int64_t first = w.rows * t / threads, end = w.rows * (t + 1) / threads, from = 0;
-        const int64_t count = w.rows < threads ? op_share(w.n, t, threads, &from) : w.n;
+        const int64_t count = w.rows < threads ? op_chunk(w.n, t, threads, &from) : w.n;
         if (w.rows < threads) {
             first = 0;
             end = count > 0 ? w.rows : 0;
@@ -168,7 +168,7 @@ static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
     (void)ret_scratch;
-    return CUDA_FUNCTION(c, "where_cuda", ret_state, err, sizeof(cuda_walk),
+    return CUDA_FUNCTION(c, "where_cuda", ret_state, err, sizeof(cuda_index_iter),
                          sizeof(cuda_tensor), sizeof(cuda_tensor), sizeof(cuda_tensor),
                          sizeof(cuda_tensor), sizeof(int32_t));
 }
@@ -176,11 +176,12 @@ static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
 static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
-    cuda_walk w = cuda_walk_inputs(c);
+    cuda_index_iter w = cuda_index_iter_inputs(c);
     cuda_tensor x[3] = {cuda_in(c, in, 0), cuda_in(c, in, 1), cuda_in(c, in, 2)};
     cuda_tensor y = cuda_out(c, out, 0);
     /* as they are, unless a or b is to be converted */
-    cuda_unit unit = cuda_unit_of(x[1].dtype == y.dtype ? x[2].dtype : x[1].dtype, y.dtype, 1);
+    cuda_vector_copy unit =
+        cuda_vector_copy_of(x[1].dtype == y.dtype ? x[2].dtype : x[1].dtype, y.dtype, 1);
     void *const args[] = {&w, &x[0], &x[1], &x[2], &y, &unit.kind};
     (void)scratch;
     if (w.n == 0)

@@ -46,7 +46,7 @@ masks() { # masks <folder>: how many cuDNN was given in a step
   train "$1" cuda TUTTI_TUNE=1 XDG_CACHE_HOME="$work/cache" >/dev/null || return 1
   grep -c '^launch sdpa_mask ' "$1/trace"
 }
-check "ways are measured" test "$(masks first)" -gt 2
+check "algorithms are measured" test "$(masks first)" -gt 2
 check "and kept" test "$(grep -cP ': sdpa (forward|gradient) .*\t(own|cudnn)$' cache/tutti/kernels)" = 2
 sed -i '/: sdpa/s/\t.*/\town/' cache/tutti/kernels
 check "what is kept is what is done" test "$(masks by_own)" = 0

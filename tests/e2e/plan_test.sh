@@ -25,15 +25,15 @@ fi
 check "nothing was trained" test ! -e runs
 says "unknown options are refused" 2 "tutti: --perspective is no option" "$TUTTI" plan run.json --perspective
 
-# The way of each convolution is in the plan; measured ones are kept in a file, which decides.
+# The algorithm of each convolution is in the plan; measured ones are kept in a file, which decides.
 cnn='model={"name":"cnn"}'
 "$TUTTI" plan run.json --set "$cnn" >default.txt 2>err.txt
-check "a way by default" grep -qE '^ +[0-9]+ conv2d \[oneDNN [0-9.]+ direct\] ' default.txt
+check "an algorithm by default" grep -qE '^ +[0-9]+ conv2d \[oneDNN [0-9.]+ direct\] ' default.txt
 check "and nothing said" test ! -s err.txt
 export XDG_CACHE_HOME=$PWD/cache
 TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >measured.txt 2>err.txt
 check "measured quietly" test "$?$(cat err.txt)" = 0
-check "and kept" grep -qE ', [0-9]+ threads, ways [0-9a-f]{8}: conv2d F32 .*oneDNN [0-9.]+ (direct|blocked|Winograd)$' cache/tutti/kernels
+check "and kept" grep -qE ', [0-9]+ threads, algorithms [0-9a-f]{8}: conv2d F32 .*oneDNN [0-9.]+ (direct|blocked|Winograd)$' cache/tutti/kernels
 cp cache/tutti/kernels kept
 TUTTI_TUNE=1 "$TUTTI" plan run.json --set "$cnn" >again.txt
 check "the same next time" cmp measured.txt again.txt

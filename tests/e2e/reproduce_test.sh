@@ -15,7 +15,7 @@ check "a run that measures its kernels" "$TUTTI" train run.json --threads 2
 check "they are kept for other runs" grep -q ': conv2d .*oneDNN' cache/tutti/kernels
 mv saves whole
 
-# Another cache: what was measured as the fastest is another way now.
+# Another cache: what was measured as the fastest is another algorithm now.
 sed -i -e '/: conv2d F32/s/direct$/blocked/; t' -e '/: conv2d F32/s/\t\(oneDNN [0-9.]*\).*/\t\1 direct/' cache/tutti/kernels
 "$TUTTI" train run.json --threads 2 >out.txt 2>&1
 check "a new run takes them, and other bits come out" differs

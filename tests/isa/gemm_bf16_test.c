@@ -79,7 +79,7 @@ static void keep(const void *how, const gemm_part *part)
     for (int64_t i = 0; i < part->rows; i++)
         for (int64_t j = 0; j < part->cols; j++) {
             const int64_t at = (part->row + i) * t->row + part->col + j;
-            t->y[at] = part->sums[i * part->sums_row + j];
+            t->y[at] = part->values[i * part->values_row + j];
             t->times[at]++;
         }
 }
@@ -250,7 +250,7 @@ END_TEST
 
 int main(void)
 {
-    if (!gemm_units_at(1, 0)) {
+    if (!gemm_microkernel_at(1, 0)) {
         (void)puts("skipped: this CPU has no units for bf16 (AVX512_BF16)");
         return 77;
     }

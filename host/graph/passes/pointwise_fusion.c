@@ -3,7 +3,7 @@
 #include "graph/passes/pointwise_fusion.h"
 #include "graph/ir/precision.h"
 #include "graph/ir/traits.h"
-#include "tutti_internal/chain.h"
+#include "tutti_internal/pointwise_group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct finder {
     const graph *g;
     const bool *live;
     const bool *wanted;
-    uint32_t *group; /* by node: the chain it is in, or ALONE */
+    uint32_t *group; /* by node: the group it is in, or ALONE */
     uint32_t
         *first_use;    /* by value: where its readers begin in `readers`; one more at the end */
     uint32_t *readers; /* live nodes */
@@ -53,7 +53,7 @@ bool pointwise_is_fusable(const graph *g, const graph_node *n)
         const graph_value *x = graph_value_at(g, n->in[j]);
         const int64_t size = tutti_numel(&x->desc);
         const graph_value *weight = weight_behind(g, n->in[j]);
-        /* A buffer may be assigned before the chain's end. */
+        /* A buffer may be assigned before the group's end. */
         if (!is_f32_or_low(x->desc.dtype) || (size != 1 && size != tutti_numel(y)) ||
             (weight && !weight->trainable))
             return false;

@@ -59,7 +59,7 @@ static void find_given(builder *b)
     }
 }
 
-static tutti_status find_chains(builder *b, tutti_error *err)
+static tutti_status find_groups(builder *b, tutti_error *err)
 {
     const program_spec *spec = b->spec;
     for (uint32_t k = 0; k < spec->nkeep; k++)
@@ -71,9 +71,9 @@ static tutti_status find_chains(builder *b, tutti_error *err)
         b->wanted[graph_node_at(b->g, k)->recomputes] = true;
     const tutti_op *device = program_pointwise_op(b->g, spec->device);
     if (device || program_runs_host_code(spec->device))
-        return pointwise_fusion_find(b->g, b->live, b->wanted, device, b->chain_ends, err);
+        return pointwise_fusion_find(b->g, b->live, b->wanted, device, b->group_ends, err);
     for (uint32_t k = 0; k < b->nnodes; k++)
-        b->chain_ends[k] = k;
+        b->group_ends[k] = k;
     return TUTTI_OK;
 }
 
@@ -154,7 +154,7 @@ static uint32_t readers_end(const builder *b, uint32_t id)
     return end;
 }
 
-/* May node `k`, the last of its chain, write where an input `v` of its shape lies?  Chains do, element by
+/* May node `k`, the last of its group, write where an input `v` of its shape lies?  Groups do, element by
  * element. */
 static bool writes_onto(const builder *b, uint32_t k, tutti_value v)
 {
@@ -177,7 +177,7 @@ static void plan_stores(builder *b)
             continue;
         const tutti_value class = program_alias_set(b->p, s->value);
         const graph_value *root = graph_value_at(b->g, class);
-        const uint32_t producer = root->kind == VALUE_NODE ? b->chain_ends[root->index] : NEVER;
+        const uint32_t producer = root->kind == VALUE_NODE ? b->group_ends[root->index] : NEVER;
         const uint32_t end = s->kind == STORE_WEIGHT ? readers_end(b, s->index) : 0;
         alias_set *m = &b->p->alias_sets[class];
         if (producer != NEVER || end)
@@ -210,7 +210,7 @@ static tutti_status reserve(builder *b, tutti_error *err)
     b->escapes = calloc(p->nvalues, sizeof *b->escapes);
     b->solid = calloc((size_t)b->nnodes + 1, sizeof *b->solid);
     b->preplaced = calloc((size_t)b->nnodes + 1, sizeof *b->preplaced);
-    b->chain_ends = calloc((size_t)b->nnodes + 1, sizeof *b->chain_ends);
+    b->group_ends = calloc((size_t)b->nnodes + 1, sizeof *b->group_ends);
     p->alias_set_of = calloc(p->nvalues + stores, sizeof *p->alias_set_of);
     p->alias_sets = calloc(p->nvalues + stores, sizeof *p->alias_sets);
     p->steps = calloc(b->nnodes + stores + 1, sizeof *p->steps);
@@ -219,7 +219,7 @@ static tutti_status reserve(builder *b, tutti_error *err)
     p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
     p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
     return b->live && b->direct && b->after && b->wanted && b->escapes && b->solid &&
-                   b->preplaced && b->chain_ends && p->alias_set_of && p->alias_sets &&
+                   b->preplaced && b->group_ends && p->alias_set_of && p->alias_sets &&
                    p->steps && p->slots && p->slot_alias_set && p->intervals && p->external
                ? TUTTI_OK
                : out_of_memory(err);
@@ -237,7 +237,7 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     if (!s)
         s = mark_live(&b, err);
     if (!s)
-        s = find_chains(&b, err);
+        s = find_groups(&b, err);
     if (!s) {
         find_leaving(&b);
         make_classes(&b);
@@ -258,7 +258,7 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     free(b.escapes);
     free(b.solid);
     free(b.preplaced);
-    free(b.chain_ends);
+    free(b.group_ends);
     if (s)
         program_destroy(b.p);
     else

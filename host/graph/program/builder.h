@@ -16,7 +16,7 @@ typedef struct builder {
     bool *escapes;        /* by value: something reads it that has another guard */
     bool *solid;          /* by node: a view that is a copy */
     void **preplaced;     /* by node: where its result is without a step; NULL: nowhere */
-    uint32_t *chain_ends; /* by node: the last one of its chain */
+    uint32_t *group_ends; /* by node: the last one of its group */
     uint32_t nnodes;
 } builder;
 
@@ -37,7 +37,7 @@ static inline void *builder_store_place(const builder *b, const program_store *s
     return s->kind == STORE_WEIGHT ? b->spec->weights[s->index] : s->memory;
 }
 
-/* steps.c.  Once it is known what shares memory: prepares the kernels, of nodes, chains and
+/* steps.c.  Once it is known what shares memory: prepares the kernels, of nodes, groups and
  * stores, in the graph's order. */
 tutti_status builder_make_steps(builder *b, tutti_error *err);
 /* order.c.  Once the steps are there: puts them into an order that needs less memory. */

@@ -65,8 +65,8 @@ static void merge_in_place(builder *b, const step *s)
     }
 }
 
-/* The same for every result of a chain. */
-static void merge_chain_in_place(builder *b, const step *s)
+/* The same for every result of a group. */
+static void merge_group_in_place(builder *b, const step *s)
 {
     const pointwise_kernel *c = s->pointwise_kernel;
     program *p = b->p;
@@ -98,7 +98,7 @@ void builder_find_lifetimes(builder *b)
     find_lifetimes(b);
     for (uint32_t k = 0; k < p->nsteps; k++)
         if (p->steps[k].pointwise_kernel)
-            merge_chain_in_place(b, &p->steps[k]);
+            merge_group_in_place(b, &p->steps[k]);
         else if (p->steps[k].node)
             merge_in_place(b, &p->steps[k]);
 }

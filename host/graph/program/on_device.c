@@ -36,7 +36,7 @@ const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d)
     return op && program_kernel(d, op) ? op : NULL;
 }
 
-/* Chains and sums of stores are code of the host's. */
+/* Groups and sums of stores are code of the host's. */
 bool program_runs_host_code(const tutti_device *d)
 {
     return !d || (!d->table->kernel && strcmp(d->info.kernels, "cpu") == 0);

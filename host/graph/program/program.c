@@ -185,7 +185,7 @@ const arena_interval *program_intervals(const program *p, uint32_t *ret_count)
     return p->intervals;
 }
 
-/* Has one of the ways of a kernel to do with bf16? */
+/* Has one of the algorithms of a kernel to do with bf16? */
 static bool may_split(const step *s)
 {
     const char *algorithm = NULL;
@@ -228,8 +228,8 @@ static void dump_step(const program *p, const step *s, FILE *file)
 {
     const pointwise_kernel *c = s->pointwise_kernel;
     const graph_node *n = s->node;
-    for (uint32_t j = 0; c && j < c->nlinks; j++)
-        (void)fprintf(file, "%s%s", j ? "+" : "", c->links[j].node->op->name);
+    for (uint32_t j = 0; c && j < c->nops; j++)
+        (void)fprintf(file, "%s%s", j ? "+" : "", c->ops[j].node->op->name);
     if (!c)
         (void)fprintf(file, "%s", n ? n->op->name : "store");
     if (s->algorithm)

@@ -36,8 +36,8 @@ typedef struct step {
     void *const *out;
     void *scratch;
     const float *const *guard;                /* NULL: none; 0 there: skip */
-    const tutti_kernel *kernel;               /* NULL: a store, a copy or a chain on the host */
-    const graph_node *node;                   /* NULL: a store; the last one of a chain */
+    const tutti_kernel *kernel;               /* NULL: a store, a copy or a group on the host */
+    const graph_node *node;                   /* NULL: a store; the last one of a group */
     const pointwise_kernel *pointwise_kernel; /* NULL: a node alone, or a store */
     const char *algorithm;                    /* which of several; NULL where there is one */
     uint32_t scratch_interval;
@@ -75,7 +75,7 @@ tutti_value program_alias_set(const program *p, tutti_value v);
 /* Gives back what its kernel prepared. */
 void program_end_step(const step *s);
 
-/* on_device.c.  The operation that runs chains there; NULL: there is none, or pointwise_kernel_run does. */
+/* on_device.c.  The operation that runs groups there; NULL: there is none, or pointwise_kernel_run does. */
 const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d);
 /* Whether any function of the host's may be launched there. */
 bool program_runs_host_code(const tutti_device *d);

@@ -1,4 +1,4 @@
-/* steps.c - the steps of a program: its nodes, chains and stores with their kernels. */
+/* steps.c - the steps of a program: its nodes, groups and stores with their kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
 #include "graph/ir/traits.h"
@@ -116,8 +116,8 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* A chain runs by pointwise_kernel_run or, on a device, as an operation for fused groups. */
-static tutti_status prepare_chain(const builder *b, step *s, uint64_t *ret_scratch,
+/* A group runs by pointwise_kernel_run or, on a device, as an operation for fused groups. */
+static tutti_status prepare_group(const builder *b, step *s, uint64_t *ret_scratch,
                                   tutti_error *err)
 {
     const tutti_op *device = program_pointwise_op(b->g, b->spec->device);
@@ -144,11 +144,11 @@ static tutti_status prepare_chain(const builder *b, step *s, uint64_t *ret_scrat
     return TUTTI_OK;
 }
 
-static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
+static tutti_status add_group_step(builder *b, uint32_t k, tutti_error *err)
 {
     program *p = b->p;
     step *s = &p->steps[p->nsteps++];
-    pointwise_kernel *c = pointwise_kernel_make(b->g, b->live, b->wanted, b->chain_ends, k,
+    pointwise_kernel *c = pointwise_kernel_make(b->g, b->live, b->wanted, b->group_ends, k,
                                                 b->spec->threads, &p->memory);
     tutti_desc *descs = c ? pool_take(&p->memory, sizeof *descs * (c->nin + c->nout)) : NULL;
     s->call = pool_take(&p->memory, sizeof *s->call);
@@ -170,13 +170,13 @@ static tutti_status add_chain_step(builder *b, uint32_t k, tutti_error *err)
     add_guard(b, s, s->node->guard);
     s->pointwise_kernel = c;
     uint64_t scratch = 0;
-    const tutti_status status = prepare_chain(b, s, &scratch, err);
+    const tutti_status status = prepare_group(b, s, &scratch, err);
     if (!status && scratch)
         s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
     return status;
 }
 
-/* Is node `k`, the last one of its chain, alone in it, and does its own kernel do? */
+/* Is node `k`, the last one of its group, alone in it, and does its own kernel do? */
 static bool is_alone(const builder *b, uint32_t k)
 {
     const graph_node *n = graph_node_at(b->g, k);
@@ -188,7 +188,7 @@ static bool is_alone(const builder *b, uint32_t k)
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(b->g, n->in[j]);
-        if (x->kind == VALUE_NODE && b->chain_ends[x->index] == k)
+        if (x->kind == VALUE_NODE && b->group_ends[x->index] == k)
             return false;
     }
     return true;
@@ -269,9 +269,9 @@ tutti_status builder_make_steps(builder *b, tutti_error *err)
                 break;
             if (!b->live[k])
                 continue;
-            if (!builder_is_view(b, k) && b->chain_ends[k] == k) {
+            if (!builder_is_view(b, k) && b->group_ends[k] == k) {
                 (void)next_step(b, segment);
-                s = is_alone(b, k) ? add_node_step(b, k, err) : add_chain_step(b, k, err);
+                s = is_alone(b, k) ? add_node_step(b, k, err) : add_group_step(b, k, err);
             }
             if (!s)
                 s = add_stores(b, segment, k, 0, err);

@@ -20,7 +20,7 @@ enum {
     OTHERS = 1 << 19, /* floats a thread of what else a step touches, twice a core's cache */
 };
 #define ENOUGH 0.1 /* seconds of rounds */
-#define WORTH 0.95 /* of way 0's time, or less, for another one to be chosen */
+#define WORTH 0.95 /* of algorithm 0's time, or less, for another one to be chosen */
 
 struct autotuner {
     char *path; /* NULL: nothing is measured */
@@ -100,8 +100,8 @@ const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, 
     return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 
-/* What the ways are called, in few letters: a choice is one among these. */
-static uint32_t hash_of_ways(const tutti_op *op, const tutti_op_call *c)
+/* What the algorithms are called, in few letters: a choice is one among these. */
+static uint32_t hash_of_algorithms(const tutti_op *op, const tutti_op_call *c)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
     const char *name;
@@ -111,7 +111,7 @@ static uint32_t hash_of_ways(const tutti_op *op, const tutti_op_call *c)
     return hash;
 }
 
-/* "Xeon ..., 4 threads, ways 1f2e3d4c: conv2d F32 (128, 32, 32, 16) F32 (16, 3, 3, 16) padding=[1,1]" */
+/* "Xeon ..., 4 threads, algorithms 1f2e3d4c: conv2d F32 (128, 32, 32, 16) F32 (16, 3, 3, 16) padding=[1,1]" */
 static char *key_of(const autotuner *t, const tutti_op *op, const tutti_op_call *c)
 {
     char *key = NULL, text[96];
@@ -119,8 +119,8 @@ static char *key_of(const autotuner *t, const tutti_op *op, const tutti_op_call 
     FILE *file = open_memstream(&key, &size);
     if (!file)
         return NULL;
-    (void)fprintf(file, "%s, %d threads, ways %08x: %s", t->cpu, c->threads,
-                  hash_of_ways(op, c), op->name);
+    (void)fprintf(file, "%s, %d threads, algorithms %08x: %s", t->cpu, c->threads,
+                  hash_of_algorithms(op, c), op->name);
     for (uint32_t k = 0; k < c->nin; k++)
         (void)fprintf(file, " %s", tutti_desc_text(&c->in[k], text, sizeof text));
     attr_dump(op, c->attr, file);
@@ -131,8 +131,8 @@ static char *key_of(const autotuner *t, const tutti_op *op, const tutti_op_call 
     return key;
 }
 
-/* The way of that name, or -1. */
-static int way_of(const tutti_op *op, const tutti_op_call *c, const char *name)
+/* The algorithm of that name, or -1. */
+static int algorithm_of(const tutti_op *op, const tutti_op_call *c, const char *name)
 {
     const char *algorithm;
     for (uint32_t k = 0; name && (algorithm = autotune_algorithm_name(op, c, k)); k++)
@@ -145,7 +145,7 @@ typedef struct measurement {
     const tutti_op *op;
     const tutti_op_call *c;
     void *in[TUTTI_OP_MAX_IN];
-    void *first[TUTTI_OP_MAX_OUT]; /* way 0's results */
+    void *first[TUTTI_OP_MAX_OUT]; /* algorithm 0's results */
     void *out[TUTTI_OP_MAX_OUT];   /* the other ones' */
     float *others;                 /* OTHERS a thread */
     void *state[MAX_WAYS], *scratch[MAX_WAYS];
@@ -205,7 +205,7 @@ static bool run_algorithm(const measurement *m, uint32_t k, void *const *out)
     return m->op->cpu->run(m->state[k], m->c, in, out, m->scratch[k]) == TUTTI_OK;
 }
 
-/* Way k's results are those of way 0, by their largest entries. */
+/* Algorithm k's results are those of algorithm 0, by their largest entries. */
 static bool agrees(const measurement *m)
 {
     for (uint32_t k = 0; k < m->c->nout; k++) {
@@ -223,7 +223,7 @@ static bool agrees(const measurement *m)
     return true;
 }
 
-/* Prepares way k and runs it once. */
+/* Prepares algorithm k and runs it once. */
 static bool enter(measurement *m, uint32_t k)
 {
     uint64_t scratch = 0;
@@ -252,7 +252,7 @@ static void meanwhile(const measurement *m)
 }
 
 /* Times all that fit in turns, so that a busy machine disturbs them alike.  The fastest one, if it
- * was ahead of way 0 in most rounds too. */
+ * was ahead of algorithm 0 in most rounds too. */
 static uint32_t decide(measurement *m)
 {
     const double start = now();
@@ -306,7 +306,7 @@ static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, c
     choices_fini(&t->known);
     if (choices_read(&t->known, t->path, &broken))
         complain(t, &broken);
-    const int there = way_of(op, c, choices_find(&t->known, key));
+    const int there = algorithm_of(op, c, choices_find(&t->known, key));
     tutti_status s = TUTTI_OK;
     if (there < 0)
         s = choices_set(&t->known, key, autotune_algorithm_name(op, c, algorithm), &why);
@@ -322,13 +322,13 @@ static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, c
 static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_call *c,
                             const char *key)
 {
-    int way = way_of(op, c, choices_find(&t->fixed, key));
-    t->missing += t->fixed.count && way < 0;
-    if (way < 0 && t->path)
-        way = way_of(op, c, choices_find(&t->known, key));
-    if (way < 0)
-        way = t->path ? (int)keep(t, op, c, key, measure(op, c)) : 0;
-    return (uint32_t)way;
+    int algorithm = algorithm_of(op, c, choices_find(&t->fixed, key));
+    t->missing += t->fixed.count && algorithm < 0;
+    if (algorithm < 0 && t->path)
+        algorithm = algorithm_of(op, c, choices_find(&t->known, key));
+    if (algorithm < 0)
+        algorithm = t->path ? (int)keep(t, op, c, key, measure(op, c)) : 0;
+    return (uint32_t)algorithm;
 }
 
 static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)
@@ -337,13 +337,14 @@ static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)
     char *key = t && autotune_algorithm_name(op, c, 1) ? key_of(t, op, c) : NULL;
     if (!key)
         return 0;
-    const uint32_t way = find_choice(t, op, c, key);
-    const bool fresh = way_of(op, c, choices_find(&t->made, key)) != (int)way;
-    if ((fresh && choices_set(&t->made, key, autotune_algorithm_name(op, c, way), &why)) ||
+    const uint32_t algorithm = find_choice(t, op, c, key);
+    const bool fresh = algorithm_of(op, c, choices_find(&t->made, key)) != (int)algorithm;
+    if ((fresh &&
+         choices_set(&t->made, key, autotune_algorithm_name(op, c, algorithm), &why)) ||
         (fresh && t->kept_at && choices_write(&t->made, t->kept_at, &why)))
         complain(t, &why);
     free(key);
-    return way;
+    return algorithm;
 }
 
 char *autotuner_choices(const autotuner *t)

@@ -1,11 +1,11 @@
-/* autotune.h - which of the ways of an operation is the fastest here: measured once, kept in a file. */
+/* autotune.h - which of the algorithms of an operation is the fastest here: measured once, kept in a file. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_GRAPH_RUNTIME_AUTOTUNE_H
 #define HOST_GRAPH_RUNTIME_AUTOTUNE_H
 
 #include "tutti/op.h"
 
-/* The norm-relative distance to way 0 up to which another one may be chosen. */
+/* The norm-relative distance to algorithm 0 up to which another one may be chosen. */
 #define AUTOTUNE_TOLERANCE 1e-4
 
 /* Choices of earlier runs and this one, for this model of CPU.  What is chosen depends on the file
@@ -15,14 +15,14 @@ typedef struct autotuner autotuner;
 
 /* `path` is copied and need not exist.  What is wrong with the file does not matter: it is left
  * aside, and replaced when there is something to keep.  Without a path nothing is measured: what is not
- * fixed goes by way 0.  NULL: out of memory. */
+ * fixed goes by algorithm 0.  NULL: out of memory. */
 autotuner *autotuner_create(const char *path);
 void autotuner_destroy(autotuner *t); /* NULL is allowed */
 /* One sentence about the file, once; NULL when there is nothing to say. */
 const char *autotuner_complaint(autotuner *t);
 
 /* Choices of a run, so that it computes the same bits when it goes on, whatever the file holds by then.
- * Lines of a call, tab, way: those fixed and those made since; the caller frees it, NULL: out of memory. */
+ * Lines of a call, tab, algorithm: those fixed and those made since; the caller frees it, NULL: out of memory. */
 char *autotuner_choices(const autotuner *t);
 /* From now on such choices go before all others.  Errors: E_FORMAT, E_NOMEM. */
 TUTTI_NODISCARD tutti_status autotuner_fix(autotuner *t, const char *lines, tutti_error *err);
@@ -38,15 +38,15 @@ uint32_t autotuner_missing(const autotuner *t);
 /* The model of this machine's CPU; borrowed. */
 const char *autotuner_cpu(const autotuner *t);
 
-/* Prepares the kernel of a node: by the way fixed or known for this call, else by the one that is measured
- * now and kept.  Without a tuner, or when a choice cannot be kept: by way 0.  *ret_algorithm is its name,
- * static, NULL where there is one way only.  [control] */
+/* Prepares the kernel of a node: by the algorithm fixed or known for this call, else by the one that is measured
+ * now and kept.  Without a tuner, or when a choice cannot be kept: by algorithm 0.  *ret_algorithm is its name,
+ * static, NULL where there is one algorithm only.  [control] */
 TUTTI_NODISCARD tutti_status autotune_prepare(autotuner *t, const tutti_op *op,
                                               const tutti_op_call *c, void **ret_state,
                                               uint64_t *ret_scratch, const char **ret_algorithm,
                                               tutti_error *err);
 
-/* NULL behind the last way, or for k = 0 where there is one way only. */
+/* NULL behind the last algorithm, or for k = 0 where there is one algorithm only. */
 const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct choice {
     char *algorithm;
 } choice;
 
-/* What is in the file.  Text: a line that says what it is, then lines of key, tab, way. */
+/* What is in the file.  Text: a line that says what it is, then lines of key, tab, algorithm. */
 typedef struct choices {
     choice *list;
     size_t count;
@@ -23,7 +23,7 @@ typedef struct choices {
 TUTTI_NODISCARD tutti_status choices_read(choices *c, const char *path, tutti_error *err);
 /* NULL when there is none. */
 const char *choices_find(const choices *c, const char *key);
-/* The way of `key` is now `way`; copies both. */
+/* The algorithm of `key` is now `algorithm`; copies both. */
 TUTTI_NODISCARD tutti_status choices_set(choices *c, const char *key, const char *algorithm,
                                          tutti_error *err);
 /* Replaces the file at once; its folder exists. */

@@ -1,4 +1,4 @@
-/* pointwise_kernel.c - a chain of elementwise nodes as one kernel: their own kernels, tile by tile. */
+/* pointwise_kernel.c - a group of elementwise nodes as one kernel: their own kernels, tile by tile. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/pointwise_kernel.h"
 #include "graph/ir/precision.h"
@@ -18,9 +18,9 @@ static bool is_exact(const pointwise_op *l)
 
 static uint32_t operand(pointwise_kernel *c, const graph *g, tutti_value v)
 {
-    for (uint32_t k = 0; k < c->nlinks; k++)
-        if (c->links[k].node->out == v)
-            return is_exact(&c->links[k]) ? c->links[k].from[0] : POINTWISE_MAX_IN + k;
+    for (uint32_t k = 0; k < c->nops; k++)
+        if (c->ops[k].node->out == v)
+            return is_exact(&c->ops[k]) ? c->ops[k].from[0] : POINTWISE_MAX_IN + k;
     for (uint32_t k = 0; k < c->nin; k++)
         if (c->in[k] == v)
             return k;
@@ -34,7 +34,7 @@ static uint32_t operand(pointwise_kernel *c, const graph *g, tutti_value v)
 static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_node *n,
                              bool outside, pool *memory)
 {
-    pointwise_op *l = &c->links[c->nlinks];
+    pointwise_op *l = &c->ops[c->nops];
     l->node = n;
     l->descs = pool_take(memory, sizeof *l->descs * (n->nin + 1));
     l->from = pool_take(memory, sizeof *l->from * n->nin);
@@ -45,7 +45,7 @@ static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_no
         const bool whole = l->from[j] < POINTWISE_MAX_IN && c->whole[l->from[j]] && c->n != 1;
         l->descs[j] = (tutti_desc){{whole ? 1 : c->tile}, 1, TUTTI_F32};
         if (l->from[j] < POINTWISE_MAX_IN)
-            c->last_read[l->from[j]] = c->nlinks;
+            c->last_read[l->from[j]] = c->nops;
     }
     l->descs[n->nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
     l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,    1,   l->descs,
@@ -60,11 +60,11 @@ static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_no
         c->out_dtype[c->nout] = dtype;
         c->out[c->nout++] = n->out;
     }
-    c->nlinks++;
+    c->nops++;
     return TUTTI_OK;
 }
 
-/* Is the result of node `k` read by live nodes outside of its chain? */
+/* Is the result of node `k` read by live nodes outside of its group? */
 static bool read_outside(const graph *g, const bool *live, const uint32_t *ends, uint32_t k)
 {
     const tutti_value v = graph_node_at(g, k)->out;
@@ -112,11 +112,11 @@ uint64_t pointwise_kernel_scratch(const pointwise_kernel *c)
 bool pointwise_kernel_in_place(const pointwise_kernel *c, uint32_t out, uint32_t in)
 {
     uint32_t w = 0;
-    while (c->links[w].out != (int32_t)out)
+    while (c->ops[w].out != (int32_t)out)
         w++;
     if (c->whole[in] || c->last_read[in] > w || c->in_dtype[in] != c->out_dtype[out])
         return false;
-    const pointwise_op *l = &c->links[w];
+    const pointwise_op *l = &c->ops[w];
     uint32_t reads = 0;
     for (uint32_t j = 0; j < l->node->nin; j++) {
         if (l->from[j] != in)
@@ -170,7 +170,7 @@ static const float *operand_at(const tile *t, uint32_t o)
 static tutti_status run_link(const pointwise_kernel *c, uint32_t k, tile *t,
                              const tutti_step *step)
 {
-    const pointwise_op *l = &c->links[k];
+    const pointwise_op *l = &c->ops[k];
     tutti_desc descs[TUTTI_OP_MAX_IN + 1];
     const void *from[TUTTI_OP_MAX_IN];
     const uint32_t nin = l->call.nin;
@@ -194,7 +194,7 @@ static tutti_status run_link(const pointwise_kernel *c, uint32_t k, tile *t,
 /* Rounds, and reads back what became of it. */
 static void run_cast(const pointwise_kernel *c, uint32_t k, tile *t)
 {
-    const pointwise_op *l = &c->links[k];
+    const pointwise_op *l = &c->ops[k];
     const float *from = operand_at(t, l->from[0]);
     if (is_exact(l)) {
         if (l->out >= 0)
@@ -207,12 +207,12 @@ static void run_cast(const pointwise_kernel *c, uint32_t k, tile *t)
     upcast_convert(c->cast, bits, l->cast, t->results[k], TUTTI_F32, t->count, 1);
 }
 
-/* The tile through all links. */
+/* The tile through all ops. */
 static tutti_status run_tile(const pointwise_kernel *c, tile *t, const tutti_step *step)
 {
     load_tile(c, t);
-    for (uint32_t k = 0; k < c->nlinks; k++) {
-        const pointwise_op *l = &c->links[k];
+    for (uint32_t k = 0; k < c->nops; k++) {
+        const pointwise_op *l = &c->ops[k];
         if (l->cast != TUTTI_DTYPE_NONE) {
             run_cast(c, k, t);
             continue;

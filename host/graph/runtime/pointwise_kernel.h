@@ -1,11 +1,11 @@
-/* pointwise_kernel.h - a chain of elementwise nodes, run tile by tile so that what is between stays in cache. */
+/* pointwise_kernel.h - a group of elementwise nodes, run tile by tile so that what is between stays in cache. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_GRAPH_RUNTIME_POINTWISE_KERNEL_H
 #define HOST_GRAPH_RUNTIME_POINTWISE_KERNEL_H
 
 #include "graph/ir/pool.h"
 #include "graph/passes/pointwise_fusion.h"
-#include "tutti_internal/chain.h"
+#include "tutti_internal/pointwise_group.h"
 
 enum { POINTWISE_TILE = 4096 }; /* elements that a thread takes at a time */
 
@@ -13,14 +13,14 @@ typedef struct pointwise_op {
     const graph_node *node;
     tutti_op_call call; /* of one tile; run copies it */
     tutti_desc *descs;  /* nin, then the result */
-    uint32_t *from;     /* operand by input: in[0..nin), then the results of links */
+    uint32_t *from;     /* operand by input: in[0..nin), then the results of ops */
     int32_t out;    /* number of the output that this result is, or -1: it stays in the tile */
     int32_t buffer; /* -1 or the tile that keeps it; both: the output has 16 bits */
     int32_t cast;   /* the dtype that it casts to, or NONE: no cast */
 } pointwise_op;
 
 typedef struct pointwise_kernel {
-    pointwise_op links[POINTWISE_MAX_OPS];
+    pointwise_op ops[POINTWISE_MAX_OPS];
     tutti_value in[POINTWISE_MAX_IN];
     tutti_value out[POINTWISE_MAX_OUT];
     bool whole[POINTWISE_MAX_IN];         /* one number that every element reads */
@@ -30,14 +30,14 @@ typedef struct pointwise_kernel {
     int32_t in_buffer[POINTWISE_MAX_IN]; /* -1 or the tile with its f32 numbers */
     int32_t bits;             /* the tile where casts to 16 bits are rounded, or -1 */
     const tutti_kernel *cast; /* NULL: there are no 16 bits */
-    uint32_t nlinks, nin, nout, nbuffers;
+    uint32_t nops, nin, nout, nbuffers;
     int64_t n;    /* elements */
     int64_t tile; /* elements; a multiple of 16 */
     int32_t threads;
     int32_t reserved;
 } pointwise_kernel;
 
-/* The chain that ends at node `end`, in `memory`.  NULL: out of memory. */
+/* The group that ends at node `end`, in `memory`.  NULL: out of memory. */
 pointwise_kernel *pointwise_kernel_make(const graph *g, const bool *live, const bool *wanted,
                                         const uint32_t *ends, uint32_t end, int32_t threads,
                                         pool *memory);
@@ -47,7 +47,7 @@ const tutti_pointwise_group *pointwise_kernel_describe(const pointwise_kernel *c
 /* True when output `out` may lie where input `in` lay. */
 bool pointwise_kernel_in_place(const pointwise_kernel *c, uint32_t out, uint32_t in);
 
-/* A kernel's run, with the chain as its state and in the call its inputs and outputs. */
+/* A kernel's run, with the group as its state and in the call its inputs and outputs. */
 tutti_status pointwise_kernel_run(void *state, const tutti_op_call *call, const void *const *in,
                                   void *const *out, void *scratch);
 

@@ -1,26 +1,26 @@
 /* cudnn_plan.c - plans that run graphs of cuDNN's: the first engine that serves, or the fastest. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/autotune.h"
 #include "common/cuda/cudnn.h"
-#include "common/cuda/measure.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIGS_MAX = 32, CANDIDATES = 6, NAME_MOST = 512, KEY_MOST = 448 };
-_Static_assert(CANDIDATES <= (int)CUDA_WAYS_MOST, "all of them can be measured");
+enum { CONFIGS_MAX = 32, MAX_CANDIDATES = 6, NAME_MOST = 512, KEY_MOST = 448 };
+_Static_assert(MAX_CANDIDATES <= (int)CUDA_MAX_ALGORITHMS, "all of them can be measured");
 
 /* A plan of the library's, by one engine and its settings. */
-typedef struct way {
+typedef struct candidate {
     void *plan;
     uint64_t workspace;
     char name[NAME_MOST]; /* empty: it cannot be told */
-} way;
+} candidate;
 
 struct cdnn_plan {
     cdnn_graph graph; /* whose descriptors the plan refers to */
-    way way;
+    candidate candidate;
     void *pack; /* NULL before the first run */
     void *last[CDNN_UIDS_MAX + 1];
 };
@@ -157,7 +157,7 @@ typedef struct search {
 } search;
 
 /* False: the engine is refused, or does not finish. */
-static bool finish_plan(const search *s, void *config, way *ret)
+static bool finish_plan(const search *s, void *config, candidate *ret)
 {
     cdnn_graph *g = s->g;
     const cdnn *lib = g->lib;
@@ -211,7 +211,7 @@ static void drop_since(cdnn_graph *g, uint32_t before)
 }
 
 /* The first `wanted` plans by `mode`; how many. */
-static int try_mode(const search *s, int32_t mode, int wanted, way *ret)
+static int try_mode(const search *s, int32_t mode, int wanted, candidate *ret)
 {
     void *configs[CONFIGS_MAX];
     const uint32_t before = s->g->nmade;
@@ -225,14 +225,14 @@ static int try_mode(const search *s, int32_t mode, int wanted, way *ret)
     return found;
 }
 
-static int first_ways(const search *s, int wanted, way *ret)
+static int first_candidates(const search *s, int wanted, candidate *ret)
 {
     const int n = try_mode(s, CDNN_HEUR_MODE_A, wanted, ret);
     return n ? n : try_mode(s, CDNN_HEUR_MODE_FALLBACK, wanted, ret);
 }
 
 /* False: it is none for this graph, or is refused now. */
-static bool way_of_name(const search *s, const char *name, way *ret)
+static bool candidate_of_name(const search *s, const char *name, candidate *ret)
 {
     const uint32_t before = s->g->nmade;
     void *config = make_config(s->g, s->graph, name);
@@ -244,79 +244,82 @@ static bool way_of_name(const search *s, const char *name, way *ret)
 
 /* ---- choosing ---- */
 
-typedef struct contest {
+typedef struct tuning {
     cdnn_plan *p;
     const cdnn_trial *trial;
-    const way *ways;
-} contest;
+    const candidate *candidates;
+} tuning;
 
-static bool run_way(void *self, uint32_t k, void *const *buffers, void *stream)
+static bool run_candidate(void *self, uint32_t k, void *const *buffers, void *stream)
 {
-    const contest *c = self;
-    c->p->way.plan = c->ways[k].plan;
+    const tuning *c = self;
+    c->p->candidate.plan = c->candidates[k].plan;
     return !cdnn_plan_run(c->p, stream, c->trial->n, c->trial->uids, buffers,
                           buffers[c->trial->n]);
 }
 
 /* The number of the fastest.  Errors: UNSUPPORTED nothing can be measured. */
-static tutti_status fastest(cdnn_plan *p, const cdnn_trial *t, const way *ways, int n,
-                            uint32_t *ret_best)
+static tutti_status fastest(cdnn_plan *p, const cdnn_trial *t, const candidate *candidates,
+                            int n, uint32_t *ret_best)
 {
-    contest self = {p, t, ways};
-    cuda_contest c = {.ways = (uint32_t)n, .buffers = t->n + 1, .self = &self, .run = run_way};
+    tuning self = {p, t, candidates};
+    cuda_autotune c = {
+        .algorithms = (uint32_t)n, .buffers = t->n + 1, .self = &self, .run = run_candidate};
     memcpy(c.bytes, t->bytes, t->n * sizeof *t->bytes);
     for (int k = 0; k < n; k++)
-        if (ways[k].workspace > c.bytes[t->n])
-            c.bytes[t->n] = ways[k].workspace;
-    const tutti_status s = cuda_fastest(t->cuda, &c, ret_best);
+        if (candidates[k].workspace > c.bytes[t->n])
+            c.bytes[t->n] = candidates[k].workspace;
+    const tutti_status s = cuda_autotune_run(t->cuda, &c, ret_best);
     if (p->pack)
         (void)p->graph.lib->desc_destroy(p->pack); /* of memory that is gone */
     p->pack = NULL;
-    p->way.plan = NULL;
+    p->candidate.plan = NULL;
     return s;
 }
 
-/* Of several ways the one to take.  What another process has kept meanwhile counts. */
+/* Takes the fastest of several candidates.  What another process has kept meanwhile counts. */
 static void take_fastest(cdnn_plan *p, const search *s, const cdnn_trial *t, const char *key,
-                         way *ways, int n)
+                         candidate *candidates, int n)
 {
     char text[NAME_MOST];
     uint32_t best = 0;
-    way other = {.plan = NULL};
-    const bool measured = !fastest(p, t, ways, n, &best);
-    memcpy(text, ways[best].name, sizeof text);
+    candidate other = {.plan = NULL};
+    const bool measured = !fastest(p, t, candidates, n, &best);
+    memcpy(text, candidates[best].name, sizeof text);
     const bool kept =
         measured && *text && !t->cuda->keep(t->cuda->ctx, key, text, sizeof text, NULL);
     for (int k = 0; k < n && kept; k++)
-        if (strcmp(ways[k].name, text) == 0)
+        if (strcmp(candidates[k].name, text) == 0)
             best = (uint32_t)k;
-    if (kept && strcmp(ways[best].name, text) != 0 && way_of_name(s, text, &other)) {
-        (void)s->g->lib->desc_destroy(ways[best].plan);
-        ways[best] = other;
+    if (kept && strcmp(candidates[best].name, text) != 0 &&
+        candidate_of_name(s, text, &other)) {
+        (void)s->g->lib->desc_destroy(candidates[best].plan);
+        candidates[best] = other;
     }
-    p->way = ways[best];
+    p->candidate = candidates[best];
     for (int k = 0; k < n; k++)
         if ((uint32_t)k != best)
-            (void)s->g->lib->desc_destroy(ways[k].plan);
+            (void)s->g->lib->desc_destroy(candidates[k].plan);
 }
 
 /* False: no engine serves. */
 static bool choose(cdnn_plan *p, const search *s, const cdnn_trial *t)
 {
     char key[KEY_MOST], text[NAME_MOST];
-    way ways[CANDIDATES] = {{.plan = NULL}};
+    candidate candidates[MAX_CANDIDATES] = {{.plan = NULL}};
     tutti_status known = TUTTI_E_UNSUPPORTED;
     if (t && TUTTI_HAS(t->cuda, tutti_cuda_v1, keep) &&
         snprintf(key, sizeof key, "cuDNN %llu %s", (unsigned long long)s->g->lib->version,
                  t->key) < (int)sizeof key)
         known = t->cuda->recall(t->cuda->ctx, key, text, sizeof text);
-    if (!known && way_of_name(s, text, &p->way))
+    if (!known && candidate_of_name(s, text, &p->candidate))
         return true;
-    const int n = first_ways(s, known == TUTTI_E_NOTFOUND ? CANDIDATES : 1, ways);
+    const int n =
+        first_candidates(s, known == TUTTI_E_NOTFOUND ? MAX_CANDIDATES : 1, candidates);
     if (n > 1)
-        take_fastest(p, s, t, key, ways, n);
+        take_fastest(p, s, t, key, candidates, n);
     else
-        p->way = ways[0];
+        p->candidate = candidates[0];
     return n > 0;
 }
 
@@ -341,7 +344,7 @@ static tutti_status make(cdnn_graph *g, uint32_t refuse, uint64_t workspace,
     set_device(g, s.graph, CDNN_ATTR_OPERATIONGRAPH_HANDLE, 0);
     (void)cdnn_finish(g, s.graph);
     const uint32_t failed = g->failed;
-    if (!failed && (name ? way_of_name(&s, name, &p->way) : choose(p, &s, trial))) {
+    if (!failed && (name ? candidate_of_name(&s, name, &p->candidate) : choose(p, &s, trial))) {
         *ret_plan = p;
         return TUTTI_OK;
     }
@@ -365,12 +368,12 @@ tutti_status cdnn_plan_make_named(cdnn_graph *g, uint32_t refuse, uint64_t works
 
 const char *cdnn_plan_name(const cdnn_plan *p)
 {
-    return p->way.name;
+    return p->candidate.name;
 }
 
 uint64_t cdnn_plan_workspace(const cdnn_plan *p)
 {
-    return p->way.workspace;
+    return p->candidate.workspace;
 }
 
 /* ---- running ---- */
@@ -412,7 +415,8 @@ tutti_status cdnn_plan_run(cdnn_plan *p, void *stream, uint32_t n, const int64_t
 {
     const cdnn *lib = p->graph.lib;
     if (n > CDNN_UIDS_MAX || lib->set_stream(lib->handle, stream) ||
-        pack(p, n, uids, data, workspace) || lib->execute(lib->handle, p->way.plan, p->pack))
+        pack(p, n, uids, data, workspace) ||
+        lib->execute(lib->handle, p->candidate.plan, p->pack))
         return TUTTI_E_FAIL;
     return TUTTI_OK;
 }
@@ -423,8 +427,8 @@ void cdnn_plan_destroy(cdnn_plan *p)
         return;
     if (p->pack)
         (void)p->graph.lib->desc_destroy(p->pack);
-    if (p->way.plan)
-        (void)p->graph.lib->desc_destroy(p->way.plan);
+    if (p->candidate.plan)
+        (void)p->graph.lib->desc_destroy(p->candidate.plan);
     cdnn_drop(&p->graph);
     free(p);
 }

@@ -3,8 +3,8 @@
 #ifndef KERNELS_COMMON_CUDA_ELEMENTWISE_CUH
 #define KERNELS_COMMON_CUDA_ELEMENTWISE_CUH
 
+#include "common/cuda/index_iter.cuh"
 #include "common/cuda/vector.cuh"
-#include "common/cuda/walk.cuh"
 
 struct no_attr {
     char unused;
@@ -12,13 +12,13 @@ struct no_attr {
 
 /* Elements k ... k + V - 1 of `to` out of those of `in`: f(x), f(x, y) or f(x, y, z). */
 template <int V, int N, typename F>
-__device__ static inline void cuda_map_group(const cuda_walk &w, int64_t k,
+__device__ static inline void cuda_map_group(const cuda_index_iter &w, int64_t k,
                                              const cuda_tensor (&in)[N], const cuda_tensor &to,
                                              F f)
 {
     int64_t at[N];
     float x[N][V], y[V];
-    cuda_walk_find(w, k, at);
+    cuda_index_iter_find(w, k, at);
     for (int j = 0; j < N; j++) {
         if (V == 1 || w.stride[j][w.rank - 1]) {
             cuda_load<V>(in[j], at[j], x[j]);
@@ -39,9 +39,9 @@ __device__ static inline void cuda_map_group(const cuda_walk &w, int64_t k,
     cuda_store<V>(to, k, y);
 }
 
-/* All of `to`, broadcasting: groups of 8 where the walk allows, what is left one by one. */
+/* All of `to`, broadcasting: groups of 8 where the iterator allows, what is left one by one. */
 template <int N, typename F>
-__device__ static inline void cuda_map(const cuda_walk &w, const cuda_tensor (&in)[N],
+__device__ static inline void cuda_map(const cuda_index_iter &w, const cuda_tensor (&in)[N],
                                        const cuda_tensor &to, F f)
 {
     const int64_t groups = w.group == 8 ? w.n / 8 : 0, rest = w.n - 8 * groups;
@@ -57,11 +57,12 @@ __device__ static inline void cuda_map(const cuda_walk &w, const cuda_tensor (&i
 
 /* to[k] = <op>_f32 ARGS, where ARGS is (x) or (x, a). */
 #define CUDA_UNARY_WITH(op, attr_type, ARGS)                                                   \
-    CUDA_KERNEL(op##_cuda)(cuda_walk walk, cuda_tensor from, cuda_tensor to, attr_type own)    \
+    CUDA_KERNEL(op##_cuda)                                                                     \
+    (cuda_index_iter iter, cuda_tensor from, cuda_tensor to, attr_type own)                    \
     {                                                                                          \
         [[maybe_unused]] const attr_type *a = &own;                                            \
         const cuda_tensor in[1] = {from};                                                      \
-        cuda_map(walk, in, to, [=](float x) { return op##_f32 ARGS; });                        \
+        cuda_map(iter, in, to, [=](float x) { return op##_f32 ARGS; });                        \
     }                                                                                          \
     CUDA_ENTRY(op##_cuda)
 
@@ -71,11 +72,12 @@ __device__ static inline void cuda_map(const cuda_walk &w, const cuda_tensor (&i
 /* to[k] = <op>_f32 ARGS, where ARGS is (x, y) or (x, y, a); for gradients too. */
 #define CUDA_BINARY_WITH(op, attr_type, ARGS)                                                  \
     CUDA_KERNEL(op##_cuda)                                                                     \
-    (cuda_walk walk, cuda_tensor first, cuda_tensor second, cuda_tensor to, attr_type own)     \
+    (cuda_index_iter iter, cuda_tensor first, cuda_tensor second, cuda_tensor to,              \
+     attr_type own)                                                                            \
     {                                                                                          \
         [[maybe_unused]] const attr_type *a = &own;                                            \
         const cuda_tensor in[2] = {first, second};                                             \
-        cuda_map(walk, in, to, [=](float x, float y) { return op##_f32 ARGS; });               \
+        cuda_map(iter, in, to, [=](float x, float y) { return op##_f32 ARGS; });               \
     }                                                                                          \
     CUDA_ENTRY(op##_cuda)
 

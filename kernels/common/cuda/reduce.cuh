@@ -3,9 +3,9 @@
 #ifndef KERNELS_COMMON_CUDA_REDUCE_CUH
 #define KERNELS_COMMON_CUDA_REDUCE_CUH
 
+#include "common/cuda/index_iter.cuh"
 #include "common/cuda/reduce.h"
 #include "common/cuda/vector.cuh"
-#include "common/cuda/walk.cuh"
 
 /* Eight elements in f32, all others in f64. */
 struct cuda_sum {
@@ -81,7 +81,7 @@ cuda_reduce_lane(const cuda_reduction &r, const cuda_tensor &x, int64_t base, in
     for (int64_t k = first + lane; k < end; k += 8 * r.along) {
         for (int i = 0; i < 8; i++) {
             const int64_t at = k + i * r.along;
-            some[i] = at < end ? cuda_get(x, base + cuda_walk_at(r.over, at)) : R::none();
+            some[i] = at < end ? cuda_get(x, base + cuda_index_iter_at(r.over, at)) : R::none();
         }
         all = R::join(all, R::eight(some));
     }
@@ -103,7 +103,7 @@ __device__ static inline void cuda_reduce_pieces(const cuda_reduction &r, const 
     typename R::total *part = room + column * r.along + lane;
     *part = R::none();
     if (result < r.kept.n)
-        *part = cuda_reduce_lane<R>(r, x, cuda_walk_at(r.kept, result), first, end, lane);
+        *part = cuda_reduce_lane<R>(r, x, cuda_index_iter_at(r.kept, result), first, end, lane);
     cuda_join_tree<R>(part, lane, r.along);
     if (lane || result >= r.kept.n)
         return;

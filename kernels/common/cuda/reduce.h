@@ -3,14 +3,14 @@
 #ifndef KERNELS_COMMON_CUDA_REDUCE_H
 #define KERNELS_COMMON_CUDA_REDUCE_H
 
-#include "common/cuda/walk.h"
+#include "common/cuda/index_iter.h"
 
 /* How blocks share the work; by shape alone, so that results are the same on every device.  `along`
  * threads take what joins in one result, in `pieces` pieces of a block each. */
 typedef struct cuda_reduction {
-    cuda_walk kept; /* result -> its first element */
-    cuda_walk over; /* element of a result -> how much further on */
-    int64_t piece;  /* elements */
+    cuda_index_iter kept; /* result -> its first element */
+    cuda_index_iter over; /* element of a result -> how much further on */
+    int64_t piece;        /* elements */
     int32_t pieces;
     int32_t along;
     int32_t columns; /* neighbouring threads have neighbouring results, not elements */
@@ -40,11 +40,11 @@ static inline cuda_reduction cuda_reduction_of(const reduction *from, double sca
         next *= from->dim[k];
     }
     for (int32_t k = 0; k < from->rank; k++)
-        cuda_walk_add(from->reduced[k] ? &r.over : &r.kept, from->dim[k],
-                      (const int64_t[CUDA_WALKERS]){stride[k]});
-    cuda_walk_end(&r.kept);
-    cuda_walk_end(&r.over);
-    const cuda_walk *kept = &r.kept, *over = &r.over;
+        cuda_index_iter_add(from->reduced[k] ? &r.over : &r.kept, from->dim[k],
+                            (const int64_t[CUDA_ITER_OPERANDS]){stride[k]});
+    cuda_index_iter_end(&r.kept);
+    cuda_index_iter_end(&r.over);
+    const cuda_index_iter *kept = &r.kept, *over = &r.over;
     const int64_t inside = over->stride[0][over->rank - 1];
     r.columns = inside != 1;
     if (r.columns)

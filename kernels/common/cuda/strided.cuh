@@ -3,18 +3,18 @@
 #ifndef KERNELS_COMMON_CUDA_STRIDED_CUH
 #define KERNELS_COMMON_CUDA_STRIDED_CUH
 
-#include "common/cuda/units.cuh"
-#include "common/cuda/walk.cuh"
+#include "common/cuda/index_iter.cuh"
+#include "common/cuda/vector_copy.cuh"
 
-/* The walk leads through the view: `from`, or with `scatter` `to`; the other is dense. */
+/* The iterator leads through the view: `from`, or with `scatter` `to`; the other is dense. */
 #define CUDA_STRIDED(op)                                                                       \
     CUDA_KERNEL(op##_cuda)                                                                     \
-    (cuda_walk walk, cuda_tensor from, cuda_tensor to, int32_t unit, int32_t scatter)          \
+    (cuda_index_iter iter, cuda_tensor from, cuda_tensor to, int32_t unit, int32_t scatter)    \
     {                                                                                          \
-        cuda_with_units(unit, from, to, [&](auto mover) {                                      \
-            CUDA_EACH(k, walk.n)                                                               \
+        cuda_with_vector_copy(unit, from, to, [&](auto mover) {                                \
+            CUDA_EACH(k, iter.n)                                                               \
             {                                                                                  \
-                const int64_t at = cuda_walk_at(walk, k);                                      \
+                const int64_t at = cuda_index_iter_at(iter, k);                                \
                 mover.set(scatter ? at : k, mover.get(scatter ? k : at));                      \
             }                                                                                  \
         });                                                                                    \

@@ -3,15 +3,15 @@
 #ifndef KERNELS_COMMON_CUDA_STRIDED_H
 #define KERNELS_COMMON_CUDA_STRIDED_H
 
+#include "common/cuda/index_iter.h"
 #include "common/cuda/launch.h"
-#include "common/cuda/units.h"
-#include "common/cuda/walk.h"
+#include "common/cuda/vector_copy.h"
 #include "common/strided.h"
 
 static inline tutti_status cuda_strided_prepare(const tutti_op_call *c, const char *entry,
                                                 void **ret_state, tutti_error *err)
 {
-    return CUDA_FUNCTION(c, entry, ret_state, err, sizeof(cuda_walk), sizeof(cuda_tensor),
+    return CUDA_FUNCTION(c, entry, ret_state, err, sizeof(cuda_index_iter), sizeof(cuda_tensor),
                          sizeof(cuda_tensor), sizeof(int32_t), sizeof(int32_t));
 }
 
@@ -39,16 +39,16 @@ static inline tutti_status cuda_strided_copy(void *function, const tutti_op_call
                                              cuda_tensor to, int32_t scatter)
 {
     strided v = strided_merged(view);
-    cuda_unit u = cuda_unit_of(from.dtype, to.dtype, cuda_strided_multiple(&v));
+    cuda_vector_copy u = cuda_vector_copy_of(from.dtype, to.dtype, cuda_strided_multiple(&v));
     cuda_tensor *const viewed = scatter ? &to : &from;
-    cuda_walk w = {.rank = 0};
+    cuda_index_iter w = {.rank = 0};
     for (int32_t k = 0; k < v.rank; k++) {
         const int last = k + 1 == v.rank;
-        cuda_walk_add(
+        cuda_index_iter_add(
             &w, last ? v.dim[k] / u.elements : v.dim[k],
-            (const int64_t[CUDA_WALKERS]){last ? v.stride[k] : v.stride[k] / u.elements});
+            (const int64_t[CUDA_ITER_OPERANDS]){last ? v.stride[k] : v.stride[k] / u.elements});
     }
-    cuda_walk_end(&w);
+    cuda_index_iter_end(&w);
     if (w.n == 0)
         return TUTTI_OK;
     viewed->data = (char *)viewed->data + v.offset * (int64_t)tutti_dtype_size(viewed->dtype);

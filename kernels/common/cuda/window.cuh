@@ -3,8 +3,8 @@
 #ifndef KERNELS_COMMON_CUDA_WINDOW_CUH
 #define KERNELS_COMMON_CUDA_WINDOW_CUH
 
-#include "common/cuda/units.cuh"
-#include "common/cuda/walk.cuh"
+#include "common/cuda/index_iter.cuh"
+#include "common/cuda/vector_copy.cuh"
 #include "common/cuda/window.h"
 
 template <class T> __device__ static inline void cuda_window_fill(const cuda_window &w, T &unit)
@@ -41,7 +41,7 @@ __device__ static inline int64_t cuda_window_at(const cuda_window &w, int64_t k)
 #define CUDA_WINDOW(op)                                                                        \
     CUDA_KERNEL(op##_cuda)(cuda_window w, cuda_tensor x, cuda_tensor y)                        \
     {                                                                                          \
-        cuda_with_units(w.unit, x, y, [&](auto mover) {                                        \
+        cuda_with_vector_copy(w.unit, x, y, [&](auto mover) {                                  \
             CUDA_EACH(k, w.result.n)                                                           \
             {                                                                                  \
                 const int64_t at = cuda_window_at(w, k);                                       \

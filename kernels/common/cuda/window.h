@@ -3,12 +3,12 @@
 #ifndef KERNELS_COMMON_CUDA_WINDOW_H
 #define KERNELS_COMMON_CUDA_WINDOW_H
 
-#include "common/cuda/units.h"
-#include "common/cuda/walk.h"
+#include "common/cuda/index_iter.h"
+#include "common/cuda/vector_copy.h"
 
 /* Element i of x along dimension k is at before[k] + i step[k] of the result, i < inside[k]. */
 typedef struct cuda_window {
-    cuda_walk result; /* walker 0: x, if step and inside were those of the result */
+    cuda_index_iter result; /* operand 0: x, if step and inside were those of the result */
     int64_t before[TUTTI_MAX_RANK];
     int64_t step[TUTTI_MAX_RANK];
     int64_t inside[TUTTI_MAX_RANK];
@@ -69,7 +69,7 @@ static inline cuda_window cuda_window_of(const tutti_op_call *c, const int64_t *
         if (w.result.dim[n - 1].d % m == 0 && w.before[n - 1] % m == 0 &&
             w.inside[n - 1] % m == 0)
             multiple = m;
-    const cuda_unit u = cuda_unit_of(x->dtype, y->dtype, multiple);
+    const cuda_vector_copy u = cuda_vector_copy_of(x->dtype, y->dtype, multiple);
     w.unit = u.kind;
     w.result.dim[n - 1].d /= u.elements;
     w.before[n - 1] /= u.elements;
@@ -80,7 +80,7 @@ static inline cuda_window cuda_window_of(const tutti_op_call *c, const int64_t *
         stride *= w.inside[k];
     }
     w.result.rank = n;
-    cuda_walk_end(&w.result);
+    cuda_index_iter_end(&w.result);
     cuda_window_fill(&w, value, y->dtype);
     return w;
 }

@@ -50,10 +50,12 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     const int64_t values = tutti_numel(&in->desc);
     out->desc = in->desc;
     out->desc.dtype = TUTTI_F32;
-    if (in->desc.dtype == TUTTI_U8)
-        TUTTI_ISA_PICK(normalize_bytes)
+    if (in->desc.dtype != TUTTI_U8) {
+        floats(in->data, out->data, values, m->n, m->scale, m->shift);
+        return 1;
+    }
+    TUTTI_ISA_PICK(normalize_bytes)
     (in->data, out->data, values, m->n, m->byte_scale, m->shift);
-    else floats(in->data, out->data, values, m->n, m->scale, m->shift);
     return 1;
 }
 

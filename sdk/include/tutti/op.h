@@ -92,7 +92,7 @@ typedef struct tutti_kernel {
 } tutti_kernel;
 
 /* More than one way to a kernel's result: the host takes the fastest that it measured for these
- * shapes on this machine.  run and destroy are the kernel's, for the states of all ways. */
+ * shapes on this machine.  run and destroy are the kernel's, for the states of all algorithms. */
 typedef struct tutti_algorithms {
     uint32_t struct_size;
     uint32_t reserved;

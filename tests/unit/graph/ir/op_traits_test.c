@@ -3,7 +3,7 @@
 #include "graph/ir/traits.h"
 #include "op_table.h"
 #include "tutti_check.h"
-#include "tutti_internal/chain.h"
+#include "tutti_internal/pointwise_group.h"
 
 #include <string.h>
 

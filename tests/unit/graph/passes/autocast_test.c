@@ -1,4 +1,4 @@
-/* autocast_test.c - mixed precision: the pass, its rules, 16 bits in chains and around f32 kernels. */
+/* autocast_test.c - mixed precision: the pass, its rules, 16 bits in groups and around f32 kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/interpreter.h"
 #include "graph/ir/precision.h"
@@ -341,8 +341,8 @@ END_TEST
 static const int64_t sizes[] = {0, 1, 15, 4096, 4097, 70001};
 
 /* x (f32) -> y = relu(2 low(x) + 1/8), z = y low(x) in f32, and u = low(x) * (maximum of its column),
- * which is none for a chain. */
-START_TEST(chains_and_kernels_read_and_write_16_bits)
+ * which is none for a group. */
+START_TEST(groups_and_kernels_read_and_write_16_bits)
 {
     const int which = _i / 6;
     tutti_error err = TUTTI_ERROR_INIT;
@@ -390,8 +390,8 @@ START_TEST(chains_and_kernels_read_and_write_16_bits)
 }
 END_TEST
 
-/* A sum with its own rounding error taken out and put back is exact: casts round within chains too. */
-START_TEST(casts_round_within_a_chain)
+/* A sum with its own rounding error taken out and put back is exact: casts round within groups too. */
+START_TEST(casts_round_within_a_group)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     graph *g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
@@ -479,8 +479,8 @@ int main(void)
     tcase_add_loop_test(t, operations_give_what_autocast_gives, 0, 2);
     tcase_add_loop_test(t, only_what_is_computed_is_cast, 0, 2);
     tcase_add_test(t, a_product_that_is_read_in_f32_is_not_rounded);
-    tcase_add_loop_test(t, chains_and_kernels_read_and_write_16_bits, 0, 12);
-    tcase_add_loop_test(t, casts_round_within_a_chain, 0, 2);
+    tcase_add_loop_test(t, groups_and_kernels_read_and_write_16_bits, 0, 12);
+    tcase_add_loop_test(t, casts_round_within_a_group, 0, 2);
     tcase_add_loop_test(t, casts_round_to_the_nearest_and_ties_to_even, 0, 2);
     suite_add_tcase(s, t);
     return tutti_run(s);

@@ -305,8 +305,8 @@ END_TEST
  * dimensions of rows. */
 START_TEST(a_weights_gradient_takes_the_biass_in)
 {
-    static const char *const want[][3] = {{"= matmul_sums(", " of=1", NULL},
-                                          {"= matmul_sums(", "transpose_a=1", NULL}};
+    static const char *const want[][3] = {{"= matmul_bias_grad(", " of=1", NULL},
+                                          {"= matmul_bias_grad(", "transpose_a=1", NULL}};
     const bool turned = _i & 1, added = _i & 2, deep = _i & 4;
     const tutti_desc rows = toy_desc(TUTTI_F32, 3, 2, 2, 5, 0),
                      d = toy_desc(TUTTI_F32, 2, 4, 5, 0, 0);

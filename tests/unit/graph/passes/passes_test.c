@@ -139,7 +139,7 @@ static uint32_t count_live(const version *v)
     return n;
 }
 
-/* The program, which runs live nodes only, in chains and one arena. */
+/* The program, which runs live nodes only, in groups and one arena. */
 static void run_program(const version *folded, const version *plain, float *const *x)
 {
     tutti_error err = TUTTI_ERROR_INIT;

@@ -4,7 +4,7 @@
 #include "tutti/rng.h"
 #include "tutti_check.h"
 
-START_TEST(a_chain_needs_two_places)
+START_TEST(a_group_needs_two_places)
 {
     arena_interval v[6];
     tutti_error err = TUTTI_ERROR_INIT;
@@ -61,7 +61,7 @@ int main(void)
 {
     Suite *suite = suite_create("arena");
     TCase *all = tcase_create("all");
-    tcase_add_test(all, a_chain_needs_two_places);
+    tcase_add_test(all, a_group_needs_two_places);
     tcase_add_test(all, the_checker_sees_an_overlap);
     tcase_add_loop_test(all, random_lives_never_overlap, 0, 20);
     tcase_add_test(all, nothing_needs_nothing);

@@ -1,4 +1,4 @@
-/* autotune_test.c - choosing among the ways of an operation, and what the file of choices does. */
+/* autotune_test.c - choosing among the algorithms of an operation, and what the file of choices does. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune.h"
 #include "toy_model.h"
@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* "twice": y = 2 x in four ways.  The first takes its time, "wrong" errs, "never" cannot. */
+/* "twice": y = 2 x in four algorithms.  The first takes its time, "wrong" errs, "never" cannot. */
 static int runs;
 
 static const char *name(const tutti_op_call *c, uint32_t k)
@@ -16,11 +16,11 @@ static const char *name(const tutti_op_call *c, uint32_t k)
     return tutti_numel(&c->in[0]) ? names[k] : k ? NULL : names[0];
 }
 
-static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_state,
-                                uint64_t *ret_scratch, tutti_error *err)
+static tutti_status prepare_algorithm(const tutti_op_call *c, uint32_t k, void **ret_state,
+                                      uint64_t *ret_scratch, tutti_error *err)
 {
     if (k == 3)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "twice: not this way");
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "twice: not this algorithm");
     uint32_t *state = malloc(sizeof *state);
     if (!state)
         return tutti_fail(err, TUTTI_E_NOMEM, "twice: no memory");
@@ -33,7 +33,7 @@ static tutti_status prepare_way(const tutti_op_call *c, uint32_t k, void **ret_s
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
-    return prepare_way(c, 0, ret_state, ret_scratch, err);
+    return prepare_algorithm(c, 0, ret_state, ret_scratch, err);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -53,14 +53,14 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 }
 
 static const tutti_kernel cpu = {sizeof cpu, 0, prepare, run, free};
-static const tutti_algorithms ways = {sizeof ways, 0, name, prepare_way};
+static const tutti_algorithms algorithms = {sizeof algorithms, 0, name, prepare_algorithm};
 static const tutti_op twice = {.struct_size = sizeof twice,
                                .name = "twice",
                                .nin_min = 1,
                                .nin_max = 1,
                                .nout = 1,
                                .cpu = &cpu,
-                               .cpu_algorithms = &ways};
+                               .cpu_algorithms = &algorithms};
 static const tutti_op simple = {.struct_size = sizeof simple,
                                 .name = "simple",
                                 .nin_min = 1,
@@ -88,7 +88,7 @@ static void leave(void)
     }
 }
 
-/* The name of the way that is taken for `rows` rows; `t` may be NULL. */
+/* The name of the algorithm that is taken for `rows` rows; `t` may be NULL. */
 static const char *taken(autotuner *t, const tutti_op *op, int64_t rows)
 {
     const tutti_desc d = toy_desc(TUTTI_F32, 2, rows, 8, 0, 0);
@@ -150,7 +150,7 @@ START_TEST(a_choice_is_measured_once_and_kept)
     ck_assert_str_eq(taken_alone(4), "fast 1.0");
     const int measured = runs;
     ck_assert_int_gt(measured, 6);
-    ck_assert_ptr_nonnull(strstr(file_text(), ", 2 threads, ways "));
+    ck_assert_ptr_nonnull(strstr(file_text(), ", 2 threads, algorithms "));
     ck_assert_ptr_nonnull(strstr(file_text(), ": twice F32 (4, 8)\tfast 1.0\n"));
     ck_assert_str_eq(taken_alone(4), "fast 1.0");
     ck_assert_int_eq(runs, measured);
@@ -225,7 +225,7 @@ START_TEST(the_first_of_two_processes_decides_for_both)
 }
 END_TEST
 
-START_TEST(the_ways_of_another_version_are_measured_again)
+START_TEST(the_algorithms_of_another_version_are_measured_again)
 {
     ck_assert_str_eq(taken_alone(4), "fast 1.0");
     edit_file("fast 1.0", "fast 0.9");
@@ -304,7 +304,7 @@ int main(void)
     tcase_add_test(all, fixed_choices_go_before_the_file);
     tcase_add_test(all, lines_that_are_no_choices_are_refused);
     tcase_add_test(all, the_first_of_two_processes_decides_for_both);
-    tcase_add_test(all, the_ways_of_another_version_are_measured_again);
+    tcase_add_test(all, the_algorithms_of_another_version_are_measured_again);
     tcase_add_loop_test(all, a_broken_file_is_told_once_and_replaced, 0,
                         sizeof broken / sizeof *broken);
     tcase_add_test(all, what_cannot_be_kept_is_not_chosen);

@@ -1,4 +1,4 @@
-/* pointwise_test.c - chains of elementwise nodes: found, run by tiles, equal to the interpreter. */
+/* pointwise_test.c - groups of elementwise nodes: found, run by tiles, equal to the interpreter. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gradcheck.h"
 #include "graph/ir/interpreter.h"
@@ -114,7 +114,7 @@ static void rig_end(rig *r)
 
 static const int64_t sizes[] = {0, 1, 15, 4096, 4097, 70001};
 
-START_TEST(a_chain_is_one_step_at_every_size)
+START_TEST(a_group_is_one_step_at_every_size)
 {
     rig r;
     rig_begin(&r, toy_desc(TUTTI_F32, 1, sizes[_i], 0, 0, 0), 2);
@@ -145,8 +145,8 @@ START_TEST(results_that_others_read_are_written)
 }
 END_TEST
 
-/* sum needs relu's result before the chain could end. */
-START_TEST(a_reader_in_between_cuts_the_chain)
+/* sum needs relu's result before the group could end. */
+START_TEST(a_reader_in_between_cuts_the_group)
 {
     rig r;
     rig_begin(&r, toy_desc(TUTTI_F32, 2, 60, 100, 0, 0), 1);
@@ -186,14 +186,14 @@ START_TEST(every_elementwise_operation_is_computed)
         const tutti_value y = r.b->emit(r.b, (*op)->name, in, (*op)->nin_max, NULL, 0, NULL, 0);
         r.kept[r.nkept++] = tutti_mul(r.b, y, x);
         rig_compile(&r, 1);
-        ck_assert_msg(program_nsteps(r.p) == 1, "%s is not in the chain", (*op)->name);
+        ck_assert_msg(program_nsteps(r.p) == 1, "%s is not in the group", (*op)->name);
         rig_compare(&r);
         rig_end(&r);
     }
 }
 END_TEST
 
-START_TEST(a_cast_rounds_in_the_middle_of_a_chain)
+START_TEST(a_cast_rounds_in_the_middle_of_a_group)
 {
     rig r;
     rig_begin(&r, toy_desc(TUTTI_F32, 1, 4099, 0, 0, 0), 1);
@@ -260,14 +260,14 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("chain");
+    Suite *suite = suite_create("pointwise fusion");
     TCase *all = tcase_create("all");
-    tcase_add_loop_test(all, a_chain_is_one_step_at_every_size, 0,
+    tcase_add_loop_test(all, a_group_is_one_step_at_every_size, 0,
                         sizeof sizes / sizeof *sizes);
     tcase_add_test(all, results_that_others_read_are_written);
-    tcase_add_test(all, a_reader_in_between_cuts_the_chain);
+    tcase_add_test(all, a_reader_in_between_cuts_the_group);
     tcase_add_test(all, every_elementwise_operation_is_computed);
-    tcase_add_test(all, a_cast_rounds_in_the_middle_of_a_chain);
+    tcase_add_test(all, a_cast_rounds_in_the_middle_of_a_group);
     tcase_add_test(all, a_number_for_all_elements_stays_whole);
     tcase_add_loop_test(all, random_graphs_agree_with_the_interpreter, 0, 60);
     suite_add_tcase(suite, all);

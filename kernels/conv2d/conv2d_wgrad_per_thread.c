@@ -1,23 +1,23 @@
-/* conv2d_shares.c - the gradient of a convolution's weights, each thread with its own images. */
+/* conv2d_wgrad_per_thread.c - the gradient of a convolution's weights, each thread with its own images. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conv2d/conv2d_ways.h"
+#include "conv2d/conv2d_algorithms.h"
 
 #include <stdlib.h>
 
-typedef struct share {
+typedef struct chunk {
     dnn *conv;
     int64_t first, images;
     uint64_t sums; /* of its weights in the scratch, in bytes; the first one's are the result */
     uint64_t picked; /* its pixels of x, where the convolution skips some */
     uint64_t scratch;
-} share;
+} chunk;
 
-struct conv2d_shares {
+struct conv2d_wgrad_per_thread {
     conv2d_geometry g;
     int64_t weights; /* entries of dw */
     int32_t count;
     int32_t picks;  /* 1: single pixels with a stride; those that are read are gathered first */
-    share shares[]; /* count */
+    chunk chunks[]; /* count */
 };
 
 static int64_t weights_of(const conv2d_geometry *g)
@@ -26,13 +26,13 @@ static int64_t weights_of(const conv2d_geometry *g)
 }
 
 /* Adding up should be the lesser work. */
-int conv2d_shares_fit(const conv2d_geometry *g, int32_t threads)
+int conv2d_wgrad_per_thread_fit(const conv2d_geometry *g, int32_t threads)
 {
     const int64_t images = g->b * (g->h * g->w * g->c + g->oh * g->ow * g->o);
     return threads > 1 && g->b > 1 && threads * weights_of(g) <= images;
 }
 
-static tutti_status share_create(const conv2d_shares *s, share *p, uint64_t *scratch,
+static tutti_status chunk_create(const conv2d_wgrad_per_thread *s, chunk *p, uint64_t *scratch,
                                  tutti_error *err)
 {
     conv2d_geometry g = s->g;
@@ -54,25 +54,26 @@ static tutti_status share_create(const conv2d_shares *s, share *p, uint64_t *scr
     return status;
 }
 
-tutti_status conv2d_shares_create(const conv2d_geometry *g, int32_t threads,
-                                  conv2d_shares **ret, uint64_t *ret_scratch, tutti_error *err)
+tutti_status conv2d_wgrad_per_thread_create(const conv2d_geometry *g, int32_t threads,
+                                            conv2d_wgrad_per_thread **ret,
+                                            uint64_t *ret_scratch, tutti_error *err)
 {
     const int32_t count = g->b < threads ? (int32_t)g->b : threads;
-    conv2d_shares *s = calloc(1, sizeof *s + (size_t)count * sizeof *s->shares);
+    conv2d_wgrad_per_thread *s = calloc(1, sizeof *s + (size_t)count * sizeof *s->chunks);
     uint64_t scratch = 0;
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
     s->weights = weights_of(g);
     s->count = count;
-    s->picks = conv2d_pixels_fit(g) && conv2d_skips(g);
+    s->picks = conv2d_1x1_fit(g) && conv2d_skips(g);
     for (int32_t k = 0; k < count; k++) {
-        share *p = &s->shares[k];
+        chunk *p = &s->chunks[k];
         p->first = g->b * k / count;
         p->images = g->b * (k + 1) / count - p->first;
-        const tutti_status status = share_create(s, p, &scratch, err);
+        const tutti_status status = chunk_create(s, p, &scratch, err);
         if (status) {
-            conv2d_shares_destroy(s);
+            conv2d_wgrad_per_thread_destroy(s);
             return status;
         }
     }
@@ -81,14 +82,14 @@ tutti_status conv2d_shares_create(const conv2d_geometry *g, int32_t threads,
     return TUTTI_OK;
 }
 
-void conv2d_shares_destroy(conv2d_shares *s)
+void conv2d_wgrad_per_thread_destroy(conv2d_wgrad_per_thread *s)
 {
     for (int32_t k = 0; s && k < s->count; k++)
-        dnn_destroy(s->shares[k].conv);
+        dnn_destroy(s->chunks[k].conv);
     free(s);
 }
 
-static tutti_status share_run(const conv2d_shares *s, const share *p, const float *x,
+static tutti_status chunk_run(const conv2d_wgrad_per_thread *s, const chunk *p, const float *x,
                               const float *dy, float *dw, unsigned char *room)
 {
     const conv2d_geometry *g = &s->g;
@@ -106,16 +107,16 @@ static tutti_status share_run(const conv2d_shares *s, const share *p, const floa
     return dnn_run(p->conv, data, room + p->scratch);
 }
 
-tutti_status conv2d_shares_run(const conv2d_shares *s, const float *x, const float *dy,
-                               float *dw, void *scratch)
+tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const float *x,
+                                         const float *dy, float *dw, void *scratch)
 {
     unsigned char *room = scratch;
     int failed = 0;
 #pragma omp parallel for schedule(static, 1) num_threads(s->count) reduction(| : failed)
     for (int32_t k = 0; k < s->count; k++) {
-        const share *p = &s->shares[k];
+        const chunk *p = &s->chunks[k];
         float *sums = k ? (float *)(void *)(room + p->sums) : dw;
-        failed |= share_run(s, p, x, dy, sums, room) != TUTTI_OK;
+        failed |= chunk_run(s, p, x, dy, sums, room) != TUTTI_OK;
     }
     if (failed)
         return TUTTI_E_FAIL;
@@ -123,9 +124,9 @@ tutti_status conv2d_shares_run(const conv2d_shares *s, const float *x, const flo
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         int64_t first;
-        const int64_t n = op_share(s->weights, t, threads, &first);
+        const int64_t n = op_chunk(s->weights, t, threads, &first);
         for (int32_t k = 1; k < s->count; k++) {
-            const float *from = (const float *)(const void *)(room + s->shares[k].sums) + first;
+            const float *from = (const float *)(const void *)(room + s->chunks[k].sums) + first;
             float *to = dw + first;
             OP_LOOP
             for (int64_t j = 0; j < n; j++)

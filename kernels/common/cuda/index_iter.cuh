@@ -1,10 +1,10 @@
-/* walk.cuh - from an element's number to its place in up to three operands, on the device. */
+/* index_iter.cuh - from an element's number to its place in up to three operands, on the device. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_COMMON_CUDA_WALK_CUH
-#define KERNELS_COMMON_CUDA_WALK_CUH
+#ifndef KERNELS_COMMON_CUDA_INDEX_ITER_CUH
+#define KERNELS_COMMON_CUDA_INDEX_ITER_CUH
 
 #include "common/cuda/device.cuh"
-#include "common/cuda/walk.h"
+#include "common/cuda/index_iter.h"
 
 __device__ static inline int64_t cuda_divide(int64_t k, const cuda_divisor &by, int wide)
 {
@@ -14,9 +14,10 @@ __device__ static inline int64_t cuda_divide(int64_t k, const cuda_divisor &by, 
     return (high + n) >> by.shift;
 }
 
-/* at[j] = where walker j has element k. */
+/* at[j] = where operand j has element k. */
 template <int N>
-__device__ static inline void cuda_walk_find(const cuda_walk &w, int64_t k, int64_t (&at)[N])
+__device__ static inline void cuda_index_iter_find(const cuda_index_iter &w, int64_t k,
+                                                   int64_t (&at)[N])
 {
     for (int j = 0; j < N; j++)
         at[j] = 0;
@@ -30,10 +31,10 @@ __device__ static inline void cuda_walk_find(const cuda_walk &w, int64_t k, int6
         at[j] += k * w.stride[j][0];
 }
 
-__device__ static inline int64_t cuda_walk_at(const cuda_walk &w, int64_t k)
+__device__ static inline int64_t cuda_index_iter_at(const cuda_index_iter &w, int64_t k)
 {
     int64_t at[1];
-    cuda_walk_find(w, k, at);
+    cuda_index_iter_find(w, k, at);
     return at[0];
 }
 

@@ -1,11 +1,11 @@
-/* walk.h - from an element's number to its place in up to three operands; the host makes it. */
+/* index_iter.h - from an element's number to its place in up to three operands; the host makes it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_COMMON_CUDA_WALK_H
-#define KERNELS_COMMON_CUDA_WALK_H
+#ifndef KERNELS_COMMON_CUDA_INDEX_ITER_H
+#define KERNELS_COMMON_CUDA_INDEX_ITER_H
 
 #include "tutti/op.h"
 
-#define CUDA_WALKERS 3
+#define CUDA_ITER_OPERANDS 3
 
 /* k / d for k below 2^31 as (high(k magic) + k) >> shift: Granlund and Montgomery, "Division by
  * invariant integers using multiplication" (1994). */
@@ -15,9 +15,9 @@ typedef struct cuda_divisor {
     uint32_t shift;
 } cuda_divisor;
 
-/* Dense elements 0 ... n - 1 as merged dimensions; walker j is stride[j][k] further on for a step in
+/* Dense elements 0 ... n - 1 as merged dimensions; operand j is stride[j][k] further on for a step in
  * dimension k (0: repeated). */
-typedef struct cuda_walk {
+typedef struct cuda_index_iter {
     int64_t n;
     int32_t rank; /* at least 1 when ended */
     int32_t wide; /* n is 2^31 or more: plain division */
@@ -25,8 +25,8 @@ typedef struct cuda_walk {
         group; /* 8: groups of 8 neighbours lie side by side, or are one number, everywhere */
     int32_t reserved;
     cuda_divisor dim[TUTTI_MAX_RANK];
-    int64_t stride[CUDA_WALKERS][TUTTI_MAX_RANK];
-} cuda_walk;
+    int64_t stride[CUDA_ITER_OPERANDS][TUTTI_MAX_RANK];
+} cuda_index_iter;
 
 #ifndef __cplusplus
 
@@ -41,23 +41,23 @@ static inline cuda_divisor cuda_divisor_of(int64_t d)
     return v;
 }
 
-/* One dimension more, inside of those that there are, with walker j's stride in stride[j]. */
-static inline void cuda_walk_add(cuda_walk *w, int64_t dim, const int64_t *stride)
+/* One dimension more, inside of those that there are, with operand j's stride in stride[j]. */
+static inline void cuda_index_iter_add(cuda_index_iter *w, int64_t dim, const int64_t *stride)
 {
     const int32_t last = w->rank - 1;
     int merge = w->rank > 0;
     if (dim == 1)
         return;
-    for (int j = 0; j < CUDA_WALKERS && merge; j++)
+    for (int j = 0; j < CUDA_ITER_OPERANDS && merge; j++)
         merge = w->stride[j][last] == stride[j] * dim;
     const int32_t k = merge ? last : w->rank++;
     w->dim[k].d = merge ? w->dim[k].d * dim : dim;
-    for (int j = 0; j < CUDA_WALKERS; j++)
+    for (int j = 0; j < CUDA_ITER_OPERANDS; j++)
         w->stride[j][k] = stride[j];
 }
 
 /* After the last dimension. */
-static inline void cuda_walk_end(cuda_walk *w)
+static inline void cuda_index_iter_end(cuda_index_iter *w)
 {
     if (w->rank == 0)
         w->dim[w->rank++].d = 1;
@@ -70,11 +70,12 @@ static inline void cuda_walk_end(cuda_walk *w)
 }
 
 /* The inputs of a call (three at most), broadcast to its first output. */
-static inline cuda_walk cuda_walk_inputs(const tutti_op_call *c)
+static inline cuda_index_iter cuda_index_iter_inputs(const tutti_op_call *c)
 {
     const tutti_desc *y = &c->out[0];
-    int64_t next[CUDA_WALKERS] = {1, 1, 1}, stride[TUTTI_MAX_RANK][CUDA_WALKERS] = {{0}};
-    cuda_walk w = {.rank = 0};
+    int64_t next[CUDA_ITER_OPERANDS] = {1, 1, 1},
+            stride[TUTTI_MAX_RANK][CUDA_ITER_OPERANDS] = {{0}};
+    cuda_index_iter w = {.rank = 0};
     for (int32_t k = 1; k <= y->rank; k++)
         for (uint32_t j = 0; j < c->nin; j++) {
             const tutti_desc *x = &c->in[j];
@@ -83,9 +84,9 @@ static inline cuda_walk cuda_walk_inputs(const tutti_op_call *c)
             next[j] *= dim;
         }
     for (int32_t k = 0; k < y->rank; k++)
-        cuda_walk_add(&w, y->dim[k], stride[k]);
-    cuda_walk_end(&w);
-    /* a walker with stride 1 inside has multiples of the last dimension outside */
+        cuda_index_iter_add(&w, y->dim[k], stride[k]);
+    cuda_index_iter_end(&w);
+    /* an operand with stride 1 inside has multiples of the last dimension outside */
     w.group = w.rank == 1 || w.dim[w.rank - 1].d % 8 == 0 ? 8 : 1;
     return w;
 }

@@ -1,7 +1,7 @@
-/* matmul_end.h - the activations behind a product, once, for every device. */
+/* matmul_epilogue.h - the maths of a product's epilogue (activation and its gradient), once, for every device. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_MATMUL_MATMUL_END_H
-#define KERNELS_MATMUL_MATMUL_END_H
+#ifndef KERNELS_MATMUL_MATMUL_EPILOGUE_H
+#define KERNELS_MATMUL_MATMUL_EPILOGUE_H
 
 #include "gelu/gelu.h"
 #include "relu/relu.h"

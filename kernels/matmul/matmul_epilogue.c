@@ -1,6 +1,6 @@
-/* matmul_end.c - activations and their gradients over a product's results. */
+/* matmul_epilogue.c - the epilogue of a product: activations and their gradients over its results. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "matmul/matmul_end.h"
+#include "matmul/matmul_epilogue.h"
 #include "common/low.h"
 #include "matmul/matmul.h"
 
@@ -20,16 +20,16 @@ LOOPS(relu, MATMUL_RELU)
 LOOPS(gelu, MATMUL_GELU)
 LOOPS(gelu_tanh, MATMUL_GELU_TANH)
 
-void matmul_finish(const matmul_end *end, float *y, int64_t first, int64_t n)
+void matmul_epilogue_apply(const matmul_epilogue *epilogue, float *y, int64_t first, int64_t n)
 {
     typedef void loop(const float *, float *, int64_t);
     static loop *const acts[] = {relu, gelu, gelu_tanh};
     static loop *const grads[] = {relu_grad, gelu_grad, gelu_tanh_grad};
     float *to = y + first;
-    if (end->x)
-        grads[end->act - 1](end->x + first, to, n);
+    if (epilogue->x)
+        grads[epilogue->act - 1](epilogue->x + first, to, n);
     else
-        acts[end->act - 1](end->z ? end->z + first : to, to, n);
+        acts[epilogue->act - 1](epilogue->z ? epilogue->z + first : to, to, n);
 }
 
 static void put(const float *s, void *to, int32_t dtype, int64_t first, int64_t n)
@@ -43,7 +43,7 @@ static void put(const float *s, void *to, int32_t dtype, int64_t first, int64_t 
 void matmul_store_row(const matmul_store *to, float *s, int64_t first, int64_t n)
 {
     float x[MATMUL_STORE];
-    const matmul_end end = {to->act, NULL, to->x ? x : NULL};
+    const matmul_epilogue epilogue = {to->act, NULL, to->x ? x : NULL};
     if (to->z)
         put(s, to->z, to->z_dtype, first, n);
     if (to->x && to->x_dtype == TUTTI_BF16)
@@ -51,6 +51,6 @@ void matmul_store_row(const matmul_store *to, float *s, int64_t first, int64_t n
     else if (to->x)
         memcpy(x, (const float *)to->x + first, (size_t)n * sizeof *x);
     if (to->act)
-        matmul_finish(&end, s, 0, n);
+        matmul_epilogue_apply(&epilogue, s, 0, n);
     put(s, to->y, to->y_dtype, first, n);
 }

@@ -1,7 +1,7 @@
-/* units.h - copies on the GPU in the largest units that strides allow, of any dtype. */
+/* vector_copy.h - copies on the GPU in the largest units that strides allow, of any dtype. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_COMMON_CUDA_UNITS_H
-#define KERNELS_COMMON_CUDA_UNITS_H
+#ifndef KERNELS_COMMON_CUDA_VECTOR_COPY_H
+#define KERNELS_COMMON_CUDA_VECTOR_COPY_H
 
 #include "tutti/op.h"
 
@@ -9,20 +9,21 @@
 enum { CUDA_CONVERT_1 = 33, CUDA_CONVERT_8 = 40 };
 
 /* `kind` is one of those; an operand's places count units of `elements` elements. */
-typedef struct cuda_unit {
+typedef struct cuda_vector_copy {
     int32_t kind;
     int32_t elements;
-} cuda_unit;
+} cuda_vector_copy;
 
 #ifndef __cplusplus
 
 /* For runs of elements whose numbers and places are multiples of `multiple` (0: of everything). */
-static inline cuda_unit cuda_unit_of(int32_t from, int32_t to, int64_t multiple)
+static inline cuda_vector_copy cuda_vector_copy_of(int32_t from, int32_t to, int64_t multiple)
 {
     const int32_t size = (int32_t)tutti_dtype_size(from);
-    cuda_unit u = {size, 1};
+    cuda_vector_copy u = {size, 1};
     if (from != to)
-        return multiple % 8 ? (cuda_unit){CUDA_CONVERT_1, 1} : (cuda_unit){CUDA_CONVERT_8, 8};
+        return multiple % 8 ? (cuda_vector_copy){CUDA_CONVERT_1, 1}
+                            : (cuda_vector_copy){CUDA_CONVERT_8, 8};
     while (u.kind < 16 && multiple % (2 * u.elements) == 0) {
         u.kind *= 2;
         u.elements *= 2;

@@ -1,6 +1,6 @@
-/* measure.c - ways in turns, between events of the runtime's. */
+/* autotune.c - autotuning on a GPU: algorithms in turns, between events of the runtime. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/measure.h"
+#include "common/cuda/autotune.h"
 #include "common/cuda/symbols.h"
 
 #include <sched.h>
@@ -53,7 +53,7 @@ typedef struct hold {
 
 typedef struct measuring {
     runtime rt;
-    const cuda_contest *c;
+    const cuda_autotune *c;
     hold *hold;
     void *stream;
     void *from[RUNS], *to[RUNS];
@@ -78,23 +78,24 @@ static void wait_for_release(void *data)
         (void)sched_yield();
 }
 
-static bool enqueue(const measuring *m, uint32_t way, uint32_t runs)
+static bool enqueue(const measuring *m, uint32_t algorithm, uint32_t runs)
 {
     bool good = true;
     for (uint32_t k = 0; k < runs && good; k++)
         good = !m->rt.fill(m->flush, 0, m->flush_bytes, m->stream) &&
                !m->rt.record(m->from[k], m->stream) &&
-               m->c->run(m->c->self, way, m->buffer, m->stream) &&
+               m->c->run(m->c->self, algorithm, m->buffer, m->stream) &&
                !m->rt.record(m->to[k], m->stream);
     return good;
 }
 
 /* Milliseconds of the fastest of `runs` runs, each with a cold L2 cache; or a negative number. */
-static double time_of(const measuring *m, uint32_t way, uint32_t runs)
+static double time_of(const measuring *m, uint32_t algorithm, uint32_t runs)
 {
     double best = -1.0;
     atomic_store(&m->hold->released, false);
-    bool good = !m->rt.host(m->stream, wait_for_release, m->hold) && enqueue(m, way, runs);
+    bool good =
+        !m->rt.host(m->stream, wait_for_release, m->hold) && enqueue(m, algorithm, runs);
     atomic_store(&m->hold->released, true);
     good = good && !m->rt.wait(m->to[runs - 1]);
     for (uint32_t k = 0; k < runs && good; k++) {
@@ -151,13 +152,13 @@ static void give_back(const measuring *m)
     (void)m->rt.last_error(); /* that there was no memory is nobody's concern */
 }
 
-/* Round 0 loads a way's code, and finds out which ways cannot run and which take long. */
-static void race(const measuring *m, double best[CUDA_WAYS_MOST])
+/* Round 0 loads an algorithm's code, and finds out which algorithms cannot run and which take long. */
+static void race(const measuring *m, double best[CUDA_MAX_ALGORITHMS])
 {
-    for (uint32_t k = 0; k < m->c->ways; k++)
+    for (uint32_t k = 0; k < m->c->algorithms; k++)
         best[k] = time_of(m, k, 1);
     for (int round = 1; round <= ROUNDS; round++)
-        for (uint32_t k = 0; k < m->c->ways; k++) {
+        for (uint32_t k = 0; k < m->c->algorithms; k++) {
             if (best[k] < 0.0)
                 continue;
             const double ms = time_of(m, k, best[k] > LONG_MS ? 1 : RUNS);
@@ -166,12 +167,13 @@ static void race(const measuring *m, double best[CUDA_WAYS_MOST])
         }
 }
 
-tutti_status cuda_fastest(const tutti_cuda_v1 *cuda, const cuda_contest *c, uint32_t *ret_way)
+tutti_status cuda_autotune_run(const tutti_cuda_v1 *cuda, const cuda_autotune *c,
+                               uint32_t *ret_algorithm)
 {
     hold held;
     measuring m = {.c = c, .hold = &held, .stream = cuda->stream(cuda->ctx)};
-    double best[CUDA_WAYS_MOST] = {0};
-    uint32_t way = 0;
+    double best[CUDA_MAX_ALGORITHMS] = {0};
+    uint32_t algorithm = 0;
     atomic_init(&held.released, true);
     if (!find_runtime(cuda, &m.rt))
         return TUTTI_E_UNSUPPORTED;
@@ -179,11 +181,12 @@ tutti_status cuda_fastest(const tutti_cuda_v1 *cuda, const cuda_contest *c, uint
     if (good)
         race(&m, best);
     good = good && best[0] >= 0.0;
-    for (uint32_t k = 1; k < c->ways && good; k++)
-        if (best[k] >= 0.0 && best[k] < WORTH * best[0] && (!way || best[k] < best[way]))
-            way = k;
+    for (uint32_t k = 1; k < c->algorithms && good; k++)
+        if (best[k] >= 0.0 && best[k] < WORTH * best[0] &&
+            (!algorithm || best[k] < best[algorithm]))
+            algorithm = k;
     give_back(&m);
     if (good)
-        *ret_way = way;
+        *ret_algorithm = algorithm;
     return good ? TUTTI_OK : TUTTI_E_UNSUPPORTED;
 }

@@ -1,14 +1,14 @@
-/* conv2d_pixels.c - convolutions of single pixels: products of matrices. */
+/* conv2d_1x1.c - convolutions of single pixels: products of matrices. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm.h"
-#include "conv2d/conv2d_ways.h"
+#include "conv2d/conv2d_algorithms.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* P pixels that are read, x (P, C) those of the input, y (P, O), w (O, C):
  *   y = x w^T + bias, dx = dy w, dw = dy^T x. */
-struct conv2d_pixels {
+struct conv2d_1x1 {
     conv2d_geometry g;
     gemm p;
     int32_t kind;
@@ -16,7 +16,7 @@ struct conv2d_pixels {
     uint64_t dense; /* bytes of x without the pixels that nobody reads; 0: all are read */
 };
 
-int conv2d_pixels_fit(const conv2d_geometry *g)
+int conv2d_1x1_fit(const conv2d_geometry *g)
 {
     return g->kh == 1 && g->kw == 1 && g->ph == 0 && g->pw == 0 && g->g == 1;
 }
@@ -86,10 +86,10 @@ static gemm gemm_of(int32_t kind, const conv2d_geometry *g, int32_t threads)
     return p;
 }
 
-tutti_status conv2d_pixels_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
-                                  conv2d_pixels **ret, uint64_t *ret_scratch, tutti_error *err)
+tutti_status conv2d_1x1_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
+                               conv2d_1x1 **ret, uint64_t *ret_scratch, tutti_error *err)
 {
-    conv2d_pixels *s = calloc(1, sizeof *s);
+    conv2d_1x1 *s = calloc(1, sizeof *s);
     uint64_t scratch = 0;
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
@@ -106,13 +106,13 @@ tutti_status conv2d_pixels_create(int32_t kind, const conv2d_geometry *g, int32_
     return TUTTI_OK;
 }
 
-void conv2d_pixels_destroy(conv2d_pixels *s)
+void conv2d_1x1_destroy(conv2d_1x1 *s)
 {
     free(s);
 }
 
 /* x as a matrix: as it is, or what the convolution reads of it. */
-static const float *read_pixels(const conv2d_pixels *s, const float *x, float *dense)
+static const float *read_pixels(const conv2d_1x1 *s, const float *x, float *dense)
 {
     const int64_t rows = s->g.b * s->g.oh;
     if (!s->dense)
@@ -123,8 +123,8 @@ static const float *read_pixels(const conv2d_pixels *s, const float *x, float *d
     return dense;
 }
 
-tutti_status conv2d_pixels_run(const conv2d_pixels *s, const float *in0, const float *in1,
-                               const float *bias, float *out, void *scratch)
+tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const float *in0, const float *in1,
+                            const float *bias, float *out, void *scratch)
 {
     void *room = (unsigned char *)scratch + s->dense;
     gemm_data d = {.a = in0, .b = in1, .bias = bias, .y = out};

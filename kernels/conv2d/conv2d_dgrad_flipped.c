@@ -1,13 +1,13 @@
-/* conv2d_turned.c - the gradient of a convolution's input as a convolution. */
+/* conv2d_dgrad_flipped.c - the gradient of a convolution's input as a convolution. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conv2d/conv2d_ways.h"
+#include "conv2d/conv2d_algorithms.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* dx(b, p, q, c) = sum over u, v, o of w(o, KH - 1 - u, KW - 1 - v, c)
  *                  dy(b, p + u dh - (KH - 1) dh + ph, ..., o)        for stride 1. */
-struct conv2d_turned {
+struct conv2d_dgrad_flipped {
     conv2d_geometry g;
     dnn *conv;
     int32_t threads;
@@ -21,7 +21,7 @@ static int is_pixel(const conv2d_geometry *g)
     return g->kh == 1 && g->kw == 1;
 }
 
-int conv2d_turned_fits(const conv2d_geometry *g)
+int conv2d_dgrad_flipped_fits(const conv2d_geometry *g)
 {
     if (g->g != 1)
         return 0;
@@ -30,10 +30,11 @@ int conv2d_turned_fits(const conv2d_geometry *g)
     return !conv2d_skips(g) && (g->kh - 1) * g->dh >= g->ph && (g->kw - 1) * g->dw >= g->pw;
 }
 
-tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
-                                  conv2d_turned **ret, uint64_t *ret_scratch, tutti_error *err)
+tutti_status conv2d_dgrad_flipped_create(const conv2d_geometry *g, int32_t threads,
+                                         conv2d_dgrad_flipped **ret, uint64_t *ret_scratch,
+                                         tutti_error *err)
 {
-    conv2d_turned *t = calloc(1, sizeof *t);
+    conv2d_dgrad_flipped *t = calloc(1, sizeof *t);
     uint64_t scratch = 0;
     if (!t)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
@@ -43,7 +44,7 @@ tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
     t->dense = conv2d_skips(g) ? conv2d_align(g->b * g->oh * g->ow * g->c) : 0;
     dnn_call call = {.kind = DNN_CONV,
                      .threads = threads,
-                     .way = DNN_DIRECT,
+                     .algorithm = DNN_DIRECT,
                      .stride = {1, 1},
                      .padding = {(g->kh - 1) * g->dh - g->ph, (g->kw - 1) * g->dw - g->pw},
                      .dilation = {g->dh, g->dw}};
@@ -65,7 +66,7 @@ tutti_status conv2d_turned_create(const conv2d_geometry *g, int32_t threads,
     return TUTTI_OK;
 }
 
-void conv2d_turned_destroy(conv2d_turned *t)
+void conv2d_dgrad_flipped_destroy(conv2d_dgrad_flipped *t)
 {
     if (t)
         dnn_destroy(t->conv);
@@ -73,7 +74,7 @@ void conv2d_turned_destroy(conv2d_turned *t)
 }
 
 /* The pixels of every filter, last to first. */
-static void flip(const conv2d_turned *t, const float *w, float *y)
+static void flip(const conv2d_dgrad_flipped *t, const float *w, float *y)
 {
     const int64_t c = t->g.c, pixels = t->g.kh * t->g.kw;
     const int threads = t->g.o * pixels * c < OP_SERIAL_BELOW ? 1 : t->threads;
@@ -84,8 +85,8 @@ static void flip(const conv2d_turned *t, const float *w, float *y)
                    (size_t)c * sizeof *y);
 }
 
-tutti_status conv2d_turned_run(const conv2d_turned *t, const float *dy, const float *w,
-                               float *dx, void *scratch)
+tutti_status conv2d_dgrad_flipped_run(const conv2d_dgrad_flipped *t, const float *dy,
+                                      const float *w, float *dx, void *scratch)
 {
     unsigned char *room = scratch;
     float *dense = t->dense ? (float *)(void *)(room + t->flipped) : dx;

@@ -1,6 +1,6 @@
-/* gemm_bf16.c - the GEMM micro-kernel for bf16 factors and f32 sums: pairs along K, vdpbf16ps. */
+/* gemm_microkernel_bf16.c - the GEMM micro-kernel for bf16 factors and f32 sums: pairs along K, vdpbf16ps. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/gemm_sums.h"
+#include "common/gemm_microkernel_loop.h"
 
 #if defined(__AVX512BF16__)
 #include "tutti/tensor.h"
@@ -8,25 +8,25 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define INLINE LANES_INLINE
-typedef float sixteen __attribute__((vector_size(64), aligned(4)));
+#define INLINE SIMD_INLINE
 
 /* Rows to be packed come from memory. */
 enum { ROWS_AHEAD = 8, ROWS = 14, COLS = 32 };
 
 /* ---- tiles ---- */
 
-#define ADD(sum, x, b)                                                                         \
-    ((sum) = (sixteen)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(b),                           \
-                                       (__m512bh)_mm512_set1_ps(*(x))))
-GEMM_SUMS(sums_of, sixteen, 16, ADD)
+#define FMA_BF16(acc, x, b)                                                                    \
+    ((acc) = (f32x16)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b),                            \
+                                      (__m512bh)_mm512_set1_ps(*(x))))
+GEMM_MICROKERNEL_LOOP(loop, f32x16, FMA_BF16)
+GEMM_PACKED_TILE(tile, f32x16, loop)
 
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
 #define TILE(rows)                                                                             \
     static void tile_##rows(int64_t words, const float *a, const float *b, const float *start, \
                             float *y, int64_t y_row)                                           \
     {                                                                                          \
-        sums_of(rows, words, a, b, start, y, y_row);                                           \
+        tile(rows, words, a, b, start, y, y_row);                                              \
     }
 #define TILE_AT(rows) [rows] = tile_##rows,
 TILES(TILE)
@@ -79,7 +79,7 @@ INLINE void along(int64_t lines, int64_t k, const gemm_matrix *m, int64_t first,
                 __builtin_prefetch(from + 16 * stride * size);
                 x[i] = (f32x8)load_bf16(from, dtype, n);
             }
-            lanes_turn(x, at + 8 * half, row);
+            simd_transpose_8x8(x, at + 8 * half, row);
         }
         for (int64_t w = 0; w < words && at == rest; w++)
             memcpy(to + (j / 2 + w) * to_row, rest + w * 16, 16 * sizeof *to);
@@ -155,7 +155,8 @@ static void pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *b, 
         pack_b_of(k, cols, b, TUTTI_F32, to);
 }
 
-const gemm_units gemm_bf16_units_here = {ROWS, COLS, GEMM_A, 2, 1, tiles, pack_a, pack_b};
+const gemm_microkernel gemm_microkernel_bf16 = {ROWS, COLS,  GEMM_A, 2,
+                                                1,    tiles, pack_a, pack_b};
 #else
-const gemm_units gemm_bf16_units_here = {0};
+const gemm_microkernel gemm_microkernel_bf16 = {0};
 #endif

@@ -1,4 +1,4 @@
-/* matmul_sums_op.c - a product and the sums of one of its factors: gradients of a weight and of its bias. */
+/* matmul_bias_grad_op.c - the gradients of a weight (a product) and of its bias (the sums of one factor of it). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_inner.h"
 
@@ -23,22 +23,24 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     const matmul_attr *t = c->attr;
     char ta[96], tb[96];
     if (t->act)
-        return tutti_fail(err, TUTTI_E_RANGE, "matmul_sums: act is %lld, want 0",
+        return tutti_fail(err, TUTTI_E_RANGE, "matmul_bias_grad: act is %lld, want 0",
                           (long long)t->act);
     if (t->of != 0 && t->of != 1)
-        return tutti_fail(err, TUTTI_E_RANGE, "matmul_sums: of is %lld, want 0 (a) or 1 (b)",
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "matmul_bias_grad: of is %lld, want 0 (a) or 1 (b)",
                           (long long)t->of);
-    tutti_status s = matmul_infer("matmul_sums", c, 2, out, err);
+    tutti_status s = matmul_infer("matmul_bias_grad", c, 2, out, err);
     if (!s && (c->in[0].rank != 2 || c->in[1].rank != 2))
-        return tutti_fail(err, TUTTI_E_SHAPE, "matmul_sums: a is %s and b is %s, want rank 2",
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "matmul_bias_grad: a is %s and b is %s, want rank 2",
                           tutti_desc_text(&c->in[0], ta, sizeof ta),
                           tutti_desc_text(&c->in[1], tb, sizeof tb));
     if (!s && c->nin > ADDED && !tutti_same_shape(&c->in[ADDED], out))
-        return tutti_fail(err, TUTTI_E_SHAPE, "matmul_sums: c is %s, want the product's %s",
-                          tutti_desc_text(&c->in[ADDED], ta, sizeof ta),
-                          tutti_desc_text(out, tb, sizeof tb));
+        return tutti_fail(
+            err, TUTTI_E_SHAPE, "matmul_bias_grad: c is %s, want the product's %s",
+            tutti_desc_text(&c->in[ADDED], ta, sizeof ta), tutti_desc_text(out, tb, sizeof tb));
     if (!s && c->nin > ADDED)
-        s = op_want_f32("matmul_sums", "c", &c->in[ADDED], err);
+        s = op_want_f32("matmul_bias_grad", "c", &c->in[ADDED], err);
     if (!s)
         out[1] = (tutti_desc){{c->in[t->of].dim[1 - summed(t)]}, 1, TUTTI_F32};
     return s;
@@ -56,7 +58,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     const matmul_attr *t = c->attr;
     const int64_t *dim = c->in[t->of].dim;
     const int along = summed(t) != 0;
-    matmul_sums(c, 2, in, out[0]);
+    matmul_preactivation_f64(c, 2, in, out[0]);
     for (int64_t i = 0, n = tutti_numel(&c->out[0]); i < n && c->nin > ADDED; i++)
         out[0][i] += in[ADDED][i];
     for (int64_t i = 0; i < dim[!along]; i++) {
@@ -113,7 +115,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     tutti_op_call product = *c;
     product.nin = 2;
-    return matmul_inner_prepare("matmul_sums", &product, ret_state, ret_scratch, err);
+    return matmul_inner_prepare("matmul_bias_grad", &product, ret_state, ret_scratch, err);
 }
 
 static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
@@ -122,7 +124,7 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     const matmul_attr *t = c->attr;
     const int64_t *dim = c->in[t->of].dim;
     const int along = summed(t) != 0;
-    float *y = out[0], *sums = out[1];
+    float *y = out[0], *bias_grad = out[1];
     const tutti_status status = matmul_inner_run(self, c, in, out, scratch);
     if (status)
         return status;
@@ -131,26 +133,26 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
     for (int64_t i = 0; i < dim[!along]; i++) {
         SUM(float, (const float *)in[t->of] + (along ? i * dim[1] : i), along ? 1 : dim[1],
             dim[along])
-        sums[i] = (float)sum;
+        bias_grad[i] = (float)sum;
     }
     return TUTTI_OK;
 }
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, matmul_inner_destroy};
 
-OP_TRAITS(matmul_sums, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 3,
-          .low_out = 1, .flops = matmul_flops);
-const tutti_op tutti_op_matmul_sums = {.struct_size = sizeof(tutti_op),
-                                       .traits = &matmul_sums_traits,
-                                       .flags = TUTTI_OP_FUSED,
-                                       .name = "matmul_sums",
-                                       .nin_min = 2,
-                                       .nin_max = 3,
-                                       .nout = 2,
-                                       OP_ATTR(matmul_attr, fields),
-                                       .infer = infer,
-                                       .vjp = vjp,
-                                       .decompose = decompose,
-                                       .reference = reference,
-                                       .cpu = &cpu,
-                                       .cuda = &matmul_sums_cuda};
+OP_TRAITS(matmul_bias_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER,
+          .low_in = 3, .low_out = 1, .flops = matmul_flops);
+const tutti_op tutti_op_matmul_bias_grad = {.struct_size = sizeof(tutti_op),
+                                            .traits = &matmul_bias_grad_traits,
+                                            .flags = TUTTI_OP_FUSED,
+                                            .name = "matmul_bias_grad",
+                                            .nin_min = 2,
+                                            .nin_max = 3,
+                                            .nout = 2,
+                                            OP_ATTR(matmul_attr, fields),
+                                            .infer = infer,
+                                            .vjp = vjp,
+                                            .decompose = decompose,
+                                            .reference = reference,
+                                            .cpu = &cpu,
+                                            .cuda = &matmul_bias_grad_cuda};

@@ -1,10 +1,10 @@
-/* units.cuh - moving units of elements (units.h) on the device. */
+/* vector_copy.cuh - moving units of elements (vector_copy.h) on the device. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_COMMON_CUDA_UNITS_CUH
-#define KERNELS_COMMON_CUDA_UNITS_CUH
+#ifndef KERNELS_COMMON_CUDA_VECTOR_COPY_CUH
+#define KERNELS_COMMON_CUDA_VECTOR_COPY_CUH
 
-#include "common/cuda/units.h"
 #include "common/cuda/vector.cuh"
+#include "common/cuda/vector_copy.h"
 
 /* The unit `from` of one tensor to the unit `to` of another; T is as large. */
 template <class T> struct cuda_raw {
@@ -43,8 +43,8 @@ template <int V> struct cuda_converted {
 
 /* Calls f(mover), whose mover.get(unit of x) and mover.set(unit of y, what get gave) move units. */
 template <typename F>
-__device__ static inline void cuda_with_units(int32_t kind, const cuda_tensor &x,
-                                              const cuda_tensor &y, F f)
+__device__ static inline void cuda_with_vector_copy(int32_t kind, const cuda_tensor &x,
+                                                    const cuda_tensor &y, F f)
 {
     if (kind == 16)
         f(cuda_raw<cuda_words<4>>{x, y});

@@ -1,7 +1,7 @@
-/* sdpa_either.c - attention on the GPU: by cuDNN for long sequences of 16 bits, or by our own kernels. */
+/* sdpa_select.c - attention on the GPU: by cuDNN for long sequences of 16 bits, or by our own kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/autotune.h"
 #include "common/cuda/convert.h"
-#include "common/cuda/measure.h"
 #include "sdpa/sdpa_cuda.h"
 #include "sdpa/sdpa_cudnn.h"
 
@@ -244,19 +244,19 @@ static tutti_status run(const layout *l, const state *s, const tutti_op_call *c,
 
 /* ---- choosing ---- */
 
-enum { BY_CUDNN, BY_OWN, WAYS };
-static const char *const ways[WAYS] = {"cudnn", "own"};
+enum { BY_CUDNN, BY_OWN, ALGORITHMS };
+static const char *const algorithms[ALGORITHMS] = {"cudnn", "own"};
 
-typedef struct contest {
+typedef struct tuning {
     const layout *l;
     const state *s;
     const tutti_op_call *c;
-} contest;
+} tuning;
 
 /* Operands lie one behind the other in the first buffer, the scratch is the second. */
-static bool run_way(void *self, uint32_t way, void *const *buffers, void *stream)
+static bool run_algorithm(void *self, uint32_t algorithm, void *const *buffers, void *stream)
 {
-    const contest *t = self;
+    const tuning *t = self;
     const tutti_op_call *c = t->c;
     const void *in[TUTTI_OP_MAX_IN];
     void *out[TUTTI_OP_MAX_OUT];
@@ -266,8 +266,8 @@ static bool run_way(void *self, uint32_t way, void *const *buffers, void *stream
         in[k] = (char *)buffers[0] + cuda_part(&bytes, tutti_nbytes(&c->in[k]));
     for (uint32_t k = 0; k < c->nout; k++)
         out[k] = (char *)buffers[0] + cuda_part(&bytes, tutti_nbytes(&c->out[k]));
-    return way == BY_CUDNN ? !run_plan(t->l, t->s, c, in, out, buffers[1])
-                           : !run_own(t->s, c, in, out, buffers[1]);
+    return algorithm == BY_CUDNN ? !run_plan(t->l, t->s, c, in, out, buffers[1])
+                                 : !run_own(t->s, c, in, out, buffers[1]);
 }
 
 static void write_key(const state *s, uint64_t version, char *key, size_t size)
@@ -284,16 +284,19 @@ static void write_key(const state *s, uint64_t version, char *key, size_t size)
                    x->bias.h, x->bias.t, x->q.t, x->y.t);
 }
 
-/* The faster way, or the one that was. */
+/* The faster algorithm, or the one that was. */
 static int choose(const layout *l, const state *s, const tutti_op_call *c, uint64_t scratch)
 {
     const tutti_cuda_v1 *cuda = c->cuda;
     const cdnn *lib = NULL;
     char key[384], text[16];
-    contest self = {l, s, c};
-    cuda_contest t = {
-        .ways = WAYS, .buffers = 2, .bytes = {0, scratch}, .self = &self, .run = run_way};
-    uint32_t way = BY_CUDNN;
+    tuning self = {l, s, c};
+    cuda_autotune t = {.algorithms = ALGORITHMS,
+                       .buffers = 2,
+                       .bytes = {0, scratch},
+                       .self = &self,
+                       .run = run_algorithm};
+    uint32_t algorithm = BY_CUDNN;
     if (!TUTTI_HAS(cuda, tutti_cuda_v1, keep) || cdnn_of(cuda, &lib, NULL))
         return BY_CUDNN;
     write_key(s, lib->version, key, sizeof key);
@@ -303,12 +306,12 @@ static int choose(const layout *l, const state *s, const tutti_op_call *c, uint6
             (void)cuda_part(&t.bytes[0], tutti_nbytes(&c->in[k]));
         for (uint32_t k = 0; k < c->nout; k++)
             (void)cuda_part(&t.bytes[0], tutti_nbytes(&c->out[k]));
-        if (cuda_fastest(cuda, &t, &way))
+        if (cuda_autotune_run(cuda, &t, &algorithm))
             return BY_CUDNN;
-        (void)snprintf(text, sizeof text, "%s", ways[way]);
+        (void)snprintf(text, sizeof text, "%s", algorithms[algorithm]);
         status = cuda->keep(cuda->ctx, key, text, sizeof text, NULL);
     }
-    return !status && strcmp(text, ways[BY_OWN]) == 0 ? BY_OWN : BY_CUDNN;
+    return !status && strcmp(text, algorithms[BY_OWN]) == 0 ? BY_OWN : BY_CUDNN;
 }
 
 /* ---- prepare and destroy ---- */
@@ -355,22 +358,22 @@ static void destroy(void *self)
 
 /* ---- the four operations ---- */
 
-#define EITHER(name, at)                                                                       \
-    static tutti_status name##_either_prepare(const tutti_op_call *c, void **ret_state,        \
+#define SELECT(name, at)                                                                       \
+    static tutti_status name##_select_prepare(const tutti_op_call *c, void **ret_state,        \
                                               uint64_t *ret_scratch, tutti_error *err)         \
     {                                                                                          \
         return prepare(&layouts[at], c, ret_state, ret_scratch, err);                          \
     }                                                                                          \
-    static tutti_status name##_either_run(void *self, const tutti_op_call *c,                  \
+    static tutti_status name##_select_run(void *self, const tutti_op_call *c,                  \
                                           const void *const *in, void *const *out,             \
                                           void *scratch)                                       \
     {                                                                                          \
         return run(&layouts[at], self, c, in, out, scratch);                                   \
     }                                                                                          \
-    const tutti_kernel name##_either = {sizeof(tutti_kernel), 0, name##_either_prepare,        \
-                                        name##_either_run, destroy}
+    const tutti_kernel name##_select = {sizeof(tutti_kernel), 0, name##_select_prepare,        \
+                                        name##_select_run, destroy}
 
-EITHER(sdpa, 0);
-EITHER(sdpa_grad, 1);
-EITHER(sdpa_packed, 2);
-EITHER(sdpa_packed_grad, 3);
+SELECT(sdpa, 0);
+SELECT(sdpa_grad, 1);
+SELECT(sdpa_packed, 2);
+SELECT(sdpa_packed_grad, 3);

@@ -1,0 +1,46 @@
+/* pointwise_fusion.h - pointwise fusion: a group of elementwise operations as a program that device code interprets. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_POINTWISE_FUSION_H
+#define KERNELS_POINTWISE_FUSION_H
+
+#include "pointwise_ops.h"
+#include "tutti/op.h"
+
+#define OPCODE(op) OPCODE_##op,
+#define OPCODE_ATTR(op, attr) OPCODE_##op,
+enum {
+    POINTWISE_OPS(OPCODE, OPCODE_ATTR, OPCODE, OPCODE_ATTR) OPCODE_copy,
+    OPCODE_cast,
+    OPCODE_where,
+    OPCODES
+};
+#undef OPCODE
+#undef OPCODE_ATTR
+
+enum {
+    FUSION_MAX_OPS = 16,
+    FUSION_VECTOR = 4, /* elements that a thread takes at a time */
+    FUSION_BLOCK = 128 /* threads; a slot has a vector of each in shared memory */
+};
+
+/* Operands and results: inputs of the group, the result of the operation before, and slots. */
+enum { FUSION_LAST = 31, FUSION_SLOT = 32, FUSION_NONE = 255 };
+
+typedef struct fusion_instruction {
+    uint8_t op; /* OPCODE_<op> */
+    uint8_t nin;
+    uint8_t from[3];
+    uint8_t slot;  /* that keeps the result, or NONE */
+    uint8_t out;   /* output that gets it, or NONE */
+    uint8_t dtype; /* what a cast rounds to, BF16 or F16, or NONE */
+    uint64_t attr[2];
+} fusion_instruction;
+
+typedef struct fusion_program {
+    int64_t n; /* elements */
+    uint32_t nops;
+    uint32_t whole; /* bit k: input k is one number for all */
+    fusion_instruction code[FUSION_MAX_OPS];
+} fusion_program;
+
+#endif

@@ -1,0 +1,146 @@
+/* pointwise_fusion_op.c - pointwise fusion: a group of elementwise operations as one launch; the host alone makes such. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/launch.h"
+#include "common/op_util.h"
+#include "pointwise_fusion/pointwise_fusion.h"
+#include "tutti_internal/pointwise_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME(op) #op,
+#define NAME_ATTR(op, attr) #op,
+static const char *const names[OPCODES] = {
+    POINTWISE_OPS(NAME, NAME_ATTR, NAME, NAME_ATTR) "copy", "cast", "where"};
+
+/* OPCODES: device code does not have the operation. */
+static int code_of(const char *name)
+{
+    int k = 0;
+    while (k < OPCODES && strcmp(names[k], name) != 0)
+        k++;
+    return k;
+}
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const tutti_pointwise_group *group = c->attr;
+    if (!group)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "pointwise_fusion: the host alone makes groups");
+    for (uint32_t k = 0; k < group->nops; k++)
+        if (code_of(group->ops[k].op->name) == OPCODES)
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "pointwise_fusion: %s cannot be in a group",
+                              group->ops[k].op->name);
+    if (c->nin > 0)
+        out[0] = c->in[0];
+    return TUTTI_OK;
+}
+
+/* The last operation that reads the result of `op` otherwise than as the result just before it. */
+static uint32_t last_far_read(const tutti_op_call *c, uint32_t op)
+{
+    const tutti_pointwise_group *group = c->attr;
+    uint32_t last = op;
+    for (uint32_t k = op + 2; k < group->nops; k++)
+        for (uint32_t j = 0; j < group->ops[k].op->nin_max && j < 3; j++)
+            if (group->ops[k].from[j] == c->nin + op)
+                last = k;
+    return last;
+}
+
+typedef struct fusion_state {
+    fusion_program program;
+    void *function;
+    uint32_t slots;
+} fusion_state;
+
+/* Where results are kept between operations: a slot is free again after its last reader. */
+static void compile(const tutti_op_call *c, fusion_state *s)
+{
+    const tutti_pointwise_group *group = c->attr;
+    fusion_program *p = &s->program;
+    uint32_t busy_until[FUSION_MAX_OPS] = {0}, slot_of[FUSION_MAX_OPS] = {0};
+    p->n = tutti_numel(&c->out[0]);
+    p->nops = group->nops;
+    for (uint32_t k = 0; k < c->nin; k++)
+        p->whole |= (uint32_t)(tutti_numel(&c->in[k]) == 1 && p->n != 1) << k;
+    for (uint32_t k = 0; k < group->nops; k++) {
+        const tutti_pointwise_op *l = &group->ops[k];
+        fusion_instruction *code = &p->code[k];
+        *code = (fusion_instruction){.op = (uint8_t)code_of(l->op->name),
+                                     .nin = (uint8_t)l->op->nin_max,
+                                     .slot = FUSION_NONE,
+                                     .out = l->out < 0 ? FUSION_NONE : (uint8_t)l->out,
+                                     .dtype = FUSION_NONE};
+        for (uint32_t j = 0; j < code->nin; j++)
+            code->from[j] = l->from[j] < c->nin ? (uint8_t)l->from[j]
+                            : l->from[j] - c->nin + 1 == k
+                                ? FUSION_LAST
+                                : (uint8_t)(FUSION_SLOT + slot_of[l->from[j] - c->nin]);
+        if (code->op == OPCODE_cast && l->dtype != TUTTI_F32)
+            code->dtype = (uint8_t)l->dtype;
+        if (l->op->attr_size && l->op->attr_size <= sizeof code->attr)
+            memcpy(code->attr, l->attr, l->op->attr_size);
+        const uint32_t until = last_far_read(c, k);
+        if (until == k)
+            continue;
+        uint32_t slot = 0; /* read by k at the latest: operation k reads before it writes */
+        while (slot < s->slots && busy_until[slot] > k)
+            slot++;
+        s->slots += slot == s->slots;
+        busy_until[slot] = until;
+        slot_of[k] = slot;
+        code->slot = (uint8_t)slot;
+    }
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    const tutti_pointwise_group *group = c->attr;
+    (void)ret_scratch;
+    if (group->nops > FUSION_MAX_OPS)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "pointwise_fusion: %u operations, want %d at most", group->nops,
+                          FUSION_MAX_OPS);
+    fusion_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "pointwise_fusion: no memory for its program");
+    const tutti_status status =
+        CUDA_FUNCTION(c, "pointwise_fusion_cuda", &s->function, err, sizeof(fusion_program),
+                      (TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT) * sizeof(cuda_tensor));
+    if (status) {
+        free(s);
+        return status;
+    }
+    compile(c, s);
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    fusion_state *s = state;
+    cuda_tensor operands[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT] = {{0}};
+    const int64_t vectors = (s->program.n + FUSION_VECTOR - 1) / FUSION_VECTOR;
+    (void)scratch;
+    for (uint32_t k = 0; k < c->nin; k++)
+        operands[k] = cuda_in(c, in, k);
+    for (uint32_t k = 0; k < c->nout; k++)
+        operands[TUTTI_OP_MAX_IN + k] = cuda_out(c, out, k);
+    void *const args[] = {&s->program, operands};
+    if (vectors == 0)
+        return TUTTI_OK;
+    return cuda_launch(
+        c->cuda, s->function, cuda_blocks(c->cuda, vectors * (CUDA_BLOCK / FUSION_BLOCK)),
+        FUSION_BLOCK, s->slots * FUSION_BLOCK * FUSION_VECTOR * (uint32_t)sizeof(float), args);
+}
+
+static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, prepare, run, free};
+
+OP_TRAITS(pointwise_fusion, F32, WHOLE, NEVER, NEVER, UNCOUNTED, NONE, POINTWISE_GROUP);
+OP_DEFINE(pointwise_fusion, .nin_min = 0, .nin_max = TUTTI_OP_MAX_IN, .infer = infer,
+          .cuda = &cuda);
