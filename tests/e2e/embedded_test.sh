@@ -8,11 +8,9 @@ command=$(tr '\n' ' ' <"$readme" | grep -o '`cc -std=c11 fit.c[^`]*`' | tr -d '`
 command=${command//build\/release/$build}
 command=${command//-Ihost/-I$SOURCE/host}
 command=${command//-Isdk/-I$SOURCE/sdk}
-# A library that is built with sanitizers wants their runtime.
-if nm "$build/host/loop/libtutti_loop.a" 2>/dev/null | grep -q __asan; then
-  command+=" -fsanitize=address,undefined"
-elif nm "$build/host/loop/libtutti_loop.a" 2>/dev/null | grep -q __tsan; then
-  command+=" -fsanitize=thread"
+# A library that is built with sanitizers wants their runtime, and the compiler that has it.
+if [ -n "$SANITIZE" ]; then
+  command="$COMPILER ${command#cc } -fsanitize=$SANITIZE"
 fi
 lines() { [ "$(wc -l <fit.c)" -gt 30 ] && [ "$(wc -l <fit.c)" -lt 50 ]; }
 check "host/README.md has a short program" lines

@@ -8,6 +8,7 @@ skips=0
 [ -x /usr/bin/python3 ] && PATH=/usr/bin:$PATH # wrappers around a Python take five times as long to start
 export TUTTI_TUNE=0 # what is measured depends on the machine
 e2e=$SOURCE/tests/e2e
+SANITIZE=${SANITIZE:-} # what the program is built with, as in -fsanitize=
 
 # check <what> <command...>: the command succeeds.
 check() {

@@ -185,6 +185,9 @@ def judge(row):
 
 def main():
     """All rows, or those that are named."""
+    if os.environ.get("SANITIZE"):
+        print(f"skipped: -fsanitize={os.environ['SANITIZE']} ends the program before the host can say who did it")
+        return 77
     rows = [row for row in ROWS if not sys.argv[3:] or row[0] in sys.argv[3:]]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         texts = list(pool.map(judge, rows))
