@@ -476,6 +476,36 @@ START_TEST(threads_share_a_set)
 }
 END_TEST
 
+static int count_maps(void)
+{
+    int lines = 0;
+    FILE *f = fopen("/proc/self/maps", "re");
+    ck_assert_ptr_nonnull(f);
+    for (int c = fgetc(f); c != EOF; c = fgetc(f))
+        lines += c == '\n';
+    (void)fclose(f);
+    return lines;
+}
+
+START_TEST(more_shards_are_read_than_a_process_may_map)
+{
+    char value[16];
+    const bytes field = text("{}");
+    writer_start(&w);
+    writer_column(&w, "x", "bytes", -1);
+    writer_sample(&w, &field);
+    w.copies = 70000; /* Linux lets a process have 65530 maps */
+    open_set("x");
+    ck_assert_int_eq(info.samples, w.copies);
+    for (int64_t k = 0; k < info.samples; k++)
+        (void)read_one(k, value, sizeof value);
+    ck_assert_int_lt(count_maps(), 20000);
+    (void)read_one(0, value, sizeof value); /* of a shard that was closed */
+    ck_assert_mem_eq(value, "{}", 2);
+    subject_close(&it);
+}
+END_TEST
+
 START_TEST(cifar_10_is_read)
 {
     char path[512], index[600];
@@ -521,6 +551,11 @@ int main(void)
     tcase_add_test(c, a_sample_of_another_shape_is_told);
     tcase_add_test(c, threads_share_a_set);
     tcase_add_test(c, cifar_10_is_read);
+    suite_add_tcase(s, c);
+    c = tcase_create("large");
+    tcase_set_timeout(c, 120); /* seconds, beside other tests and sanitizers */
+    tcase_add_checked_fixture(c, NULL, erase);
+    tcase_add_test(c, more_shards_are_read_than_a_process_may_map);
     suite_add_tcase(s, c);
     return tutti_run(s);
 }

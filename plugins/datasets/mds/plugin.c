@@ -138,16 +138,12 @@ static tutti_status mds_info(void *self, tutti_dataset_info *ret, tutti_error *e
     return TUTTI_OK;
 }
 
-static tutti_status mds_read(void *self, int64_t index, tutti_tensor *columns,
-                             const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status read_fields(mds *m, int64_t index, const mds_field *fields,
+                                tutti_tensor *columns, const uint64_t *capacity,
+                                tutti_error *err)
 {
-    mds *m = self;
-    mds_field fields[MDS_MAX_COLUMNS];
-    if (index < 0 || index >= m->set.samples || ncolumns != m->noutputs)
-        return tutti_fail(err, TUTTI_E_RANGE, "mds: sample %lld, there are %lld",
-                          (long long)index, (long long)m->set.samples);
-    tutti_status s = mds_sample(&m->set, index, fields, err);
-    for (uint32_t k = 0; s == TUTTI_OK && k < ncolumns; k++) {
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; s == TUTTI_OK && k < m->noutputs; k++) {
         const output *o = &m->outputs[k];
         const mds_field *f = &fields[o->from];
         if (o->label) {
@@ -163,6 +159,22 @@ static tutti_status mds_read(void *self, int64_t index, tutti_tensor *columns,
         else
             s = decode(m, index, o, f, &columns[k], capacity[k], err);
     }
+    return s;
+}
+
+static tutti_status mds_read(void *self, int64_t index, tutti_tensor *columns,
+                             const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+{
+    mds *m = self;
+    mds_field fields[MDS_MAX_COLUMNS];
+    if (index < 0 || index >= m->set.samples || ncolumns != m->noutputs)
+        return tutti_fail(err, TUTTI_E_RANGE, "mds: sample %lld, there are %lld",
+                          (long long)index, (long long)m->set.samples);
+    tutti_status s = mds_sample(&m->set, index, fields, err);
+    if (s)
+        return s;
+    s = read_fields(m, index, fields, columns, capacity, err);
+    mds_done(&m->set, index);
     return s;
 }
 
@@ -215,7 +227,11 @@ static tutti_status find_shape(mds *m, output *o, tutti_error *err)
         const int64_t index = m->set.samples * k / PROBES;
         tutti_desc d;
         tutti_status s = mds_sample(&m->set, index, fields, err);
-        if (s || (s = shape_of(m, index, o, &fields[o->from], &d, err)))
+        if (s)
+            return s;
+        s = shape_of(m, index, o, &fields[o->from], &d, err);
+        mds_done(&m->set, index);
+        if (s)
             return s;
         if (k == 0)
             all = d;
@@ -240,7 +256,11 @@ static tutti_status count_classes(mds *m, int64_t given, tutti_error *err)
         mds_field fields[MDS_MAX_COLUMNS];
         int64_t label;
         tutti_status s = mds_sample(&m->set, k, fields, err);
-        if (s || (s = read_label(m, k, o, &fields[o->from], 0, &label, err)))
+        if (s)
+            return s;
+        s = read_label(m, k, o, &fields[o->from], 0, &label, err);
+        mds_done(&m->set, k);
+        if (s)
             return s;
         if (label >= o->column.classes)
             o->column.classes = label + 1;

@@ -29,6 +29,7 @@ typedef struct writer {
     const char *hash_kind; /* instead of sha1 */
     long claim;            /* samples in the index instead of the true number */
     int cut;               /* bytes left out at the end of the file */
+    int copies;            /* how often the index lists the shard; 0: once */
 } writer;
 
 typedef struct bytes {
@@ -101,6 +102,26 @@ static inline void writer_list(FILE *f, const char *key, const char *const *text
     (void)fprintf(f, "], ");
 }
 
+/* What the index says of the shard. */
+static inline void writer_entry(const writer *w, FILE *f, bytes raw, bytes zip)
+{
+    (void)fprintf(f, "{\"format\": \"mds\", \"version\": 2, ");
+    writer_list(f, "column_names", w->names, w->ncolumns);
+    writer_list(f, "column_encodings", w->encodings, w->ncolumns);
+    (void)fprintf(f, "\"column_sizes\": [");
+    for (int k = 0; k < w->ncolumns; k++)
+        (void)fprintf(f, w->sizes[k] < 0 ? "%snull" : "%s%d", k ? ", " : "", w->sizes[k]);
+    (void)fprintf(f, "], \"samples\": %ld, \"hashes\": [\"sha1\"], \"compression\": %s, ",
+                  w->claim >= 0 ? w->claim : (long)w->nsamples, w->zip ? "\"zstd:3\"" : "null");
+    writer_info(w, f, "raw_data", "shard.0.mds", raw.data, raw.size);
+    (void)fprintf(f, ", ");
+    if (w->zip)
+        writer_info(w, f, "zip_data", "shard.0.mds.zstd", zip.data, zip.size);
+    else
+        (void)fprintf(f, "\"zip_data\": null");
+    (void)fprintf(f, "}");
+}
+
 /* Writes shard and index. */
 static inline void writer_finish(writer *w)
 {
@@ -122,21 +143,12 @@ static inline void writer_finish(writer *w)
     (void)snprintf(path, sizeof path, "%s/index.json", w->folder);
     FILE *f = fopen(path, "w");
     ck_assert_ptr_nonnull(f);
-    (void)fprintf(f, "{\"version\": 2, \"shards\": [{\"format\": \"mds\", \"version\": 2, ");
-    writer_list(f, "column_names", w->names, w->ncolumns);
-    writer_list(f, "column_encodings", w->encodings, w->ncolumns);
-    (void)fprintf(f, "\"column_sizes\": [");
-    for (int k = 0; k < w->ncolumns; k++)
-        (void)fprintf(f, w->sizes[k] < 0 ? "%snull" : "%s%d", k ? ", " : "", w->sizes[k]);
-    (void)fprintf(f, "], \"samples\": %ld, \"hashes\": [\"sha1\"], \"compression\": %s, ",
-                  w->claim >= 0 ? w->claim : (long)n, w->zip ? "\"zstd:3\"" : "null");
-    writer_info(w, f, "raw_data", "shard.0.mds", raw, size);
-    (void)fprintf(f, ", ");
-    if (w->zip)
-        writer_info(w, f, "zip_data", "shard.0.mds.zstd", zip, zipped);
-    else
-        (void)fprintf(f, "\"zip_data\": null");
-    (void)fprintf(f, "}]}");
+    (void)fprintf(f, "{\"version\": 2, \"shards\": [");
+    for (int k = 0; k == 0 || k < w->copies; k++) {
+        (void)fprintf(f, "%s", k ? ", " : "");
+        writer_entry(w, f, (bytes){raw, size}, (bytes){zip, zipped});
+    }
+    (void)fprintf(f, "]}");
     (void)fclose(f);
 }
 

@@ -165,6 +165,7 @@ tutti_status mds_open(mds_set *set, const char *folder, int32_t verify, tutti_er
     json_error_t why;
     memset(set, 0, sizeof *set);
     set->verify = verify;
+    (void)pthread_mutex_init(&set->closer, NULL);
     set->folder = strdup(folder);
     char *path = join(folder, "index.json");
     if (!set->folder || !path) {
@@ -199,35 +200,6 @@ tutti_status mds_open(mds_set *set, const char *folder, int32_t verify, tutti_er
     if (s == TUTTI_OK && set->samples == 0)
         s = bad_index(set, "the set is empty", err);
     return s;
-}
-
-static void free_file(mds_file *f)
-{
-    free(f->path);
-    free(f->hash_kind);
-    free(f->hash);
-}
-
-void mds_close(mds_set *set)
-{
-    for (uint64_t k = 0; k < set->nshards; k++) {
-        mds_shard *s = &set->shards[k];
-        if (s->mapped)
-            (void)munmap((void *)(uintptr_t)s->data, (size_t)s->size);
-        else
-            free((void *)(uintptr_t)s->data);
-        free_file(&s->raw);
-        free_file(&s->zip);
-        free(s->zip_kind);
-        (void)pthread_mutex_destroy(&s->lock);
-    }
-    for (uint32_t k = 0; k < set->ncolumns; k++) {
-        free(set->columns[k].name);
-        free(set->columns[k].encoding);
-    }
-    free(set->shards);
-    free(set->folder);
-    memset(set, 0, sizeof *set);
 }
 
 int32_t mds_find(const mds_set *set, const char *name)
@@ -301,8 +273,9 @@ static tutti_status load(mds_set *set, mds_shard *s, tutti_error *err)
     const mds_file *f = zipped ? &s->zip : &s->raw;
     const unsigned char *data = NULL;
     tutti_status status = map_file(f->path, f->bytes, &data, err);
-    if (status == TUTTI_OK && set->verify)
+    if (status == TUTTI_OK && set->verify && !s->verified)
         status = verify(f, data, err);
+    s->verified = status == TUTTI_OK;
     if (status == TUTTI_OK && !zipped) {
         s->data = data;
         s->size = f->bytes;
@@ -316,16 +289,58 @@ static tutti_status load(mds_set *set, mds_shard *s, tutti_error *err)
     return status;
 }
 
-static tutti_status ensure(mds_set *set, mds_shard *s, tutti_error *err)
+static void unload(mds_shard *s)
+{
+    if (s->mapped)
+        (void)munmap((void *)(uintptr_t)s->data, (size_t)s->size);
+    else
+        free((void *)(uintptr_t)s->data);
+    s->data = NULL;
+    s->mapped = 0;
+}
+
+/* Closes one shard that nobody uses and that was not used since the hand went past it last: near enough to the
+ * one used longest ago.  Others may be in use, all of them even; then there are more for a while. */
+static void close_one(mds_set *set)
+{
+    (void)pthread_mutex_lock(&set->closer);
+    for (uint64_t tries = 0, closed = 0; tries < 2 * set->nshards && !closed; tries++) {
+        mds_shard *s = &set->shards[set->hand];
+        set->hand = (set->hand + 1) % set->nshards;
+        if (pthread_mutex_trylock(&s->lock) != 0)
+            continue;
+        if (s->data && !s->users && !s->recent) {
+            unload(s);
+            closed = 1;
+            (void)__atomic_fetch_sub(&set->nopen, 1, __ATOMIC_RELAXED);
+        }
+        s->recent = 0;
+        (void)pthread_mutex_unlock(&s->lock);
+    }
+    (void)pthread_mutex_unlock(&set->closer);
+}
+
+/* Opens the shard for one more user. */
+static tutti_status enter(mds_set *set, mds_shard *s, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
-    if (__atomic_load_n(&s->ready, __ATOMIC_ACQUIRE))
-        return TUTTI_OK;
+    uint64_t open = 0;
     (void)pthread_mutex_lock(&s->lock);
-    if (!s->ready && (status = load(set, s, err)) == TUTTI_OK)
-        __atomic_store_n(&s->ready, 1, __ATOMIC_RELEASE);
+    if (!s->data && (status = load(set, s, err)) == TUTTI_OK)
+        open = __atomic_add_fetch(&set->nopen, 1, __ATOMIC_RELAXED);
+    s->users += status == TUTTI_OK;
+    s->recent = 1;
     (void)pthread_mutex_unlock(&s->lock);
+    if (open > MDS_MAX_OPEN)
+        close_one(set);
     return status;
+}
+
+static void leave(mds_shard *s)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    s->users--;
+    (void)pthread_mutex_unlock(&s->lock);
 }
 
 mds_shard *mds_shard_of(mds_set *set, int64_t index)
@@ -347,13 +362,9 @@ static uint32_t u32(const unsigned char *p)
 }
 
 /* u32 samples, u32 offsets[samples + 1]; a sample: u32 sizes of the variable columns, then bytes. */
-tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields, tutti_error *err)
+static tutti_status find_fields(const mds_set *set, const mds_shard *s, int64_t at,
+                                mds_field *fields, tutti_error *err)
 {
-    mds_shard *s = mds_shard_of(set, index);
-    const tutti_status status = ensure(set, s, err);
-    if (status)
-        return status;
-    const int64_t at = index - s->first;
     const uint64_t table = 4 + 4 * ((uint64_t)s->samples + 1);
     if (s->size < table || u32(s->data) != (uint32_t)s->samples)
         return tutti_fail(err, TUTTI_E_FORMAT,
@@ -379,4 +390,50 @@ tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields, tutti_er
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: the columns of sample %lld do not fill it",
                           s->raw.path, (long long)at);
     return TUTTI_OK;
+}
+
+tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields, tutti_error *err)
+{
+    mds_shard *s = mds_shard_of(set, index);
+    tutti_status status = enter(set, s, err);
+    if (status)
+        return status;
+    status = find_fields(set, s, index - s->first, fields, err);
+    if (status)
+        leave(s);
+    return status;
+}
+
+void mds_done(mds_set *set, int64_t index)
+{
+    leave(mds_shard_of(set, index));
+}
+
+/* ---- the end ---- */
+
+static void free_file(mds_file *f)
+{
+    free(f->path);
+    free(f->hash_kind);
+    free(f->hash);
+}
+
+void mds_close(mds_set *set)
+{
+    for (uint64_t k = 0; k < set->nshards; k++) {
+        mds_shard *s = &set->shards[k];
+        unload(s);
+        free_file(&s->raw);
+        free_file(&s->zip);
+        free(s->zip_kind);
+        (void)pthread_mutex_destroy(&s->lock);
+    }
+    for (uint32_t k = 0; k < set->ncolumns; k++) {
+        free(set->columns[k].name);
+        free(set->columns[k].encoding);
+    }
+    (void)pthread_mutex_destroy(&set->closer);
+    free(set->shards);
+    free(set->folder);
+    memset(set, 0, sizeof *set);
 }

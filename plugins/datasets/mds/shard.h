@@ -30,13 +30,18 @@ typedef struct mds_shard {
     char *zip_kind; /* "zstd", "zstd:7" */
     int64_t samples;
     int64_t first; /* index of its first sample */
-    /* once it has been read: */
-    const unsigned char *data;
+    /* behind the lock: */
+    const unsigned char *data; /* NULL: closed */
     uint64_t size;
-    int mapped; /* 1: a mapping, 0: memory of ours */
-    int ready;
+    int mapped;     /* 1: a mapping, 0: memory of ours */
+    int verified;   /* its hash was right once */
+    int recent;     /* used since the hand went past */
+    uint32_t users; /* of `data`; it stays open */
     pthread_mutex_t lock;
 } mds_shard;
+
+/* A process may have 65530 maps, by Linux's default, and needs some for all else. */
+enum { MDS_MAX_OPEN = 16384 };
 
 typedef struct mds_set {
     char *folder;
@@ -46,6 +51,9 @@ typedef struct mds_set {
     mds_column columns[MDS_MAX_COLUMNS]; /* those of every shard */
     uint32_t ncolumns;
     int32_t verify;
+    uint64_t nopen;         /* atomic */
+    uint64_t hand;          /* where the next shard to close is looked for */
+    pthread_mutex_t closer; /* has the hand */
 } mds_set;
 
 /* A column of a sample, in the shard's memory. */
@@ -58,9 +66,12 @@ typedef struct mds_field {
 TUTTI_NODISCARD tutti_status mds_open(mds_set *set, const char *folder, int32_t verify,
                                       tutti_error *err);
 void mds_close(mds_set *set);
-/* The fields of sample `index`; reads, inflates and verifies its shard the first time.  [any] */
+/* The fields of sample `index`.  Its shard is mapped, or inflated, when it is not open, and verified the first
+ * time; of more than MDS_MAX_OPEN shards one that was not used lately is closed.  The fields are good until
+ * mds_done with the same index, which follows each success.  [any] */
 TUTTI_NODISCARD tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields,
                                         tutti_error *err);
+void mds_done(mds_set *set, int64_t index);
 /* Column number by name; -1. */
 int32_t mds_find(const mds_set *set, const char *name);
 /* The shard that holds sample `index`. */
