@@ -14,7 +14,8 @@ struct faults {
     char **texts;
     size_t count;
     size_t capacity;
-    bool lost;               /* a sentence that found no memory at all still counts as one */
+    bool lost; /* a sentence that found no memory at all still counts as one */
+    bool lacks_memory;
     faults *notes;           /* not NULL: unknown words go there */
     const char *const *must; /* but for these; may be NULL */
 };
@@ -51,7 +52,7 @@ static void add_list(faults *f, const json_node *at, const char *format, va_list
         const size_t capacity = f->capacity ? 2 * f->capacity : 16;
         char **texts = realloc(f->texts, capacity * sizeof *texts);
         if (!texts) {
-            f->lost = true;
+            f->lost = f->lacks_memory = true;
             return;
         }
         f->texts = texts;
@@ -65,6 +66,7 @@ static void add_list(faults *f, const json_node *at, const char *format, va_list
     if (at)
         add_place(&b, at);
     text_add(&b, "%s", sentence ? sentence : no_memory);
+    f->lacks_memory = f->lacks_memory || !sentence || b.failed;
     free(sentence);
     if (b.failed) {
         free(b.data);
@@ -79,6 +81,17 @@ void faults_add(faults *f, const json_node *at, const char *format, ...)
     va_start(args, format);
     add_list(f, at, format, args);
     va_end(args);
+}
+
+void faults_add_no_memory(faults *f, const json_node *at)
+{
+    f->lacks_memory = true;
+    faults_add(f, at, "%s", no_memory);
+}
+
+bool faults_lack_memory(const faults *f)
+{
+    return f->lacks_memory;
 }
 
 void faults_be_lenient(faults *f, faults *notes, const char *const *must)

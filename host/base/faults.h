@@ -14,6 +14,12 @@ void faults_destroy(faults *f); /* NULL is allowed */
 TUTTI_PRINTF(3, 4)
 void faults_add(faults *f, const json_node *at, const char *format, ...);
 
+/* Adds "out of memory": the input could not be judged.  `at` as above. */
+void faults_add_no_memory(faults *f, const json_node *at);
+
+/* Whether one of them is that, or found no memory for its own words. */
+bool faults_lack_memory(const faults *f);
+
 /* The input may be of a newer format than this host reads: words that it does not know, given to
  * faults_add_word, go to `notes` instead, but for those of `must` (NULL-terminated, may be NULL).  All borrowed. */
 void faults_be_lenient(faults *f, faults *notes, const char *const *must);

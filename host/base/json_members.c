@@ -266,6 +266,6 @@ void *json_array_alloc(const json_node *list, size_t size, const char *want, siz
     if (items)
         *ret_count = json_count(list);
     else
-        faults_add(f, list, "out of memory");
+        faults_add_no_memory(f, list);
     return items;
 }

@@ -36,6 +36,8 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
     run_file *run = NULL;
     faults *f = faults_create();
     char here[4096];
+    if (!f)
+        (void)fprintf(stderr, "tutti: no memory to read the run file\n");
     if (registry_trusts_nothing(r) || !f) { /* which has been said */
         faults_destroy(f);
         return NULL;

@@ -4,6 +4,7 @@
 #include "base/faults.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +193,11 @@ int cli_run_command(const cli_command *c, int argc, char **argv, const tutti_op 
     const struct argp argp = {
         .options = r.known, .parser = parse, .args_doc = c->args, .doc = doc};
     argv[0] = name;
-    if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &r))
+    const error_t failed =
+        argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &r);
+    if (failed == ENOMEM)
+        (void)fprintf(stderr, "tutti: no memory to read the command line\n");
+    if (failed)
         return CLI_USAGE;
     if (r.help) {
         argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);

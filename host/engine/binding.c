@@ -72,7 +72,7 @@ static void read_once(const json_node *once, bound_event *b, faults *f)
     }
     b->once = calloc(n, sizeof *b->once);
     if (!b->once) {
-        faults_add(f, once, "out of memory");
+        faults_add_no_memory(f, once);
         return;
     }
     for (size_t k = 0; k < n; k++) {
@@ -152,7 +152,7 @@ static void read_events(registry *r, const json_node *entry, binding *b, faults 
     b->bound = calloc(n, sizeof *b->bound);
     b->events = calloc(n, sizeof *b->events);
     if (!b->bound || !b->events) {
-        faults_add(f, on, "out of memory");
+        faults_add_no_memory(f, on);
         return;
     }
     for (size_t k = 0; k < n; k++)
@@ -165,7 +165,7 @@ static void hear_all(binding *b, int32_t event, const json_node *at, faults *f)
     b->bound = calloc(1, sizeof *b->bound);
     b->events = calloc(1, sizeof *b->events);
     if (!b->bound || !b->events) {
-        faults_add(f, at, "out of memory");
+        faults_add_no_memory(f, at);
         return;
     }
     b->nbound = b->nevents = 1;
@@ -198,7 +198,7 @@ binding *binding_read(registry *r, const json_node *node, faults *f)
         return NULL;
     binding *b = calloc(1, sizeof *b);
     if (!b) {
-        faults_add(f, node, "out of memory");
+        faults_add_no_memory(f, node);
         return NULL;
     }
     json_members_known(node, tables, f);
@@ -218,7 +218,7 @@ binding *binding_read_own(registry *r, const json_node *node, int32_t fallback, 
     const size_t before = faults_count(f);
     binding *b = calloc(1, sizeof *b);
     if (!b) {
-        faults_add(f, node, "out of memory");
+        faults_add_no_memory(f, node);
         return NULL;
     }
     if (json_get(node, "on")) {

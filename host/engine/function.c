@@ -167,7 +167,7 @@ void function_read(registry *r, const json_node *call, const json_node *args,
     fn->values = calloc(fn->info.nargs + 1, sizeof *fn->values);
     fn->args = calloc(fn->info.nargs + 1, sizeof *fn->args);
     if (!fn->values || !fn->args) {
-        faults_add(f, call, "out of memory");
+        faults_add_no_memory(f, call);
         return;
     }
     read_args(fn, args, at, f);

@@ -62,7 +62,7 @@ static void read_args(kernel *k, const json_node *node, faults *f)
     }
     const char **types = calloc(2 * count + 1, sizeof *types);
     if (!types) {
-        faults_add(f, args, "out of memory");
+        faults_add_no_memory(f, args);
         return;
     }
     for (size_t a = 0; a < count; a++) {
@@ -174,7 +174,7 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
     kernel *kernels =
         realloc(p->kernels, (p->nkernels + json_count(list) + 1) * sizeof *kernels);
     if (!kernels) {
-        faults_add(f, list, "out of memory");
+        faults_add_no_memory(f, list);
         return;
     }
     p->kernels = kernels;

@@ -5,6 +5,7 @@
 #include "plugin/registry_internal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,7 +220,10 @@ static tutti_status open_library(const plugin *p, module *m, tutti_error *err)
     tutti_status status = trust_same(p->library, &p->library_mark, err);
     if (status)
         return status;
+    errno = 0; /* dlerror keeps to itself that memory is out */
     m->handle = dlopen(p->library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!m->handle && errno == ENOMEM)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", p->library);
     if (!m->handle)
         return tutti_fail(err, TUTTI_E_IO, "%s", dlerror());
     note_code(p, m->handle);

@@ -110,7 +110,7 @@ static void read_events(object *o, const json_node *node, faults *f)
         faults_add(f, list, "an object of kind %s hears no events", o->info.kind);
     o->event_ids = calloc(json_count(list), sizeof *o->event_ids);
     if (!o->event_ids)
-        faults_add(f, list, "out of memory");
+        faults_add_no_memory(f, list);
 }
 
 static void read_order(object *o, const json_node *node, faults *f)
@@ -152,7 +152,7 @@ static void read_params(object *o, const json_node *node, faults *f)
     }
     o->specs = calloc(json_count(params), sizeof *o->specs);
     if (!o->specs) {
-        faults_add(f, params, "out of memory");
+        faults_add_no_memory(f, params);
         return;
     }
     o->info.params = params;
@@ -215,7 +215,7 @@ void objects_read(plugin *p, const json_node *list, faults *f)
     p->object_list = calloc(count + 1, sizeof(const object *));
     p->later = calloc(count, sizeof *p->later);
     if (!p->objects || !p->object_list || !p->later) {
-        faults_add(f, list, "out of memory");
+        faults_add_no_memory(f, list);
         return;
     }
     for (size_t k = 0; k < count; k++) {

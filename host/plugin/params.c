@@ -88,7 +88,7 @@ static tutti_params *read_all(const object *o, const json_node *given, const cha
     tutti_params *p = calloc(1, sizeof *p);
     const tutti_param **items = calloc(o->nspecs + 1, sizeof *items);
     if (!p || !items) {
-        faults_add(rules->faults, NULL, "out of memory");
+        faults_add_no_memory(rules->faults, NULL);
         free(p);
         free(items);
         return NULL;
@@ -125,10 +125,13 @@ static void add_text(text_buffer *b, const object *o, const tutti_attr *a)
     const char *text = a->text ? a->text : "";
     json_doc *doc = NULL;
     char *array = NULL;
-    for (size_t k = 0; k < o->nspecs; k++)
-        if (strcmp(o->specs[k].name, a->name) == 0 && o->specs[k].type == TUTTI_PARAM_LIST &&
-            !json_parse(a->name, text, strlen(text), &doc, NULL))
-            array = json_text(json_root(doc));
+    for (size_t k = 0; k < o->nspecs; k++) {
+        if (strcmp(o->specs[k].name, a->name) != 0 || o->specs[k].type != TUTTI_PARAM_LIST)
+            continue;
+        const tutti_status s = json_parse(a->name, text, strlen(text), &doc, NULL);
+        array = s ? NULL : json_text(json_root(doc));
+        b->failed = b->failed || s == TUTTI_E_NOMEM || (!s && !array);
+    }
     if (array)
         text_add(b, "%s", array);
     else

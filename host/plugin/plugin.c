@@ -11,6 +11,8 @@ void plugin_fault(plugin *p, int level, tutti_status status, const char *text)
         return;
     p->fault = strdup(text);
     p->fault_status = status;
+    if (status == TUTTI_E_NOMEM || !p->fault)
+        p->registry->lacks_memory = true;
     if (level == TUTTI_LOG_WARNING)
         registry_remark(p->registry, p->ill_owned, "plugin %s is not used: %s", p->folder,
                         text);

@@ -51,7 +51,7 @@ const char **read_words(const json_node *node, const char *key, faults *f)
         return NULL;
     const char **words = calloc(json_count(list) + 1, sizeof *words);
     if (!words) {
-        faults_add(f, list, "out of memory");
+        faults_add_no_memory(f, list);
         return NULL;
     }
     for (size_t k = 0; k < json_count(list); k++) {

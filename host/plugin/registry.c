@@ -72,6 +72,7 @@ static bool same_id(const plugin *a, const plugin *b)
 static void judge_twice_in_one_folder(registry *r)
 {
     bool *twice = calloc(r->count + 1, sizeof *twice);
+    r->lacks_memory = r->lacks_memory || !twice;
     for (size_t k = 0; twice && k < r->count; k++)
         for (size_t m = 0; m < r->count; m++)
             if (!r->plugins[k]->fault && same_id(r->plugins[m], r->plugins[k]) &&
@@ -318,6 +319,10 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
     judge_twice_in_one_folder(r);
     judge_replaced(r);
     judge_shadowed(r);
+    if (r->lacks_memory || r->untrusted.failed) {
+        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory to judge all plugins");
+        goto fail;
+    }
     *ret_registry = r;
     return TUTTI_OK;
 

@@ -36,6 +36,7 @@ struct registry {
     uint32_t refusals;     /* for owners and modes, of the search so far */
     text_buffer untrusted; /* remarks on them that wait, one a line */
     bool searching, nothing_is_trusted;
+    bool lacks_memory; /* for what it wanted to know of a plugin */
     custom_event *custom_events; /* number TUTTI_EVENT_CUSTOM + k */
     size_t ncustom;
 };
@@ -57,7 +58,8 @@ void search_free(search_place *places, size_t count);
  * fault.  Errors: E_NOMEM only. */
 TUTTI_NODISCARD tutti_status search_folder(registry *r, size_t place, tutti_error *err);
 
-/* Keeps the first fault of a plugin and reports it. */
+/* Keeps the first fault of a plugin and reports it.  One of E_NOMEM found in the search ends the search: who
+ * knows what the run would have used. */
 void plugin_fault(plugin *p, int level, tutti_status status, const char *text);
 
 /* Loads p, unless it has a fault or conflicts with what is loaded; a failure becomes its fault. */

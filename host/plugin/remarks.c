@@ -35,6 +35,8 @@ void registry_remark(registry *r, bool ill_owned, const char *format, ...)
         report(r, TUTTI_LOG_WARNING, format, args);
     else if (vasprintf(&text, format, args) >= 0)
         text_add(&r->untrusted, "%s\n", text);
+    else
+        r->lacks_memory = true;
     va_end(args);
     free(text);
 }

@@ -6,6 +6,7 @@
 #include "plugin/registry_internal.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +153,9 @@ static void keep_faults(plugin *p, const faults *f)
     text_buffer b = {0};
     for (size_t k = 0; k < faults_count(f); k++)
         text_add(&b, "%s%s", k ? "\n" : "", faults_text(f, k));
-    plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_FORMAT, b.data ? b.data : "out of memory");
+    plugin_fault(p, TUTTI_LOG_WARNING,
+                 b.failed || faults_lack_memory(f) ? TUTTI_E_NOMEM : TUTTI_E_FORMAT,
+                 b.data ? b.data : "out of memory");
     free(b.data);
 }
 
@@ -173,6 +176,8 @@ static tutti_status read_plugin(plugin *p, tutti_error *err)
     }
     manifest_read(p, f, notes);
     const bool good = faults_count(f) == 0;
+    if (faults_lack_memory(notes))
+        p->registry->lacks_memory = true;
     if (!good)
         keep_faults(p, f);
     for (size_t k = 0; good && k < faults_count(notes); k++)
@@ -271,7 +276,9 @@ tutti_status search_folder(registry *r, size_t place, tutti_error *err)
         return TUTTI_OK;
     }
     const int count = scandir(real, &entries, is_candidate, by_bytes);
-    if (count < 0)
+    if (count < 0 && errno == ENOMEM)
+        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory to list %s", real);
+    else if (count < 0)
         registry_report(r, TUTTI_LOG_WARNING, "no plugins are taken from %s: cannot be listed",
                         real);
     for (int k = 0; k < count; k++) {

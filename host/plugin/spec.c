@@ -58,7 +58,7 @@ static void read_items(spec *s, const json_node *node, faults *f)
     if (s->items)
         spec_read(s->items, items, true, f);
     else
-        faults_add(f, items, "out of memory");
+        faults_add_no_memory(f, items);
 }
 
 static bool read_flag(const json_node *node, const char *key, faults *f)

@@ -18,7 +18,7 @@ void value_fault(const value_rules *rules, const json_node *node, const char *fo
         text = NULL;
     va_end(args);
     if (!text)
-        faults_add(rules->faults, node, "out of memory");
+        faults_add_no_memory(rules->faults, node);
     else if (rules->from_attrs && node && *json_path(node))
         faults_add(rules->faults, NULL, "%s: %s: %s", rules->owner, json_path(node), text);
     else if (rules->from_attrs)
@@ -49,7 +49,7 @@ static tutti_param *make(const spec *s, const value_rules *rules, const tutti_pa
 {
     tutti_param *p = malloc(sizeof *p);
     if (!p) {
-        faults_add(rules->faults, NULL, "out of memory");
+        faults_add_no_memory(rules->faults, NULL);
         return NULL;
     }
     *p = *value;
@@ -146,7 +146,7 @@ static tutti_param *keep(const spec *s, const value_rules *rules, tutti_param *v
     v->s = copy;
     tutti_param *p = copy ? make(s, rules, v) : NULL;
     if (!copy)
-        faults_add(rules->faults, NULL, "out of memory");
+        faults_add_no_memory(rules->faults, NULL);
     if (!p)
         free(copy);
     return p;
@@ -195,7 +195,7 @@ static tutti_param *read_list(const spec *s, const json_node *node, const value_
     v->count = count;
     tutti_param *p = items && good ? make(s, rules, v) : NULL;
     if (!items)
-        faults_add(rules->faults, NULL, "out of memory");
+        faults_add_no_memory(rules->faults, NULL);
     for (size_t k = 0; items && !p && k < count; k++)
         value_free(items[k]);
     if (!p)

@@ -171,8 +171,11 @@ static tutti_status read_header(checkpoint *c, tutti_error *err)
     if (length > HEADER_LIMIT || length > c->size - 8)
         return damaged(c, "it ends within the header", err);
     tutti_error why = TUTTI_ERROR_INIT;
-    if (json_parse(c->path, (const char *)p + 8, (size_t)length, &c->header, &why) ||
-        json_type(json_root(c->header)) != JSON_OBJECT)
+    const tutti_status read =
+        json_parse(c->path, (const char *)p + 8, (size_t)length, &c->header, &why);
+    if (read == TUTTI_E_NOMEM)
+        return tutti_fail(err, read, "%s", why.text);
+    if (read || json_type(json_root(c->header)) != JSON_OBJECT)
         return damaged(c, "its header is not a JSON object", err);
     const json_node *root = json_root(c->header);
     const size_t n = json_count(root);

@@ -8,6 +8,9 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
     tutti_error ignored = TUTTI_ERROR_INIT;
     const tutti_status settled = mirrors_flush(&t->mirrors, true, s ? &ignored : err);
     scalars_end_event(&t->scalars);
+    if (!s && !settled &&
+        t->run.log.lacks_memory) /* what stops and schedules by metrics would not know */
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the last values of metrics");
     return s ? s : settled;
 }
 

@@ -20,7 +20,7 @@ static void place_transform(run_reader *r, const run_part *part)
     run_part *items = realloc(all->items, (all->count + 1) * sizeof *items);
     if (!items) {
         params_free(part->params);
-        faults_add(r->faults, part->at, "out of memory");
+        faults_add_no_memory(r->faults, part->at);
         return;
     }
     size_t at = 0;

@@ -91,7 +91,7 @@ static char *read_path(run_reader *r, const json_node *at)
     else if (asprintf(&path, "%s/%s", r->folder, given) < 0)
         path = NULL;
     if (!path)
-        faults_add(r->faults, at, "out of memory");
+        faults_add_no_memory(r->faults, at);
     return path;
 }
 
@@ -173,7 +173,7 @@ static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
     run_file *run = calloc(1, sizeof *run);
     if (!run) {
         json_free(doc);
-        faults_add(f, NULL, "out of memory");
+        faults_add_no_memory(f, NULL);
         return TUTTI_E_NOMEM;
     }
     run->doc = doc;
@@ -182,7 +182,7 @@ static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
     read_run(&all, kind);
     run->text = json_text(json_root(doc));
     if (!run->text)
-        faults_add(f, NULL, "out of memory");
+        faults_add_no_memory(f, NULL);
     if (faults_count(f)) {
         run_file_free(run);
         return TUTTI_E_ARG;

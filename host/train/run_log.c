@@ -30,14 +30,18 @@ static void keep(run_log *l, const tutti_named_value *from)
     if (l->nvalues == l->capacity) {
         const uint32_t capacity = l->capacity ? 2 * l->capacity : 32;
         logged_value *values = realloc(l->values, capacity * sizeof *values);
-        if (!values)
-            return; /* the loggers still get it */
+        if (!values) {
+            l->lacks_memory = true;
+            return;
+        }
         l->values = values;
         l->capacity = capacity;
     }
     char *name = strdup(from->name);
-    if (!name)
+    if (!name) {
+        l->lacks_memory = true;
         return;
+    }
     l->values[l->nvalues].name = name;
     l->values[l->nvalues++].value = from->value;
 }

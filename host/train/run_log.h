@@ -26,6 +26,7 @@ typedef struct run_log {
     logged_value *values; /* the last of each name */
     uint32_t nvalues;
     uint32_t capacity;
+    bool lacks_memory;  /* a value could not be kept, which ends the run at its next event */
     instance **loggers; /* borrowed */
     size_t nloggers;
     const tutti_timestamp *now; /* borrowed: metrics are logged as of its batch */

@@ -37,7 +37,7 @@ static json_doc *merged(run_reader *r, const json_node *optimizer, const json_no
         free(value);
     }
     if (!doc)
-        faults_add(r->faults, group, "out of memory");
+        faults_add_no_memory(r->faults, group);
     return doc;
 }
 
@@ -80,7 +80,7 @@ void run_read_optimizer(run_reader *r, const json_node *root)
         (void)json_want(groups, JSON_ARRAY, "an array of groups", r->faults);
     run->groups = calloc(more + 1, sizeof *run->groups);
     if (!run->groups) {
-        faults_add(r->faults, n, "out of memory");
+        faults_add_no_memory(r->faults, n);
         return;
     }
     run->ngroups = more + 1;

@@ -163,12 +163,13 @@ static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,
     if (s)
         return s;
     p->count++;
-    p->nloggers += is_logger;
+    s = engine_add(t->run.engine, *i, err);
+    if (s)
+        return s;
+    p->nloggers += is_logger; /* the engine knows which of them have begun */
     t->run.log.loggers = p->items;
     t->run.log.nloggers = p->nloggers;
-    s = engine_add(t->run.engine, *i, err);
-    if (s == TUTTI_OK)
-        s = add_penalty(t, *i, err);
+    s = add_penalty(t, *i, err);
     return s ? s : add_wrapper(t, *i, err);
 }
 
