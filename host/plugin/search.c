@@ -266,6 +266,8 @@ tutti_status search_folder(registry *r, size_t place, tutti_error *err)
                              where->origin == PLACE_BESIDE ? &r->program : NULL, &r->refusals};
     const uint32_t before = r->refusals;
     tutti_status status = trust_folder(where->path, rule, &real, &cause);
+    if (status == TUTTI_E_NOMEM)
+        return tutti_fail(err, status, "%s", cause.text);
     where->state = !status                      ? REGISTRY_READ
                    : status == TUTTI_E_NOTFOUND ? REGISTRY_ABSENT
                                                 : REGISTRY_REFUSED;

@@ -156,7 +156,9 @@ tutti_status loader_start_workers(loader *l, tutti_error *err)
         if (l->workers[k].running)
             continue;
         if (pthread_create(&l->workers[k].thread, NULL, work, &l->workers[k]) != 0)
-            return tutti_fail(err, TUTTI_E_NOMEM, "cannot start %u data workers", l->nworkers);
+            return tutti_fail(err, TUTTI_E_NOMEM,
+                              "cannot start %u data workers: no memory, or too many threads",
+                              l->nworkers);
         l->workers[k].running = true;
     }
     return TUTTI_OK;
