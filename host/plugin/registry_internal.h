@@ -36,7 +36,7 @@ struct registry {
     uint32_t refusals;     /* for owners and modes, of the search so far */
     text_buffer untrusted; /* remarks on them that wait, one a line */
     bool searching, nothing_is_trusted;
-    bool lacks_memory; /* for what it wanted to know of a plugin */
+    bool lacks_memory;           /* for what it wanted to know of a plugin */
     custom_event *custom_events; /* number TUTTI_EVENT_CUSTOM + k */
     size_t ncustom;
 };
