@@ -30,6 +30,9 @@ void cli_print_metrics(const trainer *t, const run_file *run);
  * that name. */
 void cli_print_devices(const object *o, const char *name);
 
+/* plugins check: the results of every check on stdout; the exit status. */
+int plugins_check(const cli_options *o, const tutti_op *const *ops);
+
 /* Those of bench; they return the exit status. */
 int bench_dispatch(void);
 int bench_plan(const tutti_op *const *ops);

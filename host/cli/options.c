@@ -46,6 +46,13 @@ const cli_option cli_option_table[] = {
      "The data of this evaluation of the run file; the first one without it", ONE(data), NULL},
     {"dot", NULL, CLI_VALUE_NONE, CLI_TAKES_DRAWING,
      "The nodes as a drawing for Graphviz instead", ONE(dot), NULL},
+    {"run", "FILE.json", CLI_VALUE_FILE, CLI_TAKES_CHECK,
+     "Of check: a JSON object whose members take the place of those of the run in which "
+     "objects "
+     "are tried; check.json beside the manifest without it",
+     ONE(members), NULL},
+    {"json", NULL, CLI_VALUE_NONE, CLI_TAKES_CHECK, "Of check: prints its results as JSON",
+     ONE(json), NULL},
     {"plugin-path", "DIR", CLI_VALUE_FOLDER, CLI_TAKES_PLUGINS, "Looks for plugins there first",
      LIST(plugin_paths, npaths), NULL},
     {"plugin-lock", "FILE", CLI_VALUE_FILE, CLI_TAKES_PLUGINS,

@@ -32,6 +32,8 @@ typedef struct cli_options {
     bool accept_bits;
     bool check; /* --check-plugins */
     bool dot;
+    bool json;
+    const char *members; /* --run of plugins check */
 } cli_options;
 
 /* Which options a command takes, one bit a group. */
@@ -42,7 +44,8 @@ enum {
     CLI_TAKES_CHECKPOINT = 8, /* one to look at */
     CLI_TAKES_DURATION = 16,
     CLI_TAKES_OUTPUT = 32,
-    CLI_TAKES_DRAWING = 64
+    CLI_TAKES_DRAWING = 64,
+    CLI_TAKES_CHECK = 128
 };
 
 /* What a shell may complete a value by. */

@@ -190,9 +190,12 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     const int is_list = o->nwords == 1 && strcmp(o->words[0], "list") == 0;
     const int is_lock = o->nwords == 1 && strcmp(o->words[0], "lock") == 0;
     const int is_path = o->nwords == 1 && strcmp(o->words[0], "path") == 0;
+    if (o->nwords == 2 && strcmp(o->words[0], "check") == 0)
+        return plugins_check(o, ops);
     if (!is_list && !is_lock && !is_path &&
         !(o->nwords == 2 && strcmp(o->words[0], "info") == 0)) {
-        (void)fprintf(stderr, "tutti: plugins wants list, path, lock or info NAME\n");
+        (void)fprintf(stderr,
+                      "tutti: plugins wants list, path, lock, info NAME or check PATH\n");
         return CLI_USAGE;
     }
     registry *r = cli_registry(o);
@@ -208,9 +211,9 @@ static int run(const cli_options *o, const tutti_op *const *ops)
 
 const cli_command cli_plugins = {
     .name = "plugins",
-    .args = "list|path|lock|info NAME",
+    .args = "list|path|lock|info NAME|check PATH",
     .kind = CLI_VALUE_ANY,
-    .summary = "list plugins, or describe one",
+    .summary = "list plugins, describe or check one",
     .doc =
         "list prints every plugin on the search path with its objects, or why it cannot be "
         "used.\n"
@@ -221,9 +224,13 @@ const cli_command cli_plugins = {
         "info prints what a plugin's manifest says of the object NAME: events, settings, "
         "defaults; of a device also what is there.  cpu and cuda are the host's own devices.\n"
         "lock prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every "
-        "command uses these plugins in these versions and no other.",
-    .more = "Exit status: 0 done, 1 a file cannot be read, 2 wrong usage, no such object.",
-    .takes = CLI_TAKES_PLUGINS,
+        "command uses these plugins in these versions and no other.\n"
+        "check holds the plugin at PATH, or every plugin in that folder, to the contract "
+        "(CONTRACT.md of the SDK): each object is opened, called and trained with, in child "
+        "processes.",
+    .more = "Exit status: 0 done, 1 a file cannot be read, a check failed,\n"
+            "             2 wrong usage, no such object or plugin.",
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_CHECK,
     .least = 1,
     .most = 2,
     .run = run,

@@ -101,6 +101,11 @@ static void in_child(void)
     atomic_store(&forked, true);
 }
 
+void crash_take_child(void)
+{
+    atomic_store(&forked, false);
+}
+
 void crash_refuse_child(void)
 {
     if (!atomic_load(&forked))

@@ -39,6 +39,8 @@ static inline void crash_beat(void)
 void crash_handler_install(void);
 /* The program ends because it wants to. */
 void crash_expect_exit(void);
+/* In a child that the host has forked to have calls of plugins in: it may go on as the host. */
+void crash_take_child(void);
 /* Ends a process that a plugin forked and that came back into the host. */
 void crash_refuse_child(void);
 

@@ -33,6 +33,9 @@ instance_call instance_enter(const instance *i, const char *call)
                                     .event = c.outer.event,
                                     .step = c.outer.step,
                                     .at = c.outer.at};
+    const registry_probe *probe = i->object->plugin->registry->probe;
+    if (probe && probe->call)
+        probe->call(probe->ctx, i, call);
     return c;
 }
 
@@ -126,8 +129,9 @@ static const void *host_query(void *ctx, const char *interface_id)
     instance *i = ctx;
     const void *table = i->services ? i->services(i->services_ctx, i, interface_id) : NULL;
     if (!table && strcmp(interface_id, TUTTI_KERNEL_V1) == 0 && i->object->plugin->nkernels)
-        return &i->kernels;
-    return table;
+        table = &i->kernels;
+    const registry_probe *probe = i->object->plugin->registry->probe;
+    return probe && probe->service ? probe->service(probe->ctx, i, interface_id, table) : table;
 }
 
 static tutti_status check_requires(instance *i, tutti_error *err)

@@ -12,8 +12,14 @@
 
 struct module {
     void *handle;
+    const tutti_plugin *(*entry)(uint32_t host_abi);
     const tutti_plugin *table;
 };
+
+const tutti_plugin *module_entry(const module *m, uint32_t host_abi)
+{
+    return m->entry(host_abi);
+}
 
 void module_free(module *m)
 {
@@ -216,7 +222,6 @@ static void note_code(const plugin *p, void *handle)
 
 static tutti_status open_library(const plugin *p, module *m, tutti_error *err)
 {
-    const tutti_plugin *(*entry)(uint32_t) = NULL;
     tutti_status status = trust_same(p->library, &p->library_mark, err);
     if (status)
         return status;
@@ -234,8 +239,8 @@ static tutti_status open_library(const plugin *p, module *m, tutti_error *err)
     if (!symbol)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
                           ENTRY_SYMBOL);
-    memcpy(&entry, &symbol, sizeof entry);
-    m->table = entry(TUTTI_ABI);
+    memcpy(&m->entry, &symbol, sizeof m->entry);
+    m->table = m->entry(TUTTI_ABI);
     return TUTTI_OK;
 }
 

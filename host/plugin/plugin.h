@@ -94,6 +94,7 @@ struct plugin {
     file_mark library_mark;
     char *fault;
     tutti_status fault_status;
+    int stage;      /* of the judgement under way, or at which it ended: STAGE_* */
     bool ill_owned; /* the fault is about owners and modes */
     int shadowed;   /* another of this id comes first: only id@version reaches it */
     module *module;
@@ -121,8 +122,6 @@ void codes_free(plugin *p);
 TUTTI_NODISCARD tutti_status code_read(const code_file *f, void **ret_data, uint64_t *ret_bytes,
                                        tutti_error *err);
 
-/* Interface ids that this host asks objects for; NULL-terminated. */
-const char *const *tables_consumed(void);
 /* Holds every typed table of an open instance to release 1.0, and its traits to the tables that they promise. */
 TUTTI_NODISCARD tutti_status tables_check(instance *i, tutti_error *err);
 
@@ -148,6 +147,8 @@ int32_t event_number(const char *name);
 /* Loads p's library if that has not been done, checks it against the manifest, prepares its
  * kernels. */
 TUTTI_NODISCARD tutti_status module_load(plugin *p, tutti_error *err);
+/* What its entry function answers. */
+const tutti_plugin *module_entry(const module *m, uint32_t host_abi);
 void module_free(module *m); /* the code stays mapped; NULL is allowed */
 
 #endif

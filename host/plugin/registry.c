@@ -352,6 +352,45 @@ size_t registry_plugin_count(const registry *r)
     return r->count;
 }
 
+void registry_watch(registry *r, const registry_probe *probe)
+{
+    r->probe = probe;
+    r->check = true;
+    r->report = probe->report;
+    r->report_ctx = probe->ctx;
+}
+
+void registry_look(registry *r, bool on)
+{
+    r->check = on;
+}
+
+const tutti_plugin *registry_entry(const registry *r, size_t k, uint32_t host_abi)
+{
+    return module_entry(r->plugins[k]->module, host_abi);
+}
+
+const json_node *registry_requires(const registry *r, size_t k)
+{
+    return r->plugins[k]->requires_;
+}
+
+bool registry_declares(const registry *r, const char *id, const char *name)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        const plugin *p = r->plugins[k];
+        if (p->fault || strcmp(p->id, id) != 0)
+            continue;
+        for (size_t m = 0; m < json_count(p->events); m++) {
+            const char *attribute;
+            const char *event = manifest_event(json_at(p->events, m), &attribute);
+            if (event && strcasecmp(event, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
 {
     const plugin *p = r->plugins[k];
@@ -362,6 +401,7 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
                               .library = p->library,
                               .license = p->license ? p->license : "?",
                               .fault = p->fault,
+                              .stage = p->stage,
                               .loaded = p->module != NULL,
                               .nobjects = p->fault ? 0 : p->nobjects,
                               .objects = p->object_list};

@@ -103,6 +103,7 @@ double handler_call(const handler *h, const void *engine, int64_t count, void *c
 
 /* For listing: plugins in search order, each with its verdict. */
 size_t registry_plugin_count(const registry *r);
+enum { STAGE_MANIFEST, STAGE_FILES, STAGE_EXPORTS, STAGE_DEVICE_CODE, STAGE_LOAD };
 typedef struct plugin_info {
     const char *id;      /* "?" when the manifest could not be read */
     const char *version; /* "?" likewise */
@@ -111,6 +112,7 @@ typedef struct plugin_info {
     const char *library;  /* path; NULL when it has none that may be loaded */
     const char *license;
     const char *fault; /* NULL when usable, else the whole sentence */
+    int stage;         /* STAGE_*: what the fault is about; STAGE_LOAD when there is none */
     bool loaded;       /* its code is in use */
     size_t nobjects;
     const object *const *objects;
@@ -122,6 +124,31 @@ const handler *registry_handler(const registry *r, size_t k, size_t n);
 /* Loads the k-th plugin, so that the code is held to all that its manifest says; opens nothing.
  * What is wrong becomes the plugin's fault.  [control] */
 TUTTI_NODISCARD tutti_status registry_check(registry *r, size_t k, tutti_error *err);
+
+/* What the entry function of the k-th plugin, which is loaded, answers to a host of that ABI; NULL: nothing. */
+const tutti_plugin *registry_entry(const registry *r, size_t k, uint32_t host_abi);
+/* Interface ids without which the k-th plugin does not open, or NULL. */
+const json_node *registry_requires(const registry *r, size_t k);
+/* Whether the manifest of plugin `id` declares the event `name` as its own. */
+bool registry_declares(const registry *r, const char *id, const char *name);
+
+/* Somebody who looks on.  `call` comes before each call of a plugin that is enclosed by instance_enter, those
+ * of participants among them; crash_breadcrumb says which event it is.  `service` may put a table of its own in
+ * the place of `table`, which the host would give; NULL: leaves all as they are.  [any] */
+typedef struct registry_probe {
+    void *ctx;
+    void (*call)(void *ctx, const instance *i, const char *call);
+    const void *(*service)(void *ctx, instance *i, const char *interface_id, const void *table);
+    /* Takes what options.report would. */
+    void (*report)(void *ctx, int level, const char *text);
+} registry_probe;
+/* From now on, with looks at the process as by options.check; `probe` outlives the registry, and nothing is open
+ * yet.  [control] */
+void registry_watch(registry *r, const registry_probe *probe);
+/* Whether calls are still enclosed by looks at the process, which are slow. */
+void registry_look(registry *r, bool on);
+/* Interface ids that this host asks objects for; NULL-terminated. */
+const char *const *tables_consumed(void);
 
 /* The n-th file of device code of the k-th plugin, a path; NULL past the last. */
 const char *registry_code(const registry *r, size_t k, size_t n);

@@ -28,6 +28,7 @@ struct registry {
     size_t room;
     int trust;
     bool check;
+    const registry_probe *probe; /* or NULL */
     _Atomic int changes;
     const char *lock_file;
     void (*report)(void *ctx, int level, const char *text);

@@ -132,6 +132,7 @@ static tutti_status check_library(plugin *p, tutti_error *err)
 {
     const registry *r = p->registry;
     char hex[TRUST_HEX_SIZE];
+    p->stage = STAGE_FILES;
     tutti_status status =
         trust_file(p->folder, p->library_name, p->rule, &p->library, &p->library_mark, err);
     if (!status && r->trust == TRUST_PINNED)
@@ -142,9 +143,17 @@ static tutti_status check_library(plugin *p, tutti_error *err)
             status = tutti_fail(err, TUTTI_E_TRUST, "%s: has SHA-256 %s, its manifest says %s",
                                 p->library, hex, p->sha256);
     }
-    if (!status)
+    if (!status) {
+        p->stage = STAGE_EXPORTS;
         status = check_elf(p, err);
-    return status ? status : codes_judge(p, err);
+    }
+    if (!status) {
+        p->stage = STAGE_DEVICE_CODE;
+        status = codes_judge(p, err);
+    }
+    if (!status)
+        p->stage = STAGE_LOAD;
+    return status;
 }
 
 /* Several faults become one sentence, so that the list of plugins has them all. */
@@ -227,6 +236,7 @@ static tutti_status try_folder(registry *r, const char *path, size_t place, trus
     p->place = place;
     p->rule = rule;
     const uint32_t before = r->refusals;
+    p->stage = STAGE_FILES;
     tutti_status status = trust_folder(path, rule, &p->folder, &cause);
     if (!status)
         status =
@@ -238,8 +248,10 @@ static tutti_status try_folder(registry *r, const char *path, size_t place, trus
     }
     if (!p->folder)
         p->folder = strdup(path);
-    if (!status)
+    if (!status) {
+        p->stage = STAGE_MANIFEST;
         status = read_plugin(p, &cause);
+    }
     p->ill_owned = r->refusals != before;
     if (status)
         plugin_fault(p, TUTTI_LOG_WARNING, status, cause.text);

@@ -19,6 +19,10 @@ function(tutti_plugin_module target name manifest folder)
   target_link_options(${target} PRIVATE -Wl,-z,now,-z,relro "-Wl,--version-script=${script}")
   configure_file("${manifest}" "${folder}/plugin.json" COPYONLY
     FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ) # whatever the source has
+  get_filename_component(run check.json ABSOLUTE) # the run in which `tutti plugins check` tries it
+  if(EXISTS "${run}")
+    configure_file("${run}" "${folder}/check.json" COPYONLY)
+  endif()
 endfunction()
 
 # tutti_install_plugin(<target> <name> <manifest>): where the installed program finds it; component `runtime`.

@@ -6,6 +6,7 @@ set -uo pipefail
 allowed() {
   cat <<'TABLE'
 host/base/cgroup.h max: what the kernel's file says for "no limit"
+host/check/values.c min max: keys of a manifest
 host/cli/bench_kernels.c *: measures kernels of operations by name
 host/cli/bench_plan.c mean: builds a graph to measure, as a model would
 host/cli/plugins.c min max: keys of a manifest

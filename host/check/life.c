@@ -1,0 +1,304 @@
+/* life.c - the checks life, process, match, events and state. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check/life.h"
+#include "check/imports.h"
+#include "train/checkpoint.h"
+#include "train/trainer_state.h"
+#include "tutti/engine.h"
+#include "tutti/state.h"
+#include "tutti/weights.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct life {
+    const subject *subject;
+    child *child;
+    registry_probe probe;
+    trainer *trainer;
+    const tutti_engine_v1 *real_engine;
+    tutti_engine_v1 engine; /* with fire as below */
+    _Atomic int64_t calls;  /* of the object */
+    bool in_match;          /* of our own */
+} life;
+
+/* ---- what a match could change ---- */
+
+static uint64_t digest(uint64_t h, const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    for (size_t k = 0; k < bytes; k++)
+        h = (h ^ p[k]) * 0x100000001b3u;
+    return h;
+}
+
+static uint64_t digest_state(life *l, uint64_t h)
+{
+    static const char *const names[] = {"input", "target", "outputs", "loss"};
+    const tutti_state_v1 *state = trainer_service(l->trainer, NULL, TUTTI_STATE_V1);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        tutti_tensor t;
+        if (!state->get(state->ctx, names[k], &t, &e) && t.data)
+            h = digest(h, t.data, tutti_nbytes(&t.desc));
+    }
+    h = digest(h, state->max_duration, sizeof *state->max_duration);
+    return digest(h, state->seed, sizeof *state->seed);
+}
+
+static uint64_t digest_weights(life *l, uint64_t h)
+{
+    const tutti_weights_v1 *weights = trainer_service(l->trainer, NULL, TUTTI_WEIGHTS_V1);
+    const uint32_t n = weights ? weights->count(weights->ctx) : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        tutti_weight w = {.struct_size = (uint32_t)sizeof w};
+        if (weights->at(weights->ctx, k, &w, &e) || !w.data.data)
+            continue;
+        h = digest(h, w.data.data, tutti_nbytes(&w.data.desc));
+        if (w.grad)
+            h = digest(h, w.grad, tutti_nbytes(&w.data.desc));
+    }
+    return h;
+}
+
+/* The object's own memory, as far as it shows it. */
+static uint64_t digest_items(instance *i, uint64_t h)
+{
+    const tutti_stateful_v1 *table = instance_query(i, TUTTI_STATEFUL_V1);
+    tutti_state_item items[16];
+    tutti_error e = TUTTI_ERROR_INIT;
+    uint32_t n = 0;
+    if (!table || table->items(instance_self(i), items, 16, &n, &e))
+        return h;
+    for (uint32_t k = 0; k < n && k < 16; k++)
+        if (items[k].tensor.device == TUTTI_DEVICE_CPU && items[k].tensor.data)
+            h = digest(h, items[k].tensor.data, tutti_nbytes(&items[k].tensor.desc));
+    return h;
+}
+
+static uint64_t digest_all(life *l, instance *i)
+{
+    return digest_items(i, digest_weights(l, digest_state(l, 0xcbf29ce484222325u)));
+}
+
+/* Asks twice more than the run does. */
+static void try_match(life *l, instance *i)
+{
+    const tutti_event *event = crash_breadcrumb.at;
+    const tutti_calls *calls = instance_calls(i);
+    if (l->in_match || !event || !calls->match)
+        return;
+    l->in_match = true;
+    uint64_t before = digest_all(l, i);
+    /* A first look may itself move something, such as a copy that is made for whoever looks. */
+    for (int look = 0; look < 3; look++)
+        before = digest_all(l, i);
+    const int32_t first = calls->match(instance_self(i), event);
+    const uint64_t after = digest_all(l, i);
+    const int32_t second = calls->match(instance_self(i), event);
+    if (before != after)
+        child_say(l->child, CHECK_MATCH, CHECK_FAILED, "match on %s changes the run or itself",
+                  event->name);
+    else if (first != second)
+        child_say(l->child, CHECK_MATCH, CHECK_FAILED,
+                  "match on %s answers %d, then %d to the same", event->name, first, second);
+    l->in_match = false;
+}
+
+/* ---- the probe ---- */
+
+static life *firing; /* of the engine's table, whose ctx is the engine's */
+
+static bool is_ours(const life *l, const char *plugin)
+{
+    return plugin && strcmp(plugin, l->subject->info->plugin_id) == 0;
+}
+
+static tutti_status fire(void *ctx, int32_t event, tutti_error *err)
+{
+    const custom_event *events;
+    const registry *r = firing->subject->options->registry;
+    const size_t n = registry_events(r, &events);
+    const int64_t k = (int64_t)event - TUTTI_EVENT_CUSTOM;
+    const char *name = k >= 0 && k < (int64_t)n ? events[k].name : "an event of the engine's";
+    if (is_ours(firing, crash_breadcrumb.plugin) &&
+        !registry_declares(r, crash_breadcrumb.plugin, name))
+        child_say(firing->child, CHECK_EVENTS, CHECK_FAILED,
+                  "fires %s, which its manifest does not declare", name);
+    return firing->real_engine->fire(ctx, event, err);
+}
+
+static const void *serve(void *ctx, instance *i, const char *interface_id, const void *table)
+{
+    life *l = ctx;
+    if (!table || strcmp(interface_id, TUTTI_ENGINE_V1) != 0 ||
+        !is_ours(l, object_describe(instance_object(i))->plugin_id))
+        return table;
+    l->real_engine = table;
+    l->engine = *l->real_engine;
+    l->engine.fire = fire;
+    firing = l;
+    return &l->engine;
+}
+
+static void look_on(void *ctx, const instance *i, const char *call)
+{
+    life *l = ctx;
+    if (instance_object(i) != l->subject->object)
+        return;
+    atomic_fetch_add(&l->calls, 1);
+    if (l->trainer && strcmp(call, "match") == 0)
+        try_match(l, (instance *)(uintptr_t)i);
+}
+
+static void report(void *ctx, int level, const char *text)
+{
+    life *l = ctx;
+    char head[200];
+    (void)snprintf(head, sizeof head, "plugin %s ", l->subject->info->plugin_id);
+    if (level >= TUTTI_LOG_ERROR && strncmp(text, head, strlen(head)) == 0)
+        child_say(l->child, CHECK_PROCESS, CHECK_FAILED, "%s", text + strlen(head));
+}
+
+/* ---- the run ---- */
+
+static tutti_status train(life *l, const char *folder, const char *resume, tutti_error *err)
+{
+    run_file *run = NULL;
+    trainer *t = NULL;
+    if (mkdir(folder, 0755) != 0 || chdir(folder) != 0)
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot be made", folder);
+    subject_write_files();
+    char here[512];
+    tutti_status s = getcwd(here, sizeof here)
+                         ? subject_train(l->subject, true, here, &run, &t, err)
+                         : tutti_fail(err, TUTTI_E_IO, "%s: has no name", folder);
+    plugin_info p;
+    registry_plugin(l->subject->options->registry, l->subject->plugin, &p);
+    if (!s) {
+        const fit_options options = {.resume = resume};
+        (void)imports_redirect(p.library);
+        imports_fail(0);
+        l->trainer = t;
+        s = trainer_fit(t, &options, err);
+        l->trainer = NULL;
+    }
+    subject_end(run, t);
+    return s;
+}
+
+static void begin(life *l, child *c, const subject *s)
+{
+    memset(l, 0, sizeof *l);
+    l->subject = s;
+    l->child = c;
+    l->probe = (registry_probe){.ctx = l, .call = look_on, .service = serve, .report = report};
+    registry_watch(s->options->registry, &l->probe);
+    imports_begin();
+}
+
+void life_whole(child *c, void *subject_)
+{
+    life l;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const subject *s = subject_;
+    begin(&l, c, s);
+    child_begin(c, CHECK_LIFE);
+    const tutti_status status = train(&l, "whole", NULL, &e);
+    if (status) {
+        child_say(c, CHECK_LIFE, s->members ? CHECK_FAILED : CHECK_NOT_TRIED, "%s", e.text);
+        return;
+    }
+    if (!atomic_load(&l.calls))
+        child_say(c, CHECK_LIFE, CHECK_NOT_TRIED,
+                  "the run has no place for it; name it in check.json");
+    const int tried[] = {CHECK_PROCESS, CHECK_EVENTS};
+    for (size_t k = 0; k < sizeof tried / sizeof *tried; k++)
+        if (atomic_load(&l.calls))
+            child_begin(c, tried[k]);
+    if (strcmp(s->info->kind, TUTTI_KIND_ALGORITHM) == 0)
+        child_begin(c, CHECK_MATCH);
+    const char *name = imports_forbidden();
+    if (name)
+        child_say(c, CHECK_PROCESS, CHECK_FAILED,
+                  "calls %s, which is the host's alone (see CONTRACT.md)", name);
+}
+
+/* ---- two checkpoints ---- */
+
+enum {
+    CLOCKS = 3,
+    COUNTERS = 14,
+    WALL = 10
+}; /* the last counters of a clock are nanoseconds */
+
+/* Whether it may differ: what a saver and loggers remember of their files, and times of the wall, which end
+ * in _ns. */
+static bool may_differ(const char *name)
+{
+    const size_t n = strlen(name);
+    return strstr(name, "saver.saved") || (n > 3 && strcmp(name + n - 3, "_ns") == 0) ||
+           (strncmp(name, "logger.", 7) == 0 && n > 5 && strcmp(name + n - 5, ".mark") == 0);
+}
+
+static bool same_tensor(const char *name, const tutti_tensor *a, const tutti_tensor *b)
+{
+    const uint64_t bytes = tutti_nbytes(&a->desc);
+    if (!tutti_same_shape(&a->desc, &b->desc) || a->desc.dtype != b->desc.dtype)
+        return false;
+    if (strcmp(name, "run.clock") != 0)
+        return memcmp(a->data, b->data, bytes) == 0;
+    const int64_t *x = a->data, *y = b->data;
+    for (size_t k = 0; k < bytes / sizeof *x; k++)
+        if (x[k] != y[k] && (k >= (size_t)CLOCKS * COUNTERS || k % COUNTERS < WALL))
+            return false;
+    return true;
+}
+
+static void compare(child *c, const checkpoint *a, const checkpoint *b)
+{
+    if (checkpoint_count(a) != checkpoint_count(b))
+        child_say(c, CHECK_STATE, CHECK_FAILED,
+                  "a run that went on has %zu tensors in its checkpoint, the other one %zu",
+                  checkpoint_count(b), checkpoint_count(a));
+    for (size_t k = 0; k < checkpoint_count(a); k++) {
+        checkpoint_item one;
+        tutti_tensor other;
+        tutti_error e = TUTTI_ERROR_INIT;
+        checkpoint_at(a, k, &one);
+        if (may_differ(one.name))
+            continue;
+        if (checkpoint_find(b, one.name, &other, &e))
+            child_say(c, CHECK_STATE, CHECK_FAILED, "%s", e.text);
+        else if (!same_tensor(one.name, &one.tensor, &other))
+            child_say(c, CHECK_STATE, CHECK_FAILED,
+                      "%s has other bits after a stop: does tutti.stateful/1 have all that the "
+                      "object remembers?",
+                      one.name);
+    }
+}
+
+void life_half(child *c, void *subject_)
+{
+    life l;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const subject *s = subject_;
+    checkpoint *a = NULL, *b = NULL;
+    begin(&l, c, s);
+    child_begin(c, CHECK_STATE);
+    tutti_status status = train(&l, "half", "../whole/saves/ba4.safetensors", &e);
+    if (!status)
+        status = checkpoint_open("../whole/saves/latest.safetensors", &a, &e);
+    if (!status)
+        status = checkpoint_open("saves/latest.safetensors", &b, &e);
+    if (status)
+        child_say(c, CHECK_STATE, CHECK_FAILED, "%s", e.text);
+    else
+        compare(c, a, b);
+    checkpoint_close(a);
+    checkpoint_close(b);
+}

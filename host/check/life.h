@@ -1,0 +1,14 @@
+/* life.h - a training run with the object in it, watched, and once more in two parts. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_CHECK_LIFE_H
+#define HOST_CHECK_LIFE_H
+
+#include "check/child.h"
+#include "check/subject.h"
+
+/* In a child each: the whole run, in folder whole/; the second half of it, in half/, taken up from the first one's
+ * checkpoint, and compared with it. */
+void life_whole(child *c, void *subject_);
+void life_half(child *c, void *subject_);
+
+#endif

@@ -1,0 +1,323 @@
+/* tables.c - the checks calls and threads: typed tables, called well, badly, and from several threads. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check/bench.h"
+#include "tutti/dataset.h"
+#include "tutti/metric.h"
+#include "tutti/optimizer.h"
+#include "tutti/rng.h"
+#include "tutti/scheduler.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 4, NUMBERS = 1000, CUT = 333, SAMPLES = 48, ROOM = 1 << 16 };
+
+/* What is called, and a digest of its answers: the same for the same `turn`. */
+typedef struct target {
+    bench *bench;
+    instance *instance;
+    const void *table;
+    void *self;
+    uint64_t (*answer)(const struct target *t, int turn);
+} target;
+
+TUTTI_PRINTF(2, 3)
+static void fail(const target *t, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    child_say(t->bench->child, CHECK_CALLS, CHECK_FAILED, "%s", text);
+}
+
+static uint64_t digest(uint64_t h, const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    for (size_t k = 0; k < bytes; k++)
+        h = (h ^ p[k]) * 0x100000001b3u;
+    return h;
+}
+
+/* ---- dataset ---- */
+
+typedef struct sample {
+    tutti_dataset_info info;
+    tutti_tensor columns[TUTTI_MAX_COLUMNS];
+    uint64_t room[TUTTI_MAX_COLUMNS];
+    unsigned char *memory;
+} sample;
+
+static tutti_status sample_init(const target *t, sample *s, tutti_error *err)
+{
+    const tutti_dataset_v1 *table = t->table;
+    memset(s, 0, sizeof *s);
+    s->info.struct_size = (uint32_t)sizeof s->info;
+    const tutti_status status = table->info(t->self, &s->info, err);
+    s->memory = calloc(TUTTI_MAX_COLUMNS, ROOM);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS && s->memory; k++) {
+        s->columns[k] =
+            (tutti_tensor){s->memory + (size_t)k * ROOM, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0};
+        s->room[k] = ROOM;
+    }
+    return status ? status : s->memory ? TUTTI_OK : TUTTI_E_NOMEM;
+}
+
+static uint64_t read_samples(const target *t, int turn)
+{
+    const tutti_dataset_v1 *table = t->table;
+    tutti_error e = TUTTI_ERROR_INIT;
+    uint64_t h = 0xcbf29ce484222325u;
+    sample s;
+    tutti_status status = sample_init(t, &s, &e);
+    h = digest(h, &s.info.samples, sizeof s.info.samples);
+    const int64_t n = s.info.samples < SAMPLES ? s.info.samples : SAMPLES;
+    for (int64_t k = 0; k < n && !status; k++) {
+        const int64_t index = (k * 7 + turn) % n;
+        status = table->read(t->self, index, s.columns, s.room, s.info.ncolumns, &e);
+        for (uint32_t c = 0; c < s.info.ncolumns && !status; c++)
+            h = digest(h, s.columns[c].data, tutti_nbytes(&s.columns[c].desc));
+    }
+    if (status)
+        fail(t, "read: %s", e.text);
+    free(s.memory);
+    return h;
+}
+
+/* Numbers that are no sample's, and no room. */
+static void misuse_dataset(const target *t)
+{
+    static const int64_t wrong[] = {-1, INT64_MIN, INT64_MAX};
+    const tutti_dataset_v1 *table = t->table;
+    tutti_error e = TUTTI_ERROR_INIT;
+    sample s;
+    if (sample_init(t, &s, &e) == TUTTI_OK) {
+        for (size_t k = 0; k <= sizeof wrong / sizeof *wrong; k++) {
+            const int64_t index = k ? wrong[k - 1] : s.info.samples;
+            tutti_error cause = TUTTI_ERROR_INIT;
+            const tutti_status status =
+                table->read(t->self, index, s.columns, s.room, s.info.ncolumns, &cause);
+            if (!status)
+                fail(t, "read gives a sample %lld of %lld", (long long)index,
+                     (long long)s.info.samples);
+            else
+                bench_judge_refusal(t->bench, CHECK_CALLS, "read", status, &cause);
+        }
+        memset(s.room, 0, sizeof s.room);
+        tutti_error cause = TUTTI_ERROR_INIT;
+        if (s.info.samples && table->read(t->self, 0, s.columns, s.room, s.info.ncolumns,
+                                          &cause) != TUTTI_E_RANGE)
+            fail(t, "read without room gives %s, want E_RANGE",
+                 tutti_status_name(cause.status));
+    }
+    free(s.memory);
+}
+
+/* ---- scheduler ---- */
+
+static uint64_t schedule(const target *t, int turn)
+{
+    const tutti_scheduler_v1 *table = t->table;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int64_t batch = 0; batch <= 40; batch++) {
+        const tutti_timestamp now = {.struct_size = (uint32_t)sizeof now,
+                                     .batch = batch,
+                                     .epoch = batch / 4,
+                                     .batch_in_epoch = batch % 4,
+                                     .sample = 16 * batch};
+        const tutti_schedule s = {.struct_size = (uint32_t)sizeof s,
+                                  .now = &now,
+                                  .max_duration = {10, 0, TUTTI_UNIT_EPOCH, 0},
+                                  .dataloader_len = 4,
+                                  .scale_ratio = 1};
+        tutti_error e = TUTTI_ERROR_INIT;
+        double factor = 0;
+        const tutti_status status = table->multiplier(t->self, &s, &factor, &e);
+        if (status)
+            bench_judge_refusal(t->bench, CHECK_CALLS, "multiplier", status, &e);
+        else if (!isfinite(factor))
+            fail(t, "multiplier gives %g at batch %lld", factor, (long long)batch);
+        h = digest(h, &factor, sizeof factor);
+    }
+    (void)turn;
+    return h;
+}
+
+/* ---- optimizer ---- */
+
+typedef struct stretch {
+    float w[NUMBERS], g[NUMBERS], slot[TUTTI_OPTIMIZER_MAX_SLOTS][NUMBERS];
+    uint16_t low[NUMBERS];
+} stretch;
+
+static void update(const target *t, stretch *s, int64_t from, int64_t to, int64_t step)
+{
+    const tutti_optimizer_v1 *table = t->table;
+    tutti_update u = {.struct_size = (uint32_t)sizeof u,
+                      .n = to - from,
+                      .w = s->w + from,
+                      .g = s->g + from,
+                      .lr = 0.01,
+                      .lr_initial = 0.02,
+                      .step = step};
+    for (uint32_t k = 0; k < table->nslots && k < TUTTI_OPTIMIZER_MAX_SLOTS; k++)
+        u.slot[k] = s->slot[k] + from;
+    table->update(t->self, &u);
+}
+
+/* Three updates, cut where `turn` says: it makes no difference. */
+static uint64_t optimize(const target *t, int turn)
+{
+    stretch *s = calloc(1, sizeof *s);
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int k = 0; s && k < NUMBERS; k++) {
+        const tutti_rng4 d = tutti_rng(3, TUTTI_RNG_PLUGIN, 0, (uint64_t)k);
+        s->w[k] = (float)d.v[0] * 4.6566129e-10f - 1.0f;
+        s->g[k] = (float)d.v[1] * 4.6566129e-10f - 1.0f;
+    }
+    for (int64_t step = 1; s && step <= 3; step++) {
+        const int64_t cut = turn % 2 ? CUT : 0;
+        update(t, s, 0, cut, step);
+        update(t, s, cut, NUMBERS, step);
+    }
+    if (s)
+        h = digest(digest(h, s->w, sizeof s->w), s->slot, sizeof s->slot);
+    for (int k = 0; s && k < NUMBERS; k++)
+        if (!isfinite(s->w[k])) {
+            fail(t, "update makes a weight %g of finite numbers", (double)s->w[k]);
+            break;
+        }
+    free(s);
+    return h;
+}
+
+/* ---- metric ---- */
+
+/* Nothing gathered, twice: the sums and the number are those of the first time. */
+static void try_metric(const target *t)
+{
+    const tutti_metric_v1 *table = t->table;
+    table->reset(t->self);
+    const double none = table->compute(t->self);
+    if (!isnan(none))
+        fail(t, "compute gives %g of nothing, want NaN", none);
+    float few[2] = {0};
+    const tutti_tensor odd = {few, {{1, 1, 1, 1, 2}, 5, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    const tutti_metric_input in = {.struct_size = (uint32_t)sizeof in,
+                                   .noutputs = 1,
+                                   .outputs = &odd,
+                                   .targets = &odd,
+                                   .ntargets = 1,
+                                   .samples = 1};
+    tutti_error e = TUTTI_ERROR_INIT;
+    const tutti_status s = table->update(t->self, &in, &e);
+    if (s)
+        bench_judge_refusal(t->bench, CHECK_CALLS, "update", s, &e);
+    table->reset(t->self);
+    for (uint32_t k = 0; k < table->nsums; k++)
+        if (table->sums[k] != 0)
+            fail(t, "sum %u is %g after reset, want 0", k, table->sums[k]);
+}
+
+/* ---- threads ---- */
+
+typedef struct worker {
+    const target *target;
+    int turn;
+    uint64_t answer;
+} worker;
+
+static void *run_worker(void *ctx)
+{
+    worker *w = ctx;
+    crash_thread_begin();
+    w->answer = w->target->answer(w->target, w->turn);
+    crash_thread_end();
+    return NULL;
+}
+
+/* What one call after the other gives, all at once give too. */
+static void try_at_once(const target *t)
+{
+    uint64_t want[THREADS];
+    pthread_t threads[THREADS];
+    worker workers[THREADS];
+    int n = 0;
+    for (int k = 0; k < THREADS; k++)
+        want[k] = t->answer(t, k);
+    for (int k = 0; k < THREADS; k++)
+        if (t->answer(t, k) != want[k])
+            fail(t, "the same call gives another answer the second time");
+    child_begin(t->bench->child, CHECK_THREADS);
+    for (; n < THREADS; n++) {
+        workers[n] = (worker){t, n, 0};
+        if (pthread_create(&threads[n], NULL, run_worker, &workers[n]) != 0)
+            break;
+    }
+    for (int k = 0; k < n; k++) {
+        (void)pthread_join(threads[k], NULL);
+        if (workers[k].answer != want[k])
+            child_say(t->bench->child, CHECK_THREADS, CHECK_FAILED,
+                      "its calls tagged [any] give other answers from %d threads at once",
+                      THREADS);
+    }
+}
+
+static void try_optimizer(target *t)
+{
+    if (optimize(t, 0) != optimize(t, 1))
+        fail(t, "update gives other numbers where a stretch is cut in two");
+}
+
+static void try_table(bench *b, instance *i)
+{
+    static const struct {
+        const char *id;
+        uint64_t (*answer)(const target *t, int turn);
+    } rows[] = {{TUTTI_DATASET_V1, read_samples},
+                {TUTTI_SCHEDULER_V1, schedule},
+                {TUTTI_OPTIMIZER_V1, optimize},
+                {TUTTI_METRIC_V1, NULL}};
+    bool any = false;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        target t = {b, i, instance_query(i, rows[k].id), instance_self(i), rows[k].answer};
+        if (!t.table)
+            continue;
+        any = true;
+        instance_call c = instance_enter(i, "a call of its table");
+        if (strcmp(rows[k].id, TUTTI_DATASET_V1) == 0)
+            misuse_dataset(&t);
+        if (strcmp(rows[k].id, TUTTI_OPTIMIZER_V1) == 0)
+            try_optimizer(&t);
+        if (!t.answer)
+            try_metric(&t);
+        else
+            try_at_once(&t);
+        instance_leave(&c);
+    }
+    if (!any)
+        child_say(b->child, CHECK_CALLS, CHECK_NOT_TRIED,
+                  "calls of kind %s are made in the training run alone",
+                  b->subject->info->kind);
+}
+
+void bench_check_tables(child *c, void *subject_)
+{
+    bench b;
+    tutti_error e = TUTTI_ERROR_INIT;
+    bool given;
+    instance *i = NULL;
+    if (!bench_begin(&b, subject_, c, CHECK_CALLS))
+        return;
+    registry_look(b.subject->options->registry, false);
+    if (bench_open(&b, NULL, &given, &i, &e))
+        child_say(c, CHECK_CALLS, CHECK_NOT_TRIED, "%s", e.text);
+    else {
+        try_table(&b, i);
+        instance_free(i);
+    }
+    bench_end(&b);
+}

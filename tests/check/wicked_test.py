@@ -1,0 +1,135 @@
+"""wicked_test.py - each check catches what it is for, and a good plugin passes all of them:
+wicked_test.py TUTTI FOLDER-OF-LIBRARIES FOLDER-OF-FIXTURES [NAME]..."""
+# SPDX-License-Identifier: Apache-2.0
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TUTTI, LIBRARIES, FIXTURES = sys.argv[1:4]
+# what it does, the library, the check that must fail, what is said
+ROWS = [
+    ("", "algorithm", None, ""),
+    ("", "dataset", None, ""),
+    ("", "scheduler", None, ""),
+    ("", "entry", "entry", "another table each time"),
+    ("query", "algorithm", "open", "another tutti.saver/1 each time"),
+    ("settings", "algorithm", "settings", "fails with E_FAIL and says nothing"),
+    ("services", "algorithm", "services", "does not open without tutti.log/1, which its manifest does not require"),
+    ("memory", "algorithm", "memory", "crashed: wicked, call open.*SIGSEGV"),
+    ("memory_kept", "algorithm", "memory", r"keeps \d+ bytes"),
+    ("leak", "algorithm", "leaks", r"leaves \d+ bytes of memory behind"),
+    ("leak_file", "algorithm", "leaks", "leaves a file open"),
+    ("leak_thread", "algorithm", "leaks", "leaves a thread behind"),
+    ("single", "algorithm", "instances", "wicked: not now"),
+    ("range", "dataset", "calls", "read gives a sample -?[0-9]+ of 64"),
+    ("impure", "scheduler", "calls", "another answer the second time"),
+    ("race", "dataset", "threads", "other answers from 4 threads"),
+    ("crash", "algorithm", "life", "crashed: wicked, call apply.*SIGSEGV"),
+    ("exit", "algorithm", "life", "ended the process: wicked, call apply"),
+    ("rounding", "algorithm", "process", "changed the rounding"),
+    ("locale", "algorithm", "process", "calls setlocale, which is the host's alone"),
+    ("environment", "algorithm", "process", "calls setenv"),
+    ("signals", "algorithm", "process", "calls signal"),
+    ("folder", "algorithm", "process", "calls chdir"),
+    ("output", "algorithm", "process", "writes to standard output"),
+    ("match_turns", "algorithm", "match", "answers 0, then 1|answers 1, then 0"),
+    ("match_writes", "algorithm", "match", "changes the run or itself"),
+    ("fire", "algorithm", "events", "fires an event of the engine's, which its manifest does not declare"),
+    ("state", "algorithm", "state", "has other bits after a stop"),
+]
+
+
+def manifest(how, library):
+    """The manifest of that library, with `how` as the default."""
+    kind = "scheduler" if library == "entry" else library
+    events = {"events": ["after_dataloader"]} if kind == "algorithm" else {}
+    requires = {"requires": ["tutti.state/1", "tutti.engine/1"]} if kind == "algorithm" else {}
+    return {"format": "1.0", "id": "org.wicked.wicked", "version": "1.0.0", "license": "Apache-2.0",
+            "abi": {"min": "1.0"}, "library": {"path": "wicked.so"}, **requires,
+            "objects": [{"name": "wicked", "kind": kind, "doc": "Does what `how` says.", **events, "params": {
+                "how": {"type": "string", "default": how, "doc": "What it does."},
+                "size": {"type": "int", "default": 3, "min": 0, "max": 100, "doc": "A number with limits."}}}]}
+
+
+def make(folder, how, library):
+    """The plugin in folder/wicked."""
+    os.makedirs(os.path.join(folder, "wicked"))
+    with open(os.path.join(folder, "wicked/plugin.json"), "w", encoding="utf-8") as f:
+        json.dump(manifest(how, library), f)
+    shutil.copy(os.path.join(LIBRARIES, library + ".so"), os.path.join(folder, "wicked/wicked.so"))
+    os.chmod(os.path.join(folder, "wicked"), 0o755)
+    # a dataset of four numbers is for a model of its own
+    if library == "dataset":
+        with open(os.path.join(folder, "wicked/check.json"), "w", encoding="utf-8") as f:
+            json.dump({"model": {"name": "mlp", "hidden": [4]}, "eval": [],
+                       "train": {"dataset": {"name": "wicked"}, "batch_size": 16}}, f)
+
+
+def check(path):
+    """The exit status and the results of `tutti plugins check`."""
+    done = subprocess.run([TUTTI, "plugins", "check", path, "--json"], capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)["plugins"][0]["results"], done.stderr
+
+
+def judge(name, path, wanted, text):
+    """What is wrong with the results, or nothing."""
+    status, results, err = check(path)
+    failed = {r["check"]: r["text"] for r in results if r["outcome"] == "failed"}
+    untried = {r["check"]: r["text"] for r in results if r["outcome"] == "not tried"}
+    if wanted is None:
+        tried = {r["check"] for r in results if r["outcome"] == "passed"}
+        for must in ("open", "settings", "services", "memory", "leaks", "instances", "life", "state"):
+            if must not in tried:
+                return f"{name}: {must} was not passed: {failed.get(must) or untried.get(must)}"
+        return "" if status == 0 and not failed else f"{name}: status {status}, failed {failed}"
+    if status != 1 or wanted not in failed:
+        return f"{name}: status {status}, want 1; {wanted} did not fail, but {failed}; {untried.get(wanted)}; {err}"
+    return "" if re.search(text, failed[wanted]) else f"{name}: {wanted} says {failed[wanted]!r}, want {text!r}"
+
+
+def judge_row(row):
+    """One row."""
+    how, library, wanted, text = row
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, how, library)
+        return judge(f"{library} {how or 'good'}", os.path.join(folder, "wicked"), wanted, text)
+
+
+def judge_files():
+    """What is found before anything runs."""
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, "", "algorithm")
+        library = os.path.join(folder, "wicked/wicked.so")
+        os.chmod(library, 0o666)
+        wrong.append(judge("writable", library, "files", "writable|may write"))
+        os.chmod(library, 0o644)
+        with open(os.path.join(folder, "wicked/plugin.json"), "w", encoding="utf-8") as f:
+            json.dump({**manifest("", "algorithm"), "colour": "red"}, f)
+        wrong.append(judge("manifest", folder + "/wicked/plugin.json", "manifest", "colour"))
+        for name, wanted in (("extra_symbol", "exports"), ("id_mismatch", "load")):
+            wrong.append(judge(name, os.path.join(FIXTURES, name, name), wanted, "."))
+        shutil.copytree(os.path.join(FIXTURES, "device_code/device_code"), os.path.join(folder, "device_code"))
+        with open(os.path.join(folder, "device_code/device_code.fatbin"), "wb") as f:
+            f.write(b"no device code")
+        wrong.append(judge("device_code", os.path.join(folder, "device_code"), "device_code", "device_code.fatbin"))
+    return [w for w in wrong if w]
+
+
+def main():
+    """All rows, or those that are named."""
+    rows = [row for row in ROWS if not sys.argv[4:] or row[0] in sys.argv[4:]]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong = [text for text in pool.map(judge_row, rows) if text]
+    wrong += judge_files() if not sys.argv[4:] else []
+    print("\n".join(wrong + [f"{len(rows)} plugins checked"]))
+    return 1 if wrong or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
