@@ -1,7 +1,7 @@
 /* matmul_probe.c - are the bits of cuBLASLt's masks where ours are?  NVIDIA does not say; a small product
  * with known signs tells. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/symbols.h"
+#include "common/cuda/runtime.h"
 #include "matmul/matmul_lt.h"
 #include "matmul/matmul_mask.h"
 
@@ -10,31 +10,6 @@
 
 enum { ROWS = 16, COLUMNS = 136, ROW_BYTES = 32, ONE = 0x3F80, MINUS_ONE = 0xBF80 };
 enum { A_AT = 0, B_AT = 1024, Y_AT = 8192, MASK_AT = 16384, WORKSPACE_AT = 20480 };
-enum { TO_DEVICE = 1, FROM_DEVICE = 2 }; /* cudaMemcpyKind */
-
-/* X(member, NVIDIA's name, arguments): all of them return a cudaError_t. */
-#define RT_FUNCTIONS(X)                                                                        \
-    X(alloc, cudaMalloc, (void **memory, size_t bytes))                                        \
-    X(release, cudaFree, (void *memory))                                                       \
-    X(copy, cudaMemcpy, (void *to, const void *from, size_t bytes, unsigned kind))             \
-    X(wait, cudaStreamSynchronize, (void *stream))
-
-typedef struct runtime {
-#define RT_MEMBER(member, name, args) unsigned(*member) args;
-    RT_FUNCTIONS(RT_MEMBER)
-#undef RT_MEMBER
-} runtime;
-
-static bool find_runtime(const tutti_cuda_v1 *cuda, runtime *rt)
-{
-    static const cuda_symbol functions[] = {
-#define RT_ENTRY(member, name, args) {#name, offsetof(runtime, member)},
-        RT_FUNCTIONS(RT_ENTRY)
-#undef RT_ENTRY
-    };
-    return !cuda_symbols(cuda->ctx, cuda->symbol, "cudart", functions,
-                         sizeof functions / sizeof *functions, rt, NULL);
-}
 
 /* No two rows or bytes alike. */
 static bool is_positive(int i, int j)
@@ -77,7 +52,7 @@ static matmul_lt_want product(void)
     return w;
 }
 
-static bool run(const tutti_cuda_v1 *cuda, const runtime *rt, const matmul_lt *p,
+static bool run(const tutti_cuda_v1 *cuda, const cuda_runtime *rt, const matmul_lt *p,
                 unsigned char *host, unsigned char *device)
 {
     void *const data[MATMUL_OPERANDS] = {[MATMUL_A] = device + A_AT,
@@ -85,20 +60,20 @@ static bool run(const tutti_cuda_v1 *cuda, const runtime *rt, const matmul_lt *p
                                          [MATMUL_AUX] = device + MASK_AT,
                                          [MATMUL_Y] = device + Y_AT};
     fill(host);
-    return !rt->copy(device, host, WORKSPACE_AT, TO_DEVICE) &&
+    return !rt->copy(device, host, WORKSPACE_AT, CUDA_COPY_TO_DEVICE) &&
            !matmul_lt_run(p, cuda, data, device + WORKSPACE_AT) &&
-           !rt->wait(cuda->stream(cuda->ctx)) &&
-           !rt->copy(host, device, WORKSPACE_AT, FROM_DEVICE) && agrees(host + MASK_AT);
+           !rt->wait_stream(cuda->stream(cuda->ctx)) &&
+           !rt->copy(host, device, WORKSPACE_AT, CUDA_COPY_TO_HOST) && agrees(host + MASK_AT);
 }
 
 static bool probe(const tutti_cuda_v1 *cuda)
 {
     const matmul_lt_want w = product();
-    runtime rt;
+    cuda_runtime rt;
     matmul_lt *p = NULL;
     uint64_t workspace = 0;
     void *device = NULL;
-    if (!find_runtime(cuda, &rt) || matmul_lt_create(cuda, &w, &p, &workspace, NULL))
+    if (cuda_runtime_load(cuda, &rt, NULL) || matmul_lt_create(cuda, &w, &p, &workspace, NULL))
         return false;
     unsigned char *host = calloc(1, WORKSPACE_AT);
     const bool good =

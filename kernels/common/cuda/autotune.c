@@ -1,7 +1,7 @@
 /* autotune.c - autotuning on a GPU: algorithms in turns, between events of the runtime. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/autotune.h"
-#include "common/cuda/symbols.h"
+#include "common/cuda/runtime.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -13,38 +13,6 @@ enum { HOLD_MOST_MS = 20 };
 #define WORTH 0.97
 #define LONG_MS 2.0 /* what takes longer is run once a round */
 
-/* X(member, NVIDIA's name, arguments): all of them return a cudaError_t. */
-#define RT_FUNCTIONS(X)                                                                        \
-    X(alloc, cudaMalloc, (void **memory, size_t bytes))                                        \
-    X(release, cudaFree, (void *memory))                                                       \
-    X(fill, cudaMemsetAsync, (void *memory, int byte, size_t bytes, void *stream))             \
-    X(last_error, cudaGetLastError, (void))                                                    \
-    X(event, cudaEventCreateWithFlags, (void **event, unsigned flags))                         \
-    X(drop_event, cudaEventDestroy, (void *event))                                             \
-    X(record, cudaEventRecord, (void *event, void *stream))                                    \
-    X(host, cudaLaunchHostFunc, (void *stream, void (*run)(void *data), void *data))           \
-    X(device, cudaGetDevice, (int *ret_device))                                                \
-    X(attribute, cudaDeviceGetAttribute, (int *ret_value, unsigned attribute, int device))     \
-    X(wait, cudaEventSynchronize, (void *event))                                               \
-    X(elapsed, cudaEventElapsedTime, (float *ret_ms, void *from, void *to))
-
-typedef struct runtime {
-#define RT_MEMBER(member, name, args) unsigned(*member) args;
-    RT_FUNCTIONS(RT_MEMBER)
-#undef RT_MEMBER
-} runtime;
-
-static bool find_runtime(const tutti_cuda_v1 *cuda, runtime *rt)
-{
-    static const cuda_symbol functions[] = {
-#define RT_ENTRY(member, name, args) {#name, offsetof(runtime, member)},
-        RT_FUNCTIONS(RT_ENTRY)
-#undef RT_ENTRY
-    };
-    return !cuda_symbols(cuda->ctx, cuda->symbol, "cudart", functions,
-                         sizeof functions / sizeof *functions, rt, NULL);
-}
-
 /* The stream stands still until the host has enqueued what is measured, so that the time between two
  * events is the GPU's and not the host's. */
 typedef struct hold {
@@ -52,7 +20,7 @@ typedef struct hold {
 } hold;
 
 typedef struct measuring {
-    runtime rt;
+    cuda_runtime rt;
     const cuda_autotune *c;
     hold *hold;
     void *stream;
@@ -97,7 +65,7 @@ static double time_of(const measuring *m, uint32_t algorithm, uint32_t runs)
     bool good =
         !m->rt.host(m->stream, wait_for_release, m->hold) && enqueue(m, algorithm, runs);
     atomic_store(&m->hold->released, true);
-    good = good && !m->rt.wait(m->to[runs - 1]);
+    good = good && !m->rt.wait_event(m->to[runs - 1]);
     for (uint32_t k = 0; k < runs && good; k++) {
         float ms = -1.0f;
         good = !m->rt.elapsed(&ms, m->from[k], m->to[k]);
@@ -175,7 +143,7 @@ tutti_status cuda_autotune_run(const tutti_cuda_v1 *cuda, const cuda_autotune *c
     double best[CUDA_MAX_ALGORITHMS] = {0};
     uint32_t algorithm = 0;
     atomic_init(&held.released, true);
-    if (!find_runtime(cuda, &m.rt))
+    if (cuda_runtime_load(cuda, &m.rt, NULL))
         return TUTTI_E_UNSUPPORTED;
     bool good = take_memory(&m);
     if (good)
