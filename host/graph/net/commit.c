@@ -77,6 +77,8 @@ static tutti_status collect_below(net *n, gathering *g, tutti_module top, tutti_
         for (uint32_t k = 0; k < it->nslots && !s; k++)
             s = collect_weight(n, g, it->slots[k].weight, module_tree_path(n, m),
                                it->slots[k].name, err);
+        if (!s && it->lacks_path)
+            s = out_of_memory(err);
     }
     return s;
 }

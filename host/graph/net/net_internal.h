@@ -56,7 +56,8 @@ typedef struct module {
     layer_impl impl;
     tutti_module parent;
     uint32_t nchildren, nslots;
-    bool shapes; /* a weight is read through it: it has no parent */
+    bool shapes;     /* a weight is read through it: it has no parent */
+    bool lacks_path; /* memory was out for it: what hangs on its name is not to be had */
 } module;
 
 /* The model as the root sees it. */

@@ -262,7 +262,8 @@ static tutti_status started(net *n, tutti_module m, const char *name, const weig
     if (!slot)
         return module_tree_no_weight(net_module(n, m), label(n, m), name, err);
     char *path = module_tree_join(module_tree_path(n, m), name);
-    const tutti_status s = path ? weight_start(n, slot->weight, path, err) : out_of_memory(err);
+    const tutti_status s =
+        path && !it->lacks_path ? weight_start(n, slot->weight, path, err) : out_of_memory(err);
     free(path);
     if (!s)
         *ret = slot->weight;

@@ -47,6 +47,8 @@ static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_v
     if (n->depth >= MAX_DEPTH)
         return b->fail(b, TUTTI_E_STATE, "call: modules call each other without end");
     const char *before = graph_set_scope(g, module_tree_path(n, m));
+    if (it->lacks_path)
+        return b->fail(b, TUTTI_E_NOMEM, "no memory for the path of a module");
     n->depth++;
     const tutti_status s = it->impl.table->trace(it->impl.self, b, m, in, nin, out, nout);
     n->depth--;
