@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGNMENT = 64 };
 
@@ -35,6 +36,16 @@ struct dnn {
 
 static dnnl_engine_t the_engine;
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+
+/* oneDNN does not look whether it got the memory for the code that it writes, and crashes without.  So it is
+ * asked for a primitive only where more than one takes can be had. */
+enum { ROOM = 16 << 20 }; /* bytes */
+
+static int has_room(void)
+{
+    void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room != MAP_FAILED && munmap(room, ROOM) == 0;
+}
 
 static void engine_create(void)
 {
@@ -289,6 +300,8 @@ tutti_status dnn_create(const dnn_call *c, const char *op, dnn **ret, uint64_t *
                         tutti_error *err)
 {
     uint64_t scratch = 0;
+    if (!has_room())
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for oneDNN", op);
     (void)pthread_once(&engine_once, engine_create);
     if (!the_engine)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: oneDNN has no CPU engine", op);
@@ -349,18 +362,26 @@ tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch)
     omp_set_num_threads(p->threads);
     const dnnl_status_t s = execute(p, data, scratch);
     omp_set_num_threads(before);
-    return s == dnnl_success ? TUTTI_OK : TUTTI_E_FAIL;
+    return s == dnnl_success         ? TUTTI_OK
+           : s == dnnl_out_of_memory ? TUTTI_E_NOMEM
+                                     : TUTTI_E_FAIL;
 }
 
 tutti_status dnn_multiply(const dnn_product *p, const float *a, const float *b, float *y)
 {
+    static int has_run; /* its code has been written */
+    if (!__atomic_load_n(&has_run, __ATOMIC_RELAXED) && !has_room())
+        return TUTTI_E_NOMEM;
     const int before = omp_get_max_threads();
     omp_set_num_threads(1);
     const dnnl_status_t s =
         dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k,
                    1.0f, a, p->a_row, b, p->b_row, p->add ? 1.0f : 0.0f, y, p->y_row);
     omp_set_num_threads(before);
-    return s == dnnl_success ? TUTTI_OK : TUTTI_E_FAIL;
+    __atomic_store_n(&has_run, s == dnnl_success, __ATOMIC_RELAXED);
+    return s == dnnl_success         ? TUTTI_OK
+           : s == dnnl_out_of_memory ? TUTTI_E_NOMEM
+                                     : TUTTI_E_FAIL;
 }
 
 const char *dnn_implementation(const dnn *p)
