@@ -1,6 +1,7 @@
 /* folder_lock.c - a folder that one process at a time writes to. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/folder_lock.h"
+#include "base/folders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,16 +19,6 @@ struct folder_lock {
     ino_t inode;
     int fd;
 };
-
-/* The folders above the file `path`; what cannot be made shows when the file is opened. */
-static void make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0777);
-        *slash = '/';
-    }
-}
 
 /* "process 4711 on deep-thought", as whoever has it wrote. */
 static tutti_status taken(int fd, const char *folder, tutti_error *err)
@@ -80,7 +71,7 @@ tutti_status folder_lock_take(folder_lock **locks, const char *folder, tutti_err
     int held = 0;
     if (snprintf(path, sizeof path, "%s/.lock", folder) >= (int)sizeof path)
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", folder);
-    make_folders(path);
+    (void)!folders_make(path, NULL); /* what is wrong shows when the file is opened */
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM))
         return TUTTI_OK;

@@ -3,6 +3,7 @@
 #include "train/checkpoint.h"
 #include "train/checkpoint_format.h"
 
+#include "base/folders.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -17,21 +18,6 @@
 
 #define VERSION "2"
 enum { MOST_INTERRUPTIONS = 1000 };
-
-static tutti_status make_folders(const char *path, tutti_error *err)
-{
-    char part[4096];
-    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
-        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return tutti_fail(err, TUTTI_E_IO, "%s: cannot make the folder: %s", part,
-                              strerror(errno));
-        *slash = '/';
-    }
-    return TUTTI_OK;
-}
 
 static tutti_status write_all(int fd, const char *path, const void *data, uint64_t size,
                               tutti_error *err)
@@ -135,25 +121,6 @@ static tutti_status check_names(const char *path, const checkpoint_item *items, 
     return s;
 }
 
-static tutti_status sync_folder(const char *path, tutti_error *err)
-{
-    char folder[4096];
-    (void)snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    const int fd =
-        open(slash ? (*folder ? folder : "/") : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return tutti_fail(err, TUTTI_E_IO, "%s: cannot open its folder: %s", path,
-                          strerror(errno));
-    const int failed = fsync(fd);
-    (void)close(fd);
-    return failed ? tutti_fail(err, TUTTI_E_IO, "%s: cannot sync its folder: %s", path,
-                               strerror(errno))
-                  : TUTTI_OK;
-}
-
 tutti_status checkpoint_write(const char *path, const checkpoint_item *items, size_t nitems,
                               const checkpoint_text *texts, size_t ntexts, tutti_error *err)
 {
@@ -161,7 +128,7 @@ tutti_status checkpoint_write(const char *path, const checkpoint_item *items, si
     text_buffer header = {0};
     int fd = -1;
     tutti_status s = check_names(path, items, nitems, err);
-    if (s || (s = make_folders(path, err)))
+    if (s || (s = folders_make(path, err)))
         return s;
     if (snprintf(temporary, sizeof temporary, "%s.tmp-XXXXXX", path) >= (int)sizeof temporary)
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
@@ -197,7 +164,7 @@ tutti_status checkpoint_write(const char *path, const checkpoint_item *items, si
         (void)unlink(temporary);
         return s;
     }
-    return sync_folder(path, err);
+    return folders_sync(path, err);
 
 fail:
     free(header.data);

@@ -106,8 +106,9 @@ tutti_status choices_read(choices *c, const char *path, tutti_error *err)
     int number = 0;
     while (!s && getline(&line, &capacity, file) > 0)
         s = take_line(c, line, ++number, path, err);
-    if (!s && ferror(file))
-        s = tutti_fail(err, TUTTI_E_IO, "%s: it cannot be read", path);
+    if (!s && !feof(file))
+        s = tutti_fail(err, errno == ENOMEM ? TUTTI_E_NOMEM : TUTTI_E_IO,
+                       "%s: it cannot be read: %s", path, strerror(errno));
     if (!s && !number)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: it is empty; the file is left aside", path);
     free(line);
@@ -126,7 +127,7 @@ tutti_status choices_write(const choices *c, const char *path, tutti_error *err)
     bool good = file && fputs(title, file) >= 0;
     for (size_t k = 0; k < c->count && good; k++)
         good = fprintf(file, "%s\t%s\n", c->list[k].key, c->list[k].algorithm) > 0;
-    good = good && fflush(file) == 0;
+    good = good && fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (file && fclose(file))
         good = false;
     if (good && rename(part, path) == 0)
