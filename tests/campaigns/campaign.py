@@ -1,17 +1,22 @@
 """campaign.py - what the campaigns share: their options, a small run, what runs leave, the tally."""
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import concurrent.futures
 import datetime
+import itertools
 import json
 import os
 import pathlib
 import platform
 import random
+import shutil
+import struct
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from checkpoint import tensors  # noqa: E402, F401
+from checkpoint import tensors  # noqa: E402
 
 GLYPHS = {"name": "glyphs", "samples": 64}
 TRANSFORMS = [{"name": "normalize", "mean": [0.13], "std": [0.31]}]
@@ -35,14 +40,41 @@ ENGINE = {key: value for key, value in RUN.items() if key != "max_duration"} | {
 }
 
 
+# The same from files.
+ARRAYS = RUN | {
+    "train": {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy", "classes": 10}, "batch_size": 16, "workers": 1},
+    "eval": [],
+}
+# With convolutions, which oneDNN may compute.
+IMAGES = RUN | {"model": {"name": "cnn"}, "max_duration": "2ba",
+                "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ba", "keep": -1}]}
+RUNS = {"run.json": RUN, "images.json": IMAGES, "engine.json": ENGINE, "arrays.json": ARRAYS}
+# name: command, what it finds of the files of a run that has ended, what it leaves to compare
+CASES = {
+    "validate": (["validate", "run.json"], [], "stdout"),
+    "explain": (["explain", "run.json"], [], "stdout"),
+    "plan": (["plan", "run.json"], [], "stdout"),
+    "plugins": (["plugins", "list"], [], "stdout"),
+    "train": (["train", "run.json"], [], "weights"),
+    "arrays": (["train", "arrays.json"], [], "weights"),
+    "images": (["train", "images.json"], [], "weights"),
+    "resume": (["train", "run.json", "--resume", "auto"], ["saves/ep0-ba2.safetensors"], "weights"),
+    "run": (["run", "engine.json"], [], "weights"),
+    "eval": (["eval", "run.json", "--checkpoint", "saves/ep0-ba4.safetensors"],
+             ["saves/ep0-ba4.safetensors"], "stdout"),
+    "predict": (["predict", "run.json", "--checkpoint", "saves/ep0-ba4.safetensors", "--output", "out.npy"],
+                ["saves/ep0-ba4.safetensors"], "predictions"),
+}
+
+
 class Failed(Exception):
     """A run that did not end as it should."""
 
 
-def parser(text):
+def parser(text, first="tutti"):
     """The options that every campaign has."""
     p = argparse.ArgumentParser(description=text.splitlines()[0])
-    p.add_argument("tutti")
+    p.add_argument(first)
     p.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     p.add_argument("--hours", type=float, help="goes on for so long")
     p.add_argument("--tally", help="a line of JSON is added there")
@@ -82,6 +114,23 @@ class Tally:
         return 1 if self.values["failures"] else 0
 
 
+def mixed(trials, seed):
+    """Trials, which begin with the name of a case, at random, those of every case among the first."""
+    rng = random.Random(seed)
+    rows = {}
+    for trial in rng.sample(trials, len(trials)):
+        rows.setdefault(trial[0], []).append(trial)
+    turns = itertools.zip_longest(*rows.values())
+    return [trial for turn in turns for trial in turn if trial]
+
+
+def each(tally, trial, trials):
+    """Calls trial(tally, number, *one) for each of the trials, on all CPUs, until the hours are over."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(lambda n: tally.is_over() or trial(tally, n, *trials[n]), range(len(trials))):
+            pass
+
+
 def environment(cache, **more):
     """One without what would change results or start the program twice."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TUTTI_", "LD_PRELOAD"))}
@@ -98,3 +147,97 @@ def losses(folder, name):
             if row["kind"] == "metrics" and "loss/train/total" in row["values"]:
                 rows.append((row["batch"], row["values"]["loss/train/total"]))
     return rows
+
+
+def npy(dtype, shape, data):
+    """A file of NumPy's, written from the format's description."""
+    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}"
+    header = text.ljust((len(text) + 11 + 63) // 64 * 64 - 11) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+class Runs:
+    """Runs of the cases, each in a folder of its own, with and without failures of the system."""
+
+    def __init__(self, tutti, faults, library, top):
+        self.tutti = os.path.abspath(tutti)
+        self.top = pathlib.Path(top)
+        self.preload = [os.path.join(os.path.abspath(faults), library)]
+        self.results = {}  # of each case, without failures
+        self.lists = {}
+        self.ready = self.top / "ready"
+        self.fill(self.ready)
+        self.run(self.ready, CASES["train"][0])
+
+    def fill(self, folder):
+        """What every case begins with."""
+        rng = random.Random(1)
+        (folder / "saves").mkdir(parents=True)
+        for name, run in RUNS.items():
+            (folder / name).write_text(json.dumps(run))
+        (folder / "x.npy").write_bytes(npy("<f4", (64, 4, 4), struct.pack("<1024f", *(rng.random() for _ in range(1024)))))
+        (folder / "y.npy").write_bytes(npy("<i8", (64,), struct.pack("<64q", *(rng.randrange(10) for _ in range(64)))))
+
+    def begin(self, name, folder):
+        self.fill(folder)
+        for path in CASES[name][1]:
+            shutil.copy(self.ready / path, folder / path)
+
+    def run(self, folder, command, fault=None):
+        """The process that has ended; `fault` is for the library, or "limit KIB" of memory."""
+        more, before = {}, []
+        if fault and fault.startswith("limit"):
+            before = ["prlimit", f"--as={1024 * int(fault.split()[1])}", "--core=0"]
+        elif fault:
+            more = {"TUTTI_FAULTS": fault, "TUTTI_FAULTS_FILE": str(folder / "faults.txt"),
+                    "LD_PRELOAD": " ".join(self.preload)}
+        try:
+            return subprocess.run([*before, self.tutti, *command], cwd=folder, env=environment(self.top / "cache", **more),
+                                  capture_output=True, text=True, errors="replace", timeout=120, check=False)
+        except subprocess.TimeoutExpired:
+            raise Failed("it did not end") from None
+
+    def result(self, name, folder, stdout):
+        """What the case has made, to compare."""
+        kind = CASES[name][2]
+        if kind == "stdout":
+            return stdout
+        if kind == "predictions":
+            return (folder / "out.npy").read_bytes()
+        return self.weights(folder), losses(folder, "small")
+
+    def weights(self, folder):
+        """Those of the last checkpoint."""
+        found = sorted((folder / "saves").glob("*-ba*.safetensors"))
+        if not found:
+            raise Failed("no checkpoint is there")
+        return tensors(found[-1])
+
+    def listed(self, name):
+        """What the library lists of the case, once; keeps what the case makes without failures."""
+        if name in self.lists:
+            return self.lists[name]
+        for fault in (None, "list"):
+            folder = self.top / f"{name}-{fault}"
+            self.begin(name, folder)
+            done = self.run(folder, CASES[name][0], fault)
+            if done.returncode:
+                raise Failed(f"{name} without a failure: {done.returncode}: {done.stderr}")
+            result = self.result(name, folder, done.stdout)
+            if self.results.setdefault(name, result) != result:
+                raise Failed(f"{name} has other results when it is run again")
+        self.lists[name] = (folder / "faults.txt").read_text().splitlines()
+        return self.lists[name]
+
+    def take_up(self, name, folder):
+        """What was saved before the failure is good, and is where a run goes on; the end is the same."""
+        if not any((folder / "saves").iterdir()):
+            return
+        done = self.run(folder, CASES[name][0][:2] + ["--resume", "auto"])
+        if done.returncode or "damaged" in done.stderr:
+            raise Failed(f"cannot be taken up: {done.returncode}: {done.stderr}")
+        if self.weights(folder) != self.results[name][0]:
+            raise Failed("other weights once it is taken up")
+        left = [p.name for p in (folder / "saves").iterdir() if ".tmp" in p.name]
+        if left:
+            raise Failed(f"files are left: {left}")

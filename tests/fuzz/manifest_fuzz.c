@@ -1,5 +1,7 @@
 /* manifest_fuzz.c - any bytes as a manifest: faults or settings, never a crash or a leak. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "json_mutator.h"
+
 #include "plugin/registry_internal.h"
 
 #include <stdlib.h>

@@ -1,0 +1,132 @@
+"""compat_test.py TUTTI FIXTURES [--renew] - what earlier programs have written is read for ever.
+
+Each folder below this one is of one format: what `tutti train` and `tutti run` had written after half of their
+batches. A run goes on from there: its checkpoint loads, its log is continued, and it comes to the losses that the
+program of then came to. FIXTURES has the plugins of old manifests, built with the headers of then. --renew adds the
+folder of today's format, where it is not there; nothing that is there is ever changed.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from campaign import environment, npy  # noqa: E402
+
+TODAY = "1.0"
+NEAR = 1e-3  # relative: other CPUs and kernels sum in another order
+RUN = {
+    "name": "old", "seed": 5, "threads": 1, "device": "cpu",
+    "model": {"name": "mlp", "hidden": [3], "dropout": 0.1},
+    "train": {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy", "classes": 4}, "batch_size": 8},
+    "optimizer": {"name": "adamw", "lr": 0.05},
+    "schedulers": [{"name": "cosine_annealing"}],
+    "algorithms": [{"name": "ema", "half_life": "2ba"}, {"name": "label_smoothing"}],
+    "max_duration": "4ba",
+    "loggers": [{"name": "jsonl", "flush_interval": 1}],
+    "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "2ba", "keep": -1}, {"name": "old_note"}],
+}
+ENGINE = {key: RUN[key] for key in ("seed", "threads", "device", "model", "optimizer", "loggers")} | {
+    "name": "old", "process": "supervised", "max_epochs": 2,
+    "train": {**RUN["train"], "batch_size": 16},
+    "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ep", "keep": -1}],
+}
+KINDS = {"train": RUN, "run": ENGINE}
+
+
+def write_data(folder):
+    """32 samples of 2 x 2 in four classes, the same everywhere."""
+    x = [(37 * k % 101) / 101 for k in range(128)]
+    y = [(7 * k + k // 5) % 4 for k in range(32)]
+    (folder / "x.npy").write_bytes(npy("<f4", (32, 2, 2), struct.pack("<128f", *x)))
+    (folder / "y.npy").write_bytes(npy("<i8", (32,), struct.pack("<32q", *y)))
+
+
+def to_text(data):
+    """A checkpoint as JSON: its header as it stands there, its tensors in hexadecimal."""
+    (size,) = struct.unpack("<Q", data[:8])
+    body = data[8 + size:].hex()
+    return json.dumps({"header": data[8:8 + size].decode(), "data": [body[k:k + 96] for k in range(0, len(body), 96)]},
+                      indent=1) + "\n"
+
+
+def from_text(text):
+    value = json.loads(text)
+    header = value["header"].encode()
+    return struct.pack("<Q", len(header)) + header + bytes.fromhex("".join(value["data"]))
+
+
+def losses(log):
+    return {row["batch"]: row["values"]["loss/train/total"] for row in map(json.loads, log.splitlines())
+            if row["kind"] == "metrics" and "loss/train/total" in row["values"]}
+
+
+def tutti(program, folder, plugins, *words):
+    return subprocess.run([program, words[0], "run.json", "--plugin-path", str(plugins), *words[1:]], cwd=folder,
+                          env=environment(folder / "cache"), capture_output=True, text=True, check=False)
+
+
+def renew(program, plugins, kind, folder, top):
+    """Writes the fixtures of one kind from a run that is stopped half way by its length, and one that is not."""
+    folder.mkdir(parents=True)
+    write_data(top)
+    (top / "run.json").write_text(json.dumps(KINDS[kind], indent=1) + "\n")
+    done = tutti(program, top, plugins, kind)
+    if done.returncode:
+        sys.exit(done.stderr)
+    half = sorted((top / "saves").glob("ep*.safetensors"))[0]
+    log = (top / "runs" / "old" / "log.jsonl").read_text()
+    (folder / "run.json").write_text((top / "run.json").read_text())
+    (folder / "checkpoint.json").write_text(to_text(half.read_bytes()))
+    (folder / "checkpoint.name").write_text(half.name + "\n")
+    (folder / "log.jsonl").write_text(log)
+
+
+def check(program, plugins, folder, top):
+    """What is wrong, as text."""
+    kind = folder.name
+    write_data(top)
+    name = (folder / "checkpoint.name").read_text().strip()
+    log = top / "runs" / "old" / "log.jsonl"
+    (top / "saves").mkdir()
+    log.parent.mkdir(parents=True)
+    (top / "run.json").write_text((folder / "run.json").read_text())
+    (top / "saves" / name).write_bytes(from_text((folder / "checkpoint.json").read_text()))
+    then = (folder / "log.jsonl").read_text()
+    log.write_text(then)
+    done = tutti(program, top, plugins, kind, "--resume", f"saves/{name}",
+                 *(["--accept-different-bits"] if kind == "train" else []))
+    if done.returncode:
+        return f"status {done.returncode}: {done.stderr}"
+    if "not the log" in done.stderr:
+        return done.stderr
+    now, want = losses(log.read_text()), losses(then)
+    if sorted(now) != sorted(want):
+        return f"the log has the batches {sorted(now)}, not {sorted(want)}"
+    far = [k for k in want if abs(now[k] - want[k]) > NEAR * abs(want[k])]
+    return f"losses of the batches {far} are {[now[k] for k in far]}, were {[want[k] for k in far]}" if far else ""
+
+
+def main():
+    program, plugins = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
+    failed = 0
+    if sys.argv[3:] == ["--renew"]:
+        for kind in KINDS:
+            if not (HERE / TODAY / kind).exists():
+                with tempfile.TemporaryDirectory() as top:
+                    renew(program, plugins / TODAY, kind, HERE / TODAY / kind, pathlib.Path(top))
+    folders = sorted(p for p in HERE.glob("*/*") if (p / "checkpoint.json").exists())
+    for folder in folders:
+        with tempfile.TemporaryDirectory() as top:
+            wrong = check(program, plugins / folder.parent.name, folder, pathlib.Path(top))
+        failed += bool(wrong)
+        print(f"{folder.relative_to(HERE)}: {wrong or 'read'}")
+    return 1 if failed or not folders else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,282 @@
+/* io_faults.c - a library to preload that sees every system call on files, lets one fail, or records what is written.
+ *
+ * A filter of the kernel (seccomp) turns the calls into SIGSYS, whichever part of the C library makes them; the
+ * handler makes them itself, or answers for them.  Calls on /proc, /sys, /dev and what the system owns do not
+ * count.  The others are counted from 1, over all threads.  TUTTI_FAULTS says what happens:
+ *   "list"              FILE gets a line of each: number, name, path
+ *   "one N E"           call N fails with errno E
+ *   "some N E K"        call N and the next K - 1 of the same name fail so
+ *   "from N E"          call N and all later ones that write, or make or change names, fail so
+ *   "short N"           call N reads or writes half of what it should
+ *   "record"            FILE gets what changes files: "name inode offset size path [path]\n", then `size` bytes
+ * TUTTI_FAULTS_FILE is FILE; of failures it gets the lines. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifndef __x86_64__
+#error "the filter and the handler know the registers of x86-64 alone"
+#endif
+
+enum { PATH = 512 };
+
+/* fd: the argument that is a descriptor, or -1.  path, to: those that are paths, or -1; `at` is the folder of
+ * `path`.  change: files or names. */
+typedef struct call {
+    long number;
+    const char *name;
+    int fd, path, to;
+    bool change;
+} call;
+static const call calls[] = {
+    {SYS_open, "open", -1, 0, -1, false},       {SYS_openat, "open", -1, 1, -1, false},
+    {SYS_read, "read", 0, -1, -1, false},       {SYS_pread64, "read", 0, -1, -1, false},
+    {SYS_write, "write", 0, -1, -1, true},      {SYS_writev, "writev", 0, -1, -1, true},
+    {SYS_pwrite64, "pwrite", 0, -1, -1, true},  {SYS_ftruncate, "truncate", 0, -1, -1, true},
+    {SYS_fsync, "fsync", 0, -1, -1, true},      {SYS_fdatasync, "fsync", 0, -1, -1, true},
+    {SYS_rename, "rename", -1, 0, 1, true},     {SYS_renameat, "rename", -1, 1, 3, true},
+    {SYS_renameat2, "rename", -1, 1, 3, true},  {SYS_link, "link", -1, 0, 1, true},
+    {SYS_linkat, "link", -1, 1, 3, true},       {SYS_symlink, "symlink", -1, 1, 0, true},
+    {SYS_symlinkat, "symlink", -1, 2, 0, true}, {SYS_unlink, "unlink", -1, 0, -1, true},
+    {SYS_unlinkat, "unlink", -1, 1, -1, true},  {SYS_mkdir, "mkdir", -1, 0, -1, true},
+    {SYS_mkdirat, "mkdir", -1, 1, -1, true},    {SYS_mmap, "mmap", 4, -1, -1, false},
+    {SYS_close, "close", 0, -1, -1, false},
+};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+static enum { LIST, ONE, SOME, FROM, SHORT, RECORD } mode;
+static uint64_t wanted;
+static long error;
+static _Atomic long left;   /* of "some" */
+static const char *failing; /* name of the call, of "some" */
+static _Atomic uint64_t count;
+static int file;
+
+/* A system call that the filter lets pass, as it comes from here. */
+__asm__(".text\n"
+        "faults_syscall:\n"
+        "mov %rdi, %rax\n mov %rsi, %rdi\n mov %rdx, %rsi\n mov %rcx, %rdx\n"
+        "mov %r8, %r10\n mov %r9, %r8\n mov 8(%rsp), %r9\n"
+        "syscall\n"
+        "faults_passed:\n"
+        "ret\n");
+__attribute__((visibility("hidden"))) long faults_syscall(long number, long a, long b, long c,
+                                                          long d, long e, long f);
+extern const char faults_passed[] __attribute__((visibility("hidden")));
+
+static long pass(long number, long a, long b, long c)
+{
+    return faults_syscall(number, a, b, c, 0, 0, 0);
+}
+
+/* Whether the path is the program's business; makes one of a descriptor first. */
+static bool path_of(const call *c, const long *a, char path[PATH])
+{
+    static const char *const systems[] = {"/proc", "/sys", "/dev",  "/etc",    "/usr",
+                                          "/lib",  "/run", "pipe:", "socket:", "anon_inode:"};
+    path[0] = '\0';
+    if (c->fd >= 0) {
+        char link[48];
+        if ((int)a[c->fd] < 0)
+            return false;
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", (int)a[c->fd]);
+        const long n = pass(SYS_readlink, (long)link, (long)path, PATH - 1);
+        path[n > 0 ? n : 0] = '\0';
+        if (n <= 0 || (int)a[c->fd] == file)
+            return false;
+    } else {
+        (void)snprintf(path, PATH, "%s", (const char *)a[c->path]);
+    }
+    for (size_t k = 0; k < sizeof systems / sizeof *systems; k++)
+        if (strncmp(path, systems[k], strlen(systems[k])) == 0)
+            return false;
+    return true;
+}
+
+static void tell(uint64_t number, const char *name, const char *path)
+{
+    char line[PATH + 64];
+    const int n =
+        snprintf(line, sizeof line, "%llu %s %s\n", (unsigned long long)number, name, path);
+    (void)pass(SYS_write, file, (long)line, n);
+}
+
+/* After a change that succeeded. */
+static void record(const call *c, const long *a, const char *path, long offset, long result)
+{
+    struct stat st = {0};
+    char line[2 * PATH + 96];
+    const bool data = strcmp(c->name, "write") == 0 || strcmp(c->name, "pwrite") == 0;
+    if (c->fd >= 0)
+        (void)pass(SYS_fstat, a[c->fd], (long)&st, 0);
+    else
+        (void)pass(SYS_stat, (long)(c->to >= 0 ? a[c->to] : a[c->path]), (long)&st, 0);
+    const int n = snprintf(line, sizeof line, "%s %llu %ld %ld %s %s\n", c->name,
+                           (unsigned long long)st.st_ino,
+                           strcmp(c->name, "truncate") == 0 ? a[1] : offset, data ? result : 0,
+                           path, c->to >= 0 ? (const char *)a[c->to] : "");
+    const struct iovec parts[2] = {{line, (size_t)n},
+                                   {(void *)a[1], data ? (size_t)result : 0}};
+    (void)pass(SYS_writev, file, (long)parts, 2);
+}
+
+/* Where a write begins. */
+static long begin_of(const call *c, const long *a)
+{
+    struct stat st;
+    if (strcmp(c->name, "pwrite") == 0)
+        return a[3];
+    if (strcmp(c->name, "write") != 0)
+        return 0;
+    if (pass(SYS_fcntl, a[0], F_GETFL, 0) & O_APPEND)
+        return pass(SYS_fstat, a[0], (long)&st, 0) ? 0 : (long)st.st_size;
+    return pass(SYS_lseek, a[0], 0, SEEK_CUR);
+}
+
+/* The error of call `number`, or 0. */
+static long error_of(const call *c, uint64_t number)
+{
+    if (mode == SOME) {
+        if (number == wanted)
+            failing = c->name;
+        if (number < wanted || !failing || strcmp(failing, c->name) != 0)
+            return 0;
+        return atomic_fetch_sub(&left, 1) > 0 ? error : 0;
+    }
+    return (mode == ONE && number == wanted) || (mode == FROM && number >= wanted && c->change)
+               ? error
+               : 0;
+}
+
+static long answer(const call *c, long *a)
+{
+    char path[PATH];
+    const bool counts = path_of(c, a, path);
+    const uint64_t number = counts ? atomic_fetch_add(&count, 1) + 1 : 0;
+    const bool opens = strcmp(c->name, "open") == 0;
+    const long flags = c->number == SYS_openat ? a[2] : a[1];
+    const bool makes = opens && (flags & (O_CREAT | O_TRUNC));
+    if (counts && mode == LIST)
+        tell(number, makes ? "create" : c->name, path);
+    const long failed = counts ? error_of(c, number) : 0;
+    const bool is_short = counts && mode == SHORT && number == wanted && a[2] > 1 &&
+                          (strstr(c->name, "write") || strcmp(c->name, "read") == 0) &&
+                          c->number != SYS_writev;
+    if (failed || is_short)
+        tell(number, c->name, path);
+    if (failed) {
+        if (strcmp(c->name, "close") == 0) /* Linux closes whatever it says */
+            (void)pass(SYS_close, a[0], 0, 0);
+        return -failed;
+    }
+    if (is_short)
+        a[2] /= 2;
+    const long offset = counts && mode == RECORD && c->change ? begin_of(c, a) : 0;
+    const long result = faults_syscall(c->number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (counts && mode == RECORD && result >= 0) {
+        const call created = {c->number, "create", c->fd, c->path, c->to, true};
+        if (c->change)
+            record(c, a, path, offset, result);
+        else if (makes)
+            record(&created, a, path, flags & O_TRUNC ? 1 : 0, 0);
+    }
+    return result;
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    const int before = errno;
+    (void)signal;
+    for (int k = 0; k < CALLS; k++)
+        if (calls[k].number == info->si_syscall) {
+            long a[6] = {r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]};
+            r[REG_RAX] = answer(&calls[k], a);
+            break;
+        }
+    errno = before;
+}
+
+/* Traps the calls of the table that come from elsewhere than faults_syscall; of maps those of files. */
+static bool filter(void)
+{
+    const uint64_t passed = (uint64_t)(uintptr_t)faults_passed;
+    struct sock_filter program[CALLS + 16];
+    unsigned short n = 0;
+#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+#define IS(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), yes, no)
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
+    const struct sock_filter head[] = {
+        LOAD(instruction_pointer),
+        IS(passed, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 offsetof(struct seccomp_data, instruction_pointer) + 4),
+        IS(passed >> 32, 0, 1),
+        RETURN(SECCOMP_RET_ALLOW),
+        LOAD(nr),
+        IS(SYS_mmap, 0, 3),
+        LOAD(args[3]),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, CALLS, CALLS + 1),
+    };
+    memcpy(program, head, sizeof head);
+    n = sizeof head / sizeof *head;
+    for (int k = 0; k < CALLS; k++, n++) {
+        /* mmap was judged above */
+        const long number = calls[k].number == SYS_mmap ? SYS_close : calls[k].number;
+        program[n] = (struct sock_filter)IS(number, (uint8_t)(CALLS - k), 0);
+    }
+    program[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
+    program[n++] = (struct sock_filter)RETURN(SECCOMP_RET_TRAP);
+    const struct sock_fprog p = {n, program};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p, 0, 0) == 0;
+}
+
+static void read_mode(const char *text)
+{
+    static const char *const modes[] = {"list", "one", "some", "from", "short", "record"};
+    char *end;
+    for (int k = 0; k < 6; k++)
+        if (strncmp(text, modes[k], strlen(modes[k])) == 0)
+            mode = k;
+    const char *numbers = strchr(text, ' ');
+    if (!numbers)
+        return;
+    wanted = strtoull(numbers, &end, 10);
+    error = strtol(end, &end, 10);
+    atomic_store(&left, strtol(end, NULL, 10));
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *text = getenv("TUTTI_FAULTS"), *path = getenv("TUTTI_FAULTS_FILE");
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    if (!text || !path)
+        return;
+    read_mode(text);
+    file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    (void)sigemptyset(&action.sa_mask);
+    if (file < 0 || sigaction(SIGSYS, &action, NULL) != 0 || !filter()) {
+        static const char sorry[] = "io_faults: no filter of system calls here\n";
+        (void)!write(2, sorry, sizeof sorry - 1);
+        _exit(99);
+    }
+}

@@ -1,0 +1,137 @@
+"""fuzz.py FUZZERS [--seconds N] [--hours H] [--target NAME] [--tally FILE] - libFuzzer on all that reads what others wrote.
+
+FUZZERS is a build folder of the preset clang with -DTUTTI_FUZZ=ON. Each fuzzer in turn begins with small seeds made of
+the tree (recipes, manifests, fixtures) and with what earlier turns have found (corpus/ in FUZZERS), knows the words
+of the schemas, and goes on for N seconds; with --hours they take turns. An input that fails is kept in crashes/.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import io
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+from campaign import Tally, npy, parser
+
+TREE = pathlib.Path(__file__).resolve().parent.parent.parent
+DEFAULT_SECONDS = 60
+LIMITS = {"elf": 1 << 17, "cubin": 1 << 16, "npy": 1 << 14, "tar": 1 << 14}  # bytes of an input; else 8192
+
+
+def files(*patterns):
+    return [path.read_bytes() for pattern in patterns for path in sorted(TREE.glob(pattern))]
+
+
+def checkpoints():
+    """As version 1 wrote them, which has no checksum over the header."""
+    header = {"__metadata__": {"tutti": "1", "format": "pt"},
+              "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
+              "b": {"dtype": "I64", "shape": [], "data_offsets": [16, 24]}}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return [struct.pack("<Q", len(text)) + text + bytes(24)]
+
+
+def arrays():
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("a.npy", npy("<f4", (3, 2), bytes(24)))
+    return [npy("<f4", (3, 2), bytes(24)), npy(">i2", (4,), bytes(8)), npy("|b1", (2, 2, 2), bytes(8)), zipped.getvalue()]
+
+
+def archives():
+    out = []
+    for kind in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w", format=kind) as t:
+            for name in ("1.cls", "a/" * 60 + "2.txt"):
+                info = tarfile.TarInfo(name)
+                info.size = 3
+                t.addfile(info, io.BytesIO(b"abc"))
+        out.append(data.getvalue())
+    return out
+
+
+def shards():
+    shard = struct.pack("<4I", 2, 16, 24, 32) + struct.pack("<2q", 1, 2)
+    entry = {"format": "mds", "version": 2, "column_names": ["x"], "column_encodings": ["int"], "column_sizes": [8],
+             "samples": 2, "hashes": [], "compression": None, "zip_data": None,
+             "raw_data": {"basename": "shard.0.mds", "bytes": len(shard), "hashes": {}}}
+    return [json.dumps({"version": 2, "shards": [entry]}).encode() + b"\0" + shard]
+
+
+def libraries():
+    found = sorted((TREE / "build/release/lib/tutti/plugins").glob("*/*.so"), key=lambda p: p.stat().st_size)
+    return [path.read_bytes() for path in found[:3]]
+
+
+SEEDS = {
+    "run_file": lambda: files("host/recipes/*.json", "tests/campaigns/compat/*/train/run.json"),
+    "manifest": lambda: files("plugins/*/*/plugin.json", "tests/fixtures/*/plugin.json"),
+    "override": lambda: [b"a.b.1.c=[1, 2]", b"d=\"y\"", b"e={}"],
+    "checkpoint": checkpoints, "npy": arrays, "tar": archives, "mds": shards, "elf": libraries, "cubin": libraries,
+}
+
+
+def words():
+    """A dictionary of the keys and words that the schemas and manifests have."""
+    found = set()
+    for text in files("sdk/schema/*.json", "plugins/*/*/plugin.json"):
+        found |= set(re.findall(rb'"([a-z_0-9./]{2,32})"', text))
+    return b"\n".join(b'"' + word + b'"' for word in sorted(found)) + b"\n"
+
+
+def seed(fuzzers, name):
+    """The folder of what to begin with."""
+    corpus = fuzzers / "corpus" / name
+    corpus.mkdir(parents=True, exist_ok=True)
+    for k, data in enumerate(SEEDS.get(name, lambda: [])()):
+        if len(data) <= LIMITS.get(name, 8192):
+            (corpus / f"seed{k}").write_bytes(data)
+    return corpus
+
+
+def run(fuzzers, name, seconds, number, tally):
+    crashes = fuzzers / "crashes"
+    crashes.mkdir(exist_ok=True)
+    dictionary = fuzzers / "words.dict"
+    dictionary.write_bytes(words())
+    command = [fuzzers / "tests/fuzz" / f"fuzz_{name}", seed(fuzzers, name), f"-max_total_time={seconds}",
+               f"-max_len={LIMITS.get(name, 8192)}", f"-dict={dictionary}", f"-seed={number}", "-timeout=20",
+               "-rss_limit_mb=4096", f"-artifact_prefix={crashes}/{name}-", "-print_final_stats=1"]
+    plugins = TREE / "build/release/lib/tutti/plugins"
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                          env=os.environ | {"TUTTI_PLUGIN_PATH": str(plugins), "ASAN_OPTIONS": "detect_leaks=1"})
+    inputs = re.search(r"stat::number_of_executed_units:\s+(\d+)", done.stderr)
+    coverage = re.findall(r"cov: (\d+)", done.stderr)
+    tally.add(f"{name}_inputs", int(inputs[1]) if inputs else 0)
+    tally.values[f"{name}_coverage"] = int(coverage[-1]) if coverage else 0
+    print(f"{name}: {inputs[1] if inputs else 0} inputs, coverage {coverage[-1] if coverage else 0}", flush=True)
+    if done.returncode:
+        tally.fail(f"{name}: {done.stderr[-3000:]}")
+
+
+def main():
+    p = parser(__doc__, first="fuzzers")
+    p.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help="of each turn")
+    p.add_argument("--target", action="append")
+    given = p.parse_args()
+    fuzzers = pathlib.Path(given.fuzzers).resolve()
+    names = given.target or sorted(path.name[5:] for path in (fuzzers / "tests/fuzz").glob("fuzz_*") if path.is_file())
+    tally = Tally("fuzz", given)
+    number = given.seed
+    while names:
+        for name in names:
+            run(fuzzers, name, given.seconds, number % (1 << 31), tally)
+        number += 1
+        if given.hours is None or tally.is_over():
+            break
+    return tally.finish()
+
+
+sys.exit(main())
