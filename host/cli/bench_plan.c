@@ -208,7 +208,8 @@ int bench_plan(const tutti_op *const *ops)
     (void)printf("replaying %d empty kernels %.1f us (aim 40); behind guards %.1f us\n", STEPS,
                  plain * 1e6, guarded * 1e6);
     if (net_create(&options, &n, &err) == TUTTI_OK) {
-        const model_impl model = {&table, (void *)(uintptr_t)net_modules(n), NULL, "bench"};
+        const model_impl model = {&table, (void *)(uintptr_t)net_modules(n), NULL, "bench",
+                                  NULL};
         if (net_build_model(n, &model, NULL, 0, &err) || net_commit(n, &err) ||
             !measure_shapes(n))
             (void)tutti_fail(&err, TUTTI_E_FAIL, "no plan to measure");

@@ -22,6 +22,7 @@ typedef struct breadcrumb {
     uint64_t step;
     const crash_who *who;  /* instead of plugin and object: one store */
     const tutti_event *at; /* instead of event and step */
+    bool whole; /* the call is never left before its end: the host's state is in between */
 } breadcrumb;
 extern _Thread_local breadcrumb crash_breadcrumb;
 

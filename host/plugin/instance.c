@@ -23,24 +23,46 @@ struct instance {
     int state;
 };
 
-instance_call instance_enter(const instance *i, const char *call)
+breadcrumb instance_breadcrumb(const instance *i, const char *call, bool whole)
 {
-    const instance_call c = {i, crash_breadcrumb, check_begin(i->object->plugin)};
-    crash_beat();
+    const breadcrumb outer = crash_breadcrumb;
     crash_breadcrumb = (breadcrumb){.plugin = i->object->info.plugin_id,
                                     .object = i->name,
                                     .call = call,
-                                    .event = c.outer.event,
-                                    .step = c.outer.step,
-                                    .at = c.outer.at};
+                                    .event = outer.event,
+                                    .step = outer.step,
+                                    .at = outer.at,
+                                    .whole = whole || outer.whole};
+    return outer;
+}
+
+static instance_call enter(const instance *i, const char *call, bool whole)
+{
+    if (!i)
+        return (instance_call){.instance = NULL};
+    process_state *before = check_begin(i->object->plugin);
+    crash_beat();
+    const instance_call c = {i, instance_breadcrumb(i, call, whole), before};
     const registry_probe *probe = i->object->plugin->registry->probe;
     if (probe && probe->call)
         probe->call(probe->ctx, i, call);
     return c;
 }
 
+instance_call instance_enter(const instance *i, const char *call)
+{
+    return enter(i, call, false);
+}
+
+instance_call instance_enter_whole(const instance *i, const char *call)
+{
+    return enter(i, call, true);
+}
+
 void instance_leave(instance_call *c)
 {
+    if (!c->instance)
+        return;
     check_end(c->instance->object->plugin, c->before, c->instance->account);
     crash_breadcrumb = c->outer;
     c->instance = NULL;

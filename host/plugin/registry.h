@@ -248,6 +248,9 @@ const tutti_params *instance_params(const instance *i);
 const tutti_calls *instance_calls(const instance *i);
 void *instance_self(const instance *i);
 
+/* The breadcrumb alone, for calls in which the host does work of its own.  The caller puts back the one of before,
+ * which is the result.  `whole` as in crash.h; what is called inside such a call is whole too. */
+breadcrumb instance_breadcrumb(const instance *i, const char *call, bool whole);
 /* Encloses a call of one of the instance's own functions: who is to blame for a crash or a hang, and
  * with options.check what the call has changed.  [any] */
 typedef struct instance_call {
@@ -255,7 +258,8 @@ typedef struct instance_call {
     breadcrumb outer;
     struct process_state *before;
 } instance_call;
-instance_call instance_enter(const instance *i, const char *call);
+instance_call instance_enter(const instance *i, const char *call); /* `i` NULL: of no plugin */
+instance_call instance_enter_whole(const instance *i, const char *call);
 void instance_leave(instance_call *c);
 /* The same for all calls of the table that the result is, which takes *ret_self. */
 const tutti_calls *instance_participant(instance *i, void **ret_self);

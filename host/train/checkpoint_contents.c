@@ -70,6 +70,16 @@ static tutti_status check_item(const instance *i, const tutti_state_item *list, 
     return TUTTI_OK;
 }
 
+static tutti_status items_of(instance *i, const tutti_stateful_v1 *table,
+                             tutti_state_item *list, uint32_t size, uint32_t *ret_count,
+                             tutti_error *err)
+{
+    instance_call c = instance_enter_whole(i, "items");
+    const tutti_status s = table->items(instance_self(i), list, size, ret_count, err);
+    instance_leave(&c);
+    return s;
+}
+
 /* The state of one object: its items' memory is saved from and loaded to in place. */
 static tutti_status add_object(trainer *t, checkpoint_contents *v, const state_owner *o,
                                tutti_error *err)
@@ -80,7 +90,7 @@ static tutti_status add_object(trainer *t, checkpoint_contents *v, const state_o
     if (!table)
         return TUTTI_OK;
     t->mirrors.who = instance_name(i);
-    tutti_status s = table->items(instance_self(i), NULL, 0, &n, err);
+    tutti_status s = items_of(i, table, NULL, 0, &n, err);
     if (s || n == 0)
         return s;
     tutti_state_item *list = calloc(n, sizeof *list);
@@ -88,7 +98,7 @@ static tutti_status add_object(trainer *t, checkpoint_contents *v, const state_o
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the state of %s",
                           instance_name(i));
     uint32_t count = 0;
-    s = table->items(instance_self(i), list, n, &count, err);
+    s = items_of(i, table, list, n, &count, err);
     if (s == TUTTI_OK && count != n)
         s = tutti_fail(err, TUTTI_E_STATE,
                        "%s %s: had %u state items when asked how many, now %u",
@@ -112,7 +122,7 @@ static size_t count_objects(trainer *t)
         uint32_t n = 0;
         tutti_error e = TUTTI_ERROR_INIT;
         t->mirrors.who = instance_name(o.instance);
-        if (table && table->items(instance_self(o.instance), NULL, 0, &n, &e) == 0)
+        if (table && items_of(o.instance, table, NULL, 0, &n, &e) == 0)
             total += n;
     }
     t->mirrors.who = NULL;

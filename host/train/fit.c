@@ -1,5 +1,6 @@
 /* fit.c - Composer's training loop, every event in its place. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/saver.h"
 #include "train/trainer_state.h"
 #include "train/training_loop.h"
 
@@ -38,13 +39,13 @@ static tutti_status end_iteration(trainer *t, tutti_error *err)
 /* SIGUSR1. */
 static tutti_status save_now(trainer *t, tutti_error *err)
 {
-    void *self;
-    const tutti_saver_v1 *saver = trainer_saver(t, &self);
-    if (saver && TUTTI_HAS(saver, tutti_saver_v1, save) && saver->save)
-        return saver->save(self, err);
-    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train",
-                    "a signal asks for a checkpoint; no checkpoint_saver, so nothing is saved");
-    return TUTTI_OK;
+    bool can;
+    const tutti_status s = saver_save(&t->run, &can, err);
+    if (!can)
+        run_log_message(
+            &t->run.log, TUTTI_LOG_WARNING, "train",
+            "a signal asks for a checkpoint; no checkpoint_saver, so nothing is saved");
+    return s;
 }
 
 /* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */

@@ -20,9 +20,10 @@ typedef struct arrays {
     int32_t reserved;
 } arrays;
 
-/* Part `k` of `n` of a group: a whole number of cache lines. */
+/* Part `k` of `n` of a group: a whole number of cache lines.  `caller` is the breadcrumb of the thread whose
+ * update it is. */
 static void update_part(const param_range *st, const arrays *a, double lr, int64_t step,
-                        int64_t k, int64_t n)
+                        int64_t k, int64_t n, const breadcrumb *caller)
 {
     const optimizer_group *g = &st->updater->groups[st->group];
     const int64_t lines = (st->count + 15) / 16;
@@ -38,8 +39,14 @@ static void update_part(const param_range *st, const arrays *a, double lr, int64
                         .low_dtype = a->low_dtype};
     for (uint32_t s = 0; s < g->table->nslots; s++)
         one.slot[s] = a->slot[s] + from;
-    if (one.n > 0)
-        g->table->update(instance_self(g->optimizer), &one);
+    if (one.n <= 0)
+        return;
+    const breadcrumb own = crash_breadcrumb; /* of a thread of the team */
+    crash_breadcrumb = *caller;
+    instance_call c = instance_enter_whole(g->optimizer, "update");
+    g->table->update(instance_self(g->optimizer), &one);
+    instance_leave(&c);
+    crash_breadcrumb = own;
 }
 
 static bool writes_low(const updater *u)
@@ -66,13 +73,16 @@ static arrays arrays_at(const updater *u, const param_range *st, float *weights,
 
 static void update_here(const updater *u, float *weights, const float *grads, int threads)
 {
+    /* The calling thread waits for its team: a hang anywhere in it is one of the optimizer. */
+    const breadcrumb caller = instance_breadcrumb(u->groups[0].optimizer, "update", true);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
         for (size_t k = 0; k < u->nranges; k++) {
             const param_range *st = &u->ranges[k];
             const arrays a = arrays_at(u, st, weights, grads);
-            update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads);
+            update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads, &caller);
         }
+    crash_breadcrumb = caller;
 }
 
 /* in: gradients, numbers; out: weights, slots, if u->low copies in 16 bits.  Runs where a device runs
@@ -90,10 +100,13 @@ static tutti_status run_update(void *state, const tutti_op_call *c, const void *
     for (uint32_t k = 0; k < u->nslots; k++)
         a.slot[k] = out[k + 1];
     a.low = u->low ? out[u->nslots + 1] : NULL;
+    const breadcrumb caller =
+        instance_breadcrumb(u->groups[st->group].optimizer, "update", true);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
         update_part(st, &a, now[TUTTI_UPDATE_LR], (int64_t)now[TUTTI_UPDATE_STEP], part,
-                    threads);
+                    threads, &caller);
+    crash_breadcrumb = caller;
     return TUTTI_OK;
 }
 
@@ -208,7 +221,10 @@ static tutti_status update_by_kernel(const updater *u, const param_range *st, fl
                         .low = a.low,
                         .low_dtype = a.low_dtype};
     memcpy(one.slot, a.slot, sizeof one.slot);
-    return g->table->update_on_device(instance_self(g->optimizer), &one, err);
+    instance_call c = instance_enter_whole(g->optimizer, "update_on_device");
+    const tutti_status s = g->table->update_on_device(instance_self(g->optimizer), &one, err);
+    instance_leave(&c);
+    return s;
 }
 
 /* Whether the update goes by way of the host because the device runs none of the optimizer's code. */

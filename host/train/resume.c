@@ -4,6 +4,7 @@
 #include "train/checkpoint_contents.h"
 #include "train/provenance.h"
 #include "train/reproduction.h"
+#include "train/saver.h"
 #include "train/settings_check.h"
 
 #include <errno.h>
@@ -180,9 +181,11 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c,
     state_owner o;
     for (size_t k = 0; state_owner_at(t, k, &o); k++) {
         const tutti_stateful_v1 *table = instance_query(o.instance, TUTTI_STATEFUL_V1);
-        const tutti_status s = table && table->restored
-                                   ? table->restored(instance_self(o.instance), err)
-                                   : TUTTI_OK;
+        if (!table || !table->restored)
+            continue;
+        instance_call call = instance_enter_whole(o.instance, "restored");
+        const tutti_status s = table->restored(instance_self(o.instance), err);
+        instance_leave(&call);
         if (s)
             return s;
     }
@@ -236,27 +239,6 @@ fail:
 
 /* ---- the newest good one ---- */
 
-const tutti_saver_v1 *trainer_saver(trainer *t, void **ret_self)
-{
-    for (size_t k = 0; k < t->run.participants.count; k++) {
-        const tutti_saver_v1 *saver =
-            instance_query(t->run.participants.items[k], TUTTI_SAVER_V1);
-        if (saver) {
-            *ret_self = instance_self(t->run.participants.items[k]);
-            return saver;
-        }
-    }
-    return NULL;
-}
-
-static const char *older(const tutti_saver_v1 *saver, void *self, uint32_t k)
-{
-    if (TUTTI_HAS(saver, tutti_saver_v1, older) && saver->older)
-        return saver->older(self, k);
-    const char *path = k == 0 ? saver->latest(self) : NULL;
-    return path && access(path, F_OK) == 0 ? path : NULL;
-}
-
 /* Renames a damaged checkpoint, so that the run can write its own in its place. */
 static void set_aside(trainer *t, const char *path, const char *why)
 {
@@ -274,15 +256,14 @@ static void set_aside(trainer *t, const char *path, const char *why)
 static tutti_status open_newest(trainer *t, checkpoint **ret_checkpoint, char *ret_path,
                                 size_t size, uint32_t *ret_k, tutti_error *err)
 {
-    void *self = NULL;
+    saver v;
     const char *path;
-    const tutti_saver_v1 *saver = trainer_saver(t, &self);
     tutti_status first = TUTTI_OK;
-    if (!saver || !TUTTI_HAS(saver, tutti_saver_v1, latest) || !saver->latest)
+    if (!saver_find(&t->run, &v) || !saver_has_paths(&v))
         return tutti_fail(err, TUTTI_E_STATE,
                           "--resume auto needs a checkpoint_saver among the callbacks");
     *ret_checkpoint = NULL;
-    for (uint32_t k = 0; (path = older(saver, self, k)); k++) {
+    for (uint32_t k = 0; (path = saver_path(&v, k)); k++) {
         tutti_error e = TUTTI_ERROR_INIT;
         const tutti_status s = checkpoint_open(path, ret_checkpoint, k ? &e : err);
         *ret_k = k;
@@ -300,12 +281,13 @@ static tutti_status open_newest(trainer *t, checkpoint **ret_checkpoint, char *r
 /* The `count` newest are damaged. */
 static void set_newest_aside(trainer *t, uint32_t count)
 {
-    void *self = NULL;
-    const tutti_saver_v1 *saver = trainer_saver(t, &self);
+    saver v;
+    if (!saver_find(&t->run, &v))
+        return;
     while (count-- > 0) { /* oldest first: what is renamed leaves the order */
         tutti_error e = TUTTI_ERROR_INIT;
         checkpoint *c = NULL;
-        const char *path = older(saver, self, count);
+        const char *path = saver_path(&v, count);
         if (path && checkpoint_open(path, &c, &e))
             set_aside(t, path, e.text);
         checkpoint_close(c);

@@ -1,6 +1,7 @@
 /* services.c - what plugins can ask of a run: tutti.checkpoint/1, and who answers for the others. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/reproduction.h"
+#include "train/saver.h"
 #include "train/trainer_state.h"
 #include "tutti/kernel.h"
 
@@ -11,14 +12,7 @@
 
 static int32_t checkpoint_due(void *ctx, int32_t event)
 {
-    trainer *t = ctx;
-    for (size_t k = 0; k < t->run.participants.count; k++) {
-        const tutti_saver_v1 *saver =
-            instance_query(t->run.participants.items[k], TUTTI_SAVER_V1);
-        if (saver && saver->due(instance_self(t->run.participants.items[k]), event))
-            return 1;
-    }
-    return 0;
+    return saver_is_due(&((trainer *)ctx)->run, event);
 }
 
 static tutti_status checkpoint_save(void *ctx, const char *path, tutti_error *err)

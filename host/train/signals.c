@@ -53,7 +53,7 @@ static void on_stop(int number)
         tell(number, ": stopping after this batch; a second signal does not wait for it");
     } else if (count > 2) {
         kill_at_once(number);
-    } else if (crash_plugin() && can_escape) {
+    } else if (crash_plugin() && can_escape && !crash_breadcrumb.whole) {
         tell(number, ": leaving the call under way");
         can_escape = 0;
         crash_breadcrumb = (breadcrumb){.plugin = NULL};

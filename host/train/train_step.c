@@ -255,13 +255,16 @@ static tutti_status run_closure(trainer *t, evaluations *e, tutti_error *err)
         const tutti_status s = evaluate(e, &unused, err);
         return s ? s : update(e, err);
     }
-    t->mirrors.who = instance_name(t->run.participants.wrapper);
-    const tutti_status s = t->run.participants.wrapper_table->step(
-        instance_self(t->run.participants.wrapper), &closure, err);
+    instance *wrapper = t->run.participants.wrapper;
+    t->mirrors.who = instance_name(wrapper);
+    const breadcrumb outer = instance_breadcrumb(wrapper, "step", true);
+    const tutti_status s =
+        t->run.participants.wrapper_table->step(instance_self(wrapper), &closure, err);
+    crash_breadcrumb = outer;
     t->mirrors.who = NULL;
     if (s == TUTTI_OK && e->count == 0)
         return tutti_fail(err, TUTTI_E_STATE, "%s made a step without evaluating the batch",
-                          instance_name(t->run.participants.wrapper));
+                          instance_name(wrapper));
     return s;
 }
 
@@ -270,7 +273,7 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     evaluations e;
     memset(&e, 0, sizeof e);
     e.trainer = t;
-    t->run.step.step = (uint64_t)t->run.clock.now.batch;
+    t->run.step.step = crash_breadcrumb.step = (uint64_t)t->run.clock.now.batch;
     t->scalars.counted = false;
     tutti_status s = run_closure(t, &e, err);
     if (!s)

@@ -98,7 +98,7 @@ static tutti_status add_penalty(trainer *t, instance *i, tutti_error *err)
     if (!trait || !*trait)
         return TUTTI_OK;
     const tutti_penalty_v1 *table = instance_query(i, TUTTI_PENALTY_V1);
-    return table ? net_add_penalty(t->run.net, table, instance_self(i), err) : TUTTI_OK;
+    return table ? net_add_penalty(t->run.net, table, instance_self(i), i, err) : TUTTI_OK;
 }
 
 /* An algorithm may take the update into its own hands. */

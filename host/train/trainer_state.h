@@ -137,8 +137,6 @@ TUTTI_NODISCARD tutti_status trainer_save(trainer *t, const char *path, tutti_er
 TUTTI_NODISCARD tutti_status trainer_load(trainer *t, const char *path, tutti_error *err);
 /* Nobody else writes to `folder` until the trainer is destroyed.  Errors: E_STATE names who does now. */
 TUTTI_NODISCARD tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err);
-/* The first participant that can save, or NULL. */
-const tutti_saver_v1 *trainer_saver(trainer *t, void **ret_self);
 
 /* ---- services ---- */
 

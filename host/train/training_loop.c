@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training_loop.h"
 #include "train/reproduction.h"
+#include "train/saver.h"
 #include "train/trainer_state.h"
 
 #include <math.h>
@@ -245,17 +246,14 @@ tutti_status training_refit(trainer *t, tutti_error *err)
 
 tutti_status training_save(trainer *t, tutti_error *err)
 {
-    void *self;
-    const tutti_saver_v1 *saver = trainer_saver(t, &self);
-    return saver && TUTTI_HAS(saver, tutti_saver_v1, save) && saver->save
-               ? saver->save(self, err)
-               : TUTTI_OK;
+    bool can;
+    return saver_save(&t->run, &can, err);
 }
 
 tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
 {
-    void *self;
-    const bool saves = trainer_saver(t, &self) != NULL;
+    saver v;
+    const bool saves = saver_find(&t->run, &v);
     const tutti_status s = training_save(t, err);
     return s ? s
              : tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",

@@ -72,7 +72,7 @@ static rig *open_rig(int kind, bool plain, double keep)
         .ops = tutti_op_table, .seed = 17, .threads = 2, .device = device_of(r)};
     ck_assert_ok(net_create(&options, &r->net, &err), err);
     r->model.service = net_modules(r->net);
-    const model_impl impl = {&toy_table, &r->model, NULL, "toy"};
+    const model_impl impl = {&toy_table, &r->model, NULL, "toy", NULL};
     ck_assert_ok(net_build_model(r->net, &impl, NULL, 0, &err), err);
     ck_assert_ok(net_commit(r->net, &err), err);
     return r;

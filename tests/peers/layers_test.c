@@ -84,7 +84,7 @@ START_TEST(a_gated_linear_unit_gives_upstreams_numbers)
                                           "unit.layernorm.weight",
                                           "unit.layernorm.bias"};
     const tutti_desc shape = {{B, T, C}, 3, TUTTI_F32};
-    const model_impl model = {&table, NULL, NULL, "unit"};
+    const model_impl model = {&table, NULL, NULL, "unit", NULL};
     const plan_request request = {.kind = PLAN_EVAL, .ninputs = 2, .inputs = {shape, shape}};
     const tutti_step step = {sizeof step, 0, 5, 0, 0};
     plan *p;

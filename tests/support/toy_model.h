@@ -76,7 +76,7 @@ static inline net *toy_net(const tutti_op *const *ops, toy_model *model)
     const net_options options = {.ops = ops, .seed = 17, .threads = 2};
     ck_assert_ok(net_create(&options, &n, &err), err);
     model->service = net_modules(n);
-    const model_impl impl = {&toy_table, model, NULL, "toy"};
+    const model_impl impl = {&toy_table, model, NULL, "toy", NULL};
     ck_assert_ok(net_build_model(n, &impl, NULL, 0, &err), err);
     ck_assert_ok(net_commit(n, &err), err);
     return n;

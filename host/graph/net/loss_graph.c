@@ -33,7 +33,6 @@ static tutti_status trace_head(net *n, const model_graph *b, const plan_request 
                                loss_graph *h)
 {
     tutti_graph *t = graph_builder(h->compiled.g);
-    const tutti_model_v1 *model = n->model.table;
     tutti_value *outputs = h->inputs, *targets = h->inputs + b->noutputs;
     for (uint32_t k = 0; k < b->noutputs; k++)
         outputs[k] =
@@ -41,12 +40,9 @@ static tutti_status trace_head(net *n, const model_graph *b, const plan_request 
     for (uint32_t k = 0; k < request->ntargets; k++)
         targets[k] = graph_input(h->compiled.g, &request->targets[k]);
     (void)graph_set_scope(h->compiled.g, "loss");
-    n->in_loss = true;
-    n->depth = 0;
     h->loss_value =
-        model->loss(n->model.self, t, outputs, b->noutputs, targets, request->ntargets,
-                    b->kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
-    n->in_loss = false;
+        net_trace_loss(n, t, outputs, b->noutputs, targets, request->ntargets,
+                       b->kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
     tutti_status s = check_loss(b, request, t, h->loss_value);
     if (s)
         return s;

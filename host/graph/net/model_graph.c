@@ -29,16 +29,11 @@ static tutti_status out_of_memory(tutti_error *err)
 static tutti_status trace_forward(net *n, model_graph *b)
 {
     tutti_graph *t = graph_builder(b->compiled.g);
-    const tutti_model_v1 *model = n->model.table;
-    b->noutputs = model->noutputs;
+    b->noutputs = n->model.table->noutputs;
     for (uint32_t k = 0; k < b->ninputs; k++)
         b->inputs[k] = graph_input(b->compiled.g, &b->input_desc[k]);
     graph_set_segment(b->compiled.g, 0);
-    n->depth = 0;
-    const tutti_status s =
-        model->trace(n->model.self, t, 1, b->inputs, b->ninputs, b->outputs, b->noutputs);
-    if (s)
-        (void)t->fail(t, s, "trace failed without a reason");
+    (void)net_trace_model(n, t, b->inputs, b->ninputs, b->outputs, b->noutputs);
     for (uint32_t k = 0; k < b->noutputs && !t->status(t); k++)
         if (!b->outputs[k])
             (void)t->fail(t, TUTTI_E_FAIL, "trace left an output of the model empty");

@@ -109,7 +109,9 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
     n->ncolumns = ncolumns < TUTTI_MAX_COLUMNS ? ncolumns : TUTTI_MAX_COLUMNS;
     for (uint32_t k = 0; k < n->ncolumns; k++)
         n->columns[k] = columns[k];
+    instance_call c = instance_enter_whole(model->instance, "build");
     s = model->table->build(model->self, root, columns, ncolumns, err);
+    instance_leave(&c);
     return s ? tutti_fail(err, s, "%s: build failed without a reason", model->kind) : TUTTI_OK;
 }
 
@@ -118,7 +120,7 @@ tutti_status net_build(net *n, instance *model, const tutti_column *columns, uin
 {
     const char *kind = object_describe(instance_object(model))->name;
     const model_impl impl = {instance_query(model, TUTTI_MODEL_V1), instance_self(model),
-                             instance_params(model), kind};
+                             instance_params(model), kind, model};
     if (!impl.table)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: the plugin answers no %s", kind,
                           TUTTI_MODEL_V1);
@@ -133,13 +135,14 @@ const tutti_op *net_op(const net *n, const char *name)
     return op ? *op : NULL;
 }
 
-tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
+tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self, instance *owner,
                              tutti_error *err)
 {
     if (n->npenalties == NET_MAX_PENALTIES)
         return tutti_fail(err, TUTTI_E_RANGE, "more than %d algorithms add a penalty",
                           NET_MAX_PENALTIES);
     n->penalties[n->npenalties].table = table;
+    n->penalties[n->npenalties].instance = owner;
     n->penalties[n->npenalties++].self = self;
     plans_drop(n);
     return TUTTI_OK;

@@ -74,9 +74,9 @@ void net_set_groups(net *n, net_group_fn group, const void *ctx);
 TUTTI_NODISCARD tutti_status net_commit(net *n, tutti_error *err);
 uint64_t net_version(const net *n);
 /* From now on training plans add this term, made of the loss's gradients, to the loss; `self` is
- * the table's.  Plans so far are dropped.  [control] */
+ * the table's, `owner` whose it is, or NULL.  Plans so far are dropped.  [control] */
 TUTTI_NODISCARD tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
-                                             tutti_error *err);
+                                             instance *owner, tutti_error *err);
 
 /* Weights and buffers in arena order; views valid until the next commit that changes something. */
 uint32_t net_weight_count(const net *n);

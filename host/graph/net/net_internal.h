@@ -66,6 +66,7 @@ typedef struct model_impl {
     void *self;
     const tutti_params *params;
     const char *kind;
+    instance *instance; /* borrowed; NULL: of no plugin */
 } model_impl;
 
 /* Opens a layer of `kind`; the default asks the registry. */
@@ -129,6 +130,7 @@ struct net {
     struct {
         const tutti_penalty_v1 *table;
         void *self;
+        instance *instance;
     } penalties[NET_MAX_PENALTIES];
     uint32_t npenalties;
     uint32_t nmodules, nweights, norder, ncolumns;
@@ -203,6 +205,12 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
                              uint32_t ncolumns, tutti_error *err);
 /* trace.c: an empty graph that traces this tree. */
 graph *net_graph(net *n, int32_t mode);
+/* The model's trace and loss in a graph of net_graph. */
+tutti_status net_trace_model(net *n, tutti_graph *b, const tutti_value *in, uint32_t nin,
+                             tutti_value *out, uint32_t nout);
+tutti_value net_trace_loss(net *n, tutti_graph *b, const tutti_value *outputs,
+                           uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
+                           int32_t reduction);
 
 /* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
 struct model_graph {

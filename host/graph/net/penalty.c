@@ -40,19 +40,11 @@ static tutti_value trace_loss(tracing *t)
         t->inputs[k] = graph_input(t->g, &t->request->inputs[k]);
     for (uint32_t k = 0; k < t->request->ntargets; k++)
         targets[k] = graph_input(t->g, &t->request->targets[k]);
-    n->depth = 0;
-    const tutti_status s = model->trace(n->model.self, b, 1, t->inputs, t->request->ninputs,
-                                        outputs, model->noutputs);
-    if (s)
-        (void)b->fail(b, s, "trace failed without a reason");
-    if (b->status(b))
+    if (net_trace_model(n, b, t->inputs, t->request->ninputs, outputs, model->noutputs))
         return 0;
     (void)graph_set_scope(t->g, "loss");
-    n->in_loss = true;
-    const tutti_value loss = model->loss(n->model.self, b, outputs, model->noutputs, targets,
-                                         t->request->ntargets, TUTTI_REDUCTION_MEAN);
-    n->in_loss = false;
-    return loss;
+    return net_trace_loss(n, b, outputs, model->noutputs, targets, t->request->ntargets,
+                          TUTTI_REDUCTION_MEAN);
 }
 
 static void find_weights(tracing *t)
@@ -99,7 +91,9 @@ static void trace_terms(tracing *t, tutti_value loss)
                                     loss,      t->dinputs,          t->dweights};
     (void)graph_set_scope(t->g, "penalty");
     for (uint32_t k = 0; k < t->n->npenalties && !b->status(b); k++) {
+        instance_call c = instance_enter_whole(t->n->penalties[k].instance, "term");
         const tutti_value v = t->n->penalties[k].table->term(t->n->penalties[k].self, b, &in);
+        instance_leave(&c);
         const tutti_desc *d = b->desc(b, v);
         if (!b->status(b) && (!v || d->dtype != TUTTI_F32 || tutti_numel(d) != 1)) {
             (void)snprintf(text, sizeof text, "the term is %s, want one F32",

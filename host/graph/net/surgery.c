@@ -44,7 +44,9 @@ static tutti_status module_create(void *ctx, const char *kind, const tutti_attr 
         return s;
     }
     net_module(n, m)->impl = impl; /* closed with the net, built or not */
+    instance_call c = instance_enter_whole(impl.instance, "build");
     s = impl.table->build(impl.self, m, err);
+    instance_leave(&c);
     if (s)
         return tutti_fail(err, s, "%s: build failed without a reason", kind);
     *ret_module = m;

@@ -50,7 +50,9 @@ static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_v
     if (it->lacks_path)
         return b->fail(b, TUTTI_E_NOMEM, "no memory for the path of a module");
     n->depth++;
+    instance_call c = instance_enter_whole(it->impl.instance, "trace");
     const tutti_status s = it->impl.table->trace(it->impl.self, b, m, in, nin, out, nout);
+    instance_leave(&c);
     n->depth--;
     if (s)
         (void)b->fail(b, s, "trace failed without a reason");
@@ -87,6 +89,30 @@ static tutti_value hook_read(void *ctx, graph *g, uint32_t id, tutti_value v)
 static const tutti_op *hook_op(void *ctx, const char *name, tutti_error *err)
 {
     return op_source_find(ctx, name, err);
+}
+
+tutti_status net_trace_model(net *n, tutti_graph *b, const tutti_value *in, uint32_t nin,
+                             tutti_value *out, uint32_t nout)
+{
+    n->depth = 0;
+    instance_call c = instance_enter_whole(n->model.instance, "trace");
+    const tutti_status s = n->model.table->trace(n->model.self, b, 1, in, nin, out, nout);
+    instance_leave(&c);
+    return s ? b->fail(b, s, "trace failed without a reason") : b->status(b);
+}
+
+tutti_value net_trace_loss(net *n, tutti_graph *b, const tutti_value *outputs,
+                           uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
+                           int32_t reduction)
+{
+    n->depth = 0;
+    n->in_loss = true;
+    instance_call c = instance_enter_whole(n->model.instance, "loss");
+    const tutti_value loss =
+        n->model.table->loss(n->model.self, b, outputs, noutputs, targets, ntargets, reduction);
+    instance_leave(&c);
+    n->in_loss = false;
+    return loss;
 }
 
 graph *net_graph(net *n, int32_t mode)

@@ -1,7 +1,13 @@
 /* evil.c - a plugin that does what `how` says, at the end of a batch, in a data worker or in a logger. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tutti/dataset.h"
+#include "tutti/layer.h"
 #include "tutti/logger.h"
+#include "tutti/model.h"
+#include "tutti/module.h"
+#include "tutti/optimizer.h"
+#include "tutti/penalty.h"
+#include "tutti/stateful.h"
 #include "tutti/tutti.h"
 
 #include <fcntl.h>
@@ -20,6 +26,8 @@ typedef struct evil {
     const tutti_event *event; /* of the call under way */
     tutti_error *err;
     unsigned char *mapped; /* 4 pages of a file */
+    const tutti_module_v1 *modules;
+    tutti_module layer; /* of the model */
     float pixels[16];
 } evil;
 
@@ -326,7 +334,8 @@ static tutti_status open_evil(const tutti_host *host, const tutti_params *params
     evil *e = calloc(1, sizeof *e);
     if (!e)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory");
-    e->how = tutti_param_str(params, "how");
+    e->how = tutti_param_find(params, "how") ? tutti_param_str(params, "how") : "segv";
+    e->modules = host->query(host->ctx, TUTTI_MODULE_V1);
     *ret_self = e;
     return strncmp(e->how, "open_", 5) == 0 ? act(e, e->how + 5, NULL, err) : TUTTI_OK;
 }
@@ -345,13 +354,142 @@ static tutti_status run_event(void *self, const tutti_event *event, tutti_error 
     evil *e = self;
     if (strcmp(e->how, "positive") == 0)
         return 7;
+    if (strcmp(e->how, "saver") == 0)
+        interrupt(e);
     return act(e, e->how, event, err);
+}
+
+/* A saver of nothing, which says so only where that is asked for. */
+static int32_t due(void *self, int32_t event)
+{
+    return 0;
+}
+
+static tutti_status save(void *self, tutti_error *err)
+{
+    return act(self, "segv", NULL, err);
+}
+
+static const char *older(void *self, uint32_t k)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)act(self, "segv", NULL, &err);
+    return NULL;
 }
 
 static const void *query(void *self, const char *interface_id)
 {
+    static const tutti_saver_v1 saver = {
+        .struct_size = sizeof saver, .due = due, .save = save, .latest = NULL, .older = older};
+    static const tutti_saver_v1 lister = {.struct_size = sizeof lister,
+                                          .due = due,
+                                          .save = save,
+                                          .latest = (const char *(*)(void *))older,
+                                          .older = older};
     const evil *e = self;
+    if (strcmp(interface_id, TUTTI_SAVER_V1) == 0 && strncmp(e->how, "saver", 5) == 0)
+        return strcmp(e->how, "saver") == 0 ? &saver : &lister;
     return strcmp(e->how, "garbage_table") == 0 ? (const void *)0x10 : NULL;
+}
+
+/* At the second step; "team": by threads that are not the run's own. */
+static void update(void *self, const tutti_update *u)
+{
+    evil *e = self;
+    tutti_error err = TUTTI_ERROR_INIT;
+    const int own = gettid() == getpid();
+    if (u->step == 2 && !(strcmp(e->how, "team") == 0 && own))
+        (void)act(e, strcmp(e->how, "team") == 0 ? "segv" : e->how, NULL, &err);
+}
+
+static const void *query_optimizer(void *self, const char *interface_id)
+{
+    static const tutti_optimizer_v1 table = {
+        .struct_size = sizeof table, .lr = 0.01, .update = update};
+    return strcmp(interface_id, TUTTI_OPTIMIZER_V1) == 0 ? &table : NULL;
+}
+
+static int32_t match(void *self, const tutti_event *event)
+{
+    return 0;
+}
+
+static tutti_status apply(void *self, const tutti_event *event, tutti_error *err)
+{
+    return TUTTI_OK;
+}
+
+static tutti_value term(void *self, tutti_graph *g, const tutti_penalty_input *in)
+{
+    evil *e = self;
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)act(e, e->how, NULL, &err);
+    return in->loss;
+}
+
+static const void *query_algorithm(void *self, const char *interface_id)
+{
+    static const tutti_penalty_v1 table = {.struct_size = sizeof table, .term = term};
+    return strcmp(interface_id, TUTTI_PENALTY_V1) == 0 ? &table : NULL;
+}
+
+static tutti_status build_layer(void *self, tutti_module m, tutti_error *err)
+{
+    return TUTTI_OK;
+}
+
+static tutti_status trace_layer(void *self, tutti_graph *g, tutti_module m,
+                                const tutti_value *in, uint32_t nin, tutti_value *out,
+                                uint32_t nout)
+{
+    evil *e = self;
+    tutti_error err = TUTTI_ERROR_INIT;
+    return act(e, e->how, NULL, &err);
+}
+
+static const void *query_layer(void *self, const char *interface_id)
+{
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = build_layer, .trace = trace_layer};
+    return strcmp(interface_id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
+}
+
+static tutti_status build_model(void *self, tutti_module root, const tutti_column *columns,
+                                uint32_t ncolumns, tutti_error *err)
+{
+    evil *e = self;
+    tutti_status s = act(e, e->how, NULL, err);
+    if (!s)
+        s = e->modules->create(e->modules->ctx, "evil", NULL, 0, &e->layer, err);
+    return s ? s : e->modules->add(e->modules->ctx, root, "evil", e->layer, err);
+}
+
+static tutti_status trace_model(void *self, tutti_graph *g, tutti_module root,
+                                const tutti_value *inputs, uint32_t ninputs,
+                                tutti_value *outputs, uint32_t noutputs)
+{
+    evil *e = self;
+    return g->call(g, e->layer, inputs, 1, outputs, 1);
+}
+
+static tutti_value model_loss(void *self, tutti_graph *g, const tutti_value *outputs,
+                              uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
+                              int32_t reduction)
+{
+    return outputs[0];
+}
+
+static const void *query_model(void *self, const char *interface_id)
+{
+    static const char *const inputs[] = {"input", NULL}, *const targets[] = {"target", NULL};
+    static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                         .noutputs = 1,
+                                         .inputs = inputs,
+                                         .targets = targets,
+                                         .build = build_model,
+                                         .trace = trace_model,
+                                         .loss = model_loss};
+    return strcmp(interface_id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
 }
 
 static tutti_status info(void *self, tutti_dataset_info *ret_info, tutti_error *err)
@@ -425,7 +563,25 @@ static const tutti_object callback =
 static const tutti_object dataset =
     TUTTI_OBJECT_INIT("evil", TUTTI_KIND_DATASET, &dataset_calls);
 static const tutti_object logger = TUTTI_OBJECT_INIT("evil", TUTTI_KIND_LOGGER, &logger_calls);
-static const tutti_object *const objects[] = {&callback, &dataset, &logger, NULL};
+#define CALLS(of)                                                                              \
+    static const tutti_calls of##_calls = {.struct_size = sizeof of##_calls,                   \
+                                           .open = open_evil,                                  \
+                                           .match = match,                                     \
+                                           .apply = apply,                                     \
+                                           .close = close_evil,                                \
+                                           .query = query_##of}
+CALLS(optimizer);
+CALLS(algorithm);
+CALLS(layer);
+CALLS(model);
+static const tutti_object optimizer =
+                              TUTTI_OBJECT_INIT("evil", TUTTI_KIND_OPTIMIZER, &optimizer_calls),
+                          algorithm =
+                              TUTTI_OBJECT_INIT("evil", TUTTI_KIND_ALGORITHM, &algorithm_calls),
+                          layer = TUTTI_OBJECT_INIT("evil", TUTTI_KIND_LAYER, &layer_calls),
+                          model = TUTTI_OBJECT_INIT("evil", TUTTI_KIND_MODEL, &model_calls);
+static const tutti_object *const objects[] = {&callback,  &dataset, &logger, &optimizer,
+                                              &algorithm, &layer,   &model,  NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.evil.evil", "1.0.0", objects);
 
 TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)

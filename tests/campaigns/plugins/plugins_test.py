@@ -48,6 +48,18 @@ ROWS = [
     crash("divide", "SIGFPE", READ, "dataset"),
     crash("overflow", "SIGSEGV", READ, "dataset"),
     crash("segv", "SIGSEGV", r"evil, call metrics, (event \w+, )?step \d+", "logger"),
+    crash("segv", "SIGSEGV", r"evil, call update, step 1", "optimizer"),
+    crash("abort", "SIGABRT", r"evil, call update, step 1", "optimizer"),
+    ("team_optimizer", "optimizer", "team", -11,
+     [r"plugin org.evil.evil crashed: evil, call update, step 1: SIGSEGV"], {"threads": 2, "hidden": 4096}),
+    crash("segv", "SIGSEGV", r"evil, call term, step \d+", "algorithm"),
+    crash("segv", "SIGSEGV", r"evil, call build, step 0", "model"),
+    crash("layer", "SIGSEGV", r"evil, call trace, step \d+", "model"),
+    ("saver", "callback", "saver", -11, ["plugin org.evil.evil crashed: evil, call save, .*step"],
+     {"first": True}),
+    ("saver_lists", "callback", "saver_lists", -11, ["plugin org.evil.evil crashed: evil, call older, .*step 0"],
+     {"options": ["--resume", "auto"], "first": True}),
+    ("exit_optimizer", "optimizer", "exit_0", 1, ["org.evil.evil ended the process: evil, call update"], {}),
     crash("garbage_table", "SIGSEGV", r"evil, call query, (event \w+, )?step \d+"),
     crash("thread_segv", "SIGSEGV", text=f"plugin org.evil.evil crashed.*: SIGSEGV"),
     crash("thread_segv", "SIGSEGV", where="logger", text=OWN + "SIGSEGV"),
@@ -77,6 +89,11 @@ ROWS = [
     ("worker_hangs", "dataset", "hang", 143,
      [f"org.evil.evil has not returned for \\d+ s: {READ}", "stopped by signal 15 after batch \\d+, which is saved"],
      {"signals": 2, "watchdog": 0.3}),
+    ("optimizer_dawdles", "optimizer", "dawdle", 0, ["has not returned for [01] s: evil, call update"],
+     {"watchdog": 0.4, "batches": 3}),
+    # An update that is left in the middle would be saved: only a third signal ends it.
+    ("optimizer_hangs", "optimizer", "hang", -15,
+     ["is at work: evil, call update", "stopping as soon as possible; a third signal kills"], {"signals": 3}),
     ("third_signal", "callback", "open_hang", -15, ["is at work: evil, call open"], {"signals": 3}),
     change("rounding", "changed the rounding of floating point numbers"),
     change("traps", "switched floating point traps on"),
@@ -112,12 +129,14 @@ ROWS = [
 def run_file(where, how, more):
     """A run of 16 features that lasts a moment."""
     evil = {"name": "evil", "how": how}
+    savers = [{"name": "checkpoint_saver"}]
     return {
-        "name": "evil", "threads": 1, "watchdog_s": more.get("watchdog", 0),
-        "model": {"name": "mlp", "hidden": [4]},
+        "name": "evil", "threads": more.get("threads", 1), "watchdog_s": more.get("watchdog", 0),
+        "model": evil if where == "model" else {"name": "mlp", "hidden": [more.get("hidden", 4)]},
         "train": {"dataset": evil if where == "dataset" else {"name": "evil"}, "batch_size": 16},
-        "optimizer": {"name": "sgd", "lr": 0.01},
-        "callbacks": [{"name": "checkpoint_saver"}] + ([evil] if where == "callback" else []),
+        "optimizer": evil if where == "optimizer" else {"name": "sgd", "lr": 0.01},
+        "algorithms": [evil] if where == "algorithm" else [],
+        "callbacks": ([] if more.get("first") else savers) + ([evil] if where == "callback" else []),
         "loggers": [{"name": "jsonl"}] + ([evil] if where == "logger" else []),
         "max_duration": f"{more.get('batches', 8)}ba",
     }

@@ -159,7 +159,7 @@ static net *n;
 static void make(void)
 {
     const net_options options = {.ops = tutti_op_table, .seed = 17, .threads = 1};
-    const model_impl model = {&table, NULL, NULL, "scales"};
+    const model_impl model = {&table, NULL, NULL, "scales", NULL};
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_ok(net_create(&options, &n, &err), err);
     n->make_layer = make_layer;
@@ -460,7 +460,7 @@ END_TEST
 START_TEST(with_columns_the_order_is_that_of_the_backward_pass)
 {
     const net_options options = {.ops = tutti_op_table, .seed = 17, .threads = 1};
-    const model_impl backwards = {&table, NULL, NULL, "scales"};
+    const model_impl backwards = {&table, NULL, NULL, "scales", NULL};
     const tutti_column column = {"input", toy_desc(TUTTI_F32, 1, 3, 0, 0, 0), 0};
     drop();
     ck_assert_ok(net_create(&options, &n, &err), err);

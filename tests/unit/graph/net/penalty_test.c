@@ -69,7 +69,7 @@ static net *make(const tutti_penalty_v1 *table)
     model = (toy_model){.weights = w, .trace = trace, .loss = tutti_softmax_cross_entropy};
     net *n = toy_net(tutti_op_table, &model);
     if (table)
-        ck_assert_ok(net_add_penalty(n, table, NULL, &err), err);
+        ck_assert_ok(net_add_penalty(n, table, NULL, NULL, &err), err);
     return n;
 }
 

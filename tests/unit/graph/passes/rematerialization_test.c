@@ -79,7 +79,7 @@ static net *make(int precision, int recompute)
                                  .rematerialize = recompute};
     ck_assert_ok(net_create(&options, &n, &err), err);
     model.service = net_modules(n);
-    const model_impl impl = {&toy_table, &model, NULL, "toy"};
+    const model_impl impl = {&toy_table, &model, NULL, "toy", NULL};
     ck_assert_ok(net_build_model(n, &impl, NULL, 0, &err), err);
     ck_assert_ok(net_commit(n, &err), err);
     return n;
