@@ -367,7 +367,7 @@ tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch)
                                      : TUTTI_E_FAIL;
 }
 
-tutti_status dnn_multiply(const dnn_product *p, const float *a, const float *b, float *y)
+tutti_status dnn_gemm_run(const dnn_gemm *p, const float *a, const float *b, float *y)
 {
     static int has_run; /* its code has been written */
     if (!__atomic_load_n(&has_run, __ATOMIC_RELAXED) && !has_room())

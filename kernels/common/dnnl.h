@@ -1,4 +1,4 @@
-/* dnnl.h - oneDNN behind four calls: one f32 convolution or matrix product, prepared once. */
+/* dnnl.h - oneDNN behind five calls: a convolution or matrix product in f32, prepared once. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_DNNL_H
 #define KERNELS_COMMON_DNNL_H
@@ -55,16 +55,16 @@ tutti_status dnn_create(const dnn_call *c, const char *op, dnn **ret, uint64_t *
 tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch);
 
 /* y (M, N) = a b, or y + a b; a is (K, M), b is (N, K) where transposed.  By one thread. */
-typedef struct dnn_product {
+typedef struct dnn_gemm {
     int64_t m, n, k;
     int64_t a_row, b_row, y_row; /* elements from row to row as they lie in memory */
     int32_t transpose_a, transpose_b;
     int32_t add;
     int32_t reserved;
-} dnn_product;
+} dnn_gemm;
 
 /* The library takes and frees memory for its copies in every call.  [step] */
-tutti_status dnn_multiply(const dnn_product *p, const float *a, const float *b, float *y);
+tutti_status dnn_gemm_run(const dnn_gemm *p, const float *a, const float *b, float *y);
 
 /* The name that oneDNN gives to the implementation: "jit:avx512_common" and so on. */
 const char *dnn_implementation(const dnn *p);

@@ -1,4 +1,4 @@
-/* gemm.c - one large product (GEMM): what is packed when, and which thread computes what. */
+/* gemm.c - a large GEMM: blocking, packing, and what each thread computes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm.h"
 #include "common/gemm_microkernel.h"
@@ -49,7 +49,7 @@ static int64_t b_width(const gemm *p, int64_t cols)
     return parts_of(cols, p->microkernel->cols) * p->microkernel->cols;
 }
 
-static int64_t a_room(const gemm *p)
+static int64_t a_scratch(const gemm *p)
 {
     return BLOCK_PANELS * p->microkernel->panel * words_of(p, p->depth);
 }
@@ -95,12 +95,12 @@ typedef struct block {
 static void edge(gemm_tile *tile, int64_t wide, const block *o, int64_t rows, int64_t cols,
                  const float *a, const float *b, const float *start, float *y)
 {
-    float room[GEMM_MAX_ROWS * GEMM_MAX_COLS] = {0};
+    float part[GEMM_MAX_ROWS * GEMM_MAX_COLS] = {0};
     for (int64_t i = 0; i < rows && !start; i++)
-        memcpy(room + i * wide, y + i * o->y_row, (size_t)cols * sizeof *y);
-    tile(o->words, a, b, start, room, wide);
+        memcpy(part + i * wide, y + i * o->y_row, (size_t)cols * sizeof *y);
+    tile(o->words, a, b, start, part, wide);
     for (int64_t i = 0; i < rows; i++)
-        memcpy(y + i * o->y_row, room + i * wide, (size_t)cols * sizeof *y);
+        memcpy(y + i * o->y_row, part + i * wide, (size_t)cols * sizeof *y);
 }
 
 /* One panel of a by the panels of b from column `begin` to `end`, which lies at `at` in the first row. */
@@ -156,9 +156,9 @@ static int64_t sums_row(const gemm *p)
     return p->depth >= p->k ? BLOCK_COLS : p->columns;
 }
 
-static int64_t rows_room(const gemm *p)
+static int64_t rows_scratch(const gemm *p)
 {
-    return a_room(p) + (p->unstored ? BLOCK_PANELS * p->microkernel->rows * sums_row(p) : 0);
+    return a_scratch(p) + (p->unstored ? BLOCK_PANELS * p->microkernel->rows * sums_row(p) : 0);
 }
 
 static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t col,
@@ -166,7 +166,7 @@ static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t 
 {
     const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
     const int64_t high = height(p, end - begin);
-    float *sums = own + a_room(p); /* where y is not stored */
+    float *sums = own + a_scratch(p); /* where y is not stored */
     for (int64_t row = begin, rows; row < end; row += rows) {
         rows = least(BLOCK_PANELS * high, end - row);
         for (int64_t k = 0; k < p->k; k += p->depth) {
@@ -193,7 +193,7 @@ static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t 
 
 static void by_rows(const gemm *p, const gemm_data *d, float *scratch)
 {
-    float *packed = scratch + p->threads * rows_room(p);
+    float *packed = scratch + p->threads * rows_scratch(p);
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
     for (int64_t col = 0; col < p->n; col += p->columns) {
         const int64_t cols = least(p->columns, p->n - col);
@@ -202,7 +202,7 @@ static void by_rows(const gemm *p, const gemm_data *d, float *scratch)
             rows_pack(p, d, t, col, cols, packed);
 #pragma omp for schedule(static)
         for (int t = 0; t < p->threads; t++)
-            rows_multiply(p, d, t, col, cols, packed, scratch + t * rows_room(p));
+            rows_multiply(p, d, t, col, cols, packed, scratch + t * rows_scratch(p));
     }
 }
 
@@ -270,7 +270,7 @@ static void depth_multiply(const gemm *p, const gemm_data *d, int64_t t, float *
     const int64_t begin = p->k * t / p->threads, end = p->k * (t + 1) / p->threads;
     const int64_t high = height(p, p->m), most = BLOCK_PANELS * high;
     const gemm_data alone = {.a = d->a, .b = d->b}; /* the end comes after the joining */
-    float *b = own + a_room(p);
+    float *b = own + a_scratch(p);
     for (int64_t k = begin, depth; k < end; k += depth) {
         depth = least(p->depth, end - k);
         pack_b(p, d, 0, p->n, k, depth, b);
@@ -309,7 +309,7 @@ static void depth_join(const gemm *p, const gemm_data *d, int64_t t, const float
 
 static void by_depth(const gemm *p, const gemm_data *d, float *scratch)
 {
-    const int64_t own = a_room(p) + b_width(p, p->n) * words_of(p, p->depth);
+    const int64_t own = a_scratch(p) + b_width(p, p->n) * words_of(p, p->depth);
     float *sums = scratch + p->threads * own;
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
     {
@@ -376,14 +376,14 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
     p->columns = least(p->columns, b_width(p, p->n));
     const int64_t words = words_of(p, p->depth),
                   all = words_of(p, p->k) + p->microkernel->grain;
-    int64_t room;
+    int64_t floats;
     if (p->division == GEMM_ROWS)
-        room = t * rows_room(p) + p->columns * all;
+        floats = t * rows_scratch(p) + p->columns * all;
     else if (p->division == GEMM_COLUMNS)
-        room = t * BLOCK_COLS * words + a_width(p, p->m) * all;
+        floats = t * BLOCK_COLS * words + a_width(p, p->m) * all;
     else
-        room = t * (a_room(p) + b_width(p, p->n) * words) + (t - 1) * p->m * p->n;
-    *ret_scratch = (uint64_t)room * sizeof(float);
+        floats = t * (a_scratch(p) + b_width(p, p->n) * words) + (t - 1) * p->m * p->n;
+    *ret_scratch = (uint64_t)floats * sizeof(float);
     return TUTTI_OK;
 }
 

@@ -1,4 +1,4 @@
-/* gemm.h - one large product (GEMM), packed and divided over threads by ourselves. */
+/* gemm.h - a large GEMM (matrix product) with an epilogue, packed and divided over threads. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_GEMM_H
 #define KERNELS_COMMON_GEMM_H

@@ -1,4 +1,4 @@
-/* gemm_microkernel.c - the GEMM micro-kernel: packed panels, and tiles of y from them in registers. */
+/* gemm_microkernel.c - the GEMM micro-kernel for f32: packs panels and keeps tiles of y in registers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_microkernel_loop.h"
 #include "common/op_util.h"

@@ -1,4 +1,4 @@
-/* gemm_microkernel.h - the GEMM micro-kernel: packed panels, and tiles of y from them in registers. */
+/* gemm_microkernel.h - what a GEMM micro-kernel is: how panels are packed, and the tiles of y that it keeps in registers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_GEMM_MICROKERNEL_H
 #define KERNELS_COMMON_GEMM_MICROKERNEL_H

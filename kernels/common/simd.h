@@ -1,4 +1,4 @@
-/* simd.h - sixteen floats at a time, and sums whose order no CPU changes. */
+/* simd.h - SIMD: vectors of sixteen floats, sums in an order that no CPU changes, the registers of this instruction set. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_SIMD_H
 #define KERNELS_COMMON_SIMD_H

@@ -1,7 +1,7 @@
 /* conv2d.cu - convolution and its gradients of any shape; what runs where cuDNN does not. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/convert.cuh"
-#include "common/cuda/product.cuh"
+#include "common/cuda/gemm.cuh"
 #include "conv2d/conv2d_geometry.h"
 
 /* Each of the three is, for each group p, a product of matrices whose elements are found in the
@@ -137,9 +137,9 @@ CUDA_KERNEL(conv2d_cuda)
     CUDA_SHARED(float, as, PRODUCT_TILE);
     CUDA_SHARED(float, bs, PRODUCT_TILE);
     const int64_t og = g.o / g.g, terms = g.kh * g.kw * (g.c / g.g);
-    const product_size size = {g.g, g.b * g.oh * g.ow, og, terms, 1, terms};
-    product_run(size, windows{x, &g, false, true}, filters{w, &g, true},
-                image{y, bias, g.o, og}, as, bs);
+    const gemm_size size = {g.g, g.b * g.oh * g.ow, og, terms, 1, terms};
+    gemm_tiles(size, windows{x, &g, false, true}, filters{w, &g, true}, image{y, bias, g.o, og},
+               as, bs);
 }
 CUDA_ENTRY(conv2d_cuda);
 
@@ -149,10 +149,10 @@ CUDA_KERNEL(conv2d_grad_input_cuda)
     CUDA_SHARED(float, as, PRODUCT_TILE);
     CUDA_SHARED(float, bs, PRODUCT_TILE);
     const int64_t cg = g.c / g.g, terms = g.kh * g.kw * (g.o / g.g);
-    const product_size size = {g.g, g.b * g.h * g.w, cg, terms, 1, terms};
+    const gemm_size size = {g.g, g.b * g.h * g.w, cg, terms, 1, terms};
     const cuda_tensor none = {};
-    product_run(size, spread{dy, &g, true}, filters_turned{w, &g, false},
-                image{dx, none, g.c, cg}, as, bs);
+    gemm_tiles(size, spread{dy, &g, true}, filters_turned{w, &g, false},
+               image{dx, none, g.c, cg}, as, bs);
 }
 CUDA_ENTRY(conv2d_grad_input_cuda);
 
@@ -163,9 +163,9 @@ CUDA_KERNEL(conv2d_grad_weight_cuda)
     CUDA_SHARED(float, as, PRODUCT_TILE);
     CUDA_SHARED(float, bs, PRODUCT_TILE);
     const int64_t og = g.o / g.g, columns = g.kh * g.kw * (g.c / g.g);
-    const product_size size = {g.g, og, columns, g.b * g.oh * g.ow, splits, part};
-    product_run(size, channels{dy, &g, false}, windows{x, &g, true, false},
-                parts{sums, g.g, og, columns}, as, bs);
+    const gemm_size size = {g.g, og, columns, g.b * g.oh * g.ow, splits, part};
+    gemm_tiles(size, channels{dy, &g, false}, windows{x, &g, true, false},
+               parts{sums, g.g, og, columns}, as, bs);
 }
 CUDA_ENTRY(conv2d_grad_weight_cuda);
 

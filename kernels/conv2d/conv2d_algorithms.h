@@ -1,4 +1,4 @@
-/* conv2d_algorithms.h - algorithms of a convolution made of products and of other convolutions. */
+/* conv2d_algorithms.h - algorithms of a convolution that are made of GEMMs and of other convolutions. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_CONV2D_CONV2D_ALGORITHMS_H
 #define KERNELS_CONV2D_CONV2D_ALGORITHMS_H

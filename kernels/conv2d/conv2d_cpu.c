@@ -1,4 +1,4 @@
-/* conv2d_cpu.c - convolution and its gradients by oneDNN, our products, or the plain loops. */
+/* conv2d_cpu.c - the algorithms of a convolution and its gradients on a CPU: oneDNN, our GEMM, plain loops. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_algorithms.h"
 

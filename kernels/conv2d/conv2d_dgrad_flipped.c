@@ -1,4 +1,4 @@
-/* conv2d_dgrad_flipped.c - the gradient of a convolution's input as a convolution. */
+/* conv2d_dgrad_flipped.c - dgrad, the gradient of a convolution's input, as a convolution with flipped filters. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_algorithms.h"
 

@@ -1,4 +1,4 @@
-/* conv2d_wgrad_per_thread.c - the gradient of a convolution's weights, each thread with its own images. */
+/* conv2d_wgrad_per_thread.c - wgrad, the gradient of a convolution's weights: each thread sums its own images. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_algorithms.h"
 

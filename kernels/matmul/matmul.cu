@@ -1,7 +1,7 @@
 /* matmul.cu - products of any shape and dtypes; what runs where cuBLASLt does not. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/convert.cuh"
-#include "common/cuda/product.cuh"
+#include "common/cuda/gemm.cuh"
 #include "common/cuda/reduce.cuh"
 #include "matmul/matmul_cuda.h"
 #include "matmul/matmul_epilogue.h"
@@ -50,11 +50,11 @@ CUDA_KERNEL(matmul_cuda)
 {
     CUDA_SHARED(float, as, PRODUCT_TILE);
     CUDA_SHARED(float, bs, PRODUCT_TILE);
-    const product_size size = {s.count, s.m, s.n, s.k, 1, s.k};
+    const gemm_size size = {s.count, s.m, s.n, s.k, 1, s.k};
     const factor fa = {a, &s, s.sa, s.m * s.k, s.a_row, s.a_col, s.a_col == 1};
     const factor fb = {b, &s, s.sb, s.k * s.n, s.b_col, s.b_row, s.b_row == 1};
     const result r = {y, bias, added, s.m, s.n};
-    product_run(size, fa, fb, r, as, bs);
+    gemm_tiles(size, fa, fb, r, as, bs);
 }
 CUDA_ENTRY(matmul_cuda);
 

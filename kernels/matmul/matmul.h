@@ -63,7 +63,7 @@ TUTTI_ISA_VARIANTS(matmul_store_row);
 enum { MATMUL_SMALL = 64 * 64 * 64 };
 
 /* Floats of `packed` that matmul_small needs. */
-int64_t matmul_small_room(const matmul_shape *s);
+int64_t matmul_small_scratch(const matmul_shape *s);
 
 /* y (M, N) = a b + bias (N, or NULL).  `packed` is 64-byte aligned. */
 void matmul_small(const matmul_shape *s, const float *a, const float *b, const float *bias,

@@ -1,4 +1,4 @@
-/* matmul_cpu.c - large products by our own tiles or by oneDNN, small ones by a loop. */
+/* matmul_cpu.c - the algorithms of a product on a CPU: our GEMM, oneDNN, and a loop for small ones. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dnnl.h"
 #include "common/gemm.h"
@@ -14,7 +14,7 @@ typedef struct state {
     dnn *big;            /* NULL: another one of these, or matmul_small does it */
     matmul_split *split; /* NULL: not so */
     gemm tiles;          /* threads 0: not so */
-    int64_t gemm;        /* dnn_multiply does it */
+    int64_t gemm;        /* dnn_gemm_run does it */
     int64_t batch;       /* products that one run of `big` does */
     int64_t packed;      /* floats of one thread's packed matrix, bytes for `tiles` */
     int32_t bias;        /* the third input is one */
@@ -196,7 +196,7 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
     s->bias = !grad && c->nin > 2;
     s->grad = grad;
     const matmul_shape *m = &s->shape;
-    s->packed = (matmul_small_room(m) + 15) / 16 * 16;
+    s->packed = (matmul_small_scratch(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
     const int32_t algorithm = is_bf16(c, m, grad) ? BF16_TILES
                               : is_big(m)         ? big_algorithm(m, c->attr, k)
@@ -304,18 +304,18 @@ static void store_tile(const void *how, const gemm_part *part)
 static tutti_status run_part(const matmul_shape *m, int64_t row, int64_t rows, int64_t col,
                              int64_t cols, const void *const *in, const float *bias, float *y)
 {
-    const dnn_product p = {.m = rows,
-                           .n = cols,
-                           .k = m->k,
-                           .a_row = m->a_col == 1 ? m->a_row : m->a_col,
-                           .b_row = m->b_col == 1 ? m->b_row : m->b_col,
-                           .y_row = m->n,
-                           .transpose_a = m->a_col != 1,
-                           .transpose_b = m->b_col != 1,
-                           .add = bias != NULL};
+    const dnn_gemm p = {.m = rows,
+                        .n = cols,
+                        .k = m->k,
+                        .a_row = m->a_col == 1 ? m->a_row : m->a_col,
+                        .b_row = m->b_col == 1 ? m->b_row : m->b_col,
+                        .y_row = m->n,
+                        .transpose_a = m->a_col != 1,
+                        .transpose_b = m->b_col != 1,
+                        .add = bias != NULL};
     for (int64_t i = row; i < row + rows && bias; i++)
         memcpy(y + i * m->n + col, bias + col, (size_t)cols * sizeof *y);
-    return dnn_multiply(&p, (const float *)in[0] + row * m->a_row,
+    return dnn_gemm_run(&p, (const float *)in[0] + row * m->a_row,
                         (const float *)in[1] + col * m->b_col, y + row * m->n + col);
 }
 

@@ -1,4 +1,4 @@
-/* matmul_small.c - a product small enough that calling a library costs more than the product. */
+/* matmul_small.c - a small product by the GEMM micro-kernel, where calling a library costs more than the product. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_microkernel_loop.h"
 #include "matmul/matmul.h"
@@ -19,7 +19,7 @@ enum {
 
 GEMM_MICROKERNEL_LOOP(loop, simd_f32, GEMM_FMA_F32)
 
-int64_t matmul_small_room(const matmul_shape *s)
+int64_t matmul_small_scratch(const matmul_shape *s)
 {
     return (s->n + PANEL - 1) / PANEL * PANEL * s->k;
 }

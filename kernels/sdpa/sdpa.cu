@@ -1,4 +1,4 @@
-/* sdpa.cu - attention on the GPU tile by tile with a running softmax, and its gradient. */
+/* sdpa.cu - flash attention on the GPU: tiles with a running softmax, and the gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdpa/sdpa_fma.cuh"
 #include "sdpa/sdpa_mma.cuh"

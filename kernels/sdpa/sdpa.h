@@ -55,10 +55,10 @@ typedef struct sdpa_tensors {
     float *dq, *dk, *dv;
 } sdpa_tensors;
 
-uint64_t sdpa_room(const sdpa_shape *s, int threads);
+uint64_t sdpa_scratch(const sdpa_shape *s, int threads);
 void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
 TUTTI_ISA_VARIANTS(sdpa_run);
-uint64_t sdpa_grad_room(const sdpa_shape *s, int threads);
+uint64_t sdpa_grad_scratch(const sdpa_shape *s, int threads);
 void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
 TUTTI_ISA_VARIANTS(sdpa_grad_run);
 
@@ -75,10 +75,10 @@ enum { SDPA_TILE = 64 };
 
 /* c (m, n) = or += a (m, k) b (k, n); n is a multiple of SIMD_LANES, a is read at
  * i * a_row + j * a_col, b and c have rows of b_row and c_row floats. */
-typedef struct sdpa_product {
+typedef struct sdpa_gemm {
     int64_t m, n, k, a_row, a_col, b_row, c_row;
-} sdpa_product;
-void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c, int add);
+} sdpa_gemm;
+void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add);
 
 /* to (d, SDPA_TILE) = scale x^T for n <= SDPA_TILE rows of x; zeros beyond. */
 void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,

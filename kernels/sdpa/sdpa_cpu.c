@@ -1,4 +1,4 @@
-/* sdpa_cpu.c - attention tile by tile with a running softmax (Dao et al. 2022), and its gradient. */
+/* sdpa_cpu.c - flash attention on a CPU: tiles with a running softmax (Dao et al. 2022), and the gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/simd.h"
 #include "sdpa/sdpa.h"
@@ -76,9 +76,9 @@ static void scores_of(const sdpa_shape *s, const float *a, int64_t a_row, const 
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t count = least(step, rows - r);
         const int64_t seen = seen_of(s, i0 + r + count - 1, j0, n);
-        const sdpa_product p = {count, whole(seen, SIMD_LANES), s->d, a_row, 1, TILE, TILE};
+        const sdpa_gemm p = {count, whole(seen, SIMD_LANES), s->d, a_row, 1, TILE, TILE};
         if (seen)
-            sdpa_multiply(&p, a + r * a_row, panel, c + r * TILE, 0);
+            sdpa_gemm_run(&p, a + r * a_row, panel, c + r * TILE, 0);
     }
 }
 
@@ -90,8 +90,8 @@ static void across(const sdpa_shape *s, const float *tile, const float *b, int64
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t count = least(step, rows - r);
         const int64_t seen = seen_of(s, i0 + r + count - 1, j0, n);
-        const sdpa_product p = {count, w, seen, TILE, 1, w, w};
-        sdpa_multiply(&p, tile + r * TILE, b, c + r * w, 1);
+        const sdpa_gemm p = {count, w, seen, TILE, 1, w, w};
+        sdpa_gemm_run(&p, tile + r * TILE, b, c + r * w, 1);
     }
 }
 
@@ -103,8 +103,8 @@ static void down(const sdpa_shape *s, const float *tile, const float *b, int64_t
     const int64_t step = seen_of(s, i0, j0, n) < n ? GROUP : n;
     for (int64_t j = 0; j < n; j += step) {
         const int64_t first = first_seeing(s, i0, rows, j0 + j);
-        const sdpa_product p = {least(step, n - j), w, rows - first, 1, TILE, w, w};
-        sdpa_multiply(&p, tile + first * TILE + j, b + first * w, c + j * w, 1);
+        const sdpa_gemm p = {least(step, n - j), w, rows - first, 1, TILE, w, w};
+        sdpa_gemm_run(&p, tile + first * TILE + j, b + first * w, c + j * w, 1);
     }
 }
 
@@ -144,7 +144,7 @@ static uint64_t thread_floats(uint64_t floats)
     return (floats + 31) / 16 * 16; /* one line to spare for the rounding inside */
 }
 
-uint64_t sdpa_room(const sdpa_shape *s, int threads)
+uint64_t sdpa_scratch(const sdpa_shape *s, int threads)
 {
     return thread_floats(forward_floats(s)) * sizeof(float) * (uint64_t)threads;
 }
@@ -252,7 +252,7 @@ static backward backward_at(const sdpa_shape *s, float *at)
     return f;
 }
 
-uint64_t sdpa_grad_room(const sdpa_shape *s, int threads)
+uint64_t sdpa_grad_scratch(const sdpa_shape *s, int threads)
 {
     return thread_floats(backward_floats(s)) * sizeof(float) * (uint64_t)threads;
 }

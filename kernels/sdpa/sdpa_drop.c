@@ -1,4 +1,4 @@
-/* sdpa_drop.c - probabilities left out at random, a row of a tile at a time. */
+/* sdpa_drop.c - dropout of attention's probabilities, a row of a tile at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdpa/sdpa.h"
 

@@ -50,7 +50,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, false, 6);
-    *ret_scratch = sdpa_grad_room(&s, c->threads);
+    *ret_scratch = sdpa_grad_scratch(&s, c->threads);
     return TUTTI_OK;
 }
 

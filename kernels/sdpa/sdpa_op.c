@@ -26,7 +26,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, false, 3);
-    *ret_scratch = sdpa_room(&s, c->threads);
+    *ret_scratch = sdpa_scratch(&s, c->threads);
     return TUTTI_OK;
 }
 

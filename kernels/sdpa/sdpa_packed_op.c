@@ -84,7 +84,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, true, 1);
-    *ret_scratch = sdpa_room(&s, c->threads);
+    *ret_scratch = sdpa_scratch(&s, c->threads);
     return TUTTI_OK;
 }
 
@@ -93,7 +93,7 @@ static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, true, 4);
-    *ret_scratch = sdpa_grad_room(&s, c->threads);
+    *ret_scratch = sdpa_grad_scratch(&s, c->threads);
     return TUTTI_OK;
 }
 

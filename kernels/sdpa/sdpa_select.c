@@ -1,4 +1,4 @@
-/* sdpa_select.c - attention on the GPU: by cuDNN for long sequences of 16 bits, or by our own kernels. */
+/* sdpa_select.c - selects cuDNN or our own kernels for attention on the GPU; autotuning decides where both serve. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/autotune.h"
 #include "common/cuda/convert.h"

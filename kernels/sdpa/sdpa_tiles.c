@@ -1,4 +1,4 @@
-/* sdpa_tiles.c - products of tiles, and the rows of exponentials between them. */
+/* sdpa_tiles.c - attention's tiles: GEMMs by the micro-kernel, and rows of exponentials between them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/fastmath.h"
 #include "common/gemm_microkernel_loop.h"
@@ -12,7 +12,7 @@ GEMM_MICROKERNEL_LOOP(loop, simd_f32, GEMM_FMA_F32)
 enum { TILE = SDPA_TILE, ROWS = 6, VECS = 4, HIGH = SIMD_WIDTH == 16 ? 8 : 6 };
 
 /* rows x vecs registers of c (constants after inlining) stay while k runs. */
-INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, const float *b,
+INLINE void block(const sdpa_gemm *p, int rows, int vecs, const float *a, const float *b,
                   float *c, int add)
 {
     simd_f32 acc[HIGH][GEMM_MAX_VECS];
@@ -27,7 +27,7 @@ INLINE void block(const sdpa_product *p, int rows, int vecs, const float *a, con
 }
 
 /* All rows of two registers' columns, or of one. */
-INLINE void panel(const sdpa_product *p, int vecs, const float *a, const float *b, float *c,
+INLINE void panel(const sdpa_gemm *p, int vecs, const float *a, const float *b, float *c,
                   int add)
 {
     int64_t i = 0;
@@ -40,7 +40,7 @@ INLINE void panel(const sdpa_product *p, int vecs, const float *a, const float *
 }
 
 /* All rows of four registers' columns. */
-INLINE void wide_panel(const sdpa_product *p, const float *a, const float *b, float *c, int add)
+INLINE void wide_panel(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
     int64_t i = 0;
     for (; i + ROWS <= p->m; i += ROWS)
@@ -53,7 +53,7 @@ INLINE void wide_panel(const sdpa_product *p, const float *a, const float *b, fl
         block(p, 1, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
 }
 
-void sdpa_multiply(const sdpa_product *p, const float *a, const float *b, float *c, int add)
+void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
     int64_t j = 0;
     for (; SIMD_WIDTH == 16 && j + VECS * SIMD_WIDTH <= p->n; j += VECS * SIMD_WIDTH)

@@ -29,6 +29,16 @@ evict                     host/graph/net/plan_cache.c
 autotune                  host/graph/runtime/autotune.c
 graph capture             host/graph/runtime/graph_capture.c
 micro-kernel              kernels/common/gemm_microkernel.c
+GEMM                      kernels/common/gemm.c
+SIMD                      kernels/common/simd.h
+autotune                  kernels/common/cuda/autotune.c
+epilogue                  kernels/matmul/matmul_epilogue.c
+pointwise fusion          kernels/pointwise_fusion/pointwise_fusion_op.c
+dgrad                     kernels/conv2d/conv2d_dgrad_flipped.c
+wgrad                     kernels/conv2d/conv2d_wgrad_per_thread.c
+1 x 1 convolution         kernels/conv2d/conv2d_1x1.c
+flash attention           kernels/sdpa/sdpa_cpu.c
+tensor core               kernels/sdpa/sdpa_mma.cuh
 training loop             host/train/training_loop.c
 gradient accumulation     host/train/train_step.c
 microbatch                host/train/train_step.c

@@ -1,4 +1,4 @@
-/* index_iter.cuh - from an element's number to its place in up to three operands, on the device. */
+/* index_iter.cuh - index iterator: the offset of an element in up to three operands, on the device. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_CUDA_INDEX_ITER_CUH
 #define KERNELS_COMMON_CUDA_INDEX_ITER_CUH

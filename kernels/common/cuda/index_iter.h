@@ -1,4 +1,4 @@
-/* index_iter.h - from an element's number to its place in up to three operands; the host makes it. */
+/* index_iter.h - index iterator: the offset of an element in up to three operands; the host makes it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_CUDA_INDEX_ITER_H
 #define KERNELS_COMMON_CUDA_INDEX_ITER_H

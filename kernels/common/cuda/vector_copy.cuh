@@ -1,4 +1,4 @@
-/* vector_copy.cuh - moving units of elements (vector_copy.h) on the device. */
+/* vector_copy.cuh - vectorised copies (vector_copy.h) on the device. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_CUDA_VECTOR_COPY_CUH
 #define KERNELS_COMMON_CUDA_VECTOR_COPY_CUH

@@ -1,4 +1,4 @@
-/* vector_copy.h - copies on the GPU in the largest units that strides allow, of any dtype. */
+/* vector_copy.h - vectorised copies on the GPU: as many bytes at a time as strides allow, of any dtype. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_CUDA_VECTOR_COPY_H
 #define KERNELS_COMMON_CUDA_VECTOR_COPY_H

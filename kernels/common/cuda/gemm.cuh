@@ -1,7 +1,7 @@
-/* product.cuh - sums of products tile by tile: matrix products and convolutions of any shape. */
+/* gemm.cuh - the GEMM micro-kernel on a GPU, tile by tile: matrix products and convolutions of any shape. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_COMMON_CUDA_PRODUCT_CUH
-#define KERNELS_COMMON_CUDA_PRODUCT_CUH
+#ifndef KERNELS_COMMON_CUDA_GEMM_CUH
+#define KERNELS_COMMON_CUDA_GEMM_CUH
 
 #include "common/cuda/device.cuh"
 
@@ -9,14 +9,14 @@
 enum { PRODUCT_SIDE = 64, PRODUCT_DEPTH = 16, PRODUCT_TILE = PRODUCT_SIDE * PRODUCT_DEPTH };
 
 /* `count` products of m x k by k x n, each sum cut into `splits` parts of `part` terms. */
-struct product_size {
+struct gemm_size {
     int64_t count, m, n, k, splits, part;
 };
 
 /* Columns of 16 threads read what lies side by side: along k, or along the rows (columns). */
 template <class T>
-__device__ static inline void product_load(const T &t, float *tile, int64_t p, int64_t first,
-                                           int64_t last, int64_t k, int64_t k_end)
+__device__ static inline void gemm_load_tile(const T &t, float *tile, int64_t p, int64_t first,
+                                             int64_t last, int64_t k, int64_t k_end)
 {
     for (int e = (int)threadIdx.x; e < PRODUCT_TILE; e += CUDA_BLOCK) {
         const int d = t.along_k ? e % PRODUCT_DEPTH : e / PRODUCT_SIDE;
@@ -29,8 +29,8 @@ __device__ static inline void product_load(const T &t, float *tile, int64_t p, i
 /* y.put(p, split, i, j, sum) for each result, of a.at(p, i, k) b.at(p, j, k); `as` and `bs` are shared
  * tiles.  All threads of the block call it. */
 template <class A, class B, class Y>
-__device__ static inline void product_run(const product_size &s, const A &a, const B &b,
-                                          const Y &y, float *as, float *bs)
+__device__ static inline void gemm_tiles(const gemm_size &s, const A &a, const B &b, const Y &y,
+                                         float *as, float *bs)
 {
     const int64_t rows = (s.m + PRODUCT_SIDE - 1) / PRODUCT_SIDE;
     const int64_t columns = (s.n + PRODUCT_SIDE - 1) / PRODUCT_SIDE;
@@ -42,8 +42,8 @@ __device__ static inline void product_run(const product_size &s, const A &a, con
         const int64_t end = begin + s.part < s.k ? begin + s.part : s.k;
         float sum[16] = {};
         for (int64_t k = begin; k < end; k += PRODUCT_DEPTH) {
-            product_load(a, as, p, i0, s.m, k, end);
-            product_load(b, bs, p, j0, s.n, k, end);
+            gemm_load_tile(a, as, p, i0, s.m, k, end);
+            gemm_load_tile(b, bs, p, j0, s.n, k, end);
             __syncthreads();
             for (int d = 0; d < PRODUCT_DEPTH; d++)
 #pragma unroll
