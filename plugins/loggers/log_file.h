@@ -271,6 +271,35 @@ static inline int64_t log_file_whole(const log_file *f)
     return end;
 }
 
+/* The end of the last whole line from `first` on that earlier processes wrote, and before any zero: a loss of
+ * power leaves half a line, or a hole. */
+static inline int64_t log_file_sound(const log_file *f, int64_t first)
+{
+    char part[LOG_MARK_BYTES];
+    int64_t sound = first;
+    while (first < f->before) {
+        const ssize_t n = pread(fileno(f->out), part, sizeof part, first);
+        for (ssize_t k = 0; k < n && first + k < f->before; k++) {
+            if (!part[k])
+                return sound;
+            sound = part[k] == '\n' ? first + k + 1 : sound;
+        }
+        if (n <= 0)
+            return sound;
+        first += n;
+    }
+    return sound;
+}
+
+/* The run was resumed and had nothing left to train: what was written behind its checkpoint has happened, but for
+ * what is no line. */
+static inline tutti_status log_file_mend(log_file *f, tutti_error *err)
+{
+    const bool may = f->mark.bytes >= 0 && f->mark.bytes < f->before;
+    const int64_t sound = may ? log_file_sound(f, f->mark.bytes) : f->before;
+    return sound < f->before ? log_file_undo(f, sound, err) : TUTTI_OK;
+}
+
 /* Training, or an evaluation, begins. */
 static inline tutti_status log_file_begin(log_file *f, bool training, tutti_error *err)
 {
@@ -318,7 +347,9 @@ static inline tutti_status log_file_event(log_file *f, const tutti_event *event,
 
 static inline tutti_status log_file_close(log_file *f, tutti_error *err)
 {
-    const tutti_status s = log_file_sync(f, err);
+    tutti_status s = f->out && f->regular && f->resumed ? log_file_mend(f, err) : TUTTI_OK;
+    if (!s)
+        s = log_file_sync(f, err);
     if (f->out)
         (void)fclose(f->out);
     f->out = NULL;

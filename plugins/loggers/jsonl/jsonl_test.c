@@ -165,6 +165,34 @@ START_TEST(a_resumed_run_goes_on_where_its_checkpoint_was)
 }
 END_TEST
 
+START_TEST(half_a_line_goes_where_nothing_is_left_to_train)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    unsigned char saved[16];
+    char path[400];
+    stage_init(&run);
+    (void)open_it(NULL, 0);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    log_batches(0, 3);
+    memcpy(saved, mark().tensor.data, sizeof saved);
+    log_batches(3, 5); /* which have happened */
+    subject_close(&it);
+    (void)snprintf(path, sizeof path, "%s/log.jsonl", run.run_folder);
+    FILE *f = fopen(path, "a");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fwrite("{\0\0\"batch\":77}\n{\"batch\":78", 1, 28, f), 28);
+    (void)fclose(f);
+    (void)open_it(NULL, 0);
+    const tutti_stateful_v1 *table = subject_query(&it, TUTTI_STATEFUL_V1);
+    memcpy(mark().tensor.data, saved, sizeof saved);
+    ck_assert_ok(table->restored(it.self, &err), err);
+    log_batches(5, 6);
+    subject_close(&it);
+    ck_assert_str_eq(batches("log.jsonl"), "0 1 2 3 4 5 ");
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(a_log_that_the_checkpoint_does_not_know_is_not_cut)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -217,6 +245,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, each_item_is_an_object_on_a_line);
     tcase_add_loop_test(tc, a_resumed_run_goes_on_where_its_checkpoint_was, 0, 2);
+    tcase_add_test(tc, half_a_line_goes_where_nothing_is_left_to_train);
     tcase_add_test(tc, a_log_that_the_checkpoint_does_not_know_is_not_cut);
     tcase_add_test(tc, overwrite_starts_an_empty_file);
     tcase_add_test(tc, a_full_disk_is_told_once);
