@@ -143,7 +143,10 @@ def losses(folder, name):
     path = folder / "runs" / name / "log.jsonl"
     with open(path, encoding="utf-8") as f:
         for line in f:
-            row = json.loads(line)
+            try:
+                row = json.loads(line)
+            except ValueError:
+                raise Failed(f"a line of the log is no JSON: {line!r}") from None
             if row["kind"] == "metrics" and "loss/train/total" in row["values"]:
                 rows.append((row["batch"], row["values"]["loss/train/total"]))
     return rows
