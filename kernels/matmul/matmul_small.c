@@ -5,15 +5,9 @@
 
 #include <string.h>
 
-/* b is packed into panels of 32 columns (zeros beyond N); some rows of y by one panel stay in registers while
- * k runs. */
-enum {
-    PANEL = 2 * SIMD_LANES,
-    VECS = PANEL / SIMD_WIDTH,
-    ROWS = VECS == 2   ? 4
-           : VECS == 4 ? 3
-                       : 1
-};
+/* b is packed into panels of 32 columns (zeros beyond N).  Some rows of y by two registers of columns stay in
+ * registers while k runs. */
+enum { PANEL = 2 * SIMD_LANES, WIDE = 2 * SIMD_WIDTH, ROWS = SIMD_WIDTH == 16 ? 4 : 6 };
 
 #define INLINE SIMD_INLINE
 
@@ -42,17 +36,35 @@ INLINE void pack(const matmul_shape *s, const float *b, float *packed)
     }
 }
 
-/* `rows` (a constant after inlining) rows of y by the panel's `width` columns. */
+/* `rows` (a constant after inlining) rows of y by `width` of a panel's columns, WIDE at most. */
 INLINE void block(const matmul_shape *s, int rows, int64_t width, const float *a,
                   const float *panel, const float *start, float *y)
 {
     simd_f32 acc[ROWS][GEMM_MAX_VECS];
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECS; v++)
+        for (int v = 0; v < 2; v++)
             acc[r][v] = *(const simd_f32 *)(start + v * SIMD_WIDTH);
-    loop(rows, VECS, s->k, a, s->a_row, s->a_col, panel, PANEL, 0, acc);
-    for (int r = 0; r < rows; r++)
-        memcpy(y + r * s->n, acc[r], (size_t)width * sizeof *y);
+    loop(rows, 2, s->k, a, s->a_row, s->a_col, panel, PANEL, 0, acc);
+    for (int r = 0; r < rows; r++) {
+        float row[WIDE], *to = width == WIDE ? y + r * s->n : row;
+        for (int v = 0; v < 2; v++)
+            *(simd_f32 *)(to + v * SIMD_WIDTH) = acc[r][v];
+        if (width < WIDE)
+            memcpy(y + r * s->n, row, (size_t)width * sizeof *y);
+    }
+}
+
+/* All rows of y. */
+INLINE void columns(const matmul_shape *s, int64_t width, const float *a, const float *panel,
+                    const float *start, float *y)
+{
+    int64_t i = 0;
+    for (; i + ROWS <= s->m; i += ROWS)
+        block(s, ROWS, width, a + i * s->a_row, panel, start, y + i * s->n);
+    for (; i + 2 <= s->m; i += 2)
+        block(s, 2, width, a + i * s->a_row, panel, start, y + i * s->n);
+    for (; i < s->m; i++)
+        block(s, 1, width, a + i * s->a_row, panel, start, y + i * s->n);
 }
 
 void matmul_small(const matmul_shape *s, const float *a, const float *b, const float *bias,
@@ -65,10 +77,7 @@ void matmul_small(const matmul_shape *s, const float *a, const float *b, const f
         float start[PANEL] = {0};
         if (bias)
             memcpy(start, bias + j, (size_t)width * sizeof *start);
-        int64_t i = 0;
-        for (; i + ROWS <= s->m; i += ROWS)
-            block(s, ROWS, width, a + i * s->a_row, panel, start, y + i * s->n + j);
-        for (; i < s->m; i++)
-            block(s, 1, width, a + i * s->a_row, panel, start, y + i * s->n + j);
+        for (int64_t c = 0; c < width; c += WIDE)
+            columns(s, width - c < WIDE ? width - c : WIDE, a, panel + c, start + c, y + j + c);
     }
 }
