@@ -1,4 +1,4 @@
-/* argmax_op.c - where along an axis the greatest element is. */
+/* argmax_op.c - argmax: the index of the greatest element along an axis. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
 #include "common/cuda/launch.h"

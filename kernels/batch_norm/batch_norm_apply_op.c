@@ -1,4 +1,4 @@
-/* batch_norm_apply_op.c - batch_norm's y once more, out of the statistics that it left. */
+/* batch_norm_apply_op.c - batch_norm's y again from its saved statistics, to the bit: what rematerialization runs. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
 

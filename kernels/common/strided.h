@@ -1,4 +1,4 @@
-/* strided.h - copying between a dense tensor and a strided view of another, for any dtype. */
+/* strided.h - copies between a dense tensor and a strided view of another, for any dtype. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_STRIDED_H
 #define KERNELS_COMMON_STRIDED_H

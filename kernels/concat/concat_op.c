@@ -1,4 +1,4 @@
-/* concat_op.c - inputs one after the other along an axis. */
+/* concat_op.c - concatenation of inputs along an axis. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
 #include "common/cuda/strided.h"

@@ -1,4 +1,4 @@
-/* flip_op.c - the order of elements turned round along some axes. */
+/* flip_op.c - elements in reverse order along some axes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
 #include "common/cuda/strided.h"

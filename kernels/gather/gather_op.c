@@ -1,4 +1,4 @@
-/* gather_op.c - the slices of x along an axis that an index names: an embedding's look-up. */
+/* gather_op.c - gather: the slices of x along an axis that an index names, as an embedding's look-up. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
 #include "common/cuda/index_iter.h"

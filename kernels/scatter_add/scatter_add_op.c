@@ -1,4 +1,4 @@
-/* scatter_add_op.c - slices added to those of base that an index names: an embedding's gradient. */
+/* scatter_add_op.c - scatter-add: slices added to those of base that an index names, an embedding's gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scatter_add/scatter_add_op.h"
 #include "common/axis.h"

@@ -1,4 +1,4 @@
-/* sum_to_op.c - sum of what broadcasting had repeated: x back to a shape. */
+/* sum_to_op.c - the sum over dimensions that broadcasting had repeated: x back to a shape. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/reduce.h"
 #include "common/elementwise.h"

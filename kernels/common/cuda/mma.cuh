@@ -1,4 +1,4 @@
-/* mma.cuh - what a warp does at once: products on tensor cores, fragments from shared memory, copies on the way. */
+/* mma.cuh - what a warp does at once: tensor-core products, fragments from shared memory, asynchronous copies. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_CUDA_MMA_CUH
 #define KERNELS_COMMON_CUDA_MMA_CUH

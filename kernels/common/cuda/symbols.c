@@ -1,4 +1,4 @@
-/* symbols.c - functions by name. */
+/* symbols.c - functions of NVIDIA's libraries, found by name. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/symbols.h"
 
