@@ -136,6 +136,30 @@ static void load(child *c, void *ctx)
     try_entry(l);
 }
 
+static void load_alone(child *c, void *ctx)
+{
+    const loading *l = ctx;
+    tutti_error e = TUTTI_ERROR_INIT;
+    child_begin(c, CHECK_LOAD);
+    if (registry_check(l->options->registry, l->plugin, &e))
+        child_say(c, CHECK_LOAD, CHECK_FAILED, "%s", e.text);
+}
+
+enum { LIST_SECONDS = 20 };
+
+bool check_loads(registry *r, size_t k, char *ret_text, size_t size)
+{
+    const check_options o = {.registry = r, .seconds = LIST_SECONDS};
+    loading l = {.options = &o, .plugin = k};
+    child_report all;
+    bool ended;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const tutti_status s = child_run("/", o.seconds, true, load_alone, &l, &all, &ended, &e);
+    const bool good = !s && all.outcome[CHECK_LOAD] == CHECK_PASSED;
+    (void)snprintf(ret_text, size, "%s", s ? e.text : good ? "" : all.text[CHECK_LOAD]);
+    return good;
+}
+
 /* ---- what children said ---- */
 
 static void take(child_report *all, const child_report *one)

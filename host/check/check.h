@@ -65,4 +65,8 @@ const char *check_text(int check); /* what it holds a plugin to */
  * memory and the system can fail: E_NOMEM, E_IO.  [control] */
 TUTTI_NODISCARD tutti_status check_plugin(const check_options *o, size_t k, tutti_error *err);
 
+/* Whether the k-th plugin, in which the registry has found no fault, loads: tried in a child.  False with a sentence
+ * where it does not, or where no child can be had.  [control] */
+bool check_loads(registry *r, size_t k, char *ret_text, size_t size);
+
 #endif

@@ -33,6 +33,9 @@ void cli_print_devices(const object *o, const char *name);
 /* plugins check: the results of every check on stdout; the exit status. */
 int plugins_check(const cli_options *o, const tutti_op *const *ops);
 
+/* plugins new: a folder with a plugin out of the SDK's templates; the exit status. */
+int plugins_new(const cli_options *o);
+
 /* Those of bench; they return the exit status. */
 int bench_dispatch(void);
 int bench_plan(const tutti_op *const *ops);

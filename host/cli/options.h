@@ -34,6 +34,8 @@ typedef struct cli_options {
     bool dot;
     bool json;
     const char *members; /* --run of plugins check */
+    const char *kind;    /* of plugins new */
+    const char *lang;    /* likewise */
 } cli_options;
 
 /* Which options a command takes, one bit a group. */
@@ -45,7 +47,8 @@ enum {
     CLI_TAKES_DURATION = 16,
     CLI_TAKES_OUTPUT = 32,
     CLI_TAKES_DRAWING = 64,
-    CLI_TAKES_CHECK = 128
+    CLI_TAKES_CHECK = 128,
+    CLI_TAKES_NEW = 256
 };
 
 /* What a shell may complete a value by. */

@@ -1,5 +1,6 @@
 /* plugins.c - tutti plugins: list them with their verdicts, or describe one object. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "check/check.h"
 #include "cli/cli.h"
 #include "engine/engine.h"
 
@@ -37,8 +38,11 @@ static int list(registry *r)
         for (size_t n = 0; nth_handler(r, k, n, &h); n++)
             (void)printf("%s %s %s", n || p.nobjects ? "," : ":", kind_of(&h), h.name);
         (void)printf("\n");
+        char text[640];
         if (p.fault)
             (void)printf("  not usable: %s\n", p.fault);
+        else if (!check_loads(r, k, text, sizeof text))
+            (void)printf("  cannot be loaded: %s\n", text);
     }
     return CLI_OK;
 }
@@ -190,12 +194,15 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     const int is_list = o->nwords == 1 && strcmp(o->words[0], "list") == 0;
     const int is_lock = o->nwords == 1 && strcmp(o->words[0], "lock") == 0;
     const int is_path = o->nwords == 1 && strcmp(o->words[0], "path") == 0;
+    if (o->nwords == 2 && strcmp(o->words[0], "new") == 0)
+        return plugins_new(o);
     if (o->nwords == 2 && strcmp(o->words[0], "check") == 0)
         return plugins_check(o, ops);
     if (!is_list && !is_lock && !is_path &&
         !(o->nwords == 2 && strcmp(o->words[0], "info") == 0)) {
-        (void)fprintf(stderr,
-                      "tutti: plugins wants list, path, lock, info NAME or check PATH\n");
+        (void)fprintf(
+            stderr,
+            "tutti: plugins wants list, path, lock, info NAME, check PATH or new NAME\n");
         return CLI_USAGE;
     }
     registry *r = cli_registry(o);
@@ -211,12 +218,12 @@ static int run(const cli_options *o, const tutti_op *const *ops)
 
 const cli_command cli_plugins = {
     .name = "plugins",
-    .args = "list|path|lock|info NAME|check PATH",
+    .args = "list|path|lock|info NAME|check PATH|new NAME",
     .kind = CLI_VALUE_ANY,
-    .summary = "list plugins, describe or check one",
+    .summary = "list plugins, describe, check or begin one",
     .doc =
         "list prints every plugin on the search path with its objects, or why it cannot be "
-        "used.\n"
+        "used; each is loaded in a child process to see whether it can be.\n"
         "path prints the folders that are searched, in order, and how many plugins each gives: "
         "those of --plugin-path and TUTTI_ADD_PLUGIN_PATH; then those of TUTTI_PLUGIN_PATH or, "
         "where it is not set, the user's own, /etc/tutti/plugins.d, tutti/plugins in "
@@ -227,10 +234,13 @@ const cli_command cli_plugins = {
         "command uses these plugins in these versions and no other.\n"
         "check holds the plugin at PATH, or every plugin in that folder, to the contract "
         "(CONTRACT.md of the SDK): each object is opened, called and trained with, in child "
-        "processes.",
+        "processes.\n"
+        "new makes the folder NAME with a plugin that builds, its test and a README, out of "
+        "the "
+        "SDK's templates.",
     .more = "Exit status: 0 done, 1 a file cannot be read, a check failed,\n"
             "             2 wrong usage, no such object or plugin.",
-    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_CHECK,
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_CHECK | CLI_TAKES_NEW,
     .least = 1,
     .most = 2,
     .run = run,

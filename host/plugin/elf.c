@@ -141,10 +141,12 @@ static tutti_status check_symbols(const mapped *m, const Elf64_Shdr *table,
         while (symbols[w] && strcmp(symbols[w], name) != 0)
             w++;
         if (!symbols[w])
-            return tutti_fail(err, TUTTI_E_TRUST,
-                              "%s: exports \"%s\", which the manifest does not declare; want "
-                              "%s and declared kernels only",
-                              m->path, name, symbols[0]);
+            return tutti_fail(
+                err, TUTTI_E_TRUST,
+                "%s: exports \"%s\", which the manifest does not declare; want "
+                "%s and declared kernels only, which -fvisibility=hidden and the SDK's "
+                "version script (tutti_plugin.map, for C++) see to",
+                m->path, name, symbols[0]);
         if (w < MAX_WANTED)
             found[w] = true;
     }

@@ -1,5 +1,16 @@
 # TuttiPlugin.cmake - what a module needs to be a plugin; for this tree and for those that find its SDK.
 
+# tutti_plugin_manifest(<manifest> <folder>): the manifest in the plugin's folder, and check.json where there is one.
+function(tutti_plugin_manifest manifest folder)
+  get_filename_component(manifest "${manifest}" ABSOLUTE)
+  configure_file("${manifest}" "${folder}/plugin.json" COPYONLY
+    FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ) # whatever the source has
+  get_filename_component(run check.json ABSOLUTE) # the run in which `tutti plugins check` tries it
+  if(EXISTS "${run}")
+    configure_file("${run}" "${folder}/check.json" COPYONLY)
+  endif()
+endfunction()
+
 # tutti_plugin_module(<target> <name> <manifest> <folder>): <target>, a MODULE library, becomes <folder>/<name>.so
 # with its manifest beside it.  It exports its entry function and what the manifest declares, whatever the
 # compiler would: C++ puts weak symbols of templates into every library, and the host refuses those.
@@ -17,12 +28,7 @@ function(tutti_plugin_module target name manifest folder)
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${name}" LIBRARY_OUTPUT_DIRECTORY "${folder}"
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden LINK_DEPENDS "${script}")
   target_link_options(${target} PRIVATE -Wl,-z,now,-z,relro "-Wl,--version-script=${script}")
-  configure_file("${manifest}" "${folder}/plugin.json" COPYONLY
-    FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ) # whatever the source has
-  get_filename_component(run check.json ABSOLUTE) # the run in which `tutti plugins check` tries it
-  if(EXISTS "${run}")
-    configure_file("${run}" "${folder}/check.json" COPYONLY)
-  endif()
+  tutti_plugin_manifest("${manifest}" "${folder}")
 endfunction()
 
 # tutti_install_plugin(<target> <name> <manifest>): where the installed program finds it; component `runtime`.

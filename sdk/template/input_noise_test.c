@@ -10,11 +10,13 @@ static tutti_tensor input;
 
 static double get_elapsed(void *ctx)
 {
+    (void)ctx;
     return elapsed;
 }
 
 static tutti_status get(void *ctx, const char *name, tutti_tensor *ret_view, tutti_error *err)
 {
+    (void)ctx;
     if (strcmp(name, "input") != 0)
         return tutti_fail(err, TUTTI_E_NOTFOUND, "no %s", name);
     *ret_view = input;

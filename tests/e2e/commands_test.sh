@@ -15,6 +15,11 @@ check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.0'"
 check "the lowest instruction set can be had" sh -c "TUTTI_ISA=base $TUTTI version | grep -q '^instruction set: base; this CPU'"
 check "and there is no other name" sh -c "! TUTTI_ISA=v9 $TUTTI version 2>&1 | grep -v '^tutti: .*TUTTI_ISA is \"v9\", want one of base'"
 check "plugins list" sh -c "$TUTTI plugins list | grep -q 'org.tutti.sgd'"
+evil=$(dirname "$TUTTI")/tests/campaigns/plugins
+for how in segv exit; do
+  check "plugins list says which cannot be loaded: $how" sh -c "$TUTTI plugins list --plugin-path $evil/evil_load_$how |
+    grep -A1 '^org.evil.evil' | grep -q 'cannot be loaded: plugin org.evil.evil \(crashed\|ended the process\): .*, call load'"
+done
 check "plugins info" sh -c "$TUTTI plugins info mixup | grep -q 'alpha'"
 check "plugins info of functions" sh -c "$TUTTI plugins info org.tutti.demo | grep -qx 'note(str metric, f64 limit): handler of org.tutti.demo'"
 check "validate" sh -c "$TUTTI validate run.json | grep -q 'run.json is valid'"

@@ -26,6 +26,24 @@ install(DIRECTORY host/include/tutti_host DESTINATION include COMPONENT sdk ${fi
 install(DIRECTORY sdk/include/tutti DESTINATION include COMPONENT sdk ${file_mode})
 install(DIRECTORY sdk/schema sdk/template sdk/template_cuda DESTINATION share/tutti COMPONENT sdk ${file_mode}
   PATTERN CMakeLists.txt EXCLUDE PATTERN "*_test.c" EXCLUDE PATTERN "*.py" EXCLUDE)
+# What `tutti plugins new` copies, what tests of plugins include, bindings for Rust, the version script for C++.
+install(DIRECTORY sdk/templates DESTINATION share/tutti COMPONENT sdk ${file_mode})
+set(template_files template/plugin.c template/plugin.json template/input_noise_test.c)
+set(template_cuda_files template_cuda/plugin.c template_cuda/plugin.json template_cuda/kernels.cu template_cuda/pull.h)
+list(TRANSFORM template_files PREPEND sdk/)
+list(TRANSFORM template_cuda_files PREPEND sdk/)
+install(FILES ${template_files} DESTINATION share/tutti/templates/c/algorithm COMPONENT sdk)
+install(FILES ${template_cuda_files} DESTINATION share/tutti/templates/cuda/algorithm COMPONENT sdk)
+# The same beside the program of the build.
+set(beside "${CMAKE_BINARY_DIR}/share/tutti/templates")
+file(REMOVE_RECURSE "${beside}")
+file(COPY sdk/templates/ DESTINATION "${beside}")
+file(COPY ${template_files} DESTINATION "${beside}/c/algorithm")
+file(COPY ${template_cuda_files} DESTINATION "${beside}/cuda/algorithm")
+install(FILES tests/include/plugin_check.h tests/include/tutti_check.h DESTINATION include/tutti_test COMPONENT sdk)
+install(DIRECTORY sdk/rust/src DESTINATION share/tutti/rust COMPONENT sdk ${file_mode})
+install(FILES sdk/rust/Cargo.toml DESTINATION share/tutti/rust COMPONENT sdk)
+install(FILES sdk/cmake/tutti_plugin.map DESTINATION share/tutti COMPONENT sdk)
 set(package_dir share/cmake/Tutti)
 configure_package_config_file(sdk/cmake/TuttiConfig.cmake.in "${CMAKE_BINARY_DIR}/sdk/TuttiConfig.cmake"
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)

@@ -30,7 +30,10 @@ static const struct {
     {"extra_symbol",
      LIBRARY(
          "extra_symbol") ": exports \"fixture_extra\", which the manifest does not declare; "
-                         "want tutti_plugin_v1 and declared kernels only"},
+                         "want tutti_plugin_v1 and declared kernels only, which "
+                         "-fvisibility=hidden and the SDK's version script (tutti_plugin.map, "
+                         "for "
+                         "C++) see to"},
     {"dotdot",
      MANIFEST("dotdot") ":7: library.path: is \"../../good/good/good.so\", want a path "
                         "below the manifest's folder, without \"..\""},
