@@ -39,7 +39,7 @@ bool bench_begin(bench *b, const subject *s, child *c, int check)
     b->subject = s;
     b->child = c;
     subject_write_files();
-    b->probe = (registry_probe){.ctx = b, .report = report};
+    b->probe = (registry_probe){.ctx = b, .plugin = s->info->plugin_id, .report = report};
     if (subject_train(s, false, s->folder, &b->run, &b->trainer, &e)) {
         child_say(c, check, CHECK_NOT_TRIED, "the stock run cannot be opened here: %s", e.text);
         return false;

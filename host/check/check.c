@@ -122,7 +122,9 @@ static void load(child *c, void *ctx)
     loading *l = ctx;
     tutti_error e = TUTTI_ERROR_INIT;
     l->child = c;
-    l->probe = (registry_probe){.ctx = l, .report = report};
+    plugin_info p;
+    registry_plugin(l->options->registry, l->plugin, &p);
+    l->probe = (registry_probe){.ctx = l, .plugin = p.id, .report = report};
     registry_watch(l->options->registry, &l->probe);
     child_begin(c, CHECK_LOAD);
     const double before = cpu_ms();

@@ -196,7 +196,11 @@ static void begin(life *l, child *c, const subject *s)
     memset(l, 0, sizeof *l);
     l->subject = s;
     l->child = c;
-    l->probe = (registry_probe){.ctx = l, .call = look_on, .service = serve, .report = report};
+    l->probe = (registry_probe){.ctx = l,
+                                .plugin = s->info->plugin_id,
+                                .call = look_on,
+                                .service = serve,
+                                .report = report};
     registry_watch(s->options->registry, &l->probe);
     imports_begin();
 }
@@ -289,6 +293,7 @@ void life_half(child *c, void *subject_)
     const subject *s = subject_;
     checkpoint *a = NULL, *b = NULL;
     begin(&l, c, s);
+    registry_look(s->options->registry, false);
     child_begin(c, CHECK_STATE);
     tutti_status status = train(&l, "half", "../whole/saves/ba4.safetensors", &e);
     if (!status)

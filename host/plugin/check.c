@@ -4,10 +4,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 process_state *check_begin(const plugin *p)
 {
-    return p->registry->check ? process_look() : NULL;
+    const registry *r = p->registry;
+    const bool watched = !r->probe || (p->id && strcmp(p->id, r->probe->plugin) == 0);
+    return r->check && watched ? process_look() : NULL;
 }
 
 static void tell(void *ctx, int change, const char *text)

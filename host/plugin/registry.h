@@ -137,6 +137,7 @@ bool registry_declares(const registry *r, const char *id, const char *name);
  * the place of `table`, which the host would give; NULL: leaves all as they are.  [any] */
 typedef struct registry_probe {
     void *ctx;
+    const char *plugin; /* id: only its calls are enclosed by looks at the process */
     void (*call)(void *ctx, const instance *i, const char *call);
     const void *(*service)(void *ctx, instance *i, const char *interface_id, const void *table);
     /* Takes what options.report would. */
