@@ -75,7 +75,7 @@ static tutti_status data_open(data *d, run_file *run, tutti_error *err)
         return s;
     s = samples_bytes(loader_dataset(d->loader), &unused, err);
     if (!s)
-        loader_keep(d->loader); /* the first epoch includes the reading */
+        loader_make_resident(d->loader); /* the first epoch includes the reading */
     return s;
 }
 

@@ -21,13 +21,13 @@ enum { NAMES = sizeof names / sizeof *names };
 enum { PLAIN, COPIES, APART, WAYS };
 
 /* Weights, gradients, slots. */
-typedef struct sweep {
+typedef struct update_arrays {
     float *arrays[ARRAYS];
-    uint16_t *low;
+    uint16_t *half;
     int64_t count; /* a multiple of 16 */
     int threads;
     int reserved;
-} sweep;
+} update_arrays;
 
 static double now(void)
 {
@@ -36,31 +36,32 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void sweep_fini(sweep *s)
+static void arrays_fini(update_arrays *s)
 {
     for (int k = 0; k < ARRAYS; k++)
         free(s->arrays[k]);
-    free(s->low);
+    free(s->half);
 }
 
-static int sweep_init(sweep *s, int64_t count, bool copies)
+static int arrays_init(update_arrays *s, int64_t count, bool copies)
 {
     const char *threads = getenv("OMP_NUM_THREADS");
-    *s = (sweep){.count = count, .threads = threads ? (int)strtol(threads, NULL, 10) : 0};
+    *s = (update_arrays){.count = count,
+                         .threads = threads ? (int)strtol(threads, NULL, 10) : 0};
     if (s->threads < 1)
         s->threads = cpus_available();
     for (int k = 0; k < ARRAYS; k++) {
         s->arrays[k] = host_memory_alloc((uint64_t)count * sizeof(float));
         if (!s->arrays[k]) {
             (void)fputs("tutti: no memory for the weights\n", stderr);
-            sweep_fini(s);
+            arrays_fini(s);
             return CLI_FAILED;
         }
     }
-    s->low = copies ? host_memory_alloc((uint64_t)count * sizeof *s->low) : NULL;
-    if (copies && !s->low) {
+    s->half = copies ? host_memory_alloc((uint64_t)count * sizeof *s->half) : NULL;
+    if (copies && !s->half) {
         (void)fputs("tutti: no memory for the weights in 16 bits\n", stderr);
-        sweep_fini(s);
+        arrays_fini(s);
         return CLI_FAILED;
     }
     for (int64_t k = 0; k < count; k++)
@@ -69,8 +70,8 @@ static int sweep_init(sweep *s, int64_t count, bool copies)
 }
 
 /* What a training run does after a batch. */
-static void update(const sweep *s, const instance *optimizer, const tutti_optimizer_v1 *table,
-                   int64_t step, bool copies)
+static void update(const update_arrays *s, const instance *optimizer,
+                   const tutti_optimizer_v1 *table, int64_t step, bool copies)
 {
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int part = 0; part < s->threads; part++) {
@@ -84,7 +85,7 @@ static void update(const sweep *s, const instance *optimizer, const tutti_optimi
                           .lr = table->lr,
                           .lr_initial = table->lr,
                           .step = step,
-                          .low = copies ? s->low + first : NULL,
+                          .low = copies ? s->half + first : NULL,
                           .low_dtype = TUTTI_BF16};
         for (uint32_t k = 0; k < table->nslots; k++)
             u.slot[k] = s->arrays[2 + k] + first;
@@ -92,16 +93,16 @@ static void update(const sweep *s, const instance *optimizer, const tutti_optimi
     }
 }
 
-static void round_weights(const sweep *s)
+static void round_weights(const update_arrays *s)
 {
     const float *restrict w = s->arrays[0];
-    uint16_t *restrict low = s->low;
+    uint16_t *restrict half = s->half;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t k = 0; k < s->count; k++)
-        low[k] = tutti_to_bf16(w[k]);
+        half[k] = tutti_to_bf16(w[k]);
 }
 
-static void triad(const sweep *s)
+static void triad(const update_arrays *s)
 {
     float *restrict a = s->arrays[2];
     const float *restrict b = s->arrays[1], *restrict c = s->arrays[0];
@@ -132,7 +133,7 @@ static tutti_status open_optimizer(registry *r, const char *name, instance **ret
 }
 
 /* The best of some rounds, optimizers and triad in turn. */
-static void measure(const sweep *s, instance *const *optimizers)
+static void measure(const update_arrays *s, instance *const *optimizers)
 {
     static const char *const ways[WAYS] = {"", "with a bf16 copy", "copied apart"};
     double best[NAMES * WAYS], stream = 1e9;
@@ -172,11 +173,11 @@ static int table(instance *const *optimizers)
     (void)printf("optimizer                            weights      time          rate  of "
                  "triad\n");
     for (int k = 0; k < 4; k++) {
-        sweep s;
-        if (sweep_init(&s, counts[k] / 16 * 16, true))
+        update_arrays s;
+        if (arrays_init(&s, counts[k] / 16 * 16, true))
             return CLI_FAILED;
         measure(&s, optimizers);
-        sweep_fini(&s);
+        arrays_fini(&s);
     }
     return CLI_OK;
 }
@@ -198,10 +199,10 @@ static long peak_kb(void)
 /* For every line N on standard input N updates, answered with nanoseconds and peak kilobytes. */
 static int blocks(instance *optimizer, int64_t count)
 {
-    sweep s;
+    update_arrays s;
     char line[64];
     int64_t step = 0;
-    if (sweep_init(&s, count, false))
+    if (arrays_init(&s, count, false))
         return CLI_FAILED;
     const tutti_optimizer_v1 *t = instance_query(optimizer, TUTTI_OPTIMIZER_V1);
     while (fgets(line, sizeof line, stdin)) {
@@ -211,7 +212,7 @@ static int blocks(instance *optimizer, int64_t count)
         (void)printf("%.0f %ld\n", (now() - start) * 1e9, peak_kb());
         (void)fflush(stdout);
     }
-    sweep_fini(&s);
+    arrays_fini(&s);
     return CLI_OK;
 }
 

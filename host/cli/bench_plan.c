@@ -22,7 +22,7 @@ static double less(double a, double b)
     return a < b ? a : b;
 }
 
-/* ---- replay ---- */
+/* ---- steps of a program ---- */
 
 static tutti_status nothing_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
@@ -47,8 +47,8 @@ static const tutti_op nothing = {.struct_size = sizeof nothing,
                                  .cpu = &nothing_kernel};
 static const tutti_op *const only_nothing[] = {&nothing, NULL};
 
-/* Seconds to replay STEPS steps; guarded ones look at a number first.  Negative: it failed. */
-static double replay(bool guarded)
+/* Seconds to run STEPS steps; guarded ones look at a number first.  Negative: it failed. */
+static double time_steps(bool guarded)
 {
     const tutti_desc vector = {{16}, 1, TUTTI_F32}, number = {{0}, 0, TUTTI_F32};
     static const float x[16] = {0}, keep[16] = {1.0f};
@@ -204,7 +204,7 @@ int bench_plan(const tutti_op *const *ops)
     const net_options options = {.ops = ops, .seed = 1, .threads = 1};
     tutti_error err = TUTTI_ERROR_INIT;
     net *n = NULL;
-    const double plain = replay(false), guarded = replay(true);
+    const double plain = time_steps(false), guarded = time_steps(true);
     (void)printf("replaying %d empty kernels %.1f us (aim 40); behind guards %.1f us\n", STEPS,
                  plain * 1e6, guarded * 1e6);
     if (net_create(&options, &n, &err) == TUTTI_OK) {

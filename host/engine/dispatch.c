@@ -303,7 +303,7 @@ tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err)
 }
 
 /* Ignite's event at the same point of a training loop. */
-static int32_t partner(int32_t event)
+static int32_t ignite_counterpart(int32_t event)
 {
     switch (event) {
     case TUTTI_EVENT_FIT_START:
@@ -329,7 +329,7 @@ static int32_t partner(int32_t event)
 
 bool engine_hears(const engine *e, int32_t event)
 {
-    const int32_t other = partner(event);
+    const int32_t other = ignite_counterpart(event);
     const uint32_t k = (uint32_t)event;
     return k >= ENGINE_EVENTS || (e->gate[k >> 6] >> (k & 63) & 1) ||
            (other >= 0 && engine_hears(e, other));
@@ -337,7 +337,7 @@ bool engine_hears(const engine *e, int32_t event)
 
 tutti_status engine_run_train_event(engine *e, int32_t event, tutti_error *err)
 {
-    const int32_t other = partner(event);
+    const int32_t other = ignite_counterpart(event);
     if (other < 0)
         return engine_run_event(e, event, err);
     const bool outer_first = event_side(event) < 0;

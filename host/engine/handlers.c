@@ -49,7 +49,7 @@ void handlers_destroy(handlers *h)
 }
 
 /* Room for one more, so that adding it cannot fail. */
-static tutti_status make_room(entry_list *l, tutti_error *err)
+static tutti_status grow(entry_list *l, tutti_error *err)
 {
     if (l->count < l->capacity)
         return TUTTI_OK;
@@ -65,7 +65,7 @@ static tutti_status make_room(entry_list *l, tutti_error *err)
 static tutti_status append(entry_list *l, const entry *like, tutti_error *err)
 {
     const filter *f = &like->filter;
-    const tutti_status s = make_room(l, err);
+    const tutti_status s = grow(l, err);
     if (s)
         return s;
     entry *e = calloc(1, sizeof *e + f->nonce * sizeof *e->once);

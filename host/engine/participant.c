@@ -137,7 +137,7 @@ static dispatch_entry *with_handler(const engine *e, const event_slot *slot, uin
 
 /* A handler joins a sealed engine, on all of its events or none.  Tables that it replaces stay until the
  * end: dispatch may stand in one. */
-static tutti_status insert_late(engine *e, uint32_t part, tutti_error *err)
+static tutti_status insert_sealed(engine *e, uint32_t part, tutti_error *err)
 {
     const participant *p = &e->parts[part];
     dispatch_entry *grown[ENGINE_EVENTS] = {NULL};
@@ -197,7 +197,7 @@ tutti_status engine_add_object(engine *e, const participant *p, tutti_error *err
             return s;
     }
     e->parts[e->nparts++] = added;
-    s = e->sealed ? insert_late(e, (uint32_t)e->nparts - 1, err) : TUTTI_OK;
+    s = e->sealed ? insert_sealed(e, (uint32_t)e->nparts - 1, err) : TUTTI_OK;
     if (s != TUTTI_OK)
         e->nparts--;
     return s;

@@ -37,12 +37,12 @@ static const tutti_op *find_op(const tutti_op *const *ops, const char *name)
 }
 
 /* Samples in the host's memory, or on the device with the batches made there. */
-static tutti_status keep(run_context *run, data_source *s, tutti_error *err)
+static tutti_status make_resident(run_context *run, data_source *s, tutti_error *err)
 {
     tutti_status status = check_memory(run, s, err);
     if (status || !context_is_remote(run)) {
         if (!status)
-            loader_keep(s->loader);
+            loader_make_resident(s->loader);
         return status;
     }
     const device_dataset_options options = {.loader = s->loader,
@@ -55,10 +55,10 @@ static tutti_status keep(run_context *run, data_source *s, tutti_error *err)
 }
 
 /* Where it cannot be, the run file has asked for it or has left it open. */
-static tutti_status keep_or_tell(run_context *run, data_source *s, tutti_error *err)
+static tutti_status make_resident_or_tell(run_context *run, data_source *s, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    const tutti_status status = keep(run, s, &why);
+    const tutti_status status = make_resident(run, s, &why);
     if (!status)
         return TUTTI_OK;
     if (s->spec->resident == RUN_RESIDENT_YES)
@@ -76,7 +76,7 @@ void source_announce(const data_source *s, run_log *l)
 }
 
 /* In the host's memory only on request: data sets may keep what they have decoded themselves. */
-static bool is_kept(const run_context *run, const run_data *spec)
+static bool is_resident(const run_context *run, const run_data *spec)
 {
     return spec->resident == RUN_RESIDENT_YES ||
            (spec->resident == RUN_RESIDENT_AUTO && context_is_remote(run));
@@ -107,7 +107,7 @@ tutti_status source_open(data_source *s, run_context *run, run_data *spec, tutti
                                     .subset_num_batches = spec->subset_num_batches,
                                     .seed = run->seed};
     if ((status = loader_create(&options, &s->loader, err)) ||
-        (is_kept(run, spec) && (status = keep_or_tell(run, s, err))))
+        (is_resident(run, spec) && (status = make_resident_or_tell(run, s, err))))
         return status;
     s->due = (tutti_interval){spec->interval, 1, 0, -1};
     return metric_set_open(run, &s->metrics, &spec->metrics, err);

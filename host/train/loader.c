@@ -131,7 +131,7 @@ static tutti_status read_all(loader *l, tutti_error *err)
         if (s)
             free(all[k]);
         else
-            l->kept[k] = all[k];
+            l->samples[k] = all[k];
     return s;
 }
 
@@ -181,7 +181,7 @@ void loader_destroy(loader *l)
         for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
             free(l->ring[p].columns[k].data);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(l->kept[k]);
+        free(l->samples[k]);
     free(l->workers);
     free(l->ring);
     free((void *)l->tables);
@@ -212,9 +212,9 @@ const tutti_dataset_info *loader_dataset(const loader *l)
     return &l->info;
 }
 
-void loader_keep(loader *l)
+void loader_make_resident(loader *l)
 {
-    l->keep = true;
+    l->resident = true;
 }
 
 uint64_t loader_waited_ns(const loader *l)
@@ -226,7 +226,7 @@ tutti_status loader_seek(loader *l, int64_t epoch, int64_t batch, tutti_error *e
 {
     tutti_status s = TUTTI_OK;
     if ((!l->ring && (s = make_memory(l, err))) ||
-        (l->keep && !l->kept[0] && (s = read_all(l, err))))
+        (l->resident && !l->samples[0] && (s = read_all(l, err))))
         return s;
     loader_stop_workers(l);
     for (uint32_t p = 0; p < l->nring; p++)

@@ -40,7 +40,7 @@ int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *ind
 
 /* Called before the first batch: all samples are read once, by then, and kept in memory.  They have one
  * shape, as samples_bytes (samples.h) has said. */
-void loader_keep(loader *l);
+void loader_make_resident(loader *l);
 
 /* The next loader_next gives batch `batch` of epoch `epoch` (both from 0), at no cost for what lies
  * before.  Batches already made are dropped.  [control] */

@@ -42,8 +42,8 @@ struct loader {
     uint32_t nworkers;
     ring_slot *ring;
     uint32_t nring;
-    bool keep;
-    void *kept[TUTTI_MAX_COLUMNS]; /* all samples, (N, ...) */
+    bool resident;
+    void *samples[TUTTI_MAX_COLUMNS]; /* all of them, when resident, (N, ...) */
     pthread_mutex_t lock;
     pthread_cond_t filled;
     pthread_cond_t freed;

@@ -45,14 +45,14 @@ static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t in
     memset(now, 0, sizeof now);
     for (uint32_t k = 0; k < l->info.ncolumns; k++) {
         const tutti_desc *d = &l->info.columns[k].desc;
-        now[k].data =
-            l->keep ? (char *)l->kept[k] + (uint64_t)index * tutti_nbytes(d) : w->work[0][k];
+        now[k].data = l->resident ? (char *)l->samples[k] + (uint64_t)index * tutti_nbytes(d)
+                                  : w->work[0][k];
         now[k].desc = *d;
         now[k].device = TUTTI_DEVICE_CPU;
     }
-    tutti_status s = l->keep ? TUTTI_OK
-                             : samples_read_one(l->options.dataset, l->dataset, index, now,
-                                                l->capacity, l->info.ncolumns, &p->error);
+    tutti_status s = l->resident ? TUTTI_OK
+                                 : samples_read_one(l->options.dataset, l->dataset, index, now,
+                                                    l->capacity, l->info.ncolumns, &p->error);
     const tutti_sample sample = {sizeof sample,   l->info.ncolumns, l->options.seed,
                                  (uint64_t)epoch, (uint64_t)index,  before};
     for (uint32_t t = 0; s == TUTTI_OK && t < l->options.ntransforms; t++) {

@@ -15,8 +15,8 @@ typedef struct arrays {
     float *w;
     const float *g;
     float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
-    uint16_t *low; /* NULL: nobody reads such copies, or the optimizer does not write them */
-    int32_t low_dtype;
+    uint16_t *half; /* NULL: nobody reads such copies, or the optimizer does not write them */
+    int32_t half_dtype;
     int32_t reserved;
 } arrays;
 
@@ -35,8 +35,8 @@ static void update_part(const param_range *st, const arrays *a, double lr, int64
                         .lr = lr,
                         .lr_initial = g->table->lr,
                         .step = step,
-                        .low = a->low ? a->low + from : NULL,
-                        .low_dtype = a->low_dtype};
+                        .low = a->half ? a->half + from : NULL,
+                        .low_dtype = a->half_dtype};
     for (uint32_t s = 0; s < g->table->nslots; s++)
         one.slot[s] = a->slot[s] + from;
     if (one.n <= 0)
@@ -62,9 +62,9 @@ static arrays arrays_at(const updater *u, const param_range *st, float *weights,
                         const float *grads)
 {
     arrays a = {.w = weights + st->first, .g = grads + st->first};
-    if (u->low) {
-        a.low = u->low + st->first;
-        a.low_dtype = u->low_dtype;
+    if (u->half) {
+        a.half = u->half + st->first;
+        a.half_dtype = u->half_dtype;
     }
     for (uint32_t s = 0; s < u->nslots; s++)
         a.slot[s] = u->slots[s] + st->first;
@@ -85,7 +85,7 @@ static void update_here(const updater *u, float *weights, const float *grads, in
     crash_breadcrumb = caller;
 }
 
-/* in: gradients, numbers; out: weights, slots, if u->low copies in 16 bits.  Runs where a device runs
+/* in: gradients, numbers; out: weights, slots, if u->half copies in 16 bits.  Runs where a device runs
  * code of the host's. */
 static tutti_status run_update(void *state, const tutti_op_call *c, const void *const *in,
                                void *const *out, void *scratch)
@@ -96,10 +96,10 @@ static tutti_status run_update(void *state, const tutti_op_call *c, const void *
     const int threads = st->count < SERIAL_BELOW ? 1 : st->threads;
     if (now[TUTTI_UPDATE_SKIP] != 0.0)
         return TUTTI_OK;
-    arrays a = {.w = out[0], .g = in[0], .low_dtype = u->low_dtype};
+    arrays a = {.w = out[0], .g = in[0], .half_dtype = u->half_dtype};
     for (uint32_t k = 0; k < u->nslots; k++)
         a.slot[k] = out[k + 1];
-    a.low = u->low ? out[u->nslots + 1] : NULL;
+    a.half = u->half ? out[u->nslots + 1] : NULL;
     const breadcrumb caller =
         instance_breadcrumb(u->groups[st->group].optimizer, "update", true);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
@@ -118,14 +118,14 @@ static tutti_status launch_update(param_range *st, float *weights, const float *
     const void *in[2] = {a.g, u->scalars->on ? u->scalars->numbers : u->numbers};
     void *out[TUTTI_OPTIMIZER_MAX_SLOTS + 2] = {a.w};
     memcpy(out + 1, a.slot, sizeof a.slot);
-    out[u->nslots + 1] = a.low;
+    out[u->nslots + 1] = a.half;
     for (uint32_t k = 0; k < sizeof st->desc / sizeof *st->desc; k++)
         st->desc[k] = (tutti_desc){{st->count}, 1, TUTTI_F32};
-    st->desc[u->nslots + 3].dtype = u->low_dtype;
+    st->desc[u->nslots + 3].dtype = u->half_dtype;
     st->desc[1] = (tutti_desc){{(int64_t)u->ngroups, TUTTI_UPDATE_NUMBERS}, 2, TUTTI_F64};
     st->call = (tutti_op_call){.struct_size = sizeof st->call,
                                .nin = 2,
-                               .nout = u->nslots + 1 + (u->low != NULL),
+                               .nout = u->nslots + 1 + (u->half != NULL),
                                .threads = st->threads,
                                .in = st->desc,
                                .out = st->desc + 2,
@@ -174,14 +174,14 @@ static tutti_status update_staged(updater *u, float *weights, const float *grads
                                   tutti_error *err)
 {
     const uint64_t bytes = (uint64_t)u->count * sizeof(float);
-    float *kept[TUTTI_OPTIMIZER_MAX_SLOTS];
+    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS];
     float *on_device[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {weights};
     if (!u->staged)
         u->staged = malloc((u->nslots + 2) * bytes + 1);
     if (!u->staged)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
                           (unsigned long long)bytes);
-    memcpy(kept, u->slots, sizeof kept);
+    memcpy(slots, u->slots, sizeof slots);
     memcpy(on_device + 1, u->slots, sizeof u->slots);
     tutti_status s =
         device_copy(u->device, u->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
@@ -196,7 +196,7 @@ static tutti_status update_staged(updater *u, float *weights, const float *grads
     update_here(u, u->staged + u->count, u->staged,
                 u->count < SERIAL_BELOW ? 1 : u->run->threads);
     u->step += counts_there(u);
-    memcpy(u->slots, kept, sizeof kept);
+    memcpy(u->slots, slots, sizeof slots);
     for (uint32_t k = 0; k <= u->nslots && !s; k++)
         s = device_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
                         TUTTI_COPY_TO_DEVICE, err);
@@ -218,8 +218,8 @@ static tutti_status update_by_kernel(const updater *u, const param_range *st, fl
                         .lr_initial = g->table->lr,
                         .step = u->step + !counts_there(u),
                         .numbers = numbers + st->group * TUTTI_UPDATE_NUMBERS,
-                        .low = a.low,
-                        .low_dtype = a.low_dtype};
+                        .low = a.half,
+                        .low_dtype = a.half_dtype};
     memcpy(one.slot, a.slot, sizeof one.slot);
     instance_call c = instance_enter_whole(g->optimizer, "update_on_device");
     const tutti_status s = g->table->update_on_device(instance_self(g->optimizer), &one, err);
@@ -242,8 +242,8 @@ bool updater_merges(const updater *u)
 
 tutti_status updater_begin(updater *u, tutti_error *err)
 {
-    uint16_t *low = net_half_weights(u->run->net, &u->low_dtype);
-    u->low = writes_low(u) && !is_staged(u) ? low : NULL;
+    uint16_t *half = net_half_weights(u->run->net, &u->half_dtype);
+    u->half = writes_low(u) && !is_staged(u) ? half : NULL;
     if (!context_is_remote(u->run))
         return TUTTI_OK;
     return u->scalars->on ? scalars_prepare(u->scalars, err) : send_numbers(u, err);
@@ -253,7 +253,7 @@ void updater_end(updater *u)
 {
     u->step += !counts_there(u);
     u->scalars->counted = true;
-    if (!u->low) /* the optimizer has not written the copies */
+    if (!u->half) /* the optimizer has not written the copies */
         net_touch_trained(u->run->net);
     mirrors_invalidate(u->mirrors, 1u << MIRROR_WEIGHTS);
 }
@@ -315,7 +315,7 @@ plan_tail updater_tail(updater *u)
     tail.places[1] = grads;
     tail.places[2] = u->slots[0];
     tail.places[3] = u->numbers;
-    tail.places[4] = u->low;
+    tail.places[4] = u->half;
     tail.places[5] = u->scalars->scaler;
     return tail;
 }
@@ -326,7 +326,7 @@ static tutti_status run_alone(void *ctx, tutti_error *err)
 }
 
 /* What somebody listens before is a graph of its own. */
-static tutti_status run_or_replay(updater *u, tutti_error *err)
+static tutti_status run_or_relaunch(updater *u, tutti_error *err)
 {
     const tutti_device *d = context_device(u->run);
     if (!capture_is_supported(d) || !u->reads_numbers)
@@ -339,7 +339,7 @@ static tutti_status run_or_replay(updater *u, tutti_error *err)
 tutti_status updater_step(updater *u, tutti_error *err)
 {
     tutti_status s = mirrors_flush(u->mirrors, false, err);
-    if (s || (s = updater_begin(u, err)) || (s = run_or_replay(u, err)))
+    if (s || (s = updater_begin(u, err)) || (s = run_or_relaunch(u, err)))
         return s;
     updater_end(u);
     return TUTTI_OK;

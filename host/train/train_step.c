@@ -20,13 +20,13 @@ static bool measures_async(const trainer *t)
 }
 
 /* What metrics compare with: the targets before any algorithm. */
-static tutti_status keep_targets(trainer *t, slot *kept, tutti_error *err)
+static tutti_status keep_targets(trainer *t, slot *saved_targets, tutti_error *err)
 {
     if (measures_async(t))
         return async_targets(&t->async, err);
     for (uint32_t k = 0; t->run.model_table->targets[k] && k < TUTTI_MAX_COLUMNS; k++) {
         const tutti_status s =
-            slot_set(&kept[k], context_device(&t->run),
+            slot_set(&saved_targets[k], context_device(&t->run),
                      &batch_find(&t->tensors.micro, t->run.model_table->targets[k])->now, err);
         if (s)
             return s;
@@ -34,12 +34,12 @@ static tutti_status keep_targets(trainer *t, slot *kept, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status update_metrics(trainer *t, const slot *kept, tutti_error *err)
+static tutti_status update_metrics(trainer *t, const slot *saved_targets, tutti_error *err)
 {
     tutti_tensor targets[TUTTI_MAX_COLUMNS], outputs[2];
     uint32_t n = 0;
     for (; t->run.model_table->targets[n] && n < TUTTI_MAX_COLUMNS; n++)
-        targets[n] = kept[n].now;
+        targets[n] = saved_targets[n].now;
     tutti_metric_input in = {.struct_size = sizeof in,
                              .noutputs = t->tensors.noutputs,
                              .outputs = outputs,
@@ -122,7 +122,7 @@ static tutti_status run_loss(trainer *t, const part *m, int *ret_done, tutti_err
 }
 
 /* Events 11 to 16 for one microbatch, where anybody hears them. */
-static tutti_status microbatch(trainer *t, const part *m, slot *kept, double *ret_loss,
+static tutti_status microbatch(trainer *t, const part *m, slot *saved_targets, double *ret_loss,
                                tutti_error *err)
 {
     int done = SEGMENT_FORWARD;
@@ -148,7 +148,8 @@ static tutti_status microbatch(trainer *t, const part *m, slot *kept, double *re
         return s;
     if (!t->train.metrics.count)
         return TUTTI_OK;
-    return measures_async(t) ? async_outputs(&t->async, err) : update_metrics(t, kept, err);
+    return measures_async(t) ? async_outputs(&t->async, err)
+                             : update_metrics(t, saved_targets, err);
 }
 
 bool trainer_halve(trainer *t, tutti_error *err)
@@ -166,7 +167,7 @@ bool trainer_halve(trainer *t, tutti_error *err)
     return true;
 }
 
-static tutti_status microbatches(trainer *t, slot *kept, bool first, double *ret_loss,
+static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, double *ret_loss,
                                  tutti_error *err)
 {
     const int64_t all = t->tensors.whole.samples;
@@ -187,10 +188,10 @@ static tutti_status microbatches(trainer *t, slot *kept, bool first, double *ret
         t->run.step.microbatch = t->tensors.microbatch;
         t->run.step.first_sample = (uint64_t)at;
         if (t->train.metrics.count)
-            s = keep_targets(t, kept, err);
+            s = keep_targets(t, saved_targets, err);
         const part m = {at == 0, at + size >= all, (double)count / (double)all};
         if (s == TUTTI_OK)
-            s = microbatch(t, &m, kept, ret_loss, err);
+            s = microbatch(t, &m, saved_targets, ret_loss, err);
         t->tensors.phase = PHASE_BATCH;
     }
     t->tensors.microbatch = 0;
@@ -200,7 +201,7 @@ static tutti_status microbatches(trainer *t, slot *kept, bool first, double *ret
 /* What a step's evaluations share. */
 typedef struct evaluations {
     trainer *trainer;
-    slot kept[TUTTI_MAX_COLUMNS];
+    slot saved_targets[TUTTI_MAX_COLUMNS];
     double loss; /* of the first */
     int count;
     bool updated;
@@ -217,7 +218,7 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
     if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err)))
         return s;
     do /* the first microbatch overwrites gradients, so the batch can begin again */
-        s = microbatches(t, e->kept, e->count == 0, &loss, err);
+        s = microbatches(t, e->saved_targets, e->count == 0, &loss, err);
     while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     if (s)
         return s;
@@ -279,7 +280,7 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     if (!s)
         s = mirrors_flush(&t->mirrors, true, err);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(e.kept[k].own);
+        free(e.saved_targets[k].own);
     if (s || (s = scaler_update(&t->scaler, err)))
         return s;
     const tutti_named_value v = {"loss/train/total", e.loss};

@@ -50,8 +50,8 @@ typedef struct updater {
     int64_t step;               /* updates so far */
     const tutti_device *device; /* where the arena and the slots lie; NULL: here */
     double *numbers; /* on the device: TUTTI_UPDATE_NUMBERS a group; scalars have their own */
-    uint16_t *low;   /* net_half_weights, where all groups write it; or NULL */
-    int32_t low_dtype;
+    uint16_t *half;  /* net_half_weights, where all groups write it; or NULL */
+    int32_t half_dtype;
     float *staged;         /* on the host, where a device does not run the optimizer's code */
     graph_captures graphs; /* of updates that are no part of another graph */
 } updater;

@@ -4,7 +4,7 @@
 #define PLUGIN_BATCH_H
 
 #include "kernels.h"
-#include "soft.h"
+#include "soft_targets.h"
 
 /* The view, and the kernels of these names; *d is for the calls below. */
 static inline tutti_status batch_open(algorithm_device *d, const tutti_host *host,

@@ -12,14 +12,13 @@ LINES, HEADER_LINES, MEMBERS = 500, 200, 25
 # What may be larger, as large as it is now, and why. A figure may sink; who reaches the limit leaves the table.
 ALLOWED = {
     "host/include/tutti_host/loop.h": (241, "the public header of the loop: one contract a function"),
-    "host/device/cuda/cuda_device.h": (213, "to be split"),
-    "host/device/cuda/cuda_device.h cuda_device": (36, "to be split"),
-    "host/graph/net/net.h": (227, "to be split"),
-    "host/graph/net/net_internal.h": (301, "to be split"),
-    "host/graph/net/net_internal.h net": (39, "to be split"),
-    "host/loop/loop_internal.h tutti_loop": (33, "to be split"),
-    "host/plugin/plugin.h plugin": (34, "to be split"),
-    "host/plugin/registry.h": (269, "to be split"),
+    "host/device/cuda/cuda_device.h": (213, "declares what all files of the backend call; to be split by file"),
+    "host/device/cuda/cuda_device.h cuda_device": (36, "streams, memory and caches of a GPU side by side; to be grouped"),
+    "host/graph/net/net.h": (227, "the interface of a net; its plans are to become a header of their own"),
+    "host/graph/net/net_internal.h net": (39, "tree, arenas and plans side by side; to be grouped"),
+    "host/loop/loop_internal.h tutti_loop": (33, "counters, limits and data of a run side by side; to be grouped"),
+    "host/plugin/plugin.h plugin": (34, "what a manifest says and what judging found, side by side; to be grouped"),
+    "host/plugin/registry.h": (269, "registry, objects and instances; instances are to become a header of their own"),
 }
 
 

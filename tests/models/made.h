@@ -4,7 +4,7 @@
 #define TESTS_MODELS_MADE_H
 
 #include "graph/ir/interpreter.h"
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/passes/autodiff.h"
 #include "op_table.h"
 #include "tutti/rng.h"

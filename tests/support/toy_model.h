@@ -3,7 +3,7 @@
 #ifndef TOY_MODEL_H
 #define TOY_MODEL_H
 
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/net/plan_reference.h"
 #include "tutti/ops.h"
 #include "tutti_check.h"

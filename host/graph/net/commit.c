@@ -1,6 +1,6 @@
 /* commit.c - the end of a surgery: weights gathered into flat arenas. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static tutti_status sort(net *n, gathering *g, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status take_room(const net *n, gathering *g, tutti_error *err)
+static tutti_status alloc_arenas(const net *n, gathering *g, tutti_error *err)
 {
     for (uint32_t k = 0; k < g->norder; k++) {
         const weight *w = g->order[k];
@@ -281,7 +281,7 @@ tutti_status net_commit(net *n, tutti_error *err)
     if (!s)
         s = sort(n, &g, err);
     if (!s)
-        s = take_room(n, &g, err);
+        s = alloc_arenas(n, &g, err);
     if (!s)
         s = place(n, &g, err);
     if (!s)

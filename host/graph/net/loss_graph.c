@@ -1,6 +1,6 @@
 /* loss_graph.c - tracing a plan: the loss and its gradient for the outputs. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/passes/autodiff.h"
 
 static tutti_status out_of_memory(tutti_error *err)
@@ -27,10 +27,10 @@ static tutti_status check_loss(const model_graph *b, const plan_request *request
     return t->fail(t, TUTTI_E_SHAPE, text);
 }
 
-/* Inputs of the head's graph, in this order: outputs, targets, scale.  The external places go on
+/* Inputs of the loss graph, in this order: outputs, targets, scale.  The external places go on
  * with the loss and the gradients of the outputs. */
-static tutti_status trace_head(net *n, const model_graph *b, const plan_request *request,
-                               loss_graph *h)
+static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_request *request,
+                                     loss_graph *h)
 {
     tutti_graph *t = graph_builder(h->compiled.g);
     tutti_value *outputs = h->inputs, *targets = h->inputs + b->noutputs;
@@ -87,7 +87,7 @@ tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *r
         return TUTTI_OK;
     tutti_status s = compiled_graph_begin(n, plan_mode(b->kind), "a plan", &h->compiled, err);
     if (!s)
-        s = trace_head(n, b, request, h);
+        s = trace_loss_graph(n, b, request, h);
     if (s && h->compiled.g)
         (void)graph_error(h->compiled.g, err);
     if (!s)

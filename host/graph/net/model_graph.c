@@ -1,7 +1,7 @@
 /* model_graph.c - tracing a plan: the forward pass with its backward pass. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/passes/autocast.h"
 #include "graph/passes/autodiff.h"
 #include "graph/passes/fuse.h"
@@ -135,7 +135,7 @@ static tutti_status trace_backward(const net *n, model_graph *b, tutti_error *er
             if (n->order[k]->offset >= 0 && n->order[k]->id == value->index)
                 wrt[k] = v;
     }
-    graph_set_segment(b->compiled.g, 1); /* of the body: the loss is not in it */
+    graph_set_segment(b->compiled.g, 1); /* of the model: the loss is not in this graph */
     for (uint32_t k = 0; k < b->noutputs; k++) {
         const tutti_desc d = graph_value_at(b->compiled.g, b->outputs[k])->desc;
         b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->compiled.g, &d) : 0;

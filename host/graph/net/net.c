@@ -1,7 +1,7 @@
 /* net.c - a net's life: its model, what is known of its weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

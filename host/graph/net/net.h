@@ -138,7 +138,7 @@ typedef struct plan_request {
 TUTTI_NODISCARD tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan,
                                       tutti_error *err);
 void net_set_memory_limit(net *n, uint64_t bytes); /* 0: what the system says is available */
-/* What plans may hold beside the arena that they share, before the ones asked for longest ago are
+/* What plans may hold beside the arena that they share, before the least recently used ones are
  * dropped; 0: 1 GiB. */
 void net_set_plan_limit(net *n, uint64_t bytes);
 
@@ -221,7 +221,7 @@ uint64_t plan_bytes(const plan *p); /* arena and scratch */
 double plan_flops(const plan *p);   /* of matrix products and convolutions; 0 when unknown */
 /* Writes sizes, nodes, steps with their places, and the arena's map as text. */
 void plan_dump(const plan *p, FILE *file);
-/* Writes the nodes of body and loss as a drawing in Graphviz's language. */
+/* Writes the nodes of model and loss as a drawing in Graphviz's language. */
 void plan_draw(const plan *p, FILE *file);
 
 #endif

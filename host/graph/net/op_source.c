@@ -1,6 +1,6 @@
 /* op_source.c - operations out of the plugin registry, opened when a graph first asks for them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* penalty.c - terms of the loss made of its gradients: a graph of its own, differentiated twice. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/passes/autodiff.h"
 #include "tutti/ops.h"
 

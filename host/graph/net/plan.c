@@ -1,6 +1,6 @@
 /* plan.c - running a plan: where its inputs and results lie, its segments, a second loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <math.h>
@@ -8,19 +8,19 @@
 #include <string.h>
 
 /* The place that the caller gave, or one of the plan's own, taken now. */
-static const void *given_or_own(const tutti_device *device, const void *given, void **own,
+static const void *bound_or_own(const tutti_device *device, const void *bound, void **own,
                                 const tutti_desc *d)
 {
-    if (!given && !*own)
+    if (!bound && !*own)
         *own = device_alloc(device, tutti_nbytes(d));
-    return given ? given : *own;
+    return bound ? bound : *own;
 }
 
 tutti_tensor plan_input(plan *p, uint32_t k)
 {
     model_graph *b = p->model_graph;
     const void *data =
-        given_or_own(b->compiled.device, b->input[k], &b->own_input[k], &b->input_desc[k]);
+        bound_or_own(b->compiled.device, b->input[k], &b->own_input[k], &b->input_desc[k]);
     return (tutti_tensor){(void *)(uintptr_t)data, b->input_desc[k],
                           device_number(b->compiled.device), 0};
 }
@@ -29,7 +29,7 @@ tutti_tensor plan_target(plan *p, uint32_t k)
 {
     loss_graph *h = &p->loss_graph;
     const tutti_desc *d = &p->request.targets[k];
-    const void *data = given_or_own(h->compiled.device, h->target[k], &h->own_target[k], d);
+    const void *data = bound_or_own(h->compiled.device, h->target[k], &h->own_target[k], d);
     return (tutti_tensor){(void *)(uintptr_t)data, *d, device_number(h->compiled.device), 0};
 }
 
@@ -75,7 +75,7 @@ static void *dout_address(const plan *p, uint32_t k)
     return b->douts[k] ? program_address(b->compiled.program, b->douts[k]) : NULL;
 }
 
-/* What the loss is multiplied by, where the head reads it; NAN: it is there. */
+/* What the loss is multiplied by, where the loss graph reads it; NAN: it is there. */
 static tutti_status set_scale(plan *p, float scale, tutti_error *err)
 {
     loss_graph *h = &p->loss_graph;
@@ -95,7 +95,7 @@ float *plan_scale(plan *p)
     return p->loss_graph.scale;
 }
 
-/* Runs the head with its results going to `loss` and dout[0..noutputs). */
+/* Runs the loss graph with its results going to `loss` and dout[0..noutputs). */
 static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *const *dout,
                              tutti_error *err)
 {

@@ -1,12 +1,12 @@
 /* plan_cache.c - the plan cache: found by shapes, built when missing, least recently used evicted (LRU). */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A body stays while at most this many others were asked for since. */
+/* A model graph stays while at most this many others were asked for since. */
 enum { BODIES_KEPT = 8 };
 /* Without net_set_plan_limit. */
 #define PLAN_LIMIT ((uint64_t)1 << 30)
@@ -166,8 +166,8 @@ static uint64_t inputs_bytes(const plan_request *r)
     return sum;
 }
 
-/* What the head needs beyond the room that the body keeps for it. */
-static uint64_t head_extra(const model_graph *b, const loss_graph *h)
+/* Memory that the loss graph needs beyond what the model graph leaves it. */
+static uint64_t loss_extra_bytes(const model_graph *b, const loss_graph *h)
 {
     const uint64_t bytes = h->compiled.program ? program_bytes(h->compiled.program) : 0;
     return bytes > b->cut_bytes ? bytes : 0;
@@ -175,7 +175,7 @@ static uint64_t head_extra(const model_graph *b, const loss_graph *h)
 
 static uint64_t needed_bytes(const model_graph *b, const loss_graph *h, const plan_request *r)
 {
-    return program_bytes(b->compiled.program) + head_extra(b, h) + inputs_bytes(r) +
+    return program_bytes(b->compiled.program) + loss_extra_bytes(b, h) + inputs_bytes(r) +
            (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
@@ -240,7 +240,7 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
     return TUTTI_OK;
 }
 
-/* Traces, compiles and finds room for `p`, whose request is set. */
+/* Traces, compiles and finds memory for `p`, whose request is set. */
 static tutti_status build_plan(net *n, plan *p, tutti_error *err)
 {
     model_graph *fresh = NULL;
@@ -261,7 +261,7 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
         s = check_memory(n, b, &p->loss_graph, &p->request, err);
     if (!s && fresh)
         s = plans_fit_arena(n, program_bytes(b->compiled.program), err);
-    if (!s && head_extra(b, &p->loss_graph)) {
+    if (!s && loss_extra_bytes(b, &p->loss_graph)) {
         p->loss_graph.compiled.arena =
             device_alloc(n->options.device, program_bytes(p->loss_graph.compiled.program));
         if (!p->loss_graph.compiled.arena)

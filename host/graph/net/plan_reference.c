@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/plan_reference.h"
 #include "graph/ir/interpreter.h"
-#include "graph/net/net_internal.h"
+#include "graph/net/plan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void copy_value(interpreter *from, tutti_value v, const graph *g, double 
            sizeof *to * (size_t)tutti_numel(&graph_value_at(g, v)->desc));
 }
 
-/* Outputs -> loss and, into the body's interpreter, gradients of the outputs. */
+/* Outputs -> loss and, into the model's interpreter, gradients of the outputs. */
 static tutti_status run_head(plan *p, interpreter *body_it, const tutti_step *step, float scale,
                              plan_numbers *r, tutti_error *err)
 {

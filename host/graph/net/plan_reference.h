@@ -11,7 +11,7 @@ typedef struct plan_numbers {
     double *grads; /* laid out as the gradient arena; NULL for plans without a backward pass */
     double
         *assigned; /* values for the buffers, in the order of net_weight, those not assigned as
-                         they are; trainable weights take no room */
+                         they are; trainable weights take no memory */
 } plan_numbers;
 
 /* Reads inputs, targets, weights and buffers as they lie, and changes nothing.  The caller frees

@@ -22,7 +22,7 @@ typedef struct offer {
     bool *fixed;       /* by root: it may change between the segments, or leaves the graph */
     tutti_value *made; /* by value: what this group has instead, or 0 */
     uint32_t *places;  /* of second nodes: the node before which each goes */
-    uint32_t place_room;
+    uint32_t places_capacity;
     uint32_t nvalues, nnodes; /* at first */
     uint32_t ngroups;
     uint32_t at; /* this group's first reader */
@@ -151,7 +151,7 @@ static tutti_value emit_again(offer *o, const graph_node *n, const tutti_substit
     const graph_node from = *n; /* emitting moves the array */
     const bool own = s->nattr || strcmp(s->op, n->op->name) != 0;
     if (from.op->nfields > GRAPH_MAX_ATTR ||
-        !graph_reserve(&o->places, &o->place_room, graph_nnodes(g) - o->nnodes, 1,
+        !graph_reserve(&o->places, &o->places_capacity, graph_nnodes(g) - o->nnodes, 1,
                        sizeof *o->places)) {
         (void)graph_out_of_memory(g);
         return 0;

@@ -45,7 +45,7 @@ static tutti_status mark_live(builder *b, tutti_error *err)
 }
 
 /* Casts of weights that are kept in that dtype are there before the run. */
-static void find_given(builder *b)
+static void find_preplaced(builder *b)
 {
     for (uint32_t k = 0; k < b->nnodes && b->spec->copy; k++) {
         const graph_node *n = graph_node_at(b->g, k);
@@ -66,7 +66,7 @@ static tutti_status find_groups(builder *b, tutti_error *err)
         b->wanted[spec->keep[k]] = true;
     for (uint32_t k = 0; k < spec->nstores; k++)
         b->wanted[spec->stores[k].value] = true;
-    find_given(b);
+    find_preplaced(b);
     for (uint32_t k = 0; k < b->nnodes; k++)
         b->wanted[graph_node_at(b->g, k)->recomputes] = true;
     const tutti_op *device = program_pointwise_op(b->g, spec->device);

@@ -26,7 +26,7 @@ typedef struct alias_set {
     bool escapes; /* guarded, and read where its guard is not asked */
 } alias_set;
 
-/* One call of the replay.  The arrays point into program.slots. */
+/* The call of one step.  The arrays point into program.slots. */
 typedef struct step {
     tutti_status (*run)(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch);
@@ -43,7 +43,7 @@ typedef struct step {
     uint32_t scratch_interval;
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
-    bool upcast;    /* `state` is a widen */
+    bool upcast;    /* `state` is an upcast */
 } step;
 
 struct program {

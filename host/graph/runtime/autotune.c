@@ -29,7 +29,7 @@ struct autotuner {
     choices fixed;
     choices made; /* these and those of calls since */
     uint32_t missing;
-    char *kept_at; /* where those made are written; NULL: nowhere */
+    char *written_to; /* where those made are written; NULL: nowhere */
     bool complains;
     tutti_error complaint;
 };
@@ -79,7 +79,7 @@ void autotuner_destroy(autotuner *t)
     choices_fini(&t->known);
     choices_fini(&t->fixed);
     choices_fini(&t->made);
-    free(t->kept_at);
+    free(t->written_to);
     free(t->path);
     free(t->cpu);
     free(t);
@@ -341,7 +341,7 @@ static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)
     const bool fresh = algorithm_of(op, c, choices_find(&t->made, key)) != (int)algorithm;
     if ((fresh &&
          choices_set(&t->made, key, autotune_algorithm_name(op, c, algorithm), &why)) ||
-        (fresh && t->kept_at && choices_write(&t->made, t->kept_at, &why)))
+        (fresh && t->written_to && choices_write(&t->made, t->written_to, &why)))
         complain(t, &why);
     free(key);
     return algorithm;
@@ -407,8 +407,8 @@ tutti_status autotuner_keep(autotuner *t, const char *path, tutti_error *err)
     char *copy = strdup(path);
     if (!copy)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
-    free(t->kept_at);
-    t->kept_at = copy;
+    free(t->written_to);
+    t->written_to = copy;
     return choices_write(&t->made, path, err);
 }
 

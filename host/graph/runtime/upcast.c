@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Where the parts of a batch are independent of each other, the kernel gets some samples at a time, so
- * that their f32 copies stay in the cache and need little room. */
+ * that their f32 copies stay in the cache and need little memory. */
 enum { CHUNK_BYTES = 4 << 20, STRIP_LEAST = 4 };
 
 /* A copy: where it lies in the scratch, in bytes; DIRECT: the operand is used as it is. */
@@ -19,8 +19,8 @@ struct upcast {
     void *state; /* of kernel */
     tutti_op_call call;
     const tutti_op_traits *batch_chunk; /* NULL: all at once */
-    int64_t nstrips;
-    tutti_desc descs[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT]; /* of one strip */
+    int64_t nchunks;
+    tutti_desc descs[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT]; /* of one chunk */
     uint64_t copy[TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT];
     uint64_t copies; /* bytes of all copies; the kernel's scratch lies behind */
 };
@@ -34,7 +34,7 @@ void upcast_convert(const tutti_kernel *cast, const void *from, int32_t from_dty
     (void)cast->run(NULL, &call, &from, &to, NULL); /* between floats it cannot fail */
 }
 
-/* ---- strips ---- */
+/* ---- chunks ---- */
 
 static uint64_t copy_bytes(const tutti_desc *d)
 {
@@ -119,7 +119,7 @@ static void add_copy(upcast *w, uint32_t k, const tutti_desc *d, int64_t samples
 }
 
 tutti_status upcast_create(const graph *g, const graph_node *n, const tutti_op_call *c,
-                           autotuner *t, pool *memory, upcast **ret_widen,
+                           autotuner *t, pool *memory, upcast **ret_upcast,
                            uint64_t *ret_scratch, const char **ret_algorithm, tutti_error *err)
 {
     upcast *w = pool_take(memory, sizeof *w);
@@ -132,13 +132,13 @@ tutti_status upcast_create(const graph *g, const graph_node *n, const tutti_op_c
                           n->op->name);
     w->kernel = n->op->cpu;
     w->cast = cast->cpu;
-    w->nstrips = 1;
+    w->nchunks = 1;
     w->call = *c;
     const tutti_op_traits *s = find_chunk_rule(n->op, c);
     const int64_t samples = s ? chunk_samples(s, c) : 0;
     if (s && samples < c->in[0].dim[0]) {
         w->batch_chunk = s;
-        w->nstrips = c->in[0].dim[0] / samples;
+        w->nchunks = c->in[0].dim[0] / samples;
         w->call.attr = attr_for(n->op, c->attr, samples, memory);
         if (!w->call.attr)
             return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a plan", n->op->name);
@@ -156,7 +156,7 @@ tutti_status upcast_create(const graph *g, const graph_node *n, const tutti_op_c
     if (status)
         return status;
     *ret_scratch = w->copies + scratch;
-    *ret_widen = w;
+    *ret_upcast = w;
     return TUTTI_OK;
 }
 
@@ -168,8 +168,8 @@ void upcast_destroy(upcast *w)
 
 /* ---- running ---- */
 
-/* Where strip `i` of an operand begins. */
-static void *strip_at(const void *data, const tutti_desc *whole, const tutti_desc *part,
+/* Where chunk `i` of an operand begins. */
+static void *chunk_at(const void *data, const tutti_desc *whole, const tutti_desc *part,
                       bool cut, int64_t i)
 {
     const uint64_t bytes =
@@ -177,7 +177,7 @@ static void *strip_at(const void *data, const tutti_desc *whole, const tutti_des
     return (unsigned char *)(uintptr_t)data + (uint64_t)i * bytes;
 }
 
-/* Output k of strip i goes to its place, or is added to what the strips before it left there. */
+/* Output k of chunk i goes to its place, or is added to what the chunks before it left there. */
 static void put(const upcast *w, const tutti_op_call *c, uint32_t k, int64_t i, float *from,
                 void *to)
 {
@@ -191,14 +191,14 @@ static void put(const upcast *w, const tutti_op_call *c, uint32_t k, int64_t i, 
     upcast_convert(w->cast, from, TUTTI_F32, to, c->out[k].dtype, n, c->threads);
 }
 
-static tutti_status run_strip(const upcast *w, const tutti_op_call *c, int64_t i,
+static tutti_status run_chunk(const upcast *w, const tutti_op_call *c, int64_t i,
                               const void *const *in, void *const *out, unsigned char *space)
 {
     const void *from[TUTTI_OP_MAX_IN];
     void *to[TUTTI_OP_MAX_OUT], *place[TUTTI_OP_MAX_OUT];
     for (uint32_t k = 0; k < c->nin; k++) {
         const bool cut = w->batch_chunk && w->batch_chunk->batch_in >> k & 1;
-        from[k] = strip_at(in[k], &c->in[k], &w->descs[k], cut, i);
+        from[k] = chunk_at(in[k], &c->in[k], &w->descs[k], cut, i);
         if (w->copy[k] == DIRECT)
             continue;
         void *copy = space + w->copy[k];
@@ -209,7 +209,7 @@ static tutti_status run_strip(const upcast *w, const tutti_op_call *c, int64_t i
     }
     for (uint32_t k = 0; k < c->nout; k++) {
         const uint64_t at = w->copy[TUTTI_OP_MAX_IN + k];
-        place[k] = strip_at(out[k], &c->out[k], &w->call.out[k],
+        place[k] = chunk_at(out[k], &c->out[k], &w->call.out[k],
                             w->batch_chunk && w->batch_chunk->batch_out >> k & 1, i);
         to[k] = at == DIRECT ? place[k] : space + at;
     }
@@ -226,9 +226,9 @@ tutti_status upcast_run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     const upcast *w = state;
-    unsigned char none; /* without elements there is no room */
+    unsigned char none; /* without elements there is no memory */
     tutti_status s = TUTTI_OK;
-    for (int64_t i = 0; i < w->nstrips && !s; i++)
-        s = run_strip(w, c, i, in, out, scratch ? scratch : &none);
+    for (int64_t i = 0; i < w->nchunks && !s; i++)
+        s = run_chunk(w, c, i, in, out, scratch ? scratch : &none);
     return s;
 }

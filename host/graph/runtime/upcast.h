@@ -18,11 +18,11 @@ typedef struct upcast upcast; /* opaque; its own memory is the pool's */
  * kernel's own scratch.  Errors are the kernel's, or E_NOMEM. */
 TUTTI_NODISCARD tutti_status upcast_create(const graph *g, const graph_node *n,
                                            const tutti_op_call *c, autotuner *t, pool *memory,
-                                           upcast **ret_widen, uint64_t *ret_scratch,
+                                           upcast **ret_upcast, uint64_t *ret_scratch,
                                            const char **ret_algorithm, tutti_error *err);
 void upcast_destroy(upcast *w); /* what the kernel prepared; NULL is allowed */
 
-/* A kernel's run, with the widen as its state. */
+/* A kernel's run, with the upcast as its state. */
 tutti_status upcast_run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch);
 

@@ -1,6 +1,6 @@
 /* cutmix.cu - boxes of other images pasted on a GPU: a thread a pixel. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../partners.cu"
+#include "../batch_mix.cu"
 
 /* x, y: n pixels of `pixel` bytes; rows top to bottom - 1 and columns left to right - 1 are the box. */
 TUTTI_KERNEL(cutmix_paste_cuda)

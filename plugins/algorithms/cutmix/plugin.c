@@ -1,8 +1,8 @@
 /* plugin.c - cutmix: a box of every image comes from another one, and so does a share of its target. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../../common/beta.h"
+#include "../batch_mix.h"
 #include "../box.h"
-#include "../partners.h"
 
 typedef struct cutmix {
     partners p; /* weight: the box's share of the image */
@@ -13,7 +13,7 @@ typedef struct cutmix {
     int32_t reserved;
 } cutmix;
 
-/* The manifest's kernel beside those of partners.h. */
+/* The manifest's kernel beside those of batch_mix.h. */
 TUTTI_EXPORT void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order,
                                    int64_t height, int64_t width, int64_t top, int64_t bottom,
                                    int64_t left, int64_t right, int64_t pixel, int64_t n);

@@ -1,6 +1,6 @@
 /* plugin.c - ema: evaluates and saves an exponential moving average of the weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../average.h"
+#include "../weight_average.h"
 
 #include "tutti/checkpoint.h"
 

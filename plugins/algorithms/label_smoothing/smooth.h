@@ -3,7 +3,7 @@
 #ifndef LABEL_SMOOTHING_SMOOTH_H
 #define LABEL_SMOOTHING_SMOOTH_H
 
-#include "../soft.h"
+#include "../soft_targets.h"
 
 TUTTI_SHARED float smooth_at(const void *targets, float keep, float add, int32_t kind,
                              int64_t classes, int64_t k)

@@ -1,7 +1,7 @@
 /* plugin.c - mixup: every sample mixed with another of its microbatch, and so its target or loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../../common/beta.h"
-#include "../partners.h"
+#include "../batch_mix.h"
 
 typedef struct mixup {
     partners p; /* weight: 0 to 0.5 */

@@ -1,6 +1,6 @@
 /* plugin.c - swa: near the end of training the model becomes the mean of its own late weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../average.h"
+#include "../weight_average.h"
 
 #include "tutti/log.h"
 

@@ -123,7 +123,7 @@ START_TEST(kept_samples_make_the_same_batches)
     static float read[BATCH * PIXELS], kept[BATCH * PIXELS];
     int32_t a[BATCH], b[BATCH];
     loader *l = made(2, true, false, -1), *m = made(3, true, false, -1);
-    loader_keep(m);
+    loader_make_resident(m);
     for (int k = 0; k < 2 * 8; k++) {
         const int64_t n = next(l, read, a);
         ck_assert_int_eq(next(m, kept, b), n);

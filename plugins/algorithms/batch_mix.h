@@ -1,13 +1,13 @@
-/* partners.h - samples of a microbatch paired with others, and their targets or losses blended. */
+/* batch_mix.h - samples of a microbatch paired with others, and their targets or losses blended. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_PARTNERS_H
-#define PLUGIN_PARTNERS_H
+#ifndef PLUGIN_BATCH_MIX_H
+#define PLUGIN_BATCH_MIX_H
 
 #include "batch.h"
-#include "partners_step.h"
+#include "batch_mix_step.h"
 #include "tutti/train.h"
 
-/* Kernels of partners.cu that a manifest names in this order; an algorithm's own follow. */
+/* Kernels of batch_mix.cu that a manifest names in this order; an algorithm's own follow. */
 enum { PARTNERS_BLEND, PARTNERS_BLEND_TARGETS, PARTNERS_PICK, PARTNERS_KERNELS };
 #define PARTNERS_NAMES "partners_blend", "partners_blend_targets", "partners_pick"
 

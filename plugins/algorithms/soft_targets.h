@@ -1,7 +1,7 @@
-/* soft.h - a target as a probability, once, for every device. */
+/* soft_targets.h - a target as a probability, once, for every device. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_SOFT_H
-#define PLUGIN_SOFT_H
+#ifndef PLUGIN_SOFT_TARGETS_H
+#define PLUGIN_SOFT_TARGETS_H
 
 #include "tutti/cuda_code.h"
 

@@ -1,4 +1,4 @@
-/* kept.c - a random choice of rows or columns. */
+/* choose.c - a random choice of rows or columns. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "colout.h"
 

@@ -1,6 +1,6 @@
-/* partners.cu - samples of a microbatch blended with others, on a GPU. */
+/* batch_mix.cu - samples of a microbatch blended with others, on a GPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "partners_step.h"
+#include "batch_mix_step.h"
 #include "pixel.h"
 
 TUTTI_KERNEL(partners_blend_cuda)

@@ -1,4 +1,4 @@
-/* average.h - a second copy of the model's weights: averaged, exchanged, saved. */
+/* weight_average.h - a second copy of the model's weights: averaged, exchanged, saved. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLUGIN_AVERAGE_H
 #define PLUGIN_AVERAGE_H

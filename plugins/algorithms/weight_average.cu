@@ -1,6 +1,6 @@
-/* average.cu - averages of weights on a GPU. */
+/* weight_average.cu - averages of weights on a GPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "average_step.h"
+#include "weight_average_step.h"
 
 TUTTI_KERNEL(average_blend_cuda)
 (float *value, const float *weight, float keep, float take, int64_t n)

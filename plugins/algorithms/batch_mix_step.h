@@ -1,9 +1,9 @@
-/* partners_step.h - one number of a blend of two samples, once, for every device. */
+/* batch_mix_step.h - one number of a blend of two samples, once, for every device. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_PARTNERS_STEP_H
-#define PLUGIN_PARTNERS_STEP_H
+#ifndef PLUGIN_BATCH_MIX_STEP_H
+#define PLUGIN_BATCH_MIX_STEP_H
 
-#include "soft.h"
+#include "soft_targets.h"
 
 TUTTI_SHARED float partners_blended(float own, float other, float a, float b)
 {

@@ -1,7 +1,7 @@
-/* average.c - a second copy of the model's weights: averaged, exchanged, saved. */
+/* weight_average.c - a second copy of the model's weights: averaged, exchanged, saved. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "average.h"
-#include "average_step.h"
+#include "weight_average.h"
+#include "weight_average_step.h"
 
 /* ---- the manifest's kernels, by their names there ---- */
 

@@ -1,7 +1,7 @@
-/* average_step.h - one number of an average of weights, once, for every device. */
+/* weight_average_step.h - one number of an average of weights, once, for every device. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_AVERAGE_STEP_H
-#define PLUGIN_AVERAGE_STEP_H
+#ifndef PLUGIN_WEIGHT_AVERAGE_STEP_H
+#define PLUGIN_WEIGHT_AVERAGE_STEP_H
 
 #include "tutti/cuda_code.h"
 

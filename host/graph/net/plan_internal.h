@@ -1,0 +1,95 @@
+/* plan_internal.h - what a plan is made of: the model's graph, the loss's graph, penalties. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_NET_PLAN_INTERNAL_H
+#define HOST_GRAPH_NET_PLAN_INTERNAL_H
+
+#include "graph/net/net_internal.h"
+
+/* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
+struct model_graph {
+    model_graph *next;
+    compiled_graph compiled; /* in the arena of all plans */
+    tutti_value inputs[TUTTI_MAX_COLUMNS];
+    tutti_value outputs[NET_MAX_OUTPUTS];
+    tutti_value douts[NET_MAX_OUTPUTS]; /* 0 for those without a gradient */
+    tutti_desc input_desc[TUTTI_MAX_COLUMNS];
+    void *own_input[TUTTI_MAX_COLUMNS]; /* taken when first asked for */
+    const void *input[TUTTI_MAX_COLUMNS];
+    tutti_value *grads; /* by position in net.order */
+    tutti_value *there; /* likewise: what such a gradient was added to by the graph; or 0 */
+    uint32_t ninputs, noutputs;
+    int kind;
+    int reserved;
+    uint64_t cut_bytes; /* that a loss finds in the arena */
+    uint64_t used;      /* the net's clock when a plan over it was last asked for */
+};
+
+/* The loss and its gradient for the outputs, for targets of certain shapes. */
+struct loss_graph {
+    compiled_graph
+        compiled; /* no program: no targets, no loss; an arena of its own when it does
+                                not fit in the model's */
+    tutti_desc loss;
+    tutti_value loss_value;
+    tutti_value inputs[NET_MAX_OUTPUTS + TUTTI_MAX_COLUMNS + 1]; /* outputs, targets, scale */
+    tutti_value douts[NET_MAX_OUTPUTS];
+    void *own_target[TUTTI_MAX_COLUMNS];
+    const void *target[TUTTI_MAX_COLUMNS];
+    void *loss_data;
+    float *scale;    /* as the graph's input */
+    float scale_now; /* what is there, if scale_set */
+    bool scale_set;
+    penalty *penalty;  /* NULL: none */
+    float *blend_loss; /* taken by the first plan_blend_loss, as are: */
+    float *blend_dout[NET_MAX_OUTPUTS];
+    loss_blend *blends;    /* of devices whose memory is their own */
+    graph_captures merged; /* segments as one */
+};
+
+struct plan {
+    plan *next;
+    net *n;
+    model_graph *model_graph;
+    loss_graph loss_graph;
+    plan_request request;
+    uint64_t hash; /* of the request */
+};
+
+/* TUTTI_MODE_* of a plan's kind. */
+static inline int32_t plan_mode(int kind)
+{
+    return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
+}
+
+tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_body,
+                                tutti_error *err);
+/* Where each weight is first used by a forward pass over a small batch of `n`'s columns, as
+ * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */
+bool model_graph_first_uses(net *n, uint32_t *first_use);
+tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err);
+void model_graph_destroy(model_graph *b); /* NULL is allowed */
+tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
+                             loss_graph *h, tutti_error *err);
+void loss_graph_fini(loss_graph *h);
+/* penalty.c: segment 0 adds the terms to the loss, segment 1 their gradients to the weights'. */
+tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
+                            tutti_error *err);
+void penalty_destroy(penalty *p); /* NULL is allowed */
+uint64_t penalty_bytes(const penalty *p);
+/* `places`: inputs, targets, the loss scale, the loss, and where the sum of both goes. */
+tutti_status penalty_run(const net *n, penalty *p, const void *const *places, int32_t segment,
+                         const tutti_step *step, tutti_error *err);
+/* loss_blend.c: a = fractions[0] a + fractions[1] b, both of `d`, on the net's device.  *list grows by one for each
+ * shape. */
+tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, float *a,
+                            const float *b, const tutti_desc *d, const tutti_step *step,
+                            tutti_error *err);
+void loss_blends_destroy(loss_blend *list);    /* NULL is allowed */
+bool model_graph_trains(const model_graph *b); /* has a backward pass */
+const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k);
+/* plan_cache.c */
+void plans_drop(net *n);
+/* One arena serves all plans; its contents need not outlive a change of shapes. */
+tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err);
+
+#endif
