@@ -43,10 +43,11 @@ tutti_status batch_norm_want_channels(const char *op, const tutti_op_call *c, ui
 tutti_status batch_norm_want_act(const char *op, int64_t act, tutti_error *err);
 
 /* max(0, u + residual) as far as call or node have residual (input 5) and act. */
-double batch_norm_end_f64(const tutti_op_call *c, const double *const *in, int64_t i, double u);
-tutti_value batch_norm_end(tutti_graph *g, const tutti_node *n, tutti_value u);
+double batch_norm_epilogue_f64(const tutti_op_call *c, const double *const *in, int64_t i,
+                               double u);
+tutti_value batch_norm_epilogue(tutti_graph *g, const tutti_node *n, tutti_value u);
 /* The gradient of what goes into that max; a residual's gradient is the same. */
-tutti_value batch_norm_end_grad(tutti_graph *g, const tutti_node *n, tutti_value dy);
+tutti_value batch_norm_epilogue_grad(tutti_graph *g, const tutti_node *n, tutti_value dy);
 
 /* Loops over `rows` rows of `c` channels.  Sums are f64; they are added to what is there. */
 
@@ -68,7 +69,7 @@ void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t r
 void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
                            int64_t rows, const batch_norm_line *line, float *room);
 
-/* All rows of such a call, for which the line is known; `rooms` is batch_norm_room a thread. */
+/* All rows of such a call, for which the line is known; `rooms` is batch_norm_scratch a thread. */
 void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
                       const batch_norm_line *line, float *rooms);
 /* Scratch of that: the scale (C), then the rooms. */
@@ -93,7 +94,7 @@ static inline int64_t batch_norm_block(const tutti_op_call *c)
     return batch_norm_is_low(c) ? BATCH_NORM_LOW_BLOCK : BATCH_NORM_BLOCK;
 }
 
-static inline uint64_t batch_norm_room(const tutti_op_call *c)
+static inline uint64_t batch_norm_scratch(const tutti_op_call *c)
 {
     return batch_norm_is_low(c)
                ? 3 * BATCH_NORM_LOW_BLOCK * (uint64_t)batch_norm_channels(&c->in[0])

@@ -23,7 +23,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
 {
     const int64_t n = batch_norm_channels(&c->in[0]);
     for (int64_t i = 0, size = tutti_numel(&c->in[0]); i < size; i++)
-        out[0][i] = batch_norm_end_f64(
+        out[0][i] = batch_norm_epilogue_f64(
             c, in, i, (in[0][i] - in[3][i % n]) * in[4][i % n] * in[1][i % n] + in[2][i % n]);
     return TUTTI_OK;
 }

@@ -23,10 +23,10 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     const batch_norm_attr *a = c->attr;
     const int64_t n = batch_norm_channels(&c->in[0]);
     for (int64_t i = 0, size = tutti_numel(&c->in[0]); i < size; i++)
-        out[0][i] = batch_norm_end_f64(c, in, i,
-                                       (in[0][i] - in[3][i % n]) / sqrt(in[4][i % n] + a->eps) *
-                                               in[1][i % n] +
-                                           in[2][i % n]);
+        out[0][i] = batch_norm_epilogue_f64(c, in, i,
+                                            (in[0][i] - in[3][i % n]) /
+                                                    sqrt(in[4][i % n] + a->eps) * in[1][i % n] +
+                                                in[2][i % n]);
     return TUTTI_OK;
 }
 
@@ -34,9 +34,9 @@ tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
                                       uint64_t *ret_scratch, tutti_error *err)
 {
     (void)ret_state, (void)err;
-    *ret_scratch =
-        ((uint64_t)batch_norm_channels(&c->in[0]) + (uint64_t)c->threads * batch_norm_room(c)) *
-        sizeof(float);
+    *ret_scratch = ((uint64_t)batch_norm_channels(&c->in[0]) +
+                    (uint64_t)c->threads * batch_norm_scratch(c)) *
+                   sizeof(float);
     return TUTTI_OK;
 }
 
@@ -52,7 +52,7 @@ void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
         const int64_t count = op_chunk(rows, t, threads, &first);
         for (int64_t at = 0; at < count; at += block)
             batch_norm_apply_rows(c, in, y, first + at, count - at < block ? count - at : block,
-                                  line, rooms + (uint64_t)t * batch_norm_room(c));
+                                  line, rooms + (uint64_t)t * batch_norm_scratch(c));
     }
 }
 
@@ -85,7 +85,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     const tutti_value gamma = n->in[1], mean = n->in[3];
     const tutti_value invstd = tutti_op1(g, "rsqrt", tutti_affine(g, n->in[4], 1.0, a->eps));
     const tutti_value scale = tutti_mul(g, gamma, invstd);
-    const tutti_value du = batch_norm_end_grad(g, n, dy[0]);
+    const tutti_value du = batch_norm_epilogue_grad(g, n, dy[0]);
     tutti_value dgamma = 0, dbeta = 0;
     if (n->need & 18)
         dgamma = channel_sum(

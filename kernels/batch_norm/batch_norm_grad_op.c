@@ -78,7 +78,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     (void)ret_state, (void)err;
     const uint64_t n = (uint64_t)batch_norm_channels(&c->in[0]);
     *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + 4 * sizeof(float)) +
-                   (uint64_t)c->threads * batch_norm_room(c) * sizeof(float);
+                   (uint64_t)c->threads * batch_norm_scratch(c) * sizeof(float);
     return TUTTI_OK;
 }
 
@@ -124,7 +124,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     (void)state;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int64_t block = batch_norm_block(c);
-    const uint64_t room = batch_norm_room(c);
+    const uint64_t room = batch_norm_scratch(c);
     const int threads = op_threads(c, rows * n);
     float *coef = (float *)scratch + 4 * n * c->threads, *scale = coef + 3 * n;
     float *rooms = scale + n;

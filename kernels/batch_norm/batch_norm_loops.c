@@ -3,9 +3,10 @@
 #include "batch_norm/batch_norm.h"
 #include "common/simd.h"
 
-/* A step is 16 channels (one AVX-512 register of f32, two of f64); up to four neighbouring steps
- * of a row are done at once, so that rows are read as they lie in memory. */
-enum { HALF = SIMD_LANES_F64, STEPS = 4, TILE = 64, GROUP = 16 };
+/* A step is the channels of a register of f32, or of two of f64; up to 64 neighbouring channels of a row are done at
+ * once, so that rows are read as they lie in memory.  Channels beyond a multiple of 16 go one by one at every level,
+ * so that no CPU changes a sum. */
+enum { HALF = SIMD_WIDTH / 2, STEPS = 64 / SIMD_WIDTH, TILE = 64, GROUP = 16 };
 
 #define INLINE SIMD_INLINE
 
@@ -21,38 +22,41 @@ enum { HALF = SIMD_LANES_F64, STEPS = 4, TILE = 64, GROUP = 16 };
     case 3:                                                                                    \
         call(3);                                                                               \
         break;                                                                                 \
+    case 4:                                                                                    \
+        call(4);                                                                               \
+        break;                                                                                 \
     default:                                                                                   \
         call(STEPS);                                                                           \
     }
 
-/* Steps to do at once from channel k on. */
+/* Steps to do at once from channel k on: all, or 4 at most. */
 INLINE int64_t steps_at(int64_t k, int64_t c)
 {
-    const int64_t left = (c - k) / SIMD_LANES;
-    return left < STEPS ? left : STEPS;
+    const int64_t left = (c / SIMD_LANES * SIMD_LANES - k) / SIMD_WIDTH;
+    return left >= STEPS ? STEPS : left < 4 ? left : 4;
 }
 
 INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum,
                  double *square)
 {
-    f64x8 s[2 * STEPS], q[2 * STEPS];
+    simd_f64 s[2 * STEPS], q[2 * STEPS];
     for (int h = 0; h < 2 * steps; h++) {
-        s[h] = *(f64x8 *)(sum + h * HALF);
-        q[h] = *(f64x8 *)(square + h * HALF);
+        s[h] = *(simd_f64 *)(sum + h * HALF);
+        q[h] = *(simd_f64 *)(square + h * HALF);
     }
     for (int64_t r = 0; r < rows; r++) {
         for (int h = 0; h < 2 * steps; h++) {
-            const f32x8 v = *(const f32x8 *)(x + r * c + h * HALF);
+            const simd_f32_half v = *(const simd_f32_half *)(x + r * c + h * HALF);
             if (h % 2 == 0)
                 __builtin_prefetch(x + r * c + h * HALF + SIMD_PREFETCH);
-            const f64x8 d = __builtin_convertvector(v, f64x8);
+            const simd_f64 d = __builtin_convertvector(v, simd_f64);
             s[h] += d;
             q[h] += d * d;
         }
     }
     for (int h = 0; h < 2 * steps; h++) {
-        *(f64x8 *)(sum + h * HALF) = s[h];
-        *(f64x8 *)(square + h * HALF) = q[h];
+        *(simd_f64 *)(sum + h * HALF) = s[h];
+        *(simd_f64 *)(square + h * HALF) = q[h];
     }
 }
 
@@ -62,7 +66,8 @@ void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *sum, doubl
         const int64_t n = rows - at < TILE ? rows - at : TILE;
         const float *tile = x + at * c;
         int64_t k = 0, steps;
-        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
+        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
+            steps = steps < 4 ? steps : 4; /* sums and squares fill the registers */
 #define CALL(m) sums(m, tile + k, n, c, sum + k, square + k)
             WITH_STEPS(steps, CALL)
 #undef CALL
@@ -92,25 +97,27 @@ INLINE batch_norm_line line_at(const batch_norm_line *l, int64_t k)
 }
 
 /* sum += a + b, that sum in f32 */
-INLINE void add_to(double *sum, const f32x16 *a, const f32x16 *b)
+INLINE void add_to(double *sum, const simd_f32 *a, const simd_f32 *b)
 {
-    const f32x16 v = *a + *b;
-    simd_add_to(sum, &v);
+    const simd_f32 v = *a + *b;
+    const simd_f32_half *half = (const simd_f32_half *)&v;
+    *(simd_f64 *)sum += __builtin_convertvector(half[0], simd_f64);
+    *(simd_f64 *)(sum + HALF) += __builtin_convertvector(half[1], simd_f64);
 }
 
 /* One row: s += v, p += v centred. */
-INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const f32x16 *line,
-                     f32x16 *s, f32x16 *p)
+INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const simd_f32 *line,
+                     simd_f32 *s, simd_f32 *p)
 {
-    const f32x16 *m = line, *a = line + STEPS, *b = line + 2 * STEPS;
+    const simd_f32 *m = line, *a = line + STEPS, *b = line + 2 * STEPS;
     for (int h = 0; h < steps; h++) {
-        const int64_t i = r * q->c + h * SIMD_LANES;
-        const f32x16 centred = *(const f32x16 *)(q->x + i) - m[h];
-        f32x16 v = *(const f32x16 *)(q->other + i);
+        const int64_t i = r * q->c + h * SIMD_WIDTH;
+        const simd_f32 centred = *(const simd_f32 *)(q->x + i) - m[h];
+        simd_f32 v = *(const simd_f32 *)(q->other + i);
         __builtin_prefetch(q->x + i + SIMD_PREFETCH);
         __builtin_prefetch(q->other + i + SIMD_PREFETCH);
         if (relu)
-            v = (f32x16)((i32x16)v & (i32x16)(centred * a[h] + b[h] > 0.0f));
+            v = (simd_f32)((simd_i32)v & (simd_i32)(centred * a[h] + b[h] > 0.0f));
         s[h] += v;
         p[h] += v * centred;
     }
@@ -120,15 +127,15 @@ INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const f32x16
  * so that they do not wait for each other. */
 INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *product)
 {
-    f32x16 line[3 * STEPS];
+    simd_f32 line[3 * STEPS];
     for (int h = 0; h < steps; h++) {
-        line[h] = *(const f32x16 *)(q->l.mean + h * SIMD_LANES);
-        line[STEPS + h] = *(const f32x16 *)(q->l.scale + h * SIMD_LANES);
-        line[2 * STEPS + h] = *(const f32x16 *)(q->l.shift + h * SIMD_LANES);
+        line[h] = *(const simd_f32 *)(q->l.mean + h * SIMD_WIDTH);
+        line[STEPS + h] = *(const simd_f32 *)(q->l.scale + h * SIMD_WIDTH);
+        line[2 * STEPS + h] = *(const simd_f32 *)(q->l.shift + h * SIMD_WIDTH);
     }
     for (int64_t at = 0; at < q->rows; at += GROUP) {
         const int64_t end = at + GROUP < q->rows ? at + GROUP : q->rows;
-        f32x16 s[2][STEPS] = {{{0}}}, p[2][STEPS] = {{{0}}};
+        simd_f32 s[2][STEPS] = {{{0}}}, p[2][STEPS] = {{{0}}};
         int64_t r = at;
         for (; r + 1 < end; r += 2) {
             grad_row(steps, relu, q, r, line, s[0], p[0]);
@@ -137,8 +144,8 @@ INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *p
         if (r < end)
             grad_row(steps, relu, q, r, line, s[0], p[0]);
         for (int h = 0; h < steps; h++) {
-            add_to(sum + h * SIMD_LANES, &s[0][h], &s[1][h]);
-            add_to(product + h * SIMD_LANES, &p[0][h], &p[1][h]);
+            add_to(sum + h * SIMD_WIDTH, &s[0][h], &s[1][h]);
+            add_to(product + h * SIMD_WIDTH, &p[0][h], &p[1][h]);
         }
     }
 }
@@ -155,7 +162,7 @@ void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t
         const int64_t n = rows - at < TILE ? rows - at : TILE;
         const float *tx = x + at * c, *td = dy + at * c;
         int64_t k = 0, steps;
-        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
+        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
             const part q = {tx + k, td + k, NULL, n, c, line_at(line, k)};
 #define CALL(m)                                                                                \
     q.l.relu ? grad_sums(m, 1, &q, sum + k, product + k)                                       \
@@ -180,21 +187,21 @@ INLINE void apply(int steps, int end, const part *q)
 {
     const float *x = q->x, *residual = q->other;
     float *y = q->y;
-    f32x16 m[STEPS], a[STEPS], b[STEPS];
+    simd_f32 m[STEPS], a[STEPS], b[STEPS];
     for (int h = 0; h < steps; h++) {
-        m[h] = *(const f32x16 *)(q->l.mean + h * SIMD_LANES);
-        a[h] = *(const f32x16 *)(q->l.scale + h * SIMD_LANES);
-        b[h] = *(const f32x16 *)(q->l.shift + h * SIMD_LANES);
+        m[h] = *(const simd_f32 *)(q->l.mean + h * SIMD_WIDTH);
+        a[h] = *(const simd_f32 *)(q->l.scale + h * SIMD_WIDTH);
+        b[h] = *(const simd_f32 *)(q->l.shift + h * SIMD_WIDTH);
     }
     for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < steps; h++) {
-            const int64_t i = r * q->c + h * SIMD_LANES;
-            f32x16 u = (*(const f32x16 *)(x + i) - m[h]) * a[h] + b[h];
+            const int64_t i = r * q->c + h * SIMD_WIDTH;
+            simd_f32 u = (*(const simd_f32 *)(x + i) - m[h]) * a[h] + b[h];
             if (end & ADD)
-                u += *(const f32x16 *)(residual + i);
+                u += *(const simd_f32 *)(residual + i);
             if (end & RELU) /* a NaN stays one */
-                u = (f32x16)((i32x16)u & ~(i32x16)(u < 0.0f));
-            *(f32x16 *)(y + i) = u;
+                u = (simd_f32)((simd_i32)u & ~(simd_i32)(u < 0.0f));
+            *(simd_f32 *)(y + i) = u;
         }
     }
 }
@@ -204,7 +211,7 @@ void batch_norm_apply(const float *x, const float *residual, float *y, int64_t r
 {
     const int end = (residual ? ADD : PLAIN) | (line->relu ? RELU : PLAIN);
     int64_t k = 0, steps;
-    for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
+    for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
         const part q = {x + k,           residual ? residual + k : NULL, y + k, rows, c,
                         line_at(line, k)};
 #define CALL(m)                                                                                \
@@ -229,23 +236,23 @@ INLINE void grad_apply(int steps, int relu, const part *q, const float *coef)
 {
     const float *x = q->x, *dy = q->other;
     float *dx = q->y;
-    f32x16 m[STEPS], a[STEPS], b[STEPS], s[STEPS], scale[STEPS], shift[STEPS];
+    simd_f32 m[STEPS], a[STEPS], b[STEPS], s[STEPS], scale[STEPS], shift[STEPS];
     for (int h = 0; h < steps; h++) {
-        m[h] = *(const f32x16 *)(q->l.mean + h * SIMD_LANES);
-        a[h] = *(const f32x16 *)(coef + h * SIMD_LANES);
-        b[h] = *(const f32x16 *)(coef + q->c + h * SIMD_LANES);
-        s[h] = *(const f32x16 *)(coef + 2 * q->c + h * SIMD_LANES);
-        scale[h] = *(const f32x16 *)(q->l.scale + h * SIMD_LANES);
-        shift[h] = *(const f32x16 *)(q->l.shift + h * SIMD_LANES);
+        m[h] = *(const simd_f32 *)(q->l.mean + h * SIMD_WIDTH);
+        a[h] = *(const simd_f32 *)(coef + h * SIMD_WIDTH);
+        b[h] = *(const simd_f32 *)(coef + q->c + h * SIMD_WIDTH);
+        s[h] = *(const simd_f32 *)(coef + 2 * q->c + h * SIMD_WIDTH);
+        scale[h] = *(const simd_f32 *)(q->l.scale + h * SIMD_WIDTH);
+        shift[h] = *(const simd_f32 *)(q->l.shift + h * SIMD_WIDTH);
     }
     for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < steps; h++) {
-            const int64_t i = r * q->c + h * SIMD_LANES;
-            const f32x16 centred = *(const f32x16 *)(x + i) - m[h];
-            f32x16 d = *(const f32x16 *)(dy + i);
+            const int64_t i = r * q->c + h * SIMD_WIDTH;
+            const simd_f32 centred = *(const simd_f32 *)(x + i) - m[h];
+            simd_f32 d = *(const simd_f32 *)(dy + i);
             if (relu)
-                d = (f32x16)((i32x16)d & (i32x16)(centred * scale[h] + shift[h] > 0.0f));
-            *(f32x16 *)(dx + i) = d * a[h] + centred * b[h] + s[h];
+                d = (simd_f32)((simd_i32)d & (simd_i32)(centred * scale[h] + shift[h] > 0.0f));
+            *(simd_f32 *)(dx + i) = d * a[h] + centred * b[h] + s[h];
         }
     }
 }
@@ -255,7 +262,7 @@ void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t r
 {
     const float *as = coef, *bs = coef + c, *shift = coef + 2 * c;
     int64_t k = 0, steps;
-    for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_LANES) {
+    for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
         const part q = {x + k, dy + k, dx + k, rows, c, line_at(line, k)};
 #define CALL(m) q.l.relu ? grad_apply(m, 1, &q, coef + k) : grad_apply(m, 0, &q, coef + k)
         WITH_STEPS(steps, CALL)

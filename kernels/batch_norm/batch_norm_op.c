@@ -59,21 +59,22 @@ tutti_status batch_norm_want(const char *op, const tutti_op_call *c,
     return s;
 }
 
-double batch_norm_end_f64(const tutti_op_call *c, const double *const *in, int64_t i, double u)
+double batch_norm_epilogue_f64(const tutti_op_call *c, const double *const *in, int64_t i,
+                               double u)
 {
     const batch_norm_attr *a = c->attr;
     const double v = c->nin > 5 ? u + in[5][i] : u;
     return a->act && v < 0.0 ? 0.0 : v;
 }
 
-tutti_value batch_norm_end(tutti_graph *g, const tutti_node *n, tutti_value u)
+tutti_value batch_norm_epilogue(tutti_graph *g, const tutti_node *n, tutti_value u)
 {
     const batch_norm_attr *a = n->attr;
     const tutti_value v = n->nin > 5 ? tutti_add(g, u, n->in[5]) : u;
     return a->act ? tutti_relu(g, v) : v;
 }
 
-tutti_value batch_norm_end_grad(tutti_graph *g, const tutti_node *n, tutti_value dy)
+tutti_value batch_norm_epilogue_grad(tutti_graph *g, const tutti_node *n, tutti_value dy)
 {
     const batch_norm_attr *a = n->attr;
     return a->act ? tutti_op2(g, "relu_grad", dy, n->out[0]) : dy;
@@ -115,7 +116,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
             var += pow(in[0][r * n + k] - mean, 2.0) / (double)rows;
         const double invstd = 1.0 / sqrt(var + a->eps);
         for (int64_t r = 0; r < rows; r++)
-            out[0][r * n + k] = batch_norm_end_f64(
+            out[0][r * n + k] = batch_norm_epilogue_f64(
                 c, in, r * n + k, (in[0][r * n + k] - mean) * invstd * in[1][k] + in[2][k]);
         out[1][k] = mean;
         out[2][k] = invstd;
@@ -132,7 +133,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     (void)ret_state, (void)err;
     const uint64_t n = (uint64_t)batch_norm_channels(&c->in[0]);
     *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + sizeof(float)) +
-                   (uint64_t)c->threads * batch_norm_room(c) * sizeof(float);
+                   (uint64_t)c->threads * batch_norm_scratch(c) * sizeof(float);
     return TUTTI_OK;
 }
 
@@ -193,7 +194,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     (void)state;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int64_t block = batch_norm_block(c);
-    const uint64_t room = batch_norm_room(c);
+    const uint64_t room = batch_norm_scratch(c);
     const int threads = op_threads(c, rows * n);
     float *scale = (float *)scratch + 4 * n * c->threads, *rooms = scale + n;
     double *sums = scratch;
@@ -261,7 +262,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     if (dy[0] && n->need & 39) {
         const int64_t act = ((const batch_norm_attr *)n->attr)->act;
         const bool again = act && n->nin == 5; /* the mask comes from x once more */
-        const tutti_value du = again ? dy[0] : batch_norm_end_grad(g, n, dy[0]);
+        const tutti_value du = again ? dy[0] : batch_norm_epilogue_grad(g, n, dy[0]);
         const tutti_value in[6] = {n->in[0], du, n->in[1], n->out[1], n->out[2], n->in[2]};
         const tutti_attr attr = tutti_attr_i("act", 1);
         (void)g->emit(g, "batch_norm_grad", in, again ? 6 : 5, &attr, again, d, 3);
@@ -308,7 +309,7 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     const tutti_value var = channel_sum(g, tutti_mul(g, centred, centred), each);
     const tutti_value invstd = tutti_op1(g, "rsqrt", tutti_affine(g, var, 1.0, a->eps));
     const tutti_value scaled = tutti_mul(g, tutti_mul(g, centred, invstd), n->in[1]);
-    ret_out[0] = batch_norm_end(g, n, tutti_add(g, scaled, n->in[2]));
+    ret_out[0] = batch_norm_epilogue(g, n, tutti_add(g, scaled, n->in[2]));
     ret_out[1] = mean;
     ret_out[2] = invstd;
     ret_out[3] = running(g, n->in[3], tutti_affine(g, mean, m, 0.0), m);

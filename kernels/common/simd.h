@@ -20,18 +20,20 @@ typedef double f64x8 __attribute__((vector_size(64), aligned(8)));
 typedef double f64x4 __attribute__((vector_size(32), aligned(8)));
 typedef double f64x2 __attribute__((vector_size(16), aligned(8)));
 
-/* What a register of this instruction set holds.  Loops that keep many sums in registers are written with it, since
- * gcc 12 takes vectors that are wider than a register through memory. */
+/* What a register of this instruction set holds, as f32, as a mask for those, and half of it as f64.  Loops that keep
+ * much in registers are written with these, since gcc 12 takes vectors that are wider than a register through
+ * memory. */
 #if defined(__AVX512F__)
-typedef f32x16 simd_f32;
 enum { SIMD_WIDTH = 16 };
 #elif defined(__AVX__)
-typedef f32x8 simd_f32;
 enum { SIMD_WIDTH = 8 };
 #else
-typedef float simd_f32 __attribute__((vector_size(16), aligned(4)));
 enum { SIMD_WIDTH = 4 };
 #endif
+typedef float simd_f32 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4)));
+typedef float simd_f32_half __attribute__((vector_size(2 * SIMD_WIDTH), aligned(4)));
+typedef int32_t simd_i32 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4)));
+typedef double simd_f64 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(8)));
 
 /* Vectors go by pointer: by value they would be another ABI on every CPU. */
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))

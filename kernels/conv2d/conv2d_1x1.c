@@ -74,12 +74,12 @@ static gemm gemm_of(int32_t kind, const conv2d_geometry *g, int32_t threads)
     if (kind == DNN_CONV) {
         p.n = g->o;
         p.k = g->c;
-        p.b_row = 1; /* w turned around */
+        p.b_row = 1; /* w transposed */
         p.b_col = g->c;
     } else if (kind == DNN_CONV_GRAD_WEIGHT) {
         p.m = g->o;
         p.k = pixels;
-        p.a_col = g->o; /* dy turned around */
+        p.a_col = g->o; /* dy transposed */
         p.a_row = 1;
     }
     p.y_row = p.n;

@@ -36,7 +36,7 @@ void conv2d_spread(const conv2d_geometry *g, int32_t threads, const float *y, fl
 /* Bytes, in multiples of 64. */
 uint64_t conv2d_align(int64_t floats);
 
-/* dx as a convolution of dy with the filters turned around: with stride 1, or of single pixels,
+/* dx as a convolution of dy with flipped filters: with stride 1, or of single pixels,
  * whose results are then put between zeros. */
 typedef struct conv2d_dgrad_flipped conv2d_dgrad_flipped;
 

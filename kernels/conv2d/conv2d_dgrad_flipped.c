@@ -12,7 +12,7 @@ struct conv2d_dgrad_flipped {
     dnn *conv;
     int32_t threads;
     int32_t reserved;
-    uint64_t flipped; /* bytes of the filters turned around; 0: they have one pixel */
+    uint64_t flipped; /* bytes of the flipped filters; 0: they have one pixel */
     uint64_t dense;   /* bytes of results without the zeros between them; 0: there are none */
 };
 

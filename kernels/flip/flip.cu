@@ -1,4 +1,4 @@
-/* flip.cu - axes turned round, on the GPU. */
+/* flip.cu - axes in reverse order, on the GPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/strided.cuh"
 

@@ -9,18 +9,18 @@ typedef axes_attr flip_attr;
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
-    int32_t turned[TUTTI_MAX_RANK];
+    int32_t reversed[TUTTI_MAX_RANK];
     *out = c->in[0];
-    return axes_flags("flip", c->attr, &c->in[0], turned, err);
+    return axes_flags("flip", c->attr, &c->in[0], reversed, err);
 }
 
 static strided view(const tutti_op_call *c)
 {
-    int32_t turned[TUTTI_MAX_RANK];
+    int32_t reversed[TUTTI_MAX_RANK];
     strided v = strided_dense(&c->in[0]);
-    (void)axes_flags("flip", c->attr, &c->in[0], turned, NULL); /* infer has checked */
+    (void)axes_flags("flip", c->attr, &c->in[0], reversed, NULL); /* infer has checked */
     for (int32_t k = 0; k < v.rank; k++)
-        if (turned[k]) {
+        if (reversed[k]) {
             v.offset += (v.dim[k] - 1) * v.stride[k];
             v.stride[k] = -v.stride[k];
         }

@@ -13,7 +13,7 @@ namespace
 struct factor {
     cuda_tensor t;
     const matmul_cuda_shape *s;
-    const int64_t *lead; /* strides of the batch dimensions, in matrices */
+    const int64_t *batch_dims; /* strides of the batch dimensions, in matrices */
     int64_t size, along_r, k_step;
     bool along_k;
 
@@ -21,7 +21,7 @@ struct factor {
     {
         int64_t matrix = 0;
         for (int64_t d = s->rank - 1; d >= 0; d--) {
-            matrix += p % s->dim[d] * lead[d];
+            matrix += p % s->dim[d] * batch_dims[d];
             p /= s->dim[d];
         }
         return cuda_get(t, matrix * size + r * along_r + k * k_step);
