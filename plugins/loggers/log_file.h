@@ -147,13 +147,30 @@ static inline tutti_status log_file_sync(log_file *f, tutti_error *err)
 
 /* ---- checkpoints ---- */
 
+/* Up to `size` bytes from `at`, however often it is interrupted; -1 with errno. */
+static inline ssize_t log_file_read(const log_file *f, char *to, size_t size, int64_t at)
+{
+    size_t have = 0;
+    for (int interrupted = 0; have < size;) {
+        const ssize_t n = pread(fileno(f->out), to + have, size - have, at + (int64_t)have);
+        if (n < 0 && errno == EINTR && ++interrupted < 1000)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        have += (size_t)n;
+    }
+    return (ssize_t)have;
+}
+
 /* Where `bytes` is, by what comes before it. */
 static inline tutti_status log_file_mark(log_file *f, int64_t bytes, log_mark *ret,
                                          tutti_error *err)
 {
     char text[LOG_MARK_BYTES + 1];
     const int64_t first = bytes > LOG_MARK_BYTES ? bytes - LOG_MARK_BYTES : 0;
-    const ssize_t n = pread(fileno(f->out), text, (size_t)(bytes - first), first);
+    const ssize_t n = log_file_read(f, text, (size_t)(bytes - first), first);
     if (n != bytes - first)
         return log_file_fail(f, err);
     text[n] = '\0';
@@ -167,10 +184,13 @@ static inline tutti_status log_file_items(log_file *f, tutti_state_item *items, 
     *ret_count = 1;
     if (room < 1)
         return TUTTI_OK;
-    /* A log that cannot be written has said so, and keeps no checkpoint from being written. */
+    /* A log that cannot be written says so once, and keeps no checkpoint from being written. */
     tutti_error told = TUTTI_ERROR_INIT;
-    if (log_file_sync(f, &told) == TUTTI_OK && f->out && f->regular)
-        (void)!log_file_mark(f, ftell(f->out), &f->mark, &told);
+    tutti_status s = log_file_sync(f, &told);
+    if (!s && f->out && f->regular)
+        s = log_file_mark(f, ftell(f->out), &f->mark, &told);
+    if (s && f->log)
+        f->log->write(f->log->ctx, TUTTI_LOG_WARNING, told.text);
     f->asked = f->mark;
     memset(items, 0, sizeof *items);
     (void)snprintf(items->name, sizeof items->name, "mark");
@@ -197,7 +217,7 @@ static inline int log_file_copy(const log_file *f, int64_t first, int64_t end, F
     while (first < end) {
         const size_t want =
             end - first < LOG_MARK_BYTES ? (size_t)(end - first) : (size_t)LOG_MARK_BYTES;
-        const ssize_t n = pread(fileno(f->out), part, want, first);
+        const ssize_t n = log_file_read(f, part, want, first);
         if (n <= 0 || fwrite(part, 1, (size_t)n, to) != (size_t)n)
             return -1;
         first += n;
@@ -278,7 +298,7 @@ static inline int64_t log_file_sound(const log_file *f, int64_t first)
     char part[LOG_MARK_BYTES];
     int64_t sound = first;
     while (first < f->before) {
-        const ssize_t n = pread(fileno(f->out), part, sizeof part, first);
+        const ssize_t n = log_file_read(f, part, sizeof part, first);
         for (ssize_t k = 0; k < n && first + k < f->before; k++) {
             if (!part[k])
                 return sound;

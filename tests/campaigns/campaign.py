@@ -141,6 +141,8 @@ def losses(folder, name):
     """(batch, loss) of every row of a run's log, every line of which is JSON."""
     rows = []
     path = folder / "runs" / name / "log.jsonl"
+    if not path.exists():
+        raise Failed("there is no log")
     with open(path, encoding="utf-8") as f:
         for line in f:
             try:

@@ -216,7 +216,8 @@ class Files(Runs):
             path = folder / os.path.relpath(disk.acknowledged, self.recorded_in)
             if not path.exists():
                 raise Failed(f"{path.name} was acknowledged, and is lost")
-            done = self.run(folder, ["eval", "run.json", "--checkpoint", str(path)])
+            self.fill(folder / "elsewhere")  # where it does not add to the log
+            done = self.run(folder / "elsewhere", ["eval", "run.json", "--checkpoint", str(path)])
             if done.returncode:
                 raise Failed(f"the last checkpoint does not load: {done.stderr}")
         done = self.run(folder, CASES["resume"][0])
