@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine.h"
 #include "engine/profile_internal.h"
+#include "tutti/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,18 +29,10 @@ int32_t profile_action(const profile_schedule *s, int64_t batch, int64_t batches
 
 /* ---- markers ---- */
 
-static uint64_t hash_of(const char *name)
-{
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    return h;
-}
-
 /* The place of `name` in the table: its own, or the empty one where it belongs. */
 static uint32_t *place_of(const profiler *p, const char *name)
 {
-    uint32_t k = (uint32_t)hash_of(name) & (p->table_size - 1);
+    uint32_t k = (uint32_t)tutti_hash(name) & (p->table_size - 1);
     while (p->table[k] && strcmp(p->markers[p->table[k] - 1].name, name) != 0)
         k = (k + 1) & (p->table_size - 1);
     return &p->table[k];

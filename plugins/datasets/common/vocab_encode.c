@@ -52,7 +52,7 @@ static uint64_t merge(const vocab *v, int32_t *tokens, uint64_t n)
 
 static memory *remember(memory *all, const char *piece, uint64_t size)
 {
-    uint64_t h = 1469598103934665603u;
+    uint64_t h = 14695981039346656037u;
     for (uint64_t k = 0; k < size; k++)
         h = (h ^ (unsigned char)piece[k]) * 1099511628211u;
     return &all[h >> (64 - MEMORY_BITS)];

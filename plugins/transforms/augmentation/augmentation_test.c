@@ -20,7 +20,7 @@ static void draw_picture(int64_t c)
 /* FNV-1a of n bytes. */
 static uint64_t hash(const uint8_t *data, int64_t n)
 {
-    uint64_t h = 1469598103934665603u;
+    uint64_t h = 14695981039346656037u;
     for (int64_t i = 0; i < n; i++)
         h = (h ^ data[i]) * 1099511628211u;
     return h;
@@ -31,19 +31,19 @@ static const struct {
     const char *what;
     uint64_t hash[2];
 } pillow[] = {
-    {"autocontrast", {0x76650cc54af5b8e6u, 0x9273fd3b99d46994u}},
-    {"equalize", {0xcfce634f43031e83u, 0xa4244faae695f181u}},
-    {"posterize3", {0x0a146a6d535e53e1u, 0x0ef2a116877b0419u}},
-    {"posterize1", {0x575bb667e3c85c61u, 0x4eaa838eb694b0d9u}},
-    {"solarize100", {0x36479ac55cedf130u, 0xb844329d93fb02d8u}},
-    {"sharp0.3", {0x8b8d1c9f99f5c78eu, 0xc2974171559464d4u}},
-    {"sharp2.5", {0xeb0b77cefbd5605bu, 0x9b68daf8b5028e51u}},
-    {"shearx.2", {0x62746bc53515c204u, 0x86cbe5c16944a6ffu}},
-    {"sheary-.1", {0x99bbf8ddcc058c31u, 0x1816617670624116u}},
-    {"transx3", {0xa67d3a72613f4f19u, 0xff841f492e188062u}},
-    {"transy-2", {0x8c60a863badc0640u, 0xcb72cd3386b2fc6bu}},
-    {"rot17", {0x00da176c38bb4fb3u, 0x6e38458108aa71b2u}},
-    {"rot-29", {0xd70a8a6f5fe16c78u, 0x96d4a91ec1a6a2a4u}},
+    {"autocontrast", {0x3f1cd396227231d4u, 0x25d6c3ad0c48b9c2u}},
+    {"equalize", {0xe3ceba4300e1d04du, 0x0ff3be44607ae0ffu}},
+    {"posterize3", {0xcaf300dfc3b15517u, 0x01160f20f270195fu}},
+    {"posterize1", {0xcece42a1463fbed7u, 0x817352da93d6c29fu}},
+    {"solarize100", {0x81d0350dfc533f1eu, 0x4f7a0e46ccec0522u}},
+    {"sharp0.3", {0x93128bb601aaca38u, 0x2b9e8d9fc93b35eeu}},
+    {"sharp2.5", {0x9c0672d379452425u, 0x5f00c1b333d95967u}},
+    {"shearx.2", {0x3d27c550e668bafau, 0x5cbb8485ef86ec65u}},
+    {"sheary-.1", {0xb3f04f892e358f5fu, 0x8c5c5360bac9d880u}},
+    {"transx3", {0xb1b2f7a487887063u, 0x82101e8252959040u}},
+    {"transy-2", {0x36ba759b2d30f1f6u, 0xb437b565ee2daa75u}},
+    {"rot17", {0x2ebdba42f58a1289u, 0x03f23f8a1ab48a0cu}},
+    {"rot-29", {0xcf13a8670ff929a6u, 0x4ddf46525a133a26u}},
 };
 enum { CASES = sizeof pillow / sizeof *pillow };
 

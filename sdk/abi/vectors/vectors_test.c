@@ -66,11 +66,20 @@ START_TEST(normal_numbers_are_box_mullers)
 }
 END_TEST
 
-START_TEST(names_have_the_recorded_hashes)
+/* 64-bit FNV-1a: the basis and known answers that RFC 9923 publishes, and a name of ours. */
+static const struct {
+    const char *text;
+    uint64_t want;
+} hashes[] = {
+    {"", 0xcbf29ce484222325u},
+    {"a", 0xaf63dc4c8601ec8cu},
+    {"foobar", 0x85944171f73967e8u},
+    {"layer1.conv.weight", 0xd55629e3a1bb5cabu},
+};
+
+START_TEST(names_have_the_published_hashes)
 {
-    ck_assert_uint_eq(tutti_hash(""), 0x14650fb0739d0383u);
-    ck_assert_uint_eq(tutti_hash("a"), 0x44bd8ad473cd9906u);
-    ck_assert_uint_eq(tutti_hash("layer1.conv.weight"), 0x26047f41773af4f5u);
+    ck_assert_uint_eq(tutti_hash(hashes[_i].text), hashes[_i].want);
 }
 END_TEST
 
@@ -136,7 +145,8 @@ int main(void)
     tcase_add_test(t, keys_and_streams_give_the_recorded_words);
     tcase_add_test(t, uniform_numbers_stay_below_one);
     tcase_add_test(t, normal_numbers_are_box_mullers);
-    tcase_add_test(t, names_have_the_recorded_hashes);
+    tcase_add_loop_test(t, names_have_the_published_hashes, 0,
+                        sizeof hashes / sizeof *hashes);
     tcase_add_loop_test(t, halves_are_rounded_to_nearest_even, 0,
                         sizeof halves / sizeof *halves);
     tcase_add_test(t, a_description_of_an_unknown_dtype_is_refused);

@@ -330,7 +330,7 @@ static uint64_t hash(const product *p)
                               (uint64_t)p->d.leading,
                               (uint64_t)p->d.offset,
                               (uint64_t)p->d.batch};
-    uint64_t h = 1469598103934665603u;
+    uint64_t h = 14695981039346656037u;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         h = (h ^ words[k]) * 1099511628211u;
     return h;
