@@ -7,6 +7,7 @@
 #include "tutti/log.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 
 static void report(void *ctx, int level, const char *text)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -4,6 +4,7 @@
 #include "check/imports.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "check/values.h"
 #include "tutti/rng.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/values.h"
 
+#include <stdio.h>
 #include <string.h>
 
 TUTTI_PRINTF(2, 3)

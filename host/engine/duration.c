@@ -3,6 +3,7 @@
 #include "engine/duration.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static const char *operand(tutti_time t, char *text, size_t size)
 {

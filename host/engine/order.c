@@ -4,6 +4,7 @@
 #include "engine/engine_internal.h"
 #include "tutti/pass.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "engine/profile_internal.h"
 #include "tutti/rng.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -3,6 +3,7 @@
 #include "engine/participant.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Every tier runs before the next.  The outer two are built in and absolute. */

@@ -6,6 +6,7 @@
 #include "tutti/tutti.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

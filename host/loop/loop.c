@@ -3,6 +3,7 @@
 #include "base/counts.h"
 #include "loop/loop_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -3,6 +3,7 @@
 #include "plugin/plugin.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

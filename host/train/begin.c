@@ -3,6 +3,7 @@
 #include "train/pretrained.h"
 #include "train/trainer_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What the run starts from; a checkpoint that it goes on from comes after. */

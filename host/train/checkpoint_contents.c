@@ -5,6 +5,7 @@
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "graph/runtime/host_memory.h"
 #include "train/samples.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

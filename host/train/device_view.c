@@ -74,6 +74,9 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
         return get(v, name, ret, err);
     }
     void *memory;
+    tutti_error cause = TUTTI_ERROR_INIT;
+    if (tutti_desc_check(desc, 0, &cause))
+        return tutti_fail(err, cause.status, "%s: %s", name, cause.text);
     const tutti_status status = slot_take(s, v->place, tutti_nbytes(desc), &memory, err);
     if (status)
         return status;

@@ -12,6 +12,27 @@
 
 /* ---- making ---- */
 
+/* What `who` says of the columns. */
+static tutti_status check_columns(const loader *l, const instance *who, tutti_error *err)
+{
+    const char *kind = object_describe(instance_object(who))->kind;
+    if (l->info.ncolumns > TUTTI_MAX_COLUMNS)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s %s: %u columns, at most %d are possible",
+                          kind, instance_name(who), l->info.ncolumns, TUTTI_MAX_COLUMNS);
+    for (uint32_t k = 0; k < l->info.ncolumns; k++) {
+        tutti_error cause = TUTTI_ERROR_INIT;
+        if (tutti_desc_check(&l->columns[k].desc, -1, &cause))
+            return tutti_fail(err, cause.status, "%s %s: column %.32s: %s", kind,
+                              instance_name(who), l->columns[k].name, cause.text);
+        if (l->columns[k].desc.rank == TUTTI_MAX_RANK)
+            return tutti_fail(
+                err, TUTTI_E_SHAPE,
+                "%s %s: column %.32s has rank %d, want at most %d: a batch has one more", kind,
+                instance_name(who), l->columns[k].name, TUTTI_MAX_RANK, TUTTI_MAX_RANK - 1);
+    }
+    return TUTTI_OK;
+}
+
 static tutti_status open_tables(loader *l, tutti_error *err)
 {
     l->dataset = instance_query(l->options.dataset, TUTTI_DATASET_V1);
@@ -28,6 +49,9 @@ static tutti_status open_tables(loader *l, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG, "dataset %s is empty",
                           instance_name(l->options.dataset));
     memcpy(l->columns, l->info.columns, sizeof l->columns);
+    const tutti_status bad = check_columns(l, l->options.dataset, err);
+    if (bad)
+        return bad;
     l->tables = calloc(l->options.ntransforms + 1, sizeof *l->tables);
     if (!l->tables)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for transforms");
@@ -58,10 +82,10 @@ static tutti_status infer_columns(loader *l, tutti_error *err)
             return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                               "transform %s has no " TUTTI_TRANSFORM_V1, instance_name(i));
         instance_call c = instance_enter(i, "infer");
-        const tutti_status s =
+        tutti_status s =
             l->tables[t]->infer(instance_self(i), l->columns, l->info.ncolumns, err);
         instance_leave(&c);
-        if (s)
+        if (s || (s = check_columns(l, i, err)))
             return s;
         grow_capacity(l);
     }

@@ -75,7 +75,8 @@ static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t in
     }
     for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
         char have[96], want[96];
-        if (!tutti_same_shape(&now[k].desc, &l->columns[k].desc))
+        if (!tutti_same_shape(&now[k].desc, &l->columns[k].desc) ||
+            now[k].desc.dtype != l->columns[k].desc.dtype)
             return tutti_fail(&p->error, TUTTI_E_SHAPE,
                               "sample %lld: column %s is %s, the others are %s",
                               (long long)index, l->columns[k].name,

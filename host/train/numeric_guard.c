@@ -6,6 +6,7 @@
 #include "graph/runtime/device_memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "graph/program/program.h"
 #include "tutti/kernel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

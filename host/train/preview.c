@@ -4,6 +4,7 @@
 #include "graph/runtime/host_memory.h"
 #include "train/trainer_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Columns of the batch that the model names -> their descriptions for `rows` samples. */

@@ -5,6 +5,7 @@
 #include "tutti/isa.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

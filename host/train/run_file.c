@@ -3,6 +3,7 @@
 #include "train/run_reader.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -58,6 +58,9 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
             memmove(seen.data, tensor->data, tutti_nbytes(&tensor->desc));
         return status;
     }
+    tutti_error cause = TUTTI_ERROR_INIT;
+    if (tutti_desc_check(&tensor->desc, 0, &cause))
+        return tutti_fail(err, cause.status, "%s: %s", name, cause.text);
     const tutti_status status = slot_set(s, context_device(&t->run), tensor, err);
     if (status == TUTTI_OK)
         tensors_batch(&t->tensors)->samples =

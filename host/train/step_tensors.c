@@ -3,6 +3,7 @@
 #include "train/step_tensors.h"
 #include "graph/runtime/device_memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void tensors_init(step_tensors *x, run_context *run, host_mirrors *mirrors)

@@ -3,6 +3,7 @@
 #include "train/trainer_state.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

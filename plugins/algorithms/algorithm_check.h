@@ -14,6 +14,8 @@
 #include "tutti/weights.h"
 #include "view_check.h"
 
+#include <stdio.h>
+
 enum { RUN_COLUMNS = 4, RUN_WEIGHTS = 8, RUN_NUMBERS = 4096, RUN_LOGGED = 16 };
 
 /* What an algorithm can ask for.  Not copyable: the tables point into it. */

@@ -9,6 +9,8 @@
 #include "tutti/metrics.h"
 #include "tutti/module.h"
 
+#include <stdio.h>
+
 /* The modules of one kind, in the tree's order; the walk ends where surgery begins. */
 typedef struct surgery {
     const tutti_module_v1 *s;

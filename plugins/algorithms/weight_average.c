@@ -3,6 +3,8 @@
 #include "weight_average.h"
 #include "weight_average_step.h"
 
+#include <stdio.h>
+
 /* ---- the manifest's kernels, by their names there ---- */
 
 TUTTI_EXPORT void average_blend_cpu(float *value, const float *weight, float keep, float take,

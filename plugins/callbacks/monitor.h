@@ -8,6 +8,7 @@
 #include "tutti/state.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef struct monitor {
     const tutti_state_v1 *state;

@@ -8,6 +8,8 @@
 
 #include "tutti/dataset.h"
 
+#include <stdio.h>
+
 /* One opened dataset and a folder for its files, "$" in sentences. */
 typedef struct shelf {
     subject subject;

@@ -6,6 +6,8 @@
 #include "plugin_check.h"
 #include "tutti/metric.h"
 
+#include <stdio.h>
+
 typedef struct gauge {
     subject subject;
     const tutti_metric_v1 *table;

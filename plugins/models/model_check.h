@@ -7,6 +7,8 @@
 
 #include "tutti/model.h"
 
+#include <stdio.h>
+
 /* One opened model over a tree of its own; tree and record are written as text. */
 typedef struct easel {
     tree tree;

@@ -11,6 +11,7 @@
 #include "tutti/optimizer.h"
 #include "tutti/tutti.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A sweep goes line by line and asks for what it will read some lines later: the hardware's own guesses end

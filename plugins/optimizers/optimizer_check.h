@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 enum { DRILL_N = 67, DRILL_STEPS = 12 };
 

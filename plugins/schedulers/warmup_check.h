@@ -6,6 +6,8 @@
 #include "schedule_check.h"
 #include "warning_check.h"
 
+#include <stdio.h>
+
 typedef struct warmup_point {
     int64_t batch;
     double factor;

@@ -5,6 +5,7 @@
 #include "op_table.h"
 #include "train/trainer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

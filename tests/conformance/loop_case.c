@@ -3,6 +3,7 @@
 #include "conformance.h"
 #include "tutti_host/loop.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,8 @@
 #include "op_table.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
+
 /* They never will, and why. */
 static const struct exception {
     const char *op;

@@ -6,6 +6,8 @@
 #include "tutti/op.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
+
 /* One head of T queries and keys, two tiles of which one is broken. */
 enum { T = 70, MOST = T * SDPA_MMA_WIDEST };
 static _Alignas(16) uint16_t q[MOST], k[MOST], v[MOST], y[MOST], dy[MOST], dq[MOST], dk[MOST],

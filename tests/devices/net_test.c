@@ -5,6 +5,8 @@
 #include "op_table.h"
 #include "toy_model.h"
 
+#include <stdio.h>
+
 enum { B = 6, IN = 8, WIDTH = 32, CLASSES = 3, HOST = -1 };
 
 /* Dropout, a constant, a buffer that counts runs, and a block that a run may skip. */

@@ -20,6 +20,8 @@ cat >prober.c <<'C'
 #include "tutti/train.h"
 #include "tutti/tutti.h"
 
+#include <stdio.h>
+
 static const tutti_train_v1 *train;
 static const tutti_log_v1 *logs;
 static float pixels[2 * 32 * 32];

@@ -27,6 +27,7 @@ cat >counted.c <<'C'
 #include "tutti/stateful.h"
 #include "tutti/tutti.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "engine/engine_internal.h"
 #include "engine/filter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

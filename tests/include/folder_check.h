@@ -6,6 +6,7 @@
 #include "tutti_check.h"
 
 #include <ftw.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum { FOLDER_SIZE = 64 };

@@ -5,6 +5,7 @@
 
 #include "tutti_check.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

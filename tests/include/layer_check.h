@@ -9,6 +9,7 @@
 #include "tutti/module.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 enum { TREE_ROOM = 64, TREE_WEIGHTS = 4, TEXT_ROOM = 8192 };
 

@@ -13,6 +13,8 @@
 #include "tutti/weights.h"
 #include "view_check.h"
 
+#include <stdio.h>
+
 enum { STAGE_VALUES = 64, STAGE_WEIGHTS = 4 };
 
 /* Not copyable: its services point into it. */

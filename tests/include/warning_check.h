@@ -6,6 +6,8 @@
 #include "plugin_check.h"
 #include "tutti/log.h"
 
+#include <stdio.h>
+
 static char warning_last[256]; /* "2 text": the level first */
 
 static inline void warning_keep(void *ctx, int32_t level, const char *text)

@@ -7,6 +7,7 @@
 #include "tutti_check.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A matrix or vector of numbers between -1 and 1, as F32 and, rounded, as BF16. */

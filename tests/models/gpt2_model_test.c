@@ -4,6 +4,8 @@
 #include "published.h"
 #include "train/pretrained.h"
 
+#include <stdio.h>
+
 enum { B = 2, T = 7, VOCABULARY = 23 };
 
 static tutti_column columns[2];

@@ -11,6 +11,7 @@
 #include "tutti_check.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { MADE_WEIGHTS = 512 };
 

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made.h"
 
+#include <stdio.h>
+
 enum { B = 3, CLASSES = 10 };
 
 static tutti_column columns[2];

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum { PUBLISHED_TENSORS = 96, PUBLISHED_NAME = 80 };

@@ -6,6 +6,7 @@
 #include "tutti_check.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 enum { MAX_KERNELS = 32 };
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *type_name(int32_t type)

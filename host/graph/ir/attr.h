@@ -5,6 +5,8 @@
 
 #include "tutti/op.h"
 
+#include <stdio.h>
+
 /* Fills the op->attr_size bytes at `blob` with the defaults, then with attr[0..nattr).
  * Errors: E_ARG names the op, the attribute and all that the op has; blob is undefined then. */
 TUTTI_NODISCARD tutti_status attr_decode(const tutti_op *op, const tutti_attr *attr,

@@ -6,6 +6,7 @@
 #include "tutti/op.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef struct graph graph;
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/graph_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,15 @@ static const tutti_desc *build_desc(tutti_graph *b, tutti_value v)
 static tutti_value build_constant(tutti_graph *b, const tutti_tensor *t)
 {
     graph *g = graph_of(b);
+    tutti_error err = TUTTI_ERROR_INIT;
     if (g->error.status)
         return 0;
+    if (tutti_desc_check(&t->desc, 0, &err)) {
+        char text[sizeof err.text + 16];
+        (void)snprintf(text, sizeof text, "a constant: %s", err.text);
+        graph_fail_at(g, err.status, text);
+        return 0;
+    }
     const uint64_t bytes = tutti_nbytes(&t->desc);
     for (tutti_value v = 1; v < g->nvalues; v++)
         if (g->values[v].kind == VALUE_CONST &&

@@ -3,6 +3,8 @@
 #include "graph/ir/attr.h"
 #include "graph/ir/graph.h"
 
+#include <stdio.h>
+
 void graph_dump(const graph *g, FILE *file)
 {
     char text[96];

@@ -95,6 +95,17 @@ static tutti_status check_inputs(graph *g, const tutti_op *op, const tutti_value
     return TUTTI_OK;
 }
 
+/* A plugin's operation may say anything of its results. */
+static tutti_status check_results(const tutti_op *op, const tutti_desc *out, tutti_error *err)
+{
+    for (uint32_t k = 0; k < op->nout; k++) {
+        tutti_error cause = TUTTI_ERROR_INIT;
+        if (tutti_desc_check(&out[k], 0, &cause))
+            return tutti_fail(err, cause.status, "%s: result %u: %s", op->name, k, cause.text);
+    }
+    return TUTTI_OK;
+}
+
 static tutti_value add_node(graph *g, const tutti_op *op, const tutti_value *in, uint32_t nin,
                             const void *attr, const tutti_desc *out)
 {
@@ -137,6 +148,8 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
     const tutti_op_call call = {sizeof call, nin, op->nout, 1, descs, NULL, blob, NULL, NULL};
     tutti_value first = bucket && *bucket ? g->nodes[*bucket - 1].out : 0;
     tutti_status s = first ? TUTTI_OK : precision_infer(op, &call, &g->autocast, shapes, err);
+    if (!s && !first)
+        s = check_results(op, shapes, err);
     if (!s && parts) {
         const tutti_node node = {sizeof node, nin, op->nout, 0, in, outs, blob};
         s = op->decompose(&g->api, &node, outs);

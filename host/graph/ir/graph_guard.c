@@ -3,6 +3,8 @@
 #include "graph/ir/graph_internal.h"
 #include "tutti/ops.h"
 
+#include <stdio.h>
+
 tutti_value graph_build_guard(tutti_graph *b, tutti_value keep)
 {
     graph *g = graph_of(b);

@@ -3,6 +3,7 @@
 #include "graph/net/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -220,6 +220,17 @@ tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status check_descs(const char *what, const tutti_desc *d, uint32_t n,
+                                tutti_error *err)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        tutti_error cause = TUTTI_ERROR_INIT;
+        if (tutti_desc_check(&d[k], 0, &cause))
+            return tutti_fail(err, cause.status, "%s %u: %s", what, k, cause.text);
+    }
+    return TUTTI_OK;
+}
+
 static tutti_status check_request(const net *n, const plan_request *r, tutti_error *err)
 {
     if (n->nmodules < 2)
@@ -237,7 +248,8 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
     if (n->model.table->noutputs > NET_MAX_OUTPUTS)
         return tutti_fail(err, TUTTI_E_RANGE, "%s: %u outputs, at most %d are possible",
                           n->model.kind, n->model.table->noutputs, NET_MAX_OUTPUTS);
-    return TUTTI_OK;
+    const tutti_status s = check_descs("input", r->inputs, r->ninputs, err);
+    return s ? s : check_descs("target", r->targets, r->ntargets, err);
 }
 
 /* Traces, compiles and finds memory for `p`, whose request is set. */

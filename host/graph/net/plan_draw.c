@@ -3,6 +3,8 @@
 #include "graph/net/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
+#include <stdio.h>
+
 static void write_sizes(const plan *p, FILE *file)
 {
     char arena[32], all[32], sum[32];

@@ -188,13 +188,10 @@ static tutti_status check_weight(const net *n, tutti_module m, const char *name,
     if (flags & TUTTI_WEIGHT_TRAINABLE && desc->dtype != TUTTI_F32)
         return tutti_fail(err, TUTTI_E_ARG, "%s: trainable weight \"%s\" is %s, want F32",
                           label(n, m), name, tutti_dtype_name(desc->dtype));
-    if (desc->rank < 0 || desc->rank > TUTTI_MAX_RANK || tutti_dtype_size(desc->dtype) == 0)
-        return tutti_fail(err, TUTTI_E_ARG, "%s: weight \"%s\" has no valid shape or dtype",
-                          label(n, m), name);
-    for (int32_t k = 0; k < desc->rank; k++)
-        if (desc->dim[k] < 0)
-            return tutti_fail(err, TUTTI_E_SHAPE, "%s: weight \"%s\" has dimension %lld",
-                              label(n, m), name, (long long)desc->dim[k]);
+    tutti_error cause = TUTTI_ERROR_INIT;
+    if (tutti_desc_check(desc, 0, &cause))
+        return tutti_fail(err, cause.status, "%s: weight \"%s\": %s", label(n, m), name,
+                          cause.text);
     const bool scaled =
         init->kind == TUTTI_INIT_KAIMING_NORMAL || init->kind == TUTTI_INIT_KAIMING_UNIFORM;
     if (init->kind < TUTTI_INIT_CONSTANT || init->kind > TUTTI_INIT_DATA ||

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/plan_internal.h"
 
+#include <stdio.h>
+
 #define MAX_DEPTH 64 /* of calls within calls */
 
 static tutti_status fail_in(graph *g, const tutti_error *why)

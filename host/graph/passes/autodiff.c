@@ -6,6 +6,7 @@
 #include "graph/ir/traits.h"
 #include "tutti/ops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* needed[v]: v is, or depends on, one of the values asked for. */

@@ -5,6 +5,7 @@
 #include "graph/program/program_internal.h"
 #include "graph/runtime/upcast.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

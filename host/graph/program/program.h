@@ -9,6 +9,8 @@
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/device_memory.h"
 
+#include <stdio.h>
+
 typedef struct program program;
 
 enum { STORE_WEIGHT, STORE_MEMORY, STORE_EXTERNAL };

@@ -3,6 +3,8 @@
 #include "../surgery.h"
 #include "blurpool.h"
 
+#include <stdio.h>
+
 typedef struct blurpool {
     const tutti_host *host;
     int64_t min_channels;

@@ -7,6 +7,8 @@
 #include "tutti/layer.h"
 #include "tutti/ops.h"
 
+#include <stdio.h>
+
 enum { JOIN = 8 }; /* parts that one concat joins */
 
 typedef struct ghost {

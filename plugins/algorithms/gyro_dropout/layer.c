@@ -7,6 +7,8 @@
 #include "tutti/layer.h"
 #include "tutti/ops.h"
 
+#include <stdio.h>
+
 typedef struct gyro {
     const tutti_module_v1 *modules;
     const tutti_state_v1 *state;

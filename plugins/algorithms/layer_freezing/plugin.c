@@ -6,6 +6,8 @@
 #include "tutti/module.h"
 #include "tutti/weights.h"
 
+#include <stdio.h>
+
 typedef struct freezing {
     const tutti_state_v1 *state;
     const tutti_module_v1 *modules;

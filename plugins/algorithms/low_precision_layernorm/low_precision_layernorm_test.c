@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../surgery_check.h"
 
+#include <stdio.h>
+
 static theatre o;
 static given g;
 static const char *precision;

@@ -3,6 +3,8 @@
 #include "../surgery.h"
 #include "squeeze_excite.h"
 
+#include <stdio.h>
+
 typedef struct squeeze_excite {
     const tutti_host *host;
     double latent_channels;

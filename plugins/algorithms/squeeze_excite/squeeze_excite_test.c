@@ -5,6 +5,8 @@
 #include "tutti/log.h"
 #include "tutti/metrics.h"
 
+#include <stdio.h>
+
 static tree t;
 static record r;
 static subject s;

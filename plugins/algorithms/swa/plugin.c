@@ -5,6 +5,7 @@
 #include "tutti/log.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum {
     FLAG_COMPLETED = AVERAGE_ACTIVE,

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_COUNTERS(X)                                                                       \

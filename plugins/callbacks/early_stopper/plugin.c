@@ -4,6 +4,7 @@
 #include "tutti/stateful.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct early_stopper {

@@ -8,6 +8,7 @@
 #include "tutti/vocabulary.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Tokens are the letters a to g, a newline and half a character; the model gives logits for 10. */
 enum { LENGTH = 4, LONG = 24, CLASSES = 9, LOGITS = 10, ROWS = 2, LINES = 16 };

@@ -9,6 +9,7 @@
 #include "tutti/vocabulary.h"
 #include "write.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SHORTEST = 16 /* window */ };

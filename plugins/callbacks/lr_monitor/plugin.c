@@ -4,6 +4,7 @@
 #include "tutti/metrics.h"
 #include "tutti/weights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct lr_monitor {

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static stage run;

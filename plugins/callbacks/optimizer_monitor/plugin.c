@@ -5,6 +5,7 @@
 #include "tutti/metrics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct optimizer_monitor {

@@ -5,6 +5,7 @@
 #include "tutti/metrics.h"
 #include "tutti/state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAX_EVALS = 64 };

@@ -5,6 +5,7 @@
 #include "tutti/state.h"
 #include "tutti/stateful.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The clock at the end of a batch. */

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../dataset_check.h"
 
+#include <stdio.h>
+
 static shelf s;
 static given g;
 

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pictures.h"
 
+#include <stdio.h>
+
 tutti_status pictures_open(pictures *p, const tutti_params *params, tutti_error *err)
 {
     memset(p, 0, sizeof *p);

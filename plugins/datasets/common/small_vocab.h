@@ -5,6 +5,8 @@
 
 #include "../dataset_check.h"
 
+#include <stdio.h>
+
 enum { SMALL_VOCAB = 256 + 8 };
 
 /* U+0120 stands for the space. */

@@ -5,6 +5,7 @@
 #include "tutti/dataset.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 static subject it;
 static const tutti_dataset_v1 *table;

@@ -5,6 +5,7 @@
 #include "tutti/dataset.h"
 #include "tutti/tutti.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,6 +8,7 @@
 
 #include <openssl/evp.h>
 #include <png.h>
+#include <stdio.h>
 #include <turbojpeg.h>
 #include <zstd.h>
 

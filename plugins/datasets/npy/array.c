@@ -5,6 +5,7 @@
 #include "zip.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- the header: a Python dictionary of three entries ---- */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../dataset_check.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <zlib.h>
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "zip.h"
 
+#include <stdio.h>
 #include <zlib.h>
 
 enum {

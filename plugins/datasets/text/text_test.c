@@ -6,6 +6,8 @@
 #include "tutti/rng.h"
 #include "tutti/vocabulary.h"
 
+#include <stdio.h>
+
 enum { MOST = 512 };
 
 static shelf s;

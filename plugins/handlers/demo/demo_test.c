@@ -4,6 +4,7 @@
 #include "tutti_check.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 static void *function(const char *name)

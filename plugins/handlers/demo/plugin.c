@@ -5,6 +5,8 @@
 #include "tutti/metrics.h"
 #include "tutti/state.h"
 
+#include <stdio.h>
+
 TUTTI_EXPORT tutti_status demo_note(const tutti_engine_v1 *engine, const char *metric,
                                     double limit, tutti_error *err);
 TUTTI_EXPORT tutti_status demo_mark(const tutti_engine_v1 *engine, tutti_error *err);

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer_check.h"
 
+#include <stdio.h>
+
 static tree t;
 static record r;
 static subject s;

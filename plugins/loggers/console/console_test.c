@@ -3,6 +3,7 @@
 #include "run_check.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static stage run;

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../logger.h"
 
+#include <stdio.h>
+
 enum { EVAL_LINES = 10 }; /* of progress, about, in one evaluation */
 
 typedef struct console {

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_check.h"
 
+#include <stdio.h>
+
 static stage run;
 static subject it;
 static given g;

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../log_file.h"
 
+#include <stdio.h>
+
 static tutti_status file_open(const tutti_host *host, const tutti_params *params,
                               void **ret_self, tutti_error *err)
 {

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../log_file.h"
 
+#include <stdio.h>
 #include <time.h>
 
 typedef struct jsonl {

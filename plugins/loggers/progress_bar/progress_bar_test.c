@@ -3,6 +3,7 @@
 #include "run_check.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

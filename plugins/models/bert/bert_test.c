@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../model_check.h"
 
+#include <stdio.h>
+
 static easel e;
 static given g;
 

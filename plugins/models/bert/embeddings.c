@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bert.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 tutti_status bert_part_open(const tutti_host *host, const tutti_params *params, void **ret_self,

@@ -3,6 +3,7 @@
 #include "gpt2.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct gpt2 {

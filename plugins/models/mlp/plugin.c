@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAX_HIDDEN = 64 };

@@ -4,6 +4,7 @@
 
 #include "../model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { STAGES = 4 };

@@ -3,6 +3,7 @@
 #include "../model.h"
 #include "tutti/layer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- residual_block: relu(norm2(conv2(relu(norm1(conv1(x))))) + shortcut(x)) ---- */

@@ -3,6 +3,7 @@
 #include "vit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Settings of both; a block has no tokens and layers. */

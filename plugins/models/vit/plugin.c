@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct vit {

@@ -4,6 +4,8 @@
 #include "base/duration.h"
 #include "base/json.h"
 
+#include <stdio.h>
+
 static const char *folder(void)
 {
     static char path[4096];

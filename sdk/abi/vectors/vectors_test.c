@@ -134,6 +134,25 @@ START_TEST(a_description_of_an_unknown_dtype_is_refused)
     d.rank = 7;
     ck_assert_int_eq(tutti_desc_check(&d, 0, &err), TUTTI_E_ARG);
     ck_assert_error(err, TUTTI_E_ARG, "rank 7, want 0 to 6");
+    err.status = TUTTI_OK;
+    d = (tutti_desc){{INT64_MAX / 4, 1}, 2, TUTTI_F32};
+    ck_assert_int_eq(tutti_desc_check(&d, 0, &err), TUTTI_OK);
+    d.dim[1] = 2;
+    ck_assert_int_eq(tutti_desc_check(&d, 0, &err), TUTTI_E_RANGE);
+    ck_assert_error(err, TUTTI_E_RANGE, "more than 2^63 bytes");
+    d.dim[0] = 0;
+    ck_assert_int_eq(tutti_desc_check(&d, 0, NULL), TUTTI_OK);
+}
+END_TEST
+
+START_TEST(nothing_has_room_for_a_number_of_unknown_size)
+{
+    tutti_desc d = {{2, 3}, 2, TUTTI_F32};
+    ck_assert_uint_eq(tutti_nbytes(&d), 24);
+    d.dtype = 99;
+    ck_assert_uint_eq(tutti_nbytes(&d), UINT64_MAX);
+    d.dtype = TUTTI_DTYPE_NONE;
+    ck_assert_uint_eq(tutti_nbytes(&d), 0);
 }
 END_TEST
 
@@ -145,11 +164,11 @@ int main(void)
     tcase_add_test(t, keys_and_streams_give_the_recorded_words);
     tcase_add_test(t, uniform_numbers_stay_below_one);
     tcase_add_test(t, normal_numbers_are_box_mullers);
-    tcase_add_loop_test(t, names_have_the_published_hashes, 0,
-                        sizeof hashes / sizeof *hashes);
+    tcase_add_loop_test(t, names_have_the_published_hashes, 0, sizeof hashes / sizeof *hashes);
     tcase_add_loop_test(t, halves_are_rounded_to_nearest_even, 0,
                         sizeof halves / sizeof *halves);
     tcase_add_test(t, a_description_of_an_unknown_dtype_is_refused);
+    tcase_add_test(t, nothing_has_room_for_a_number_of_unknown_size);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "emulator.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
 #include <time.h>
 
 /* ret_text "" when all went well. */

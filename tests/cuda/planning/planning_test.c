@@ -6,6 +6,7 @@
 #include "tutti_check.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 extern const int nvidia_headers_are_here;

@@ -6,6 +6,7 @@
 #include "standin.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #define CUDART_HAS_DIM3

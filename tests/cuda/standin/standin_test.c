@@ -3,6 +3,7 @@
 #include "standin_check.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 static int first_int(const void *device)

@@ -5,6 +5,7 @@
 #include "tutti/op.h"
 
 #include <ftw.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /* The stand-in for cuBLASLt names three algorithms; of these the second is the fastest by far, and the

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_rig.h"
 
+#include <stdio.h>
+
 /* Row: guard open or closed.  Five rounds: warm, warm, gathered and done again. */
 START_TEST(a_plan_computes_on_a_gpu_what_it_computes_on_the_host)
 {

@@ -3,6 +3,7 @@
 #include "shadow.h"
 #include "tutti/tutti.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
+
 #define REST                                                                                   \
     " is not a duration: want a number with a unit (iter, ep, ba, sp, tok, dur or sec) "       \
     "such as \"10ep\", or hours, minutes and seconds such as \"1h20m40s\""

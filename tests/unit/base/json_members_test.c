@@ -5,6 +5,8 @@
 
 #include "tutti/time.h"
 
+#include <stdio.h>
+
 typedef struct target {
     bool flag;
     int32_t tri; /* a flag as an integer; -1: not said, or "auto" */

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -3,6 +3,8 @@
 #include "engine/duration.h"
 #include "engine_check.h"
 
+#include <stdio.h>
+
 /* The cases of a file of tests/conformance/cases; the caller frees them. */
 static json_doc *read_cases(const char *file)
 {

@@ -3,6 +3,7 @@
 #include "base/counts.h"
 #include "engine_check.h"
 
+#include <stdio.h>
 #include <time.h>
 
 static const int32_t init_and_end[] = {TUTTI_EVENT_INIT, TUTTI_EVENT_BATCH_END};

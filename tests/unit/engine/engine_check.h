@@ -7,6 +7,8 @@
 #include "tutti/pass.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
+
 /* The loader has the strong one; these tests run without a loader. */
 __attribute__((weak)) _Thread_local breadcrumb crash_breadcrumb;
 __attribute__((weak)) _Thread_local _Atomic uint64_t crash_beats;

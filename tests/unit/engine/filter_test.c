@@ -3,6 +3,8 @@
 #include "engine/filter.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
+
 /* The counts from 0 to 30 that pass: " 1 6 11". */
 static const char *passed(const filter *f)
 {

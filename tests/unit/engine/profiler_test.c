@@ -3,6 +3,7 @@
 #include "engine_check.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /* One letter a batch: Skip, Warmup, Active, active and saVe. */

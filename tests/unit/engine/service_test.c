@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine_check.h"
 
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -3,6 +3,8 @@
 #include "tutti_check.h"
 #include "tutti_host/loop.h"
 
+#include <stdio.h>
+
 static int calls, items;
 static tutti_status answer; /* what `process` returns */
 

@@ -3,6 +3,8 @@
 #include "cubin_make.h"
 #include "registry_check.h"
 
+#include <stdio.h>
+
 static const uint32_t wanted[] = {8, 4, 8}, other[] = {8, 4, 4};
 
 /* A copy of the fixture in <temporary>/a. */

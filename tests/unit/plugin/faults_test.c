@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry_check.h"
 
+#include <stdio.h>
+
 #define MANIFEST(name) "@/" name "/" name "/plugin.json"
 #define LIBRARY(name) "@/" name "/" name "/" name ".so"
 

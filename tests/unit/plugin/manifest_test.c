@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry_check.h"
 
+#include <stdio.h>
+
 /* Changes of the good manifest: the text `from` becomes `to`. */
 static const struct {
     const char *from, *to, *sentence;

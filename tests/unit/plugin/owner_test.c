@@ -5,6 +5,7 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /* A part of somebody's, with a mode. */

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry_check.h"
 
+#include <stdio.h>
+
 START_TEST(a_manifest_is_described)
 {
     registry *r = registry_over(FIXTURES "/good");

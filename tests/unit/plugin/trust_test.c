@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry_check.h"
 
+#include <stdio.h>
+
 /* A copy of the good fixture in <temporary>/<name>. */
 static void copy_good(const char *name)
 {

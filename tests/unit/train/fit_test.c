@@ -7,6 +7,7 @@
 #include "tutti_check.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static registry *plugins;

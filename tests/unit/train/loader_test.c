@@ -7,6 +7,7 @@
 #include "tutti_check.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 enum { SAMPLES = 50, BATCH = 8, PIXELS = 28 * 28 };
 

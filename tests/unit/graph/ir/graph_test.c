@@ -7,6 +7,8 @@
 #include "tutti/ops.h"
 #include "tutti_check.h"
 
+#include <stdio.h>
+
 static graph *g;
 static tutti_graph *b;
 
@@ -136,6 +138,55 @@ START_TEST(equal_constants_are_one)
 }
 END_TEST
 
+START_TEST(a_constant_of_an_unknown_dtype_is_refused)
+{
+    const float a[2] = {1, 2};
+    const tutti_tensor t = {(void *)(uintptr_t)a, {{2}, 1, 77}, TUTTI_DEVICE_CPU, 0};
+    ck_assert_uint_eq(b->constant(b, &t), 0);
+    expect(TUTTI_E_ARG, "a constant: dtype 77 is none of this ABI");
+}
+END_TEST
+
+static tutti_desc odd_result;
+
+static tutti_status odd_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    out[0] = odd_result;
+    return TUTTI_OK;
+}
+
+static const struct {
+    tutti_desc result;
+    tutti_status status;
+    const char *sentence;
+} odd[] = {
+    {{{2}, 1, 77}, TUTTI_E_ARG, "odd: result 0: dtype 77 is none of this ABI"},
+    {{{2}, 1, TUTTI_DTYPE_NONE}, TUTTI_E_ARG, "odd: result 0: dtype 0 is none of this ABI"},
+    {{{2}, 7, TUTTI_F32}, TUTTI_E_ARG, "odd: result 0: rank 7, want 0 to 6"},
+    {{{-2}, 1, TUTTI_F32}, TUTTI_E_SHAPE, "odd: result 0: dimension 0 is -2, want at least 0"},
+    {{{1LL << 40, 1LL << 40}, 2, TUTTI_F32},
+     TUTTI_E_RANGE,
+     "odd: result 0: more than 2^63 bytes"},
+};
+
+START_TEST(a_result_that_no_memory_can_hold_is_refused)
+{
+    static const tutti_op op = {.struct_size = sizeof op,
+                                .name = "odd",
+                                .nin_min = 1,
+                                .nin_max = 1,
+                                .nout = 1,
+                                .infer = odd_infer};
+    static const tutti_op *const ops[] = {&op, NULL};
+    graph_destroy(g);
+    g = graph_create(ops, TUTTI_MODE_TRAIN, NULL);
+    b = graph_builder(g);
+    odd_result = odd[_i].result;
+    ck_assert_uint_eq(tutti_op1(b, "odd", input(TUTTI_F32, 1, 2, 0)), 0);
+    expect(odd[_i].status, odd[_i].sentence);
+}
+END_TEST
+
 START_TEST(only_what_is_wanted_is_live)
 {
     const tutti_value x = input(TUTTI_F32, 1, 4, 0);
@@ -244,6 +295,9 @@ int main(void)
     tcase_add_test(all, wrong_numbers_of_inputs_are_refused);
     tcase_add_test(all, a_graph_without_a_tree_has_no_weights);
     tcase_add_test(all, equal_constants_are_one);
+    tcase_add_test(all, a_constant_of_an_unknown_dtype_is_refused);
+    tcase_add_loop_test(all, a_result_that_no_memory_can_hold_is_refused, 0,
+                        sizeof odd / sizeof *odd);
     tcase_add_test(all, only_what_is_wanted_is_live);
     tcase_add_test(all, gradients_of_gradients_are_another_call);
     tcase_add_test(all, a_look_ups_gradient_is_added_onto_the_others);

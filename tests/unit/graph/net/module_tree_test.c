@@ -421,6 +421,12 @@ START_TEST(refusals_say_why)
     REFUSED(service->take_weight(service->ctx, m, "calls", first, "weight", &err),
             TUTTI_E_SHAPE,
             "count: weight \"calls\" is F32 (), \"weight\" of body.first is F32 (3)");
+    const tutti_desc odd = {{3}, 1, 77}, large = {{1LL << 40, 1LL << 40}, 2, TUTTI_F16};
+    const tutti_init init = {.kind = TUTTI_INIT_CONSTANT};
+    REFUSED(service->weight(service->ctx, m, "odd", &odd, &init, 0, &err), TUTTI_E_ARG,
+            "count: weight \"odd\": dtype 77 is none of this ABI");
+    REFUSED(service->weight(service->ctx, m, "odd", &large, &init, 0, &err), TUTTI_E_RANGE,
+            "count: weight \"odd\": more than 2^63 bytes");
 #undef REFUSED
 }
 END_TEST

@@ -4,6 +4,8 @@
 #include "op_table.h"
 #include "toy_model.h"
 
+#include <stdio.h>
+
 enum { B = 5, IN = 7, HIDDEN = 9, CLASSES = 4 };
 
 static tutti_value trace(tutti_graph *g, tutti_module m, const tutti_value *x)
@@ -320,6 +322,25 @@ START_TEST(an_evaluation_needs_no_target)
 }
 END_TEST
 
+START_TEST(a_column_of_an_unknown_dtype_is_refused)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    plan *p;
+    plan_request r = {.kind = PLAN_TRAIN,
+                      .ninputs = 1,
+                      .ntargets = 1,
+                      .inputs = {x_desc()},
+                      .targets = {hard()}};
+    r.targets[0].dtype = 77;
+    ck_assert_int_eq(net_plan(n, &r, &p, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, "target 0: dtype 77 is none of this ABI");
+    err.status = TUTTI_OK;
+    r.inputs[0].dtype = 78;
+    ck_assert_int_eq(net_plan(n, &r, &p, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, "input 0: dtype 78 is none of this ABI");
+}
+END_TEST
+
 START_TEST(a_class_out_of_range_is_an_error_of_the_step)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -374,6 +395,7 @@ int main(void)
     tcase_add_test(all, a_plan_too_large_is_refused_with_the_numbers);
     tcase_add_test(all, memory_is_shared_by_what_is_never_alive_together);
     tcase_add_test(all, an_evaluation_needs_no_target);
+    tcase_add_test(all, a_column_of_an_unknown_dtype_is_refused);
     tcase_add_test(all, a_class_out_of_range_is_an_error_of_the_step);
     tcase_add_test(all, flops_count_every_matrix_product);
     tcase_add_test(all, plans_can_be_read);

@@ -6,6 +6,8 @@
 #include "op_table.h"
 #include "toy_model.h"
 
+#include <stdio.h>
+
 enum { MAX_VALUES = 256 };
 
 /* x (4, 3), w (3, 5), v (5, 2), bias (5); what is kept of the graph, and what it is in the other. */

@@ -5,6 +5,8 @@
 #include "op_table.h"
 #include "toy_model.h"
 
+#include <stdio.h>
+
 enum { C = 3, MAX_VALUES = 256 };
 
 /* A graph over x, r (4, 5, C) and four of C, and what is kept of it. */

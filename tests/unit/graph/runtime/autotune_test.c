@@ -3,6 +3,7 @@
 #include "graph/runtime/autotune.h"
 #include "toy_model.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
