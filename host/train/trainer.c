@@ -1,6 +1,7 @@
 /* trainer.c - putting a run together, and taking it apart. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
+#include "graph/net/loss.h"
 #include "graph/passes/rematerialization.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
@@ -89,16 +90,23 @@ static const void *handler_service(void *ctx, const char *interface_id)
     return trainer_service(ctx, NULL, interface_id);
 }
 
-/* An algorithm with the trait may make a term of the loss out of the loss's gradients. */
-static tutti_status add_penalty(trainer *t, instance *i, tutti_error *err)
+/* An algorithm may put another loss in the place of the model's, or add a term that is made of its gradients. */
+static tutti_status add_loss(trainer *t, instance *i, tutti_error *err)
 {
-    const char *const *trait = object_describe(instance_object(i))->traits;
-    while (trait && *trait && strcmp(*trait, "backwards_create_graph") != 0)
-        trait++;
-    if (!trait || !*trait)
+    const tutti_loss_v1 *loss = instance_query(i, TUTTI_LOSS_V1);
+    const tutti_penalty_v1 *term = instance_query(i, TUTTI_PENALTY_V1);
+    tutti_status s = TUTTI_OK;
+    if (!loss && !term)
         return TUTTI_OK;
-    const tutti_penalty_v1 *table = instance_query(i, TUTTI_PENALTY_V1);
-    return table ? net_add_penalty(t->run.net, table, instance_self(i), i, err) : TUTTI_OK;
+    if (!t->run.net)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "%s changes the model's loss, and this run has no model",
+                          instance_name(i));
+    if (loss)
+        s = net_add_loss(t->run.net, loss, instance_self(i), instance_name(i), i, err);
+    if (!s && term)
+        s = net_add_penalty(t->run.net, term, instance_self(i), i, err);
+    return s;
 }
 
 /* An algorithm may take the update into its own hands. */
@@ -169,7 +177,7 @@ static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,
     p->nloggers += is_logger; /* the engine knows which of them have begun */
     t->run.log.loggers = p->items;
     t->run.log.nloggers = p->nloggers;
-    s = add_penalty(t, *i, err);
+    s = add_loss(t, *i, err);
     return s ? s : add_wrapper(t, *i, err);
 }
 

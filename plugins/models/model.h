@@ -3,6 +3,7 @@
 #ifndef PLUGIN_MODEL_H
 #define PLUGIN_MODEL_H
 
+#include "../common/class_loss.h"
 #include "tutti/model.h"
 #include "tutti/module.h"
 #include "tutti/ops.h"
@@ -103,24 +104,6 @@ static inline tutti_status classifier_columns(const char *model, const tutti_col
     return TUTTI_OK;
 }
 
-/* The class of targets that count in no loss. */
-enum { MODEL_IGNORED = -100 };
-
-/* How much each row of targets counts, (B, ...): 1 or 0 for classes, the sum of probabilities. */
-static inline tutti_value model_counts(tutti_graph *g, tutti_value targets)
-{
-    const tutti_desc d = *g->desc(g, targets);
-    const int64_t last = d.rank - 1;
-    if (d.dtype == TUTTI_F32)
-        return tutti_reduce(g, "sum", targets, &last, 1, 0);
-    float ignored = MODEL_IGNORED;
-    const tutti_tensor t = {&ignored, {{0}, 0, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
-    const tutti_attr f32 = tutti_attr_i("dtype", TUTTI_F32), differ = tutti_attr_i("kind", 1);
-    const tutti_value in[2] = {g->emit(g, "cast", &targets, 1, &f32, 1, NULL, 0),
-                               g->constant(g, &t)};
-    return g->emit(g, "cmp", in, 2, &differ, 1, NULL, 0);
-}
-
 /* Softmax cross entropy of logits (B, ..., N): mean over the rows that count, of the batch or of each
  * sample; 0 where none does. */
 static inline tutti_value classifier_loss(void *self, tutti_graph *g,
@@ -129,17 +112,8 @@ static inline tutti_value classifier_loss(void *self, tutti_graph *g,
                                           int32_t reduction)
 {
     (void)self, (void)noutputs, (void)ntargets;
-    static const int64_t rest[TUTTI_MAX_RANK] = {1, 2, 3, 4, 5};
-    const tutti_attr least = tutti_attr_f("min", 1e-30);
-    const tutti_value loss = tutti_softmax_cross_entropy(g, outputs[0], targets[0]);
-    const int32_t rank = g->desc(g, loss)->rank;
-    const uint32_t naxes = /* none: all */
-        reduction == TUTTI_REDUCTION_MEAN || rank < 1 ? 0 : (uint32_t)rank - 1;
-    if (reduction != TUTTI_REDUCTION_MEAN && naxes == 0)
-        return loss;
-    tutti_value n = tutti_reduce(g, "sum", model_counts(g, targets[0]), rest, naxes, 0);
-    n = g->emit(g, "clamp", &n, 1, &least, 1, NULL, 0);
-    return tutti_div(g, tutti_reduce(g, "sum", loss, rest, naxes, 0), n);
+    return class_loss_mean(g, tutti_softmax_cross_entropy(g, outputs[0], targets[0]),
+                           targets[0], reduction);
 }
 
 #endif

@@ -51,6 +51,7 @@ EVERY = {  # settings with which each does something in three batches
 }
 IMAGES = {
     "augmix": {},
+    "focal_loss": {},
     "gradient_penalty": {"weight": 0.1},
     "channels_last": {},
     "colout": {},
@@ -60,6 +61,7 @@ IMAGES = {
     "mixup": {},
 }
 TOKENS = {
+    "focal_loss": {},
     "seq_length_warmup": {"duration": 0.9, "min_seq_length": 8, "max_seq_length": 16, "step_size": 4},
     "low_precision_layernorm": {},
 }

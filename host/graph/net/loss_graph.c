@@ -3,6 +3,8 @@
 #include "graph/net/plan_internal.h"
 #include "graph/passes/autodiff.h"
 
+#include <stdio.h>
+
 static tutti_status out_of_memory(tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
@@ -39,10 +41,7 @@ static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_re
             graph_input(h->compiled.g, &graph_value_at(b->compiled.g, b->outputs[k])->desc);
     for (uint32_t k = 0; k < request->ntargets; k++)
         targets[k] = graph_input(h->compiled.g, &request->targets[k]);
-    (void)graph_set_scope(h->compiled.g, "loss");
-    h->loss_value =
-        net_trace_loss(n, t, outputs, b->noutputs, targets, request->ntargets,
-                       b->kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
+    h->loss_value = loss_trace(n, h->compiled.g, b->kind, outputs, targets, request->ntargets);
     tutti_status s = check_loss(b, request, t, h->loss_value);
     if (s)
         return s;
@@ -98,7 +97,7 @@ tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *r
         if (!h->loss_data || !h->scale)
             s = out_of_memory(err);
     }
-    if (!s && n->npenalties && model_graph_trains(b))
+    if (!s && n->losses.npenalties && model_graph_trains(b))
         s = penalty_create(n, request, &h->penalty, err);
     if (s)
         loss_graph_fini(h);

@@ -135,15 +135,28 @@ const tutti_op *net_op(const net *n, const char *name)
     return op ? *op : NULL;
 }
 
+tutti_status net_add_loss(net *n, const tutti_loss_v1 *table, void *self, const char *who,
+                          instance *owner, tutti_error *err)
+{
+    net_losses *all = &n->losses;
+    if (all->naround == LOSS_MOST)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: %d algorithms change the loss already", who,
+                          LOSS_MOST);
+    all->around[all->naround++] = (loss_around){table, self, who, owner};
+    plans_drop(n);
+    return TUTTI_OK;
+}
+
 tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self, instance *owner,
                              tutti_error *err)
 {
-    if (n->npenalties == NET_MAX_PENALTIES)
+    net_losses *all = &n->losses;
+    if (all->npenalties == PENALTY_MOST)
         return tutti_fail(err, TUTTI_E_RANGE, "more than %d algorithms add a penalty",
-                          NET_MAX_PENALTIES);
-    n->penalties[n->npenalties].table = table;
-    n->penalties[n->npenalties].instance = owner;
-    n->penalties[n->npenalties++].self = self;
+                          PENALTY_MOST);
+    all->penalties[all->npenalties].table = table;
+    all->penalties[all->npenalties].owner = owner;
+    all->penalties[all->npenalties++].self = self;
     plans_drop(n);
     return TUTTI_OK;
 }

@@ -7,11 +7,11 @@
 #include "tutti/model.h"
 #include "tutti/module.h"
 #include "tutti/op.h"
-#include "tutti/penalty.h"
 #include "tutti/weights.h"
 #include "tutti_host/device.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef struct net net;   /* opaque */
 typedef struct plan plan; /* opaque; owned by its net */
@@ -73,11 +73,6 @@ void net_set_groups(net *n, net_group_fn group, const void *ctx);
  * goes up if anything changed.  Values survive.  [control] */
 TUTTI_NODISCARD tutti_status net_commit(net *n, tutti_error *err);
 uint64_t net_version(const net *n);
-/* From now on training plans add this term, made of the loss's gradients, to the loss; `self` is
- * the table's, `owner` whose it is, or NULL.  Plans so far are dropped.  [control] */
-TUTTI_NODISCARD tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
-                                             instance *owner, tutti_error *err);
-
 /* Weights and buffers in arena order; views valid until the next commit that changes something. */
 uint32_t net_weight_count(const net *n);
 const tutti_weight *net_weight(const net *n, uint32_t k);

@@ -4,6 +4,7 @@
 #define HOST_GRAPH_NET_NET_INTERNAL_H
 
 #include "graph/net/compiled_graph.h"
+#include "graph/net/loss.h"
 #include "graph/net/module_tree.h"
 #include "graph/net/net.h"
 #include "graph/program/program.h"
@@ -12,11 +13,9 @@
 #include "graph/runtime/graph_capture.h"
 
 #define NET_MAX_OUTPUTS 16
-#define NET_MAX_PENALTIES 8
 #define NET_PLAN_LISTS 64
 
 typedef struct model_graph model_graph;
-typedef struct penalty penalty;
 typedef struct loss_blend loss_blend;
 typedef struct loss_graph loss_graph;
 typedef struct half_weights half_weights;
@@ -69,12 +68,7 @@ struct net {
     net_plan_counts counts;
     uint64_t version;
     int64_t narena; /* f32 in `trainable` */
-    struct {
-        const tutti_penalty_v1 *table;
-        void *self;
-        instance *instance;
-    } penalties[NET_MAX_PENALTIES];
-    uint32_t npenalties;
+    net_losses losses;
     uint32_t nmodules, nweights, norder, ncolumns;
     int depth;    /* of nested calls while tracing */
     bool in_loss; /* tracing the loss */

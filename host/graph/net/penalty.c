@@ -4,6 +4,7 @@
 #include "graph/passes/autodiff.h"
 #include "tutti/ops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +43,7 @@ static tutti_value trace_loss(tracing *t)
         targets[k] = graph_input(t->g, &t->request->targets[k]);
     if (net_trace_model(n, b, t->inputs, t->request->ninputs, outputs, model->noutputs))
         return 0;
-    (void)graph_set_scope(t->g, "loss");
-    return net_trace_loss(n, b, outputs, model->noutputs, targets, t->request->ntargets,
-                          TUTTI_REDUCTION_MEAN);
+    return loss_trace(n, t->g, PLAN_TRAIN, outputs, targets, t->request->ntargets);
 }
 
 static void find_weights(tracing *t)
@@ -90,9 +89,10 @@ static void trace_terms(tracing *t, tutti_value loss)
     const tutti_penalty_input in = {sizeof in, t->request->ninputs, t->n->norder,
                                     loss,      t->dinputs,          t->dweights};
     (void)graph_set_scope(t->g, "penalty");
-    for (uint32_t k = 0; k < t->n->npenalties && !b->status(b); k++) {
-        instance_call c = instance_enter_whole(t->n->penalties[k].instance, "term");
-        const tutti_value v = t->n->penalties[k].table->term(t->n->penalties[k].self, b, &in);
+    for (uint32_t k = 0; k < t->n->losses.npenalties && !b->status(b); k++) {
+        instance_call c = instance_enter_whole(t->n->losses.penalties[k].owner, "term");
+        const tutti_value v =
+            t->n->losses.penalties[k].table->term(t->n->losses.penalties[k].self, b, &in);
         instance_leave(&c);
         const tutti_desc *d = b->desc(b, v);
         if (!b->status(b) && (!v || d->dtype != TUTTI_F32 || tutti_numel(d) != 1)) {

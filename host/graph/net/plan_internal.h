@@ -71,14 +71,6 @@ void model_graph_destroy(model_graph *b); /* NULL is allowed */
 tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
                              loss_graph *h, tutti_error *err);
 void loss_graph_fini(loss_graph *h);
-/* penalty.c: segment 0 adds the terms to the loss, segment 1 their gradients to the weights'. */
-tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_penalty,
-                            tutti_error *err);
-void penalty_destroy(penalty *p); /* NULL is allowed */
-uint64_t penalty_bytes(const penalty *p);
-/* `places`: inputs, targets, the loss scale, the loss, and where the sum of both goes. */
-tutti_status penalty_run(const net *n, penalty *p, const void *const *places, int32_t segment,
-                         const tutti_step *step, tutti_error *err);
 /* loss_blend.c: a = fractions[0] a + fractions[1] b, both of `d`, on the net's device.  *list grows by one for each
  * shape. */
 tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, float *a,

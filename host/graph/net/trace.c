@@ -107,13 +107,14 @@ tutti_value net_trace_loss(net *n, tutti_graph *b, const tutti_value *outputs,
                            uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
                            int32_t reduction)
 {
+    const bool before = n->in_loss; /* of an algorithm around this one */
     n->depth = 0;
     n->in_loss = true;
     instance_call c = instance_enter_whole(n->model.instance, "loss");
     const tutti_value loss =
         n->model.table->loss(n->model.self, b, outputs, noutputs, targets, ntargets, reduction);
     instance_leave(&c);
-    n->in_loss = false;
+    n->in_loss = before;
     return loss;
 }
 
