@@ -1,6 +1,7 @@
 /* released.c - holding structs that cross the ABI to what release 1.0 froze. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
+#include "tutti/op.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -59,9 +60,12 @@ tutti_status released_give(void *to, const void *from, uint32_t size, uint32_t l
     return TUTTI_OK;
 }
 
-/* Whether `type` is the struct of interface `id`: "tutti_dataset_v1" of "tutti.dataset/1". */
+/* Whether `type` is the struct of interface `id`: "tutti_dataset_v1" of "tutti.dataset/1", or "tutti_op" of
+ * "tutti.op/1", the one that has no version in its name. */
 static bool is_type_of(const char *type, const char *id)
 {
+    if (strcmp(id, TUTTI_OP_V1) == 0)
+        return strcmp(type, "tutti_op") == 0;
     for (; *type && *id; type++, id++) {
         if (*id == '/' && type[0] == '_' && type[1] == 'v')
             type++;

@@ -21,7 +21,15 @@ static const char *kind_of(const handler_info *h)
     return h->filter ? "filter" : "handler";
 }
 
-static int list(registry *r)
+/* Whether the host has an operation of its own by that name. */
+static bool is_own_op(const tutti_op *const *ops, const object_info *o)
+{
+    while (*ops && strcmp((*ops)->name, o->name) != 0)
+        ops++;
+    return *ops && strcmp(o->kind, TUTTI_KIND_OP) == 0;
+}
+
+static int list(registry *r, const tutti_op *const *ops)
 {
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
         plugin_info p;
@@ -31,6 +39,8 @@ static int list(registry *r)
             const object_info *info = object_describe(p.objects[o]);
             const char *other = registry_hidden_by(r, p.objects[o]);
             (void)printf("%s %s %s", o ? "," : ":", info->kind, info->name);
+            if (is_own_op(ops, info))
+                other = "the host";
             if (other)
                 (void)printf(" (as %s:%s; the name alone is %s's)", p.id, info->name, other);
         }
@@ -208,7 +218,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     registry *r = cli_registry(o);
     if (!r)
         return CLI_USAGE;
-    const int result = is_list   ? list(r)
+    const int result = is_list   ? list(r, ops)
                        : is_lock ? lock(r)
                        : is_path ? path(r)
                                  : info(r, o->words[1]);

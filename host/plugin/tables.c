@@ -6,8 +6,10 @@
 #include "tutti/device.h"
 #include "tutti/layer.h"
 #include "tutti/logger.h"
+#include "tutti/loss.h"
 #include "tutti/metric.h"
 #include "tutti/model.h"
+#include "tutti/op.h"
 #include "tutti/optimizer.h"
 #include "tutti/pass.h"
 #include "tutti/penalty.h"
@@ -32,6 +34,8 @@ static const char *const consumed[] = {TUTTI_DATASET_V1,
                                        TUTTI_PASS_V1,
                                        TUTTI_DEVICE_V1,
                                        TUTTI_PENALTY_V1,
+                                       TUTTI_LOSS_V1,
+                                       TUTTI_OP_V1,
                                        TUTTI_VOCABULARY_V1,
                                        TUTTI_OPTIMIZER_WRAPPER_V1,
                                        NULL};
@@ -40,6 +44,11 @@ const char *const *tables_consumed(void)
 {
     return consumed;
 }
+
+enum {
+    OP_FLAGS = TUTTI_OP_RNG | TUTTI_OP_VIEW | TUTTI_OP_ELEMENTWISE | TUTTI_OP_COMMUTATIVE |
+               TUTTI_OP_FUSED | TUTTI_OP_LOW | TUTTI_OP_BF16
+};
 
 /* Bits that 1.0 gives a meaning. */
 static tutti_status check_flags(const char *id, const void *table, tutti_error *err)
@@ -51,6 +60,8 @@ static tutti_status check_flags(const char *id, const void *table, tutti_error *
     else if (strcmp(id, TUTTI_STATEFUL_V1) == 0)
         unknown =
             ((const tutti_stateful_v1 *)table)->flags & ~(uint32_t)TUTTI_STATEFUL_MAY_BE_NEW;
+    else if (strcmp(id, TUTTI_OP_V1) == 0)
+        unknown = ((const tutti_op *)table)->flags & ~(uint32_t)OP_FLAGS;
     return unknown
                ? tutti_fail(err, TUTTI_E_ARG,
                             "its %s has flags 0x%x, which this host does not know", id, unknown)

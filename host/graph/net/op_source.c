@@ -1,5 +1,6 @@
 /* op_source.c - operations out of the plugin registry, opened when a graph first asks for them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/released.h"
 #include "graph/net/plan_internal.h"
 
 #include <stdlib.h>
@@ -9,13 +10,12 @@
 struct plugin_op {
     plugin_op *next;
     instance *instance;
+    char *
+        name; /* as the graph asks for it: "softsign", or "org.example.more:relu"; the op's name too, so that no
+                   other has its kernels' choices */
     tutti_op_traits traits;
     tutti_op op;
 };
-
-/* What is there up to here was in the first release. */
-#define FIRST_OP offsetof(tutti_op, cpu_algorithms)
-#define FIRST_TRAITS offsetof(tutti_op_traits, fusions) + sizeof(void *)
 
 static tutti_status check_fields(const tutti_op *op, tutti_error *err)
 {
@@ -38,10 +38,11 @@ static tutti_status check_fields(const tutti_op *op, tutti_error *err)
 static tutti_status check_op(const char *name, const tutti_op *op, tutti_error *err)
 {
     const char *lacks = NULL;
-    if (!op || op->struct_size < FIRST_OP)
+    const char *colon = strrchr(name, ':');
+    if (!op)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: the plugin answers no %s", name,
                           TUTTI_OP_V1);
-    if (!op->name || strcmp(op->name, name) != 0)
+    if (!op->name || strcmp(op->name, colon ? colon + 1 : name) != 0)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: the plugin's operation calls itself \"%s\"",
                           name, op->name ? op->name : "");
     if (!op->infer)
@@ -62,6 +63,10 @@ static tutti_status check_op(const char *name, const tutti_op *op, tutti_error *
                           "1 to %d at most",
                           name, op->nin_min, op->nin_max, op->nout, TUTTI_OP_MAX_IN,
                           TUTTI_OP_MAX_OUT);
+    if (op->traits && op->traits->struct_size < RELEASED(tutti_op_traits))
+        return tutti_fail(err, TUTTI_E_VERSION,
+                          "%s: its tutti_op_traits has struct_size %u, want at least %u", name,
+                          op->traits->struct_size, RELEASED(tutti_op_traits));
     return check_fields(op, err);
 }
 
@@ -69,15 +74,21 @@ static void adopt(plugin_op *p, const tutti_op *op)
 {
     memcpy(&p->op, op, op->struct_size < sizeof p->op ? op->struct_size : sizeof p->op);
     p->op.struct_size = sizeof p->op;
+    p->op.name = p->name;
     const tutti_op_traits *t = p->op.traits;
-    if (!t || t->struct_size < FIRST_TRAITS) {
-        p->op.traits = NULL;
+    if (!t)
         return;
-    }
     memcpy(&p->traits, t,
            t->struct_size < sizeof p->traits ? t->struct_size : sizeof p->traits);
     p->traits.struct_size = sizeof p->traits;
     p->op.traits = &p->traits;
+}
+
+static void op_destroy(plugin_op *p)
+{
+    instance_free(p->instance);
+    free(p->name);
+    free(p);
 }
 
 /* Opens the object with its default settings. */
@@ -86,22 +97,23 @@ static tutti_status open_op(net *n, const object *o, const char *name, plugin_op
 {
     tutti_params *settings = NULL;
     plugin_op *p = calloc(1, sizeof *p);
-    if (!p)
+    if (!p || !(p->name = strdup(name))) {
+        free(p);
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for an operation", name);
+    }
     tutti_status s = params_from_attrs(o, NULL, 0, &settings, err);
     if (!s)
         s = instance_open(o, name, settings, n->options.services, n->options.services_ctx,
                           &p->instance, err);
     if (s) {
         params_free(settings);
-        free(p);
+        op_destroy(p);
         return s;
     }
     const tutti_op *op = instance_query(p->instance, TUTTI_OP_V1);
     s = check_op(name, op, err);
     if (s) {
-        instance_free(p->instance);
-        free(p);
+        op_destroy(p);
         return s;
     }
     adopt(p, op);
@@ -113,7 +125,7 @@ const tutti_op *op_source_find(net *n, const char *name, tutti_error *err)
 {
     const object *o;
     plugin_op *p = n->plugin_ops;
-    while (p && strcmp(p->op.name, name) != 0)
+    while (p && strcmp(p->name, name) != 0)
         p = p->next;
     if (p)
         return &p->op;
@@ -129,8 +141,7 @@ void op_source_close(net *n)
 {
     while (n->plugin_ops) {
         plugin_op *next = n->plugin_ops->next;
-        instance_free(n->plugin_ops->instance);
-        free(n->plugin_ops);
+        op_destroy(n->plugin_ops);
         n->plugin_ops = next;
     }
 }

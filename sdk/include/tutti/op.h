@@ -9,7 +9,8 @@
 
 TUTTI_C_BEGIN
 
-#define TUTTI_OP_V1 "tutti.op/1"
+#define TUTTI_OP_V1                                                                            \
+    "tutti.op/1" /* what an object of kind op answers with a tutti_op of its name */
 
 enum {
     TUTTI_OP_RNG = 1u << 0,  /* draws random numbers: never merged with an equal node */

@@ -23,6 +23,11 @@ static const struct {
      "@/tables/tables/plugin.json: algorithm trait has trait backwards_create_graph and "
      "answers "
      "no tutti.penalty/1"},
+    {"op", "short_op", TUTTI_E_VERSION,
+     "@/tables/tables/tables.so: op it: its tutti.op/1 has struct_size 64, want at least 112"},
+    {"op", "bit_op", TUTTI_E_ARG,
+     "@/tables/tables/tables.so: op it: its tutti.op/1 has flags 0x4000, which this host does "
+     "not know"},
 };
 
 START_TEST(a_table_that_is_not_as_released_is_refused_at_open)

@@ -4,6 +4,8 @@
 #include "tutti/layer.h"
 #include "tutti/module.h"
 
+#include <stdio.h>
+
 static char declared[64];
 
 static tutti_status weight(void *ctx, tutti_module m, const char *name, const tutti_desc *desc,

@@ -3,6 +3,8 @@
 #include "plugin_check.h"
 #include "tutti/logger.h"
 
+#include <stdio.h>
+
 START_TEST(a_value_is_a_line)
 {
     char path[] = "/tmp/csv_log_XXXXXX", line[100];

@@ -4,6 +4,8 @@
 #include "tutti/model.h"
 #include "tutti/module.h"
 
+#include <stdio.h>
+
 static char made[128];
 
 static tutti_status create(void *ctx, const char *kind, const tutti_attr *params,
