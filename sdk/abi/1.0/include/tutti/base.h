@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #ifdef __cplusplus
 #define TUTTI_C_BEGIN extern "C" {
@@ -93,7 +92,7 @@ static inline tutti_status tutti_fail(tutti_error *err, tutti_status status, con
         va_list args;
         va_start(args, format);
         err->status = status;
-        (void)vsnprintf(err->text, sizeof err->text, format, args);
+        (void)__builtin_vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
     }
     return status;

@@ -65,7 +65,8 @@ struct tutti_graph {
     uint32_t struct_size;
     int32_t mode; /* TUTTI_MODE_* */
     void *ctx;
-    /* Appends operation `op`.  Writes its results to out[0..nout) (nout may be less than the op
+    /* Appends operation `op`: a bare name is the host's own operation or, where it has none, a plugin's;
+     * "plugin.id:name" is that plugin's.  Writes its results to out[0..nout) (nout may be less than the op
      * has; `out` may be NULL) and returns the first, or 0 after an error. */
     tutti_value (*emit)(tutti_graph *g, const char *op, const tutti_value *in, uint32_t nin,
                         const tutti_attr *attr, uint32_t nattr, tutti_value *out,

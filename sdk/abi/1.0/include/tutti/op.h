@@ -9,7 +9,8 @@
 
 TUTTI_C_BEGIN
 
-#define TUTTI_OP_V1 "tutti.op/1"
+#define TUTTI_OP_V1                                                                            \
+    "tutti.op/1" /* what an object of kind op answers with a tutti_op of its name */
 
 enum {
     TUTTI_OP_RNG = 1u << 0,  /* draws random numbers: never merged with an equal node */
@@ -92,7 +93,7 @@ typedef struct tutti_kernel {
 } tutti_kernel;
 
 /* More than one way to a kernel's result: the host takes the fastest that it measured for these
- * shapes on this machine.  run and destroy are the kernel's, for the states of all ways. */
+ * shapes on this machine.  run and destroy are the kernel's, for the states of all algorithms. */
 typedef struct tutti_algorithms {
     uint32_t struct_size;
     uint32_t reserved;

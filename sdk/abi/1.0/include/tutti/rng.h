@@ -126,10 +126,10 @@ TUTTI_HD uint32_t tutti_stream_below(tutti_stream *s, uint32_t n)
     return (uint32_t)(m >> 32);
 }
 
-/* FNV-1a, for turning names into rng keys. */
+/* 64-bit FNV-1a (RFC 9923) of the text without its end, for turning names into rng keys. */
 TUTTI_HD uint64_t tutti_hash(const char *text)
 {
-    uint64_t h = 1469598103934665603u;
+    uint64_t h = 14695981039346656037u;
     for (; *text; text++)
         h = (h ^ (unsigned char)*text) * 1099511628211u;
     return h;

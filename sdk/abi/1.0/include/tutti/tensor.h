@@ -32,7 +32,7 @@ enum {
 
 /* Shape and dtype.  Dense, row-major; images are NHWC.  Dimensions may be 0, rank 0 is a scalar.
  * No struct_size: it lies in arrays and within other structs, so it never grows; a later minor may bring
- * dtypes, of which tutti_dtype_size knows nothing where it was compiled before. */
+ * dtypes, which code that was compiled before refuses by tutti_desc_check. */
 typedef struct tutti_desc {
     int64_t dim[TUTTI_MAX_RANK]; /* dims from `rank` up are 0 */
     int32_t rank;
@@ -48,7 +48,9 @@ typedef struct tutti_tensor {
     int32_t reserved;
 } tutti_tensor;
 
-/* Bytes of a number; 0 for NONE and for what these headers do not know, which tutti_desc_check refuses. */
+/* Bytes of a number; 0 for NONE and for what these headers do not know.  Who gets a description from
+ * elsewhere calls tutti_desc_check before; tutti_nbytes tells nothing at all from a number of unknown size.
+ * [any] */
 static inline uint64_t tutti_dtype_size(int32_t dtype)
 {
     switch (dtype) {
@@ -76,11 +78,13 @@ static inline const char *tutti_dtype_name(int32_t dtype)
 }
 
 /* Whether a description that came from elsewhere can be worked with.  Errors: E_ARG names the dtype that is
- * unknown or the rank; E_SHAPE a dimension below `least` (-1 where one may be open, else 0).  [any] */
+ * unknown or the rank; E_SHAPE a dimension below `least` (-1 where one may be open, else 0); E_RANGE the bytes
+ * of its known dimensions are more than an int64_t counts.  [any] */
 static inline tutti_status tutti_desc_check(const tutti_desc *d, int64_t least,
                                             tutti_error *err)
 {
-    if (!tutti_dtype_size(d->dtype))
+    int64_t nbytes = (int64_t)tutti_dtype_size(d->dtype);
+    if (!nbytes)
         return tutti_fail(err, TUTTI_E_ARG, "dtype %d is none of this ABI", (int)d->dtype);
     if (d->rank < 0 || d->rank > TUTTI_MAX_RANK)
         return tutti_fail(err, TUTTI_E_ARG, "rank %d, want 0 to %d", (int)d->rank,
@@ -89,6 +93,9 @@ static inline tutti_status tutti_desc_check(const tutti_desc *d, int64_t least,
         if (d->dim[k] < least)
             return tutti_fail(err, TUTTI_E_SHAPE, "dimension %d is %lld, want at least %lld",
                               (int)k, (long long)d->dim[k], (long long)least);
+    for (int32_t k = 0; k < d->rank; k++)
+        if (d->dim[k] > 0 && __builtin_mul_overflow(nbytes, d->dim[k], &nbytes))
+            return tutti_fail(err, TUTTI_E_RANGE, "more than 2^63 bytes");
     return TUTTI_OK;
 }
 
@@ -101,9 +108,14 @@ static inline int64_t tutti_numel(const tutti_desc *d)
     return n;
 }
 
+/* Bytes of a dense tensor, every dimension known; 0 for dtype NONE.  UINT64_MAX, for which nothing has room,
+ * where these headers do not know the dtype.  [any] */
 static inline uint64_t tutti_nbytes(const tutti_desc *d)
 {
-    return (uint64_t)tutti_numel(d) * tutti_dtype_size(d->dtype);
+    const uint64_t size = tutti_dtype_size(d->dtype);
+    if (!size && d->dtype != TUTTI_DTYPE_NONE)
+        return UINT64_MAX;
+    return (uint64_t)tutti_numel(d) * size;
 }
 
 static inline int32_t tutti_same_shape(const tutti_desc *a, const tutti_desc *b)
@@ -119,12 +131,12 @@ static inline int32_t tutti_same_shape(const tutti_desc *a, const tutti_desc *b)
 /* Writes "f32 (128, 32, 32, 3)" style text: dtype word, then the shape.  Returns `text`. */
 static inline const char *tutti_desc_text(const tutti_desc *d, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s (", tutti_dtype_name(d->dtype));
+    int used = __builtin_snprintf(text, size, "%s (", tutti_dtype_name(d->dtype));
     for (int32_t k = 0; k < d->rank && used > 0 && (size_t)used < size; k++)
-        used += snprintf(text + used, size - (size_t)used, k ? ", %lld" : "%lld",
-                         (long long)d->dim[k]);
+        used += __builtin_snprintf(text + used, size - (size_t)used, k ? ", %lld" : "%lld",
+                                   (long long)d->dim[k]);
     if (used > 0 && (size_t)used < size)
-        (void)snprintf(text + used, size - (size_t)used, ")");
+        (void)__builtin_snprintf(text + used, size - (size_t)used, ")");
     return text;
 }
 

@@ -1,0 +1,159 @@
+"""abi_matrix.py - the matrix of the plugin ABI: old plugins on today's host, today's plugins on old hosts.
+
+Released plugins are sdk/abi/1.N/plugins: sources of a release, compiled with the headers of that release.  An old host
+is built from the tag abi-1.N; where there is none yet, today's host stands for it, and the report says so.
+"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+SMALL = {
+    "name": "matrix", "seed": 5, "model": {"name": "mlp", "hidden": [16]},
+    "train": {"dataset": {"name": "glyphs", "samples": 128}, "batch_size": 32,
+              "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}]},
+    "optimizer": {"name": "sgd", "lr": 0.05}, "max_duration": "4ba", "threads": 1,
+    "loggers": [{"name": "jsonl", "filename": "log.jsonl"}]}
+# What a released plugin's algorithm is given, so that it changes the losses of the small run.
+SETTINGS = {"input_noise": {"sigma": 0.5}, "weight_pull": {"rate": 0.05}}
+
+
+class Fault(Exception):
+    """A cell of the matrix does not hold; the text says which and why."""
+
+
+def run(what, *words, folder=None, extra=None):
+    """Standard output of a command that must succeed; else the Fault begins with `what`."""
+    done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, check=False,
+                          env=os.environ | {"TUTTI_TUNE": "0"} | (extra or {}))
+    if done.returncode:
+        raise Fault(f"{what}: {(done.stderr or done.stdout).strip()[-2000:]}")
+    return done.stdout
+
+
+def build_released(release, cc, to):
+    """Libraries of a release's plugins, each in its folder with its manifest; their names."""
+    names = []
+    for source in sorted((release / "plugins").iterdir()):
+        folder = to / source.name
+        folder.mkdir(parents=True, mode=0o755)
+        manifest = json.loads((source / "plugin.json").read_text())
+        run(f"{source.name} of {release.name} does not compile with its headers", cc, "-std=c11", "-O2", "-fPIC",
+            "-shared", "-fvisibility=hidden", "-Wall", "-Werror", "-I", release / "include",
+            *sorted(source.glob("*.c")), "-o", folder / manifest["library"]["path"], "-lm")
+        shutil.copy(source / "plugin.json", folder)
+        names.append(manifest["objects"][0]["name"])
+    return names
+
+
+def losses(host, folder, algorithms, what, path):
+    """The losses of a small run with these algorithms on `host`, whose plugins are those of `path`."""
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps(SMALL | {"algorithms": algorithms}))
+    run(what, host, "train", "run.json", "--plugin-path", path, folder=folder)
+    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    found = [value for row in rows if row["kind"] == "metrics" for name, value in row["values"].items()
+             if name == "loss/train/total"]
+    if not found:
+        raise Fault(f"{what}: the run logged no loss")
+    return found
+
+
+def old_plugins(release, host, cc, work):
+    """Plugins of a release, compiled with its headers, on today's host: each is taken, runs and does something."""
+    to = work / f"plugins-{release.name}"
+    names = build_released(release, cc, to)
+    plain = losses(host, work / f"plain-{release.name}", [], f"a run beside the plugins of {release.name}", to)
+    for name in names:
+        what = f"{name} of {release.name} on today's host"
+        if losses(host, work / f"{release.name}-{name}", [{"name": name} | SETTINGS.get(name, {})], what, to) == plain:
+            raise Fault(f"{what}: it trains as if the plugin was not there")
+    return names
+
+
+def compile_with(headers, root, build, to):
+    """All plugins of this tree as the build compiles them, but with other headers, into `to`; how many."""
+    targets = [t.split(":")[0] for t in run("ninja", "ninja", "-C", build, "-t", "targets", "all").splitlines()
+               if re.match(r"lib/tutti/plugins/[^/]+/[^/]+\.so:", t)]
+    commands = run("ninja", "ninja", "-C", build, "-t", "commands", *targets).splitlines()
+    for command in commands:
+        if f"-I{root}/sdk/include" not in command and " -shared " not in command:
+            continue
+        output = pathlib.Path(shlex.split(command)[shlex.split(command).index("-o") + 1])
+        if not output.is_absolute():
+            (to / output).parent.mkdir(parents=True, exist_ok=True)
+        run(f"{output} with the headers of {headers.parent.name}", "sh", "-c",
+            command.replace(f"-I{root}/sdk/include", f"-I{headers}"), folder=to)
+    for manifest in (build / "lib/tutti/plugins").glob("*/plugin.json"):
+        if (to / "lib/tutti/plugins" / manifest.parent.name).is_dir():
+            shutil.copy(manifest, to / "lib/tutti/plugins" / manifest.parent.name)
+    return len(targets)
+
+
+def has_tag(root, tag):
+    """Whether this tree is a repository that has the tag."""
+    return bool(shutil.which("git")) and subprocess.run(
+        ["git", "-C", root, "rev-parse", "-q", "--verify", f"refs/tags/{tag}"], capture_output=True,
+        check=False).returncode == 0
+
+
+def old_host(release, root, build, work):
+    """The program of a release and whether it is its own: built from the tag abi-1.N, else today's."""
+    tag = f"abi-{release.name}"
+    if not has_tag(root, tag):
+        return build / "tutti", False
+    tree = work / tag
+    run(f"{tag} cannot be checked out", "git", "-C", root, "worktree", "add", "--detach", tree, tag)
+    try:
+        run(f"the host of {tag} does not configure", "cmake", "-S", tree, "-B", work / f"host-{tag}", "-G", "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
+        run(f"the host of {tag} does not build", "ninja", "-C", work / f"host-{tag}", "tutti")
+    finally:
+        run("git", "git", "-C", root, "worktree", "remove", "--force", tree)
+    return work / f"host-{tag}" / "tutti", True
+
+
+def new_plugins(release, host, plugins, work):
+    """Today's plugins that accept hosts of this minor on such a host: all are usable, and a run with them trains."""
+    minor = int(release.name.split(".")[1])
+    only = work / f"for-{release.name}"
+    for manifest in sorted(plugins.glob("*/plugin.json")):
+        if int(json.loads(manifest.read_text())["abi"]["min"].split(".")[1]) <= minor:
+            shutil.copytree(manifest.parent, only / manifest.parent.name)
+    count = len(list(only.iterdir()))
+    what = f"today's plugins on the host of {release.name}"
+    alone = {"TUTTI_PLUGIN_PATH": str(only), "HOME": str(work)}
+    said = run(what, host, "plugins", "list", extra=alone)
+    refused = re.findall(r"^(\S+ \S+).*\n  not usable: (.*)$", said, re.M)
+    if refused:
+        raise Fault(f"{what}: " + "; ".join(f"{name}: {why}" for name, why in refused))
+    if len(re.findall(r"^\S", said, re.M)) != count:
+        raise Fault(f"{what}: it lists other plugins than the {count} in its path")
+    folder = work / f"today-on-{release.name}"
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps(SMALL | {"algorithms": [{"name": "label_smoothing"}, {"name": "ema"}]}))
+    run(what, host, "train", "run.json", folder=folder, extra=alone)
+    return count
+
+
+def matrix(releases, root, build, cc, everything, work):
+    """Every cell, as lines that say what held."""
+    today = build / "tutti"
+    lines = []
+    for release in releases:
+        names = old_plugins(release, today, cc, work)
+        lines.append(f"plugins of {release.name} on today's host: {', '.join(names)}")
+        if everything:
+            again = work / f"all-{release.name}"
+            again.mkdir()
+            count = compile_with(release / "include", root, build, again)
+            new_plugins(release, today, again / "lib/tutti/plugins", again)
+            lines.append(f"today's plugins compiled with the headers of {release.name} on today's host: {count}")
+        host, own = old_host(release, root, build, work)
+        count = new_plugins(release, host, build / "lib/tutti/plugins", work)
+        lines.append(f"today's plugins on the host of {release.name}: {count}" +
+                     ("" if own else f" (there is no tag abi-{release.name} yet: today's host stands for it)"))
+    return lines
