@@ -6,6 +6,7 @@
 #include "tutti/kernel.h"
 #include "tutti/log.h"
 #include "tutti/logger.h"
+#include "tutti/loss.h"
 #include "tutti/metric.h"
 #include "tutti/metrics.h"
 #include "tutti/module.h"

@@ -29,6 +29,8 @@ pub const TUTTI_ENGINE_V1: &[u8; 15usize] = b"tutti.engine/1\0";
 pub const TUTTI_KERNEL_V1: &[u8; 15usize] = b"tutti.kernel/1\0";
 pub const TUTTI_LOGGER_V1: &[u8; 15usize] = b"tutti.logger/1\0";
 pub const TUTTI_LOG_V1: &[u8; 12usize] = b"tutti.log/1\0";
+pub const TUTTI_MODEL_V1: &[u8; 14usize] = b"tutti.model/1\0";
+pub const TUTTI_LOSS_V1: &[u8; 13usize] = b"tutti.loss/1\0";
 pub const TUTTI_METRIC_V1: &[u8; 15usize] = b"tutti.metric/1\0";
 pub const TUTTI_METRICS_V1: &[u8; 16usize] = b"tutti.metrics/1\0";
 pub const TUTTI_MODULE_V1: &[u8; 15usize] = b"tutti.module/1\0";
@@ -536,68 +538,6 @@ pub struct tutti_log_v1 {
         ),
     >,
 }
-#[repr(C)]
-pub struct tutti_metric_input {
-    pub struct_size: u32,
-    pub noutputs: u32,
-    pub outputs: *const tutti_tensor,
-    pub targets: *const tutti_tensor,
-    pub ntargets: u32,
-    pub reserved: u32,
-    pub loss: f64,
-    pub samples: i64,
-}
-#[repr(C)]
-pub struct tutti_metric_v1 {
-    pub struct_size: u32,
-    pub nsums: u32,
-    pub sums: *mut f64,
-    pub name: *const ::std::os::raw::c_char,
-    pub reset: ::std::option::Option<unsafe extern "C" fn(self_: *mut ::std::os::raw::c_void)>,
-    pub update: ::std::option::Option<
-        unsafe extern "C" fn(
-            self_: *mut ::std::os::raw::c_void,
-            in_: *const tutti_metric_input,
-            err: *mut tutti_error,
-        ) -> tutti_status,
-    >,
-    pub compute:
-        ::std::option::Option<unsafe extern "C" fn(self_: *mut ::std::os::raw::c_void) -> f64>,
-}
-#[repr(C)]
-pub struct tutti_metrics_v1 {
-    pub struct_size: u32,
-    pub reserved: u32,
-    pub ctx: *mut ::std::os::raw::c_void,
-    pub log: ::std::option::Option<
-        unsafe extern "C" fn(
-            ctx: *mut ::std::os::raw::c_void,
-            values: *const tutti_named_value,
-            n: u32,
-        ),
-    >,
-    pub get: ::std::option::Option<
-        unsafe extern "C" fn(
-            ctx: *mut ::std::os::raw::c_void,
-            name: *const ::std::os::raw::c_char,
-            ret_value: *mut f64,
-            err: *mut tutti_error,
-        ) -> tutti_status,
-    >,
-    pub name_at: ::std::option::Option<
-        unsafe extern "C" fn(
-            ctx: *mut ::std::os::raw::c_void,
-            k: u32,
-        ) -> *const ::std::os::raw::c_char,
-    >,
-    pub hyperparameter: ::std::option::Option<
-        unsafe extern "C" fn(
-            ctx: *mut ::std::os::raw::c_void,
-            name: *const ::std::os::raw::c_char,
-            json: *const ::std::os::raw::c_char,
-        ),
-    >,
-}
 pub type tutti_value = u32;
 pub type tutti_module = u32;
 pub const TUTTI_MODE_EVAL: _bindgen_ty_7 = 0;
@@ -675,13 +615,149 @@ pub struct tutti_graph {
     pub unguard:
         ::std::option::Option<unsafe extern "C" fn(g: *mut tutti_graph, before: tutti_value)>,
 }
-pub const TUTTI_INIT_CONSTANT: _bindgen_ty_9 = 1;
-pub const TUTTI_INIT_NORMAL: _bindgen_ty_9 = 2;
-pub const TUTTI_INIT_UNIFORM: _bindgen_ty_9 = 3;
-pub const TUTTI_INIT_KAIMING_NORMAL: _bindgen_ty_9 = 4;
-pub const TUTTI_INIT_KAIMING_UNIFORM: _bindgen_ty_9 = 5;
-pub const TUTTI_INIT_DATA: _bindgen_ty_9 = 6;
+pub const TUTTI_REDUCTION_NONE: _bindgen_ty_9 = 0;
+pub const TUTTI_REDUCTION_MEAN: _bindgen_ty_9 = 1;
 pub type _bindgen_ty_9 = ::std::os::raw::c_uint;
+#[repr(C)]
+pub struct tutti_model_v1 {
+    pub struct_size: u32,
+    pub noutputs: u32,
+    pub inputs: *const *const ::std::os::raw::c_char,
+    pub targets: *const *const ::std::os::raw::c_char,
+    pub build: ::std::option::Option<
+        unsafe extern "C" fn(
+            self_: *mut ::std::os::raw::c_void,
+            m: tutti_module,
+            columns: *const tutti_column,
+            ncolumns: u32,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
+    pub trace: ::std::option::Option<
+        unsafe extern "C" fn(
+            self_: *mut ::std::os::raw::c_void,
+            g: *mut tutti_graph,
+            m: tutti_module,
+            inputs: *const tutti_value,
+            ninputs: u32,
+            outputs: *mut tutti_value,
+            noutputs: u32,
+        ) -> tutti_status,
+    >,
+    pub loss: ::std::option::Option<
+        unsafe extern "C" fn(
+            self_: *mut ::std::os::raw::c_void,
+            g: *mut tutti_graph,
+            outputs: *const tutti_value,
+            noutputs: u32,
+            targets: *const tutti_value,
+            ntargets: u32,
+            reduction: i32,
+        ) -> tutti_value,
+    >,
+}
+#[repr(C)]
+pub struct tutti_loss_input {
+    pub struct_size: u32,
+    pub reduction: i32,
+    pub outputs: *const tutti_value,
+    pub targets: *const tutti_value,
+    pub noutputs: u32,
+    pub ntargets: u32,
+    pub ctx: *mut ::std::os::raw::c_void,
+    pub below: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            g: *mut tutti_graph,
+            outputs: *const tutti_value,
+            noutputs: u32,
+            targets: *const tutti_value,
+            ntargets: u32,
+            reduction: i32,
+        ) -> tutti_value,
+    >,
+}
+#[repr(C)]
+pub struct tutti_loss_v1 {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub loss: ::std::option::Option<
+        unsafe extern "C" fn(
+            self_: *mut ::std::os::raw::c_void,
+            g: *mut tutti_graph,
+            in_: *const tutti_loss_input,
+        ) -> tutti_value,
+    >,
+}
+#[repr(C)]
+pub struct tutti_metric_input {
+    pub struct_size: u32,
+    pub noutputs: u32,
+    pub outputs: *const tutti_tensor,
+    pub targets: *const tutti_tensor,
+    pub ntargets: u32,
+    pub reserved: u32,
+    pub loss: f64,
+    pub samples: i64,
+}
+#[repr(C)]
+pub struct tutti_metric_v1 {
+    pub struct_size: u32,
+    pub nsums: u32,
+    pub sums: *mut f64,
+    pub name: *const ::std::os::raw::c_char,
+    pub reset: ::std::option::Option<unsafe extern "C" fn(self_: *mut ::std::os::raw::c_void)>,
+    pub update: ::std::option::Option<
+        unsafe extern "C" fn(
+            self_: *mut ::std::os::raw::c_void,
+            in_: *const tutti_metric_input,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
+    pub compute:
+        ::std::option::Option<unsafe extern "C" fn(self_: *mut ::std::os::raw::c_void) -> f64>,
+}
+#[repr(C)]
+pub struct tutti_metrics_v1 {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub ctx: *mut ::std::os::raw::c_void,
+    pub log: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            values: *const tutti_named_value,
+            n: u32,
+        ),
+    >,
+    pub get: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+            ret_value: *mut f64,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
+    pub name_at: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            k: u32,
+        ) -> *const ::std::os::raw::c_char,
+    >,
+    pub hyperparameter: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+            json: *const ::std::os::raw::c_char,
+        ),
+    >,
+}
+pub const TUTTI_INIT_CONSTANT: _bindgen_ty_10 = 1;
+pub const TUTTI_INIT_NORMAL: _bindgen_ty_10 = 2;
+pub const TUTTI_INIT_UNIFORM: _bindgen_ty_10 = 3;
+pub const TUTTI_INIT_KAIMING_NORMAL: _bindgen_ty_10 = 4;
+pub const TUTTI_INIT_KAIMING_UNIFORM: _bindgen_ty_10 = 5;
+pub const TUTTI_INIT_DATA: _bindgen_ty_10 = 6;
+pub type _bindgen_ty_10 = ::std::os::raw::c_uint;
 #[repr(C)]
 pub struct tutti_init {
     pub kind: i32,
@@ -691,9 +767,9 @@ pub struct tutti_init {
     pub fan: f64,
     pub data: *const ::std::os::raw::c_void,
 }
-pub const TUTTI_WEIGHT_TRAINABLE: _bindgen_ty_10 = 1;
-pub const TUTTI_WEIGHT_NO_DECAY: _bindgen_ty_10 = 2;
-pub type _bindgen_ty_10 = ::std::os::raw::c_uint;
+pub const TUTTI_WEIGHT_TRAINABLE: _bindgen_ty_11 = 1;
+pub const TUTTI_WEIGHT_NO_DECAY: _bindgen_ty_11 = 2;
+pub type _bindgen_ty_11 = ::std::os::raw::c_uint;
 #[repr(C)]
 pub struct tutti_module_v1 {
     pub struct_size: u32,
@@ -843,12 +919,12 @@ pub struct tutti_module_v1 {
         ) -> tutti_module,
     >,
 }
-pub const TUTTI_UPDATE_LR: _bindgen_ty_11 = 0;
-pub const TUTTI_UPDATE_STEP: _bindgen_ty_11 = 1;
-pub const TUTTI_UPDATE_FACTOR: _bindgen_ty_11 = 2;
-pub const TUTTI_UPDATE_SKIP: _bindgen_ty_11 = 3;
-pub const TUTTI_UPDATE_NUMBERS: _bindgen_ty_11 = 8;
-pub type _bindgen_ty_11 = ::std::os::raw::c_uint;
+pub const TUTTI_UPDATE_LR: _bindgen_ty_12 = 0;
+pub const TUTTI_UPDATE_STEP: _bindgen_ty_12 = 1;
+pub const TUTTI_UPDATE_FACTOR: _bindgen_ty_12 = 2;
+pub const TUTTI_UPDATE_SKIP: _bindgen_ty_12 = 3;
+pub const TUTTI_UPDATE_NUMBERS: _bindgen_ty_12 = 8;
+pub type _bindgen_ty_12 = ::std::os::raw::c_uint;
 #[repr(C)]
 pub struct tutti_update {
     pub struct_size: u32,
@@ -1008,8 +1084,8 @@ pub struct tutti_stateful_v1 {
     pub flags: u32,
     pub reserved2: u32,
 }
-pub const TUTTI_STATEFUL_MAY_BE_NEW: _bindgen_ty_12 = 1;
-pub type _bindgen_ty_12 = ::std::os::raw::c_uint;
+pub const TUTTI_STATEFUL_MAY_BE_NEW: _bindgen_ty_13 = 1;
+pub type _bindgen_ty_13 = ::std::os::raw::c_uint;
 #[repr(C)]
 pub struct tutti_saver_v1 {
     pub struct_size: u32,
