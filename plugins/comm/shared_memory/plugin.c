@@ -1,0 +1,291 @@
+/* plugin.c - shared_memory: collectives among the processes of one machine, through memory that they share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "segment.h"
+#include "tutti/tutti.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Which rank this process is: what launchers put into the environment. */
+static const struct {
+    const char *rank, *size, *job;
+} launchers[] = {
+    {"TUTTI_RANK", "TUTTI_WORLD_SIZE", "TUTTI_JOB"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"},
+    {"PMI_RANK", "PMI_SIZE", "PMI_ID_OF_JOB"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MPI_JOBID"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID"},
+};
+
+typedef struct shared_memory {
+    segment segment;
+    uint64_t room; /* bytes of a mailbox */
+    int joined;
+} shared_memory;
+
+static tutti_status shared_memory_close(void *self, tutti_error *err)
+{
+    shared_memory *m = self;
+    (void)err;
+    if (m->joined)
+        segment_close(&m->segment);
+    free(m);
+    return TUTTI_OK;
+}
+
+static tutti_status shared_memory_open(const tutti_host *host, const tutti_params *params,
+                                       void **ret_self, tutti_error *err)
+{
+    shared_memory *m = calloc(1, sizeof *m);
+    (void)host;
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "shared_memory: no memory");
+    m->room = (uint64_t)tutti_param_i64(params, "mailbox_mib") << 20;
+    *ret_self = m;
+    return TUTTI_OK;
+}
+
+/* ---- joining ---- */
+
+static int read_number(const char *name, int32_t least, int32_t *ret)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    const long n = text && *text ? strtol(text, &end, 10) : -1;
+    if (!end || *end != '\0' || n < least || n > INT_MAX)
+        return 0;
+    *ret = (int32_t)n;
+    return 1;
+}
+
+/* A world of one where nobody has started several.  *ret_job: what the launcher calls the job, or NULL. */
+static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char **ret_job,
+                               tutti_error *err)
+{
+    *ret_rank = 0;
+    *ret_size = 1;
+    *ret_job = NULL;
+    for (size_t k = 0; k < sizeof launchers / sizeof *launchers; k++) {
+        if (!read_number(launchers[k].size, 1, ret_size))
+            continue;
+        *ret_job = getenv(launchers[k].job);
+        if (!read_number(launchers[k].rank, 0, ret_rank) || *ret_rank >= *ret_size)
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "shared_memory: %s is %d, but %s is no rank from 0 to %d",
+                              launchers[k].size, *ret_size, launchers[k].rank, *ret_size - 1);
+        break;
+    }
+    return *ret_size <= SEGMENT_RANKS
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_RANGE, "shared_memory: %d ranks, want at most %d",
+                            *ret_size, SEGMENT_RANKS);
+}
+
+/* Processes of one launcher have the job's name, or their session, in common. */
+static void name_segment(const char *job, uint64_t run, char *name, size_t size)
+{
+    const int used = snprintf(name, size, "/tutti-%u-%016llx-", (unsigned)geteuid(),
+                              (unsigned long long)run);
+    size_t at = (size_t)used;
+    for (; job && *job && at < size - 1; job++)
+        name[at++] = (*job >= '0' && *job <= '9') || (*job >= 'a' && *job <= 'z') ||
+                             (*job >= 'A' && *job <= 'Z')
+                         ? *job
+                         : '-';
+    name[at] = '\0';
+    if (at == (size_t)used)
+        (void)snprintf(name + at, size - at, "%d", (int)getsid(0));
+}
+
+static tutti_status shared_memory_join(void *self, const tutti_join *how,
+                                       tutti_world_info *ret_world, tutti_error *err)
+{
+    shared_memory *m = self;
+    int32_t rank, size;
+    const char *job;
+    char name[128];
+    tutti_status s = find_place(&rank, &size, &job, err);
+    if (s)
+        return s;
+    name_segment(job, how->run, name, sizeof name);
+    if ((s = segment_open(&m->segment, name, rank, size, m->room, how, err)))
+        return s;
+    m->joined = 1;
+    ret_world->rank = ret_world->local_rank = rank;
+    ret_world->size = ret_world->local_size = size;
+    return TUTTI_OK;
+}
+
+static void shared_memory_leave(void *self)
+{
+    shared_memory *m = self;
+    if (m->joined)
+        atomic_store(&m->segment.shared->ranks[m->segment.rank].left, 1);
+}
+
+static void shared_memory_set_timeout(void *self, uint32_t timeout_ms)
+{
+    ((shared_memory *)self)->segment.timeout_ms = timeout_ms;
+}
+
+/* ---- operations: every rank puts a piece into its mailbox, and takes what is for it from the others' ---- */
+
+/* Copies what of [first, first + bytes) of a rank's data lies in the piece [at, at + room) of it. */
+static void take(char *to, uint64_t first, uint64_t bytes, const char *piece, uint64_t at,
+                 uint64_t room)
+{
+    const uint64_t from = first > at ? first : at;
+    const uint64_t end = first + bytes < at + room ? first + bytes : at + room;
+    if (from < end)
+        memcpy(to + (from - first), piece + (from - at), end - from);
+}
+
+static uint64_t end_of_parts(const segment_rank *r, int32_t size)
+{
+    uint64_t end = 0;
+    for (int32_t k = 0; k < size; k++)
+        if (r->bytes[k] && r->offsets[k] + r->bytes[k] > end)
+            end = r->offsets[k] + r->bytes[k];
+    return end;
+}
+
+/* Data is sent piece by piece, as much at a time as a mailbox has room for. */
+static tutti_status shared_memory_all_to_all(void *self, const tutti_parts *send,
+                                             const tutti_parts *receive, uint64_t *ret_request,
+                                             tutti_error *err)
+{
+    segment *g = &((shared_memory *)self)->segment;
+    segment_rank *ranks = g->shared->ranks;
+    const uint64_t room = g->shared->room;
+    const size_t n = (size_t)g->size * sizeof(uint64_t);
+    memcpy(ranks[g->rank].offsets, send->offsets, n);
+    memcpy(ranks[g->rank].bytes, send->bytes, n);
+    const uint64_t mine = end_of_parts(&ranks[g->rank], g->size);
+    uint64_t longest = 0;
+    tutti_status s = segment_wait(g, err);
+    for (int32_t k = 0; k < g->size && !s; k++) {
+        const uint64_t end = end_of_parts(&ranks[k], g->size);
+        longest = end > longest ? end : longest;
+        if (ranks[k].bytes[g->rank] != receive->bytes[k])
+            s = tutti_fail(
+                err, TUTTI_E_ARG,
+                "shared_memory: rank %d sends %llu bytes to rank %d, which expects %llu", k,
+                (unsigned long long)ranks[k].bytes[g->rank], g->rank,
+                (unsigned long long)receive->bytes[k]);
+    }
+    for (uint64_t at = 0; at < longest && !s; at += room) {
+        if (at < mine)
+            memcpy(segment_mailbox(g, g->rank), (const char *)send->data + at,
+                   mine - at < room ? mine - at : room);
+        s = segment_wait(g, err);
+        for (int32_t k = 0; k < g->size && !s; k++)
+            take((char *)receive->data + receive->offsets[k], ranks[k].offsets[g->rank],
+                 ranks[k].bytes[g->rank], segment_mailbox(g, k), at, room);
+        if (!s)
+            s = segment_wait(g, err);
+    }
+    *ret_request = 0;
+    return s ? s : longest ? TUTTI_OK : segment_wait(g, err);
+}
+
+static tutti_status shared_memory_all_gather(void *self, const tutti_parts *parts,
+                                             uint64_t *ret_request, tutti_error *err)
+{
+    segment *g = &((shared_memory *)self)->segment;
+    const uint64_t room = g->shared->room;
+    uint64_t longest = 0;
+    tutti_status s = TUTTI_OK;
+    for (int32_t k = 0; k < g->size; k++)
+        longest = parts->bytes[k] > longest ? parts->bytes[k] : longest;
+    for (uint64_t at = 0; at < longest && !s; at += room) {
+        char *data = parts->data;
+        if (at < parts->bytes[g->rank])
+            memcpy(segment_mailbox(g, g->rank), data + parts->offsets[g->rank] + at,
+                   parts->bytes[g->rank] - at < room ? parts->bytes[g->rank] - at : room);
+        s = segment_wait(g, err);
+        for (int32_t k = 0; k < g->size && !s; k++)
+            if (k != g->rank)
+                take(data + parts->offsets[k], 0, parts->bytes[k], segment_mailbox(g, k), at,
+                     room);
+        if (!s)
+            s = segment_wait(g, err);
+    }
+    *ret_request = 0;
+    return s;
+}
+
+static tutti_status shared_memory_exchange(void *self, const void *mine, void *all,
+                                           uint64_t bytes, tutti_error *err)
+{
+    segment *g = &((shared_memory *)self)->segment;
+    uint64_t offsets[SEGMENT_RANKS], sizes[SEGMENT_RANKS], request;
+    for (int32_t k = 0; k < g->size; k++) {
+        offsets[k] = (uint64_t)k * bytes;
+        sizes[k] = bytes;
+    }
+    memcpy((char *)all + offsets[g->rank], mine, bytes);
+    const tutti_parts parts = {
+        .struct_size = sizeof parts, .data = all, .offsets = offsets, .bytes = sizes};
+    return shared_memory_all_gather(self, &parts, &request, err);
+}
+
+static tutti_status shared_memory_broadcast(void *self, void *data, uint64_t bytes,
+                                            int32_t root, tutti_error *err)
+{
+    segment *g = &((shared_memory *)self)->segment;
+    uint64_t offsets[SEGMENT_RANKS] = {0}, sizes[SEGMENT_RANKS] = {0}, request;
+    sizes[root] = bytes;
+    if (root < 0 || root >= g->size)
+        return tutti_fail(err, TUTTI_E_ARG, "shared_memory: there is no rank %d", root);
+    const tutti_parts parts = {
+        .struct_size = sizeof parts, .data = data, .offsets = offsets, .bytes = sizes};
+    return shared_memory_all_gather(self, &parts, &request, err);
+}
+
+/* All is done when an operation returns. */
+static tutti_status shared_memory_wait(void *self, uint64_t request, tutti_error *err)
+{
+    (void)self;
+    (void)request;
+    (void)err;
+    return TUTTI_OK;
+}
+
+static void shared_memory_tell(void *self, const tutti_progress *now)
+{
+    segment *g = &((shared_memory *)self)->segment;
+    g->shared->ranks[g->rank].progress = *now;
+}
+
+static const void *shared_memory_query(void *self, const char *interface_id)
+{
+    static const tutti_collectives_v1 table = {.struct_size = sizeof table,
+                                               .join = shared_memory_join,
+                                               .leave = shared_memory_leave,
+                                               .set_timeout = shared_memory_set_timeout,
+                                               .exchange = shared_memory_exchange,
+                                               .broadcast = shared_memory_broadcast,
+                                               .all_to_all = shared_memory_all_to_all,
+                                               .all_gather = shared_memory_all_gather,
+                                               .wait = shared_memory_wait,
+                                               .tell = shared_memory_tell};
+    (void)self;
+    return strcmp(interface_id, TUTTI_COLLECTIVES_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = shared_memory_open,
+                                  .close = shared_memory_close,
+                                  .query = shared_memory_query};
+static const tutti_object object = TUTTI_OBJECT_INIT("shared_memory", TUTTI_KIND_COMM, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin =
+    TUTTI_PLUGIN_INIT("org.tutti.shared_memory", "1.0.0", objects);
+
+const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}

@@ -1,0 +1,245 @@
+/* segment.c - a POSIX shared memory object with a barrier on a futex; processes that end are noticed. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SEGMENT_READY = 0x54544d53, LOOK_MS = 20, SPINS = 2000 };
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec t = {0, ms * 1000000};
+    (void)nanosleep(&t, NULL);
+}
+
+static uint64_t header_bytes(int32_t size)
+{
+    const uint64_t bytes = sizeof(segment_header) + (uint64_t)size * sizeof(segment_rank);
+    return (bytes + 4095) / 4096 * 4096;
+}
+
+char *segment_mailbox(const segment *s, int32_t rank)
+{
+    return s->mailboxes + (uint64_t)rank * s->shared->room;
+}
+
+/* ---- a rank that does not come ---- */
+
+static int open_process(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* Whether the process of `rank` has ended, waited for by its parent or not. */
+static int has_ended(segment *s, int32_t rank)
+{
+    const int32_t pid = atomic_load(&s->shared->ranks[rank].pid);
+    if (pid == 0)
+        return 0;
+    if (s->peers[rank] < 0)
+        s->peers[rank] = open_process(pid);
+    if (s->peers[rank] < 0)
+        return errno == ESRCH;
+    struct pollfd p = {s->peers[rank], POLLIN, 0};
+    return poll(&p, 1, 0) == 1;
+}
+
+static tutti_status break_off(segment *s, int32_t rank, const char *what, tutti_error *err)
+{
+    const segment_rank *r = &s->shared->ranks[rank];
+    s->why = (tutti_error)TUTTI_ERROR_INIT;
+    s->broken = r->progress.since_ns
+                    ? tutti_fail(&s->why, TUTTI_E_STATE,
+                                 "rank %d (process %d) %s; it was last seen at step %llu, %s",
+                                 rank, atomic_load(&r->pid), what,
+                                 (unsigned long long)r->progress.step, r->progress.phase)
+                    : tutti_fail(&s->why, TUTTI_E_STATE, "rank %d (process %d) %s", rank,
+                                 atomic_load(&r->pid), what);
+    return tutti_fail(err, s->broken, "%s", s->why.text);
+}
+
+/* Looks at those that have not come to barrier `round`. */
+static tutti_status look(segment *s, uint32_t round, int64_t began, tutti_error *err)
+{
+    const int late = s->timeout_ms && now_ms() - began > s->timeout_ms;
+    for (int32_t k = 0; k < s->size; k++) {
+        const segment_rank *r = &s->shared->ranks[k];
+        char text[64];
+        if ((int32_t)(atomic_load(&r->arrived) - round) > 0)
+            continue;
+        if (atomic_load(&r->left))
+            return break_off(s, k, "has left the run", err);
+        if (has_ended(s, k))
+            return break_off(s, k, "has ended", err);
+        (void)snprintf(text, sizeof text, "has not come in %g s", s->timeout_ms * 1e-3);
+        if (late)
+            return break_off(s, k, text, err);
+    }
+    return TUTTI_OK;
+}
+
+tutti_status segment_wait(segment *s, tutti_error *err)
+{
+    segment_header *h = s->shared;
+    if (s->broken)
+        return tutti_fail(err, s->broken, "%s", s->why.text);
+    const uint32_t round = atomic_load(&h->round);
+    const int64_t began = now_ms();
+    atomic_fetch_add(&h->ranks[s->rank].arrived, 1);
+    if (atomic_fetch_add(&h->count, 1) + 1 == (uint32_t)s->size) {
+        atomic_store(&h->count, 0);
+        atomic_fetch_add(&h->round, 1);
+        (void)syscall(SYS_futex, &h->round, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        return TUTTI_OK;
+    }
+    for (int k = 0; k < SPINS; k++)
+        if (atomic_load(&h->round) != round)
+            return TUTTI_OK;
+    while (atomic_load(&h->round) == round) {
+        const struct timespec a_while = {0, LOOK_MS * 1000000};
+        const long r = syscall(SYS_futex, &h->round, FUTEX_WAIT, round, &a_while, NULL, 0);
+        if (r != 0 && errno == ETIMEDOUT) {
+            const tutti_status status = look(s, round, began, err);
+            if (status)
+                return status;
+        }
+    }
+    return TUTTI_OK;
+}
+
+/* ---- the object ---- */
+
+static tutti_status map(segment *s, int fd, uint64_t bytes, tutti_error *err)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return tutti_fail(err, TUTTI_E_IO, "cannot map %llu bytes of shared memory: %s",
+                          (unsigned long long)bytes, strerror(errno));
+    s->shared = at;
+    s->bytes = bytes;
+    s->mailboxes = (char *)at + header_bytes(s->size);
+    return TUTTI_OK;
+}
+
+/* What a run before has left under the name goes; nobody has opened it who is alive. */
+static tutti_status make(segment *s, uint64_t room, uint64_t run, tutti_error *err)
+{
+    const uint64_t bytes = header_bytes(s->size) + (uint64_t)s->size * room;
+    (void)shm_unlink(s->name);
+    const int fd = shm_open(s->name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd < 0)
+        return tutti_fail(err, TUTTI_E_IO, "cannot make the shared memory %s: %s", s->name,
+                          strerror(errno));
+    /* Room is taken now: a full file system is an error here, not a signal later. */
+    const int full = posix_fallocate(fd, 0, (off_t)bytes);
+    const tutti_status status =
+        full ? tutti_fail(err, TUTTI_E_IO, "no room for %llu bytes of shared memory: %s",
+                          (unsigned long long)bytes, strerror(full))
+             : map(s, fd, bytes, err);
+    (void)close(fd);
+    if (status) {
+        (void)shm_unlink(s->name);
+        return status;
+    }
+    s->shared->size = s->size;
+    s->shared->run = run;
+    s->shared->room = room;
+    atomic_store(&s->shared->ready, SEGMENT_READY);
+    return TUTTI_OK;
+}
+
+static void unmap(segment *s)
+{
+    if (s->shared)
+        (void)munmap(s->shared, s->bytes);
+    s->shared = NULL;
+}
+
+/* Maps what rank 0 has made; 0 where it is not there, or is of a run that has ended. */
+static int attach(segment *s, tutti_error *err)
+{
+    struct stat now;
+    const int fd = shm_open(s->name, O_RDWR, 0600);
+    if (fd < 0)
+        return 0;
+    const int whole = fstat(fd, &now) == 0 && (uint64_t)now.st_size >= sizeof(segment_header);
+    const int mapped = whole && map(s, fd, (uint64_t)now.st_size, err) == TUTTI_OK;
+    (void)close(fd);
+    if (!mapped)
+        return 0;
+    const int32_t first = atomic_load(&s->shared->ready) == SEGMENT_READY
+                              ? atomic_load(&s->shared->ranks[0].pid)
+                              : 0;
+    const int process = first ? open_process(first) : -1;
+    struct pollfd p = {process, POLLIN, 0};
+    const int alive = process >= 0 && poll(&p, 1, 0) == 0;
+    if (process >= 0)
+        (void)close(process);
+    if (!alive)
+        unmap(s);
+    return alive;
+}
+
+static tutti_status check_run(const segment *s, const tutti_join *how, tutti_error *err)
+{
+    if (s->shared->size != s->size)
+        return tutti_fail(err, TUTTI_E_ARG, "rank %d is of a world of %d, rank 0 of one of %d",
+                          s->rank, s->size, s->shared->size);
+    if (s->shared->run != how->run)
+        return tutti_fail(err, TUTTI_E_ARG, "rank %d has another run than rank 0", s->rank);
+    return TUTTI_OK;
+}
+
+tutti_status segment_open(segment *s, const char *name, int32_t rank, int32_t size,
+                          uint64_t room, const tutti_join *how, tutti_error *err)
+{
+    const int64_t began = now_ms();
+    *s = (segment){.rank = rank, .size = size, .timeout_ms = how->timeout_ms};
+    (void)snprintf(s->name, sizeof s->name, "%s", name);
+    for (int k = 0; k < SEGMENT_RANKS; k++)
+        s->peers[k] = -1;
+    tutti_status status = rank == 0 ? make(s, room, how->run, err) : TUTTI_OK;
+    while (rank > 0 && !attach(s, err)) {
+        if (how->timeout_ms && now_ms() - began > how->timeout_ms)
+            return tutti_fail(err, TUTTI_E_STATE, "rank 0 has not come in %g s",
+                              how->timeout_ms * 1e-3);
+        pause_ms(LOOK_MS);
+    }
+    if (!status && rank > 0)
+        status = check_run(s, how, err);
+    if (!status) {
+        atomic_store(&s->shared->ranks[rank].pid, getpid());
+        status = segment_wait(s, err);
+    }
+    if (rank == 0)
+        (void)shm_unlink(s->name); /* all that will come have it */
+    if (status)
+        segment_close(s);
+    return status;
+}
+
+void segment_close(segment *s)
+{
+    if (s->shared)
+        atomic_store(&s->shared->ranks[s->rank].left, 1);
+    for (int k = 0; k < SEGMENT_RANKS; k++)
+        if (s->peers[k] >= 0)
+            (void)close(s->peers[k]);
+    unmap(s);
+}
