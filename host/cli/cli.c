@@ -55,9 +55,21 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
 
 void cli_message(void *ctx, int level, const char *component, const char *text)
 {
-    (void)ctx;
+    const run_file *run = ctx;
     (void)level;
-    (void)fprintf(stderr, "tutti: %s: %s\n", component, text);
+    if (run->distributed.rank == 0)
+        (void)fprintf(stderr, "tutti: %s: %s\n", component, text);
+    else
+        (void)fprintf(stderr, "tutti: [rank %d] %s: %s\n", run->distributed.rank, component,
+                      text);
+}
+
+void cli_print_failure(const run_file *run, const char *text)
+{
+    if (run->distributed.rank == 0)
+        (void)fprintf(stderr, "tutti: %s\n", text);
+    else if (!run->distributed.told)
+        (void)fprintf(stderr, "tutti: [rank %d] %s\n", run->distributed.rank, text);
 }
 
 void cli_print_metrics(const trainer *t, const run_file *run)
@@ -74,14 +86,15 @@ void cli_print_metrics(const trainer *t, const run_file *run)
         }
 }
 
-bool cli_is_alone(void)
+bool cli_may_train(const run_file *run)
 {
     const char *launcher;
-    const int n = launcher_processes(&launcher);
+    const int n = run->distributed.comm.object ? 1 : launcher_processes(&launcher);
     if (n > 1)
         (void)fprintf(stderr,
                       "tutti: %s has started %d processes, each of which would train the whole "
-                      "run and write the same files; start one\n",
+                      "run and write the same files; start one, or give the run file a "
+                      "\"distributed\" object\n",
                       launcher, n);
     return n <= 1;
 }

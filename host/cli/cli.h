@@ -21,7 +21,7 @@ void cli_watch(const run_file *run);
  * --check-plugins found are a failure.  Does not return when the operator would not wait. */
 int cli_finish(int status, const registry *r);
 
-/* Remarks of a trainer, on stderr. */
+/* Remarks of a trainer, on stderr; `ctx` is its run file. */
 void cli_message(void *ctx, int level, const char *component, const char *text);
 /* The last value of every metric of the evaluations, one a line. */
 void cli_print_metrics(const trainer *t, const run_file *run);
@@ -45,7 +45,10 @@ int bench_loader(const cli_options *o);
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 
-/* Whether this process may train: several of one launcher would write the same files, which is said. */
-bool cli_is_alone(void);
+/* Whether this process may train: several of one launcher that do not train together would write the same
+ * files, which is said. */
+bool cli_may_train(const run_file *run);
+/* Why the run has failed, on stderr: once, where several processes train together. */
+void cli_print_failure(const run_file *run, const char *text);
 
 #endif

@@ -98,7 +98,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    trainer_on_message(t, cli_message, NULL);
+    trainer_on_message(t, cli_message, run);
     status = CLI_OK;
     if (predict_into(t, o, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);

@@ -50,21 +50,19 @@ static int go(loop_run *l, const cli_options *o, tutti_error *err)
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
-    if (!cli_is_alone())
-        return status;
     run_file *run = NULL;
     trainer *t = NULL;
     loop_run *l = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
-    if (!r || !(run = cli_run_file(o, RUN_FILE_ENGINE, r)))
+    if (!r || !(run = cli_run_file(o, RUN_FILE_ENGINE, r)) || !cli_may_train(run))
         goto end;
     trainer_catch_signals();
     if (trainer_create(run, r, ops, &t, &e) || loop_run_create(run, t, r, &l, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    trainer_on_message(t, message, NULL);
+    trainer_on_message(t, message, run);
     cli_watch(run);
     status = go(l, o, &e);
     if (status == CLI_OK)

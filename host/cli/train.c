@@ -17,7 +17,7 @@ static void print_results(const trainer *t, const run_file *run)
 }
 
 /* A run that is over already has done what --resume auto asks for. */
-static int fit(trainer *t, const cli_options *o, tutti_error *err)
+static int fit(trainer *t, const run_file *run, const cli_options *o, tutti_error *err)
 {
     fit_options options = {.resume = o->resume,
                            .accept_bits = o->accept_bits,
@@ -29,7 +29,7 @@ static int fit(trainer *t, const cli_options *o, tutti_error *err)
     }
     if (trainer_fit(t, &options, err) == TUTTI_OK)
         return CLI_OK;
-    (void)fprintf(stderr, "tutti: %s\n", err->text);
+    cli_print_failure(run, err->text);
     if (err->status == TUTTI_E_INTERRUPTED)
         return 128 + trainer_signal();
     return o->resume && strcmp(o->resume, "auto") == 0 && err->status == TUTTI_E_STATE &&
@@ -41,23 +41,21 @@ static int fit(trainer *t, const cli_options *o, tutti_error *err)
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
-    if (!cli_is_alone())
-        return status;
     trainer *t = NULL;
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
-    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))
+    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)) || !cli_may_train(run))
         goto end;
     trainer_catch_signals();
     if (trainer_create(run, r, ops, &t, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        cli_print_failure(run, e.text);
         goto end;
     }
-    trainer_on_message(t, cli_message, NULL);
+    trainer_on_message(t, cli_message, run);
     cli_watch(run);
-    status = fit(t, o, &e);
-    if (status == CLI_OK)
+    status = fit(t, run, o, &e);
+    if (status == CLI_OK && run->distributed.rank == 0)
         print_results(t, run);
     status = cli_finish(status, r);
 

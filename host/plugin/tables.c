@@ -3,6 +3,7 @@
 #include "base/released.h"
 #include "plugin/plugin.h"
 #include "tutti/closure.h"
+#include "tutti/collectives.h"
 #include "tutti/device.h"
 #include "tutti/layer.h"
 #include "tutti/logger.h"
@@ -33,6 +34,7 @@ static const char *const consumed[] = {TUTTI_DATASET_V1,
                                        TUTTI_SAVER_V1,
                                        TUTTI_PASS_V1,
                                        TUTTI_DEVICE_V1,
+                                       TUTTI_COLLECTIVES_V1,
                                        TUTTI_PENALTY_V1,
                                        TUTTI_LOSS_V1,
                                        TUTTI_OP_V1,

@@ -46,7 +46,8 @@ static tutti_status claim_folder(trainer *t, tutti_error *err)
 
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
-    tutti_status s = t->fits ? claim_folder(t, err) : TUTTI_OK;
+    tutti_status s =
+        t->fits && distributed_first(&t->distributed) ? claim_folder(t, err) : TUTTI_OK;
     if (!s)
         s = observers_start(&t->observers, &t->run, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
@@ -79,5 +80,6 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = updater_refit(&t->updater, err)))
         return s;
     t->begun = true;
-    return updater_reschedule(&t->updater, err);
+    s = updater_reschedule(&t->updater, err);
+    return s ? s : distributed_compare_start(&t->distributed, err);
 }

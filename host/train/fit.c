@@ -154,8 +154,8 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
 static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 {
     t->fits = true;
-    t->strict = o->strict;
-    t->accept_bits = o->accept_bits;
+    t->resume.strict = o->strict;
+    t->resume.accept_bits = o->accept_bits;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
     if (s || (s = set_duration(t, o, err)) || (s = training_plan(t, err)) ||
         (s = seek(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
@@ -207,5 +207,6 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     tutti_error cause = TUTTI_ERROR_INIT;
     const tutti_status s = fit(t, o, &cause);
     trainer_escape_end();
+    t->failed = s && s != TUTTI_E_INTERRUPTED;
     return s ? tutti_fail(err, s, "%s", cause.text) : TUTTI_OK;
 }

@@ -36,6 +36,8 @@ tutti_status observers_start(observers *o, run_context *run, tutti_error *err)
     if (o->started)
         return TUTTI_OK;
     o->started = true;
+    if (!o->writes)
+        return TUTTI_OK;
     o->traces = calloc(specs->count + 1, sizeof *o->traces);
     if (!o->traces)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for traces");
@@ -52,7 +54,7 @@ tutti_status observers_start(observers *o, run_context *run, tutti_error *err)
 void observers_finish(observers *o, run_context *run)
 {
     tutti_error e = TUTTI_ERROR_INIT;
-    if (o->started && o->profiler && profiler_finish(o->profiler, &e))
+    if (o->started && o->writes && o->profiler && profiler_finish(o->profiler, &e))
         run_log_message(&run->log, TUTTI_LOG_ERROR, "profiler", e.text);
     if (run->engine)
         engine_profile(run->engine, NULL);

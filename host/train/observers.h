@@ -9,6 +9,7 @@ typedef struct observers {
     profiler *profiler; /* NULL when the run file has none */
     trace_file **traces;
     size_t ntraces;
+    bool writes; /* set by who opens: whether this process does */
     bool started;
 } observers;
 

@@ -30,13 +30,13 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
     return updater_refit(&t->updater, err);
 }
 
-/* Of the training data. */
-static int64_t count_samples(const trainer *t)
+int64_t trainer_samples(const trainer *t)
 {
     return t->train.loader ? loader_dataset(t->train.loader)->samples : 0;
 }
 
-tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
+/* Collects what a checkpoint holds; rank 0 writes it. */
+static tutti_status save(trainer *t, const char *path, tutti_error *err)
 {
     checkpoint_contents v = {.list = NULL};
     int64_t clock[CLOCK_SIZE] = {0};
@@ -65,7 +65,7 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
         s = reproduction_write(&t->run, &t->tensors, &r, err);
     if (s == TUTTI_OK) {
         char samples[24];
-        (void)snprintf(samples, sizeof samples, "%lld", (long long)count_samples(t));
+        (void)snprintf(samples, sizeof samples, "%lld", (long long)trainer_samples(t));
         const checkpoint_text texts[] = {
             {"samples", samples},       {"kernels", r.kernels ? r.kernels : ""},
             {"threads", r.threads},     {"microbatch", r.microbatch},
@@ -74,13 +74,20 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
             {"objects", o.objects},     {"surgery", o.surgery},
             {"frozen", o.frozen},       {"loop", loop_text}};
         const size_t n = sizeof texts / sizeof *texts;
-        s = checkpoint_write(path, v.list, v.count, texts, loop_text ? n : n - 1, err);
+        if (distributed_first(&t->distributed))
+            s = checkpoint_write(path, v.list, v.count, texts, loop_text ? n : n - 1, err);
     }
     contents_fini(&v);
     reproduction_fini(&r);
     provenance_fini(&o);
     free(loop_text);
     return s;
+}
+
+tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
+{
+    const tutti_status s = save(t, path, err);
+    return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
 }
 
 /* Weights and their optimizer state that this run does not have are left out, but not silently. */
@@ -195,7 +202,7 @@ static tutti_status restore(trainer *t, const char *path, const checkpoint *c,
 static tutti_status check_settings(trainer *t, const char *path, const checkpoint *c,
                                    tutti_error *err)
 {
-    return settings_check(&t->run, count_samples(t), path, c, t->strict, err);
+    return settings_check(&t->run, trainer_samples(t), path, c, t->resume.strict, err);
 }
 
 static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoint *c,
@@ -206,11 +213,12 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     char text[640];
     bool same = false;
     tutti_status s = provenance_check(&t->run, path, c, err);
-    if (!s && t->fits && t->strict)
+    if (!s && t->fits && t->resume.strict)
         s = check_settings(t, path, c, err);
     if (!s && t->fits)
-        s = reproduction_restore(&t->run, &t->tensors, path, c, t->accept_bits, &same, err);
-    t->resumed = !s && same;
+        s = reproduction_restore(&t->run, &t->tensors, path, c, t->resume.accept_bits, &same,
+                                 err);
+    t->resume.same = !s && same;
     if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, clock, &v, err)) ||
         (s = restore(t, path, c, &v, err)))
         goto fail;
@@ -218,7 +226,7 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
         (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
     tell_unused(t, path, c, &v);
-    if (t->fits && !t->strict && (s = check_settings(t, path, c, err)))
+    if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
         goto fail;
     clock_read(t, clock);
     if (!checkpoint_is_sealed(c)) {
@@ -312,7 +320,7 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
     }
     s = k && !t->fits ? tutti_fail(err, e.status, "%s", e.text)
                       : load_checkpoint(t, path, c, err);
-    if (!s)
+    if (!s && distributed_first(&t->distributed))
         set_newest_aside(t, k);
     checkpoint_close(c);
     return s;

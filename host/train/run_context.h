@@ -5,7 +5,7 @@
 
 #include "device/backend.h"
 #include "engine/engine.h"
-#include "graph/net/net.h"
+#include "graph/net/plan.h"
 #include "train/run_file.h"
 #include "train/run_log.h"
 #include "tutti/closure.h"

@@ -6,6 +6,7 @@ static const char *const repeats[] = {
     [RUN_REPEATS_RUN] = "run", [RUN_REPEATS_MACHINE] = "machine", NULL};
 
 const json_member run_training_rows[] = {
+    {.name = "distributed"},
     {.name = "model", .flags = MEMBER_REQUIRED, .want = "an object with the name of a model"},
     {.name = "train", .flags = MEMBER_REQUIRED, .want = "an object with a dataset"},
     {.name = "optimizer",

@@ -30,7 +30,7 @@ static const json_member shared_rows[] = {
     {.name = "order",
      .type = MEMBER_CHOICE,
      .words = orders,
-     MEMBER_AT(run_file, upstream_order)},
+     MEMBER_AT(run_file, participants.upstream_order)},
     {.name = "handlers"},
     {.name = "traces"},
     {.name = "profiler"},
@@ -147,6 +147,8 @@ static void read_run(run_reader *r, int kind)
     else
         run_check_duration(r, root);
     run_read_device(r, root);
+    if (!run->engine)
+        run_read_distributed(r, root);
     run->load_weights = read_path(r, json_get(root, "load_weights"));
 }
 
@@ -231,6 +233,7 @@ void run_file_free(run_file *run)
         return;
     run_part_fini(&run->model);
     run_part_fini(&run->device.part);
+    run_part_fini(&run->distributed.comm);
     run_data_fini(run);
     run_optimizer_fini(run);
     run_parts_fini(&run->schedulers);

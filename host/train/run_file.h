@@ -61,6 +61,16 @@ typedef struct run_device {
     bool automatic; /* cuda:0 where that can be had, else cpu; the name tells once it is open */
 } run_device;
 
+/* Processes that train together; without an object of kind "comm", one. */
+typedef struct run_distributed {
+    run_part comm;
+    double join_timeout_s;
+    double timeout_s;    /* 0: for ever */
+    uint32_t bucket_mib; /* of gradients that are summed at a time */
+    int32_t rank;        /* set by the trainer: this process; 0 alone */
+    bool told;           /* and that rank 0 knows, and says, why the run has failed */
+} run_distributed;
+
 enum { RUN_MICROBATCH_AUTO = -1, RUN_MOST_THREADS = 4096 };
 
 /* How far results repeat to the bit; engine files have Ignite's key of that name. */
@@ -86,6 +96,7 @@ typedef struct run_participants {
     run_parts callbacks;
     run_parts loggers;
     run_parts passes;
+    bool upstream_order; /* passes go as upstream's */
 } run_participants;
 
 /* Functions and files beside the events. */
@@ -125,7 +136,6 @@ typedef struct run_file {
     size_t ngroups;
     run_parts schedulers;
     run_participants participants;
-    bool upstream_order; /* passes go as upstream's */
     run_observers observers;
     run_length length;
     bool step_schedulers_every_batch;
@@ -134,6 +144,7 @@ typedef struct run_file {
     run_numerics numerics;
     const char *recompute; /* "cheap" */
     run_device device;
+    run_distributed distributed;
     int threads;       /* 0: as many as this process may use */
     double watchdog_s; /* calls of plugins that take longer are named; 0: none */
 } run_file;

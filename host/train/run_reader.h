@@ -42,9 +42,11 @@ void run_read_algorithms(run_reader *r, const json_node *root);
 /* Objects that cannot be used together, after all of them are read. */
 void run_check_conflicts(run_reader *r);
 
-/* ---- run_device.c, run_observers.c ---- */
+/* ---- run_device.c, run_distributed.c, run_observers.c ---- */
 
 void run_read_device(run_reader *r, const json_node *root);
+/* "distributed", of training runs alone. */
+void run_read_distributed(run_reader *r, const json_node *root);
 /* Handlers, traces and the profiler. */
 void run_read_observers(run_reader *r, const json_node *root);
 void run_observers_fini(run_file *run);

@@ -33,8 +33,9 @@ static const char *checkpoint_run_folder(void *ctx)
 static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error *err)
 {
     trainer *t = ctx;
-    const tutti_status s = t->fits ? trainer_claim(t, folder, err) : TUTTI_OK;
-    return s || !t->fits ? s : reproduction_keep(&t->run, folder, err);
+    const bool writes = t->fits && distributed_first(&t->distributed);
+    const tutti_status s = writes ? trainer_claim(t, folder, err) : TUTTI_OK;
+    return s || !writes ? s : reproduction_keep(&t->run, folder, err);
 }
 
 void trainer_services_init(trainer *t)
@@ -54,6 +55,8 @@ void trainer_services_init(trainer *t)
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)
 {
     trainer *t = ctx;
+    if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
+        return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
     if (strcmp(interface_id, TUTTI_STATE_V1) == 0)
         return &t->services.state;
     if (strcmp(interface_id, TUTTI_METRICS_V1) == 0)

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t caught, asked, count, can_escape;
+static volatile sig_atomic_t caught, pending, deferred, pending_save, asked, count, can_escape;
 static pid_t trains; /* the thread */
 static sigjmp_buf escape;
 
@@ -49,7 +49,9 @@ static void on_stop(int number)
         return;
     }
     if (++count == 1) {
-        caught = number;
+        pending = number;
+        if (!deferred)
+            caught = number;
         tell(number, ": stopping after this batch; a second signal does not wait for it");
     } else if (count > 2) {
         kill_at_once(number);
@@ -66,7 +68,9 @@ static void on_stop(int number)
 
 static void on_save(int number)
 {
-    asked = number;
+    pending_save = number;
+    if (!deferred)
+        asked = number;
 }
 
 /* What whoever started this process has it ignore stays ignored, as nohup and shells want. */
@@ -95,6 +99,33 @@ void trainer_catch_signals(void)
 int trainer_signal(void)
 {
     return (int)caught;
+}
+
+void trainer_defer_signals(void)
+{
+    deferred = 1;
+}
+
+int trainer_pending_signal(void)
+{
+    return (int)pending;
+}
+
+void trainer_accept_signal(int number)
+{
+    caught = number;
+}
+
+bool trainer_pending_save(void)
+{
+    const bool now = pending_save != 0;
+    pending_save = 0;
+    return now;
+}
+
+void trainer_accept_save(void)
+{
+    asked = 1;
 }
 
 bool trainer_save_asked(void)

@@ -12,7 +12,14 @@
  * a closed pipe (SIGPIPE) are errors of who writes.  Signals that are ignored stay so.  The calling
  * thread is the one that trains.  [control] */
 void trainer_catch_signals(void);
-int trainer_signal(void);      /* the first that stops, or 0 */
+int trainer_signal(void); /* the first that stops, or 0 */
+/* Several processes stop behind the same batch: from now on trainer_signal is what was accepted, and what
+ * has come to this process alone is pending. */
+void trainer_defer_signals(void);
+int trainer_pending_signal(void); /* or 0 */
+void trainer_accept_signal(int number);
+bool trainer_pending_save(void); /* since the last call */
+void trainer_accept_save(void);
 bool trainer_hurries(void);    /* a second one came */
 bool trainer_save_asked(void); /* since the last call */
 

@@ -168,11 +168,54 @@ bool trainer_halve(trainer *t, tutti_error *err)
     return true;
 }
 
+/* Microbatch `k` of `size` samples of the batch becomes the one under way. */
+static tutti_status begin_microbatch(trainer *t, slot *saved_targets, int64_t k, int64_t size,
+                                     tutti_error *err)
+{
+    const int64_t left = t->tensors.whole.samples - k * size;
+    batch_slice(&t->tensors.micro, &t->tensors.whole, k * size, left < size ? left : size);
+    t->tensors.phase = PHASE_MICROBATCH;
+    t->tensors.microbatch = t->run.step.microbatch = (uint32_t)k;
+    t->run.step.first_sample = (uint64_t)(k * size);
+    return t->train.metrics.count ? keep_targets(t, saved_targets, err) : TUTTI_OK;
+}
+
+/* Those of the batch that are this rank's; gradients, metrics and loss are then all ranks'. */
+static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double *ret_loss,
+                          tutti_error *err)
+{
+    distributed *d = &t->distributed;
+    const int64_t all = t->tensors.whole.samples;
+    plan_request request;
+    plan *p = NULL;
+    batch_slice(&t->tensors.micro, &t->tensors.whole, 0, size);
+    tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
+    if (!s)
+        s = net_plan(t->run.net, &request, &p, err);
+    if (!s)
+        s = distributed_begin(d, (all + size - 1) / size, p, err);
+    for (int64_t k = d->mine.first; k < d->mine.first + d->mine.count && !s; k++) {
+        double loss = 0.0;
+        distributed_begin_slot(d);
+        s = begin_microbatch(t, saved_targets, k, size, err);
+        const part m = {true, false, (double)t->tensors.micro.samples / (double)all};
+        if (!s)
+            s = microbatch(t, &m, saved_targets, &loss, err);
+        if (!s)
+            s = distributed_end_slot(d, k, m.weight, loss, err);
+        t->tensors.phase = PHASE_BATCH;
+    }
+    t->tensors.microbatch = 0;
+    return distributed_end(d, s, ret_loss, err);
+}
+
 static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, double *ret_loss,
                                  tutti_error *err)
 {
     const int64_t all = t->tensors.whole.samples;
     const int64_t size = t->tensors.microbatch_size < all ? t->tensors.microbatch_size : all;
+    if (distributed_on(&t->distributed))
+        return slots(t, saved_targets, size, ret_loss, err);
     tutti_status s =
         context_is_remote(&t->run)
             ? async_begin(&t->async, (uint32_t)((all + size - 1) / (size ? size : 1)), first,
@@ -181,16 +224,10 @@ static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, do
     *ret_loss = 0.0;
     if (!measures_async(t))
         metric_set_reset(&t->train.metrics);
-    t->tensors.microbatch = 0;
-    for (int64_t at = 0; at < all && s == TUTTI_OK; at += size, t->tensors.microbatch++) {
-        const int64_t count = at + size < all ? size : all - at;
-        batch_slice(&t->tensors.micro, &t->tensors.whole, at, count);
-        t->tensors.phase = PHASE_MICROBATCH;
-        t->run.step.microbatch = t->tensors.microbatch;
-        t->run.step.first_sample = (uint64_t)at;
-        if (t->train.metrics.count)
-            s = keep_targets(t, saved_targets, err);
-        const part m = {at == 0, at + size >= all, (double)count / (double)all};
+    for (int64_t k = 0; k * size < all && s == TUTTI_OK; k++) {
+        s = begin_microbatch(t, saved_targets, k, size, err);
+        const part m = {k == 0, (k + 1) * size >= all,
+                        (double)t->tensors.micro.samples / (double)all};
         if (s == TUTTI_OK)
             s = microbatch(t, &m, saved_targets, ret_loss, err);
         t->tensors.phase = PHASE_BATCH;

@@ -40,7 +40,8 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
         return TUTTI_OK;
     const net_options options = {.ops = ops,
                                  .tune_file =
-                                     t->run.file->numerics.deterministic == RUN_REPEATS_RUN
+                                     t->run.file->numerics.deterministic == RUN_REPEATS_RUN &&
+                                             distributed_first(&t->distributed)
                                          ? choices_path(path, sizeof path)
                                          : NULL,
                                  .layers = t->run.registry,
@@ -151,7 +152,7 @@ static tutti_status open_engine(trainer *t, tutti_error *err)
                               .log = engine_message,
                               .ctx = t,
                               .query = handler_service,
-                              .upstream_order = t->run.file->upstream_order};
+                              .upstream_order = t->run.file->participants.upstream_order};
     options.nevents = registry_events(t->run.registry, &options.events);
     const tutti_status s = engine_create(&options, &t->run.engine, err);
     if (s == TUTTI_OK) {
@@ -167,6 +168,8 @@ static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,
 {
     participants *p = &t->run.participants;
     instance **i = &p->items[p->count];
+    if (is_logger && !distributed_first(&t->distributed))
+        return TUTTI_OK; /* rank 0 logs */
     tutti_status s = context_open(&t->run, part, i, err);
     if (s)
         return s;
@@ -193,6 +196,7 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
     if (!t->run.participants.items)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %zu participants", n);
     tutti_status s = open_engine(t, err);
+    t->observers.writes = distributed_first(&t->distributed);
     if (s == TUTTI_OK)
         s = observers_open(&t->observers, &t->run, err);
     for (size_t l = 0; l < 4; l++)
@@ -310,6 +314,8 @@ static void connect(trainer *t)
     t->async.metrics = &t->train.metrics;
     t->async.scaler = &t->scaler;
     t->async.scalars = &t->scalars;
+    t->distributed.run = run;
+    t->distributed.metrics = &t->train.metrics;
     trainer_services_init(t);
 }
 
@@ -340,6 +346,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     tutti_status s = check_settings(t, err);
     if (s ||
         (s = context_open_device(run, err)) || /* first: transforms may have kernels for it */
+        (s = distributed_open(&t->distributed, err)) ||
         (run->file->train.dataset.object &&
          (s = source_open(&t->train, run, &run->file->train, err))))
         return s;
@@ -363,7 +370,12 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     init_context(&t->run, run, r, ops);
     connect(t);
     omp_set_num_threads(t->run.threads);
-    const tutti_status s = open_all(t, err);
+    tutti_status s = open_all(t, err);
+    if (distributed_on(&t->distributed))
+        s = distributed_agree(&t->distributed, s, err);
+    if (!s)
+        s = distributed_compare(&t->distributed, trainer_samples(t), err);
+    t->failed = s != TUTTI_OK;
     if (s)
         trainer_destroy(t);
     else
@@ -393,6 +405,7 @@ void trainer_destroy(trainer *t)
     free(t->evals);
     free(t->on_events);
     source_close(&t->train); /* may lie on the device */
+    distributed_close(&t->distributed, t->failed);
     updater_close(&t->updater);
     scalars_fini(&t->scalars);
     if (run->device.device.table) {

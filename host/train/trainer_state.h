@@ -6,6 +6,7 @@
 #include "base/folder_lock.h"
 #include "train/async_metrics.h"
 #include "train/data_source.h"
+#include "train/distributed.h"
 #include "train/observers.h"
 #include "train/plugin_kernels.h"
 #include "train/trainer.h"
@@ -49,6 +50,13 @@ typedef struct trainer_services {
     tutti_checkpoint_v1 checkpoint;
 } trainer_services;
 
+/* How a checkpoint is taken up, and what came of it. */
+typedef struct trainer_resume {
+    bool accept_bits; /* one that other kernels computed is taken up */
+    bool strict;      /* one of other settings is refused */
+    bool same;        /* this run's kernels computed it too */
+} trainer_resume;
+
 struct trainer {
     run_context run;
     loop_hooks hooks;
@@ -61,6 +69,7 @@ struct trainer {
     updater updater;
     numeric_guard guard;
     async_metrics async;
+    distributed distributed;
     data_source train;
     data_source *evals;
     size_t nevals;
@@ -68,9 +77,8 @@ struct trainer {
     const char *eval_label;     /* of the evaluation under way, or NULL */
     step_plans plans;
     observers observers;
-    bool accept_bits;   /* a checkpoint that other kernels computed is taken up */
-    bool resumed;       /* from one that this run's kernels computed too */
-    bool strict;        /* a checkpoint of other settings is refused */
+    trainer_resume resume;
+    bool failed;        /* to open, or to train */
     bool begun;         /* INIT has been fired and the checkpoint, if any, loaded */
     bool fits;          /* it trains, and writes to the run's folders */
     folder_lock *locks; /* on these */
@@ -133,6 +141,9 @@ TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *e
 
 /* ---- resume.c ---- */
 
+/* Of the training data; 0 without. */
+int64_t trainer_samples(const trainer *t);
+/* All ranks call it; it fails on all where rank 0 cannot write. */
 TUTTI_NODISCARD tutti_status trainer_save(trainer *t, const char *path, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_load(trainer *t, const char *path, tutti_error *err);
 /* Nobody else writes to `folder` until the trainer is destroyed.  Errors: E_STATE names who does now. */

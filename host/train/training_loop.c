@@ -16,9 +16,14 @@ static int64_t batch_tokens(trainer *t)
     return input ? tutti_numel(&input->now.desc) : 0;
 }
 
-/* Nanoseconds since the last call, evaluations left out. */
+/* Nanoseconds since the last call, evaluations left out; of several ranks rank 0's, so that clocks agree. */
 static int64_t lap(trainer *t)
 {
+    if (distributed_on(&t->distributed)) {
+        const int64_t first = t->distributed.lap_ns;
+        t->distributed.lap_ns = 0;
+        return first;
+    }
     const int64_t now = now_ns(), passed = now - t->run.clock.lap_ns;
     t->run.clock.lap_ns = now;
     return passed;
@@ -57,17 +62,32 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
     return s;
 }
 
+/* Rank 0 measures kernels, the others take its choices. */
+static tutti_status plan_for_ranks(trainer *t, tutti_error *err)
+{
+    const bool first = distributed_first(&t->distributed);
+    tutti_status s = first ? plan_kind(t, PLAN_TRAIN, err) : TUTTI_OK;
+    s = distributed_share_choices(&t->distributed, s, err);
+    if (!s && !first)
+        s = plan_kind(t, PLAN_TRAIN, err);
+    if (!s && t->resume.same)
+        s = reproduction_confirm(&t->run, t->resume.accept_bits, err);
+    return distributed_agree(&t->distributed, s, err);
+}
+
 tutti_status training_plan(trainer *t, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     if (!t->run.net)
         return TUTTI_OK;
+    if (distributed_on(&t->distributed))
+        return plan_for_ranks(t, err);
     do {
         s = plan_kind(t, PLAN_TRAIN, err);
         if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
             s = plan_kind(t, PLAN_TRAIN_ADD, err);
     } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
-    return s || !t->resumed ? s : reproduction_confirm(&t->run, t->accept_bits, err);
+    return s || !t->resume.same ? s : reproduction_confirm(&t->run, t->resume.accept_bits, err);
 }
 
 /* ---- for a loop of its own ---- */

@@ -109,7 +109,7 @@ check "and says how large" grep -Eq \
   '^tutti: the training plan for inputs of F32 \(4000000, 28, 28, 1\) needs [0-9.]+ [GT]iB, [0-9.]+ [GMT]iB are available; use a smaller microbatch_size$' err.txt
 check "before any batch" test ! -s out.txt
 # Processes of one launcher would write the same files.
-says "two processes of mpirun" 2 "tutti: Open MPI's mpirun has started 2 processes, each of which would train the whole run and write the same files; start one" \
+says "two processes of mpirun" 2 "tutti: Open MPI's mpirun has started 2 processes, each of which would train the whole run and write the same files; start one, or give the run file a \"distributed\" object" \
   env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 "$TUTTI" train idx.json
 check "one process of srun trains" env SLURM_STEP_NUM_TASKS=1 "$TUTTI" train idx.json --set name=alone --set max_duration=1ba
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 try:
-    from jsonschema import Draft202012Validator, RefResolver
+    from jsonschema import Draft202012Validator
 except ImportError:
     print("skipped: python3 has no jsonschema")
     sys.exit(77)
@@ -46,6 +46,8 @@ GOOD = {
     "on_nonfinite": "warn",
     "deterministic": "machine",
     "device": "cpu",
+    "distributed": {"comm": {"name": "shared_memory", "mailbox_mib": 2}, "join_timeout_s": 10, "timeout_s": 20.5,
+                    "bucket_mib": 2},
     "threads": 1,
     "watchdog_s": 2.5,
     "microbatch_size": 8,
@@ -80,6 +82,8 @@ CHANGES = [
     ("max_duration", "3"), ("max_duration", ""), ("max_duration", "0.5dur"),
     ("max_duration", 0), ("max_duration", 1.5), ("iteration_length", "2ba"), ("iteration_length", 0),
     ("iteration_length", True), ("step_schedulers_every_batch", 1),
+    ("distributed", {}), ("distributed", "shared_memory"), ("distributed.comm", 3), ("distributed.timeout_s", -1),
+    ("distributed.join_timeout_s", "10"), ("distributed.bucket_mib", 0), ("distributed.rank", 1),
     ("device", {}), ("device", {"name": 3}), ("device", {"name": "cpu", "graphs": True}),
     ("device", {"name": "cuda", "index": -1}), ("device", {"name": "cuda", "graph": True}),
     ("device", {"name": "cuda", "graphs": 1}), ("device", {"name": "cuda", "tf32": "yes"}),
@@ -93,7 +97,7 @@ CHANGES = [
 
 # An engine file: what it shares with a run file is tried above, and only referred to by its schema.
 ENGINE = {key: value for key, value in GOOD.items()
-          if key not in ("max_duration", "iteration_length", "scale_schedule_ratio")}
+          if key not in ("max_duration", "iteration_length", "scale_schedule_ratio", "distributed")}
 ENGINE = copy.deepcopy(ENGINE) | {"process": "supervised", "max_epochs": 2, "epoch_length": 3,
                                   "deterministic": True, "seed": None, "data": None, "max_iters": None}
 del ENGINE["eval"][0]["interval"]
@@ -129,6 +133,17 @@ def changed(path, value, good=GOOD):
     return run
 
 
+def validator_with(schema, other):
+    """A validator of a schema that refers to another; how depends on the version of jsonschema."""
+    try:
+        from referencing import Registry, Resource
+    except ImportError:
+        from jsonschema import RefResolver
+        return Draft202012Validator(schema, resolver=RefResolver(schema["$id"], schema, store={other["$id"]: other}))
+    registry = Registry().with_resource(other["$id"], Resource.from_contents(other))
+    return Draft202012Validator(schema, registry=registry)
+
+
 def main():
     tutti = sys.argv[1]
     with open("sdk/schema/run.schema.json", encoding="utf-8") as f:
@@ -137,9 +152,7 @@ def main():
         engine = json.load(f)
     Draft202012Validator.check_schema(schema)
     Draft202012Validator.check_schema(engine)
-    resolver = RefResolver(engine["$id"], engine, store={schema["$id"]: schema})
-    validators = {False: Draft202012Validator(schema),
-                  True: Draft202012Validator(engine, resolver=resolver)}
+    validators = {False: Draft202012Validator(schema), True: validator_with(engine, schema)}
     checked = failed = 0
 
     def check(name, run, path, want=None):

@@ -13,7 +13,7 @@ refuse() {
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }
-host='base|plugin|engine|graph|device|loop|train|run|check|cli'
+host='base|plugin|engine|graph|device|dist|loop|train|run|check|cli'
 # later FOLDER NAMES: what a folder of the host may neither include nor link.
 later() {
   refuse "host/$1 includes a later folder" "#include \"($2)/" -- "host/$1"
@@ -33,15 +33,16 @@ refuse "the host includes the kernels outside cli/main.c" '#include "op_table.h"
   'host/*.c' 'host/*.h' 'host/*.cu' ':!host/cli/main.c'
 refuse "the host links the kernels outside cli" "tutti_kernels\b" -- 'host/*CMakeLists.txt' \
   ':!host/cli/CMakeLists.txt'
-later base 'plugin|engine|graph|device|loop|train|run|check|cli'
-later plugin 'engine|graph|device|loop|train|run|check|cli'
-later engine 'graph|device|loop|train|run|check|cli'
-later graph 'engine|device|loop|train|run|check|cli'
-later device 'engine|loop|train|run|check|cli'
-later loop 'graph|train|run|check|cli'
+later base 'plugin|engine|graph|device|dist|loop|train|run|check|cli'
+later plugin 'engine|graph|device|dist|loop|train|run|check|cli'
+later engine 'graph|device|dist|loop|train|run|check|cli'
+later graph 'engine|device|dist|loop|train|run|check|cli'
+later device 'engine|dist|loop|train|run|check|cli'
+later dist 'engine|graph|device|loop|train|run|check|cli'
+later loop 'graph|dist|train|run|check|cli'
 later train 'loop|run|check|cli'
-later run 'graph|device|check|cli'
-later check 'graph|device|loop|run|cli'
+later run 'graph|device|dist|check|cli'
+later check 'graph|device|dist|loop|run|cli'
 # name of the header, the files that may include it
 while read -r header owners; do
   # shellcheck disable=SC2086

@@ -66,6 +66,11 @@ char *net_choices(const net *n)
     return autotuner_choices(n->autotuner);
 }
 
+void net_stop_autotune(net *n)
+{
+    autotuner_stop(n->autotuner);
+}
+
 uint32_t net_missing_choices(const net *n)
 {
     return autotuner_missing(n->autotuner);

@@ -107,95 +107,6 @@ int64_t net_offset(const net *n, uint32_t k);
 /* The flat index that weight k had before the last commit, or -1: to carry optimizer state over. */
 int64_t net_previous_offset(const net *n, uint32_t k);
 
-/* ---- plans ---- */
-
-enum {
-    PLAN_TRAIN,     /* forward, loss, backward; gradients are written */
-    PLAN_TRAIN_ADD, /* the same; gradients are added to */
-    PLAN_LOSSES,    /* training-mode forward and one loss a sample, no gradients */
-    PLAN_EVAL,      /* evaluation-mode forward and mean loss (0 targets: no loss) */
-};
-enum { SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD, SEGMENT_COUNT };
-
-typedef struct plan_request {
-    int kind; /* PLAN_* */
-    uint32_t ninputs;
-    uint32_t ntargets;
-    uint32_t reserved;
-    tutti_desc inputs[TUTTI_MAX_COLUMNS];
-    tutti_desc targets[TUTTI_MAX_COLUMNS];
-} plan_request;
-
-/* The plan for these shapes, from the cache or newly traced, differentiated, scheduled and laid
- * out.  Valid until commit changes the tree, or at least eight plans for other inputs have been asked
- * for since: then one over the limit of net_set_plan_limit may be dropped.  E_NOMEM: "... needs 12.3 GiB, 8.0 GiB are available"
- * (limit set by net_set_memory_limit).  Errors of shapes name module path and op.  [control] */
-TUTTI_NODISCARD tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan,
-                                      tutti_error *err);
-void net_set_memory_limit(net *n, uint64_t bytes); /* 0: what the system says is available */
-/* What plans may hold beside the arena that they share, before the least recently used ones are
- * dropped; 0: 1 GiB. */
-void net_set_plan_limit(net *n, uint64_t bytes);
-
-typedef struct net_plan_counts {
-    uint64_t built;   /* in the net's life: what the cache did not have */
-    uint64_t dropped; /* for the limit: forward passes with all their losses */
-    uint64_t plans;   /* there now */
-    uint64_t bytes;   /* that they hold beside the arena */
-} net_plan_counts;
-net_plan_counts net_count_plans(const net *n);
-
-/* Where input or target k lies; the caller writes there, or points the plan elsewhere: `data` must
- * then stay valid during the runs, 64-byte aligned; NULL goes back to the plan's own memory.  That
- * is taken when it is first asked for; `data` is NULL when there is none left.  Plans that differ
- * in their targets alone share inputs, forward pass and outputs: a segment of one may follow that
- * of another, as when a target changes its shape between forward and loss. */
-tutti_tensor plan_input(plan *p, uint32_t k);
-tutti_tensor plan_target(plan *p, uint32_t k);
-void plan_set_input(plan *p, uint32_t k, const void *data);
-void plan_set_target(plan *p, uint32_t k, const void *data);
-/* Results; valid until a plan for other inputs or of another kind is made or runs.  Outputs may be
- * changed in place before SEGMENT_LOSS. */
-tutti_tensor plan_output(plan *p, uint32_t k);
-tutti_tensor plan_loss(plan *p); /* scalar f32; (B) for PLAN_LOSSES; no data without targets */
-uint32_t plan_noutputs(const plan *p);
-
-/* Runs one segment.  SEGMENT_LOSS computes the loss, and its gradient for the outputs times
- * `loss_scale`; SEGMENT_BACKWARD goes on from there to the weights.  To blend a second target into
- * the loss see plan_blend_loss.  [step] */
-TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *step,
-                                      float loss_scale, tutti_error *err);
-/* Where a loss that is not finite comes from: the forward pass is run once more, on the host, to the first
- * result with a NaN or plus infinity.  The path of its module and its operation, borrowed; NULL for both
- * when there is none, or on a device.  [step] */
-TUTTI_NODISCARD tutti_status plan_find_unsound(plan *p, const tutti_step *step,
-                                               const char **ret_scope, const char **ret_op,
-                                               tutti_error *err);
-/* Where the plan reads the loss scale: who has something on the device write it there gives NAN as
- * `loss_scale` below, and elsewhere. */
-float *plan_scale(plan *p);
-
-/* What is to be done behind the last segment of a merged run.  It asks the device for nothing that
- * depends on more than these places, and cannot be gathered if it copies between host and device. */
-enum { PLAN_TAIL_PLACES = 8 };
-typedef struct plan_tail {
-    tutti_status (*run)(void *ctx, tutti_error *err);
-    void *ctx;
-    const void *places[PLAN_TAIL_PLACES];
-    uint32_t nplaces;
-    uint32_t reserved;
-} plan_tail;
-
-/* Runs segments `first` to `last` and then the tail, if it is not NULL, as one: on a device that has
- * graphs, one graph.  Inputs and targets are those of this plan.  [step] */
-TUTTI_NODISCARD tutti_status plan_run_merged(plan *p, int first, int last,
-                                             const plan_tail *tail, const tutti_step *step,
-                                             float loss_scale, tutti_error *err);
-/* After SEGMENT_LOSS: loss and output gradients become (1 - weight) * what they are + weight * those
- * for `target` (here or on the device; shape and dtype may differ from the plan's).  [step] */
-TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double weight,
-                                             const tutti_step *step, float loss_scale,
-                                             tutti_error *err);
 /* What decides the bits of results besides the settings: which of the kernels of an operation computes
  * each call (lines that the caller frees; NULL: out of memory), and the CPU's model (borrowed). */
 char *net_choices(const net *n);
@@ -206,17 +117,13 @@ TUTTI_NODISCARD tutti_status net_fix_choices(net *n, const char *lines, int thre
                                              tutti_error *err);
 /* The same for choices in the file at `path` that are not there yet; it may be missing. */
 TUTTI_NODISCARD tutti_status net_fix_choices_of(net *n, const char *path, tutti_error *err);
+/* From now on nothing is measured: calls without a choice take the first kernel. */
+void net_stop_autotune(net *n);
 /* The choices so far, and those to come, are kept in the file at `path` too.  Errors: E_IO, E_NOMEM. */
 TUTTI_NODISCARD tutti_status net_keep_choices(net *n, const char *path, tutti_error *err);
 /* How many calls of plans made since were not among them. */
 uint32_t net_missing_choices(const net *n);
 /* What is wrong with the tune file, told once; NULL when there is nothing to say. */
 const char *net_autotune_complaint(net *n);
-uint64_t plan_bytes(const plan *p); /* arena and scratch */
-double plan_flops(const plan *p);   /* of matrix products and convolutions; 0 when unknown */
-/* Writes sizes, nodes, steps with their places, and the arena's map as text. */
-void plan_dump(const plan *p, FILE *file);
-/* Writes the nodes of model and loss as a drawing in Graphviz's language. */
-void plan_draw(const plan *p, FILE *file);
 
 #endif

@@ -6,7 +6,7 @@
 #include "graph/net/compiled_graph.h"
 #include "graph/net/loss.h"
 #include "graph/net/module_tree.h"
-#include "graph/net/net.h"
+#include "graph/net/plan.h"
 #include "graph/program/program.h"
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/device_memory.h"

@@ -43,6 +43,15 @@ void plan_set_target(plan *p, uint32_t k, const void *data)
     p->loss_graph.target[k] = data;
 }
 
+bool plan_assigns(const plan *p, uint32_t k)
+{
+    const graph *g = p->model_graph->compiled.g;
+    for (uint32_t j = 0; j < graph_nassigns(g); j++)
+        if (graph_assign_at(g, j).weight == p->n->order[k]->id)
+            return true;
+    return false;
+}
+
 uint32_t plan_noutputs(const plan *p)
 {
     return p->model_graph->noutputs;

@@ -3,7 +3,7 @@
 #ifndef HOST_GRAPH_NET_PLAN_REFERENCE_H
 #define HOST_GRAPH_NET_PLAN_REFERENCE_H
 
-#include "graph/net/net.h"
+#include "graph/net/plan.h"
 
 typedef struct plan_numbers {
     double *outputs; /* all of them, one after the other */

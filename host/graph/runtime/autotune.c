@@ -386,6 +386,12 @@ tutti_status autotuner_fix(autotuner *t, const char *lines, tutti_error *err)
     return s;
 }
 
+void autotuner_stop(autotuner *t)
+{
+    free(t->path);
+    t->path = NULL;
+}
+
 tutti_status autotuner_fix_file(autotuner *t, const char *path, tutti_error *err)
 {
     choices more = {NULL, 0};

@@ -24,6 +24,8 @@ const char *autotuner_complaint(autotuner *t);
 /* Choices of a run, so that it computes the same bits when it goes on, whatever the file holds by then.
  * Lines of a call, tab, algorithm: those fixed and those made since; the caller frees it, NULL: out of memory. */
 char *autotuner_choices(const autotuner *t);
+/* From now on nothing is measured. */
+void autotuner_stop(autotuner *t);
 /* From now on such choices go before all others.  Errors: E_FORMAT, E_NOMEM. */
 TUTTI_NODISCARD tutti_status autotuner_fix(autotuner *t, const char *lines, tutti_error *err);
 /* The same for those of the file at `path` that are not fixed yet; a file that is not there has none.

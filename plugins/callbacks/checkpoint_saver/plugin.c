@@ -7,6 +7,7 @@
 #include "tutti/log.h"
 #include "tutti/state.h"
 #include "tutti/stateful.h"
+#include "tutti/world.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +24,7 @@ typedef struct saver {
     const tutti_log_v1 *log;
     const char *filename;
     const char *latest_name;
+    int writes; /* of several processes the first */
     interval interval;
     int64_t keep;
     bool overwrite;
@@ -76,6 +78,8 @@ static tutti_status saver_open(const tutti_host *host, const tutti_params *param
     if (!v->state || !v->checkpoint)
         goto fail;
     v->log = host->query(host->ctx, TUTTI_LOG_V1); /* may be missing */
+    const tutti_world_v1 *world = host->query(host->ctx, TUTTI_WORLD_V1);
+    v->writes = !world || world->rank(world->ctx) == 0;
     v->filename = tutti_param_str(params, "filename");
     v->latest_name = tutti_param_str(params, "latest_filename");
     v->interval = (interval){.state = v->state, .every = tutti_param_time(params, "interval")};
@@ -197,7 +201,7 @@ static tutti_status saver_save(void *self, tutti_error *err)
         memcpy(v->saved, saved, sizeof v->saved);
     }
     free(saved);
-    if (s)
+    if (s || !v->writes)
         return s;
     (void)snprintf(text, sizeof text, "saved %s", path);
     note(v, TUTTI_LOG_INFO, text);
@@ -269,6 +273,8 @@ static tutti_status take_folder(const saver *v, tutti_error *err)
 {
     const tutti_checkpoint_v1 *c = v->checkpoint;
     tutti_status s = TUTTI_OK;
+    if (!v->writes)
+        return TUTTI_OK;
     if (TUTTI_HAS(c, tutti_checkpoint_v1, claim) && c->claim) {
         if ((s = c->claim(c->ctx, v->folder, err)))
             return s;

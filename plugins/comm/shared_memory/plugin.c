@@ -118,9 +118,10 @@ static tutti_status shared_memory_join(void *self, const tutti_join *how,
     return TUTTI_OK;
 }
 
-static void shared_memory_leave(void *self)
+static void shared_memory_leave(void *self, int32_t failed)
 {
     shared_memory *m = self;
+    (void)failed; /* whoever waits for it finds it gone */
     if (m->joined)
         atomic_store(&m->segment.shared->ranks[m->segment.rank].left, 1);
 }

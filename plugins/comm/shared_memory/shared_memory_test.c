@@ -144,7 +144,7 @@ static void operations(int rank)
         check_all_to_all(&m);
         check_all_gather(&m);
     }
-    m.table->leave(m.subject.self);
+    m.table->leave(m.subject.self, 0);
     subject_close(&m.subject);
 }
 
@@ -196,7 +196,7 @@ static void one_leaves(int rank)
     int64_t mine = 0, all[SIZE];
     want_ok(join(&m, 3, 10000, &err), &err);
     if (rank == 2) {
-        m.table->leave(m.subject.self);
+        m.table->leave(m.subject.self, 0);
         (void)sleep(2);
         subject_close(&m.subject);
         return;

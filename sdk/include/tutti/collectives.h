@@ -52,8 +52,9 @@ typedef struct tutti_collectives_v1 {
      * say which rank this is.  [control] */
     tutti_status (*join)(void *self, const tutti_join *how, tutti_world_info *ret_world,
                          tutti_error *err);
-    /* The others are told that this rank is done; nothing but close follows.  [control] */
-    void (*leave)(void *self);
+    /* This rank is done; nothing but close follows.  With `failed` the others do not know it yet: they are told, or ended,
+     * so that they do not wait for it.  [control] */
+    void (*leave)(void *self, int32_t failed);
     /* From now on every wait lasts at most so long; 0: for ever.  [step] */
     void (*set_timeout)(void *self, uint32_t timeout_ms);
     /* `all` gets what every rank has in `mine`, by rank: size * bytes.  [step] */

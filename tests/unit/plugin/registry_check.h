@@ -50,7 +50,8 @@ static inline registry *registry_over_with(const char *const *folders, int trust
     tutti_error err = TUTTI_ERROR_INIT;
     registry *r = NULL;
     reported[0] = '\0';
-    ck_assert_int_eq(setenv("TUTTI_PLUGIN_PATH", "/", 1), 0);
+    /* Folders without a plugin, whoever runs this. */
+    ck_assert_int_eq(setenv("TUTTI_PLUGIN_PATH", "/proc/self/task", 1), 0);
     ck_assert_ok(registry_create(&options, &r, &err), err);
     return r;
 }

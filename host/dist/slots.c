@@ -1,0 +1,59 @@
+/* slots.c - slots of ranks, blocks of the summation tree, and its sums. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/slots.h"
+
+#include <stddef.h>
+
+slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank)
+{
+    const int64_t first = slots * rank / size;
+    return (slot_span){first, slots * (rank + 1) / size - first};
+}
+
+uint32_t slots_blocks(slot_span span, slot_span blocks[SLOT_BLOCKS])
+{
+    uint32_t n = 0;
+    while (span.count > 0) {
+        int64_t size = 1;
+        while (size * 2 <= span.count && span.first % (size * 2) == 0)
+            size *= 2;
+        blocks[n++] = (slot_span){span.first, size};
+        span = (slot_span){span.first + size, span.count - size};
+    }
+    return n;
+}
+
+static void add(float *to, const float *from, int64_t n, int threads)
+{
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+static void join_last(slot_stack *s, int64_t n, int threads)
+{
+    slot_sum *left = &s->sums[s->count - 2];
+    add(left->data, left[1].data, n, threads);
+    left->span.count += left[1].span.count;
+    s->count--;
+}
+
+void slot_stack_push(slot_stack *s, slot_sum sum, int64_t n, int threads)
+{
+    s->sums[s->count++] = sum;
+    while (s->count > 1 && s->sums[s->count - 2].span.count == s->sums[s->count - 1].span.count)
+        join_last(s, n, threads);
+}
+
+int slot_stack_takes(const slot_stack *s, int64_t slot)
+{
+    const slot_span *last = s->count ? &s->sums[s->count - 1].span : NULL;
+    return last && last->count == 1 && last->first + 1 == slot && last->first % 2 == 0;
+}
+
+float *slot_stack_finish(slot_stack *s, int64_t n, int threads)
+{
+    while (s->count > 1)
+        join_last(s, n, threads);
+    return s->count ? s->sums[0].data : NULL;
+}

@@ -1,0 +1,45 @@
+/* slots.h - which microbatches of a batch a rank computes, and the one order in which their gradients are summed. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_DIST_SLOTS_H
+#define HOST_DIST_SLOTS_H
+
+#include <stdint.h>
+
+/* A batch is cut into slots, one a microbatch.  Floating point sums depend on their order, so all slots are summed by
+ * one binary tree, whichever ranks hold them: neighbours of equal size first, as a binary counter carries; what is
+ * left over from right to left.  The tree is a function of the number of slots alone. */
+
+/* Slots [first, first + count): of a rank, or below a node of the tree. */
+typedef struct slot_span {
+    int64_t first, count;
+} slot_span;
+
+enum { SLOT_BLOCKS = 128 }; /* a rank's spans have at most so many blocks */
+
+/* Ranks take consecutive slots; their numbers differ by one at most. */
+slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank);
+
+/* The nodes of the tree that lie wholly in `span`, largest possible, in order: a power of two of slots each, which
+ * begins at a multiple of it.  Returns how many. */
+uint32_t slots_blocks(slot_span span, slot_span blocks[SLOT_BLOCKS]);
+
+/* Adds up arrays by the tree. */
+typedef struct slot_sum {
+    float *data;
+    slot_span span;
+} slot_sum;
+
+typedef struct slot_stack {
+    slot_sum sums[64];
+    uint32_t count;
+} slot_stack;
+
+/* Puts the sum of a node behind those that are there, its left neighbours: equal ones become one, in place of the
+ * left.  `n` is the arrays' length; who calls keeps the arrays. */
+void slot_stack_push(slot_stack *s, slot_sum sum, int64_t n, int threads);
+/* Whether the next slot, pushed now, would be added to what is there at once. */
+int slot_stack_takes(const slot_stack *s, int64_t slot);
+/* The sum of all, in the first one's place; NULL where nothing was pushed. */
+float *slot_stack_finish(slot_stack *s, int64_t n, int threads);
+
+#endif

@@ -1,0 +1,167 @@
+/* sum.c - the sum over all slots of a batch, whichever ranks hold them, by one tree. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/world_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A piece of the arrays is summed at a time.  It is cut into shares, one a rank: an all-to-all brings everybody's
+ * blocks of a share to its rank, which adds them up in the order of the tree; an all-gather brings the sum to all. */
+
+enum { SHARE_UNIT = 1024, MOST_RANKS = 4096 };
+
+typedef struct piece {
+    world *w;
+    const slot_sum *mine;
+    uint32_t count;
+    int64_t at, n; /* of the arrays */
+    uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS];
+} piece;
+
+/* Where share `rank` of n numbers begins. */
+static int64_t share(const world *w, int64_t n, int64_t rank)
+{
+    const int64_t units = (n + SHARE_UNIT - 1) / SHARE_UNIT;
+    const int64_t first = units * rank / w->info.size * SHARE_UNIT;
+    return first < n ? first : n;
+}
+
+static tutti_status reserve(world *w, uint64_t numbers, tutti_error *err)
+{
+    if (numbers <= w->capacity)
+        return TUTTI_OK;
+    free(w->memory);
+    w->memory = aligned_alloc(64, (numbers * sizeof(float) + 63) / 64 * 64);
+    w->capacity = w->memory ? numbers : 0;
+    return w->memory ? TUTTI_OK
+                     : tutti_fail(err, TUTTI_E_NOMEM,
+                                  "no memory for %llu bytes of gradients under way",
+                                  (unsigned long long)(numbers * sizeof(float)));
+}
+
+/* Lays this rank's blocks out by share; returns how many numbers there are. */
+static int64_t pack(piece *p, float *to)
+{
+    int64_t end = 0;
+    for (int32_t r = 0; r < p->w->info.size; r++) {
+        const int64_t first = share(p->w, p->n, r), n = share(p->w, p->n, r + 1) - first;
+        p->offsets[0][r] = (uint64_t)end * sizeof(float);
+        p->bytes[0][r] = (uint64_t)n * p->count * sizeof(float);
+        for (uint32_t k = 0; k < p->count; k++, end += n)
+            memcpy(to + end, p->mine[k].data + p->at + first, (size_t)n * sizeof(float));
+    }
+    return end;
+}
+
+static tutti_status transpose(piece *p, float *send, float *receive, tutti_error *err)
+{
+    world *w = p->w;
+    const tutti_parts out = {.struct_size = sizeof out,
+                             .data = send,
+                             .offsets = p->offsets[0],
+                             .bytes = p->bytes[0]};
+    const tutti_parts in = {.struct_size = sizeof in,
+                            .data = receive,
+                            .offsets = p->offsets[1],
+                            .bytes = p->bytes[1]};
+    uint64_t request = 0;
+    instance_call c = instance_enter(w->options.comm, "all_to_all");
+    tutti_status s = w->table->all_to_all(w->self, &out, &in, &request, err);
+    if (!s)
+        s = w->table->wait(w->self, request, err);
+    instance_leave(&c);
+    return s;
+}
+
+/* This rank's share of the piece, summed in the tree's order. */
+static tutti_status sum_share(piece *p, int64_t slots, float *result, tutti_error *err)
+{
+    world *w = p->w;
+    const int64_t first = share(w, p->n, w->info.rank);
+    const int64_t n = share(w, p->n, w->info.rank + 1) - first;
+    slot_span blocks[SLOT_BLOCKS];
+    slot_stack stack = {.count = 0};
+    uint64_t all = 0;
+    for (int32_t r = 0; r < w->info.size; r++) {
+        const uint32_t count = slots_blocks(slots_of_rank(slots, w->info.size, r), blocks);
+        p->offsets[1][r] = all * sizeof(float);
+        p->bytes[1][r] = (uint64_t)n * count * sizeof(float);
+        all += (uint64_t)n * count;
+    }
+    const uint64_t sent = (uint64_t)p->n * p->count;
+    tutti_status s = reserve(w, sent + all + 1, err);
+    if (s)
+        return s;
+    (void)pack(p, w->memory);
+    float *received = w->memory + sent;
+    if ((s = transpose(p, w->memory, received, err)))
+        return s;
+    for (int32_t r = 0; r < w->info.size; r++) {
+        const uint32_t count = slots_blocks(slots_of_rank(slots, w->info.size, r), blocks);
+        for (uint32_t k = 0; k < count; k++, received += n)
+            slot_stack_push(&stack, (slot_sum){received, blocks[k]}, n, w->options.threads);
+    }
+    const float *sum = slot_stack_finish(&stack, n, w->options.threads);
+    memcpy(result + p->at + first, sum, (size_t)n * sizeof(float));
+    return TUTTI_OK;
+}
+
+static tutti_status gather(piece *p, float *result, tutti_error *err)
+{
+    world *w = p->w;
+    uint64_t request = 0;
+    for (int32_t r = 0; r < w->info.size; r++) {
+        const int64_t first = share(w, p->n, r);
+        p->offsets[0][r] = (uint64_t)first * sizeof(float);
+        p->bytes[0][r] = (uint64_t)(share(w, p->n, r + 1) - first) * sizeof(float);
+    }
+    const tutti_parts parts = {.struct_size = sizeof parts,
+                               .data = result + p->at,
+                               .offsets = p->offsets[0],
+                               .bytes = p->bytes[0]};
+    instance_call c = instance_enter(w->options.comm, "all_gather");
+    tutti_status s = w->table->all_gather(w->self, &parts, &request, err);
+    if (!s)
+        s = w->table->wait(w->self, request, err);
+    instance_leave(&c);
+    return s;
+}
+
+/* The blocks of a world of one, whole. */
+static void sum_alone(const world *w, const slot_sum *mine, uint32_t count, int64_t n,
+                      float *result)
+{
+    slot_stack stack = {.count = 0};
+    for (uint32_t k = 0; k < count; k++)
+        slot_stack_push(&stack, mine[k], n, w->options.threads);
+    const float *sum = slot_stack_finish(&stack, n, w->options.threads);
+    memcpy(result, sum, (size_t)n * sizeof(float));
+}
+
+tutti_status world_sum(world *w, int64_t slots, const slot_sum *mine, uint32_t count, int64_t n,
+                       float *result, tutti_error *err)
+{
+    const int64_t most = (int64_t)(w->options.bucket / sizeof(float));
+    if (w->info.size == 1) {
+        sum_alone(w, mine, count, n, result);
+        return TUTTI_OK;
+    }
+    if (w->info.size > MOST_RANKS)
+        return tutti_fail(err, TUTTI_E_RANGE, "a world of %d ranks, want at most %d",
+                          w->info.size, MOST_RANKS);
+    piece *p = calloc(1, sizeof *p);
+    tutti_status s =
+        p ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    for (int64_t at = 0; at < n && !s; at += most) {
+        p->w = w;
+        p->mine = mine;
+        p->count = count;
+        p->at = at;
+        p->n = n - at < most ? n - at : most;
+        s = sum_share(p, slots, result, err);
+        if (!s)
+            s = gather(p, result, err);
+    }
+    free(p);
+    return s;
+}

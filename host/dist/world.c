@@ -1,0 +1,201 @@
+/* world.c - joining the ranks of a run through an object of kind "comm", and what they agree on. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/world_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int32_t service_rank(void *ctx)
+{
+    return world_rank(ctx);
+}
+
+static int32_t service_size(void *ctx)
+{
+    return world_size(ctx);
+}
+
+static tutti_status service_gather(void *ctx, const void *mine, void *all, uint64_t bytes,
+                                   tutti_error *err)
+{
+    return world_exchange(ctx, mine, all, bytes, err);
+}
+
+static uint32_t milliseconds(double seconds)
+{
+    return seconds >= 4e6 ? UINT32_MAX : (uint32_t)ceil(seconds * 1e3);
+}
+
+tutti_status world_join(const world_options *options, world **ret_world, tutti_error *err)
+{
+    const tutti_collectives_v1 *table = instance_query(options->comm, TUTTI_COLLECTIVES_V1);
+    if (!table)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "comm %s has no " TUTTI_COLLECTIVES_V1,
+                          instance_name(options->comm));
+    world *w = calloc(1, sizeof *w);
+    if (!w)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    w->options = *options;
+    w->table = table;
+    w->self = instance_self(options->comm);
+    w->info.struct_size = sizeof w->info;
+    w->service = (tutti_world_v1){.struct_size = sizeof w->service,
+                                  .ctx = w,
+                                  .rank = service_rank,
+                                  .size = service_size,
+                                  .gather = service_gather};
+    const tutti_join how = {.struct_size = sizeof how,
+                            .timeout_ms = milliseconds(options->join_s),
+                            .run = options->run};
+    instance_call c = instance_enter(options->comm, "join");
+    tutti_status s = table->join(w->self, &how, &w->info, err);
+    instance_leave(&c);
+    if (!s && (w->info.size < 1 || w->info.rank < 0 || w->info.rank >= w->info.size))
+        s = tutti_fail(err, TUTTI_E_FORMAT, "comm %s: rank %d of %d makes no sense",
+                       instance_name(options->comm), w->info.rank, w->info.size);
+    if (s) {
+        free(w);
+        return s;
+    }
+    table->set_timeout(w->self, milliseconds(options->timeout_s));
+    *ret_world = w;
+    return TUTTI_OK;
+}
+
+void world_leave(world *w, bool failed)
+{
+    if (!w)
+        return;
+    instance_call c = instance_enter(w->options.comm, "leave");
+    w->table->leave(w->self, failed && !w->agreed);
+    instance_leave(&c);
+    free(w->memory);
+    free(w);
+}
+
+int32_t world_rank(const world *w)
+{
+    return w->info.rank;
+}
+
+int32_t world_size(const world *w)
+{
+    return w->info.size;
+}
+
+const tutti_world_v1 *world_service(const world *w)
+{
+    return &w->service;
+}
+
+void world_tell(world *w, uint64_t step, const char *phase)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    tutti_progress p = {.step = step,
+                        .since_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
+    (void)snprintf(p.phase, sizeof p.phase, "%s", phase);
+    w->table->tell(w->self, &p);
+}
+
+tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t bytes,
+                            tutti_error *err)
+{
+    instance_call c = instance_enter(w->options.comm, "exchange");
+    const tutti_status s = w->table->exchange(w->self, mine, all, bytes, err);
+    instance_leave(&c);
+    return s;
+}
+
+/* ---- agreeing ---- */
+
+tutti_status world_agree(world *w, tutti_status status, tutti_error *err)
+{
+    tutti_error mine = TUTTI_ERROR_INIT, unheard = TUTTI_ERROR_INIT;
+    tutti_error *all = calloc((size_t)w->info.size, sizeof *all);
+    if (!all) /* the others find this rank gone */
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    if (status) {
+        mine.status = status;
+        (void)snprintf(mine.text, sizeof mine.text, "%s", err ? err->text : "");
+    }
+    tutti_status s = world_exchange(w, &mine, all, sizeof mine, status ? &unheard : err);
+    for (int32_t k = 0; k < w->info.size && !s; k++) {
+        if (!all[k].status)
+            continue;
+        s = all[k].status;
+        w->agreed = true;
+        if (err)
+            *err = (tutti_error)TUTTI_ERROR_INIT;
+        all[k].text[sizeof all[k].text - 1] = '\0';
+        (void)(k ? tutti_fail(err, s, "[rank %d] %.480s", k, all[k].text)
+                 : tutti_fail(err, s, "%s", all[k].text));
+    }
+    free(all);
+    return status ? (s ? s : status) : s;
+}
+
+bool world_has_agreed(const world *w)
+{
+    return w && w->agreed;
+}
+
+enum { ITEM_BYTES = 480 };
+
+/* Item `item` of rank 0 against that of all, in ITEM_BYTES each. */
+static tutti_status compare_one(world *w, const world_item *item, char *all, tutti_error *err)
+{
+    char mine[ITEM_BYTES];
+    memset(mine, 0, sizeof mine);
+    (void)snprintf(mine, sizeof mine, "%s", item->value);
+    const tutti_status s = world_exchange(w, mine, all, sizeof mine, err);
+    for (int32_t k = 1; k < w->info.size && !s; k++)
+        if (memcmp(all, all + (size_t)k * ITEM_BYTES, ITEM_BYTES) != 0) {
+            w->agreed = true;
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "rank %d has another %s than rank 0: %.200s, not %.200s", k,
+                              item->name, all + (size_t)k * ITEM_BYTES, all);
+        }
+    return s;
+}
+
+tutti_status world_compare(world *w, const world_item *items, size_t n, tutti_error *err)
+{
+    char *all = malloc((size_t)w->info.size * ITEM_BYTES);
+    tutti_status s =
+        all ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    for (size_t k = 0; k < n && !s; k++)
+        s = compare_one(w, &items[k], all, err);
+    free(all);
+    return s;
+}
+
+static tutti_status broadcast(world *w, void *data, uint64_t bytes, tutti_error *err)
+{
+    instance_call c = instance_enter(w->options.comm, "broadcast");
+    const tutti_status s = w->table->broadcast(w->self, data, bytes, 0, err);
+    instance_leave(&c);
+    return s;
+}
+
+tutti_status world_spread(world *w, const char *text, char **ret_text, tutti_error *err)
+{
+    uint64_t bytes = w->info.rank == 0 ? strlen(text) + 1 : 0;
+    tutti_status s = broadcast(w, &bytes, sizeof bytes, err);
+    if (s)
+        return s;
+    char *copy = malloc(bytes);
+    if (!copy)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of rank 0",
+                          (unsigned long long)bytes);
+    if (w->info.rank == 0)
+        memcpy(copy, text, bytes);
+    if ((s = broadcast(w, copy, bytes, err)))
+        free(copy);
+    else
+        *ret_text = copy;
+    return s;
+}

@@ -1,0 +1,65 @@
+/* world.h - the processes that train one model together: joining, agreeing, summing. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_DIST_WORLD_H
+#define HOST_DIST_WORLD_H
+
+#include "dist/slots.h"
+#include "plugin/registry.h"
+#include "tutti/world.h"
+
+#include <stdbool.h>
+
+typedef struct world world; /* opaque */
+
+typedef struct world_options {
+    instance *comm;   /* borrowed; kind "comm" */
+    uint64_t run;     /* equal in all ranks of a run */
+    double join_s;    /* until all ranks are there */
+    double timeout_s; /* until a rank that does not come ends the run */
+    uint64_t bucket;  /* bytes that are summed at a time */
+    int threads;      /* of sums */
+} world_options;
+
+/* All ranks call the functions below in the same order.  Errors of all: E_STATE names a rank that has ended, has left, or
+ * does not come. */
+
+/* Errors also: E_UNSUPPORTED the object has no tutti.collectives/1; those of join.  [control] */
+TUTTI_NODISCARD tutti_status world_join(const world_options *options, world **ret_world,
+                                        tutti_error *err);
+/* `failed`: this rank ends with an error.  NULL is allowed. */
+void world_leave(world *w, bool failed);
+int32_t world_rank(const world *w);
+int32_t world_size(const world *w);
+const tutti_world_v1 *world_service(const world *w);
+/* Where this rank is, for the others' messages; `phase` is a constant.  [step] */
+void world_tell(world *w, uint64_t step, const char *phase);
+
+/* `all` gets what every rank has in `mine`, by rank.  [step] */
+TUTTI_NODISCARD tutti_status world_exchange(world *w, const void *mine, void *all,
+                                            uint64_t bytes, tutti_error *err);
+/* The first failure of any rank, in the order of ranks, becomes that of all: "[rank 2] ...".  `err` is this rank's
+ * where `status` is one.  [step] */
+TUTTI_NODISCARD tutti_status world_agree(world *w, tutti_status status, tutti_error *err);
+/* Whether every rank has been told of this run's failure. */
+bool world_has_agreed(const world *w);
+
+/* What must be equal on all ranks, with its name. */
+typedef struct world_item {
+    const char *name;
+    const char *value;
+} world_item;
+/* Errors also: E_ARG names the first rank and item that differ from rank 0's, with both values.  [control] */
+TUTTI_NODISCARD tutti_status world_compare(world *w, const world_item *items, size_t n,
+                                           tutti_error *err);
+/* Rank 0's `text` to all; the caller frees *ret_text.  Errors also: E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status world_spread(world *w, const char *text, char **ret_text,
+                                          tutti_error *err);
+
+/* The sum over `slots` slots by the tree of slots.h, in `result` of every rank, n numbers.  `mine`: this rank's blocks of the
+ * tree in order, as slots_blocks has them, each of n numbers, which are overwritten.  Errors also: E_NOMEM.
+ * [step] */
+TUTTI_NODISCARD tutti_status world_sum(world *w, int64_t slots, const slot_sum *mine,
+                                       uint32_t count, int64_t n, float *result,
+                                       tutti_error *err);
+
+#endif

@@ -1,0 +1,76 @@
+/* distributed.h - a run over several processes: which slots this rank computes, and what all make of them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_DISTRIBUTED_H
+#define HOST_TRAIN_DISTRIBUTED_H
+
+#include "dist/world.h"
+#include "train/metric_set.h"
+
+/* The microbatches of a batch are slots (dist/slots.h).  Every rank loads the whole batch, so that algorithms see it
+ * whole, and computes its own slots; gradients, buffers that the forward pass assigns, losses and metrics' sums
+ * are then those of all slots, in one order.  So nothing depends on the number of ranks. */
+typedef struct distributed {
+    run_context *run;
+    metric_set *metrics; /* of the training data */
+    instance *comm;
+    world *world; /* NULL: a run without "distributed" */
+
+    uint64_t version;  /* of the net that what follows fits */
+    uint32_t *buffers; /* weights of the net that the forward pass assigns */
+    uint32_t nbuffers;
+    int64_t ngradients; /* numbers of the arena */
+    int64_t numbers;    /* and those of the buffers behind it */
+    float **pool;       /* arrays of so many */
+    uint32_t npool;
+    unsigned char *before; /* all buffers as the batch found them */
+    uint64_t before_bytes;
+
+    int64_t slots; /* of the batch under way */
+    slot_span mine;
+    slot_sum blocks[SLOT_BLOCKS]; /* of the tree: those that are done */
+    uint32_t nblocks;
+    slot_stack stack; /* of the block under way */
+    double *values;   /* a slot of mine: its loss by weight, then the metrics' sums */
+    uint32_t nvalues;
+    double *all_values; /* of all slots */
+    int64_t began_ns;   /* of the present lap */
+    int64_t lap_ns;     /* rank 0's, for all clocks */
+} distributed;
+
+/* Joins the other ranks where the run file says so.  [control] */
+TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
+/* `failed`: the run ends with an error here. */
+void distributed_close(distributed *d, bool failed);
+bool distributed_on(const distributed *d);
+/* Whether this rank writes the run's files and speaks for it. */
+bool distributed_first(const distributed *d);
+/* Once all objects are open: settings, data, plugins, threads and CPUs that must be equal.  E_ARG names rank, item
+ * and values.  [control] */
+TUTTI_NODISCARD tutti_status distributed_compare(distributed *d, int64_t samples,
+                                                 tutti_error *err);
+/* After weights were loaded: that all have the same.  [control] */
+TUTTI_NODISCARD tutti_status distributed_compare_start(distributed *d, tutti_error *err);
+/* Kernels: those that rank 0 has measured are everybody's, and nothing is measured from then on.  Before other ranks
+ * make plans, and after rank 0 has (`status`).  [control] */
+TUTTI_NODISCARD tutti_status distributed_share_choices(distributed *d, tutti_status status,
+                                                       tutti_error *err);
+
+/* One evaluation of a batch: begin, then for each slot of `mine` begin_slot and, when its gradients are there, end_slot;
+ * then end, with the status of all that.  [step] */
+TUTTI_NODISCARD tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p,
+                                               tutti_error *err);
+void distributed_begin_slot(distributed *d);
+/* `share` is that of the slot in the batch's samples; `loss` its loss by this. */
+TUTTI_NODISCARD tutti_status distributed_end_slot(distributed *d, int64_t slot, double share,
+                                                  double loss, tutti_error *err);
+/* Gradients, buffers, metrics and *ret_loss are now the batch's.  A failure of any rank is that of all. */
+TUTTI_NODISCARD tutti_status distributed_end(distributed *d, tutti_status status,
+                                             double *ret_loss, tutti_error *err);
+/* What must be equal on all ranks, as world_compare. */
+TUTTI_NODISCARD tutti_status distributed_equal(distributed *d, const world_item *items,
+                                               size_t n, tutti_error *err);
+/* Any rank's failure, as world_agree; `status` where there is one rank. */
+TUTTI_NODISCARD tutti_status distributed_agree(distributed *d, tutti_status status,
+                                               tutti_error *err);
+
+#endif

@@ -1,0 +1,342 @@
+/* plugin.c - mpi: collectives by the machine's MPI, over whatever networks it knows. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tutti/collectives.h"
+#include "tutti/tutti.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A rank that waits too long says where it is; the first and the last rank listen for a while. */
+enum {
+    MPI_LATE_TAG = 7001,
+    MPI_LISTEN_MS = 1000,
+    MPI_LEAST_PAUSE_US = 20,
+    MPI_MOST_PAUSE_US = 1000
+};
+
+typedef struct mpi {
+    MPI_Comm comm; /* of the run alone */
+    tutti_world_info world;
+    uint32_t timeout_ms;
+    tutti_progress progress;
+    tutti_status broken; /* what every wait says once one has failed */
+    tutti_error why;
+    int *counts[2], *offsets[2]; /* of parts, by rank */
+    int joined;
+} mpi;
+
+static int64_t mpi_now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static tutti_status mpi_failed(const char *what, int code, tutti_error *err)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int n = 0;
+    (void)MPI_Error_string(code, text, &n);
+    return tutti_fail(err, TUTTI_E_FAIL, "mpi: %s: %.*s", what, n, text);
+}
+
+/* ---- joining ---- */
+
+static tutti_status mpi_open(const tutti_host *host, const tutti_params *params,
+                             void **ret_self, tutti_error *err)
+{
+    mpi *m = calloc(1, sizeof *m);
+    (void)host;
+    (void)params;
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mpi: no memory");
+    *ret_self = m;
+    return TUTTI_OK;
+}
+
+static tutti_status mpi_start(tutti_error *err)
+{
+    int begun = 0, ended = 0, level = 0;
+    (void)MPI_Initialized(&begun);
+    (void)MPI_Finalized(&ended);
+    if (ended)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "mpi: MPI has ended in this process, where it begins once");
+    const int code =
+        begun ? MPI_SUCCESS : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+    if (code != MPI_SUCCESS)
+        return mpi_failed("MPI_Init_thread", code, err);
+    if (!begun && level < MPI_THREAD_SERIALIZED)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "mpi: this MPI serves no program with threads");
+    return TUTTI_OK;
+}
+
+static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info *ret_world,
+                             tutti_error *err)
+{
+    mpi *m = self;
+    MPI_Comm node;
+    tutti_status s = mpi_start(err);
+    if (s)
+        return s;
+    int code = MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
+    if (code != MPI_SUCCESS)
+        return mpi_failed("MPI_Comm_dup", code, err);
+    m->joined = 1;
+    (void)MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+    (void)MPI_Comm_rank(m->comm, &m->world.rank);
+    (void)MPI_Comm_size(m->comm, &m->world.size);
+    code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (code != MPI_SUCCESS)
+        return mpi_failed("MPI_Comm_split_type", code, err);
+    (void)MPI_Comm_rank(node, &m->world.local_rank);
+    (void)MPI_Comm_size(node, &m->world.local_size);
+    (void)MPI_Comm_free(&node);
+    m->timeout_ms = how->timeout_ms;
+    for (int k = 0; k < 2; k++) {
+        m->counts[k] = calloc((size_t)m->world.size, sizeof(int));
+        m->offsets[k] = calloc((size_t)m->world.size, sizeof(int));
+        if (!m->counts[k] || !m->offsets[k])
+            return tutti_fail(err, TUTTI_E_NOMEM, "mpi: no memory for %d ranks", m->world.size);
+    }
+    ret_world->rank = m->world.rank;
+    ret_world->size = m->world.size;
+    ret_world->local_rank = m->world.local_rank;
+    ret_world->local_size = m->world.local_size;
+    return TUTTI_OK;
+}
+
+/* After a wait that failed the others are ended: MPI cannot go on without a rank. */
+static tutti_status mpi_close(void *self, tutti_error *err)
+{
+    mpi *m = self;
+    int begun = 0, ended = 0;
+    (void)err;
+    (void)MPI_Initialized(&begun);
+    (void)MPI_Finalized(&ended);
+    if (m->broken)
+        (void)MPI_Abort(MPI_COMM_WORLD, 1);
+    if (m->joined)
+        (void)MPI_Comm_free(&m->comm);
+    if (begun && !ended)
+        (void)MPI_Finalize();
+    for (int k = 0; k < 2; k++) {
+        free(m->counts[k]);
+        free(m->offsets[k]);
+    }
+    free(m);
+    return TUTTI_OK;
+}
+
+/* MPI_Finalize waits for all. */
+static void mpi_leave(void *self, int32_t failed)
+{
+    mpi *m = self;
+    if (failed && !m->broken)
+        m->broken = TUTTI_E_STATE;
+}
+
+static void mpi_set_timeout(void *self, uint32_t timeout_ms)
+{
+    ((mpi *)self)->timeout_ms = timeout_ms;
+}
+
+static void mpi_tell(void *self, const tutti_progress *now)
+{
+    ((mpi *)self)->progress = *now;
+}
+
+/* ---- a rank that does not come ---- */
+
+/* Those that have come say so to the first and the last rank; *ret_missing is one that has not, -1: not known. */
+static void mpi_find_missing(mpi *m, int *ret_missing)
+{
+    const int listeners[2] = {0, m->world.size - 1};
+    char *came = calloc((size_t)m->world.size, 1);
+    const int64_t began = mpi_now_ms();
+    char unused = 0;
+    *ret_missing = -1;
+    for (int k = 0; k < 2; k++) {
+        MPI_Request request;
+        if (listeners[k] != m->world.rank &&
+            MPI_Isend(&unused, 1, MPI_CHAR, listeners[k], MPI_LATE_TAG, m->comm, &request) ==
+                MPI_SUCCESS)
+            (void)MPI_Request_free(&request);
+    }
+    const int listens = m->world.rank == listeners[0] || m->world.rank == listeners[1];
+    /* The others stay until it has been said who is missing. */
+    while (came && mpi_now_ms() - began < (listens ? 1 : 3) * MPI_LISTEN_MS) {
+        int there = 0;
+        MPI_Status status;
+        (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_LATE_TAG, m->comm, &there, &status);
+        if (there) {
+            (void)MPI_Recv(&unused, 1, MPI_CHAR, status.MPI_SOURCE, MPI_LATE_TAG, m->comm,
+                           &status);
+            came[status.MPI_SOURCE] = 1;
+        } else {
+            (void)usleep(MPI_MOST_PAUSE_US);
+        }
+    }
+    if (came && listens)
+        for (int k = 0; k < m->world.size && *ret_missing < 0; k++)
+            *ret_missing = came[k] || k == m->world.rank ? -1 : k;
+    free(came);
+}
+
+static tutti_status mpi_break_off(mpi *m, tutti_error *err)
+{
+    int missing;
+    char who[32] = "a rank";
+    mpi_find_missing(m, &missing);
+    if (missing >= 0)
+        (void)snprintf(who, sizeof who, "rank %d", missing);
+    m->why = (tutti_error)TUTTI_ERROR_INIT;
+    m->broken = tutti_fail(
+        &m->why, TUTTI_E_STATE, "%s has not come in %g s; this one is at step %llu, %s", who,
+        m->timeout_ms * 1e-3, (unsigned long long)m->progress.step, m->progress.phase);
+    return tutti_fail(err, m->broken, "%s", m->why.text);
+}
+
+/* Until the operation is done.  Pauses grow, so that ranks without a CPU of their own get on. */
+static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *request,
+                               tutti_error *err)
+{
+    const int64_t began = mpi_now_ms();
+    useconds_t pause = MPI_LEAST_PAUSE_US;
+    int done = 0;
+    if (code != MPI_SUCCESS)
+        return mpi_failed(what, code, err);
+    for (int k = 0;; k++) {
+        if ((code = MPI_Test(request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS)
+            return mpi_failed(what, code, err);
+        if (done)
+            return TUTTI_OK;
+        if (m->timeout_ms && mpi_now_ms() - began > m->timeout_ms)
+            return mpi_break_off(m, err);
+        if (k < 100)
+            continue;
+        (void)usleep(pause);
+        pause = pause * 2 > MPI_MOST_PAUSE_US ? MPI_MOST_PAUSE_US : pause * 2;
+    }
+}
+
+static tutti_status mpi_check(const mpi *m, tutti_error *err)
+{
+    return m->broken ? tutti_fail(err, m->broken, "%s", m->why.text) : TUTTI_OK;
+}
+
+/* ---- operations ---- */
+
+/* MPI counts in int. */
+static tutti_status mpi_parts(mpi *m, int side, const tutti_parts *parts, tutti_error *err)
+{
+    for (int k = 0; k < m->world.size; k++) {
+        if (parts->offsets[k] + parts->bytes[k] > INT_MAX)
+            return tutti_fail(err, TUTTI_E_RANGE, "mpi: an operation on more than %d bytes",
+                              INT_MAX);
+        m->counts[side][k] = (int)parts->bytes[k];
+        m->offsets[side][k] = (int)parts->offsets[k];
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status mpi_all_to_all(void *self, const tutti_parts *send,
+                                   const tutti_parts *receive, uint64_t *ret_request,
+                                   tutti_error *err)
+{
+    mpi *m = self;
+    MPI_Request request;
+    tutti_status s = mpi_check(m, err);
+    *ret_request = 0;
+    if (s || (s = mpi_parts(m, 0, send, err)) || (s = mpi_parts(m, 1, receive, err)))
+        return s;
+    const int code =
+        MPI_Ialltoallv(send->data, m->counts[0], m->offsets[0], MPI_BYTE, receive->data,
+                       m->counts[1], m->offsets[1], MPI_BYTE, m->comm, &request);
+    return mpi_finish(m, "MPI_Ialltoallv", code, &request, err);
+}
+
+static tutti_status mpi_all_gather(void *self, const tutti_parts *parts, uint64_t *ret_request,
+                                   tutti_error *err)
+{
+    mpi *m = self;
+    MPI_Request request;
+    tutti_status s = mpi_check(m, err);
+    *ret_request = 0;
+    if (s || (s = mpi_parts(m, 0, parts, err)))
+        return s;
+    const int code = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, parts->data, m->counts[0],
+                                     m->offsets[0], MPI_BYTE, m->comm, &request);
+    return mpi_finish(m, "MPI_Iallgatherv", code, &request, err);
+}
+
+static tutti_status mpi_exchange(void *self, const void *mine, void *all, uint64_t bytes,
+                                 tutti_error *err)
+{
+    mpi *m = self;
+    MPI_Request request;
+    const tutti_status s = mpi_check(m, err);
+    if (s || bytes > INT_MAX)
+        return s ? s
+                 : tutti_fail(err, TUTTI_E_RANGE, "mpi: an operation on more than %d bytes",
+                              INT_MAX);
+    const int code = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
+                                    m->comm, &request);
+    return mpi_finish(m, "MPI_Iallgather", code, &request, err);
+}
+
+static tutti_status mpi_broadcast(void *self, void *data, uint64_t bytes, int32_t root,
+                                  tutti_error *err)
+{
+    mpi *m = self;
+    MPI_Request request;
+    const tutti_status s = mpi_check(m, err);
+    if (s || bytes > INT_MAX)
+        return s ? s
+                 : tutti_fail(err, TUTTI_E_RANGE, "mpi: an operation on more than %d bytes",
+                              INT_MAX);
+    const int code = MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, m->comm, &request);
+    return mpi_finish(m, "MPI_Ibcast", code, &request, err);
+}
+
+/* All is done when an operation returns. */
+static tutti_status mpi_wait(void *self, uint64_t request, tutti_error *err)
+{
+    (void)self;
+    (void)request;
+    (void)err;
+    return TUTTI_OK;
+}
+
+static const void *mpi_query(void *self, const char *interface_id)
+{
+    static const tutti_collectives_v1 table = {.struct_size = sizeof table,
+                                               .join = mpi_join,
+                                               .leave = mpi_leave,
+                                               .set_timeout = mpi_set_timeout,
+                                               .exchange = mpi_exchange,
+                                               .broadcast = mpi_broadcast,
+                                               .all_to_all = mpi_all_to_all,
+                                               .all_gather = mpi_all_gather,
+                                               .wait = mpi_wait,
+                                               .tell = mpi_tell};
+    (void)self;
+    return strcmp(interface_id, TUTTI_COLLECTIVES_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {
+    .struct_size = sizeof calls, .open = mpi_open, .close = mpi_close, .query = mpi_query};
+static const tutti_object object = TUTTI_OBJECT_INIT("mpi", TUTTI_KIND_COMM, &calls);
+static const tutti_object *const objects[] = {&object, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.mpi", "1.0.0", objects);
+
+const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &plugin;
+}

@@ -1,0 +1,54 @@
+"""bits_test.py - loss, metrics, weights and states do not depend on how many ranks train: bits_test.py TUTTI [NAME]"""
+# SPDX-License-Identifier: Apache-2.0
+import os
+import sys
+
+from ranks import World, changed, difference, main, write
+
+ALGORITHMS = [
+    [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}],
+    [{"name": "selective_backprop", "start": 0.0, "end": 1.0}, {"name": "blurpool"}],
+    [{"name": "sam"}],
+    [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}, {"name": "cutmix"}],
+    [{"name": "progressive_resizing", "finetune_fraction": 0.3}, {"name": "swa", "swa_start": "0.5dur"}],
+    [{"name": "gradient_penalty"}, {"name": "layer_freezing"}, {"name": "ghost_batchnorm", "ghost_batch_size": 2}],
+]
+
+
+def same(tutti, folder, report, what, run, sizes):
+    """The run gives in every world what it gives in a world of one."""
+    for size in (1, *sizes):
+        where = os.path.join(folder, f"{what}-{size}".replace(" ", "_"))
+        write(where, run)
+        status, out, err = World(tutti, where, size).end()
+        if any(status):
+            report.check(f"{what}, {size} ranks", False, f"{status} {err}")
+            return
+        told = [rank for rank in range(size) if out[rank]]
+        report.check(f"{what}, {size} ranks: the first one speaks", told == [0], f"{out}")
+        if size > 1:
+            text = difference(os.path.join(folder, f"{what}-1".replace(" ", "_")), where)
+            report.check(f"{what}, {size} ranks: the bits of one", not text, text)
+
+
+def plain(tutti, folder, report):
+    """Batches of 30, 30, 30, 30 and 10 samples in slots of 4, on more and on fewer ranks than slots; the model has batch
+    norm, whose statistics are those of all slots."""
+    same(tutti, folder, report, "plain", changed(), (2, 3, 5))
+    same(tutti, folder, report, "more ranks than slots", changed(microbatch_size=15, max_duration="5ba"), (3,))
+
+
+def precisions(tutti, folder, report):
+    """Sixteen bits, with a loss scale."""
+    for precision in ("amp_bf16", "amp_fp16"):
+        same(tutti, folder, report, precision, changed(precision=precision, max_duration="6ba"), (3,))
+
+
+def algorithms(tutti, folder, report):
+    """Each algorithm with others."""
+    for k, some in enumerate(ALGORITHMS):
+        same(tutti, folder, report, some[0]["name"], changed(algorithms=some, max_duration="8ba"), (2 + k % 2,))
+
+
+if __name__ == "__main__":
+    sys.exit(main([plain, precisions, algorithms]))

@@ -1,0 +1,145 @@
+"""faults_test.py - ranks that die, hang, are stopped or differ: who is named, and what is lost (nothing):
+faults_test.py TUTTI [--kills N] [NAME]..."""
+# SPDX-License-Identifier: Apache-2.0
+import os
+import random
+import signal
+import sys
+import time
+
+from ranks import World, changed, difference, main, write
+
+KILLS = int(sys.argv[sys.argv.index("--kills") + 1]) if "--kills" in sys.argv else 3
+RUN = changed(max_duration="8ep", microbatch_size=10)
+RUN["distributed"]["join_timeout_s"] = 5  # a rank may be killed before it joins
+
+
+def uninterrupted(tutti, folder):
+    """The run in a world of one."""
+    whole = os.path.join(folder, "whole")
+    write(whole, RUN)
+    World(tutti, whole, 1).end()
+    return whole
+
+
+def other_worlds(tutti, folder, report):
+    """A run goes on in worlds of other sizes."""
+    whole, parts = uninterrupted(tutti, folder), os.path.join(folder, "parts")
+    write(parts, RUN)
+    for size, until in ((3, "2ep"), (1, "3ep"), (2, "8ep")):
+        World(tutti, parts, size, ["--resume", "auto", "--set", f"max_duration={until}"]).end()
+    text = difference(whole, parts)
+    report.check("3, 1 and 2 ranks in turn end with the bits of one", not text, text)
+
+
+def kills(tutti, folder, report):
+    """A rank is killed at any moment; what is saved goes on."""
+    whole, parts = uninterrupted(tutti, folder), os.path.join(folder, "parts")
+    dice = random.Random(5)
+    write(parts, RUN)
+    for k in range(KILLS):
+        size, began = dice.choice((2, 3)), time.monotonic()
+        world = World(tutti, parts, size, ["--resume", "auto"])
+        victim = dice.randrange(size)
+        while time.monotonic() - began < dice.uniform(0.3, 1.5) and world.ranks[victim].poll() is None:
+            time.sleep(0.01)
+        world.signal(victim, signal.SIGKILL)
+        killed = time.monotonic()
+        status, _, err = world.end()
+        if status[victim] != -9:  # it was over
+            continue
+        others = [rank for rank in range(size) if rank != victim]
+        report.check(f"kill {k}: the others end within 10 s", time.monotonic() - killed < 10)
+        named = all(status[rank] in (1, 2) and f"rank {victim}" in err[rank] for rank in others)
+        early = all("resume" in err[rank] or not err[rank] for rank in others)
+        report.check(f"kill {k}: rank {victim} of {size} is named", named or early, f"{status} {err}")
+    World(tutti, parts, 2, ["--resume", "auto"]).end()
+    text = difference(whole, parts) if KILLS < 0 else tensors_differ(whole, parts)
+    report.check("after all kills the run ends with the bits of one", not text, text)
+
+
+def tensors_differ(whole, parts):
+    """As difference, but for the log, of which a kill may take the newest rows."""
+    text = difference(whole, parts)
+    return "" if text == "losses or metrics differ" else text
+
+
+def hang(tutti, folder, report):
+    """A rank that stands still is named with its step."""
+    run = changed(max_duration="4000ep")
+    run["distributed"]["timeout_s"] = 1
+    write(folder, run)
+    world = World(tutti, folder, 2)
+    world.wait_for_batch(2)
+    world.signal(1, signal.SIGSTOP)
+    until = time.monotonic() + 30
+    while world.ranks[0].poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    world.signal(1, signal.SIGKILL)
+    world.signal(1, signal.SIGCONT)
+    status, _, err = world.end()
+    good = status[0] == 1 and "has not come in 1 s; it was last seen at step" in err[0] and "rank 1 (" in err[0]
+    report.check("a rank that hangs is named with its step", good, f"{status} {err}")
+
+
+def stop(tutti, folder, report):
+    """One rank is told to stop: all do, behind the same batch."""
+    write(folder, changed(max_duration="4000ep", callbacks=[{"name": "checkpoint_saver", "interval": "3ba"}]))
+    world = World(tutti, folder, 3)
+    world.wait_for_batch(3)
+    world.signal(1, signal.SIGTERM)
+    status, _, err = world.end()
+    report.check("SIGTERM at one rank ends all with 143", status == [143] * 3, f"{status} {err}")
+    stopped = [line for text in err for line in text.splitlines() if "stopped by signal 15 after batch" in line]
+    report.check("behind one batch", len({line.split("after batch ")[1] for line in stopped}) == 1, f"{err}")
+    batch = stopped[0].split("after batch ")[1].split(",")[0] if stopped else "?"
+    report.check("which is saved", any(f"-ba{batch}." in name for name in world.saved()), f"{world.saved()}")
+
+
+def differences(tutti, folder, report):
+    """Ranks that do not run the same are refused before anything is trained."""
+    for what, own, text in (
+            ("another seed", ["--set", "seed=4"], '[rank 1] the run file has "seed":4'),
+            ("another number of threads", ["--set", "threads=2"], '[rank 1] the run file has "threads":2'),
+            ("less data", ["--set", "train.dataset.samples=120"], '[rank 1] the run file has "samples":120')):
+        where = os.path.join(folder, what.replace(" ", "_"))
+        write(where, changed())
+        world = World(tutti, where, 2, own={1: own})
+        status, _, err = world.end()
+        good = 0 not in status and text in err[0] and not world.saved()
+        report.check(f"{what} on one rank is refused by name", good, f"{status} {err}")
+
+
+def full(tutti, folder, report):
+    """Rank 0 cannot write: all fail, and say so once."""
+    write(folder, changed(max_duration="20ep"))
+    checkpoints = os.path.join(folder, "runs/ranks/checkpoints")
+    os.makedirs(os.path.join(folder, "runs/ranks/real"))
+    os.symlink("real", checkpoints)
+    with open(os.path.join(folder, "file"), "w", encoding="utf-8"):
+        pass
+    world = World(tutti, folder, 2)
+    world.wait_for_batch(2)
+    os.replace(os.path.join(folder, "file"), checkpoints)  # at once: a folder becomes a file
+    status, _, err = world.end()
+    said = [text for text in err if "checkpoints" in text]
+    report.check("a save that fails ends all ranks", status == [1, 1], f"{status} {err}")
+    report.check("which rank 0 alone says", len(said) == 1 and said[0] == err[0], f"{err}")
+
+
+def missing(tutti, folder, report):
+    """A rank that is never started."""
+    run = changed()
+    run["distributed"]["join_timeout_s"] = 0.5
+    write(folder, run)
+    world = World(tutti, folder, 2)
+    world.signal(1, signal.SIGKILL)
+    status, _, err = world.end()
+    report.check("a rank that does not join is named", status[0] == 2 and "rank 1 (" in err[0], f"{status} {err}")
+
+
+if __name__ == "__main__":
+    if "--kills" in sys.argv:
+        at = sys.argv.index("--kills")
+        del sys.argv[at:at + 2]
+    sys.exit(main([other_worlds, kills, hang, stop, differences, full, missing]))

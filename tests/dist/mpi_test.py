@@ -1,0 +1,76 @@
+"""mpi_test.py - the plugin mpi, and shared_memory, under a real mpirun: mpi_test.py TUTTI [NAME]..."""
+# SPDX-License-Identifier: Apache-2.0
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from ranks import World, changed, difference, main, write
+
+ENV = {**os.environ, "TUTTI_TUNE": "0", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+       "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+
+def mpirun(tutti, folder, size):
+    """The run in `folder` on that many ranks."""
+    return subprocess.Popen(["mpirun", "-n", str(size), tutti, "train", "run.json"], cwd=folder, env=ENV,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def distributed(comm, **more):
+    """The run's member."""
+    return {"comm": comm, "join_timeout_s": 60, "timeout_s": 60, "bucket_mib": 1, **more}
+
+
+def bits(tutti, folder, report):
+    """Three ranks of mpirun, by either plugin, give the bits of one process."""
+    alone = os.path.join(folder, "alone")
+    write(alone, changed())
+    World(tutti, alone, 1).end()
+    for comm in ("mpi", "shared_memory"):
+        where = os.path.join(folder, comm)
+        write(where, changed(distributed=distributed(comm)))
+        process = mpirun(tutti, where, 3)
+        out, err = process.communicate(timeout=120)
+        if process.returncode:
+            report.check(f"mpirun, {comm}", False, f"{process.returncode} {err}")
+            continue
+        report.check(f"mpirun, {comm}: rank 0 speaks", out.count("trained") == 1, out)
+        text = difference(alone, where)
+        report.check(f"mpirun, {comm}: the bits of one", not text, text)
+
+
+def ranks_of(process):
+    """Process ids of the ranks below mpirun."""
+    listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False)
+    return [int(pid) for pid in listed.stdout.split()]
+
+
+def hang(tutti, folder, report):
+    """A rank that stands still is named, and the job ends."""
+    write(folder, changed(max_duration="4000ep", distributed=distributed("mpi", timeout_s=1)))
+    process = mpirun(tutti, folder, 3)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not os.path.exists(os.path.join(folder, "runs/ranks/checkpoints/ep0-ba2.safetensors")):
+        time.sleep(0.01)
+    stopped = max(ranks_of(process), default=0)
+    os.kill(stopped, signal.SIGSTOP)
+    time.sleep(4)
+    os.kill(stopped, signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    report.check("a rank that hangs is named", "has not come in 1 s; this one is at step" in err and "rank 2" in err, err)
+    report.check("and the job fails", process.returncode != 0)
+
+
+if __name__ == "__main__":
+    if not shutil.which("mpirun"):
+        print("skipped: there is no mpirun here (Debian's package openmpi-bin)")
+        sys.exit(77)
+    known = subprocess.run([sys.argv[1], "plugins", "list"], capture_output=True, text=True, check=False).stdout
+    if "org.tutti.mpi" not in known:
+        print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
+        sys.exit(77)
+    sys.exit(main([bits, hang]))

@@ -1,0 +1,136 @@
+"""ranks.py - runs of several processes for the tests beside it: starting a world, and comparing what runs leave."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "e2e"))
+from checkpoint import tensors  # noqa: E402  pylint: disable=wrong-import-position
+
+RUN = {
+    "name": "ranks", "seed": 3, "threads": 1, "microbatch_size": 4, "model": {"name": "cnn"},
+    "train": {"dataset": {"name": "glyphs", "samples": 130}, "batch_size": 30, "metrics": [{"name": "accuracy"}],
+              "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "workers": 1},
+    "eval": [{"label": "test", "dataset": {"name": "glyphs", "samples": 40, "split": "test"}, "metrics": [{"name": "accuracy"}],
+              "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "interval": "1ep", "workers": 1}],
+    "optimizer": {"name": "sgd", "lr": 0.05, "momentum": 0.9}, "loggers": [{"name": "jsonl"}],
+    "callbacks": [{"name": "checkpoint_saver", "interval": "1ba"}], "max_duration": "2ep",
+    "distributed": {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "join_timeout_s": 60, "timeout_s": 60,
+                    "bucket_mib": 1},
+}
+
+
+class World:
+    """Processes that train one run in one folder."""
+
+    def __init__(self, tutti, folder, size, options=(), own=None):
+        self.folder = folder
+        self.ranks = []
+        for rank in range(size):
+            env = {**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": str(size), "TUTTI_JOB": folder,
+                   "TUTTI_TUNE": "0"}
+            command = [tutti, "train", "run.json", *options, *(own or {}).get(rank, ())]
+            self.ranks.append(subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE,
+                                               stderr=subprocess.PIPE, text=True))
+
+    def end(self, limit=120):
+        """Exit statuses, texts on stdout and stderr of all ranks."""
+        until = time.monotonic() + limit
+        out = []
+        for process in self.ranks:
+            try:
+                text = process.communicate(timeout=max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                for one in self.ranks:
+                    one.kill()
+                raise SystemExit(f"{self.folder}: a rank has not ended in {limit} s") from None
+            out.append((process.returncode, *text))
+        return [list(column) for column in zip(*out)]
+
+    def wait_for_batch(self, batch):
+        """Until that batch is saved."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not any(f"-ba{batch}." in name for name in self.saved()):
+            time.sleep(0.002)
+
+    def saved(self):
+        """Names of checkpoints."""
+        folder = os.path.join(self.folder, "runs/ranks/checkpoints")
+        return os.listdir(folder) if os.path.isdir(folder) else []
+
+    def signal(self, rank, number):
+        """Sends a signal to one rank."""
+        self.ranks[rank].send_signal(number)
+
+
+def write(folder, run):
+    """The run file of a new folder."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as f:
+        json.dump(run, f)
+
+
+def changed(**more):
+    """The run with other members."""
+    run = json.loads(json.dumps(RUN))
+    run.update(more)
+    return run
+
+
+def final(folder):
+    """Tensors of the last checkpoint."""
+    return tensors(os.path.join(folder, "runs/ranks/checkpoints/latest.safetensors"))
+
+
+def numbers(folder):
+    """Losses and metrics by batch, without clocks."""
+    rows = {}
+    with open(os.path.join(folder, "runs/ranks/log.jsonl"), encoding="utf-8") as f:
+        for line in f:
+            row = json.loads(line)
+            for name, value in row["values"].items() if row["kind"] == "metrics" else ():
+                if name.startswith(("loss/", "metrics/")):
+                    rows[name, row["batch"]] = value
+    return rows
+
+
+def difference(a, b):
+    """What the runs in two folders differ in, as text; "" when in nothing."""
+    left, right = final(a), final(b)
+    names = [name for name in left if left[name] != right.get(name)]
+    if names or left.keys() != right.keys():
+        return f"{len(names)} tensors differ, such as {names[:3]}"
+    if numbers(a) != numbers(b) or not numbers(a):
+        return "losses or metrics differ"
+    return ""
+
+
+class Report:
+    """Counts what was checked."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def check(self, what, good, text=""):
+        """Prints one line, and why not where it is not so."""
+        print(f"ok: {what}" if good else f"FAILED: {what}: {text}", flush=True)
+        self.failed += not good
+
+
+def main(cases):
+    """Runs the cases that are named, or all: ranks_test.py TUTTI [NAME]..."""
+    report = Report()
+    names = sys.argv[2:]
+    for case in cases:
+        if names and case.__name__ not in names:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            case(sys.argv[1], folder, report)
+    return 1 if report.failed else 0
+
+
+__all__ = ["Report", "World", "changed", "difference", "final", "main", "numbers", "signal", "write"]

@@ -1,0 +1,110 @@
+/* slots_test.c - any number of ranks sums in the order of one. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/slots.h"
+
+#include "tutti_check.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 40, NUMBERS = 3 };
+
+/* Numbers of very different size, so that another order gives other bits. */
+static float number(int64_t slot, int64_t i)
+{
+    const float sizes[] = {1e-4f, 3.0f, 7e3f, 0.11f, 5e6f};
+    return sizes[(slot * 7 + i) % 5] *
+           (float)(1 + (slot * 2654435761u + (uint64_t)i * 97) % 1009);
+}
+
+/* The definition: aligned neighbours of equal size, then what is left over from right to left. */
+static float naive(int64_t first, int64_t count, int64_t i)
+{
+    int64_t half = 1;
+    if (count == 1)
+        return number(first, i);
+    while (half * 2 < count)
+        half *= 2;
+    return naive(first, half, i) + naive(first + half, count - half, i);
+}
+
+/* Blocks of one rank, summed slot by slot; *ret_data is to be freed. */
+static uint32_t sum_blocks(slot_span span, slot_sum *sums, float **ret_data)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    const uint32_t n = slots_blocks(span, blocks);
+    float *data = calloc((size_t)span.count + 1, NUMBERS * sizeof *data), *at = data;
+    for (uint32_t k = 0; k < n; k++) {
+        slot_stack stack = {.count = 0};
+        for (int64_t slot = blocks[k].first; slot < blocks[k].first + blocks[k].count;
+             slot++, at += NUMBERS) {
+            for (int64_t i = 0; i < NUMBERS; i++)
+                at[i] = number(slot, i);
+            const bool takes = slot_stack_takes(&stack, slot);
+            const uint32_t before = stack.count;
+            slot_stack_push(&stack, (slot_sum){at, {slot, 1}}, NUMBERS, 1);
+            ck_assert(takes == (stack.count <= before));
+        }
+        ck_assert_uint_eq(stack.count, 1);
+        sums[k] = stack.sums[0];
+    }
+    *ret_data = data;
+    return n;
+}
+
+START_TEST(every_world_sums_in_one_order)
+{
+    for (int64_t slots = 1; slots <= MOST; slots++)
+        for (int32_t size = 1; size <= MOST; size++) {
+            slot_stack all = {.count = 0};
+            float *data[MOST];
+            int64_t next = 0;
+            for (int32_t rank = 0; rank < size; rank++) {
+                const slot_span span = slots_of_rank(slots, size, rank);
+                slot_sum sums[SLOT_BLOCKS];
+                ck_assert_int_eq(span.first, next);
+                ck_assert_int_le(span.count, (slots + size - 1) / size);
+                next += span.count;
+                const uint32_t n = sum_blocks(span, sums, &data[rank]);
+                for (uint32_t k = 0; k < n; k++)
+                    slot_stack_push(&all, sums[k], NUMBERS, 1);
+            }
+            ck_assert_int_eq(next, slots);
+            const float *sum = slot_stack_finish(&all, NUMBERS, 1);
+            for (int64_t i = 0; i < NUMBERS; i++) {
+                const float want = naive(0, slots, i);
+                ck_assert_mem_eq(&sum[i], &want, sizeof want);
+            }
+            for (int32_t rank = 0; rank < size; rank++)
+                free(data[rank]);
+        }
+}
+END_TEST
+
+START_TEST(blocks_are_aligned_powers_of_two_that_cover_the_span)
+{
+    for (int64_t first = 0; first < MOST; first++)
+        for (int64_t count = 0; first + count <= MOST; count++) {
+            slot_span blocks[SLOT_BLOCKS];
+            const uint32_t n = slots_blocks((slot_span){first, count}, blocks);
+            int64_t at = first;
+            for (uint32_t k = 0; k < n; k++) {
+                ck_assert_int_eq(blocks[k].first, at);
+                ck_assert_int_eq(blocks[k].count & (blocks[k].count - 1), 0);
+                ck_assert_int_eq(blocks[k].first % blocks[k].count, 0);
+                at += blocks[k].count;
+            }
+            ck_assert_int_eq(at, first + count);
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("slots");
+    TCase *c = tcase_create("slots");
+    tcase_add_test(c, every_world_sums_in_one_order);
+    tcase_add_test(c, blocks_are_aligned_powers_of_two_that_cover_the_span);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}
