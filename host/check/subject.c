@@ -56,6 +56,7 @@ static const struct {
     {TUTTI_KIND_OPTIMIZER, "optimizer", false},
     {TUTTI_KIND_DATASET, "train.dataset", false},
     {TUTTI_KIND_DEVICE, "device", false},
+    {TUTTI_KIND_COMM, "distributed.comm", false},
 };
 
 static bool names(const subject *s, const json_node *at)

@@ -4,7 +4,7 @@
 #define HOST_GRAPH_NET_LOSS_H
 
 #include "graph/ir/graph.h"
-#include "graph/net/net.h"
+#include "graph/net/plan.h"
 #include "tutti/loss.h"
 #include "tutti/penalty.h"
 

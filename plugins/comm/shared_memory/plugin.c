@@ -4,6 +4,7 @@
 #include "tutti/tutti.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

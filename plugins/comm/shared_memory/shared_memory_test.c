@@ -4,6 +4,7 @@
 #include "tutti/collectives.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
