@@ -128,7 +128,7 @@ says "no such device" 2 \
   'seven.json:21: device: there is no device shadow, nor any other device on the plugin search path; auto, cpu and cuda are always known' \
   "$TUTTI" train seven.json
 says "no name of a device" 2 \
-  'number.json:21: device: is an integer, want auto, cpu, cuda, the name of a device, or an object with it' \
+  'number.json:21: device: is 3, want auto, cpu, cuda, the name of a device, or an object with it' \
   "$TUTTI" train number.json
 says "a setting that it has not" 2 \
   'typo.json:21: device.unifed: shadow has no such setting; did you mean unified?' \
