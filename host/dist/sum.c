@@ -28,15 +28,16 @@ static int64_t share(const world *w, int64_t n, int64_t rank)
 
 static tutti_status reserve(world *w, uint64_t numbers, tutti_error *err)
 {
+    const uint64_t bytes = numbers * sizeof(float);
     if (numbers <= w->capacity)
         return TUTTI_OK;
     free(w->memory);
-    w->memory = aligned_alloc(64, (numbers * sizeof(float) + 63) / 64 * 64);
+    w->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     w->capacity = w->memory ? numbers : 0;
     return w->memory ? TUTTI_OK
                      : tutti_fail(err, TUTTI_E_NOMEM,
                                   "no memory for %llu bytes of gradients under way",
-                                  (unsigned long long)(numbers * sizeof(float)));
+                                  (unsigned long long)bytes);
 }
 
 /* Lays this rank's blocks out by share; returns how many numbers there are. */
