@@ -18,7 +18,7 @@
 #include <xxhash.h>
 
 #define VERSION "2"
-enum { MOST_INTERRUPTIONS = 1000 };
+enum { MOST_INTERRUPTIONS = 1000, PIECE = 1 << 18 };
 
 static tutti_status write_all(int fd, const char *path, const void *data, uint64_t size,
                               tutti_error *err)
@@ -47,25 +47,36 @@ static void put_length(unsigned char to[8], uint64_t length)
         to[k] = (unsigned char)(length >> (8 * k));
 }
 
-/* Puts the digits into a header that has none yet. */
-static tutti_status seal(text_buffer *header, const checkpoint_item *items, size_t n)
+/* What is written, hashed as it is written: state of a plugin may change meanwhile, in a thread of its own, and the
+ * checksum is of the bytes that the file has. */
+typedef struct sealed_file {
+    int fd;
+    const char *path; /* for errors */
+    XXH3_state_t *hash;
+    char *piece; /* PIECE bytes */
+} sealed_file;
+
+static tutti_status add_bytes(sealed_file *f, const void *data, uint64_t size, tutti_error *err)
 {
-    unsigned char length[8];
+    tutti_status s = TUTTI_OK;
+    for (uint64_t at = 0; at < size && !s; at += PIECE) {
+        const uint64_t n = size - at < PIECE ? size - at : PIECE;
+        memcpy(f->piece, (const char *)data + at, n);
+        (void)XXH3_64bits_update(f->hash, f->piece, n);
+        s = write_all(f->fd, f->path, f->piece, n, err);
+    }
+    return s;
+}
+
+/* Puts the digits into the header, which has none yet. */
+static tutti_status seal(const sealed_file *f, tutti_error *err)
+{
     char digits[SEAL_DIGITS + 1];
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return TUTTI_E_NOMEM;
-    put_length(length, header->size);
-    (void)XXH3_64bits_reset(state);
-    (void)XXH3_64bits_update(state, length, sizeof length);
-    (void)XXH3_64bits_update(state, header->data, header->size);
-    for (size_t k = 0; k < n; k++)
-        (void)XXH3_64bits_update(state, items[k].tensor.data,
-                                 tutti_nbytes(&items[k].tensor.desc));
-    (void)snprintf(digits, sizeof digits, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(state));
-    (void)XXH3_freeState(state);
-    memcpy(header->data + SEAL_HEAD_SIZE, digits, SEAL_DIGITS);
-    return TUTTI_OK;
+    (void)snprintf(digits, sizeof digits, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(f->hash));
+    if (lseek(f->fd, 8 + SEAL_HEAD_SIZE, SEEK_SET) < 0)
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot write the checksum: %s", f->path,
+                          strerror(errno));
+    return write_all(f->fd, f->path, digits, SEAL_DIGITS, err);
 }
 
 /* The header: length, then JSON padded with spaces so that the data begins at a multiple of 8. */
@@ -95,7 +106,7 @@ static tutti_status make_header(const checkpoint_item *items, size_t nitems,
     text_add(b, "}");
     while (!b->failed && b->size % 8)
         text_add(b, " ");
-    return b->failed ? TUTTI_E_NOMEM : seal(b, items, nitems);
+    return b->failed ? TUTTI_E_NOMEM : TUTTI_OK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -122,6 +133,30 @@ static tutti_status check_names(const char *path, const checkpoint_item *items, 
     return s;
 }
 
+static tutti_status write_sealed(int fd, const char *path, const text_buffer *header,
+                                 const checkpoint_item *items, size_t n, tutti_error *err)
+{
+    unsigned char length[8];
+    sealed_file f = {fd, path, XXH3_createState(), malloc(PIECE)};
+    tutti_status s = f.hash && f.piece
+                         ? TUTTI_OK
+                         : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to write it", path);
+    put_length(length, header->size);
+    if (!s)
+        (void)XXH3_64bits_reset(f.hash);
+    if (!s)
+        s = add_bytes(&f, length, sizeof length, err);
+    if (!s)
+        s = add_bytes(&f, header->data, header->size, err);
+    for (size_t k = 0; k < n && !s; k++)
+        s = add_bytes(&f, items[k].tensor.data, tutti_nbytes(&items[k].tensor.desc), err);
+    if (!s)
+        s = seal(&f, err);
+    (void)XXH3_freeState(f.hash);
+    free(f.piece);
+    return s;
+}
+
 tutti_status checkpoint_write(const char *path, const checkpoint_item *items, size_t nitems,
                               const checkpoint_text *texts, size_t ntexts, tutti_error *err)
 {
@@ -144,15 +179,8 @@ tutti_status checkpoint_write(const char *path, const checkpoint_item *items, si
                           path, strerror(errno));
     }
     (void)fchmod(fd, 0644);
-    unsigned char length[8];
-    put_length(length, header.size);
-    if ((s = write_all(fd, path, length, sizeof length, err)) ||
-        (s = write_all(fd, path, header.data, header.size, err)))
+    if ((s = write_sealed(fd, path, &header, items, nitems, err)))
         goto fail;
-    for (size_t k = 0; k < nitems; k++)
-        if ((s = write_all(fd, path, items[k].tensor.data, tutti_nbytes(&items[k].tensor.desc),
-                           err)))
-            goto fail;
     if (fsync(fd) != 0) {
         s = tutti_fail(err, TUTTI_E_IO, "%s: cannot sync the checkpoint: %s", path,
                        strerror(errno));

@@ -4,8 +4,12 @@
 #include "tutti_check.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -89,6 +93,45 @@ START_TEST(an_unknown_tensor_is_named_with_the_nearest)
                    path);
     ck_assert_str_eq(err.text, want);
     checkpoint_close(c);
+}
+END_TEST
+
+/* A plugin's thread that goes on counting while its state is saved. */
+static _Atomic int64_t moving[1 << 12];
+static _Atomic bool moves;
+
+static void *move(void *unused)
+{
+    (void)unused;
+    for (int64_t k = 0; moves; k++)
+        moving[k % (1 << 12)]++;
+    return NULL;
+}
+
+START_TEST(state_that_changes_while_it_is_saved_damages_no_file)
+{
+#ifdef __SANITIZE_THREAD__
+    tutti_skip("the race that it makes is what the thread sanitizer looks for");
+    return;
+#endif
+    pthread_t thread;
+    tutti_error err = TUTTI_ERROR_INIT;
+    checkpoint_item item;
+    memset(&item, 0, sizeof item);
+    item.name = "callback.moving";
+    item.tensor.data = (void *)moving;
+    item.tensor.device = TUTTI_DEVICE_CPU;
+    item.tensor.desc = (tutti_desc){.dtype = TUTTI_I64, .rank = 1, .dim = {1 << 12}};
+    moves = true;
+    ck_assert_int_eq(pthread_create(&thread, NULL, move, NULL), 0);
+    for (int k = 0; k < 20; k++) {
+        checkpoint *c = NULL;
+        ck_assert_ok(checkpoint_write(path, &item, 1, NULL, 0, &err), err);
+        ck_assert_ok(checkpoint_open(path, &c, &err), err);
+        checkpoint_close(c);
+    }
+    moves = false;
+    (void)pthread_join(thread, NULL);
 }
 END_TEST
 
@@ -283,6 +326,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, what_is_written_is_read_back);
     tcase_add_test(t, an_unknown_tensor_is_named_with_the_nearest);
+    tcase_add_test(t, state_that_changes_while_it_is_saved_damages_no_file);
     tcase_add_test(t, truncation_is_noticed_anywhere);
     tcase_add_test(t, a_flipped_bit_is_noticed);
     tcase_add_test(t, every_flipped_bit_is_noticed);
