@@ -25,7 +25,7 @@ uint32_t slots_blocks(slot_span span, slot_span blocks[SLOT_BLOCKS])
 
 static void add(float *to, const float *from, int64_t n, int threads)
 {
-#pragma omp parallel for simd num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < n; i++)
         to[i] += from[i];
 }

@@ -9,7 +9,13 @@
 /* Vectors of y's columns in a tile, at most. */
 enum { GEMM_MAX_VECS = 8 };
 
-#if defined(__clang__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GEMM_UNROLL /* with a check of each access it takes minutes to compile */
+#endif
+#endif
+#if defined(GEMM_UNROLL)
+#elif defined(__clang__)
 #define GEMM_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define GEMM_UNROLL _Pragma("GCC unroll 16")

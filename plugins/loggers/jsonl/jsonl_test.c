@@ -181,7 +181,8 @@ START_TEST(half_a_line_goes_where_nothing_is_left_to_train)
     (void)snprintf(path, sizeof path, "%s/log.jsonl", run.run_folder);
     FILE *f = fopen(path, "a");
     ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(fwrite("{\0\0\"batch\":77}\n{\"batch\":78", 1, 28, f), 28);
+    static const char half[] = "{\0\0\"batch\":77}\n{\"batch\":78";
+    ck_assert_uint_eq(fwrite(half, 1, sizeof half - 1, f), sizeof half - 1);
     (void)fclose(f);
     (void)open_it(NULL, 0);
     const tutti_stateful_v1 *table = subject_query(&it, TUTTI_STATEFUL_V1);
