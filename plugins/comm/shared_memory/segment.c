@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,7 +48,27 @@ static int open_process(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* Whether the process of `rank` has ended, waited for by its parent or not. */
+/* Without a pidfd: by the state that /proc tells. */
+static int is_gone(pid_t pid)
+{
+    char name[32], line[512] = "";
+    (void)snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(name, "re");
+    if (!f)
+        return kill(pid, 0) != 0 && errno == ESRCH;
+    const size_t n = fread(line, 1, sizeof line - 1, f);
+    (void)fclose(f);
+    const char *state = n ? strrchr(line, ')') : NULL;
+    return state && (state[2] == 'Z' || state[2] == 'X');
+}
+
+/* Whether a process has ended, waited for by its parent or not; `fd` is its pidfd, -1 where the kernel gives none. */
+static int is_over(int fd, pid_t pid)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    return fd >= 0 ? poll(&p, 1, 0) == 1 : is_gone(pid);
+}
+
 static int has_ended(segment *s, int32_t rank)
 {
     const int32_t pid = atomic_load(&s->shared->ranks[rank].pid);
@@ -55,10 +76,7 @@ static int has_ended(segment *s, int32_t rank)
         return 0;
     if (s->peers[rank] < 0)
         s->peers[rank] = open_process(pid);
-    if (s->peers[rank] < 0)
-        return errno == ESRCH;
-    struct pollfd p = {s->peers[rank], POLLIN, 0};
-    return poll(&p, 1, 0) == 1;
+    return is_over(s->peers[rank], pid);
 }
 
 static tutti_status break_off(segment *s, int32_t rank, const char *what, tutti_error *err)
@@ -188,8 +206,7 @@ static int attach(segment *s, tutti_error *err)
                               ? atomic_load(&s->shared->ranks[0].pid)
                               : 0;
     const int process = first ? open_process(first) : -1;
-    struct pollfd p = {process, POLLIN, 0};
-    const int alive = process >= 0 && poll(&p, 1, 0) == 0;
+    const int alive = first && !is_over(process, first);
     if (process >= 0)
         (void)close(process);
     if (!alive)
