@@ -5,7 +5,9 @@
 static const char seconds[] = "a number of seconds from 0 to 1000000";
 
 static const json_member rows[] = {
-    {.name = "comm", .flags = MEMBER_REQUIRED},
+    {.name = "comm",
+     .flags = MEMBER_REQUIRED,
+     .want = "the name of a comm, or an object with it"},
     {.name = "join_timeout_s",
      .type = MEMBER_REAL,
      .max = 1000000,
