@@ -75,6 +75,7 @@ wait $pid 2>/dev/null
 
 # ---- other settings ----
 touch saves/ep1-ba10.safetensors.tmp-a1B2c3 saves/ep1-ba10.safetensors.backup
+rm -f saves/latest.safetensors.tmp # the kill may have come between the link and its rename
 mkdir saves/latest.safetensors.tmp
 "$TUTTI" train run.json --resume auto --set seed=6 --set optimizer.lr=0.5 --set max_duration=1000ep --duration 2ba >out.txt 2>err.txt
 check "a seed and a rate that differ are told" grep -Eq \
