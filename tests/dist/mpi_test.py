@@ -45,9 +45,14 @@ def bits(tutti, folder, report):
 
 
 def ranks_of(process):
-    """Process ids of the ranks below mpirun."""
+    """Process ids below mpirun, by rank."""
     listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False)
-    return [int(pid) for pid in listed.stdout.split()]
+    ranks = {}
+    for pid in listed.stdout.split():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as f:
+            of = dict(item.partition(b"=")[::2] for item in f.read().split(b"\0"))
+            ranks[int(of.get(b"OMPI_COMM_WORLD_RANK", -1))] = int(pid)
+    return ranks
 
 
 def hang(tutti, folder, report):
@@ -57,9 +62,11 @@ def hang(tutti, folder, report):
     until = time.monotonic() + 60
     while time.monotonic() < until and not os.path.exists(os.path.join(folder, "runs/ranks/checkpoints/ep0-ba2.safetensors")):
         time.sleep(0.01)
-    stopped = max(ranks_of(process), default=0)
+    stopped = ranks_of(process)[2]
     os.kill(stopped, signal.SIGSTOP)
-    time.sleep(4)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and {0, 1} & set(ranks_of(process)):  # they end when they have waited 1 s
+        time.sleep(0.05)
     with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
         os.kill(stopped, signal.SIGKILL)
     _, err = process.communicate(timeout=60)

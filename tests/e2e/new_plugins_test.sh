@@ -16,7 +16,11 @@ for component in runtime sdk; do
 done
 tutti=$work/p/bin/tutti
 templates=$work/p/share/tutti/templates
-rustc=$(PATH=$PATH:$HOME/.cargo/bin command -v rustc) || skip "no rustc (Debian's package rustc): the template in Rust is not built"
+rustc=$(PATH=$PATH:$HOME/.cargo/bin command -v rustc)
+"${rustc:-false}" --version >/dev/null 2>&1 || { # rustup's may be there without a compiler
+  rustc=
+  skip "no rustc that runs (Debian's package rustc): the template in Rust is not built"
+}
 
 # ---- one of each ----
 cat >CMakeLists.txt <<'CMAKE'

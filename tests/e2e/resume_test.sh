@@ -25,9 +25,9 @@ done
 check "killed and resumed" python3 "$e2e/same_weights.py" "$(latest a)" "$(latest k)"
 
 # SIGTERM: the batch is finished, the run saved, the status 128 + 15.
-rm -rf s && mkdir s && small_run '' | sed 's/"interval": "1ba"/"interval": "100ep"/' >s/run.json
+rm -rf s && mkdir s && small_run '"loggers": [{"name": "jsonl", "flush_interval": 1}]' | sed 's/"interval": "1ba"/"interval": "100ep"/' >s/run.json
 (cd s && exec "$TUTTI" train run.json --set max_duration=2000ep >out.txt 2>err.txt) &
-sleep 1
+for try in $(seq 1200); do grep -qs '"loss/train/total"' s/runs/small/log.jsonl && break; sleep 0.05; done
 kill -TERM $!
 wait $!
 status=$?

@@ -59,10 +59,11 @@ check "has its rows once too" cmp whole.txt killed.txt
 check "what was undone is kept" grep -q '"batch":149,' killed/runs/small/log.jsonl.undone
 
 # ---- one run a folder ----
-"$TUTTI" train run.json --set max_duration=1000ep --set callbacks.0.interval=1ep >out.txt 2>&1 &
+"$TUTTI" train run.json --set max_duration=100000ep --set callbacks.0.interval=1ep >out.txt 2>&1 &
 pid=$!
-for try in $(seq 50); do grep -q process runs/small/.lock 2>/dev/null && break; sleep 0.1; done
-sleep 0.3
+for lock in runs/small saves; do
+  for try in $(seq 600); do grep -qs "process $pid on" $lock/.lock && break; sleep 0.1; done
+done
 says "a second run in the folder of the first" 1 \
   "tutti: runs/small: is in use by process $pid on $(hostname); wait for its end, or give this run a folder of its own" \
   "$TUTTI" train run.json

@@ -89,7 +89,7 @@ ROWS = [
     ("worker_hangs", "dataset", "hang", 143,
      [f"org.evil.evil has not returned for \\d+ s: {READ}", "stopped by signal 15 after batch \\d+, which is saved"],
      {"signals": 2, "watchdog": 0.3}),
-    ("optimizer_dawdles", "optimizer", "dawdle", 0, ["has not returned for [01] s: evil, call update"],
+    ("optimizer_dawdles", "optimizer", "dawdle", 0, [r"has not returned for \d+ s: evil, call update"],
      {"watchdog": 0.4, "batches": 3}),
     # An update that is left in the middle would be saved: only a third signal ends it.
     ("optimizer_hangs", "optimizer", "hang", -15,
@@ -161,13 +161,26 @@ def bad_lines(folder):
     return bad
 
 
-def send_signals(process, count, folder):
-    """SIGTERM once the run hangs and the watchdog has seen it, then again."""
+def read(path):
+    """The text of a file."""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def wait_for(what):
+    """Until what() holds, a minute at most."""
     until = time.monotonic() + 60
-    while count and time.monotonic() < until and not os.path.exists(os.path.join(folder, "hung")):
-        time.sleep(0.05)
-    for k in range(count):
-        time.sleep(1.5 if k == 0 else 0.5)
+    while not what() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def send_signals(process, more, folder, said):
+    """SIGTERM once the run hangs, and the watchdog has seen it if there is one; each further one after the answer."""
+    for k in range(more.get("signals", 0)):
+        if k == 0:
+            wait_for(lambda: os.path.exists(os.path.join(folder, "hung")))
+            wait_for(lambda: "watchdog" not in more or "has not returned" in said())
+        wait_for(lambda answers=k: said().count("signal 15") >= answers)
         process.send_signal(signal.SIGTERM)
 
 
@@ -181,16 +194,17 @@ def judge(row):
             json.dump(run_file(where, how, more), f)
         path = os.path.join(FOLDER, more.get("plugin", "evil"))
         command = [TUTTI, "train", "run.json", "--plugin-path", path] + more.get("options", [])
-        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={**os.environ, "LOCPATH": folder}, text=True,
-                              errors="replace") as process:
-            send_signals(process, more.get("signals", 0), folder)
+        with open(os.path.join(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as stderr, \
+                subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=stderr,
+                                 env={**os.environ, "LOCPATH": folder}, text=True, errors="replace") as process:
+            send_signals(process, more, folder, lambda: read(stderr.name))
             try:
-                out, err = process.communicate(timeout=60)
+                out, _ = process.communicate(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
-                out, err = process.communicate()
-                return f"{name}: did not end; stderr:\n{err}"
+                process.communicate()
+                return f"{name}: did not end; stderr:\n{read(stderr.name)}"
+            err = read(stderr.name)
         lines = bad_lines(folder) if status == 0 else []
     wrong = [f"not JSON: {lines[0]}"] if lines else []
     wrong += [] if process.returncode == status else [f"status {process.returncode}, want {status}"]
