@@ -18,11 +18,11 @@ static bool copies(const device_view *v)
 static tutti_status describe(void *ctx, const char *name, tutti_desc *ret, tutti_error *err)
 {
     const device_view *v = ctx;
-    const slot *s = tensors_find(v->kernels->tensors, name, err);
-    if (!s)
-        return TUTTI_E_NOTFOUND;
-    *ret = s->now.desc;
-    return TUTTI_OK;
+    slot *s = NULL;
+    const tutti_status status = tensors_find(v->kernels->tensors, name, &s, err);
+    if (!status)
+        *ret = s->now.desc;
+    return status;
 }
 
 /* Brings a batch column that the loader has left on the host to where kernels run. */
@@ -47,10 +47,10 @@ static tutti_status bring(device_view *v, slot *s, tutti_error *err)
 static tutti_status get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
 {
     device_view *v = ctx;
-    slot *s = tensors_find(v->kernels->tensors, name, err);
-    tutti_status status = TUTTI_OK;
-    if (!s)
-        return TUTTI_E_NOTFOUND;
+    slot *s = NULL;
+    tutti_status status = tensors_find(v->kernels->tensors, name, &s, err);
+    if (status)
+        return status;
     if (v->place && s->now.device == TUTTI_DEVICE_CPU)
         status = bring(v, s, err);
     tutti_tensor seen = s->now;
@@ -65,9 +65,10 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
                           tutti_tensor *ret, tutti_error *err)
 {
     device_view *v = ctx;
-    slot *s = tensors_find(v->kernels->tensors, name, err);
-    if (!s)
-        return TUTTI_E_NOTFOUND;
+    slot *s = NULL;
+    tutti_status status = tensors_find(v->kernels->tensors, name, &s, err);
+    if (status)
+        return status;
     if (tensors_is_result(v->kernels->tensors, s)) {
         if (!tutti_same_shape(&s->now.desc, desc) || s->now.desc.dtype != desc->dtype)
             return tutti_fail(err, TUTTI_E_SHAPE, "%s keeps its shape and dtype", name);
@@ -77,8 +78,7 @@ static tutti_status renew(void *ctx, const char *name, const tutti_desc *desc,
     tutti_error cause = TUTTI_ERROR_INIT;
     if (tutti_desc_check(desc, 0, &cause))
         return tutti_fail(err, cause.status, "%s: %s", name, cause.text);
-    const tutti_status status = slot_take(s, v->place, tutti_nbytes(desc), &memory, err);
-    if (status)
+    if ((status = slot_take(s, v->place, tutti_nbytes(desc), &memory, err)))
         return status;
     mirrors_invalidate(v->kernels->mirrors, 1u << MIRROR_RESULTS);
     s->now = (tutti_tensor){memory, *desc, device_number(v->place), 0};

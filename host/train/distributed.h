@@ -6,8 +6,20 @@
 #include "dist/world.h"
 #include "train/metric_set.h"
 
-/* The microbatches of a batch are slots (dist/slots.h).  Every rank loads the whole batch, so that algorithms see it
- * whole, and computes its own slots; gradients, buffers that the forward pass assigns, losses and metrics' sums
+/* The data of this rank, rank_batches.c. */
+typedef struct rank_batches {
+    bool whole;                     /* every rank loads all rows of training batches */
+    struct data_source *evaluation; /* under way; NULL: none */
+    int64_t count;                  /* of its batches, which ranks divide up */
+    slot_span mine;                 /* of these */
+    int64_t at;                     /* the one under way */
+    bool passed;    /* its forward pass is over, on the rank that evaluates it */
+    uint32_t nsums; /* of all metrics */
+    double *values; /* the metrics' sums of each batch of mine */
+} rank_batches;
+
+/* The microbatches of a batch are slots (dist/slots.h).  Every rank loads the rows of its own slots, or all where somebody
+ * reads them, and computes its own slots; gradients, buffers that the forward pass assigns, losses and metrics' sums
  * are then those of all slots, in one order.  So nothing depends on the number of ranks. */
 typedef struct distributed {
     run_context *run;
@@ -35,6 +47,7 @@ typedef struct distributed {
     double *all_values; /* of all slots */
     int64_t began_ns;   /* of the present lap */
     int64_t lap_ns;     /* rank 0's, for all clocks */
+    rank_batches batches;
 } distributed;
 
 /* Joins the other ranks where the run file says so.  [control] */

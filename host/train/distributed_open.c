@@ -84,6 +84,7 @@ void distributed_close(distributed *d, bool failed)
     free(d->before);
     free(d->values);
     free(d->all_values);
+    free(d->batches.values);
     world_leave(d->world, failed);
     instance_free(d->comm);
     memset(d, 0, sizeof *d);

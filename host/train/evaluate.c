@@ -6,42 +6,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `began` is when the batch's work began, its loading included. */
-static tutti_status eval_batch(trainer *t, data_source *e, int64_t began, tutti_error *err)
+tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err)
 {
-    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_START, err);
-    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err)))
-        return s;
     plan_request request;
     plan *p;
-    s = trainer_request(t, PLAN_EVAL, &t->tensors.eval, &request, err);
-    if (s || (s = net_plan(t->run.net, &request, &p, err)))
-        return s;
-    if ((s = trainer_bind_inputs(t, p, &t->tensors.eval, err)) ||
+    tutti_status s = trainer_request(t, PLAN_EVAL, &t->tensors.eval, &request, err);
+    if (s || (s = net_plan(t->run.net, &request, &p, err)) ||
+        (s = trainer_bind_inputs(t, p, &t->tensors.eval, err)) ||
         (s = trainer_bind_targets(t, p, &t->tensors.eval, err)) ||
         (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)) ||
         (s = trainer_run(t, p, SEGMENT_LOSS, 1.0f, err)))
         return s;
     tensors_publish(&t->tensors, p);
-    if ((s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err)))
-        return s;
+    return TUTTI_OK;
+}
+
+static tutti_status measure(trainer *t, data_source *e, tutti_error *err)
+{
     tutti_tensor outputs[2], targets[TUTTI_MAX_COLUMNS];
-    for (uint32_t k = 0; k < request.ntargets && !s; k++)
-        s = tensors_mirror_column(&t->tensors, "",
-                                  batch_find(&t->tensors.eval, t->run.model_table->targets[k]),
-                                  &targets[k], err);
+    tutti_status s = TUTTI_OK;
+    uint32_t n = 0;
+    const char *const *names = t->run.model_table->targets;
+    for (; names && n < TUTTI_MAX_COLUMNS && names[n] && !s; n++)
+        s = tensors_mirror_column(&t->tensors, "", batch_find(&t->tensors.eval, names[n]),
+                                  &targets[n], err);
     tutti_metric_input in = {.struct_size = sizeof in,
                              .noutputs = t->tensors.noutputs,
                              .outputs = outputs,
                              .targets = targets,
-                             .ntargets = request.ntargets,
+                             .ntargets = n,
                              .samples = t->tensors.eval.samples};
     if (s || (s = tensors_mirror_outputs(&t->tensors, "", outputs, err)) ||
-        (s = tensors_read_loss(&t->tensors, &in.loss, err)) ||
-        (s = metric_set_update(&e->metrics, &in, err)))
+        (s = tensors_read_loss(&t->tensors, &in.loss, err)))
+        return s;
+    return metric_set_update(&e->metrics, &in, err);
+}
+
+/* `began` is when the batch's work began, its loading included.  Every rank hears of every batch; one of them
+ * computes it. */
+static tutti_status eval_batch(trainer *t, data_source *e, int64_t began, tutti_error *err)
+{
+    const bool mine = rank_evaluates(t);
+    t->tensors.noutputs = 0; /* those of the batch before */
+    t->tensors.loss.now.data = NULL;
+    t->distributed.batches.passed = false;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_START, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err)) ||
+        (mine && (s = trainer_evaluate_batch(t, err))))
+        return s;
+    t->distributed.batches.passed = true;
+    if ((s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err)) ||
+        (mine && (s = measure(t, e, err))))
         return s;
     timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0, now_ns() - began);
-    return trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END, err);
+    s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END, err);
+    rank_next_evaluation_batch(t);
+    return s;
+}
+
+static tutti_status eval_batches(trainer *t, data_source *e, tutti_error *err)
+{
+    while (!trainer_signal()) {
+        int64_t samples;
+        const int64_t began = now_ns();
+        tutti_status s = source_next(e, &t->mirrors, &t->tensors.eval, &samples, err);
+        if (s || samples == 0)
+            return s;
+        if ((s = eval_batch(t, e, began, err)))
+            return s;
+    }
+    return TUTTI_OK;
 }
 
 static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
@@ -50,19 +84,13 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
     metric_set_reset(&e->metrics);
-    tutti_status s = source_seek(e, 0, 0, err);
-    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
+    tutti_status s = rank_begin_evaluation(t, e, err);
+    if (s || (s = source_seek(e, 0, 0, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
         return s;
-    while (!trainer_signal()) {
-        int64_t samples;
-        const int64_t began = now_ns();
-        if ((s = source_next(e, &t->mirrors, &t->tensors.eval, &samples, err)))
-            return s;
-        if (samples == 0)
-            break;
-        if ((s = eval_batch(t, e, began, err)))
-            return s;
-    }
+    s = rank_end_evaluation(t, eval_batches(t, e, err), err);
+    if (s)
+        return s;
     if (!trainer_signal()) /* half an evaluation says nothing */
         metric_set_log(&t->run.log, &e->metrics, e->spec->label,
                        (uint64_t)t->run.clock.now.batch);
@@ -127,6 +155,8 @@ tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG, "%s: the run file has no evaluation",
                           t->run.file->name);
     tutti_status s = trainer_begin(t, checkpoint, err);
+    if (!s && distributed_on(&t->distributed))
+        s = distributed_share_choices(&t->distributed, TUTTI_OK, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_START, err)))
         return s;
     t->tensors.phase = PHASE_EVAL;

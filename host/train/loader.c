@@ -108,11 +108,11 @@ static tutti_status make_memory(loader *l, tutti_error *err)
 {
     l->nworkers = l->options.workers ? l->options.workers : 1;
     l->nring = l->options.prefetch + 1 + l->nworkers;
-    l->workers = calloc(l->nworkers, sizeof *l->workers);
+    l->workers = calloc(l->nworkers + 1, sizeof *l->workers);
     l->ring = calloc(l->nring, sizeof *l->ring);
     if (!l->workers || !l->ring)
         goto nomem;
-    for (uint32_t w = 0; w < l->nworkers; w++) {
+    for (uint32_t w = 0; w <= l->nworkers; w++) {
         l->workers[w].loader = l;
         for (uint32_t k = 0; k < l->info.ncolumns; k++)
             if (!(l->workers[w].work[0][k] = aligned(l->capacity[k])) ||
@@ -196,7 +196,7 @@ void loader_destroy(loader *l)
         return;
     if (l->workers)
         loader_stop_workers(l);
-    for (uint32_t w = 0; l->workers && w < l->nworkers; w++)
+    for (uint32_t w = 0; l->workers && w <= l->nworkers; w++)
         for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++) {
             free(l->workers[w].work[0][k]);
             free(l->workers[w].work[1][k]);
@@ -261,6 +261,46 @@ tutti_status loader_seek(loader *l, int64_t epoch, int64_t batch, tutti_error *e
     l->held = false;
     l->ended = batch > 0 && batch % l->batches == 0 ? false : true;
     return loader_start_workers(l, err);
+}
+
+/* ---- rows of a batch ---- */
+
+void loader_choose_rows(loader *l,
+                        loader_rows (*wants)(const void *ctx, int64_t batch, int64_t samples),
+                        const void *ctx)
+{
+    if (l->workers)
+        loader_stop_workers(l);
+    l->rows = (rows_chooser){wants, ctx};
+}
+
+/* The batch that the caller has; NULL: none. */
+static ring_slot *held_batch(const loader *l)
+{
+    return l->held ? &l->ring[(l->taken - 1) % l->nring] : NULL;
+}
+
+bool loader_is_partial(const loader *l)
+{
+    const ring_slot *p = held_batch(l);
+    return p && p->made.count < p->samples;
+}
+
+tutti_status loader_complete(loader *l, tutti_error *err)
+{
+    ring_slot *p = held_batch(l);
+    if (!loader_is_partial(l))
+        return TUTTI_OK;
+    const int64_t number = l->batch + p->number;
+    const int64_t epoch = l->epoch + number / l->batches, batch = number % l->batches;
+    worker *own = &l->workers[l->nworkers];
+    loader_make_rows(own, p, epoch, batch, 0, p->made.first);
+    if (!p->error.status)
+        loader_make_rows(own, p, epoch, batch, p->made.first + p->made.count, p->samples);
+    if (p->error.status)
+        return tutti_fail(err, p->error.status, "%s", p->error.text);
+    p->made = (loader_rows){0, p->samples};
+    return TUTTI_OK;
 }
 
 static uint64_t now_ns(void)

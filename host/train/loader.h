@@ -35,6 +35,19 @@ int64_t loader_batches(const loader *l);                                  /* in 
 const loader_options *loader_settings(const loader *l);                   /* as in create */
 const tutti_dataset_info *loader_dataset(const loader *l); /* before the transforms */
 
+/* Rows [first, first + count) of a batch. */
+typedef struct loader_rows {
+    int64_t first, count;
+} loader_rows;
+/* Which rows of batch `batch` of an epoch, of `samples`, the caller wants: the others have no contents until
+ * loader_complete.  From the next seek on; NULL: all of them.  [control]; `wants` is called by the workers. */
+void loader_choose_rows(loader *l,
+                        loader_rows (*wants)(const void *ctx, int64_t batch, int64_t samples),
+                        const void *ctx);
+/* Of the batch that loader_next has given last: whether rows are missing, and making them.  [step] */
+bool loader_is_partial(const loader *l);
+TUTTI_NODISCARD tutti_status loader_complete(loader *l, tutti_error *err);
+
 /* The numbers in the dataset of the samples of that batch, at most batch_size; returns how many. */
 int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *index);
 

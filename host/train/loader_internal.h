@@ -17,10 +17,17 @@ enum { BATCH_FREE, BATCH_TAKEN, BATCH_READY };
 typedef struct ring_slot {
     tutti_tensor columns[TUTTI_MAX_COLUMNS]; /* (B, ...) */
     int64_t samples;
-    int64_t number; /* which batch since `first` it holds or will hold */
-    int state;      /* BATCH_* */
+    loader_rows made; /* those with contents */
+    int64_t number;   /* which batch since `first` it holds or will hold */
+    int state;        /* BATCH_* */
     tutti_error error;
 } ring_slot;
+
+/* loader_choose_rows. */
+typedef struct rows_chooser {
+    loader_rows (*wants)(const void *ctx, int64_t batch, int64_t samples); /* NULL: all */
+    const void *ctx;
+} rows_chooser;
 
 typedef struct worker {
     pthread_t thread;
@@ -38,11 +45,12 @@ struct loader {
     uint64_t capacity[TUTTI_MAX_COLUMNS];    /* bytes that a sample needs at its largest */
     int64_t batches;                         /* an epoch */
 
-    worker *workers;
+    worker *workers; /* and one more, without a thread, for the caller's own work */
     uint32_t nworkers;
     ring_slot *ring;
     uint32_t nring;
     bool resident;
+    rows_chooser rows;
     void *samples[TUTTI_MAX_COLUMNS]; /* all of them, when resident, (N, ...) */
     pthread_mutex_t lock;
     pthread_cond_t filled;
@@ -60,5 +68,9 @@ struct loader {
 /* loader_worker.c */
 TUTTI_NODISCARD tutti_status loader_start_workers(loader *l, tutti_error *err);
 void loader_stop_workers(loader *l); /* and wait for them */
+/* Rows [from, end) of batch `batch` of `epoch`, into `p`; what went wrong is p->error.  Returns early when the workers are
+ * to stop. */
+void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, int64_t from,
+                      int64_t end);
 
 #endif

@@ -88,17 +88,26 @@ static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t in
     return s;
 }
 
-static void make_batch(worker *w, ring_slot *p, int64_t epoch, int64_t batch)
+void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, int64_t from,
+                      int64_t end)
 {
     const loader *l = w->loader;
     const permutation order = order_of(l, epoch);
-    p->samples = batch_samples(l, batch);
-    for (int64_t row = 0; row < p->samples; row++) {
+    for (int64_t row = from; row < end; row++) {
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             return; /* nobody will ask for it */
         if (make_sample(w, p, row, sample_at(l, &order, batch, row), epoch))
             return;
     }
+}
+
+static void make_batch(worker *w, ring_slot *p, int64_t epoch, int64_t batch)
+{
+    const loader *l = w->loader;
+    p->samples = batch_samples(l, batch);
+    p->made = l->rows.wants ? l->rows.wants(l->rows.ctx, batch, p->samples)
+                            : (loader_rows){0, p->samples};
+    loader_make_rows(w, p, epoch, batch, p->made.first, p->made.first + p->made.count);
     for (uint32_t k = 0; k < l->info.ncolumns; k++)
         p->columns[k].desc.dim[0] = p->samples;
 }

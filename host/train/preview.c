@@ -72,6 +72,28 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
     return TUTTI_OK;
 }
 
+enum { MOST_PLACES = 256 };
+
+/* Of a run over several ranks: which rows a rank loads. */
+static void tell_rows(const trainer *t, FILE *file)
+{
+    static const int32_t whole[] = {TUTTI_EVENT_AFTER_DATALOADER, TUTTI_EVENT_BATCH_START,
+                                    TUTTI_EVENT_BEFORE_TRAIN_BATCH};
+    const char *before = "; all rows once a callback or one of these reads a batch: ";
+    (void)fprintf(file, "rows of a batch: each rank loads those of its own slots");
+    for (size_t e = 0; e < sizeof whole / sizeof *whole; e++) {
+        engine_place places[MOST_PLACES];
+        const size_t n = engine_order(t->run.engine, whole[e], places, MOST_PLACES);
+        for (size_t k = 0; k < n && k < MOST_PLACES; k++) {
+            if (strcmp(places[k].kind, TUTTI_KIND_ALGORITHM) != 0)
+                continue;
+            (void)fprintf(file, "%s%s (%s)", before, places[k].name, event_name(whole[e]));
+            before = ", ";
+        }
+    }
+    (void)fprintf(file, "\n");
+}
+
 void trainer_tell_step(const trainer *t, FILE *file)
 {
     static const char *const names[] = {"forward", "loss", "backward", "update"};
@@ -97,6 +119,8 @@ void trainer_tell_step(const trainer *t, FILE *file)
                 before = ", ";
             }
     (void)fprintf(file, "\n");
+    if (distributed_on(&t->distributed))
+        tell_rows(t, file);
 }
 
 tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)

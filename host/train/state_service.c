@@ -29,12 +29,12 @@ static const char *state_eval_label(void *ctx)
 static tutti_status state_get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
 {
     trainer *t = ctx;
-    slot *s = tensors_find(&t->tensors, name, err);
-    if (!s)
-        return TUTTI_E_NOTFOUND;
+    slot *s = NULL;
+    tutti_status status = tensors_find(&t->tensors, name, &s, err);
+    if (status)
+        return status;
     tutti_tensor seen = s->now;
-    const tutti_status status =
-        mirror_open(&t->mirrors, &s->mirror, MIRROR_RESULTS, &seen, err);
+    status = mirror_open(&t->mirrors, &s->mirror, MIRROR_RESULTS, &seen, err);
     if (!status)
         *ret = seen;
     return status;
@@ -44,16 +44,16 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
                               tutti_error *err)
 {
     trainer *t = ctx;
-    slot *s = tensors_find(&t->tensors, name, err);
-    if (!s)
-        return TUTTI_E_NOTFOUND;
+    slot *s = NULL;
+    tutti_status status = tensors_find(&t->tensors, name, &s, err);
+    if (status)
+        return status;
     if (tensors_is_result(&t->tensors, s)) { /* these stay where the plan reads them */
         if (!tutti_same_shape(&s->now.desc, &tensor->desc) ||
             s->now.desc.dtype != tensor->desc.dtype)
             return tutti_fail(err, TUTTI_E_SHAPE, "%s keeps its shape and dtype", name);
         tutti_tensor seen = s->now;
-        const tutti_status status =
-            mirror_open(&t->mirrors, &s->mirror, MIRROR_RESULTS, &seen, err);
+        status = mirror_open(&t->mirrors, &s->mirror, MIRROR_RESULTS, &seen, err);
         if (!status)
             memmove(seen.data, tensor->data, tutti_nbytes(&tensor->desc));
         return status;
@@ -61,7 +61,7 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
     tutti_error cause = TUTTI_ERROR_INIT;
     if (tutti_desc_check(&tensor->desc, 0, &cause))
         return tutti_fail(err, cause.status, "%s: %s", name, cause.text);
-    const tutti_status status = slot_set(s, context_device(&t->run), tensor, err);
+    status = slot_set(s, context_device(&t->run), tensor, err);
     if (status == TUTTI_OK)
         tensors_batch(&t->tensors)->samples =
             tensors_batch(&t->tensors)->columns[0].now.desc.dim[0];

@@ -45,7 +45,7 @@ static slot *find_slot(step_tensors *x, const char *name)
     return x->phase == PHASE_IDLE ? NULL : batch_find(tensors_batch(x), name);
 }
 
-static void no_slot(step_tensors *x, const char *name, tutti_error *err)
+static tutti_status no_slot(step_tensors *x, const char *name, tutti_error *err)
 {
     char known[200] = "";
     if (x->phase != PHASE_IDLE) {
@@ -56,16 +56,22 @@ static void no_slot(step_tensors *x, const char *name, tutti_error *err)
                            b->columns[k].name);
         }
     }
-    (void)tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s now; the batch has: %s", name,
-                     known[0] ? known : "nothing");
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s now; the batch has: %s", name,
+                      known[0] ? known : "nothing");
 }
 
-slot *tensors_find(step_tensors *x, const char *name, tutti_error *err)
+tutti_status tensors_find(step_tensors *x, const char *name, slot **ret_slot, tutti_error *err)
 {
+    tutti_status status = TUTTI_OK;
+    if (x->complete && (x->phase == PHASE_BATCH || x->phase == PHASE_EVAL))
+        status = x->complete(x->complete_ctx, err);
+    if (status)
+        return status;
     slot *s = find_slot(x, name);
     if (!s)
-        no_slot(x, name, err);
-    return s;
+        return no_slot(x, name, err);
+    *ret_slot = s;
+    return TUTTI_OK;
 }
 
 bool tensors_is_result(const step_tensors *x, const slot *s)

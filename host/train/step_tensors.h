@@ -21,6 +21,10 @@ typedef struct step_tensors {
     slot outputs[STEP_OUTPUTS]; /* of the plan under way */
     slot loss;
     host_mirror forward[FORWARD_OUTPUTS]; /* of outputs that tutti.train/1 has given */
+    /* Called before a plugin sees a tensor of a batch or of an evaluation, of which a part alone may be there;
+     * NULL: all is there always. */
+    tutti_status (*complete)(void *ctx, tutti_error *err);
+    void *complete_ctx;
 } step_tensors;
 
 void tensors_init(step_tensors *x, run_context *run, host_mirrors *mirrors);
@@ -28,8 +32,9 @@ void tensors_fini(step_tensors *x);
 
 /* The batch that `get` and `set` of the state mean now. */
 batch *tensors_batch(step_tensors *x);
-/* What the state calls `name`; NULL and E_NOTFOUND when there is none now. */
-slot *tensors_find(step_tensors *x, const char *name, tutti_error *err);
+/* What the state calls `name`.  Errors: E_NOTFOUND there is none now; those of `complete`.  [step] */
+TUTTI_NODISCARD tutti_status tensors_find(step_tensors *x, const char *name, slot **ret_slot,
+                                          tutti_error *err);
 /* Whether a plan computes it, so that it stays where it is. */
 bool tensors_is_result(const step_tensors *x, const slot *s);
 /* Takes up the plan's outputs and loss. */

@@ -358,6 +358,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
                           err)) ||
         (s = trainer_check_epochs(t, err)) || (s = open_participants(t, err)))
         return s;
+    rank_batches_open(t);
     return updater_refit(&t->updater, err);
 }
 

@@ -139,6 +139,23 @@ TUTTI_NODISCARD tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_er
 /* Evaluations of an engine file become handlers of the events that it names.  [control] */
 TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err);
 
+/* The forward pass and the loss of the evaluation batch that is loaded; outputs and loss are then the state's.  [step] */
+TUTTI_NODISCARD tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err);
+
+/* ---- rank_batches.c: the part of the data that is this rank's; all of it in a run without "distributed" ---- */
+
+/* Once data and ranks are there.  [control] */
+void rank_batches_open(trainer *t);
+/* One evaluation: begin before its data are sought; for each batch evaluates, whether this rank computes it, and next,
+ * which takes the metrics' sums of the batch away; end, with the status of all that: the metrics have the sums of
+ * all batches, in their order.  A failure of any rank is that of all.  [step] */
+TUTTI_NODISCARD tutti_status rank_begin_evaluation(trainer *t, data_source *e,
+                                                   tutti_error *err);
+bool rank_evaluates(const trainer *t);
+void rank_next_evaluation_batch(trainer *t);
+TUTTI_NODISCARD tutti_status rank_end_evaluation(trainer *t, tutti_status status,
+                                                 tutti_error *err);
+
 /* ---- resume.c ---- */
 
 /* Of the training data; 0 without. */

@@ -1,9 +1,10 @@
 """bits_test.py - loss, metrics, weights and states do not depend on how many ranks train: bits_test.py TUTTI [NAME]"""
 # SPDX-License-Identifier: Apache-2.0
 import os
+import subprocess
 import sys
 
-from ranks import World, changed, difference, main, write
+from ranks import World, changed, difference, main, messages, write
 
 ALGORITHMS = [
     [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}],
@@ -15,12 +16,16 @@ ALGORITHMS = [
 ]
 
 
-def same(tutti, folder, report, what, run, sizes):
+# Those that read or change the whole batch.
+WHOLE = {"selective_backprop", "progressive_resizing"}
+
+
+def same(tutti, folder, report, what, run, sizes, options=()):
     """The run gives in every world what it gives in a world of one."""
     for size in (1, *sizes):
         where = os.path.join(folder, f"{what}-{size}".replace(" ", "_"))
         write(where, run)
-        status, out, err = World(tutti, where, size).end()
+        status, out, err = World(tutti, where, size, options).end()
         if any(status):
             report.check(f"{what}, {size} ranks", False, f"{status} {err}")
             return
@@ -47,8 +52,32 @@ def precisions(tutti, folder, report):
 def algorithms(tutti, folder, report):
     """Each algorithm with others."""
     for k, some in enumerate(ALGORITHMS):
-        same(tutti, folder, report, some[0]["name"], changed(algorithms=some, max_duration="8ba"), (2 + k % 2,))
+        what, size = some[0]["name"], 2 + k % 2
+        same(tutti, folder, report, what, changed(algorithms=some, max_duration="8ba"), (size,))
+        said = [text for text in messages(os.path.join(folder, f"{what}-{size}")) if "reads whole batches" in text]
+        good = len(said) == (what in WHOLE) and all(what in text for text in said)
+        report.check(f"{what}: every rank loads {'whole batches' if what in WHOLE else 'its own rows'}", good, f"{said}")
+
+
+def explained(tutti, folder, report):
+    """tutti explain says who may make every rank load whole batches."""
+    write(folder, changed(algorithms=[{"name": "selective_backprop"}, {"name": "mixup"}]))
+    out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
+    lines = [line for line in out.splitlines() if line.startswith("rows of a batch:")]
+    good = len(lines) == 1 and lines[0].endswith("reads a batch: selective_backprop (after_dataloader)")
+    report.check("explain names who reads whole batches", good, out)
+
+
+def onlookers(tutti, folder, report):
+    """A callback that reads columns, outputs and losses sees all of them on every rank, whoever computes."""
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    for training in (True, False):
+        run = changed(max_duration="2ep")
+        run["callbacks"].append({"name": "onlooker", "training": training})
+        same(tutti, folder, report, f"onlooker training {training}", run, (3,), options)
+        said = [text for text in messages(os.path.join(folder, f"onlooker_training_{training}-3")) if "onlooker reads" in text]
+        report.check(f"which is said once where it is so: {training}", len(said) == training, f"{said}")
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, algorithms]))
+    sys.exit(main([plain, precisions, algorithms, explained, onlookers]))

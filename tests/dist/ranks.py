@@ -16,7 +16,8 @@ RUN = {
     "train": {"dataset": {"name": "glyphs", "samples": 130}, "batch_size": 30, "metrics": [{"name": "accuracy"}],
               "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "workers": 1},
     "eval": [{"label": "test", "dataset": {"name": "glyphs", "samples": 40, "split": "test"}, "metrics": [{"name": "accuracy"}],
-              "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "interval": "1ep", "workers": 1}],
+              "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "interval": "1ep", "workers": 1,
+              "batch_size": 9}],
     "optimizer": {"name": "sgd", "lr": 0.05, "momentum": 0.9}, "loggers": [{"name": "jsonl"}],
     "callbacks": [{"name": "checkpoint_saver", "interval": "1ba"}], "max_duration": "2ep",
     "distributed": {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "join_timeout_s": 60, "timeout_s": 60,
@@ -109,6 +110,12 @@ def difference(a, b):
     return ""
 
 
+def messages(folder):
+    """What the log has been told in words."""
+    with open(os.path.join(folder, "runs/ranks/log.jsonl"), encoding="utf-8") as f:
+        return [row["text"] for row in map(json.loads, f) if row["kind"] == "message"]
+
+
 class Report:
     """Counts what was checked."""
 
@@ -133,4 +140,4 @@ def main(cases):
     return 1 if report.failed else 0
 
 
-__all__ = ["Report", "World", "changed", "difference", "final", "main", "numbers", "signal", "write"]
+__all__ = ["Report", "World", "changed", "difference", "final", "main", "messages", "numbers", "signal", "write"]

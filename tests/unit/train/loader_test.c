@@ -1,7 +1,7 @@
 /* loader_test.c - batches are a function of seed, epoch and number, whoever makes them and when. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/faults.h"
-#include "train/loader.h"
+#include "train/loader_internal.h"
 #include "train/samples.h"
 #include "tutti/ops.h"
 #include "tutti_check.h"
@@ -136,6 +136,63 @@ START_TEST(kept_samples_make_the_same_batches)
 }
 END_TEST
 
+/* Every batch's rows 2, 3 and 4 alone, but those of batch 4 not at all. */
+static loader_rows some_rows(const void *ctx, int64_t batch, int64_t samples)
+{
+    ck_assert_ptr_eq(ctx, &plugins);
+    return batch == 4 || samples < 5 ? (loader_rows){0, 0} : (loader_rows){2, 3};
+}
+
+static void fill(loader *l, float value)
+{
+    for (uint32_t p = 0; p < l->nring; p++)
+        for (int k = 0; k < BATCH * PIXELS; k++)
+            ((float *)l->ring[p].columns[0].data)[k] = value;
+}
+
+START_TEST(a_part_of_the_rows_is_made)
+{
+    static float whole[BATCH * PIXELS], part[BATCH * PIXELS];
+    int32_t a[BATCH], b[BATCH];
+    tutti_error err = TUTTI_ERROR_INIT;
+    loader *l = made(2, true, false, -1), *m = made(2, true, false, -1);
+    loader_choose_rows(m, some_rows, &plugins);
+    ck_assert(!loader_is_partial(m));
+    ck_assert_ok(loader_seek(m, 0, 0, &err), err);
+    loader_choose_rows(m, some_rows, &plugins); /* stops the workers */
+    fill(m, 7.0f);
+    ck_assert_ok(loader_seek(m, 0, 0, &err), err);
+    for (int k = 0; k < 7; k++) {
+        const int64_t n = next(l, whole, a), first = k == 4 || k == 6 ? 0 : 2;
+        const int64_t end = k == 4 || k == 6 ? 0 : 5;
+        ck_assert_int_eq(next(m, part, b), n);
+        ck_assert(loader_is_partial(m));
+        for (int64_t row = 0; row < n; row++) {
+            const float *at = part + row * PIXELS;
+            const bool is_made = row >= first && row < end;
+            ck_assert_int_eq(memcmp(at, whole + row * PIXELS, PIXELS * sizeof *at) == 0,
+                             is_made);
+            ck_assert(is_made || k >= (int)m->nring ||
+                      (at[0] == 7.0f && at[PIXELS - 1] == 7.0f));
+        }
+        if (k < 3)
+            continue;
+        tutti_tensor *columns = m->ring[(m->taken - 1) % m->nring].columns;
+        ck_assert_ok(loader_complete(m, &err), err);
+        ck_assert(!loader_is_partial(m));
+        ck_assert_mem_eq(columns[0].data, whole, (size_t)n * PIXELS * sizeof *whole);
+        ck_assert_mem_eq(columns[1].data, a, (size_t)n * sizeof *a);
+    }
+    loader_choose_rows(m, NULL, NULL);
+    ck_assert_ok(loader_seek(m, 0, 1, &err), err);
+    ck_assert_ok(loader_seek(l, 0, 1, &err), err);
+    ck_assert_int_eq(next(m, part, b), next(l, whole, a));
+    ck_assert_mem_eq(part, whole, sizeof part);
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
 START_TEST(samples_of_many_shapes_are_not_kept)
 {
     tutti_dataset_info info = {.struct_size = sizeof info, .ncolumns = 2, .samples = 5};
@@ -264,6 +321,7 @@ int main(void)
     tcase_add_test(t, workers_change_nothing);
     tcase_add_test(t, kept_samples_make_the_same_batches);
     tcase_add_test(t, samples_of_many_shapes_are_not_kept);
+    tcase_add_test(t, a_part_of_the_rows_is_made);
     tcase_add_test(t, the_order_is_that_of_the_batches);
     tcase_add_test(t, seeking_equals_going_there);
     tcase_add_test(t, an_epoch_is_a_permutation_and_epochs_differ);
