@@ -26,81 +26,30 @@ GLYPHS = {"dataset": {"name": "glyphs", "samples": 16},
           "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "batch_size": 8, "workers": 1}
 TEXT = {"dataset": {"name": "text", "path": "../../corpus.txt", "length": 16, "stride": 400}, "batch_size": 8, "workers": 1}
 
-# What changes the model: its number of changed modules, as it logs it.
-SURGERY = {
-    "alibi": "alibi/num_attention_layers",
-    "blurpool": "blurpool/num_blurconv_layers",
-    "factorize": "factorize/num_linear_replacements",
-    "ghost_batchnorm": "GhostBatchNorm/num_new_modules",
-    "gated_linear_units": "GatedLinearUnits/num_new_modules",
-    "gyro_dropout": "GyroDropout/num_new_modules",
-    "low_precision_groupnorm": "LowPrecisionGroupNorm/num_new_modules",
-    "low_precision_layernorm": "LowPrecisionLayerNorm/num_new_modules",
-    "squeeze_excite": "squeeze_excite/num_squeeze_excite_layers",
-    "stochastic_depth": "stochastic_depth/num_stochastic_layers",
-    "weight_standardization": "WeightStandardization/num_weights_standardized",
-}
-EVERY = {  # settings with which each does something in three batches
-    "ema": {"half_life": "2ba"},
-    "gradient_clipping": {"clipping_type": "norm", "clipping_threshold": 0.5},
-    "layer_freezing": {"freeze_start": 0.0, "freeze_level": 0.5},
-    "sam": {"interval": 2},
-    "selective_backprop": {"start": 0.0, "end": 1.0, "interrupt": 0},
-    "swa": {"swa_start": "0.3dur", "swa_end": "0.9dur", "update_interval": "1ba"},
-    "factorize": {"min_channels": 1, "latent_channels": 0.5, "min_features": 8, "latent_features": 0.25},
-}
-IMAGES = {
-    "augmix": {},
-    "focal_loss": {},
-    "gradient_penalty": {"weight": 0.1},
-    "channels_last": {},
-    "colout": {},
-    "cutmix": {},
-    "cutout": {},
-    "label_smoothing": {},
-    "mixup": {},
-}
-TOKENS = {
-    "focal_loss": {},
-    "seq_length_warmup": {"duration": 0.9, "min_seq_length": 8, "max_seq_length": 16, "step_size": 4},
-    "low_precision_layernorm": {},
-}
 MODELS = {
-    "resnet": ({"model": {"name": "resnet", "depth": 50, "width": 4}, "train": GLYPHS}, EVERY | IMAGES | {
-        "blurpool": {"min_channels": 1},
-        "ghost_batchnorm": {"ghost_batch_size": 4},
-        "progressive_resizing": {"initial_scale": 0.75, "delay_fraction": 0.0},
-        "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
-        "stochastic_depth": {"target_layer_name": "ResNetBottleneck", "drop_rate": 0.5},
-        "weight_standardization": {},
-    }),
-    "vit": ({"model": {"name": "vit", "patch_size": 7, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "dropout": 0.1},
-             "train": GLYPHS, "precision": "amp_bf16"}, EVERY | {k: v for k, v in IMAGES.items() if k != "colout"} | {
-        "blurpool": {"min_channels": 1},
-        "low_precision_layernorm": {},
-        "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
-        "weight_standardization": {},
-    }),
-    "cnn": ({"model": {"name": "cnn", "channels": [8, 16], "norm_groups": 4, "dropout": 0.1}, "train": GLYPHS,
-             "precision": "amp_bf16"}, EVERY | IMAGES | {
-        "blurpool": {"min_channels": 1},
-        "gyro_dropout": {"sigma": 4, "tau": 2},
-        "low_precision_groupnorm": {},
-        "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
-        "weight_standardization": {},
-    }),
-    "gpt2": ({"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}, "train": TEXT,
-              "precision": "amp_bf16"}, EVERY | TOKENS | {
-        "alibi": {"max_sequence_length": 16, "train_sequence_length_scaling": 0.5},
-    }),
-    "bert": ({"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "dropout": 0.1},
-              "train": TEXT | {"transforms": [{"name": "mask_tokens"}]}, "precision": "amp_bf16"}, EVERY | TOKENS | {
-        "alibi": {"max_sequence_length": 16, "train_sequence_length_scaling": 0.5},
-        "gated_linear_units": {},
-    }),
+    "resnet": {"model": {"name": "resnet", "depth": 50, "width": 4}, "train": GLYPHS},
+    "vit": {"model": {"name": "vit", "patch_size": 7, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "dropout": 0.1},
+            "train": GLYPHS, "precision": "amp_bf16"},
+    "cnn": {"model": {"name": "cnn", "channels": [8, 16], "norm_groups": 4, "dropout": 0.1}, "train": GLYPHS,
+            "precision": "amp_bf16"},
+    "gpt2": {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}, "train": TEXT, "precision": "amp_bf16"},
+    "bert": {"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "dropout": 0.1},
+             "train": TEXT | {"transforms": [{"name": "mask_tokens"}]}, "precision": "amp_bf16"},
 }
-# Pairs that are refused before the first batch, by a sentence with these words.
-REFUSED = {}
+
+
+def declared():
+    """{algorithm: its pairs.json}: "models" that it fits, "settings" with which it does something in three batches,
+    and, of what changes the model, the name under which it logs the number of "changed_modules"."""
+    found = {}
+    for path in sorted(pathlib.Path(SOURCE, "plugins").glob("*/*/pairs.json")):
+        of = json.loads(path.read_text())
+        found[of.get("name", path.parent.name)] = of
+    return found
+
+
+ALGORITHMS = declared()
+CHANGED = {name: of["changed_modules"] for name, of in ALGORITHMS.items() if "changed_modules" in of}
 
 
 def train(folder, base, algorithms, *more):
@@ -136,9 +85,6 @@ def together(work, base, names, fits):
     """Runs these algorithms: what is wrong or "", and the numbers that they log."""
     algorithms = [{"name": n} | fits[n] for n in names]
     status, said = train(work, base, algorithms)
-    refusal = REFUSED.get(tuple(names))
-    if refusal:
-        return "" if status and refusal in said else f"status {status}, want \"{refusal}\": {said}", {}
     return (f"status {status}: {said}", {}) if status else ("", numbers(work))
 
 
@@ -155,17 +101,19 @@ def trial(work, base, names, fits):
 
 
 def chosen(model, pair, every):
-    return (every or (model in SURGERY_OF and set(pair) <= set(SURGERY)) or
+    return (every or (model in SURGERY_OF and set(pair) <= set(CHANGED)) or
             zlib.crc32("-".join((model, *pair)).encode()) % SHARE == 0)
 
 
 def main():
     model, every = sys.argv[1], "--every" in sys.argv[2:]
-    base, fits = MODELS[model]
+    base = MODELS[model]
+    fits = {name: of["settings"] for name, of in ALGORITHMS.items() if model in of["models"]}
     here = {p.name for p in pathlib.Path(SOURCE, "plugins/algorithms").iterdir() if p.is_dir()}
-    wrong = [f"no model has the algorithm {n}" for n in sorted(here - {k for _, f in MODELS.values() for k in f})]
+    wrong = [f"plugins/algorithms/{n} has no pairs.json" for n in sorted(here - set(ALGORITHMS))]
+    wrong += [f"{n}: no model is called {m}" for n, of in ALGORITHMS.items() for m in of["models"] if m not in MODELS]
     pairs = [p for p in itertools.permutations(sorted(fits), 2) if chosen(model, p, every)]
-    surgeries = sorted({n for p in pairs for n in p} & set(SURGERY))
+    surgeries = sorted({n for p in pairs for n in p} & set(CHANGED))
     with tempfile.TemporaryDirectory() as tmp, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         work = pathlib.Path(tmp)
         (work / "corpus.txt").write_text("".join(f"{k}\n" for k in range(1, 4001)))
@@ -174,8 +122,8 @@ def main():
         for pair, (fault, found) in zip(pairs, pool.map(lambda p: trial(work, base, p, fits), pairs)):
             wrong += [f"{list(pair)}: {fault}"] if fault else []
             for n in set(pair) & set(surgeries) if found else ():
-                changed, before = found.get(SURGERY[n], 0), alone[n][1].get(SURGERY[n], 1)
-                wrong += [f"{list(pair)}: {SURGERY[n]} is {changed}, alone {before}"] if changed < before else []
+                changed, before = found.get(CHANGED[n], 0), alone[n][1].get(CHANGED[n], 1)
+                wrong += [f"{list(pair)}: {CHANGED[n]} is {changed}, alone {before}"] if changed < before else []
     print(f"{model}: {len(fits)} algorithms, {len(pairs)} pairs, {len(wrong)} faults")
     print("\n".join(wrong))
     return 1 if wrong else 0
