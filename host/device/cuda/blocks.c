@@ -1,6 +1,6 @@
 /* blocks.c - parts of a graph that the device does or leaves out by a number of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 extern const tutti_cuda_image CUDA_CONDITION_IMAGE; /* condition.cu */
 
@@ -34,21 +34,22 @@ static unsigned int add_node(cuda_device *d, const float *guard, cudart_conditio
     unsigned int status = 0;
     size_t count = 0;
     void *args[] = {&node->handle, (void *)&guard};
-    unsigned int code =
-        rt->cudaStreamGetCaptureInfo(d->gathers, &status, NULL, &graph, NULL, NULL, NULL);
+    unsigned int code = rt->cudaStreamGetCaptureInfo(d->capture.stream, &status, NULL, &graph,
+                                                     NULL, NULL, NULL);
     if (!code && status != CUDART_CAPTURE_ACTIVE)
         code = CUDART_CAPTURE_INVALIDATED;
     if (!code)
         code = rt->cudaGraphConditionalHandleCreate(&node->handle, graph, 0, 0);
     if (!code)
-        code = rt->cudaLaunchKernel(d->blocks.set->kernel, one, one, args, 0, d->gathers);
+        code =
+            rt->cudaLaunchKernel(d->blocks.set->kernel, one, one, args, 0, d->capture.stream);
     if (!code)
-        code = rt->cudaStreamGetCaptureInfo(d->gathers, &status, NULL, &graph, &after, &edges,
-                                            &count);
+        code = rt->cudaStreamGetCaptureInfo(d->capture.stream, &status, NULL, &graph, &after,
+                                            &edges, &count);
     if (!code)
         code = rt->cudaGraphAddNode(&made, graph, after, edges, count, (void *)node);
     return code ? code
-                : rt->cudaStreamUpdateCaptureDependencies(d->gathers, &made, NULL, 1,
+                : rt->cudaStreamUpdateCaptureDependencies(d->capture.stream, &made, NULL, 1,
                                                           CUDART_SET_DEPENDENCIES);
 }
 
@@ -80,9 +81,9 @@ static tutti_status begin(cuda_device *d, void *on, const float *guard, tutti_er
     cuda_blocks *b = &d->blocks;
     cudart_condition node = {
         .type = CUDART_NODE_CONDITIONAL, .kind = CUDART_CONDITION_IF, .size = 2};
-    if (!d->capturing && d->wanted.graphs && !b->tried)
+    if (!d->capture.active && d->wanted.graphs && !b->tried)
         prepare(d);
-    if (!d->capturing || !b->on || (on && on != d->gathers))
+    if (!d->capture.active || !b->on || (on && on != d->capture.stream))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: no block can be gathered", d->label);
     b->used = true;
     unsigned int code = add_node(d, guard, &node);

@@ -1,6 +1,6 @@
 /* capture.c - launches gathered into a CUDA graph, and done again. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 #include <stdlib.h>
 
@@ -17,15 +17,15 @@ tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err)
     cuda_enter(d);
     if (!d->wanted.graphs)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: no graphs are wanted", d->label);
-    if (d->capturing) /* which goes on */
+    if (d->capture.active) /* which goes on */
         return tutti_fail(err, TUTTI_E_STATE, "%s: a graph is being gathered", d->label);
     stream *gathers = cuda_stream_of(d, on);
     const tutti_status s = cuda_check(
         d, d->rt->cudaStreamBeginCapture(gathers, CUDART_CAPTURE_THREAD_LOCAL), "a graph", err);
-    d->capturing = !s;
-    d->gathers = s ? NULL : gathers;
+    d->capture.active = !s;
+    d->capture.stream = s ? NULL : gathers;
     d->blocks.used = false;
-    d->ngather = 0;
+    d->capture.launches = 0;
     return s;
 }
 
@@ -35,8 +35,8 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
     struct CUgraph_st *gathered = NULL;
     cuda_enter(d);
     cuda_blocks_end(d);
-    d->capturing = false;
-    d->gathers = NULL;
+    d->capture.active = false;
+    d->capture.stream = NULL;
     unsigned int code = d->rt->cudaStreamEndCapture(cuda_stream_of(d, on), &gathered);
     graph *g = ret_graph && !code ? calloc(1, sizeof *g) : NULL;
     if (g)
@@ -48,7 +48,8 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
     if (code || !g) {
         free(g);
         d->blocks.on = d->blocks.on && !d->blocks.used; /* the next time without */
-        d->kept = (tutti_error)TUTTI_ERROR_INIT; /* what was not gathered is done otherwise */
+        d->faults.kept =
+            (tutti_error)TUTTI_ERROR_INIT; /* what was not gathered is done otherwise */
         if (!ret_graph) {
             (void)d->rt->cudaGetLastError();
             return TUTTI_OK;
@@ -56,8 +57,9 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
         return code ? cuda_check(d, code, "a graph", err)
                     : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a graph");
     }
-    g->what = (launched){.mark = d->gather_first,
-                         .after = d->ngather ? (uint32_t)(d->ngather - 1) : 0};
+    g->what =
+        (launched){.mark = d->capture.first,
+                   .after = d->capture.launches ? (uint32_t)(d->capture.launches - 1) : 0};
     *ret_graph = g;
     return TUTTI_OK;
 }
@@ -72,8 +74,8 @@ tutti_status cuda_replay(void *device, void *on, void *given, const tutti_step *
     const tutti_status status = cuda_tell_step(d, s, step, err);
     if (status)
         return status;
-    d->dirty = true;
-    d->last[d->nlaunched++ % LAUNCHES_KEPT] = g->what;
+    d->faults.dirty = true;
+    d->history.last[d->history.count++ % LAUNCHES_KEPT] = g->what;
     const unsigned int code = d->rt->cudaGraphLaunch(g->exec, s);
     if (code == CUDART_NOT_SUPPORTED && g->source) {
         (void)d->rt->cudaGetLastError();

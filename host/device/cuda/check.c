@@ -1,6 +1,6 @@
 /* check.c - the calling thread's device, and what the runtime's codes mean. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,18 +26,18 @@ static bool is_sticky(unsigned int code)
 /* "; launched last: fc: matmul (matmul_f32 of kernels/matmul), ...", as many as there is room for. */
 static void name_last(const cuda_device *d, char *text, size_t size)
 {
-    const uint32_t n = d->nlaunched < LAUNCHES_KEPT ? d->nlaunched : LAUNCHES_KEPT;
+    const uint32_t n = d->history.count < LAUNCHES_KEPT ? d->history.count : LAUNCHES_KEPT;
     size_t at = 0;
     *text = 0;
     for (uint32_t k = 0; k < n; k++) {
-        const launched *l = &d->last[(d->nlaunched - 1 - k) % LAUNCHES_KEPT];
+        const launched *l = &d->history.last[(d->history.count - 1 - k) % LAUNCHES_KEPT];
         const cuda_function *f = l->function;
         char after[48] = "", one[256];
         if (l->after)
             (void)snprintf(after, sizeof after, " and the %u launches after it", l->after);
         const int length =
             snprintf(one, sizeof one, "%s%s%s%s%s%s%s%s",
-                     k ? ", " : "; launched last: ", names_text(&d->names, l->mark),
+                     k ? ", " : "; launched last: ", names_text(&d->history.names, l->mark),
                      f ? " (" : "", f ? f->entry : "", f ? " of " : "",
                      f ? f->code->image->name : "", f ? ")" : "", after);
         if (length < 0 || at + (size_t)length >= size)

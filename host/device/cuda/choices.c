@@ -1,6 +1,6 @@
 /* choices.c - what kernels have measured on GPUs of this name, in the file that the CPU's choices are in. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -27,10 +27,10 @@ static bool copy_choice(const choices *c, const char *key, char *ret_choice, uin
 static void look(cuda_device *d, const char *path)
 {
     tutti_error broken = TUTTI_ERROR_INIT;
-    choices_fini(&d->known);
-    if (choices_read(&d->known, path, &broken))
-        choices_fini(&d->known);
-    d->looked = true;
+    choices_fini(&d->tuned.known);
+    if (choices_read(&d->tuned.known, path, &broken))
+        choices_fini(&d->tuned.known);
+    d->tuned.looked = true;
 }
 
 tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size)
@@ -39,9 +39,9 @@ tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t 
     char path[PATH_MAX], full[KEY_MOST];
     if (!choices_path(path, sizeof path) || !full_key(d, key, full))
         return TUTTI_E_UNSUPPORTED;
-    if (!d->looked)
+    if (!d->tuned.looked)
         look(d, path);
-    return copy_choice(&d->known, full, ret_choice, size) ? TUTTI_OK : TUTTI_E_NOTFOUND;
+    return copy_choice(&d->tuned.known, full, ret_choice, size) ? TUTTI_OK : TUTTI_E_NOTFOUND;
 }
 
 tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size, tutti_error *err)
@@ -55,10 +55,10 @@ tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size, tu
         return TUTTI_E_IO;
     look(d, path);
     tutti_status s = TUTTI_OK;
-    if (!copy_choice(&d->known, full, text, size)) {
-        s = choices_set(&d->known, full, text, err);
+    if (!copy_choice(&d->tuned.known, full, text, size)) {
+        s = choices_set(&d->tuned.known, full, text, err);
         if (!s)
-            s = choices_write(&d->known, path, err);
+            s = choices_write(&d->tuned.known, path, err);
     }
     (void)close(lock);
     return s;

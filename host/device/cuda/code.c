@@ -1,6 +1,6 @@
 /* code.c - device code: images loaded once, functions held to their arguments, launches. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static tutti_status no_code(const cuda_device *d, const tutti_cuda_image *image,
 static tutti_status load(cuda_device *d, const tutti_cuda_image *image, cuda_code **ret_code,
                          tutti_error *err)
 {
-    for (cuda_code *c = d->codes; c; c = c->next)
+    for (cuda_code *c = d->code.images; c; c = c->next)
         if (c->image == image) {
             *ret_code = c;
             return TUTTI_OK;
@@ -40,8 +40,8 @@ static tutti_status load(cuda_device *d, const tutti_cuda_image *image, cuda_cod
         free(c);
         return no_code(d, image, code, err);
     }
-    c->next = d->codes;
-    *ret_code = d->codes = c;
+    c->next = d->code.images;
+    *ret_code = d->code.images = c;
     return TUTTI_OK;
 }
 
@@ -90,7 +90,7 @@ tutti_status code_function(void *ctx, const tutti_cuda_image *image, const char 
     cuda_device *d = ctx;
     cuda_code *code = NULL;
     cuda_enter(d);
-    for (cuda_function *f = d->functions; f; f = f->next)
+    for (cuda_function *f = d->code.functions; f; f = f->next)
         if (f->code->image == image && strcmp(f->entry, entry) == 0) {
             const tutti_status s = check_arguments(d, f, sizes, nargs, err);
             if (!s)
@@ -125,23 +125,23 @@ tutti_status code_function(void *ctx, const tutti_cuda_image *image, const char 
         free(f);
         return s;
     }
-    f->next = d->functions;
-    *ret_function = d->functions = f;
+    f->next = d->code.functions;
+    *ret_function = d->code.functions = f;
     return TUTTI_OK;
 }
 
 void code_unload(cuda_device *d)
 {
-    while (d->functions) {
-        cuda_function *next = d->functions->next;
-        free(d->functions);
-        d->functions = next;
+    while (d->code.functions) {
+        cuda_function *next = d->code.functions->next;
+        free(d->code.functions);
+        d->code.functions = next;
     }
-    while (d->codes) {
-        cuda_code *next = d->codes->next;
-        (void)d->rt->cudaLibraryUnload(d->codes->library);
-        free(d->codes);
-        d->codes = next;
+    while (d->code.images) {
+        cuda_code *next = d->code.images->next;
+        (void)d->rt->cudaLibraryUnload(d->code.images->library);
+        free(d->code.images);
+        d->code.images = next;
     }
 }
 
@@ -150,7 +150,7 @@ static tutti_status keep_error(cuda_device *d, const cuda_function *f,
 {
     tutti_error why = TUTTI_ERROR_INIT;
     (void)cuda_check(d, code, f->entry, &why);
-    return tutti_fail(&d->kept, why.status,
+    return tutti_fail(&d->faults.kept, why.status,
                       "%s; grid %u x %u x %u, block %u x %u x %u, %u bytes shared", why.text,
                       l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
                       l->shared);
@@ -165,9 +165,9 @@ tutti_status code_launch(void *ctx, const tutti_cuda_launch *l)
     unsigned int code = CUDART_SUCCESS;
     if (!d->running) { /* a plugin's own, between launches of operations */
         cuda_enter(d);
-        d->dirty = true;
-        d->last[d->nlaunched++ % LAUNCHES_KEPT] =
-            (launched){names_number(&d->names, NULL, "a plugin's kernel"), 0, NULL};
+        d->faults.dirty = true;
+        d->history.last[d->history.count++ % LAUNCHES_KEPT] =
+            (launched){names_number(&d->history.names, NULL, "a plugin's kernel"), 0, NULL};
     }
     if (l->shared > f->shared) { /* unasked, a block has 48 KiB with its static memory */
         code =
@@ -176,9 +176,9 @@ tutti_status code_launch(void *ctx, const tutti_cuda_launch *l)
     }
     if (!code)
         code = d->rt->cudaLaunchKernel(f->kernel, grid, block, (void **)(uintptr_t)l->args,
-                                       l->shared, d->now);
+                                       l->shared, d->streams.current);
     if (code)
         return keep_error(d, f, l, code);
-    d->last[(d->nlaunched - 1) % LAUNCHES_KEPT].function = f;
+    d->history.last[(d->history.count - 1) % LAUNCHES_KEPT].function = f;
     return TUTTI_OK;
 }

@@ -1,7 +1,7 @@
 /* cuda.c - the backend of NVIDIA's GPUs: finding, describing, opening and closing them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 #include "tutti_host/device.h"
 
 #include <stdio.h>
@@ -112,7 +112,7 @@ static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_
 
 static void *stream_now(void *ctx)
 {
-    return ((const cuda_device *)ctx)->now;
+    return ((const cuda_device *)ctx)->streams.current;
 }
 
 static tutti_status symbol(void *ctx, const char *library, const char *name, void **ret_symbol,
@@ -135,39 +135,40 @@ static void close_device(void *device)
     }
     code_unload(d);
     for (int k = 0; k < STEPS_AHEAD; k++)
-        cuda_unpin(d, &d->steps[k]);
+        cuda_unpin(d, &d->steps.ring[k]);
     for (int k = 0; k < STAGES; k++)
-        cuda_unpin(d, &d->stages[k]);
+        cuda_unpin(d, &d->staging.large[k]);
     cuda_forget_smalls(d);
-    if (d->seen)
-        (void)d->rt->cudaFreeHost((void *)(uintptr_t)d->seen);
+    if (d->faults.seen)
+        (void)d->rt->cudaFreeHost((void *)(uintptr_t)d->faults.seen);
     cuda_release(d, d->shared);
-    if (d->own)
-        (void)d->rt->cudaStreamDestroy(d->own);
-    if (d->zeroes)
-        (void)d->rt->cudaStreamDestroy(d->zeroes);
+    if (d->streams.own)
+        (void)d->rt->cudaStreamDestroy(d->streams.own);
+    if (d->streams.clearing)
+        (void)d->rt->cudaStreamDestroy(d->streams.clearing);
     if (d->blocks.stream)
         (void)d->rt->cudaStreamDestroy(d->blocks.stream);
-    while (d->pieces) { /* of memory that nobody gave back */
-        memory_piece *next = d->pieces->next;
-        free(d->pieces);
-        d->pieces = next;
+    while (d->heap.pieces) { /* of memory that nobody gave back */
+        memory_piece *next = d->heap.pieces->next;
+        free(d->heap.pieces);
+        d->heap.pieces = next;
     }
-    names_fini(&d->names);
-    choices_fini(&d->known);
+    names_fini(&d->history.names);
+    choices_fini(&d->tuned.known);
     free(d);
 }
 
 static tutti_status make_streams(cuda_device *d, tutti_error *err)
 {
-    tutti_status s =
-        cuda_check(d, d->rt->cudaStreamCreateWithFlags(&d->own, CUDART_STREAM_NON_BLOCKING),
-                   "a stream", err);
+    tutti_status s = cuda_check(
+        d, d->rt->cudaStreamCreateWithFlags(&d->streams.own, CUDART_STREAM_NON_BLOCKING),
+        "a stream", err);
     if (!s)
-        s = cuda_check(d,
-                       d->rt->cudaStreamCreateWithFlags(&d->zeroes, CUDART_STREAM_NON_BLOCKING),
-                       "a stream", err);
-    d->now = d->own;
+        s = cuda_check(
+            d,
+            d->rt->cudaStreamCreateWithFlags(&d->streams.clearing, CUDART_STREAM_NON_BLOCKING),
+            "a stream", err);
+    d->streams.current = d->streams.own;
     return s;
 }
 

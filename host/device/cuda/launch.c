@@ -1,6 +1,6 @@
 /* launch.c - running a kernel's host code: its stream, its mark, the step that its launches read. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,10 @@ tutti_status cuda_make_steps(cuda_device *d, tutti_error *err)
     d->kernels.step = shared;
     d->kernels.fault = (uint32_t *)(void *)(d->shared + FAULT_AT);
     for (int k = 0; k < STEPS_AHEAD && !s; k++)
-        s = cuda_pin(d, sizeof(tutti_step), &d->steps[k], err);
-    if (!s && !(s = cuda_host_alloc(d, sizeof *d->seen, &seen, err))) {
-        d->seen = seen;
-        *d->seen = 0;
+        s = cuda_pin(d, sizeof(tutti_step), &d->steps.ring[k], err);
+    if (!s && !(s = cuda_host_alloc(d, sizeof *d->faults.seen, &seen, err))) {
+        d->faults.seen = seen;
+        *d->faults.seen = 0;
     }
     return s;
 }
@@ -28,11 +28,11 @@ tutti_status cuda_make_steps(cuda_device *d, tutti_error *err)
 tutti_status cuda_tell_step(cuda_device *d, stream *on, const tutti_step *step,
                             tutti_error *err)
 {
-    const tutti_step *t = &d->told;
+    const tutti_step *t = &d->steps.told;
     if (t->struct_size && t->seed == step->seed && t->step == step->step &&
         t->microbatch == step->microbatch && t->first_sample == step->first_sample)
         return TUTTI_OK;
-    const pinned *p = &d->steps[d->next_step++ % STEPS_AHEAD];
+    const pinned *p = &d->steps.ring[d->steps.next++ % STEPS_AHEAD];
     unsigned int code = d->rt->cudaEventSynchronize(p->done);
     if (!code) {
         memcpy(p->memory, step, sizeof *step);
@@ -41,7 +41,7 @@ tutti_status cuda_tell_step(cuda_device *d, stream *on, const tutti_step *step,
     if (!code)
         code = d->rt->cudaEventRecord(p->done, on);
     if (!code)
-        d->told = *step;
+        d->steps.told = *step;
     return cuda_check(d, code, "a step's numbers", err);
 }
 
@@ -52,24 +52,24 @@ tutti_status cuda_launch(void *device, void *on, const tutti_launch *l, tutti_er
     const char *where = TUTTI_HAS(l, tutti_launch, where) ? l->where : NULL;
     cuda_enter(d);
     tutti_status status = TUTTI_OK;
-    if (!d->capturing && l->call->step)
+    if (!d->capture.active && l->call->step)
         status = cuda_tell_step(d, s, l->call->step, err);
     if (status)
         return status;
-    d->now = s;
-    d->dirty = true;
-    d->kernels.mark = names_number(&d->names, where, l->name);
-    d->last[d->nlaunched++ % LAUNCHES_KEPT] = (launched){.mark = d->kernels.mark};
-    if (d->capturing && !d->ngather++)
-        d->gather_first = d->kernels.mark;
+    d->streams.current = s;
+    d->faults.dirty = true;
+    d->kernels.mark = names_number(&d->history.names, where, l->name);
+    d->history.last[d->history.count++ % LAUNCHES_KEPT] = (launched){.mark = d->kernels.mark};
+    if (d->capture.active && !d->capture.launches++)
+        d->capture.first = d->kernels.mark;
     d->running = true;
     status = l->run(l->state, l->call, l->in, l->out, l->scratch);
     d->running = false;
-    d->now = d->own;
+    d->streams.current = d->streams.own;
     if (!status)
         return TUTTI_OK;
-    const tutti_error kept = d->kept;
-    d->kept = (tutti_error)TUTTI_ERROR_INIT;
+    const tutti_error kept = d->faults.kept;
+    d->faults.kept = (tutti_error)TUTTI_ERROR_INIT;
     return kept.status ? tutti_fail(err, kept.status, "%s", kept.text)
                        : tutti_fail(err, status, "%s: kernel %s failed (%s)", d->label, l->name,
                                     tutti_status_name(status));

@@ -1,6 +1,6 @@
 /* memory.c - memory of a GPU, pinned memory of the host, and copies between them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ tutti_status cuda_memory(void *device, uint64_t *ret_free, uint64_t *ret_total,
     cuda_enter(d);
     const tutti_status s =
         cuda_check(d, d->rt->cudaMemGetInfo(&unused, &total), "its memory", err);
-    const uint64_t limit = d->wanted.memory_limit, left = limit - d->taken;
+    const uint64_t limit = d->wanted.memory_limit, left = limit - d->heap.bytes;
     if (!s) {
         *ret_free = limit && left < unused ? left : unused;
         *ret_total = limit && limit < total ? limit : total;
@@ -43,22 +43,22 @@ static tutti_status count_in(cuda_device *d, void *memory, uint64_t bytes, tutti
     memory_piece *p = malloc(sizeof *p);
     if (!p)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to count what is taken", d->label);
-    *p = (memory_piece){d->pieces, memory, bytes};
-    d->pieces = p;
-    d->taken += bytes;
+    *p = (memory_piece){d->heap.pieces, memory, bytes};
+    d->heap.pieces = p;
+    d->heap.bytes += bytes;
     return TUTTI_OK;
 }
 
 static void count_out(cuda_device *d, const void *memory)
 {
-    memory_piece **at = &d->pieces;
+    memory_piece **at = &d->heap.pieces;
     while (*at && (*at)->memory != memory)
         at = &(*at)->next;
     memory_piece *p = *at;
     if (!p)
         return;
     *at = p->next;
-    d->taken -= p->bytes;
+    d->heap.bytes -= p->bytes;
     free(p);
 }
 
@@ -67,7 +67,7 @@ tutti_status cuda_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_e
     cuda_device *d = device;
     void *memory = NULL;
     cuda_enter(d);
-    if (d->wanted.memory_limit && bytes > d->wanted.memory_limit - d->taken)
+    if (d->wanted.memory_limit && bytes > d->wanted.memory_limit - d->heap.bytes)
         return no_memory(d, bytes, err);
     unsigned int code = d->rt->cudaMalloc(&memory, bytes ? bytes : 1);
     if (code == CUDART_NO_MEMORY)
@@ -79,9 +79,9 @@ tutti_status cuda_alloc(void *device, uint64_t bytes, void **ret_memory, tutti_e
         (void)d->rt->cudaFree(memory);
         return s;
     }
-    code = d->rt->cudaMemsetAsync(memory, 0, bytes ? bytes : 1, d->zeroes);
+    code = d->rt->cudaMemsetAsync(memory, 0, bytes ? bytes : 1, d->streams.clearing);
     if (!code)
-        code = d->rt->cudaStreamSynchronize(d->zeroes);
+        code = d->rt->cudaStreamSynchronize(d->streams.clearing);
     if ((s = cuda_check(d, code, "clearing memory", err)))
         cuda_release(d, memory);
     else
@@ -147,7 +147,7 @@ void cuda_unpin(const cuda_device *d, pinned *p)
 
 static tutti_status make_smalls(cuda_device *d, tutti_error *err)
 {
-    small_copies *c = &d->smalls;
+    small_copies *c = &d->staging.small;
     void *memory = NULL;
     tutti_status s =
         cuda_host_alloc(d, SMALL_GROUPS * SMALL_PLACES * SMALL_BYTES, &memory, err);
@@ -163,17 +163,17 @@ static tutti_status make_smalls(cuda_device *d, tutti_error *err)
 void cuda_forget_smalls(cuda_device *d)
 {
     for (int k = 0; k < SMALL_GROUPS; k++)
-        if (d->smalls.done[k])
-            (void)d->rt->cudaEventDestroy(d->smalls.done[k]);
-    if (d->smalls.memory)
-        (void)d->rt->cudaFreeHost(d->smalls.memory);
-    d->smalls = (small_copies){.memory = NULL};
+        if (d->staging.small.done[k])
+            (void)d->rt->cudaEventDestroy(d->staging.small.done[k]);
+    if (d->staging.small.memory)
+        (void)d->rt->cudaFreeHost(d->staging.small.memory);
+    d->staging.small = (small_copies){.memory = NULL};
 }
 
 /* The event of a group stands for all copies in it, so these are of one stream. */
 static unsigned int end_group(cuda_device *d)
 {
-    small_copies *c = &d->smalls;
+    small_copies *c = &d->staging.small;
     const unsigned int code = d->rt->cudaEventRecord(c->done[c->group], c->on);
     c->group = (c->group + 1) % SMALL_GROUPS;
     c->used = 0;
@@ -183,7 +183,7 @@ static unsigned int end_group(cuda_device *d)
 static tutti_status copy_small(cuda_device *d, stream *on, void *to, const void *from,
                                uint64_t bytes, tutti_error *err)
 {
-    small_copies *c = &d->smalls;
+    small_copies *c = &d->staging.small;
     unsigned int code = CUDART_SUCCESS;
     tutti_status s = c->memory ? TUTTI_OK : make_smalls(d, err);
     if (s)
@@ -210,7 +210,7 @@ static tutti_status copy_in(cuda_device *d, stream *on, unsigned char *to,
 {
     tutti_status s = TUTTI_OK;
     while (bytes && !s) {
-        pinned *p = &d->stages[d->next_stage++ % STAGES];
+        pinned *p = &d->staging.large[d->staging.next++ % STAGES];
         const uint64_t n = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
         if (!p->done && (s = cuda_pin(d, STAGE_BYTES, p, err)))
             return s;
@@ -237,7 +237,7 @@ static tutti_status copy_out(cuda_device *d, stream *on, unsigned char *to,
     uint64_t fetched = 0, out = 0;
     const pinned *before = NULL;
     while (out < bytes && !s) {
-        pinned *p = &d->stages[d->next_stage++ % STAGES];
+        pinned *p = &d->staging.large[d->staging.next++ % STAGES];
         const uint64_t left = bytes - fetched, n = left < STAGE_BYTES ? left : STAGE_BYTES;
         unsigned int code = CUDART_SUCCESS;
         if (n && !p->done && (s = cuda_pin(d, STAGE_BYTES, p, err)))
@@ -267,7 +267,8 @@ tutti_status cuda_copy(void *device, void *on, void *to, const void *from, uint6
     static const unsigned int kinds[] = {0, CUDART_TO_DEVICE, CUDART_TO_HOST, CUDART_ON_DEVICE};
     if (!bytes)
         return TUTTI_OK;
-    if (d->capturing && way != TUTTI_COPY_ON_DEVICE) /* again it would copy who knows what */
+    if (d->capture.active &&
+        way != TUTTI_COPY_ON_DEVICE) /* again it would copy who knows what */
         return tutti_fail(err, TUTTI_E_STATE,
                           "%s: a copy between host and device cannot be gathered", d->label);
     if (way == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING) && bytes <= SMALL_BYTES)

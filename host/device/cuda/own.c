@@ -1,6 +1,6 @@
 /* own.c - what the device does with code of its own: draws, sums, guarded blocks. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 extern const tutti_cuda_image CUDA_IMAGE; /* own.cu */
 
@@ -24,7 +24,7 @@ tutti_status own_load(cuda_device *d, tutti_error *err)
         void *function = NULL;
         s = code_function(d, &CUDA_IMAGE, code[k].entry, code[k].sizes, code[k].nargs,
                           &function, err);
-        d->own_code[k] = function;
+        d->code.own[k] = function;
     }
     return s;
 }
@@ -37,12 +37,12 @@ static tutti_status run(cuda_device *d, void *on, int which, uint64_t threads,
     const uint64_t most = 16 * (uint64_t)d->kernels.multiprocessors;
     const struct dim3 grid = {(uint32_t)(want < most ? want : most), 1, 1},
                       block = {BLOCK, 1, 1};
-    const cuda_function *f = d->own_code[which];
+    const cuda_function *f = d->code.own[which];
     cuda_enter(d);
     if (!threads)
         return TUTTI_OK;
-    d->last[d->nlaunched++ % LAUNCHES_KEPT] =
-        (launched){names_number(&d->names, NULL, f->entry), 0, f};
+    d->history.last[d->history.count++ % LAUNCHES_KEPT] =
+        (launched){names_number(&d->history.names, NULL, f->entry), 0, f};
     return cuda_check(d,
                       d->rt->cudaLaunchKernel(f->kernel, grid, block, (void **)(uintptr_t)args,
                                               0, cuda_stream_of(d, on)),

@@ -1,6 +1,6 @@
 /* stream.c - streams, events, waiting, and what waiting finds: faults that kernels left. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cuda/cuda_device.h"
+#include "device/cuda/device_calls.h"
 
 tutti_status cuda_stream_create(void *device, void **ret_stream, tutti_error *err)
 {
@@ -22,8 +22,8 @@ void cuda_stream_destroy(void *device, void *on)
         return;
     cuda_enter(d);
     (void)d->rt->cudaStreamSynchronize(on);
-    if (d->smalls.on == on) /* its copies are done, their places free */
-        d->smalls.used = 0;
+    if (d->staging.small.on == on) /* its copies are done, their places free */
+        d->staging.small.used = 0;
     (void)d->rt->cudaStreamDestroy(on);
 }
 
@@ -76,33 +76,35 @@ int32_t cuda_event_done(void *device, void *event)
 /* The error of a launch, once. */
 static tutti_status take_kept(cuda_device *d, tutti_error *err)
 {
-    const tutti_error kept = d->kept;
-    d->kept = (tutti_error)TUTTI_ERROR_INIT;
+    const tutti_error kept = d->faults.kept;
+    d->faults.kept = (tutti_error)TUTTI_ERROR_INIT;
     return kept.status ? tutti_fail(err, kept.status, "%s", kept.text) : TUTTI_OK;
 }
 
 static tutti_status fetch_fault(const cuda_device *d, stream *on, tutti_error *err)
 {
     return cuda_check(d,
-                      d->rt->cudaMemcpyAsync((void *)(uintptr_t)d->seen, d->kernels.fault,
-                                             sizeof *d->seen, CUDART_TO_HOST, on),
+                      d->rt->cudaMemcpyAsync((void *)(uintptr_t)d->faults.seen,
+                                             d->kernels.fault, sizeof *d->faults.seen,
+                                             CUDART_TO_HOST, on),
                       "a copy of its fault", err);
 }
 
 /* What the host has seen of the fault, as an error; it is over with that. */
 static tutti_status tell_fault(cuda_device *d, tutti_error *err)
 {
-    const uint32_t mark = *d->seen;
+    const uint32_t mark = *d->faults.seen;
     if (!mark)
         return TUTTI_OK;
     tutti_status s =
         cuda_check(d, d->rt->cudaDeviceSynchronize(), "waiting", err); /* for other copies */
     if (!s)
-        s = cuda_fill(d, d->own, d->kernels.fault, 0, sizeof *d->kernels.fault, err);
-    *d->seen = 0;
+        s = cuda_fill(d, d->streams.own, d->kernels.fault, 0, sizeof *d->kernels.fault, err);
+    *d->faults.seen = 0;
     return s ? s
              : tutti_fail(err, TUTTI_E_RANGE, "%s: a class or an index is out of range (%s)",
-                          names_text(&d->names, mark), tutti_status_name(TUTTI_E_RANGE));
+                          names_text(&d->history.names, mark),
+                          tutti_status_name(TUTTI_E_RANGE));
 }
 
 tutti_status cuda_synchronise(void *device, void *on, tutti_error *err)
@@ -110,15 +112,15 @@ tutti_status cuda_synchronise(void *device, void *on, tutti_error *err)
     cuda_device *d = device;
     tutti_status s = TUTTI_OK;
     cuda_enter(d);
-    if (d->dirty && !on) /* launches on other streams than its own */
+    if (d->faults.dirty && !on) /* launches on other streams than its own */
         s = cuda_check(d, d->rt->cudaDeviceSynchronize(), "waiting", err);
-    if (!s && d->dirty)
+    if (!s && d->faults.dirty)
         s = fetch_fault(d, cuda_stream_of(d, on), err);
     if (!s)
         s = cuda_check(d,
                        on ? d->rt->cudaStreamSynchronize(on) : d->rt->cudaDeviceSynchronize(),
                        "waiting", err);
-    d->dirty = d->dirty && (on || s);
+    d->faults.dirty = d->faults.dirty && (on || s);
     if (!s)
         s = tell_fault(d, err);
     return s ? s : take_kept(d, err);
@@ -130,7 +132,7 @@ tutti_status cuda_step(void *device, tutti_error *err)
     cuda_device *d = device;
     cuda_enter(d);
     tutti_status s = tell_fault(d, err);
-    if (!s && d->dirty)
-        s = fetch_fault(d, d->own, err);
+    if (!s && d->faults.dirty)
+        s = fetch_fault(d, d->streams.own, err);
     return s ? s : take_kept(d, err);
 }
