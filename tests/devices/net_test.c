@@ -185,8 +185,8 @@ START_TEST(surgery_keeps_the_values_that_lie_on_a_device)
         net *n = both[k]->net;
         int trained = 0;
         (void)run_plan(both[k], PLAN_TRAIN);
-        n->weights[0]->flags = 0;
-        n->changed = true;
+        n->tree.weights[0]->flags = 0;
+        n->tree.changed = true;
         ck_assert_ok(net_commit(n, &err), err);
         for (uint32_t w = 0; w < net_weight_count(n); w++)
             trained += net_offset(n, w) >= 0;

@@ -110,9 +110,9 @@ static inline int64_t count_trainable(const made *m)
 static inline int64_t count_declared(const made *m)
 {
     int64_t n = 0;
-    for (uint32_t k = 0; k < m->net->nweights; k++)
-        if (m->net->weights[k]->flags & TUTTI_WEIGHT_TRAINABLE)
-            n += tutti_numel(&m->net->weights[k]->desc);
+    for (uint32_t k = 0; k < m->net->tree.nweights; k++)
+        if (m->net->tree.weights[k]->flags & TUTTI_WEIGHT_TRAINABLE)
+            n += tutti_numel(&m->net->tree.weights[k]->desc);
     return n;
 }
 
@@ -161,7 +161,7 @@ static inline void load_weights(interpreter *it, const graph *g, const net *n)
     for (tutti_value v = 1; v < graph_nvalues(g); v++) {
         if (graph_value_at(g, v)->kind != VALUE_WEIGHT)
             continue;
-        const weight *w = n->weights[graph_value_at(g, v)->index];
+        const weight *w = n->tree.weights[graph_value_at(g, v)->index];
         const tutti_tensor t = {w->data, w->desc, TUTTI_DEVICE_CPU, 0};
         interpreter_load(it, v, &t);
     }
@@ -246,7 +246,7 @@ static inline void compare(made *m, int32_t mode, const trial *t, const tutti_de
                  t->least, t->outputs);
     ck_close_all("the loss", l.data, interpreter_value(d.it, d.loss), 1, t->least, t->outputs);
     for (uint32_t k = 0; k < d.nwrt; k++) {
-        const weight *w = m->net->weights[graph_value_at(d.g, d.wrt[k])->index];
+        const weight *w = m->net->tree.weights[graph_value_at(d.g, d.wrt[k])->index];
         ck_assert_uint_ne(d.dw[k], 0);
         ck_close_all(w->path, w->grad, interpreter_value(d.it, d.dw[k]), tutti_numel(&w->desc),
                      t->least, t->gradient);

@@ -86,8 +86,8 @@ static tutti_status collect_below(net *n, gathering *g, tutti_module top, tutti_
 
 static tutti_status collect(net *n, gathering *g, tutti_error *err)
 {
-    for (uint32_t k = 0; k < n->nweights; k++)
-        n->weights[k]->listed = false;
+    for (uint32_t k = 0; k < n->tree.nweights; k++)
+        n->tree.weights[k]->listed = false;
     return collect_below(n, g, 1, err);
 }
 
@@ -109,7 +109,7 @@ static void sort_by_key(weight **list, uint32_t n, const uint32_t *key)
 static tutti_status sort(net *n, gathering *g, tutti_error *err)
 {
     weight **sorted = calloc((size_t)g->norder + 1, sizeof(weight *));
-    uint32_t *key = calloc((size_t)n->nweights + 1, sizeof *key);
+    uint32_t *key = calloc((size_t)n->tree.nweights + 1, sizeof *key);
     if (!sorted || !key) {
         free(sorted);
         free(key);
@@ -121,9 +121,10 @@ static tutti_status sort(net *n, gathering *g, tutti_error *err)
             sorted[used++] = g->order[k];
     if (model_graph_first_uses(n, key))
         sort_by_key(sorted, used, key);
-    for (uint32_t k = 0; k < used && n->group; k++)
-        key[sorted[k]->id] = UINT32_MAX - n->group(n->group_ctx, g->paths[sorted[k]->id]);
-    if (n->group)
+    for (uint32_t k = 0; k < used && n->sources.group; k++)
+        key[sorted[k]->id] =
+            UINT32_MAX - n->sources.group(n->sources.group_ctx, g->paths[sorted[k]->id]);
+    if (n->sources.group)
         sort_by_key(sorted, used, key);
     for (uint32_t k = 0; k < g->norder; k++)
         if (!is_trainable(g->order[k]))
@@ -150,7 +151,7 @@ static tutti_status alloc_arenas(const net *n, gathering *g, tutti_error *err)
     g->grads = device_alloc(d, (uint64_t)g->narena * sizeof(float));
     g->buffers = device_alloc(d, (uint64_t)g->nfrozen * sizeof(float) + g->nbuffers);
     g->views = calloc((size_t)g->norder + 1, sizeof *g->views);
-    g->addresses = calloc((size_t)n->nweights + 1, sizeof *g->addresses);
+    g->addresses = calloc((size_t)n->tree.nweights + 1, sizeof *g->addresses);
     if (!g->trainable || !g->grads || !g->buffers || !g->views || !g->addresses)
         return out_of_memory(err);
     return half_weights_create(n, g->narena, g->nfrozen, &g->half, err);
@@ -193,8 +194,8 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
 /* Weights that left the tree keep their values in memory of their own. */
 static tutti_status rescue(const net *n, tutti_error *err)
 {
-    for (uint32_t k = 0; k < n->nweights; k++) {
-        weight *w = n->weights[k];
+    for (uint32_t k = 0; k < n->tree.nweights; k++) {
+        weight *w = n->tree.weights[k];
         if (w->listed || w->owned || !w->data)
             continue;
         void *own = host_memory_alloc(tutti_nbytes(&w->desc));
@@ -215,7 +216,7 @@ static tutti_status rescue(const net *n, tutti_error *err)
 static void gathering_fini(const net *n, gathering *g)
 {
     const tutti_device *d = n->options.device;
-    for (uint32_t k = 0; k < n->nweights && g->paths; k++)
+    for (uint32_t k = 0; k < n->tree.nweights && g->paths; k++)
         free(g->paths[k]);
     free(g->paths);
     free(g->order);
@@ -230,8 +231,8 @@ static void gathering_fini(const net *n, gathering *g)
 /* Nothing can fail from here on. */
 static void adopt(net *n, gathering *g)
 {
-    for (uint32_t k = 0; k < n->nweights; k++) {
-        weight *w = n->weights[k];
+    for (uint32_t k = 0; k < n->tree.nweights; k++) {
+        weight *w = n->tree.weights[k];
         free(w->path);
         w->path = g->paths[k];
         g->paths[k] = NULL;
@@ -250,34 +251,34 @@ static void adopt(net *n, gathering *g)
             g->order[k]->grad = g->views[k].grad;
             g->order[k]->offset = g->order[k]->grad - g->grads;
         }
-    const gathering old = {.order = n->order,
-                           .views = n->views,
-                           .addresses = n->addresses,
-                           .trainable = n->trainable,
-                           .grads = n->grads,
-                           .buffers = n->buffers,
-                           .half = n->half};
-    n->order = g->order;
-    n->views = g->views;
-    n->addresses = g->addresses;
-    n->trainable = g->trainable;
-    n->grads = g->grads;
-    n->buffers = g->buffers;
-    n->half = g->half;
-    n->narena = g->narena;
-    n->norder = g->norder;
+    const gathering old = {.order = n->tree.order,
+                           .views = n->tree.views,
+                           .addresses = n->tree.addresses,
+                           .trainable = n->storage.trainable,
+                           .grads = n->storage.grads,
+                           .buffers = n->storage.buffers,
+                           .half = n->storage.half};
+    n->tree.order = g->order;
+    n->tree.views = g->views;
+    n->tree.addresses = g->addresses;
+    n->storage.trainable = g->trainable;
+    n->storage.grads = g->grads;
+    n->storage.buffers = g->buffers;
+    n->storage.half = g->half;
+    n->storage.count = g->narena;
+    n->tree.norder = g->norder;
     free(g->paths);
     *g = old;
-    n->changed = false;
-    n->version++;
+    n->tree.changed = false;
+    n->tree.version++;
 }
 
 tutti_status net_commit(net *n, tutti_error *err)
 {
-    if (!n->changed)
+    if (!n->tree.changed)
         return TUTTI_OK;
-    gathering g = {.order = calloc((size_t)n->nweights + 1, sizeof(weight *)),
-                   .paths = calloc((size_t)n->nweights + 1, sizeof(char *))};
+    gathering g = {.order = calloc((size_t)n->tree.nweights + 1, sizeof(weight *)),
+                   .paths = calloc((size_t)n->tree.nweights + 1, sizeof(char *))};
     tutti_status s = g.order && g.paths ? collect(n, &g, err) : out_of_memory(err);
     if (!s)
         s = sort(n, &g, err);

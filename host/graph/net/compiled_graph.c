@@ -14,7 +14,7 @@ tutti_status compiled_graph_compile(const net *n, compiled_graph *c, program_spe
                                     tutti_error *err)
 {
     spec->g = c->g;
-    spec->weights = n->addresses;
+    spec->weights = n->tree.addresses;
     spec->threads = n->options.threads;
     spec->autotuner = n->autotuner;
     spec->device = n->options.device;

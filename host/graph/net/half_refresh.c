@@ -12,7 +12,8 @@ static tutti_status compile(net *n, half_area *a, tutti_error *err)
     if (s)
         return s;
     const tutti_value weights = graph_input(a->cast.g, &all);
-    const program_store store = {.value = graph_cast(a->cast.g, weights, n->half->dtype),
+    const program_store store = {.value =
+                                     graph_cast(a->cast.g, weights, n->storage.half->dtype),
                                  .kind = STORE_EXTERNAL,
                                  .index = PLACE_COPIES,
                                  .bytes = (uint64_t)a->count * sizeof *a->copies};
@@ -25,9 +26,9 @@ static tutti_status compile(net *n, half_area *a, tutti_error *err)
 
 static tutti_status refresh(net *n, int area, const tutti_step *step, tutti_error *err)
 {
-    half_area *a = &n->half->areas[area];
+    half_area *a = &n->storage.half->areas[area];
     tutti_status s = TUTTI_OK;
-    if (!(a->old || n->half->exposed) || a->count == 0)
+    if (!(a->old || n->storage.half->exposed) || a->count == 0)
         return TUTTI_OK;
     if (!a->cast.program && (s = compile(n, a, err))) {
         compiled_graph_fini(&a->cast);
@@ -43,7 +44,7 @@ static tutti_status refresh(net *n, int area, const tutti_step *step, tutti_erro
 tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    for (int k = 0; k < HALF_AREAS && n->half && !s; k++)
+    for (int k = 0; k < HALF_AREAS && n->storage.half && !s; k++)
         s = refresh(n, k, step, err);
     return s;
 }

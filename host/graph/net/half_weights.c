@@ -54,16 +54,16 @@ void half_weights_destroy(const net *n, half_weights *l)
 
 float *half_weights_source(const net *n, int area)
 {
-    return area == HALF_TRAINED ? n->trainable : n->buffers;
+    return area == HALF_TRAINED ? n->storage.trainable : n->storage.buffers;
 }
 
 /* The area that `at` is in, and where; HALF_AREAS: in none. */
 static int area_of(const net *n, const float *at, int64_t *ret_offset)
 {
-    int k = n->half ? 0 : HALF_AREAS;
+    int k = n->storage.half ? 0 : HALF_AREAS;
     for (; k < HALF_AREAS; k++) {
         const float *first = half_weights_source(n, k);
-        if (at >= first && at < first + n->half->areas[k].count) {
+        if (at >= first && at < first + n->storage.half->areas[k].count) {
             *ret_offset = at - first;
             break;
         }
@@ -74,27 +74,28 @@ static int area_of(const net *n, const float *at, int64_t *ret_offset)
 void *half_weights_address(const net *n, uint32_t id)
 {
     int64_t offset = 0;
-    const int k = area_of(n, n->weights[id]->data, &offset);
-    return k < HALF_AREAS ? n->half->areas[k].copies + offset : NULL;
+    const int k = area_of(n, n->tree.weights[id]->data, &offset);
+    return k < HALF_AREAS ? n->storage.half->areas[k].copies + offset : NULL;
 }
 
 uint16_t *net_half_weights(const net *n, int32_t *ret_dtype)
 {
-    *ret_dtype = n->half ? n->half->dtype : TUTTI_DTYPE_NONE;
-    return n->half ? n->half->areas[HALF_TRAINED].copies : NULL;
+    *ret_dtype = n->storage.half ? n->storage.half->dtype : TUTTI_DTYPE_NONE;
+    return n->storage.half ? n->storage.half->areas[HALF_TRAINED].copies : NULL;
 }
 
 net_half_counts net_count_half(const net *n)
 {
-    net_half_counts c = {.dtype = n->half ? n->half->dtype : TUTTI_DTYPE_NONE};
-    for (uint32_t k = 0; k < n->norder; k++) {
+    net_half_counts c = {.dtype = n->storage.half ? n->storage.half->dtype : TUTTI_DTYPE_NONE};
+    for (uint32_t k = 0; k < n->tree.norder; k++) {
         int64_t unused;
-        const int area = area_of(n, n->order[k]->data, &unused);
+        const int area = area_of(n, n->tree.order[k]->data, &unused);
         c.trained += area == HALF_TRAINED;
         c.frozen += area == HALF_FROZEN;
     }
-    for (int k = 0; k < HALF_AREAS && n->half; k++)
-        c.bytes += (uint64_t)n->half->areas[k].count * sizeof *n->half->areas[k].copies;
+    for (int k = 0; k < HALF_AREAS && n->storage.half; k++)
+        c.bytes += (uint64_t)n->storage.half->areas[k].count *
+                   sizeof *n->storage.half->areas[k].copies;
     return c;
 }
 
@@ -106,19 +107,19 @@ bool net_has_half(const net *n, const float *at)
 
 void net_touch_trained(net *n)
 {
-    if (n->half)
-        n->half->areas[HALF_TRAINED].old = true;
+    if (n->storage.half)
+        n->storage.half->areas[HALF_TRAINED].old = true;
 }
 
 void net_touch_weights(net *n)
 {
     net_touch_trained(n);
-    if (n->half)
-        n->half->areas[HALF_FROZEN].old = true;
+    if (n->storage.half)
+        n->storage.half->areas[HALF_FROZEN].old = true;
 }
 
 void net_expose_weights(net *n)
 {
-    if (n->half)
-        n->half->exposed = true;
+    if (n->storage.half)
+        n->storage.half->exposed = true;
 }

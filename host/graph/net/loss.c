@@ -65,11 +65,11 @@ tutti_value loss_trace(net *n, graph *g, int kind, const tutti_value *outputs,
 {
     const loss_level l = {n, g, kind == PLAN_EVAL ? 0 : n->losses.naround, 0};
     (void)graph_set_scope(g, l.level ? n->losses.around[l.level - 1].who : "loss");
-    n->in_loss = true;
-    n->depth = 0;
+    n->tracing.in_loss = true;
+    n->tracing.depth = 0;
     const tutti_value loss =
         trace_level(&l, outputs, n->model.table->noutputs, targets, ntargets,
                     kind == PLAN_LOSSES ? TUTTI_REDUCTION_NONE : TUTTI_REDUCTION_MEAN);
-    n->in_loss = false;
+    n->tracing.in_loss = false;
     return loss;
 }

@@ -49,7 +49,7 @@ static void adopt(const net *n, model_graph *b, graph *to, const tutti_value *ma
         b->outputs[k] = map[b->outputs[k]];
         b->douts[k] = map[b->douts[k]];
     }
-    for (uint32_t k = 0; k < n->norder && b->grads; k++) {
+    for (uint32_t k = 0; k < n->tree.norder && b->grads; k++) {
         b->grads[k] = map[b->grads[k]];
         b->there[k] = map[b->there[k]];
     }
@@ -73,7 +73,7 @@ static tutti_status fuse(net *n, model_graph *b, fuse_pass *pass, tutti_error *e
     }
     for (uint32_t k = 0; k < b->noutputs; k++)
         wanted[b->outputs[k]] = true;
-    for (uint32_t k = 0; k < n->norder && b->grads; k++)
+    for (uint32_t k = 0; k < n->tree.norder && b->grads; k++)
         wanted[b->grads[k]] = true;
     for (uint32_t k = 0; k < graph_nassigns(b->compiled.g); k++)
         wanted[graph_assign_at(b->compiled.g, k).value] = true;
@@ -126,13 +126,13 @@ static bool adds_in_graph(const model_graph *b)
 /* Gradients of the outputs -> gradients of every trainable weight, into b->grads. */
 static tutti_status trace_backward(const net *n, model_graph *b, tutti_error *err)
 {
-    tutti_value *wrt = calloc((size_t)n->norder + 1, sizeof *wrt);
+    tutti_value *wrt = calloc((size_t)n->tree.norder + 1, sizeof *wrt);
     if (!wrt)
         return out_of_memory(err);
     for (tutti_value v = 1; v < graph_nvalues(b->compiled.g); v++) {
         const graph_value *value = graph_value_at(b->compiled.g, v);
-        for (uint32_t k = 0; k < n->norder && value->kind == VALUE_WEIGHT; k++)
-            if (n->order[k]->offset >= 0 && n->order[k]->id == value->index)
+        for (uint32_t k = 0; k < n->tree.norder && value->kind == VALUE_WEIGHT; k++)
+            if (n->tree.order[k]->offset >= 0 && n->tree.order[k]->id == value->index)
                 wrt[k] = v;
     }
     graph_set_segment(b->compiled.g, 1); /* of the model: the loss is not in this graph */
@@ -140,12 +140,12 @@ static tutti_status trace_backward(const net *n, model_graph *b, tutti_error *er
         const tutti_desc d = graph_value_at(b->compiled.g, b->outputs[k])->desc;
         b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->compiled.g, &d) : 0;
     }
-    for (uint32_t k = 0; k < n->norder && adds_in_graph(b); k++)
+    for (uint32_t k = 0; k < n->tree.norder && adds_in_graph(b); k++)
         if (wrt[k])
-            b->there[k] = graph_input(b->compiled.g, &n->order[k]->desc);
+            b->there[k] = graph_input(b->compiled.g, &n->tree.order[k]->desc);
     tutti_status s = graph_gradient_onto(b->compiled.g, b->outputs, b->douts, b->noutputs, wrt,
-                                         b->there, n->norder, b->grads);
-    for (uint32_t k = 0; k < n->norder; k++)
+                                         b->there, n->tree.norder, b->grads);
+    for (uint32_t k = 0; k < n->tree.norder; k++)
         if (!wrt[k] || b->grads[k] == b->there[k])
             b->grads[k] = 0;
     free(wrt);
@@ -166,16 +166,16 @@ static uint32_t list_stores(const net *n, const model_graph *b, program_store *s
             stores[count++] =
                 (program_store){.value = a.value, .kind = STORE_WEIGHT, .index = a.weight};
     }
-    for (uint32_t k = 0; k < n->norder && model_graph_trains(b); k++)
-        if (n->order[k]->offset >= 0)
+    for (uint32_t k = 0; k < n->tree.norder && model_graph_trains(b); k++)
+        if (n->tree.order[k]->offset >= 0)
             stores[count++] = (program_store){.value = b->grads[k],
                                               .kind = STORE_MEMORY,
                                               .segment = 1,
                                               .add = b->kind == PLAN_TRAIN_ADD &&
                                                      !(b->grads[k] && b->there[k]),
                                               .before = b->grads[k] ? b->there[k] : 0,
-                                              .memory = n->order[k]->grad,
-                                              .bytes = tutti_nbytes(&n->order[k]->desc)};
+                                              .memory = n->tree.order[k]->grad,
+                                              .bytes = tutti_nbytes(&n->tree.order[k]->desc)};
     return count;
 }
 
@@ -255,10 +255,10 @@ static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)
 tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err)
 {
     const tutti_device *d = n->options.device;
-    b->grads = calloc((size_t)n->norder + 1, sizeof *b->grads);
-    b->there = calloc((size_t)n->norder + 1, sizeof *b->there);
+    b->grads = calloc((size_t)n->tree.norder + 1, sizeof *b->grads);
+    b->there = calloc((size_t)n->tree.norder + 1, sizeof *b->there);
     program_store *stores =
-        calloc((size_t)n->norder + graph_nassigns(b->compiled.g) + 1, sizeof *stores);
+        calloc((size_t)n->tree.norder + graph_nassigns(b->compiled.g) + 1, sizeof *stores);
     tutti_status s = b->grads && b->there && stores ? TUTTI_OK : out_of_memory(err);
     if (!s && model_graph_trains(b))
         s = trace_backward(n, b, err);

@@ -8,7 +8,7 @@
 
 module *net_module(const net *n, tutti_module m)
 {
-    return m && m < n->nmodules ? n->modules[m] : NULL;
+    return m && m < n->tree.nmodules ? n->tree.modules[m] : NULL;
 }
 
 void *module_tree_append(void *array, uint32_t *count, size_t size)
@@ -54,7 +54,7 @@ const char *module_tree_path(const net *n, tutti_module m)
 tutti_module module_tree_child(const net *n, const module *parent, const char *name)
 {
     for (uint32_t k = 0; k < parent->nchildren; k++)
-        if (strcmp(n->modules[parent->children[k]]->name, name) == 0)
+        if (strcmp(n->tree.modules[parent->children[k]]->name, name) == 0)
             return parent->children[k];
     return 0;
 }
@@ -84,7 +84,8 @@ tutti_status module_tree_new(net *n, const char *kind, tutti_module *ret, tutti_
     module *m = calloc(1, sizeof *m);
     char *copy = strdup(kind);
     module **place =
-        m && copy ? module_tree_append(&n->modules, &n->nmodules, sizeof *place) : NULL;
+        m && copy ? module_tree_append(&n->tree.modules, &n->tree.nmodules, sizeof *place)
+                  : NULL;
     if (!place) {
         free(m);
         free(copy);
@@ -92,7 +93,7 @@ tutti_status module_tree_new(net *n, const char *kind, tutti_module *ret, tutti_
     }
     m->kind = copy;
     *place = m;
-    *ret = n->nmodules - 1;
+    *ret = n->tree.nmodules - 1;
     return TUTTI_OK;
 }
 
@@ -102,7 +103,7 @@ tutti_module module_tree_next(const net *n, tutti_module m)
     if (it && it->nchildren)
         return it->children[0];
     while (it && it->parent) {
-        const module *parent = n->modules[it->parent];
+        const module *parent = n->tree.modules[it->parent];
         for (uint32_t k = 0; k + 1 < parent->nchildren; k++)
             if (parent->children[k] == m)
                 return parent->children[k + 1];
@@ -114,8 +115,8 @@ tutti_module module_tree_next(const net *n, tutti_module m)
 
 void module_tree_destroy(net *n)
 {
-    for (tutti_module m = 1; m < n->nmodules; m++) {
-        module *it = n->modules[m];
+    for (tutti_module m = 1; m < n->tree.nmodules; m++) {
+        module *it = n->tree.modules[m];
         if (it->impl.instance)
             instance_free(it->impl.instance);
         for (uint32_t k = 0; k < it->nslots; k++)
@@ -127,5 +128,5 @@ void module_tree_destroy(net *n)
         free(it->path);
         free(it);
     }
-    free(n->modules);
+    free(n->tree.modules);
 }

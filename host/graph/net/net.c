@@ -13,15 +13,15 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         n->options = *options;
         if (n->options.threads < 1)
             n->options.threads = cpus_available();
-        n->make_layer = layer_source_open;
-        n->make_layer_ctx = n;
-        n->nmodules = 1;
-        n->modules = calloc(1, sizeof(module *));
+        n->sources.make_layer = layer_source_open;
+        n->sources.make_layer_ctx = n;
+        n->tree.nmodules = 1;
+        n->tree.modules = calloc(1, sizeof(module *));
         surgery_init_service(n);
         n->autotuner = autotuner_create(options->tune_file);
         n->options.tune_file = NULL; /* the caller's */
     }
-    if (!n || !n->modules || !n->autotuner) {
+    if (!n || !n->tree.modules || !n->autotuner) {
         net_destroy(n);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");
     }
@@ -35,22 +35,22 @@ void net_destroy(net *n)
         return;
     plans_drop(n);
     module_tree_destroy(n);
-    for (uint32_t k = 0; k < n->nweights; k++) {
-        if (n->weights[k]->owned)
-            free(n->weights[k]->data);
-        free(n->weights[k]->path);
-        free(n->weights[k]->via);
-        free(n->weights[k]);
+    for (uint32_t k = 0; k < n->tree.nweights; k++) {
+        if (n->tree.weights[k]->owned)
+            free(n->tree.weights[k]->data);
+        free(n->tree.weights[k]->path);
+        free(n->tree.weights[k]->via);
+        free(n->tree.weights[k]);
     }
-    free(n->weights);
-    free(n->addresses);
-    free(n->order);
-    free(n->views);
-    device_free(n->options.device, n->trainable);
-    device_free(n->options.device, n->grads);
-    device_free(n->options.device, n->buffers);
-    half_weights_destroy(n, n->half);
-    device_free(n->options.device, n->arena);
+    free(n->tree.weights);
+    free(n->tree.addresses);
+    free(n->tree.order);
+    free(n->tree.views);
+    device_free(n->options.device, n->storage.trainable);
+    device_free(n->options.device, n->storage.grads);
+    device_free(n->options.device, n->storage.buffers);
+    half_weights_destroy(n, n->storage.half);
+    device_free(n->options.device, n->cache.arena);
     op_source_close(n);
     autotuner_destroy(n->autotuner);
     free(n);
@@ -102,7 +102,7 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
                              uint32_t ncolumns, tutti_error *err)
 {
     tutti_module root;
-    if (n->nmodules > 1)
+    if (n->tree.nmodules > 1)
         return tutti_fail(err, TUTTI_E_STATE, "%s: this net has a model already", model->kind);
     tutti_status s = module_tree_new(n, model->kind, &root, err);
     if (s)
@@ -110,7 +110,7 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
     n->model = *model;
     n->model.kind = net_module(n, root)->kind;
     net_module(n, root)->impl.params = model->params;
-    n->changed = true;
+    n->tree.changed = true;
     n->ncolumns = ncolumns < TUTTI_MAX_COLUMNS ? ncolumns : TUTTI_MAX_COLUMNS;
     for (uint32_t k = 0; k < n->ncolumns; k++)
         n->columns[k] = columns[k];
@@ -178,57 +178,57 @@ const tutti_module_v1 *net_modules(net *n)
 
 uint64_t net_version(const net *n)
 {
-    return n->version;
+    return n->tree.version;
 }
 
 uint32_t net_weight_count(const net *n)
 {
-    return n->norder;
+    return n->tree.norder;
 }
 
 const tutti_weight *net_weight(const net *n, uint32_t k)
 {
-    return k < n->norder ? &n->views[k] : NULL;
+    return k < n->tree.norder ? &n->tree.views[k] : NULL;
 }
 
 bool net_frozen(const net *n, uint32_t k)
 {
-    return k < n->norder && n->order[k]->parameter &&
-           !(n->order[k]->flags & TUTTI_WEIGHT_TRAINABLE);
+    return k < n->tree.norder && n->tree.order[k]->parameter &&
+           !(n->tree.order[k]->flags & TUTTI_WEIGHT_TRAINABLE);
 }
 
 void net_freeze(net *n, uint32_t k)
 {
-    if (k >= n->norder || !(n->order[k]->flags & TUTTI_WEIGHT_TRAINABLE))
+    if (k >= n->tree.norder || !(n->tree.order[k]->flags & TUTTI_WEIGHT_TRAINABLE))
         return;
-    n->order[k]->flags &= ~(uint32_t)TUTTI_WEIGHT_TRAINABLE;
-    n->changed = true;
+    n->tree.order[k]->flags &= ~(uint32_t)TUTTI_WEIGHT_TRAINABLE;
+    n->tree.changed = true;
 }
 
 void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count)
 {
-    *ret_weights = n->trainable;
-    *ret_grads = n->grads;
-    *ret_count = n->narena;
+    *ret_weights = n->storage.trainable;
+    *ret_grads = n->storage.grads;
+    *ret_count = n->storage.count;
 }
 
 int64_t net_offset(const net *n, uint32_t k)
 {
-    return k < n->norder ? n->order[k]->offset : -1;
+    return k < n->tree.norder ? n->tree.order[k]->offset : -1;
 }
 
 int64_t net_previous_offset(const net *n, uint32_t k)
 {
-    return k < n->norder ? n->order[k]->previous : -1;
+    return k < n->tree.norder ? n->tree.order[k]->previous : -1;
 }
 
 void net_set_groups(net *n, net_group_fn group, const void *ctx)
 {
-    n->group = group;
-    n->group_ctx = ctx;
+    n->sources.group = group;
+    n->sources.group_ctx = ctx;
 }
 
 void net_set_memory_limit(net *n, uint64_t bytes)
 {
-    n->memory_limit = bytes;
+    n->cache.memory_limit = bytes;
 }

@@ -39,26 +39,37 @@ struct half_weights {
     bool exposed; /* may become old at any time */
 };
 
-struct net {
-    net_options options;
-    autotuner *autotuner; /* NULL: kernels are not measured */
-    tutti_module_v1 service;
+/* The modules and their weights. */
+typedef struct net_tree {
+    module **modules; /* by handle; [0] is NULL, [1] the root */
+    weight **weights; /* by id */
+    void **addresses; /* of weights, by id */
+    weight **order;   /* those in the tree, as of the last commit */
+    tutti_weight *views;
+    uint32_t nmodules, nweights, norder;
+    uint64_t version;
+    bool changed; /* since the last commit */
+} net_tree;
+
+/* Where weights and gradients lie, on the net's device. */
+typedef struct net_storage {
+    float *trainable, *grads; /* `count` each */
+    int64_t count;
+    void *buffers;      /* behind the frozen weights */
+    half_weights *half; /* NULL: there are none */
+} net_storage;
+
+/* Where groups of weights, layers and operations come from. */
+typedef struct net_sources {
     net_group_fn group; /* NULL: all are of one */
     const void *group_ctx;
     layer_source make_layer;
     void *make_layer_ctx;
-    model_impl model;
-    tutti_column columns[TUTTI_MAX_COLUMNS]; /* of net_build */
-    module **modules;                        /* by handle; [0] is NULL, [1] the root */
-    weight **weights;                        /* by id */
-    void **addresses;                        /* of weights, by id */
-    weight **order;                          /* those in the tree, as of the last commit */
-    tutti_weight *views;
-    float *trainable, *grads;
-    void *buffers;      /* behind the frozen weights */
-    half_weights *half; /* NULL: there are none */
-    model_graph *model_graphs;
-    plugin_op *plugin_ops;       /* opened so far */
+    plugin_op *ops; /* opened so far */
+} net_sources;
+
+/* Compiled plans and the memory that they share. */
+typedef struct net_plan_cache {
     plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
     unsigned char *arena;
     uint64_t arena_bytes;
@@ -66,13 +77,27 @@ struct net {
     uint64_t plan_limit;
     uint64_t clock; /* of net_plan's answers */
     net_plan_counts counts;
-    uint64_t version;
-    int64_t narena; /* f32 in `trainable` */
-    net_losses losses;
-    uint32_t nmodules, nweights, norder, ncolumns;
-    int depth;    /* of nested calls while tracing */
+} net_plan_cache;
+
+typedef struct net_tracing {
+    int depth;    /* of nested calls */
     bool in_loss; /* tracing the loss */
-    bool changed; /* since the last commit */
+} net_tracing;
+
+struct net {
+    net_options options;
+    autotuner *autotuner; /* NULL: kernels are not measured */
+    tutti_module_v1 service;
+    model_impl model;
+    tutti_column columns[TUTTI_MAX_COLUMNS]; /* of net_build */
+    uint32_t ncolumns;
+    net_losses losses;
+    model_graph *model_graphs;
+    net_tree tree;
+    net_storage storage;
+    net_sources sources;
+    net_plan_cache cache;
+    net_tracing tracing;
     bool merging; /* what programs do is gathered around them */
 };
 

@@ -124,7 +124,7 @@ static tutti_status open_op(net *n, const object *o, const char *name, plugin_op
 const tutti_op *op_source_find(net *n, const char *name, tutti_error *err)
 {
     const object *o;
-    plugin_op *p = n->plugin_ops;
+    plugin_op *p = n->sources.ops;
     while (p && strcmp(p->name, name) != 0)
         p = p->next;
     if (p)
@@ -132,16 +132,16 @@ const tutti_op *op_source_find(net *n, const char *name, tutti_error *err)
     if (!n->options.layers || registry_find(n->options.layers, TUTTI_KIND_OP, name, &o, err) ||
         open_op(n, o, name, &p, err))
         return NULL;
-    p->next = n->plugin_ops;
-    n->plugin_ops = p;
+    p->next = n->sources.ops;
+    n->sources.ops = p;
     return &p->op;
 }
 
 void op_source_close(net *n)
 {
-    while (n->plugin_ops) {
-        plugin_op *next = n->plugin_ops->next;
-        op_destroy(n->plugin_ops);
-        n->plugin_ops = next;
+    while (n->sources.ops) {
+        plugin_op *next = n->sources.ops->next;
+        op_destroy(n->sources.ops);
+        n->sources.ops = next;
     }
 }

@@ -50,8 +50,8 @@ static void find_weights(tracing *t)
 {
     for (tutti_value v = 1; v < graph_nvalues(t->g); v++) {
         const graph_value *value = graph_value_at(t->g, v);
-        for (uint32_t k = 0; k < t->n->norder && value->kind == VALUE_WEIGHT; k++)
-            if (t->n->order[k]->offset >= 0 && t->n->order[k]->id == value->index)
+        for (uint32_t k = 0; k < t->n->tree.norder && value->kind == VALUE_WEIGHT; k++)
+            if (t->n->tree.order[k]->offset >= 0 && t->n->tree.order[k]->id == value->index)
                 t->weights[k] = v;
     }
 }
@@ -60,7 +60,7 @@ static void find_weights(tracing *t)
 static void trace_gradients(tracing *t, tutti_value loss)
 {
     tutti_graph *b = graph_builder(t->g);
-    const uint32_t nin = t->request->ninputs, nall = nin + t->n->norder;
+    const uint32_t nin = t->request->ninputs, nall = nin + t->n->tree.norder;
     tutti_value *wrt = calloc((size_t)nall + 1, sizeof *wrt);
     tutti_value *d = calloc((size_t)nall + 1, sizeof *d);
     const float unit = 1.0f;
@@ -70,7 +70,7 @@ static void trace_gradients(tracing *t, tutti_value loss)
     }
     for (uint32_t k = 0; k < nin; k++)
         wrt[k] = graph_is_floating(t->request->inputs[k].dtype) ? t->inputs[k] : 0;
-    memcpy(wrt + nin, t->weights, sizeof *wrt * t->n->norder);
+    memcpy(wrt + nin, t->weights, sizeof *wrt * t->n->tree.norder);
     const tutti_tensor one = {(void *)(uintptr_t)&unit, *b->desc(b, loss), TUTTI_DEVICE_CPU, 0};
     const tutti_value seed = b->constant(b, &one);
     if (graph_gradient(t->g, &loss, &seed, 1, wrt, nall, d) == TUTTI_OK)
@@ -86,7 +86,7 @@ static void trace_terms(tracing *t, tutti_value loss)
 {
     tutti_graph *b = graph_builder(t->g);
     char text[160], got[96];
-    const tutti_penalty_input in = {sizeof in, t->request->ninputs, t->n->norder,
+    const tutti_penalty_input in = {sizeof in, t->request->ninputs, t->n->tree.norder,
                                     loss,      t->dinputs,          t->dweights};
     (void)graph_set_scope(t->g, "penalty");
     for (uint32_t k = 0; k < t->n->losses.npenalties && !b->status(b); k++) {
@@ -129,9 +129,9 @@ static tutti_status trace_penalty(tracing *t, tutti_error *err)
     if (!b->status(b)) {
         const tutti_desc d = *b->desc(b, t->term);
         const tutti_value seed = tutti_reshape(b, t->scale, d.dim, (uint32_t)d.rank);
-        memset(t->dweights, 0, sizeof *t->dweights * t->n->norder);
-        const tutti_status s =
-            graph_gradient(t->g, &t->term, &seed, 1, t->weights, t->n->norder, t->dweights);
+        memset(t->dweights, 0, sizeof *t->dweights * t->n->tree.norder);
+        const tutti_status s = graph_gradient(t->g, &t->term, &seed, 1, t->weights,
+                                              t->n->tree.norder, t->dweights);
         if (s)
             return graph_error(t->g, err);
     }
@@ -141,21 +141,21 @@ static tutti_status trace_penalty(tracing *t, tutti_error *err)
 static tutti_status compile(const tracing *t, penalty *p, tutti_error *err)
 {
     const net *n = t->n;
-    program_store *stores = calloc((size_t)n->norder + 1, sizeof *stores);
+    program_store *stores = calloc((size_t)n->tree.norder + 1, sizeof *stores);
     uint32_t count = 0;
     const uint32_t place = p->ninputs + p->ntargets + 2;
     if (!stores)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");
     stores[count++] = (program_store){
         .value = t->sum, .kind = STORE_EXTERNAL, .index = place, .bytes = sizeof(float)};
-    for (uint32_t k = 0; k < n->norder; k++)
+    for (uint32_t k = 0; k < n->tree.norder; k++)
         if (t->weights[k] && t->dweights[k])
             stores[count++] = (program_store){.value = t->dweights[k],
                                               .kind = STORE_MEMORY,
                                               .segment = 1,
                                               .add = true,
-                                              .memory = n->order[k]->grad,
-                                              .bytes = tutti_nbytes(&n->order[k]->desc)};
+                                              .memory = n->tree.order[k]->grad,
+                                              .bytes = tutti_nbytes(&n->tree.order[k]->desc)};
     program_spec spec = {.stores = stores, .nstores = count, .nexternal = place + 1};
     const tutti_status s = compiled_graph_compile(n, &p->compiled, &spec, err);
     free(stores);
@@ -167,8 +167,8 @@ tutti_status penalty_create(net *n, const plan_request *request, penalty **ret_p
 {
     tracing t = {.n = n, .request = request};
     penalty *p = calloc(1, sizeof *p);
-    t.weights = calloc((size_t)n->norder + 1, sizeof *t.weights);
-    t.dweights = calloc((size_t)n->norder + 1, sizeof *t.dweights);
+    t.weights = calloc((size_t)n->tree.norder + 1, sizeof *t.weights);
+    t.dweights = calloc((size_t)n->tree.norder + 1, sizeof *t.dweights);
     tutti_status s = TUTTI_OK;
     if (!p || !t.weights || !t.dweights)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a penalty");

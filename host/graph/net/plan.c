@@ -47,7 +47,7 @@ bool plan_assigns(const plan *p, uint32_t k)
 {
     const graph *g = p->model_graph->compiled.g;
     for (uint32_t j = 0; j < graph_nassigns(g); j++)
-        if (graph_assign_at(g, j).weight == p->n->order[k]->id)
+        if (graph_assign_at(g, j).weight == p->n->tree.order[k]->id)
             return true;
     return false;
 }
@@ -59,7 +59,7 @@ uint32_t plan_noutputs(const plan *p)
 
 static void bind_body(plan *p)
 {
-    program_set_arena(p->model_graph->compiled.program, p->n->arena);
+    program_set_arena(p->model_graph->compiled.program, p->n->cache.arena);
     for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
         program_set_external(p->model_graph->compiled.program, k, plan_input(p, k).data);
 }
@@ -112,10 +112,10 @@ static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *
     program *q = h->compiled.program;
     uint32_t at = 0;
     bind_body(p);
-    program_set_arena(q,
-                      h->compiled.arena
-                          ? h->compiled.arena
-                          : p->n->arena + program_cut_offset(p->model_graph->compiled.program));
+    program_set_arena(q, h->compiled.arena
+                             ? h->compiled.arena
+                             : p->n->cache.arena +
+                                   program_cut_offset(p->model_graph->compiled.program));
     for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
         program_set_external(q, at++, plan_output(p, k).data);
     for (uint32_t k = 0; k < p->request.ntargets; k++)
@@ -226,7 +226,7 @@ static uint32_t list_places(merged_work *w, const void **places)
 {
     plan *p = w->plan;
     uint32_t n = 0;
-    places[n++] = p->n->arena;
+    places[n++] = p->n->cache.arena;
     for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
         places[n++] = plan_input(p, k).data;
     for (uint32_t k = 0; k < p->request.ntargets; k++)

@@ -52,7 +52,7 @@ static uint64_t request_hash(const plan_request *r)
 
 static plan *find_plan(const net *n, const plan_request *r, uint64_t hash)
 {
-    for (plan *p = n->plans[hash % NET_PLAN_LISTS]; p; p = p->next)
+    for (plan *p = n->cache.plans[hash % NET_PLAN_LISTS]; p; p = p->next)
         if (p->hash == hash && p->request.kind == r->kind && p->request.ninputs == r->ninputs &&
             p->request.ntargets == r->ntargets &&
             same_descs(p->request.inputs, r->inputs, r->ninputs) &&
@@ -65,7 +65,7 @@ static plan *find_plan(const net *n, const plan_request *r, uint64_t hash)
 static void drop_plans(net *n, const model_graph *b)
 {
     for (uint32_t k = 0; k < NET_PLAN_LISTS; k++) {
-        for (plan **at = &n->plans[k]; *at;) {
+        for (plan **at = &n->cache.plans[k]; *at;) {
             plan *p = *at;
             if (b && p->model_graph != b) {
                 at = &p->next;
@@ -74,7 +74,7 @@ static void drop_plans(net *n, const model_graph *b)
             *at = p->next;
             loss_graph_fini(&p->loss_graph);
             free(p);
-            n->counts.plans--;
+            n->cache.counts.plans--;
         }
     }
 }
@@ -119,7 +119,7 @@ static uint64_t all_held_bytes(const net *n)
     for (const model_graph *b = n->model_graphs; b; b = b->next)
         sum += body_held_bytes(b);
     for (uint32_t k = 0; k < NET_PLAN_LISTS; k++)
-        for (const plan *p = n->plans[k]; p; p = p->next)
+        for (const plan *p = n->cache.plans[k]; p; p = p->next)
             sum += held_bytes(p);
     return sum;
 }
@@ -127,7 +127,7 @@ static uint64_t all_held_bytes(const net *n)
 /* Drops the bodies asked for longest ago, with their plans, until the rest fits the limit. */
 static void drop_unused(net *n)
 {
-    const uint64_t limit = n->plan_limit ? n->plan_limit : PLAN_LIMIT;
+    const uint64_t limit = n->cache.plan_limit ? n->cache.plan_limit : PLAN_LIMIT;
     uint32_t count = 0;
     for (const model_graph *b = n->model_graphs; b; b = b->next)
         count++;
@@ -140,18 +140,18 @@ static void drop_unused(net *n)
         drop_plans(n, b);
         *oldest = b->next;
         model_graph_destroy(b);
-        n->counts.dropped++;
+        n->cache.counts.dropped++;
     }
 }
 
 void net_set_plan_limit(net *n, uint64_t bytes)
 {
-    n->plan_limit = bytes;
+    n->cache.plan_limit = bytes;
 }
 
 net_plan_counts net_count_plans(const net *n)
 {
-    net_plan_counts c = n->counts;
+    net_plan_counts c = n->cache.counts;
     c.bytes = all_held_bytes(n);
     return c;
 }
@@ -185,11 +185,11 @@ static tutti_status check_memory(const net *n, const model_graph *b, const loss_
     static const char *const kinds[] = {"training", "accumulating", "sample loss",
                                         "evaluation"};
     const uint64_t need = needed_bytes(b, h, r);
-    uint64_t have = n->memory_limit;
+    uint64_t have = n->cache.memory_limit;
     char shape[96], a[32], c[32];
     if (!have) {
         have = device_memory_available(n->options.device);
-        have = have > UINT64_MAX - n->arena_bytes ? have : have + n->arena_bytes;
+        have = have > UINT64_MAX - n->cache.arena_bytes ? have : have + n->cache.arena_bytes;
     }
     if (need <= have)
         return TUTTI_OK;
@@ -205,18 +205,18 @@ static tutti_status check_memory(const net *n, const model_graph *b, const loss_
 
 tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
 {
-    if (n->arena && bytes <= n->arena_bytes)
+    if (n->cache.arena && bytes <= n->cache.arena_bytes)
         return TUTTI_OK;
     tutti_error why = TUTTI_ERROR_INIT;
-    device_free(n->options.device, n->arena);
-    n->arena_bytes = 0;
-    n->arena = device_try_alloc(n->options.device, bytes, &why);
-    if (!n->arena)
+    device_free(n->options.device, n->cache.arena);
+    n->cache.arena_bytes = 0;
+    n->cache.arena = device_try_alloc(n->options.device, bytes, &why);
+    if (!n->cache.arena)
         return tutti_fail(err, why.status, "no memory for an arena of %llu bytes%s%s",
                           (unsigned long long)bytes, *why.text ? ": " : "", why.text);
     if (!n->options.device)
-        host_memory_prefault(n->arena, bytes, n->options.threads);
-    n->arena_bytes = bytes;
+        host_memory_prefault(n->cache.arena, bytes, n->options.threads);
+    n->cache.arena_bytes = bytes;
     return TUTTI_OK;
 }
 
@@ -233,9 +233,9 @@ static tutti_status check_descs(const char *what, const tutti_desc *d, uint32_t 
 
 static tutti_status check_request(const net *n, const plan_request *r, tutti_error *err)
 {
-    if (n->nmodules < 2)
+    if (n->tree.nmodules < 2)
         return tutti_fail(err, TUTTI_E_STATE, "there is no model to plan for");
-    if (n->changed)
+    if (n->tree.changed)
         return tutti_fail(err, TUTTI_E_STATE, "%s: the tree has changed since the last commit",
                           n->model.kind);
     if (r->kind < PLAN_TRAIN || r->kind > PLAN_EVAL || r->ninputs > TUTTI_MAX_COLUMNS ||
@@ -312,12 +312,12 @@ tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan, tutt
             free(p);
             return s;
         }
-        p->next = n->plans[hash % NET_PLAN_LISTS];
-        n->plans[hash % NET_PLAN_LISTS] = p;
-        n->counts.plans++;
-        n->counts.built++;
+        p->next = n->cache.plans[hash % NET_PLAN_LISTS];
+        n->cache.plans[hash % NET_PLAN_LISTS] = p;
+        n->cache.counts.plans++;
+        n->cache.counts.built++;
     }
-    p->model_graph->used = ++n->clock;
+    p->model_graph->used = ++n->cache.clock;
     if (fresh)
         drop_unused(n);
     *ret_plan = p;

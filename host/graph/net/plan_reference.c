@@ -11,7 +11,8 @@ static void load_weights(const net *n, const graph *g, interpreter *it)
 {
     for (tutti_value v = 1; v < graph_nvalues(g); v++) {
         const graph_value *value = graph_value_at(g, v);
-        const tutti_tensor t = {value->kind == VALUE_WEIGHT ? n->addresses[value->index] : NULL,
+        const tutti_tensor t = {value->kind == VALUE_WEIGHT ? n->tree.addresses[value->index]
+                                                            : NULL,
                                 value->desc, TUTTI_DEVICE_CPU, 0};
         if (t.data)
             interpreter_load(it, v, &t);
@@ -73,11 +74,13 @@ static tutti_status take_results(const plan *p, interpreter *it, plan_numbers *r
     size_t outputs = 1, buffers = 1, at = 0;
     for (uint32_t k = 0; k < b->noutputs; k++)
         outputs += (size_t)tutti_numel(&graph_value_at(b->compiled.g, b->outputs[k])->desc);
-    for (uint32_t k = 0; k < n->norder; k++)
-        buffers += n->order[k]->offset < 0 ? (size_t)tutti_numel(&n->order[k]->desc) : 0;
+    for (uint32_t k = 0; k < n->tree.norder; k++)
+        buffers +=
+            n->tree.order[k]->offset < 0 ? (size_t)tutti_numel(&n->tree.order[k]->desc) : 0;
     r->outputs = calloc(outputs, sizeof *r->outputs);
     r->assigned = calloc(buffers, sizeof *r->assigned);
-    r->grads = model_graph_trains(b) ? calloc((size_t)n->narena + 1, sizeof *r->grads) : NULL;
+    r->grads =
+        model_graph_trains(b) ? calloc((size_t)n->storage.count + 1, sizeof *r->grads) : NULL;
     if (!r->outputs || !r->assigned || (model_graph_trains(b) && !r->grads))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the reference");
     for (uint32_t k = 0; k < b->noutputs; k++) {
@@ -85,8 +88,8 @@ static tutti_status take_results(const plan *p, interpreter *it, plan_numbers *r
         at += (size_t)tutti_numel(&graph_value_at(b->compiled.g, b->outputs[k])->desc);
     }
     at = 0;
-    for (uint32_t k = 0; k < n->norder; k++) {
-        const weight *w = n->order[k];
+    for (uint32_t k = 0; k < n->tree.norder; k++) {
+        const weight *w = n->tree.order[k];
         const tutti_tensor t = {w->data, w->desc, TUTTI_DEVICE_CPU, 0};
         if (w->offset >= 0 && r->grads && b->grads[k])
             copy_value(it, b->grads[k], b->compiled.g, r->grads + w->offset);

@@ -76,12 +76,12 @@ static tutti_status keep_children(net *n, tutti_module m, module *it, module *fr
     uint32_t left = 0;
     for (uint32_t k = 0; k < fresh->nchildren; k++) {
         const tutti_module c = fresh->children[k];
-        if (module_tree_child(n, it, n->modules[c]->name)) {
+        if (module_tree_child(n, it, n->tree.modules[c]->name)) {
             fresh->children[left++] = c;
             continue;
         }
         all[it->nchildren++] = c;
-        n->modules[c]->parent = m;
+        n->tree.modules[c]->parent = m;
     }
     fresh->nchildren = left;
     return TUTTI_OK;
@@ -119,7 +119,7 @@ tutti_status rebuild_module(void *ctx, tutti_module m, const char *kind,
     fresh->impl = had.impl;
     fresh->slots = had.slots;
     fresh->nslots = had.nslots;
-    n->changed = true;
+    n->tree.changed = true;
     return TUTTI_OK;
 }
 
@@ -157,7 +157,7 @@ tutti_status rebuild_parametrize(void *ctx, tutti_module m, const char *name, tu
     w->via = more;
     w->via[w->nvia++] = by;
     p->shapes = true;
-    n->changed = true;
+    n->tree.changed = true;
     return TUTTI_OK;
 }
 

@@ -25,7 +25,7 @@ static const char *label(const net *n, tutti_module m)
 static tutti_module module_root(void *ctx)
 {
     const net *n = ctx;
-    return n->nmodules > 1 ? 1 : 0;
+    return n->tree.nmodules > 1 ? 1 : 0;
 }
 
 static tutti_status module_create(void *ctx, const char *kind, const tutti_attr *params,
@@ -34,7 +34,8 @@ static tutti_status module_create(void *ctx, const char *kind, const tutti_attr 
     net *n = ctx;
     layer_impl impl = {NULL, NULL, NULL, NULL};
     tutti_module m;
-    tutti_status s = n->make_layer(n->make_layer_ctx, kind, params, nparams, &impl, err);
+    tutti_status s =
+        n->sources.make_layer(n->sources.make_layer_ctx, kind, params, nparams, &impl, err);
     if (s)
         return s;
     s = module_tree_new(n, kind, &m, err);
@@ -55,7 +56,7 @@ static tutti_status module_create(void *ctx, const char *kind, const tutti_attr 
 
 static bool is_inside(const net *n, tutti_module m, tutti_module top)
 {
-    for (; m; m = n->modules[m]->parent)
+    for (; m; m = n->tree.modules[m]->parent)
         if (m == top)
             return true;
     return false;
@@ -100,9 +101,9 @@ static tutti_status module_add(void *ctx, tutti_module parent, const char *name,
         return out_of_memory(err);
     }
     *place = child;
-    n->modules[child]->name = copy;
-    n->modules[child]->parent = parent;
-    n->changed = true;
+    n->tree.modules[child]->name = copy;
+    n->tree.modules[child]->parent = parent;
+    n->tree.changed = true;
     return TUTTI_OK;
 }
 
@@ -121,7 +122,7 @@ static tutti_status module_replace(void *ctx, tutti_module old, tutti_module nex
     const tutti_status s = check_placeable(n, from->parent, next, err);
     if (s)
         return s;
-    module *parent = n->modules[from->parent], *to = n->modules[next];
+    module *parent = n->tree.modules[from->parent], *to = n->tree.modules[next];
     for (uint32_t k = 0; k < parent->nchildren; k++)
         if (parent->children[k] == old)
             parent->children[k] = next;
@@ -129,7 +130,7 @@ static tutti_status module_replace(void *ctx, tutti_module old, tutti_module nex
     to->parent = from->parent;
     from->name = NULL;
     from->parent = 0;
-    n->changed = true;
+    n->tree.changed = true;
     return TUTTI_OK;
 }
 
@@ -222,7 +223,7 @@ static tutti_status module_weight(void *ctx, tutti_module m, const char *name,
         return out_of_memory(err);
     }
     *slot = (weight_slot){copy, w};
-    n->changed = true;
+    n->tree.changed = true;
     return TUTTI_OK;
 }
 
@@ -234,10 +235,10 @@ static tutti_status module_take_weight(void *ctx, tutti_module m, const char *na
     char have[96], want[96];
     if (!net_module(n, m) || !net_module(n, from))
         return no_module(net_module(n, m) ? from : m, err);
-    weight_slot *to = module_tree_slot(n->modules[m], name);
+    weight_slot *to = module_tree_slot(n->tree.modules[m], name);
     if (!to)
         return module_tree_no_weight(net_module(n, m), label(n, m), name, err);
-    const weight_slot *source = module_tree_slot(n->modules[from], from_name);
+    const weight_slot *source = module_tree_slot(n->tree.modules[from], from_name);
     if (!source)
         return module_tree_no_weight(net_module(n, from), label(n, from), from_name, err);
     const tutti_desc *a = &to->weight->desc, *b = &source->weight->desc;
@@ -246,7 +247,7 @@ static tutti_status module_take_weight(void *ctx, tutti_module m, const char *na
                           label(n, m), name, tutti_desc_text(a, want, sizeof want), from_name,
                           label(n, from), tutti_desc_text(b, have, sizeof have));
     to->weight = source->weight;
-    n->changed = true;
+    n->tree.changed = true;
     return TUTTI_OK;
 }
 
@@ -309,7 +310,7 @@ static tutti_status module_set_weight(void *ctx, tutti_module m, const char *nam
 
 static void set_trainable(net *n, tutti_module m, int32_t trainable)
 {
-    const module *it = n->modules[m];
+    const module *it = n->tree.modules[m];
     for (uint32_t k = 0; k < it->nslots; k++) {
         weight *w = it->slots[k].weight;
         for (uint32_t j = 0; j < w->nvia; j++)
@@ -319,7 +320,7 @@ static void set_trainable(net *n, tutti_module m, int32_t trainable)
         if (!w->parameter || flags == w->flags)
             continue;
         w->flags = flags;
-        n->changed = true;
+        n->tree.changed = true;
     }
     for (uint32_t k = 0; k < it->nchildren; k++)
         set_trainable(n, it->children[k], trainable);

@@ -26,7 +26,7 @@ static tutti_status hook_weight(void *ctx, graph *g, tutti_module m, const char 
     else if (!slot->weight->listed)
         tutti_fail(&why, TUTTI_E_STATE, "weight \"%s\" of %s is not in the tree", name,
                    it->kind);
-    else if (n->in_loss && slot->weight->flags & TUTTI_WEIGHT_TRAINABLE)
+    else if (n->tracing.in_loss && slot->weight->flags & TUTTI_WEIGHT_TRAINABLE)
         tutti_fail(&why, TUTTI_E_UNSUPPORTED,
                    "the loss reads trainable weight %s: make it an output of trace",
                    slot->weight->path);
@@ -46,16 +46,16 @@ static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_v
     const module *it = net_module(n, m);
     if (!it || !it->impl.table)
         return b->fail(b, TUTTI_E_ARG, "call: there is no such module, or it is the root");
-    if (n->depth >= MAX_DEPTH)
+    if (n->tracing.depth >= MAX_DEPTH)
         return b->fail(b, TUTTI_E_STATE, "call: modules call each other without end");
     const char *before = graph_set_scope(g, module_tree_path(n, m));
     if (it->lacks_path)
         return b->fail(b, TUTTI_E_NOMEM, "no memory for the path of a module");
-    n->depth++;
+    n->tracing.depth++;
     instance_call c = instance_enter_whole(it->impl.instance, "trace");
     const tutti_status s = it->impl.table->trace(it->impl.self, b, m, in, nin, out, nout);
     instance_leave(&c);
-    n->depth--;
+    n->tracing.depth--;
     if (s)
         (void)b->fail(b, s, "trace failed without a reason");
     for (uint32_t k = 0; k < nout && !b->status(b); k++)
@@ -70,7 +70,7 @@ static tutti_value hook_read(void *ctx, graph *g, uint32_t id, tutti_value v)
 {
     net *n = ctx;
     tutti_graph *b = graph_builder(g);
-    const weight *w = n->weights[id];
+    const weight *w = n->tree.weights[id];
     for (uint32_t k = 0; k < w->nvia && v; k++) {
         const tutti_desc want = *b->desc(b, v);
         tutti_value y = 0;
@@ -96,7 +96,7 @@ static const tutti_op *hook_op(void *ctx, const char *name, tutti_error *err)
 tutti_status net_trace_model(net *n, tutti_graph *b, const tutti_value *in, uint32_t nin,
                              tutti_value *out, uint32_t nout)
 {
-    n->depth = 0;
+    n->tracing.depth = 0;
     instance_call c = instance_enter_whole(n->model.instance, "trace");
     const tutti_status s = n->model.table->trace(n->model.self, b, 1, in, nin, out, nout);
     instance_leave(&c);
@@ -107,14 +107,14 @@ tutti_value net_trace_loss(net *n, tutti_graph *b, const tutti_value *outputs,
                            uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
                            int32_t reduction)
 {
-    const bool before = n->in_loss; /* of an algorithm around this one */
-    n->depth = 0;
-    n->in_loss = true;
+    const bool before = n->tracing.in_loss; /* of an algorithm around this one */
+    n->tracing.depth = 0;
+    n->tracing.in_loss = true;
     instance_call c = instance_enter_whole(n->model.instance, "loss");
     const tutti_value loss =
         n->model.table->loss(n->model.self, b, outputs, noutputs, targets, ntargets, reduction);
     instance_leave(&c);
-    n->in_loss = before;
+    n->tracing.in_loss = before;
     return loss;
 }
 

@@ -12,15 +12,15 @@ tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *ini
                            uint32_t flags, weight **ret, tutti_error *err)
 {
     weight *w = calloc(1, sizeof *w);
-    weight **grown = realloc(n->weights, sizeof *grown * (n->nweights + 1u));
+    weight **grown = realloc(n->tree.weights, sizeof *grown * (n->tree.nweights + 1u));
     if (grown)
-        n->weights = grown;
+        n->tree.weights = grown;
     if (w)
         *w = (weight){.desc = *desc,
                       .init = *init,
                       .offset = -1,
                       .previous = -1,
-                      .id = n->nweights,
+                      .id = n->tree.nweights,
                       .flags = flags,
                       .parameter = (flags & TUTTI_WEIGHT_TRAINABLE) != 0};
     if (w && init->kind == TUTTI_INIT_DATA) {
@@ -35,7 +35,7 @@ tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *ini
                           (unsigned long long)tutti_nbytes(desc));
     }
     w->init.data = NULL;
-    n->weights[n->nweights++] = w;
+    n->tree.weights[n->tree.nweights++] = w;
     *ret = w;
     return TUTTI_OK;
 }

@@ -196,8 +196,8 @@ START_TEST(surgery_keeps_the_values_that_lie_on_a_gpu)
         net *n = both[k]->net;
         for (uint64_t round = 0; round < 4; round++)
             (void)run_plan(both[k], PLAN_TRAIN, round);
-        n->weights[0]->flags = 0;
-        n->changed = true;
+        n->tree.weights[0]->flags = 0;
+        n->tree.changed = true;
         ck_assert_ok(net_commit(n, &err), err);
         for (uint64_t round = 4; round < 8; round++)
             (void)run_plan(both[k], PLAN_TRAIN, round);

@@ -43,7 +43,7 @@ static net *net_with(int low, int precision, toy_model *m)
     tutti_error err = TUTTI_ERROR_INIT;
     n->options.precision = precision;
     n->options.half = low;
-    n->changed = true; /* the copies are made by a commit */
+    n->tree.changed = true; /* the copies are made by a commit */
     ck_assert_ok(net_commit(n, &err), err);
     return n;
 }

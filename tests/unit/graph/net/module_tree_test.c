@@ -162,7 +162,7 @@ static void make(void)
     const model_impl model = {&table, NULL, NULL, "scales", NULL};
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_ok(net_create(&options, &n, &err), err);
-    n->make_layer = make_layer;
+    n->sources.make_layer = make_layer;
     service = net_modules(n);
     ck_assert_ok(net_build_model(n, &model, NULL, 0, &err), err);
     ck_assert_ok(net_commit(n, &err), err);
@@ -241,7 +241,7 @@ START_TEST(weights_of_one_group_lie_together)
     float *weights, *grads;
     int64_t count;
     net_set_groups(n, first_before_the_rest, "body.first.weight");
-    n->changed = true;
+    n->tree.changed = true;
     commit();
     ck_assert_str_eq(net_weight(n, 0)->path, "body.first.weight");
     ck_assert_str_eq(net_weight(n, 1)->path, "body.second.weight");
@@ -470,7 +470,7 @@ START_TEST(with_columns_the_order_is_that_of_the_backward_pass)
     const tutti_column column = {"input", toy_desc(TUTTI_F32, 1, 3, 0, 0, 0), 0};
     drop();
     ck_assert_ok(net_create(&options, &n, &err), err);
-    n->make_layer = make_layer;
+    n->sources.make_layer = make_layer;
     service = net_modules(n);
     ck_assert_ok(net_build_model(n, &backwards, &column, 1, &err), err);
     const tutti_module wrap = layer("reverse"), old = find("body");

@@ -125,7 +125,7 @@ static void children(const tutti_module_v1 *s, tutti_module root)
 {
     tutti_module top;
     service = s;
-    ((net *)s->ctx)->make_layer = make_layer;
+    ((net *)s->ctx)->sources.make_layer = make_layer;
     ck_assert_ok(s->create(s->ctx, "twice", NULL, 0, &top, &err), err);
     ck_assert_ok(s->add(s->ctx, root, "top", top, &err), err);
 }
