@@ -140,7 +140,7 @@ static engine *make_engine(int n, const tutti_timestamp *time)
     return NULL;
 }
 
-int bench_dispatch(void)
+int bench_dispatch(const cli_options *o, const tutti_op *const *ops)
 {
     static const int counts[] = {0, 5, 10, 20};
     static const double aims[] = {0.1, 0.3, 0.5, 1.0};

@@ -249,7 +249,7 @@ static void print(const trial *t, double seconds, double bytes, double stream, d
                      seconds * 1e3, bytes / seconds * 1e-9, 100.0 * bytes / seconds / stream);
 }
 
-int bench_kernels(const tutti_op *const *ops)
+int bench_kernels(const cli_options *o, const tutti_op *const *ops)
 {
     const char *text = getenv("OMP_NUM_THREADS");
     int threads = text ? (int)strtol(text, NULL, 10) : 0;

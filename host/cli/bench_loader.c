@@ -100,14 +100,16 @@ static tutti_status measure(data *d, int round, tutti_error *err)
     return TUTTI_OK;
 }
 
-int bench_loader(const cli_options *o)
+int bench_loader(const cli_options *o, const tutti_op *const *ops)
 {
     data d = {NULL, NULL, 0, NULL};
     tutti_error err = TUTTI_ERROR_INIT;
     int status = CLI_USAGE;
     run_file *run = NULL;
     registry *r = cli_registry(o);
-    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))
+    cli_options own = *o;
+    own.run = o->nwords == 2 ? o->words[1] : NULL;
+    if (!r || !(run = cli_run_file(&own, RUN_FILE_TRAIN, r)))
         goto end;
     tutti_status s = data_open(&d, run, &err);
     for (int round = 1; s == TUTTI_OK && round <= ROUNDS; round++)

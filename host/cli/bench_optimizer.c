@@ -216,7 +216,7 @@ static int blocks(instance *optimizer, int64_t count)
     return CLI_OK;
 }
 
-int bench_optimizer(const cli_options *o)
+int bench_optimizer(const cli_options *o, const tutti_op *const *ops)
 {
     instance *optimizers[NAMES] = {NULL};
     tutti_error err = TUTTI_ERROR_INIT;
@@ -227,7 +227,9 @@ int bench_optimizer(const cli_options *o)
     const bool one = o->nwords == 3;
     const int64_t count = one ? strtoll(o->words[2], NULL, 10) / 16 * 16 : 16;
     tutti_status s =
-        count < 16 ? tutti_fail(&err, TUTTI_E_ARG, "want 16 weights or more") : TUTTI_OK;
+        o->nwords == 2 || count < 16
+            ? tutti_fail(&err, TUTTI_E_ARG, "want NAME and COUNT, 16 weights or more")
+            : TUTTI_OK;
     for (int k = 0; k < (one ? 1 : NAMES) && !s; k++)
         s = open_optimizer(r, one ? o->words[1] : names[k], &optimizers[k], &err);
     if (s)

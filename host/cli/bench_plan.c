@@ -197,7 +197,7 @@ static bool measure_shapes(net *n)
     return true;
 }
 
-int bench_plan(const tutti_op *const *ops)
+int bench_plan(const cli_options *o, const tutti_op *const *ops)
 {
     static const char *const inputs[] = {"input", NULL}, *const targets[] = {"target", NULL};
     static const tutti_model_v1 table = {sizeof table, 1, inputs, targets, build, trace, loss};

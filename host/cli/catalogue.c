@@ -88,7 +88,7 @@ static int run_layers(const cli_options *o, const tutti_op *const *ops)
 const cli_command cli_ops = {
     .name = "ops",
     .args = "[NAME]",
-    .kind = CLI_VALUE_ANY,
+    .kind = CLI_VALUE_OP,
     .summary = "print the operations of graphs with their attributes",
     .doc = "Prints every operation, or NAME: how many inputs and outputs it has, and its "
            "attributes with their types and defaults. What dtypes and shapes it takes it says "
@@ -103,7 +103,7 @@ const cli_command cli_ops = {
 const cli_command cli_layers = {
     .name = "layers",
     .args = "[NAME]",
-    .kind = CLI_VALUE_ANY,
+    .kind = CLI_VALUE_LAYER,
     .summary = "print the kinds of layers with their settings",
     .doc = "Prints every kind of layer that a plugin on the search path has, or NAME, with its "
            "settings, their types and defaults.",

@@ -4,8 +4,10 @@
 
 #include "base/launcher.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static void report(void *ctx, int level, const char *text)
@@ -31,11 +33,36 @@ registry *cli_registry(const cli_options *o)
     return r;
 }
 
+bool cli_share(const char *below, char *ret_path, size_t size)
+{
+    static const char *const places[] = {"share/tutti", "../share/tutti"};
+    char exe[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(exe, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t k = 0; slash && k < sizeof places / sizeof *places; k++)
+        if (snprintf(ret_path, size, "%s/%s/%s", exe, places[k], below) < (int)size &&
+            access(ret_path, R_OK) == 0)
+            return true;
+    return false;
+}
+
+/* Whether `name` is a recipe's and no file's; then `path` is its file. */
+static bool find_recipe(const char *name, char *path, size_t size)
+{
+    char below[64];
+    return access(name, F_OK) != 0 && !strchr(name, '/') &&
+           snprintf(below, sizeof below, "recipes/%s.json", name) < (int)sizeof below &&
+           cli_share(below, path, size);
+}
+
 run_file *cli_run_file(const cli_options *o, int kind, registry *r)
 {
     run_file *run = NULL;
     faults *f = faults_create();
-    char here[4096];
+    char here[PATH_MAX], recipe[PATH_MAX];
     if (!f)
         (void)fprintf(stderr, "tutti: no memory to read the run file\n");
     if (registry_trusts_nothing(r) || !f) { /* which has been said */
@@ -45,8 +72,10 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
     if (!getcwd(here, sizeof here))
         (void)snprintf(here, sizeof here, ".");
     const tutti_status s =
-        o->run ? run_file_read(o->run, kind, o->sets, r, &run, f)
-               : run_file_parse("embedded run", cli_default_run, here, o->sets, r, &run, f);
+        !o->run ? run_file_parse("embedded run", cli_default_run, here, o->sets, r, &run, f)
+        : find_recipe(o->run, recipe, sizeof recipe)
+            ? run_file_read(recipe, here, kind, o->sets, r, &run, f)
+            : run_file_read(o->run, NULL, kind, o->sets, r, &run, f);
     for (size_t k = 0; k < faults_count(f); k++)
         (void)fprintf(stderr, "%s\n", faults_text(f, k));
     faults_destroy(f);

@@ -11,8 +11,11 @@
 
 /* The registry, with its remarks on stderr; NULL after saying why not. */
 registry *cli_registry(const cli_options *o);
-/* The run file, of RUN_FILE_* `kind`, or the embedded default; prints every fault.  NULL when there was
- * one. */
+/* The path of what is installed as share/tutti/`below`, which lies beside the program in a build; false
+ * where it is not there, with the last place that was looked at. */
+bool cli_share(const char *below, char *ret_path, size_t size);
+/* The run file, of RUN_FILE_* `kind`, the recipe of that name, whose paths count from the folder where one
+ * stands, or the embedded default; prints every fault.  NULL when there was one. */
 run_file *cli_run_file(const cli_options *o, int kind, registry *r);
 
 /* From here on calls of plugins that take long are named. */
@@ -34,14 +37,10 @@ void cli_print_devices(const object *o, const char *name);
 int plugins_check(const cli_options *o, const tutti_op *const *ops);
 
 /* plugins new: a folder with a plugin out of the SDK's templates; the exit status. */
-int plugins_new(const cli_options *o);
+int plugins_new(const cli_options *o, const tutti_op *const *ops);
 
 /* Those of bench; they return the exit status. */
-int bench_dispatch(void);
-int bench_plan(const tutti_op *const *ops);
-int bench_kernels(const tutti_op *const *ops);
-int bench_optimizer(const cli_options *o);
-int bench_loader(const cli_options *o);
+cli_function bench_dispatch, bench_plan, bench_kernels, bench_optimizer, bench_loader;
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 

@@ -40,7 +40,7 @@ end:
 const cli_command cli_eval = {
     .name = "eval",
     .args = "RUN.json",
-    .kind = CLI_VALUE_FILE,
+    .kind = CLI_VALUE_RUN,
     .summary = "evaluate the model of a checkpoint",
     .doc = "Runs every evaluation of RUN.json once and prints its metrics; trains nothing.  "
            "Needs --checkpoint.",

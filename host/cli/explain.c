@@ -56,7 +56,7 @@ end:
 const cli_command cli_explain = {
     .name = "explain",
     .args = "[RUN.json]",
-    .kind = CLI_VALUE_FILE,
+    .kind = CLI_VALUE_RUN,
     .summary = "print who runs at each event, in which order, and why",
     .doc = "Prints, for every event that somebody hears, who runs and in which order if all "
            "match, and why each stands where it does, and which parts of a training step run "

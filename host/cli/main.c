@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const cli_command *const cli_commands[] = {
+static const cli_command *const commands[] = {
     &cli_train,   &cli_eval, &cli_predict, &cli_run,   &cli_validate, &cli_explain, &cli_plan,
-    &cli_plugins, &cli_ops,  &cli_layers,  &cli_bench, &cli_version,  NULL};
+    &cli_plugins, &cli_ops,  &cli_layers,  &cli_bench, &cli_docs,     &cli_version, NULL};
 
 /* libgomp's threads spin for seconds of work at every barrier, which starves the data workers when
  * cores are few.  It reads how long to spin when it is loaded, so the program starts itself once more
@@ -59,7 +59,7 @@ static int run_command(int argc, char **argv)
 {
     if (!isa_is_known())
         return CLI_USAGE;
-    return cli_run_line(argc, argv, tutti_op_table);
+    return cli_run_line(commands, argc, argv, tutti_op_table);
 }
 
 int main(int argc, char **argv)

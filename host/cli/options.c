@@ -53,7 +53,7 @@ const cli_option cli_option_table[] = {
      ONE(members), NULL},
     {"json", NULL, CLI_VALUE_NONE, CLI_TAKES_CHECK, "Of check: prints its results as JSON",
      ONE(json), NULL},
-    {"kind", "K", CLI_VALUE_ANY, CLI_TAKES_NEW,
+    {"kind", "K", CLI_VALUE_KIND, CLI_TAKES_NEW,
      "Of new: what the plugin is, algorithm without it", ONE(kind), NULL},
     {"lang", "c|cpp|rust|cuda", CLI_VALUE_ANY, CLI_TAKES_NEW,
      "Of new: what it is written in, c without it", ONE(lang), NULL},
@@ -181,28 +181,65 @@ static void list_options(const cli_command *c, struct argp_option *known)
     known[n] = (struct argp_option){.name = NULL};
 }
 
-static int check_words(const cli_command *c, const cli_options *o)
+const cli_use *cli_find_use(const cli_command *c, const char *name)
 {
-    if (o->nwords >= c->least && o->nwords <= c->most)
-        return CLI_OK;
-    (void)fprintf(stderr,
-                  "tutti: usage: tutti %s [OPTION...]%s%s; `tutti help %s` tells more\n",
-                  c->name, *c->args ? " " : "", c->args, c->name);
-    return CLI_USAGE;
+    const cli_use *u = c->uses;
+    while (u && u->name && strcmp(u->name, name) != 0)
+        u++;
+    return u && u->name ? u : NULL;
 }
 
-int cli_run_command(const cli_command *c, int argc, char **argv, const tutti_op *const *ops)
+const char *cli_command_args(const cli_command *c)
+{
+    static char text[512];
+    size_t n = 0;
+    if (!c->uses)
+        return c->args;
+    for (const cli_use *u = c->uses; u->name && n < sizeof text; u++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", u == c->uses ? "" : "|",
+                              u->name, *u->args ? " " : "", u->args);
+    return text;
+}
+
+/* What the words ask for; says what is missing. */
+static cli_function *find_function(const cli_command *c, const cli_options *o)
+{
+    const cli_use *u = o->nwords ? cli_find_use(c, o->words[0]) : NULL;
+    if (u && o->nwords - 1 >= u->least && o->nwords - 1 <= u->most)
+        return u->run;
+    if (!c->uses && o->nwords >= c->least && o->nwords <= c->most)
+        return c->run;
+    const char *args = cli_command_args(c);
+    (void)fprintf(stderr,
+                  "tutti: usage: tutti %s [OPTION...]%s%s; `tutti help %s` tells more\n",
+                  c->name, *args ? " " : "", args, c->name);
+    return NULL;
+}
+
+/* What --help says before the options, and behind \v after them. */
+static void write_doc(const cli_command *c, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "%s", c->doc);
+    for (const cli_use *u = c->uses; u && u->name && n < size; u++)
+        n += (size_t)snprintf(text + n, size - n, "\n%s %s", u->name, u->doc);
+    if (n < size)
+        (void)snprintf(text + n, size - n, "\v%s", c->more);
+}
+
+int cli_run_command(const cli_command *const *commands, const cli_command *c, int argc,
+                    char **argv, const tutti_op *const *ops)
 {
     static char name[64];
-    char doc[4096];
+    char doc[8192];
     cli_options o;
     reading r = {.command = c, .options = &o};
     memset(&o, 0, sizeof o);
+    o.commands = commands;
     (void)snprintf(name, sizeof name, "tutti %s", c->name);
-    (void)snprintf(doc, sizeof doc, "%s\v%s", c->doc, c->more);
+    write_doc(c, doc, sizeof doc);
     list_options(c, r.known);
     const struct argp argp = {
-        .options = r.known, .parser = parse, .args_doc = c->args, .doc = doc};
+        .options = r.known, .parser = parse, .args_doc = cli_command_args(c), .doc = doc};
     argv[0] = name;
     const error_t failed =
         argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &r);
@@ -219,66 +256,6 @@ int cli_run_command(const cli_command *c, int argc, char **argv, const tutti_op 
         return CLI_OK;
     }
     o.run = o.nwords ? o.words[0] : NULL;
-    const int status = check_words(c, &o);
-    return status ? status : c->run(&o, ops);
-}
-
-/* ---- the whole command line ---- */
-
-static void usage(FILE *out)
-{
-    (void)fprintf(out, "Usage: tutti COMMAND [OPTION...] [ARGUMENT...]\n\n");
-    for (int k = 0; cli_commands[k]; k++)
-        (void)fprintf(out, "  %-9s %s\n", cli_commands[k]->name, cli_commands[k]->summary);
-    (void)fprintf(out, "  %-9s %s\n", "help",
-                  "tell more of a command, as `tutti COMMAND --help`");
-    (void)fprintf(out,
-                  "\nOptions may stand anywhere after the command, as --key=value or --key "
-                  "value.\n`tutti --version` prints the program's version.\n");
-}
-
-static const cli_command *find(const char *name)
-{
-    const char *names[MOST + 1] = {NULL};
-    size_t n = 0;
-    for (; cli_commands[n]; n++) {
-        names[n] = cli_commands[n]->name;
-        if (strcmp(name, names[n]) == 0)
-            return cli_commands[n];
-    }
-    names[n] = "help";
-    const char *near = nearest_word(name, names);
-    (void)fprintf(stderr, "tutti: there is no command %s%s%s%s\n", name,
-                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-    return NULL;
-}
-
-static int help(int argc, char **argv, const tutti_op *const *ops)
-{
-    char text[] = "--help", *args[] = {argv[0], text, NULL};
-    if (argc < 2) {
-        usage(stdout);
-        return CLI_OK;
-    }
-    const cli_command *c = find(argv[1]);
-    return c ? cli_run_command(c, 2, args, ops) : CLI_USAGE;
-}
-
-int cli_run_line(int argc, char **argv, const tutti_op *const *ops)
-{
-    static const char *const helps[] = {"--help", "-h", "-?", "help"};
-    const char *word = argc > 1 ? argv[1] : NULL;
-    if (!word) {
-        usage(stderr);
-        return CLI_USAGE;
-    }
-    for (size_t k = 0; k < sizeof helps / sizeof *helps; k++)
-        if (strcmp(word, helps[k]) == 0)
-            return help(argc - 1, argv + 1, ops);
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        (void)printf("tutti %s\n", TUTTI_VERSION);
-        return CLI_OK;
-    }
-    const cli_command *c = find(word);
-    return c ? cli_run_command(c, argc - 1, argv + 1, ops) : CLI_USAGE;
+    cli_function *function = find_function(c, &o);
+    return function ? function(&o, ops) : CLI_USAGE;
 }

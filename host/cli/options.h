@@ -13,9 +13,12 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 enum { CLI_MAX_OPTIONS = 64 };
 
+typedef struct cli_command cli_command;
+
 /* What a command was given. */
 typedef struct cli_options {
-    const char *run; /* path, or NULL for the embedded default */
+    const cli_command *const *commands; /* all that there are; a NULL ends them */
+    const char *run;                    /* path, or NULL for the embedded default */
     const char *sets[CLI_MAX_OPTIONS + 1];
     const char *plugin_paths[CLI_MAX_OPTIONS + 1];
     const char *resume; /* or --checkpoint */
@@ -51,8 +54,21 @@ enum {
     CLI_TAKES_NEW = 256
 };
 
-/* What a shell may complete a value by. */
-enum { CLI_VALUE_NONE, CLI_VALUE_ANY, CLI_VALUE_FILE, CLI_VALUE_FOLDER, CLI_VALUE_DEVICE };
+/* What a shell completes a value by, beside the words in small letters that its name lists
+ * ("auto|FILE"). */
+enum {
+    CLI_VALUE_NONE,
+    CLI_VALUE_ANY,
+    CLI_VALUE_FILE,
+    CLI_VALUE_FOLDER,
+    CLI_VALUE_RUN,     /* a run file, or a recipe's name */
+    CLI_VALUE_COMMAND, /* of this program */
+    CLI_VALUE_DEVICE,
+    CLI_VALUE_KIND,   /* of objects */
+    CLI_VALUE_OBJECT, /* of a plugin */
+    CLI_VALUE_LAYER,
+    CLI_VALUE_OP
+};
 
 typedef struct cli_option {
     const char *name;  /* "plugin-path" */
@@ -68,28 +84,48 @@ typedef struct cli_option {
 /* A NULL name ends it. */
 extern const cli_option cli_option_table[];
 
-typedef struct cli_command {
+typedef int cli_function(const cli_options *o,
+                         const tutti_op *const *ops); /* the exit status */
+
+/* What a command does by its first argument: `tutti plugins info NAME`. */
+typedef struct cli_use {
+    const char *name;   /* "info" */
+    const char *args;   /* those that follow: "NAME" */
+    int kind;           /* CLI_VALUE_* of these */
+    const char *doc;    /* goes on from the name: "prints what ..." */
+    size_t least, most; /* how many follow */
+    cli_function *run;  /* o->words[0] is the name */
+} cli_use;
+
+struct cli_command {
     const char *name;
-    const char *args;    /* as in the usage line: "[RUN.json]" */
+    const char *args;    /* as in the usage line: "[RUN.json]"; NULL with uses */
     int kind;            /* CLI_VALUE_* of the arguments */
     const char *summary; /* one line */
     const char *doc;     /* before the options in --help */
-    const char *more;    /* after them: exit statuses */
+    const char *more;    /* after them: what is preformatted, then "Exit status: 0 ..." */
     unsigned takes;      /* CLI_TAKES_* */
     size_t least, most;  /* how many arguments */
-    int (*run)(const cli_options *o, const tutti_op *const *ops); /* returns the exit status */
-} cli_command;
+    cli_function *run;
+    const cli_use *uses; /* instead of args, least, most and run; a NULL name ends them */
+};
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_validate, cli_explain,
-    cli_plan, cli_plugins, cli_ops, cli_layers, cli_bench, cli_version;
+    cli_plan, cli_plugins, cli_ops, cli_layers, cli_bench, cli_docs, cli_version;
 
-/* All commands; a NULL ends them. */
-extern const cli_command *const cli_commands[];
+/* The command of that name, or NULL. */
+const cli_command *cli_find_command(const cli_command *const *commands, const char *name);
+/* The command's use of that name, or NULL. */
+const cli_use *cli_find_use(const cli_command *c, const char *name);
+/* Its arguments for a usage line, "list|info NAME"; the text is borrowed until the next call. */
+const char *cli_command_args(const cli_command *c);
 
 /* Reads the arguments after the command's name and runs it; --help and --version print and are done.
  * Says what is wrong and returns CLI_USAGE. */
-int cli_run_command(const cli_command *c, int argc, char **argv, const tutti_op *const *ops);
+int cli_run_command(const cli_command *const *commands, const cli_command *c, int argc,
+                    char **argv, const tutti_op *const *ops);
 /* The same for the whole command line. */
-int cli_run_line(int argc, char **argv, const tutti_op *const *ops);
+int cli_run_line(const cli_command *const *commands, int argc, char **argv,
+                 const tutti_op *const *ops);
 
 #endif

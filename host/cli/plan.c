@@ -31,7 +31,7 @@ end:
 const cli_command cli_plan = {
     .name = "plan",
     .args = "[RUN.json]",
-    .kind = CLI_VALUE_FILE,
+    .kind = CLI_VALUE_RUN,
     .summary = "print what a training step computes and where its memory lies",
     .doc =
         "Prints the plan of one training step of the run, without training: its sizes; what is "

@@ -29,16 +29,19 @@ static bool is_own_op(const tutti_op *const *ops, const object_info *o)
     return *ops && strcmp(o->kind, TUTTI_KIND_OP) == 0;
 }
 
-static int list(registry *r, const tutti_op *const *ops)
+static int list(const cli_options *o, const tutti_op *const *ops)
 {
+    registry *r = cli_registry(o);
+    if (!r)
+        return CLI_USAGE;
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
         (void)printf("%s %s", p.id, p.version);
-        for (size_t o = 0; o < p.nobjects; o++) {
-            const object_info *info = object_describe(p.objects[o]);
-            const char *other = registry_hidden_by(r, p.objects[o]);
-            (void)printf("%s %s %s", o ? "," : ":", info->kind, info->name);
+        for (size_t i = 0; i < p.nobjects; i++) {
+            const object_info *info = object_describe(p.objects[i]);
+            const char *other = registry_hidden_by(r, p.objects[i]);
+            (void)printf("%s %s %s", i ? "," : ":", info->kind, info->name);
             if (is_own_op(ops, info))
                 other = "the host";
             if (other)
@@ -54,22 +57,26 @@ static int list(registry *r, const tutti_op *const *ops)
         else if (!check_loads(r, k, text, sizeof text))
             (void)printf("  cannot be loaded: %s\n", text);
     }
+    registry_destroy(r);
     return CLI_OK;
 }
 
-static int path(registry *r)
+static int path(const cli_options *o, const tutti_op *const *ops)
 {
     static const char *const states[] = {
         [REGISTRY_ABSENT] = "not there", [REGISTRY_REFUSED] = "not trusted"};
+    registry *r = cli_registry(o);
+    const int status = r ? CLI_OK : CLI_USAGE;
     const char *folder;
     int state;
     size_t plugins;
-    for (size_t k = 0; (folder = registry_place(r, k, &state, &plugins)); k++)
+    for (size_t k = 0; r && (folder = registry_place(r, k, &state, &plugins)); k++)
         if (state == REGISTRY_READ)
             (void)printf("%s: %zu %s\n", folder, plugins, plugins == 1 ? "plugin" : "plugins");
         else
             (void)printf("%s: %s\n", folder, states[state]);
-    return CLI_OK;
+    registry_destroy(r);
+    return status;
 }
 
 static void print_params(const object_info *o)
@@ -139,9 +146,10 @@ static void print_handler(const handler_info *h)
                  kind_of(h), h->plugin_id, h->doc ? h->doc : "");
 }
 
-static int info(registry *r, const char *name)
+/* How many objects and functions of that name, or of the plugin of that id, it has printed. */
+static int print_named(const registry *r, const char *name)
 {
-    int found = print_own(name);
+    int found = 0;
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
@@ -162,11 +170,22 @@ static int info(registry *r, const char *name)
         if (p.fault && (whole || found > before))
             (void)printf("not usable: %s\n", p.fault);
     }
-    if (found)
-        return CLI_OK;
-    (void)fprintf(stderr, "tutti: no plugin has an object %s; `tutti plugins list` shows all\n",
-                  name);
-    return CLI_USAGE;
+    return found;
+}
+
+static int info(const cli_options *o, const tutti_op *const *ops)
+{
+    registry *r = cli_registry(o);
+    const char *name = o->words[1];
+    if (!r)
+        return CLI_USAGE;
+    const int found = print_own(name) + print_named(r, name);
+    registry_destroy(r);
+    if (!found)
+        (void)fprintf(stderr,
+                      "tutti: no plugin has an object %s; `tutti plugins list` shows all\n",
+                      name);
+    return found ? CLI_OK : CLI_USAGE;
 }
 
 static bool lock_file(const char *path)
@@ -183,75 +202,65 @@ static bool lock_file(const char *path)
     return true;
 }
 
-static int lock(registry *r)
+/* The files of one plugin. */
+static bool lock_plugin(const registry *r, size_t k)
 {
-    for (size_t k = 0; k < registry_plugin_count(r); k++) {
-        plugin_info p;
-        registry_plugin(r, k, &p);
-        if (p.fault)
-            continue;
-        if (!lock_file(p.manifest) || !lock_file(p.library))
-            return CLI_FAILED;
-        for (size_t n = 0; registry_code(r, k, n); n++)
-            if (!lock_file(registry_code(r, k, n)))
-                return CLI_FAILED;
-    }
-    return CLI_OK;
+    plugin_info p;
+    registry_plugin(r, k, &p);
+    if (p.fault)
+        return true;
+    bool good = lock_file(p.manifest) && lock_file(p.library);
+    for (size_t n = 0; good && registry_code(r, k, n); n++)
+        good = lock_file(registry_code(r, k, n));
+    return good;
 }
 
-static int run(const cli_options *o, const tutti_op *const *ops)
+static int lock(const cli_options *o, const tutti_op *const *ops)
 {
-    const int is_list = o->nwords == 1 && strcmp(o->words[0], "list") == 0;
-    const int is_lock = o->nwords == 1 && strcmp(o->words[0], "lock") == 0;
-    const int is_path = o->nwords == 1 && strcmp(o->words[0], "path") == 0;
-    if (o->nwords == 2 && strcmp(o->words[0], "new") == 0)
-        return plugins_new(o);
-    if (o->nwords == 2 && strcmp(o->words[0], "check") == 0)
-        return plugins_check(o, ops);
-    if (!is_list && !is_lock && !is_path &&
-        !(o->nwords == 2 && strcmp(o->words[0], "info") == 0)) {
-        (void)fprintf(
-            stderr,
-            "tutti: plugins wants list, path, lock, info NAME, check PATH or new NAME\n");
-        return CLI_USAGE;
-    }
     registry *r = cli_registry(o);
-    if (!r)
-        return CLI_USAGE;
-    const int result = is_list   ? list(r, ops)
-                       : is_lock ? lock(r)
-                       : is_path ? path(r)
-                                 : info(r, o->words[1]);
+    int status = r ? CLI_OK : CLI_USAGE;
+    for (size_t k = 0; status == CLI_OK && k < registry_plugin_count(r); k++)
+        status = lock_plugin(r, k) ? CLI_OK : CLI_FAILED;
     registry_destroy(r);
-    return result;
+    return status;
 }
+
+static const cli_use uses[] = {
+    {"list", "", CLI_VALUE_NONE,
+     "prints every plugin on the search path with its objects, or why it cannot be used; each "
+     "is loaded in a child process to see whether it can be.",
+     0, 0, list},
+    {"path", "", CLI_VALUE_NONE,
+     "prints the folders that are searched, in order, and how many plugins each gives: those "
+     "of --plugin-path and TUTTI_ADD_PLUGIN_PATH; then those of TUTTI_PLUGIN_PATH or, where it "
+     "is not set, the user's own, /etc/tutti/plugins.d, tutti/plugins in /usr/local/lib and "
+     "/usr/lib, and the program's.",
+     0, 0, path},
+    {"lock", "", CLI_VALUE_NONE,
+     "prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every command "
+     "uses these plugins in these versions and no other.",
+     0, 0, lock},
+    {"info", "NAME", CLI_VALUE_OBJECT,
+     "prints what a plugin's manifest says of the object NAME: events, settings, defaults; of "
+     "a device also what is there.  cpu and cuda are the host's own devices.",
+     1, 1, info},
+    {"check", "PATH", CLI_VALUE_FILE,
+     "holds the plugin at PATH, or every plugin in that folder, to the contract (CONTRACT.md "
+     "of the SDK): each object is opened, called and trained with, in child processes.",
+     1, 1, plugins_check},
+    {"new", "NAME", CLI_VALUE_ANY,
+     "makes the folder NAME with a plugin that builds, its test and a README, out of the SDK's "
+     "templates.",
+     1, 1, plugins_new},
+    {NULL, NULL, 0, NULL, 0, 0, NULL}};
 
 const cli_command cli_plugins = {
     .name = "plugins",
-    .args = "list|path|lock|info NAME|check PATH|new NAME",
     .kind = CLI_VALUE_ANY,
     .summary = "list plugins, describe, check or begin one",
-    .doc =
-        "list prints every plugin on the search path with its objects, or why it cannot be "
-        "used; each is loaded in a child process to see whether it can be.\n"
-        "path prints the folders that are searched, in order, and how many plugins each gives: "
-        "those of --plugin-path and TUTTI_ADD_PLUGIN_PATH; then those of TUTTI_PLUGIN_PATH or, "
-        "where it is not set, the user's own, /etc/tutti/plugins.d, tutti/plugins in "
-        "/usr/local/lib and /usr/lib, and the program's.\n"
-        "info prints what a plugin's manifest says of the object NAME: events, settings, "
-        "defaults; of a device also what is there.  cpu and cuda are the host's own devices.\n"
-        "lock prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every "
-        "command uses these plugins in these versions and no other.\n"
-        "check holds the plugin at PATH, or every plugin in that folder, to the contract "
-        "(CONTRACT.md of the SDK): each object is opened, called and trained with, in child "
-        "processes.\n"
-        "new makes the folder NAME with a plugin that builds, its test and a README, out of "
-        "the "
-        "SDK's templates.",
+    .doc = "Says what plugins there are, holds them to the contract, begins a new one.",
     .more = "Exit status: 0 done, 1 a file cannot be read, a check failed,\n"
             "             2 wrong usage, no such object or plugin.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_CHECK | CLI_TAKES_NEW,
-    .least = 1,
-    .most = 2,
-    .run = run,
+    .uses = uses,
 };

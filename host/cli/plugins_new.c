@@ -29,27 +29,6 @@ static bool is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
 }
 
-/* The SDK's templates: beside the program in a build, in ../share of an installed one. */
-static bool find_templates(char *ret_path, size_t size)
-{
-    static const char *const places[] = {"share/tutti/templates", "../share/tutti/templates"};
-    char exe[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(exe, '/');
-    if (slash)
-        *slash = '\0';
-    for (size_t k = 0; slash && k < sizeof places / sizeof *places; k++)
-        if (snprintf(ret_path, size, "%s/%s", exe, places[k]) < (int)size &&
-            access(ret_path, R_OK | X_OK) == 0)
-            return true;
-    (void)fprintf(stderr,
-                  "tutti: the SDK's templates are not there (%s); install the "
-                  "component sdk, Debian's package tutti-sdk\n",
-                  ret_path);
-    return false;
-}
-
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -206,7 +185,7 @@ static int make(const char *name, const char *kind, const char *lang, const char
     return CLI_OK;
 }
 
-int plugins_new(const cli_options *o)
+int plugins_new(const cli_options *o, const tutti_op *const *ops)
 {
     const char *name = o->words[1], *kind = o->kind ? o->kind : TUTTI_KIND_ALGORITHM;
     const char *lang = o->lang ? o->lang : "c";
@@ -218,8 +197,13 @@ int plugins_new(const cli_options *o)
                       name, MOST_NAME);
         return CLI_USAGE;
     }
-    if (!find_templates(templates, sizeof templates))
+    if (!cli_share("templates", templates, sizeof templates)) {
+        (void)fprintf(stderr,
+                      "tutti: the SDK's templates are not there (%s); install the "
+                      "component sdk, Debian's package tutti-sdk\n",
+                      templates);
         return CLI_USAGE;
+    }
     if (snprintf(folder, sizeof folder, "%s/%s/%s", templates, lang, kind) >=
             (int)sizeof folder ||
         snprintf(common, sizeof common, "%s/%s/common", templates, lang) >=

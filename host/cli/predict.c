@@ -115,7 +115,7 @@ end:
 const cli_command cli_predict = {
     .name = "predict",
     .args = "RUN.json",
-    .kind = CLI_VALUE_FILE,
+    .kind = CLI_VALUE_RUN,
     .summary = "write a model's outputs for a data set",
     .doc = "Writes the model's outputs, one row a sample in the data's order, as a NumPy "
            "array.  Needs --checkpoint and --output.",

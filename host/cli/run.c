@@ -80,7 +80,7 @@ end:
 const cli_command cli_run = {
     .name = "run",
     .args = "ENGINE.json",
-    .kind = CLI_VALUE_FILE,
+    .kind = CLI_VALUE_RUN,
     .summary = "run Ignite's loop as an engine file says",
     .doc = "Runs Ignite's loop over data: every batch is processed, at every event handlers "
            "are called.",

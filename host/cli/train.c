@@ -69,10 +69,10 @@ end:
 const cli_command cli_train = {
     .name = "train",
     .args = "[RUN.json]",
-    .kind = CLI_VALUE_FILE,
+    .kind = CLI_VALUE_RUN,
     .summary = "train a model as a run file says",
-    .doc = "Trains the model of RUN.json; without it the embedded run, a small CNN on drawn "
-           "digits.",
+    .doc = "Trains the model of RUN.json, a file or a recipe's name; without it the embedded "
+           "run, a small CNN on drawn digits.",
     .more = "SIGINT, SIGTERM and SIGHUP stop after the batch under way and save;\n"
             "SIGUSR1 saves and goes on.\n"
             "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input,\n"

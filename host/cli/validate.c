@@ -19,7 +19,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
 const cli_command cli_validate = {
     .name = "validate",
     .args = "RUN.json",
-    .kind = CLI_VALUE_FILE,
+    .kind = CLI_VALUE_RUN,
     .summary = "check a run file and say everything that is wrong",
     .doc = "Checks a run file or an engine file against the manifests of its plugins; trains "
            "nothing, opens no data.",

@@ -208,8 +208,9 @@ tutti_status run_file_parse(const char *name, const char *text, const char *fold
     return read_doc(doc, RUN_FILE_TRAIN, folder, overrides, r, ret_run, f);
 }
 
-tutti_status run_file_read(const char *path, int kind, const char *const *overrides,
-                           registry *r, run_file **ret_run, faults *f)
+tutti_status run_file_read(const char *path, const char *folder, int kind,
+                           const char *const *overrides, registry *r, run_file **ret_run,
+                           faults *f)
 {
     json_doc *doc;
     tutti_error e = TUTTI_ERROR_INIT;
@@ -218,13 +219,15 @@ tutti_status run_file_read(const char *path, int kind, const char *const *overri
         faults_add(f, NULL, "%s", e.text);
         return s;
     }
-    char folder[PATH_MAX];
-    if (!realpath(path, folder))
-        (void)snprintf(folder, sizeof folder, ".");
-    char *slash = strrchr(folder, '/');
+    char own[PATH_MAX];
+    if (!realpath(path, own))
+        (void)snprintf(own, sizeof own, ".");
+    char *slash = strrchr(own, '/');
     if (slash)
         *slash = '\0';
-    return read_doc(doc, kind, *folder ? folder : "/", overrides, r, ret_run, f);
+    if (!folder)
+        folder = *own ? own : "/";
+    return read_doc(doc, kind, folder, overrides, r, ret_run, f);
 }
 
 void run_file_free(run_file *run)

@@ -149,10 +149,10 @@ typedef struct run_file {
     double watchdog_s; /* calls of plugins that take longer are named; 0: none */
 } run_file;
 
-/* Reads and checks a run file; `kind` is RUN_FILE_*, `overrides` are "path=value" texts,
- * NULL-terminated, or NULL.  Everything wrong goes to `faults`; then E_ARG is returned and *ret_run stays
+/* Reads and checks a run file; relative paths count from `folder`, or from the file's own where it is
+ * NULL; `kind` is RUN_FILE_*, `overrides` are "path=value" texts, NULL-terminated, or NULL.  Everything wrong goes to `faults`; then E_ARG is returned and *ret_run stays
  * untouched.  [control] */
-TUTTI_NODISCARD tutti_status run_file_read(const char *path, int kind,
+TUTTI_NODISCARD tutti_status run_file_read(const char *path, const char *folder, int kind,
                                            const char *const *overrides, registry *r,
                                            run_file **ret_run, faults *faults);
 /* The same from text in memory, of a training run; `folder` is where relative paths count from. */

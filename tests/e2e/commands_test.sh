@@ -2,7 +2,7 @@
 # commands_test.sh - every command, its help and its exit status.
 . "$(dirname "$0")/lib.sh"
 small_run >run.json
-for command in train eval predict run validate explain plan plugins bench version; do
+for command in train eval predict run validate explain plan plugins bench docs version; do
   check "$command has help" "$TUTTI" "$command" --help
   check "$command tells its exit statuses" sh -c "$TUTTI $command --help | grep -q '^Exit status: 0 '"
 done
@@ -33,7 +33,8 @@ says "too many arguments" 2 'tutti: usage: tutti validate [OPTION...] RUN.json; 
   "$TUTTI" validate run.json run.json
 says "no argument" 2 'tutti: usage: tutti eval [OPTION...] RUN.json; `tutti help eval` tells more' "$TUTTI" eval
 says "no checkpoint" 2 "tutti: eval needs --checkpoint" "$TUTTI" eval run.json
-says "nothing to measure" 2 'tutti: there is nothing to measure called all; `tutti help bench` tells what there is' "$TUTTI" bench all
+says "nothing to measure" 2 'tutti: usage: tutti bench [OPTION...] dispatch|plan|kernels|optimizer [NAME COUNT]|loader [RUN.json]; `tutti help bench` tells more' \
+  "$TUTTI" bench all
 says "help of an unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" help trian
 check "no command at all" sh -c "$TUTTI 2>/dev/null; [ \$? = 2 ]"
 check "--key=value, before the file and after" sh -c "$TUTTI validate --set=seed=3 run.json --set=threads=1 --device=cpu | grep -q valid"
