@@ -4,6 +4,7 @@
 #include "graph/ir/attr.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/host_memory.h"
+#include "tutti/half.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -157,10 +158,15 @@ typedef struct measurement {
 /* Numbers between -1 and 1 that do not repeat soon. */
 static void fill(const tutti_desc *d, void *data)
 {
+    const bool bf16 = d->dtype == TUTTI_BF16;
     uint32_t x = 12345;
-    for (int64_t k = 0, n = d->dtype == TUTTI_F32 ? tutti_numel(d) : 0; k < n; k++) {
+    for (int64_t k = 0, n = bf16 || d->dtype == TUTTI_F32 ? tutti_numel(d) : 0; k < n; k++) {
         x = x * 1664525u + 1013904223u;
-        ((float *)data)[k] = (float)(x >> 8) * 0x1p-23f - 1.0f;
+        const float number = (float)(x >> 8) * 0x1p-23f - 1.0f;
+        if (bf16)
+            ((uint16_t *)data)[k] = tutti_to_bf16(number);
+        else
+            ((float *)data)[k] = number;
     }
 }
 
@@ -205,19 +211,32 @@ static bool run_algorithm(const measurement *m, uint32_t k, void *const *out)
     return m->op->cpu->run(m->state[k], m->c, in, out, m->scratch[k]) == TUTTI_OK;
 }
 
-/* Algorithm k's results are those of algorithm 0, by their largest entries. */
+static float number_at(const tutti_desc *d, const void *data, int64_t k)
+{
+    const uint32_t high =
+        d->dtype == TUTTI_BF16 ? (uint32_t)((const uint16_t *)data)[k] << 16 : 0;
+    float number;
+    memcpy(&number, d->dtype == TUTTI_BF16 ? (const void *)&high : (const float *)data + k,
+           sizeof number);
+    return number;
+}
+
+/* Algorithm k's results are those of algorithm 0, by their largest entries; of bf16 but for a last bit. */
 static bool agrees(const measurement *m)
 {
     for (uint32_t k = 0; k < m->c->nout; k++) {
-        const float *a = m->first[k], *b = m->out[k];
+        const tutti_desc *d = &m->c->out[k];
+        const double most = d->dtype == TUTTI_BF16 ? 0x1p-7 : AUTOTUNE_TOLERANCE;
         float scale = 0.0f, worst = 0.0f;
-        for (int64_t j = 0, n = tutti_numel(&m->c->out[k]); j < n; j++) {
-            const float e = fabsf(a[j] - b[j]);
-            scale = fmaxf(scale, fabsf(a[j]));
+        if (d->dtype != TUTTI_F32 && d->dtype != TUTTI_BF16)
+            return false;
+        for (int64_t j = 0, n = tutti_numel(d); j < n; j++) {
+            const float a = number_at(d, m->first[k], j), b = number_at(d, m->out[k], j);
+            const float e = fabsf(a - b);
+            scale = fmaxf(scale, fabsf(a));
             worst = e > worst || isnan(e) ? e : worst;
         }
-        if (m->c->out[k].dtype != TUTTI_F32 ||
-            !((double)worst <= AUTOTUNE_TOLERANCE * (double)scale))
+        if (!((double)worst <= most * (double)scale))
             return false;
     }
     return true;

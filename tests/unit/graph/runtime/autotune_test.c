@@ -43,11 +43,16 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const uint32_t algorithm = *(const uint32_t *)state;
     const struct timespec pause = {0, 20 * 1000 * 1000};
     const float *x = in[0];
+    const uint16_t *half = in[0];
     float *y = out[0];
     runs++;
     memset(scratch, 0, 128);
     for (int64_t k = 0, n = tutti_numel(&c->in[0]); k < n; k++)
-        y[k] = algorithm == 2 ? 2.001f * x[k] : 2.0f * x[k];
+        if (c->in[0].dtype == TUTTI_F32)
+            y[k] = algorithm == 2 ? 2.001f * x[k] : 2.0f * x[k];
+        else /* the next exponent; the right one is a last bit off, the wrong one three */
+            ((uint16_t *)out[0])[k] =
+                (uint16_t)(half[k] + 128 + (algorithm == 2 ? 3 : algorithm));
     if (algorithm == 0)
         (void)nanosleep(&pause, NULL);
     return TUTTI_OK;
@@ -90,9 +95,9 @@ static void leave(void)
 }
 
 /* The name of the algorithm that is taken for `rows` rows; `t` may be NULL. */
-static const char *taken(autotuner *t, const tutti_op *op, int64_t rows)
+static const char *taken_of(autotuner *t, const tutti_op *op, int32_t dtype, int64_t rows)
 {
-    const tutti_desc d = toy_desc(TUTTI_F32, 2, rows, 8, 0, 0);
+    const tutti_desc d = toy_desc(dtype, 2, rows, 8, 0, 0);
     const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL};
     tutti_error err = TUTTI_ERROR_INIT;
     void *state = NULL;
@@ -104,6 +109,11 @@ static const char *taken(autotuner *t, const tutti_op *op, int64_t rows)
     ck_assert_str_eq(algorithm ? algorithm : "slow 1.0", name(&c, *(const uint32_t *)state));
     free(state);
     return algorithm;
+}
+
+static const char *taken(autotuner *t, const tutti_op *op, int64_t rows)
+{
+    return taken_of(t, op, TUTTI_F32, rows);
 }
 
 static const char *taken_alone(int64_t rows)
@@ -158,6 +168,16 @@ START_TEST(a_choice_is_measured_once_and_kept)
     ck_assert_str_eq(taken_alone(5), "fast 1.0"); /* another shape */
     ck_assert_int_gt(runs, measured);
     ck_assert_ptr_nonnull(strstr(file_text(), "twice F32 (4, 8)\tfast 1.0\n"));
+}
+END_TEST
+
+/* Numbers that round to other neighbours agree; all zeros would agree with everything. */
+START_TEST(algorithms_of_bf16_are_measured_too)
+{
+    autotuner *t = autotuner_create(path);
+    ck_assert_ptr_nonnull(t);
+    ck_assert_str_eq(taken_of(t, &twice, TUTTI_BF16, 4), "fast 1.0");
+    autotuner_destroy(t);
 }
 END_TEST
 
@@ -301,6 +321,7 @@ int main(void)
     tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, enter, leave);
     tcase_add_test(all, a_choice_is_measured_once_and_kept);
+    tcase_add_test(all, algorithms_of_bf16_are_measured_too);
     tcase_add_test(all, the_file_decides);
     tcase_add_test(all, fixed_choices_go_before_the_file);
     tcase_add_test(all, lines_that_are_no_choices_are_refused);
