@@ -65,7 +65,7 @@ static uint64_t align(uint64_t n)
 }
 
 /* *ret: NULL where there is no tensor. */
-static dnnl_status_t describe(const dnn_tensor *t, int any, layout *ret)
+static dnnl_status_t describe(const dnn_tensor *t, int bf16, int any, layout *ret)
 {
     dnnl_dims_t dim = {0}, stride = {0};
     *ret = NULL;
@@ -73,8 +73,7 @@ static dnnl_status_t describe(const dnn_tensor *t, int any, layout *ret)
         return dnnl_success;
     memcpy(dim, t->dim, (size_t)t->rank * sizeof *dim);
     memcpy(stride, t->stride, (size_t)t->rank * sizeof *stride);
-    return layout_create(t->rank, dim, t->bf16 ? dnnl_bf16 : dnnl_f32, any ? NULL : stride,
-                         ret);
+    return layout_create(t->rank, dim, bf16 ? dnnl_bf16 : dnnl_f32, any ? NULL : stride, ret);
 }
 
 static work work_of(const dnn_call *c, const layout *l)
@@ -121,24 +120,65 @@ static dnnl_status_t attr_init(int add, int relu, dnnl_primitive_attr_t *ret)
     return s;
 }
 
+/* May the primitive choose how slot k lies? */
+static int is_any(const dnn_call *c, int k)
+{
+    return c->slot[k].any || (c->algorithm != DNN_DIRECT && k != DNN_BIAS);
+}
+
+static int any_bf16(const dnn_call *c)
+{
+    for (int k = 0; k < DNN_SLOTS; k++)
+        if (c->slot[k].bf16)
+            return 1;
+    return 0;
+}
+
 /* Whether the primitive may give wrong sums: oneDNN 2.6's 1 x 1 gradients of weights do where they skip
  * pixels, the last channels fill no register and threads have different numbers of images. */
-static int is_wrong(const void *call, const_dnnl_primitive_desc_t pd)
+static int is_wrong(const dnn_call *c, const char *name)
+{
+    const int skips = c->stride[0] != 1 || c->stride[1] != 1;
+    return c->kind == DNN_CONV_GRAD_WEIGHT && c->threads > 1 && skips &&
+           c->slot[DNN_SRC].dim[1] % 16 &&
+           (strncmp(name, "jit_1x1", 7) == 0 || strncmp(name, "jit_bf16_1x1", 12) == 0);
+}
+
+/* Nor its loops of the definition for convolutions of bf16: conversions around f32 are faster. */
+static int is_refused(const void *call, const_dnnl_primitive_desc_t pd)
 {
     const dnn_call *c = call;
     const char *name = "";
-    const dnn_tensor *src = &c->slot[DNN_SRC];
-    if (c->kind != DNN_CONV_GRAD_WEIGHT || c->threads == 1 || src->dim[1] % 16 == 0 ||
-        (c->stride[0] == 1 && c->stride[1] == 1))
-        return 0;
     (void)dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&name);
-    return strncmp(name, "jit_1x1", 7) == 0;
+    return is_wrong(c, name) ||
+           (c->kind != DNN_MATMUL && any_bf16(c) && strncmp(name, "ref", 3) == 0);
 }
 
 static int never(const void *call, const_dnnl_primitive_desc_t pd)
 {
     (void)call, (void)pd;
     return 0;
+}
+
+/* The convolution whose gradient `c` is, as oneDNN wants to be told of it: all of one type. */
+static dnnl_status_t forward_of(const dnn_call *c, const work *w,
+                                const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *ret)
+{
+    layout l[DNN_SLOTS] = {NULL};
+    work forward = *w;
+    dnnl_status_t s = dnnl_success;
+    for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
+        s = describe(&c->slot[k], any_bf16(c), is_any(c, k), &l[k]);
+    forward.direction = dnnl_forward_training;
+    forward.src = l[DNN_SRC];
+    forward.weights = l[DNN_WEIGHTS];
+    forward.bias = l[DNN_BIAS];
+    forward.dst = l[DNN_DST];
+    if (s == dnnl_success)
+        s = work_choose(&forward, attr, NULL, never, c, ret);
+    for (int k = 0; k < DNN_SLOTS; k++)
+        layout_destroy(l[k]);
+    return s;
 }
 
 static dnnl_status_t choose(const dnn_call *c, const layout *l, dnnl_primitive_desc_t *ret)
@@ -149,14 +189,10 @@ static dnnl_status_t choose(const dnn_call *c, const layout *l, dnnl_primitive_d
     dnnl_status_t s = attr_init(c->add, c->relu, &attr);
     if (s == dnnl_success)
         s = attr_init(0, 0, &plain);
-    if (s == dnnl_success && w.kind == dnnl_convolution &&
-        w.direction != dnnl_forward_training) {
-        work forward = w;
-        forward.direction = dnnl_forward_training;
-        s = work_choose(&forward, plain, NULL, never, c, &hint);
-    }
+    if (s == dnnl_success && w.kind == dnnl_convolution && w.direction != dnnl_forward_training)
+        s = forward_of(c, &w, plain, &hint);
     if (s == dnnl_success)
-        s = work_choose(&w, attr, hint, is_wrong, c, ret);
+        s = work_choose(&w, attr, hint, is_refused, c, ret);
     if (hint)
         (void)dnnl_primitive_desc_destroy(hint);
     if (attr)
@@ -171,8 +207,7 @@ static dnnl_status_t pd_create(const dnn_call *c, dnnl_primitive_desc_t *ret)
     layout l[DNN_SLOTS] = {NULL};
     dnnl_status_t s = dnnl_success;
     for (int k = 0; k < DNN_SLOTS && s == dnnl_success; k++)
-        s = describe(&c->slot[k],
-                     c->slot[k].any || (c->algorithm != DNN_DIRECT && k != DNN_BIAS), &l[k]);
+        s = describe(&c->slot[k], c->slot[k].bf16, is_any(c, k), &l[k]);
     if (s == dnnl_success)
         s = choose(c, l, ret);
     for (int k = 0; k < DNN_SLOTS; k++)
@@ -243,7 +278,7 @@ static dnnl_status_t slot_create(dnn *p, const dnn_call *c, int k, uint64_t *scr
         return dnnl_success;
     slot_names(c->kind, k, &query, &arg, &s->is_output);
     const const_layout own = dnnl_primitive_desc_query_md(p->pd, query, k == DNN_BIAS);
-    dnnl_status_t r = describe(&c->slot[k], 0, &user);
+    dnnl_status_t r = describe(&c->slot[k], c->slot[k].bf16 && !c->slot[k].f32, 0, &user);
     if (r == dnnl_success)
         r = dnnl_memory_create(&s->user, user, the_engine, DNNL_MEMORY_NONE);
     if (r == dnnl_success && dnnl_memory_desc_equal(user, own)) {

@@ -1,4 +1,4 @@
-/* dnnl.h - oneDNN behind five calls: a convolution or matrix product in f32, prepared once. */
+/* dnnl.h - oneDNN behind five calls: a convolution or matrix product in f32 or bf16, prepared once. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_DNNL_H
 #define KERNELS_COMMON_DNNL_H
@@ -27,8 +27,8 @@ void dnn_name(const char *what, char ret[DNN_NAME]);
 typedef struct dnn_tensor {
     int32_t rank; /* 0: there is none */
     int32_t any;  /* 1: oneDNN may ask for another layout; it is then reordered in every run */
-    int32_t bf16; /* 1: its elements are bf16 instead of f32 */
-    int32_t reserved;
+    int32_t bf16; /* 1: the primitive reads or writes bf16 instead of f32 */
+    int32_t f32;  /* 1: they are f32 in memory all the same, and are converted in every run */
     int64_t dim[TUTTI_MAX_RANK];
     int64_t stride[TUTTI_MAX_RANK]; /* in elements */
 } dnn_tensor;

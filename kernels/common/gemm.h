@@ -3,6 +3,7 @@
 #ifndef KERNELS_COMMON_GEMM_H
 #define KERNELS_COMMON_GEMM_H
 
+#include "tutti/isa.h"
 #include "tutti/tensor.h"
 
 /* y (M, N) = a (M, K) b (K, N) + bias, then what the epilogue makes of it; sums are f32.  To use it: fill in
@@ -37,6 +38,14 @@ typedef struct gemm_part {
 
 /* Called by one thread for a part as soon as it is complete; every element is in one call. */
 typedef void gemm_epilogue(const void *how, const gemm_part *part);
+
+/* An epilogue that stores y as bf16, rows `row` elements apart; `how` is a gemm_bf16_store. */
+typedef struct gemm_bf16_store {
+    uint16_t *y;
+    int64_t row;
+} gemm_bf16_store;
+void gemm_store_bf16(const void *how, const gemm_part *part);
+TUTTI_ISA_VARIANTS(gemm_store_bf16);
 
 typedef struct gemm_data {
     const void *a, *b;

@@ -11,6 +11,7 @@
 struct conv2d_1x1 {
     conv2d_geometry g;
     gemm p;
+    conv2d_dtypes dtypes;
     int32_t kind;
     int32_t reserved;
     uint64_t dense; /* bytes of x without the pixels that nobody reads; 0: all are read */
@@ -26,47 +27,65 @@ int conv2d_skips(const conv2d_geometry *g)
     return g->sh != 1 || g->sw != 1;
 }
 
-uint64_t conv2d_align(int64_t floats)
+uint64_t conv2d_align(int32_t dtype, int64_t n)
 {
-    return ((uint64_t)floats * sizeof(float) + 63) / 64 * 64;
+    return ((uint64_t)n * tutti_dtype_size(dtype) + 63) / 64 * 64;
 }
 
-void conv2d_pick(const conv2d_geometry *g, int64_t row, const float *x, float *y)
+/* Bytes of a pixel of x. */
+static int64_t pixel_bytes(const conv2d_geometry *g, int32_t dtype)
 {
-    const float *from = x + (row / g->oh * g->h + row % g->oh * g->sh) * g->w * g->c;
+    return g->c * (int64_t)tutti_dtype_size(dtype);
+}
+
+void conv2d_pick(const conv2d_geometry *g, int32_t dtype, int64_t row, const void *x, void *y)
+{
+    const int64_t pixel = pixel_bytes(g, dtype);
+    const int64_t at = (row / g->oh * g->h + row % g->oh * g->sh) * g->w;
+    const char *from = (const char *)x + at * pixel;
+    char *to = (char *)y + row * g->ow * pixel;
     for (int64_t j = 0; j < g->ow; j++)
-        memcpy(y + (row * g->ow + j) * g->c, from + j * g->sw * g->c, (size_t)g->c * sizeof *y);
+        memcpy(to + j * pixel, from + j * g->sw * pixel, (size_t)pixel);
 }
 
 /* A row of x from that of y it has, if any. */
-static void spread(const conv2d_geometry *g, int64_t row, const float *y, float *x)
+static void spread(const conv2d_geometry *g, int64_t pixel, int64_t row, const char *y, char *x)
 {
-    const size_t pixel = (size_t)g->c * sizeof *x;
     const int64_t i = row % g->h;
-    const float *from = y + (row / g->h * g->oh + i / g->sh) * g->ow * g->c;
-    float *to = x + row * g->w * g->c;
+    const char *from = y + (row / g->h * g->oh + i / g->sh) * g->ow * pixel;
+    char *to = x + row * g->w * pixel;
     if (i % g->sh) {
-        memset(to, 0, (size_t)g->w * pixel);
+        memset(to, 0, (size_t)(g->w * pixel));
         return;
     }
     for (int64_t j = 0; j < g->w; j++)
         if (j % g->sw)
-            memset(to + j * g->c, 0, pixel);
+            memset(to + j * pixel, 0, (size_t)pixel);
         else
-            memcpy(to + j * g->c, from + j / g->sw * g->c, pixel);
+            memcpy(to + j * pixel, from + j / g->sw * pixel, (size_t)pixel);
 }
 
-void conv2d_spread(const conv2d_geometry *g, int32_t threads, const float *y, float *x)
+void conv2d_spread(const conv2d_geometry *g, int32_t dtype, int32_t threads, const void *y,
+                   void *x)
 {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t r = 0; r < g->b * g->h; r++)
-        spread(g, r, y, x);
+        spread(g, pixel_bytes(g, dtype), r, y, x);
 }
 
-static gemm gemm_of(int32_t kind, const conv2d_geometry *g, int32_t threads)
+static int32_t result_dtype(int32_t kind, const conv2d_dtypes *t)
+{
+    return kind == DNN_CONV ? t->y : kind == DNN_CONV_GRAD_INPUT ? t->x : t->w;
+}
+
+static gemm gemm_of(int32_t kind, const conv2d_geometry *g, const conv2d_dtypes *t,
+                    int32_t threads)
 {
     const int64_t pixels = g->b * g->oh * g->ow;
-    gemm p = {.m = pixels, .n = g->c, .k = g->o, .threads = threads};
+    gemm p = {.m = pixels, .n = g->c, .k = g->o, .threads = threads, .bf16 = t->bf16};
+    p.a_dtype = kind == DNN_CONV ? t->x : t->y;
+    p.b_dtype = kind == DNN_CONV_GRAD_WEIGHT ? t->x : t->w;
+    p.unstored = result_dtype(kind, t) == TUTTI_BF16;
     p.a_row = kind == DNN_CONV ? g->c : g->o; /* x, dy, dy */
     p.a_col = 1;
     p.b_row = g->c; /* w, x */
@@ -86,8 +105,9 @@ static gemm gemm_of(int32_t kind, const conv2d_geometry *g, int32_t threads)
     return p;
 }
 
-tutti_status conv2d_1x1_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
-                               conv2d_1x1 **ret, uint64_t *ret_scratch, tutti_error *err)
+tutti_status conv2d_1x1_create(int32_t kind, const conv2d_geometry *g, const conv2d_dtypes *t,
+                               int32_t threads, conv2d_1x1 **ret, uint64_t *ret_scratch,
+                               tutti_error *err)
 {
     conv2d_1x1 *s = calloc(1, sizeof *s);
     uint64_t scratch = 0;
@@ -95,8 +115,9 @@ tutti_status conv2d_1x1_create(int32_t kind, const conv2d_geometry *g, int32_t t
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
     s->kind = kind;
-    s->p = gemm_of(kind, g, threads);
-    s->dense = conv2d_skips(g) ? conv2d_align(g->b * g->oh * g->ow * g->c) : 0;
+    s->dtypes = *t;
+    s->p = gemm_of(kind, g, t, threads);
+    s->dense = conv2d_skips(g) ? conv2d_align(t->x, g->b * g->oh * g->ow * g->c) : 0;
     if (gemm_plan(&s->p, &scratch)) {
         free(s);
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "conv2d: no products on this CPU");
@@ -112,32 +133,34 @@ void conv2d_1x1_destroy(conv2d_1x1 *s)
 }
 
 /* x as a matrix: as it is, or what the convolution reads of it. */
-static const float *read_pixels(const conv2d_1x1 *s, const float *x, float *dense)
+static const void *read_pixels(const conv2d_1x1 *s, const void *x, void *dense)
 {
     const int64_t rows = s->g.b * s->g.oh;
     if (!s->dense)
         return x;
 #pragma omp parallel for schedule(static) num_threads(s->p.threads) if (s->p.threads > 1)
     for (int64_t r = 0; r < rows; r++)
-        conv2d_pick(&s->g, r, x, dense);
+        conv2d_pick(&s->g, s->dtypes.x, r, x, dense);
     return dense;
 }
 
-tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const float *in0, const float *in1,
-                            const float *bias, float *out, void *scratch)
+tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in1,
+                            const float *bias, void *out, void *scratch)
 {
     void *room = (unsigned char *)scratch + s->dense;
-    gemm_data d = {.a = in0, .b = in1, .bias = bias, .y = out};
+    void *y = s->kind == DNN_CONV_GRAD_INPUT && s->dense ? scratch : out;
+    const gemm_bf16_store store = {y, s->p.n};
+    gemm_data d = {.a = in0, .b = in1, .bias = bias, .y = y};
+    if (s->p.unstored)
+        d = (gemm_data){in0, in1, bias, NULL, TUTTI_ISA_PICK(gemm_store_bf16), &store};
     if (s->kind == DNN_CONV) {
         d.a = read_pixels(s, in0, scratch);
     } else if (s->kind == DNN_CONV_GRAD_WEIGHT) {
         d.a = in1;
         d.b = read_pixels(s, in0, scratch);
-    } else if (s->dense) {
-        d.y = scratch;
     }
     gemm_run(&s->p, &d, room);
-    if (s->kind == DNN_CONV_GRAD_INPUT && s->dense)
-        conv2d_spread(&s->g, s->p.threads, scratch, out);
+    if (y != out)
+        conv2d_spread(&s->g, s->dtypes.x, s->p.threads, scratch, out);
     return TUTTI_OK;
 }

@@ -113,7 +113,7 @@ OP_TRAITS(conv2d_grad_weight_add, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NO
           .low_in = 3, .low_out = 0, .flops = conv2d_grad_weight_flops);
 const tutti_op tutti_op_conv2d_grad_weight_add = {.struct_size = sizeof(tutti_op),
                                                   .traits = &conv2d_grad_weight_add_traits,
-                                                  .flags = TUTTI_OP_FUSED,
+                                                  .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
                                                   .name = "conv2d_grad_weight_add",
                                                   .nin_min = 3,
                                                   .nin_max = 3,

@@ -6,35 +6,44 @@
 #include "common/dnnl.h"
 #include "conv2d/conv2d.h"
 
+/* How the three tensors are stored, F32 or BF16 each; `bf16`: factors are rounded to bf16 where they are not. */
+typedef struct conv2d_dtypes {
+    int32_t x, w, y;
+    int32_t bf16;
+} conv2d_dtypes;
+
 /* The three tensors as oneDNN reads them: NHWC images told as N C H W, and OHWI weights told as
  * [G] O I KH KW, whose layout it may choose because they are small. */
 dnn_tensor conv2d_image(int64_t b, int64_t h, int64_t w, int64_t c);
 dnn_tensor conv2d_weights(const conv2d_geometry *g);
 
 /* A call of one thread or several for `g`, without bias. */
-dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_t algorithm);
+dnn_call conv2d_call(int kind, const conv2d_geometry *g, const conv2d_dtypes *t,
+                     int32_t threads, int32_t algorithm);
 
 /* A convolution of single pixels, without a border, as a product of matrices. */
 typedef struct conv2d_1x1 conv2d_1x1;
 
 int conv2d_1x1_fit(const conv2d_geometry *g);
 /* E_UNSUPPORTED where common/gemm.h has nothing for this CPU. */
-tutti_status conv2d_1x1_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
-                               conv2d_1x1 **ret, uint64_t *ret_scratch, tutti_error *err);
+tutti_status conv2d_1x1_create(int32_t kind, const conv2d_geometry *g, const conv2d_dtypes *t,
+                               int32_t threads, conv2d_1x1 **ret, uint64_t *ret_scratch,
+                               tutti_error *err);
 /* The operation's inputs and its output; bias may be NULL. */
-tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const float *in0, const float *in1,
-                            const float *bias, float *out, void *scratch);
+tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in1,
+                            const float *bias, void *out, void *scratch);
 void conv2d_1x1_destroy(conv2d_1x1 *s); /* NULL is fine */
 
 /* Whether a convolution of single pixels leaves some out. */
 int conv2d_skips(const conv2d_geometry *g);
-/* Row `row`, counted over all images, of y(b, i, j) = x(b, i sh, j sw). */
-void conv2d_pick(const conv2d_geometry *g, int64_t row, const float *x, float *y);
+/* Row `row`, counted over all images, of y(b, i, j) = x(b, i sh, j sw), elements of `dtype`. */
+void conv2d_pick(const conv2d_geometry *g, int32_t dtype, int64_t row, const void *x, void *y);
 /* x(b, i sh, j sw) = y(b, i, j), zeros elsewhere. */
-void conv2d_spread(const conv2d_geometry *g, int32_t threads, const float *y, float *x);
+void conv2d_spread(const conv2d_geometry *g, int32_t dtype, int32_t threads, const void *y,
+                   void *x);
 
-/* Bytes, in multiples of 64. */
-uint64_t conv2d_align(int64_t floats);
+/* Bytes of so many elements, in multiples of 64. */
+uint64_t conv2d_align(int32_t dtype, int64_t n);
 
 /* dx as a convolution of dy with flipped filters: with stride 1, or of single pixels,
  * whose results are then put between zeros. */
@@ -53,11 +62,11 @@ void conv2d_dgrad_flipped_destroy(conv2d_dgrad_flipped *t); /* NULL is fine */
 typedef struct conv2d_wgrad_per_thread conv2d_wgrad_per_thread;
 
 int conv2d_wgrad_per_thread_fit(const conv2d_geometry *g, int32_t threads);
-tutti_status conv2d_wgrad_per_thread_create(const conv2d_geometry *g, int32_t threads,
-                                            conv2d_wgrad_per_thread **ret,
+tutti_status conv2d_wgrad_per_thread_create(const conv2d_geometry *g, const conv2d_dtypes *t,
+                                            int32_t threads, conv2d_wgrad_per_thread **ret,
                                             uint64_t *ret_scratch, tutti_error *err);
-tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const float *x,
-                                         const float *dy, float *dw, void *scratch);
+tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const void *x,
+                                         const void *dy, float *dw, void *scratch);
 void conv2d_wgrad_per_thread_destroy(conv2d_wgrad_per_thread *s); /* NULL is fine */
 
 #endif

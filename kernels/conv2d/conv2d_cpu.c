@@ -1,5 +1,6 @@
 /* conv2d_cpu.c - the algorithms of a convolution and its gradients on a CPU: oneDNN, our GEMM, plain loops. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_microkernel.h"
 #include "conv2d/conv2d_algorithms.h"
 
 #include <pthread.h>
@@ -34,78 +35,20 @@ static int has_sums(const conv2d_geometry *g)
 /* Those of ours follow oneDNN's. */
 enum { DGRAD_FLIPPED = DNN_ALGORITHMS, WGRAD_PER_THREAD, GEMM_1X1, NAMES, MAX_ALGORITHMS = 6 };
 
-static char names[NAMES][DNN_NAME];
+/* Of f32, and of bf16. */
+static char names[2][NAMES][DNN_NAME];
 static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 
 static void name_algorithms(void)
 {
-    static const char *const texts[GEMM_1X1] = {"direct", "blocked", "Winograd", "flipped",
-                                                "per thread"};
-    for (int k = 0; k < GEMM_1X1; k++)
-        dnn_name(texts[k], names[k]);
-    memcpy(names[GEMM_1X1], "tiles", sizeof "tiles");
-}
-
-/* The first one is for everything, the others for what they fit and are worth measuring for. */
-static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t threads, int32_t *ret)
-{
-    uint32_t n = 0;
-    ret[n++] = DNN_DIRECT;
-    if (!has_sums(g))
-        return n;
-    if (!conv2d_1x1_fit(g)) {
-        ret[n++] = DNN_BLOCKED;
-        ret[n++] = DNN_WINOGRAD;
-    }
-    if (kind == DNN_CONV_GRAD_INPUT && conv2d_dgrad_flipped_fits(g))
-        ret[n++] = DGRAD_FLIPPED;
-    if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads))
-        ret[n++] = WGRAD_PER_THREAD;
-    if (conv2d_1x1_fit(g))
-        ret[n++] = GEMM_1X1;
-    return n;
-}
-
-static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c,
-                                      int32_t algorithm, uint64_t *ret_scratch,
-                                      tutti_error *err)
-{
-    const conv2d_geometry *g = &s->g;
-    if (algorithm == GEMM_1X1)
-        return conv2d_1x1_create(kind, g, c->threads, &s->gemm_1x1, ret_scratch, err);
-    if (algorithm == DGRAD_FLIPPED)
-        return conv2d_dgrad_flipped_create(g, c->threads, &s->dgrad, ret_scratch, err);
-    if (algorithm == WGRAD_PER_THREAD)
-        return conv2d_wgrad_per_thread_create(g, c->threads, &s->wgrad, ret_scratch, err);
-    dnn_call call = conv2d_call(kind, g, c->threads, algorithm);
-    if (kind == DNN_CONV && c->nin > 2)
-        call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
-    return dnn_create(&call, "conv2d", &s->big, ret_scratch, err);
-}
-
-/* Algorithm k, or for algorithm 0 what the library refuses: the plain loops. */
-static tutti_status prepare(int kind, const conv2d_geometry *g, const tutti_op_call *c,
-                            uint32_t k, void **ret_state, uint64_t *ret_scratch,
-                            tutti_error *err)
-{
-    state *s = calloc(1, sizeof *s);
-    tutti_status status = TUTTI_OK;
-    int32_t algorithms[MAX_ALGORITHMS];
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
-    s->g = *g;
-    *ret_scratch = 0;
-    (void)algorithms_of(kind, g, c->threads, algorithms);
-    if (has_sums(g))
-        status = prepare_algorithm(s, kind, c, algorithms[k], ret_scratch, k ? err : NULL);
-    if (status == TUTTI_E_UNSUPPORTED && !k)
-        status = TUTTI_OK;
-    if (status) {
-        destroy(s);
-        return tutti_fail(err, status, "conv2d: no memory for oneDNN");
-    }
-    *ret_state = s;
-    return TUTTI_OK;
+    static const char *const texts[2][GEMM_1X1] = {
+        {"direct", "blocked", "Winograd", "flipped", "per thread"},
+        {"bf16 direct", "bf16 blocked", "bf16 Winograd", "bf16 flipped", "bf16 per thread"}};
+    for (int bf16 = 0; bf16 < 2; bf16++)
+        for (int k = 0; k < GEMM_1X1; k++)
+            dnn_name(texts[bf16][k], names[bf16][k]);
+    memcpy(names[0][GEMM_1X1], "tiles", sizeof "tiles");
+    memcpy(names[1][GEMM_1X1], "bf16 tiles", sizeof "bf16 tiles");
 }
 
 static conv2d_geometry geometry(int kind, const tutti_op_call *c)
@@ -117,14 +60,115 @@ static conv2d_geometry geometry(int kind, const tutti_op_call *c)
     return conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
 }
 
+static int has_bf16(const tutti_op_call *c)
+{
+    return c->in[0].dtype == TUTTI_BF16 || c->in[1].dtype == TUTTI_BF16 ||
+           c->out[0].dtype == TUTTI_BF16;
+}
+
+/* Factors go as bf16 where the CPU multiplies these, and they are bf16 or may be rounded. */
+static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
+{
+    const int both = c->in[0].dtype == TUTTI_BF16 && c->in[1].dtype == TUTTI_BF16;
+    const int rounds = ((const conv2d_attr *)c->attr)->fast == CONV2D_BF16;
+    conv2d_dtypes t = {c->in[0].dtype, c->in[1].dtype, c->out[0].dtype, 0};
+    if (kind == DNN_CONV_GRAD_INPUT)
+        t = (conv2d_dtypes){c->out[0].dtype, c->in[1].dtype, c->in[0].dtype, 0};
+    else if (kind == DNN_CONV_GRAD_WEIGHT)
+        t = (conv2d_dtypes){c->in[0].dtype, c->out[0].dtype, c->in[1].dtype, 0};
+    t.bf16 = has_bf16(c) && (both || rounds) && gemm_microkernel_at(1, 0);
+    return t;
+}
+
+/* Are these all dtypes that kernels here read and write? */
+static int is_known(const tutti_op_call *c, const conv2d_dtypes *t)
+{
+    const int32_t all[3] = {t->x, t->w, t->y};
+    for (int k = 0; k < 3; k++)
+        if (all[k] != TUTTI_F32 && !(t->bf16 && all[k] == TUTTI_BF16))
+            return 0;
+    return c->nin < 3 || c->in[2].dtype == TUTTI_F32; /* a bias, or what dw is added to */
+}
+
+/* The first one is for everything, the others for what they fit and are worth measuring for: oneDNN has other
+ * kernels for f32 that lies otherwise, for bf16 it has the same. */
+static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int32_t threads,
+                              int32_t *ret)
+{
+    uint32_t n = 0;
+    ret[n++] = DNN_DIRECT;
+    if (!has_sums(g))
+        return n;
+    if (!conv2d_1x1_fit(g) && !bf16) {
+        ret[n++] = DNN_BLOCKED;
+        ret[n++] = DNN_WINOGRAD;
+    }
+    if (kind == DNN_CONV_GRAD_INPUT && conv2d_dgrad_flipped_fits(g) && !bf16)
+        ret[n++] = DGRAD_FLIPPED;
+    if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads))
+        ret[n++] = WGRAD_PER_THREAD;
+    if (conv2d_1x1_fit(g))
+        ret[n++] = GEMM_1X1;
+    return n;
+}
+
+static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c,
+                                      const conv2d_dtypes *t, int32_t algorithm,
+                                      uint64_t *ret_scratch, tutti_error *err)
+{
+    const conv2d_geometry *g = &s->g;
+    if (algorithm == GEMM_1X1)
+        return conv2d_1x1_create(kind, g, t, c->threads, &s->gemm_1x1, ret_scratch, err);
+    if (algorithm == DGRAD_FLIPPED)
+        return conv2d_dgrad_flipped_create(g, c->threads, &s->dgrad, ret_scratch, err);
+    if (algorithm == WGRAD_PER_THREAD)
+        return conv2d_wgrad_per_thread_create(g, t, c->threads, &s->wgrad, ret_scratch, err);
+    dnn_call call = conv2d_call(kind, g, t, c->threads, algorithm);
+    if (kind == DNN_CONV && c->nin > 2)
+        call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
+    return dnn_create(&call, "conv2d", &s->big, ret_scratch, err);
+}
+
+/* Algorithm k, or for algorithm 0 what the library refuses: in f32 the plain loops, and the host converts
+ * 16 bits around these. */
+static tutti_status prepare(int kind, const tutti_op_call *c, uint32_t k, void **ret_state,
+                            uint64_t *ret_scratch, tutti_error *err)
+{
+    const conv2d_geometry g = geometry(kind, c);
+    const conv2d_dtypes t = dtypes(kind, c);
+    int32_t algorithms[MAX_ALGORITHMS];
+    if (!is_known(c, &t) || (t.bf16 && !has_sums(&g)))
+        return TUTTI_E_UNSUPPORTED;
+    state *s = calloc(1, sizeof *s);
+    tutti_status status = TUTTI_OK;
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
+    s->g = g;
+    *ret_scratch = 0;
+    (void)algorithms_of(kind, &g, t.bf16, c->threads, algorithms);
+    if (has_sums(&g))
+        status = prepare_algorithm(s, kind, c, &t, algorithms[k], ret_scratch, k ? err : NULL);
+    if (status == TUTTI_E_UNSUPPORTED && !k && !t.bf16)
+        status = TUTTI_OK;
+    if (status) {
+        destroy(s);
+        return status == TUTTI_E_UNSUPPORTED
+                   ? status
+                   : tutti_fail(err, status, "conv2d: no memory for oneDNN");
+    }
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
 static const char *algorithm_name(int kind, const tutti_op_call *c, uint32_t k)
 {
     const conv2d_geometry g = geometry(kind, c);
+    const conv2d_dtypes t = dtypes(kind, c);
     int32_t algorithms[MAX_ALGORITHMS];
-    if (k >= algorithms_of(kind, &g, c->threads, algorithms))
+    if (!is_known(c, &t) || k >= algorithms_of(kind, &g, t.bf16, c->threads, algorithms))
         return NULL;
     (void)pthread_once(&names_once, name_algorithms);
-    return names[algorithms[k]];
+    return names[t.bf16][algorithms[k]];
 }
 
 /* The kernel's prepare, and the algorithms of one of the three operations. */
@@ -132,8 +176,7 @@ static const char *algorithm_name(int kind, const tutti_op_call *c, uint32_t k)
     static tutti_status op##_algorithm(const tutti_op_call *c, uint32_t k, void **ret_state,   \
                                        uint64_t *ret_scratch, tutti_error *err)                \
     {                                                                                          \
-        const conv2d_geometry g = geometry(kind, c);                                           \
-        return prepare(kind, &g, c, k, ret_state, ret_scratch, err);                           \
+        return prepare(kind, c, k, ret_state, ret_scratch, err);                               \
     }                                                                                          \
     static tutti_status op##_prepare(const tutti_op_call *c, void **ret_state,                 \
                                      uint64_t *ret_scratch, tutti_error *err)                  \

@@ -40,8 +40,8 @@ tutti_status conv2d_dgrad_flipped_create(const conv2d_geometry *g, int32_t threa
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     t->g = *g;
     t->threads = threads;
-    t->flipped = is_pixel(g) ? 0 : conv2d_align(g->o * g->kh * g->kw * g->c);
-    t->dense = conv2d_skips(g) ? conv2d_align(g->b * g->oh * g->ow * g->c) : 0;
+    t->flipped = is_pixel(g) ? 0 : conv2d_align(TUTTI_F32, g->o * g->kh * g->kw * g->c);
+    t->dense = conv2d_skips(g) ? conv2d_align(TUTTI_F32, g->b * g->oh * g->ow * g->c) : 0;
     dnn_call call = {.kind = DNN_CONV,
                      .threads = threads,
                      .algorithm = DNN_DIRECT,
@@ -100,6 +100,6 @@ tutti_status conv2d_dgrad_flipped_run(const conv2d_dgrad_flipped *t, const float
                                    [DNN_DST] = dense};
     const tutti_status s = dnn_run(t->conv, data, room + t->flipped + t->dense);
     if (!s && t->dense)
-        conv2d_spread(&t->g, t->threads, dense, dx);
+        conv2d_spread(&t->g, TUTTI_F32, t->threads, dense, dx);
     return s;
 }

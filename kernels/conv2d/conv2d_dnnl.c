@@ -19,7 +19,15 @@ dnn_tensor conv2d_weights(const conv2d_geometry *g)
                         .stride = {g->o / g->g * o, o, 1, v, i}};
 }
 
-dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_t algorithm)
+/* A factor that is rounded, or a result that is stored so. */
+static void put_dtype(dnn_tensor *t, int32_t dtype, int factor)
+{
+    t->bf16 = factor || dtype == TUTTI_BF16;
+    t->f32 = dtype == TUTTI_F32;
+}
+
+dnn_call conv2d_call(int kind, const conv2d_geometry *g, const conv2d_dtypes *t,
+                     int32_t threads, int32_t algorithm)
 {
     dnn_call call = {.kind = kind,
                      .threads = threads,
@@ -30,5 +38,8 @@ dnn_call conv2d_call(int kind, const conv2d_geometry *g, int32_t threads, int32_
     call.slot[DNN_SRC] = conv2d_image(g->b, g->h, g->w, g->c);
     call.slot[DNN_WEIGHTS] = conv2d_weights(g);
     call.slot[DNN_DST] = conv2d_image(g->b, g->oh, g->ow, g->o);
+    put_dtype(&call.slot[DNN_SRC], t->x, t->bf16 && kind != DNN_CONV_GRAD_INPUT);
+    put_dtype(&call.slot[DNN_WEIGHTS], t->w, t->bf16 && kind != DNN_CONV_GRAD_WEIGHT);
+    put_dtype(&call.slot[DNN_DST], t->y, t->bf16 && kind != DNN_CONV);
     return call;
 }

@@ -62,7 +62,7 @@ OP_TRAITS(conv2d, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_
           .low_out = 1, .batch_nin = 3, .batch_in = 1, .batch_out = 1, .flops = conv2d_flops);
 const tutti_op tutti_op_conv2d = {.struct_size = sizeof(tutti_op),
                                   .traits = &conv2d_traits,
-                                  .flags = 0,
+                                  .flags = TUTTI_OP_BF16,
                                   .name = "conv2d",
                                   .nin_min = 2,
                                   .nin_max = 3,

@@ -14,6 +14,7 @@ typedef struct chunk {
 
 struct conv2d_wgrad_per_thread {
     conv2d_geometry g;
+    conv2d_dtypes dtypes;
     int64_t weights; /* entries of dw */
     int32_t count;
     int32_t picks;  /* 1: single pixels with a stride; those that are read are gathered first */
@@ -43,19 +44,19 @@ static tutti_status chunk_create(const conv2d_wgrad_per_thread *s, chunk *p, uin
         g.w = g.ow;
         g.sh = g.sw = 1;
     }
-    const dnn_call call = conv2d_call(DNN_CONV_GRAD_WEIGHT, &g, 1, DNN_DIRECT);
+    const dnn_call call = conv2d_call(DNN_CONV_GRAD_WEIGHT, &g, &s->dtypes, 1, DNN_DIRECT);
     const tutti_status status = dnn_create(&call, "conv2d", &p->conv, &bytes, err);
     p->sums = *scratch;
-    *scratch += p->first ? conv2d_align(s->weights) : 0;
+    *scratch += p->first ? conv2d_align(TUTTI_F32, s->weights) : 0;
     p->picked = *scratch;
-    *scratch += s->picks ? conv2d_align(g.b * g.h * g.w * g.c) : 0;
+    *scratch += s->picks ? conv2d_align(s->dtypes.x, g.b * g.h * g.w * g.c) : 0;
     p->scratch = *scratch;
     *scratch += (bytes + 63) / 64 * 64;
     return status;
 }
 
-tutti_status conv2d_wgrad_per_thread_create(const conv2d_geometry *g, int32_t threads,
-                                            conv2d_wgrad_per_thread **ret,
+tutti_status conv2d_wgrad_per_thread_create(const conv2d_geometry *g, const conv2d_dtypes *t,
+                                            int32_t threads, conv2d_wgrad_per_thread **ret,
                                             uint64_t *ret_scratch, tutti_error *err)
 {
     const int32_t count = g->b < threads ? (int32_t)g->b : threads;
@@ -64,6 +65,7 @@ tutti_status conv2d_wgrad_per_thread_create(const conv2d_geometry *g, int32_t th
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = *g;
+    s->dtypes = *t;
     s->weights = weights_of(g);
     s->count = count;
     s->picks = conv2d_1x1_fit(g) && conv2d_skips(g);
@@ -89,26 +91,32 @@ void conv2d_wgrad_per_thread_destroy(conv2d_wgrad_per_thread *s)
     free(s);
 }
 
-static tutti_status chunk_run(const conv2d_wgrad_per_thread *s, const chunk *p, const float *x,
-                              const float *dy, float *dw, unsigned char *room)
+/* Of an array of `dtype`. */
+static const void *element(const void *data, int32_t dtype, int64_t at)
+{
+    return (const char *)data + (uint64_t)at * tutti_dtype_size(dtype);
+}
+
+static tutti_status chunk_run(const conv2d_wgrad_per_thread *s, const chunk *p, const void *x,
+                              const void *dy, float *dw, unsigned char *room)
 {
     const conv2d_geometry *g = &s->g;
-    const float *from = x + p->first * g->h * g->w * g->c;
+    const void *from = element(x, s->dtypes.x, p->first * g->h * g->w * g->c);
     if (s->picks) {
-        float *picked = (float *)(void *)(room + p->picked);
+        void *picked = room + p->picked;
         for (int64_t r = 0; r < p->images * g->oh; r++)
-            conv2d_pick(g, r, from, picked);
+            conv2d_pick(g, s->dtypes.x, r, from, picked);
         from = picked;
     }
-    void *const data[DNN_SLOTS] = {
-        [DNN_SRC] = (void *)(uintptr_t)from,
-        [DNN_WEIGHTS] = dw,
-        [DNN_DST] = (void *)(uintptr_t)(dy + p->first * g->oh * g->ow * g->o)};
+    void *const data[DNN_SLOTS] = {[DNN_SRC] = (void *)(uintptr_t)from,
+                                   [DNN_WEIGHTS] = dw,
+                                   [DNN_DST] = (void *)(uintptr_t)element(
+                                       dy, s->dtypes.y, p->first * g->oh * g->ow * g->o)};
     return dnn_run(p->conv, data, room + p->scratch);
 }
 
-tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const float *x,
-                                         const float *dy, float *dw, void *scratch)
+tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const void *x,
+                                         const void *dy, float *dw, void *scratch)
 {
     unsigned char *room = scratch;
     int failed = 0;

@@ -1,0 +1,188 @@
+/* conv_bf16_test.c - convolutions of bf16 and their gradients against sums in f64 of the rounded factors, by K. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_microkernel.h"
+#include "conv2d/conv2d.h"
+#include "numbers.h"
+
+#include <stdio.h>
+
+typedef struct shape {
+    int64_t b, h, c, o, k, s, p, groups;
+} shape;
+
+static const shape shapes[] = {
+    {4, 18, 3, 16, 3, 1, 1, 1}, {4, 12, 16, 16, 3, 1, 1, 1}, {3, 16, 16, 32, 3, 2, 1, 1},
+    {4, 8, 64, 64, 3, 1, 1, 1}, {3, 14, 20, 24, 5, 1, 2, 1}, {2, 12, 1, 16, 5, 1, 2, 1},
+    {5, 9, 17, 33, 3, 2, 1, 1}, {3, 7, 16, 48, 3, 1, 1, 1},  {2, 6, 32, 16, 5, 2, 2, 1},
+    {4, 8, 32, 64, 1, 1, 0, 1}, {3, 7, 33, 17, 1, 1, 0, 1},  {5, 16, 8, 16, 1, 2, 0, 1},
+    {4, 10, 6, 12, 1, 2, 0, 1}, {2, 20, 32, 32, 1, 3, 0, 1}, {2, 9, 32, 32, 3, 1, 1, 32},
+    {2, 8, 32, 32, 3, 1, 1, 2}, {1, 3, 5, 3, 3, 1, 1, 1},    {5, 20, 24, 40, 1, 2, 0, 1}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, KINDS = 4 };
+
+static const tutti_op *const ops[KINDS] = {&tutti_op_conv2d, &tutti_op_conv2d_grad_input,
+                                           &tutti_op_conv2d_grad_weight,
+                                           &tutti_op_conv2d_grad_weight_add};
+
+typedef struct call {
+    conv2d_attr attr;
+    tutti_desc descs[4]; /* three inputs, the output */
+    uint32_t nin;
+    int64_t k; /* additions in a sum */
+} call;
+
+/* `f32` has bit 0 where the first factor, and bit 1 where the result of 16 bits is F32 instead. */
+static call call_of(const shape *q, int kind, int f32)
+{
+    const int64_t oh = (q->h + 2 * q->p - q->k) / q->s + 1;
+    const tutti_desc x = {{q->b, q->h, q->h, q->c}, 4, TUTTI_BF16};
+    const tutti_desc w = {{q->o, q->k, q->k, q->c / q->groups}, 4, TUTTI_F32};
+    const tutti_desc y = {{q->b, oh, oh, q->o}, 4, TUTTI_BF16};
+    call r = {.attr = {.stride = {2, {q->s, q->s}},
+                       .padding = {2, {q->p, q->p}},
+                       .groups = q->groups,
+                       .fast = CONV2D_BF16}};
+    const tutti_desc of[KINDS][4] = {{x, w, {{q->o}, 1, TUTTI_F32}, y},
+                                     {y, w, {{0}, 0, 0}, x},
+                                     {x, y, {{0}, 0, 0}, w},
+                                     {x, y, w, w}};
+    memcpy(r.descs, of[kind], sizeof r.descs);
+    r.nin = kind == 0 || kind == 3 ? 3 : 2;
+    r.k = kind > 1 ? q->b * oh * oh : q->k * q->k * (kind ? q->o : q->c) / q->groups;
+    if (kind == 1)
+        r.attr.shape = (tutti_list){4, {x.dim[0], x.dim[1], x.dim[2], x.dim[3]}};
+    if (kind > 1)
+        r.attr.shape = (tutti_list){2, {q->k, q->k}};
+    if (f32 & 1)
+        r.descs[0].dtype = TUTTI_F32;
+    if (f32 & 2)
+        r.descs[3].dtype = TUTTI_F32;
+    return r;
+}
+
+/* The reference over the rounded factors; over their sizes with `sizes`. */
+static double *wanted(const tutti_op *op, const tutti_op_call *c, const numbers *in, int sizes)
+{
+    double *wide[3] = {0}, *y = malloc((size_t)tutti_numel(&c->out[0]) * sizeof *y);
+    ck_assert_ptr_nonnull(y);
+    for (uint32_t i = 0; i < c->nin; i++) {
+        const int64_t n = tutti_numel(&c->in[i]);
+        wide[i] = malloc((size_t)n * sizeof(double));
+        ck_assert_ptr_nonnull(wide[i]);
+        for (int64_t j = 0; j < n; j++) {
+            const double v = (double)(i == 2 ? in[i].f32[j] : in[i].rounded[j]);
+            wide[i][j] = sizes ? fabs(v) : v;
+        }
+    }
+    ck_assert_int_eq(op->reference(c, (const double *const *)wide, &y), TUTTI_OK);
+    for (int i = 0; i < 3; i++)
+        free(wide[i]);
+    return y;
+}
+
+static void check_algorithm(const tutti_op *op, const tutti_op_call *c, uint32_t k,
+                            const void *const *in, void *ret_y)
+{
+    void *state = NULL;
+    uint64_t bytes = 0;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(k ? op->cpu_algorithms->prepare(c, k, &state, &bytes, &err)
+                       : op->cpu->prepare(c, &state, &bytes, &err),
+                     TUTTI_OK);
+    void *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    memset(scratch, 0xFF, bytes); /* NaNs */
+    ck_assert_int_eq(op->cpu->run(state, c, in, &ret_y, scratch), TUTTI_OK);
+    op->cpu->destroy(state);
+    free(scratch);
+}
+
+static void check_result(const call *q, const void *y, const double *want, const double *size)
+{
+    const int half = q->descs[3].dtype == TUTTI_BF16;
+    for (int64_t j = 0, n = tutti_numel(&q->descs[3]); j < n; j++) {
+        const double got = half ? (double)number_of_bf16(((const uint16_t *)y)[j])
+                                : (double)((const float *)y)[j];
+        const double step = half ? 0x1p-8 : 0x1p-23;
+        number_is_close(got, want[j], fabs(want[j]) * step + bound_of(q->k, size[j]));
+    }
+}
+
+/* Every algorithm that has a name, which says bf16, gives the sums; and the same bits again. */
+static void check_call(int kind, const call *q, int32_t threads)
+{
+    const tutti_op *op = ops[kind];
+    const tutti_step step = {.struct_size = sizeof step};
+    const tutti_op_call c = {sizeof c,     q->nin,   1,     threads, q->descs,
+                             &q->descs[3], &q->attr, &step, NULL};
+    const size_t bytes = (size_t)tutti_nbytes(&q->descs[3]);
+    numbers in[3];
+    const void *data[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        in[i] = numbers_make(i < q->nin ? tutti_numel(&q->descs[i]) : 1, 3 * i + 1);
+        data[i] = numbers_as(&in[i], q->descs[i].dtype);
+    }
+    double *want = wanted(op, &c, in, 0), *size = wanted(op, &c, in, 1);
+    void *y = malloc(bytes), *again = malloc(bytes);
+    for (uint32_t k = 0; k == 0 || (op->cpu_algorithms && op->cpu_algorithms->name(&c, k));
+         k++) {
+        if (op->cpu_algorithms)
+            ck_assert_ptr_nonnull(strstr(op->cpu_algorithms->name(&c, k), "bf16"));
+        check_algorithm(op, &c, k, data, y);
+        check_result(q, y, want, size);
+        check_algorithm(op, &c, k, data, again);
+        ck_assert_mem_eq(y, again, bytes);
+    }
+    free(want), free(size), free(y), free(again);
+    for (int i = 0; i < 3; i++)
+        numbers_free(&in[i]);
+}
+
+START_TEST(convolutions_are_those_of_the_rounded_factors)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int f32 = _i % 2; f32 < 4; f32 += 2) {
+            const call q = call_of(&shapes[_i], kind, f32);
+            if (q.descs[0].dtype != TUTTI_F32 || q.descs[1].dtype != TUTTI_F32 ||
+                q.descs[3].dtype != TUTTI_F32)
+                check_call(kind, &q, 1 + (f32 > 1));
+        }
+}
+END_TEST
+
+/* What it leaves to the host's conversions: F16, factors of F32 that nobody allowed to round, and nothing to sum. */
+START_TEST(other_halves_are_refused_without_a_word)
+{
+    const shape empty = {0, 8, 16, 16, 3, 1, 1, 1};
+    for (int kind = 0; kind < KINDS; kind++) {
+        call q = call_of(_i == 2 ? &empty : &shapes[3], kind, 0);
+        const tutti_op_call c = {sizeof c,    q.nin,   1,    2,   q.descs,
+                                 &q.descs[3], &q.attr, NULL, NULL};
+        void *state = NULL;
+        uint64_t bytes = 0;
+        tutti_error err = TUTTI_ERROR_INIT;
+        if (_i == 0)
+            q.descs[0].dtype = TUTTI_F16;
+        if (_i == 1) {
+            q.descs[1].dtype = TUTTI_F32;
+            q.attr.fast = 0;
+        }
+        ck_assert_int_eq(ops[kind]->cpu->prepare(&c, &state, &bytes, &err),
+                         TUTTI_E_UNSUPPORTED);
+        ck_assert_str_eq(err.text, "");
+    }
+}
+END_TEST
+
+int main(void)
+{
+    if (!gemm_microkernel_at(1, 0)) {
+        (void)puts("skipped: this CPU has no units for bf16 (AVX512_BF16)");
+        return 77;
+    }
+    Suite *s = suite_create("conv_bf16");
+    TCase *t = tcase_create("convolutions");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, convolutions_are_those_of_the_rounded_factors, 0, SHAPES);
+    tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 3);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
