@@ -50,13 +50,13 @@ tutti_status released_room(uint32_t struct_size, uint32_t least, const char *typ
 tutti_status released_give(void *to, const void *from, uint32_t size, uint32_t least,
                            const char *type, tutti_error *err)
 {
-    uint32_t room;
-    memcpy(&room, to, sizeof room);
-    const tutti_status s = released_room(room, least, type, err);
+    uint32_t capacity;
+    memcpy(&capacity, to, sizeof capacity);
+    const tutti_status s = released_room(capacity, least, type, err);
     if (s)
         return s;
-    memcpy(to, from, room < size ? room : size);
-    memcpy(to, &room, sizeof room);
+    memcpy(to, from, capacity < size ? capacity : size);
+    memcpy(to, &capacity, sizeof capacity);
     return TUTTI_OK;
 }
 

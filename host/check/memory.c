@@ -3,10 +3,10 @@
 #include "check/bench.h"
 #include "check/imports.h"
 
-enum { MOST_ALLOCATIONS = 200, PARTS = 4, SWEEPS = 4 };
+enum { MOST_ALLOCATIONS = 200, PARTS = 4, ROUNDS = 4 };
 
 /* Opens and closes with each allocation failing in turn; the number of allocations. */
-static int64_t sweep(bench *b)
+static int64_t open_and_close(bench *b)
 {
     for (int64_t n = 1; n <= MOST_ALLOCATIONS; n++) {
         tutti_error e = TUTTI_ERROR_INIT;
@@ -41,20 +41,20 @@ void bench_check_memory(child *c, void *subject_)
         return;
     }
     instance_free(i);
-    const int64_t n = sweep(&b);
+    const int64_t n = open_and_close(&b);
     size_t least =
         SIZE_MAX; /* what each part leaves behind: heaps shift a little by themselves */
     for (int part = 0; part < PARTS; part++) {
         const size_t before = bench_heap();
-        for (int k = 0; k < SWEEPS; k++)
-            (void)sweep(&b);
+        for (int k = 0; k < ROUNDS; k++)
+            (void)open_and_close(&b);
         const size_t after = bench_heap(), more = after > before ? after - before : 0;
         least = more < least ? more : least;
     }
-    if (least >= (size_t)SWEEPS * 16)
+    if (least >= (size_t)ROUNDS * 16)
         child_say(c, CHECK_MEMORY, CHECK_FAILED,
                   "an open that fails for want of memory keeps %zu bytes of it",
-                  least / SWEEPS);
+                  least / ROUNDS);
     if (!n)
         child_say(c, CHECK_MEMORY, CHECK_NOT_TRIED, "open allocates nothing that can be seen");
     bench_end(&b);

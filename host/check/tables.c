@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 4, NUMBERS = 1000, CUT = 333, SAMPLES = 48, ROOM = 1 << 16 };
+enum { THREADS = 4, NUMBERS = 1000, CUT = 333, SAMPLES = 48, CAPACITY = 1 << 16 };
 
 /* What is called, and a digest of its answers: the same for the same `turn`. */
 typedef struct target {
@@ -48,7 +48,7 @@ static uint64_t digest(uint64_t h, const void *data, size_t bytes)
 typedef struct sample {
     tutti_dataset_info info;
     tutti_tensor columns[TUTTI_MAX_COLUMNS];
-    uint64_t room[TUTTI_MAX_COLUMNS];
+    uint64_t capacity[TUTTI_MAX_COLUMNS];
     unsigned char *memory;
 } sample;
 
@@ -58,11 +58,11 @@ static tutti_status sample_init(const target *t, sample *s, tutti_error *err)
     memset(s, 0, sizeof *s);
     s->info.struct_size = (uint32_t)sizeof s->info;
     const tutti_status status = table->info(t->self, &s->info, err);
-    s->memory = calloc(TUTTI_MAX_COLUMNS, ROOM);
+    s->memory = calloc(TUTTI_MAX_COLUMNS, CAPACITY);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS && s->memory; k++) {
         s->columns[k] =
-            (tutti_tensor){s->memory + (size_t)k * ROOM, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0};
-        s->room[k] = ROOM;
+            (tutti_tensor){s->memory + (size_t)k * CAPACITY, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0};
+        s->capacity[k] = CAPACITY;
     }
     return status ? status : s->memory ? TUTTI_OK : TUTTI_E_NOMEM;
 }
@@ -78,7 +78,7 @@ static uint64_t read_samples(const target *t, int turn)
     const int64_t n = s.info.samples < SAMPLES ? s.info.samples : SAMPLES;
     for (int64_t k = 0; k < n && !status; k++) {
         const int64_t index = (k * 7 + turn) % n;
-        status = table->read(t->self, index, s.columns, s.room, s.info.ncolumns, &e);
+        status = table->read(t->self, index, s.columns, s.capacity, s.info.ncolumns, &e);
         for (uint32_t c = 0; c < s.info.ncolumns && !status; c++)
             h = digest(h, s.columns[c].data, tutti_nbytes(&s.columns[c].desc));
     }
@@ -100,16 +100,16 @@ static void misuse_dataset(const target *t)
             const int64_t index = k ? wrong[k - 1] : s.info.samples;
             tutti_error cause = TUTTI_ERROR_INIT;
             const tutti_status status =
-                table->read(t->self, index, s.columns, s.room, s.info.ncolumns, &cause);
+                table->read(t->self, index, s.columns, s.capacity, s.info.ncolumns, &cause);
             if (!status)
                 fail(t, "read gives a sample %lld of %lld", (long long)index,
                      (long long)s.info.samples);
             else
                 bench_judge_refusal(t->bench, CHECK_CALLS, "read", status, &cause);
         }
-        memset(s.room, 0, sizeof s.room);
+        memset(s.capacity, 0, sizeof s.capacity);
         tutti_error cause = TUTTI_ERROR_INIT;
-        if (s.info.samples && table->read(t->self, 0, s.columns, s.room, s.info.ncolumns,
+        if (s.info.samples && table->read(t->self, 0, s.columns, s.capacity, s.info.ncolumns,
                                           &cause) != TUTTI_E_RANGE)
             fail(t, "read without room gives %s, want E_RANGE",
                  tutti_status_name(cause.status));
@@ -149,12 +149,12 @@ static uint64_t schedule(const target *t, int turn)
 
 /* ---- optimizer ---- */
 
-typedef struct stretch {
+typedef struct param_range {
     float w[NUMBERS], g[NUMBERS], slot[TUTTI_OPTIMIZER_MAX_SLOTS][NUMBERS];
     uint16_t low[NUMBERS];
-} stretch;
+} param_range;
 
-static void update(const target *t, stretch *s, int64_t from, int64_t to, int64_t step)
+static void update(const target *t, param_range *s, int64_t from, int64_t to, int64_t step)
 {
     const tutti_optimizer_v1 *table = t->table;
     tutti_update u = {.struct_size = (uint32_t)sizeof u,
@@ -172,7 +172,7 @@ static void update(const target *t, stretch *s, int64_t from, int64_t to, int64_
 /* Three updates, cut where `turn` says: it makes no difference. */
 static uint64_t optimize(const target *t, int turn)
 {
-    stretch *s = calloc(1, sizeof *s);
+    param_range *s = calloc(1, sizeof *s);
     uint64_t h = 0xcbf29ce484222325u;
     for (int k = 0; s && k < NUMBERS; k++) {
         const tutti_rng4 d = tutti_rng(3, TUTTI_RNG_PLUGIN, 0, (uint64_t)k);
@@ -270,7 +270,7 @@ static void try_at_once(const target *t)
 static void try_optimizer(target *t)
 {
     if (optimize(t, 0) != optimize(t, 1))
-        fail(t, "update gives other numbers where a stretch is cut in two");
+        fail(t, "update gives other numbers where a range is cut in two");
 }
 
 static void try_table(bench *b, instance *i)

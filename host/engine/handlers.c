@@ -112,8 +112,8 @@ tutti_status handlers_add(handlers *h, const heard *events, size_t n, handler_fn
     return TUTTI_OK;
 }
 
-/* Frees what was removed, unless a firing still walks the list. */
-static void sweep(entry_list *l)
+/* Frees removed handlers, unless a firing still iterates over the list. */
+static void free_removed(entry_list *l)
 {
     if (l->firing || l->live == l->count)
         return;
@@ -143,7 +143,7 @@ bool handlers_remove(handlers *h, uint64_t handle)
                 drop(l, l->items[k]);
                 found = true;
             }
-        sweep(l);
+        free_removed(l);
     }
     return found;
 }
@@ -164,7 +164,7 @@ size_t handlers_remove_all(handlers *h, int32_t event, handler_fn fn, const void
             drop(l, l->items[k]);
             found++;
         }
-    sweep(l);
+    free_removed(l);
     return found;
 }
 
@@ -214,6 +214,6 @@ tutti_status handlers_fire(handlers *h, int32_t event, const int64_t *counts,
         if (!l->items[k]->removed)
             s = call(l, l->items[k], counts, firing, err);
     l->firing--;
-    sweep(l);
+    free_removed(l);
     return s;
 }

@@ -24,14 +24,14 @@ static inline const void *algorithm_service(const tutti_host *host, const char *
 /* Memory that grows and is freed once. */
 typedef struct algorithm_buffer {
     void *data;
-    uint64_t room;
+    uint64_t capacity;
 } algorithm_buffer;
 
 /* Makes room for `bytes`; what was there is lost. */
 static inline tutti_status algorithm_room(algorithm_buffer *b, uint64_t bytes, const char *who,
                                           tutti_error *err)
 {
-    if (bytes <= b->room)
+    if (bytes <= b->capacity)
         return TUTTI_OK;
     void *data = malloc(bytes);
     if (!data)
@@ -39,7 +39,7 @@ static inline tutti_status algorithm_room(algorithm_buffer *b, uint64_t bytes, c
                           (unsigned long long)bytes);
     free(b->data);
     b->data = data;
-    b->room = bytes;
+    b->capacity = bytes;
     return TUTTI_OK;
 }
 

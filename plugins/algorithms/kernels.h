@@ -48,14 +48,14 @@ static inline tutti_status algorithm_kernels(const algorithm_device *d,
 /* Memory on the device that grows; what was in it is lost. */
 typedef struct algorithm_memory {
     void *data;
-    uint64_t room;
+    uint64_t capacity;
 } algorithm_memory;
 
 static inline tutti_status algorithm_take(const algorithm_device *d, algorithm_memory *m,
                                           uint64_t bytes, tutti_error *err)
 {
     void *data = NULL;
-    if (m->data && bytes <= m->room)
+    if (m->data && bytes <= m->capacity)
         return TUTTI_OK;
     const tutti_status s = d->view->take(d->view->ctx, bytes, &data, err);
     if (s)
@@ -63,7 +63,7 @@ static inline tutti_status algorithm_take(const algorithm_device *d, algorithm_m
                           (unsigned long long)bytes);
     d->view->give(d->view->ctx, m->data);
     m->data = data;
-    m->room = bytes;
+    m->capacity = bytes;
     return TUTTI_OK;
 }
 
@@ -72,7 +72,7 @@ static inline void algorithm_give(const algorithm_device *d, algorithm_memory *m
     if (d->view)
         d->view->give(d->view->ctx, m->data);
     m->data = NULL;
-    m->room = 0;
+    m->capacity = 0;
 }
 
 #endif

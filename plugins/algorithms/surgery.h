@@ -54,10 +54,10 @@ static inline tutti_status surgery_find(const tutti_host *host, const char *who,
 
 /* The settings in `params` that are set, as attributes for a new module; returns how many. */
 static inline uint32_t surgery_settings(const tutti_params *params, tutti_attr *attr,
-                                        uint32_t room)
+                                        uint32_t capacity)
 {
     uint32_t n = 0;
-    for (uint32_t k = 0; params && k < params->count && n < room; k++) {
+    for (uint32_t k = 0; params && k < params->count && n < capacity; k++) {
         const tutti_param *p = params->items[k];
         if (p->type == TUTTI_PARAM_FLOAT)
             attr[n++] = tutti_attr_f(p->name, p->f);

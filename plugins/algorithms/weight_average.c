@@ -250,19 +250,19 @@ static void name_item(tutti_state_item *item, const char *who, const average_ent
                        (unsigned long long)tutti_hash(e->path));
 }
 
-tutti_status average_items(average *a, tutti_state_item *list, uint32_t room,
+tutti_status average_items(average *a, tutti_state_item *list, uint32_t capacity,
                            uint32_t *ret_count, tutti_error *err)
 {
     const tutti_status status = fit_once(a, err);
     if (status)
         return status;
-    for (uint32_t k = 0; k < a->count && k + 1 < room; k++) {
+    for (uint32_t k = 0; k < a->count && k + 1 < capacity; k++) {
         const average_entry *e = &a->entries[k];
         memset(&list[k + 1], 0, sizeof list[k + 1]);
         name_item(&list[k + 1], a->device.who, e, k);
         list[k + 1].tensor = (tutti_tensor){e->value, e->desc, a->device.view->device, 0};
     }
-    if (room > 0) {
+    if (capacity > 0) {
         const tutti_desc flags = {{a->nflags}, 1, TUTTI_I64};
         memset(&list[0], 0, sizeof list[0]);
         (void)snprintf(list[0].name, sizeof list[0].name, "flags");

@@ -64,7 +64,7 @@ tutti_status average_load(average *a, tutti_error *err);
 /* Exchanges values and weights. */
 tutti_status average_swap(average *a, tutti_error *err);
 /* As tutti.stateful/1 wants it. */
-tutti_status average_items(average *a, tutti_state_item *list, uint32_t room,
+tutti_status average_items(average *a, tutti_state_item *list, uint32_t capacity,
                            uint32_t *ret_count, tutti_error *err);
 void average_fini(average *a);
 

@@ -179,11 +179,12 @@ static inline tutti_status log_file_mark(log_file *f, int64_t bytes, log_mark *r
     return TUTTI_OK;
 }
 
-static inline tutti_status log_file_items(log_file *f, tutti_state_item *items, uint32_t room,
-                                          uint32_t *ret_count, tutti_error *err)
+static inline tutti_status log_file_items(log_file *f, tutti_state_item *items,
+                                          uint32_t capacity, uint32_t *ret_count,
+                                          tutti_error *err)
 {
     *ret_count = 1;
-    if (room < 1)
+    if (capacity < 1)
         return TUTTI_OK;
     /* A log that cannot be written says so once, and keeps no checkpoint from being written. */
     tutti_error told = TUTTI_ERROR_INIT;

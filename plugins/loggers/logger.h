@@ -43,7 +43,7 @@ typedef struct latest_value {
 typedef struct latest_values {
     latest_value *items;
     uint32_t count;
-    uint32_t room;
+    uint32_t capacity;
 } latest_values;
 
 /* False when there is no memory. */
@@ -54,13 +54,13 @@ static inline bool latest_set(latest_values *v, const char *name, double value)
             v->items[k].value = value;
             return true;
         }
-    if (v->count == v->room) {
-        const uint32_t room = v->room ? 2 * v->room : 32;
-        latest_value *items = (latest_value *)realloc(v->items, room * sizeof *items);
+    if (v->count == v->capacity) {
+        const uint32_t capacity = v->capacity ? 2 * v->capacity : 32;
+        latest_value *items = (latest_value *)realloc(v->items, capacity * sizeof *items);
         if (!items)
             return false;
         v->items = items;
-        v->room = room;
+        v->capacity = capacity;
     }
     (void)snprintf(v->items[v->count].name, sizeof v->items[0].name, "%s", name);
     v->items[v->count++].value = value;

@@ -3,8 +3,8 @@
 #ifndef ADAM_H
 #define ADAM_H
 
-#include "adam_sweep.h"
-#include "lanes.h"
+#include "adam_range.h"
+#include "optimizer.h"
 
 /* The settings that adamw and decoupled_adamw share, and their table. */
 typedef struct adam {
@@ -42,17 +42,17 @@ void amsgrad_step_cpu(float *w, const float *g, float *m, float *v, float *most,
     const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
     const adam_step c = adam_now(r, now);
     if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        TUTTI_ISA_PICK(adam_sweep)(n, w, g, m, v, most, low, low_dtype, &c);
+        TUTTI_ISA_PICK(adam_range)(n, w, g, m, v, most, low, low_dtype, &c);
 }
 
 static void adam_update(void *self, const tutti_update *given)
 {
-    const tutti_update u = lanes_known(given);
+    const tutti_update u = optimizer_known(given);
     const adam *o = (const adam *)self;
     adam_rule r = o->rule;
     r.lr_initial = u.lr_initial;
     const adam_step c = adam_at(r, u.lr, (double)u.step, 1.0);
-    TUTTI_ISA_PICK(adam_sweep)
+    TUTTI_ISA_PICK(adam_range)
     (u.n, u.w, u.g, u.slot[0], u.slot[1], o->amsgrad ? u.slot[2] : NULL, u.low, u.low_dtype,
      &c);
 }
@@ -61,7 +61,7 @@ static tutti_status adam_update_on_device(void *self, const tutti_update *u, tut
 {
     const adam *o = (const adam *)self;
     adam_rule r = o->rule;
-    tutti_update a = lanes_known(u);
+    tutti_update a = optimizer_known(u);
     void *args[15] = {&a.w, &a.g, &a.slot[0], &a.slot[1]};
     uint32_t n = 4;
     if (o->amsgrad)
@@ -88,7 +88,7 @@ static inline tutti_status adam_open(const char *name, const tutti_host *host,
     o->table.slot_names = slots;
     o->table.lr = tutti_param_f64(params, "lr");
     o->table.update = adam_update;
-    o->kernels = lanes_kernel(host, o->amsgrad ? "amsgrad_step" : "adam_step", &o->kernel);
+    o->kernels = optimizer_kernel(host, o->amsgrad ? "amsgrad_step" : "adam_step", &o->kernel);
     o->table.update_on_device = o->kernels ? adam_update_on_device : NULL;
     o->table.reads_numbers = 1;
     o->table.writes_low = 1;

@@ -3,8 +3,8 @@
 #ifndef MOMENTUM_H
 #define MOMENTUM_H
 
-#include "lanes.h"
-#include "momentum_sweep.h"
+#include "momentum_range.h"
+#include "optimizer.h"
 
 /* The settings that sgd and decoupled_sgdw share, and their table. */
 typedef struct momentum {
@@ -31,7 +31,7 @@ void momentum_step_cpu(float *w, const float *g, float *buf, uint16_t *low, cons
     const momentum_rule r = {keep, dampening, weight_decay, lr_initial, nesterov, decoupled};
     const momentum_step c = momentum_now(r, now);
     if (now[TUTTI_UPDATE_SKIP] == 0.0)
-        TUTTI_ISA_PICK(momentum_sweep)(n, w, g, buf, low, low_dtype, &c);
+        TUTTI_ISA_PICK(momentum_range)(n, w, g, buf, low, low_dtype, &c);
 }
 
 void plain_step_cpu(float *w, const float *g, uint16_t *low, const double *now,
@@ -44,11 +44,11 @@ void plain_step_cpu(float *w, const float *g, uint16_t *low, const double *now,
 
 static void momentum_update(void *self, const tutti_update *given)
 {
-    const tutti_update u = lanes_known(given);
+    const tutti_update u = optimizer_known(given);
     momentum_rule r = ((const momentum *)self)->rule;
     r.lr_initial = u.lr_initial;
     const momentum_step c = momentum_at(r, u.lr, (double)u.step, 1.0);
-    TUTTI_ISA_PICK(momentum_sweep)
+    TUTTI_ISA_PICK(momentum_range)
     (u.n, u.w, u.g, r.momentum != 0.0 ? u.slot[0] : NULL, u.low, u.low_dtype, &c);
 }
 
@@ -57,7 +57,7 @@ static tutti_status momentum_update_on_device(void *self, const tutti_update *u,
 {
     const momentum *o = (const momentum *)self;
     momentum_rule r = o->rule;
-    tutti_update a = lanes_known(u);
+    tutti_update a = optimizer_known(u);
     void *with[] = {&a.w,          &a.g,        &a.slot[0],   &a.low,
                     &a.numbers,    &r.momentum, &r.dampening, &r.weight_decay,
                     &a.lr_initial, &r.nesterov, &r.decoupled, &a.low_dtype,
@@ -88,7 +88,8 @@ static inline tutti_status momentum_open(const char *name, const tutti_host *hos
     o->table.slot_names = slots;
     o->table.lr = tutti_param_f64(params, "lr");
     o->table.update = momentum_update;
-    o->kernels = lanes_kernel(host, rate != 0.0 ? "momentum_step" : "plain_step", &o->kernel);
+    o->kernels =
+        optimizer_kernel(host, rate != 0.0 ? "momentum_step" : "plain_step", &o->kernel);
     o->table.update_on_device = o->kernels ? momentum_update_on_device : NULL;
     o->table.reads_numbers = 1;
     o->table.writes_low = 1;

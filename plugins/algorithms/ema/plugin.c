@@ -153,10 +153,10 @@ static tutti_status ema_apply(void *self, const tutti_event *event, int64_t *ret
     return average_swap(&e->average, err);
 }
 
-static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
+static tutti_status items(void *self, tutti_state_item *list, uint32_t capacity,
                           uint32_t *ret_count, tutti_error *err)
 {
-    return average_items(&((ema *)self)->average, list, room, ret_count, err);
+    return average_items(&((ema *)self)->average, list, capacity, ret_count, err);
 }
 
 static const void *ema_query(void *self, const char *id)

@@ -150,13 +150,13 @@ static tutti_status step(void *self, const tutti_closure *c, tutti_error *err)
     return status || !e.finite ? status : c->update(c->ctx, err);
 }
 
-static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
+static tutti_status items(void *self, tutti_state_item *list, uint32_t capacity,
                           uint32_t *ret_count, tutti_error *err)
 {
     sam *s = self;
     (void)err;
     *ret_count = 1;
-    if (room >= 1) {
+    if (capacity >= 1) {
         memset(list, 0, sizeof *list);
         memcpy(list->name, "steps", sizeof "steps");
         list->tensor.data = &s->steps;

@@ -198,15 +198,16 @@ static tutti_status swa_apply(void *self, const tutti_event *event, int64_t *ret
 }
 
 /* The average's items, then the learning rates. */
-static tutti_status swa_items(void *self, tutti_state_item *list, uint32_t room,
+static tutti_status swa_items(void *self, tutti_state_item *list, uint32_t capacity,
                               uint32_t *ret_count, tutti_error *err)
 {
     swa *s = self;
     uint32_t n = 0;
-    const tutti_status status = average_items(&s->average, list, room ? room - 1 : 0, &n, err);
+    const tutti_status status =
+        average_items(&s->average, list, capacity ? capacity - 1 : 0, &n, err);
     if (status)
         return status;
-    if (room > n) {
+    if (capacity > n) {
         const tutti_desc d = {{MAX_GROUPS}, 1, TUTTI_F64};
         memset(&list[n], 0, sizeof list[n]);
         (void)snprintf(list[n].name, sizeof list[n].name, "lr");

@@ -297,13 +297,13 @@ static tutti_status saver_event(void *self, const tutti_event *event, tutti_erro
     }
 }
 
-static tutti_status saver_items(void *self, tutti_state_item *items, uint32_t room,
+static tutti_status saver_items(void *self, tutti_state_item *items, uint32_t capacity,
                                 uint32_t *ret_count, tutti_error *err)
 {
     saver *v = self;
     (void)err;
     *ret_count = 2;
-    if (room >= 2) {
+    if (capacity >= 2) {
         memset(items, 0, 2 * sizeof *items);
         (void)snprintf(items[0].name, sizeof items[0].name, "last_batch");
         items[0].tensor.data = &v->last_batch;

@@ -74,13 +74,13 @@ static tutti_status stopper_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status stopper_items(void *self, tutti_state_item *items, uint32_t room,
+static tutti_status stopper_items(void *self, tutti_state_item *items, uint32_t capacity,
                                   uint32_t *ret_count, tutti_error *err)
 {
     early_stopper *e = self;
     (void)err;
     *ret_count = 2;
-    if (room >= 2) {
+    if (capacity >= 2) {
         memset(items, 0, 2 * sizeof *items);
         (void)snprintf(items[0].name, sizeof items[0].name, "best");
         items[0].tensor.data = &e->best;

@@ -37,14 +37,14 @@ static theatre t;
 static given g;
 
 static tutti_status words_encode(void *self, const char *words, uint64_t size, int32_t *tokens,
-                                 uint64_t room, uint64_t *ret_count, tutti_error *err)
+                                 uint64_t capacity, uint64_t *ret_count, tutti_error *err)
 {
     ck_assert_ptr_eq(self, &t);
     for (uint64_t k = 0; k < size; k++) {
         const char *at = memchr(letters, words[k], CLASSES);
         if (!at)
             return tutti_fail(err, TUTTI_E_NOTFOUND, "the text to encode: has a %c", words[k]);
-        if (k < room)
+        if (k < capacity)
             tokens[k] = (int32_t)(at - letters);
     }
     *ret_count = size;

@@ -98,14 +98,14 @@ fail:
 static tutti_status encode_prompt(generate *g, uint32_t k, tutti_error *err)
 {
     text *t = &g->texts[k];
-    const uint64_t size = strlen(t->prompt), room = size + (uint64_t)g->new_tokens;
+    const uint64_t size = strlen(t->prompt), capacity = size + (uint64_t)g->new_tokens;
     free(t->tokens);
-    t->tokens = calloc(room, sizeof *t->tokens);
+    t->tokens = calloc(capacity, sizeof *t->tokens);
     if (!t->tokens)
         return tutti_fail(err, TUTTI_E_NOMEM, "generate: no memory for prompt %u", k);
     tutti_error why = TUTTI_ERROR_INIT;
-    const tutti_status s =
-        g->vocabulary->encode(g->dataset, t->prompt, size, t->tokens, room, &t->given, &why);
+    const tutti_status s = g->vocabulary->encode(g->dataset, t->prompt, size, t->tokens,
+                                                 capacity, &t->given, &why);
     if (s)
         return tutti_fail(err, s, "generate: prompt %u: %s", k, why.text);
     if (t->given < 1)

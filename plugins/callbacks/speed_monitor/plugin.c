@@ -100,13 +100,13 @@ static tutti_status speed_event(void *self, const tutti_event *event, tutti_erro
     return TUTTI_OK;
 }
 
-static tutti_status speed_items(void *self, tutti_state_item *items, uint32_t room,
+static tutti_status speed_items(void *self, tutti_state_item *items, uint32_t capacity,
                                 uint32_t *ret_count, tutti_error *err)
 {
     speed_monitor *m = self;
     (void)err;
     *ret_count = 1;
-    if (room >= 1) {
+    if (capacity >= 1) {
         memset(&items[0], 0, sizeof items[0]);
         (void)snprintf(items[0].name, sizeof items[0].name, "eval_ns");
         items[0].tensor.data = &m->eval_ns;

@@ -53,11 +53,11 @@ static tjhandle take(image_pool *pool)
 static void give(image_pool *pool, tjhandle decoder)
 {
     (void)pthread_mutex_lock(&pool->lock);
-    const int room = pool->count < POOL_SIZE;
-    if (room)
+    const int fits = pool->count < POOL_SIZE;
+    if (fits)
         pool->idle[pool->count++] = decoder;
     (void)pthread_mutex_unlock(&pool->lock);
-    if (!room)
+    if (!fits)
         (void)tjDestroy(decoder);
 }
 

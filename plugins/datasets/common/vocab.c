@@ -154,7 +154,7 @@ tutti_status vocab_encode(const vocab *v, const char *name, const char *data, ui
 }
 
 tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
-                                int32_t *tokens, uint64_t room, uint64_t *ret_count,
+                                int32_t *tokens, uint64_t capacity, uint64_t *ret_count,
                                 tutti_error *err)
 {
     int32_t *all = malloc((size + 1) * sizeof *all); /* encoding may pass through one a byte */
@@ -164,7 +164,7 @@ tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
                           (unsigned long long)size);
     const tutti_status s = vocab_encode(v, "the text to encode", text, size, all, &count, err);
     if (s == TUTTI_OK) {
-        const uint64_t fit = count < room ? count : room;
+        const uint64_t fit = count < capacity ? count : capacity;
         if (fit)
             memcpy(tokens, all, fit * sizeof *tokens);
         *ret_count = count;

@@ -43,7 +43,7 @@ TUTTI_NODISCARD tutti_status vocab_encode(const vocab *v, const char *name, cons
 
 /* The calls of tutti.vocabulary/1. */
 TUTTI_NODISCARD tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
-                                                int32_t *tokens, uint64_t room,
+                                                int32_t *tokens, uint64_t capacity,
                                                 uint64_t *ret_count, tutti_error *err);
 const char *vocab_words_token(const vocab *v, int64_t token, uint64_t *ret_size);
 

@@ -64,7 +64,7 @@ static tutti_status fill_tokens(vocab *v, const char *file, json_t *json, tutti_
     const size_t size = json_object_size(json);
     const char **keys = calloc(size + 1, sizeof *keys);
     int16_t letters[LETTERS];
-    uint64_t room = 1;
+    uint64_t capacity = 1;
     tutti_status s = TUTTI_OK;
     read_letters(letters);
     if (!keys) {
@@ -74,9 +74,9 @@ static tutti_status fill_tokens(vocab *v, const char *file, json_t *json, tutti_
     if ((s = number_keys(file, json, keys, err)))
         goto done;
     for (size_t k = 0; k < size; k++)
-        room += strlen(keys[k]);
+        capacity += strlen(keys[k]);
     v->size = (int64_t)size;
-    v->text = malloc(room);
+    v->text = malloc(capacity);
     v->at = calloc(size + 1, sizeof *v->at);
     if (!v->text || !v->at) {
         s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", file);

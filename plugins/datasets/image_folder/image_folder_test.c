@@ -40,13 +40,13 @@ static void erase(void)
 }
 
 /* Reads a sample; returns its class, -1 after an error. */
-static int32_t sample(int64_t index, uint8_t *pixels, uint64_t room, tutti_desc *ret)
+static int32_t sample(int64_t index, uint8_t *pixels, uint64_t capacity, tutti_desc *ret)
 {
     tutti_tensor t[TUTTI_MAX_COLUMNS];
     int32_t label = -1;
     void *const data[TUTTI_MAX_COLUMNS] = {pixels, &label};
     err = (tutti_error)TUTTI_ERROR_INIT;
-    if (shelf_read(&s, index, t, data, room, &err))
+    if (shelf_read(&s, index, t, data, capacity, &err))
         return -1;
     *ret = t[0].desc;
     return label;

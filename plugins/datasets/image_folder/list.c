@@ -92,17 +92,17 @@ static int32_t is_folder(const char *path, tutti_error *err)
 /* Takes *path over. */
 static tutti_status take(image_list *l, char **path, int64_t label, tutti_error *err)
 {
-    if (l->count == l->room) {
-        const size_t room = l->room ? (size_t)l->room * 2 : 256;
-        char **paths = realloc(l->paths, room * sizeof *paths);
+    if (l->count == l->capacity) {
+        const size_t capacity = l->capacity ? (size_t)l->capacity * 2 : 256;
+        char **paths = realloc(l->paths, capacity * sizeof *paths);
         if (paths)
             l->paths = paths;
-        int32_t *labels = realloc(l->labels, room * sizeof *labels);
+        int32_t *labels = realloc(l->labels, capacity * sizeof *labels);
         if (labels)
             l->labels = labels;
         if (!paths || !labels)
             return no_memory(err);
-        l->room = (int64_t)room;
+        l->capacity = (int64_t)capacity;
     }
     l->paths[l->count] = *path;
     l->labels[l->count++] = (int32_t)label;

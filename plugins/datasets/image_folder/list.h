@@ -9,7 +9,7 @@ typedef struct image_list {
     char **paths; /* sorted within a class, classes in order */
     int32_t *labels;
     int64_t count;
-    int64_t room;
+    int64_t capacity;
     int64_t classes;
 } image_list;
 

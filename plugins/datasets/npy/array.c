@@ -36,12 +36,12 @@ static int take_word(text *t, const char *word)
     return 1;
 }
 
-/* A quoted string of fewer than `room` characters. */
-static int take_string(text *t, char *to, size_t room)
+/* A quoted string of fewer than `capacity` characters. */
+static int take_string(text *t, char *to, size_t capacity)
 {
     const char quote = take(t, '\'') ? '\'' : take(t, '"') ? '"' : '\0';
     size_t n = 0;
-    while (quote && t->at < t->end && *t->at != quote && n + 1 < room)
+    while (quote && t->at < t->end && *t->at != quote && n + 1 < capacity)
         to[n++] = *t->at++;
     to[n] = '\0';
     return quote && take(t, quote);
@@ -215,10 +215,10 @@ tutti_status npy_open(npy_array *a, const char *path, const char *key, const cha
     if (s)
         return s;
     const int zip = zip_is(&a->file);
-    const size_t room = strlen(path) + (key ? strlen(key) : 0) + 4;
-    if (!(a->name = malloc(room)))
+    const size_t capacity = strlen(path) + (key ? strlen(key) : 0) + 4;
+    if (!(a->name = malloc(capacity)))
         return tutti_fail(err, TUTTI_E_NOMEM, "npy: no memory");
-    (void)snprintf(a->name, room, "%s%s%s%s", path, zip && key ? "[" : "",
+    (void)snprintf(a->name, capacity, "%s%s%s%s", path, zip && key ? "[" : "",
                    zip && key ? key : "", zip && key ? "]" : "");
     if (!zip)
         return set_array(a, a->file.data, a->file.size, err);

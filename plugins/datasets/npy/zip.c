@@ -208,15 +208,15 @@ tutti_status zip_inflate(const zip_member *m, const char *name, void *to, tutti_
     int r = inflateInit2(&z, -MAX_WBITS);
     while (r == Z_OK) {
         const uint64_t give = m->packed - in < piece ? m->packed - in : piece;
-        const uint64_t room = m->size - out < piece ? m->size - out : piece;
+        const uint64_t capacity = m->size - out < piece ? m->size - out : piece;
         z.next_in = (Bytef *)(uintptr_t)(m->data + in);
         z.avail_in = (uInt)give;
         z.next_out = (Bytef *)to + out;
-        z.avail_out = (uInt)room;
+        z.avail_out = (uInt)capacity;
         r = inflate(&z, Z_NO_FLUSH);
-        crc = crc32(crc, (const Bytef *)to + out, (uInt)(room - z.avail_out));
+        crc = crc32(crc, (const Bytef *)to + out, (uInt)(capacity - z.avail_out));
         in += give - z.avail_in;
-        out += room - z.avail_out;
+        out += capacity - z.avail_out;
     }
     (void)inflateEnd(&z);
     if (r == Z_MEM_ERROR)

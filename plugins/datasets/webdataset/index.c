@@ -102,13 +102,13 @@ static tutti_status finish_sample(reading *r, tutti_error *err)
     if (!has_input || !has_target)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s has no %s", r->shard->path,
                           r->sample, has_input ? r->target : r->inputs->items[0]->s);
-    if (x->count == x->room) {
-        const int64_t room = x->room ? x->room * 2 : 1024;
-        place *grown = realloc(x->places, (size_t)room * sizeof *grown);
+    if (x->count == x->capacity) {
+        const int64_t capacity = x->capacity ? x->capacity * 2 : 1024;
+        place *grown = realloc(x->places, (size_t)capacity * sizeof *grown);
         if (!grown)
             return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the index");
         x->places = grown;
-        x->room = room;
+        x->capacity = capacity;
     }
     x->places[x->count++] = r->place;
     return TUTTI_OK;

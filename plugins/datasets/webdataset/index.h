@@ -24,7 +24,7 @@ typedef struct wds_index {
     shard *shards;
     place *places;
     int64_t count;
-    int64_t room;
+    int64_t capacity;
     int64_t classes; /* 0: no targets */
     uint32_t nshards;
     uint32_t reserved;

@@ -81,10 +81,10 @@ static tutti_status file_begin_again(void *self, tutti_error *err)
     return log_file_begin_again(self);
 }
 
-static tutti_status file_items(void *self, tutti_state_item *items, uint32_t room,
+static tutti_status file_items(void *self, tutti_state_item *items, uint32_t capacity,
                                uint32_t *ret_count, tutti_error *err)
 {
-    return log_file_items(self, items, room, ret_count, err);
+    return log_file_items(self, items, capacity, ret_count, err);
 }
 
 static tutti_status file_restored(void *self, tutti_error *err)

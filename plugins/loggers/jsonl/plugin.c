@@ -171,10 +171,10 @@ static tutti_status jsonl_begin_again(void *self, tutti_error *err)
     return log_file_begin_again(&((jsonl *)self)->file);
 }
 
-static tutti_status jsonl_items(void *self, tutti_state_item *items, uint32_t room,
+static tutti_status jsonl_items(void *self, tutti_state_item *items, uint32_t capacity,
                                 uint32_t *ret_count, tutti_error *err)
 {
-    return log_file_items(&((jsonl *)self)->file, items, room, ret_count, err);
+    return log_file_items(&((jsonl *)self)->file, items, capacity, ret_count, err);
 }
 
 static tutti_status jsonl_restored(void *self, tutti_error *err)

@@ -9,7 +9,7 @@ static tutti_status decoupled_adamw_open(const tutti_host *host, const tutti_par
     const tutti_status s = adam_open("decoupled_adamw", host, params, 1, &o, err);
     if (s != TUTTI_OK)
         return s;
-    lanes_warn_decay(host, "decoupled_adamw", tutti_param_f64(params, "weight_decay"));
+    optimizer_warn_decay(host, "decoupled_adamw", tutti_param_f64(params, "weight_decay"));
     *ret_self = o;
     return TUTTI_OK;
 }

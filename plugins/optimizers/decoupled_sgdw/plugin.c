@@ -9,7 +9,7 @@ static tutti_status decoupled_sgdw_open(const tutti_host *host, const tutti_para
     const tutti_status s = momentum_open("decoupled_sgdw", host, params, 1, &o, err);
     if (s != TUTTI_OK)
         return s;
-    lanes_warn_decay(host, "decoupled_sgdw", tutti_param_f64(params, "weight_decay"));
+    optimizer_warn_decay(host, "decoupled_sgdw", tutti_param_f64(params, "weight_decay"));
     *ret_self = o;
     return TUTTI_OK;
 }

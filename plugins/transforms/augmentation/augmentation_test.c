@@ -5,9 +5,9 @@
 
 #include "tutti/rng.h"
 
-enum { H = 23, W = 29, ROOM = H * W * 3 };
+enum { H = 23, W = 29, CAPACITY = H * W * 3 };
 
-static uint8_t x[ROOM], y[ROOM], scratch[ROOM];
+static uint8_t x[CAPACITY], y[CAPACITY], scratch[CAPACITY];
 static bench b;
 static given g;
 
@@ -124,7 +124,7 @@ static void open_rand(double severity, int64_t depth, int64_t set)
 
 START_TEST(randaugment_draws_for_each_epoch_and_sample)
 {
-    uint8_t again[ROOM];
+    uint8_t again[CAPACITY];
     tutti_desc made;
     int differ = 0;
     draw_picture(3);

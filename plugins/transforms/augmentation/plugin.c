@@ -123,21 +123,21 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     if (!is_picture(d))
         return 0;
     const size_t n = (size_t)tutti_numel(d);
-    double *room = malloc(n * (sizeof *room + 2) + 1); /* sums, a chain, its scratch */
-    if (!room)
+    double *memory = malloc(n * (sizeof *memory + 2) + 1); /* sums, a chain, its scratch */
+    if (!memory)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a picture", a->name);
-    uint8_t *chain = (uint8_t *)(room + n), *scratch = chain + n;
+    uint8_t *chain = (uint8_t *)(memory + n), *scratch = chain + n;
     tutti_stream r = sample_stream(sample, a->name);
     out->desc = *d;
     if (a->mixes) {
         const picture p = {chain, d->dim[0], d->dim[1], d->dim[2]};
-        mix(a, &r, in->data, &p, scratch, room, out->data);
+        mix(a, &r, in->data, &p, scratch, memory, out->data);
     } else {
         const picture p = {out->data, d->dim[0], d->dim[1], d->dim[2]};
         memcpy(out->data, in->data, n);
         chain_apply(&p, &r, a->set, a->severity, a->depth, scratch);
     }
-    free(room);
+    free(memory);
     return 1;
 }
 

@@ -1,19 +1,19 @@
-/* adam_sweep.c - Adam's update of many weights, once per instruction set. */
+/* adam_range.c - Adam's update of a range of parameters, once per instruction set. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "adam_sweep.h"
-#include "lanes.h"
+#include "adam_range.h"
+#include "optimizer.h"
 
 static void adam_run(int64_t n, float *restrict w, const float *restrict g, float *restrict m,
                      float *restrict v, const adam_step *c)
 {
     const adam_step k = *c;
     int64_t i = 0;
-    for (; i + LANES_LINE <= n; i += LANES_LINE) {
-        LANES_ASK(w, i);
-        LANES_ASK(g, i);
-        LANES_ASK(m, i);
-        LANES_ASK(v, i);
-        for (int64_t j = i; j < i + LANES_LINE; j++) {
+    for (; i + OPTIMIZER_LINE <= n; i += OPTIMIZER_LINE) {
+        OPTIMIZER_PREFETCH(w, i);
+        OPTIMIZER_PREFETCH(g, i);
+        OPTIMIZER_PREFETCH(m, i);
+        OPTIMIZER_PREFETCH(v, i);
+        for (int64_t j = i; j < i + OPTIMIZER_LINE; j++) {
             adam_average(&m[j], &v[j], g[j], k);
             w[j] = adam_move(w[j], m[j], v[j], k);
         }
@@ -37,10 +37,10 @@ static void amsgrad_run(int64_t n, float *restrict w, const float *restrict g,
     }
 }
 
-void adam_sweep(int64_t n, float *w, const float *g, float *m, float *v, float *most,
+void adam_range(int64_t n, float *w, const float *g, float *m, float *v, float *most,
                 uint16_t *low, int32_t dtype, const adam_step *c)
 {
-    const int64_t block = lanes_block(n, low);
+    const int64_t block = optimizer_block(n, low);
     for (int64_t i = 0; i < n; i += block) {
         const int64_t k = n - i < block ? n - i : block;
         if (most)
@@ -48,6 +48,6 @@ void adam_sweep(int64_t n, float *w, const float *g, float *m, float *v, float *
         else
             adam_run(k, w + i, g + i, m + i, v + i, c);
         if (low)
-            lanes_low(k, w + i, low + i, dtype);
+            optimizer_to_low(k, w + i, low + i, dtype);
     }
 }

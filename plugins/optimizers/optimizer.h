@@ -1,9 +1,9 @@
-/* lanes.h - what the optimizers' sweeps share.  Each sweep is compiled once per instruction set, and all give the
- * same bits: lanes do the same correctly rounded operations, and -ffp-contract=off keeps compilers from joining
- * them. */
+/* optimizer.h - what the optimizers share.  The update of a range of parameters is compiled once per instruction set,
+ * and all variants give the same bits: SIMD lanes do the same correctly rounded operations, and -ffp-contract=off
+ * keeps compilers from contracting them to FMA. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef LANES_H
-#define LANES_H
+#ifndef OPTIMIZER_H
+#define OPTIMIZER_H
 
 #include "tutti/half.h"
 #include "tutti/kernel.h"
@@ -14,35 +14,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A sweep goes line by line and asks for what it will read some lines later: the hardware's own guesses end
- * with each page of 4 KiB. */
-enum { LANES_LINE = 16, LANES_AHEAD = 512 }; /* numbers */
+/* An update goes cache line by cache line and prefetches what it will read some lines later: the hardware's
+ * prefetcher ends with each page of 4 KiB. */
+enum { OPTIMIZER_LINE = 16, OPTIMIZER_AHEAD = 512 }; /* numbers */
 
-#define LANES_ASK(array, i) __builtin_prefetch((array) + (i) + LANES_AHEAD)
+#define OPTIMIZER_PREFETCH(array, i) __builtin_prefetch((array) + (i) + OPTIMIZER_AHEAD)
 
 /* Weights in 16 bits beside those in f32. */
-static inline void lanes_bf16(int64_t n, const float *restrict w, uint16_t *restrict low)
+static inline void optimizer_to_bf16(int64_t n, const float *restrict w, uint16_t *restrict low)
 {
     for (int64_t i = 0; i < n; i++)
         low[i] = tutti_to_bf16(w[i]);
 }
 
-static inline void lanes_f16(int64_t n, const float *restrict w, uint16_t *restrict low)
+static inline void optimizer_to_f16(int64_t n, const float *restrict w, uint16_t *restrict low)
 {
     for (int64_t i = 0; i < n; i++)
         low[i] = tutti_to_f16(w[i]);
 }
 
-static inline void lanes_low(int64_t n, const float *w, uint16_t *low, int32_t dtype)
+static inline void optimizer_to_low(int64_t n, const float *w, uint16_t *low, int32_t dtype)
 {
     if (dtype == TUTTI_BF16)
-        lanes_bf16(n, w, low);
+        optimizer_to_bf16(n, w, low);
     else
-        lanes_f16(n, w, low);
+        optimizer_to_f16(n, w, low);
 }
 
 /* As much of the update as the host knows, zeros for the rest. */
-static inline tutti_update lanes_known(const tutti_update *u)
+static inline tutti_update optimizer_known(const tutti_update *u)
 {
     tutti_update known;
     memset(&known, 0, sizeof known);
@@ -52,13 +52,13 @@ static inline tutti_update lanes_known(const tutti_update *u)
 
 /* How many elements go at a time: with a copy in 16 bits as many as stay in the cache until they are
  * copied. */
-static inline int64_t lanes_block(int64_t n, const uint16_t *low)
+static inline int64_t optimizer_block(int64_t n, const uint16_t *low)
 {
     return low && n > 1024 ? 1024 : n;
 }
 
 /* Decoupled decay is not multiplied by the learning rate, so usual values are far smaller. */
-static inline void lanes_warn_decay(const tutti_host *host, const char *name, double decay)
+static inline void optimizer_warn_decay(const tutti_host *host, const char *name, double decay)
 {
     const tutti_log_v1 *log = (const tutti_log_v1 *)host->query(host->ctx, TUTTI_LOG_V1);
     char text[160];
@@ -72,8 +72,8 @@ static inline void lanes_warn_decay(const tutti_host *host, const char *name, do
 }
 
 /* The kernels of this plugin's manifest with the number of `name`, or NULL. */
-static inline const tutti_kernel_v1 *lanes_kernel(const tutti_host *host, const char *name,
-                                                  uint32_t *ret_kernel)
+static inline const tutti_kernel_v1 *optimizer_kernel(const tutti_host *host, const char *name,
+                                                      uint32_t *ret_kernel)
 {
     const tutti_kernel_v1 *k = (const tutti_kernel_v1 *)host->query(host->ctx, TUTTI_KERNEL_V1);
     return k && k->find(k->ctx, name, ret_kernel, NULL) == TUTTI_OK ? k : NULL;
