@@ -26,6 +26,7 @@ struct net_model {
     bool fresh;  /* the next backward pass overwrites the gradients */
     plan *plan;  /* of the latest forward pass, and of the loss that follows it */
     float scale; /* of the latest loss segment */
+    double lr;   /* of the updates to come */
     tutti_tensor output;
     tutti_step step;
     float *slots[TUTTI_OPTIMIZER_MAX_SLOTS];
@@ -69,6 +70,25 @@ static tutti_status check_place(const net_model *m, const tutti_tensor *t, const
                             m->device ? m->device->info.name : "the host");
 }
 
+/* Plans read 64-byte aligned memory; what lies otherwise, as a program's own array may, is copied to theirs. */
+static tutti_status give(plan *p, const tutti_tensor *t,
+                         void (*set)(plan *, uint32_t, const void *),
+                         tutti_tensor (*place)(plan *, uint32_t), tutti_error *err)
+{
+    if ((uintptr_t)t->data % 64 == 0) {
+        set(p, 0, t->data);
+        return TUTTI_OK;
+    }
+    set(p, 0, NULL);
+    const tutti_tensor own = place(p, 0);
+    if (!own.data)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a batch of %llu bytes",
+                          (unsigned long long)tutti_nbytes(&t->desc));
+    if (own.data != t->data)
+        memcpy(own.data, t->data, tutti_nbytes(&t->desc));
+    return TUTTI_OK;
+}
+
 /* A target for each sample of `x`. */
 static tutti_desc expected_target(const net_model *m, const tutti_tensor *x)
 {
@@ -92,7 +112,8 @@ static tutti_status forward(void *ctx, void *x_, int32_t precision, void **ret_y
     const plan_request r = request_for(m, x, m->training ? &target : NULL);
     if ((s = net_plan(m->options.net, &r, &m->plan, err)))
         return s;
-    plan_set_input(m->plan, 0, x->data);
+    if ((s = give(m->plan, x, plan_set_input, plan_input, err)))
+        return s;
     s = plan_run(m->plan, SEGMENT_FORWARD, &m->step, m->scale, err);
     m->output = plan_output(m->plan, 0);
     *ret_y_pred = &m->output;
@@ -114,7 +135,8 @@ static tutti_status loss(void *ctx, void *y_pred, void *y_, double *ret_loss, tu
     if ((s = net_plan(m->options.net, &r, &m->plan, err)))
         return s;
     plan_set_input(m->plan, 0, x.data);
-    plan_set_target(m->plan, 0, y->data);
+    if ((s = give(m->plan, y, plan_set_target, plan_target, err)))
+        return s;
     return plan_run(m->plan, SEGMENT_LOSS, &m->step, m->scale, err);
 }
 
@@ -194,7 +216,7 @@ static tutti_status run_update(void *state, const tutti_op_call *c, const void *
                       .n = tutti_numel(&c->in[0]),
                       .w = out[0],
                       .g = in[0],
-                      .lr = m->options.optimizer->lr,
+                      .lr = m->lr,
                       .lr_initial = m->options.optimizer->lr,
                       .step = (int64_t)c->step->step};
     for (uint32_t k = 0; k + 1 < c->nout; k++)
@@ -235,7 +257,7 @@ static tutti_status update_there(net_model *m, float *weights, const float *grad
                                  tutti_error *err)
 {
     const tutti_optimizer_v1 *o = m->options.optimizer;
-    const double numbers[TUTTI_UPDATE_NUMBERS] = {[TUTTI_UPDATE_LR] = o->lr,
+    const double numbers[TUTTI_UPDATE_NUMBERS] = {[TUTTI_UPDATE_LR] = m->lr,
                                                   [TUTTI_UPDATE_STEP] = (double)m->updates,
                                                   [TUTTI_UPDATE_FACTOR] = 1.0};
     if (!m->numbers)
@@ -248,7 +270,7 @@ static tutti_status update_there(net_model *m, float *weights, const float *grad
                       .n = m->count,
                       .w = weights,
                       .g = grads,
-                      .lr = o->lr,
+                      .lr = m->lr,
                       .lr_initial = o->lr,
                       .step = m->updates,
                       .numbers = m->numbers};
@@ -394,6 +416,7 @@ tutti_status net_model_create(const net_model_options *options, net_model **ret_
     m->device = net_device(options->net);
     m->fresh = true;
     m->scale = 1.0f;
+    m->lr = options->optimizer ? options->optimizer->lr : 0.0;
     m->step = (tutti_step){.struct_size = sizeof m->step, .seed = options->seed};
     m->version = UINT64_MAX;
     *ret_model = m;
@@ -424,4 +447,14 @@ tutti_supervised_model net_model_calls(net_model *m)
     calls.synchronise = synchronise;
     calls.read_loss = read_loss;
     return calls;
+}
+
+double net_model_lr(const net_model *m)
+{
+    return m->lr;
+}
+
+void net_model_set_lr(net_model *m, double lr)
+{
+    m->lr = lr;
 }

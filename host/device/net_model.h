@@ -25,5 +25,8 @@ TUTTI_NODISCARD tutti_status net_model_create(const net_model_options *options,
 void net_model_destroy(net_model *m); /* NULL is allowed */
 /* What supervised loops take; `m` must outlive them. */
 tutti_supervised_model net_model_calls(net_model *m);
+/* The learning rate of the updates to come; at first the optimizer's.  [step] */
+double net_model_lr(const net_model *m);
+void net_model_set_lr(net_model *m, double lr);
 
 #endif

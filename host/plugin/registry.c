@@ -267,9 +267,13 @@ static void resolve_events(registry *r, object *o)
     o->info.events = o->event_ids;
 }
 
-static void find_program(registry *r)
+static void find_program(registry *r, const char *program)
 {
     char exe[PATH_MAX];
+    if (program) {
+        program_owners_of(program, &r->program);
+        return;
+    }
     const ssize_t size = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (size <= 0)
         return;
@@ -303,7 +307,7 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
         status = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the registry of plugins");
         goto fail;
     }
-    find_program(r);
+    find_program(r, options->program);
     r->searching = true;
     status = search_places(r, options->plugin_paths, err);
     for (size_t k = 0; k < r->nplaces && !status; k++)

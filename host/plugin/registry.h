@@ -19,7 +19,9 @@ enum { TRUST_OWNER, TRUST_PINNED, TRUST_NONE }; /* NONE: for sanitizer builds an
 typedef struct registry_options {
     const char *const *plugin_paths; /* --plugin-path, in order; NULL-terminated; may be NULL */
     const char *lock_file;           /* for TRUST_PINNED */
-    int trust;                       /* TRUST_* */
+    const char *
+        program; /* the file, without links, beside whose folder plugins are; NULL: the executable */
+    int trust;  /* TRUST_* */
     bool check; /* look at the process around each call of a plugin: registry_changes */
     /* One line per thing that an operator should know (skipped plugin, ignored variable ...). */
     void (*report)(void *ctx, int level, const char *text); /* may be NULL */

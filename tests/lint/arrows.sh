@@ -13,7 +13,7 @@ refuse() {
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }
-host='base|plugin|engine|graph|device|dist|loop|train|run|check|cli'
+host='base|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
 # later FOLDER NAMES: what a folder of the host may neither include nor link.
 later() {
   refuse "host/$1 includes a later folder" "#include \"($2)/" -- "host/$1"
@@ -29,20 +29,21 @@ refuse "a kernel includes the host" "#include \"($host)/" -- 'kernels/*.c' 'kern
 # conformance/ is a test alone
 refuse "a kernel or a plugin links the host" "tutti_($host)\b" -- 'kernels/*CMakeLists.txt' \
   'plugins/*CMakeLists.txt' ':!plugins/schedulers/conformance/*'
-refuse "the host includes the kernels outside cli/main.c" '#include "op_table.h"' -- \
-  'host/*.c' 'host/*.h' 'host/*.cu' ':!host/cli/main.c'
-refuse "the host links the kernels outside cli" "tutti_kernels\b" -- 'host/*CMakeLists.txt' \
-  ':!host/cli/CMakeLists.txt'
-later base 'plugin|engine|graph|device|dist|loop|train|run|check|cli'
-later plugin 'engine|graph|device|dist|loop|train|run|check|cli'
-later engine 'graph|device|dist|loop|train|run|check|cli'
-later graph 'engine|device|dist|loop|train|run|check|cli'
-later device 'engine|dist|loop|train|run|check|cli'
-later dist 'engine|graph|device|loop|train|run|check|cli'
-later loop 'graph|dist|train|run|check|cli'
-later train 'loop|run|check|cli'
-later run 'graph|device|dist|check|cli'
-later check 'graph|device|dist|loop|run|cli'
+refuse "the host includes the kernels outside cli/main.c and embed/net.c" '#include "op_table.h"' -- \
+  'host/*.c' 'host/*.h' 'host/*.cu' ':!host/cli/main.c' ':!host/embed/net.c'
+refuse "the host links the kernels outside cli and embed" "tutti_kernels\b" -- 'host/*CMakeLists.txt' \
+  ':!host/cli/CMakeLists.txt' ':!host/embed/CMakeLists.txt'
+later base 'plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
+later plugin 'engine|graph|device|dist|loop|train|run|check|embed|cli'
+later engine 'graph|device|dist|loop|train|run|check|embed|cli'
+later graph 'engine|device|dist|loop|train|run|check|embed|cli'
+later device 'engine|dist|loop|train|run|check|embed|cli'
+later dist 'engine|graph|device|loop|train|run|check|embed|cli'
+later loop 'graph|dist|train|run|check|embed|cli'
+later train 'loop|run|check|embed|cli'
+later run 'graph|device|dist|check|embed|cli'
+later check 'graph|device|dist|loop|run|embed|cli'
+later embed 'dist|run|check|cli'
 # name of the header, the files that may include it
 while read -r header owners; do
   # shellcheck disable=SC2086
@@ -51,11 +52,11 @@ while read -r header owners; do
 done <<'TABLE'
 jansson.h host/base/json.c
 ffi.h host/plugin/call.c
-dlfcn.h host/plugin/module.c host/device/cuda/library.c
+dlfcn.h host/plugin/module.c host/device/cuda/library.c host/embed/library.c
 TABLE
 refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl)' -- 'kernels' \
   ':!kernels/common/*' ':!*.md' ':!*.txt'
 refuse "a library prints or exits" \
   '(^|[^a-z_.>"])(printf|puts|exit|abort|perror)\(|fprintf\((stderr|stdout)' -- \
-  'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!*_test.c' ':!tests/*'
+  'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
 exit $bad

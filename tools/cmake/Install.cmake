@@ -15,16 +15,9 @@ install(DIRECTORY "${CMAKE_BINARY_DIR}/share/man/" DESTINATION ${CMAKE_INSTALL_M
 install(FILES host/cli/completion/tutti.bash DESTINATION share/bash-completion/completions RENAME tutti COMPONENT runtime)
 install(FILES host/cli/completion/_tutti DESTINATION share/zsh/site-functions COMPONENT runtime)
 
-# The host as a library.  Its functions are those of host/include; all else stays inside.
-add_library(tutti_host SHARED $<TARGET_OBJECTS:tutti_loop> $<TARGET_OBJECTS:tutti_device>)
-set_target_properties(tutti_host PROPERTIES OUTPUT_NAME tutti VERSION ${PROJECT_VERSION} SOVERSION 0)
-target_link_libraries(tutti_host PRIVATE tutti_flags tutti_engine tutti_graph tutti_plugin tutti_base)
-if(NOT TUTTI_SANITIZE)
-  target_link_options(tutti_host PRIVATE -Wl,--no-undefined)
-endif()
-target_link_options(tutti_host PRIVATE -Wl,--exclude-libs,ALL)
 install(TARGETS tutti_host LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT sdk)
 install(DIRECTORY host/include/tutti_host DESTINATION include COMPONENT sdk ${file_mode})
+install(DIRECTORY host/examples DESTINATION share/tutti COMPONENT sdk ${file_mode})
 
 install(DIRECTORY sdk/include/tutti DESTINATION include COMPONENT sdk ${file_mode})
 install(DIRECTORY sdk/schema sdk/template sdk/template_cuda DESTINATION share/tutti COMPONENT sdk ${file_mode}
@@ -56,7 +49,9 @@ write_basic_package_version_file("${CMAKE_BINARY_DIR}/sdk/TuttiConfigVersion.cma
 install(FILES "${CMAKE_BINARY_DIR}/sdk/TuttiConfig.cmake" "${CMAKE_BINARY_DIR}/sdk/TuttiConfigVersion.cmake"
   sdk/cmake/TuttiPlugin.cmake DESTINATION ${package_dir} COMPONENT sdk)
 configure_file(sdk/cmake/tutti-sdk.pc.in "${CMAKE_BINARY_DIR}/sdk/tutti-sdk.pc" @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/sdk/tutti-sdk.pc" DESTINATION share/pkgconfig COMPONENT sdk)
+configure_file(sdk/cmake/tutti.pc.in "${CMAKE_BINARY_DIR}/sdk/tutti.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/sdk/tutti-sdk.pc" "${CMAKE_BINARY_DIR}/sdk/tutti.pc" DESTINATION share/pkgconfig
+  COMPONENT sdk)
 
 # What Debian wants of every package: its licence, and a changelog that says where the changes stand.
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/debian/changelog" @ONLY CONTENT
