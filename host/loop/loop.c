@@ -61,22 +61,22 @@ int tutti_loop_interrupted(const tutti_loop *l)
 
 void tutti_loop_terminate(tutti_loop *l, int skip)
 {
-    atomic_store(&l->terminate, skip ? FLAG_SKIP : FLAG_YES);
+    atomic_store(&l->requests.terminate, skip ? FLAG_SKIP : FLAG_YES);
 }
 
 void tutti_loop_terminate_epoch(tutti_loop *l, int skip)
 {
-    atomic_store(&l->terminate_epoch, skip ? FLAG_SKIP : FLAG_YES);
+    atomic_store(&l->requests.terminate_epoch, skip ? FLAG_SKIP : FLAG_YES);
 }
 
 void tutti_loop_interrupt(tutti_loop *l)
 {
-    atomic_store(&l->interrupt, FLAG_YES);
+    atomic_store(&l->requests.interrupt, FLAG_YES);
 }
 
 void tutti_loop_signal(tutti_loop *l, int signal_number)
 {
-    atomic_store(&l->signal, signal_number);
+    atomic_store(&l->requests.signal, signal_number);
 }
 
 void loop_warn(const tutti_loop *l, const char *format, ...)

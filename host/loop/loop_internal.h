@@ -51,6 +51,44 @@ typedef struct listener {
     struct listener *next;
 } listener;
 
+/* What the loop was asked for, by any thread or a signal. */
+typedef struct loop_requests {
+    atomic_int terminate; /* FLAG_* */
+    atomic_int terminate_epoch;
+    atomic_int interrupt;
+    atomic_int signal; /* 0: none came */
+    int sigint;        /* 0: leave SIGINT alone; 1 exception, 2 interrupt */
+} loop_requests;
+
+/* The data under way. */
+typedef struct loop_source {
+    const tutti_loop_data *live;
+    bool open;        /* there is a source, maybe of no data */
+    bool exhausted;   /* the data ended right after a restart */
+    bool starved;     /* an epoch gave nothing, and none to come will */
+    bool discovered;  /* epoch_length was found at the end of the data */
+    int64_t nothings; /* batches that no data still gives before it starts again */
+} loop_source;
+
+typedef struct loop_counters {
+    int64_t iter_counter;
+    int64_t iterations; /* made in this epoch */
+    bool has_first;
+    int64_t first; /* iter_counter at which the next epoch starts, if has_first */
+} loop_counters;
+
+typedef struct loop_clocks {
+    double run; /* when the run, and the epoch's iterations, began */
+    double epoch;
+    double handlers; /* seconds in handlers of epoch_started */
+} loop_clocks;
+
+typedef struct loop_random {
+    tutti_loop_rng rng;
+    bool has_saved; /* loaded, to be put back at the next resume */
+    tutti_loop_rng saved;
+} loop_random;
+
 struct tutti_loop {
     tutti_loop_options options;
     tutti_loop_state state;
@@ -61,33 +99,15 @@ struct tutti_loop {
     named_value *attributes; /* in the order in which they came */
     named_value *metrics;
 
-    atomic_int terminate; /* FLAG_* */
-    atomic_int terminate_epoch;
-    atomic_int interrupt;
-    atomic_int signal; /* 0: none came */
-    int sigint;        /* 0: leave SIGINT alone; 1 exception, 2 interrupt */
-
     phase phase; /* IDLE, or where to go on */
     bool running;
-    int depth;                   /* of tutti_loop_fire inside itself */
-    const tutti_loop_data *live; /* the source under way */
-    bool open;                   /* there is a source under way, maybe of no data */
-    int64_t nothings;            /* batches that no data still gives before it starts again */
-    bool has_first;
-    int64_t first; /* iter_counter at which the next epoch starts, if has_first */
-    int64_t iter_counter;
-    int64_t epoch_iterations; /* made in this epoch */
-    bool exhausted;           /* the data ended right after a restart */
-    bool starved;             /* an epoch gave nothing, and none to come will */
-    bool stopped;             /* the latest event of the loop is dataloader_stop_iteration */
-    bool discovered;          /* epoch_length was found at the end of the data */
-    double run_clock;         /* when the run, and the epoch's iterations, began */
-    double epoch_clock;
-    double epoch_handlers; /* seconds in handlers of epoch_started */
-
-    tutti_loop_rng rng;
-    bool has_rng_states; /* loaded, to be put back at the next resume */
-    tutti_loop_rng rng_states;
+    bool stopped; /* the latest event of the loop is dataloader_stop_iteration */
+    int depth;    /* of tutti_loop_fire inside itself */
+    loop_requests requests;
+    loop_source source;
+    loop_counters counters;
+    loop_clocks clocks;
+    loop_random random;
 };
 
 /* ---- machine.c ---- */

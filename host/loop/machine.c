@@ -23,7 +23,8 @@ static bool reached(int64_t length, int64_t epochs, int64_t iteration)
 static int64_t epoch_limit(const tutti_loop *l)
 {
     const tutti_loop_state *st = &l->state;
-    if (st->max_epochs != TUTTI_LOOP_NONE || !l->discovered || st->max_iters == TUTTI_LOOP_NONE)
+    if (st->max_epochs != TUTTI_LOOP_NONE || !l->source.discovered ||
+        st->max_iters == TUTTI_LOOP_NONE)
         return st->max_epochs;
     return st->epoch_length > 0 ? (st->max_iters - 1) / st->epoch_length + 1 : 0;
 }
@@ -44,7 +45,7 @@ bool loop_done(const tutti_loop *l)
 
 static tutti_status take_signal(tutti_loop *l, tutti_error *err)
 {
-    const int number = atomic_exchange(&l->signal, 0);
+    const int number = atomic_exchange(&l->requests.signal, 0);
     if (number)
         return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", number);
     return TUTTI_OK;
@@ -75,16 +76,16 @@ static tutti_status fire(tutti_loop *l, int32_t event, tutti_error *err)
 
 static tutti_status check(tutti_loop *l, tutti_error *err)
 {
-    if (atomic_load(&l->terminate))
+    if (atomic_load(&l->requests.terminate))
         return CUT_RUN;
-    if (atomic_load(&l->terminate_epoch))
+    if (atomic_load(&l->requests.terminate_epoch))
         return CUT_EPOCH;
-    if (!atomic_load(&l->interrupt))
+    if (!atomic_load(&l->requests.interrupt))
         return GO_ON;
     const tutti_status s = fire(l, TUTTI_EVENT_INTERRUPT, err);
     if (s)
         return s;
-    atomic_store(&l->interrupt, FLAG_NO);
+    atomic_store(&l->requests.interrupt, FLAG_NO);
     return SUSPEND;
 }
 
@@ -102,27 +103,27 @@ static tutti_status fire_checked(tutti_loop *l, int32_t event, phase next, tutti
 
 static tutti_status step_start(tutti_loop *l, tutti_error *err)
 {
-    atomic_store(&l->terminate, FLAG_NO);
-    atomic_store(&l->terminate_epoch, FLAG_NO);
-    atomic_store(&l->interrupt, FLAG_NO);
+    atomic_store(&l->requests.terminate, FLAG_NO);
+    atomic_store(&l->requests.terminate_epoch, FLAG_NO);
+    atomic_store(&l->requests.interrupt, FLAG_NO);
     l->state.epoch_seconds = l->state.total_seconds = 0.0;
     if (l->options.deterministic && l->state.seed == TUTTI_LOOP_NONE)
         l->state.seed = (int64_t)(tutti_loop_random(l) % 1000000000u);
-    l->starved = false;
-    l->run_clock = loop_clock();
+    l->source.starved = false;
+    l->clocks.run = loop_clock();
     return fire_checked(l, TUTTI_EVENT_STARTED, PHASE_NEXT_EPOCH, err);
 }
 
 static tutti_status step_next_epoch(tutti_loop *l, tutti_error *err)
 {
-    if (loop_done(l) || l->starved || atomic_load(&l->terminate)) {
+    if (loop_done(l) || l->source.starved || atomic_load(&l->requests.terminate)) {
         l->phase = PHASE_FINISH;
         return GO_ON;
     }
     l->state.epoch++;
     const double began = loop_clock();
     const tutti_status s = fire(l, TUTTI_EVENT_EPOCH_STARTED, err);
-    l->epoch_handlers = loop_clock() - began;
+    l->clocks.handlers = loop_clock() - began;
     if (s)
         return s;
     l->phase = PHASE_OPEN_DATA;
@@ -131,30 +132,30 @@ static tutti_status step_next_epoch(tutti_loop *l, tutti_error *err)
 
 static tutti_status step_open_data(tutti_loop *l, tutti_error *err)
 {
-    if (!l->open) {
+    if (!l->source.open) {
         const tutti_status s = loop_data_open(l, err);
         if (s)
             return s;
-        if (!l->has_first) {
+        if (!l->counters.has_first) {
             const int64_t length = l->state.epoch_length;
-            l->first = length > 0 ? l->state.iteration % length : l->state.iteration;
+            l->counters.first = length > 0 ? l->state.iteration % length : l->state.iteration;
         }
-        l->has_first = true;
+        l->counters.has_first = true;
     }
-    l->iter_counter = l->has_first ? l->first : 0;
-    l->has_first = false;
-    l->exhausted = false;
-    l->epoch_iterations = 0;
-    l->epoch_clock = loop_clock();
+    l->counters.iter_counter = l->counters.has_first ? l->counters.first : 0;
+    l->counters.has_first = false;
+    l->source.exhausted = false;
+    l->counters.iterations = 0;
+    l->clocks.epoch = loop_clock();
     l->phase = PHASE_ASK_BATCH;
     return GO_ON;
 }
 
 static tutti_status step_epoch_over(tutti_loop *l, tutti_error *err)
 {
-    double seconds = l->epoch_handlers + loop_clock() - l->epoch_clock;
+    double seconds = l->clocks.handlers + loop_clock() - l->clocks.epoch;
     l->state.epoch_seconds = seconds;
-    if (atomic_load(&l->terminate_epoch) != FLAG_SKIP) {
+    if (atomic_load(&l->requests.terminate_epoch) != FLAG_SKIP) {
         const double began = loop_clock();
         const tutti_status s = fire(l, TUTTI_EVENT_EPOCH_COMPLETED, err);
         if (s)
@@ -162,22 +163,22 @@ static tutti_status step_epoch_over(tutti_loop *l, tutti_error *err)
         seconds += loop_clock() - began;
         l->state.epoch_seconds = seconds;
     }
-    atomic_store(&l->terminate_epoch, FLAG_NO);
+    atomic_store(&l->requests.terminate_epoch, FLAG_NO);
     l->phase = PHASE_NEXT_EPOCH;
     return check(l, err);
 }
 
 static tutti_status step_finish(tutti_loop *l, tutti_error *err)
 {
-    l->state.total_seconds = loop_clock() - l->run_clock;
-    if (atomic_load(&l->terminate) != FLAG_SKIP) {
+    l->state.total_seconds = loop_clock() - l->clocks.run;
+    if (atomic_load(&l->requests.terminate) != FLAG_SKIP) {
         const double began = loop_clock();
         const tutti_status s = fire(l, TUTTI_EVENT_COMPLETED, err);
         if (s)
             return s;
         l->state.total_seconds += loop_clock() - began;
     }
-    l->open = false;
+    l->source.open = false;
     l->phase = PHASE_IDLE;
     return GO_ON;
 }
@@ -210,18 +211,18 @@ static tutti_status end_of_data(tutti_loop *l, tutti_error *err)
 {
     tutti_loop_state *st = &l->state;
     if (st->epoch_length == TUTTI_LOOP_NONE) {
-        st->epoch_length = l->iter_counter;
-        l->discovered = true;
+        st->epoch_length = l->counters.iter_counter;
+        l->source.discovered = true;
         l->phase = PHASE_EPOCH_OVER;
         return GO_ON;
     }
-    if (l->exhausted) {
+    if (l->source.exhausted) {
         if (!loop_done(l))
             loop_warn(l,
                       "the data gives nothing more at iteration %lld, before the run's limit",
                       (long long)st->iteration);
         /* By iterations alone, empty epochs would never end. */
-        l->starved = l->epoch_iterations == 0 && epoch_limit(l) == TUTTI_LOOP_NONE;
+        l->source.starved = l->counters.iterations == 0 && epoch_limit(l) == TUTTI_LOOP_NONE;
         l->phase = PHASE_EPOCH_OVER;
         return GO_ON;
     }
@@ -236,16 +237,16 @@ static tutti_status step_restart(tutti_loop *l, tutti_error *err)
     const tutti_status s = loop_data_restart(l, TUTTI_LOOP_NONE, err);
     if (s)
         return s;
-    l->exhausted = true;
+    l->source.exhausted = true;
     l->phase = PHASE_ASK_BATCH;
     return GO_ON;
 }
 
 static tutti_status step_fetched(tutti_loop *l, tutti_error *err)
 {
-    l->iter_counter++;
-    l->epoch_iterations++;
-    l->exhausted = false;
+    l->counters.iter_counter++;
+    l->counters.iterations++;
+    l->source.exhausted = false;
     l->state.iteration++;
     return fire_checked(l, TUTTI_EVENT_ITERATION_STARTED, PHASE_PROCESS, err);
 }
@@ -266,14 +267,14 @@ static tutti_status step_iterated(tutti_loop *l, tutti_error *err)
 {
     const tutti_loop_state *st = &l->state;
     (void)err;
-    if (st->epoch_length != TUTTI_LOOP_NONE && l->iter_counter >= st->epoch_length) {
+    if (st->epoch_length != TUTTI_LOOP_NONE && l->counters.iter_counter >= st->epoch_length) {
         l->phase = PHASE_EPOCH_OVER;
         return GO_ON;
     }
     l->phase = PHASE_ASK_BATCH;
     if (st->max_iters == TUTTI_LOOP_NONE || st->iteration < st->max_iters)
         return GO_ON;
-    atomic_store(&l->terminate, FLAG_YES);
+    atomic_store(&l->requests.terminate, FLAG_YES);
     return CUT_RUN;
 }
 
@@ -329,7 +330,7 @@ static tutti_status handle_error(tutti_loop *l, phase from, tutti_status s, tutt
             return TUTTI_OK;
         }
         if (handlers_count(l->handlers, TUTTI_EVENT_EXCEPTION_RAISED) == 0) {
-            l->open = false;
+            l->source.open = false;
             l->phase = PHASE_IDLE;
             return again;
         }
@@ -339,7 +340,8 @@ static tutti_status handle_error(tutti_loop *l, phase from, tutti_status s, tutt
         err->text[0] = '\0';
     }
     const tutti_status told = raise_to_handlers(l, &cause, err);
-    l->open = false; /* also what these handlers have set: it is for the next run to open */
+    l->source.open =
+        false; /* also what these handlers have set: it is for the next run to open */
     l->phase = PHASE_IDLE;
     return told;
 }
@@ -360,10 +362,10 @@ static tutti_status cut_epoch(tutti_loop *l, phase from, tutti_error *err)
                           "terminate_epoch was called in %s, where no epoch can be cut",
                           from == PHASE_START ? "started" : "epoch_started");
     const tutti_loop_firing firing = {.event = TUTTI_EVENT_TERMINATE_SINGLE_EPOCH,
-                                      .iter_counter = l->iter_counter};
+                                      .iter_counter = l->counters.iter_counter};
     tutti_status s = fire_with(l, &firing, err);
     if (!s)
-        s = loop_data_restart(l, l->iter_counter, err);
+        s = loop_data_restart(l, l->counters.iter_counter, err);
     if (!s)
         l->phase = PHASE_EPOCH_OVER;
     return s;

@@ -63,7 +63,7 @@ static tutti_status no_length(tutti_error *err)
 static void drop_suspended(tutti_loop *l)
 {
     if (l->phase != PHASE_IDLE)
-        l->open = false;
+        l->source.open = false;
     l->phase = PHASE_IDLE;
 }
 
@@ -78,7 +78,7 @@ static tutti_status start_anew(tutti_loop *l, const tutti_loop_run_args *a, tutt
     if (length == TUTTI_LOOP_NONE)
         length = st->epoch_length;
     else
-        l->discovered = false;
+        l->source.discovered = false;
     const tutti_status s = check_size(length, err);
     if (s)
         return s;
@@ -110,9 +110,9 @@ static tutti_status resume(tutti_loop *l, const tutti_loop_run_args *a, tutti_er
     }
     if (st->epoch_length == TUTTI_LOOP_NONE && !a->data)
         return no_length(err);
-    if (atomic_load(&l->terminate)) { /* the epoch that was cut is not made up for */
-        l->has_first = true;
-        l->first = 0;
+    if (atomic_load(&l->requests.terminate)) { /* the epoch that was cut is not made up for */
+        l->counters.has_first = true;
+        l->counters.first = 0;
     }
     return TUTTI_OK;
 }
@@ -135,7 +135,7 @@ tutti_status tutti_loop_run(tutti_loop *l, const tutti_loop_run_args *a, tutti_e
     s = anew ? start_anew(l, a, e) : resume(l, a, e);
     if (s)
         return s;
-    if (!l->open)
+    if (!l->source.open)
         l->state.data = a->data;
     if (l->phase == PHASE_IDLE) {
         l->state.seed = a->seed;

@@ -60,8 +60,8 @@ tutti_status tutti_loop_state_dict(tutti_loop *l, int by_epoch, char **ret_text,
         if (v->saved)
             s = add_value(&b, v, err);
     if (l->options.deterministic)
-        text_add(&b, ", \"rng_states\": [\"%" PRIu64 "\", \"%" PRIu64 "\"]", l->rng.key,
-                 l->rng.counter);
+        text_add(&b, ", \"rng_states\": [\"%" PRIu64 "\", \"%" PRIu64 "\"]", l->random.rng.key,
+                 l->random.rng.counter);
     text_add(&b, "}");
     if (!s && b.failed)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the state of a loop");
@@ -210,12 +210,12 @@ static tutti_status load(tutti_loop *l, const json_node *root, tutti_error *err)
     l->state.epoch = in.epoch;
     l->state.max_epochs = in.max_epochs;
     l->state.max_iters = in.max_iters;
-    l->rng_states = in.rng;
-    l->has_rng_states = in.has_rng;
-    l->discovered = false;
+    l->random.saved = in.rng;
+    l->random.has_saved = in.has_rng;
+    l->source.discovered = false;
     l->phase =
         PHASE_IDLE; /* an interrupted run would go on with counters that are not its own */
-    l->open = false;
+    l->source.open = false;
     return TUTTI_OK;
 }
 

@@ -9,7 +9,7 @@ static struct sigaction before;
 
 void tutti_loop_catch_sigint(tutti_loop *l, int interrupt)
 {
-    l->sigint = interrupt ? 2 : 1;
+    l->requests.sigint = interrupt ? 2 : 1;
 }
 
 static void on_sigint(int number)
@@ -17,7 +17,7 @@ static void on_sigint(int number)
     tutti_loop *l = atomic_load(&hearer);
     if (!l)
         return;
-    if (l->sigint == 2)
+    if (l->requests.sigint == 2)
         tutti_loop_interrupt(l);
     else
         tutti_loop_signal(l, number);
@@ -26,7 +26,7 @@ static void on_sigint(int number)
 void loop_enter(tutti_loop *l)
 {
     tutti_loop *nobody = NULL;
-    if (!l->sigint || !atomic_compare_exchange_strong(&hearer, &nobody, l))
+    if (!l->requests.sigint || !atomic_compare_exchange_strong(&hearer, &nobody, l))
         return;
     struct sigaction action = {.sa_handler = on_sigint, .sa_flags = SA_RESTART};
     (void)sigemptyset(&action.sa_mask);

@@ -19,22 +19,22 @@ static uint64_t mix(uint64_t x)
 
 uint64_t tutti_loop_random(tutti_loop *l)
 {
-    return mix(mix(l->rng.key) + ++l->rng.counter * 0x9e3779b97f4a7c15u);
+    return mix(mix(l->random.rng.key) + ++l->random.rng.counter * 0x9e3779b97f4a7c15u);
 }
 
 void tutti_loop_seed(tutti_loop *l, uint64_t seed)
 {
-    l->rng = (tutti_loop_rng){.key = seed, .counter = 0};
+    l->random.rng = (tutti_loop_rng){.key = seed, .counter = 0};
 }
 
 tutti_loop_rng tutti_loop_get_rng(const tutti_loop *l)
 {
-    return l->rng;
+    return l->random.rng;
 }
 
 void tutti_loop_set_rng(tutti_loop *l, tutti_loop_rng rng)
 {
-    l->rng = rng;
+    l->random.rng = rng;
 }
 
 /* ---- restarts ---- */
@@ -45,7 +45,7 @@ static void reseed(tutti_loop *l, int64_t iteration, int64_t cut_at)
 {
     if (l->state.seed == TUTTI_LOOP_NONE)
         return;
-    int64_t length = cut_at != TUTTI_LOOP_NONE ? cut_at : loop_data_length(l->live);
+    int64_t length = cut_at != TUTTI_LOOP_NONE ? cut_at : loop_data_length(l->source.live);
     if (length < 1)
         length = 1;
     const uint64_t seed = (uint64_t)l->state.seed + (uint64_t)(iteration / length);
@@ -56,16 +56,18 @@ static void reseed(tutti_loop *l, int64_t iteration, int64_t cut_at)
 
 static tutti_status start_over(tutti_loop *l, tutti_error *err)
 {
-    l->live = l->state.data;
-    l->open = true;
-    l->nothings = l->state.epoch_length;
-    return l->live && l->live->restart ? l->live->restart(l->live->ctx, err) : TUTTI_OK;
+    l->source.live = l->state.data;
+    l->source.open = true;
+    l->source.nothings = l->state.epoch_length;
+    return l->source.live && l->source.live->restart
+               ? l->source.live->restart(l->source.live->ctx, err)
+               : TUTTI_OK;
 }
 
 /* A deterministic loop finds its place in the pass that was under way. */
 static tutti_status find_place(tutti_loop *l, tutti_error *err)
 {
-    const tutti_loop_data *d = l->live;
+    const tutti_loop_data *d = l->source.live;
     const int64_t length = loop_data_length(d);
     const int64_t place = length > 0 ? l->state.iteration % length : l->state.iteration;
     tutti_status s = TUTTI_OK;
@@ -77,20 +79,21 @@ static tutti_status find_place(tutti_loop *l, tutti_error *err)
     }
     if (s == TUTTI_LOOP_END) /* the first fetch finds the end again */
         s = TUTTI_OK;
-    if (!s && place > 0 && l->has_rng_states)
-        l->rng = l->rng_states;
-    l->has_rng_states = false;
+    if (!s && place > 0 && l->random.has_saved)
+        l->random.rng = l->random.saved;
+    l->random.has_saved = false;
     return s;
 }
 
 tutti_status loop_data_open(tutti_loop *l, tutti_error *err)
 {
-    l->live = l->state.data;
-    const bool seekable = l->live && (l->live->seek || loop_data_length(l->live) >= 0);
+    l->source.live = l->state.data;
+    const bool seekable =
+        l->source.live && (l->source.live->seek || loop_data_length(l->source.live) >= 0);
     reseed(l, l->options.deterministic && !seekable ? 0 : l->state.iteration, TUTTI_LOOP_NONE);
     const tutti_status s = start_over(l, err);
     if (s) {
-        l->open = false;
+        l->source.open = false;
         return s;
     }
     return l->options.deterministic ? find_place(l, err) : TUTTI_OK;
@@ -98,18 +101,18 @@ tutti_status loop_data_open(tutti_loop *l, tutti_error *err)
 
 tutti_status loop_data_restart(tutti_loop *l, int64_t cut_at, tutti_error *err)
 {
-    l->live = l->state.data;
+    l->source.live = l->state.data;
     reseed(l, l->state.iteration, cut_at);
     return start_over(l, err);
 }
 
 tutti_status loop_data_next(tutti_loop *l, tutti_error *err)
 {
-    if (l->live)
-        return l->live->next(l->live->ctx, &l->state.batch, err);
-    if (l->nothings < 1)
+    if (l->source.live)
+        return l->source.live->next(l->source.live->ctx, &l->state.batch, err);
+    if (l->source.nothings < 1)
         return TUTTI_LOOP_END;
-    l->nothings--;
+    l->source.nothings--;
     return TUTTI_OK;
 }
 
