@@ -192,8 +192,6 @@ static bool lock_file(const char *path)
 {
     char hex[REGISTRY_HEX_SIZE];
     tutti_error e = TUTTI_ERROR_INIT;
-    if (!path)
-        return true;
     if (registry_sha256(path, hex, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         return false;
@@ -207,11 +205,9 @@ static bool lock_plugin(const registry *r, size_t k)
 {
     plugin_info p;
     registry_plugin(r, k, &p);
-    if (p.fault)
-        return true;
-    bool good = lock_file(p.manifest) && lock_file(p.library);
-    for (size_t n = 0; good && registry_code(r, k, n); n++)
-        good = lock_file(registry_code(r, k, n));
+    bool good = true;
+    for (size_t n = 0; good && !p.fault && registry_file(r, k, n); n++)
+        good = lock_file(registry_file(r, k, n));
     return good;
 }
 

@@ -5,16 +5,13 @@
 #include "plugin/plugin.h"
 #include "plugin/registry_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The functions of `path` that the manifest names have the arguments that it declares. */
 static tutti_status check_arguments(const plugin *p, const char *path, const char *file,
-                                    tutti_error *err)
+                                    const bytes *b, tutti_error *err)
 {
     cubin_function *functions = calloc(p->nkernels, sizeof *functions);
     uint32_t *sizes = calloc(p->nkernels, CALL_MAX_ARGS * sizeof *sizes);
@@ -36,7 +33,7 @@ static tutti_status check_arguments(const plugin *p, const char *path, const cha
         functions[count] = (cubin_function){f->entry, names[count], own, f->nargs, 0};
         count++;
     }
-    s = cubin_check(path, functions, count, err);
+    s = cubin_check_bytes(path, b->data, b->size, functions, count, err);
 done:
     free(functions);
     free(sizes);
@@ -44,43 +41,61 @@ done:
     return s;
 }
 
-static tutti_status check_sha256(const char *path, const char *want, tutti_error *err)
+/* Holds the bytes to the operator's pins and to every hash that a kernel names for them. */
+static tutti_status admit_code(const plugin *p, const code_file *f, const bytes *b,
+                               tutti_error *err)
 {
-    char hex[TRUST_HEX_SIZE];
-    const tutti_status s = trust_sha256(path, hex, err);
-    if (s || strcmp(hex, want) == 0)
-        return s;
-    return tutti_fail(err, TUTTI_E_TRUST, "%s: has SHA-256 %s, its manifest says %s", path, hex,
-                      want);
+    tutti_status s = admit(p, f->path, b, NULL, err);
+    for (size_t k = 0; k < p->nkernels && !s; k++)
+        if (p->kernels[k].file && strcmp(p->kernels[k].file, f->name) == 0)
+            s = admit(p, f->path, b, p->kernels[k].sha256, err);
+    return s;
+}
+
+static tutti_status judge_bytes(plugin *p, code_file *f, const held *file, tutti_error *err)
+{
+    bytes b = {.fd = -1};
+    tutti_status s = bytes_read(file, SIZE_MAX - 1, &b, err);
+    if (!s)
+        s = admit_code(p, f, &b, err);
+    if (!s)
+        s = check_arguments(p, f->path, f->name, &b, err);
+    bytes_free(&b);
+    return s;
 }
 
 /* The file, new or judged before; one that is not there is no error: *ret_file stays NULL. */
-static tutti_status judge(plugin *p, const char *name, code_file **ret_file, tutti_error *err)
+static tutti_status judge(plugin *p, const held *folder, const char *name, code_file **ret_file,
+                          tutti_error *err)
 {
-    const registry *r = p->registry;
     tutti_error cause = TUTTI_ERROR_INIT;
+    held file = {0};
     for (code_file *f = p->codes; f; f = f->next)
         if (strcmp(f->name, name) == 0) {
             *ret_file = f;
             return TUTTI_OK;
         }
-    code_file *f = calloc(1, sizeof *f);
-    if (!f)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", name);
-    tutti_status s = trust_file(p->folder, name, p->rule, &f->path, &f->mark, &cause);
-    if (s) {
-        free(f);
+    tutti_status s = trust_file(folder, name, p->trust.rule, &file, &cause);
+    if (s)
         return s == TUTTI_E_NOTFOUND ? TUTTI_OK : tutti_fail(err, s, "%s", cause.text);
+    code_file *f = calloc(1, sizeof *f);
+    if (f)
+        f->path = strdup(file.path);
+    if (!f || !f->path) {
+        free(f);
+        held_close(&file);
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", name);
     }
     f->name = name;
+    f->mark = file.mark;
     f->next = p->codes;
     p->codes = *ret_file = f;
-    if (r->trust == TRUST_PINNED)
-        s = trust_pinned(r->lock_file, f->path, err);
-    return s ? s : check_arguments(p, f->path, name, err);
+    s = judge_bytes(p, f, &file, err);
+    held_close(&file);
+    return s;
 }
 
-tutti_status codes_judge(plugin *p, tutti_error *err)
+tutti_status codes_judge(plugin *p, const held *folder, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     for (size_t k = 0; k < p->nkernels && !s; k++) {
@@ -88,9 +103,7 @@ tutti_status codes_judge(plugin *p, tutti_error *err)
         code_file *file = NULL;
         if (!f->file)
             continue;
-        s = judge(p, f->file, &file, err);
-        if (!s && file && f->sha256)
-            s = check_sha256(file->path, f->sha256, err);
+        s = judge(p, folder, f->file, &file, err);
         f->code = file;
     }
     return s;
@@ -106,38 +119,27 @@ void codes_free(plugin *p)
     }
 }
 
-static tutti_status read_all(int fd, const code_file *f, unsigned char *to, tutti_error *err)
+tutti_status code_read(const plugin *p, const code_file *f, void **ret_data,
+                       uint64_t *ret_bytes, tutti_error *err)
 {
-    const size_t want = (size_t)f->mark.size;
-    size_t have = 0;
-    tutti_status s = trust_same_open(fd, f->path, &f->mark, err);
-    while (!s && have < want) {
-        const ssize_t got = read(fd, to + have, want - have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return tutti_fail(err, TUTTI_E_IO, "%s: cannot be read", f->path);
-        have += (size_t)got;
+    held folder = {0}, file = {0};
+    bytes b = {.fd = -1};
+    tutti_status s = trust_folder(p->folder, p->trust.rule, &folder, err);
+    if (!s)
+        s = trust_file(&folder, f->name, p->trust.rule, &file, err);
+    if (!s)
+        s = trust_same(&file, &f->mark, err);
+    if (!s)
+        s = bytes_read(&file, SIZE_MAX - 1, &b, err);
+    if (!s)
+        s = admit_code(p, f, &b, err);
+    if (s)
+        bytes_free(&b);
+    else {
+        *ret_data = b.data;
+        *ret_bytes = b.size;
     }
-    return s ? s : trust_same_open(fd, f->path, &f->mark, err);
-}
-
-tutti_status code_read(const code_file *f, void **ret_data, uint64_t *ret_bytes,
-                       tutti_error *err)
-{
-    unsigned char *data = malloc((size_t)f->mark.size + 1);
-    if (!data)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for device code", f->path);
-    const int fd = open(f->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    tutti_status s = fd < 0 ? tutti_fail(err, TUTTI_E_IO, "%s: %s", f->path, strerror(errno))
-                            : read_all(fd, f, data, err);
-    if (fd >= 0)
-        (void)close(fd);
-    if (s) {
-        free(data);
-        return s;
-    }
-    *ret_data = data;
-    *ret_bytes = (uint64_t)f->mark.size;
-    return TUTTI_OK;
+    held_close(&file);
+    held_close(&folder);
+    return s;
 }

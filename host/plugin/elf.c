@@ -53,18 +53,12 @@ static tutti_status check_header(const mapped *m, const Elf64_Ehdr *h, tutti_err
     return TUTTI_OK;
 }
 
-static tutti_status torn(const mapped *m, tutti_error *err)
-{
-    return tutti_fail(err, TUTTI_E_FORMAT, "%s: its ELF headers point outside of the file",
-                      m->path);
-}
-
 static tutti_status check_dynamic(const mapped *m, const Elf64_Phdr *p, tutti_error *err)
 {
     for (uint64_t k = 0; k < p->p_filesz / sizeof(Elf64_Dyn); k++) {
         Elf64_Dyn d;
         if (!mapped_fetch(m, p->p_offset + k * sizeof d, &d, sizeof d))
-            return torn(m, err);
+            return mapped_torn(m, err);
         if (d.d_tag == DT_TEXTREL || (d.d_tag == DT_FLAGS && (d.d_un.d_val & DF_TEXTREL)))
             return tutti_fail(err, TUTTI_E_TRUST,
                               "%s: has relocations in its code (TEXTREL), want code built "
@@ -82,7 +76,7 @@ static tutti_status check_segments(const mapped *m, const Elf64_Ehdr *h, tutti_e
         tutti_status status = TUTTI_OK;
         if (h->e_phentsize != sizeof p ||
             !mapped_fetch(m, h->e_phoff + k * sizeof p, &p, sizeof p))
-            return torn(m, err);
+            return mapped_torn(m, err);
         if (p.p_type == PT_GNU_STACK)
             stack = !(p.p_flags & PF_X);
         if (p.p_type == PT_DYNAMIC)
@@ -128,12 +122,12 @@ static tutti_status check_symbols(const mapped *m, const Elf64_Shdr *table,
     bool found[MAX_WANTED] = {false};
     if (names->sh_offset > m->size || names->sh_size > m->size - names->sh_offset ||
         !names->sh_size || m->data[names->sh_offset + names->sh_size - 1])
-        return torn(m, err);
+        return mapped_torn(m, err);
     for (uint64_t k = 0; k < table->sh_size / sizeof(Elf64_Sym); k++) {
         Elf64_Sym s;
         if (!mapped_fetch(m, table->sh_offset + k * sizeof s, &s, sizeof s) ||
             s.st_name >= names->sh_size)
-            return torn(m, err);
+            return mapped_torn(m, err);
         const char *name = (const char *)m->data + names->sh_offset + s.st_name;
         size_t w = 0;
         if (!is_exported(&s) || is_tools_own(name))
@@ -165,15 +159,40 @@ static tutti_status check_exports(const mapped *m, const Elf64_Ehdr *h,
         Elf64_Shdr table, names;
         if (h->e_shentsize != sizeof table ||
             !mapped_fetch(m, h->e_shoff + k * sizeof table, &table, sizeof table))
-            return torn(m, err);
+            return mapped_torn(m, err);
         if (table.sh_type != SHT_DYNSYM)
             continue;
         if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_link >= h->e_shnum ||
             !mapped_fetch(m, h->e_shoff + table.sh_link * sizeof names, &names, sizeof names))
-            return torn(m, err);
+            return mapped_torn(m, err);
         return check_symbols(m, &table, &names, symbols, err);
     }
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: has no table of dynamic symbols", m->path);
+}
+
+/* The header, when these bytes are those of an ELF file. */
+static tutti_status read_header(const mapped *m, Elf64_Ehdr *ret, tutti_error *err)
+{
+    if (!mapped_fetch(m, 0, ret, sizeof *ret) || memcmp(ret->e_ident, ELFMAG, SELFMAG) != 0)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: not an ELF file, want a shared object",
+                          m->path);
+    return check_header(m, ret, err);
+}
+
+tutti_status elf_check_needed(const char *path, const void *data, size_t size, tutti_error *err)
+{
+    const mapped m = {path, data, size};
+    Elf64_Ehdr h;
+    const tutti_status status = read_header(&m, &h, err);
+    return status ? status : check_segments(&m, &h, err);
+}
+
+bool elf_fits(const void *data, size_t size)
+{
+    const mapped m = {"", data, size};
+    tutti_error e = TUTTI_ERROR_INIT;
+    Elf64_Ehdr h;
+    return read_header(&m, &h, &e) == TUTTI_OK;
 }
 
 tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
@@ -181,22 +200,8 @@ tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
 {
     const mapped m = {path, data, size};
     Elf64_Ehdr h;
-    if (!mapped_fetch(&m, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s: not an ELF file, want a shared object",
-                          path);
-    tutti_status status = check_header(&m, &h, err);
+    tutti_status status = read_header(&m, &h, err);
     if (!status)
         status = check_segments(&m, &h, err);
     return status ? status : check_exports(&m, &h, symbols, err);
-}
-
-tutti_status elf_check(const char *path, const char *const *symbols, tutti_error *err)
-{
-    mapped m;
-    tutti_status status = mapped_open(path, &m, err);
-    if (status)
-        return status;
-    status = elf_check_bytes(path, m.data, m.size, symbols, err);
-    mapped_close(&m);
-    return status;
 }

@@ -126,7 +126,7 @@ tutti_status instance_read_code(const instance *i, uint32_t number, void **ret_d
     const code_file *f = number < p->nkernels ? p->kernels[number].code : NULL;
     *ret_data = NULL;
     *ret_bytes = 0;
-    return f ? code_read(f, ret_data, ret_bytes, err) : TUTTI_OK;
+    return f ? code_read(p, f, ret_data, ret_bytes, err) : TUTTI_OK;
 }
 
 static tutti_status kernel_launch(void *ctx, uint32_t number, void *const *args, uint32_t nargs,

@@ -42,3 +42,9 @@ bool mapped_fetch(const mapped *m, uint64_t at, void *to, size_t size)
     memcpy(to, m->data + at, size);
     return true;
 }
+
+tutti_status mapped_torn(const mapped *m, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: its ELF headers point outside of the file",
+                      m->path);
+}

@@ -22,4 +22,7 @@ void mapped_close(const mapped *m);
 /* Copies what lies `at`, aligned or not; false when that is not inside. */
 bool mapped_fetch(const mapped *m, uint64_t at, void *to, size_t size);
 
+/* The sentence for ELF headers that lead out of the file; its result is E_FORMAT. */
+TUTTI_NODISCARD tutti_status mapped_torn(const mapped *m, tutti_error *err);
+
 #endif

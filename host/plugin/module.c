@@ -2,16 +2,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
 #include "plugin/call.h"
+#include "plugin/image.h"
 #include "plugin/registry_internal.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct module {
-    void *handle;
+    image *image;
     const tutti_plugin *(*entry)(uint32_t host_abi);
     const tutti_plugin *table;
 };
@@ -23,10 +22,6 @@ const tutti_plugin *module_entry(const module *m, uint32_t host_abi)
 
 void module_free(module *m)
 {
-    if (!m)
-        return;
-    if (m->handle)
-        (void)dlclose(m->handle);
     free(m);
 }
 
@@ -176,11 +171,11 @@ static tutti_status prepare_handler(kernel *k, tutti_error *err)
     return call_prepare_handler(types, n, k->returns, &k->cif, err);
 }
 
-static tutti_status take_kernels(plugin *p, void *handle, tutti_error *err)
+static tutti_status take_kernels(plugin *p, const image *i, tutti_error *err)
 {
     for (size_t k = 0; k < p->nkernels; k++) {
         kernel *one = &p->kernels[k];
-        one->function = dlsym(handle, one->symbol);
+        one->function = image_symbol(i, one->symbol);
         if (!one->function)
             return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
                               one->symbol);
@@ -211,37 +206,44 @@ static int add_code(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-static void note_code(const plugin *p, void *handle)
+static void note_code(const plugin *p, const image *i)
 {
-    struct link_map *map = NULL;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
-        return;
-    loaded l = {p, map->l_addr};
+    loaded l = {p, image_base(i)};
     (void)dl_iterate_phdr(add_code, &l);
 }
 
-static tutti_status open_library(const plugin *p, module *m, tutti_error *err)
+static tutti_status open_library(const plugin *p, bytes *library, needs *n, module *m,
+                                 tutti_error *err)
 {
-    tutti_status status = trust_same(p->library, &p->library_mark, err);
+    const tutti_status status = image_load(p->library, library, n, &m->image, err);
     if (status)
         return status;
-    errno = 0; /* dlerror keeps to itself that memory is out */
-    m->handle = dlopen(p->library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!m->handle && errno == ENOMEM)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", p->library);
-    if (!m->handle)
-        return tutti_fail(err, TUTTI_E_IO, "%s", dlerror());
-    note_code(p, m->handle);
-    status = trust_same(p->library, &p->library_mark, err);
-    if (status)
-        return status;
-    void *symbol = dlsym(m->handle, ENTRY_SYMBOL);
+    note_code(p, m->image);
+    void *symbol = image_symbol(m->image, ENTRY_SYMBOL);
     if (!symbol)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
                           ENTRY_SYMBOL);
     memcpy(&m->entry, &symbol, sizeof m->entry);
     m->table = m->entry(TUTTI_ABI);
     return TUTTI_OK;
+}
+
+/* Constructors run inside image_load, and what the entry returns need not be a table. */
+static tutti_status run_library(plugin *p, bytes *library, needs *n, module *m,
+                                tutti_error *err)
+{
+    const breadcrumb outer = crash_breadcrumb;
+    crash_breadcrumb = (breadcrumb){.plugin = p->id, .object = p->library, .call = "load"};
+    process_state *before = check_begin(p);
+    process_account account = {0};
+    tutti_status status = open_library(p, library, n, m, err);
+    check_end(p, before, &account);
+    if (!status)
+        status = check_table(p, m->table, err);
+    if (!status)
+        status = check_objects(p, m->table, err);
+    crash_breadcrumb = outer;
+    return status;
 }
 
 tutti_status module_load(plugin *p, tutti_error *err)
@@ -251,20 +253,15 @@ tutti_status module_load(plugin *p, tutti_error *err)
     module *m = calloc(1, sizeof *m);
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", p->library);
-    /* Constructors run inside dlopen, and what the entry returns need not be a table. */
-    const breadcrumb outer = crash_breadcrumb;
-    crash_breadcrumb = (breadcrumb){.plugin = p->id, .object = p->library, .call = "load"};
-    process_state *before = check_begin(p);
-    process_account account = {0};
-    tutti_status status = open_library(p, m, err);
-    check_end(p, before, &account);
+    bytes library;
+    needs n = {0};
+    tutti_status status = library_take(p, &library, &n, err);
     if (!status)
-        status = check_table(p, m->table, err);
+        status = run_library(p, &library, &n, m, err);
     if (!status)
-        status = check_objects(p, m->table, err);
-    crash_breadcrumb = outer;
-    if (!status)
-        status = take_kernels(p, m->handle, err);
+        status = take_kernels(p, m->image, err);
+    bytes_free(&library);
+    needs_fini(&n);
     if (status)
         module_free(m);
     else

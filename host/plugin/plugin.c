@@ -27,6 +27,7 @@ void plugin_free(plugin *p)
     objects_free(p);
     kernels_free(p);
     codes_free(p);
+    needs_fini(&p->trust.needs);
     module_free(p->module);
     json_free(p->doc);
     free(p->folder);

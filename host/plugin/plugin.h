@@ -3,8 +3,9 @@
 #ifndef HOST_PLUGIN_PLUGIN_H
 #define HOST_PLUGIN_PLUGIN_H
 
+#include "plugin/needs.h"
+#include "plugin/pins.h"
 #include "plugin/registry.h"
-#include "plugin/trust.h"
 
 #define MANIFEST_LIMIT ((size_t)1 << 20)
 #define MANIFEST_MINOR 0   /* of format 1.N, as this host reads it */
@@ -12,7 +13,6 @@
 #define ENTRY_SYMBOL "tutti_plugin_v1"
 #define HANDLER_HIDDEN ((size_t)3) /* engine, count and error beside the declared arguments */
 
-typedef struct plugin plugin;
 typedef struct module module; /* a loaded library */
 typedef struct spec spec;     /* what a manifest says of one setting */
 
@@ -51,6 +51,18 @@ struct handler {
     void *cif;       /* libffi's, prepared at load; owned */
 };
 
+/* What is asked of a plugin's files, one bit each. */
+enum { DEMAND_OWNER = 1, DEMAND_PIN = 2 };
+
+/* How far a plugin's files are trusted, and what they were when they were judged. */
+typedef struct plugin_trust {
+    unsigned demands; /* DEMAND_*; 0: the system's loader may do as it likes */
+    trust_rule rule;  /* that its paths are held to */
+    file_mark manifest;
+    file_mark library;
+    needs needs; /* libraries that its own brings along */
+} plugin_trust;
+
 struct object {
     object_info info;
     plugin *plugin;
@@ -75,8 +87,8 @@ struct plugin {
     const char *library_name; /* as in the manifest */
     const char *sha256;       /* or NULL */
     uint32_t abi_min;
-    size_t place;    /* number of its folder on the search path */
-    trust_rule rule; /* that its files are held to */
+    size_t place; /* number of its folder on the search path */
+    plugin_trust trust;
     object *objects;
     size_t nobjects;
     const object **object_list;
@@ -90,8 +102,6 @@ struct plugin {
     const json_node **later; /* objects of kinds that this host does not know; nlater */
     size_t nlater;
     bool newer; /* its manifest is of a newer format: what is unknown is left out */
-    file_mark manifest_mark;
-    file_mark library_mark;
     char *fault;
     tutti_status fault_status;
     int stage;      /* of the judgement under way, or at which it ended: STAGE_* */
@@ -113,14 +123,27 @@ void objects_free(plugin *p);
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f);
 void kernels_free(plugin *p);
 
+/* A file of the plugin, or a library that it brings along, must be pinned where pins are demanded, and have the
+ * hash `sha256` of its manifest unless that is NULL.  Error: E_TRUST. */
+TUTTI_NODISCARD tutti_status admit(const plugin *p, const char *path, const bytes *b,
+                                   const char *sha256, tutti_error *err);
+
+/* Judges the library below the plugin's folder, which is held, and what it brings along.  Nothing is loaded.
+ * Errors: E_NOTFOUND; E_TRUST; E_FORMAT; E_IO; E_NOMEM. */
+TUTTI_NODISCARD tutti_status library_judge(plugin *p, const held *folder, tutti_error *err);
+/* The same once more, of contents that nobody can change any more, to be loaded; the caller frees both.  Nothing
+ * in *ret: nothing is demanded of the plugin, and its path will do. */
+TUTTI_NODISCARD tutti_status library_take(plugin *p, bytes *ret, needs *ret_needs,
+                                          tutti_error *err);
+
 /* Holds the files of device code to the trust that the library needs, and their functions to the
  * kernels that name them.  A file that is not there is none: such a kernel has no device code. */
-TUTTI_NODISCARD tutti_status codes_judge(plugin *p, tutti_error *err);
+TUTTI_NODISCARD tutti_status codes_judge(plugin *p, const held *folder, tutti_error *err);
 void codes_free(plugin *p);
 /* The file's bytes, if it is still what was judged; the caller frees *ret_data.  Errors: E_TRUST; E_IO;
  * E_NOMEM. */
-TUTTI_NODISCARD tutti_status code_read(const code_file *f, void **ret_data, uint64_t *ret_bytes,
-                                       tutti_error *err);
+TUTTI_NODISCARD tutti_status code_read(const plugin *p, const code_file *f, void **ret_data,
+                                       uint64_t *ret_bytes, tutti_error *err);
 
 /* Holds every typed table of an open instance to release 1.0, and its traits to the tables that they promise. */
 TUTTI_NODISCARD tutti_status tables_check(instance *i, tutti_error *err);

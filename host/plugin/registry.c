@@ -5,7 +5,6 @@
 #include "plugin/env.h"
 #include "plugin/registry_internal.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ void registry_destroy(registry *r)
         plugin_free(r->plugins[k]);
     free(r->plugins);
     free(r->custom_events);
-    free((void *)r->lock_file);
+    pins_free(r->pins);
     free(r->untrusted.data);
     search_free(r->places, r->nplaces);
     free(r);
@@ -281,6 +280,18 @@ static void find_program(registry *r, const char *program)
     program_owners_of(exe, &r->program);
 }
 
+static tutti_status read_trust(registry *r, const registry_options *options, tutti_error *err)
+{
+    static const unsigned demands[] = {[TRUST_OWNER] = DEMAND_OWNER,
+                                       [TRUST_PINNED] = DEMAND_OWNER | DEMAND_PIN,
+                                       [TRUST_NONE] = 0};
+    /* A set-uid program takes only what its operator has pinned. */
+    r->demands = demands[getauxval(AT_SECURE) ? TRUST_PINNED : options->trust];
+    if (r->demands & DEMAND_PIN && !options->lock_file)
+        return tutti_fail(err, TUTTI_E_ARG, "pinned trust needs a lock file");
+    return options->lock_file ? pins_read(options->lock_file, &r->pins, err) : TUTTI_OK;
+}
+
 tutti_status registry_create(const registry_options *options, registry **ret_registry,
                              tutti_error *err)
 {
@@ -288,25 +299,12 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
     registry *r = calloc(1, sizeof *r);
     if (!r)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the registry of plugins");
-    r->trust = options->trust;
     r->check = options->check;
     r->report = options->report;
     r->report_ctx = options->report_ctx;
-    /* A set-uid program takes only what its operator has pinned. */
-    if (getauxval(AT_SECURE))
-        r->trust = TRUST_PINNED;
-    if (r->trust == TRUST_PINNED && !options->lock_file) {
-        status = tutti_fail(err, TUTTI_E_ARG, "pinned trust needs a lock file");
+    status = read_trust(r, options, err);
+    if (status)
         goto fail;
-    }
-    if (options->lock_file && access(options->lock_file, R_OK) != 0) {
-        status = tutti_fail(err, TUTTI_E_IO, "%s: %s", options->lock_file, strerror(errno));
-        goto fail;
-    }
-    if (options->lock_file && !(r->lock_file = strdup(options->lock_file))) {
-        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the registry of plugins");
-        goto fail;
-    }
     find_program(r, options->program);
     r->searching = true;
     status = search_places(r, options->plugin_paths, err);
@@ -410,19 +408,6 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
                               .loaded = p->module != NULL,
                               .nobjects = p->fault ? 0 : p->nobjects,
                               .objects = p->object_list};
-}
-
-const char *registry_code(const registry *r, size_t k, size_t n)
-{
-    const code_file *f = r->plugins[k]->codes;
-    while (f && n--)
-        f = f->next;
-    return f ? f->path : NULL;
-}
-
-tutti_status registry_sha256(const char *path, char *hex, tutti_error *err)
-{
-    return trust_sha256(path, hex, err);
 }
 
 tutti_status registry_check(registry *r, size_t k, tutti_error *err)

@@ -155,7 +155,11 @@ const char *const *tables_consumed(void);
 /* The n-th file of device code of the k-th plugin, a path; NULL past the last. */
 const char *registry_code(const registry *r, size_t k, size_t n);
 
-/* SHA-256 of a plugin's file as the lock file of pinned trust has it.  Errors: E_IO. */
+/* The n-th file of the k-th plugin, a path: manifest, library, device code, libraries that it brings along; NULL
+ * past the last. */
+const char *registry_file(const registry *r, size_t k, size_t n);
+/* SHA-256 of a plugin's file as the lock file of pinned trust has it.  Errors: E_ARG for a path with a line break;
+ * E_IO. */
 enum { REGISTRY_HEX_SIZE = 65 };
 TUTTI_NODISCARD tutti_status registry_sha256(const char *path, char *hex, tutti_error *err);
 

@@ -26,11 +26,11 @@ struct registry {
     plugin **plugins;
     size_t count;
     size_t room;
-    int trust;
+    unsigned demands; /* DEMAND_*, of every plugin */
     bool check;
     const registry_probe *probe; /* or NULL */
     _Atomic int changes;
-    const char *lock_file;
+    pins *pins; /* or NULL */
     void (*report)(void *ctx, int level, const char *text);
     void *report_ctx;
     program_owners program;

@@ -1,12 +1,12 @@
 /* search.c - where plugins are looked for, and judging what is there. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
-#include "plugin/elf.h"
 #include "plugin/env.h"
 #include "plugin/registry_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,48 +115,6 @@ void search_free(search_place *places, size_t count)
     free(places);
 }
 
-/* Everything that the manifest allows the library to export. */
-static tutti_status check_elf(const plugin *p, tutti_error *err)
-{
-    const char **symbols = calloc(p->nkernels + 2, sizeof *symbols);
-    if (!symbols)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->library);
-    symbols[0] = ENTRY_SYMBOL;
-    for (size_t k = 0; k < p->nkernels; k++)
-        symbols[k + 1] = p->kernels[k].symbol;
-    const tutti_status status = elf_check(p->library, symbols, err);
-    free(symbols);
-    return status;
-}
-
-static tutti_status check_library(plugin *p, tutti_error *err)
-{
-    const registry *r = p->registry;
-    char hex[TRUST_HEX_SIZE];
-    p->stage = STAGE_FILES;
-    tutti_status status =
-        trust_file(p->folder, p->library_name, p->rule, &p->library, &p->library_mark, err);
-    if (!status && r->trust == TRUST_PINNED)
-        status = trust_pinned(r->lock_file, p->library, err);
-    if (!status && p->sha256) {
-        status = trust_sha256(p->library, hex, err);
-        if (!status && strcmp(hex, p->sha256) != 0)
-            status = tutti_fail(err, TUTTI_E_TRUST, "%s: has SHA-256 %s, its manifest says %s",
-                                p->library, hex, p->sha256);
-    }
-    if (!status) {
-        p->stage = STAGE_EXPORTS;
-        status = check_elf(p, err);
-    }
-    if (!status) {
-        p->stage = STAGE_DEVICE_CODE;
-        status = codes_judge(p, err);
-    }
-    if (!status)
-        p->stage = STAGE_LOAD;
-    return status;
-}
-
 /* Several faults become one sentence, so that the list of plugins has them all. */
 static void keep_faults(plugin *p, const faults *f)
 {
@@ -169,13 +127,34 @@ static void keep_faults(plugin *p, const faults *f)
     free(b.data);
 }
 
-static tutti_status read_plugin(plugin *p, tutti_error *err)
+static tutti_status parse_manifest(plugin *p, const held *manifest, tutti_error *err)
 {
-    tutti_status status = json_read(p->manifest, MANIFEST_LIMIT, &p->doc, err);
+    bytes b = {.fd = -1};
+    tutti_status status = bytes_read(manifest, MANIFEST_LIMIT, &b, err);
     if (!status)
-        status = trust_same(p->manifest, &p->manifest_mark, err);
-    if (!status && p->registry->trust == TRUST_PINNED)
-        status = trust_pinned(p->registry->lock_file, p->manifest, err);
+        status = json_parse(p->manifest, (const char *)b.data, b.size, &p->doc, err);
+    if (!status)
+        status = admit(p, p->manifest, &b, NULL, err);
+    bytes_free(&b);
+    return status;
+}
+
+static tutti_status judge_files(plugin *p, const held *folder, tutti_error *err)
+{
+    tutti_status status = library_judge(p, folder, err);
+    if (!status) {
+        p->stage = STAGE_DEVICE_CODE;
+        status = codes_judge(p, folder, err);
+    }
+    if (!status)
+        p->stage = STAGE_LOAD;
+    return status;
+}
+
+static tutti_status read_plugin(plugin *p, const held *folder, const held *manifest,
+                                tutti_error *err)
+{
+    const tutti_status status = parse_manifest(p, manifest, err);
     if (status)
         return status;
     faults *f = faults_create(), *notes = faults_create();
@@ -196,15 +175,15 @@ static tutti_status read_plugin(plugin *p, tutti_error *err)
                         MANIFEST_MINOR);
     faults_destroy(f);
     faults_destroy(notes);
-    return good ? check_library(p, err) : TUTTI_OK;
+    return good ? judge_files(p, folder, err) : TUTTI_OK;
 }
 
 /* The same file under two names is one plugin. */
 static bool is_known(const registry *r, const file_mark *mark)
 {
     for (size_t k = 0; k < r->count; k++)
-        if (r->plugins[k]->manifest && r->plugins[k]->manifest_mark.inode == mark->inode &&
-            r->plugins[k]->manifest_mark.device == mark->device)
+        if (r->plugins[k]->manifest && r->plugins[k]->trust.manifest.inode == mark->inode &&
+            r->plugins[k]->trust.manifest.device == mark->device)
             return true;
     return false;
 }
@@ -226,32 +205,49 @@ static tutti_status keep_plugin(registry *r, plugin *p, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Opens folder and manifest and notes what they are. */
+static tutti_status open_plugin(plugin *p, const char *path, held *ret_folder,
+                                held *ret_manifest, tutti_error *err)
+{
+    p->stage = STAGE_FILES;
+    tutti_status status = trust_folder(path, p->trust.rule, ret_folder, err);
+    p->folder = strdup(status ? path : ret_folder->path);
+    if (!status)
+        status = trust_file(ret_folder, "plugin.json", p->trust.rule, ret_manifest, err);
+    if (!status) {
+        p->manifest = strdup(ret_manifest->path);
+        p->trust.manifest = ret_manifest->mark;
+    }
+    if (!p->folder || (!status && !p->manifest))
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", path);
+    return status;
+}
+
 static tutti_status try_folder(registry *r, const char *path, size_t place, trust_rule rule,
                                tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
+    held folder = {0}, manifest = {0};
     plugin *p = calloc(1, sizeof *p);
     if (!p)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", path);
     p->registry = r;
     p->place = place;
-    p->rule = rule;
+    p->trust.rule = rule;
+    p->trust.demands = r->demands;
     const uint32_t before = r->refusals;
-    p->stage = STAGE_FILES;
-    tutti_status status = trust_folder(path, rule, &p->folder, &cause);
-    if (!status)
-        status =
-            trust_file(p->folder, "plugin.json", rule, &p->manifest, &p->manifest_mark, &cause);
-    const bool absent = p->folder && status == TUTTI_E_NOTFOUND;
-    if (absent || (!status && is_known(r, &p->manifest_mark))) {
+    tutti_status status = open_plugin(p, path, &folder, &manifest, &cause);
+    const bool absent = folder.path && status == TUTTI_E_NOTFOUND;
+    const bool known = !status && is_known(r, &p->trust.manifest);
+    if (!status && !known) {
+        p->stage = STAGE_MANIFEST;
+        status = read_plugin(p, &folder, &manifest, &cause);
+    }
+    held_close(&manifest);
+    held_close(&folder);
+    if (absent || known) {
         plugin_free(p);
         return TUTTI_OK;
-    }
-    if (!p->folder)
-        p->folder = strdup(path);
-    if (!status) {
-        p->stage = STAGE_MANIFEST;
-        status = read_plugin(p, &cause);
     }
     p->ill_owned = r->refusals != before;
     if (status)
@@ -269,16 +265,34 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Tries what lies in a search folder, which is held, and frees the entries. */
+static tutti_status try_entries(registry *r, size_t place, const held *folder, trust_rule rule,
+                                struct dirent **entries, int count, tutti_error *err)
+{
+    tutti_status status = TUTTI_OK;
+    for (int k = 0; k < count; k++) {
+        char path[PATH_MAX];
+        struct stat s;
+        const int size = snprintf(path, sizeof path, "%s/%s", folder->path, entries[k]->d_name);
+        if (!status && size < (int)sizeof path &&
+            fstatat(folder->fd, entries[k]->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (S_ISDIR(s.st_mode) || S_ISLNK(s.st_mode)))
+            status = try_folder(r, path, place, rule, err);
+        free(entries[k]);
+    }
+    return status;
+}
+
 tutti_status search_folder(registry *r, size_t place, tutti_error *err)
 {
     search_place *where = &r->places[place];
-    char *real = NULL;
+    held folder = {0};
     struct dirent **entries = NULL;
     tutti_error cause = TUTTI_ERROR_INIT;
-    const trust_rule rule = {r->trust != TRUST_NONE,
+    const trust_rule rule = {r->demands & DEMAND_OWNER,
                              where->origin == PLACE_BESIDE ? &r->program : NULL, &r->refusals};
     const uint32_t before = r->refusals;
-    tutti_status status = trust_folder(where->path, rule, &real, &cause);
+    tutti_status status = trust_folder(where->path, rule, &folder, &cause);
     if (status == TUTTI_E_NOMEM)
         return tutti_fail(err, status, "%s", cause.text);
     where->state = !status                      ? REGISTRY_READ
@@ -290,22 +304,15 @@ tutti_status search_folder(registry *r, size_t place, tutti_error *err)
                             where->path, cause.text);
         return TUTTI_OK;
     }
-    const int count = scandir(real, &entries, is_candidate, by_bytes);
+    const int count = scandirat(folder.fd, ".", &entries, is_candidate, by_bytes);
     if (count < 0 && errno == ENOMEM)
-        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory to list %s", real);
+        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory to list %s", folder.path);
     else if (count < 0)
         registry_report(r, TUTTI_LOG_WARNING, "no plugins are taken from %s: cannot be listed",
-                        real);
-    for (int k = 0; k < count; k++) {
-        char path[PATH_MAX];
-        struct stat s;
-        const int size = snprintf(path, sizeof path, "%s/%s", real, entries[k]->d_name);
-        if (!status && size < (int)sizeof path && lstat(path, &s) == 0 &&
-            (S_ISDIR(s.st_mode) || S_ISLNK(s.st_mode)))
-            status = try_folder(r, path, place, rule, err);
-        free(entries[k]);
-    }
+                        folder.path);
+    else
+        status = try_entries(r, place, &folder, rule, entries, count, err);
     free(entries);
-    free(real);
+    held_close(&folder);
     return status;
 }

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/elf.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -10,5 +12,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tutti_error err = TUTTI_ERROR_INIT;
     if (elf_check_bytes("plugin.so", data, size, symbols, &err) != TUTTI_OK && !err.text[0])
         __builtin_trap();
+    elf_dynamic d;
+    if (elf_check_needed("plugin.so", data, size, &err) == TUTTI_OK &&
+        elf_dynamic_read("plugin.so", data, size, &d, &err) == TUTTI_OK)
+        for (size_t k = 0; k < d.nneeded; k++)
+            if (strlen(d.needed[k]) >= size)
+                __builtin_trap();
     return 0;
 }

@@ -52,7 +52,7 @@ while read -r header owners; do
 done <<'TABLE'
 jansson.h host/base/json.c
 ffi.h host/plugin/call.c
-dlfcn.h host/plugin/module.c host/device/cuda/library.c host/embed/library.c
+dlfcn.h host/plugin/image.c host/device/cuda/library.c host/embed/library.c
 TABLE
 refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl)' -- 'kernels' \
   ':!kernels/common/*' ':!*.md' ':!*.txt'

@@ -48,7 +48,7 @@ static void check_image(const char *image, size_t length, const char *fatbin)
 /* A manifest that something else is wrong with is other tests' business. */
 static void check_manifest(const char *folder, const char *name)
 {
-    static registry r = {.trust = TRUST_NONE};
+    static registry r;
     tutti_error err = TUTTI_ERROR_INIT;
     char path[4096];
     faults *f = faults_create(), *notes = faults_create();
@@ -62,8 +62,11 @@ static void check_manifest(const char *folder, const char *name)
     p->manifest = strdup(path);
     if (!json_read(p->manifest, MANIFEST_LIMIT, &p->doc, NULL)) {
         manifest_read(p, f, notes);
-        if (!faults_count(f) && codes_judge(p, &err))
+        held at = {0};
+        if (!faults_count(f) &&
+            (trust_folder(p->folder, p->trust.rule, &at, &err) || codes_judge(p, &at, &err)))
             tell(err.text);
+        held_close(&at);
     }
     plugin_free(p);
     faults_destroy(f);

@@ -236,7 +236,7 @@ END_TEST
 
 START_TEST(pinned_trust_takes_what_the_lock_file_has)
 {
-    char lock[PATH_MAX];
+    char lock[PATH_MAX + 8];
     make_temporary();
     copy_good("a");
     (void)snprintf(lock, sizeof lock, "%s/lock", temporary);
@@ -261,6 +261,34 @@ START_TEST(pinned_trust_takes_what_the_lock_file_has)
         "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881, but #/lock pins "
         "0000000000000000000000000000000000000000000000000000000000000000");
     registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
+START_TEST(a_lock_file_that_others_may_write_is_not_used)
+{
+    char lock[PATH_MAX + 8];
+    tutti_error err = TUTTI_ERROR_INIT;
+    registry *r = NULL;
+    make_temporary();
+    (void)snprintf(lock, sizeof lock, "%s/lock", temporary);
+    shell("touch '%s' && chmod 0666 '%s'", lock, lock);
+    const registry_options options = {.trust = TRUST_PINNED, .lock_file = lock};
+    ck_assert_int_eq(registry_create(&options, &r, &err), TUTTI_E_TRUST);
+    ck_assert_str_eq(shorten(err.text),
+                     "the lock file #/lock is not used: #/lock: the file is writable by "
+                     "everyone (mode 0666), want only by its owner");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    shell("chmod 0644 '%s' && chmod 0777 '%s'", lock, temporary);
+    ck_assert_int_eq(registry_create(&options, &r, &err), TUTTI_E_TRUST);
+    ck_assert_str_eq(shorten(err.text),
+                     "the lock file #/lock is not used: #: the folder is writable by everyone "
+                     "(mode 0777), want only by its owner");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    shell("chmod 0755 '%s' && echo nonsense >>'%s'", temporary, lock);
+    ck_assert_int_eq(registry_create(&options, &r, &err), TUTTI_E_FORMAT);
+    ck_assert_str_eq(shorten(err.text), "#/lock:1: want 64 hexadecimal digits, two spaces and "
+                                        "an absolute path");
     drop_temporary();
 }
 END_TEST
@@ -345,6 +373,7 @@ int main(void)
     tcase_add_test(t, a_library_with_another_hash_than_the_manifests_is_refused);
     tcase_add_test(t, a_library_that_changes_before_it_is_loaded_is_refused);
     tcase_add_test(t, pinned_trust_takes_what_the_lock_file_has);
+    tcase_add_test(t, a_lock_file_that_others_may_write_is_not_used);
     tcase_add_test(t, pinned_trust_needs_a_lock_file);
     tcase_add_test(t, one_id_twice_in_a_folder_turns_both_off);
     tcase_add_test(t, of_one_id_in_two_folders_the_first_is_used);

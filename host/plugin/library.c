@@ -1,0 +1,154 @@
+/* library.c - holding the files of a plugin to its rules: owners, pins, hashes, exports. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin/elf.h"
+#include "plugin/registry_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tutti_status admit(const plugin *p, const char *path, const bytes *b, const char *sha256,
+                   tutti_error *err)
+{
+    char hex[BYTES_HEX_SIZE];
+    const bool pinned = p->trust.demands & DEMAND_PIN;
+    if (!pinned && !sha256)
+        return TUTTI_OK;
+    tutti_status status = bytes_sha256(b, path, hex, err);
+    if (!status && pinned)
+        status = pins_admit(p->registry->pins, path, hex, err);
+    if (!status && sha256 && strcmp(hex, sha256) != 0)
+        status = tutti_fail(err, TUTTI_E_TRUST, "%s: has SHA-256 %s, its manifest says %s",
+                            path, hex, sha256);
+    return status;
+}
+
+/* Everything that the manifest allows the library to export. */
+static tutti_status check_exports(const plugin *p, const bytes *b, tutti_error *err)
+{
+    const char **symbols = calloc(p->nkernels + 2, sizeof *symbols);
+    if (!symbols)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->library);
+    symbols[0] = ENTRY_SYMBOL;
+    for (size_t k = 0; k < p->nkernels; k++)
+        symbols[k + 1] = p->kernels[k].symbol;
+    const tutti_status status = elf_check_bytes(p->library, b->data, b->size, symbols, err);
+    free(symbols);
+    return status;
+}
+
+static tutti_status judge(plugin *p, const bytes *b, bool seal, needs *ret, tutti_error *err)
+{
+    tutti_status status = admit(p, p->library, b, p->sha256, err);
+    if (!status) {
+        p->stage = STAGE_EXPORTS;
+        status = check_exports(p, b, err);
+    }
+    /* Where nothing is demanded, the system's loader looks for the rest itself. */
+    if (!status && p->trust.demands) {
+        p->stage = STAGE_FILES;
+        status = needs_find(p, p->library, b, seal, ret, err);
+    }
+    return status;
+}
+
+tutti_status library_judge(plugin *p, const held *folder, tutti_error *err)
+{
+    held file = {0};
+    bytes b = {.fd = -1};
+    p->stage = STAGE_FILES;
+    tutti_status status = trust_file(folder, p->library_name, p->trust.rule, &file, err);
+    if (!status)
+        status = bytes_read(&file, SIZE_MAX - 1, &b, err);
+    if (!status) {
+        p->library = strdup(file.path);
+        p->trust.library = file.mark;
+        status = p->library
+                     ? judge(p, &b, false, &p->trust.needs, err)
+                     : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the path", file.path);
+    }
+    for (size_t k = 0; k < p->trust.needs.count; k++)
+        bytes_free(&p->trust.needs.items[k].content);
+    bytes_free(&b);
+    held_close(&file);
+    return status;
+}
+
+tutti_status library_take(plugin *p, bytes *ret, needs *ret_needs, tutti_error *err)
+{
+    held folder = {0}, file = {0};
+    bytes b = {.fd = -1};
+    *ret = b;
+    if (!p->trust.demands)
+        return TUTTI_OK;
+    tutti_status status = trust_folder(p->folder, p->trust.rule, &folder, err);
+    if (!status)
+        status = trust_file(&folder, p->library_name, p->trust.rule, &file, err);
+    if (!status)
+        status = trust_same(&file, &p->trust.library, err);
+    if (!status)
+        status = bytes_seal(&file, &b, err);
+    if (!status)
+        status = judge(p, &b, true, ret_needs, err);
+    if (status)
+        bytes_free(&b);
+    else
+        *ret = b;
+    p->stage = STAGE_LOAD;
+    held_close(&file);
+    held_close(&folder);
+    return status;
+}
+
+/* ---- what the operator pins ---- */
+
+static tutti_status hash_file(const char *path, char *hex, tutti_error *err)
+{
+    held file = {0};
+    bytes b = {.fd = -1};
+    tutti_status status = trust_path(path, (trust_rule){0}, &file, err);
+    if (!status)
+        status = bytes_read(&file, SIZE_MAX - 1, &b, err);
+    if (!status)
+        status = bytes_sha256(&b, path, hex, err);
+    bytes_free(&b);
+    held_close(&file);
+    return status;
+}
+
+/* The n-th library of those it brings along; NULL past the last. */
+static const char *brought(const plugin *p, size_t n)
+{
+    for (size_t k = 0; k < p->trust.needs.count; k++) {
+        const need *one = &p->trust.needs.items[k];
+        if (one->path && !one->is_system && n-- == 0)
+            return one->path;
+    }
+    return NULL;
+}
+
+const char *registry_code(const registry *r, size_t k, size_t n)
+{
+    const code_file *f = r->plugins[k]->codes;
+    while (f && n--)
+        f = f->next;
+    return f ? f->path : NULL;
+}
+
+const char *registry_file(const registry *r, size_t k, size_t n)
+{
+    const plugin *p = r->plugins[k];
+    size_t codes = 0;
+    if (n < 2)
+        return n ? p->library : p->manifest;
+    while (registry_code(r, k, codes))
+        codes++;
+    return n - 2 < codes ? registry_code(r, k, n - 2) : brought(p, n - 2 - codes);
+}
+
+tutti_status registry_sha256(const char *path, char *hex, tutti_error *err)
+{
+    if (strchr(path, '\n'))
+        return tutti_fail(err, TUTTI_E_ARG, "%s: a path with a line break cannot be pinned",
+                          path);
+    return hash_file(path, hex, err);
+}
