@@ -19,14 +19,9 @@ SH
 chmod +x bin/cmake
 cd tree || exit 1
 
-commands() {
-  awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' README.md | sed -E 's/[[:space:]]+#.*$//; /^$/d'
-}
+commands() { python3 "$e2e/guide.py" commands README.md; }
 # The files that README.md shows: a line that begins with `NAME`, then the block.
-shown() {
-  awk -v name="$1" 'index($0, "`" name "`") == 1 { wanted = 1 } /^```$/ && on { exit } on; /^```[a-z]+$/ && wanted { on = 1 }' \
-    README.md
-}
+shown() { python3 "$e2e/guide.py" shown README.md "$1"; }
 mkdir -p plugins.d/brighten
 shown brighten.c >plugins.d/brighten/brighten.c
 shown plugin.json >plugins.d/brighten/plugin.json
