@@ -45,6 +45,15 @@ void slot_stack_push(slot_stack *s, slot_sum sum, int64_t n, int threads)
         join_last(s, n, threads);
 }
 
+void slot_stack_add_part(const slot_stack *s, const float *part, int64_t at, int64_t n,
+                         int threads)
+{
+    for (uint32_t k = s->count; k > 0; k--) {
+        add(s->sums[k - 1].data + at, part, n, threads);
+        part = s->sums[k - 1].data + at;
+    }
+}
+
 int slot_stack_takes(const slot_stack *s, int64_t slot)
 {
     const slot_span *last = s->count ? &s->sums[s->count - 1].span : NULL;

@@ -37,6 +37,10 @@ typedef struct slot_stack {
 /* Puts the sum of a node behind those that are there, its left neighbours: equal ones become one, in place of the
  * left.  `n` is the arrays' length; who calls keeps the arrays. */
 void slot_stack_push(slot_stack *s, slot_sum sum, int64_t n, int threads);
+/* Numbers [at, at + n) of what slot_stack_push would make of the stack with the sum of a last slot, which lies at `part`:
+ * put into the first sum's array, where there is one.  For the last slot of a block; the stack stays. */
+void slot_stack_add_part(const slot_stack *s, const float *part, int64_t at, int64_t n,
+                         int threads);
 /* Whether the next slot, pushed now, would be added to what is there at once. */
 int slot_stack_takes(const slot_stack *s, int64_t slot);
 /* The sum of all, in the first one's place; NULL where nothing was pushed. */

@@ -14,6 +14,7 @@ typedef struct piece {
     world *w;
     const slot_sum *mine;
     uint32_t count;
+    int64_t slots;
     int64_t at, n; /* of the arrays */
     uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS];
 } piece;
@@ -49,7 +50,10 @@ static int64_t pack(piece *p, float *to)
         p->offsets[0][r] = (uint64_t)end * sizeof(float);
         p->bytes[0][r] = (uint64_t)n * p->count * sizeof(float);
         for (uint32_t k = 0; k < p->count; k++, end += n)
-            memcpy(to + end, p->mine[k].data + p->at + first, (size_t)n * sizeof(float));
+            if (p->mine[k].data)
+                memcpy(to + end, p->mine[k].data + p->at + first, (size_t)n * sizeof(float));
+            else
+                memset(to + end, 0, (size_t)n * sizeof(float));
     }
     return end;
 }
@@ -75,7 +79,7 @@ static tutti_status transpose(piece *p, float *send, float *receive, tutti_error
 }
 
 /* This rank's share of the piece, summed in the tree's order. */
-static tutti_status sum_share(piece *p, int64_t slots, float *result, tutti_error *err)
+static tutti_status sum_share(piece *p, float *result, tutti_error *err)
 {
     world *w = p->w;
     const int64_t first = share(w, p->n, w->info.rank);
@@ -84,7 +88,7 @@ static tutti_status sum_share(piece *p, int64_t slots, float *result, tutti_erro
     slot_stack stack = {.count = 0};
     uint64_t all = 0;
     for (int32_t r = 0; r < w->info.size; r++) {
-        const uint32_t count = slots_blocks(slots_of_rank(slots, w->info.size, r), blocks);
+        const uint32_t count = slots_blocks(slots_of_rank(p->slots, w->info.size, r), blocks);
         p->offsets[1][r] = all * sizeof(float);
         p->bytes[1][r] = (uint64_t)n * count * sizeof(float);
         all += (uint64_t)n * count;
@@ -98,11 +102,11 @@ static tutti_status sum_share(piece *p, int64_t slots, float *result, tutti_erro
     if ((s = transpose(p, w->memory, received, err)))
         return s;
     for (int32_t r = 0; r < w->info.size; r++) {
-        const uint32_t count = slots_blocks(slots_of_rank(slots, w->info.size, r), blocks);
+        const uint32_t count = slots_blocks(slots_of_rank(p->slots, w->info.size, r), blocks);
         for (uint32_t k = 0; k < count; k++, received += n)
-            slot_stack_push(&stack, (slot_sum){received, blocks[k]}, n, w->options.threads);
+            slot_stack_push(&stack, (slot_sum){received, blocks[k]}, n, 1);
     }
-    const float *sum = slot_stack_finish(&stack, n, w->options.threads);
+    const float *sum = slot_stack_finish(&stack, n, 1);
     memcpy(result + p->at + first, sum, (size_t)n * sizeof(float));
     return TUTTI_OK;
 }
@@ -128,41 +132,40 @@ static tutti_status gather(piece *p, float *result, tutti_error *err)
     return s;
 }
 
-/* The blocks of a world of one, whole. */
-static void sum_alone(const world *w, const slot_sum *mine, uint32_t count, int64_t n,
-                      float *result)
+/* A world of one adds up its blocks. */
+static void sum_alone(const world *w, const world_piece *p)
 {
     slot_stack stack = {.count = 0};
-    for (uint32_t k = 0; k < count; k++)
-        slot_stack_push(&stack, mine[k], n, w->options.threads);
-    const float *sum = slot_stack_finish(&stack, n, w->options.threads);
-    memcpy(result, sum, (size_t)n * sizeof(float));
+    for (uint32_t k = 0; k < p->count; k++)
+        if (p->mine[k].data)
+            slot_stack_push(&stack, (slot_sum){p->mine[k].data + p->at, p->mine[k].span}, p->n,
+                            w->options.threads);
+    const float *sum = slot_stack_finish(&stack, p->n, w->options.threads);
+    if (sum && sum != p->result + p->at)
+        memcpy(p->result + p->at, sum, (size_t)p->n * sizeof(float));
 }
 
-tutti_status world_sum(world *w, int64_t slots, const slot_sum *mine, uint32_t count, int64_t n,
-                       float *result, tutti_error *err)
+tutti_status world_sum_piece(world *w, const world_piece *one, tutti_error *err)
 {
-    const int64_t most = (int64_t)(w->options.bucket / sizeof(float));
     if (w->info.size == 1) {
-        sum_alone(w, mine, count, n, result);
+        sum_alone(w, one);
         return TUTTI_OK;
     }
     if (w->info.size > MOST_RANKS)
         return tutti_fail(err, TUTTI_E_RANGE, "a world of %d ranks, want at most %d",
                           w->info.size, MOST_RANKS);
-    piece *p = calloc(1, sizeof *p);
-    tutti_status s =
-        p ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
-    for (int64_t at = 0; at < n && !s; at += most) {
-        p->w = w;
-        p->mine = mine;
-        p->count = count;
-        p->at = at;
-        p->n = n - at < most ? n - at : most;
-        s = sum_share(p, slots, result, err);
-        if (!s)
-            s = gather(p, result, err);
-    }
+    piece *p = malloc(sizeof *p);
+    if (!p)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    p->w = w;
+    p->mine = one->mine;
+    p->count = one->count;
+    p->slots = one->slots;
+    p->at = one->at;
+    p->n = one->n;
+    tutti_status s = sum_share(p, one->result, err);
+    if (!s)
+        s = gather(p, one->result, err);
     free(p);
     return s;
 }

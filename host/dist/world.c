@@ -61,6 +61,7 @@ tutti_status world_join(const world_options *options, world **ret_world, tutti_e
         return s;
     }
     table->set_timeout(w->self, milliseconds(options->timeout_s));
+    background_init(&w->background);
     *ret_world = w;
     return TUTTI_OK;
 }
@@ -69,6 +70,7 @@ void world_leave(world *w, bool failed)
 {
     if (!w)
         return;
+    background_fini(&w->background);
     instance_call c = instance_enter(w->options.comm, "leave");
     w->table->leave(w->self, failed && !w->agreed);
     instance_leave(&c);
@@ -86,6 +88,12 @@ int32_t world_size(const world *w)
     return w->info.size;
 }
 
+int64_t world_bucket(const world *w)
+{
+    const int64_t n = (int64_t)(w->options.bucket / sizeof(float));
+    return n > 0 ? n : 1;
+}
+
 const tutti_world_v1 *world_service(const world *w)
 {
     return &w->service;
@@ -94,6 +102,7 @@ const tutti_world_v1 *world_service(const world *w)
 void world_tell(world *w, uint64_t step, const char *phase)
 {
     struct timespec now;
+    w->step = step;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     tutti_progress p = {.step = step,
                         .since_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
@@ -104,6 +113,7 @@ void world_tell(world *w, uint64_t step, const char *phase)
 tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t bytes,
                             tutti_error *err)
 {
+    background_drain(&w->background);
     instance_call c = instance_enter(w->options.comm, "exchange");
     const tutti_status s = w->table->exchange(w->self, mine, all, bytes, err);
     instance_leave(&c);
@@ -175,6 +185,7 @@ tutti_status world_compare(world *w, const world_item *items, size_t n, tutti_er
 
 static tutti_status broadcast(world *w, void *data, uint64_t bytes, tutti_error *err)
 {
+    background_drain(&w->background);
     instance_call c = instance_enter(w->options.comm, "broadcast");
     const tutti_status s = w->table->broadcast(w->self, data, bytes, 0, err);
     instance_leave(&c);

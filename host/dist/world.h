@@ -31,6 +31,8 @@ void world_leave(world *w, bool failed);
 int32_t world_rank(const world *w);
 int32_t world_size(const world *w);
 const tutti_world_v1 *world_service(const world *w);
+int64_t world_bucket(
+    const world *w); /* numbers that are summed at a time, as `options` has it; at least 1 */
 /* Where this rank is, for the others' messages; `phase` is a constant.  [step] */
 void world_tell(world *w, uint64_t step, const char *phase);
 
@@ -55,11 +57,22 @@ TUTTI_NODISCARD tutti_status world_compare(world *w, const world_item *items, si
 TUTTI_NODISCARD tutti_status world_spread(world *w, const char *text, char **ret_text,
                                           tutti_error *err);
 
-/* The sum over `slots` slots by the tree of slots.h, in `result` of every rank, n numbers.  `mine`: this rank's blocks of the
- * tree in order, as slots_blocks has them, each of n numbers, which are overwritten.  Errors also: E_NOMEM.
- * [step] */
-TUTTI_NODISCARD tutti_status world_sum(world *w, int64_t slots, const slot_sum *mine,
-                                       uint32_t count, int64_t n, float *result,
-                                       tutti_error *err);
+/* Numbers [at, at + n) of arrays that are to be summed over all slots by the tree of slots.h. */
+typedef struct world_piece {
+    int64_t slots;
+    const slot_sum *
+        mine; /* this rank's blocks of the tree in order, as slots_blocks has them; overwritten.  No data:
+                             zeros.  Borrowed until world_finish */
+    uint32_t count;
+    int64_t at, n;
+    float *result; /* of all ranks, at `at`; may be an array of `mine` */
+} world_piece;
+/* Begins the sum of one piece, which a thread of the world's goes on with: pieces one after the other, begun in the same
+ * order by all ranks.  Errors: E_NOMEM.  [step] */
+TUTTI_NODISCARD tutti_status world_start(world *w, const world_piece *piece, tutti_error *err);
+/* Waits for all sums that have begun.  The first error of any; nothing is left to wait for then.  [step] */
+TUTTI_NODISCARD tutti_status world_finish(world *w, tutti_error *err);
+/* How long world_finish has waited since joining. */
+int64_t world_waited_ns(const world *w);
 
 #endif

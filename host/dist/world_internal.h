@@ -6,6 +6,21 @@
 #include "dist/world.h"
 #include "tutti/collectives.h"
 
+#include <pthread.h>
+
+/* Sums that go on beside the caller: one thread takes the pieces in their order. */
+typedef struct background {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    world_piece *pieces; /* a ring; the oldest at `first` */
+    uint32_t first, count, capacity;
+    bool running; /* the thread is there */
+    bool stop;
+    tutti_error error; /* the first one */
+    int64_t waited_ns;
+} background;
+
 struct world {
     world_options options;
     const tutti_collectives_v1 *table;
@@ -15,6 +30,17 @@ struct world {
     bool agreed;       /* on a failure */
     float *memory;     /* of sums: what is sent, then what is received */
     uint64_t capacity; /* numbers */
+    uint64_t step;     /* world_tell */
+    background background;
 };
+
+/* Sums one piece now. */
+TUTTI_NODISCARD tutti_status world_sum_piece(world *w, const world_piece *one,
+                                             tutti_error *err);
+void background_init(background *b);
+/* Behind the piece under way; what has not begun is left. */
+void background_fini(background *b);
+/* No piece is under way or waits. */
+void background_drain(background *b);
 
 #endif

@@ -17,7 +17,9 @@ typedef struct record {
     int64_t lap_ns;
     uint64_t weights; /* hash of a part of them, before the update */
     int32_t signal;
-    int32_t saves; /* somebody asks for a checkpoint */
+    int32_t saves;  /* somebody asks for a checkpoint */
+    int32_t failed; /* this rank's batch; why follows */
+    int32_t reserved;
 } record;
 
 bool distributed_on(const distributed *d)
@@ -48,72 +50,10 @@ tutti_status distributed_equal(distributed *d, const world_item *items, size_t n
     return note(d, world_compare(d->world, items, n, err));
 }
 
-/* ---- what fits the net ---- */
-
-static bool is_buffer(const tutti_weight *w)
-{
-    return !(w->flags & TUTTI_WEIGHT_TRAINABLE);
-}
-
-static void free_pool(distributed *d)
-{
-    for (uint32_t k = 0; k < d->npool; k++)
-        free(d->pool[k]);
-    d->npool = 0;
-}
-
 static tutti_status no_memory(uint64_t bytes, tutti_error *err)
 {
-    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients of a slot",
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of numbers of slots",
                       (unsigned long long)bytes);
-}
-
-/* Of the buffers that are numbers and that plan `p` assigns, `d->buffers` is the list. */
-static tutti_status fit(distributed *d, const plan *p, tutti_error *err)
-{
-    net *n = d->run->net;
-    float *weights, *gradients;
-    if (d->version == net_version(n) && d->pool)
-        return TUTTI_OK;
-    free_pool(d);
-    const uint32_t count = net_weight_count(n);
-    uint32_t *buffers = realloc(d->buffers, (count + 1) * sizeof *buffers);
-    float **pool = d->pool ? d->pool : calloc(SLOT_BLOCKS, sizeof *pool);
-    d->buffers = buffers ? buffers : d->buffers;
-    d->pool = pool;
-    net_arena(n, &weights, &gradients, &d->ngradients);
-    d->numbers = d->ngradients;
-    d->nbuffers = 0;
-    d->before_bytes = 0;
-    for (uint32_t k = 0; k < count && buffers; k++) {
-        const tutti_weight *w = net_weight(n, k);
-        if (!is_buffer(w))
-            continue;
-        d->before_bytes += tutti_nbytes(&w->data.desc);
-        if (w->data.desc.dtype != TUTTI_F32 || !plan_assigns(p, k))
-            continue;
-        d->buffers[d->nbuffers++] = k;
-        d->numbers += tutti_numel(&w->data.desc);
-    }
-    unsigned char *before = realloc(d->before, d->before_bytes + 1);
-    d->before = before ? before : d->before;
-    if (!buffers || !pool || !before)
-        return no_memory(d->before_bytes, err);
-    d->version = net_version(n);
-    return TUTTI_OK;
-}
-
-static void copy_buffers(distributed *d, bool back)
-{
-    unsigned char *at = d->before;
-    for (uint32_t k = 0; k < net_weight_count(d->run->net); k++) {
-        const tutti_weight *w = net_weight(d->run->net, k);
-        if (!is_buffer(w))
-            continue;
-        const uint64_t bytes = tutti_nbytes(&w->data.desc);
-        memcpy(back ? w->data.data : at, back ? at : w->data.data, bytes);
-        at += bytes;
-    }
 }
 
 /* ---- slots ---- */
@@ -130,7 +70,7 @@ static uint32_t count_values(const distributed *d)
 static int64_t most_slots(const distributed *d)
 {
     const int64_t size = world_size(d->world);
-    return (d->slots + size - 1) / size;
+    return (d->gradients.slots + size - 1) / size;
 }
 
 static uint64_t record_bytes(const distributed *d)
@@ -140,13 +80,7 @@ static uint64_t record_bytes(const distributed *d)
 
 tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tutti_error *err)
 {
-    const tutti_status s = fit(d, p, err);
-    if (s)
-        return s;
-    d->slots = slots;
-    d->mine = slots_of_rank(slots, world_size(d->world), world_rank(d->world));
-    d->nblocks = 0;
-    d->stack.count = 0;
+    d->gradients.slots = slots;
     d->nvalues = count_values(d);
     double *values = realloc(d->values, record_bytes(d));
     double *all = realloc(d->all_values, (uint64_t)slots * d->nvalues * sizeof *all);
@@ -155,106 +89,36 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     if (!values || !all)
         return no_memory(record_bytes(d), err);
     memset(d->values, 0, record_bytes(d));
-    copy_buffers(d, false);
+    const tutti_status s = gradients_begin(&d->gradients, slots, p, err);
+    d->begun = !s;
+    if (s)
+        return note(d, s);
     world_tell(d->world, (uint64_t)d->run->clock.now.batch, "computing");
     return TUTTI_OK;
 }
 
 void distributed_begin_slot(distributed *d)
 {
-    copy_buffers(d, true);
+    gradients_begin_slot(&d->gradients);
     metric_set_reset(d->metrics);
 }
 
-static bool is_used(const distributed *d, const float *array)
+void distributed_overlap(distributed *d, int64_t slot, plan *p)
 {
-    for (uint32_t k = 0; k < d->nblocks; k++)
-        if (d->blocks[k].data == array)
-            return true;
-    for (uint32_t k = 0; k < d->stack.count; k++)
-        if (d->stack.sums[k].data == array)
-            return true;
-    return false;
-}
-
-/* An array that nothing is in; NULL when there is no memory. */
-static float *take_array(distributed *d)
-{
-    for (uint32_t k = 0; k < d->npool; k++)
-        if (!is_used(d, d->pool[k]))
-            return d->pool[k];
-    float *array =
-        d->npool < SLOT_BLOCKS
-            ? aligned_alloc(64, ((uint64_t)d->numbers * sizeof *array + 63) / 64 * 64 + 64)
-            : NULL;
-    if (array)
-        d->pool[d->npool++] = array;
-    return array;
-}
-
-static void pack(const distributed *d, double share, float *to)
-{
-    float *weights, *gradients;
-    int64_t n;
-    net_arena(d->run->net, &weights, &gradients, &n);
-    memcpy(to, gradients, (size_t)n * sizeof *to);
-    to += n;
-    for (uint32_t k = 0; k < d->nbuffers; k++) {
-        const tutti_tensor *t = &net_weight(d->run->net, d->buffers[k])->data;
-        for (int64_t i = 0; i < tutti_numel(&t->desc); i++)
-            *to++ = (float)share * ((const float *)t->data)[i];
-    }
-}
-
-static void unpack(const distributed *d, const float *from)
-{
-    float *weights, *gradients;
-    int64_t n;
-    net_arena(d->run->net, &weights, &gradients, &n);
-    memcpy(gradients, from, (size_t)n * sizeof *from);
-    from += n;
-    for (uint32_t k = 0; k < d->nbuffers; k++) {
-        const tutti_tensor *t = &net_weight(d->run->net, d->buffers[k])->data;
-        memcpy(t->data, from, tutti_nbytes(&t->desc));
-        from += tutti_numel(&t->desc);
-    }
-}
-
-/* Blocks of the tree are summed one after the other. */
-static void end_block(distributed *d, int64_t slot)
-{
-    slot_span blocks[SLOT_BLOCKS];
-    (void)slots_blocks(d->mine, blocks);
-    const slot_span *block = &blocks[d->nblocks];
-    if (slot + 1 < block->first + block->count)
-        return;
-    d->blocks[d->nblocks++] = d->stack.sums[0];
-    d->stack.count = 0;
+    if (gradients_is_last(&d->gradients, slot))
+        gradients_watch(&d->gradients, p);
 }
 
 tutti_status distributed_end_slot(distributed *d, int64_t slot, double share, double loss,
                                   tutti_error *err)
 {
-    float *weights, *gradients;
-    int64_t n;
     double *values = d->values + sizeof(record) / sizeof(double) +
-                     (uint64_t)(slot - d->mine.first) * d->nvalues;
+                     (uint64_t)(slot - d->gradients.mine.first) * d->nvalues;
     *values++ = loss;
     for (size_t k = 0; k < d->metrics->count; k++)
         for (uint32_t j = 0; j < d->metrics->tables[k]->nsums; j++)
             *values++ = d->metrics->tables[k]->sums[j];
-    net_arena(d->run->net, &weights, &gradients, &n);
-    if (d->nbuffers == 0 && slot_stack_takes(&d->stack, slot)) {
-        slot_stack_push(&d->stack, (slot_sum){gradients, {slot, 1}}, n, d->run->threads);
-    } else {
-        float *array = take_array(d);
-        if (!array)
-            return no_memory((uint64_t)d->numbers * sizeof *array, err);
-        pack(d, share, array);
-        slot_stack_push(&d->stack, (slot_sum){array, {slot, 1}}, d->numbers, d->run->threads);
-    }
-    end_block(d, slot);
-    return TUTTI_OK;
+    return gradients_end_slot(&d->gradients, slot, share, err);
 }
 
 /* ---- the end of a batch ---- */
@@ -283,7 +147,8 @@ static const record *record_of(const distributed *d, const char *all, int32_t ra
     return (const record *)(const void *)(all + (uint64_t)rank * record_bytes(d));
 }
 
-static tutti_status read_records(distributed *d, const char *all, tutti_error *err)
+static tutti_status read_records(distributed *d, const char *all, bool *ret_failed,
+                                 tutti_error *err)
 {
     const int32_t size = world_size(d->world);
     const record *first = record_of(d, all, 0);
@@ -292,9 +157,10 @@ static tutti_status read_records(distributed *d, const char *all, tutti_error *e
     d->lap_ns += first->lap_ns;
     for (int32_t r = 0; r < size; r++) {
         const record *one = record_of(d, all, r);
-        const slot_span span = slots_of_rank(d->slots, size, r);
+        const slot_span span = slots_of_rank(d->gradients.slots, size, r);
         if (one->weights != first->weights)
             return differ(r, d->run->clock.now.batch, err);
+        *ret_failed = *ret_failed || one->failed;
         signal = signal ? signal : one->signal;
         saves = saves || one->saves;
         memcpy(d->all_values + (uint64_t)span.first * d->nvalues, one + 1,
@@ -307,7 +173,8 @@ static tutti_status read_records(distributed *d, const char *all, tutti_error *e
     return TUTTI_OK;
 }
 
-static tutti_status exchange_records(distributed *d, tutti_error *err)
+static tutti_status exchange_records(distributed *d, bool failed, bool *ret_failed,
+                                     tutti_error *err)
 {
     const uint64_t bytes = record_bytes(d);
     const int64_t now = now_ns();
@@ -319,11 +186,12 @@ static tutti_status exchange_records(distributed *d, tutti_error *err)
                      .weights = hash_weights(
                          d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS, HASHED_PARTS),
                      .signal = trainer_pending_signal(),
-                     .saves = trainer_pending_save()};
+                     .saves = trainer_pending_save(),
+                     .failed = failed};
     d->began_ns = now;
     tutti_status s = world_exchange(d->world, mine, all, bytes, err);
     if (!s)
-        s = read_records(d, all, err);
+        s = read_records(d, all, ret_failed, err);
     free(all);
     return s;
 }
@@ -333,39 +201,34 @@ static double sum_values(distributed *d)
     const double *at = d->all_values;
     double loss = 0.0;
     metric_set_reset(d->metrics);
-    for (int64_t slot = 0; slot < d->slots; slot++) {
+    for (int64_t slot = 0; slot < d->gradients.slots; slot++) {
         loss += *at++;
         for (size_t k = 0; k < d->metrics->count; k++)
             for (uint32_t j = 0; j < d->metrics->tables[k]->nsums; j++)
                 d->metrics->tables[k]->sums[j] += *at++;
     }
-    d->metrics->updated = d->slots > 0;
+    d->metrics->updated = d->gradients.slots > 0;
     return loss;
-}
-
-static tutti_status sum_gradients(distributed *d, tutti_error *err)
-{
-    float *weights, *gradients;
-    int64_t n;
-    net_arena(d->run->net, &weights, &gradients, &n);
-    float *result = d->nbuffers ? take_array(d) : gradients;
-    if (!result)
-        return no_memory((uint64_t)d->numbers * sizeof *result, err);
-    world_tell(d->world, (uint64_t)d->run->clock.now.batch, "summing gradients");
-    const tutti_status s =
-        world_sum(d->world, d->slots, d->blocks, d->nblocks, d->numbers, result, err);
-    if (!s && d->nbuffers)
-        unpack(d, result);
-    return s;
 }
 
 tutti_status distributed_end(distributed *d, tutti_status status, double *ret_loss,
                              tutti_error *err)
 {
-    tutti_status s = distributed_agree(d, status, err);
-    if (s || (s = exchange_records(d, err)))
-        return s;
-    copy_buffers(d, true); /* what is not summed is as before on all ranks */
+    tutti_error unheard = TUTTI_ERROR_INIT;
+    tutti_error *other =
+        status ? &unheard : err; /* a failure of this rank's own is told first */
+    bool failed = false;
+    if (!d->begun) /* the others find this rank gone */
+        return status;
+    d->begun = false;
+    tutti_status s = gradients_end(&d->gradients, status != TUTTI_OK, other);
+    if (!s)
+        s = exchange_records(d, status != TUTTI_OK, &failed, other);
+    if (s)
+        return status ? status : s;
+    if (failed)
+        return distributed_agree(d, status, err);
+    gradients_take_buffers(&d->gradients);
     *ret_loss = sum_values(d);
-    return sum_gradients(d, err);
+    return TUTTI_OK;
 }

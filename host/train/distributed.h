@@ -5,6 +5,7 @@
 
 #include "dist/world.h"
 #include "train/metric_set.h"
+#include "train/slot_gradients.h"
 
 /* The data of this rank, rank_batches.c. */
 typedef struct rank_batches {
@@ -27,22 +28,9 @@ typedef struct distributed {
     instance *comm;
     world *world; /* NULL: a run without "distributed" */
 
-    uint64_t version;  /* of the net that what follows fits */
-    uint32_t *buffers; /* weights of the net that the forward pass assigns */
-    uint32_t nbuffers;
-    int64_t ngradients; /* numbers of the arena */
-    int64_t numbers;    /* and those of the buffers behind it */
-    float **pool;       /* arrays of so many */
-    uint32_t npool;
-    unsigned char *before; /* all buffers as the batch found them */
-    uint64_t before_bytes;
-
-    int64_t slots; /* of the batch under way */
-    slot_span mine;
-    slot_sum blocks[SLOT_BLOCKS]; /* of the tree: those that are done */
-    uint32_t nblocks;
-    slot_stack stack; /* of the block under way */
-    double *values;   /* a slot of mine: its loss by weight, then the metrics' sums */
+    slot_gradients gradients;
+    bool begun;     /* a batch: all ranks sum its gradients, whatever comes */
+    double *values; /* a slot of mine: its loss by weight, then the metrics' sums */
     uint32_t nvalues;
     double *all_values; /* of all slots */
     int64_t began_ns;   /* of the present lap */
@@ -73,6 +61,9 @@ TUTTI_NODISCARD tutti_status distributed_share_choices(distributed *d, tutti_sta
 TUTTI_NODISCARD tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p,
                                                tutti_error *err);
 void distributed_begin_slot(distributed *d);
+/* Before the backward pass of the last of these slots, which `p` will run and nobody looks at before the batch's end:
+ * gradients are summed while it runs. */
+void distributed_overlap(distributed *d, int64_t slot, plan *p);
 /* `share` is that of the slot in the batch's samples; `loss` its loss by this. */
 TUTTI_NODISCARD tutti_status distributed_end_slot(distributed *d, int64_t slot, double share,
                                                   double loss, tutti_error *err);

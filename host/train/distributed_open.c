@@ -64,12 +64,15 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
                                    .run = XXH3_64bits(file->name, strlen(file->name)),
                                    .join_s = file->distributed.join_timeout_s,
                                    .timeout_s = file->distributed.timeout_s,
-                                   .bucket = (uint64_t)file->distributed.bucket_mib << 20,
+                                   .bucket =
+                                       (uint64_t)(file->distributed.bucket_mib * (1 << 20)),
                                    .threads = d->run->threads};
     if ((s = world_join(&options, &d->world, err)))
         return s;
     trainer_defer_signals();
     file->distributed.rank = world_rank(d->world);
+    d->gradients.run = d->run;
+    d->gradients.world = d->world;
     d->began_ns = now_ns();
     advise(d);
     return TUTTI_OK;
@@ -77,15 +80,11 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
 
 void distributed_close(distributed *d, bool failed)
 {
-    for (uint32_t k = 0; k < d->npool; k++)
-        free(d->pool[k]);
-    free(d->pool);
-    free(d->buffers);
-    free(d->before);
     free(d->values);
     free(d->all_values);
     free(d->batches.values);
     world_leave(d->world, failed);
+    gradients_close(&d->gradients); /* sums under way have used it */
     instance_free(d->comm);
     memset(d, 0, sizeof *d);
 }

@@ -3,6 +3,7 @@
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
 #include "train/trainer_state.h"
+#include "tutti/penalty.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,26 @@ static void tell_rows(const trainer *t, FILE *file)
     (void)fprintf(file, "\n");
 }
 
+/* When gradients are summed, and who prevents that it is while the backward pass runs. */
+static void tell_overlap(const trainer *t, FILE *file)
+{
+    static const char late[] = "when the last backward pass is over: ";
+    engine_place places[MOST_PLACES];
+    const participants *p = &t->run.participants;
+    const char *before = late;
+    const size_t n =
+        engine_order(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD, places, MOST_PLACES);
+    (void)fprintf(file, "gradients: summed over the ranks ");
+    for (size_t k = 0; k < n && k < MOST_PLACES; k++, before = ", ")
+        (void)fprintf(file, "%s%s hears after_backward", before, places[k].name);
+    for (size_t k = 0; k < p->count; k++)
+        if (instance_query(p->items[k], TUTTI_PENALTY_V1)) {
+            (void)fprintf(file, "%s%s adds to them", before, instance_name(p->items[k]));
+            before = ", ";
+        }
+    (void)fprintf(file, "%s\n", before == late ? "while the last backward pass runs" : "");
+}
+
 void trainer_tell_step(const trainer *t, FILE *file)
 {
     static const char *const names[] = {"forward", "loss", "backward", "update"};
@@ -119,8 +140,10 @@ void trainer_tell_step(const trainer *t, FILE *file)
                 before = ", ";
             }
     (void)fprintf(file, "\n");
-    if (distributed_on(&t->distributed))
+    if (distributed_on(&t->distributed)) {
         tell_rows(t, file);
+        tell_overlap(t, file);
+    }
 }
 
 tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)

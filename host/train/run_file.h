@@ -65,10 +65,10 @@ typedef struct run_device {
 typedef struct run_distributed {
     run_part comm;
     double join_timeout_s;
-    double timeout_s;    /* 0: for ever */
-    uint32_t bucket_mib; /* of gradients that are summed at a time */
-    int32_t rank;        /* set by the trainer: this process; 0 alone */
-    bool told;           /* and that rank 0 knows, and says, why the run has failed */
+    double timeout_s;  /* 0: for ever */
+    double bucket_mib; /* of gradients that are summed at a time */
+    int32_t rank;      /* set by the trainer: this process; 0 alone */
+    bool told;         /* and that rank 0 knows, and says, why the run has failed */
 } run_distributed;
 
 enum { RUN_MICROBATCH_AUTO = -1, RUN_MOST_THREADS = 4096 };

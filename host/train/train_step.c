@@ -80,6 +80,21 @@ static tutti_status aim_scale(trainer *t, plan *p, const part *m, tutti_error *e
     return scalars_loss_scale(&t->scalars, m->weight, plan_scale(p), err);
 }
 
+bool trainer_overlaps(const trainer *t)
+{
+    return distributed_on(&t->distributed) &&
+           !engine_hears(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD);
+}
+
+/* Gradients of the batch are summed over the ranks while its last backward pass runs. */
+static void overlap(trainer *t, plan *p)
+{
+    if (!trainer_overlaps(t))
+        return;
+    distributed_overlap(&t->distributed, t->tensors.microbatch, p);
+    t->plans.watched = p;
+}
+
 /* The forward pass and what runs as one with it; *ret_done: the last segment that did. */
 static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_error *err)
 {
@@ -89,6 +104,7 @@ static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_
     if (s || (s = net_plan(t->run.net, &request, &t->plans.forward, err)))
         return s;
     t->plans.loss = t->plans.forward;
+    overlap(t, t->plans.forward);
     *ret_done = trainer_merges(t, SEGMENT_FORWARD, m->last);
     if ((s = trainer_bind_inputs(t, t->plans.forward, &t->tensors.micro, err)) ||
         (*ret_done > SEGMENT_FORWARD &&
@@ -194,13 +210,17 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
         s = net_plan(t->run.net, &request, &p, err);
     if (!s)
         s = distributed_begin(d, (all + size - 1) / size, p, err);
-    for (int64_t k = d->mine.first; k < d->mine.first + d->mine.count && !s; k++) {
+    const slot_span mine = s ? (slot_span){0, 0} : d->gradients.mine;
+    for (int64_t k = mine.first; k < mine.first + mine.count && !s; k++) {
         double loss = 0.0;
         distributed_begin_slot(d);
         s = begin_microbatch(t, saved_targets, k, size, err);
         const part m = {true, false, (double)t->tensors.micro.samples / (double)all};
         if (!s)
             s = microbatch(t, &m, saved_targets, &loss, err);
+        if (t->plans.watched)
+            plan_watch_backward(t->plans.watched, NULL, NULL);
+        t->plans.watched = NULL;
         if (!s)
             s = distributed_end_slot(d, k, m.weight, loss, err);
         t->tensors.phase = PHASE_BATCH;

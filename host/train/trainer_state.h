@@ -20,7 +20,8 @@
 /* The plans of the microbatch under way. */
 typedef struct step_plans {
     plan *forward;
-    plan *loss; /* over the same forward pass; another one where targets have changed */
+    plan *loss;    /* over the same forward pass; another one where targets have changed */
+    plan *watched; /* whose backward pass begins sums over the ranks; NULL: none */
     float loss_scale;
     bool updated; /* the update was part of the last segment */
 } step_plans;
@@ -126,6 +127,8 @@ TUTTI_NODISCARD tutti_status trainer_run_merged(trainer *t, plan *p, int first, 
  * so; false when it cannot. */
 bool trainer_halve(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
+/* Whether gradients are summed over the ranks while the backward pass runs: nobody looks at a slot's own. */
+bool trainer_overlaps(const trainer *t);
 
 /* ---- begin.c, evaluate.c ---- */
 

@@ -60,12 +60,15 @@ def algorithms(tutti, folder, report):
 
 
 def explained(tutti, folder, report):
-    """tutti explain says who may make every rank load whole batches."""
-    write(folder, changed(algorithms=[{"name": "selective_backprop"}, {"name": "mixup"}]))
-    out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
-    lines = [line for line in out.splitlines() if line.startswith("rows of a batch:")]
-    good = len(lines) == 1 and lines[0].endswith("reads a batch: selective_backprop (after_dataloader)")
-    report.check("explain names who reads whole batches", good, out)
+    """tutti explain says who may make every rank load whole batches, and when gradients are summed."""
+    for algorithm, ends in (
+            ("selective_backprop", ("reads a batch: selective_backprop (after_dataloader)", "while the last backward pass runs")),
+            ("gradient_penalty", ("those of its own slots", "when the last backward pass is over: gradient_penalty adds to them"))):
+        write(folder, changed(algorithms=[{"name": algorithm}, {"name": "mixup"}]))
+        out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
+        lines = [line for line in out.splitlines() if line.startswith(("rows of a batch:", "gradients:"))]
+        good = len(lines) == 2 and all(line.endswith(end) for line, end in zip(lines, ends))
+        report.check(f"explain says what {algorithm} needs of the ranks", good, out)
 
 
 def onlookers(tutti, folder, report):

@@ -21,7 +21,7 @@ RUN = {
     "optimizer": {"name": "sgd", "lr": 0.05, "momentum": 0.9}, "loggers": [{"name": "jsonl"}],
     "callbacks": [{"name": "checkpoint_saver", "interval": "1ba"}], "max_duration": "2ep",
     "distributed": {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "join_timeout_s": 60, "timeout_s": 60,
-                    "bucket_mib": 1},
+                    "bucket_mib": 0.01},
 }
 
 

@@ -52,6 +52,22 @@ bool plan_assigns(const plan *p, uint32_t k)
     return false;
 }
 
+uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count)
+{
+    const compiled_graph *c = &p->model_graph->compiled;
+    float *weights, *gradients;
+    int64_t n;
+    if (p->loss_graph.penalty || !device_is_host(c->device))
+        return UINT32_MAX;
+    net_arena(p->n, &weights, &gradients, &n);
+    return program_last_use(c->program, gradients + first, (uint64_t)count * sizeof(float));
+}
+
+void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx)
+{
+    program_watch(p->model_graph->compiled.program, passed, ctx);
+}
+
 uint32_t plan_noutputs(const plan *p)
 {
     return p->model_graph->noutputs;

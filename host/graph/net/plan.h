@@ -92,6 +92,12 @@ TUTTI_NODISCARD tutti_status plan_run_merged(plan *p, int first, int last,
 TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double weight,
                                              const tutti_step *step, float loss_scale,
                                              tutti_error *err);
+/* The step of the backward pass, from 1, behind which nothing reads or writes numbers [first, first + count) of the
+ * gradients' arena; 0: nothing does at all; UINT32_MAX: they are there when SEGMENT_BACKWARD is over.  For plans that
+ * run on the host.  [step] */
+uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count);
+/* From now on SEGMENT_BACKWARD calls `passed` behind each of these steps; NULL ends it.  [step] */
+void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
 /* Whether the forward pass gives weight k of net_weight, a buffer, another value. */
 bool plan_assigns(const plan *p, uint32_t k);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */

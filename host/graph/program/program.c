@@ -100,15 +100,46 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     if (p->device)
         return program_run_on_device(p, segment, s, end, err);
     for (; s < end; s++) {
-        if (s->guard && **s->guard == 0.0f) {
+        const bool skipped = s->guard && **s->guard == 0.0f;
+        if (skipped)
             skip(s);
-            continue;
-        }
-        const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
+        const tutti_status status =
+            skipped ? TUTTI_OK : s->run(s->state, s->call, s->in, s->out, s->scratch);
         if (status)
             return fail_step(s, status, err);
+        if (segment && p->watcher.passed)
+            p->watcher.passed(p->watcher.ctx, (uint32_t)(s - p->steps) - p->cut + 1);
     }
     return TUTTI_OK;
+}
+
+static bool touches(void *const *places, const tutti_desc *descs, uint32_t n,
+                    const unsigned char *first, uint64_t bytes)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const unsigned char *at = places[k];
+        if (at && at < first + bytes && first < at + tutti_nbytes(&descs[k]))
+            return true;
+    }
+    return false;
+}
+
+uint32_t program_last_use(program *p, const void *memory, uint64_t bytes)
+{
+    if (p->dirty)
+        bind(p);
+    for (uint32_t k = p->nsteps; k > p->cut; k--) {
+        const step *s = &p->steps[k - 1];
+        if (touches(s->out, s->call->out, s->call->nout, memory, bytes) ||
+            touches((void *const *)s->in, s->call->in, s->call->nin, memory, bytes))
+            return k - p->cut;
+    }
+    return 0;
+}
+
+void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx)
+{
+    p->watcher = (program_watcher){passed, ctx};
 }
 
 static bool is_sound(const step *s)

@@ -72,7 +72,12 @@ void *program_address(const program *p, tutti_value v);
 /* Runs segment 0 or 1.  Errors name module path and op. */
 TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutti_step *step,
                                          tutti_error *err);
-/* The same without a graph of its own: where work of several programs is gathered into one. */
+/* The last step of segment 1, from 1, that reads or writes any of these bytes, which lie outside of the arena; 0: none
+ * does. */
+uint32_t program_last_use(program *p, const void *memory, uint64_t bytes);
+/* From now on segment 1, run on the host, calls `passed` behind each step with its number, from 1.  NULL ends it. */
+void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
+/* Runs a segment without a graph of its own: where work of several programs is gathered into one. */
 TUTTI_NODISCARD tutti_status program_run_uncaptured(program *p, int32_t segment,
                                                     const tutti_step *step, tutti_error *err);
 

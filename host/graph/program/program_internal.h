@@ -46,6 +46,12 @@ typedef struct step {
     bool upcast;    /* `state` is an upcast */
 } step;
 
+/* program_watch. */
+typedef struct program_watcher {
+    void (*passed)(void *ctx, uint32_t step); /* NULL: nobody */
+    void *ctx;
+} program_watcher;
+
 struct program {
     const graph *g;
     pool memory; /* calls, descs */
@@ -67,6 +73,7 @@ struct program {
     uint32_t nvalues, nsteps, nslots, nintervals, nexternal;
     uint32_t cut; /* steps of segment 0 */
     bool dirty;   /* the arena moved */
+    program_watcher watcher;
 };
 
 /* The class that `v` belongs to. */

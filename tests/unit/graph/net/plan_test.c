@@ -150,6 +150,66 @@ START_TEST(two_microbatches_add_up_to_one_batch)
 }
 END_TEST
 
+enum { SPAN = 8 };
+
+typedef struct watched {
+    plan *p;
+    float *taken;  /* what spans held when the backward pass was done with them */
+    int64_t spans; /* taken so far; each has been overwritten then */
+    uint32_t steps;
+} watched;
+
+static void take_spans(void *ctx, uint32_t step)
+{
+    watched *w = ctx;
+    float *weights, *grads;
+    int64_t count;
+    net_arena(n, &weights, &grads, &count);
+    ck_assert_uint_eq(step, ++w->steps);
+    for (int64_t first = 0; first < count; first += SPAN) {
+        const int64_t length = count - first < SPAN ? count - first : SPAN;
+        const uint32_t last = plan_gradient_step(w->p, first, length);
+        ck_assert_uint_ne(last, UINT32_MAX);
+        if (last != step && (last != 0 || step != 1))
+            continue;
+        memcpy(w->taken + first, grads + first, (size_t)length * sizeof *grads);
+        for (int64_t k = first; k < first + length; k++)
+            grads[k] = 1e30f;
+        w->spans++;
+    }
+}
+
+/* Whoever takes a gradient away as soon as the backward pass is done with it gets the whole of it, and disturbs nothing. */
+START_TEST(the_backward_pass_says_when_it_is_done_with_a_gradient)
+{
+    plan *p = toy_plan(n, PLAN_TRAIN, x_desc(), hard());
+    float *weights, *grads;
+    int64_t count;
+    net_arena(n, &weights, &grads, &count);
+    toy_fill(plan_input(p, 0), 1);
+    toy_fill(plan_target(p, 0), 2);
+    toy_run(p, 1.0f);
+    float *whole = copy_grads();
+    watched w = {.p = p, .taken = calloc((size_t)count, sizeof *w.taken)};
+    ck_assert_ptr_nonnull(w.taken);
+    plan_watch_backward(p, take_spans, &w);
+    toy_run(p, 1.0f);
+    plan_watch_backward(p, NULL, NULL);
+    ck_assert_int_eq(w.spans, (count + SPAN - 1) / SPAN);
+    ck_assert_mem_eq(w.taken, whole, (size_t)count * sizeof *whole);
+    for (int64_t k = 0; k < count; k++)
+        ck_assert(grads[k] == 1e30f);
+    ck_assert_uint_lt(plan_gradient_step(p, 0, SPAN),
+                      w.steps);                      /* the last layer's are there early */
+    memset(grads, 0, (size_t)count * sizeof *grads); /* padding, which nobody writes */
+    toy_run(p, 1.0f);
+    ck_assert_uint_eq(w.spans, (count + SPAN - 1) / SPAN);
+    ck_assert_mem_eq(grads, whole, (size_t)count * sizeof *whole);
+    free(w.taken);
+    free(whole);
+}
+END_TEST
+
 START_TEST(replays_are_equal_bit_for_bit)
 {
     plan *p = toy_plan(n, PLAN_TRAIN, x_desc(), hard());
@@ -387,6 +447,7 @@ int main(void)
     tcase_add_test(all, gradients_match_differences_of_the_plan_itself);
     tcase_add_test(all, the_loss_scale_scales_gradients_but_not_the_loss);
     tcase_add_test(all, two_microbatches_add_up_to_one_batch);
+    tcase_add_test(all, the_backward_pass_says_when_it_is_done_with_a_gradient);
     tcase_add_test(all, replays_are_equal_bit_for_bit);
     tcase_add_test(all, the_target_may_change_its_shape_between_forward_and_loss);
     tcase_add_test(all, outputs_may_be_changed_in_place_before_the_loss);

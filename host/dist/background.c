@@ -1,0 +1,133 @@
+/* background.c - sums of gradients beside the computation: one thread that talks to the other ranks meanwhile. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/world_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* An engine such as MPI moves bytes only while it is called.  The thread is in a call as long as there is anything to
+ * move; nobody else calls the engine then: what blocks waits for the thread first. */
+
+void background_init(background *b)
+{
+    (void)pthread_mutex_init(&b->lock, NULL);
+    (void)pthread_cond_init(&b->changed, NULL);
+}
+
+static void *work(void *argument)
+{
+    world *w = argument;
+    background *b = &w->background;
+    crash_thread_begin();
+    (void)pthread_mutex_lock(&b->lock);
+    for (;;) {
+        while (!b->stop && b->count == 0)
+            (void)pthread_cond_wait(&b->changed, &b->lock);
+        if (b->stop)
+            break;
+        const world_piece one = b->pieces[b->first];
+        tutti_error error = TUTTI_ERROR_INIT;
+        const bool broken = b->error.status != TUTTI_OK;
+        (void)pthread_mutex_unlock(&b->lock);
+        world_tell(w, w->step, "summing gradients");
+        const tutti_status s = broken ? TUTTI_OK : world_sum_piece(w, &one, &error);
+        (void)pthread_mutex_lock(&b->lock);
+        if (s)
+            b->error = error;
+        b->first = (b->first + 1) % b->capacity;
+        b->count--;
+        (void)pthread_cond_broadcast(&b->changed);
+    }
+    (void)pthread_mutex_unlock(&b->lock);
+    crash_thread_end();
+    return NULL;
+}
+
+static tutti_status start_thread(world *w, tutti_error *err)
+{
+    background *b = &w->background;
+    if (!b->running && pthread_create(&b->thread, NULL, work, w) != 0)
+        return tutti_fail(err, TUTTI_E_NOMEM, "cannot start the thread that sums gradients");
+    b->running = true;
+    return TUTTI_OK;
+}
+
+/* Called with the lock held. */
+static tutti_status append(background *b, const world_piece *piece, tutti_error *err)
+{
+    if (b->count == b->capacity) {
+        const uint32_t capacity = b->capacity ? 2 * b->capacity : 16;
+        world_piece *pieces = calloc(capacity, sizeof *pieces);
+        if (!pieces)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for sums of gradients");
+        for (uint32_t k = 0; k < b->count; k++)
+            pieces[k] = b->pieces[(b->first + k) % b->capacity];
+        free(b->pieces);
+        b->pieces = pieces;
+        b->capacity = capacity;
+        b->first = 0;
+    }
+    b->pieces[(b->first + b->count++) % b->capacity] = *piece;
+    return TUTTI_OK;
+}
+
+tutti_status world_start(world *w, const world_piece *piece, tutti_error *err)
+{
+    background *b = &w->background;
+    if (w->info.size == 1)
+        return world_sum_piece(w, piece, err);
+    tutti_status s = start_thread(w, err);
+    if (s)
+        return s;
+    (void)pthread_mutex_lock(&b->lock);
+    s = append(b, piece, err);
+    (void)pthread_cond_broadcast(&b->changed);
+    (void)pthread_mutex_unlock(&b->lock);
+    return s;
+}
+
+static int64_t clock_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void background_drain(background *b)
+{
+    if (!b->running)
+        return;
+    (void)pthread_mutex_lock(&b->lock);
+    while (b->count > 0)
+        (void)pthread_cond_wait(&b->changed, &b->lock);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+tutti_status world_finish(world *w, tutti_error *err)
+{
+    background *b = &w->background;
+    const int64_t began = clock_ns();
+    background_drain(b);
+    b->waited_ns += clock_ns() - began;
+    return b->error.status ? tutti_fail(err, b->error.status, "%s", b->error.text) : TUTTI_OK;
+}
+
+int64_t world_waited_ns(const world *w)
+{
+    return w->background.waited_ns;
+}
+
+void background_fini(background *b)
+{
+    if (b->running) {
+        (void)pthread_mutex_lock(&b->lock);
+        b->stop = true;
+        (void)pthread_cond_broadcast(&b->changed);
+        (void)pthread_mutex_unlock(&b->lock);
+        (void)pthread_join(b->thread, NULL);
+    }
+    free(b->pieces);
+    (void)pthread_cond_destroy(&b->changed);
+    (void)pthread_mutex_destroy(&b->lock);
+}
