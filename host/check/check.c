@@ -97,6 +97,8 @@ static void try_entry(const loading *l)
     const registry *r = l->options->registry;
     child_begin(l->child, CHECK_ENTRY);
     const tutti_plugin *first = registry_entry(r, l->plugin, TUTTI_ABI);
+    if (!first) /* a foreign library has no entry */
+        return;
     const tutti_plugin copy = *first;
     const size_t heap = mallinfo2().uordblks;
     for (int k = 0; k < 1000; k++)

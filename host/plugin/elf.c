@@ -116,10 +116,10 @@ enum { MAX_WANTED = 600 };
 
 /* Symbols of section `table`, whose names are in section `names`. */
 static tutti_status check_symbols(const mapped *m, const Elf64_Shdr *table,
-                                  const Elf64_Shdr *names, const char *const *symbols,
-                                  tutti_error *err)
+                                  const Elf64_Shdr *names, const char *entry,
+                                  const char *const *symbols, tutti_error *err)
 {
-    bool found[MAX_WANTED] = {false};
+    bool found[MAX_WANTED] = {false}, has_entry = !entry;
     if (names->sh_offset > m->size || names->sh_size > m->size - names->sh_offset ||
         !names->sh_size || m->data[names->sh_offset + names->sh_size - 1])
         return mapped_torn(m, err);
@@ -134,25 +134,30 @@ static tutti_status check_symbols(const mapped *m, const Elf64_Shdr *table,
             continue;
         while (symbols[w] && strcmp(symbols[w], name) != 0)
             w++;
-        if (!symbols[w])
+        if (entry && strcmp(entry, name) == 0)
+            has_entry = true;
+        else if (!symbols[w] && entry)
             return tutti_fail(
                 err, TUTTI_E_TRUST,
                 "%s: exports \"%s\", which the manifest does not declare; want "
                 "%s and declared kernels only, which -fvisibility=hidden and the SDK's "
                 "version script (tutti_plugin.map, for C++) see to",
-                m->path, name, symbols[0]);
-        if (w < MAX_WANTED)
+                m->path, name, entry);
+        if (symbols[w] && w < MAX_WANTED)
             found[w] = true;
     }
+    if (!has_entry)
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: does not export \"%s\", the entry of a plugin", m->path, entry);
     for (size_t w = 0; symbols[w] && w < MAX_WANTED; w++)
         if (!found[w])
-            return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"%s", m->path,
-                              symbols[w],
-                              w ? ", which the manifest declares" : ", the entry of a plugin");
+            return tutti_fail(err, TUTTI_E_FORMAT,
+                              "%s: does not export \"%s\", which the manifest declares",
+                              m->path, symbols[w]);
     return TUTTI_OK;
 }
 
-static tutti_status check_exports(const mapped *m, const Elf64_Ehdr *h,
+static tutti_status check_exports(const mapped *m, const Elf64_Ehdr *h, const char *entry,
                                   const char *const *symbols, tutti_error *err)
 {
     for (unsigned k = 0; k < h->e_shnum; k++) {
@@ -165,7 +170,7 @@ static tutti_status check_exports(const mapped *m, const Elf64_Ehdr *h,
         if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_link >= h->e_shnum ||
             !mapped_fetch(m, h->e_shoff + table.sh_link * sizeof names, &names, sizeof names))
             return mapped_torn(m, err);
-        return check_symbols(m, &table, &names, symbols, err);
+        return check_symbols(m, &table, &names, entry, symbols, err);
     }
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: has no table of dynamic symbols", m->path);
 }
@@ -195,7 +200,7 @@ bool elf_fits(const void *data, size_t size)
     return read_header(&m, &h, &e) == TUTTI_OK;
 }
 
-tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
+tutti_status elf_check_bytes(const char *path, const void *data, size_t size, const char *entry,
                              const char *const *symbols, tutti_error *err)
 {
     const mapped m = {path, data, size};
@@ -203,5 +208,5 @@ tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
     tutti_status status = read_header(&m, &h, err);
     if (!status)
         status = check_segments(&m, &h, err);
-    return status ? status : check_exports(&m, &h, symbols, err);
+    return status ? status : check_exports(&m, &h, entry, symbols, err);
 }

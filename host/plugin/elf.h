@@ -9,11 +9,12 @@
 #include <stddef.h>
 
 /* The bytes of a file must be a shared object for this machine, with neither an executable stack nor
- * relocations in its code, that exports all of `symbols` (NULL-terminated) and nothing else; `path` stands in
- * messages.
+ * relocations in its code, that exports all of `symbols` (NULL-terminated): of a plugin with its `entry` and
+ * nothing else; of a foreign library, whose `entry` is NULL, among whatever it exports.  `path` stands in messages.
  * Errors: E_FORMAT says what was expected; E_TRUST for what could be dangerous. */
 TUTTI_NODISCARD tutti_status elf_check_bytes(const char *path, const void *data, size_t size,
-                                             const char *const *symbols, tutti_error *err);
+                                             const char *entry, const char *const *symbols,
+                                             tutti_error *err);
 /* The same of a library that another one needs, which may export what it likes. */
 TUTTI_NODISCARD tutti_status elf_check_needed(const char *path, const void *data, size_t size,
                                               tutti_error *err);

@@ -20,7 +20,7 @@ struct image {
     char hex[BYTES_HEX_SIZE]; /* of its content; empty: it was read from its path */
     bytes content;            /* stays open: the loader knows it by the descriptor's number */
     void *handle;
-    struct link_map *map;
+    struct link_map *map; /* NULL: the system's, which is nobody's to answer for */
 };
 
 static image *images; /* only ever grows */
@@ -219,6 +219,39 @@ tutti_status image_load(const char *path, bytes *library, needs *n, image **ret,
             named[k]->map->l_name = named[k]->path;
     (void)pthread_mutex_unlock(&images_lock);
     free(named);
+    return status;
+}
+
+static tutti_status open_soname(const char *soname, image **ret, tutti_error *err)
+{
+    image *i = calloc(1, sizeof *i);
+    if (i)
+        i->path = strdup(soname);
+    errno = 0;
+    if (i && i->path)
+        i->handle = dlopen(soname, FLAGS);
+    if (i && i->handle) {
+        i->next = images;
+        images = *ret = i;
+        return TUTTI_OK;
+    }
+    const tutti_status status =
+        i && i->path ? refuse(soname, soname, err) : no_memory(soname, err);
+    free(i ? i->path : NULL);
+    free(i);
+    return status;
+}
+
+tutti_status image_load_system(const char *soname, image **ret, tutti_error *err)
+{
+    (void)pthread_mutex_lock(&images_lock);
+    image *i = images;
+    while (i && (i->map || strcmp(i->path, soname) != 0))
+        i = i->next;
+    if (i)
+        *ret = i;
+    const tutti_status status = i ? TUTTI_OK : open_soname(soname, ret, err);
+    (void)pthread_mutex_unlock(&images_lock);
     return status;
 }
 

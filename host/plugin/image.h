@@ -16,9 +16,14 @@ typedef struct image image;
 TUTTI_NODISCARD tutti_status image_load(const char *path, bytes *library, needs *n, image **ret,
                                         tutti_error *err);
 
+/* A library of the system's by its name, which the system's loader looks for as for the program's own.
+ * Errors: E_IO with the loader's sentence; E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status image_load_system(const char *soname, image **ret,
+                                               tutti_error *err);
+
 /* What it exports, or NULL. */
 void *image_symbol(const image *i, const char *name);
-/* Where it lies: what the addresses in its headers count from. */
+/* Where one of image_load lies: what the addresses in its headers count from. */
 uintptr_t image_base(const image *i);
 
 /* Whether the process has a library by this name that no plugin has brought along: the program's own, or the

@@ -25,13 +25,13 @@ tutti_status admit(const plugin *p, const char *path, const bytes *b, const char
 /* Everything that the manifest allows the library to export. */
 static tutti_status check_exports(const plugin *p, const bytes *b, tutti_error *err)
 {
-    const char **symbols = calloc(p->nkernels + 2, sizeof *symbols);
+    const char **symbols = calloc(p->nkernels + 1, sizeof *symbols);
     if (!symbols)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->library);
-    symbols[0] = ENTRY_SYMBOL;
     for (size_t k = 0; k < p->nkernels; k++)
-        symbols[k + 1] = p->kernels[k].symbol;
-    const tutti_status status = elf_check_bytes(p->library, b->data, b->size, symbols, err);
+        symbols[k] = p->kernels[k].symbol;
+    const tutti_status status = elf_check_bytes(p->library, b->data, b->size,
+                                                p->foreign ? NULL : ENTRY_SYMBOL, symbols, err);
     free(symbols);
     return status;
 }
@@ -51,11 +51,28 @@ static tutti_status judge(plugin *p, const bytes *b, bool seal, needs *ret, tutt
     return status;
 }
 
+/* A library that the system's loader finds: it is the system's to look after, and nobody can pin it. */
+static tutti_status judge_system(plugin *p, tutti_error *err)
+{
+    if (p->trust.demands & DEMAND_PIN)
+        return tutti_fail(
+            err, TUTTI_E_TRUST,
+            "%s: library.soname: %s is the system's and cannot be pinned; copy it "
+            "beside the manifest and name it by its path",
+            p->manifest, p->soname);
+    p->library = strdup(p->soname);
+    return p->library
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->manifest);
+}
+
 tutti_status library_judge(plugin *p, const held *folder, tutti_error *err)
 {
     held file = {0};
     bytes b = {.fd = -1};
     p->stage = STAGE_FILES;
+    if (p->soname)
+        return judge_system(p, err);
     tutti_status status = trust_file(folder, p->library_name, p->trust.rule, &file, err);
     if (!status)
         status = bytes_read(&file, SIZE_MAX - 1, &b, err);
@@ -78,7 +95,7 @@ tutti_status library_take(plugin *p, bytes *ret, needs *ret_needs, tutti_error *
     held folder = {0}, file = {0};
     bytes b = {.fd = -1};
     *ret = b;
-    if (!p->trust.demands)
+    if (!p->trust.demands || p->soname)
         return TUTTI_OK;
     tutti_status status = trust_folder(p->folder, p->trust.rule, &folder, err);
     if (!status)
@@ -138,8 +155,8 @@ const char *registry_file(const registry *r, size_t k, size_t n)
 {
     const plugin *p = r->plugins[k];
     size_t codes = 0;
-    if (n < 2)
-        return n ? p->library : p->manifest;
+    if (n < 2 || p->soname) /* the system's library is no file of the plugin's */
+        return n ? (p->soname ? NULL : p->library) : p->manifest;
     while (registry_code(r, k, codes))
         codes++;
     return n - 2 < codes ? registry_code(r, k, n - 2) : brought(p, n - 2 - codes);

@@ -69,13 +69,57 @@ static void check_abi(const plugin *p, const json_node *abi, faults *f)
                    host_major, host_minor);
 }
 
+/* A library of the system, such as "libm.so.6". */
+static void read_soname(const plugin *p, const json_node *library, faults *f)
+{
+    if (!p->foreign)
+        faults_add(f, json_get(library, "soname"),
+                   "is of a library that is no plugin, want \"foreign\": true beside it");
+    if (strchr(p->soname, '/'))
+        faults_add(f, json_get(library, "soname"),
+                   "is \"%s\", want a name without a folder, such as \"libm.so.6\"", p->soname);
+    for (const char *const *key = (const char *const[]){"path", "sha256", NULL}; *key; key++)
+        if (json_get(library, *key))
+            faults_add(f, json_get(library, *key),
+                       "is of a file beside the manifest, which a "
+                       "library with a soname is not");
+}
+
+/* Functions that know nothing of Tutti take no engine and give no status; such a library has nothing else. */
+static void check_foreign(const plugin *p, const json_node *root, faults *f)
+{
+    static const char *const others[] = {"objects", "kernels", "events"};
+    const json_node *handlers = json_get(root, "handlers");
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (json_count(json_get(root, others[k])))
+            faults_add(f, json_get(root, others[k]),
+                       "a foreign library has handlers alone: it knows nothing of Tutti");
+    for (size_t k = 0; k < p->nkernels && k < json_count(handlers); k++) {
+        const json_node *node = json_at(handlers, k), *returns = json_get(node, "returns");
+        if (p->kernels[k].engine)
+            faults_add(f, json_get(node, "engine"),
+                       "a function of a foreign library knows no engine");
+        if (p->kernels[k].returns && strcmp(p->kernels[k].returns, "status") == 0)
+            faults_add(f, returns ? returns : node,
+                       "a function of a foreign library gives no status: want \"returns\" with "
+                       "what it gives, such as \"f64\", \"posix\" or \"void\"");
+    }
+}
+
 static void read_library(plugin *p, const json_node *root, faults *f)
 {
-    static const char *const keys[] = {"path", "sha256", NULL};
+    static const char *const keys[] = {"path", "sha256", "foreign", "soname", NULL};
     const json_node *library = read_member(root, "library", JSON_OBJECT, 1, f);
     if (!library)
         return;
     faults_unknown_keys(f, library, keys);
+    const json_node *foreign = read_member(library, "foreign", JSON_BOOL, 0, f);
+    p->foreign = foreign && json_bool(foreign);
+    p->soname = read_string(library, "soname", 0, f);
+    if (p->soname) {
+        read_soname(p, library, f);
+        return;
+    }
     p->library_name = read_string(library, "path", 1, f);
     p->sha256 = read_sha256(library, f);
     /* Every part of the path is a plain name, so that the library lies below the manifest. */
@@ -220,6 +264,8 @@ static void read_root(plugin *p, const json_node *root, faults *f)
         kernels_read(p, kernels, false, f);
     if (handlers)
         kernels_read(p, handlers, true, f);
+    if (p->foreign)
+        check_foreign(p, root, f);
     const json_node *objects = read_member(root, "objects", JSON_ARRAY, 1, f);
     if (objects)
         objects_read(p, objects, f);

@@ -17,7 +17,7 @@ struct module {
 
 const tutti_plugin *module_entry(const module *m, uint32_t host_abi)
 {
-    return m->entry(host_abi);
+    return m->entry ? m->entry(host_abi) : NULL;
 }
 
 void module_free(module *m)
@@ -215,10 +215,14 @@ static void note_code(const plugin *p, const image *i)
 static tutti_status open_library(const plugin *p, bytes *library, needs *n, module *m,
                                  tutti_error *err)
 {
+    if (p->soname) /* whose code the host and others may run too */
+        return image_load_system(p->soname, &m->image, err);
     const tutti_status status = image_load(p->library, library, n, &m->image, err);
     if (status)
         return status;
     note_code(p, m->image);
+    if (p->foreign)
+        return TUTTI_OK;
     void *symbol = image_symbol(m->image, ENTRY_SYMBOL);
     if (!symbol)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: does not export \"%s\"", p->library,
@@ -238,9 +242,9 @@ static tutti_status run_library(plugin *p, bytes *library, needs *n, module *m,
     process_account account = {0};
     tutti_status status = open_library(p, library, n, m, err);
     check_end(p, before, &account);
-    if (!status)
+    if (!status && !p->foreign)
         status = check_table(p, m->table, err);
-    if (!status)
+    if (!status && !p->foreign)
         status = check_objects(p, m->table, err);
     crash_breadcrumb = outer;
     return status;

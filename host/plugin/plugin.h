@@ -84,8 +84,11 @@ struct plugin {
     const char *id;
     const char *version;
     const char *license;
-    const char *library_name; /* as in the manifest */
-    const char *sha256;       /* or NULL */
+    const char *library_name; /* as in the manifest; NULL: soname has it */
+    const char *soname;       /* of a foreign library of the system; NULL: it is a file here */
+    bool
+        foreign; /* the library knows nothing of Tutti: it has no entry, and handlers alone are called */
+    const char *sha256; /* or NULL */
     uint32_t abi_min;
     size_t place; /* number of its folder on the search path */
     plugin_trust trust;

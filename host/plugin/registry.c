@@ -401,7 +401,7 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
                               .version = p->version ? p->version : "?",
                               .folder = p->folder,
                               .manifest = p->manifest,
-                              .library = p->library,
+                              .library = p->soname ? NULL : p->library,
                               .license = p->license ? p->license : "?",
                               .fault = p->fault,
                               .stage = p->stage,

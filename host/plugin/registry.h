@@ -110,7 +110,7 @@ typedef struct plugin_info {
     const char *version; /* "?" likewise */
     const char *folder;
     const char *manifest; /* path */
-    const char *library;  /* path; NULL when it has none that may be loaded */
+    const char *library;  /* path; NULL when it has none that may be loaded, or the system's */
     const char *license;
     const char *fault; /* NULL when usable, else the whole sentence */
     int stage;         /* STAGE_*: what the fault is about; STAGE_LOAD when there is none */
@@ -126,7 +126,8 @@ const handler *registry_handler(const registry *r, size_t k, size_t n);
  * What is wrong becomes the plugin's fault.  [control] */
 TUTTI_NODISCARD tutti_status registry_check(registry *r, size_t k, tutti_error *err);
 
-/* What the entry function of the k-th plugin, which is loaded, answers to a host of that ABI; NULL: nothing. */
+/* What the entry function of the k-th plugin, which is loaded, answers to a host of that ABI; NULL: nothing, as
+ * of a foreign library, which has none. */
 const tutti_plugin *registry_entry(const registry *r, size_t k, uint32_t host_abi);
 /* Interface ids without which the k-th plugin does not open, or NULL. */
 const json_node *registry_requires(const registry *r, size_t k);

@@ -8,10 +8,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const symbols[] = {"tutti_plugin_v1", "kernel", NULL};
+    static const char *const symbols[] = {"kernel", NULL};
     tutti_error err = TUTTI_ERROR_INIT;
-    if (elf_check_bytes("plugin.so", data, size, symbols, &err) != TUTTI_OK && !err.text[0])
-        __builtin_trap();
+    for (int foreign = 0; foreign < 2; foreign++)
+        if (elf_check_bytes("plugin.so", data, size, foreign ? NULL : "tutti_plugin_v1",
+                            symbols, &err) != TUTTI_OK &&
+            !err.text[0])
+            __builtin_trap();
     elf_dynamic d;
     if (elf_check_needed("plugin.so", data, size, &err) == TUTTI_OK &&
         elf_dynamic_read("plugin.so", data, size, &d, &err) == TUTTI_OK)
