@@ -5,11 +5,11 @@
 /* One thread of a block takes the powers. */
 TUTTI_KERNEL(adam_step_cuda)
 (float *w, const float *g, float *m, float *v, uint16_t *low, const double *now, double beta1,
- double beta2, double eps, double weight_decay, double lr_initial, int32_t decoupled,
+ double beta2, double eps, double weight_decay, double lr_initial, int32_t decay,
  int32_t low_dtype, int64_t n)
 {
     TUTTI_BLOCK(adam_step, block, 1);
-    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decay, 0};
     if (threadIdx.x == 0)
         *block = adam_now(r, now);
     __syncthreads();
@@ -18,7 +18,7 @@ TUTTI_KERNEL(adam_step_cuda)
         return;
     TUTTI_EACH(k, n)
     {
-        adam_average(&m[k], &v[k], g[k], c);
+        adam_average(w[k], &m[k], &v[k], g[k], c);
         const float x = adam_move(w[k], m[k], v[k], c);
         w[k] = x;
         if (low)
@@ -31,10 +31,10 @@ TUTTI_KERNEL_ENTRY(adam_step_cuda);
 TUTTI_KERNEL(amsgrad_step_cuda)
 (float *w, const float *g, float *m, float *v, float *most, uint16_t *low, const double *now,
  double beta1, double beta2, double eps, double weight_decay, double lr_initial,
- int32_t decoupled, int32_t low_dtype, int64_t n)
+ int32_t decay, int32_t low_dtype, int64_t n)
 {
     TUTTI_BLOCK(adam_step, block, 1);
-    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decay, 0};
     if (threadIdx.x == 0)
         *block = adam_now(r, now);
     __syncthreads();
@@ -43,7 +43,7 @@ TUTTI_KERNEL(amsgrad_step_cuda)
         return;
     TUTTI_EACH(k, n)
     {
-        adam_average(&m[k], &v[k], g[k], c);
+        adam_average(w[k], &m[k], &v[k], g[k], c);
         most[k] = v[k] > most[k] ? v[k] : most[k];
         const float x = adam_move(w[k], m[k], most[k], c);
         w[k] = x;

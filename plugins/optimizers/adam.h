@@ -1,4 +1,4 @@
-/* adam.h - Adam's moments and step, for both kinds of decoupled weight decay. */
+/* adam.h - Adam's moments and step, for all kinds of weight decay. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef ADAM_H
 #define ADAM_H
@@ -6,7 +6,7 @@
 #include "adam_range.h"
 #include "optimizer.h"
 
-/* The settings that adamw and decoupled_adamw share, and their table. */
+/* The settings that adam, adamw and decoupled_adamw share, and their table. */
 typedef struct adam {
     tutti_optimizer_v1 table;
     adam_rule rule;                 /* without lr_initial */
@@ -18,28 +18,28 @@ typedef struct adam {
 /* The manifest's kernels, by their names there. */
 TUTTI_EXPORT void adam_step_cpu(float *w, const float *g, float *m, float *v, uint16_t *low,
                                 const double *now, double beta1, double beta2, double eps,
-                                double weight_decay, double lr_initial, int32_t decoupled,
+                                double weight_decay, double lr_initial, int32_t decay,
                                 int32_t low_dtype, int64_t n);
 TUTTI_EXPORT void amsgrad_step_cpu(float *w, const float *g, float *m, float *v, float *most,
                                    uint16_t *low, const double *now, double beta1, double beta2,
                                    double eps, double weight_decay, double lr_initial,
-                                   int32_t decoupled, int32_t low_dtype, int64_t n);
+                                   int32_t decay, int32_t low_dtype, int64_t n);
 
 void adam_step_cpu(float *w, const float *g, float *m, float *v, uint16_t *low,
                    const double *now, double beta1, double beta2, double eps,
-                   double weight_decay, double lr_initial, int32_t decoupled, int32_t low_dtype,
+                   double weight_decay, double lr_initial, int32_t decay, int32_t low_dtype,
                    int64_t n)
 {
     amsgrad_step_cpu(w, g, m, v, NULL, low, now, beta1, beta2, eps, weight_decay, lr_initial,
-                     decoupled, low_dtype, n);
+                     decay, low_dtype, n);
 }
 
 void amsgrad_step_cpu(float *w, const float *g, float *m, float *v, float *most, uint16_t *low,
                       const double *now, double beta1, double beta2, double eps,
-                      double weight_decay, double lr_initial, int32_t decoupled,
-                      int32_t low_dtype, int64_t n)
+                      double weight_decay, double lr_initial, int32_t decay, int32_t low_dtype,
+                      int64_t n)
 {
-    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decoupled, 0};
+    const adam_rule r = {beta1, beta2, eps, weight_decay, lr_initial, decay, 0};
     const adam_step c = adam_now(r, now);
     if (now[TUTTI_UPDATE_SKIP] == 0.0)
         TUTTI_ISA_PICK(adam_range)(n, w, g, m, v, most, low, low_dtype, &c);
@@ -66,15 +66,15 @@ static tutti_status adam_update_on_device(void *self, const tutti_update *u, tut
     uint32_t n = 4;
     if (o->amsgrad)
         args[n++] = &a.slot[2];
-    void *const rest[] = {&a.low,          &a.numbers,    &r.beta1,     &r.beta2,     &r.eps,
-                          &r.weight_decay, &a.lr_initial, &r.decoupled, &a.low_dtype, &a.n};
+    void *const rest[] = {&a.low,          &a.numbers,    &r.beta1, &r.beta2,     &r.eps,
+                          &r.weight_decay, &a.lr_initial, &r.decay, &a.low_dtype, &a.n};
     for (uint32_t k = 0; k < sizeof rest / sizeof *rest; k++)
         args[n++] = rest[k];
     return o->kernels->launch(o->kernels->ctx, o->kernel, args, n, err);
 }
 
 static inline tutti_status adam_open(const char *name, const tutti_host *host,
-                                     const tutti_params *params, int decoupled, adam **ret,
+                                     const tutti_params *params, int32_t decay, adam **ret,
                                      tutti_error *err)
 {
     static const char *const slots[] = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
@@ -96,7 +96,7 @@ static inline tutti_status adam_open(const char *name, const tutti_host *host,
                           .beta2 = betas && betas->count == 2 ? betas->items[1]->f : 0.999,
                           .eps = tutti_param_f64(params, "eps"),
                           .weight_decay = tutti_param_f64(params, "weight_decay"),
-                          .decoupled = decoupled};
+                          .decay = decay};
     *ret = o;
     return TUTTI_OK;
 }

@@ -14,12 +14,12 @@ static void adam_run(int64_t n, float *restrict w, const float *restrict g, floa
         OPTIMIZER_PREFETCH(m, i);
         OPTIMIZER_PREFETCH(v, i);
         for (int64_t j = i; j < i + OPTIMIZER_LINE; j++) {
-            adam_average(&m[j], &v[j], g[j], k);
+            adam_average(w[j], &m[j], &v[j], g[j], k);
             w[j] = adam_move(w[j], m[j], v[j], k);
         }
     }
     for (; i < n; i++) {
-        adam_average(&m[i], &v[i], g[i], k);
+        adam_average(w[i], &m[i], &v[i], g[i], k);
         w[i] = adam_move(w[i], m[i], v[i], k);
     }
 }
@@ -31,7 +31,7 @@ static void amsgrad_run(int64_t n, float *restrict w, const float *restrict g,
 {
     const adam_step k = *c;
     for (int64_t i = 0; i < n; i++) {
-        adam_average(&m[i], &v[i], g[i], k);
+        adam_average(w[i], &m[i], &v[i], g[i], k);
         most[i] = v[i] > most[i] ? v[i] : most[i];
         w[i] = adam_move(w[i], m[i], most[i], k);
     }

@@ -9,19 +9,24 @@
 
 #include <math.h>
 
-/* The settings of adamw (decay times the learning rate) and decoupled_adamw (decay scaled as the
- * learning rate is). */
+/* What weight_decay does. */
+enum {
+    ADAM_DECAY_BY_RATE, /* adamw: shrinks the weight, times the learning rate */
+    ADAM_DECAY_BY_SCHEDULE, /* decoupled_adamw: shrinks the weight, scaled as the learning rate is */
+    ADAM_DECAY_IN_GRADIENT /* adam: times the weight, added to the gradient */
+};
+
 typedef struct adam_rule {
     double beta1;
     double beta2;
     double eps;
     double weight_decay;
-    double lr_initial; /* 0: a decoupled decay is not scaled */
-    int32_t decoupled;
+    double lr_initial; /* 0: a decay by schedule is not scaled */
+    int32_t decay;     /* ADAM_DECAY_* */
     int32_t reserved;
 } adam_rule;
 
-/* One step's coefficients; g times factor is the gradient:
+/* One step's coefficients; the gradient is g * factor + couple * w:
  *   m = beta1 * m + (1 - beta1) * g
  *   v = beta2 * v + (1 - beta2) * g * g
  *   w = shrink * w - rate * m / (sqrt(v) * correct + eps) */
@@ -35,12 +40,16 @@ typedef struct adam_step {
     float correct; /* 1 / sqrt(1 - beta2 ^ t) */
     float eps;
     float factor;
+    float couple;
 } adam_step;
 
 TUTTI_SHARED adam_step adam_at(adam_rule r, double lr, double step, double factor)
 {
     const double t = step < 1.0 ? 1.0 : step;
-    const double scale = !r.decoupled ? lr : r.lr_initial != 0.0 ? lr / r.lr_initial : 1.0;
+    const double scheduled = r.lr_initial != 0.0 ? lr / r.lr_initial : 1.0;
+    const double scale = r.decay == ADAM_DECAY_BY_RATE       ? lr
+                         : r.decay == ADAM_DECAY_BY_SCHEDULE ? scheduled
+                                                             : 0.0;
     adam_step k;
     k.beta1 = (float)r.beta1;
     k.beta2 = (float)r.beta2;
@@ -51,6 +60,7 @@ TUTTI_SHARED adam_step adam_at(adam_rule r, double lr, double step, double facto
     k.correct = (float)(1.0 / sqrt(1.0 - pow(r.beta2, t)));
     k.eps = (float)r.eps;
     k.factor = (float)factor;
+    k.couple = r.decay == ADAM_DECAY_IN_GRADIENT ? (float)r.weight_decay : 0.0f;
     return k;
 }
 
@@ -59,9 +69,9 @@ TUTTI_SHARED adam_step adam_now(adam_rule r, const double *now)
     return adam_at(r, now[TUTTI_UPDATE_LR], now[TUTTI_UPDATE_STEP], now[TUTTI_UPDATE_FACTOR]);
 }
 
-TUTTI_SHARED void adam_average(float *m, float *v, float gradient, adam_step k)
+TUTTI_SHARED void adam_average(float w, float *m, float *v, float gradient, adam_step k)
 {
-    const float g = k.factor * gradient;
+    const float g = k.factor * gradient + k.couple * w;
     *m = k.beta1 * *m + k.rest1 * g;
     *v = k.beta2 * *v + k.rest2 * (g * g);
 }

@@ -95,7 +95,10 @@ check "goes on alike" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest 
 for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, "amsgrad": true}' \
   '{"name": "decoupled_adamw", "lr": 0.01}' '{"name": "sgd", "lr": 0.05}' \
   '{"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001}' \
-  '{"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}'; do
+  '{"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}' '{"name": "adam", "lr": 0.01, "weight_decay": 0.01}' \
+  '{"name": "nadam", "lr": 0.01}' '{"name": "radam", "lr": 0.01}' '{"name": "adagrad", "lr": 0.05}' \
+  '{"name": "rmsprop", "lr": 0.001}' '{"name": "rmsprop", "lr": 0.001, "momentum": 0.5, "centered": true}' \
+  '{"name": "adadelta"}' '{"name": "lion", "lr": 0.001, "weight_decay": 0.1}'; do
   rm -rf here there gpu && mkdir here there gpu
   echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": []}" >members.json
   small_run | python3 "$e2e/small_run.py" members.json | tee here/run.json there/run.json >gpu/run.json

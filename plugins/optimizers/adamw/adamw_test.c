@@ -8,17 +8,20 @@ static const optimizer_variant variants[] = {
       {"weight_decay", 'f', 0.02, 0},
       {"eps", 'f', 1e-8, 0},
       {"amsgrad", 'b', 0, 0}},
-     2},
+     2,
+     {-0.7977163838, -0.4141763657, -0.9773062581, -1.0134514238}},
     {{{"betas", 'p', 0.9, 0.95},
       {"weight_decay", 'f', 0.02, 0},
       {"eps", 'f', 1e-8, 0},
       {"amsgrad", 'b', 1, 0}},
-     3},
+     3,
+     {-0.7974642739, -0.4140774163, -0.9772878417, -1.0136219135}},
     {{{"betas", 'p', 0, 0.5},
       {"weight_decay", 'f', 0, 0},
       {"eps", 'f', 1e-8, 0},
       {"amsgrad", 'b', 0, 0}},
-     2},
+     2,
+     {-0.7790221746, -0.4071328664, -0.9725088656, -0.9871916000}},
 };
 
 /* Loshchilov and Hutter, Decoupled Weight Decay Regularization, algorithm 2; AMSGrad: Reddi et al. */

@@ -6,7 +6,7 @@ static tutti_status adamw_open(const tutti_host *host, const tutti_params *param
                                void **ret_self, tutti_error *err)
 {
     adam *o = NULL;
-    const tutti_status s = adam_open("adamw", host, params, 0, &o, err);
+    const tutti_status s = adam_open("adamw", host, params, ADAM_DECAY_BY_RATE, &o, err);
     if (s != TUTTI_OK)
         return s;
     *ret_self = o;

@@ -8,17 +8,20 @@ static const optimizer_variant variants[] = {
       {"weight_decay", 'f', 0.02, 0},
       {"eps", 'f', 1e-8, 0},
       {"amsgrad", 'b', 0, 0}},
-     2},
+     2,
+     {0}},
     {{{"betas", 'p', 0.9, 0.95},
       {"weight_decay", 'f', 0.02, 0},
       {"eps", 'f', 1e-8, 0},
       {"amsgrad", 'b', 1, 0}},
-     3},
+     3,
+     {0}},
     {{{"betas", 'p', 0, 0.5},
       {"weight_decay", 'f', 0, 0},
       {"eps", 'f', 1e-8, 0},
       {"amsgrad", 'b', 0, 0}},
-     2},
+     2,
+     {0}},
 };
 
 /* The same as adamw, with a decay that follows the schedule and not the rate. */

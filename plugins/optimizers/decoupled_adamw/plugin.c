@@ -6,7 +6,8 @@ static tutti_status decoupled_adamw_open(const tutti_host *host, const tutti_par
                                          void **ret_self, tutti_error *err)
 {
     adam *o = NULL;
-    const tutti_status s = adam_open("decoupled_adamw", host, params, 1, &o, err);
+    const tutti_status s =
+        adam_open("decoupled_adamw", host, params, ADAM_DECAY_BY_SCHEDULE, &o, err);
     if (s != TUTTI_OK)
         return s;
     optimizer_warn_decay(host, "decoupled_adamw", tutti_param_f64(params, "weight_decay"));

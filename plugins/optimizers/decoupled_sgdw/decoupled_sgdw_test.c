@@ -8,17 +8,20 @@ static const optimizer_variant variants[] = {
       {"momentum", 'f', 0, 0},
       {"dampening", 'f', 0, 0},
       {"nesterov", 'b', 0, 0}},
-     0},
+     0,
+     {0}},
     {{{"weight_decay", 'f', 0.02, 0},
       {"momentum", 'f', 0.9, 0},
       {"dampening", 'f', 0.1, 0},
       {"nesterov", 'b', 0, 0}},
-     1},
+     1,
+     {0}},
     {{{"weight_decay", 'f', 0.02, 0},
       {"momentum", 'f', 0.9, 0},
       {"dampening", 'f', 0, 0},
       {"nesterov", 'b', 1, 0}},
-     1},
+     1,
+     {0}},
 };
 
 /* The same as sgd, with a decay that follows the schedule and not the rate. */

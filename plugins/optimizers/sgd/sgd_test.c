@@ -8,17 +8,20 @@ static const optimizer_variant variants[] = {
       {"momentum", 'f', 0, 0},
       {"dampening", 'f', 0, 0},
       {"nesterov", 'b', 0, 0}},
-     0},
+     0,
+     {-0.9246903749, -0.4246494170, -0.9427251265, -0.9714907705}},
     {{{"weight_decay", 'f', 0.02, 0},
       {"momentum", 'f', 0.9, 0},
       {"dampening", 'f', 0.1, 0},
       {"nesterov", 'b', 0, 0}},
-     1},
+     1,
+     {-1.5639325515, -0.3570195708, -1.0570784032, -1.0845772280}},
     {{{"weight_decay", 'f', 0.02, 0},
       {"momentum", 'f', 0.9, 0},
       {"dampening", 'f', 0, 0},
       {"nesterov", 'b', 1, 0}},
-     1},
+     1,
+     {-1.6816278571, -0.3698494931, -1.0541224816, -1.0048550157}},
 };
 
 /* PyTorch's: the decay is part of the gradient, and the first step takes the gradient undamped. */

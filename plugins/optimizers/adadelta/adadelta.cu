@@ -1,0 +1,7 @@
+/* adadelta.cu - the step on a GPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adadelta_step.h"
+
+#include "../elementwise_cuda.h"
+
+ELEMENTWISE_CUDA(adadelta);

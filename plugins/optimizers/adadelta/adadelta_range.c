@@ -1,0 +1,5 @@
+/* adadelta_range.c - the update of a range of parameters. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adadelta_range.h"
+
+ELEMENTWISE_DEFINE(adadelta);

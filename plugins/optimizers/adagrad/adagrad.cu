@@ -1,0 +1,7 @@
+/* adagrad.cu - the step on a GPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adagrad_step.h"
+
+#include "../elementwise_cuda.h"
+
+ELEMENTWISE_CUDA(adagrad);

@@ -1,0 +1,5 @@
+/* adagrad_range.c - the update of a range of parameters. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adagrad_range.h"
+
+ELEMENTWISE_DEFINE(adagrad);

@@ -1,0 +1,7 @@
+/* nadam.cu - the step on a GPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nadam_step.h"
+
+#include "../elementwise_cuda.h"
+
+ELEMENTWISE_CUDA(nadam);

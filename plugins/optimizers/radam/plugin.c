@@ -1,0 +1,38 @@
+/* plugin.c - radam: Adam whose first steps are rectified. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "radam_range.h"
+
+#include "../elementwise.h"
+
+ELEMENTWISE_UPDATE(radam)
+
+static tutti_status radam_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
+{
+    static const char *const slots[] = {"exp_avg", "exp_avg_sq"};
+    const int32_t variant = tutti_param_i64(params, "decoupled_weight_decay") != 0;
+    const elementwise_open_options options = {
+        .name = "radam",
+        .kernel = "radam_step",
+        .slots = slots,
+        .nslots = 2,
+        .variant = variant,
+        .update = radam_update,
+        .settings = {elementwise_beta(params, 0, 0.9), elementwise_beta(params, 1, 0.999),
+                     tutti_param_f64(params, "eps"), tutti_param_f64(params, "weight_decay")}};
+    return elementwise_open(host, params, &options, ret_self, err);
+}
+
+static const tutti_calls radam_calls = {.struct_size = (uint32_t)sizeof radam_calls,
+                                        .open = radam_open,
+                                        .close = elementwise_close,
+                                        .query = elementwise_query};
+static const tutti_object radam_object =
+    TUTTI_OBJECT_INIT("radam", TUTTI_KIND_OPTIMIZER, &radam_calls);
+static const tutti_object *const objects[] = {&radam_object, NULL};
+static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.radam", "1.0.0", objects);
+
+const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    return &plugin;
+}

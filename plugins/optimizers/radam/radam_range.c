@@ -1,0 +1,5 @@
+/* radam_range.c - the update of a range of parameters. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "radam_range.h"
+
+ELEMENTWISE_DEFINE(radam);

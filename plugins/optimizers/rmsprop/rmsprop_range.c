@@ -1,0 +1,5 @@
+/* rmsprop_range.c - the update of a range of parameters. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rmsprop_range.h"
+
+ELEMENTWISE_DEFINE(rmsprop);
