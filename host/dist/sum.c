@@ -1,5 +1,6 @@
 /* sum.c - the sum over all slots of a batch, whichever ranks hold them, by one tree. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/shares.h"
 #include "dist/world_internal.h"
 
 #include <stdlib.h>
@@ -8,24 +9,16 @@
 /* A piece of the arrays is summed at a time.  It is cut into shares, one a rank: an all-to-all brings everybody's
  * blocks of a share to its rank, which adds them up in the order of the tree; an all-gather brings the sum to all. */
 
-enum { SHARE_UNIT = 1024, MOST_RANKS = 4096 };
+enum { MOST_RANKS = 4096 };
 
 typedef struct piece {
     world *w;
     const slot_sum *mine;
     uint32_t count;
     int64_t slots;
-    int64_t at, n; /* of the arrays */
-    uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS];
+    int64_t at, n;                                         /* of the arrays */
+    uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS]; /* of the all-to-all */
 } piece;
-
-/* Where share `rank` of n numbers begins. */
-static int64_t share(const world *w, int64_t n, int64_t rank)
-{
-    const int64_t units = (n + SHARE_UNIT - 1) / SHARE_UNIT;
-    const int64_t first = units * rank / w->info.size * SHARE_UNIT;
-    return first < n ? first : n;
-}
 
 static tutti_status reserve(world *w, uint64_t numbers, tutti_error *err)
 {
@@ -46,7 +39,8 @@ static int64_t pack(piece *p, float *to)
 {
     int64_t end = 0;
     for (int32_t r = 0; r < p->w->info.size; r++) {
-        const int64_t first = share(p->w, p->n, r), n = share(p->w, p->n, r + 1) - first;
+        const int64_t first = world_share(p->w, p->n, r),
+                      n = world_share(p->w, p->n, r + 1) - first;
         p->offsets[0][r] = (uint64_t)end * sizeof(float);
         p->bytes[0][r] = (uint64_t)n * p->count * sizeof(float);
         for (uint32_t k = 0; k < p->count; k++, end += n)
@@ -82,8 +76,8 @@ static tutti_status transpose(piece *p, float *send, float *receive, tutti_error
 static tutti_status sum_share(piece *p, float *result, tutti_error *err)
 {
     world *w = p->w;
-    const int64_t first = share(w, p->n, w->info.rank);
-    const int64_t n = share(w, p->n, w->info.rank + 1) - first;
+    const int64_t first = world_share(w, p->n, w->info.rank);
+    const int64_t n = world_share(w, p->n, w->info.rank + 1) - first;
     slot_span blocks[SLOT_BLOCKS];
     slot_stack stack = {.count = 0};
     uint64_t all = 0;
@@ -109,27 +103,6 @@ static tutti_status sum_share(piece *p, float *result, tutti_error *err)
     const float *sum = slot_stack_finish(&stack, n, 1);
     memcpy(result + p->at + first, sum, (size_t)n * sizeof(float));
     return TUTTI_OK;
-}
-
-static tutti_status gather(piece *p, float *result, tutti_error *err)
-{
-    world *w = p->w;
-    uint64_t request = 0;
-    for (int32_t r = 0; r < w->info.size; r++) {
-        const int64_t first = share(w, p->n, r);
-        p->offsets[0][r] = (uint64_t)first * sizeof(float);
-        p->bytes[0][r] = (uint64_t)(share(w, p->n, r + 1) - first) * sizeof(float);
-    }
-    const tutti_parts parts = {.struct_size = sizeof parts,
-                               .data = result + p->at,
-                               .offsets = p->offsets[0],
-                               .bytes = p->bytes[0]};
-    instance_call c = instance_enter(w->options.comm, "all_gather");
-    tutti_status s = w->table->all_gather(w->self, &parts, &request, err);
-    if (!s)
-        s = w->table->wait(w->self, request, err);
-    instance_leave(&c);
-    return s;
 }
 
 /* A world of one adds up its blocks. */
@@ -164,8 +137,8 @@ tutti_status world_sum_piece(world *w, const world_piece *one, tutti_error *err)
     p->at = one->at;
     p->n = one->n;
     tutti_status s = sum_share(p, one->result, err);
-    if (!s)
-        s = gather(p, one->result, err);
+    if (!s && !one->share_only)
+        s = world_gather_piece(w, one->result + one->at, one->n, err);
     free(p);
     return s;
 }

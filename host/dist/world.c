@@ -90,8 +90,7 @@ int32_t world_size(const world *w)
 
 int64_t world_bucket(const world *w)
 {
-    const int64_t n = (int64_t)(w->options.bucket / sizeof(float));
-    return n > 0 ? n : 1;
+    return (int64_t)(w->options.bucket / sizeof(float) / 16 + 1) * 16;
 }
 
 const tutti_world_v1 *world_service(const world *w)

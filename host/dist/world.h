@@ -31,8 +31,7 @@ void world_leave(world *w, bool failed);
 int32_t world_rank(const world *w);
 int32_t world_size(const world *w);
 const tutti_world_v1 *world_service(const world *w);
-int64_t world_bucket(
-    const world *w); /* numbers that are summed at a time, as `options` has it; at least 1 */
+int64_t world_bucket(const world *w); /* numbers that are summed at a time, a multiple of 16 */
 /* Where this rank is, for the others' messages; `phase` is a constant.  [step] */
 void world_tell(world *w, uint64_t step, const char *phase);
 
@@ -65,7 +64,8 @@ typedef struct world_piece {
                              zeros.  Borrowed until world_finish */
     uint32_t count;
     int64_t at, n;
-    float *result; /* of all ranks, at `at`; may be an array of `mine` */
+    float *result;   /* of all ranks, at `at`; may be an array of `mine` */
+    bool share_only; /* a rank gets its share of the piece alone (shares.h) */
 } world_piece;
 /* Begins the sum of one piece, which a thread of the world's goes on with: pieces one after the other, begun in the same
  * order by all ranks.  Errors: E_NOMEM.  [step] */

@@ -37,6 +37,9 @@ struct world {
 /* Sums one piece now. */
 TUTTI_NODISCARD tutti_status world_sum_piece(world *w, const world_piece *one,
                                              tutti_error *err);
+/* The ranks' shares of one bucket to all. */
+TUTTI_NODISCARD tutti_status world_gather_piece(world *w, float *data, int64_t n,
+                                                tutti_error *err);
 void background_init(background *b);
 /* Behind the piece under way; what has not begun is left. */
 void background_fini(background *b);

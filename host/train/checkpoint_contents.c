@@ -4,6 +4,7 @@
 
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
+#include "train/optimizer_shares.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,8 +131,34 @@ static size_t count_objects(trainer *t)
     return total;
 }
 
+/* The whole slots: where they are kept, or memory of the contents'. */
+static tutti_status collect_slots(trainer *t, bool saves, checkpoint_contents *v,
+                                  tutti_error *err)
+{
+    const updater *u = &t->updater;
+    const bool here = !saves || distributed_first(&t->distributed);
+    tutti_status s = TUTTI_OK;
+    for (uint32_t j = 0; u->world && j < u->nslots && !s; j++) {
+        v->slots[j] = here ? calloc((size_t)u->count + 1, sizeof(float)) : NULL;
+        if (here && !v->slots[j])
+            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for %lld numbers of optimizer state",
+                           (long long)u->count);
+    }
+    if (u->world && saves)
+        s = distributed_agree(&t->distributed, s, err);
+    for (uint32_t j = 0; u->world && saves && j < u->nslots && !s; j++)
+        s = shares_collect(u, j, v->slots[j], err);
+    return s;
+}
+
+void contents_spread(trainer *t, const checkpoint_contents *v)
+{
+    for (uint32_t j = 0; t->updater.world && j < t->updater.nslots; j++)
+        shares_take(&t->updater, j, v->slots[j]);
+}
+
 /* Everything that a checkpoint keeps, as views of where it lives. */
-tutti_status contents_collect(trainer *t, int64_t *clock, checkpoint_contents *v,
+tutti_status contents_collect(trainer *t, bool saves, int64_t *clock, checkpoint_contents *v,
                               tutti_error *err)
 {
     const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
@@ -143,7 +170,9 @@ tutti_status contents_collect(trainer *t, int64_t *clock, checkpoint_contents *v
     if (!v->list || !v->names || !v->owners)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
     tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_SIZE);
-    tutti_status s = contents_add(v, &c, err, "run.clock");
+    tutti_status s = collect_slots(t, saves, v, err);
+    if (s == TUTTI_OK)
+        s = contents_add(v, &c, err, "run.clock");
     c = scaler_state(&t->scaler);
     if (s == TUTTI_OK && t->scaler.on)
         s = contents_add(v, &c, err, "run.loss_scale");
@@ -160,7 +189,8 @@ tutti_status contents_collect(trainer *t, int64_t *clock, checkpoint_contents *v
         const tutti_optimizer_v1 *o = t->updater.groups[0].table;
         for (uint32_t j = 0; s == TUTTI_OK && j < t->updater.nslots; j++) {
             tutti_tensor one = w->data;
-            one.data = t->updater.slots[j] + at;
+            float *state = t->updater.world ? v->slots[j] : t->updater.slots[j];
+            one.data = state ? state + at : NULL; /* rank 0 writes */
             s = contents_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
         }
     }
@@ -204,6 +234,8 @@ tutti_status contents_to_host(const trainer *t, checkpoint_contents *v, tutti_er
 
 void contents_fini(checkpoint_contents *v)
 {
+    for (uint32_t j = 0; j < TUTTI_OPTIMIZER_MAX_SLOTS; j++)
+        free(v->slots[j]);
     free(v->staged);
     free(v->list);
     free(v->names);

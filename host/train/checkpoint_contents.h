@@ -24,11 +24,16 @@ typedef struct checkpoint_contents {
     size_t count;
     size_t capacity;
     unsigned char *staged; /* what lies on a device, for writing */
+    float *slots
+        [TUTTI_OPTIMIZER_MAX_SLOTS]; /* of the optimizer, whole, where ranks have a part of them each */
 } checkpoint_contents;
 
-/* Everything that a checkpoint keeps.  `clock` has CLOCK_SIZE numbers and outlives *ret. */
-TUTTI_NODISCARD tutti_status contents_collect(trainer *t, int64_t *clock,
+/* Everything that a checkpoint keeps.  `clock` has CLOCK_SIZE numbers and outlives *ret.  Slots of which ranks have a
+ * part each come together: on rank 0 with `saves`, else as places that contents_spread takes this rank's part
+ * of.  All ranks call it. */
+TUTTI_NODISCARD tutti_status contents_collect(trainer *t, bool saves, int64_t *clock,
                                               checkpoint_contents *ret, tutti_error *err);
+void contents_spread(trainer *t, const checkpoint_contents *k);
 /* Copies to the host what lies on a device, for writing. */
 TUTTI_NODISCARD tutti_status contents_to_host(const trainer *t, checkpoint_contents *k,
                                               tutti_error *err);

@@ -19,7 +19,7 @@ typedef struct record {
     int32_t signal;
     int32_t saves;  /* somebody asks for a checkpoint */
     int32_t failed; /* this rank's batch; why follows */
-    int32_t reserved;
+    int32_t reads;  /* somebody may read gradients */
 } record;
 
 bool distributed_on(const distributed *d)
@@ -78,6 +78,19 @@ static uint64_t record_bytes(const distributed *d)
     return sizeof(record) + (uint64_t)most_slots(d) * d->nvalues * sizeof(double);
 }
 
+/* Where nobody on any rank looks at gradients each rank needs the sums that it updates its weights by. */
+static tutti_status agree_on_readers(distributed *d, tutti_error *err)
+{
+    const int32_t size = world_size(d->world);
+    unsigned char mine = d->reads, *all = calloc((size_t)size, 1);
+    const tutti_status s =
+        all ? world_exchange(d->world, &mine, all, 1, err) : no_memory((uint64_t)size, err);
+    for (int32_t r = 0; r < size && !s; r++)
+        d->gathers = d->gathers || all[r];
+    free(all);
+    return s;
+}
+
 tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tutti_error *err)
 {
     d->gradients.slots = slots;
@@ -89,10 +102,15 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     if (!values || !all)
         return no_memory(record_bytes(d), err);
     memset(d->values, 0, record_bytes(d));
-    const tutti_status s = gradients_begin(&d->gradients, slots, p, err);
+    const bool is_new = !gradients_fit(&d->gradients);
+    tutti_status s = gradients_begin(&d->gradients, slots, p, err);
+    if (!s && is_new)
+        s = agree_on_readers(d, err);
     d->begun = !s;
     if (s)
         return note(d, s);
+    d->gradients.share_only =
+        d->run->file->distributed.sharding == SHARDING_STATES && !d->gathers;
     world_tell(d->world, (uint64_t)d->run->clock.now.batch, "computing");
     return TUTTI_OK;
 }
@@ -161,6 +179,7 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
         if (one->weights != first->weights)
             return differ(r, d->run->clock.now.batch, err);
         *ret_failed = *ret_failed || one->failed;
+        d->gathers = d->gathers || one->reads;
         signal = signal ? signal : one->signal;
         saves = saves || one->saves;
         memcpy(d->all_values + (uint64_t)span.first * d->nvalues, one + 1,
@@ -187,7 +206,8 @@ static tutti_status exchange_records(distributed *d, bool failed, bool *ret_fail
                          d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS, HASHED_PARTS),
                      .signal = trainer_pending_signal(),
                      .saves = trainer_pending_save(),
-                     .failed = failed};
+                     .failed = failed,
+                     .reads = d->reads};
     d->began_ns = now;
     tutti_status s = world_exchange(d->world, mine, all, bytes, err);
     if (!s)

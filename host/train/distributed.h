@@ -29,6 +29,8 @@ typedef struct distributed {
     world *world; /* NULL: a run without "distributed" */
 
     slot_gradients gradients;
+    bool reads;     /* somebody here may read gradients */
+    bool gathers;   /* somebody on any rank may: all get all of them */
     bool begun;     /* a batch: all ranks sum its gradients, whatever comes */
     double *values; /* a slot of mine: its loss by weight, then the metrics' sums */
     uint32_t nvalues;

@@ -1,5 +1,6 @@
 /* optimizer_step.c - the optimizer step: one update of all weights, on the host or by kernels of a device. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/shares.h"
 #include "graph/runtime/device_memory.h"
 #include "train/updater.h"
 #include "tutti_internal/scaler.h"
@@ -67,7 +68,7 @@ static arrays arrays_at(const updater *u, const param_range *st, float *weights,
         a.half_dtype = u->half_dtype;
     }
     for (uint32_t s = 0; s < u->nslots; s++)
-        a.slot[s] = u->slots[s] + st->first;
+        a.slot[s] = u->slots[s] + st->state;
     return a;
 }
 
@@ -243,7 +244,7 @@ bool updater_merges(const updater *u)
 tutti_status updater_begin(updater *u, tutti_error *err)
 {
     uint16_t *half = net_half_weights(u->run->net, &u->half_dtype);
-    u->half = writes_low(u) && !is_staged(u) ? half : NULL;
+    u->half = writes_low(u) && !is_staged(u) && !u->world ? half : NULL;
     if (!context_is_remote(u->run))
         return TUTTI_OK;
     return u->scalars->on ? scalars_prepare(u->scalars, err) : send_numbers(u, err);
@@ -336,10 +337,20 @@ static tutti_status run_or_relaunch(updater *u, tutti_error *err)
                        &u->run->step, run_alone, u, err);
 }
 
+/* What the other ranks have updated. */
+static tutti_status gather_weights(const updater *u, tutti_error *err)
+{
+    float *weights, *grads;
+    int64_t count;
+    net_arena(u->run->net, &weights, &grads, &count);
+    return u->world ? world_gather_shares(u->world, weights, count, err) : TUTTI_OK;
+}
+
 tutti_status updater_step(updater *u, tutti_error *err)
 {
     tutti_status s = mirrors_flush(u->mirrors, false, err);
-    if (s || (s = updater_begin(u, err)) || (s = run_or_relaunch(u, err)))
+    if (s || (s = updater_begin(u, err)) || (s = run_or_relaunch(u, err)) ||
+        (s = gather_weights(u, err)))
         return s;
     updater_end(u);
     return TUTTI_OK;

@@ -52,13 +52,18 @@ static tutti_status save(trainer *t, const char *path, tutti_error *err)
         s = t->hooks.save(t->hooks.ctx, &loop_text, err);
     if (!s)
         s = provenance_write(&t->run, state_owners_text(t), &o, err);
+    if (t->updater.world && !trainer_hurries()) /* all come, or nobody does */
+        s = distributed_agree(&t->distributed, s, err);
+    else if (t->updater.world && !s)
+        s = tutti_fail(err, TUTTI_E_INTERRUPTED,
+                       "nothing is saved: the other ranks have a part of the optimizer state");
     if (s) {
         free(loop_text);
         return s;
     }
     clock_write(t, clock);
     run_log_sync(&t->run.log);
-    s = contents_collect(t, clock, &v, err);
+    s = contents_collect(t, true, clock, &v, err);
     if (s == TUTTI_OK)
         s = contents_to_host(t, &v, err);
     if (s == TUTTI_OK)
@@ -219,12 +224,13 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
         s = reproduction_restore(&t->run, &t->tensors, path, c, t->resume.accept_bits, &same,
                                  err);
     t->resume.same = !s && same;
-    if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, clock, &v, err)) ||
+    if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, false, clock, &v, err)) ||
         (s = restore(t, path, c, &v, err)))
         goto fail;
     if (t->hooks.load &&
         (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
+    contents_spread(t, &v);
     tell_unused(t, path, c, &v);
     if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
         goto fail;

@@ -4,6 +4,8 @@
 
 static const char seconds[] = "a number of seconds from 0 to 1000000";
 
+static const char *const shardings[] = {"none", "states", NULL}; /* SHARDING_* */
+
 static const json_member rows[] = {
     {.name = "comm",
      .flags = MEMBER_REQUIRED,
@@ -23,6 +25,10 @@ static const json_member rows[] = {
      .flags = MEMBER_ABOVE,
      .max = 1024,
      MEMBER_AT(run_distributed, bucket_mib)},
+    {.name = "sharding",
+     .type = MEMBER_CHOICE,
+     .words = shardings,
+     MEMBER_AT(run_distributed, sharding)},
     {.name = NULL},
 };
 

@@ -61,10 +61,14 @@ typedef struct run_device {
     bool automatic; /* cuda:0 where that can be had, else cpu; the name tells once it is open */
 } run_device;
 
+/* What each rank has a part of. */
+enum { SHARDING_NONE, SHARDING_STATES };
+
 /* Processes that train together; without an object of kind "comm", one. */
 typedef struct run_distributed {
     run_part comm;
     double join_timeout_s;
+    int32_t sharding;  /* SHARDING_* */
     double timeout_s;  /* 0: for ever */
     double bucket_mib; /* of gradients that are summed at a time */
     int32_t rank;      /* set by the trainer: this process; 0 alone */

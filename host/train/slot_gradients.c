@@ -125,11 +125,16 @@ static tutti_status take_places(slot_gradients *g, tutti_error *err)
     return before && tail ? TUTTI_OK : no_memory(g->before_bytes + bytes, err);
 }
 
+bool gradients_fit(const slot_gradients *g)
+{
+    return g->version == net_version(g->run->net) && g->buckets;
+}
+
 static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
 {
     net *n = g->run->net;
     float *weights, *gradients;
-    if (g->version == net_version(n) && g->buckets)
+    if (gradients_fit(g))
         return TUTTI_OK;
     free_pool(g);
     net_arena(n, &weights, &gradients, &g->ngradients);
@@ -265,7 +270,8 @@ static void start_bucket(slot_gradients *g)
                             .count = g->nblocks,
                             .at = b->first,
                             .n = b->count,
-                            .result = gradients});
+                            .result = gradients,
+                            .share_only = g->share_only});
 }
 
 /* What is left of them, then the buffers. */

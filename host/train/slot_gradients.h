@@ -31,6 +31,7 @@ typedef struct slot_gradients {
     gradient_bucket
         *buckets; /* in the order of their sums, which is that of the backward pass */
     uint32_t nbuckets;
+    bool share_only; /* each rank gets the sums of its own shares alone */
 
     int64_t slots; /* of the batch under way */
     slot_span mine;
@@ -43,6 +44,8 @@ typedef struct slot_gradients {
 } slot_gradients;
 
 void gradients_close(slot_gradients *g);
+/* Whether they fit the net, since the last gradients_begin. */
+bool gradients_fit(const slot_gradients *g);
 /* A batch of `slots` slots begins; `p` is a training plan of the net.  Errors: E_NOMEM; E_ARG ranks differ.  [step] */
 TUTTI_NODISCARD tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p,
                                              tutti_error *err);

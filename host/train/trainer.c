@@ -359,6 +359,9 @@ static tutti_status open_all(trainer *t, tutti_error *err)
         (s = trainer_check_epochs(t, err)) || (s = open_participants(t, err)))
         return s;
     rank_batches_open(t);
+    if (run->file->distributed.sharding == SHARDING_STATES)
+        t->updater.world = t->distributed.world;
+    t->distributed.reads |= t->scaler.on;
     return updater_refit(&t->updater, err);
 }
 

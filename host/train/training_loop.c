@@ -1,11 +1,13 @@
 /* training_loop.c - the pieces of a training loop: what a run does between its events. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training_loop.h"
+#include "train/optimizer_shares.h"
 #include "train/reproduction.h"
 #include "train/saver.h"
 #include "train/trainer_state.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Tokens of the whole batch as it is now. */
@@ -62,6 +64,18 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
     return s;
 }
 
+static void tell_shares(trainer *t)
+{
+    char text[120];
+    const updater *u = &t->updater;
+    if (!u->world || !distributed_first(&t->distributed))
+        return;
+    (void)snprintf(text, sizeof text, "%llu of %llu bytes of optimizer state are on this rank",
+                   (unsigned long long)shares_bytes(u),
+                   (unsigned long long)u->nslots * (uint64_t)u->count * sizeof(float));
+    run_log_message(&t->run.log, TUTTI_LOG_INFO, "distributed", text);
+}
+
 /* Rank 0 measures kernels, the others take its choices. */
 static tutti_status plan_for_ranks(trainer *t, tutti_error *err)
 {
@@ -72,6 +86,7 @@ static tutti_status plan_for_ranks(trainer *t, tutti_error *err)
         s = plan_kind(t, PLAN_TRAIN, err);
     if (!s && t->resume.same)
         s = reproduction_confirm(&t->run, t->resume.accept_bits, err);
+    tell_shares(t);
     return distributed_agree(&t->distributed, s, err);
 }
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/updater.h"
 #include "graph/runtime/device_memory.h"
+#include "train/optimizer_shares.h"
 #include "train/plugin_kernels.h"
 
 #include <fnmatch.h>
@@ -118,7 +119,8 @@ static tutti_status fit_net(updater *u, tutti_error *err)
     tutti_status s = scalars_open(u->scalars, err);
     if (s)
         return s;
-    s = move_slots(u, count, !u->group_of, err);
+    s = u->world ? shares_move(u, count, !u->group_of, err)
+                 : move_slots(u, count, !u->group_of, err);
     if (!s && device_is_async(u->device)) /* updates under way use the ranges */
         s = u->device->table->synchronise(u->device->device, NULL, err);
     if (s)
@@ -155,9 +157,12 @@ static tutti_status fit_net(updater *u, tutti_error *err)
             ranges[u->nranges++] = (param_range){.updater = u,
                                                  .first = first,
                                                  .count = size,
+                                                 .state = first,
                                                  .group = (uint32_t)groups[k],
                                                  .threads = u->run->threads};
     }
+    if (u->world && (s = shares_cut(u, err)))
+        return s;
     u->version = net_version(u->run->net);
     return TUTTI_OK;
 }

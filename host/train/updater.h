@@ -23,6 +23,7 @@ typedef struct param_range {
     struct updater *updater;
     int64_t first; /* in the arena */
     int64_t count;
+    int64_t state; /* where it begins in a slot */
     uint32_t group;
     int32_t threads;
     tutti_op_call call; /* where a device makes the update */
@@ -41,8 +42,10 @@ typedef struct updater {
     bool has_kernels;   /* every group has one on the run's device */
     bool reads_numbers; /* and all read there what changes from step to step */
     uint32_t nslots;
-    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* each as long as the arena */
-    int64_t count;                           /* of the arena that the slots fit */
+    struct world *world; /* whose ranks have a part of the slots each; NULL: they are here */
+    float
+        *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* each as long as the arena, or this rank's part */
+    int64_t count;                         /* of the arena that the slots fit */
     param_range *ranges;
     size_t nranges;
     int32_t *group_of;          /* per weight of the net; -1 for none */

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from ranks import World, changed, difference, main, messages, write
+from ranks import World, changed, difference, final, main, messages, write
 
 ALGORITHMS = [
     [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}],
@@ -59,6 +59,56 @@ def algorithms(tutti, folder, report):
         report.check(f"{what}: every rank loads {'whole batches' if what in WHOLE else 'its own rows'}", good, f"{said}")
 
 
+ADAM = {"name": "adamw", "lr": 0.01}
+
+
+def shares(tutti, folder, report):
+    """Optimizer state in parts gives the bits of whole state, whoever looks at gradients, and takes its part of memory."""
+    cases = {"plain": {}, "clipped": {"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm",
+                                                     "clipping_threshold": 0.5}]},
+             "fp16": {"precision": "amp_fp16"}, "frozen": {"algorithms": [{"name": "layer_freezing", "freeze_start": 0.1,
+                                                                          "freeze_level": 0.5}]}}
+    for what, more in cases.items():
+        run = changed(optimizer=ADAM, max_duration="3ep", **more)
+        whole = os.path.join(folder, what)
+        write(whole, run)
+        World(tutti, whole, 1).end()
+        run["distributed"]["sharding"] = "states"
+        same(tutti, folder, report, f"shares {what}", run, (2, 3))
+        text = difference(whole, os.path.join(folder, f"shares_{what}-3"))
+        report.check(f"shares, {what}: the bits of whole state", not text, text)
+
+
+def shares_resume(tutti, folder, report):
+    """State in parts is saved and taken up again by any number of ranks, in parts or whole."""
+    run = changed(optimizer=ADAM, max_duration="3ep")
+    whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
+    write(whole, run)
+    write(parts, run)
+    World(tutti, whole, 1).end()
+    for size, until, sharding in ((3, "1ep", "states"), (1, "2ep", "none"), (2, "3ep", "states")):
+        options = ["--resume", "auto", "--set", f"max_duration={until}", "--set", f"distributed.sharding={sharding}"]
+        status, _, err = World(tutti, parts, size, options).end()
+        report.check(f"{size} ranks go on with {sharding}", not any(status), f"{status} {err}")
+    text = difference(whole, parts)
+    report.check("and all end with the bits of one", not text, text)
+
+
+def memory(tutti, folder, report):
+    """A rank of W keeps a W-th of the state: two numbers a weight with Adam."""
+    for size in (2, 3):
+        where = os.path.join(folder, str(size))
+        run = changed(optimizer=ADAM, max_duration="1ba", model={"name": "mlp", "hidden": [256, 256]})
+        run["distributed"].update(sharding="states", bucket_mib=1)
+        write(where, run)
+        World(tutti, where, size).end()
+        said = [text for text in messages(where) if "of optimizer state" in text]
+        weights = sum(len(tensor[2]) for name, tensor in final(where).items() if name.startswith("model."))
+        have = int(said[0].split()[0]) if said else 0
+        want = 2 * weights / size
+        report.check(f"{size} ranks keep a part of the state each", abs(have - want) < 0.05 * want, f"{said}, want {want}")
+
+
 def explained(tutti, folder, report):
     """tutti explain says who may make every rank load whole batches, and when gradients are summed."""
     for algorithm, ends in (
@@ -83,4 +133,4 @@ def onlookers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, algorithms, explained, onlookers]))
+    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, explained, onlookers]))

@@ -1,0 +1,155 @@
+/* shares.c - arrays of which each rank has a part: of every bucket a share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/shares.h"
+#include "dist/world_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A cache line. */
+enum { SHARE_UNIT = 16 };
+
+int64_t world_share(const world *w, int64_t n, int32_t rank)
+{
+    const int64_t units = (n + SHARE_UNIT - 1) / SHARE_UNIT;
+    const int64_t first = units * rank / w->info.size * SHARE_UNIT;
+    return first < n ? first : n;
+}
+
+int64_t world_own(const world *w, int64_t n)
+{
+    const int64_t most = world_bucket(w);
+    const int32_t rank = w->info.rank;
+    int64_t own = 0;
+    for (int64_t first = 0; first < n; first += most) {
+        const int64_t length = n - first < most ? n - first : most;
+        own += world_share(w, length, rank + 1) - world_share(w, length, rank);
+    }
+    return own;
+}
+
+bool world_next_own(const world *w, int64_t n, int64_t *at, world_span *ret_span)
+{
+    const int64_t most = world_bucket(w);
+    while (*at < n) {
+        const int64_t length = n - *at < most ? n - *at : most;
+        const int64_t first = world_share(w, length, w->info.rank);
+        const int64_t count = world_share(w, length, w->info.rank + 1) - first;
+        *ret_span = (world_span){*at + first, count};
+        *at += length;
+        if (count > 0)
+            return true;
+    }
+    return false;
+}
+
+/* What an operation on the shares of one bucket is told. */
+typedef struct share_parts {
+    uint64_t *offsets, *bytes; /* by rank */
+} share_parts;
+
+static tutti_status parts_take(const world *w, share_parts *p, tutti_error *err)
+{
+    p->offsets = calloc(2 * (size_t)w->info.size, sizeof *p->offsets);
+    p->bytes = p->offsets ? p->offsets + w->info.size : NULL;
+    return p->offsets ? TUTTI_OK
+                      : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+}
+
+static void parts_fill(const world *w, share_parts *p, int64_t n)
+{
+    for (int32_t r = 0; r < w->info.size; r++) {
+        const int64_t first = world_share(w, n, r);
+        p->offsets[r] = (uint64_t)first * sizeof(float);
+        p->bytes[r] = (uint64_t)(world_share(w, n, r + 1) - first) * sizeof(float);
+    }
+}
+
+static tutti_status gather_one(world *w, const share_parts *p, float *data, tutti_error *err)
+{
+    const tutti_parts parts = {
+        .struct_size = sizeof parts, .data = data, .offsets = p->offsets, .bytes = p->bytes};
+    uint64_t request = 0;
+    instance_call c = instance_enter(w->options.comm, "all_gather");
+    tutti_status s = w->table->all_gather(w->self, &parts, &request, err);
+    if (!s)
+        s = w->table->wait(w->self, request, err);
+    instance_leave(&c);
+    return s;
+}
+
+tutti_status world_gather_piece(world *w, float *data, int64_t n, tutti_error *err)
+{
+    share_parts p;
+    tutti_status s = parts_take(w, &p, err);
+    if (!s) {
+        parts_fill(w, &p, n);
+        s = gather_one(w, &p, data, err);
+    }
+    free(p.offsets);
+    return s;
+}
+
+tutti_status world_gather_shares(world *w, float *data, int64_t n, tutti_error *err)
+{
+    const int64_t most = world_bucket(w);
+    share_parts p;
+    if (w->info.size == 1)
+        return TUTTI_OK;
+    background_drain(&w->background);
+    tutti_status s = parts_take(w, &p, err);
+    for (int64_t first = 0; first < n && !s; first += most) {
+        parts_fill(w, &p, n - first < most ? n - first : most);
+        s = gather_one(w, &p, data + first, err);
+    }
+    free(p.offsets);
+    return s;
+}
+
+/* This rank's share of a bucket goes to rank 0, which gets all of them at their places. */
+static tutti_status collect_one(world *w, const share_parts *p, const float *mine, float *whole,
+                                uint64_t *zeros, tutti_error *err)
+{
+    const int32_t rank = w->info.rank;
+    uint64_t *sizes = zeros + w->info.size;
+    sizes[0] = p->bytes[rank];
+    const tutti_parts out = {.struct_size = sizeof out,
+                             .data = (void *)(uintptr_t)mine,
+                             .offsets = zeros,
+                             .bytes = sizes};
+    const tutti_parts in = {.struct_size = sizeof in,
+                            .data = rank ? (void *)(uintptr_t)mine : (void *)whole,
+                            .offsets = rank ? zeros : p->offsets,
+                            .bytes = rank ? zeros : p->bytes};
+    uint64_t request = 0;
+    instance_call c = instance_enter(w->options.comm, "all_to_all");
+    tutti_status s = w->table->all_to_all(w->self, &out, &in, &request, err);
+    if (!s)
+        s = w->table->wait(w->self, request, err);
+    instance_leave(&c);
+    return s;
+}
+
+tutti_status world_collect_shares(world *w, const float *mine, float *whole, int64_t n,
+                                  tutti_error *err)
+{
+    const int64_t most = world_bucket(w);
+    share_parts p;
+    if (w->info.size == 1) {
+        memcpy(whole, mine, (size_t)n * sizeof *whole);
+        return TUTTI_OK;
+    }
+    background_drain(&w->background);
+    tutti_status s = parts_take(w, &p, err);
+    uint64_t *zeros = s ? NULL : calloc(2 * (size_t)w->info.size, sizeof *zeros);
+    if (!s && !zeros)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    for (int64_t first = 0; first < n && !s; first += most) {
+        parts_fill(w, &p, n - first < most ? n - first : most);
+        s = collect_one(w, &p, mine, w->info.rank ? NULL : whole + first, zeros, err);
+        mine += p.bytes[w->info.rank] / sizeof(float);
+    }
+    free(zeros);
+    free(p.offsets);
+    return s;
+}

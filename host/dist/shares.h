@@ -1,0 +1,31 @@
+/* shares.h - arrays of which each rank has a part: of every bucket a share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_DIST_SHARES_H
+#define HOST_DIST_SHARES_H
+
+#include "dist/world.h"
+
+/* Numbers [first, first + count) of an array. */
+typedef struct world_span {
+    int64_t first, count;
+} world_span;
+
+/* An array is cut into buckets of world_bucket numbers, a bucket of n into shares: that of `rank` begins at world_share, the
+ * next one's where it ends.  Shares begin at multiples of 16. */
+int64_t world_share(const world *w, int64_t n, int32_t rank);
+/* How many of an array's n numbers are this rank's. */
+int64_t world_own(const world *w, int64_t n);
+/* The next of them, from bucket to bucket; *at is 0 at first.  False at the end. */
+bool world_next_own(const world *w, int64_t n, int64_t *at, world_span *ret_span);
+
+/* All ranks call these at the same place.  Errors: E_NOMEM, and those of world.h. */
+
+/* Every rank's shares of `data` to all.  [step] */
+TUTTI_NODISCARD tutti_status world_gather_shares(world *w, float *data, int64_t n,
+                                                 tutti_error *err);
+/* The ranks' numbers of an array of n, `mine` one behind the other, at their places in `whole` of rank 0; NULL
+ * elsewhere.  [control] */
+TUTTI_NODISCARD tutti_status world_collect_shares(world *w, const float *mine, float *whole,
+                                                  int64_t n, tutti_error *err);
+
+#endif
