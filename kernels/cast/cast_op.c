@@ -16,7 +16,7 @@ typedef struct cast_attr {
 
 static const tutti_attr_field fields[] = {OP_FIELD_I64(cast_attr, dtype, TUTTI_F32)};
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, AHEAD = 8192, LINE = 64 }; /* elements; bytes */
 
 static int known(int64_t dtype)
 {
@@ -175,6 +175,21 @@ static void convert(const void *x, int32_t from, void *y, int32_t to, int64_t n)
     }
 }
 
+/* Elements [first, first + n).  What is asked for ahead: a tile of a fused group comes back for the next one. */
+static void convert_blocks(const void *x, int32_t from, void *y, int32_t to, int64_t first,
+                           int64_t n)
+{
+    const int64_t x_size = (int64_t)tutti_dtype_size(from);
+    const int64_t y_size = (int64_t)tutti_dtype_size(to);
+    for (int64_t i = first; i < first + n; i += BLOCK) {
+        const int64_t some = first + n - i < BLOCK ? first + n - i : BLOCK;
+        const char *at = (const char *)x + i * x_size;
+        for (int64_t k = 0; k < some * x_size; k += LINE)
+            __builtin_prefetch(at + AHEAD + k);
+        convert(at, from, (char *)y + i * y_size, to, some);
+    }
+}
+
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
@@ -182,11 +197,16 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const int32_t from = c->in[0].dtype, to = c->out[0].dtype;
     const int64_t n = tutti_numel(&c->in[0]);
     const int threads = op_threads(c, n);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < n; i += BLOCK)
-        convert((const char *)in[0] + (uint64_t)i * tutti_dtype_size(from), from,
-                (char *)out[0] + (uint64_t)i * tutti_dtype_size(to), to,
-                n - i < BLOCK ? n - i : BLOCK);
+    if (threads == 1) { /* as elementwise_run */
+        convert_blocks(in[0], from, out[0], to, 0, n);
+        return TUTTI_OK;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < threads; t++) {
+        int64_t first;
+        const int64_t count = op_chunk(n, t, threads, &first);
+        convert_blocks(in[0], from, out[0], to, first, count);
+    }
     return TUTTI_OK;
 }
 

@@ -142,7 +142,11 @@ static inline void broadcast_run(const tutti_op_call *c, const void *const *in, 
     if (n == 0)
         return;
     const int threads = op_threads(c, n * cost);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    if (threads == 1) { /* as elementwise_run */
+        broadcast_part(&r, c->attr, in[0], in[1], out, loop, 0, 1);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++)
         broadcast_part(&r, c->attr, in[0], in[1], out, loop, t, threads);
 }

@@ -33,13 +33,18 @@ typedef struct no_attr {
 
 typedef void (*elementwise_loop)(const void *attr, const float *x, float *y, int64_t n);
 
-/* Runs `loop` over all of x, a share for each thread. */
+/* Runs `loop` over all of x, a share for each thread.  One thread alone enters no parallel region, which costs it
+ * a system call: fused groups come here for every tile. */
 static inline void elementwise_run(const tutti_op_call *c, const float *x, float *y,
                                    elementwise_loop loop, int64_t cost)
 {
     const int64_t n = tutti_numel(&c->in[0]);
     const int threads = op_threads(c, n * cost);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    if (threads == 1) {
+        loop(c->attr, x, y, n);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int k = 0; k < threads; k++) {
         int64_t first;
         const int64_t count = op_chunk(n, k, threads, &first);
