@@ -49,23 +49,25 @@ tutti_value batch_norm_epilogue(tutti_graph *g, const tutti_node *n, tutti_value
 /* The gradient of what goes into that max; a residual's gradient is the same. */
 tutti_value batch_norm_epilogue_grad(tutti_graph *g, const tutti_node *n, tutti_value dy);
 
-/* Loops over `rows` rows of `c` channels.  Sums are f64; they are added to what is there. */
+/* Loops over `rows` rows of `c` channels, of f32, or `low`: all of bf16.  Sums are f64; they are added to what is
+ * there. */
 
 /* sum(c) += x, square(c) += x^2 */
-void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *sum, double *square);
+void batch_norm_sums(const void *x, int32_t low, int64_t rows, int64_t c, double *sum,
+                     double *square);
 /* y = the line of x; y may be x or the residual, which may be NULL */
-void batch_norm_apply(const float *x, const float *residual, float *y, int64_t rows, int64_t c,
-                      const batch_norm_line *line);
+void batch_norm_apply(const void *x, const void *residual, void *y, int32_t low, int64_t rows,
+                      int64_t c, const batch_norm_line *line);
 /* Both gradients take dy as 0 where line->relu and u is not above 0. */
 /* sum(c) += dy, product(c) += dy (x - mean) */
-void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t c,
+void batch_norm_grad_sums(const void *x, const void *dy, int32_t low, int64_t rows, int64_t c,
                           const batch_norm_line *line, double *sum, double *product);
 /* dx = dy a + (x - mean) b + shift; coef is a, b, shift, c floats each; dx may be x or dy */
-void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows, int64_t c,
-                           const batch_norm_line *line, const float *coef);
+void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
+                           int64_t c, const batch_norm_line *line, const float *coef);
 
 /* y of rows [at, at + rows), at most a block, of a call whose residual is input 5; `room` is one
- * thread's, unused when all is f32. */
+ * thread's, unused where the loops take its dtypes. */
 void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
                            int64_t rows, const batch_norm_line *line, float *room);
 
@@ -80,13 +82,22 @@ tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
  * what the first time read last is still in the cache. */
 enum { BATCH_NORM_BLOCK = 256, BATCH_NORM_LOW_BLOCK = 64 };
 
-/* With operands of 16 bits blocks are smaller, and every thread has room for three of them in f32. */
+/* Whether x, what goes with it and the result are all BF16: the loops read and write these. */
+static inline int batch_norm_is_bf16(const tutti_op_call *c)
+{
+    int32_t bf16 = c->out[0].dtype == TUTTI_BF16;
+    for (uint32_t k = 0; k < c->nin; k++)
+        bf16 &= c->in[k].dtype == TUTTI_BF16 || !tutti_same_shape(&c->in[k], &c->in[0]);
+    return bf16;
+}
+
+/* With other operands of 16 bits blocks are smaller, and every thread has room for three of them in f32. */
 static inline int batch_norm_is_low(const tutti_op_call *c)
 {
     int low = low_is(c->out[0].dtype);
     for (uint32_t k = 0; k < c->nin; k++)
         low |= low_is(c->in[k].dtype);
-    return low;
+    return low && !batch_norm_is_bf16(c);
 }
 
 static inline int64_t batch_norm_block(const tutti_op_call *c)

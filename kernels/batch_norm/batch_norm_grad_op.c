@@ -103,19 +103,24 @@ static void finish(int64_t n, int64_t rows, const double *sums, int threads,
     }
 }
 
-/* A block of x and dy in f32, and where its dx is to be written. */
-typedef struct rows_f32 {
-    const float *x, *dy;
-    float *dx;
-} rows_f32;
+/* A block of x and dy as the loops take it, and where its dx is to be written. */
+typedef struct block_rows {
+    const void *x, *dy;
+    void *dx;
+    int32_t bf16; /* as it lies; else in f32 */
+    int32_t reserved;
+} block_rows;
 
-static rows_f32 read_rows(const tutti_op_call *c, const void *const *in, void *dx, int64_t i,
-                          int64_t size, float *room)
+static block_rows read_rows(const tutti_op_call *c, const void *const *in, void *dx, int64_t i,
+                            int64_t size, float *room)
 {
     const int64_t n = BATCH_NORM_LOW_BLOCK * batch_norm_channels(&c->in[0]);
-    return (rows_f32){low_read(in[0], c->in[0].dtype, i, size, room),
-                      low_read(in[1], c->in[1].dtype, i, size, room + n),
-                      low_place(dx, c->out[0].dtype, i, room + 2 * n)};
+    if (batch_norm_is_bf16(c))
+        return (block_rows){(const uint16_t *)in[0] + i, (const uint16_t *)in[1] + i,
+                            (uint16_t *)dx + i, 1, 0};
+    return (block_rows){low_read(in[0], c->in[0].dtype, i, size, room),
+                        low_read(in[1], c->in[1].dtype, i, size, room + n),
+                        low_place(dx, c->out[0].dtype, i, room + 2 * n), 0, 0};
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -143,9 +148,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             memset(mine, 0, (size_t)(2 * n) * sizeof *sums);
             for (int64_t at = first; at < end; at += block) {
                 const int64_t part = end - at < block ? end - at : block;
-                const rows_f32 r =
+                const block_rows r =
                     read_rows(c, in, out[0], at * n, part * n, rooms + (uint64_t)t * room);
-                batch_norm_grad_sums(r.x, r.dy, part, n, &line, mine, mine + n);
+                batch_norm_grad_sums(r.x, r.dy, r.bf16, part, n, &line, mine, mine + n);
             }
         }
 #pragma omp single
@@ -156,10 +161,11 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             for (end += first; end > first; end -= block) {
                 const int64_t at = end - block > first ? end - block : first;
                 const int64_t size = (end - at) * n;
-                const rows_f32 r =
+                const block_rows r =
                     read_rows(c, in, out[0], at * n, size, rooms + (uint64_t)t * room);
-                batch_norm_grad_apply(r.x, r.dy, r.dx, end - at, n, &line, coef);
-                low_write(out[0], c->out[0].dtype, at * n, size, r.dx);
+                batch_norm_grad_apply(r.x, r.dy, r.dx, r.bf16, end - at, n, &line, coef);
+                if (!r.bf16)
+                    low_write(out[0], c->out[0].dtype, at * n, size, r.dx);
             }
         }
     }

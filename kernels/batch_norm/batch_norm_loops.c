@@ -36,6 +36,44 @@ INLINE int64_t steps_at(int64_t k, int64_t c)
     return left >= STEPS ? STEPS : left < 4 ? left : 4;
 }
 
+/* Element k of an array of bf16 (`low`) or f32. */
+INLINE const void *at(const void *x, int low, int64_t k)
+{
+    return (const char *)x + k * (low ? 2 : 4);
+}
+
+INLINE float number(const void *x, int low, int64_t k)
+{
+    return low ? half_from_bf16(((const uint16_t *)x)[k]) : ((const float *)x)[k];
+}
+
+INLINE void set_number(void *x, int low, int64_t k, float v)
+{
+    if (low)
+        ((uint16_t *)x)[k] = half_to_bf16(v);
+    else
+        ((float *)x)[k] = v;
+}
+
+/* A register from element k on. */
+INLINE simd_f32 load(const void *x, int low, int64_t k)
+{
+    simd_f32 v;
+    if (low)
+        simd_load_bf16((const uint16_t *)x + k, &v);
+    else
+        v = *(const simd_f32 *)((const float *)x + k);
+    return v;
+}
+
+INLINE void store(void *x, int low, int64_t k, const simd_f32 *v)
+{
+    if (low)
+        simd_store_bf16(v, (uint16_t *)x + k);
+    else
+        *(simd_f32 *)((float *)x + k) = *v;
+}
+
 INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum,
                  double *square)
 {
@@ -60,42 +98,6 @@ INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum
     }
 }
 
-void batch_norm_sums(const float *x, int64_t rows, int64_t c, double *sum, double *square)
-{
-    for (int64_t at = 0; at < rows; at += TILE) {
-        const int64_t n = rows - at < TILE ? rows - at : TILE;
-        const float *tile = x + at * c;
-        int64_t k = 0, steps;
-        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
-            steps = steps < 4 ? steps : 4; /* sums and squares fill the registers */
-#define CALL(m) sums(m, tile + k, n, c, sum + k, square + k)
-            WITH_STEPS(steps, CALL)
-#undef CALL
-        }
-        for (int64_t r = 0; r < n && k < c; r++) {
-            for (int64_t j = k; j < c; j++) {
-                const double v = (double)tile[r * c + j];
-                sum[j] += v;
-                square[j] += v * v;
-            }
-        }
-    }
-}
-
-/* Rows of some channels of wider rows: `c` apart, the pointers at the first of those channels. */
-typedef struct part {
-    const float *x;
-    const float *other; /* dy or the residual */
-    float *y;
-    int64_t rows, c;
-    batch_norm_line l;
-} part;
-
-INLINE batch_norm_line line_at(const batch_norm_line *l, int64_t k)
-{
-    return (batch_norm_line){l->mean + k, l->scale + k, l->shift + k, l->relu};
-}
-
 /* sum += a + b, that sum in f32 */
 INLINE void add_to(double *sum, const simd_f32 *a, const simd_f32 *b)
 {
@@ -105,17 +107,82 @@ INLINE void add_to(double *sum, const simd_f32 *a, const simd_f32 *b)
     *(simd_f64 *)(sum + HALF) += __builtin_convertvector(half[1], simd_f64);
 }
 
+/* Numbers of bf16 have 8 bits, their squares 16: sums of a few rows are as good as exact in f32. */
+INLINE void low_sums(int steps, const uint16_t *x, int64_t rows, int64_t c, double *sum,
+                     double *square)
+{
+    for (int64_t first = 0; first < rows; first += GROUP) {
+        const int64_t end = first + GROUP < rows ? first + GROUP : rows;
+        simd_f32 s[STEPS] = {{0}}, q[STEPS] = {{0}};
+        const simd_f32 none = {0};
+        for (int64_t r = first; r < end; r++) {
+            for (int h = 0; h < steps; h++) {
+                const uint16_t *from = x + r * c + h * SIMD_WIDTH;
+                simd_f32 v;
+                simd_load_bf16(from, &v);
+                __builtin_prefetch(from + SIMD_PREFETCH);
+                s[h] += v;
+                q[h] += v * v;
+            }
+        }
+        for (int h = 0; h < steps; h++) {
+            add_to(sum + h * SIMD_WIDTH, &s[h], &none);
+            add_to(square + h * SIMD_WIDTH, &q[h], &none);
+        }
+    }
+}
+
+#define SUMS(m) sums(m, at(x, 0, first *c + k), n, c, sum + k, square + k)
+#define LOW_SUMS(m) low_sums(m, at(x, 1, first *c + k), n, c, sum + k, square + k)
+
+void batch_norm_sums(const void *x, int32_t low, int64_t rows, int64_t c, double *sum,
+                     double *square)
+{
+    for (int64_t first = 0; first < rows; first += TILE) {
+        const int64_t n = rows - first < TILE ? rows - first : TILE;
+        int64_t k = 0, steps;
+        for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
+            steps = steps < 4 ? steps : 4; /* sums and squares fill the registers */
+            if (low)
+                WITH_STEPS(steps, LOW_SUMS)
+            else
+                WITH_STEPS(steps, SUMS)
+        }
+        for (int64_t r = first; r < first + n && k < c; r++) {
+            for (int64_t j = k; j < c; j++) {
+                const double v = (double)number(x, low, r * c + j);
+                sum[j] += v;
+                square[j] += v * v;
+            }
+        }
+    }
+}
+
+/* Rows of some channels of wider rows: `c` apart, the pointers at the first of those channels. */
+typedef struct part {
+    const void *x;
+    const void *other; /* dy or the residual */
+    void *y;
+    int64_t rows, c;
+    batch_norm_line l;
+} part;
+
+INLINE batch_norm_line line_at(const batch_norm_line *l, int64_t k)
+{
+    return (batch_norm_line){l->mean + k, l->scale + k, l->shift + k, l->relu};
+}
+
 /* One row: s += v, p += v centred. */
-INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const simd_f32 *line,
-                     simd_f32 *s, simd_f32 *p)
+INLINE void grad_row(int steps, int low, int relu, const part *q, int64_t r,
+                     const simd_f32 *line, simd_f32 *s, simd_f32 *p)
 {
     const simd_f32 *m = line, *a = line + STEPS, *b = line + 2 * STEPS;
     for (int h = 0; h < steps; h++) {
         const int64_t i = r * q->c + h * SIMD_WIDTH;
-        const simd_f32 centred = *(const simd_f32 *)(q->x + i) - m[h];
-        simd_f32 v = *(const simd_f32 *)(q->other + i);
-        __builtin_prefetch(q->x + i + SIMD_PREFETCH);
-        __builtin_prefetch(q->other + i + SIMD_PREFETCH);
+        const simd_f32 centred = load(q->x, low, i) - m[h];
+        simd_f32 v = load(q->other, low, i);
+        __builtin_prefetch(at(q->x, low, i + SIMD_PREFETCH));
+        __builtin_prefetch(at(q->other, low, i + SIMD_PREFETCH));
         if (relu)
             v = (simd_f32)((simd_i32)v & (simd_i32)(centred * a[h] + b[h] > 0.0f));
         s[h] += v;
@@ -125,7 +192,7 @@ INLINE void grad_row(int steps, int relu, const part *q, int64_t r, const simd_f
 
 /* A few rows are added up in f32 first: gradients, unlike x, lie around 0.  Even and odd ones apart,
  * so that they do not wait for each other. */
-INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *product)
+INLINE void grad_sums(int steps, int low, int relu, const part *q, double *sum, double *product)
 {
     simd_f32 line[3 * STEPS];
     for (int h = 0; h < steps; h++) {
@@ -133,16 +200,16 @@ INLINE void grad_sums(int steps, int relu, const part *q, double *sum, double *p
         line[STEPS + h] = *(const simd_f32 *)(q->l.scale + h * SIMD_WIDTH);
         line[2 * STEPS + h] = *(const simd_f32 *)(q->l.shift + h * SIMD_WIDTH);
     }
-    for (int64_t at = 0; at < q->rows; at += GROUP) {
-        const int64_t end = at + GROUP < q->rows ? at + GROUP : q->rows;
+    for (int64_t first = 0; first < q->rows; first += GROUP) {
+        const int64_t end = first + GROUP < q->rows ? first + GROUP : q->rows;
         simd_f32 s[2][STEPS] = {{{0}}}, p[2][STEPS] = {{{0}}};
-        int64_t r = at;
+        int64_t r = first;
         for (; r + 1 < end; r += 2) {
-            grad_row(steps, relu, q, r, line, s[0], p[0]);
-            grad_row(steps, relu, q, r + 1, line, s[1], p[1]);
+            grad_row(steps, low, relu, q, r, line, s[0], p[0]);
+            grad_row(steps, low, relu, q, r + 1, line, s[1], p[1]);
         }
         if (r < end)
-            grad_row(steps, relu, q, r, line, s[0], p[0]);
+            grad_row(steps, low, relu, q, r, line, s[0], p[0]);
         for (int h = 0; h < steps; h++) {
             add_to(sum + h * SIMD_WIDTH, &s[0][h], &s[1][h]);
             add_to(product + h * SIMD_WIDTH, &p[0][h], &p[1][h]);
@@ -155,25 +222,32 @@ INLINE float masked(const batch_norm_line *l, int64_t k, float centred, float dy
     return !l->relu || centred * l->scale[k] + l->shift[k] > 0.0f ? dy : 0.0f;
 }
 
-void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t c,
+/* A loop with relu and low as constants. */
+#define GRAD_SUMS(m)                                                                           \
+    q.l.relu ? grad_sums(m, 0, 1, &q, sum + k, product + k)                                    \
+             : grad_sums(m, 0, 0, &q, sum + k, product + k)
+#define LOW_GRAD_SUMS(m)                                                                       \
+    q.l.relu ? grad_sums(m, 1, 1, &q, sum + k, product + k)                                    \
+             : grad_sums(m, 1, 0, &q, sum + k, product + k)
+
+void batch_norm_grad_sums(const void *x, const void *dy, int32_t low, int64_t rows, int64_t c,
                           const batch_norm_line *line, double *sum, double *product)
 {
-    for (int64_t at = 0; at < rows; at += TILE) {
-        const int64_t n = rows - at < TILE ? rows - at : TILE;
-        const float *tx = x + at * c, *td = dy + at * c;
+    for (int64_t first = 0; first < rows; first += TILE) {
+        const int64_t n = rows - first < TILE ? rows - first : TILE;
         int64_t k = 0, steps;
         for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
-            const part q = {tx + k, td + k, NULL, n, c, line_at(line, k)};
-#define CALL(m)                                                                                \
-    q.l.relu ? grad_sums(m, 1, &q, sum + k, product + k)                                       \
-             : grad_sums(m, 0, &q, sum + k, product + k)
-            WITH_STEPS(steps, CALL)
-#undef CALL
+            const part q = {at(x, low, first * c + k), at(dy, low, first * c + k), NULL, n, c,
+                            line_at(line, k)};
+            if (low)
+                WITH_STEPS(steps, LOW_GRAD_SUMS)
+            else
+                WITH_STEPS(steps, GRAD_SUMS)
         }
-        for (int64_t r = 0; r < n && k < c; r++) {
+        for (int64_t r = first; r < first + n && k < c; r++) {
             for (int64_t j = k; j < c; j++) {
-                const float centred = tx[r * c + j] - line->mean[j];
-                const double d = (double)masked(line, j, centred, td[r * c + j]);
+                const float centred = number(x, low, r * c + j) - line->mean[j];
+                const double d = (double)masked(line, j, centred, number(dy, low, r * c + j));
                 sum[j] += d;
                 product[j] += d * (double)centred;
             }
@@ -183,10 +257,8 @@ void batch_norm_grad_sums(const float *x, const float *dy, int64_t rows, int64_t
 
 enum { PLAIN, RELU, ADD, ADD_RELU };
 
-INLINE void apply(int steps, int end, const part *q)
+INLINE void apply(int steps, int low, int end, const part *q)
 {
-    const float *x = q->x, *residual = q->other;
-    float *y = q->y;
     simd_f32 m[STEPS], a[STEPS], b[STEPS];
     for (int h = 0; h < steps; h++) {
         m[h] = *(const simd_f32 *)(q->l.mean + h * SIMD_WIDTH);
@@ -196,46 +268,54 @@ INLINE void apply(int steps, int end, const part *q)
     for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < steps; h++) {
             const int64_t i = r * q->c + h * SIMD_WIDTH;
-            simd_f32 u = (*(const simd_f32 *)(x + i) - m[h]) * a[h] + b[h];
+            simd_f32 u = (load(q->x, low, i) - m[h]) * a[h] + b[h];
             if (end & ADD)
-                u += *(const simd_f32 *)(residual + i);
+                u += load(q->other, low, i);
             if (end & RELU) /* a NaN stays one */
                 u = (simd_f32)((simd_i32)u & ~(simd_i32)(u < 0.0f));
-            *(simd_f32 *)(y + i) = u;
+            store(q->y, low, i, &u);
         }
     }
 }
 
-void batch_norm_apply(const float *x, const float *residual, float *y, int64_t rows, int64_t c,
-                      const batch_norm_line *line)
+#define APPLY_OF(m, low)                                                                       \
+    end == PLAIN  ? apply(m, low, PLAIN, &q)                                                   \
+    : end == RELU ? apply(m, low, RELU, &q)                                                    \
+    : end == ADD  ? apply(m, low, ADD, &q)                                                     \
+                  : apply(m, low, ADD_RELU, &q)
+#define APPLY(m) APPLY_OF(m, 0)
+#define LOW_APPLY(m) APPLY_OF(m, 1)
+
+void batch_norm_apply(const void *x, const void *residual, void *y, int32_t low, int64_t rows,
+                      int64_t c, const batch_norm_line *line)
 {
     const int end = (residual ? ADD : PLAIN) | (line->relu ? RELU : PLAIN);
     int64_t k = 0, steps;
     for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
-        const part q = {x + k,           residual ? residual + k : NULL, y + k, rows, c,
+        const part q = {at(x, low, k),
+                        residual ? at(residual, low, k) : NULL,
+                        (void *)(uintptr_t)at(y, low, k),
+                        rows,
+                        c,
                         line_at(line, k)};
-#define CALL(m)                                                                                \
-    end == PLAIN  ? apply(m, PLAIN, &q)                                                        \
-    : end == RELU ? apply(m, RELU, &q)                                                         \
-    : end == ADD  ? apply(m, ADD, &q)                                                          \
-                  : apply(m, ADD_RELU, &q)
-        WITH_STEPS(steps, CALL)
-#undef CALL
+        if (low)
+            WITH_STEPS(steps, LOW_APPLY)
+        else
+            WITH_STEPS(steps, APPLY)
     }
     for (int64_t r = 0; r < rows && k < c; r++) {
         for (int64_t j = k; j < c; j++) {
             const int64_t i = r * c + j;
-            const float u = (x[i] - line->mean[j]) * line->scale[j] + line->shift[j];
-            const float v = residual ? u + residual[i] : u;
-            y[i] = line->relu && v < 0.0f ? 0.0f : v;
+            const float u =
+                (number(x, low, i) - line->mean[j]) * line->scale[j] + line->shift[j];
+            const float v = residual ? u + number(residual, low, i) : u;
+            set_number(y, low, i, line->relu && v < 0.0f ? 0.0f : v);
         }
     }
 }
 
-INLINE void grad_apply(int steps, int relu, const part *q, const float *coef)
+INLINE void grad_apply(int steps, int low, int relu, const part *q, const float *coef)
 {
-    const float *x = q->x, *dy = q->other;
-    float *dx = q->y;
     simd_f32 m[STEPS], a[STEPS], b[STEPS], s[STEPS], scale[STEPS], shift[STEPS];
     for (int h = 0; h < steps; h++) {
         m[h] = *(const simd_f32 *)(q->l.mean + h * SIMD_WIDTH);
@@ -248,31 +328,41 @@ INLINE void grad_apply(int steps, int relu, const part *q, const float *coef)
     for (int64_t r = 0; r < q->rows; r++) {
         for (int h = 0; h < steps; h++) {
             const int64_t i = r * q->c + h * SIMD_WIDTH;
-            const simd_f32 centred = *(const simd_f32 *)(x + i) - m[h];
-            simd_f32 d = *(const simd_f32 *)(dy + i);
+            const simd_f32 centred = load(q->x, low, i) - m[h];
+            simd_f32 d = load(q->other, low, i);
             if (relu)
                 d = (simd_f32)((simd_i32)d & (simd_i32)(centred * scale[h] + shift[h] > 0.0f));
-            *(simd_f32 *)(dx + i) = d * a[h] + centred * b[h] + s[h];
+            const simd_f32 v = d * a[h] + centred * b[h] + s[h];
+            store(q->y, low, i, &v);
         }
     }
 }
 
-void batch_norm_grad_apply(const float *x, const float *dy, float *dx, int64_t rows, int64_t c,
-                           const batch_norm_line *line, const float *coef)
+#define GRAD_APPLY(m)                                                                          \
+    q.l.relu ? grad_apply(m, 0, 1, &q, coef + k) : grad_apply(m, 0, 0, &q, coef + k)
+#define LOW_GRAD_APPLY(m)                                                                      \
+    q.l.relu ? grad_apply(m, 1, 1, &q, coef + k) : grad_apply(m, 1, 0, &q, coef + k)
+
+void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
+                           int64_t c, const batch_norm_line *line, const float *coef)
 {
     const float *as = coef, *bs = coef + c, *shift = coef + 2 * c;
     int64_t k = 0, steps;
     for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
-        const part q = {x + k, dy + k, dx + k, rows, c, line_at(line, k)};
-#define CALL(m) q.l.relu ? grad_apply(m, 1, &q, coef + k) : grad_apply(m, 0, &q, coef + k)
-        WITH_STEPS(steps, CALL)
-#undef CALL
+        const part q = {
+            at(x, low, k),   at(dy, low, k), (void *)(uintptr_t)at(dx, low, k), rows, c,
+            line_at(line, k)};
+        if (low)
+            WITH_STEPS(steps, LOW_GRAD_APPLY)
+        else
+            WITH_STEPS(steps, GRAD_APPLY)
     }
     for (int64_t r = 0; r < rows && k < c; r++) {
         for (int64_t j = k; j < c; j++) {
             const int64_t i = r * c + j;
-            const float centred = x[i] - line->mean[j];
-            dx[i] = masked(line, j, centred, dy[i]) * as[j] + centred * bs[j] + shift[j];
+            const float centred = number(x, low, i) - line->mean[j];
+            const float d = masked(line, j, centred, number(dy, low, i));
+            set_number(dx, low, i, d * as[j] + centred * bs[j] + shift[j]);
         }
     }
 }

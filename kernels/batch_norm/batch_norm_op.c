@@ -171,8 +171,11 @@ static void sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
     for (int64_t at = first; at < first + count; at += block) {
         const int64_t left = first + count - at, part = left < block ? left : block;
-        batch_norm_sums(low_read(x, c->in[0].dtype, at * n, part * n, room), part, n, sums,
-                        sums + n);
+        if (batch_norm_is_bf16(c))
+            batch_norm_sums((const uint16_t *)x + at * n, 1, part, n, sums, sums + n);
+        else
+            batch_norm_sums(low_read(x, c->in[0].dtype, at * n, part * n, room), 0, part, n,
+                            sums, sums + n);
     }
 }
 
@@ -180,10 +183,16 @@ void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *
                            int64_t rows, const batch_norm_line *line, float *room)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), i = at * n, size = rows * n;
+    if (batch_norm_is_bf16(c)) {
+        batch_norm_apply((const uint16_t *)in[0] + i,
+                         c->nin > 5 ? (const uint16_t *)in[5] + i : NULL, (uint16_t *)y + i, 1,
+                         rows, n, line);
+        return;
+    }
     float *more = room + BATCH_NORM_LOW_BLOCK * n, *place = more + BATCH_NORM_LOW_BLOCK * n;
     float *to = low_place(y, c->out[0].dtype, i, place);
     batch_norm_apply(low_read(in[0], c->in[0].dtype, i, size, room),
-                     c->nin > 5 ? low_read(in[5], c->in[5].dtype, i, size, more) : NULL, to,
+                     c->nin > 5 ? low_read(in[5], c->in[5].dtype, i, size, more) : NULL, to, 0,
                      rows, n, line);
     low_write(y, c->out[0].dtype, i, size, to);
 }

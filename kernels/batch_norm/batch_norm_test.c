@@ -363,6 +363,105 @@ static const op_refusal apply_refusals[] = {
      "batch_norm_apply: invstd is F32 (5), want (4)"},
 };
 
+/* ---- BF16 ---- */
+
+enum { BF16_OPS = 3, BF16_IN = 6, BF16_OUT = 5 };
+
+/* The shapes of operands: x for what lies like it, which is BF16; else a row of channels. */
+static const struct {
+    const tutti_op *op;
+    uint32_t nin, like_x; /* bits of inputs */
+} bf16_ops[BF16_OPS] = {{&tutti_op_batch_norm, 6, 33},
+                        {&tutti_op_batch_norm_apply, 6, 33},
+                        {&tutti_op_batch_norm_grad, 6, 3}};
+
+/* Numbers around `about`, as BF16 or F32, and what they are in f64. */
+static void *bf16_numbers(const tutti_desc *d, float about, uint32_t seed, double **ret_wide)
+{
+    const int64_t n = tutti_numel(d);
+    void *data = calloc((size_t)n, sizeof(float));
+    double *wide = *ret_wide = calloc((size_t)n, sizeof *wide);
+    ck_assert(data && wide);
+    for (int64_t k = 0; k < n; k++) {
+        seed = seed * 1664525u + 1013904223u;
+        const float v = about + (float)((int32_t)seed >> 8) * 0x1p-23f;
+        const uint16_t half = half_to_bf16(v);
+        if (d->dtype == TUTTI_BF16)
+            ((uint16_t *)data)[k] = half;
+        else
+            ((float *)data)[k] = v;
+        wide[k] = (double)(d->dtype == TUTTI_BF16 ? half_from_bf16(half) : v);
+    }
+    return data;
+}
+
+/* Results of 16 bits are a rounding away, those of channels as far as sums in f32 are. */
+static void bf16_close(const tutti_desc *d, const void *got, const double *want)
+{
+    const int half = d->dtype == TUTTI_BF16;
+    for (int64_t k = 0, n = tutti_numel(d); k < n; k++) {
+        const double y = (double)(half ? half_from_bf16(((const uint16_t *)got)[k])
+                                       : ((const float *)got)[k]);
+        if (!(fabs(y - want[k]) <= fabs(want[k]) * (half ? 0x1p-8 : 1e-5) + 1e-4))
+            ck_assert_close(y, want[k], fabs(want[k]) * 0x1p-8 + 1e-4);
+    }
+}
+
+static void bf16_holds(int which, int64_t rows, int64_t channels, int64_t act)
+{
+    const tutti_op *op = bf16_ops[which].op;
+    const tutti_desc x = {{rows, channels}, 2, TUTTI_BF16}, row = {{channels}, 1, TUTTI_F32};
+    const batch_norm_attr attr = {1e-5, 0.1, act};
+    const batch_norm_grad_attr grad = {act};
+    const tutti_step step = {.struct_size = sizeof step};
+    tutti_desc descs[BF16_IN + BF16_OUT];
+    void *in[BF16_IN], *out[BF16_OUT];
+    double *wide[BF16_IN], *want[BF16_OUT];
+    tutti_op_call c = {sizeof c,
+                       bf16_ops[which].nin,
+                       op->nout,
+                       2,
+                       descs,
+                       descs + BF16_IN,
+                       which == 2 ? (const void *)&grad : &attr,
+                       &step,
+                       NULL};
+    c.nin -= which == 2 && !act; /* beta is for the mask alone */
+    for (uint32_t k = 0; k < BF16_IN; k++) {
+        descs[k] = bf16_ops[which].like_x >> k & 1 ? x : row;
+        in[k] = bf16_numbers(&descs[k], k == 4 ? 2.0f : k == 0 ? 3.0f : 0.0f, k + 1, &wide[k]);
+    }
+    for (uint32_t k = 0; k < op->nout; k++) {
+        descs[BF16_IN + k] = k ? row : x;
+        out[k] = bf16_numbers(&descs[BF16_IN + k], 0.0f, 9, &want[k]);
+    }
+    ck_assert_int_eq(op->reference(&c, (const double *const *)wide, want), TUTTI_OK);
+    void *state = NULL, *scratch = NULL;
+    uint64_t bytes = 0;
+    ck_assert_int_eq(op->cpu->prepare(&c, &state, &bytes, NULL), TUTTI_OK);
+    ck_assert_ptr_nonnull(scratch = aligned_alloc(64, (bytes + 127) / 64 * 64));
+    memset(scratch, 0xFF, bytes);
+    ck_assert_int_eq(op->cpu->run(state, &c, (const void *const *)in, out, scratch), TUTTI_OK);
+    for (uint32_t k = 0; k < op->nout; k++)
+        bf16_close(&descs[BF16_IN + k], out[k], want[k]);
+    for (uint32_t k = 0; k < BF16_IN; k++)
+        free(in[k]), free(wide[k]);
+    for (uint32_t k = 0; k < op->nout; k++)
+        free(out[k]), free(want[k]);
+    free(scratch);
+}
+
+/* Channels that fill registers, that are left over, and both; rows beyond a block and an odd one. */
+START_TEST(bf16_goes_in_and_comes_out_as_it_lies)
+{
+    static const int64_t channels[] = {5, 16, 24, 33, 64, 83, 160};
+    for (int64_t act = 0; act < 2; act++) {
+        bf16_holds(_i % BF16_OPS, 37, channels[_i / BF16_OPS], act);
+        bf16_holds(_i % BF16_OPS, 600, channels[_i / BF16_OPS], act);
+    }
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused_in_one_sentence)
 {
     for (int k = 0; k < OP_COUNT(refusals); k++)
@@ -387,6 +486,7 @@ int main(void)
     tcase_add_test(t, two_runs_on_several_threads_give_the_same_bits);
     tcase_add_test(t, the_mask_is_that_of_the_forward_pass);
     tcase_add_loop_test(t, the_result_can_be_had_again_to_the_bit, 0, 4);
+    tcase_add_loop_test(t, bf16_goes_in_and_comes_out_as_it_lies, 0, 7 * BF16_OPS);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     return tutti_run(s);
 }

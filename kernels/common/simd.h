@@ -34,9 +34,27 @@ typedef float simd_f32 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4)));
 typedef float simd_f32_half __attribute__((vector_size(2 * SIMD_WIDTH), aligned(4)));
 typedef int32_t simd_i32 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4)));
 typedef double simd_f64 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(8)));
+typedef uint32_t simd_u32 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4)));
+typedef uint16_t simd_u16 __attribute__((vector_size(2 * SIMD_WIDTH), aligned(2)));
 
 /* Vectors go by pointer: by value they would be another ABI on every CPU. */
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
+
+/* A register of bf16 as f32. */
+SIMD_INLINE void simd_load_bf16(const uint16_t *x, simd_f32 *ret)
+{
+    *ret = (simd_f32)(__builtin_convertvector(*(const simd_u16 *)x, simd_u32) << 16);
+}
+
+/* And back, rounded to nearest, ties to even, NaNs quiet: tutti_to_bf16. */
+SIMD_INLINE void simd_store_bf16(const simd_f32 *x, uint16_t *to)
+{
+    const simd_u32 bits = (simd_u32)*x;
+    const simd_u32 nan = (simd_u32)((bits & 0x7FFFFFFFu) > 0x7F800000u);
+    const simd_u32 rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
+    const simd_u32 kept = (rounded & ~nan) | ((bits | 0x400000u) & nan);
+    *(simd_u16 *)to = __builtin_convertvector(kept >> 16, simd_u16);
+}
 
 /* The sum of all lanes. */
 SIMD_INLINE double simd_sum(const f32x16 *v)
