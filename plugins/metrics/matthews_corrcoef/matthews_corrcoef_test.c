@@ -1,0 +1,26 @@
+/* matthews_corrcoef_test.c - the metric through its entry function, against torchmetrics. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../class_counts_check.h"
+
+/* torchmetrics 1.9.0, by tests/peers/metrics.py */
+START_TEST(values_are_those_of_torchmetrics)
+{
+    ck_assert_close(counts_value("matthews_corrcoef", NULL), 0.248382881, 1e-6);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    counts_refusals("matthews_corrcoef");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("matthews_corrcoef");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, values_are_those_of_torchmetrics);
+    tcase_add_test(tc, what_does_not_fit_is_refused);
+    return tutti_run(suite);
+}
