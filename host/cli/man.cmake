@@ -1,4 +1,5 @@
-# man.cmake - writes the man pages that the program TUTTI prints to the folder MAN: `cmake -D... -P man.cmake`.
+# man.cmake - writes the man pages that the program TUTTI prints to the folder MAN, compressed to MAN.gz:
+# `cmake -D... -P man.cmake`.
 function(page name section)
   execute_process(COMMAND ${EMULATOR} "${TUTTI}" docs ${ARGN} OUTPUT_FILE "${MAN}/man${section}/${name}.${section}"
     COMMAND_ERROR_IS_FATAL ANY)
@@ -17,3 +18,8 @@ endforeach()
 foreach(format run engine plugin)
   page(tutti-${format} 5 format "${SCHEMAS}/${format}.schema.json" tutti-${format})
 endforeach()
+
+file(REMOVE_RECURSE "${MAN}.gz")
+file(COPY "${MAN}/" DESTINATION "${MAN}.gz")
+file(GLOB_RECURSE pages "${MAN}.gz/*.[15]")
+execute_process(COMMAND gzip -9n ${pages} COMMAND_ERROR_IS_FATAL ANY)

@@ -31,9 +31,12 @@ function(tutti_plugin_module target name manifest folder)
   tutti_plugin_manifest("${manifest}" "${folder}")
 endfunction()
 
-# tutti_install_plugin(<target> <name> <manifest>): where the installed program finds it; component `runtime`.
+# tutti_install_plugin(<target> <name> <manifest> [component]): where the installed program finds it; the component is
+# `runtime` without one.
 function(tutti_install_plugin target name manifest)
+  list(APPEND ARGN runtime)
+  list(GET ARGN 0 component)
   set(mode PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
-  install(TARGETS ${target} LIBRARY DESTINATION "lib/tutti/plugins/${name}" COMPONENT runtime ${mode})
-  install(FILES "${manifest}" DESTINATION "lib/tutti/plugins/${name}" RENAME plugin.json COMPONENT runtime ${mode})
+  install(TARGETS ${target} LIBRARY DESTINATION "lib/tutti/plugins/${name}" COMPONENT ${component} ${mode})
+  install(FILES "${manifest}" DESTINATION "lib/tutti/plugins/${name}" RENAME plugin.json COMPONENT ${component} ${mode})
 endfunction()

@@ -26,7 +26,7 @@ small_run >run.json
 check "the installed program trains" train run.json
 check "with its own plugins" bash -c "'$tutti' plugins path | grep -qE '^$work/p/lib/tutti/plugins: [0-9]{2,} plugins$'"
 check "it tells what else it looks at" bash -c "'$tutti' plugins path | grep -qx '$work/none/tutti/plugins: not there'"
-check "man pages come with it" test -f p/share/man/man1/tutti-train.1 -a -f p/share/man/man5/tutti-run.5
+check "man pages come with it" gzip -t p/share/man/man1/tutti-train.1.gz p/share/man/man5/tutti-run.5.gz
 check "and completion" test -f p/share/bash-completion/completions/tutti -a -f p/share/zsh/site-functions/_tutti
 check "and recipes come with it" "$tutti" validate glyphs_cnn
 

@@ -1,5 +1,5 @@
-# Install.cmake - what is installed where.  Components: runtime (program, plugins, recipes), sdk (headers, template,
-# libtutti's headers, CMake and pkg-config), cuda (device code of plugins).
+# Install.cmake - what is installed where.  Components: runtime (program, plugins, recipes, manuals), sdk (headers,
+# template, libtutti's headers, CMake and pkg-config), cuda (device code of plugins), mpi (the plugin that needs MPI).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -11,7 +11,7 @@ set(file_mode FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 install(TARGETS tutti RUNTIME DESTINATION bin COMPONENT runtime)
 install(DIRECTORY host/recipes DESTINATION share/tutti COMPONENT runtime ${file_mode} PATTERN "*.json")
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/tutti COMPONENT runtime)
-install(DIRECTORY "${CMAKE_BINARY_DIR}/share/man/" DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT runtime ${file_mode})
+install(DIRECTORY "${CMAKE_BINARY_DIR}/share/man.gz/" DESTINATION share/man COMPONENT runtime ${file_mode})
 install(FILES host/cli/completion/tutti.bash DESTINATION share/bash-completion/completions RENAME tutti COMPONENT runtime)
 install(FILES host/cli/completion/_tutti DESTINATION share/zsh/site-functions COMPONENT runtime)
 
@@ -52,47 +52,3 @@ configure_file(sdk/cmake/tutti-sdk.pc.in "${CMAKE_BINARY_DIR}/sdk/tutti-sdk.pc" 
 configure_file(sdk/cmake/tutti.pc.in "${CMAKE_BINARY_DIR}/sdk/tutti.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/sdk/tutti-sdk.pc" "${CMAKE_BINARY_DIR}/sdk/tutti.pc" DESTINATION share/pkgconfig
   COMPONENT sdk)
-
-# What Debian wants of every package: its licence, and a changelog that says where the changes stand.
-file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/debian/changelog" @ONLY CONTENT
-"tutti (@PROJECT_VERSION@) unstable; urgency=medium
-
-  * The changes stand in /usr/share/doc/tutti/CHANGELOG.md.
-
- -- the Tutti maintainers <tutti@localhost>  Thu, 01 Jan 2026 00:00:00 +0000
-")
-execute_process(COMMAND gzip -9nkf "${CMAKE_BINARY_DIR}/debian/changelog")
-foreach(pair "runtime tutti" "sdk tutti-sdk" "cuda tutti-cuda")
-  separate_arguments(pair UNIX_COMMAND "${pair}")
-  list(GET pair 0 component)
-  list(GET pair 1 package)
-  install(FILES LICENSE DESTINATION share/doc/${package} RENAME copyright COMPONENT ${component})
-  install(FILES "${CMAKE_BINARY_DIR}/debian/changelog.gz" DESTINATION share/doc/${package} COMPONENT ${component})
-endforeach()
-
-# Debian packages: `cpack --config build/release/CPackConfig.cmake`; with SOURCE_DATE_EPOCH set the same bytes each time.
-set(CPACK_PACKAGE_CONTACT "the Tutti maintainers <tutti@localhost>")
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL runtime sdk)
-if(TUTTI_CUDA)
-  list(APPEND CPACK_COMPONENTS_ALL cuda)
-endif()
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME tutti)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS_POLICY "=")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "training host with plugins\n Tutti trains neural networks with models, data sets, optimizers and algorithms\n that are shared objects with a stable ABI.")
-set(CPACK_DEBIAN_SDK_PACKAGE_NAME tutti-sdk)
-set(CPACK_DEBIAN_SDK_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_SDK_PACKAGE_DEPENDS "tutti (= ${PROJECT_VERSION})")
-set(CPACK_COMPONENT_SDK_DESCRIPTION "headers and templates for plugins of Tutti\n What third parties compile plugins with, and programs that embed the host.")
-set(CPACK_DEBIAN_CUDA_PACKAGE_NAME tutti-cuda)
-set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "tutti (= ${PROJECT_VERSION})")
-set(CPACK_COMPONENT_CUDA_DESCRIPTION "device code of Tutti's plugins for NVIDIA GPUs\n What the plugins run on a GPU.")
-include(CPack)

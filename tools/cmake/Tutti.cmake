@@ -125,13 +125,13 @@ function(tutti_add_op folder)
   endif()
 endfunction()
 
-# tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json]): one folder of
-# plugins/: a module that sees the SDK alone, its manifest beside it, its test, and a check that it
+# tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json] [COMPONENT name]): one
+# folder of plugins/, installed with its own component or `runtime`: a module that sees the SDK alone, its manifest beside it, its test, and a check that it
 # exports the entry function and nothing but what the manifest names.
 include("${CMAKE_SOURCE_DIR}/sdk/cmake/TuttiPlugin.cmake")
 set(TUTTI_PLUGIN_DIR "${CMAKE_BINARY_DIR}/lib/tutti/plugins")
 function(tutti_add_plugin name)
-  cmake_parse_arguments(T "" "MANIFEST;OUTPUT;CUDA" "SOURCES;LIBS;TEST" ${ARGN})
+  cmake_parse_arguments(T "" "MANIFEST;OUTPUT;CUDA;COMPONENT" "SOURCES;LIBS;TEST" ${ARGN})
   if(NOT T_MANIFEST)
     set(T_MANIFEST plugin.json)
   endif()
@@ -145,7 +145,7 @@ function(tutti_add_plugin name)
     target_link_options(plugin_${name} PRIVATE -Wl,--no-undefined)
   endif()
   if(T_OUTPUT STREQUAL TUTTI_PLUGIN_DIR)
-    tutti_install_plugin(plugin_${name} ${name} "${T_MANIFEST}")
+    tutti_install_plugin(plugin_${name} ${name} "${T_MANIFEST}" ${T_COMPONENT})
     if(T_CUDA AND TUTTI_CUDA)
       install(FILES "${T_OUTPUT}/${name}/${name}.fatbin" DESTINATION "lib/tutti/plugins/${name}" COMPONENT cuda)
     endif()
