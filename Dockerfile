@@ -1,5 +1,5 @@
-# Dockerfile - two images of Debian: `docker build --target runtime -t tutti .` trains; `--target sdk` compiles
-# plugins too.  Runs are in /work: `docker run --rm -v "$PWD:/work" tutti train run.json`.
+# Dockerfile - two images of Debian, which tools/try_image tries: `docker build --target runtime -t tutti .` trains,
+# `--target sdk` compiles plugins too.  Runs are in /work: `docker run --rm -v "$PWD:/work" tutti train run.json`.
 FROM debian:trixie-slim AS build
 COPY . /tutti
 WORKDIR /tutti
@@ -19,7 +19,7 @@ CMD ["train"]
 FROM runtime AS sdk
 USER root
 COPY --from=build /packages/tutti-sdk_*.deb /packages/
-RUN apt-get update && apt-get install -y --no-install-recommends build-essential cmake ninja-build pkg-config \
+RUN apt-get update && apt-get install -y --no-install-recommends build-essential cmake ninja-build pkg-config check \
   /packages/*.deb && rm -rf /packages /var/lib/apt/lists/*
 USER tutti
 ENTRYPOINT []

@@ -414,7 +414,8 @@ static int32_t match(void *self, const tutti_event *event)
     return 0;
 }
 
-static tutti_status apply(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
+                          tutti_error *err)
 {
     return TUTTI_OK;
 }
