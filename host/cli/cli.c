@@ -17,13 +17,20 @@ static void report(void *ctx, int level, const char *text)
         (void)fprintf(stderr, "tutti: %s\n", text);
 }
 
+registry_options cli_registry_options(const cli_options *o)
+{
+    return (registry_options){.plugin_paths = o->plugin_paths,
+                              .lock_file = o->lock,
+                              .trust = o->lock ? TRUST_PINNED : TRUST_OWNER,
+                              .has_policies = true,
+                              .policy_file = o->policy};
+}
+
 registry *cli_registry(const cli_options *o)
 {
-    const registry_options options = {.plugin_paths = o->plugin_paths,
-                                      .lock_file = o->lock,
-                                      .trust = o->lock ? TRUST_PINNED : TRUST_OWNER,
-                                      .check = o->check,
-                                      .report = report};
+    registry_options options = cli_registry_options(o);
+    options.check = o->check;
+    options.report = report;
     registry *r;
     tutti_error e = TUTTI_ERROR_INIT;
     if (registry_create(&options, &r, &e)) {

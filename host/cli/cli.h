@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+/* Where plugins are and which may be loaded. */
+registry_options cli_registry_options(const cli_options *o);
 /* The registry, with its remarks on stderr; NULL after saying why not. */
 registry *cli_registry(const cli_options *o);
 /* The path of what is installed as share/tutti/`below`, which lies beside the program in a build; false
@@ -38,6 +40,11 @@ int plugins_check(const cli_options *o, const tutti_op *const *ops);
 
 /* plugins new: a folder with a plugin out of the SDK's templates; the exit status. */
 int plugins_new(const cli_options *o, const tutti_op *const *ops);
+
+/* plugins keygen, sign, verify: keys and signatures of folders; the exit status. */
+int plugins_keygen(const cli_options *o, const tutti_op *const *ops);
+int plugins_sign(const cli_options *o, const tutti_op *const *ops);
+int plugins_verify(const cli_options *o, const tutti_op *const *ops);
 
 /* Those of bench; they return the exit status. */
 cli_function bench_dispatch, bench_plan, bench_kernels, bench_optimizer, bench_loader;

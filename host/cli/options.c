@@ -61,6 +61,16 @@ const cli_option cli_option_table[] = {
      LIST(plugin_paths, npaths), NULL},
     {"plugin-lock", "FILE", CLI_VALUE_FILE, CLI_TAKES_PLUGINS,
      "Uses only plugins that stand in FILE (tutti plugins lock), unchanged", ONE(lock), NULL},
+    {"plugin-policy", "FILE", CLI_VALUE_FILE, CLI_TAKES_PLUGINS,
+     "Uses only plugins that FILE allows as well: beside the policies of /etc/tutti and the "
+     "user",
+     ONE(policy), NULL},
+    {"key", "FILE", CLI_VALUE_FILE, CLI_TAKES_SIGN,
+     "Of sign: the secret key; of verify: the public key that is trusted, instead of those in "
+     "trusted.d",
+     ONE(key), NULL},
+    {"no-password", NULL, CLI_VALUE_NONE, CLI_TAKES_SIGN,
+     "Of keygen: leaves the secret key unencrypted", ONE(no_password), NULL},
     {NULL, NULL, 0, 0, NULL, 0, 0, NULL},
 };
 

@@ -26,6 +26,7 @@ typedef struct cli_options {
     const char *output;
     const char *duration;
     const char *lock;                       /* --plugin-lock */
+    const char *policy;                     /* --plugin-policy */
     const char *words[CLI_MAX_OPTIONS + 1]; /* other arguments */
     size_t nsets;
     size_t npaths;
@@ -39,6 +40,8 @@ typedef struct cli_options {
     const char *members; /* --run of plugins check */
     const char *kind;    /* of plugins new */
     const char *lang;    /* likewise */
+    const char *key;     /* of plugins sign and verify */
+    bool no_password;    /* of plugins keygen */
 } cli_options;
 
 /* Which options a command takes, one bit a group. */
@@ -51,7 +54,8 @@ enum {
     CLI_TAKES_OUTPUT = 32,
     CLI_TAKES_DRAWING = 64,
     CLI_TAKES_CHECK = 128,
-    CLI_TAKES_NEW = 256
+    CLI_TAKES_NEW = 256,
+    CLI_TAKES_SIGN = 512
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists

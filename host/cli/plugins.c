@@ -221,6 +221,18 @@ static int lock(const cli_options *o, const tutti_op *const *ops)
     return status;
 }
 
+static int trust(const cli_options *o, const tutti_op *const *ops)
+{
+    registry *r = cli_registry(o);
+    char *text = r ? registry_trust(r) : NULL;
+    if (r && !text)
+        (void)fprintf(stderr, "tutti: no memory to say what is trusted\n");
+    (void)fputs(text ? text : "", stdout);
+    free(text);
+    registry_destroy(r);
+    return !r ? CLI_USAGE : text ? CLI_OK : CLI_FAILED;
+}
+
 static const cli_use uses[] = {
     {"list", "", CLI_VALUE_NONE,
      "prints every plugin on the search path with its objects, or why it cannot be used; each "
@@ -236,6 +248,27 @@ static const cli_use uses[] = {
      "prints the SHA-256 of every usable plugin's files; with --plugin-lock FILE every command "
      "uses these plugins in these versions and no other.",
      0, 0, lock},
+    {"trust", "", CLI_VALUE_NONE,
+     "prints what is trusted and why: the policies in force (policy.json in /etc/tutti and "
+     "~/.config/tutti, or in the folders of TUTTI_CONFIG_PATH, and --plugin-policy; any, "
+     "owner, "
+     "pinned or signed), the public keys in trusted.d beside them, variables that the system's "
+     "loader listens to, and what holds for each plugin.",
+     0, 0, trust},
+    {"keygen", "NAME", CLI_VALUE_ANY,
+     "makes a pair of keys in minisign's format: NAME.key, which is secret and encrypted with "
+     "a "
+     "password, and NAME.pub.",
+     1, 1, plugins_keygen},
+    {"sign", "FOLDER", CLI_VALUE_FOLDER,
+     "signs a plugin's folder with the secret key of --key: writes the SHA-256 of all its "
+     "files "
+     "into plugin.sums and the signature of that into plugin.sums.minisig.",
+     1, 1, plugins_sign},
+    {"verify", "FOLDER", CLI_VALUE_FOLDER,
+     "verifies that signature with the trusted keys, or that of --key, and that the folder has "
+     "these files and no other.",
+     1, 1, plugins_verify},
     {"info", "NAME", CLI_VALUE_OBJECT,
      "prints what a plugin's manifest says of the object NAME: events, settings, defaults; of "
      "a device also what is there.  cpu and cuda are the host's own devices.",
@@ -257,6 +290,6 @@ const cli_command cli_plugins = {
     .doc = "Says what plugins there are, holds them to the contract, begins a new one.",
     .more = "Exit status: 0 done, 1 a file cannot be read, a check failed,\n"
             "             2 wrong usage, no such object or plugin.",
-    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_CHECK | CLI_TAKES_NEW,
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_CHECK | CLI_TAKES_NEW | CLI_TAKES_SIGN,
     .uses = uses,
 };

@@ -89,9 +89,8 @@ static registry *open_registry(const cli_options *o, const char *search)
     const char *paths[CLI_MAX_OPTIONS + 2] = {search};
     for (size_t k = 0; k < o->npaths; k++)
         paths[k + 1] = o->plugin_paths[k];
-    const registry_options options = {.plugin_paths = paths,
-                                      .lock_file = o->lock,
-                                      .trust = o->lock ? TRUST_PINNED : TRUST_OWNER};
+    registry_options options = cli_registry_options(o);
+    options.plugin_paths = paths;
     registry *r;
     tutti_error e = TUTTI_ERROR_INIT;
     if (registry_create(&options, &r, &e) == TUTTI_OK)

@@ -55,6 +55,7 @@ static tutti_status open_registry(tutti_net *n, const tutti_net_options *o, tutt
 {
     char path[PATH_MAX];
     const registry_options options = {.plugin_paths = o->plugin_paths,
+                                      .has_policies = true,
                                       .trust = TRUST_OWNER,
                                       .program = library_path(path) ? path : NULL,
                                       .report = report,

@@ -9,6 +9,9 @@
     X(PATH, "TUTTI_PLUGIN_PATH", "folders searched instead of the standard ones")              \
     X(SELECT, "TUTTI_SELECT", "globs on plugin ids: only these are used")                      \
     X(DISABLE, "TUTTI_DISABLE", "globs on plugin ids: these are not used")                     \
+    X(CONFIG_PATH, "TUTTI_CONFIG_PATH",                                                        \
+      "folders with policy.json and trusted.d instead of /etc/tutti and the user's")           \
+    X(CONFIG_HOME, "XDG_CONFIG_HOME", "where the user's own tutti/policy.json is")             \
     X(DATA_HOME, "XDG_DATA_HOME", "where the user's own plugins are")                          \
     X(HOME, "HOME", "the same, when XDG_DATA_HOME is not set")
 

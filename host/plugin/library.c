@@ -1,26 +1,10 @@
-/* library.c - holding the files of a plugin to its rules: owners, pins, hashes, exports. */
+/* library.c - holding a plugin's library to the rules, at the search and again as it is loaded. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/elf.h"
 #include "plugin/registry_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-tutti_status admit(const plugin *p, const char *path, const bytes *b, const char *sha256,
-                   tutti_error *err)
-{
-    char hex[BYTES_HEX_SIZE];
-    const bool pinned = p->trust.demands & DEMAND_PIN;
-    if (!pinned && !sha256)
-        return TUTTI_OK;
-    tutti_status status = bytes_sha256(b, path, hex, err);
-    if (!status && pinned)
-        status = pins_admit(p->registry->pins, path, hex, err);
-    if (!status && sha256 && strcmp(hex, sha256) != 0)
-        status = tutti_fail(err, TUTTI_E_TRUST, "%s: has SHA-256 %s, its manifest says %s",
-                            path, hex, sha256);
-    return status;
-}
 
 /* Everything that the manifest allows the library to export. */
 static tutti_status check_exports(const plugin *p, const bytes *b, tutti_error *err)

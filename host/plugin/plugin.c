@@ -28,6 +28,7 @@ void plugin_free(plugin *p)
     kernels_free(p);
     codes_free(p);
     needs_fini(&p->trust.needs);
+    signed_fini(&p->trust.sums);
     module_free(p->module);
     json_free(p->doc);
     free(p->folder);

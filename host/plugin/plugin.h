@@ -4,8 +4,9 @@
 #define HOST_PLUGIN_PLUGIN_H
 
 #include "plugin/needs.h"
-#include "plugin/pins.h"
+#include "plugin/policy.h"
 #include "plugin/registry.h"
+#include "plugin/signed.h"
 
 #define MANIFEST_LIMIT ((size_t)1 << 20)
 #define MANIFEST_MINOR 0   /* of format 1.N, as this host reads it */
@@ -51,16 +52,14 @@ struct handler {
     void *cif;       /* libffi's, prepared at load; owned */
 };
 
-/* What is asked of a plugin's files, one bit each. */
-enum { DEMAND_OWNER = 1, DEMAND_PIN = 2 };
-
 /* How far a plugin's files are trusted, and what they were when they were judged. */
 typedef struct plugin_trust {
     unsigned demands; /* DEMAND_*; 0: the system's loader may do as it likes */
     trust_rule rule;  /* that its paths are held to */
     file_mark manifest;
     file_mark library;
-    needs needs; /* libraries that its own brings along */
+    needs needs;      /* libraries that its own brings along */
+    signed_sums sums; /* of one that must be signed */
 } plugin_trust;
 
 struct object {
@@ -126,8 +125,11 @@ void objects_free(plugin *p);
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f);
 void kernels_free(plugin *p);
 
-/* A file of the plugin, or a library that it brings along, must be pinned where pins are demanded, and have the
- * hash `sha256` of its manifest unless that is NULL.  Error: E_TRUST. */
+/* Reads the signature of the plugin's folder, which is held, where one is demanded.  Errors as signed_read. */
+TUTTI_NODISCARD tutti_status authority_signature(plugin *p, const held *folder,
+                                                 tutti_error *err);
+/* A file of the plugin, or a library that it brings along, must be pinned and signed where that is demanded, and
+ * have the hash `sha256` of its manifest unless that is NULL.  Error: E_TRUST. */
 TUTTI_NODISCARD tutti_status admit(const plugin *p, const char *path, const bytes *b,
                                    const char *sha256, tutti_error *err);
 

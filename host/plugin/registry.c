@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 void registry_destroy(registry *r)
@@ -21,7 +20,7 @@ void registry_destroy(registry *r)
         plugin_free(r->plugins[k]);
     free(r->plugins);
     free(r->custom_events);
-    pins_free(r->pins);
+    authority_fini(&r->authority);
     free(r->untrusted.data);
     search_free(r->places, r->nplaces);
     free(r);
@@ -280,18 +279,6 @@ static void find_program(registry *r, const char *program)
     program_owners_of(exe, &r->program);
 }
 
-static tutti_status read_trust(registry *r, const registry_options *options, tutti_error *err)
-{
-    static const unsigned demands[] = {[TRUST_OWNER] = DEMAND_OWNER,
-                                       [TRUST_PINNED] = DEMAND_OWNER | DEMAND_PIN,
-                                       [TRUST_NONE] = 0};
-    /* A set-uid program takes only what its operator has pinned. */
-    r->demands = demands[getauxval(AT_SECURE) ? TRUST_PINNED : options->trust];
-    if (r->demands & DEMAND_PIN && !options->lock_file)
-        return tutti_fail(err, TUTTI_E_ARG, "pinned trust needs a lock file");
-    return options->lock_file ? pins_read(options->lock_file, &r->pins, err) : TUTTI_OK;
-}
-
 tutti_status registry_create(const registry_options *options, registry **ret_registry,
                              tutti_error *err)
 {
@@ -302,7 +289,7 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
     r->check = options->check;
     r->report = options->report;
     r->report_ctx = options->report_ctx;
-    status = read_trust(r, options, err);
+    status = authority_read(r, options, err);
     if (status)
         goto fail;
     find_program(r, options->program);

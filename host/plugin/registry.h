@@ -21,7 +21,9 @@ typedef struct registry_options {
     const char *lock_file;           /* for TRUST_PINNED */
     const char *
         program; /* the file, without links, beside whose folder plugins are; NULL: the executable */
-    int trust;  /* TRUST_* */
+    int trust;               /* TRUST_* */
+    bool has_policies;       /* the system's and the user's policy.json are kept to */
+    const char *policy_file; /* one more, with has_policies; may be NULL */
     bool check; /* look at the process around each call of a plugin: registry_changes */
     /* One line per thing that an operator should know (skipped plugin, ignored variable ...). */
     void (*report)(void *ctx, int level, const char *text); /* may be NULL */
@@ -159,6 +161,9 @@ const char *registry_code(const registry *r, size_t k, size_t n);
 /* The n-th file of the k-th plugin, a path: manifest, library, device code, libraries that it brings along; NULL
  * past the last. */
 const char *registry_file(const registry *r, size_t k, size_t n);
+/* Policies, keys, the loader's environment and what holds for each plugin, a line each; the caller frees it.  NULL:
+ * no memory. */
+char *registry_trust(registry *r);
 /* SHA-256 of a plugin's file as the lock file of pinned trust has it.  Errors: E_ARG for a path with a line break;
  * E_IO. */
 enum { REGISTRY_HEX_SIZE = 65 };

@@ -4,6 +4,8 @@
 #define HOST_PLUGIN_REGISTRY_INTERNAL_H
 
 #include "base/text.h"
+#include "plugin/config.h"
+#include "plugin/keyring.h"
 #include "plugin/plugin.h"
 #include "plugin/process_state.h"
 #include "tutti/logger.h"
@@ -20,17 +22,25 @@ enum {
     PLACE_BESIDE, /* the program */
 };
 
+/* Who says what may be loaded. */
+typedef struct authority {
+    policy *policies[CONFIG_MAX + 2]; /* of files and of options; all of them are kept to */
+    size_t count;
+    config_folders folders;
+    keyring keys;
+    bool has_keys; /* they have been read */
+} authority;
+
 struct registry {
     search_place *places; /* in the order of search */
     size_t nplaces;
     plugin **plugins;
     size_t count;
     size_t room;
-    unsigned demands; /* DEMAND_*, of every plugin */
+    authority authority;
     bool check;
     const registry_probe *probe; /* or NULL */
     _Atomic int changes;
-    pins *pins; /* or NULL */
     void (*report)(void *ctx, int level, const char *text);
     void *report_ctx;
     program_owners program;
@@ -49,6 +59,15 @@ void registry_report(const registry *r, int level, const char *format, ...);
 TUTTI_PRINTF(3, 4)
 void registry_remark(registry *r, bool ill_owned, const char *format, ...);
 void registry_searched(registry *r); /* the search's end */
+
+/* Reads the policies, and the keys where signatures are wanted.  Errors: those of policy_read and pins_read. */
+TUTTI_NODISCARD tutti_status authority_read(registry *r, const registry_options *o,
+                                            tutti_error *err);
+/* Reads the trusted keys, if that has not been done.  Error: E_NOMEM. */
+TUTTI_NODISCARD tutti_status authority_keys(registry *r, tutti_error *err);
+/* What all policies together ask of a plugin in this folder: DEMAND_*. */
+unsigned authority_demands(const registry *r, const char *folder);
+void authority_fini(authority *a);
 
 /* Fills r->places. */
 TUTTI_NODISCARD tutti_status search_places(registry *r, const char *const *plugin_paths,

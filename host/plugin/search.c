@@ -154,7 +154,9 @@ static tutti_status judge_files(plugin *p, const held *folder, tutti_error *err)
 static tutti_status read_plugin(plugin *p, const held *folder, const held *manifest,
                                 tutti_error *err)
 {
-    const tutti_status status = parse_manifest(p, manifest, err);
+    tutti_status status = authority_signature(p, folder, err);
+    if (!status)
+        status = parse_manifest(p, manifest, err);
     if (status)
         return status;
     faults *f = faults_create(), *notes = faults_create();
@@ -210,7 +212,16 @@ static tutti_status open_plugin(plugin *p, const char *path, held *ret_folder,
                                 held *ret_manifest, tutti_error *err)
 {
     p->stage = STAGE_FILES;
+    p->trust.rule.owner = p->trust.demands & DEMAND_OWNER;
     tutti_status status = trust_folder(path, p->trust.rule, ret_folder, err);
+    if (!status) { /* where a link has led to may have a stricter rule */
+        p->trust.demands |= authority_demands(p->registry, ret_folder->path);
+        if (p->trust.demands & DEMAND_OWNER && !p->trust.rule.owner) {
+            held_close(ret_folder);
+            p->trust.rule.owner = true;
+            status = trust_folder(path, p->trust.rule, ret_folder, err);
+        }
+    }
     p->folder = strdup(status ? path : ret_folder->path);
     if (!status)
         status = trust_file(ret_folder, "plugin.json", p->trust.rule, ret_manifest, err);
@@ -234,7 +245,7 @@ static tutti_status try_folder(registry *r, const char *path, size_t place, trus
     p->registry = r;
     p->place = place;
     p->trust.rule = rule;
-    p->trust.demands = r->demands;
+    p->trust.demands = authority_demands(r, path);
     const uint32_t before = r->refusals;
     tutti_status status = open_plugin(p, path, &folder, &manifest, &cause);
     const bool absent = folder.path && status == TUTTI_E_NOTFOUND;
@@ -289,7 +300,7 @@ tutti_status search_folder(registry *r, size_t place, tutti_error *err)
     held folder = {0};
     struct dirent **entries = NULL;
     tutti_error cause = TUTTI_ERROR_INIT;
-    const trust_rule rule = {r->demands & DEMAND_OWNER,
+    const trust_rule rule = {authority_demands(r, where->path) & DEMAND_OWNER,
                              where->origin == PLACE_BESIDE ? &r->program : NULL, &r->refusals};
     const uint32_t before = r->refusals;
     tutti_status status = trust_folder(where->path, rule, &folder, &cause);

@@ -13,7 +13,7 @@ refuse() {
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }
-host='base|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
+host='base|signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
 # later FOLDER NAMES: what a folder of the host may neither include nor link.
 later() {
   refuse "host/$1 includes a later folder" "#include \"($2)/" -- "host/$1"
@@ -33,7 +33,8 @@ refuse "the host includes the kernels outside cli/main.c and embed/net.c" '#incl
   'host/*.c' 'host/*.h' 'host/*.cu' ':!host/cli/main.c' ':!host/embed/net.c'
 refuse "the host links the kernels outside cli and embed" "tutti_kernels\b" -- 'host/*CMakeLists.txt' \
   ':!host/cli/CMakeLists.txt' ':!host/embed/CMakeLists.txt'
-later base 'plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
+later base 'signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
+later signature 'plugin|engine|graph|device|dist|loop|train|run|check|cli'
 later plugin 'engine|graph|device|dist|loop|train|run|check|embed|cli'
 later engine 'graph|device|dist|loop|train|run|check|embed|cli'
 later graph 'engine|device|dist|loop|train|run|check|embed|cli'
@@ -51,6 +52,7 @@ while read -r header owners; do
     $(printf ':!%s ' $owners)
 done <<'TABLE'
 jansson.h host/base/json.c
+sodium.h host/signature/key.c host/signature/signature.c host/signature/text.c
 ffi.h host/plugin/call.c
 dlfcn.h host/plugin/image.c host/device/cuda/library.c host/embed/library.c
 TABLE
