@@ -161,8 +161,7 @@ const char *registry_code(const registry *r, size_t k, size_t n);
 /* The n-th file of the k-th plugin, a path: manifest, library, device code, libraries that it brings along; NULL
  * past the last. */
 const char *registry_file(const registry *r, size_t k, size_t n);
-/* Policies, keys, the loader's environment and what holds for each plugin, a line each; the caller frees it.  NULL:
- * no memory. */
+/* Policies, keys, the loader's environment, then a line a plugin; the caller frees it.  NULL: no memory. */
 char *registry_trust(registry *r);
 /* SHA-256 of a plugin's file as the lock file of pinned trust has it.  Errors: E_ARG for a path with a line break;
  * E_IO. */
