@@ -98,7 +98,9 @@ void trace_file_take(void *file, const tutti_trace *t)
         return;
     }
     text_buffer key = {0};
-    (void)snprintf(line, sizeof line, "%s/%s", t->name, t->event_name);
+    char event[64];
+    (void)snprintf(line, sizeof line, "%s/Event.%s", t->name,
+                   upper(t->event_name, event, sizeof event));
     text_add_quoted(&key, line);
     (void)fprintf(f->file, "{\"step\": %llu, \"key\": %s, \"ran\": %s",
                   (unsigned long long)t->step, key.data ? key.data : "null",

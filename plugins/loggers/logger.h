@@ -22,6 +22,17 @@ static inline const void *logger_service(const tutti_host *host, const char *who
     return table;
 }
 
+/* "algorithm_traces/mixup/Event.BEFORE_LOSS", as Composer's loggers call a trace. */
+static inline const char *trace_key(const tutti_trace *trace, char *text, size_t size)
+{
+    const int n = snprintf(text, size, "algorithm_traces/%s/Event.", trace->name);
+    size_t at = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+    for (const char *c = trace->event_name; *c && at + 1 < size; c++)
+        text[at++] = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    text[at] = '\0';
+    return text;
+}
+
 /* Whole numbers as such, small ones with an exponent, others with four decimals. */
 static inline const char *number_text(double v, char *text, size_t size)
 {

@@ -35,7 +35,7 @@ lines = open("runs/small/traces.txt").read().splitlines()
 assert "[STEP=3][label_smoothing/BEFORE_LOSS=1]" in lines, lines[:5]
 rows = [json.loads(line) for line in open("runs/small/ran.jsonl")]
 assert all(r["ran"] and r["order"] >= 0 and r["duration_us"] >= 0 for r in rows)
-assert {r["key"] for r in rows} >= {"label_smoothing/before_loss", "mixup/before_forward"}
+assert {r["key"] for r in rows} >= {"label_smoothing/Event.BEFORE_LOSS", "mixup/Event.BEFORE_FORWARD"}
 assert rows[0]["exit_code"] is None
 PY
 says "traces are not written over" 1 \

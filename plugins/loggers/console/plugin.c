@@ -211,10 +211,11 @@ static tutti_status console_hyperparameters(void *self, const tutti_named_text *
 static tutti_status console_trace(void *self, const tutti_trace *trace, tutti_error *err)
 {
     console *c = self;
+    char key[256];
     (void)err;
     if (c->log_traces)
-        (void)fprintf(c->out, "[trace]: algorithm_traces/%s/%s:%d\n", trace->name,
-                      trace->event_name, trace->ran ? 1 : 0);
+        (void)fprintf(c->out, "[trace]: %s:%d\n", trace_key(trace, key, sizeof key),
+                      trace->ran ? 1 : 0);
     return TUTTI_OK;
 }
 

@@ -50,7 +50,7 @@ START_TEST(each_item_is_a_line)
                      "[metric][batch=7]: loss/train/total: 0.5312 \n"
                      "[metric][batch=7]: time/batch: 7 \n"
                      "[metric][batch=7]: lr-sgd/group0: 2.000e-05 \n"
-                     "[trace]: algorithm_traces/mixup/before_loss:1\n"
+                     "[trace]: algorithm_traces/mixup/Event.BEFORE_LOSS:1\n"
                      "[message][info]: train: hello\n");
     subject_close(&it);
     stage_fini(&run);

@@ -54,9 +54,10 @@ static tutti_status file_hyperparameters(void *self, const tutti_named_text *val
 static tutti_status file_trace(void *self, const tutti_trace *trace, tutti_error *err)
 {
     log_file *f = self;
+    char key[256];
     if (f->out && f->log_traces)
-        (void)fprintf(f->out, "[trace]: algorithm_traces/%s/%s:%d\n", trace->name,
-                      trace->event_name, trace->ran ? 1 : 0);
+        (void)fprintf(f->out, "[trace]: %s:%d\n", trace_key(trace, key, sizeof key),
+                      trace->ran ? 1 : 0);
     return log_file_check(f, err);
 }
 

@@ -78,7 +78,8 @@ START_TEST(each_item_is_an_object_on_a_line)
         "{\"kind\":\"hyperparameters\",\"values\":{\"seed\":17,\"name\":\"x\"}}\n"
         "{\"kind\":\"metrics\",\"batch\":7,\"epoch\":2,\"values\":{\"loss/train/total\":0.1,"
         "\"a\":0.3333333333333333,\"b\":\"NaN\",\"c\":\"-Infinity\",\"d\":1e+300}}\n"
-        "{\"kind\":\"trace\",\"batch\":3,\"algorithm\":\"mixup\",\"event\":\"before_loss\","
+        "{\"kind\":\"trace\",\"key\":\"algorithm_traces/mixup/"
+        "Event.BEFORE_LOSS\",\"batch\":3,\"algorithm\":\"mixup\",\"event\":\"before_loss\","
         "\"ran\":false,\"order\":-1,\"exit_code\":null,\"duration_ns\":5}\n"
         "{\"kind\":\"message\",\"level\":\"error\",\"component\":\"train\",\"text\":"
         "\"a \\\"b\\\"\\\\\\u000a\\u0001\"}\n");

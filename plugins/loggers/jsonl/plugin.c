@@ -126,9 +126,12 @@ static tutti_status jsonl_trace(void *self, const tutti_trace *trace, tutti_erro
 {
     jsonl *j = self;
     FILE *out = j->file.out;
+    char key[256];
     if (!out || !j->file.log_traces)
         return TUTTI_OK;
     begin(out, "trace");
+    (void)fputs(",\"key\":", out);
+    put_string(out, trace_key(trace, key, sizeof key));
     (void)fprintf(out, ",\"batch\":%llu,\"algorithm\":", (unsigned long long)trace->step);
     put_string(out, trace->name);
     (void)fputs(",\"event\":", out);
