@@ -15,10 +15,7 @@ enum { ROWS_AHEAD = 8, ROWS = 14, COLS = 32 };
 
 /* ---- tiles ---- */
 
-#define FMA_BF16(acc, x, b)                                                                    \
-    ((acc) = (f32x16)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b),                            \
-                                      (__m512bh)_mm512_set1_ps(*(x))))
-GEMM_MICROKERNEL_LOOP(loop, f32x16, FMA_BF16)
+GEMM_MICROKERNEL_LOOP(loop, f32x16, GEMM_FMA_BF16)
 GEMM_PACKED_TILE(tile, f32x16, loop)
 
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)

@@ -6,6 +6,10 @@
 #include "common/gemm_microkernel.h"
 #include "common/simd.h"
 
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
 /* Vectors of y's columns in a tile, at most. */
 enum { GEMM_MAX_VECS = 8 };
 
@@ -46,6 +50,13 @@ enum { GEMM_MAX_VECS = 8 };
     }
 
 #define GEMM_FMA_F32(acc, x, b) ((acc) += *(x) * (b))
+
+/* Words are pairs of bf16, whose products are summed in f32. */
+#if defined(__AVX512BF16__)
+#define GEMM_FMA_BF16(acc, x, b)                                                               \
+    ((acc) = (f32x16)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b),                            \
+                                      (__m512bh)_mm512_set1_ps(*(x))))
+#endif
 
 /* For packed panels: words of k by which loads of b are ahead, since its panel comes from the second cache; and
  * after how many of them the next row of y is asked for. */

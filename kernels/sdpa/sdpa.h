@@ -46,14 +46,23 @@ typedef struct sdpa_tensors64 {
 } sdpa_tensors64;
 void sdpa_grad_reference(const sdpa_shape *s, const sdpa_tensors64 *t);
 
-/* ---- f32 ---- */
+/* ---- on a CPU, in f32 or bf16 ---- */
 
 typedef struct sdpa_tensors {
-    const float *q, *k, *v, *bias; /* bias may be NULL */
-    float *y, *lse;                /* read by the gradient */
-    const float *dy;
-    float *dq, *dk, *dv;
+    const void *q, *k, *v;
+    const float *bias; /* may be NULL */
+    void *y;           /* read by the gradient */
+    float *lse;        /* so is this */
+    const void *dy;
+    void *dq, *dk, *dv;
+    int32_t bf16; /* all but bias and lse are BF16, D is even; else F32 */
+    int32_t reserved;
 } sdpa_tensors;
+
+/* What prepare says of the dtypes of a call, *ret_bf16 as above: E_UNSUPPORTED where the host has to convert.  `like`
+ * has the bits of inputs that go with q. */
+tutti_status sdpa_dtypes(const tutti_op_call *c, uint32_t like, const sdpa_shape *s,
+                         int32_t *ret_bf16);
 
 uint64_t sdpa_scratch(const sdpa_shape *s, int threads);
 void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
@@ -79,6 +88,8 @@ typedef struct sdpa_gemm {
     int64_t m, n, k, a_row, a_col, b_row, c_row;
 } sdpa_gemm;
 void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add);
+/* The same where a and b are words of two bf16 that are neighbours along k, which counts words. */
+void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add);
 
 /* to (d, SDPA_TILE) = scale x^T for n <= SDPA_TILE rows of x; zeros beyond. */
 void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,
@@ -86,6 +97,18 @@ void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, flo
 /* to (n, width) = scale x; zeros from d to width. */
 void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t width,
                     float scale, float *to);
+/* to (words, SDPA_TILE) = x^T as bits, for n <= SDPA_TILE rows of words; zeros beyond. */
+void sdpa_pack_words(const float *x, int64_t row, int64_t n, int64_t words, float *to);
+/* to ((n + 1) / 2, width) words: columns of rows 2 j and 2 j + 1 of bf16; zeros beyond n and d. */
+void sdpa_pack_pairs(const uint16_t *x, int64_t row, int64_t n, int64_t d, int64_t width,
+                     float *to);
+/* A row of a tile becomes bf16 in its place. */
+void sdpa_narrow_row(float *row);
+/* Two rows of a tile (`high` NULL: zeros) become one of words. */
+void sdpa_pair_rows(const float *low, const float *high, float *to);
+/* to = scale x, rounded to bf16 */
+void sdpa_store_low(const float *x, int64_t n, float scale, uint16_t *to);
+double sdpa_dot_low(const uint16_t *x, const uint16_t *y, int64_t n);
 /* One row of a tile goes from scores to exponentials exp(s - shift), `seen` of them, zeros beyond.
  * *max and *sum are those of the row so far; returns what earlier results shrink by. */
 float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum);

@@ -34,6 +34,63 @@ static int threads_for(const sdpa_shape *s, int threads)
     return s->batch * s->heads * s->tq * s->tk * s->d < OP_SERIAL_BELOW ? 1 : threads;
 }
 
+/* Numbers of q, k, v and dy in a word: two of bf16, neighbours along what a product sums over. */
+static int64_t deep_of(const sdpa_tensors *t)
+{
+    return t->bf16 ? 2 : 1;
+}
+
+static int64_t words_of(int64_t n, int64_t deep)
+{
+    return (n + deep - 1) / deep;
+}
+
+/* Element `at` of one of these tensors. */
+static void *element(const void *x, int64_t deep, int64_t at)
+{
+    return (char *)(uintptr_t)x + at * (4 / deep);
+}
+
+static void product(int64_t deep, const sdpa_gemm *p, const float *a, const float *b, float *c,
+                    int add)
+{
+    if (deep == 2)
+        sdpa_gemm_bf16_run(p, a, b, c, add);
+    else
+        sdpa_gemm_run(p, a, b, c, add);
+}
+
+/* n rows of a tensor as a panel, a word of D after the other; bf16 is left as it is, its scale comes with the
+ * scores. */
+static void load_panel(const sdpa_shape *s, int64_t deep, const void *x, int64_t row, int64_t n,
+                       float scale, float *to)
+{
+    if (deep == 2)
+        sdpa_pack_words(x, row / 2, n, s->d / 2, to);
+    else
+        sdpa_pack_transposed(x, row, n, s->d, scale, to);
+}
+
+/* n rows as rows of `w`, or every two of bf16 as one of words. */
+static void load_rows(const sdpa_shape *s, int64_t deep, const void *x, int64_t row, int64_t n,
+                      int64_t w, float scale, float *to)
+{
+    if (deep == 2)
+        sdpa_pack_pairs(x, row, n, s->d, w, to);
+    else
+        sdpa_pack_rows(x, row, n, s->d, w, scale, to);
+}
+
+/* A row of results times scale goes to its tensor. */
+static void store_row(const sdpa_shape *s, int64_t deep, const float *from, float scale,
+                      void *to)
+{
+    if (deep == 2)
+        sdpa_store_low(from, s->d, scale, to);
+    else
+        sdpa_pack_rows(from, s->d, 1, s->d, s->d, scale, to);
+}
+
 /* tile (rows from i0, keys from j0) += bias */
 static void add_bias(const sdpa_shape *s, const float *bias, int64_t i0, int64_t rows,
                      int64_t j0, int64_t keys, float *tile)
@@ -68,43 +125,49 @@ static int64_t first_seeing(const sdpa_shape *s, int64_t i0, int64_t rows, int64
     return first < 0 ? 0 : least(first, rows);
 }
 
-/* c (rows, TILE) = a (rows, d) panel (d, TILE), as far as each group of rows sees. */
-static void scores_of(const sdpa_shape *s, const float *a, int64_t a_row, const float *panel,
-                      int64_t i0, int64_t rows, int64_t j0, int64_t n, float *c)
+/* c (rows, TILE) = a (rows, d) panel (d, TILE), times scale where a and panel are bf16, as far as each group of rows
+ * sees. */
+static void scores_of(const sdpa_shape *s, int64_t deep, const float *a, int64_t a_row,
+                      const float *panel, float scale, int64_t i0, int64_t rows, int64_t j0,
+                      int64_t n, float *c)
 {
     const int64_t step = seen_of(s, i0, j0, n) < n ? GROUP : rows;
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t count = least(step, rows - r);
         const int64_t seen = seen_of(s, i0 + r + count - 1, j0, n);
-        const sdpa_gemm p = {count, whole(seen, SIMD_LANES), s->d, a_row, 1, TILE, TILE};
+        const int64_t cols = whole(seen, SIMD_LANES);
+        const sdpa_gemm p = {count, cols, words_of(s->d, deep), a_row, 1, TILE, TILE};
         if (seen)
-            sdpa_gemm_run(&p, a + r * a_row, panel, c + r * TILE, 0);
+            product(deep, &p, a + r * a_row, panel, c + r * TILE, 0);
+        for (int64_t i = r; i < r + count && deep == 2 && scale != 1.0f; i++)
+            sdpa_scale_row(c + i * TILE, scale, cols);
     }
 }
 
 /* c (rows, w) += tile (rows, n) b (n, w), likewise. */
-static void across(const sdpa_shape *s, const float *tile, const float *b, int64_t w,
-                   int64_t i0, int64_t rows, int64_t j0, int64_t n, float *c)
+static void across(const sdpa_shape *s, int64_t deep, const float *tile, const float *b,
+                   int64_t w, int64_t i0, int64_t rows, int64_t j0, int64_t n, float *c)
 {
     const int64_t step = seen_of(s, i0, j0, n) < n ? GROUP : rows;
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t count = least(step, rows - r);
         const int64_t seen = seen_of(s, i0 + r + count - 1, j0, n);
-        const sdpa_gemm p = {count, w, seen, TILE, 1, w, w};
-        sdpa_gemm_run(&p, tile + r * TILE, b, c + r * w, 1);
+        const sdpa_gemm p = {count, w, words_of(seen, deep), TILE, 1, w, w};
+        product(deep, &p, tile + r * TILE, b, c + r * w, 1);
     }
 }
 
 /* c (n, w) += tile (rows, n) transposed times b (rows, w): each group of keys for the rows that see
- * its first. */
-static void down(const sdpa_shape *s, const float *tile, const float *b, int64_t w, int64_t i0,
-                 int64_t rows, int64_t j0, int64_t n, float *c)
+ * its first, in whole words. */
+static void down(const sdpa_shape *s, int64_t deep, const float *tile, const float *b,
+                 int64_t w, int64_t i0, int64_t rows, int64_t j0, int64_t n, float *c)
 {
     const int64_t step = seen_of(s, i0, j0, n) < n ? GROUP : n;
     for (int64_t j = 0; j < n; j += step) {
-        const int64_t first = first_seeing(s, i0, rows, j0 + j);
-        const sdpa_gemm p = {least(step, n - j), w, rows - first, 1, TILE, w, w};
-        sdpa_gemm_run(&p, tile + first * TILE + j, b + first * w, c + j * w, 1);
+        const int64_t first = first_seeing(s, i0, rows, j0 + j) / deep;
+        const int64_t count = words_of(rows, deep) - first;
+        const sdpa_gemm p = {least(step, n - j), w, count, 1, TILE, w, w};
+        product(deep, &p, tile + first * TILE + j, b + first * w, c + j * w, 1);
     }
 }
 
@@ -152,11 +215,12 @@ uint64_t sdpa_scratch(const sdpa_shape *s, int threads)
 static void forward_load(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, int64_t h,
                          const forward *f)
 {
-    const float *k = t->k + sdpa_at(&s->k, b, h, 0), *v = t->v + sdpa_at(&s->v, b, h, 0);
+    const int64_t deep = deep_of(t);
     for (int64_t j = 0; j < s->tk; j += TILE)
-        sdpa_pack_transposed(k + j * s->k.t, s->k.t, least(TILE, s->tk - j), s->d, scale_of(s),
-                             f->kt + j * s->d);
-    sdpa_pack_rows(v, s->v.t, s->tk, s->d, width_of(s), 1.0f, f->v);
+        load_panel(s, deep, element(t->k, deep, sdpa_at(&s->k, b, h, j)), s->k.t,
+                   least(TILE, s->tk - j), scale_of(s), f->kt + j * words_of(s->d, deep));
+    load_rows(s, deep, element(t->v, deep, sdpa_at(&s->v, b, h, 0)), s->v.t, s->tk, width_of(s),
+              1.0f, f->v);
 }
 
 /* The queries of one tile from i0 on. */
@@ -165,14 +229,17 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
 {
     const int64_t rows = least(TILE, s->tq - i0), w = width_of(s);
     const int64_t keys = least(s->tk, sdpa_seen(s, i0 + rows - 1));
-    const float *q = t->q + sdpa_at(&s->q, b, h, i0), *bias = bias_of(s, t->bias, b, h);
+    const int64_t deep = deep_of(t), panel = words_of(s->d, deep);
+    const float *q = element(t->q, deep, sdpa_at(&s->q, b, h, i0));
+    const float *bias = bias_of(s, t->bias, b, h);
     float max[TILE], sum[TILE] = {0};
     for (int64_t r = 0; r < rows; r++)
         max[r] = -INFINITY;
     memset(f->y, 0, (size_t)(rows * w) * sizeof *f->y);
     for (int64_t j0 = 0; j0 < keys; j0 += TILE) {
         const int64_t n = least(TILE, s->tk - j0);
-        scores_of(s, q, s->q.t, f->kt + j0 * s->d, i0, rows, j0, n, f->scores);
+        scores_of(s, deep, q, s->q.t / deep, f->kt + j0 * panel, scale_of(s), i0, rows, j0, n,
+                  f->scores);
         if (bias)
             add_bias(s, bias, i0, rows, j0, n, f->scores);
         for (int64_t r = 0; r < rows; r++) {
@@ -187,12 +254,14 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
                 sdpa_drop_row(s, b * s->heads + h, i0 + r, j0, seen, row);
             if (shrink != 1.0f)
                 sdpa_scale_row(f->y + r * w, shrink, w);
+            if (deep == 2)
+                sdpa_narrow_row(row);
         }
-        across(s, f->scores, f->v + j0 * w, w, i0, rows, j0, n, f->y);
+        across(s, deep, f->scores, f->v + j0 / deep * w, w, i0, rows, j0, n, f->y);
     }
     for (int64_t r = 0; r < rows; r++) {
-        sdpa_scale_row(f->y + r * w, 1.0f / sum[r], w);
-        memcpy(t->y + sdpa_at(&s->y, b, h, i0 + r), f->y + r * w, (size_t)s->d * sizeof *f->y);
+        store_row(s, deep, f->y + r * w, 1.0f / sum[r],
+                  element(t->y, deep, sdpa_at(&s->y, b, h, i0 + r)));
         t->lse[(b * s->heads + h) * s->tq + i0 + r] =
             (float)((double)max[r] + log((double)sum[r]));
     }
@@ -221,18 +290,22 @@ void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scr
 
 /* Of one thread: the tensors of a head in the layouts that the products want. */
 typedef struct backward {
-    float *kt, *vt;    /* panels as above; k scaled */
-    float *k, *q, *dy; /* (T, width); k scaled */
-    float *dq;         /* (Tq, width) */
-    float *dk, *dv;    /* (TILE, width) */
-    float *p, *ds;     /* (TILE, TILE) */
-    float *delta;      /* (Tq): sum of dy y over a row */
+    float *kt, *vt;                /* panels as above; k scaled */
+    float *k, *q, *dy;             /* (T, width); k scaled; of bf16 two rows in one */
+    const float *q_rows, *dy_rows; /* whose rows are factors of scores */
+    int64_t q_row, dy_row;         /* words */
+    float *dq;                     /* (Tq, width) */
+    float *dk, *dv;                /* (TILE, width) */
+    float *p, *ds;                 /* (TILE, TILE) */
+    float *p2, *ds2;               /* of bf16: two rows of these in one */
+    float *delta;                  /* (Tq): sum of dy y over a row */
 } backward;
 
 static uint64_t backward_floats(const sdpa_shape *s)
 {
     const int64_t w = width_of(s), keys = tiles(s->tk) * TILE, queries = tiles(s->tq) * TILE;
-    return (uint64_t)(keys * (2 * s->d + w) + queries * (3 * w + 1) + 2 * TILE * (w + TILE));
+    return (uint64_t)(keys * (2 * s->d + w) + queries * (3 * w + 1) + 2 * TILE * w +
+                      3 * TILE * TILE);
 }
 
 static backward backward_at(const sdpa_shape *s, float *at)
@@ -248,7 +321,9 @@ static backward backward_at(const sdpa_shape *s, float *at)
     f.dv = f.dk + TILE * w;
     f.p = f.dv + TILE * w;
     f.ds = f.p + TILE * TILE;
-    f.delta = f.ds + TILE * TILE;
+    f.p2 = f.ds + TILE * TILE;
+    f.ds2 = f.p2 + TILE * TILE / 2;
+    f.delta = f.ds2 + TILE * TILE / 2;
     return f;
 }
 
@@ -258,31 +333,57 @@ uint64_t sdpa_grad_scratch(const sdpa_shape *s, int threads)
 }
 
 static void backward_load(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, int64_t h,
-                          const backward *f)
+                          backward *f)
 {
-    const int64_t w = width_of(s);
-    const float *k = t->k + sdpa_at(&s->k, b, h, 0), *v = t->v + sdpa_at(&s->v, b, h, 0);
-    const float *y = t->y + sdpa_at(&s->y, b, h, 0), *dy = t->dy + sdpa_at(&s->y, b, h, 0);
+    const int64_t w = width_of(s), deep = deep_of(t), panel = words_of(s->d, deep);
+    const void *k = element(t->k, deep, sdpa_at(&s->k, b, h, 0));
+    const void *v = element(t->v, deep, sdpa_at(&s->v, b, h, 0));
+    const void *q = element(t->q, deep, sdpa_at(&s->q, b, h, 0));
+    const void *dy = element(t->dy, deep, sdpa_at(&s->y, b, h, 0));
+    const void *y = element(t->y, deep, sdpa_at(&s->y, b, h, 0));
     for (int64_t j = 0; j < s->tk; j += TILE) {
         const int64_t n = least(TILE, s->tk - j);
-        sdpa_pack_transposed(k + j * s->k.t, s->k.t, n, s->d, scale_of(s), f->kt + j * s->d);
-        sdpa_pack_transposed(v + j * s->v.t, s->v.t, n, s->d, 1.0f, f->vt + j * s->d);
+        load_panel(s, deep, element(k, deep, j * s->k.t), s->k.t, n, scale_of(s),
+                   f->kt + j * panel);
+        load_panel(s, deep, element(v, deep, j * s->v.t), s->v.t, n, 1.0f, f->vt + j * panel);
     }
-    sdpa_pack_rows(k, s->k.t, s->tk, s->d, w, scale_of(s), f->k);
-    sdpa_pack_rows(t->q + sdpa_at(&s->q, b, h, 0), s->q.t, s->tq, s->d, w, 1.0f, f->q);
-    sdpa_pack_rows(dy, s->y.t, s->tq, s->d, w, 1.0f, f->dy);
+    load_rows(s, deep, k, s->k.t, s->tk, w, scale_of(s), f->k);
+    load_rows(s, deep, q, s->q.t, s->tq, w, 1.0f, f->q);
+    load_rows(s, deep, dy, s->y.t, s->tq, w, 1.0f, f->dy);
+    f->q_rows = deep == 2 ? q : f->q;
+    f->q_row = deep == 2 ? s->q.t / 2 : w;
+    f->dy_rows = deep == 2 ? dy : f->dy;
+    f->dy_row = deep == 2 ? s->y.t / 2 : w;
     memset(f->dq, 0, (size_t)(s->tq * w) * sizeof *f->dq);
-    for (int64_t i = 0; i < s->tq; i++)
-        f->delta[i] = (float)sdpa_dot(dy + i * s->y.t, y + i * s->y.t, s->d);
+    for (int64_t i = 0; i < s->tq; i++) {
+        const void *one = element(dy, deep, i * s->y.t), *other = element(y, deep, i * s->y.t);
+        f->delta[i] =
+            (float)(deep == 2 ? sdpa_dot_low(one, other, s->d) : sdpa_dot(one, other, s->d));
+    }
+}
+
+/* Rows of p and ds that are there become words: p2 and ds2, and ds in its place. */
+static void narrow_tiles(int64_t rows, const backward *f)
+{
+    for (int64_t r = 0; r < rows; r += 2) {
+        const int64_t at = r * TILE, next = r + 1 < rows ? at + TILE : -1;
+        sdpa_pair_rows(f->p + at, next < 0 ? NULL : f->p + next, f->p2 + at / 2);
+        sdpa_pair_rows(f->ds + at, next < 0 ? NULL : f->ds + next, f->ds2 + at / 2);
+    }
+    for (int64_t r = 0; r < rows; r++)
+        sdpa_narrow_row(f->ds + r * TILE);
 }
 
 /* One tile of queries from i0 on against one of keys from j0 on. */
-static void backward_tile(const sdpa_shape *s, int64_t head, const float *bias,
+static void backward_tile(const sdpa_shape *s, int64_t deep, int64_t head, const float *bias,
                           const float *lse, int64_t i0, int64_t j0, const backward *f)
 {
     const int64_t rows = least(TILE, s->tq - i0), n = least(TILE, s->tk - j0), w = width_of(s);
-    scores_of(s, f->q + i0 * w, w, f->kt + j0 * s->d, i0, rows, j0, n, f->p);
-    scores_of(s, f->dy + i0 * w, w, f->vt + j0 * s->d, i0, rows, j0, n, f->ds);
+    const int64_t panel = words_of(s->d, deep), at = i0 / deep * w;
+    scores_of(s, deep, f->q_rows + i0 * f->q_row, f->q_row, f->kt + j0 * panel, scale_of(s), i0,
+              rows, j0, n, f->p);
+    scores_of(s, deep, f->dy_rows + i0 * f->dy_row, f->dy_row, f->vt + j0 * panel, 1.0f, i0,
+              rows, j0, n, f->ds);
     if (bias)
         add_bias(s, bias, i0, rows, j0, n, f->p);
     for (int64_t r = 0; r < rows; r++) {
@@ -294,23 +395,25 @@ static void backward_tile(const sdpa_shape *s, int64_t head, const float *bias,
         if (s->drop > 0.0f)
             sdpa_drop_row(s, head, i, j0, seen, p);
     }
-    down(s, f->p, f->dy + i0 * w, w, i0, rows, j0, n, f->dv);
-    down(s, f->ds, f->q + i0 * w, w, i0, rows, j0, n, f->dk);
-    across(s, f->ds, f->k + j0 * w, w, i0, rows, j0, n, f->dq + i0 * w);
+    if (deep == 2)
+        narrow_tiles(rows, f);
+    down(s, deep, deep == 2 ? f->p2 : f->p, f->dy + at, w, i0, rows, j0, n, f->dv);
+    down(s, deep, deep == 2 ? f->ds2 : f->ds, f->q + at, w, i0, rows, j0, n, f->dk);
+    across(s, deep, f->ds, f->k + j0 / deep * w, w, i0, rows, j0, n, f->dq + i0 * w);
 }
 
-/* rows (n, width) go, times scale, to rows of a tensor. */
-static void store(const float *from, int64_t n, int64_t w, int64_t d, float scale, float *to,
-                  int64_t row)
+/* rows (n, width) go, times scale, to rows of a tensor from element `at` on. */
+static void store(const sdpa_shape *s, int64_t deep, const float *from, int64_t n, float scale,
+                  void *to, int64_t at, int64_t row)
 {
     for (int64_t i = 0; i < n; i++)
-        sdpa_pack_rows(from + i * w, w, 1, d, d, scale, to + i * row);
+        store_row(s, deep, from + i * width_of(s), scale, element(to, deep, at + i * row));
 }
 
 static void backward_head(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, int64_t h,
-                          const backward *f)
+                          backward *f)
 {
-    const int64_t w = width_of(s);
+    const int64_t w = width_of(s), deep = deep_of(t);
     const float *lse = t->lse + (b * s->heads + h) * s->tq;
     backward_load(s, t, b, h, f);
     for (int64_t j0 = 0; j0 < s->tk; j0 += TILE) {
@@ -319,11 +422,12 @@ static void backward_head(const sdpa_shape *s, const sdpa_tensors *t, int64_t b,
         memset(f->dv, 0, (size_t)(n * w) * sizeof *f->dv);
         for (int64_t i0 = s->causal && unseen > 0 ? unseen / TILE * TILE : 0; i0 < s->tq;
              i0 += TILE)
-            backward_tile(s, b * s->heads + h, bias_of(s, t->bias, b, h), lse, i0, j0, f);
-        store(f->dk, n, w, s->d, scale_of(s), t->dk + sdpa_at(&s->k, b, h, j0), s->k.t);
-        store(f->dv, n, w, s->d, 1.0f, t->dv + sdpa_at(&s->v, b, h, j0), s->v.t);
+            backward_tile(s, deep, b * s->heads + h, bias_of(s, t->bias, b, h), lse, i0, j0, f);
+        store(s, deep, f->dk, n, scale_of(s), t->dk, sdpa_at(&s->k, b, h, j0), s->k.t);
+        store(s, deep, f->dv, n, 1.0f, t->dv, sdpa_at(&s->v, b, h, j0), s->v.t);
     }
-    store(f->dq, s->tq, w, s->d, 1.0f, t->dq + sdpa_at(&s->q, b, h, 0), s->q.t);
+    store(s, deep, f->dq, s->tq, deep == 2 ? scale_of(s) : 1.0f, t->dq, sdpa_at(&s->q, b, h, 0),
+          s->q.t);
 }
 
 void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch)
@@ -333,7 +437,7 @@ void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void
     const int used = threads_for(s, threads);
 #pragma omp parallel for schedule(static) num_threads(used) if (used > 1)
     for (int k = 0; k < used; k++) {
-        const backward f = backward_at(s, (float *)scratch + (uint64_t)k * own);
+        backward f = backward_at(s, (float *)scratch + (uint64_t)k * own);
         for (int64_t i = n * k / used; i < n * (k + 1) / used; i++)
             backward_head(s, t, i / s->heads, i % s->heads, &f);
     }

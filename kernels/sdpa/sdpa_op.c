@@ -26,8 +26,9 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, false, 3);
+    int32_t bf16;
     *ret_scratch = sdpa_scratch(&s, c->threads);
-    return TUTTI_OK;
+    return sdpa_dtypes(c, 7, &s, &bf16);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -35,12 +36,13 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state;
     const sdpa_shape s = sdpa_shape_known(c, false, 3);
-    const sdpa_tensors t = {.q = in[0],
-                            .k = in[1],
-                            .v = in[2],
-                            .bias = c->nin > 3 ? in[3] : NULL,
-                            .y = out[0],
-                            .lse = out[1]};
+    sdpa_tensors t = {.q = in[0],
+                      .k = in[1],
+                      .v = in[2],
+                      .bias = c->nin > 3 ? in[3] : NULL,
+                      .y = out[0],
+                      .lse = out[1]};
+    (void)sdpa_dtypes(c, 7, &s, &t.bf16);
     TUTTI_ISA_PICK(sdpa_run)(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
@@ -93,7 +95,7 @@ OP_TRAITS(sdpa, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_i
 extern const tutti_op tutti_op_sdpa;
 const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
                                 .traits = &sdpa_traits,
-                                .flags = TUTTI_OP_FUSED,
+                                .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
                                 .name = "sdpa",
                                 .nin_min = 3,
                                 .nin_max = 4,

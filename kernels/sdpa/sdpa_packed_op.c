@@ -84,8 +84,9 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, true, 1);
+    int32_t bf16;
     *ret_scratch = sdpa_scratch(&s, c->threads);
-    return TUTTI_OK;
+    return sdpa_dtypes(c, 1, &s, &bf16);
 }
 
 static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
@@ -93,8 +94,15 @@ static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, true, 4);
+    int32_t bf16;
     *ret_scratch = sdpa_grad_scratch(&s, c->threads);
-    return TUTTI_OK;
+    return sdpa_dtypes(c, 0xb, &s, &bf16);
+}
+
+/* q, k or v, or their gradients, which lie side by side. */
+static void *third_of(const tutti_op_call *c, const sdpa_shape *s, const void *q, int64_t k)
+{
+    return (char *)(uintptr_t)q + k * part(s) * (int64_t)tutti_dtype_size(c->in[0].dtype);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -102,13 +110,13 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state;
     const sdpa_shape s = sdpa_shape_known(c, true, 1);
-    const float *q = in[0];
-    const sdpa_tensors t = {.q = q,
-                            .k = q + part(&s),
-                            .v = q + 2 * part(&s),
-                            .bias = c->nin > 1 ? in[1] : NULL,
-                            .y = out[0],
-                            .lse = out[1]};
+    sdpa_tensors t = {.q = in[0],
+                      .k = third_of(c, &s, in[0], 1),
+                      .v = third_of(c, &s, in[0], 2),
+                      .bias = c->nin > 1 ? in[1] : NULL,
+                      .y = out[0],
+                      .lse = out[1]};
+    (void)sdpa_dtypes(c, 1, &s, &t.bf16);
     TUTTI_ISA_PICK(sdpa_run)(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
@@ -118,18 +126,17 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
 {
     (void)state;
     const sdpa_shape s = sdpa_shape_known(c, true, 4);
-    const float *q = in[0];
-    float *dq = out[0];
-    const sdpa_tensors t = {.q = q,
-                            .k = q + part(&s),
-                            .v = q + 2 * part(&s),
-                            .bias = c->nin > 4 ? in[4] : NULL,
-                            .y = (float *)(uintptr_t)in[1],
-                            .lse = (float *)(uintptr_t)in[2],
-                            .dy = in[3],
-                            .dq = dq,
-                            .dk = dq + part(&s),
-                            .dv = dq + 2 * part(&s)};
+    sdpa_tensors t = {.q = in[0],
+                      .k = third_of(c, &s, in[0], 1),
+                      .v = third_of(c, &s, in[0], 2),
+                      .bias = c->nin > 4 ? in[4] : NULL,
+                      .y = (void *)(uintptr_t)in[1],
+                      .lse = (float *)(uintptr_t)in[2],
+                      .dy = in[3],
+                      .dq = out[0],
+                      .dk = third_of(c, &s, out[0], 1),
+                      .dv = third_of(c, &s, out[0], 2)};
+    (void)sdpa_dtypes(c, 0xb, &s, &t.bf16);
     TUTTI_ISA_PICK(sdpa_grad_run)(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
@@ -227,7 +234,7 @@ OP_TRAITS(sdpa_packed, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
 extern const tutti_op tutti_op_sdpa_packed, tutti_op_sdpa_packed_grad;
 const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .traits = &sdpa_packed_traits,
-                                       .flags = TUTTI_OP_FUSED,
+                                       .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
                                        .name = name,
                                        .nin_min = 1,
                                        .nin_max = 2,
@@ -245,7 +252,7 @@ OP_TRAITS(sdpa_packed_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, O
           .low_in = 0xb, .low_out = 1);
 const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .traits = &sdpa_packed_grad_traits,
-                                            .flags = TUTTI_OP_FUSED,
+                                            .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
                                             .name = grad_name,
                                             .nin_min = 4,
                                             .nin_max = 5,

@@ -1,5 +1,6 @@
 /* sdpa_shape.c - attributes and shapes of attention, and what is said about those that do not fit. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_microkernel.h"
 #include "sdpa/sdpa.h"
 
 #include <math.h>
@@ -137,4 +138,20 @@ sdpa_shape sdpa_shape_known(const tutti_op_call *c, bool packed, uint32_t bias)
     f32.in = in;
     (void)(packed ? sdpa_packed_shape_of : sdpa_shape_of)("sdpa", &f32, bias, &s, NULL);
     return s;
+}
+
+tutti_status sdpa_dtypes(const tutti_op_call *c, uint32_t like, const sdpa_shape *s,
+                         int32_t *ret_bf16)
+{
+    const int32_t dtype = c->in[0].dtype;
+    const int f32 = dtype == TUTTI_F32;
+    const int bf16 = dtype == TUTTI_BF16 && s->d % 2 == 0 && gemm_microkernel_at(1, 0);
+    *ret_bf16 = bf16;
+    for (uint32_t k = 0; k < c->nin; k++)
+        if (c->in[k].dtype != (like >> k & 1 ? dtype : TUTTI_F32))
+            return TUTTI_E_UNSUPPORTED;
+    for (uint32_t k = 0; k < c->nout; k++) /* lse is the only vector a query */
+        if (c->out[k].dtype != (c->out[k].rank > 3 ? dtype : TUTTI_F32))
+            return TUTTI_E_UNSUPPORTED;
+    return f32 || bf16 ? TUTTI_OK : TUTTI_E_UNSUPPORTED;
 }

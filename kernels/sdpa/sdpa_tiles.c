@@ -7,62 +7,106 @@
 #define INLINE SIMD_INLINE
 
 GEMM_MICROKERNEL_LOOP(loop, simd_f32, GEMM_FMA_F32)
+#if defined(__AVX512BF16__)
+GEMM_MICROKERNEL_LOOP(loop_bf16, simd_f32, GEMM_FMA_BF16)
+#define LOOP(bf16, ...) ((bf16) ? loop_bf16(__VA_ARGS__) : loop(__VA_ARGS__))
+#else
+#define LOOP(bf16, ...) loop(__VA_ARGS__)
+#endif
 
 /* Of AVX-512's 32 registers 24 hold results where four of columns go together, else 16; of 16 registers 12 do. */
 enum { TILE = SDPA_TILE, ROWS = 6, VECS = 4, HIGH = SIMD_WIDTH == 16 ? 8 : 6 };
 
-/* rows x vecs registers of c (constants after inlining) stay while k runs. */
-INLINE void block(const sdpa_gemm *p, int rows, int vecs, const float *a, const float *b,
-                  float *c, int add)
+/* rows x vecs registers of c (constants after inlining, as `bf16`) stay while k runs. */
+INLINE void block(const sdpa_gemm *p, int bf16, int rows, int vecs, const float *a,
+                  const float *b, float *c, int add)
 {
     simd_f32 acc[HIGH][GEMM_MAX_VECS];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
             acc[r][v] =
                 add ? *(const simd_f32 *)(c + r * p->c_row + v * SIMD_WIDTH) : (simd_f32){0};
-    loop(rows, vecs, p->k, a, p->a_row, p->a_col, b, p->b_row, 0, acc);
+    LOOP(bf16, rows, vecs, p->k, a, p->a_row, p->a_col, b, p->b_row, 0, acc);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
             *(simd_f32 *)(c + r * p->c_row + v * SIMD_WIDTH) = acc[r][v];
 }
 
 /* All rows of two registers' columns, or of one. */
-INLINE void panel(const sdpa_gemm *p, int vecs, const float *a, const float *b, float *c,
-                  int add)
+INLINE void panel(const sdpa_gemm *p, int bf16, int vecs, const float *a, const float *b,
+                  float *c, int add)
 {
     int64_t i = 0;
     for (; i + HIGH <= p->m; i += HIGH)
-        block(p, HIGH, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, bf16, HIGH, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
     for (; i + 2 <= p->m; i += 2)
-        block(p, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, bf16, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
     for (; i < p->m; i++)
-        block(p, 1, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, bf16, 1, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
 }
 
 /* All rows of four registers' columns. */
-INLINE void wide_panel(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
+INLINE void wide_panel(const sdpa_gemm *p, int bf16, const float *a, const float *b, float *c,
+                       int add)
 {
     int64_t i = 0;
     for (; i + ROWS <= p->m; i += ROWS)
-        block(p, ROWS, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, bf16, ROWS, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
     if (i + 4 <= p->m) {
-        block(p, 4, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, bf16, 4, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
         i += 4;
     }
     for (; i < p->m; i++)
-        block(p, 1, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, bf16, 1, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+}
+
+INLINE void gemm(const sdpa_gemm *p, int bf16, const float *a, const float *b, float *c,
+                 int add)
+{
+    int64_t j = 0;
+    for (; SIMD_WIDTH == 16 && j + VECS * SIMD_WIDTH <= p->n; j += VECS * SIMD_WIDTH)
+        wide_panel(p, bf16, a, b + j, c + j, add);
+    for (; j + 2 * SIMD_WIDTH <= p->n; j += 2 * SIMD_WIDTH)
+        panel(p, bf16, 2, a, b + j, c + j, add);
+    for (; j < p->n; j += SIMD_WIDTH)
+        panel(p, bf16, 1, a, b + j, c + j, add);
 }
 
 void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
-    int64_t j = 0;
-    for (; SIMD_WIDTH == 16 && j + VECS * SIMD_WIDTH <= p->n; j += VECS * SIMD_WIDTH)
-        wide_panel(p, a, b + j, c + j, add);
-    for (; j + 2 * SIMD_WIDTH <= p->n; j += 2 * SIMD_WIDTH)
-        panel(p, 2, a, b + j, c + j, add);
-    for (; j < p->n; j += SIMD_WIDTH)
-        panel(p, 1, a, b + j, c + j, add);
+    gemm(p, 0, a, b, c, add);
 }
+
+#if defined(__AVX512BF16__)
+void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
+{
+    gemm(p, 1, a, b, c, add);
+}
+#else
+/* The halves of a word of bf16. */
+INLINE void halves(const float *word, float ret[2])
+{
+    const uint32_t bits = fast_bits(*word);
+    ret[0] = fast_from_bits(bits << 16);
+    ret[1] = fast_from_bits(bits & 0xFFFF0000u);
+}
+
+/* A model of the instruction, for tests of the rest where a CPU lacks it. */
+void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
+{
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            float sum = add ? c[i * p->c_row + j] : 0.0f, x[2], y[2];
+            for (int64_t k = 0; k < p->k; k++) {
+                halves(a + i * p->a_row + k * p->a_col, x);
+                halves(b + k * p->b_row + j, y);
+                sum += x[1] * y[1];
+                sum += x[0] * y[0];
+            }
+            c[i * p->c_row + j] = sum;
+        }
+}
+#endif
 
 /* Where in (a, b) each lane of the two results of a step of a transpose comes from: blocks of `half`
  * lanes change places. */
@@ -77,12 +121,12 @@ void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c,
     FROM(h, o, i), FROM(h, o, (i) + 1), FROM(h, o, (i) + 2), FROM(h, o, (i) + 3)
 #define PAIR16(h, o) PAIR4(h, o, 0), PAIR4(h, o, 4), PAIR4(h, o, 8), PAIR4(h, o, 12)
 
-/* to (16, 16 of TILE columns) = scale times the transpose of 16 rows of x */
-INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
+/* to (16, 16 of TILE columns) = the transpose of 16 rows of x, times scale if `scales` */
+INLINE void transpose16(const float *x, int64_t row, int scales, float scale, float *to)
 {
     f32x16 r[SIMD_LANES];
     for (int k = 0; k < SIMD_LANES; k++)
-        r[k] = *(const f32x16 *)(x + k * row) * scale;
+        r[k] = scales ? *(const f32x16 *)(x + k * row) * scale : *(const f32x16 *)(x + k * row);
     for (int k = 0; k < 8; k++)
         SWAP(r[k], r[k + 8], 8);
     for (int k = 0; k < 8; k++)
@@ -95,21 +139,36 @@ INLINE void transpose16(const float *x, int64_t row, float scale, float *to)
         *(f32x16 *)(to + k * TILE) = r[k];
 }
 
-void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,
-                          float *to)
+INLINE void transpose(const float *x, int64_t row, int64_t n, int64_t d, int scales,
+                      float scale, float *to)
 {
     int64_t j = 0;
     for (; j + SIMD_LANES <= n; j += SIMD_LANES) {
         int64_t i = 0;
         for (; i + SIMD_LANES <= d; i += SIMD_LANES)
-            transpose16(x + j * row + i, row, scale, to + i * TILE + j);
+            transpose16(x + j * row + i, row, scales, scale, to + i * TILE + j);
         for (; i < d; i++)
-            for (int k = 0; k < SIMD_LANES; k++)
-                to[i * TILE + j + k] = scale * x[(j + k) * row + i];
+            for (int k = 0; k < SIMD_LANES; k++) {
+                const float v = x[(j + k) * row + i];
+                to[i * TILE + j + k] = scales ? scale * v : v;
+            }
     }
     for (int64_t i = 0; i < d && j < TILE; i++)
-        for (int64_t k = j; k < TILE; k++)
-            to[i * TILE + k] = k < n ? scale * x[k * row + i] : 0.0f;
+        for (int64_t k = j; k < TILE; k++) {
+            const float v = k < n ? x[k * row + i] : 0.0f;
+            to[i * TILE + k] = scales && k < n ? scale * v : v;
+        }
+}
+
+void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,
+                          float *to)
+{
+    transpose(x, row, n, d, 1, scale, to);
+}
+
+void sdpa_pack_words(const float *x, int64_t row, int64_t n, int64_t words, float *to)
+{
+    transpose(x, row, n, words, 0, 1.0f, to);
 }
 
 void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t width,

@@ -1,0 +1,247 @@
+/* sdpa_bf16_test.c - attention of bf16 and its gradient against the definition in f64 of the same numbers. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_microkernel.h"
+#include "numbers.h"
+#include "sdpa/sdpa.h"
+
+#include <stdio.h>
+
+extern const tutti_op tutti_op_sdpa, tutti_op_sdpa_grad, tutti_op_sdpa_packed,
+    tutti_op_sdpa_packed_grad;
+
+typedef struct shape {
+    int64_t b, h, tq, tk, d, causal, bias;
+    double dropout;
+} shape;
+
+static const shape shapes[] = {{2, 2, 64, 64, 32, 0, 0, 0.0},   {1, 2, 65, 65, 64, 1, 0, 0.0},
+                               {1, 1, 7, 131, 16, 0, 0, 0.0},   {2, 1, 33, 100, 18, 1, 0, 0.0},
+                               {1, 3, 1, 1, 2, 0, 0, 0.0},      {1, 2, 197, 197, 48, 0, 1, 0.0},
+                               {1, 1, 129, 130, 80, 1, 1, 0.0}, {2, 2, 70, 70, 64, 0, 0, 0.3},
+                               {1, 2, 90, 90, 34, 1, 1, 0.1}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, KINDS = 4, MAX_IN = 7, MAX_OUT = 3 };
+
+static const tutti_op *const ops[KINDS] = {&tutti_op_sdpa, &tutti_op_sdpa_grad,
+                                           &tutti_op_sdpa_packed, &tutti_op_sdpa_packed_grad};
+
+/* A call of one of the operations: what it reads is made here, the forward pass's results by the definition. */
+typedef struct job {
+    sdpa_attr attr;
+    tutti_desc descs[MAX_IN + MAX_OUT];
+    numbers in[MAX_IN];
+    double *wide[MAX_IN], *want[MAX_OUT];
+    void *out[MAX_OUT];
+    tutti_step step;
+    tutti_op_call c;
+} job;
+
+static void *zeros(int64_t n)
+{
+    void *x = calloc((size_t)n, sizeof(double));
+    ck_assert_ptr_nonnull(x);
+    return x;
+}
+
+static void put_number(numbers *x, int64_t k, double v)
+{
+    x->f32[k] = (float)v;
+    x->bf16[k] = tutti_to_bf16((float)v);
+    x->rounded[k] = number_of_bf16(x->bf16[k]);
+}
+
+/* The numbers of input k as the kernel has them, in f64. */
+static void widen(job *j, uint32_t k)
+{
+    const int64_t n = tutti_numel(&j->descs[k]);
+    const int half = j->descs[k].dtype == TUTTI_BF16;
+    for (int64_t i = 0; i < n; i++)
+        j->wide[k][i] = (double)(half ? j->in[k].rounded[i] : j->in[k].f32[i]);
+}
+
+static void descs_of(const shape *q, int kind, int32_t dtype, job *j)
+{
+    const tutti_desc a = {{q->b, q->h, q->tq, q->d}, 4, dtype},
+                     b = {{q->b, q->h, q->tk, q->d}, 4, dtype},
+                     lse = {{q->b, q->h, q->tq}, 3, TUTTI_F32},
+                     bias = {{1, q->h, 1, q->tk}, 4, TUTTI_F32},
+                     qkv = {{q->b, q->tq, 3, q->h, q->d}, 5, dtype},
+                     y = {{q->b, q->tq, q->h, q->d}, 4, dtype};
+    const tutti_desc in[KINDS][MAX_IN] = {
+        {a, b, b, bias}, {a, b, b, a, lse, a, bias}, {qkv, bias}, {qkv, y, lse, y, bias}};
+    const tutti_desc out[KINDS][MAX_OUT] = {{a, lse}, {a, b, b}, {y, lse}, {qkv}};
+    static const uint32_t nin[KINDS] = {3, 6, 1, 4}, nout[KINDS] = {2, 3, 2, 1};
+    memcpy(j->descs, in[kind], sizeof in[kind]);
+    memcpy(j->descs + MAX_IN, out[kind], sizeof out[kind]);
+    j->attr = (sdpa_attr){q->causal, 0.0, q->dropout, 3};
+    j->step = (tutti_step){.struct_size = sizeof j->step};
+    j->c = (tutti_op_call){sizeof j->c, nin[kind] + (q->bias != 0), nout[kind], 2,
+                           j->descs,    j->descs + MAX_IN,          &j->attr,   &j->step,
+                           NULL};
+}
+
+/* y and lse of a gradient's call are those of the forward pass. */
+static void go_forward(int kind, job *j)
+{
+    const uint32_t y = kind == 1 ? 3 : 1, bias = j->c.nin - 1, first = kind == 1 ? 3 : 1;
+    const double *in[4] = {j->wide[0], j->wide[1], j->wide[2], j->wide[bias]};
+    tutti_op_call c = j->c;
+    tutti_desc descs[4] = {j->descs[0], j->descs[1], j->descs[2], j->descs[bias]};
+    double *out[2] = {j->wide[y], j->wide[y + 1]};
+    c.nin -= 3; /* y, lse, dy */
+    descs[first] = j->descs[bias];
+    in[first] = j->wide[bias];
+    c.in = descs;
+    c.out = &j->descs[y];
+    c.nout = 2;
+    ck_assert_int_eq(ops[kind - 1]->reference(&c, in, out), TUTTI_OK);
+    for (uint32_t k = y; k < y + 2; k++) {
+        for (int64_t i = 0, n = tutti_numel(&j->descs[k]); i < n; i++)
+            put_number(&j->in[k], i, j->wide[k][i]);
+        widen(j, k);
+    }
+}
+
+static void job_init(const shape *q, int kind, job *j)
+{
+    memset(j, 0, sizeof *j);
+    descs_of(q, kind, TUTTI_BF16, j);
+    for (uint32_t k = 0; k < j->c.nin; k++) {
+        const int64_t n = tutti_numel(&j->descs[k]);
+        j->in[k] = numbers_make(n, 7 * k + 1);
+        j->wide[k] = zeros(n);
+        widen(j, k);
+    }
+    for (uint32_t k = 0; k < j->c.nout; k++) {
+        const int64_t n = tutti_numel(&j->c.out[k]);
+        j->out[k] = zeros(n);
+        j->want[k] = zeros(n);
+    }
+    if (kind % 2)
+        go_forward(kind, j);
+    ck_assert_int_eq(ops[kind]->reference(&j->c, (const double *const *)j->wide, j->want),
+                     TUTTI_OK);
+}
+
+static void job_fini(job *j)
+{
+    for (uint32_t k = 0; k < j->c.nin; k++) {
+        numbers_free(&j->in[k]);
+        free(j->wide[k]);
+    }
+    for (uint32_t k = 0; k < j->c.nout; k++)
+        free(j->out[k]), free(j->want[k]);
+}
+
+/* Probabilities and what their gradients are made of are rounded once, and so is the result: two steps of bf16 of
+ * the largest one.  lse comes from sums in f32. */
+static void check_results(const job *j)
+{
+    for (uint32_t k = 0; k < j->c.nout; k++) {
+        const int half = j->c.out[k].dtype == TUTTI_BF16;
+        const int64_t n = tutti_numel(&j->c.out[k]);
+        double most = 0.0;
+        for (int64_t i = 0; i < n; i++)
+            most = fmax(most, fabs(j->want[k][i]));
+        for (int64_t i = 0; i < n; i++)
+            number_is_close(half ? (double)number_of_bf16(((const uint16_t *)j->out[k])[i])
+                                 : (double)((const float *)j->out[k])[i],
+                            j->want[k][i], most * (half ? 0x1p-7 : 1e-5) + 1e-6);
+    }
+}
+
+static void data_of(const job *j, const void **ret)
+{
+    for (uint32_t k = 0; k < j->c.nin; k++)
+        ret[k] = numbers_as(&j->in[k], j->descs[k].dtype);
+}
+
+START_TEST(attention_reads_and_writes_bf16)
+{
+    if (!gemm_microkernel_at(1, 0))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const void *in[MAX_IN] = {0};
+        void *state = NULL;
+        uint64_t bytes = 0;
+        job j;
+        if (kind > 1 && shapes[_i].tq != shapes[_i].tk)
+            continue;
+        job_init(&shapes[_i], kind, &j);
+        data_of(&j, in);
+        ck_assert_int_eq(ops[kind]->cpu->prepare(&j.c, &state, &bytes, NULL), TUTTI_OK);
+        void *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
+        ck_assert_ptr_nonnull(scratch);
+        memset(scratch, 0xFF, bytes); /* NaNs */
+        ck_assert_int_eq(ops[kind]->cpu->run(state, &j.c, in, j.out, scratch), TUTTI_OK);
+        check_results(&j);
+        free(scratch);
+        job_fini(&j);
+    }
+}
+END_TEST
+
+/* Packing, tails and what is seen, with a model of the instruction that every CPU has. */
+START_TEST(the_model_of_the_instruction_gives_the_same)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        const void *in[MAX_IN] = {0};
+        job j;
+        job_init(&shapes[_i], kind, &j);
+        data_of(&j, in);
+        const sdpa_shape s = sdpa_shape_known(&j.c, false, kind ? 6 : 3);
+        sdpa_tensors t = {.q = in[0], .k = in[1], .v = in[2], .bf16 = 1};
+        t.y = kind ? (void *)(uintptr_t)in[3] : j.out[0];
+        t.lse = kind ? (float *)(uintptr_t)in[4] : j.out[1];
+        t.dy = kind ? in[5] : NULL;
+        t.dq = j.out[0];
+        t.dk = j.out[1];
+        t.dv = j.out[2];
+        t.bias = shapes[_i].bias ? in[j.c.nin - 1] : NULL;
+        const uint64_t bytes = kind ? sdpa_grad_scratch(&s, 1) : sdpa_scratch(&s, 1);
+        void *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
+        ck_assert_ptr_nonnull(scratch);
+        memset(scratch, 0xFF, bytes);
+        if (kind)
+            sdpa_grad_run(&s, &t, 1, scratch);
+        else
+            sdpa_run(&s, &t, 1, scratch);
+        check_results(&j);
+        free(scratch);
+        job_fini(&j);
+    }
+}
+END_TEST
+
+/* What it leaves to the host's conversions: F16, mixtures, and rows of which half a word is left. */
+START_TEST(other_halves_are_refused_without_a_word)
+{
+    static const shape odd = {1, 1, 8, 8, 7, 0, 0, 0.0}, even = {1, 1, 8, 8, 8, 0, 0, 0.0};
+    for (int kind = 0; kind < KINDS; kind++) {
+        job j;
+        void *state = NULL;
+        uint64_t bytes = 0;
+        tutti_error err = TUTTI_ERROR_INIT;
+        descs_of(_i == 0 ? &odd : &even, kind, _i == 1 ? TUTTI_F16 : TUTTI_BF16, &j);
+        if (_i == 2)
+            j.descs[MAX_IN].dtype = TUTTI_F32;
+        ck_assert_int_eq(ops[kind]->cpu->prepare(&j.c, &state, &bytes, &err),
+                         TUTTI_E_UNSUPPORTED);
+        ck_assert_str_eq(err.text, "");
+    }
+}
+END_TEST
+
+int main(void)
+{
+    if (!gemm_microkernel_at(1, 0))
+        (void)puts("attention_reads_and_writes_bf16: not here, this CPU has no units for bf16 "
+                   "(AVX512_BF16)");
+    Suite *s = suite_create("sdpa_bf16");
+    TCase *t = tcase_create("attention");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, attention_reads_and_writes_bf16, 0, SHAPES);
+    tcase_add_loop_test(t, the_model_of_the_instruction_gives_the_same, 0, SHAPES);
+    tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 3);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
