@@ -73,12 +73,22 @@ static tutti_status refuse(const char *path, const char *spelled, tutti_error *e
     return tutti_fail(err, TUTTI_E_IO, "%s", text ? text : path);
 }
 
+/* Where this process's descriptors are: by its number, since a debugger that is told of the library while it loads
+ * opens the path, and /proc/self would be the debugger. */
+static void spell_memory(int fd, char *spelled, size_t size)
+{
+    char number[24];
+    const ssize_t n = readlink("/proc/self", number, sizeof number - 1);
+    number[n > 0 ? n : 0] = '\0';
+    (void)snprintf(spelled, size, "/proc/%s/fd/%d", n > 0 ? number : "self", fd);
+}
+
 /* The loader takes a name that it has seen for the library that it has seen, and a descriptor's number may have
  * been another's: whoever closes all files of a process closes those that images hold. */
 static void *open_memory(int *fd, char *spelled, size_t size)
 {
     for (int tries = 0; tries < 64; tries++) {
-        (void)snprintf(spelled, size, "/proc/self/fd/%d", *fd);
+        spell_memory(*fd, spelled, size);
         errno = 0;
         void *handle = dlopen(spelled, FLAGS);
         const struct link_map *map = handle ? map_of(handle) : NULL;
@@ -102,7 +112,7 @@ static tutti_status no_memory(const char *path, tutti_error *err)
 static tutti_status open_image(const char *path, bytes *b, const char *hex, image **ret,
                                tutti_error *err)
 {
-    char spelled[32];
+    char spelled[64];
     image *i = calloc(1, sizeof *i);
     if (i)
         i->path = strdup(path);

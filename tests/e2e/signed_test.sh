@@ -59,6 +59,8 @@ if ! "$TUTTI" plugins keygen probe --no-password >probe.txt 2>&1; then
 fi
 policy '"trust": "signed"'
 check "what is not signed is refused" sh -c '! "$TUTTI" validate run.json 2>err.txt && grep -q "own/mlp: not signed: has no plugin.sums.minisig, which .tutti plugins sign. makes" err.txt'
+check "which plugins list says" sh -c '"$TUTTI" plugins list 2>/dev/null | grep -q "not usable: .*own/mlp: not signed: "'
+check "and plugins check" sh -c '"$TUTTI" plugins check own/mlp 2>/dev/null | grep -q "own/mlp: not signed: "'
 check "keygen" "$TUTTI" plugins keygen ours --no-password
 check "the secret key is its owner's" test "$(stat -c %a ours.key)" = 600
 says "keys are not written over" 1 "tutti: ours.key: File exists" "$TUTTI" plugins keygen ours --no-password
