@@ -34,7 +34,9 @@ const cli_command cli_plan = {
     .kind = CLI_VALUE_RUN,
     .summary = "print what a training step computes and where its memory lies",
     .doc =
-        "Prints the plan of one training step of the run, without training: its sizes; what is "
+        "Prints the plan of one training step of the run, without training, with what "
+        "algorithms "
+        "change of the model before the first batch: its sizes; what is "
         "computed again to save memory; every node with shape, operation, attributes, module; "
         "the steps in their order with the places they read and write, groups of elementwise "
         "nodes as one and with the algorithm of those that have several; and the map of the "

@@ -246,6 +246,22 @@ tutti_status engine_run_marker_only_event(engine *e, int32_t event, tutti_error 
     return TUTTI_OK;
 }
 
+tutti_status engine_run_algorithms(engine *e, int32_t event, tutti_error *err)
+{
+    if ((uint32_t)event >= ENGINE_EVENTS)
+        return tutti_fail(err, TUTTI_E_ARG, "there is no event %d", event);
+    if (e->closed || !e->sealed)
+        return refuse(e, event, err);
+    event_slot *slot = &e->slots[event];
+    const breadcrumb outer = crash_breadcrumb;
+    slot->event.step = (uint64_t)e->options.time->batch;
+    crash_breadcrumb.at = &slot->event;
+    const tutti_status s =
+        slot->nalgorithms ? run_algorithms(e, slot, &crash_breadcrumb, err) : TUTTI_OK;
+    crash_breadcrumb = outer;
+    return s;
+}
+
 /* Who hears the event, in turn.  The thread's crumb is looked up once; what it said is put back. */
 static tutti_status run_gate(engine *e, event_slot *slot, tutti_error *err)
 {

@@ -88,6 +88,10 @@ bool engine_has_begun(const engine *e, size_t k);
 TUTTI_NODISCARD tutti_status engine_run_marker_only_event(engine *e, int32_t event,
                                                           tutti_error *err);
 
+/* Runs an event for the algorithms alone: neither callbacks, handlers and loggers nor watchers hear it.  For who
+ * wants to know what algorithms make of a model, without a run.  E_STATE after close.  [step] */
+TUTTI_NODISCARD tutti_status engine_run_algorithms(engine *e, int32_t event, tutti_error *err);
+
 /* Runs an event of a training loop together with the Ignite event at the same point, which comes inside:
  * after fit_start started, before batch_end iteration_completed and so on.  [step] */
 TUTTI_NODISCARD tutti_status engine_run_train_event(engine *e, int32_t event, tutti_error *err);

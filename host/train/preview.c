@@ -146,6 +146,19 @@ void trainer_tell_step(const trainer *t, FILE *file)
     }
 }
 
+/* What algorithms change of the model before training.  They alone hear of it: loggers would begin their files. */
+static tutti_status operate(trainer *t, tutti_error *err)
+{
+    static const int32_t events[] = {TUTTI_EVENT_INIT, TUTTI_EVENT_BEFORE_LOAD,
+                                     TUTTI_EVENT_AFTER_LOAD};
+    tutti_status s = TUTTI_OK;
+    for (size_t k = 0; k < sizeof events / sizeof *events && !s; k++)
+        if (!(s = engine_run_algorithms(t->run.engine, events[k], err)) &&
+            !(s = mirrors_flush(&t->mirrors, true, err)))
+            s = updater_refit(&t->updater, err);
+    return s;
+}
+
 tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
 {
     uint32_t n;
@@ -164,7 +177,7 @@ tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err
         s = describe(columns, n, t->run.model_table->targets, rows, r.targets, &r.ntargets,
                      err);
     if (!s)
-        s = net_commit(t->run.net, err);
+        s = operate(t, err);
     if (!s)
         s = net_plan(t->run.net, &r, &p, err);
     context_tune_message(&t->run);

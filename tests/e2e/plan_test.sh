@@ -23,6 +23,12 @@ else
   skip "there is no Graphviz"
 fi
 check "nothing was trained" test ! -e runs
+"$TUTTI" plan run.json --set 'model={"name":"cnn"}' --set 'loggers=[{"name": "jsonl"}]' \
+  --set 'algorithms=[{"name": "squeeze_excite", "min_channels": 1}, {"name": "blurpool", "min_channels": 1}]' >surgery.txt 2>err.txt
+check "surgery before training is planned quietly" test "$?$(cat err.txt)" = 0
+check "its blocks are in the plan" grep -qE '= sigmoid\(.*# body\.conv0$' surgery.txt
+check "also the modules of a second one" grep -qE '# body\.pool0\.pool$' surgery.txt
+check "and loggers have begun nothing" test ! -e runs
 says "unknown options are refused" 2 "tutti: --perspective is no option" "$TUTTI" plan run.json --perspective
 
 # The algorithm of each convolution is in the plan; measured ones are kept in a file, which decides.
