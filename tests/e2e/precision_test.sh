@@ -51,4 +51,8 @@ check "until the scale fits" test "$(grep -c 'are not finite' a/out.txt)" -lt 16
 check "and resumed" python3 "$e2e/same_weights.py" "$(latest a)" "$(latest b)"
 check "fp32_fast: the plan tells what has come of it" \
   sh -c '"$1" plan kept_fp32_fast/run.json | grep -Eq "^fp32_fast: [0-9]+ of [0-9]+ large products as three of bf16, the others in f32, which is faster here$"' sh "$TUTTI"
+"$TUTTI" plan kept_amp_fp16/run.json >halves.txt
+check "amp_fp16: the plan tells what is converted, as no CPU's products take F16" \
+  grep -Eq '^ +[0-9]+ matmul( \[[^]]*\])? converted to f32 %[0-9]+ .*F16' halves.txt
+check "fp32: nothing is" sh -c '! "$1" plan kept_fp32/run.json | grep "converted to f32"' sh "$TUTTI"
 finish

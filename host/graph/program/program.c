@@ -255,7 +255,7 @@ static void dump_place(const program *p, tutti_value v, FILE *file)
         (void)fprintf(file, " at %llu", (unsigned long long)p->intervals[m->interval].offset);
 }
 
-/* "add+relu %3 F32 (8, 4) at 0 %5 ... -> %7 ..." */
+/* "add+relu %3 F32 (8, 4) at 0 %5 ... -> %7 ...".  "converted to f32": its kernel does not take these 16 bits here. */
 static void dump_step(const program *p, const step *s, FILE *file)
 {
     const pointwise_kernel *c = s->pointwise_kernel;
@@ -266,6 +266,8 @@ static void dump_step(const program *p, const step *s, FILE *file)
         (void)fprintf(file, "%s", n ? n->op->name : "store");
     if (s->algorithm)
         (void)fprintf(file, " [%s]", s->algorithm);
+    if (s->upcast)
+        (void)fprintf(file, " converted to f32");
     if (n && n->group)
         (void)fprintf(file, " again");
     for (uint32_t j = 0; n && j < s->call->nin; j++)
