@@ -36,6 +36,8 @@ typedef struct cli_options {
     bool accept_bits;
     bool check; /* --check-plugins */
     bool dot;
+    const char *world; /* of plan: how many ranks */
+    const char *link;  /* between them */
     bool json;
     const char *members; /* --run of plugins check */
     const char *kind;    /* of plugins new */

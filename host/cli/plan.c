@@ -4,18 +4,49 @@
 
 #include <stdio.h>
 
+/* Numbers out of --world and --link. */
+static bool read_world(const cli_options *o, int32_t *ret_ranks, preview_link *ret_link)
+{
+    int end = 0;
+    const char *link = o->link ? o->link : "10:30";
+    if (sscanf(o->world, "%d%n", ret_ranks, &end) != 1 || o->world[end] || *ret_ranks < 1 ||
+        *ret_ranks > 4096) {
+        (void)fprintf(stderr, "tutti: --world %s, want a number of processes from 1 to 4096\n",
+                      o->world);
+        return false;
+    }
+    if (sscanf(link, "%lf:%lf%n", &ret_link->gigabits, &ret_link->latency_us, &end) != 2 ||
+        link[end] || !(ret_link->gigabits > 0) || !(ret_link->latency_us >= 0)) {
+        (void)fprintf(stderr, "tutti: --link %s, want Gbit/s and microseconds such as 10:30\n",
+                      link);
+        return false;
+    }
+    return true;
+}
+
+static tutti_status preview(trainer *t, const cli_options *o, int32_t ranks,
+                            const preview_link *link, tutti_error *err)
+{
+    return o->world ? trainer_preview_world(t, stdout, ranks, link, err)
+                    : trainer_preview(t, stdout, o->dot, err);
+}
+
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
     trainer *t = NULL;
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
+    preview_link link = {0.0, 0.0};
+    int32_t ranks = 1;
+    if (o->world && !read_world(o, &ranks, &link))
+        return status;
     registry *r = cli_registry(o);
     if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))
         goto end;
     if (!trainer_create(run, r, ops, &t, &e))
         trainer_on_message(t, cli_message, run);
-    if (e.status || trainer_preview(t, stdout, o->dot, &e)) {
+    if (e.status || preview(t, o, ranks, &link, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
@@ -40,7 +71,8 @@ const cli_command cli_plan = {
         "computed again to save memory; every node with shape, operation, attributes, module; "
         "the steps in their order with the places they read and write, groups of elementwise "
         "nodes as one and with the algorithm of those that have several; and the map of the "
-        "arena.",
+        "arena.  With --world what a step over so many processes would take: memory and bytes "
+        "by formula, time by a model from what a slot, an update and sums take here.",
     .more = "Exit status: 0 printed, 1 the step cannot be planned, 2 wrong usage or input.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_DRAWING,
     .least = 0,

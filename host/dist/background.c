@@ -17,8 +17,7 @@ void background_init(background *b)
 
 static void *work(void *argument)
 {
-    world *w = argument;
-    background *b = &w->background;
+    background *b = argument;
     crash_thread_begin();
     (void)pthread_mutex_lock(&b->lock);
     for (;;) {
@@ -30,8 +29,7 @@ static void *work(void *argument)
         tutti_error error = TUTTI_ERROR_INIT;
         const bool broken = b->error.status != TUTTI_OK;
         (void)pthread_mutex_unlock(&b->lock);
-        world_tell(w, w->step, "summing gradients");
-        const tutti_status s = broken ? TUTTI_OK : world_sum_piece(w, &one, &error);
+        const tutti_status s = broken ? TUTTI_OK : b->run(b->ctx, &one, &error);
         (void)pthread_mutex_lock(&b->lock);
         if (s)
             b->error = error;
@@ -44,10 +42,9 @@ static void *work(void *argument)
     return NULL;
 }
 
-static tutti_status start_thread(world *w, tutti_error *err)
+static tutti_status start_thread(background *b, tutti_error *err)
 {
-    background *b = &w->background;
-    if (!b->running && pthread_create(&b->thread, NULL, work, w) != 0)
+    if (!b->running && pthread_create(&b->thread, NULL, work, b) != 0)
         return tutti_fail(err, TUTTI_E_NOMEM, "cannot start the thread that sums gradients");
     b->running = true;
     return TUTTI_OK;
@@ -72,12 +69,12 @@ static tutti_status append(background *b, const world_piece *piece, tutti_error 
     return TUTTI_OK;
 }
 
-tutti_status world_start(world *w, const world_piece *piece, tutti_error *err)
+tutti_status background_start(background *b, background_run *run, void *ctx,
+                              const world_piece *piece, tutti_error *err)
 {
-    background *b = &w->background;
-    if (w->info.size == 1)
-        return world_sum_piece(w, piece, err);
-    tutti_status s = start_thread(w, err);
+    b->run = run;
+    b->ctx = ctx;
+    tutti_status s = start_thread(b, err);
     if (s)
         return s;
     (void)pthread_mutex_lock(&b->lock);
@@ -104,18 +101,12 @@ void background_drain(background *b)
     (void)pthread_mutex_unlock(&b->lock);
 }
 
-tutti_status world_finish(world *w, tutti_error *err)
+tutti_status background_finish(background *b, tutti_error *err)
 {
-    background *b = &w->background;
     const int64_t began = clock_ns();
     background_drain(b);
     b->waited_ns += clock_ns() - began;
     return b->error.status ? tutti_fail(err, b->error.status, "%s", b->error.text) : TUTTI_OK;
-}
-
-int64_t world_waited_ns(const world *w)
-{
-    return w->background.waited_ns;
 }
 
 void background_fini(background *b)

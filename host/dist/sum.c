@@ -118,12 +118,8 @@ static void sum_alone(const world *w, const world_piece *p)
         memcpy(p->result + p->at, sum, (size_t)p->n * sizeof(float));
 }
 
-tutti_status world_sum_piece(world *w, const world_piece *one, tutti_error *err)
+static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err)
 {
-    if (w->info.size == 1) {
-        sum_alone(w, one);
-        return TUTTI_OK;
-    }
     if (w->info.size > MOST_RANKS)
         return tutti_fail(err, TUTTI_E_RANGE, "a world of %d ranks, want at most %d",
                           w->info.size, MOST_RANKS);
@@ -141,4 +137,29 @@ tutti_status world_sum_piece(world *w, const world_piece *one, tutti_error *err)
         s = world_gather_piece(w, one->result + one->at, one->n, err);
     free(p);
     return s;
+}
+
+static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)
+{
+    world *w = ctx;
+    world_tell(w, w->step, "summing gradients");
+    return sum_piece(w, one, err);
+}
+
+tutti_status world_start(world *w, const world_piece *one, tutti_error *err)
+{
+    if (w->info.size > 1)
+        return background_start(&w->background, run, w, one, err);
+    sum_alone(w, one);
+    return TUTTI_OK;
+}
+
+tutti_status world_finish(world *w, tutti_error *err)
+{
+    return background_finish(&w->background, err);
+}
+
+int64_t world_waited_ns(const world *w)
+{
+    return w->background.waited_ns;
 }

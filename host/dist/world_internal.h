@@ -9,7 +9,10 @@
 #include <pthread.h>
 
 /* Sums that go on beside the caller: one thread takes the pieces in their order. */
+typedef tutti_status background_run(void *ctx, const world_piece *one, tutti_error *err);
 typedef struct background {
+    background_run *run;
+    void *ctx;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -34,15 +37,17 @@ struct world {
     background background;
 };
 
-/* Sums one piece now. */
-TUTTI_NODISCARD tutti_status world_sum_piece(world *w, const world_piece *one,
-                                             tutti_error *err);
 /* The ranks' shares of one bucket to all. */
 TUTTI_NODISCARD tutti_status world_gather_piece(world *w, float *data, int64_t n,
                                                 tutti_error *err);
 void background_init(background *b);
 /* Behind the piece under way; what has not begun is left. */
 void background_fini(background *b);
+/* One piece more for the thread, which calls `run` with `ctx`. */
+TUTTI_NODISCARD tutti_status background_start(background *b, background_run *run, void *ctx,
+                                              const world_piece *piece, tutti_error *err);
+/* Waits for all pieces, as world_finish. */
+TUTTI_NODISCARD tutti_status background_finish(background *b, tutti_error *err);
 /* No piece is under way or waits. */
 void background_drain(background *b);
 

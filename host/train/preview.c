@@ -159,10 +159,9 @@ static tutti_status operate(trainer *t, tutti_error *err)
     return s;
 }
 
-tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
+tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
 {
     uint32_t n;
-    plan *p;
     const tutti_column *columns = loader_columns(t->train.loader, &n);
     const run_file *run = t->run.file;
     int64_t rows = run->train.batch_size;
@@ -179,8 +178,15 @@ tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err
     if (!s)
         s = operate(t, err);
     if (!s)
-        s = net_plan(t->run.net, &r, &p, err);
+        s = net_plan(t->run.net, &r, ret_plan, err);
     context_tune_message(&t->run);
+    return s;
+}
+
+tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
+{
+    plan *p = NULL;
+    tutti_status s = trainer_preview_plan(t, &p, err);
     if (s)
         return s;
     if (draw)

@@ -63,6 +63,17 @@ TUTTI_NODISCARD tutti_status trainer_predict(trainer *t, const char *checkpoint,
 TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, bool draw,
                                              tutti_error *err);
 
+/* What connects two ranks. */
+typedef struct preview_link {
+    double gigabits; /* a second, either way */
+    double latency_us;
+} preview_link;
+/* Measures a slot, an update and sums here, without other ranks, and writes what a step over `ranks` ranks would take:
+ * memory, bytes, time, and which sizes would be better.  The trainer is good for nothing else then.  Errors:
+ * E_UNSUPPORTED the run's device is no CPU.  [control] */
+TUTTI_NODISCARD tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
+                                                   const preview_link *link, tutti_error *err);
+
 /* Writes a line: which segments of a step run as one, and the events in between that are heard. */
 void trainer_tell_step(const trainer *t, FILE *file);
 

@@ -121,6 +121,12 @@ TUTTI_NODISCARD tutti_status trainer_run(trainer *t, plan *p, int segment, float
 TUTTI_NODISCARD tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last,
                                                 tutti_error *err);
 
+/* ---- preview.c ---- */
+
+/* The plan of a training step, or of a microbatch of it, before any.  [control] */
+TUTTI_NODISCARD tutti_status trainer_preview_plan(trainer *t, plan **ret_plan,
+                                                  tutti_error *err);
+
 /* ---- train_step.c ---- */
 
 /* With microbatch_size "auto", after `err` says that memory is out: halves it, clears `err`, and says

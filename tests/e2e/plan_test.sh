@@ -22,6 +22,18 @@ if command -v dot >/dev/null; then
 else
   skip "there is no Graphviz"
 fi
+# Over more processes than there are: measured here, predicted by a model.
+"$TUTTI" plan run.json --world 4 --link 1:50 --set microbatch_size=16 >world.txt 2>err.txt
+check "a step over four ranks is predicted quietly" test "$?$(cat err.txt)" = 0
+check "with its slots" grep -qxE '4 ranks: 4 slots of at most 16 samples, 1 on a rank at most' world.txt
+check "its memory" grep -qE '^memory of a rank: .*: weights and gradients .*, optimizer state .*, sums of slots .*, the step' world.txt
+check "its bytes" grep -qE '^sent by a rank in a step: [0-9.]+ [KM]iB$' world.txt
+check "its time" grep -qE '^predicted: a step of .* ms of it waiting for other ranks; efficiency [01]\.[0-9]+$' world.txt
+check "and the link that was assumed" grep -qE 'assumed: links of 1 Gbit/s, 50 us' world.txt
+check "no better sizes than these" test "$(grep -c better world.txt)" = 0
+"$TUTTI" plan run.json --world 3 --set microbatch_size=16 >world.txt
+check "better sizes than three ranks are named" grep -qx 'the slots do not divide evenly: better are 2 ranks' world.txt
+says "no number of ranks is refused" 2 "tutti: --world many, want a number of processes from 1 to 4096" "$TUTTI" plan run.json --world many
 check "nothing was trained" test ! -e runs
 "$TUTTI" plan run.json --set 'model={"name":"cnn"}' --set 'loggers=[{"name": "jsonl"}]' \
   --set 'algorithms=[{"name": "squeeze_excite", "min_channels": 1}, {"name": "blurpool", "min_channels": 1}]' >surgery.txt 2>err.txt

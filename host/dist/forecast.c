@@ -1,0 +1,145 @@
+/* forecast.c - what a training step over many ranks would take: memory, bytes between ranks, time. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/forecast.h"
+#include "dist/slots.h"
+
+#include <math.h>
+
+static int64_t count_slots(const forecast_run *run, int64_t microbatch)
+{
+    return (run->samples + microbatch - 1) / microbatch;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Arrays of gradients that a rank's slots need at once, beside the arena (host/train/slot_gradients.c). */
+static int64_t count_arrays(slot_span span, bool has_buffers)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    slot_stack stack = {.count = 0};
+    int64_t done = 0, most = 0;
+    float unused;
+    (void)slots_blocks(span, blocks);
+    for (int64_t slot = span.first; slot + 1 < span.first + span.count; slot++) {
+        if (has_buffers || !slot_stack_takes(&stack, slot))
+            most = larger(most, done + stack.count + 1);
+        slot_stack_push(&stack, (slot_sum){&unused, {slot, 1}}, 0, 1);
+        if (slot + 1 == blocks[done].first + blocks[done].count) {
+            stack.count = 0;
+            done++;
+        }
+    }
+    return most;
+}
+
+/* What the ranks of a world have of the slots. */
+typedef struct division {
+    int64_t most_slots, arrays;
+    uint32_t blocks;     /* at most on a rank */
+    uint64_t all_blocks; /* of all ranks */
+} division;
+
+static division divide(const forecast_run *run, int64_t slots, int32_t ranks)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    division d = {.blocks = 0};
+    for (int32_t r = 0; r < ranks; r++) {
+        const slot_span span = slots_of_rank(slots, ranks, r);
+        const uint32_t n = slots_blocks(span, blocks);
+        d.most_slots = larger(d.most_slots, span.count);
+        d.arrays = larger(d.arrays, count_arrays(span, run->buffers > 0));
+        d.blocks = n > d.blocks ? n : d.blocks;
+        d.all_blocks += n;
+    }
+    return d;
+}
+
+static void fill_memory(const forecast_run *run, const division *d, int32_t ranks,
+                        forecast *ret)
+{
+    const int64_t bucket = run->bucket < run->weights ? run->bucket : run->weights;
+    const uint64_t state = run->state * (uint64_t)run->weights * sizeof(float);
+    ret->weights = 2 * (uint64_t)run->weights * sizeof(float);
+    ret->state = run->shards ? state / (uint64_t)ranks : state;
+    ret->sums = (uint64_t)d->arrays * (uint64_t)(run->weights + run->buffers) * sizeof(float);
+    if (ranks > 1) /* of a bucket: what is sent, and what has come */
+        ret->sums += (uint64_t)bucket * sizeof(float) *
+                     (d->blocks + (d->all_blocks + (uint64_t)ranks - 1) / (uint64_t)ranks);
+    ret->total = ret->weights + ret->state + ret->sums + run->plan;
+}
+
+/* Seconds and bytes of the collectives on one bucket of `numbers`. */
+static double all_to_all_s(const forecast_run *run, const division *d, int32_t ranks,
+                           double numbers)
+{
+    const double others = (double)(ranks - 1) / ranks;
+    return ceil(log2(ranks)) * run->latency_s +
+           numbers * sizeof(float) * d->blocks * others / run->bytes_per_s +
+           run->add_s * numbers * (double)d->all_blocks / ranks;
+}
+
+static double all_gather_s(const forecast_run *run, int32_t ranks, double numbers)
+{
+    return (ranks - 1) * run->latency_s +
+           numbers * sizeof(float) * (ranks - 1) / ranks / run->bytes_per_s;
+}
+
+/* When the last bucket is summed, after the backward pass of the last slot has begun. */
+static double summed_s(const forecast_run *run, const division *d, int32_t ranks, bool gathers)
+{
+    const double numbers = (double)(run->weights + run->buffers);
+    const int64_t count = larger(1, (int64_t)ceil(numbers / (double)run->bucket));
+    const double one = numbers / (double)count, backward = run->slot_s * 2 / 3;
+    const double takes =
+        all_to_all_s(run, d, ranks, one) + (gathers ? all_gather_s(run, ranks, one) : 0.0);
+    double end = 0.0;
+    for (int64_t k = 0; k < count; k++)
+        end = fmax(end, backward * (double)(k + 1) / (double)count) + takes;
+    return end;
+}
+
+void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
+{
+    const int64_t slots = count_slots(run, run->microbatch);
+    const division d = divide(run, slots, ranks);
+    const bool gathers = !run->shards || run->gathers;
+    const double others = (double)(ranks - 1) / ranks, bytes = 4.0 * (double)run->weights;
+    *ret = (forecast){.slots = slots, .most_slots = d.most_slots, .blocks = d.blocks};
+    fill_memory(run, &d, ranks, ret);
+    const double computing = (double)d.most_slots * run->slot_s;
+    const double update = run->shards ? run->update_s / ranks : run->update_s;
+    if (ranks > 1) {
+        ret->sent = (uint64_t)(bytes * others * (d.blocks + gathers + run->shards));
+        ret->exposed_s = fmax(0.0, summed_s(run, &d, ranks, gathers) - run->slot_s * 2 / 3);
+        if (run->shards)
+            ret->exposed_s += all_gather_s(run, ranks, (double)run->weights);
+    }
+    ret->step_s = computing + update + ret->exposed_s;
+    ret->efficiency =
+        ((double)slots * run->slot_s / ranks + update) / (ret->step_s > 0 ? ret->step_s : 1);
+}
+
+static bool is_even(int64_t slots, int32_t ranks)
+{
+    const int64_t each = slots / ranks;
+    return slots % ranks == 0 && (each & (each - 1)) == 0;
+}
+
+int64_t forecast_better_microbatch(const forecast_run *run, int32_t ranks)
+{
+    for (int64_t size = run->microbatch; size > 0; size--)
+        if (run->samples % size == 0 && is_even(run->samples / size, ranks))
+            return size;
+    return 0;
+}
+
+int32_t forecast_better_ranks(const forecast_run *run, int32_t ranks)
+{
+    const int64_t slots = count_slots(run, run->microbatch);
+    while (ranks > 1 && !(slots >= ranks && is_even(slots, ranks)))
+        ranks--;
+    return ranks;
+}

@@ -1,0 +1,52 @@
+/* forecast.h - what a training step over many ranks would take: memory, bytes between ranks, time. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_DIST_FORECAST_H
+#define HOST_DIST_FORECAST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A run as one process knows it. */
+typedef struct forecast_run {
+    int64_t samples;    /* of a batch */
+    int64_t microbatch; /* samples of a slot */
+    int64_t weights;    /* numbers that are trained */
+    int64_t buffers;    /* numbers that the forward pass assigns */
+    uint32_t state;     /* numbers of optimizer state a weight */
+    bool shards;        /* each rank has a part of the state */
+    bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
+    int64_t bucket;     /* numbers that are summed at a time */
+    uint64_t plan;      /* bytes of a slot's results */
+    double slot_s;      /* a slot's forward and backward pass on one rank */
+    double update_s;    /* of all weights on one rank */
+    double add_s;       /* of one number to another */
+    double latency_s;   /* between two ranks */
+    double bytes_per_s; /* of a rank's link, either way */
+} forecast_run;
+
+typedef struct forecast {
+    int64_t slots;
+    int64_t most_slots; /* of a rank */
+    uint32_t
+        blocks; /* of the summation tree, at most on a rank; 1: the least that can be sent */
+    /* Bytes of the rank that needs most. */
+    uint64_t weights; /* with their gradients */
+    uint64_t state;
+    uint64_t sums;  /* of slots that wait for others, and of buckets under way */
+    uint64_t total; /* with the plan */
+    uint64_t sent;  /* in a step, by the rank that sends most */
+    double step_s;
+    double exposed_s;  /* of it: waiting for other ranks' gradients or weights */
+    double efficiency; /* the slots' time and the update on ideal ranks, over the step */
+} forecast;
+
+/* With `ranks` ranks.  Latencies and bandwidths add up as in alpha-beta models of collectives: an all-to-all takes
+ * log2 W latencies, an all-gather W - 1; buckets are ready at even distances over the last slot's backward pass,
+ * two thirds of its time, and one thread sums them one after the other. */
+void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret);
+/* The microbatch nearest below the run's with which `ranks` ranks have one block of slots each, all equal; 0: none. */
+int64_t forecast_better_microbatch(const forecast_run *run, int32_t ranks);
+/* The most ranks up to `ranks` that have one block each, all equal. */
+int32_t forecast_better_ranks(const forecast_run *run, int32_t ranks);
+
+#endif

@@ -1,0 +1,99 @@
+/* forecast_test.c - memory, bytes and times of steps over ranks against numbers made by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/forecast.h"
+
+#include "tutti_check.h"
+
+/* 1,000,000 weights with Adam, 8 slots; sums and latencies that cost nothing. */
+static forecast_run example(void)
+{
+    return (forecast_run){.samples = 64,
+                          .microbatch = 8,
+                          .weights = 1000000,
+                          .state = 2,
+                          .bucket = 250000,
+                          .plan = 500,
+                          .slot_s = 0.3,
+                          .update_s = 0.1,
+                          .bytes_per_s = 1e7};
+}
+
+START_TEST(one_rank_waits_for_nobody)
+{
+    forecast f;
+    const forecast_run run = example();
+    forecast_step(&run, 1, &f);
+    ck_assert_int_eq(f.slots, 8);
+    ck_assert_int_eq(f.most_slots, 8);
+    ck_assert_uint_eq(f.weights, 8000000);
+    ck_assert_uint_eq(f.state, 8000000);
+    ck_assert_uint_eq(f.sums, 3 * 4000000); /* of 1, 2 and 4 slots */
+    ck_assert_uint_eq(f.total, 28000500);
+    ck_assert_uint_eq(f.sent, 0);
+    ck_assert_close(f.step_s, 8 * 0.3 + 0.1, 1e-12);
+    ck_assert_close(f.efficiency, 1.0, 1e-12);
+}
+END_TEST
+
+/* Each bucket is 1 MB; three quarters of it go out and come back at 10 MB/s: 0.15 s for each of four buckets,
+ * ready after 0.05, 0.1, 0.15 and 0.2 s: the sums end at 0.05 + 4 * 0.15 s, 0.45 s behind the backward pass. */
+START_TEST(what_the_link_takes_longer_than_the_backward_pass_is_exposed)
+{
+    forecast f;
+    forecast_run run = example();
+    forecast_step(&run, 4, &f);
+    ck_assert_int_eq(f.most_slots, 2);
+    ck_assert_uint_eq(f.blocks, 1);
+    ck_assert_uint_eq(f.sent, 6000000);
+    ck_assert_close(f.exposed_s, 0.45, 1e-9);
+    ck_assert_close(f.step_s, 0.6 + 0.1 + 0.45, 1e-9);
+    ck_assert_close(f.efficiency, 0.7 / 1.15, 1e-9);
+    run.bytes_per_s = 1e9; /* the last bucket alone */
+    forecast_step(&run, 4, &f);
+    ck_assert_close(f.exposed_s, 0.0015, 1e-9);
+    run.latency_s = 1e-3; /* an all-to-all has two, an all-gather three */
+    forecast_step(&run, 4, &f);
+    ck_assert_close(f.exposed_s, 0.0065, 1e-9);
+}
+END_TEST
+
+START_TEST(state_in_parts_is_a_part)
+{
+    forecast f;
+    forecast_run run = example();
+    run.shards = true;
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.state, 2000000);
+    ck_assert_uint_eq(f.sent, 6000000); /* gradients' shares, then weights */
+    run.gathers = true;
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.sent, 9000000);
+}
+END_TEST
+
+START_TEST(better_sizes_give_every_rank_one_block)
+{
+    forecast f;
+    const forecast_run run = example();
+    forecast_step(&run, 3, &f); /* slots 0 1, 2 to 4, 5 to 7: two blocks on two of the ranks */
+    ck_assert_uint_eq(f.blocks, 2);
+    ck_assert_uint_eq(f.sent, (uint64_t)(4000000.0 * 2 / 3 * 3));
+    ck_assert_int_eq(forecast_better_ranks(&run, 3), 2);
+    ck_assert_int_eq(forecast_better_microbatch(&run, 3), 0); /* 64 samples */
+    ck_assert_int_eq(forecast_better_ranks(&run, 64), 8);
+    ck_assert_int_eq(forecast_better_microbatch(&run, 64), 1);
+    ck_assert_int_eq(forecast_better_microbatch(&run, 16), 4);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("forecast");
+    TCase *c = tcase_create("forecast");
+    tcase_add_test(c, one_rank_waits_for_nobody);
+    tcase_add_test(c, what_the_link_takes_longer_than_the_backward_pass_is_exposed);
+    tcase_add_test(c, state_in_parts_is_a_part);
+    tcase_add_test(c, better_sizes_give_every_rank_one_block);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}
