@@ -45,13 +45,13 @@ const cli_option cli_option_table[] = {
     {"data", "LABEL", CLI_VALUE_ANY, CLI_TAKES_OUTPUT,
      "The data of this evaluation of the run file; the first one without it", ONE(data), NULL},
     {"dot", NULL, CLI_VALUE_NONE, CLI_TAKES_DRAWING,
-     "The nodes as a drawing for Graphviz instead", ONE(dot), NULL},
+     "The nodes as a drawing for Graphviz instead", ONE(preview.dot), NULL},
     {"world", "N", CLI_VALUE_ANY, CLI_TAKES_DRAWING,
      "What a step over N processes would take instead: memory, bytes between them, time",
-     ONE(world), NULL},
+     ONE(preview.world), NULL},
     {"link", "GBITS:US", CLI_VALUE_ANY, CLI_TAKES_DRAWING,
      "With --world: the processes' links in Gbit/s and microseconds, 10:30 without it",
-     ONE(link), NULL},
+     ONE(preview.link), NULL},
     {"run", "FILE.json", CLI_VALUE_FILE, CLI_TAKES_CHECK,
      "Of check: a JSON object whose members take the place of those of the run in which "
      "objects "

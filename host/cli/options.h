@@ -15,6 +15,13 @@ enum { CLI_MAX_OPTIONS = 64 };
 
 typedef struct cli_command cli_command;
 
+/* What `tutti plan` prints. */
+typedef struct cli_preview {
+    bool dot;
+    const char *world; /* how many ranks */
+    const char *link;  /* between them */
+} cli_preview;
+
 /* What a command was given. */
 typedef struct cli_options {
     const cli_command *const *commands; /* all that there are; a NULL ends them */
@@ -35,9 +42,7 @@ typedef struct cli_options {
     bool strict;
     bool accept_bits;
     bool check; /* --check-plugins */
-    bool dot;
-    const char *world; /* of plan: how many ranks */
-    const char *link;  /* between them */
+    cli_preview preview;
     bool json;
     const char *members; /* --run of plugins check */
     const char *kind;    /* of plugins new */

@@ -8,11 +8,11 @@
 static bool read_world(const cli_options *o, int32_t *ret_ranks, preview_link *ret_link)
 {
     int end = 0;
-    const char *link = o->link ? o->link : "10:30";
-    if (sscanf(o->world, "%d%n", ret_ranks, &end) != 1 || o->world[end] || *ret_ranks < 1 ||
-        *ret_ranks > 4096) {
+    const char *link = o->preview.link ? o->preview.link : "10:30";
+    if (sscanf(o->preview.world, "%d%n", ret_ranks, &end) != 1 || o->preview.world[end] ||
+        *ret_ranks < 1 || *ret_ranks > 4096) {
         (void)fprintf(stderr, "tutti: --world %s, want a number of processes from 1 to 4096\n",
-                      o->world);
+                      o->preview.world);
         return false;
     }
     if (sscanf(link, "%lf:%lf%n", &ret_link->gigabits, &ret_link->latency_us, &end) != 2 ||
@@ -27,8 +27,8 @@ static bool read_world(const cli_options *o, int32_t *ret_ranks, preview_link *r
 static tutti_status preview(trainer *t, const cli_options *o, int32_t ranks,
                             const preview_link *link, tutti_error *err)
 {
-    return o->world ? trainer_preview_world(t, stdout, ranks, link, err)
-                    : trainer_preview(t, stdout, o->dot, err);
+    return o->preview.world ? trainer_preview_world(t, stdout, ranks, link, err)
+                            : trainer_preview(t, stdout, o->preview.dot, err);
 }
 
 static int run(const cli_options *o, const tutti_op *const *ops)
@@ -39,7 +39,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     tutti_error e = TUTTI_ERROR_INIT;
     preview_link link = {0.0, 0.0};
     int32_t ranks = 1;
-    if (o->world && !read_world(o, &ranks, &link))
+    if (o->preview.world && !read_world(o, &ranks, &link))
         return status;
     registry *r = cli_registry(o);
     if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""One rank of PyTorch's DistributedDataParallel over gloo, in blocks asked for on standard input.
+
+ddp_peer.py ROW WORDS THREADS RANK WORLD FILE: rows and words as ../peers/torch_peer.py has them; each rank takes its part
+of the row's batch, which stays in memory. FILE brings the ranks together. Answers as torch_peer.py does.
+"""
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
+import torch  # noqa: E402  pylint: disable=wrong-import-position
+import torch.distributed as dist  # noqa: E402  pylint: disable=wrong-import-position
+from torch.nn import functional as F  # noqa: E402  pylint: disable=wrong-import-position
+from torch_peer import ROWS, answer, build, held_kb  # noqa: E402  pylint: disable=wrong-import-position
+
+
+def main():
+    """Trains this rank's part."""
+    row, words, threads, rank, world, meeting = sys.argv[1:7]
+    torch.set_num_threads(int(threads))
+    torch.manual_seed(1)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=int(rank), world_size=int(world))
+    batch = ROWS[row][1][0] // int(world)
+    model, x, y, opt = build(row, words.split("+") + [f"batch{batch}"])
+    model = torch.nn.parallel.DistributedDataParallel(model)
+
+    def steps(n):
+        for _ in range(n):
+            opt.zero_grad(set_to_none=True)
+            F.cross_entropy(model(x).float(), y).backward()
+            opt.step()
+
+    print("ready", torch.__version__, held_kb("VmRSS"), flush=True)
+    answer(steps)
+
+
+if __name__ == "__main__":
+    main()
