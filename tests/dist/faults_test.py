@@ -1,9 +1,11 @@
 """faults_test.py - ranks that die, hang, are stopped or differ: who is named, and what is lost (nothing):
 faults_test.py TUTTI [--kills N] [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
+import math
 import os
 import random
 import signal
+import struct
 import sys
 import time
 
@@ -109,6 +111,30 @@ def differences(tutti, folder, report):
         report.check(f"{what} on one rank is refused by name", good, f"{status} {err}")
 
 
+def write_npy(path, kind, shape, data):
+    """A file of NumPy's."""
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
+
+
+def broken(tutti, folder, report):
+    """One rank alone cannot compute its slot, while the others sum theirs: all end, and hear why."""
+    rows = [[0.1 * ((7 * row + column) % 10) for column in range(8)] for row in range(60)]
+    rows[25][3] = math.nan  # of the third slot
+    write_npy(os.path.join(folder, "x.npy"), "<f4", (60, 8), b"".join(struct.pack("<8f", *row) for row in rows))
+    write_npy(os.path.join(folder, "y.npy"), "<i4", (60,), struct.pack("<60i", *(row % 3 for row in range(60))))
+    run = changed(model={"name": "mlp", "hidden": [16]}, microbatch_size=10)
+    run["train"] = {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}, "batch_size": 30, "shuffle": False}
+    del run["eval"]
+    write(folder, run)
+    status, _, err = World(tutti, folder, 3).end()
+    report.check("a rank whose slot fails ends all ranks", status == [1, 1, 1], f"{status} {err}")
+    good = err[0].startswith("tutti: [rank 2] the loss of batch 0 is NaN") and not err[1] + err[2]
+    report.check("which rank 0 says once, with its reason", good, f"{err}")
+
+
 def full(tutti, folder, report):
     """Rank 0 cannot write: all fail, and say so once."""
     write(folder, changed(max_duration="20ep"))
@@ -141,4 +167,4 @@ if __name__ == "__main__":
     if "--kills" in sys.argv:
         at = sys.argv.index("--kills")
         del sys.argv[at:at + 2]
-    sys.exit(main([other_worlds, kills, hang, stop, differences, full, missing]))
+    sys.exit(main([other_worlds, kills, hang, stop, differences, broken, full, missing]))
