@@ -4,10 +4,11 @@
 #include "common/cuda/launch.h"
 #include "common/half.h"
 #include "common/op_util.h"
+#include "tutti/float8.h"
 
 #include <string.h>
 
-/* dtype: a TUTTI_* dtype among F32 F64 BF16 F16 I32 I64 U8 BOOL.  To a float: the nearest, ties to
+/* dtype: a TUTTI_* dtype among F32 F64 BF16 F16 F8_E4M3 F8_E5M2 I32 I64 U8 BOOL.  To a float: the nearest, ties to
  * even.  To an integer: towards zero, kept within the dtype's range, NaN gives 0.  To BOOL: 1 unless
  * the number is 0.  Integers to integers are kept within range too. */
 typedef struct cast_attr {
@@ -18,17 +19,21 @@ static const tutti_attr_field fields[] = {OP_FIELD_I64(cast_attr, dtype, TUTTI_F
 
 enum { BLOCK = 256, AHEAD = 8192, LINE = 64 }; /* elements; bytes */
 
-static int known(int64_t dtype)
+static int is_f8(int64_t dtype)
 {
-    return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_BF16 ||
-           dtype == TUTTI_F16 || dtype == TUTTI_I32 || dtype == TUTTI_I64 ||
-           dtype == TUTTI_U8 || dtype == TUTTI_BOOL;
+    return dtype == TUTTI_F8_E4M3 || dtype == TUTTI_F8_E5M2;
 }
 
-static int is_float(int32_t dtype)
+static int is_float(int64_t dtype)
 {
     return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_BF16 ||
-           dtype == TUTTI_F16;
+           dtype == TUTTI_F16 || is_f8(dtype);
+}
+
+static int known(int64_t dtype)
+{
+    return is_float(dtype) || dtype == TUTTI_I32 || dtype == TUTTI_I64 || dtype == TUTTI_U8 ||
+           dtype == TUTTI_BOOL;
 }
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -36,12 +41,14 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     const cast_attr *a = c->attr;
     char text[96];
     if (!known(c->in[0].dtype))
-        return tutti_fail(err, TUTTI_E_ARG,
-                          "cast: x is %s, want F32, F64, BF16, F16, I32, I64, U8 or BOOL",
-                          tutti_desc_text(&c->in[0], text, sizeof text));
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "cast: x is %s, want F32, F64, BF16, F16, F8_E4M3, F8_E5M2, I32, I64, U8 or BOOL",
+            tutti_desc_text(&c->in[0], text, sizeof text));
     if (!known(a->dtype))
         return tutti_fail(err, TUTTI_E_ARG,
-                          "cast: dtype is %s, want F32, F64, BF16, F16, I32, I64, U8 or BOOL",
+                          "cast: dtype is %s, want F32, F64, BF16, F16, F8_E4M3, F8_E5M2, I32, "
+                          "I64, U8 or BOOL",
                           tutti_dtype_size((int32_t)a->dtype)
                               ? tutti_dtype_name((int32_t)a->dtype)
                               : "unknown");
@@ -51,7 +58,7 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 }
 
 /* A block passes through f32, i64 or f64, whichever holds every value of both dtypes that matters:
- * so each element is rounded once (f64 to a half: twice). */
+ * so each element is rounded once (f64 to 16 or 8 bits: twice). */
 typedef union block {
     float f32[BLOCK];
     double f64[BLOCK];
@@ -73,6 +80,10 @@ static void load_f32(const void *from, int32_t dtype, float *to, int64_t n)
         EACH(to[i], half_from_bf16(FROM(uint16_t)));
     else if (dtype == TUTTI_F16)
         EACH(to[i], half_from_f16(FROM(uint16_t)));
+    else if (dtype == TUTTI_F8_E4M3)
+        EACH(to[i], tutti_from_f8_e4m3(FROM(uint8_t)));
+    else if (dtype == TUTTI_F8_E5M2)
+        EACH(to[i], tutti_from_f8_e5m2(FROM(uint8_t)));
     else
         EACH(to[i], (float)FROM(uint8_t));
 }
@@ -85,6 +96,10 @@ static void store_f32(const float *x, void *to, int32_t dtype, int64_t n)
         EACH(TO(uint16_t), half_to_bf16(x[i]));
     else if (dtype == TUTTI_F16)
         EACH(TO(uint16_t), half_to_f16(x[i]));
+    else if (dtype == TUTTI_F8_E4M3)
+        EACH(TO(uint8_t), tutti_to_f8_e4m3(x[i]));
+    else if (dtype == TUTTI_F8_E5M2)
+        EACH(TO(uint8_t), tutti_to_f8_e5m2(x[i]));
     else if (dtype == TUTTI_BOOL)
         EACH(TO(uint8_t), x[i] != 0.0f);
     else

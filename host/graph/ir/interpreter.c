@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/interpreter.h"
 
+#include "tutti/float8.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,9 @@ double tensor_get(const tutti_tensor *t, int64_t k)
         return half_to_f64(((const uint16_t *)t->data)[k]);
     case TUTTI_BF16:
         return bf16_to_f64(((const uint16_t *)t->data)[k]);
+    case TUTTI_F8_E4M3:
+    case TUTTI_F8_E5M2:
+        return (double)tutti_from_f8(((const uint8_t *)t->data)[k], t->desc.dtype);
     case TUTTI_I8:
         return ((const int8_t *)t->data)[k];
     case TUTTI_U8:
@@ -113,6 +118,10 @@ void tensor_set(const tutti_tensor *t, int64_t k, double value)
         break;
     case TUTTI_BF16:
         ((uint16_t *)t->data)[k] = half_of(value, 7, 127);
+        break;
+    case TUTTI_F8_E4M3:
+    case TUTTI_F8_E5M2: /* through f32: rounded twice */
+        ((uint8_t *)t->data)[k] = tutti_to_f8((float)value, t->desc.dtype);
         break;
     default:
         break;

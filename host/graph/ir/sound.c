@@ -19,6 +19,8 @@ bool tensor_is_sound(const tutti_tensor *t)
     case TUTTI_F64:
     case TUTTI_F16:
     case TUTTI_BF16:
+    case TUTTI_F8_E4M3:
+    case TUTTI_F8_E5M2:
         for (int64_t k = 0; k < n && !wrong; k++)
             wrong = !(tensor_get(t, k) < (double)INFINITY);
         return !wrong;

@@ -1,9 +1,13 @@
-/* vectors_test.c - the numbers that rng.h and half.h promise, against published and recorded values. */
+/* vectors_test.c - the numbers that rng.h, half.h and float8.h promise, against published and recorded values. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tutti/float8.h"
 #include "tutti/half.h"
 #include "tutti/rng.h"
 #include "tutti/tensor.h"
 #include "tutti_check.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Known answers of Philox4x32-10, as its authors publish them. */
 static const struct {
@@ -156,6 +160,99 @@ START_TEST(nothing_has_room_for_a_number_of_unknown_size)
 }
 END_TEST
 
+/* ---- 8-bit floats, against their definition ---- */
+
+static const struct {
+    int32_t dtype;
+    int fraction, bias; /* bits of the fraction; of the exponent */
+    double most;        /* the largest */
+    int has_infinity;
+} f8_formats[] = {
+    {TUTTI_F8_E4M3, 3, 7, 448.0, 0},
+    {TUTTI_F8_E5M2, 2, 15, 57344.0, 1},
+};
+
+/* A byte without its sign, in f64: infinity above `most` where there is one, NaN for the rest. */
+static double f8_value(int f, uint32_t b)
+{
+    const int fraction = f8_formats[f].fraction, bias = f8_formats[f].bias;
+    const int exponent = (int)(b >> fraction), low = (int)(b & ((1u << fraction) - 1u));
+    const double value = exponent ? ldexp(1.0 + ldexp(low, -fraction), exponent - bias)
+                                  : ldexp(low, 1 - bias - fraction);
+    if (value <= f8_formats[f].most)
+        return value;
+    return f8_formats[f].has_infinity && low == 0 ? (double)INFINITY : (double)NAN;
+}
+
+/* The nearest byte of |x|, ties to even; beyond the largest infinity, if there is one, as if numbers went on. */
+static uint32_t f8_nearest(int f, double x)
+{
+    const uint32_t last = f8_formats[f].has_infinity ? 0x7Bu : 0x7Eu;
+    const double most = f8_value(f, last), step = most - f8_value(f, last - 1);
+    if (x != x)
+        return 0x7Fu;
+    if (x >= most + step / 2.0)
+        return f8_formats[f].has_infinity ? 0x7Cu : last;
+    uint32_t best = 0;
+    for (uint32_t b = 1; b <= last; b++) {
+        const double nearer = fabs(f8_value(f, best) - x) - fabs(f8_value(f, b) - x);
+        best = nearer > 0.0 || (nearer == 0.0 && b % 2 == 0) ? b : best;
+    }
+    return best;
+}
+
+START_TEST(bytes_are_the_numbers_of_their_format)
+{
+    const int32_t dtype = f8_formats[_i].dtype;
+    for (uint32_t b = 0; b < 256; b++) {
+        const double want = f8_value(_i, b & 0x7Fu);
+        const float got = tutti_from_f8((uint8_t)b, dtype);
+        if (isnan(want))
+            ck_assert(isnan(got));
+        else
+            ck_assert_double_eq((double)got, b & 0x80u ? -want : want);
+        ck_assert_int_eq(signbit(got) != 0, b >> 7);
+        if (!isnan(want))
+            ck_assert_uint_eq(tutti_to_f8(got, dtype), b);
+    }
+}
+END_TEST
+
+static void f8_try(int f, float x)
+{
+    const uint32_t want = f8_nearest(f, fabs((double)x)) | (signbit(x) ? 0x80u : 0u);
+    const uint32_t got = tutti_to_f8(x, f8_formats[f].dtype);
+    ck_assert_msg(got == want, "%a is %02x, want %02x", (double)x, got, want);
+}
+
+/* Each number, each middle between two, what lies beside them, and any other bits. */
+START_TEST(numbers_go_to_the_nearest_byte)
+{
+    for (uint32_t b = 0; b < 0x7F; b++) {
+        const double here = f8_value(_i, b), next = f8_value(_i, b + 1);
+        const double middle = (here + next) / 2.0;
+        const float at[] = {(float)here, isfinite(middle) ? (float)middle : 0.0f};
+        for (int k = 0; k < 2 && isfinite(here); k++)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                f8_try(_i, (float)sign * at[k]);
+                f8_try(_i, (float)sign * nextafterf(at[k], INFINITY));
+                f8_try(_i, (float)sign * nextafterf(at[k], 0.0f));
+            }
+    }
+    const float edges[] = {464.0f,   479.0f, 480.0f,   61439.99f, 61440.0f,
+                           65536.0f, 3e38f,  1e-40f,   INFINITY,  -INFINITY,
+                           NAN,      -0.0f,  0x1p-10f, 0x1p-17f};
+    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++)
+        f8_try(_i, edges[k]);
+    for (uint32_t k = 0; k < 20000; k++) {
+        const uint32_t bits = tutti_rng(11, TUTTI_RNG_PLUGIN, 0, k).v[0];
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        f8_try(_i, x);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("vectors");
@@ -167,6 +264,8 @@ int main(void)
     tcase_add_loop_test(t, names_have_the_published_hashes, 0, sizeof hashes / sizeof *hashes);
     tcase_add_loop_test(t, halves_are_rounded_to_nearest_even, 0,
                         sizeof halves / sizeof *halves);
+    tcase_add_loop_test(t, bytes_are_the_numbers_of_their_format, 0, 2);
+    tcase_add_loop_test(t, numbers_go_to_the_nearest_byte, 0, 2);
     tcase_add_test(t, a_description_of_an_unknown_dtype_is_refused);
     tcase_add_test(t, nothing_has_room_for_a_number_of_unknown_size);
     suite_add_tcase(suite, t);
