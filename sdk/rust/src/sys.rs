@@ -111,6 +111,8 @@ pub const TUTTI_I32: _bindgen_ty_2 = 9;
 pub const TUTTI_I64: _bindgen_ty_2 = 10;
 pub const TUTTI_U64: _bindgen_ty_2 = 11;
 pub const TUTTI_BOOL: _bindgen_ty_2 = 12;
+pub const TUTTI_F8_E4M3: _bindgen_ty_2 = 13;
+pub const TUTTI_F8_E5M2: _bindgen_ty_2 = 14;
 pub type _bindgen_ty_2 = ::std::os::raw::c_uint;
 #[repr(C)]
 pub struct tutti_desc {

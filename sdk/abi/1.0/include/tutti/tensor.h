@@ -18,7 +18,9 @@
     X(I32, 4, "I32")                                                                           \
     X(I64, 8, "I64")                                                                           \
     X(U64, 8, "U64")                                                                           \
-    X(BOOL, 1, "BOOL")
+    X(BOOL, 1, "BOOL")                                                                         \
+    X(F8_E4M3, 1, "F8_E4M3")                                                                   \
+    X(F8_E5M2, 1, "F8_E5M2")
 
 enum {
     TUTTI_DTYPE_NONE,
