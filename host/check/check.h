@@ -3,7 +3,7 @@
 #ifndef HOST_CHECK_CHECK_H
 #define HOST_CHECK_CHECK_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/op.h"
 
 /* name, what it holds the plugin to.  The first six are about the plugin, the others about one object. */

@@ -4,7 +4,7 @@
 #define HOST_CLI_CLI_H
 
 #include "cli/options.h"
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "train/trainer.h"
 
 #include <stdbool.h>

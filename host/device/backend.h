@@ -3,7 +3,7 @@
 #ifndef HOST_DEVICE_BACKEND_H
 #define HOST_DEVICE_BACKEND_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti_host/device.h"
 
 typedef struct backend {

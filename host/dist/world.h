@@ -4,7 +4,7 @@
 #define HOST_DIST_WORLD_H
 
 #include "dist/slots.h"
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/world.h"
 
 #include <stdbool.h>

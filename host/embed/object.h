@@ -3,7 +3,7 @@
 #ifndef HOST_EMBED_OBJECT_H
 #define HOST_EMBED_OBJECT_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 
 /* Opens what `json` names, {"name": "mlp", "hidden": [64]}, and gives its table of interface `id`; `services` as
  * instance_open's.  The caller ends it with instance_free.  [control]

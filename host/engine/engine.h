@@ -3,7 +3,7 @@
 #ifndef HOST_ENGINE_ENGINE_H
 #define HOST_ENGINE_ENGINE_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/engine.h"
 #include "tutti/logger.h"
 #include "tutti/tutti.h"

@@ -3,7 +3,7 @@
 #ifndef HOST_ENGINE_FUNCTION_H
 #define HOST_ENGINE_FUNCTION_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/engine.h"
 
 /* The storage of one argument. */

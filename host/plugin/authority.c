@@ -198,8 +198,8 @@ static void describe_plugin(const plugin *p, text_buffer *b)
 {
     const unsigned d = p->trust.demands;
     text_add(b, "%s %s:", p->id ? p->id : p->folder, p->version ? p->version : "?");
-    if (p->fault)
-        text_add(b, " not used: %s\n", p->fault);
+    if (p->verdict.fault)
+        text_add(b, " not used: %s\n", p->verdict.fault);
     else if (d & DEMAND_SIGNATURE)
         text_add(b, " signed by %s (%s)%s\n", p->trust.sums.signer, p->trust.sums.comment,
                  d & DEMAND_PIN ? ", pinned" : "");

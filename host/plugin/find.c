@@ -45,7 +45,7 @@ static bool plugin_fits(const plugin *p, const wanted *w)
 
 static bool is_usable(const plugin *p, const wanted *w)
 {
-    return !p->fault || (p->shadowed && *w->version);
+    return !p->verdict.fault || (p->verdict.shadowed && *w->version);
 }
 
 /* Ids that begin so are the project's own. */
@@ -92,7 +92,7 @@ static const char **names_of_kind(const registry *r, const wanted *w)
     count = 0;
     for (size_t k = 0; names && k < r->count; k++) {
         const plugin *p = r->plugins[k];
-        for (size_t m = 0; m < p->nobjects && !p->fault && plugin_fits(p, w); m++)
+        for (size_t m = 0; m < p->nobjects && !p->verdict.fault && plugin_fits(p, w); m++)
             if (strcmp(p->objects[m].info.kind, w->kind) == 0)
                 names[count++] = p->objects[m].info.name;
     }
@@ -111,10 +111,10 @@ static tutti_status refuse_absent(const registry *r, const wanted *w, const char
 {
     for (size_t k = 0; k < r->count; k++) {
         const plugin *p = r->plugins[k];
-        if (p->fault && plugin_fits(p, w) &&
+        if (p->verdict.fault && plugin_fits(p, w) &&
             (object_of(p, w) || (!p->nobjects && strcmp(folder_name(p), w->name) == 0)))
             return tutti_fail(err, TUTTI_E_NOTFOUND, "the %s %s cannot be used: %s", w->kind,
-                              name, p->fault);
+                              name, p->verdict.fault);
     }
     const char **names = names_of_kind(r, w);
     const char *near = names ? nearest_word(w->name, names) : NULL;
@@ -180,7 +180,7 @@ const char *registry_hidden_by(const registry *r, const object *o)
 {
     size_t count;
     const wanted w = {.name = o->info.name, .kind = o->info.kind};
-    if (o->plugin->fault || is_built_in(o->plugin))
+    if (o->plugin->verdict.fault || is_built_in(o->plugin))
         return NULL;
     const object *found = find_among(r, &w, true, &count);
     return found ? found->plugin->id : NULL;

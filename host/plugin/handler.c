@@ -22,7 +22,7 @@ static const handler *fitting(const registry *r, const char *name, size_t k)
     const char *function = dot ? dot + 1 : name;
     for (size_t n = 0; n < r->count; n++) {
         const plugin *p = r->plugins[n];
-        if (p->fault || (dot && !means_plugin(p, name, (size_t)(dot - name))))
+        if (p->verdict.fault || (dot && !means_plugin(p, name, (size_t)(dot - name))))
             continue;
         for (size_t m = 0; m < p->nkernels; m++) {
             const handler *h = &p->kernels[m];
@@ -40,7 +40,7 @@ static tutti_status not_found(const registry *r, const char *name, tutti_error *
     size_t n = 0;
     for (size_t k = 0; k < r->count; k++) {
         const plugin *p = r->plugins[k];
-        for (size_t m = 0; !p->fault && m < p->nkernels && n < MANIFEST_ITEMS; m++)
+        for (size_t m = 0; !p->verdict.fault && m < p->nkernels && n < MANIFEST_ITEMS; m++)
             if (p->kernels[m].handler && p->kernels[m].name)
                 words[n++] = p->kernels[m].name;
     }
@@ -67,7 +67,7 @@ tutti_status registry_find_handler(registry *r, const char *name, const handler 
 const handler *registry_handler(const registry *r, size_t k, size_t n)
 {
     const plugin *p = r->plugins[k];
-    for (size_t m = 0; !p->fault && m < p->nkernels; m++)
+    for (size_t m = 0; !p->verdict.fault && m < p->nkernels; m++)
         if (p->kernels[m].handler && n-- == 0)
             return &p->kernels[m];
     return NULL;
@@ -85,7 +85,7 @@ void handler_describe(const handler *h, handler_info *ret_info)
                                .engine = h->engine,
                                .filter = h->filter,
                                .returns = h->returns,
-                               .requires_ = h->plugin->requires_};
+                               .requires_ = h->plugin->declared.requires_};
 }
 
 tutti_status handler_load(const handler *h, tutti_error *err)

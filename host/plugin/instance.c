@@ -159,8 +159,8 @@ static const void *host_query(void *ctx, const char *interface_id)
 static tutti_status check_requires(instance *i, tutti_error *err)
 {
     const plugin *p = i->object->plugin;
-    for (size_t k = 0; p->requires_ && k < json_count(p->requires_); k++) {
-        const char *id = json_string(json_at(p->requires_, k));
+    for (size_t k = 0; p->declared.requires_ && k < json_count(p->declared.requires_); k++) {
+        const char *id = json_string(json_at(p->declared.requires_, k));
         if (!host_query(i, id))
             return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                               "%s: requires %s, which this host does not offer here",

@@ -14,22 +14,22 @@ static tutti_status check_exports(const plugin *p, const bytes *b, tutti_error *
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->library);
     for (size_t k = 0; k < p->nkernels; k++)
         symbols[k] = p->kernels[k].symbol;
-    const tutti_status status = elf_check_bytes(p->library, b->data, b->size,
-                                                p->foreign ? NULL : ENTRY_SYMBOL, symbols, err);
+    const tutti_status status = elf_check_bytes(
+        p->library, b->data, b->size, p->declared.foreign ? NULL : ENTRY_SYMBOL, symbols, err);
     free(symbols);
     return status;
 }
 
 static tutti_status judge(plugin *p, const bytes *b, bool seal, needs *ret, tutti_error *err)
 {
-    tutti_status status = admit(p, p->library, b, p->sha256, err);
+    tutti_status status = admit(p, p->library, b, p->declared.sha256, err);
     if (!status) {
-        p->stage = STAGE_EXPORTS;
+        p->verdict.stage = STAGE_EXPORTS;
         status = check_exports(p, b, err);
     }
     /* Where nothing is demanded, the system's loader looks for the rest itself. */
     if (!status && p->trust.demands) {
-        p->stage = STAGE_FILES;
+        p->verdict.stage = STAGE_FILES;
         status = needs_find(p, p->library, b, seal, ret, err);
     }
     return status;
@@ -43,8 +43,8 @@ static tutti_status judge_system(plugin *p, tutti_error *err)
             err, TUTTI_E_TRUST,
             "%s: library.soname: %s is the system's and cannot be pinned; copy it "
             "beside the manifest and name it by its path",
-            p->manifest, p->soname);
-    p->library = strdup(p->soname);
+            p->manifest, p->declared.soname);
+    p->library = strdup(p->declared.soname);
     return p->library
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", p->manifest);
@@ -54,10 +54,10 @@ tutti_status library_judge(plugin *p, const held *folder, tutti_error *err)
 {
     held file = {0};
     bytes b = {.fd = -1};
-    p->stage = STAGE_FILES;
-    if (p->soname)
+    p->verdict.stage = STAGE_FILES;
+    if (p->declared.soname)
         return judge_system(p, err);
-    tutti_status status = trust_file(folder, p->library_name, p->trust.rule, &file, err);
+    tutti_status status = trust_file(folder, p->declared.library, p->trust.rule, &file, err);
     if (!status)
         status = bytes_read(&file, SIZE_MAX - 1, &b, err);
     if (!status) {
@@ -79,11 +79,11 @@ tutti_status library_take(plugin *p, bytes *ret, needs *ret_needs, tutti_error *
     held folder = {0}, file = {0};
     bytes b = {.fd = -1};
     *ret = b;
-    if (!p->trust.demands || p->soname)
+    if (!p->trust.demands || p->declared.soname)
         return TUTTI_OK;
     tutti_status status = trust_folder(p->folder, p->trust.rule, &folder, err);
     if (!status)
-        status = trust_file(&folder, p->library_name, p->trust.rule, &file, err);
+        status = trust_file(&folder, p->declared.library, p->trust.rule, &file, err);
     if (!status)
         status = trust_same(&file, &p->trust.library, err);
     if (!status)
@@ -94,7 +94,7 @@ tutti_status library_take(plugin *p, bytes *ret, needs *ret_needs, tutti_error *
         bytes_free(&b);
     else
         *ret = b;
-    p->stage = STAGE_LOAD;
+    p->verdict.stage = STAGE_LOAD;
     held_close(&file);
     held_close(&folder);
     return status;
@@ -139,8 +139,8 @@ const char *registry_file(const registry *r, size_t k, size_t n)
 {
     const plugin *p = r->plugins[k];
     size_t codes = 0;
-    if (n < 2 || p->soname) /* the system's library is no file of the plugin's */
-        return n ? (p->soname ? NULL : p->library) : p->manifest;
+    if (n < 2 || p->declared.soname) /* the system's library is no file of the plugin's */
+        return n ? (p->declared.soname ? NULL : p->library) : p->manifest;
     while (registry_code(r, k, codes))
         codes++;
     return n - 2 < codes ? registry_code(r, k, n - 2) : brought(p, n - 2 - codes);

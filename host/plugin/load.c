@@ -15,7 +15,8 @@ static bool names(const json_node *list, const char *id)
 
 static bool conflict(const plugin *p, const plugin *q)
 {
-    return p != q && (names(p->conflicts, q->id) || names(q->conflicts, p->id));
+    return p != q &&
+           (names(p->declared.conflicts, q->id) || names(q->declared.conflicts, p->id));
 }
 
 bool registry_conflict(const object *a, const object *b)
@@ -27,8 +28,8 @@ tutti_status registry_load(plugin *p, tutti_error *err)
 {
     if (p->module)
         return TUTTI_OK;
-    if (p->fault && !p->shadowed)
-        return tutti_fail(err, p->fault_status, "%s", p->fault);
+    if (p->verdict.fault && !p->verdict.shadowed)
+        return tutti_fail(err, p->verdict.status, "%s", p->verdict.fault);
     for (size_t k = 0; k < p->registry->count; k++) {
         const plugin *other = p->registry->plugins[k];
         if (other->module && conflict(p, other))
@@ -39,9 +40,9 @@ tutti_status registry_load(plugin *p, tutti_error *err)
     const tutti_status status = module_load(p, &cause);
     if (!status)
         return TUTTI_OK;
-    p->shadowed = 0;
-    free(p->fault);
-    p->fault = NULL;
+    p->verdict.shadowed = 0;
+    free(p->verdict.fault);
+    p->verdict.fault = NULL;
     plugin_fault(p, TUTTI_LOG_WARNING, status, cause.text);
     return tutti_fail(err, status, "%s", cause.text);
 }

@@ -57,7 +57,7 @@ static bool read_abi(const json_node *node, const char *key, uint32_t *ret, faul
 
 static void check_abi(const plugin *p, const json_node *abi, faults *f)
 {
-    const unsigned major = p->abi_min >> 16, minor = p->abi_min & 0xffff;
+    const unsigned major = p->declared.abi_min >> 16, minor = p->declared.abi_min & 0xffff;
     const unsigned host_major = TUTTI_ABI >> 16, host_minor = TUTTI_ABI & 0xffff;
     if (major != host_major)
         faults_add(f, json_get(abi, "min"),
@@ -72,12 +72,13 @@ static void check_abi(const plugin *p, const json_node *abi, faults *f)
 /* A library of the system, such as "libm.so.6". */
 static void read_soname(const plugin *p, const json_node *library, faults *f)
 {
-    if (!p->foreign)
+    if (!p->declared.foreign)
         faults_add(f, json_get(library, "soname"),
                    "is of a library that is no plugin, want \"foreign\": true beside it");
-    if (strchr(p->soname, '/'))
+    if (strchr(p->declared.soname, '/'))
         faults_add(f, json_get(library, "soname"),
-                   "is \"%s\", want a name without a folder, such as \"libm.so.6\"", p->soname);
+                   "is \"%s\", want a name without a folder, such as \"libm.so.6\"",
+                   p->declared.soname);
     for (const char *const *key = (const char *const[]){"path", "sha256", NULL}; *key; key++)
         if (json_get(library, *key))
             faults_add(f, json_get(library, *key),
@@ -114,26 +115,26 @@ static void read_library(plugin *p, const json_node *root, faults *f)
         return;
     faults_unknown_keys(f, library, keys);
     const json_node *foreign = read_member(library, "foreign", JSON_BOOL, 0, f);
-    p->foreign = foreign && json_bool(foreign);
-    p->soname = read_string(library, "soname", 0, f);
-    if (p->soname) {
+    p->declared.foreign = foreign && json_bool(foreign);
+    p->declared.soname = read_string(library, "soname", 0, f);
+    if (p->declared.soname) {
         read_soname(p, library, f);
         return;
     }
-    p->library_name = read_string(library, "path", 1, f);
-    p->sha256 = read_sha256(library, f);
+    p->declared.library = read_string(library, "path", 1, f);
+    p->declared.sha256 = read_sha256(library, f);
     /* Every part of the path is a plain name, so that the library lies below the manifest. */
-    bool plain = p->library_name && p->library_name[0] != '/';
-    for (const char *part = plain ? p->library_name : NULL; part;) {
+    bool plain = p->declared.library && p->declared.library[0] != '/';
+    for (const char *part = plain ? p->declared.library : NULL; part;) {
         const size_t size = strcspn(part, "/");
         if (!size || strncmp(part, "..", size) == 0)
             plain = false;
         part = part[size] ? part + size + 1 : NULL;
     }
-    if (p->library_name && !plain)
+    if (p->declared.library && !plain)
         faults_add(f, json_get(library, "path"),
                    "is \"%s\", want a path below the manifest's folder, without \"..\"",
-                   p->library_name);
+                   p->declared.library);
 }
 
 /* "1.N": of a newer minor than this host's, unknown words become notes, as the format's rules have it. */
@@ -166,7 +167,7 @@ static void read_identity(plugin *p, const json_node *root, faults *f)
     if (p->version && !is_version(p->version))
         faults_add(f, json_get(root, "version"), "is \"%s\", want a version such as \"1.2.0\"",
                    p->version);
-    p->license = read_string(root, "license", 1, f);
+    p->declared.license = read_string(root, "license", 1, f);
     (void)read_string(root, "vendor", 0, f);
     (void)read_string(root, "url", 0, f);
 }
@@ -234,7 +235,7 @@ static void read_own_events(plugin *p, const json_node *root, faults *f)
     if (list && !json_count(list))
         faults_add(f, list, "is empty");
     if (faults_count(f) == before)
-        p->events = list;
+        p->declared.events = list;
 }
 
 static void read_root(plugin *p, const json_node *root, faults *f)
@@ -249,14 +250,14 @@ static void read_root(plugin *p, const json_node *root, faults *f)
     const json_node *abi = read_member(root, "abi", JSON_OBJECT, 1, f);
     if (abi) {
         faults_unknown_keys(f, abi, abi_keys);
-        if (read_abi(abi, "min", &p->abi_min, f))
+        if (read_abi(abi, "min", &p->declared.abi_min, f))
             check_abi(p, abi, f);
     }
     read_library(p, root, f);
     read_own_events(p, root, f);
-    p->requires_ = read_list(root, "requires", f);
-    p->conflicts = read_list(root, "conflicts", f);
-    p->uses = read_list(root, "uses", f);
+    p->declared.requires_ = read_list(root, "requires", f);
+    p->declared.conflicts = read_list(root, "conflicts", f);
+    p->declared.uses = read_list(root, "uses", f);
     read_consumes(root, f);
     const json_node *kernels = read_member(root, "kernels", JSON_ARRAY, 0, f);
     const json_node *handlers = read_member(root, "handlers", JSON_ARRAY, 0, f);
@@ -264,7 +265,7 @@ static void read_root(plugin *p, const json_node *root, faults *f)
         kernels_read(p, kernels, false, f);
     if (handlers)
         kernels_read(p, handlers, true, f);
-    if (p->foreign)
+    if (p->declared.foreign)
         check_foreign(p, root, f);
     const json_node *objects = read_member(root, "objects", JSON_ARRAY, 1, f);
     if (objects)
@@ -287,7 +288,7 @@ void manifest_read(plugin *p, faults *f, faults *notes)
     const char **must = read_must(root, f);
     faults_be_lenient(f, notes, must);
     read_root(p, root, f);
-    p->newer = faults_lenient(f);
+    p->declared.newer = faults_lenient(f);
     faults_be_lenient(f, NULL, NULL);
     free(must);
 }

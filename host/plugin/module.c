@@ -46,11 +46,11 @@ static tutti_status check_table(const plugin *p, const tutti_plugin *t, tutti_er
         return tutti_fail(err, TUTTI_E_VERSION,
                           "%s: its tutti_plugin has %u bytes, want at least %u", p->library,
                           t->struct_size, RELEASED(tutti_plugin));
-    if (t->abi_min != p->abi_min)
+    if (t->abi_min != p->declared.abi_min)
         return tutti_fail(err, TUTTI_E_VERSION,
                           "%s: needs host ABI %u.%u, its manifest says %u.%u (abi.min)",
-                          p->library, t->abi_min >> 16, t->abi_min & 0xffff, p->abi_min >> 16,
-                          p->abi_min & 0xffff);
+                          p->library, t->abi_min >> 16, t->abi_min & 0xffff,
+                          p->declared.abi_min >> 16, p->declared.abi_min & 0xffff);
     if (t->abi_built < t->abi_min)
         return tutti_fail(err, TUTTI_E_VERSION,
                           "%s: was built for host ABI %u.%u, less than the %u.%u that it needs",
@@ -111,9 +111,9 @@ static bool same_object(const object *o, const tutti_object *t)
 /* Whether the manifest has it under a kind that this host does not know. */
 static bool is_later(const plugin *p, const tutti_object *t)
 {
-    for (size_t k = 0; k < p->nlater; k++) {
-        const char *name = json_string(json_get(p->later[k], "name"));
-        const char *kind = json_string(json_get(p->later[k], "kind"));
+    for (size_t k = 0; k < p->declared.nlater; k++) {
+        const char *name = json_string(json_get(p->declared.later[k], "name"));
+        const char *kind = json_string(json_get(p->declared.later[k], "kind"));
         if (t->name && t->kind && name && kind && strcmp(name, t->name) == 0 &&
             strcmp(kind, t->kind) == 0)
             return true;
@@ -215,13 +215,13 @@ static void note_code(const plugin *p, const image *i)
 static tutti_status open_library(const plugin *p, bytes *library, needs *n, module *m,
                                  tutti_error *err)
 {
-    if (p->soname) /* whose code the host and others may run too */
-        return image_load_system(p->soname, &m->image, err);
+    if (p->declared.soname) /* whose code the host and others may run too */
+        return image_load_system(p->declared.soname, &m->image, err);
     const tutti_status status = image_load(p->library, library, n, &m->image, err);
     if (status)
         return status;
     note_code(p, m->image);
-    if (p->foreign)
+    if (p->declared.foreign)
         return TUTTI_OK;
     void *symbol = image_symbol(m->image, ENTRY_SYMBOL);
     if (!symbol)
@@ -242,9 +242,9 @@ static tutti_status run_library(plugin *p, bytes *library, needs *n, module *m,
     process_account account = {0};
     tutti_status status = open_library(p, library, n, m, err);
     check_end(p, before, &account);
-    if (!status && !p->foreign)
+    if (!status && !p->declared.foreign)
         status = check_table(p, m->table, err);
-    if (!status && !p->foreign)
+    if (!status && !p->declared.foreign)
         status = check_objects(p, m->table, err);
     crash_breadcrumb = outer;
     return status;

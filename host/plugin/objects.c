@@ -212,8 +212,8 @@ void objects_read(plugin *p, const json_node *list, faults *f)
     }
     p->objects = calloc(count, sizeof *p->objects);
     p->object_list = calloc(count + 1, sizeof(const object *));
-    p->later = calloc(count, sizeof *p->later);
-    if (!p->objects || !p->object_list || !p->later) {
+    p->declared.later = calloc(count, sizeof *p->declared.later);
+    if (!p->objects || !p->object_list || !p->declared.later) {
         faults_add_no_memory(f, list);
         return;
     }
@@ -224,7 +224,7 @@ void objects_read(plugin *p, const json_node *list, faults *f)
         o->info.plugin_version = p->version;
         o->info.manifest = p->manifest;
         if (is_later(json_at(list, k), f)) {
-            p->later[p->nlater++] = json_at(list, k);
+            p->declared.later[p->declared.nlater++] = json_at(list, k);
             continue;
         }
         p->nobjects++;
@@ -253,5 +253,5 @@ void objects_free(plugin *p)
     }
     free(p->objects);
     free(p->object_list);
-    free(p->later);
+    free(p->declared.later);
 }

@@ -7,15 +7,15 @@
 
 void plugin_fault(plugin *p, int level, tutti_status status, const char *text)
 {
-    if (p->fault)
+    if (p->verdict.fault)
         return;
-    p->fault = strdup(text);
-    p->fault_status = status;
-    if (status == TUTTI_E_NOMEM || !p->fault)
+    p->verdict.fault = strdup(text);
+    p->verdict.status = status;
+    if (status == TUTTI_E_NOMEM || !p->verdict.fault)
         p->registry->lacks_memory = true;
     if (level == TUTTI_LOG_WARNING)
-        registry_remark(p->registry, p->ill_owned, "plugin %s is not used: %s", p->folder,
-                        text);
+        registry_remark(p->registry, p->verdict.ill_owned, "plugin %s is not used: %s",
+                        p->folder, text);
     else
         registry_report(p->registry, level, "plugin %s is not used: %s", p->folder, text);
 }
@@ -34,6 +34,6 @@ void plugin_free(plugin *p)
     free(p->folder);
     free(p->manifest);
     free(p->library);
-    free(p->fault);
+    free(p->verdict.fault);
     free(p);
 }

@@ -3,9 +3,9 @@
 #ifndef HOST_PLUGIN_PLUGIN_H
 #define HOST_PLUGIN_PLUGIN_H
 
+#include "plugin/instance.h"
 #include "plugin/needs.h"
 #include "plugin/policy.h"
-#include "plugin/registry.h"
 #include "plugin/signed.h"
 
 #define MANIFEST_LIMIT ((size_t)1 << 20)
@@ -74,6 +74,33 @@ struct object {
                           tutti_error *err); /* NULL: there is none */
 };
 
+/* What a manifest says of the plugin as a whole. */
+typedef struct plugin_declared {
+    const char *license;
+    const char *library; /* as in the manifest; NULL: soname has it */
+    const char *soname;  /* of a foreign library of the system; NULL: it is a file here */
+    const char *sha256;  /* or NULL */
+    uint32_t abi_min;
+    bool
+        foreign; /* the library knows nothing of Tutti: it has no entry, and handlers alone are called */
+    bool newer; /* the manifest is of a newer format: what is unknown is left out */
+    const json_node *events; /* custom events, or NULL */
+    const json_node *requires_;
+    const json_node *conflicts;
+    const json_node *uses;   /* interfaces that it would like to have */
+    const json_node **later; /* objects of kinds that this host does not know; nlater */
+    size_t nlater;
+} plugin_declared;
+
+/* What judging found. */
+typedef struct plugin_verdict {
+    char *fault; /* NULL: none */
+    tutti_status status;
+    int stage;      /* of the judgement under way, or at which it ended: STAGE_* */
+    bool ill_owned; /* the fault is about owners and modes */
+    bool shadowed;  /* another of this id comes first: only id@version reaches it */
+} plugin_verdict;
+
 struct plugin {
     registry *registry;
     char *folder;   /* absolute, symbolic links resolved */
@@ -82,33 +109,16 @@ struct plugin {
     json_doc *doc;
     const char *id;
     const char *version;
-    const char *license;
-    const char *library_name; /* as in the manifest; NULL: soname has it */
-    const char *soname;       /* of a foreign library of the system; NULL: it is a file here */
-    bool
-        foreign; /* the library knows nothing of Tutti: it has no entry, and handlers alone are called */
-    const char *sha256; /* or NULL */
-    uint32_t abi_min;
     size_t place; /* number of its folder on the search path */
+    plugin_declared declared;
     plugin_trust trust;
+    plugin_verdict verdict;
     object *objects;
     size_t nobjects;
     const object **object_list;
     kernel *kernels;
     size_t nkernels;
-    code_file *codes;        /* each once */
-    const json_node *events; /* custom events, or NULL */
-    const json_node *requires_;
-    const json_node *conflicts;
-    const json_node *uses;   /* interfaces that it would like to have */
-    const json_node **later; /* objects of kinds that this host does not know; nlater */
-    size_t nlater;
-    bool newer; /* its manifest is of a newer format: what is unknown is left out */
-    char *fault;
-    tutti_status fault_status;
-    int stage;      /* of the judgement under way, or at which it ended: STAGE_* */
-    bool ill_owned; /* the fault is about owners and modes */
-    int shadowed;   /* another of this id comes first: only id@version reaches it */
+    code_file *codes; /* each once */
     module *module;
 };
 

@@ -54,7 +54,7 @@ static void select_plugins(registry *r)
                             ignored[k]);
     for (size_t k = 0; k < r->count; k++) {
         plugin *p = r->plugins[k];
-        if (p->fault || !p->id)
+        if (p->verdict.fault || !p->id)
             continue;
         if (disable && fits(disable, p->id))
             plugin_fault(p, TUTTI_LOG_INFO, TUTTI_E_STATE, "disabled by TUTTI_DISABLE");
@@ -65,7 +65,7 @@ static void select_plugins(registry *r)
 
 static bool same_id(const plugin *a, const plugin *b)
 {
-    return a != b && !a->fault && a->id && b->id && strcmp(a->id, b->id) == 0;
+    return a != b && !a->verdict.fault && a->id && b->id && strcmp(a->id, b->id) == 0;
 }
 
 static void judge_twice_in_one_folder(registry *r)
@@ -74,7 +74,7 @@ static void judge_twice_in_one_folder(registry *r)
     r->lacks_memory = r->lacks_memory || !twice;
     for (size_t k = 0; twice && k < r->count; k++)
         for (size_t m = 0; m < r->count; m++)
-            if (!r->plugins[k]->fault && same_id(r->plugins[m], r->plugins[k]) &&
+            if (!r->plugins[k]->verdict.fault && same_id(r->plugins[m], r->plugins[k]) &&
                 r->plugins[m]->place == r->plugins[k]->place)
                 twice[k] = true;
     for (size_t k = 0; twice && k < r->count; k++) {
@@ -99,14 +99,14 @@ static void judge_shadowed(registry *r)
 {
     for (size_t k = 0; k < r->count; k++) {
         plugin *p = r->plugins[k];
-        for (size_t m = 0; m < k && !p->fault; m++) {
+        for (size_t m = 0; m < k && !p->verdict.fault; m++) {
             const plugin *first = r->plugins[m];
             text_buffer b = {0};
             if (!same_id(first, p))
                 continue;
             text_add(&b, "%s: plugin %s %s is hidden by version %s, which comes first, in %s",
                      p->manifest, p->id, p->version, first->version, first->manifest);
-            p->shadowed = 1;
+            p->verdict.shadowed = 1;
             plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_EXISTS,
                          b.data ? b.data : "out of memory");
             free(b.data);
@@ -117,7 +117,7 @@ static void judge_shadowed(registry *r)
 /* Whether `p` was refused, not left out by a choice. */
 static bool is_refused(const plugin *p)
 {
-    return p->fault && !p->shadowed && p->fault_status != TUTTI_E_STATE;
+    return p->verdict.fault && !p->verdict.shadowed && p->verdict.status != TUTTI_E_STATE;
 }
 
 /* A plugin that was refused is not silently another copy of the same id. */
@@ -125,7 +125,7 @@ static void judge_replaced(registry *r)
 {
     for (size_t k = 0; k < r->count; k++) {
         plugin *p = r->plugins[k];
-        for (size_t m = 0; m < k && !p->fault; m++) {
+        for (size_t m = 0; m < k && !p->verdict.fault; m++) {
             const plugin *first = r->plugins[m];
             text_buffer b = {0};
             if (!is_refused(first) || !first->id || !p->id || strcmp(first->id, p->id) != 0 ||
@@ -136,7 +136,7 @@ static void judge_replaced(registry *r)
                 "%s: plugin %s %s would stand in for %s, which comes first and was refused; "
                 "mend or remove that one",
                 p->manifest, p->id, p->version, first->manifest);
-            p->shadowed = 1;
+            p->verdict.shadowed = 1;
             plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_EXISTS,
                          b.data ? b.data : "out of memory");
             free(b.data);
@@ -193,14 +193,16 @@ static tutti_status number_custom_events(registry *r, tutti_error *err)
 {
     size_t count = 0;
     for (size_t k = 0; k < r->count; k++)
-        count += r->plugins[k]->events ? json_count(r->plugins[k]->events) : 0;
+        count +=
+            r->plugins[k]->declared.events ? json_count(r->plugins[k]->declared.events) : 0;
     r->custom_events = calloc(count + 1, sizeof *r->custom_events);
     if (!r->custom_events)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the plugins' events");
     for (size_t k = 0; k < r->count; k++) {
         plugin *p = r->plugins[k];
-        for (size_t m = 0; !p->fault && p->events && m < json_count(p->events); m++)
-            take_event(r, p, json_at(p->events, m));
+        for (size_t m = 0;
+             !p->verdict.fault && p->declared.events && m < json_count(p->declared.events); m++)
+            take_event(r, p, json_at(p->declared.events, m));
     }
     return TUTTI_OK;
 }
@@ -243,7 +245,7 @@ static void resolve_events(registry *r, object *o)
         const int32_t number = registry_event(r, name);
         if (number < 0 && optional)
             continue;
-        if (number < 0 && p->newer && !must_understand(p, name)) {
+        if (number < 0 && p->declared.newer && !must_understand(p, name)) {
             registry_report(r, TUTTI_LOG_WARNING,
                             "%s:%d: %s: \"%s\" is no event (its format is newer than this "
                             "host's 1.%d)",
@@ -303,7 +305,7 @@ tutti_status registry_create(const registry_options *options, registry **ret_reg
     if (status)
         goto fail;
     for (size_t k = 0; k < r->count; k++)
-        for (size_t m = 0; !r->plugins[k]->fault && m < r->plugins[k]->nobjects; m++)
+        for (size_t m = 0; !r->plugins[k]->verdict.fault && m < r->plugins[k]->nobjects; m++)
             resolve_events(r, &r->plugins[k]->objects[m]);
     select_plugins(r);
     judge_twice_in_one_folder(r);
@@ -328,7 +330,7 @@ const char *registry_place(const registry *r, size_t k, int *ret_state, size_t *
     *ret_state = r->places[k].state;
     *ret_plugins = 0;
     for (size_t m = 0; m < r->count; m++)
-        *ret_plugins += r->plugins[m]->place == k && !r->plugins[m]->fault;
+        *ret_plugins += r->plugins[m]->place == k && !r->plugins[m]->verdict.fault;
     return r->places[k].path;
 }
 
@@ -362,18 +364,18 @@ const tutti_plugin *registry_entry(const registry *r, size_t k, uint32_t host_ab
 
 const json_node *registry_requires(const registry *r, size_t k)
 {
-    return r->plugins[k]->requires_;
+    return r->plugins[k]->declared.requires_;
 }
 
 bool registry_declares(const registry *r, const char *id, const char *name)
 {
     for (size_t k = 0; k < r->count; k++) {
         const plugin *p = r->plugins[k];
-        if (p->fault || strcmp(p->id, id) != 0)
+        if (p->verdict.fault || strcmp(p->id, id) != 0)
             continue;
-        for (size_t m = 0; m < json_count(p->events); m++) {
+        for (size_t m = 0; m < json_count(p->declared.events); m++) {
             const char *attribute;
-            const char *event = manifest_event(json_at(p->events, m), &attribute);
+            const char *event = manifest_event(json_at(p->declared.events, m), &attribute);
             if (event && strcasecmp(event, name) == 0)
                 return true;
         }
@@ -388,12 +390,12 @@ void registry_plugin(const registry *r, size_t k, plugin_info *ret_info)
                               .version = p->version ? p->version : "?",
                               .folder = p->folder,
                               .manifest = p->manifest,
-                              .library = p->soname ? NULL : p->library,
-                              .license = p->license ? p->license : "?",
-                              .fault = p->fault,
-                              .stage = p->stage,
+                              .library = p->declared.soname ? NULL : p->library,
+                              .license = p->declared.license ? p->declared.license : "?",
+                              .fault = p->verdict.fault,
+                              .stage = p->verdict.stage,
                               .loaded = p->module != NULL,
-                              .nobjects = p->fault ? 0 : p->nobjects,
+                              .nobjects = p->verdict.fault ? 0 : p->nobjects,
                               .objects = p->object_list};
 }
 

@@ -48,7 +48,7 @@ void registry_searched(registry *r)
     r->searching = false;
     r->nothing_is_trusted = line != NULL;
     for (size_t k = 0; k < r->count; k++)
-        if (!r->plugins[k]->ill_owned)
+        if (!r->plugins[k]->verdict.ill_owned)
             r->nothing_is_trusted = false;
     for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';

@@ -143,11 +143,11 @@ static tutti_status judge_files(plugin *p, const held *folder, tutti_error *err)
 {
     tutti_status status = library_judge(p, folder, err);
     if (!status) {
-        p->stage = STAGE_DEVICE_CODE;
+        p->verdict.stage = STAGE_DEVICE_CODE;
         status = codes_judge(p, folder, err);
     }
     if (!status)
-        p->stage = STAGE_LOAD;
+        p->verdict.stage = STAGE_LOAD;
     return status;
 }
 
@@ -211,7 +211,7 @@ static tutti_status keep_plugin(registry *r, plugin *p, tutti_error *err)
 static tutti_status open_plugin(plugin *p, const char *path, held *ret_folder,
                                 held *ret_manifest, tutti_error *err)
 {
-    p->stage = STAGE_FILES;
+    p->verdict.stage = STAGE_FILES;
     p->trust.rule.owner = p->trust.demands & DEMAND_OWNER;
     tutti_status status = trust_folder(path, p->trust.rule, ret_folder, err);
     if (!status) { /* where a link has led to may have a stricter rule */
@@ -251,7 +251,7 @@ static tutti_status try_folder(registry *r, const char *path, size_t place, trus
     const bool absent = folder.path && status == TUTTI_E_NOTFOUND;
     const bool known = !status && is_known(r, &p->trust.manifest);
     if (!status && !known) {
-        p->stage = STAGE_MANIFEST;
+        p->verdict.stage = STAGE_MANIFEST;
         status = read_plugin(p, &folder, &manifest, &cause);
     }
     held_close(&manifest);
@@ -260,7 +260,7 @@ static tutti_status try_folder(registry *r, const char *path, size_t place, trus
         plugin_free(p);
         return TUTTI_OK;
     }
-    p->ill_owned = r->refusals != before;
+    p->verdict.ill_owned = r->refusals != before;
     if (status)
         plugin_fault(p, TUTTI_LOG_WARNING, status, cause.text);
     return keep_plugin(r, p, err);

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_LOADER_H
 #define HOST_TRAIN_LOADER_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/dataset.h"
 #include "tutti/transform.h"
 

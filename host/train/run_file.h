@@ -8,7 +8,7 @@
 #include "engine/function.h"
 #include "engine/profiler.h"
 #include "engine/trace.h"
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti_host/device.h"
 #include "tutti_host/loop.h"
 

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_RUN_LOG_H
 #define HOST_TRAIN_RUN_LOG_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/log.h"
 #include "tutti/logger.h"
 #include "tutti/metrics.h"

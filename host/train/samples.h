@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_SAMPLES_H
 #define HOST_TRAIN_SAMPLES_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/dataset.h"
 
 /* What all of them take.  Errors: E_SHAPE a column whose samples differ in shape. */

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 
 #include <math.h>
 #include <string.h>

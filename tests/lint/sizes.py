@@ -12,8 +12,6 @@ LINES, HEADER_LINES, MEMBERS = 500, 200, 25
 # What may be larger, up to which figure, and why. Who reaches the limit leaves the table.
 ALLOWED = {
     "host/include/tutti_host/loop.h": (241, "the public header of the loop: one contract a function"),
-    "host/plugin/plugin.h plugin": (34, "what a manifest says and what judging found, side by side; to be grouped"),
-    "host/plugin/registry.h": (280, "registry, objects and instances; instances are to become a header of their own"),
 }
 
 

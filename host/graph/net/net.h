@@ -3,7 +3,7 @@
 #ifndef HOST_GRAPH_NET_NET_H
 #define HOST_GRAPH_NET_NET_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti/model.h"
 #include "tutti/module.h"
 #include "tutti/op.h"

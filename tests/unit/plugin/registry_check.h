@@ -3,7 +3,7 @@
 #ifndef REGISTRY_CHECK_H
 #define REGISTRY_CHECK_H
 
-#include "plugin/registry.h"
+#include "plugin/instance.h"
 #include "tutti_check.h"
 
 #include <limits.h>
