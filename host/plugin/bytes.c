@@ -1,10 +1,13 @@
 /* bytes.c - reading a held file, sealing it in memory, SHA-256. */
 /* SPDX-License-Identifier: Apache-2.0 */
+/* EVP_Digest, which is to take the place of SHA256_Init, allocates when it is first called, and libcrypto crashes where
+ * that fails. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "plugin/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,11 +122,12 @@ void bytes_free(bytes *b)
 
 tutti_status bytes_sha256(const bytes *b, const char *path, char *hex, tutti_error *err)
 {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    if (!EVP_Digest(b->data, b->size, digest, &size, EVP_sha256(), NULL) || size != 32)
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    SHA256_CTX context;
+    if (!SHA256_Init(&context) || !SHA256_Update(&context, b->data, b->size) ||
+        !SHA256_Final(digest, &context))
         return tutti_fail(err, TUTTI_E_FAIL, "%s: no SHA-256 from libcrypto", path);
-    for (unsigned k = 0; k < size; k++)
+    for (unsigned k = 0; k < sizeof digest; k++)
         (void)snprintf(hex + 2 * k, 3, "%02x", digest[k]);
     return TUTTI_OK;
 }

@@ -3,12 +3,12 @@
 . "$(dirname "$0")/lib.sh"
 small_run >good.json
 
-sed 's/"adamw"/"adamx"/; s/"batch_size": 64/"batch_size": "64"/; s/"threads": 2/"thread": 2/' \
+sed 's/"adamw"/"addamw"/; s/"batch_size": 64/"batch_size": "64"/; s/"threads": 2/"thread": 2/' \
   good.json >bad.json
 says "several faults at once" 2 \
 'bad.json:19: thread: unknown key; did you mean threads?
 bad.json:8: train.batch_size: is "64", want an integer of at least 1 and of at most 16777216
-bad.json:16: optimizer.name: there is no optimizer adamx; did you mean adamw?' \
+bad.json:16: optimizer.name: there is no optimizer addamw; did you mean adamw?' \
   "$TUTTI" validate bad.json
 
 sed 's/"lr": 0.01/"lr": -1/' good.json >bad.json

@@ -34,13 +34,15 @@ TUTTI_SHARED double nadam_product(double beta1, double momentum_decay, double t,
                                   double *ret_next)
 {
     const double q = pow(0.96, momentum_decay);
-    double product = 1.0, power = q, k = 1.0;
-    for (; k <= t && product > 1e-20 && power > 1e-20; k += 1.0) {
+    const int64_t steps = (int64_t)t;
+    double product = 1.0, power = q;
+    int64_t k = 1;
+    for (; k <= steps && product > 1e-20 && power > 1e-20; k++) {
         product *= beta1 * (1.0 - 0.5 * power);
         power *= q;
     }
-    if (k <= t)
-        product *= pow(beta1, t - k + 1.0);
+    if (k <= steps)
+        product *= pow(beta1, (double)(steps - k + 1));
     *ret_next = beta1 * (1.0 - 0.5 * pow(q, t + 1.0));
     return product;
 }

@@ -90,8 +90,9 @@ static long pass(long number, long a, long b, long c)
 /* Whether the path is the program's business; makes one of a descriptor first. */
 static bool path_of(const call *c, const long *a, char path[PATH])
 {
-    static const char *const systems[] = {"/proc", "/sys", "/dev",  "/etc",    "/usr",
-                                          "/lib",  "/run", "pipe:", "socket:", "anon_inode:"};
+    static const char *const systems[] = {
+        "/proc", "/sys",    "/dev",  "/etc",    "/usr",       "/lib",
+        "/run",  "/memfd:", "pipe:", "socket:", "anon_inode:"};
     path[0] = '\0';
     if (c->fd >= 0) {
         char link[48];
