@@ -183,18 +183,24 @@ static void make_key(void)
 
 /* ---- threads ---- */
 
+static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
+static locale_t c_locale; /* 0: no memory */
+
+static void make_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
 /* A stack overflow leaves no room for a handler on the stack that overflowed. */
 static _Thread_local char alternate[64 * 1024];
 
 void crash_thread_begin(void)
 {
-    static locale_t c_locale;
     const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
     (void)sigaltstack(&stack, NULL);
     (void)pthread_once(&thread_once, make_key);
     (void)pthread_setspecific(thread_key, alternate);
-    if (!c_locale)
-        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    (void)pthread_once(&locale_once, make_locale);
     if (c_locale)
         (void)uselocale(c_locale);
     watchdog_join();
