@@ -202,9 +202,9 @@ static tutti_status check_surgery(run_context *run, const char *path, const char
             continue;
         *settings++ = '\0';
         if (!find_word(now, line, here, sizeof here)) {
-            const size_t used = strlen(missing);
-            (void)snprintf(missing + used, sizeof missing - used, "%s%s", used ? ", " : "",
-                           line);
+            const size_t used = strlen(missing), left = sizeof missing - used;
+            if (snprintf(missing + used, left, "%s%s", used ? ", " : "", line) >= (int)left)
+                missing[used] = '\0'; /* too many for a sentence; the command has them all */
             say_addition(out, count++, line, settings);
             continue;
         }
