@@ -5,7 +5,7 @@ guide.py commands PAGE       the lines of its blocks in sh, without comments
 guide.py shown PAGE NAME     the block behind the line `NAME`: a file that the page shows
 guide.py script PAGE         bash that goes through the page: writes each file that it shows and runs each block in sh.
                              Behind <!-- needs: COMMAND --> a block is left out, and the function `without` called,
-                             where there is no such command.  A block of another language without a name is an error, but for text.
+                             where `COMMAND --version` fails.  A block of another language without a name is an error, but for text.
 """
 import re
 import sys
@@ -28,7 +28,7 @@ def script(page, text):
     for language, content, name, needs in blocks(text):
         if language == "sh":
             for command in needs.split() if needs else []:
-                print(f"if ! command -v {command} >/dev/null; then without {command}; else")
+                print(f"if ! {command} --version >/dev/null 2>&1; then without {command}; else")
             for line in joined(content):
                 print(f'echo "+ $(cat <<\'LINE\'\n{line}\nLINE\n)"\n{line}')
             if needs:
