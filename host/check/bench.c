@@ -3,7 +3,8 @@
 #include "check/bench.h"
 #include "base/json_tree.h"
 #include "check/imports.h"
-#include "train/trainer_state.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/services.h"
 #include "tutti/log.h"
 
 #include <malloc.h>

@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/life.h"
 #include "check/imports.h"
-#include "train/checkpoint.h"
-#include "train/trainer_state.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/services.h"
 #include "tutti/engine.h"
 #include "tutti/state.h"
 #include "tutti/weights.h"

@@ -4,7 +4,7 @@
 #define HOST_CHECK_SUBJECT_H
 
 #include "check/check.h"
-#include "train/trainer.h"
+#include "train/trainer/trainer.h"
 
 enum { STOCK_RUNS = 4, SETTINGS_SIZE = 4096 };
 

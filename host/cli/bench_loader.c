@@ -1,8 +1,8 @@
 /* bench_loader.c - how fast a run's training data come, without a model. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "train/loader.h"
-#include "train/samples.h"
+#include "train/data/loader.h"
+#include "train/data/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "cli/options.h"
 #include "plugin/instance.h"
-#include "train/trainer.h"
+#include "train/trainer/trainer.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/run.h"
 #include "cli/cli.h"
-#include "train/run_log.h"
+#include "train/context/run_log.h"
 #include "tutti/log.h"
 
 #include <math.h>

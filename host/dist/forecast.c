@@ -15,7 +15,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Arrays of gradients that a rank's slots need at once, beside the arena (host/train/slot_gradients.c). */
+/* Arrays of gradients that a rank's slots need at once, beside the arena (host/train/ranks/slot_gradients.c). */
 static int64_t count_arrays(slot_span span, bool has_buffers)
 {
     slot_span blocks[SLOT_BLOCKS];

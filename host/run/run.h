@@ -3,7 +3,7 @@
 #ifndef HOST_RUN_RUN_H
 #define HOST_RUN_RUN_H
 
-#include "train/trainer.h"
+#include "train/trainer/trainer.h"
 #include "tutti_host/loop.h"
 
 typedef struct loop_run loop_run; /* opaque */

@@ -4,7 +4,7 @@
 #define HOST_RUN_RUN_INTERNAL_H
 
 #include "run/run.h"
-#include "train/training_loop.h"
+#include "train/trainer/training_loop.h"
 #include "tutti/loop.h"
 
 struct loop_run {

@@ -3,7 +3,7 @@
 #include "base/counts.h"
 #include "conformance.h"
 #include "op_table.h"
-#include "train/trainer.h"
+#include "train/trainer/trainer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json_mutator.h"
 
-#include "train/run_file.h"
+#include "train/run_file/run_file.h"
 
 #include <stdlib.h>
 

@@ -45,6 +45,19 @@ later train 'loop|run|check|embed|cli'
 later run 'graph|device|dist|check|embed|cli'
 later check 'graph|device|dist|loop|run|embed|cli'
 later embed 'dist|run|check|cli'
+# parts FOLDER PART...: the libraries of a folder, each of which may include those before it.
+parts() {
+  local folder=$1 part
+  shift
+  while [ $# -gt 1 ]; do
+    part=$1
+    shift
+    refuse "host/$folder/$part includes a later part" "#include \"$folder/($(tr ' ' '|' <<<"$*"))/" -- \
+      "host/$folder/$part"
+  done
+}
+parts graph ir passes runtime program net
+parts train run_file context data ranks update step checkpoint trainer
 # name of the header, the files that may include it
 while read -r header owners; do
   # shellcheck disable=SC2086

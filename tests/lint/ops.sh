@@ -14,10 +14,10 @@ host/device/net_model.c scale_checked: run by itself, outside of any graph
 host/graph/runtime/upcast.c dropout: an attribute
 host/plugin/manifest.c min: a key of a manifest
 host/plugin/spec.c min max: keys of a manifest
-host/train/data_source.c gather: run by itself, outside of any graph
-host/train/device_dataset.c gather: run by itself, outside of any graph
-host/train/device_dataset.h gather: run by itself, outside of any graph
-host/train/device_scalars.c unscale scale_by loss_scale next_update: run by themselves, outside of any graph
+host/train/data/data_source.c gather: run by itself, outside of any graph
+host/train/data/device_dataset.c gather: run by itself, outside of any graph
+host/train/data/device_dataset.h gather: run by itself, outside of any graph
+host/train/update/device_scalars.c unscale scale_by loss_scale next_update: run by themselves, outside of any graph
 TABLE
 }
 names=$(sed -nE 's/^ *tutti_add_op\(//; s/.*\b(ISA_)?OPS ([a-z0-9_ ]+).*/\2/p; s/.*\bISA_OPS ([a-z0-9_ ]+).*/\1/p' \

@@ -39,15 +39,15 @@ wgrad                     kernels/conv2d/conv2d_wgrad_per_thread.c
 1 x 1 convolution         kernels/conv2d/conv2d_1x1.c
 flash attention           kernels/sdpa/sdpa_cpu.c
 tensor core               kernels/sdpa/sdpa_mma.cuh
-training loop             host/train/training_loop.c
-gradient accumulation     host/train/train_step.c
-microbatch                host/train/train_step.c
-optimizer step            host/train/optimizer_step.c
-loss scale                host/train/loss_scaler.c
-host mirror               host/train/host_mirror.c
-async metrics             host/train/async_metrics.c
-data loader               host/train/loader.c
-checkpoint                host/train/checkpoint_write.c
+training loop             host/train/trainer/training_loop.c
+gradient accumulation     host/train/step/train_step.c
+microbatch                host/train/step/train_step.c
+optimizer step            host/train/update/optimizer_step.c
+loss scale                host/train/update/loss_scaler.c
+host mirror               host/train/context/host_mirror.c
+async metrics             host/train/step/async_metrics.c
+data loader               host/train/data/loader.c
+checkpoint                host/train/checkpoint/checkpoint_write.c
 dispatch                  host/engine/dispatch.c
 breadcrumb                host/plugin/crash.c
 """

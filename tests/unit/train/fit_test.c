@@ -3,7 +3,8 @@
 #include "base/counts.h"
 #include "base/faults.h"
 #include "op_table.h"
-#include "train/trainer_state.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/trainer.h"
 #include "tutti_check.h"
 
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* loader_test.c - batches are a function of seed, epoch and number, whoever makes them and when. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/faults.h"
-#include "train/loader_internal.h"
-#include "train/samples.h"
+#include "train/data/loader_internal.h"
+#include "train/data/samples.h"
 #include "tutti/ops.h"
 #include "tutti_check.h"
 

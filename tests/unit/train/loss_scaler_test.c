@@ -1,6 +1,6 @@
 /* loss_scaler_test.c - the loss scale: GradScaler's growth and backoff. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/loss_scaler.h"
+#include "train/update/loss_scaler.h"
 #include "tutti_check.h"
 
 #include <math.h>

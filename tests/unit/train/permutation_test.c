@@ -1,6 +1,6 @@
 /* permutation_test.c - every order is a permutation, and orders differ. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/permutation.h"
+#include "train/data/permutation.h"
 #include "tutti_check.h"
 
 static const uint64_t sizes[] = {1, 2, 3, 5, 16, 17, 1000, 4096, 4097, 50000};

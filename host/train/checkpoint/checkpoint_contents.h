@@ -1,0 +1,45 @@
+/* checkpoint_contents.h - the contents of a checkpoint: named views of where a run's state lives. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_CHECKPOINT_CHECKPOINT_CONTENTS_H
+#define HOST_TRAIN_CHECKPOINT_CHECKPOINT_CONTENTS_H
+
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/state_owners.h"
+
+/* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
+ * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,
+ * and with amp_fp16 "run.loss_scale".  Texts: "run" (the run file), the
+ * provenance's, and "loop", what the loop of training_on_checkpoint keeps. */
+enum {
+    CLOCK_FIELDS = 14,             /* counters of a timestamp: of now, before, last schedule */
+    CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */
+    CLOCK_HAS_PREVIOUS,
+    CLOCK_SIZE
+};
+
+typedef struct checkpoint_contents {
+    checkpoint_item *list;
+    state_owner *owners; /* whose each item is; its instance is NULL: the run's own */
+    char (*names)[192];
+    size_t count;
+    size_t capacity;
+    unsigned char *staged; /* what lies on a device, for writing */
+    float *slots
+        [TUTTI_OPTIMIZER_MAX_SLOTS]; /* of the optimizer, whole, where ranks have a part of them each */
+} checkpoint_contents;
+
+/* Everything that a checkpoint keeps.  `clock` has CLOCK_SIZE numbers and outlives *ret.  Slots of which ranks have a
+ * part each come together: on rank 0 with `saves`, else as places that contents_spread takes this rank's part
+ * of.  All ranks call it. */
+TUTTI_NODISCARD tutti_status contents_collect(trainer *t, bool saves, int64_t *clock,
+                                              checkpoint_contents *ret, tutti_error *err);
+void contents_spread(trainer *t, const checkpoint_contents *k);
+/* Copies to the host what lies on a device, for writing. */
+TUTTI_NODISCARD tutti_status contents_to_host(const trainer *t, checkpoint_contents *k,
+                                              tutti_error *err);
+void contents_fini(checkpoint_contents *k); /* also of zeros */
+
+void clock_write(const trainer *t, int64_t *clock);
+void clock_read(trainer *t, const int64_t *clock);
+
+#endif

@@ -1,0 +1,18 @@
+/* pretrained.h - weights taken by name from a .safetensors file, whoever wrote it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_CHECKPOINT_PRETRAINED_H
+#define HOST_TRAIN_CHECKPOINT_PRETRAINED_H
+
+#include "graph/net/net.h"
+
+/* Writes the tensors of file `path` into the weights and buffers of the same names; a name in the file
+ * may begin with "model." or "transformer.", and end in LayerNorm.gamma and LayerNorm.beta for weight
+ * and bias.  Numbers are converted where a dtype differs; weights of convolutions are turned where the
+ * file has them as PyTorch does, (Cout, Cin, K, K).
+ * *ret_unused counts the file's tensors that the model does not have.  [control]
+ * Errors, with the weights as they were: those of checkpoint_open; E_NOTFOUND a weight is not in the
+ * file; E_SHAPE one has another shape there. */
+TUTTI_NODISCARD tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused,
+                                             tutti_error *err);
+
+#endif

@@ -1,0 +1,186 @@
+/* reproduction.c - what decides the bits of a run besides its settings: kernels, threads, CPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint/reproduction.h"
+
+#include "tutti/isa.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#define KEPT ".kernels"
+
+/* The words of the CPU's flags that choose code: "fma avx2 avx512f". */
+static void add_units(char *text, size_t size)
+{
+    static const char *const heads[] = {"fma", "f16c", "avx", "amx"};
+    char line[8192], *rest = NULL;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    line[0] = '\0';
+    while (file && fgets(line, sizeof line, file) && strncmp(line, "flags", 5) != 0)
+        line[0] = '\0';
+    if (file)
+        (void)fclose(file);
+    for (char *word = strtok_r(line, " \t\n:", &rest); word;
+         word = strtok_r(NULL, " \t\n", &rest))
+        for (size_t k = 0; k < sizeof heads / sizeof *heads; k++)
+            if (strncmp(word, heads[k], strlen(heads[k])) == 0) {
+                const size_t used = strlen(text);
+                (void)snprintf(text + used, size - used, " %s", word);
+            }
+}
+
+/* "cpu, Intel(R) Xeon(R) ..., kernels for v4, fma avx avx2 ..., oneDNN up to AVX2" */
+static void describe_machine(const run_context *run, char *text, size_t size)
+{
+    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+    (void)snprintf(text, size, "%s, %s, kernels for %s,", run->file->device.part.name,
+                   net_cpu(run->net), tutti_isa_name(tutti_isa()));
+    add_units(text, size);
+    if (limit && *limit) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, ", oneDNN up to %s", limit);
+    }
+}
+
+tutti_status reproduction_write(const run_context *run, const step_tensors *x,
+                                reproduction *ret, tutti_error *err)
+{
+    if (!run->net) /* there is nothing to compute */
+        return TUTTI_OK;
+    ret->kernels = net_choices(run->net);
+    if (!ret->kernels)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
+    (void)snprintf(ret->threads, sizeof ret->threads, "%d", run->threads);
+    (void)snprintf(ret->microbatch, sizeof ret->microbatch, "%lld",
+                   (long long)x->microbatch_size);
+    describe_machine(run, ret->machine, sizeof ret->machine);
+    return TUTTI_OK;
+}
+
+void reproduction_fini(reproduction *r)
+{
+    free(r->kernels);
+    r->kernels = NULL;
+}
+
+static tutti_status differs(run_context *run, const char *what, bool accept, tutti_error *err)
+{
+    char text[400];
+    (void)snprintf(text, sizeof text, "%s; results will differ in their last bits%s", what,
+                   accept ? "" : ": --accept-different-bits goes on");
+    if (!accept)
+        return tutti_fail(err, TUTTI_E_STATE, "%s", text);
+    run_log_message(&run->log, TUTTI_LOG_WARNING, "train", text);
+    return TUTTI_OK;
+}
+
+/* Part k of a text with commas; "" behind the last. */
+static const char *part_of(const char *text, int k, char *to, size_t size)
+{
+    while (k-- > 0 && *text) {
+        text += strcspn(text, ",");
+        text += strspn(text, ", ");
+    }
+    (void)snprintf(to, size, "%.*s", (int)strcspn(text, ","), text);
+    return to;
+}
+
+/* Names the first part in which the machines differ. */
+static tutti_status check_machine(run_context *run, const char *path, const char *then,
+                                  bool accept, bool *ret_same, tutti_error *err)
+{
+    char now[768], text[256], there[768] = "", here[768] = "";
+    describe_machine(run, now, sizeof now);
+    *ret_same = strcmp(now, then) == 0;
+    for (int k = 0; !*ret_same && strcmp(there, here) == 0; k++) {
+        (void)part_of(then, k, there, sizeof there);
+        (void)part_of(now, k, here, sizeof here);
+    }
+    if (*ret_same)
+        return TUTTI_OK;
+    (void)snprintf(text, sizeof text, "%.64s: was computed by %.48s, this is %.48s", path,
+                   *there ? there : "all that there is", *here ? here : "all that there is");
+    return differs(run, text, accept, err);
+}
+
+/* As many threads as then, unless the run file wants another number. */
+static tutti_status take_threads(run_context *run, const char *path, int then, bool accept,
+                                 bool *ret_same, tutti_error *err)
+{
+    char text[160];
+    if (then == run->threads || then < 1 || then > RUN_MOST_THREADS)
+        return TUTTI_OK;
+    if (run->file->threads == 0) {
+        run->threads = then;
+        omp_set_num_threads(then);
+        return TUTTI_OK;
+    }
+    *ret_same = false;
+    (void)snprintf(text, sizeof text, "%.64s: was computed by %d threads, this run has %d",
+                   path, then, run->threads);
+    return differs(run, text, accept, err);
+}
+
+/* What the run chose after the checkpoint at `path` lies beside it. */
+static tutti_status fix_later(run_context *run, const char *path, tutti_error *err)
+{
+    char file[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const int n =
+        snprintf(file, sizeof file, "%.*s" KEPT, (int)(slash ? slash + 1 - path : 0), path);
+    return n < (int)sizeof file ? net_fix_choices_of(run->net, file, err) : TUTTI_OK;
+}
+
+tutti_status reproduction_restore(run_context *run, step_tensors *x, const char *path,
+                                  const checkpoint *c, bool accept, bool *ret_same,
+                                  tutti_error *err)
+{
+    char text[160];
+    const char *kernels = checkpoint_value(c, "kernels");
+    const char *machine = checkpoint_value(c, "machine");
+    const char *threads = checkpoint_value(c, "threads");
+    const char *microbatch = checkpoint_value(c, "microbatch");
+    *ret_same = false;
+    if (!run->net)
+        return TUTTI_OK;
+    if (!kernels || !machine || !threads || !microbatch) {
+        (void)snprintf(text, sizeof text, "%.64s: does not say which kernels computed it",
+                       path);
+        return differs(run, text, true, err);
+    }
+    tutti_status s = check_machine(run, path, machine, accept, ret_same, err);
+    if (!s)
+        s = take_threads(run, path, (int)strtol(threads, NULL, 10), accept, ret_same, err);
+    const int64_t size = strtoll(microbatch, NULL, 10);
+    if (run->file->microbatch_size == RUN_MICROBATCH_AUTO && size > 0 &&
+        size <= run->file->train.batch_size)
+        x->microbatch_size = size;
+    if (!s)
+        s = net_fix_choices(run->net, kernels, run->threads, err);
+    return s ? s : fix_later(run, path, err);
+}
+
+tutti_status reproduction_keep(run_context *run, const char *folder, tutti_error *err)
+{
+    char file[PATH_MAX];
+    if (!run->net || snprintf(file, sizeof file, "%s/" KEPT, folder) >= (int)sizeof file)
+        return TUTTI_OK;
+    return net_keep_choices(run->net, file, err);
+}
+
+tutti_status reproduction_confirm(run_context *run, bool accept, tutti_error *err)
+{
+    const uint32_t missing = net_missing_choices(run->net);
+    char text[120];
+    if (missing == 0)
+        return TUTTI_OK;
+    (void)snprintf(
+        text, sizeof text,
+        "%u of the kernels that computed the checkpoint are not those of this program",
+        missing);
+    return differs(run, text, accept, err);
+}

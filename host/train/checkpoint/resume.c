@@ -1,0 +1,348 @@
+/* resume.c - saving a run, and taking one up from its checkpoint. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint/resume.h"
+
+#include "graph/runtime/device_memory.h"
+#include "train/checkpoint/checkpoint_contents.h"
+#include "train/checkpoint/provenance.h"
+#include "train/checkpoint/reproduction.h"
+#include "train/checkpoint/saver.h"
+#include "train/checkpoint/settings_check.h"
+#include "train/context/signals.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Freezes what was frozen when `c` was written: it has no optimizer state there. */
+static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
+{
+    const char *line = checkpoint_value(c, "frozen");
+    while (line && *line) {
+        const size_t n = strcspn(line, "\n");
+        for (uint32_t k = 0; t->run.net && k < net_weight_count(t->run.net); k++) {
+            const char *path = net_weight(t->run.net, k)->path;
+            if (strlen(path) == n && memcmp(path, line, n) == 0)
+                net_freeze(t->run.net, k);
+        }
+        line += n + (line[n] == '\n');
+    }
+    return updater_refit(&t->updater, err);
+}
+
+int64_t trainer_samples(const trainer *t)
+{
+    return t->train.loader ? loader_dataset(t->train.loader)->samples : 0;
+}
+
+/* Collects what a checkpoint holds; rank 0 writes it. */
+static tutti_status save(trainer *t, const char *path, tutti_error *err)
+{
+    checkpoint_contents v = {.list = NULL};
+    int64_t clock[CLOCK_SIZE] = {0};
+    provenance o;
+    reproduction r = {.kernels = NULL};
+    tutti_status s = async_flush(&t->async, err); /* rows of batches that the checkpoint has */
+    if (!s)
+        s = mirrors_flush(&t->mirrors, false, err);
+    if (!s && t->scaler.on && t->scalars.on)
+        s = scalars_fetch(&t->scalars, NULL, err);
+    char *loop_text = NULL;
+    if (!s && t->hooks.save)
+        s = t->hooks.save(t->hooks.ctx, &loop_text, err);
+    if (!s)
+        s = provenance_write(&t->run, state_owners_text(t), &o, err);
+    if (t->updater.world && !trainer_hurries()) /* all come, or nobody does */
+        s = distributed_agree(&t->distributed, s, err);
+    else if (t->updater.world && !s)
+        s = tutti_fail(err, TUTTI_E_INTERRUPTED,
+                       "nothing is saved: the other ranks have a part of the optimizer state");
+    if (s) {
+        free(loop_text);
+        return s;
+    }
+    clock_write(t, clock);
+    run_log_sync(&t->run.log);
+    s = contents_collect(t, true, clock, &v, err);
+    if (s == TUTTI_OK)
+        s = contents_to_host(t, &v, err);
+    if (s == TUTTI_OK)
+        s = reproduction_write(&t->run, &t->tensors, &r, err);
+    if (s == TUTTI_OK) {
+        char samples[24];
+        (void)snprintf(samples, sizeof samples, "%lld", (long long)trainer_samples(t));
+        const checkpoint_text texts[] = {
+            {"samples", samples},       {"kernels", r.kernels ? r.kernels : ""},
+            {"threads", r.threads},     {"microbatch", r.microbatch},
+            {"machine", r.machine},     {"format", "pt"},
+            {"run", t->run.file->text}, {"plugins", o.plugins},
+            {"objects", o.objects},     {"surgery", o.surgery},
+            {"frozen", o.frozen},       {"loop", loop_text}};
+        const size_t n = sizeof texts / sizeof *texts;
+        if (distributed_first(&t->distributed))
+            s = checkpoint_write(path, v.list, v.count, texts, loop_text ? n : n - 1, err);
+    }
+    contents_fini(&v);
+    reproduction_fini(&r);
+    provenance_fini(&o);
+    free(loop_text);
+    return s;
+}
+
+tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
+{
+    const tutti_status s = save(t, path, err);
+    return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
+}
+
+/* Weights and their optimizer state that this run does not have are left out, but not silently. */
+static void tell_unused(trainer *t, const char *path, const checkpoint *c,
+                        const checkpoint_contents *v)
+{
+    const char *first = NULL;
+    size_t unused = 0;
+    for (size_t k = 0; k < checkpoint_count(c); k++) {
+        checkpoint_item item;
+        checkpoint_at(c, k, &item);
+        bool known =
+            strncmp(item.name, "model.", 6) != 0 && strncmp(item.name, "optimizer.", 10) != 0;
+        for (size_t j = 0; j < v->count && !known; j++)
+            known = strcmp(v->list[j].name, item.name) == 0;
+        if (known)
+            continue;
+        first = first ? first : item.name;
+        unused++;
+    }
+    if (unused == 0)
+        return;
+    char text[600];
+    (void)snprintf(text, sizeof text,
+                   "%s: %zu of its tensors are not in this run's model or optimizer and are "
+                   "left out, such as %s",
+                   path, unused, first);
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+}
+
+/* Item k is not in the file: whether the run may go on without it. */
+static tutti_status check_missing(trainer *t, const char *path, const checkpoint *c,
+                                  const checkpoint_contents *v, size_t k, tutti_error *err)
+{
+    const char *name = v->list[k].name;
+    instance *owner = v->owners[k].instance;
+    if (owner && !provenance_has(c, v->owners[k].label)) {
+        if (k > 0 && v->owners[k - 1].instance == owner)
+            return TUTTI_OK; /* told */
+        char text[600];
+        (void)snprintf(text, sizeof text, "%s: knows no %s; its state begins anew", path,
+                       v->owners[k].label + strcspn(v->owners[k].label, ".") + 1);
+        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
+        return TUTTI_OK;
+    }
+    if (owner) {
+        const tutti_stateful_v1 *table = instance_query(owner, TUTTI_STATEFUL_V1);
+        return TUTTI_HAS(table, tutti_stateful_v1, flags) &&
+                       table->flags & TUTTI_STATEFUL_MAY_BE_NEW
+                   ? TUTTI_OK
+                   : tutti_fail(err, TUTTI_E_NOTFOUND,
+                                "%s: has no %s, though it has the state of %s; it was written "
+                                "by another version or other settings of it",
+                                path, name, instance_name(owner));
+    }
+    if (strncmp(name, "evaluation.", 11) == 0 || strcmp(name, "run.loss_scale") == 0)
+        return TUTTI_OK; /* the run that wrote it had no such evaluation or precision */
+    return tutti_fail(err, TUTTI_E_NOTFOUND,
+                      "%s: has no %s; it was written by another model or optimizer", path,
+                      name);
+}
+
+static tutti_status restore(trainer *t, const char *path, const checkpoint *c,
+                            const checkpoint_contents *v, tutti_error *err)
+{
+    for (size_t k = 0; k < v->count; k++) {
+        tutti_tensor from;
+        tutti_error e = TUTTI_ERROR_INIT;
+        const tutti_tensor *to = &v->list[k].tensor;
+        if (checkpoint_find(c, v->list[k].name, &from, &e)) {
+            const tutti_status s = check_missing(t, path, c, v, k, err);
+            if (s)
+                return s;
+            continue;
+        }
+        if (!tutti_same_shape(&from.desc, &to->desc) || from.desc.dtype != to->desc.dtype) {
+            char have[96], want[96];
+            return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, this run's is %s", path,
+                              v->list[k].name, tutti_desc_text(&from.desc, have, sizeof have),
+                              tutti_desc_text(&to->desc, want, sizeof want));
+        }
+    }
+    mirrors_invalidate(&t->mirrors, MIRROR_ALL);
+    if (t->run.net)
+        net_touch_weights(t->run.net);
+    for (size_t k = 0; k < v->count; k++) {
+        tutti_tensor from;
+        tutti_error e = TUTTI_ERROR_INIT;
+        const tutti_tensor *to = &v->list[k].tensor;
+        if (checkpoint_find(c, v->list[k].name, &from, &e))
+            continue;
+        const tutti_status s = device_copy(
+            to->device == TUTTI_DEVICE_CPU ? NULL : context_device(&t->run), to->data,
+            from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE, err);
+        if (s)
+            return s;
+    }
+    state_owner o;
+    for (size_t k = 0; state_owner_at(t, k, &o); k++) {
+        const tutti_stateful_v1 *table = instance_query(o.instance, TUTTI_STATEFUL_V1);
+        if (!table || !table->restored)
+            continue;
+        instance_call call = instance_enter_whole(o.instance, "restored");
+        const tutti_status s = table->restored(instance_self(o.instance), err);
+        instance_leave(&call);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status check_settings(trainer *t, const char *path, const checkpoint *c,
+                                   tutti_error *err)
+{
+    return settings_check(&t->run, trainer_samples(t), path, c, t->resume.strict, err);
+}
+
+static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoint *c,
+                                    tutti_error *err)
+{
+    checkpoint_contents v = {.list = NULL};
+    int64_t clock[CLOCK_SIZE] = {0};
+    char text[640];
+    bool same = false;
+    tutti_status s = provenance_check(&t->run, path, c, err);
+    if (!s && t->fits && t->resume.strict)
+        s = check_settings(t, path, c, err);
+    if (!s && t->fits)
+        s = reproduction_restore(&t->run, &t->tensors, path, c, t->resume.accept_bits, &same,
+                                 err);
+    t->resume.same = !s && same;
+    if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, false, clock, &v, err)) ||
+        (s = restore(t, path, c, &v, err)))
+        goto fail;
+    if (t->hooks.load &&
+        (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
+        goto fail;
+    contents_spread(t, &v);
+    tell_unused(t, path, c, &v);
+    if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
+        goto fail;
+    clock_read(t, clock);
+    if (!checkpoint_is_sealed(c)) {
+        (void)snprintf(text, sizeof text,
+                       "%s: is of an older format, whose checksum does not cover names and "
+                       "settings; damage to these would not be noticed",
+                       path);
+        run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+    }
+    (void)snprintf(text, sizeof text, "resumed from %s at batch %lld", path,
+                   (long long)t->run.clock.now.batch);
+    run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
+
+fail:
+    contents_fini(&v);
+    return s;
+}
+
+/* ---- the newest good one ---- */
+
+/* Renames a damaged checkpoint, so that the run can write its own in its place. */
+static void set_aside(trainer *t, const char *path, const char *why)
+{
+    char aside[4096], text[4096];
+    (void)snprintf(aside, sizeof aside, "%.4000s.damaged", path);
+    const bool moved = rename(path, aside) == 0;
+    (void)snprintf(
+        text, sizeof text, "%s; %s%.1000s", why,
+        moved ? "it is kept as " : "it cannot be renamed: ", moved ? aside : strerror(errno));
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+}
+
+/* Opens the newest checkpoint that is not damaged, *ret_k in the saver's order, and copies its path;
+ * NULL where there is none at all.  *err is the newest one's also where an older one is good. */
+static tutti_status open_newest(trainer *t, checkpoint **ret_checkpoint, char *ret_path,
+                                size_t size, uint32_t *ret_k, tutti_error *err)
+{
+    saver v;
+    const char *path;
+    tutti_status first = TUTTI_OK;
+    if (!saver_find(&t->run, &v) || !saver_has_paths(&v))
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "--resume auto needs a checkpoint_saver among the callbacks");
+    *ret_checkpoint = NULL;
+    for (uint32_t k = 0; (path = saver_path(&v, k)); k++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        const tutti_status s = checkpoint_open(path, ret_checkpoint, k ? &e : err);
+        *ret_k = k;
+        if (!s) {
+            (void)snprintf(ret_path, size, "%s", path);
+            return TUTTI_OK;
+        }
+        first = first ? first : s;
+        if (s != TUTTI_E_FORMAT) /* what cannot be read now may be good */
+            break;
+    }
+    return first;
+}
+
+/* The `count` newest are damaged. */
+static void set_newest_aside(trainer *t, uint32_t count)
+{
+    saver v;
+    if (!saver_find(&t->run, &v))
+        return;
+    while (count-- > 0) { /* oldest first: what is renamed leaves the order */
+        tutti_error e = TUTTI_ERROR_INIT;
+        checkpoint *c = NULL;
+        const char *path = saver_path(&v, count);
+        if (path && checkpoint_open(path, &c, &e))
+            set_aside(t, path, e.text);
+        checkpoint_close(c);
+    }
+}
+
+static tutti_status load_newest(trainer *t, tutti_error *err)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    checkpoint *c = NULL;
+    uint32_t k = 0;
+    char path[4096];
+    tutti_status s = open_newest(t, &c, path, sizeof path, &k, &e);
+    if (s || !c) {
+        if (s)
+            return tutti_fail(err, s, "%s", e.text);
+        if (t->fits)
+            run_log_begin_again(&t->run.log);
+        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
+                        "no checkpoint yet: a fresh start");
+        return TUTTI_OK;
+    }
+    s = k && !t->fits ? tutti_fail(err, e.status, "%s", e.text)
+                      : load_checkpoint(t, path, c, err);
+    if (!s && distributed_first(&t->distributed))
+        set_newest_aside(t, k);
+    checkpoint_close(c);
+    return s;
+}
+
+tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
+{
+    checkpoint *c = NULL;
+    if (strcmp(path, "auto") == 0)
+        return load_newest(t, err);
+    tutti_status s = checkpoint_open(path, &c, err);
+    if (!s)
+        s = load_checkpoint(t, path, c, err);
+    checkpoint_close(c);
+    return s;
+}

@@ -1,0 +1,73 @@
+/* observers.c - traces and the profiler of a run. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/context/observers.h"
+
+#include <stdlib.h>
+
+static int64_t batches(void *ctx)
+{
+    return ((const run_context *)ctx)->clock.batches_per_epoch;
+}
+
+tutti_status observers_open(observers *o, run_context *run, tutti_error *err)
+{
+    if (!run->file->observers.profiled)
+        return TUTTI_OK;
+    const profiler_run described = {run->file->name, run->folder, &run->clock.now, batches,
+                                    run};
+    return profiler_create(&run->file->observers.profiler, &described, &o->profiler, err);
+}
+
+static tutti_status open_trace(observers *o, run_context *run, const trace_spec *spec,
+                               tutti_error *err)
+{
+    trace_file **file = &o->traces[o->ntraces];
+    const tutti_status s = trace_file_open(spec, run->folder, file, err);
+    if (s)
+        return s;
+    o->ntraces++;
+    return engine_trace_to(run->engine, trace_file_take, *file, spec->all, err);
+}
+
+tutti_status observers_start(observers *o, run_context *run, tutti_error *err)
+{
+    const trace_specs *specs = &run->file->observers.traces;
+    tutti_status s = TUTTI_OK;
+    if (o->started)
+        return TUTTI_OK;
+    o->started = true;
+    if (!o->writes)
+        return TUTTI_OK;
+    o->traces = calloc(specs->count + 1, sizeof *o->traces);
+    if (!o->traces)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for traces");
+    for (size_t k = 0; k < specs->count && !s; k++)
+        s = open_trace(o, run, &specs->items[k], err);
+    if (s || !o->profiler)
+        return s;
+    s = profiler_start(o->profiler, err);
+    if (s == TUTTI_OK)
+        engine_profile(run->engine, o->profiler);
+    return s;
+}
+
+void observers_finish(observers *o, run_context *run)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (o->started && o->writes && o->profiler && profiler_finish(o->profiler, &e))
+        run_log_message(&run->log, TUTTI_LOG_ERROR, "profiler", e.text);
+    if (run->engine)
+        engine_profile(run->engine, NULL);
+}
+
+void observers_close(observers *o, run_context *run)
+{
+    for (size_t k = 0; k < o->ntraces; k++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (trace_file_close(o->traces[k], &e))
+            run_log_message(&run->log, TUTTI_LOG_ERROR,
+                            run->file->observers.traces.items[k].file, e.text);
+    }
+    free(o->traces);
+    profiler_destroy(o->profiler);
+}

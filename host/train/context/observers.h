@@ -1,0 +1,24 @@
+/* observers.h - what a run records about itself: traces of algorithms, the profiler's time line. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_CONTEXT_OBSERVERS_H
+#define HOST_TRAIN_CONTEXT_OBSERVERS_H
+
+#include "train/context/run_context.h"
+
+typedef struct observers {
+    profiler *profiler; /* NULL when the run file has none */
+    trace_file **traces;
+    size_t ntraces;
+    bool writes; /* set by who opens: whether this process does */
+    bool started;
+} observers;
+
+/* Makes the profiler, writes no file.  [control] */
+TUTTI_NODISCARD tutti_status observers_open(observers *o, run_context *run, tutti_error *err);
+/* Opens the files, when training begins; the second call does nothing.  [control] */
+TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, tutti_error *err);
+/* Ends the profile, while the engine's objects are still there. */
+void observers_finish(observers *o, run_context *run);
+void observers_close(observers *o, run_context *run);
+
+#endif

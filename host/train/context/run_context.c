@@ -1,0 +1,69 @@
+/* run_context.c - opening what a run names, its device, its time. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/context/run_context.h"
+
+#include "graph/runtime/device_memory.h"
+
+#include <time.h>
+
+tutti_status context_open(run_context *run, run_part *part, instance **ret_instance,
+                          tutti_error *err)
+{
+    const tutti_status s = instance_open(part->object, part->name, part->params, run->services,
+                                         run->services_ctx, ret_instance, err);
+    if (s == TUTTI_OK)
+        part->params = NULL; /* the instance has them */
+    return s;
+}
+
+tutti_status context_open_device(run_context *run, tutti_error *err)
+{
+    run_device *d = &run->file->device;
+    if (d->automatic &&
+        backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &run->device, NULL) == TUTTI_OK) {
+        d->part.name = "cuda";
+        return TUTTI_OK;
+    }
+    if (!d->part.object)
+        return backend_open(NULL, d->part.name, NULL, d->index, NULL, &d->cuda, &run->device,
+                            err);
+    return backend_open(d->part.object, d->part.name, &d->part.params, d->index, run->services,
+                        run->services_ctx, &run->device, err);
+}
+
+const tutti_device *context_device(const run_context *run)
+{
+    const tutti_device *d = &run->device.device;
+    return !d->table || d->table == tutti_device_cpu() ? NULL : d;
+}
+
+bool context_is_remote(const run_context *run)
+{
+    return !device_is_host(context_device(run));
+}
+
+tutti_status context_step_device(run_context *run, tutti_error *err)
+{
+    const tutti_device *d = &run->device.device;
+    return d->table->step ? d->table->step(d->device, err) : TUTTI_OK;
+}
+
+void context_tune_message(run_context *run)
+{
+    const char *text = run->net ? net_autotune_complaint(run->net) : NULL;
+    if (text)
+        run_log_message(&run->log, TUTTI_LOG_WARNING, "plan", text);
+}
+
+int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool run_is_over(const run_context *run)
+{
+    const tutti_time most = run->clock.max_duration;
+    return tutti_timestamp_get(&run->clock.now, most.unit) >= most.count;
+}

@@ -1,0 +1,82 @@
+/* run_context.h - what every part of a run shares: its file, objects, device, net, clock and log. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_CONTEXT_RUN_CONTEXT_H
+#define HOST_TRAIN_CONTEXT_RUN_CONTEXT_H
+
+#include "device/backend.h"
+#include "engine/engine.h"
+#include "graph/net/plan.h"
+#include "train/context/run_log.h"
+#include "train/run_file/run_file.h"
+#include "tutti/closure.h"
+#include "tutti/model.h"
+
+#include <stdbool.h>
+
+/* Where the run is in time. */
+typedef struct run_clock {
+    tutti_timestamp now;
+    tutti_timestamp previous;  /* before the last batch; see has_previous */
+    tutti_timestamp eval;      /* of the evaluation or prediction under way */
+    tutti_timestamp predict;   /* of the prediction */
+    tutti_timestamp scheduled; /* when the learning rates were last set */
+    tutti_time max_duration;
+    tutti_time planned;        /* max_duration as it was before anything stopped training */
+    int64_t lap_ns;            /* when the present lap of training time began */
+    int64_t batches_per_epoch; /* of training; -1: not known */
+    bool has_previous;
+    bool stopped; /* by stop_training */
+} run_clock;
+
+/* The objects that take part in events: loggers, callbacks, algorithms, passes, in this order. */
+typedef struct participants {
+    instance **items;
+    size_t count;
+    size_t nloggers;
+    instance *wrapper; /* the one that makes the update itself, or NULL */
+    const tutti_optimizer_wrapper_v1 *wrapper_table;
+    bool wrapper_looks; /* it reads the loss of an evaluation */
+} participants;
+
+typedef struct run_context {
+    run_file *file;             /* borrowed */
+    registry *registry;         /* borrowed */
+    const tutti_op *const *ops; /* borrowed; a NULL ends them */
+    service_fn services;        /* answers what plugins ask the host for, with services_ctx */
+    void *services_ctx;
+    engine *engine;
+    backend device;
+    net *net; /* NULL without a model, which a loop of functions has not */
+    instance *model;
+    const tutti_model_v1 *model_table;
+    participants participants;
+    run_clock clock;
+    run_log log;
+    tutti_step step;  /* what launches carry */
+    char folder[512]; /* absolute: <working directory>/runs/<name> */
+    uint64_t seed;
+    int threads;
+} run_context;
+
+/* Opens an object that the run file names, which takes the part's parameters.  [control] */
+TUTTI_NODISCARD tutti_status context_open(run_context *run, run_part *part,
+                                          instance **ret_instance, tutti_error *err);
+/* Opens the run file's device.  [control] */
+TUTTI_NODISCARD tutti_status context_open_device(run_context *run, tutti_error *err);
+
+/* NULL: the host's own memory and kernels. */
+const tutti_device *context_device(const run_context *run);
+/* Whether the host cannot reach weights and results. */
+bool context_is_remote(const run_context *run);
+/* After each update: what the device has gathered goes to work. */
+TUTTI_NODISCARD tutti_status context_step_device(run_context *run, tutti_error *err);
+
+/* Says what is wrong with the file of measured kernels, if anything is and was not said. */
+void context_tune_message(run_context *run);
+
+/* Nanoseconds of the monotonic clock. */
+int64_t now_ns(void);
+/* Whether max_duration has passed. */
+bool run_is_over(const run_context *run);
+
+#endif

@@ -1,0 +1,175 @@
+/* loader_worker.c - worker threads of a loader: samples are read, transformed and put into batches. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/data/loader_internal.h"
+
+#include "train/data/permutation.h"
+#include "train/data/samples.h"
+
+#include <string.h>
+
+static int64_t batch_samples(const loader *l, int64_t batch)
+{
+    const int64_t left = l->info.samples - batch * l->options.batch_size;
+    return left < l->options.batch_size ? left : l->options.batch_size;
+}
+
+static permutation order_of(const loader *l, int64_t epoch)
+{
+    return permutation_make((uint64_t)l->info.samples, l->options.seed, (uint64_t)epoch);
+}
+
+static int64_t sample_at(const loader *l, const permutation *order, int64_t batch, int64_t row)
+{
+    const int64_t at = batch * l->options.batch_size + row;
+    return l->options.shuffle ? (int64_t)permutation_at(order, (uint64_t)at) : at;
+}
+
+int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *index)
+{
+    const permutation order = order_of(l, epoch);
+    const int64_t samples = batch_samples(l, batch);
+    for (int64_t row = 0; row < samples; row++)
+        index[row] = sample_at(l, &order, batch, row);
+    return samples;
+}
+
+/* ---- the work ---- */
+
+/* Reads sample `index` and transforms it into row `row` of the batch. */
+static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t index,
+                                int64_t epoch)
+{
+    loader *l = w->loader;
+    tutti_tensor now[TUTTI_MAX_COLUMNS], before[TUTTI_MAX_COLUMNS];
+    int side[TUTTI_MAX_COLUMNS] = {0};
+    memset(now, 0, sizeof now);
+    for (uint32_t k = 0; k < l->info.ncolumns; k++) {
+        const tutti_desc *d = &l->info.columns[k].desc;
+        now[k].data = l->resident ? (char *)l->samples[k] + (uint64_t)index * tutti_nbytes(d)
+                                  : w->work[0][k];
+        now[k].desc = *d;
+        now[k].device = TUTTI_DEVICE_CPU;
+    }
+    tutti_status s = l->resident ? TUTTI_OK
+                                 : samples_read_one(l->options.dataset, l->dataset, index, now,
+                                                    l->capacity, l->info.ncolumns, &p->error);
+    const tutti_sample sample = {sizeof sample,   l->info.ncolumns, l->options.seed,
+                                 (uint64_t)epoch, (uint64_t)index,  before};
+    for (uint32_t t = 0; s == TUTTI_OK && t < l->options.ntransforms; t++) {
+        memcpy(before, now, sizeof before);
+        for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
+            tutti_tensor out = now[k];
+            out.data = w->work[1 - side[k]][k];
+            instance *transform = l->options.transforms[t];
+            instance_call c = instance_enter(transform, "apply");
+            const int32_t r = l->tables[t]->apply(instance_self(transform), &sample, k, &now[k],
+                                                  &out, &p->error);
+            instance_leave(&c);
+            if (r < 0)
+                s = r;
+            else if (r > 0) {
+                now[k] = out;
+                side[k] = 1 - side[k];
+            }
+        }
+    }
+    for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
+        char have[96], want[96];
+        if (!tutti_same_shape(&now[k].desc, &l->columns[k].desc) ||
+            now[k].desc.dtype != l->columns[k].desc.dtype)
+            return tutti_fail(&p->error, TUTTI_E_SHAPE,
+                              "sample %lld: column %s is %s, the others are %s",
+                              (long long)index, l->columns[k].name,
+                              tutti_desc_text(&now[k].desc, have, sizeof have),
+                              tutti_desc_text(&l->columns[k].desc, want, sizeof want));
+        const uint64_t bytes = tutti_nbytes(&now[k].desc);
+        memcpy((char *)p->columns[k].data + (uint64_t)row * bytes, now[k].data, bytes);
+    }
+    return s;
+}
+
+void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, int64_t from,
+                      int64_t end)
+{
+    const loader *l = w->loader;
+    const permutation order = order_of(l, epoch);
+    for (int64_t row = from; row < end; row++) {
+        if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
+            return; /* nobody will ask for it */
+        if (make_sample(w, p, row, sample_at(l, &order, batch, row), epoch))
+            return;
+    }
+}
+
+static void make_batch(worker *w, ring_slot *p, int64_t epoch, int64_t batch)
+{
+    const loader *l = w->loader;
+    p->samples = batch_samples(l, batch);
+    p->made = l->rows.wants ? l->rows.wants(l->rows.ctx, batch, p->samples)
+                            : (loader_rows){0, p->samples};
+    loader_make_rows(w, p, epoch, batch, p->made.first, p->made.first + p->made.count);
+    for (uint32_t k = 0; k < l->info.ncolumns; k++)
+        p->columns[k].desc.dim[0] = p->samples;
+}
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    loader *l = w->loader;
+    crash_thread_begin();
+    (void)pthread_mutex_lock(&l->lock);
+    for (;;) {
+        ring_slot *p = &l->ring[l->next % l->nring];
+        while (!l->stop && p->state != BATCH_FREE) {
+            (void)pthread_cond_wait(&l->freed, &l->lock);
+            p = &l->ring[l->next % l->nring];
+        }
+        if (l->stop)
+            break;
+        const int64_t number = l->next++;
+        const int64_t batch = l->batch + number;
+        const int64_t epoch = l->epoch + batch / l->batches;
+        p->state = BATCH_TAKEN;
+        p->number = number;
+        memset(&p->error, 0, sizeof p->error);
+        p->error.struct_size = sizeof p->error;
+        (void)pthread_mutex_unlock(&l->lock);
+        make_batch(w, p, epoch, batch % l->batches);
+        (void)pthread_mutex_lock(&l->lock);
+        p->state = BATCH_READY;
+        (void)pthread_cond_broadcast(&l->filled);
+    }
+    (void)pthread_mutex_unlock(&l->lock);
+    crash_thread_end();
+    return NULL;
+}
+
+/* ---- threads ---- */
+
+void loader_stop_workers(loader *l)
+{
+    (void)pthread_mutex_lock(&l->lock);
+    __atomic_store_n(&l->stop, true, __ATOMIC_RELAXED);
+    (void)pthread_cond_broadcast(&l->freed);
+    (void)pthread_mutex_unlock(&l->lock);
+    for (uint32_t k = 0; k < l->nworkers; k++)
+        if (l->workers[k].running) {
+            (void)pthread_join(l->workers[k].thread, NULL);
+            l->workers[k].running = false;
+        }
+    __atomic_store_n(&l->stop, false, __ATOMIC_RELAXED);
+}
+
+tutti_status loader_start_workers(loader *l, tutti_error *err)
+{
+    for (uint32_t k = 0; k < l->nworkers; k++) {
+        if (l->workers[k].running)
+            continue;
+        if (pthread_create(&l->workers[k].thread, NULL, work, &l->workers[k]) != 0)
+            return tutti_fail(err, TUTTI_E_NOMEM,
+                              "cannot start %u data workers: no memory, or too many threads",
+                              l->nworkers);
+        l->workers[k].running = true;
+    }
+    return TUTTI_OK;
+}

@@ -1,0 +1,101 @@
+/* samples.c - threads read samples straight to their places. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/data/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tutti_status samples_bytes(const tutti_dataset_info *info, uint64_t *ret_bytes,
+                           tutti_error *err)
+{
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < info->ncolumns; k++) {
+        const tutti_desc *d = &info->columns[k].desc;
+        for (int32_t r = 0; r < d->rank; r++)
+            if (d->dim[r] < 0)
+                return tutti_fail(err, TUTTI_E_SHAPE,
+                                  "column %s differs in shape from sample to sample",
+                                  info->columns[k].name);
+        bytes += (uint64_t)info->samples * tutti_nbytes(d);
+    }
+    *ret_bytes = bytes;
+    return TUTTI_OK;
+}
+
+static tutti_status lost_file(const crash_refuge *r, int64_t index, tutti_error *err)
+{
+    char *path = crash_lost_file(r);
+    const tutti_status s =
+        tutti_fail(err, TUTTI_E_IO,
+                   "sample %lld: %s cannot be read: it became shorter after it was opened",
+                   (long long)index, path ? path : "a mapped file");
+    free(path);
+    return s;
+}
+
+tutti_status samples_read_one(instance *dataset, const tutti_dataset_v1 *table, int64_t index,
+                              tutti_tensor *columns, const uint64_t *capacity,
+                              uint32_t ncolumns, tutti_error *err)
+{
+    crash_refuge refuge;
+    tutti_status s;
+    instance_call c = instance_enter(dataset, "read");
+    if (crash_refuge_enter(&refuge) == 0)
+        s = table->read(instance_self(dataset), index, columns, capacity, ncolumns, err);
+    else
+        s = lost_file(&refuge, index, err);
+    crash_refuge_leave(&refuge);
+    instance_leave(&c);
+    return s;
+}
+
+/* Sample `index` to row `row`. */
+static tutti_status read_one(const tutti_dataset_v1 *table, instance *dataset,
+                             const tutti_dataset_info *info, int64_t index, int64_t row,
+                             void *const *to, tutti_error *err)
+{
+    tutti_tensor sample[TUTTI_MAX_COLUMNS];
+    uint64_t capacity[TUTTI_MAX_COLUMNS];
+    memset(sample, 0, sizeof sample);
+    for (uint32_t k = 0; k < info->ncolumns; k++) {
+        capacity[k] = tutti_nbytes(&info->columns[k].desc);
+        sample[k] = (tutti_tensor){(char *)to[k] + (uint64_t)row * capacity[k],
+                                   info->columns[k].desc, TUTTI_DEVICE_CPU, 0};
+    }
+    const tutti_status s =
+        samples_read_one(dataset, table, index, sample, capacity, info->ncolumns, err);
+    for (uint32_t k = 0; k < info->ncolumns && !s; k++) {
+        char have[96], want[96];
+        if (!tutti_same_shape(&sample[k].desc, &info->columns[k].desc))
+            return tutti_fail(err, TUTTI_E_SHAPE,
+                              "sample %lld: column %s is %s, the others are %s",
+                              (long long)index, info->columns[k].name,
+                              tutti_desc_text(&sample[k].desc, have, sizeof have),
+                              tutti_desc_text(&info->columns[k].desc, want, sizeof want));
+    }
+    return s;
+}
+
+tutti_status samples_read(instance *dataset, const tutti_dataset_info *info, int64_t first,
+                          int64_t count, uint32_t threads, void *const *to, tutti_error *err)
+{
+    const tutti_dataset_v1 *table = instance_query(dataset, TUTTI_DATASET_V1);
+    tutti_error cause = TUTTI_ERROR_INIT;
+    int64_t bad = count; /* the earliest row that failed; later ones need not be read */
+#pragma omp parallel for schedule(dynamic, 16) num_threads((int)threads) if (threads > 1)
+    for (int64_t row = 0; row < count; row++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        int64_t known;
+#pragma omp atomic read
+        known = bad;
+        if (row < known && read_one(table, dataset, info, first + row, row, to, &e)) {
+#pragma omp critical(samples_failed)
+            if (row < bad) {
+                cause = e;
+#pragma omp atomic write
+                bad = row;
+            }
+        }
+    }
+    return bad < count ? tutti_fail(err, cause.status, "%s", cause.text) : TUTTI_OK;
+}

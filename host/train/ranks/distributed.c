@@ -1,0 +1,255 @@
+/* distributed.c - one batch over several ranks: slots, the sum of their gradients, and what ranks agree on. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/ranks/distributed.h"
+
+#include "train/context/signals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+/* Each step compares the weights of all ranks, a part at a time. */
+enum { HASHED_PARTS = 64 };
+
+/* What each rank tells all others at the end of a batch; values of its slots follow. */
+typedef struct record {
+    int64_t lap_ns;
+    uint64_t weights; /* hash of a part of them, before the update */
+    int32_t signal;
+    int32_t saves;  /* somebody asks for a checkpoint */
+    int32_t failed; /* this rank's batch; why follows */
+    int32_t reads;  /* somebody may read gradients */
+} record;
+
+bool distributed_on(const distributed *d)
+{
+    return d->world != NULL;
+}
+
+bool distributed_first(const distributed *d)
+{
+    return !d->world || world_rank(d->world) == 0;
+}
+
+/* A failure that rank 0 knows as well is rank 0's to tell. */
+static tutti_status note(distributed *d, tutti_status status)
+{
+    d->run->file->distributed.told = world_has_agreed(d->world);
+    return status;
+}
+
+tutti_status distributed_agree(distributed *d, tutti_status status, tutti_error *err)
+{
+    return d->world ? note(d, world_agree(d->world, status, err)) : status;
+}
+
+tutti_status distributed_equal(distributed *d, const world_item *items, size_t n,
+                               tutti_error *err)
+{
+    return note(d, world_compare(d->world, items, n, err));
+}
+
+static tutti_status no_memory(uint64_t bytes, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of numbers of slots",
+                      (unsigned long long)bytes);
+}
+
+/* ---- slots ---- */
+
+static uint32_t count_values(const distributed *d)
+{
+    uint32_t n = 1;
+    for (size_t k = 0; k < d->metrics->count; k++)
+        n += d->metrics->tables[k]->nsums;
+    return n;
+}
+
+/* The most slots of a rank. */
+static int64_t most_slots(const distributed *d)
+{
+    const int64_t size = world_size(d->world);
+    return (d->gradients.slots + size - 1) / size;
+}
+
+static uint64_t record_bytes(const distributed *d)
+{
+    return sizeof(record) + (uint64_t)most_slots(d) * d->nvalues * sizeof(double);
+}
+
+/* Where nobody on any rank looks at gradients each rank needs the sums that it updates its weights by. */
+static tutti_status agree_on_readers(distributed *d, tutti_error *err)
+{
+    const int32_t size = world_size(d->world);
+    unsigned char mine = d->reads, *all = calloc((size_t)size, 1);
+    const tutti_status s =
+        all ? world_exchange(d->world, &mine, all, 1, err) : no_memory((uint64_t)size, err);
+    for (int32_t r = 0; r < size && !s; r++)
+        d->gathers = d->gathers || all[r];
+    free(all);
+    return s;
+}
+
+tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tutti_error *err)
+{
+    d->gradients.slots = slots;
+    d->nvalues = count_values(d);
+    double *values = realloc(d->values, record_bytes(d));
+    double *all = realloc(d->all_values, (uint64_t)slots * d->nvalues * sizeof *all);
+    d->values = values ? values : d->values;
+    d->all_values = all ? all : d->all_values;
+    if (!values || !all)
+        return no_memory(record_bytes(d), err);
+    memset(d->values, 0, record_bytes(d));
+    const bool is_new = !gradients_fit(&d->gradients);
+    tutti_status s = gradients_begin(&d->gradients, slots, p, err);
+    if (!s && is_new)
+        s = agree_on_readers(d, err);
+    d->begun = !s;
+    if (s)
+        return note(d, s);
+    d->gradients.share_only =
+        d->run->file->distributed.sharding == SHARDING_STATES && !d->gathers;
+    world_tell(d->world, (uint64_t)d->run->clock.now.batch, "computing");
+    return TUTTI_OK;
+}
+
+void distributed_begin_slot(distributed *d)
+{
+    gradients_begin_slot(&d->gradients);
+    metric_set_reset(d->metrics);
+}
+
+void distributed_overlap(distributed *d, int64_t slot, plan *p)
+{
+    if (gradients_is_last(&d->gradients, slot))
+        gradients_watch(&d->gradients, p);
+}
+
+tutti_status distributed_end_slot(distributed *d, int64_t slot, double share, double loss,
+                                  tutti_error *err)
+{
+    double *values = d->values + sizeof(record) / sizeof(double) +
+                     (uint64_t)(slot - d->gradients.mine.first) * d->nvalues;
+    *values++ = loss;
+    for (size_t k = 0; k < d->metrics->count; k++)
+        for (uint32_t j = 0; j < d->metrics->tables[k]->nsums; j++)
+            *values++ = d->metrics->tables[k]->sums[j];
+    return gradients_end_slot(&d->gradients, slot, share, err);
+}
+
+/* ---- the end of a batch ---- */
+
+static uint64_t hash_weights(const distributed *d, uint64_t part, uint64_t parts)
+{
+    float *weights, *gradients;
+    int64_t n;
+    net_arena(d->run->net, &weights, &gradients, &n);
+    const int64_t first = (int64_t)((uint64_t)n * part / parts);
+    const int64_t end = (int64_t)((uint64_t)n * (part + 1) / parts);
+    return XXH3_64bits(weights + first, (size_t)(end - first) * sizeof *weights);
+}
+
+static tutti_status differ(int32_t rank, int64_t batch, tutti_error *err)
+{
+    return tutti_fail(
+        err, TUTTI_E_STATE,
+        "rank %d has other weights than rank 0 after batch %lld: a memory error, or a plugin "
+        "that does not do the same on every rank",
+        rank, (long long)batch);
+}
+
+static const record *record_of(const distributed *d, const char *all, int32_t rank)
+{
+    return (const record *)(const void *)(all + (uint64_t)rank * record_bytes(d));
+}
+
+static tutti_status read_records(distributed *d, const char *all, bool *ret_failed,
+                                 tutti_error *err)
+{
+    const int32_t size = world_size(d->world);
+    const record *first = record_of(d, all, 0);
+    int32_t signal = 0;
+    bool saves = false;
+    d->lap_ns += first->lap_ns;
+    for (int32_t r = 0; r < size; r++) {
+        const record *one = record_of(d, all, r);
+        const slot_span span = slots_of_rank(d->gradients.slots, size, r);
+        if (one->weights != first->weights)
+            return differ(r, d->run->clock.now.batch, err);
+        *ret_failed = *ret_failed || one->failed;
+        d->gathers = d->gathers || one->reads;
+        signal = signal ? signal : one->signal;
+        saves = saves || one->saves;
+        memcpy(d->all_values + (uint64_t)span.first * d->nvalues, one + 1,
+               (uint64_t)span.count * d->nvalues * sizeof(double));
+    }
+    if (signal)
+        trainer_accept_signal(signal);
+    if (saves)
+        trainer_accept_save();
+    return TUTTI_OK;
+}
+
+static tutti_status exchange_records(distributed *d, bool failed, bool *ret_failed,
+                                     tutti_error *err)
+{
+    const uint64_t bytes = record_bytes(d);
+    const int64_t now = now_ns();
+    char *all = malloc((size_t)world_size(d->world) * bytes);
+    record *mine = (record *)(void *)d->values;
+    if (!all)
+        return no_memory(bytes, err);
+    *mine = (record){.lap_ns = now - d->began_ns,
+                     .weights = hash_weights(
+                         d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS, HASHED_PARTS),
+                     .signal = trainer_pending_signal(),
+                     .saves = trainer_pending_save(),
+                     .failed = failed,
+                     .reads = d->reads};
+    d->began_ns = now;
+    tutti_status s = world_exchange(d->world, mine, all, bytes, err);
+    if (!s)
+        s = read_records(d, all, ret_failed, err);
+    free(all);
+    return s;
+}
+
+static double sum_values(distributed *d)
+{
+    const double *at = d->all_values;
+    double loss = 0.0;
+    metric_set_reset(d->metrics);
+    for (int64_t slot = 0; slot < d->gradients.slots; slot++) {
+        loss += *at++;
+        for (size_t k = 0; k < d->metrics->count; k++)
+            for (uint32_t j = 0; j < d->metrics->tables[k]->nsums; j++)
+                d->metrics->tables[k]->sums[j] += *at++;
+    }
+    d->metrics->updated = d->gradients.slots > 0;
+    return loss;
+}
+
+tutti_status distributed_end(distributed *d, tutti_status status, double *ret_loss,
+                             tutti_error *err)
+{
+    tutti_error unheard = TUTTI_ERROR_INIT;
+    tutti_error *other =
+        status ? &unheard : err; /* a failure of this rank's own is told first */
+    bool failed = false;
+    if (!d->begun) /* the others find this rank gone */
+        return status;
+    d->begun = false;
+    tutti_status s = gradients_end(&d->gradients, status != TUTTI_OK, other);
+    if (!s)
+        s = exchange_records(d, status != TUTTI_OK, &failed, other);
+    if (s)
+        return status ? status : s;
+    if (failed)
+        return distributed_agree(d, status, err);
+    gradients_take_buffers(&d->gradients);
+    *ret_loss = sum_values(d);
+    return TUTTI_OK;
+}

@@ -1,0 +1,82 @@
+/* distributed.h - a run over several processes: which slots this rank computes, and what all make of them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_RANKS_DISTRIBUTED_H
+#define HOST_TRAIN_RANKS_DISTRIBUTED_H
+
+#include "dist/world.h"
+#include "train/data/metric_set.h"
+#include "train/ranks/slot_gradients.h"
+
+/* The data of this rank, rank_batches.c. */
+typedef struct rank_batches {
+    bool whole;                     /* every rank loads all rows of training batches */
+    struct data_source *evaluation; /* under way; NULL: none */
+    int64_t count;                  /* of its batches, which ranks divide up */
+    slot_span mine;                 /* of these */
+    int64_t at;                     /* the one under way */
+    bool passed;    /* its forward pass is over, on the rank that evaluates it */
+    uint32_t nsums; /* of all metrics */
+    double *values; /* the metrics' sums of each batch of mine */
+} rank_batches;
+
+/* The microbatches of a batch are slots (dist/slots.h).  Every rank loads the rows of its own slots, or all where somebody
+ * reads them, and computes its own slots; gradients, buffers that the forward pass assigns, losses and metrics' sums
+ * are then those of all slots, in one order.  So nothing depends on the number of ranks. */
+typedef struct distributed {
+    run_context *run;
+    metric_set *metrics; /* of the training data */
+    instance *comm;
+    world *world; /* NULL: a run without "distributed" */
+
+    slot_gradients gradients;
+    bool reads;     /* somebody here may read gradients */
+    bool gathers;   /* somebody on any rank may: all get all of them */
+    bool begun;     /* a batch: all ranks sum its gradients, whatever comes */
+    double *values; /* a slot of mine: its loss by weight, then the metrics' sums */
+    uint32_t nvalues;
+    double *all_values; /* of all slots */
+    int64_t began_ns;   /* of the present lap */
+    int64_t lap_ns;     /* rank 0's, for all clocks */
+    rank_batches batches;
+} distributed;
+
+/* Joins the other ranks where the run file says so.  [control] */
+TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
+/* `failed`: the run ends with an error here. */
+void distributed_close(distributed *d, bool failed);
+bool distributed_on(const distributed *d);
+/* Whether this rank writes the run's files and speaks for it. */
+bool distributed_first(const distributed *d);
+/* Once all objects are open: settings, data, plugins, threads and CPUs that must be equal.  E_ARG names rank, item
+ * and values.  [control] */
+TUTTI_NODISCARD tutti_status distributed_compare(distributed *d, int64_t samples,
+                                                 tutti_error *err);
+/* After weights were loaded: that all have the same.  [control] */
+TUTTI_NODISCARD tutti_status distributed_compare_start(distributed *d, tutti_error *err);
+/* Kernels: those that rank 0 has measured are everybody's, and nothing is measured from then on.  Before other ranks
+ * make plans, and after rank 0 has (`status`).  [control] */
+TUTTI_NODISCARD tutti_status distributed_share_choices(distributed *d, tutti_status status,
+                                                       tutti_error *err);
+
+/* One evaluation of a batch: begin, then for each slot of `mine` begin_slot and, when its gradients are there, end_slot;
+ * then end, with the status of all that.  [step] */
+TUTTI_NODISCARD tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p,
+                                               tutti_error *err);
+void distributed_begin_slot(distributed *d);
+/* Before the backward pass of the last of these slots, which `p` will run and nobody looks at before the batch's end:
+ * gradients are summed while it runs. */
+void distributed_overlap(distributed *d, int64_t slot, plan *p);
+/* `share` is that of the slot in the batch's samples; `loss` its loss by this. */
+TUTTI_NODISCARD tutti_status distributed_end_slot(distributed *d, int64_t slot, double share,
+                                                  double loss, tutti_error *err);
+/* Gradients, buffers, metrics and *ret_loss are now the batch's.  A failure of any rank is that of all. */
+TUTTI_NODISCARD tutti_status distributed_end(distributed *d, tutti_status status,
+                                             double *ret_loss, tutti_error *err);
+/* What must be equal on all ranks, as world_compare. */
+TUTTI_NODISCARD tutti_status distributed_equal(distributed *d, const world_item *items,
+                                               size_t n, tutti_error *err);
+/* Any rank's failure, as world_agree; `status` where there is one rank. */
+TUTTI_NODISCARD tutti_status distributed_agree(distributed *d, tutti_status status,
+                                               tutti_error *err);
+
+#endif

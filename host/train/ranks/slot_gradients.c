@@ -1,0 +1,371 @@
+/* slot_gradients.c - gradients of a rank's slots, and their sum over all slots while the backward pass runs. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/ranks/slot_gradients.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+static tutti_status no_memory(uint64_t bytes, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients of a slot",
+                      (unsigned long long)bytes);
+}
+
+static float *arena(const slot_gradients *g)
+{
+    float *weights, *gradients;
+    int64_t n;
+    net_arena(g->run->net, &weights, &gradients, &n);
+    return gradients;
+}
+
+/* ---- what fits the net ---- */
+
+static bool is_buffer(const tutti_weight *w)
+{
+    return !(w->flags & TUTTI_WEIGHT_TRAINABLE);
+}
+
+static void free_pool(slot_gradients *g)
+{
+    for (uint32_t k = 0; k < g->npool; k++)
+        free(g->pool[k]);
+    g->npool = 0;
+}
+
+void gradients_close(slot_gradients *g)
+{
+    free_pool(g);
+    free((void *)g->pool);
+    free(g->buffers);
+    free(g->before);
+    free(g->tail);
+    free(g->buckets);
+}
+
+/* Of the buffers that are numbers and that plan `p` assigns, `g->buffers` is the list. */
+static void list_buffers(slot_gradients *g, const plan *p)
+{
+    net *n = g->run->net;
+    g->numbers = g->ngradients;
+    g->nbuffers = 0;
+    g->before_bytes = 0;
+    for (uint32_t k = 0; k < net_weight_count(n); k++) {
+        const tutti_weight *w = net_weight(n, k);
+        if (!is_buffer(w))
+            continue;
+        g->before_bytes += tutti_nbytes(&w->data.desc);
+        if (w->data.desc.dtype != TUTTI_F32 || !plan_assigns(p, k))
+            continue;
+        g->buffers[g->nbuffers++] = k;
+        g->numbers += tutti_numel(&w->data.desc);
+    }
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const gradient_bucket *x = a, *y = b;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Buckets in the order in which the backward pass of `p` is done with them. */
+static tutti_status make_buckets(slot_gradients *g, const plan *p, tutti_error *err)
+{
+    const int64_t most = world_bucket(g->world);
+    const uint32_t count = (uint32_t)((g->ngradients + most - 1) / most);
+    gradient_bucket *buckets = realloc(g->buckets, (count + 1) * sizeof *buckets);
+    if (!buckets)
+        return no_memory(count * sizeof *buckets, err);
+    memset(buckets, 0, (count + 1) * sizeof *buckets);
+    for (uint32_t k = 0; k < count; k++) {
+        const int64_t first = k * most, left = g->ngradients - first;
+        buckets[k].first = first;
+        buckets[k].count = left < most ? left : most;
+        buckets[k].step = plan_gradient_step(p, first, buckets[k].count);
+    }
+    qsort(buckets, count, sizeof *buckets, by_step);
+    g->buckets = buckets;
+    g->nbuckets = count;
+    return TUTTI_OK;
+}
+
+/* Ranks whose buckets had another order would add up what does not belong together. */
+static tutti_status compare_buckets(slot_gradients *g, tutti_error *err)
+{
+    char text[24];
+    XXH64_hash_t hash = (XXH64_hash_t)g->numbers;
+    for (uint32_t k = 0; k < g->nbuckets; k++)
+        hash = XXH3_64bits_withSeed(&g->buckets[k].first, sizeof g->buckets[k].first, hash);
+    (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    const world_item item = {"order of gradients", text};
+    return world_compare(g->world, &item, 1, err);
+}
+
+static tutti_status take_lists(slot_gradients *g, uint32_t weights, tutti_error *err)
+{
+    uint32_t *buffers = realloc(g->buffers, (weights + 1) * sizeof *buffers);
+    float **pool = g->pool ? g->pool : calloc(SLOT_BLOCKS, sizeof *pool);
+    g->buffers = buffers ? buffers : g->buffers;
+    g->pool = pool;
+    return buffers && pool ? TUTTI_OK : no_memory(weights * sizeof *buffers, err);
+}
+
+static tutti_status take_places(slot_gradients *g, tutti_error *err)
+{
+    const uint64_t bytes = (uint64_t)(g->numbers - g->ngradients) * sizeof *g->tail;
+    unsigned char *before = realloc(g->before, g->before_bytes + 1);
+    float *tail = realloc(g->tail, bytes + sizeof *tail);
+    g->before = before ? before : g->before;
+    g->tail = tail ? tail : g->tail;
+    return before && tail ? TUTTI_OK : no_memory(g->before_bytes + bytes, err);
+}
+
+bool gradients_fit(const slot_gradients *g)
+{
+    return g->version == net_version(g->run->net) && g->buckets;
+}
+
+static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
+{
+    net *n = g->run->net;
+    float *weights, *gradients;
+    if (gradients_fit(g))
+        return TUTTI_OK;
+    free_pool(g);
+    net_arena(n, &weights, &gradients, &g->ngradients);
+    tutti_status s = take_lists(g, net_weight_count(n), err);
+    if (s)
+        return s;
+    list_buffers(g, p);
+    if ((s = take_places(g, err)) || (s = make_buckets(g, p, err)) ||
+        (s = compare_buckets(g, err)))
+        return s;
+    g->version = net_version(n);
+    return TUTTI_OK;
+}
+
+static void copy_buffers(slot_gradients *g, bool back)
+{
+    unsigned char *at = g->before;
+    for (uint32_t k = 0; k < net_weight_count(g->run->net); k++) {
+        const tutti_weight *w = net_weight(g->run->net, k);
+        if (!is_buffer(w))
+            continue;
+        const uint64_t bytes = tutti_nbytes(&w->data.desc);
+        memcpy(back ? w->data.data : at, back ? at : w->data.data, bytes);
+        at += bytes;
+    }
+}
+
+/* ---- slots ---- */
+
+tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tutti_error *err)
+{
+    const tutti_status s = fit(g, p, err);
+    if (s)
+        return s;
+    g->slots = slots;
+    g->mine = slots_of_rank(slots, world_size(g->world), world_rank(g->world));
+    g->nblocks = 0;
+    g->stack.count = 0;
+    g->started = 0;
+    g->error = (tutti_error)TUTTI_ERROR_INIT;
+    copy_buffers(g, false);
+    return TUTTI_OK;
+}
+
+void gradients_begin_slot(slot_gradients *g)
+{
+    copy_buffers(g, true);
+}
+
+bool gradients_is_last(const slot_gradients *g, int64_t slot)
+{
+    return slot == g->mine.first + g->mine.count - 1;
+}
+
+static bool is_used(const slot_gradients *g, const float *array)
+{
+    for (uint32_t k = 0; k < g->nblocks; k++)
+        if (g->blocks[k].data == array)
+            return true;
+    for (uint32_t k = 0; k < g->stack.count; k++)
+        if (g->stack.sums[k].data == array)
+            return true;
+    return false;
+}
+
+/* An array that nothing is in; NULL when there is no memory. */
+static float *take_array(slot_gradients *g)
+{
+    for (uint32_t k = 0; k < g->npool; k++)
+        if (!is_used(g, g->pool[k]))
+            return g->pool[k];
+    float *array =
+        g->npool < SLOT_BLOCKS
+            ? aligned_alloc(64, ((uint64_t)g->numbers * sizeof *array + 63) / 64 * 64 + 64)
+            : NULL;
+    if (array)
+        g->pool[g->npool++] = array;
+    return array;
+}
+
+static void pack_buffers(const slot_gradients *g, double share, float *to)
+{
+    for (uint32_t k = 0; k < g->nbuffers; k++) {
+        const tutti_tensor *t = &net_weight(g->run->net, g->buffers[k])->data;
+        for (int64_t i = 0; i < tutti_numel(&t->desc); i++)
+            *to++ = (float)share * ((const float *)t->data)[i];
+    }
+}
+
+/* Blocks of the tree are summed one after the other. */
+static void end_block(slot_gradients *g, int64_t slot)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    (void)slots_blocks(g->mine, blocks);
+    const slot_span *block = &blocks[g->nblocks];
+    if (slot + 1 < block->first + block->count)
+        return;
+    g->blocks[g->nblocks++] = g->stack.sums[0];
+    g->stack.count = 0;
+}
+
+/* Where the sums of this rank's blocks will be: the last one's in the first array of its stack, which gets the last
+ * slot's gradients bucket by bucket, or in the arena itself. */
+static void name_blocks(slot_gradients *g)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    const uint32_t count = slots_blocks(g->mine, blocks);
+    const bool in_arena = g->stack.count == 0;
+    if (g->nblocks < count)
+        g->blocks[g->nblocks++] =
+            (slot_sum){in_arena ? arena(g) : g->stack.sums[0].data, blocks[count - 1]};
+    for (uint32_t k = 0; k < count; k++) {
+        float *tail = in_arena && k == count - 1 ? g->tail : g->blocks[k].data + g->ngradients;
+        g->tails[k] = (slot_sum){tail, blocks[k]};
+    }
+}
+
+static void start(slot_gradients *g, const world_piece *piece)
+{
+    tutti_error error = TUTTI_ERROR_INIT;
+    if (world_start(g->world, piece, &error) && !g->error.status)
+        g->error = error;
+}
+
+/* The last slot's gradients of the next bucket are there. */
+static void start_bucket(slot_gradients *g)
+{
+    const gradient_bucket *b = &g->buckets[g->started++];
+    float *gradients = arena(g);
+    slot_stack_add_part(&g->stack, gradients + b->first, b->first, b->count, g->run->threads);
+    start(g, &(world_piece){.slots = g->slots,
+                            .mine = g->blocks,
+                            .count = g->nblocks,
+                            .at = b->first,
+                            .n = b->count,
+                            .result = gradients,
+                            .share_only = g->share_only});
+}
+
+/* What is left of them, then the buffers. */
+static void start_rest(slot_gradients *g)
+{
+    const int64_t n = g->numbers - g->ngradients;
+    while (g->started < g->nbuckets)
+        start_bucket(g);
+    if (n == 0 || g->started++ > g->nbuckets)
+        return;
+    slot_stack_add_part(&g->stack, g->tail, g->ngradients, n, g->run->threads);
+    start(g, &(world_piece){.slots = g->slots,
+                            .mine = g->tails,
+                            .count = g->nblocks,
+                            .n = n,
+                            .result = g->tail});
+}
+
+static void passed(void *ctx, uint32_t step)
+{
+    slot_gradients *g = ctx;
+    while (g->started < g->nbuckets && g->buckets[g->started].step <= step)
+        start_bucket(g);
+}
+
+void gradients_watch(slot_gradients *g, plan *p)
+{
+    uint32_t step = 0;
+    name_blocks(g);
+    for (uint32_t k = 0; k < g->nbuckets; k++) { /* the order stays, whichever plan it is */
+        const uint32_t last = plan_gradient_step(p, g->buckets[k].first, g->buckets[k].count);
+        g->buckets[k].step = step = last > step ? last : step;
+    }
+    plan_watch_backward(p, passed, g);
+}
+
+tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, tutti_error *err)
+{
+    float *gradients = arena(g);
+    if (gradients_is_last(g, slot)) {
+        name_blocks(g);
+        pack_buffers(g, share, g->tail);
+        start_rest(g);
+        return TUTTI_OK;
+    }
+    if (g->nbuffers == 0 && slot_stack_takes(&g->stack, slot)) {
+        slot_stack_push(&g->stack, (slot_sum){gradients, {slot, 1}}, g->ngradients,
+                        g->run->threads);
+    } else {
+        float *array = take_array(g);
+        if (!array)
+            return no_memory((uint64_t)g->numbers * sizeof *array, err);
+        memcpy(array, gradients, (size_t)g->ngradients * sizeof *array);
+        pack_buffers(g, share, array + g->ngradients);
+        slot_stack_push(&g->stack, (slot_sum){array, {slot, 1}}, g->numbers, g->run->threads);
+    }
+    end_block(g, slot);
+    return TUTTI_OK;
+}
+
+/* ---- the end of a batch ---- */
+
+/* A rank that has failed, or has no slots, takes part in what it has not begun with zeros. */
+static tutti_status take_part(slot_gradients *g, tutti_error *err)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    const tutti_status s = world_finish(g->world, err); /* the tables of blocks are free */
+    if (s)
+        return s;
+    g->nblocks = slots_blocks(g->mine, blocks);
+    g->stack.count = 0;
+    for (uint32_t k = 0; k < g->nblocks; k++)
+        g->blocks[k] = g->tails[k] = (slot_sum){NULL, blocks[k]};
+    start_rest(g);
+    return TUTTI_OK;
+}
+
+tutti_status gradients_end(slot_gradients *g, bool failed, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    if (failed || g->mine.count == 0)
+        s = take_part(g, err);
+    if (!s)
+        s = world_finish(g->world, err);
+    return s || !g->error.status ? s : tutti_fail(err, g->error.status, "%s", g->error.text);
+}
+
+void gradients_take_buffers(slot_gradients *g)
+{
+    const float *from = g->tail;
+    copy_buffers(g, true);
+    for (uint32_t k = 0; k < g->nbuffers; k++) {
+        const tutti_tensor *t = &net_weight(g->run->net, g->buffers[k])->data;
+        memcpy(t->data, from, tutti_nbytes(&t->desc));
+        from += tutti_numel(&t->desc);
+    }
+}

@@ -1,0 +1,66 @@
+/* slot_gradients.h - gradients of a rank's slots, and their sum over all slots while the backward pass runs. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_RANKS_SLOT_GRADIENTS_H
+#define HOST_TRAIN_RANKS_SLOT_GRADIENTS_H
+
+#include "dist/world.h"
+#include "train/context/run_context.h"
+
+/* Neighbours in the arena, summed over the ranks at a time. */
+typedef struct gradient_bucket {
+    int64_t first, count;
+    uint32_t step; /* of the last slot's backward pass, behind which the sum begins */
+    uint32_t reserved;
+} gradient_bucket;
+
+/* Buffers that the net's forward pass assigns are summed with the gradients, as the slots' mean weighted by
+ * samples. */
+typedef struct slot_gradients {
+    run_context *run;
+    world *world;
+    uint64_t version;  /* of the net that what follows fits */
+    uint32_t *buffers; /* weights of the net that the forward pass assigns */
+    uint32_t nbuffers;
+    int64_t ngradients; /* numbers of the arena */
+    int64_t numbers;    /* and those of the buffers behind it */
+    float **pool;       /* arrays of so many */
+    uint32_t npool;
+    unsigned char *before; /* all buffers as the batch found them */
+    uint64_t before_bytes;
+    float *tail; /* buffers of the last slot, then of all */
+    gradient_bucket
+        *buckets; /* in the order of their sums, which is that of the backward pass */
+    uint32_t nbuckets;
+    bool share_only; /* each rank gets the sums of its own shares alone */
+
+    int64_t slots; /* of the batch under way */
+    slot_span mine;
+    slot_sum blocks[SLOT_BLOCKS]; /* of the tree; behind the last slot all of them */
+    slot_sum tails[SLOT_BLOCKS];  /* the same for buffers */
+    uint32_t nblocks;
+    uint32_t started; /* sums that have begun: of the buckets, then of the buffers */
+    slot_stack stack; /* of the block under way */
+    tutti_error error;
+} slot_gradients;
+
+void gradients_close(slot_gradients *g);
+/* Whether they fit the net, since the last gradients_begin. */
+bool gradients_fit(const slot_gradients *g);
+/* A batch of `slots` slots begins; `p` is a training plan of the net.  Errors: E_NOMEM; E_ARG ranks differ.  [step] */
+TUTTI_NODISCARD tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p,
+                                             tutti_error *err);
+/* A slot of this rank begins: buffers are as the batch found them. */
+void gradients_begin_slot(slot_gradients *g);
+bool gradients_is_last(const slot_gradients *g, int64_t slot);
+/* The last slot's backward pass, which `p` is about to run, begins the sums of buckets as it goes on. */
+void gradients_watch(slot_gradients *g, plan *p);
+/* A slot ends: its gradients are there.  `share` is the slot's in the batch's samples.  Errors: E_NOMEM.  [step] */
+TUTTI_NODISCARD tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share,
+                                                tutti_error *err);
+/* The batch ends: the sums are in the arena of every rank.  `failed`: this rank takes part with zeros.  Errors: those of
+ * world_finish.  [step] */
+TUTTI_NODISCARD tutti_status gradients_end(slot_gradients *g, bool failed, tutti_error *err);
+/* Then, if all went well: buffers are the batch's, what is not summed is as before. */
+void gradients_take_buffers(slot_gradients *g);
+
+#endif

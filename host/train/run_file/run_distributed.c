@@ -1,0 +1,67 @@
+/* run_distributed.c - what a run file says of the processes that train together. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/run_file/run_reader.h"
+
+static const char seconds[] = "a number of seconds from 0 to 1000000";
+
+static const char *const shardings[] = {"none", "states", NULL}; /* SHARDING_* */
+
+static const json_member rows[] = {
+    {.name = "comm",
+     .flags = MEMBER_REQUIRED,
+     .want = "the name of a comm, or an object with it"},
+    {.name = "join_timeout_s",
+     .type = MEMBER_REAL,
+     .max = 1000000,
+     .want = seconds,
+     MEMBER_AT(run_distributed, join_timeout_s)},
+    {.name = "timeout_s",
+     .type = MEMBER_REAL,
+     .max = 1000000,
+     .want = seconds,
+     MEMBER_AT(run_distributed, timeout_s)},
+    {.name = "bucket_mib",
+     .type = MEMBER_REAL,
+     .flags = MEMBER_ABOVE,
+     .max = 1024,
+     MEMBER_AT(run_distributed, bucket_mib)},
+    {.name = "sharding",
+     .type = MEMBER_CHOICE,
+     .words = shardings,
+     MEMBER_AT(run_distributed, sharding)},
+    {.name = NULL},
+};
+
+/* A name, or an object with a name and settings. */
+static void read_comm(run_reader *r, run_distributed *d, const json_node *at)
+{
+    static const char *const skip[] = {"name", NULL};
+    const bool plain = json_type(at) == JSON_STRING;
+    const json_node *name = plain ? at : json_get(at, "name");
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (!plain &&
+        !json_want(at, JSON_OBJECT, "the name of a comm, or an object with it", r->faults))
+        return;
+    if (!name || json_type(name) != JSON_STRING) {
+        faults_add(r->faults, at, "has no name of a comm");
+        return;
+    }
+    if (registry_find(r->registry, TUTTI_KIND_COMM, json_string(name), &d->comm.object, &e)) {
+        faults_add(r->faults, name, "%s", e.text);
+        return;
+    }
+    d->comm.name = object_describe(d->comm.object)->name;
+    d->comm.at = at;
+    d->comm.params =
+        params_from_json(d->comm.object, plain ? NULL : at, skip, r->folder, r->faults);
+}
+
+void run_read_distributed(run_reader *r, const json_node *root)
+{
+    run_distributed *d = &r->run->distributed;
+    const json_node *at = json_get(root, "distributed");
+    *d = (run_distributed){.join_timeout_s = 120.0, .timeout_s = 300.0, .bucket_mib = 4};
+    if (at && json_object_read(at, "an object with a comm", rows, d, r->faults) &&
+        json_get(at, "comm"))
+        read_comm(r, d, json_get(at, "comm"));
+}

@@ -1,0 +1,253 @@
+/* run_file.c - reading a run file: every fault at once, each with its line. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/run_file/run_reader.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN_LIMIT = 4 << 20, MAX_MICROBATCH = 1 << 24, DEFAULT_SEED = 17 };
+
+static const char *const precisions[] = {"fp32", "amp_bf16", "amp_fp16", "fp32_fast", NULL};
+static const char *const recomputes[] = {"off", "cheap", "full", NULL};
+static const char *const orders[] = {"absolute", "upstream", NULL};
+static const char *const microbatch_words[] = {"auto", NULL};
+static const char *const nonfinites[] = {[RUN_NONFINITE_STOP] = "stop",
+                                         [RUN_NONFINITE_WARN] = "warn",
+                                         [RUN_NONFINITE_IGNORE] = "ignore",
+                                         NULL};
+
+/* Keys that training runs and engine files share. */
+static const json_member shared_rows[] = {
+    {.name = "name", .type = MEMBER_STRING, MEMBER_AT(run_file, name)},
+    {.name = "eval"},
+    {.name = "schedulers"},
+    {.name = "algorithms"},
+    {.name = "callbacks"},
+    {.name = "loggers"},
+    {.name = "passes"},
+    {.name = "order",
+     .type = MEMBER_CHOICE,
+     .words = orders,
+     MEMBER_AT(run_file, participants.upstream_order)},
+    {.name = "handlers"},
+    {.name = "traces"},
+    {.name = "profiler"},
+    {.name = "precision",
+     .type = MEMBER_WORD,
+     .words = precisions,
+     MEMBER_AT(run_file, numerics.precision)},
+    {.name = "recompute",
+     .type = MEMBER_WORD,
+     .words = recomputes,
+     MEMBER_AT(run_file, recompute)},
+    {.name = "on_nonfinite",
+     .type = MEMBER_CHOICE,
+     .words = nonfinites,
+     MEMBER_AT(run_file, numerics.on_nonfinite)},
+    {.name = "device"},
+    {.name = "threads",
+     .type = MEMBER_INT,
+     .max = RUN_MOST_THREADS,
+     MEMBER_AT(run_file, threads)},
+    {.name = "watchdog_s",
+     .type = MEMBER_REAL,
+     .max = 1000000,
+     .want = "a number of seconds from 0 to 1000000",
+     MEMBER_AT(run_file, watchdog_s)},
+    {.name = "microbatch_size",
+     .type = MEMBER_INT,
+     .max = MAX_MICROBATCH,
+     .words = microbatch_words,
+     MEMBER_AT(run_file, microbatch_size)},
+    {.name = "step_schedulers_every_batch",
+     .type = MEMBER_BOOL,
+     MEMBER_AT(run_file, step_schedulers_every_batch)},
+    {.name = "load_weights", .type = MEMBER_STRING},
+    {.name = NULL},
+};
+
+static void set_defaults(run_file *run)
+{
+    run->name = "run";
+    run->seed = DEFAULT_SEED;
+    run->length.scale_schedule_ratio = 1.0;
+    run->step_schedulers_every_batch = true;
+    run->watchdog_s = 300.0;
+    run->numerics.precision = precisions[0];
+    run->recompute = recomputes[1];
+    run->loop.args = (tutti_loop_run_args)TUTTI_LOOP_RUN_INIT;
+}
+
+/* A path, from the run file's folder on; NULL when not given. */
+static char *read_path(run_reader *r, const json_node *at)
+{
+    const char *given = json_string(at);
+    char *path = NULL;
+    if (!given)
+        return NULL;
+    if (*given == '/')
+        path = strdup(given);
+    else if (asprintf(&path, "%s/%s", r->folder, given) < 0)
+        path = NULL;
+    if (!path)
+        faults_add_no_memory(r->faults, at);
+    return path;
+}
+
+/* All objects that the file names; an engine file may do without model, data and optimizer. */
+static void read_objects(run_reader *r, const json_node *root)
+{
+    run_file *run = r->run;
+    const json_node *model = json_get(root, "model");
+    if (model)
+        run_read_part(r, model, TUTTI_KIND_MODEL, NULL, &run->model);
+    run_read_data(r, root);
+    if (run->engine && model && !json_get(root, "optimizer"))
+        faults_add(r->faults, root, "optimizer is missing, want one for the model");
+    run_read_optimizer(r, root);
+    run_read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedulers);
+    run_read_algorithms(r, root);
+    run_read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->participants.callbacks);
+    run_read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->participants.loggers);
+    run_read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->participants.passes);
+    run_read_observers(r, root);
+    run_check_conflicts(r);
+}
+
+/* Sets run->engine.  False, with a fault, for an engine file where a training run is wanted. */
+static bool judge_kind(run_reader *r, int kind, const json_node *root)
+{
+    const json_node *process = json_get(root, "process");
+    r->run->engine = kind == RUN_FILE_ENGINE || (kind == RUN_FILE_ANY && process);
+    if (!process || r->run->engine)
+        return true;
+    faults_add(r->faults, process, "makes this an engine file, which `tutti run` runs");
+    return false;
+}
+
+static void read_run(run_reader *r, int kind)
+{
+    run_file *run = r->run;
+    const json_node *root = json_root(run->doc);
+    set_defaults(run);
+    if (!json_want(root, JSON_OBJECT, "an object", r->faults) || !judge_kind(r, kind, root))
+        return;
+    const json_member *const own = run->engine ? run_loop_rows : run_training_rows;
+    const json_member *const tables[] = {shared_rows, own, NULL};
+    json_members_known(root, tables, r->faults);
+    json_members_read(root, shared_rows, run, r->faults);
+    json_members_read(root, own, run, r->faults);
+    if (strchr(run->name, '/'))
+        faults_add(r->faults, json_get(root, "name"), "has a slash; it names a folder");
+    read_objects(r, root);
+    if (run->engine)
+        run_read_loop(r, root);
+    else
+        run_check_duration(r, root);
+    run_read_device(r, root);
+    if (!run->engine)
+        run_read_distributed(r, root);
+    run->load_weights = read_path(r, json_get(root, "load_weights"));
+}
+
+static void apply_overrides(json_doc *doc, const char *const *overrides, faults *f)
+{
+    for (size_t k = 0; overrides && overrides[k]; k++) {
+        char path[256];
+        const char *equals = strchr(overrides[k], '=');
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (!equals || equals == overrides[k] || equals - overrides[k] >= (int)sizeof path) {
+            faults_add(f, NULL, "--set %s: want path=value", overrides[k]);
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "%.*s", (int)(equals - overrides[k]), overrides[k]);
+        if (json_override(doc, path, equals + 1, &e))
+            faults_add(f, NULL, "--set %s: %s", overrides[k], e.text);
+    }
+}
+
+/* Takes `doc`. */
+static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
+                             const char *const *overrides, registry *r, run_file **ret_run,
+                             faults *f)
+{
+    run_file *run = calloc(1, sizeof *run);
+    if (!run) {
+        json_free(doc);
+        faults_add_no_memory(f, NULL);
+        return TUTTI_E_NOMEM;
+    }
+    run->doc = doc;
+    apply_overrides(doc, overrides, f);
+    run_reader all = {r, folder, f, run};
+    read_run(&all, kind);
+    run->text = json_text(json_root(doc));
+    if (!run->text)
+        faults_add_no_memory(f, NULL);
+    if (faults_count(f)) {
+        run_file_free(run);
+        return TUTTI_E_ARG;
+    }
+    *ret_run = run;
+    return TUTTI_OK;
+}
+
+tutti_status run_file_parse(const char *name, const char *text, const char *folder,
+                            const char *const *overrides, registry *r, run_file **ret_run,
+                            faults *f)
+{
+    json_doc *doc;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const tutti_status s = json_parse(name, text, strlen(text), &doc, &e);
+    if (s) {
+        faults_add(f, NULL, "%s", e.text);
+        return s;
+    }
+    return read_doc(doc, RUN_FILE_TRAIN, folder, overrides, r, ret_run, f);
+}
+
+tutti_status run_file_read(const char *path, const char *folder, int kind,
+                           const char *const *overrides, registry *r, run_file **ret_run,
+                           faults *f)
+{
+    json_doc *doc;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const tutti_status s = json_read(path, RUN_LIMIT, &doc, &e);
+    if (s) {
+        faults_add(f, NULL, "%s", e.text);
+        return s;
+    }
+    char own[PATH_MAX];
+    if (!realpath(path, own))
+        (void)snprintf(own, sizeof own, ".");
+    char *slash = strrchr(own, '/');
+    if (slash)
+        *slash = '\0';
+    if (!folder)
+        folder = *own ? own : "/";
+    return read_doc(doc, kind, folder, overrides, r, ret_run, f);
+}
+
+void run_file_free(run_file *run)
+{
+    if (!run)
+        return;
+    run_part_fini(&run->model);
+    run_part_fini(&run->device.part);
+    run_part_fini(&run->distributed.comm);
+    run_data_fini(run);
+    run_optimizer_fini(run);
+    run_parts_fini(&run->schedulers);
+    run_parts_fini(&run->participants.algorithms);
+    run_parts_fini(&run->participants.callbacks);
+    run_parts_fini(&run->participants.loggers);
+    run_parts_fini(&run->participants.passes);
+    run_observers_fini(run);
+    run_loop_fini(run);
+    free(run->load_weights);
+    free(run->text);
+    json_free(run->doc);
+    free(run);
+}

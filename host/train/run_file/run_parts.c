@@ -1,0 +1,70 @@
+/* run_parts.c - objects that a run file names: found, and their settings checked. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/run_file/run_reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void run_read_part(run_reader *r, const json_node *at, const char *kind,
+                   const char *const *skip, run_part *ret_part)
+{
+    static const char *const part_skip[] = {"name", "id", NULL};
+    char want[96], want_name[64];
+    (void)snprintf(want, sizeof want, "an object with the name of a %s", kind);
+    (void)snprintf(want_name, sizeof want_name, "the name of a %s", kind);
+    const json_member rows[] = {
+        {.name = "name",
+         .type = MEMBER_STRING,
+         .flags = MEMBER_REQUIRED,
+         .want = want_name,
+         MEMBER_AT(run_part, name)},
+        {.name = "id", .type = MEMBER_STRING},
+        {.name = NULL},
+    };
+    const json_node *name = json_get(at, "name"), *id = json_get(at, "id");
+    tutti_error e = TUTTI_ERROR_INIT;
+    *ret_part = (run_part){.at = at};
+    if (!json_want(at, JSON_OBJECT, want, r->faults))
+        return;
+    json_members_read(at, rows, ret_part, r->faults);
+    if (!ret_part->name)
+        return;
+    if (registry_find(r->registry, kind, ret_part->name, &ret_part->object, &e)) {
+        faults_add(r->faults, name, "%s", e.text);
+        ret_part->name = NULL;
+        return;
+    }
+    ret_part->name =
+        id && json_string(id) ? json_string(id) : object_describe(ret_part->object)->name;
+    ret_part->params =
+        params_from_json(ret_part->object, at, skip ? skip : part_skip, r->folder, r->faults);
+    if (ret_part->params &&
+        object_check(ret_part->object, ret_part->name, ret_part->params, &e))
+        faults_add(r->faults, at, "%s", e.text);
+}
+
+void run_read_parts(run_reader *r, const json_node *at, const char *key, const char *kind,
+                    run_parts *ret_parts)
+{
+    const json_node *list = json_get(at, key);
+    char want[64];
+    (void)snprintf(want, sizeof want, "an array of %ss", kind);
+    ret_parts->items =
+        json_array_alloc(list, sizeof *ret_parts->items, want, &ret_parts->count, r->faults);
+    for (size_t k = 0; k < ret_parts->count; k++)
+        run_read_part(r, json_at(list, k), kind, NULL, &ret_parts->items[k]);
+}
+
+void run_part_fini(run_part *part)
+{
+    params_free(part->params);
+    part->params = NULL;
+}
+
+void run_parts_fini(run_parts *parts)
+{
+    for (size_t k = 0; k < parts->count; k++)
+        run_part_fini(&parts->items[k]);
+    free(parts->items);
+}

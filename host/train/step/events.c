@@ -1,0 +1,41 @@
+/* events.c - firing an event of the trainer, and whether training is over. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/step/events.h"
+
+#include "train/context/signals.h"
+
+tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
+{
+    const tutti_status s = engine_run_train_event(t->run.engine, event, err);
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    const tutti_status settled = mirrors_flush(&t->mirrors, true, s ? &ignored : err);
+    scalars_end_event(&t->scalars);
+    if (!s && !settled &&
+        t->run.log.lacks_memory) /* what stops and schedules by metrics would not know */
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the last values of metrics");
+    return s ? s : settled;
+}
+
+bool trainer_done(const trainer *t)
+{
+    return trainer_signal() || run_is_over(&t->run);
+}
+
+tutti_status trainer_check_epochs(const trainer *t, tutti_error *err)
+{
+    const tutti_time length = t->run.file->length.iteration_length,
+                     planned = t->run.clock.planned;
+    if (planned.unit != TUTTI_UNIT_EPOCH || length.unit != TUTTI_UNIT_TOKEN)
+        return TUTTI_OK;
+    const int64_t batches = t->run.clock.batches_per_epoch;
+    const int64_t tokens = source_tokens(&t->train) * t->train.spec->batch_size;
+    if (tokens <= 0 || (length.count - 1) / tokens + 1 > batches)
+        return TUTTI_OK;
+    return tutti_fail(
+        err, TUTTI_E_ARG,
+        "max_duration is %lldep, but iteration_length %lldtok begins the data anew "
+        "before an epoch of %lld batches with %lld tokens each ends; give "
+        "max_duration in tok, ba or iter",
+        (long long)planned.count, (long long)length.count, (long long)batches,
+        (long long)tokens);
+}

@@ -1,0 +1,139 @@
+/* plan_step.c - one plan: asked for by the columns of a batch, bound to them, run by segments. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/step/plan_step.h"
+
+#include "graph/runtime/device_memory.h"
+#include "train/step/trainer_state.h"
+
+#include <string.h>
+
+static tutti_status describe(batch *b, const char *const *names, tutti_desc *descs,
+                             uint32_t *ret_count, tutti_error *err)
+{
+    uint32_t n = 0;
+    for (; names && names[n]; n++) {
+        const slot *s = batch_find(b, names[n]);
+        if (!s)
+            return tutti_fail(
+                err, TUTTI_E_NOTFOUND,
+                "the model needs the batch column %s, which the data does not have", names[n]);
+        descs[n] = s->now.desc;
+    }
+    *ret_count = n;
+    return TUTTI_OK;
+}
+
+tutti_status trainer_request(trainer *t, int kind, batch *b, plan_request *ret_request,
+                             tutti_error *err)
+{
+    memset(ret_request, 0, sizeof *ret_request);
+    ret_request->kind = kind;
+    const tutti_status s = describe(b, t->run.model_table->inputs, ret_request->inputs,
+                                    &ret_request->ninputs, err);
+    return s ? s
+             : describe(b, t->run.model_table->targets, ret_request->targets,
+                        &ret_request->ntargets, err);
+}
+
+/* Kernels want 64-byte alignment; rows inside a batch often do not have it. */
+static bool aligned(const void *p)
+{
+    return ((uintptr_t)p & 63) == 0;
+}
+
+/* Where the plan reads column `from`, its k-th input or target. */
+static tutti_status bind(trainer *t, plan *p, uint32_t k, const tutti_tensor *from, bool target,
+                         tutti_error *err)
+{
+    const tutti_device *d = context_device(&t->run);
+    const uint64_t bytes = tutti_nbytes(&from->desc);
+    void (*set)(plan *, uint32_t, const void *) = target ? plan_set_target : plan_set_input;
+    const bool here = from->device == TUTTI_DEVICE_CPU;
+    /* On a device the plan reads its own memory: graphs of a device know their places. */
+    if (device_is_host(d) && aligned(from->data)) {
+        set(p, k, from->data);
+        return TUTTI_OK;
+    }
+    set(p, k, NULL);
+    void *to = (target ? plan_target(p, k) : plan_input(p, k)).data;
+    if (!to)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a batch's column of %llu bytes",
+                          (unsigned long long)bytes);
+    return device_is_host(d) || !here
+               ? device_copy(d, to, from->data, bytes, TUTTI_COPY_ON_DEVICE, err)
+               : upload_run(&t->uploads, d, k + (target ? TUTTI_MAX_COLUMNS : 0), to, from,
+                            err);
+}
+
+tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; t->run.model_table->inputs[k] && !s; k++)
+        s = bind(t, p, k, &batch_find(b, t->run.model_table->inputs[k])->now, false, err);
+    return s;
+}
+
+tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; t->run.model_table->targets && t->run.model_table->targets[k] && !s;
+         k++)
+        s = bind(t, p, k, &batch_find(b, t->run.model_table->targets[k])->now, true, err);
+    return s;
+}
+
+tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale, tutti_error *err)
+{
+    static const unsigned changes[] = {1u << MIRROR_RESULTS | 1u << MIRROR_BUFFERS,
+                                       1u << MIRROR_RESULTS, 1u << MIRROR_GRADIENTS};
+    const tutti_status s = mirrors_flush(&t->mirrors, false, err);
+    if (s)
+        return s;
+    mirrors_invalidate(&t->mirrors, changes[segment]);
+    return plan_run(p, segment, &t->run.step, loss_scale, err);
+}
+
+int trainer_merges(const trainer *t, int first, bool last)
+{
+    const engine *e = t->run.engine;
+    int end = first;
+    if (end == SEGMENT_FORWARD && !engine_hears(e, TUTTI_EVENT_AFTER_FORWARD) &&
+        !engine_hears(e, TUTTI_EVENT_BEFORE_LOSS))
+        end = SEGMENT_LOSS;
+    if (end == SEGMENT_LOSS && !engine_hears(e, TUTTI_EVENT_AFTER_LOSS) &&
+        !engine_hears(e, TUTTI_EVENT_BEFORE_BACKWARD))
+        end = SEGMENT_BACKWARD;
+    if (end == SEGMENT_BACKWARD && last && !t->run.participants.wrapper &&
+        updater_merges(&t->updater) && !engine_hears(e, TUTTI_EVENT_AFTER_BACKWARD) &&
+        !engine_hears(e, TUTTI_EVENT_AFTER_TRAIN_BATCH))
+        end = SEGMENT_UPDATE;
+    return end;
+}
+
+tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last, tutti_error *err)
+{
+    const bool updates = last == SEGMENT_UPDATE;
+    plan_tail tail;
+    tutti_status s = TUTTI_OK;
+    if (!context_is_remote(&t->run) && first <= SEGMENT_LOSS && last > SEGMENT_LOSS) {
+        /* Weights stay as they are when the loss is not finite. */
+        if ((s = trainer_run_merged(t, p, first, SEGMENT_LOSS, err)) ||
+            (s = guard_plan(&t->guard, p, err)))
+            return s;
+        first = SEGMENT_BACKWARD;
+    }
+    if (first == last)
+        return trainer_run(t, p, first, t->plans.loss_scale, err);
+    if ((s = mirrors_flush(&t->mirrors, false, err)) ||
+        (updates && (s = updater_begin(&t->updater, err))))
+        return s;
+    mirrors_invalidate(&t->mirrors, MIRROR_ALL);
+    if (updates)
+        tail = updater_tail(&t->updater);
+    s = plan_run_merged(p, first, updates ? SEGMENT_BACKWARD : last, updates ? &tail : NULL,
+                        &t->run.step, t->plans.loss_scale, err);
+    if (updates && !s)
+        updater_end(&t->updater);
+    t->plans.updated = updates && !s;
+    return s;
+}

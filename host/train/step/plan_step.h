@@ -1,0 +1,29 @@
+/* plan_step.h - one plan, bound to a batch and run by segments. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_STEP_PLAN_STEP_H
+#define HOST_TRAIN_STEP_PLAN_STEP_H
+
+#include "train/step/trainer_state.h"
+
+/* A step is SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD and this, with events in between. */
+enum { SEGMENT_UPDATE = SEGMENT_COUNT };
+
+/* What net_plan is asked for: the columns of `b` that the model names.  Errors: E_NOTFOUND. */
+TUTTI_NODISCARD tutti_status trainer_request(trainer *t, int kind, batch *b,
+                                             plan_request *ret_request, tutti_error *err);
+/* Points the plan's inputs, or targets, at the batch; copies what is not aligned or not there. */
+TUTTI_NODISCARD tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b,
+                                                 tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b,
+                                                  tutti_error *err);
+/* The last segment that runs as one with `first`, because nobody hears the events in between; `last`:
+ * of the batch's last microbatch. */
+int trainer_merges(const trainer *t, int first, bool last);
+/* One segment, with what open mirrors have for it. */
+TUTTI_NODISCARD tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale,
+                                         tutti_error *err);
+/* Segments `first` to `last` as one. */
+TUTTI_NODISCARD tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last,
+                                                tutti_error *err);
+
+#endif

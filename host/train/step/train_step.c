@@ -1,0 +1,360 @@
+/* train_step.c - one training batch: gradient accumulation over microbatches, then the update. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/step/train_step.h"
+
+#include "train/step/events.h"
+#include "train/step/plan_step.h"
+#include "train/step/trainer_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the host wants each evaluation's loss at once, wherever it is. */
+static bool looks(const trainer *t)
+{
+    return !context_is_remote(&t->run) ||
+           (t->run.participants.wrapper && t->run.participants.wrapper_looks);
+}
+
+/* Whether training metrics are read when the device has done the step, not at once. */
+static bool measures_async(const trainer *t)
+{
+    return t->train.metrics.count && !looks(t);
+}
+
+/* What metrics compare with: the targets before any algorithm. */
+static tutti_status keep_targets(trainer *t, slot *saved_targets, tutti_error *err)
+{
+    if (measures_async(t))
+        return async_targets(&t->async, err);
+    for (uint32_t k = 0; t->run.model_table->targets[k] && k < TUTTI_MAX_COLUMNS; k++) {
+        const tutti_status s =
+            slot_set(&saved_targets[k], context_device(&t->run),
+                     &batch_find(&t->tensors.micro, t->run.model_table->targets[k])->now, err);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status update_metrics(trainer *t, const slot *saved_targets, tutti_error *err)
+{
+    tutti_tensor targets[TUTTI_MAX_COLUMNS], outputs[2];
+    uint32_t n = 0;
+    for (; t->run.model_table->targets[n] && n < TUTTI_MAX_COLUMNS; n++)
+        targets[n] = saved_targets[n].now;
+    tutti_metric_input in = {.struct_size = sizeof in,
+                             .noutputs = t->tensors.noutputs,
+                             .outputs = outputs,
+                             .targets = targets,
+                             .ntargets = n,
+                             .samples = t->tensors.micro.samples};
+    tutti_status s = tensors_mirror_outputs(
+        &t->tensors, instance_name(t->train.metrics.instances[0]), outputs, err);
+    if (s || (s = tensors_read_loss(&t->tensors, &in.loss, err)))
+        return s;
+    return metric_set_update(&t->train.metrics, &in, err);
+}
+
+static tutti_status note_loss(trainer *t, double weight, double *loss, tutti_error *err)
+{
+    if (context_is_remote(&t->run))
+        return async_loss(&t->async, weight, err);
+    *loss += weight * (double)*(const float *)t->tensors.loss.now.data;
+    return TUTTI_OK;
+}
+
+/* A part of the batch. */
+typedef struct part {
+    bool first; /* it overwrites the gradients, later ones add */
+    bool last;
+    double weight; /* in the loss */
+} part;
+
+/* What the loss of `p` is multiplied by. */
+static tutti_status aim_scale(trainer *t, plan *p, const part *m, tutti_error *err)
+{
+    if (!t->scaler.on || !t->scalars.on) {
+        t->plans.loss_scale = (float)(m->weight * scaler_scale(&t->scaler));
+        return TUTTI_OK;
+    }
+    t->plans.loss_scale = NAN;
+    return scalars_loss_scale(&t->scalars, m->weight, plan_scale(p), err);
+}
+
+bool trainer_overlaps(const trainer *t)
+{
+    return distributed_on(&t->distributed) &&
+           !engine_hears(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD);
+}
+
+/* Gradients of the batch are summed over the ranks while its last backward pass runs. */
+static void overlap(trainer *t, plan *p)
+{
+    if (!trainer_overlaps(t))
+        return;
+    distributed_overlap(&t->distributed, t->tensors.microbatch, p);
+    t->plans.watched = p;
+}
+
+/* The forward pass and what runs as one with it; *ret_done: the last segment that did. */
+static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_error *err)
+{
+    plan_request request;
+    tutti_status s = trainer_request(t, m->first ? PLAN_TRAIN : PLAN_TRAIN_ADD,
+                                     &t->tensors.micro, &request, err);
+    if (s || (s = net_plan(t->run.net, &request, &t->plans.forward, err)))
+        return s;
+    t->plans.loss = t->plans.forward;
+    overlap(t, t->plans.forward);
+    *ret_done = trainer_merges(t, SEGMENT_FORWARD, m->last);
+    if ((s = trainer_bind_inputs(t, t->plans.forward, &t->tensors.micro, err)) ||
+        (*ret_done > SEGMENT_FORWARD &&
+         ((s = trainer_bind_targets(t, t->plans.forward, &t->tensors.micro, err)) ||
+          (s = aim_scale(t, t->plans.forward, m, err)))) ||
+        (s = trainer_run_merged(t, t->plans.forward, SEGMENT_FORWARD, *ret_done, err)))
+        return s;
+    tensors_publish(&t->tensors, t->plans.forward);
+    return TUTTI_OK;
+}
+
+/* The same for the loss, once somebody has heard of the forward pass. */
+static tutti_status run_loss(trainer *t, const part *m, int *ret_done, tutti_error *err)
+{
+    plan_request request;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_AFTER_FORWARD, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOSS, err)))
+        return s;
+    /* Targets may have become soft: that is another plan over the same forward pass, whose inputs are
+     * where they were. */
+    s = trainer_request(t, m->first ? PLAN_TRAIN : PLAN_TRAIN_ADD, &t->tensors.micro, &request,
+                        err);
+    if (s || (s = net_plan(t->run.net, &request, &t->plans.loss, err)))
+        return s;
+    *ret_done = trainer_merges(t, SEGMENT_LOSS, m->last);
+    if ((s = trainer_bind_targets(t, t->plans.loss, &t->tensors.micro, err)) ||
+        (s = aim_scale(t, t->plans.loss, m, err)) ||
+        (s = trainer_run_merged(t, t->plans.loss, SEGMENT_LOSS, *ret_done, err)))
+        return s;
+    tensors_publish(&t->tensors, t->plans.loss);
+    return TUTTI_OK;
+}
+
+/* Events 11 to 16 for one microbatch, where anybody hears them. */
+static tutti_status microbatch(trainer *t, const part *m, slot *saved_targets, double *ret_loss,
+                               tutti_error *err)
+{
+    int done = SEGMENT_FORWARD;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_FORWARD, err);
+    if (s || (s = run_forward(t, m, &done, err)))
+        return s;
+    if (done == SEGMENT_FORWARD && (s = run_loss(t, m, &done, err)))
+        return s;
+    if (done == SEGMENT_LOSS && ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOSS, err)) ||
+                                 (s = trainer_event(t, TUTTI_EVENT_BEFORE_BACKWARD, err))))
+        return s;
+    if ((s = note_loss(t, m->weight, ret_loss, err)) ||
+        (done == SEGMENT_LOSS && !context_is_remote(&t->run) &&
+         (s = guard_plan(&t->guard, t->plans.loss, err))))
+        return s;
+    /* After-events may have put the first targets back; the backward pass keeps its own. */
+    if (done == SEGMENT_LOSS) {
+        done = trainer_merges(t, SEGMENT_BACKWARD, m->last);
+        if ((s = trainer_run_merged(t, t->plans.loss, SEGMENT_BACKWARD, done, err)))
+            return s;
+    }
+    if (done == SEGMENT_BACKWARD && (s = trainer_event(t, TUTTI_EVENT_AFTER_BACKWARD, err)))
+        return s;
+    if (!t->train.metrics.count)
+        return TUTTI_OK;
+    return measures_async(t) ? async_outputs(&t->async, err)
+                             : update_metrics(t, saved_targets, err);
+}
+
+bool trainer_halve(trainer *t, tutti_error *err)
+{
+    char text[160];
+    if (t->run.file->microbatch_size != RUN_MICROBATCH_AUTO || t->tensors.microbatch_size <= 1)
+        return false;
+    (void)snprintf(text, sizeof text,
+                   "memory is out with %lld samples at a time; microbatch_size is now %lld",
+                   (long long)t->tensors.microbatch_size,
+                   (long long)(t->tensors.microbatch_size + 1) / 2);
+    t->tensors.microbatch_size = (t->tensors.microbatch_size + 1) / 2;
+    *err = (tutti_error)TUTTI_ERROR_INIT;
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+    return true;
+}
+
+/* Microbatch `k` of `size` samples of the batch becomes the one under way. */
+static tutti_status begin_microbatch(trainer *t, slot *saved_targets, int64_t k, int64_t size,
+                                     tutti_error *err)
+{
+    const int64_t left = t->tensors.whole.samples - k * size;
+    batch_slice(&t->tensors.micro, &t->tensors.whole, k * size, left < size ? left : size);
+    t->tensors.phase = PHASE_MICROBATCH;
+    t->tensors.microbatch = t->run.step.microbatch = (uint32_t)k;
+    t->run.step.first_sample = (uint64_t)(k * size);
+    return t->train.metrics.count ? keep_targets(t, saved_targets, err) : TUTTI_OK;
+}
+
+/* Those of the batch that are this rank's; gradients, metrics and loss are then all ranks'. */
+static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double *ret_loss,
+                          tutti_error *err)
+{
+    distributed *d = &t->distributed;
+    const int64_t all = t->tensors.whole.samples;
+    plan_request request;
+    plan *p = NULL;
+    batch_slice(&t->tensors.micro, &t->tensors.whole, 0, size);
+    tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
+    if (!s)
+        s = net_plan(t->run.net, &request, &p, err);
+    if (!s)
+        s = distributed_begin(d, (all + size - 1) / size, p, err);
+    const slot_span mine = s ? (slot_span){0, 0} : d->gradients.mine;
+    for (int64_t k = mine.first; k < mine.first + mine.count && !s; k++) {
+        double loss = 0.0;
+        distributed_begin_slot(d);
+        s = begin_microbatch(t, saved_targets, k, size, err);
+        const part m = {true, false, (double)t->tensors.micro.samples / (double)all};
+        if (!s)
+            s = microbatch(t, &m, saved_targets, &loss, err);
+        if (t->plans.watched)
+            plan_watch_backward(t->plans.watched, NULL, NULL);
+        t->plans.watched = NULL;
+        if (!s)
+            s = distributed_end_slot(d, k, m.weight, loss, err);
+        t->tensors.phase = PHASE_BATCH;
+    }
+    t->tensors.microbatch = 0;
+    return distributed_end(d, s, ret_loss, err);
+}
+
+static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, double *ret_loss,
+                                 tutti_error *err)
+{
+    const int64_t all = t->tensors.whole.samples;
+    const int64_t size = t->tensors.microbatch_size < all ? t->tensors.microbatch_size : all;
+    if (distributed_on(&t->distributed))
+        return slots(t, saved_targets, size, ret_loss, err);
+    tutti_status s =
+        context_is_remote(&t->run)
+            ? async_begin(&t->async, (uint32_t)((all + size - 1) / (size ? size : 1)), first,
+                          measures_async(t), err)
+            : TUTTI_OK;
+    *ret_loss = 0.0;
+    if (!measures_async(t))
+        metric_set_reset(&t->train.metrics);
+    for (int64_t k = 0; k * size < all && s == TUTTI_OK; k++) {
+        s = begin_microbatch(t, saved_targets, k, size, err);
+        const part m = {k == 0, (k + 1) * size >= all,
+                        (double)t->tensors.micro.samples / (double)all};
+        if (s == TUTTI_OK)
+            s = microbatch(t, &m, saved_targets, ret_loss, err);
+        t->tensors.phase = PHASE_BATCH;
+    }
+    t->tensors.microbatch = 0;
+    return s;
+}
+
+/* What a step's evaluations share. */
+typedef struct evaluations {
+    trainer *trainer;
+    slot saved_targets[TUTTI_MAX_COLUMNS];
+    double loss; /* of the first */
+    int count;
+    bool updated;
+} evaluations;
+
+/* Events 10 to 17. */
+static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
+{
+    evaluations *e = ctx;
+    trainer *t = e->trainer;
+    double loss = 0.0;
+    t->plans.updated = false;
+    tutti_status s = mirrors_flush(&t->mirrors, true, err); /* what a wrapper has written */
+    if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err)))
+        return s;
+    do /* the first microbatch overwrites gradients, so the batch can begin again */
+        s = microbatches(t, e->saved_targets, e->count == 0, &loss, err);
+    while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
+    if (s)
+        return s;
+    if (!t->plans.updated && ((s = scaler_unscale(&t->scaler, err)) ||
+                              (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err))))
+        return s;
+    if (context_is_remote(&t->run)) {
+        loss = (double)NAN; /* nobody is to wait for it */
+        if (looks(t) && (s = async_sum(&t->async, &loss, err)))
+            return s;
+    }
+    if (e->count++ == 0)
+        e->loss = loss;
+    *ret = (tutti_evaluation){(float)loss, !scaler_skips(&t->scaler)};
+    return TUTTI_OK;
+}
+
+static tutti_status update(void *ctx, tutti_error *err)
+{
+    evaluations *e = ctx;
+    if (e->count == 0 || e->updated)
+        return tutti_fail(err, TUTTI_E_STATE, "a step has one update, after an evaluation");
+    e->updated = true;
+    const bool over = e->trainer->plans.updated || scaler_skips(&e->trainer->scaler);
+    const tutti_status s = over ? TUTTI_OK : updater_step(&e->trainer->updater, err);
+    return s ? s : context_step_device(&e->trainer->run, err);
+}
+
+/* The update, by the optimizer alone or by the algorithm that wraps it. */
+static tutti_status run_closure(trainer *t, evaluations *e, tutti_error *err)
+{
+    const tutti_closure closure = {sizeof closure, 0, e, evaluate, update};
+    tutti_evaluation unused;
+    if (!t->run.participants.wrapper) {
+        const tutti_status s = evaluate(e, &unused, err);
+        return s ? s : update(e, err);
+    }
+    instance *wrapper = t->run.participants.wrapper;
+    t->mirrors.who = instance_name(wrapper);
+    const breadcrumb outer = instance_breadcrumb(wrapper, "step", true);
+    const tutti_status s =
+        t->run.participants.wrapper_table->step(instance_self(wrapper), &closure, err);
+    crash_breadcrumb = outer;
+    t->mirrors.who = NULL;
+    if (s == TUTTI_OK && e->count == 0)
+        return tutti_fail(err, TUTTI_E_STATE, "%s made a step without evaluating the batch",
+                          instance_name(wrapper));
+    return s;
+}
+
+tutti_status trainer_step_batch(trainer *t, tutti_error *err)
+{
+    evaluations e;
+    memset(&e, 0, sizeof e);
+    e.trainer = t;
+    t->run.step.step = crash_breadcrumb.step = (uint64_t)t->run.clock.now.batch;
+    t->scalars.counted = false;
+    tutti_status s = run_closure(t, &e, err);
+    if (!s)
+        s = mirrors_flush(&t->mirrors, true, err);
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(e.saved_targets[k].own);
+    if (s || (s = scaler_update(&t->scaler, err)))
+        return s;
+    const tutti_named_value v = {"loss/train/total", e.loss};
+    if (looks(t))
+        run_log_metrics(&t->run.log, &v, 1);
+    else if ((s = async_end(&t->async, err)))
+        return s;
+    /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */
+    if (t->run.file->step_schedulers_every_batch && (s = updater_schedule(&t->updater, err)))
+        return s;
+    if (!measures_async(t))
+        metric_set_log(&t->run.log, &t->train.metrics, "train",
+                       (uint64_t)t->run.clock.now.batch);
+    return TUTTI_OK;
+}

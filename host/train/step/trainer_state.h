@@ -1,0 +1,91 @@
+/* trainer_state.h - a trainer: the components of a run, each with its own header. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_STEP_TRAINER_STATE_H
+#define HOST_TRAIN_STEP_TRAINER_STATE_H
+
+#include "base/folder_lock.h"
+#include "train/context/observers.h"
+#include "train/data/data_source.h"
+#include "train/ranks/distributed.h"
+#include "train/step/async_metrics.h"
+#include "train/update/plugin_kernels.h"
+#include "train/update/weights_service.h"
+#include "tutti/checkpoint.h"
+#include "tutti/metrics.h"
+#include "tutti/state.h"
+#include "tutti/stateful.h"
+#include "tutti/train.h"
+
+typedef struct trainer trainer; /* trainer/trainer.h */
+
+/* The plans of the microbatch under way. */
+typedef struct step_plans {
+    plan *forward;
+    plan *loss;    /* over the same forward pass; another one where targets have changed */
+    plan *watched; /* whose backward pass begins sums over the ranks; NULL: none */
+    float loss_scale;
+    bool updated; /* the update was part of the last segment */
+} step_plans;
+
+/* training_loop.h: what a loop other than fit's has set. */
+typedef struct loop_hooks {
+    const void *(*answer)(void *ctx, const char *interface_id);
+    tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err);
+    tutti_status (*load)(void *ctx, const char *path, const char *text, tutti_error *err);
+    void *ctx;
+    data_source *data; /* that it loads; NULL: the training data */
+} loop_hooks;
+
+/* An evaluation that events of a loop start. */
+typedef struct loop_evaluation {
+    trainer *trainer;
+    size_t number; /* of the evaluation */
+    char name[80]; /* of its handler */
+} loop_evaluation;
+
+/* What plugins can ask for. */
+typedef struct trainer_services {
+    tutti_state_v1 state;
+    tutti_metrics_v1 metrics;
+    weights_service weights;
+    tutti_train_v1 train;
+    tutti_checkpoint_v1 checkpoint;
+} trainer_services;
+
+/* How a checkpoint is taken up, and what came of it. */
+typedef struct trainer_resume {
+    bool accept_bits; /* one that other kernels computed is taken up */
+    bool strict;      /* one of other settings is refused */
+    bool same;        /* this run's kernels computed it too */
+} trainer_resume;
+
+struct trainer {
+    run_context run;
+    loop_hooks hooks;
+    step_tensors tensors;
+    host_mirrors mirrors;
+    uploads uploads;
+    plugin_kernels kernels;
+    device_scalars scalars;
+    loss_scaler scaler;
+    updater updater;
+    numeric_guard guard;
+    async_metrics async;
+    distributed distributed;
+    data_source train;
+    data_source *evals;
+    size_t nevals;
+    loop_evaluation *on_events; /* of an engine file, one an evaluation */
+    const char *eval_label;     /* of the evaluation under way, or NULL */
+    step_plans plans;
+    observers observers;
+    trainer_resume resume;
+    bool failed;        /* to open, or to train */
+    bool begun;         /* INIT has been fired and the checkpoint, if any, loaded */
+    bool fits;          /* it trains, and writes to the run's folders */
+    folder_lock *locks; /* on these */
+
+    trainer_services services;
+};
+
+#endif

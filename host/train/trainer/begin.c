@@ -1,0 +1,90 @@
+/* begin.c - what comes before the first event of fit, eval or predict: INIT, weights, the checkpoint. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer/begin.h"
+#include "train/trainer/trainer.h"
+
+#include "train/checkpoint/pretrained.h"
+#include "train/checkpoint/resume.h"
+#include "train/step/events.h"
+#include "train/step/trainer_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the run starts from; a checkpoint that it goes on from comes after. */
+static tutti_status load_weights(trainer *t, tutti_error *err)
+{
+    char text[640];
+    uint64_t unused = 0;
+    const tutti_status s = pretrained_load(t->run.net, t->run.file->load_weights, &unused, err);
+    if (s)
+        return s;
+    (void)snprintf(text, sizeof text,
+                   "weights from %s; %llu of its tensors are not the model's",
+                   t->run.file->load_weights, (unsigned long long)unused);
+    run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
+    return TUTTI_OK;
+}
+
+tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = folder_lock_take(&t->locks, folder, &why);
+    if (s != TUTTI_E_UNSUPPORTED)
+        return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", why.text);
+    return TUTTI_OK;
+}
+
+/* The run's folder, where any file of the run goes there. */
+static tutti_status claim_folder(trainer *t, tutti_error *err)
+{
+    bool writes = t->run.file->observers.traces.count > 0 || t->run.file->observers.profiled;
+    for (size_t k = 0; k < t->run.participants.nloggers; k++) {
+        const tutti_logger_v1 *table =
+            instance_query(t->run.participants.items[k], TUTTI_LOGGER_V1);
+        writes =
+            writes || (table && TUTTI_HAS(table, tutti_logger_v1, sync) && table->sync != NULL);
+    }
+    return writes ? trainer_claim(t, t->run.folder, err) : TUTTI_OK;
+}
+
+tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
+{
+    tutti_status s =
+        t->fits && distributed_first(&t->distributed) ? claim_folder(t, err) : TUTTI_OK;
+    if (!s)
+        s = observers_start(&t->observers, &t->run, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
+        return s;
+    t->run.log.ready = true;
+    precision_announce(&t->run);
+    source_announce(&t->train, &t->run.log);
+    for (size_t k = 0; k < t->nevals; k++)
+        source_announce(&t->evals[k], &t->run.log);
+    char json[64];
+    (void)snprintf(json, sizeof json, "%llu", (unsigned long long)t->run.seed);
+    run_log_hyperparameter(&t->run.log, "seed", json);
+    for (size_t k = 0; k < t->run.participants.count; k++) {
+        const object_info *o = object_describe(instance_object(t->run.participants.items[k]));
+        if (strcmp(o->kind, TUTTI_KIND_ALGORITHM) == 0) {
+            char name[128];
+            (void)snprintf(name, sizeof name, "enabled_algorithms/%s",
+                           instance_name(t->run.participants.items[k]));
+            run_log_hyperparameter(&t->run.log, name, "true");
+        }
+    }
+    if ((s = updater_refit(&t->updater, err)) || (s = updater_schedule(&t->updater, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) ||
+        (s = updater_refit(&t->updater, err)))
+        return s;
+    if ((t->run.file->load_weights && (s = load_weights(t, err))) ||
+        (resume && (s = trainer_load(t, resume, err))))
+        return s;
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) ||
+        (s = updater_refit(&t->updater, err)))
+        return s;
+    t->begun = true;
+    s = updater_reschedule(&t->updater, err);
+    return s ? s : distributed_compare_start(&t->distributed, err);
+}

@@ -1,0 +1,206 @@
+/* evaluate.c - evaluations inside a fit: when they are due, and one after the other. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer/evaluate.h"
+
+#include "train/step/events.h"
+#include "train/step/plan_step.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/begin.h"
+#include "train/trainer/rank_batches.h"
+#include "train/trainer/trainer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err)
+{
+    plan_request request;
+    plan *p;
+    tutti_status s = trainer_request(t, PLAN_EVAL, &t->tensors.eval, &request, err);
+    if (s || (s = net_plan(t->run.net, &request, &p, err)) ||
+        (s = trainer_bind_inputs(t, p, &t->tensors.eval, err)) ||
+        (s = trainer_bind_targets(t, p, &t->tensors.eval, err)) ||
+        (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)) ||
+        (s = trainer_run(t, p, SEGMENT_LOSS, 1.0f, err)))
+        return s;
+    tensors_publish(&t->tensors, p);
+    return TUTTI_OK;
+}
+
+static tutti_status measure(trainer *t, data_source *e, tutti_error *err)
+{
+    tutti_tensor outputs[2], targets[TUTTI_MAX_COLUMNS];
+    tutti_status s = TUTTI_OK;
+    uint32_t n = 0;
+    const char *const *names = t->run.model_table->targets;
+    for (; names && n < TUTTI_MAX_COLUMNS && names[n] && !s; n++)
+        s = tensors_mirror_column(&t->tensors, "", batch_find(&t->tensors.eval, names[n]),
+                                  &targets[n], err);
+    tutti_metric_input in = {.struct_size = sizeof in,
+                             .noutputs = t->tensors.noutputs,
+                             .outputs = outputs,
+                             .targets = targets,
+                             .ntargets = n,
+                             .samples = t->tensors.eval.samples};
+    if (s || (s = tensors_mirror_outputs(&t->tensors, "", outputs, err)) ||
+        (s = tensors_read_loss(&t->tensors, &in.loss, err)))
+        return s;
+    return metric_set_update(&e->metrics, &in, err);
+}
+
+/* `began` is when the batch's work began, its loading included.  Every rank hears of every batch; one of them
+ * computes it. */
+static tutti_status eval_batch(trainer *t, data_source *e, int64_t began, tutti_error *err)
+{
+    const bool mine = rank_evaluates(t);
+    t->tensors.noutputs = 0; /* those of the batch before */
+    t->tensors.loss.now.data = NULL;
+    t->distributed.batches.passed = false;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_START, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err)) ||
+        (mine && (s = trainer_evaluate_batch(t, err))))
+        return s;
+    t->distributed.batches.passed = true;
+    if ((s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err)) ||
+        (mine && (s = measure(t, e, err))))
+        return s;
+    timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0, now_ns() - began);
+    s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END, err);
+    rank_next_evaluation_batch(t);
+    return s;
+}
+
+static tutti_status eval_batches(trainer *t, data_source *e, tutti_error *err)
+{
+    while (!trainer_signal()) {
+        int64_t samples;
+        const int64_t began = now_ns();
+        tutti_status s = source_next(e, &t->mirrors, &t->tensors.eval, &samples, err);
+        if (s || samples == 0)
+            return s;
+        if ((s = eval_batch(t, e, began, err)))
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
+{
+    t->eval_label = e->spec->label;
+    memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
+    t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
+    metric_set_reset(&e->metrics);
+    tutti_status s = rank_begin_evaluation(t, e, err);
+    if (s || (s = source_seek(e, 0, 0, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
+        return s;
+    s = rank_end_evaluation(t, eval_batches(t, e, err), err);
+    if (s)
+        return s;
+    if (!trainer_signal()) /* half an evaluation says nothing */
+        metric_set_log(&t->run.log, &e->metrics, e->spec->label,
+                       (uint64_t)t->run.clock.now.batch);
+    s = trainer_event(t, TUTTI_EVENT_EVAL_END, err);
+    t->eval_label = NULL;
+    return s;
+}
+
+tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
+{
+    data_source *e = &t->evals[k];
+    const int phase = t->tensors.phase;
+    const int64_t began = now_ns();
+    if (trainer_signal())
+        return TUTTI_OK;
+    if (phase == PHASE_EVAL)
+        return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
+    if (t->hooks.data == e)
+        return tutti_fail(err, TUTTI_E_STATE, "the loop goes through the data of %s now",
+                          e->spec->label);
+    tutti_status s = async_flush(&t->async, err);
+    t->tensors.phase = PHASE_EVAL;
+    if (!s)
+        s = evaluate_one(t, e, err);
+    tensors_end_batch(&t->tensors);
+    t->tensors.phase = phase;
+    t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
+    return s;
+}
+
+static tutti_status evaluate_on_event(void *ctx, tutti_error *err)
+{
+    const loop_evaluation *e = ctx;
+    return trainer_evaluate_now(e->trainer, e->number, err);
+}
+
+tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err)
+{
+    t->on_events = calloc(t->nevals + 1, sizeof *t->on_events);
+    if (!t->on_events)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
+    for (size_t k = 0; k < t->nevals; k++) {
+        run_data *spec = &t->run.file->evals[k];
+        loop_evaluation *e = &t->on_events[k];
+        if (!spec->on)
+            continue;
+        *e = (loop_evaluation){.trainer = t, .number = k};
+        (void)snprintf(e->name, sizeof e->name, "evaluation %.60s", spec->label);
+        binding_own(spec->on, e->name, evaluate_on_event, e);
+        const tutti_status s = engine_bind(t->run.engine, spec->on, err);
+        if (s)
+            return s;
+        spec->on = NULL; /* the engine has it */
+    }
+    return TUTTI_OK;
+}
+
+/* Composer's Trainer.eval: every evaluation once, whatever its interval. */
+tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
+{
+    if (t->nevals == 0)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: the run file has no evaluation",
+                          t->run.file->name);
+    tutti_status s = trainer_begin(t, checkpoint, err);
+    if (!s && distributed_on(&t->distributed))
+        s = distributed_share_choices(&t->distributed, TUTTI_OK, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_START, err)))
+        return s;
+    t->tensors.phase = PHASE_EVAL;
+    for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++)
+        s = evaluate_one(t, &t->evals[k], err);
+    t->tensors.phase = PHASE_IDLE;
+    if (s == TUTTI_OK && trainer_signal())
+        return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal());
+    return s ? s : trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_END, err);
+}
+
+tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
+{
+    bool started = false;
+    tutti_status s = TUTTI_OK;
+    const int phase = t->tensors.phase;
+    const int64_t began = now_ns();
+    for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++) {
+        data_source *e = &t->evals[k];
+        bool due;
+        s = interval_due(&e->due, event, &t->run.clock.now,
+                         t->run.clock.has_previous ? &t->run.clock.previous : NULL,
+                         t->run.clock.max_duration, t->run.clock.batches_per_epoch, &due, err);
+        if (s || !due)
+            continue;
+        if (!started) {
+            started = true;
+            if ((s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_ALL, err)))
+                break;
+            t->tensors.phase = PHASE_EVAL;
+        }
+        s = evaluate_one(t, e, err);
+    }
+    t->tensors.phase = phase;
+    if (started && s == TUTTI_OK)
+        s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_ALL, err);
+    if (started)
+        t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
+    return s;
+}

@@ -1,0 +1,18 @@
+/* evaluate.h - evaluations that are due, and those that events of a loop start. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_TRAINER_EVALUATE_H
+#define HOST_TRAIN_TRAINER_EVALUATE_H
+
+#include "train/step/trainer_state.h"
+
+TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
+/* Evaluation k at an event of a loop, or inside its process function; the training batch under way keeps
+ * its columns, not its outputs.  E_STATE as training_evaluate.  [step] */
+TUTTI_NODISCARD tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err);
+/* Evaluations of an engine file become handlers of the events that it names.  [control] */
+TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err);
+
+/* The forward pass and the loss of the evaluation batch that is loaded; outputs and loss are then the state's.  [step] */
+TUTTI_NODISCARD tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err);
+
+#endif

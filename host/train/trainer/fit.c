@@ -1,0 +1,217 @@
+/* fit.c - Composer's training loop, every event in its place. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint/saver.h"
+#include "train/step/events.h"
+#include "train/step/train_step.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/begin.h"
+#include "train/trainer/evaluate.h"
+#include "train/trainer/trainer.h"
+#include "train/trainer/training_loop.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Which order of the data this pass takes: iterations counted in tokens begin the data anew. */
+static int64_t data_epoch(const trainer *t)
+{
+    const bool by_tokens = t->run.file->length.iteration_length.unit == TUTTI_UNIT_TOKEN;
+    return t->run.clock.now.epoch + (by_tokens ? t->run.clock.now.iteration : 0);
+}
+
+static tutti_status seek(trainer *t, tutti_error *err)
+{
+    return source_seek(&t->train, data_epoch(t), t->run.clock.now.batch_in_epoch, err);
+}
+
+static bool iteration_over(const trainer *t, int32_t unit)
+{
+    const tutti_time length = t->run.file->length.iteration_length;
+    const int64_t here = unit == TUTTI_UNIT_TOKEN ? t->run.clock.now.token_in_iteration
+                                                  : t->run.clock.now.epoch_in_iteration;
+    return length.unit == unit && here >= length.count;
+}
+
+static tutti_status end_iteration(trainer *t, tutti_error *err)
+{
+    t->run.clock.previous = t->run.clock.now;
+    t->run.clock.has_previous = true;
+    timestamp_next_iteration(&t->run.clock.now);
+    const tutti_status s = trainer_event(t, TUTTI_EVENT_ITERATION_END, err);
+    return s ? s : trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
+}
+
+/* SIGUSR1. */
+static tutti_status save_now(trainer *t, tutti_error *err)
+{
+    bool can;
+    const tutti_status s = saver_save(&t->run, &can, err);
+    if (!can)
+        run_log_message(
+            &t->run.log, TUTTI_LOG_WARNING, "train",
+            "a signal asks for a checkpoint; no checkpoint_saver, so nothing is saved");
+    return s;
+}
+
+/* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */
+static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
+{
+    int64_t samples;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_BEFORE_DATALOADER, err);
+    if (s || (s = source_next(&t->train, &t->mirrors, &t->tensors.whole, &samples, err)))
+        return s;
+    if (samples == 0) {
+        *ret_end = true;
+        s = engine_run_marker_only_event(t->run.engine, TUTTI_EVENT_AFTER_DATALOADER, err);
+        return s ? s : trainer_event(t, TUTTI_EVENT_DATALOADER_STOP_ITERATION, err);
+    }
+    training_batch b;
+    training_begin_batch(t, samples, &b);
+    if ((s = trainer_event(t, TUTTI_EVENT_AFTER_DATALOADER, err)) ||
+        (s = trainer_event(t, TUTTI_EVENT_BATCH_START, err)))
+        return s;
+    training_log_time(t, b.tokens > 0, false);
+    if ((s = trainer_step_batch(t, err)))
+        return s;
+    training_count_batch(t, &b);
+    if ((s = trainer_event(t, TUTTI_EVENT_BATCH_END, err)) ||
+        (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
+        return s;
+    training_end_batch(t);
+    s = trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
+    return s || !trainer_save_asked() ? s : save_now(t, err);
+}
+
+static tutti_status end_epoch(trainer *t, tutti_error *err)
+{
+    tutti_status s = training_end_epoch(t, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err)) ||
+        (s = training_refit(t, err)) || /* of frozen layers */
+        (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
+        return s;
+    return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
+}
+
+static tutti_status epoch(trainer *t, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    bool end = false, early = false;
+    if (t->run.clock.now.epoch_in_iteration == 0 && t->run.clock.now.batch_in_epoch == 0)
+        s = trainer_event(t, TUTTI_EVENT_ITERATION_START, err);
+    if (s == TUTTI_OK && t->run.clock.now.batch_in_epoch == 0) {
+        if ((s = trainer_event(t, TUTTI_EVENT_EPOCH_START, err)))
+            return s;
+        training_log_epoch(t);
+    }
+    while (s == TUTTI_OK && !end && !early) {
+        s = batch_of_epoch(t, &end, err);
+        if (s == TUTTI_OK && !end && iteration_over(t, TUTTI_UNIT_TOKEN)) {
+            if ((s = end_iteration(t, err)))
+                return s;
+            return seek(t, err);
+        }
+        early = !end && trainer_done(t);
+    }
+    if (s)
+        return s;
+    if (trainer_signal() && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
+        return TUTTI_OK; /* stopped in the middle: the epoch goes on after a resume */
+    if (early && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
+        return TUTTI_OK;
+    s = end_epoch(t, err);
+    return s == TUTTI_OK && iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : s;
+}
+
+/* How long this fit lasts, and from where on. */
+static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *err)
+{
+    char now[40], max[40];
+    if (o->reset_time) {
+        memset(&t->run.clock.now.iteration, 0,
+               sizeof t->run.clock.now - offsetof(tutti_timestamp, iteration));
+        t->run.clock.has_previous = false;
+        for (size_t k = 0; k < t->nevals; k++)
+            t->evals[k].due.last_batch = -1;
+    }
+    if (o->duration.unit == TUTTI_UNIT_DURATION)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "the duration is given in dur, want ep, ba, sp, tok or sec");
+    if (o->duration.unit != TUTTI_UNIT_NONE) {
+        t->run.clock.planned = o->duration;
+        t->run.clock.planned.count += tutti_timestamp_get(&t->run.clock.now, o->duration.unit);
+    }
+    const tutti_status s = trainer_check_epochs(t, err);
+    if (s)
+        return s;
+    t->run.clock.max_duration = t->run.clock.planned;
+    t->run.clock.stopped = false;
+    if (!trainer_finished(t))
+        return TUTTI_OK;
+    const tutti_time here = {tutti_timestamp_get(&t->run.clock.now, t->run.clock.planned.unit),
+                             0.0, t->run.clock.planned.unit, 0};
+    return tutti_fail(err, TUTTI_E_STATE,
+                      "nothing is left to train: max_duration is %s and %s have passed; give a "
+                      "longer max_duration, a duration, or reset the time",
+                      duration_text(t->run.clock.planned, max, sizeof max),
+                      duration_text(here, now, sizeof now));
+}
+
+static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
+{
+    t->fits = true;
+    t->resume.strict = o->strict;
+    t->resume.accept_bits = o->accept_bits;
+    tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
+    if (s || (s = set_duration(t, o, err)) || (s = training_plan(t, err)) ||
+        (s = seek(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
+        return s;
+    training_start_clock(t);
+    while (s == TUTTI_OK && !trainer_done(t))
+        s = epoch(t, err);
+    if (s == TUTTI_E_INTERRUPTED && trainer_hurries()) { /* data was not waited for */
+        *err = (tutti_error)TUTTI_ERROR_INIT;
+        s = TUTTI_OK;
+    }
+    if (s == TUTTI_OK && !trainer_signal())
+        s = guard_weights(&t->guard, err);
+    /* Ignite's ends: what failed, was interrupted or was stopped is told before it takes effect. */
+    const int32_t told = s                      ? TUTTI_EVENT_EXCEPTION_RAISED
+                         : trainer_signal()     ? TUTTI_EVENT_INTERRUPT
+                         : t->run.clock.stopped ? TUTTI_EVENT_TERMINATE
+                                                : -1;
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    const tutti_status known = async_flush(&t->async, s ? &ignored : err);
+    s = s ? s : known;
+    const tutti_status heard = told < 0 ? TUTTI_OK : trainer_event(t, told, s ? &ignored : err);
+    if (s || (s = heard))
+        return s;
+    if (trainer_signal())
+        return training_stop_by_signal(t, err);
+    training_log_time(t, t->run.clock.now.token > 0, true);
+    if ((s = trainer_event(t, TUTTI_EVENT_FIT_END, err)))
+        return s;
+    return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
+}
+
+/* The operator does not wait for what is under way.  Weights are those after the last batch, for plugins
+ * are called before an update or after the batch is counted. */
+static tutti_status leave(trainer *t, tutti_error *err)
+{
+    tutti_error stopped = TUTTI_ERROR_INIT;
+    if (t->begun)
+        return tutti_fail(err, training_stop_by_signal(t, &stopped),
+                          "%s; the call under way was left", stopped.text);
+    return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d before the first batch",
+                      trainer_signal());
+}
+
+tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
+{
+    if (sigsetjmp(*trainer_escape(), 1))
+        return leave(t, err);
+    tutti_error cause = TUTTI_ERROR_INIT;
+    const tutti_status s = fit(t, o, &cause);
+    trainer_escape_end();
+    t->failed = s && s != TUTTI_E_INTERRUPTED;
+    return s ? tutti_fail(err, s, "%s", cause.text) : TUTTI_OK;
+}

@@ -1,0 +1,86 @@
+/* predict.c - the model's outputs for a data set, with Composer's predict events. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/step/events.h"
+#include "train/step/plan_step.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/begin.h"
+#include "train/trainer/trainer.h"
+
+#include <string.h>
+
+static tutti_status predict_batch(trainer *t, int64_t began, trainer_sink sink, void *ctx,
+                                  tutti_error *err)
+{
+    tutti_status s = trainer_event(t, TUTTI_EVENT_PREDICT_BATCH_START, err);
+    if (s || (s = trainer_event(t, TUTTI_EVENT_PREDICT_BEFORE_FORWARD, err)))
+        return s;
+    plan_request request;
+    plan *p;
+    if ((s = trainer_request(t, PLAN_EVAL, &t->tensors.eval, &request, err)))
+        return s;
+    request.ntargets = 0; /* no loss */
+    if ((s = net_plan(t->run.net, &request, &p, err)))
+        return s;
+    if ((s = trainer_bind_inputs(t, p, &t->tensors.eval, err)) ||
+        (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)))
+        return s;
+    t->tensors.noutputs = plan_noutputs(p) < 2 ? plan_noutputs(p) : 2;
+    for (uint32_t k = 0; k < t->tensors.noutputs; k++)
+        t->tensors.outputs[k].now = plan_output(p, k);
+    tutti_tensor outputs[2];
+    if ((s = trainer_event(t, TUTTI_EVENT_PREDICT_AFTER_FORWARD, err)) ||
+        (s = tensors_mirror_outputs(&t->tensors, "", outputs, err)) ||
+        (s = sink(ctx, &outputs[0], err)))
+        return s;
+    timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0, now_ns() - began);
+    t->run.clock.predict = t->run.clock.eval;
+    return trainer_event(t, TUTTI_EVENT_PREDICT_BATCH_END, err);
+}
+
+static data_source *find_source(trainer *t, const char *label, tutti_error *err)
+{
+    for (size_t k = 0; k < t->nevals; k++)
+        if (!label || strcmp(t->evals[k].spec->label, label) == 0)
+            return &t->evals[k];
+    (void)(label ? tutti_fail(err, TUTTI_E_NOTFOUND, "%s: there is no evaluation %s",
+                              t->run.file->name, label)
+                 : tutti_fail(err, TUTTI_E_ARG,
+                              "%s: the run file has no evaluation, whose data "
+                              "could be predicted",
+                              t->run.file->name));
+    return NULL;
+}
+
+tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *label,
+                             trainer_sink sink, void *ctx, tutti_error *err)
+{
+    data_source *e = find_source(t, label, err);
+    if (!e)
+        return err->status;
+    tutti_status s = trainer_begin(t, checkpoint, err);
+    if (s)
+        return s;
+    t->eval_label = "predict";
+    t->tensors.phase = PHASE_EVAL;
+    memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
+    t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
+    t->run.clock.predict = t->run.clock.eval;
+    if ((s = source_seek(e, 0, 0, err)) == TUTTI_OK)
+        s = trainer_event(t, TUTTI_EVENT_PREDICT_START, err);
+    while (s == TUTTI_OK) {
+        int64_t samples;
+        const int64_t began = now_ns();
+        if (trainer_signal())
+            s = tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal());
+        else
+            s = source_next(e, &t->mirrors, &t->tensors.eval, &samples, err);
+        if (s || samples == 0)
+            break;
+        s = predict_batch(t, began, sink, ctx, err);
+    }
+    if (s == TUTTI_OK)
+        s = trainer_event(t, TUTTI_EVENT_PREDICT_END, err);
+    t->tensors.phase = PHASE_IDLE;
+    t->eval_label = NULL;
+    return s;
+}

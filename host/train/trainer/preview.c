@@ -1,0 +1,203 @@
+/* preview.c - the plan of a run's training steps, before any of them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer/preview.h"
+
+#include "graph/runtime/device_memory.h"
+#include "graph/runtime/host_memory.h"
+#include "train/step/plan_step.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/trainer.h"
+#include "tutti/penalty.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Columns of the batch that the model names -> their descriptions for `rows` samples. */
+static tutti_status describe(const tutti_column *columns, uint32_t n, const char *const *names,
+                             int64_t rows, tutti_desc *descs, uint32_t *ret_count,
+                             tutti_error *err)
+{
+    uint32_t count = 0;
+    for (; names && names[count] && count < TUTTI_MAX_COLUMNS; count++) {
+        const tutti_column *c = NULL;
+        for (uint32_t k = 0; k < n && !c; k++)
+            c = strcmp(columns[k].name, names[count]) == 0 ? &columns[k] : NULL;
+        if (!c)
+            return tutti_fail(
+                err, TUTTI_E_NOTFOUND,
+                "the model needs the batch column %s, which the data does not have",
+                names[count]);
+        if (c->desc.rank >= TUTTI_MAX_RANK)
+            return tutti_fail(err, TUTTI_E_SHAPE, "column %s has too many axes for a batch",
+                              names[count]);
+        tutti_desc *d = &descs[count];
+        *d = (tutti_desc){{rows}, c->desc.rank + 1, c->desc.dtype};
+        for (int32_t k = 0; k < c->desc.rank; k++) {
+            d->dim[k + 1] = c->desc.dim[k];
+            if (c->desc.dim[k] < 0)
+                return tutti_fail(
+                    err, TUTTI_E_SHAPE,
+                    "column %s has no fixed shape: its plan is made batch by batch",
+                    names[count]);
+        }
+    }
+    *ret_count = count;
+    return TUTTI_OK;
+}
+
+/* What a step takes of a device with memory of its own. */
+static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, tutti_error *err)
+{
+    const tutti_device *d = context_device(&t->run);
+    char a[32], b[32];
+    float *weights, *grads;
+    int64_t count;
+    uint64_t unused = 0, total = 0, buffers = 0;
+    if (device_is_host(d))
+        return TUTTI_OK;
+    const tutti_status s = d->table->memory(d->device, &unused, &total, err);
+    if (s)
+        return s;
+    net_arena(t->run.net, &weights, &grads, &count);
+    for (uint32_t k = 0; k < net_weight_count(t->run.net); k++)
+        if (net_offset(t->run.net, k) < 0)
+            buffers += tutti_nbytes(&net_weight(t->run.net, k)->data.desc);
+    (void)fprintf(file, "device %s:%u, %s: %s of %s are free beside\n",
+                  t->run.file->device.part.name, t->run.file->device.index, d->info.name,
+                  bytes_text(unused, a, sizeof a), bytes_text(total, b, sizeof b));
+    (void)fprintf(file, "  weights and their gradients %s, buffers %s\n",
+                  bytes_text(2 * sizeof(float) * (uint64_t)count, a, sizeof a),
+                  bytes_text(buffers, b, sizeof b));
+    const net_half_counts low = net_count_half(t->run.net);
+    if (low.bytes)
+        (void)fprintf(file, "  copies in %s of %u trained and %u frozen weights %s\n",
+                      tutti_dtype_name(low.dtype), low.trained, low.frozen,
+                      bytes_text(low.bytes, a, sizeof a));
+    (void)fprintf(file, "  the plan of a step %s\n", bytes_text(plan_bytes(p), a, sizeof a));
+    return TUTTI_OK;
+}
+
+enum { MOST_PLACES = 256 };
+
+/* Of a run over several ranks: which rows a rank loads. */
+static void tell_rows(const trainer *t, FILE *file)
+{
+    static const int32_t whole[] = {TUTTI_EVENT_AFTER_DATALOADER, TUTTI_EVENT_BATCH_START,
+                                    TUTTI_EVENT_BEFORE_TRAIN_BATCH};
+    const char *before = "; all rows once a callback or one of these reads a batch: ";
+    (void)fprintf(file, "rows of a batch: each rank loads those of its own slots");
+    for (size_t e = 0; e < sizeof whole / sizeof *whole; e++) {
+        engine_place places[MOST_PLACES];
+        const size_t n = engine_order(t->run.engine, whole[e], places, MOST_PLACES);
+        for (size_t k = 0; k < n && k < MOST_PLACES; k++) {
+            if (strcmp(places[k].kind, TUTTI_KIND_ALGORITHM) != 0)
+                continue;
+            (void)fprintf(file, "%s%s (%s)", before, places[k].name, event_name(whole[e]));
+            before = ", ";
+        }
+    }
+    (void)fprintf(file, "\n");
+}
+
+/* When gradients are summed, and who prevents that it is while the backward pass runs. */
+static void tell_overlap(const trainer *t, FILE *file)
+{
+    static const char late[] = "when the last backward pass is over: ";
+    engine_place places[MOST_PLACES];
+    const participants *p = &t->run.participants;
+    const char *before = late;
+    const size_t n =
+        engine_order(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD, places, MOST_PLACES);
+    (void)fprintf(file, "gradients: summed over the ranks ");
+    for (size_t k = 0; k < n && k < MOST_PLACES; k++, before = ", ")
+        (void)fprintf(file, "%s%s hears after_backward", before, places[k].name);
+    for (size_t k = 0; k < p->count; k++)
+        if (instance_query(p->items[k], TUTTI_PENALTY_V1)) {
+            (void)fprintf(file, "%s%s adds to them", before, instance_name(p->items[k]));
+            before = ", ";
+        }
+    (void)fprintf(file, "%s\n", before == late ? "while the last backward pass runs" : "");
+}
+
+void trainer_tell_step(const trainer *t, FILE *file)
+{
+    static const char *const names[] = {"forward", "loss", "backward", "update"};
+    static const int32_t between[][3] = {
+        {TUTTI_EVENT_AFTER_FORWARD, TUTTI_EVENT_BEFORE_LOSS, -1},
+        {TUTTI_EVENT_AFTER_LOSS, TUTTI_EVENT_BEFORE_BACKWARD, -1},
+        {TUTTI_EVENT_AFTER_BACKWARD, TUTTI_EVENT_AFTER_TRAIN_BATCH, -1},
+    };
+    if (!t->run.net) /* a loop of functions */
+        return;
+    int end = trainer_merges(t, SEGMENT_FORWARD, true);
+    (void)fprintf(file, "segments of a step: %s", names[SEGMENT_FORWARD]);
+    for (int k = SEGMENT_LOSS; k <= SEGMENT_UPDATE; k++) {
+        (void)fprintf(file, " %s %s", k <= end ? "+" : "|", names[k]);
+        if (k > end)
+            end = trainer_merges(t, k, true);
+    }
+    const char *before = "; heard in between: ";
+    for (int k = 0; k < SEGMENT_UPDATE; k++)
+        for (const int32_t *event = between[k]; *event >= 0; event++)
+            if (engine_hears(t->run.engine, *event)) {
+                (void)fprintf(file, "%s%s", before, event_name(*event));
+                before = ", ";
+            }
+    (void)fprintf(file, "\n");
+    if (distributed_on(&t->distributed)) {
+        tell_rows(t, file);
+        tell_overlap(t, file);
+    }
+}
+
+/* What algorithms change of the model before training.  They alone hear of it: loggers would begin their files. */
+static tutti_status operate(trainer *t, tutti_error *err)
+{
+    static const int32_t events[] = {TUTTI_EVENT_INIT, TUTTI_EVENT_BEFORE_LOAD,
+                                     TUTTI_EVENT_AFTER_LOAD};
+    tutti_status s = TUTTI_OK;
+    for (size_t k = 0; k < sizeof events / sizeof *events && !s; k++)
+        if (!(s = engine_run_algorithms(t->run.engine, events[k], err)) &&
+            !(s = mirrors_flush(&t->mirrors, true, err)))
+            s = updater_refit(&t->updater, err);
+    return s;
+}
+
+tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
+{
+    uint32_t n;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    const run_file *run = t->run.file;
+    int64_t rows = run->train.batch_size;
+    if (run->microbatch_size > 0 && run->microbatch_size < rows)
+        rows = run->microbatch_size;
+    plan_request r;
+    memset(&r, 0, sizeof r);
+    r.kind = PLAN_TRAIN;
+    tutti_status s =
+        describe(columns, n, t->run.model_table->inputs, rows, r.inputs, &r.ninputs, err);
+    if (!s)
+        s = describe(columns, n, t->run.model_table->targets, rows, r.targets, &r.ntargets,
+                     err);
+    if (!s)
+        s = operate(t, err);
+    if (!s)
+        s = net_plan(t->run.net, &r, ret_plan, err);
+    context_tune_message(&t->run);
+    return s;
+}
+
+tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
+{
+    plan *p = NULL;
+    tutti_status s = trainer_preview_plan(t, &p, err);
+    if (s)
+        return s;
+    if (draw)
+        plan_draw(p, file);
+    else if (!(s = report_memory(t, p, file, err))) {
+        plan_dump(p, file);
+        trainer_tell_step(t, file);
+    }
+    return s;
+}

@@ -1,0 +1,163 @@
+/* preview_world.c - what a run's step would take over more ranks: measured here, predicted by a model. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/forecast.h"
+#include "graph/runtime/host_memory.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/preview.h"
+#include "train/trainer/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 3, ADDED = 1 << 20 };
+
+static double seconds_since(int64_t began)
+{
+    return (double)(now_ns() - began) * 1e-9;
+}
+
+/* A slot of whatever the plan's inputs hold: the best of a few. */
+static tutti_status time_slot(trainer *t, plan *p, double *ret_s, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (int k = 0; k < TRIES && !s; k++) {
+        const int64_t began = now_ns();
+        for (int segment = SEGMENT_FORWARD; segment <= SEGMENT_BACKWARD && !s; segment++)
+            s = plan_run(p, segment, &t->run.step, 1.0f, err);
+        const double took = seconds_since(began);
+        *ret_s = k == 0 || took < *ret_s ? took : *ret_s;
+    }
+    return s;
+}
+
+/* Weights change, but nobody keeps them. */
+static tutti_status time_update(trainer *t, double *ret_s, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (int k = 0; k < TRIES && !s; k++) {
+        const int64_t began = now_ns();
+        s = updater_step(&t->updater, err);
+        const double took = seconds_since(began);
+        *ret_s = k == 0 || took < *ret_s ? took : *ret_s;
+    }
+    return s;
+}
+
+static tutti_status time_sums(double *ret_s, tutti_error *err)
+{
+    float *a = calloc(2 * (size_t)ADDED, sizeof *a);
+    slot_stack stack = {.count = 1};
+    if (!a)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory to measure sums");
+    stack.sums[0] = (slot_sum){a, {0, 1}};
+    for (int k = 0; k < TRIES; k++) {
+        const int64_t began = now_ns();
+        slot_stack_add_part(&stack, a + ADDED, 0, ADDED, 1);
+        const double took = seconds_since(began) / ADDED;
+        *ret_s = k == 0 || took < *ret_s ? took : *ret_s;
+    }
+    free(a);
+    return TUTTI_OK;
+}
+
+static int64_t count_buffers(const trainer *t, const plan *p)
+{
+    int64_t n = 0;
+    for (uint32_t k = 0; k < net_weight_count(t->run.net); k++) {
+        const tutti_weight *w = net_weight(t->run.net, k);
+        if (!(w->flags & TUTTI_WEIGHT_TRAINABLE) && w->data.desc.dtype == TUTTI_F32 &&
+            plan_assigns(p, k))
+            n += tutti_numel(&w->data.desc);
+    }
+    return n;
+}
+
+static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
+                                 forecast_run *ret, tutti_error *err)
+{
+    const run_file *file = t->run.file;
+    float *weights, *gradients;
+    int64_t n;
+    net_arena(t->run.net, &weights, &gradients, &n);
+    *ret = (forecast_run){.samples = file->train.batch_size,
+                          .microbatch = t->tensors.microbatch_size,
+                          .weights = n,
+                          .buffers = count_buffers(t, p),
+                          .state = t->updater.nslots,
+                          .shards = file->distributed.sharding == SHARDING_STATES,
+                          .gathers = t->distributed.reads,
+                          .bucket = (int64_t)(file->distributed.bucket_mib * (1 << 18)) + 1,
+                          .plan = plan_bytes(p),
+                          .latency_s = link->latency_us * 1e-6,
+                          .bytes_per_s = link->gigabits * 1e9 / 8};
+    tutti_status s = time_slot(t, p, &ret->slot_s, err);
+    if (s || (s = time_update(t, &ret->update_s, err)))
+        return s;
+    return time_sums(&ret->add_s, err);
+}
+
+static void tell_memory(const forecast *f, const forecast_run *run, FILE *file)
+{
+    char total[32], weights[32], state[32], sums[32], results[32];
+    (void)fprintf(file,
+                  "memory of a rank: %s: weights and gradients %s, optimizer state %s%s, sums "
+                  "of slots %s, the step's results %s\n",
+                  bytes_text(f->total, total, sizeof total),
+                  bytes_text(f->weights, weights, sizeof weights),
+                  bytes_text(f->state, state, sizeof state), run->shards ? " (its part)" : "",
+                  bytes_text(f->sums, sums, sizeof sums),
+                  bytes_text(run->plan, results, sizeof results));
+}
+
+static void tell_better(const forecast_run *run, const forecast *f, int32_t ranks, FILE *file)
+{
+    const int64_t microbatch = forecast_better_microbatch(run, ranks);
+    const int32_t fewer = forecast_better_ranks(run, ranks);
+    if (f->blocks == 1 && f->slots % ranks == 0)
+        return;
+    (void)fprintf(file, "the slots do not divide evenly: better are ");
+    if (microbatch)
+        (void)fprintf(file, "a microbatch_size of %lld, or ", (long long)microbatch);
+    (void)fprintf(file, "%d ranks\n", fewer);
+}
+
+static void tell(const forecast_run *run, int32_t ranks, const preview_link *link, FILE *file)
+{
+    forecast f;
+    char sent[32], sums[32];
+    forecast_step(run, ranks, &f);
+    (void)fprintf(
+        file, "%d ranks: %lld slots of at most %lld samples, %lld on a rank at most\n", ranks,
+        (long long)f.slots, (long long)run->microbatch, (long long)f.most_slots);
+    tell_memory(&f, run, file);
+    (void)fprintf(file, "sent by a rank in a step: %s\n",
+                  bytes_text(f.sent, sent, sizeof sent));
+    (void)fprintf(file,
+                  "predicted: a step of %.3g ms, %.3g ms of it waiting for other ranks; "
+                  "efficiency %.2f\n",
+                  f.step_s * 1e3, f.exposed_s * 1e3, f.efficiency);
+    tell_better(run, &f, ranks, file);
+    (void)fprintf(file,
+                  "measured here: a slot %.3g ms, the update %.3g ms, sums %s a second; "
+                  "assumed: links of %g Gbit/s, %g us (--link)\n",
+                  run->slot_s * 1e3, run->update_s * 1e3,
+                  bytes_text((uint64_t)(sizeof(float) / run->add_s), sums, sizeof sums),
+                  link->gigabits, link->latency_us);
+}
+
+tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
+                                   const preview_link *link, tutti_error *err)
+{
+    forecast_run run;
+    plan *p = NULL;
+    if (context_is_remote(&t->run))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "--world: ranks compute on CPUs, the run's device is %s",
+                          t->run.file->device.part.name);
+    tutti_status s = trainer_preview_plan(t, &p, err);
+    if (!s)
+        s = describe_run(t, p, link, &run, err);
+    if (!s)
+        tell(&run, ranks, link, file);
+    return s;
+}

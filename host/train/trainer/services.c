@@ -1,0 +1,92 @@
+/* services.c - what plugins can ask of a run: tutti.checkpoint/1, and who answers for the others. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer/services.h"
+
+#include "train/checkpoint/reproduction.h"
+#include "train/checkpoint/resume.h"
+#include "train/checkpoint/saver.h"
+#include "train/step/step_services.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/begin.h"
+#include "train/trainer/trainer.h"
+#include "tutti/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- checkpoint ---- */
+
+static int32_t checkpoint_due(void *ctx, int32_t event)
+{
+    return saver_is_due(&((trainer *)ctx)->run, event);
+}
+
+static tutti_status checkpoint_save(void *ctx, const char *path, tutti_error *err)
+{
+    return trainer_save(ctx, path, err);
+}
+
+static const char *checkpoint_run_name(void *ctx)
+{
+    return ((trainer *)ctx)->run.file->name;
+}
+
+static const char *checkpoint_run_folder(void *ctx)
+{
+    return ((trainer *)ctx)->run.folder;
+}
+
+static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error *err)
+{
+    trainer *t = ctx;
+    const bool writes = t->fits && distributed_first(&t->distributed);
+    const tutti_status s = writes ? trainer_claim(t, folder, err) : TUTTI_OK;
+    return s || !writes ? s : reproduction_keep(&t->run, folder, err);
+}
+
+void trainer_services_init(trainer *t)
+{
+    state_service_init(t);
+    train_service_init(t);
+    weights_service_init(&t->services.weights, &t->updater);
+    t->services.checkpoint = (tutti_checkpoint_v1){.struct_size = sizeof t->services.checkpoint,
+                                                   .ctx = t,
+                                                   .due = checkpoint_due,
+                                                   .save = checkpoint_save,
+                                                   .run_name = checkpoint_run_name,
+                                                   .run_folder = checkpoint_run_folder,
+                                                   .claim = checkpoint_claim};
+}
+
+const void *trainer_service(void *ctx, instance *i, const char *interface_id)
+{
+    trainer *t = ctx;
+    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0 ||
+        strcmp(interface_id, TUTTI_DEVICE_VIEW_V1) == 0)
+        t->distributed.reads = true; /* gradients come with weights */
+    if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
+        return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
+    if (strcmp(interface_id, TUTTI_STATE_V1) == 0)
+        return &t->services.state;
+    if (strcmp(interface_id, TUTTI_METRICS_V1) == 0)
+        return &t->services.metrics;
+    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
+        return t->run.file->model.object ? &t->services.weights.table : NULL;
+    if (strcmp(interface_id, TUTTI_TRAIN_V1) == 0)
+        return t->run.file->model.object ? &t->services.train : NULL;
+    if (strcmp(interface_id, TUTTI_CHECKPOINT_V1) == 0)
+        return &t->services.checkpoint;
+    if (strcmp(interface_id, TUTTI_MODULE_V1) == 0)
+        return t->run.net ? net_modules(t->run.net) : NULL;
+    if (strcmp(interface_id, TUTTI_ENGINE_V1) == 0)
+        return t->run.engine ? engine_service(t->run.engine) : NULL;
+    if (strcmp(interface_id, TUTTI_PROFILER_V1) == 0)
+        return t->observers.profiler ? profiler_service(t->observers.profiler) : NULL;
+    if (strcmp(interface_id, TUTTI_LOG_V1) == 0)
+        return run_log_service(&t->run.log, i);
+    if (strcmp(interface_id, TUTTI_KERNEL_V1) == 0 && i)
+        return kernels_service(&t->kernels, i);
+    if (strcmp(interface_id, TUTTI_DEVICE_VIEW_V1) == 0 && i)
+        return kernels_view(&t->kernels, i);
+    return t->hooks.answer ? t->hooks.answer(t->hooks.ctx, interface_id) : NULL;
+}

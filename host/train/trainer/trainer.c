@@ -1,0 +1,463 @@
+/* trainer.c - putting a run together, and taking it apart. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer/trainer.h"
+#include "base/cpus.h"
+#include "graph/net/loss.h"
+#include "graph/passes/rematerialization.h"
+#include "graph/runtime/autotune_file.h"
+#include "graph/runtime/device_memory.h"
+#include "train/checkpoint/resume.h"
+#include "train/step/events.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/evaluate.h"
+#include "train/trainer/rank_batches.h"
+#include "train/trainer/services.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <omp.h>
+
+static int recompute_of(const char *word)
+{
+    return strcmp(word, "off") == 0    ? REMATERIALIZE_OFF
+           : strcmp(word, "full") == 0 ? REMATERIALIZE_FULL
+                                       : REMATERIALIZE_CHEAP;
+}
+
+static tutti_status see_module_weight(void *ctx, tutti_tensor *tensor, tutti_error *err)
+{
+    return mirrors_module_weight(&((trainer *)ctx)->mirrors, tensor, err);
+}
+
+static void wrote_module_weight(void *ctx)
+{
+    mirrors_module_wrote(&((trainer *)ctx)->mirrors);
+}
+
+static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_error *err)
+{
+    char path[PATH_MAX];
+    if (!t->run.file->model.object) /* a loop of functions */
+        return TUTTI_OK;
+    const net_options options = {.ops = ops,
+                                 .tune_file =
+                                     t->run.file->numerics.deterministic == RUN_REPEATS_RUN &&
+                                             distributed_first(&t->distributed)
+                                         ? choices_path(path, sizeof path)
+                                         : NULL,
+                                 .layers = t->run.registry,
+                                 .services = trainer_service,
+                                 .services_ctx = t,
+                                 .seed = t->run.seed,
+                                 .threads = t->run.threads,
+                                 .device = context_device(&t->run),
+                                 .see_weight = see_module_weight,
+                                 .wrote_weight = wrote_module_weight,
+                                 .precision = precision_of(t->run.file->numerics.precision),
+                                 .rematerialize = recompute_of(t->run.file->recompute)};
+    tutti_status s = net_create(&options, &t->run.net, err);
+    if (s || (s = context_open(&t->run, &t->run.file->model, &t->run.model, err)))
+        return s;
+    net_set_groups(t->run.net, updater_group, t->run.file);
+    t->run.model_table = instance_query(t->run.model, TUTTI_MODEL_V1);
+    if (!t->run.model_table)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "model %s has no " TUTTI_MODEL_V1,
+                          t->run.file->model.name);
+    uint32_t n;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    if ((s = net_build(t->run.net, t->run.model, columns, n, err)))
+        return s;
+    return net_commit(t->run.net, err);
+}
+
+static void engine_message(void *ctx, int level, const char *component, const char *text)
+{
+    trainer *t = ctx;
+    run_log *l = &t->run.log;
+    /* Who asks for these lines wants to see them. */
+    if (level == TUTTI_LOG_DEBUG && l->message && t->run.engine &&
+        engine_is_debugged(t->run.engine))
+        l->message(l->message_ctx, level, component, text);
+    run_log_message(l, level, component, text);
+}
+
+static void trace(void *ctx, const tutti_trace *record)
+{
+    run_log_trace(&((trainer *)ctx)->run.log, record);
+}
+
+/* What functions of the run file can ask for. */
+static const void *handler_service(void *ctx, const char *interface_id)
+{
+    return trainer_service(ctx, NULL, interface_id);
+}
+
+/* An algorithm may put another loss in the place of the model's, or add a term that is made of its gradients. */
+static tutti_status add_loss(trainer *t, instance *i, tutti_error *err)
+{
+    const tutti_loss_v1 *loss = instance_query(i, TUTTI_LOSS_V1);
+    const tutti_penalty_v1 *term = instance_query(i, TUTTI_PENALTY_V1);
+    tutti_status s = TUTTI_OK;
+    if (!loss && !term)
+        return TUTTI_OK;
+    if (!t->run.net)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "%s changes the model's loss, and this run has no model",
+                          instance_name(i));
+    if (loss)
+        s = net_add_loss(t->run.net, loss, instance_self(i), instance_name(i), i, err);
+    if (!s && term)
+        s = net_add_penalty(t->run.net, term, instance_self(i), i, err);
+    return s;
+}
+
+/* An algorithm may take the update into its own hands. */
+static tutti_status add_wrapper(trainer *t, instance *i, tutti_error *err)
+{
+    const tutti_optimizer_wrapper_v1 *table = instance_query(i, TUTTI_OPTIMIZER_WRAPPER_V1);
+    if (!table)
+        return TUTTI_OK;
+    if (t->run.participants.wrapper)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "%s and %s both wrap the optimizer, want one of them",
+                          instance_name(t->run.participants.wrapper), instance_name(i));
+    t->run.participants.wrapper = i;
+    t->run.participants.wrapper_table = table;
+    t->run.participants.wrapper_looks = !TUTTI_HAS(table, tutti_optimizer_wrapper_v1, flags) ||
+                                        !(table->flags & TUTTI_WRAPPER_NO_LOSS);
+    return TUTTI_OK;
+}
+
+static tutti_status bind_handlers(trainer *t, tutti_error *err)
+{
+    binding_list *list = &t->run.file->observers.handlers;
+    for (size_t k = 0; k < list->count; k++) {
+        const tutti_status s = engine_bind(t->run.engine, list->items[k], err);
+        if (s)
+            return s;
+        list->items[k] = NULL; /* the engine has it */
+    }
+    return TUTTI_OK;
+}
+
+static bool logger_has_begun(void *ctx, size_t k)
+{
+    return engine_has_begun(((trainer *)ctx)->run.engine, k);
+}
+
+static tutti_status open_engine(trainer *t, tutti_error *err)
+{
+    engine_options options = {.time = &t->run.clock.now,
+                              .eval_time = &t->run.clock.eval,
+                              .trace = trace,
+                              .log = engine_message,
+                              .ctx = t,
+                              .query = handler_service,
+                              .upstream_order = t->run.file->participants.upstream_order};
+    options.nevents = registry_events(t->run.registry, &options.events);
+    const tutti_status s = engine_create(&options, &t->run.engine, err);
+    if (s == TUTTI_OK) {
+        t->run.log.has_begun = logger_has_begun;
+        t->run.log.begun_ctx = t;
+        engine_accept_handlers(t->run.engine, t->run.registry);
+    }
+    return s;
+}
+
+static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,
+                                     tutti_error *err)
+{
+    participants *p = &t->run.participants;
+    instance **i = &p->items[p->count];
+    if (is_logger && !distributed_first(&t->distributed))
+        return TUTTI_OK; /* rank 0 logs */
+    tutti_status s = context_open(&t->run, part, i, err);
+    if (s)
+        return s;
+    p->count++;
+    s = engine_add(t->run.engine, *i, err);
+    if (s)
+        return s;
+    p->nloggers += is_logger; /* the engine knows which of them have begun */
+    t->run.log.loggers = p->items;
+    t->run.log.nloggers = p->nloggers;
+    s = add_loss(t, *i, err);
+    return s ? s : add_wrapper(t, *i, err);
+}
+
+static tutti_status open_participants(trainer *t, tutti_error *err)
+{
+    run_file *file = t->run.file;
+    run_parts *lists[] = {&file->participants.loggers, &file->participants.callbacks,
+                          &file->participants.algorithms, &file->participants.passes};
+    size_t n = 0;
+    for (size_t l = 0; l < 4; l++)
+        n += lists[l]->count;
+    t->run.participants.items = calloc(n + 1, sizeof(instance *));
+    if (!t->run.participants.items)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %zu participants", n);
+    tutti_status s = open_engine(t, err);
+    t->observers.writes = distributed_first(&t->distributed);
+    if (s == TUTTI_OK)
+        s = observers_open(&t->observers, &t->run, err);
+    for (size_t l = 0; l < 4; l++)
+        for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++)
+            s = open_participant(t, &lists[l]->items[k], l == 0, err);
+    if (s == TUTTI_OK)
+        s = trainer_bind_evaluations(t, err);
+    if (s == TUTTI_OK)
+        s = bind_handlers(t, err);
+    return s ? s : engine_seal(t->run.engine, err);
+}
+
+static tutti_status check_settings(trainer *t, tutti_error *err)
+{
+    const run_file *run = t->run.file;
+    if (t->run.clock.max_duration.unit == TUTTI_UNIT_DURATION ||
+        t->run.clock.max_duration.unit == TUTTI_UNIT_NONE)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "max_duration is given in dur, want ep, ba, sp, tok or sec");
+    if (t->run.clock.max_duration.unit == TUTTI_UNIT_ITERATION &&
+        run->length.iteration_length.count <= 0)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "max_duration is given in iter, which needs an iteration_length such "
+                          "as \"2ep\"");
+    if (t->run.clock.max_duration.count <= 0)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "scale_schedule_ratio %g makes a max_duration of nothing, want a "
+                          "larger ratio or a longer max_duration",
+                          run->length.scale_schedule_ratio);
+    return TUTTI_OK;
+}
+
+static tutti_status check_tokens(trainer *t, const char *what, tutti_time time,
+                                 const char *want, tutti_error *err)
+{
+    if (time.unit != TUTTI_UNIT_TOKEN || source_has_tokens(&t->train))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_ARG,
+                      "%s is given in tok, but the data has no tokens, want %s", what, want);
+}
+
+static void find_folder(run_context *run)
+{
+    char here[400];
+    if (!getcwd(here, sizeof here))
+        strcpy(here, ".");
+    (void)snprintf(run->folder, sizeof run->folder, "%s/runs/%.80s", here, run->file->name);
+}
+
+static void init_clock(run_clock *c, const run_file *file)
+{
+    c->planned = file->length.max_duration;
+    if (file->length.scale_schedule_ratio != 1.0)
+        c->planned.count =
+            (int64_t)((double)c->planned.count * file->length.scale_schedule_ratio);
+    c->max_duration = c->planned;
+    c->now.struct_size = c->eval.struct_size = c->scheduled.struct_size = sizeof c->now;
+}
+
+static void init_context(run_context *run, run_file *file, registry *r,
+                         const tutti_op *const *ops)
+{
+    run->file = file;
+    run->registry = r;
+    run->ops = ops;
+    run->services = trainer_service;
+    run->seed = file->seed;
+    run->threads = file->threads > 0 ? file->threads : cpus_available();
+    run->step = (tutti_step){.struct_size = sizeof run->step, .seed = run->seed};
+    run->log.now = &run->clock.now;
+    run->log.tells_all = file->engine; /* whose functions talk to who runs it */
+    init_clock(&run->clock, file);
+    find_folder(run);
+}
+
+static tutti_status apply_gradient_factor(void *ctx, tutti_error *err)
+{
+    return scalars_apply_factor(ctx, err);
+}
+
+/* Each component knows the ones below it. */
+static void connect(trainer *t)
+{
+    run_context *run = &t->run;
+    const run_file *file = run->file;
+    run->services_ctx = t;
+    t->mirrors.run = run;
+    t->mirrors.before_gradients = apply_gradient_factor;
+    t->mirrors.before_gradients_ctx = &t->scalars;
+    tensors_init(&t->tensors, run, &t->mirrors);
+    t->tensors.microbatch_size =
+        file->microbatch_size > 0 && file->microbatch_size < file->train.batch_size
+            ? file->microbatch_size
+            : file->train.batch_size;
+    t->scalars.run = run;
+    t->scalars.mirrors = &t->mirrors;
+    t->scalars.loss_scaler = &t->scaler;
+    t->scalars.updater = &t->updater;
+    scaler_init(&t->scaler, run, &t->mirrors, &t->scalars,
+                precision_of(file->numerics.precision));
+    t->updater.run = run;
+    t->updater.mirrors = &t->mirrors;
+    t->updater.scalars = &t->scalars;
+    t->updater.scaler = &t->scaler;
+    t->kernels = (plugin_kernels){.run = run,
+                                  .mirrors = &t->mirrors,
+                                  .tensors = &t->tensors,
+                                  .scalars = &t->scalars,
+                                  .updater = &t->updater,
+                                  .uploads = &t->uploads};
+    t->guard = (numeric_guard){.run = run, .tensors = &t->tensors, .scaler = &t->scaler};
+    t->async.run = run;
+    t->async.guard = &t->guard;
+    t->async.tensors = &t->tensors;
+    t->async.metrics = &t->train.metrics;
+    t->async.scaler = &t->scaler;
+    t->async.scalars = &t->scalars;
+    t->distributed.run = run;
+    t->distributed.metrics = &t->train.metrics;
+    trainer_services_init(t);
+}
+
+static tutti_status open_evaluations(trainer *t, tutti_error *err)
+{
+    run_file *file = t->run.file;
+    t->evals = calloc(file->nevals + 1, sizeof *t->evals);
+    if (!t->evals)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
+    for (size_t k = 0; k < file->nevals; k++) {
+        t->nevals = k + 1;
+        const tutti_status s = source_open(&t->evals[k], &t->run, &file->evals[k], err);
+        if (s)
+            return s;
+    }
+    return TUTTI_OK;
+}
+
+static int64_t epoch_length(const trainer *t)
+{
+    const int64_t given = t->run.file->engine ? t->run.file->loop.args.epoch_length : -1;
+    return given > 0 ? given : source_batches(&t->train);
+}
+
+static tutti_status open_all(trainer *t, tutti_error *err)
+{
+    run_context *run = &t->run;
+    tutti_status s = check_settings(t, err);
+    if (s ||
+        (s = context_open_device(run, err)) || /* first: transforms may have kernels for it */
+        (s = distributed_open(&t->distributed, err)) ||
+        (run->file->train.dataset.object &&
+         (s = source_open(&t->train, run, &run->file->train, err))))
+        return s;
+    run->clock.batches_per_epoch = epoch_length(t);
+    if ((s = open_model(t, run->ops, err)) ||
+        (s = updater_open(&t->updater, &t->kernels, err)) || (s = open_evaluations(t, err)) ||
+        (s = check_tokens(t, "max_duration", run->clock.planned, "ep, ba, sp or sec", err)) ||
+        (s = check_tokens(t, "iteration_length", run->file->length.iteration_length, "ep",
+                          err)) ||
+        (s = trainer_check_epochs(t, err)) || (s = open_participants(t, err)))
+        return s;
+    rank_batches_open(t);
+    if (run->file->distributed.sharding == SHARDING_STATES)
+        t->updater.world = t->distributed.world;
+    t->distributed.reads |= t->scaler.on;
+    return updater_refit(&t->updater, err);
+}
+
+tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,
+                            trainer **ret_trainer, tutti_error *err)
+{
+    trainer *t = calloc(1, sizeof *t);
+    if (!t)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the trainer");
+    init_context(&t->run, run, r, ops);
+    connect(t);
+    omp_set_num_threads(t->run.threads);
+    tutti_status s = open_all(t, err);
+    if (distributed_on(&t->distributed))
+        s = distributed_agree(&t->distributed, s, err);
+    if (!s)
+        s = distributed_compare(&t->distributed, trainer_samples(t), err);
+    t->failed = s != TUTTI_OK;
+    if (s)
+        trainer_destroy(t);
+    else
+        *ret_trainer = t;
+    return s;
+}
+
+/* What uses the device goes before it, and objects of plugins before what they may call. */
+void trainer_destroy(trainer *t)
+{
+    if (!t)
+        return;
+    run_context *run = &t->run;
+    run->log.ready = false;     /* a logger that has closed hears nothing */
+    if (context_is_remote(run)) /* kernels of plugins may be under way */
+        (void)run->device.device.table->synchronise(run->device.device.device, NULL, NULL);
+    observers_finish(&t->observers, run);
+    if (run->engine)
+        engine_close(run->engine);
+    engine_destroy(run->engine);
+    for (size_t k = 0; k < run->participants.count; k++)
+        instance_free(run->participants.items[k]);
+    free(run->participants.items);
+    observers_close(&t->observers, run);
+    for (size_t k = 0; k < t->nevals; k++)
+        source_close(&t->evals[k]);
+    free(t->evals);
+    free(t->on_events);
+    source_close(&t->train); /* may lie on the device */
+    distributed_close(&t->distributed, t->failed);
+    updater_close(&t->updater);
+    scalars_fini(&t->scalars);
+    if (run->device.device.table) {
+        uploads_fini(&t->uploads, context_device(run));
+        async_fini(&t->async);
+    }
+    tensors_fini(&t->tensors);
+    net_destroy(run->net);
+    kernels_fini(&t->kernels);
+    backend_close(&run->device);
+    instance_free(run->model);
+    mirrors_fini(&t->mirrors);
+    run_log_fini(&run->log);
+    folder_lock_release(t->locks); /* all files are closed */
+    free(t);
+}
+
+void trainer_on_message(trainer *t,
+                        void (*message)(void *ctx, int level, const char *component,
+                                        const char *text),
+                        void *ctx)
+{
+    t->run.log.message = message;
+    t->run.log.message_ctx = ctx;
+}
+
+engine *trainer_engine(trainer *t)
+{
+    return t->run.engine;
+}
+
+const tutti_timestamp *trainer_time(const trainer *t)
+{
+    return &t->run.clock.now;
+}
+
+const double *trainer_metric(const trainer *t, const char *name)
+{
+    return run_log_value(&t->run.log, name);
+}
+
+bool trainer_finished(const trainer *t)
+{
+    return run_is_over(&t->run);
+}

@@ -1,0 +1,85 @@
+/* trainer.h - one training run: opens what the run file names, fits, evaluates, saves. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_TRAINER_TRAINER_H
+#define HOST_TRAIN_TRAINER_TRAINER_H
+
+#include "engine/engine.h"
+#include "train/context/signals.h"
+#include "train/run_file/run_file.h"
+#include "tutti/op.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct trainer trainer; /* opaque */
+
+/* Opens every object, builds the model, seals the engine.  Takes the params out of `run`, which must
+ * outlive the trainer.  `ops` is the NULL-terminated table of operations.  [control] */
+TUTTI_NODISCARD tutti_status trainer_create(run_file *run, registry *r,
+                                            const tutti_op *const *ops, trainer **ret_trainer,
+                                            tutti_error *err);
+void trainer_destroy(trainer *t); /* closes what is open; NULL is allowed */
+
+/* Warnings and errors that belong on the operator's terminal whatever loggers there are; of an engine
+ * file all messages. */
+void trainer_on_message(trainer *t,
+                        void (*message)(void *ctx, int level, const char *component,
+                                        const char *text),
+                        void *ctx);
+
+typedef struct fit_options {
+    /* Of the first fit: NULL for a fresh start, "auto" for the latest checkpoint of this run if there is
+     * one, else a checkpoint's path.  Later fits go on from where the last one ended. */
+    const char *resume;
+    tutti_time duration; /* from now on; unit NONE: until the run's max_duration */
+    bool
+        accept_bits; /* a checkpoint of other kernels, threads or CPU is told of, not refused */
+    bool strict; /* a checkpoint that was written with other settings is refused, not told of */
+    bool reset_time; /* the clocks begin at zero again; weights and states stay */
+} fit_options;
+
+/* Trains until the duration is over; may be called again.  Errors: E_STATE the duration is over already
+ * (trainer_finished); E_INTERRUPTED a caught signal ended it after a batch: a checkpoint has then been
+ * written if the run has a saver.  [control] */
+TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err);
+/* Whether max_duration is over. */
+bool trainer_finished(const trainer *t);
+
+/* Instead of a fit: every evaluation of the run file once, with the weights of `checkpoint` (as
+ * `resume` above).  Errors: E_ARG the run has no evaluation.  [control] */
+TUTTI_NODISCARD tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err);
+
+/* Takes the model's first output for a batch, (B, ...); borrowed for the call. */
+typedef tutti_status (*trainer_sink)(void *ctx, const tutti_tensor *output, tutti_error *err);
+/* Instead of a fit: hands the outputs for the data of evaluation `label` (NULL: the first one) to
+ * `sink`, batch by batch in the data's order.  Errors: E_ARG, E_NOTFOUND for the label, the sink's.
+ * [control] */
+TUTTI_NODISCARD tutti_status trainer_predict(trainer *t, const char *checkpoint,
+                                             const char *label, trainer_sink sink, void *ctx,
+                                             tutti_error *err);
+
+/* Writes the plan of one training step, as text or as a drawing in Graphviz's language, without
+ * training.  Surgery that algorithms do at init is not in it.  [control] */
+TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, bool draw,
+                                             tutti_error *err);
+
+/* What connects two ranks. */
+typedef struct preview_link {
+    double gigabits; /* a second, either way */
+    double latency_us;
+} preview_link;
+/* Measures a slot, an update and sums here, without other ranks, and writes what a step over `ranks` ranks would take:
+ * memory, bytes, time, and which sizes would be better.  The trainer is good for nothing else then.  Errors:
+ * E_UNSUPPORTED the run's device is no CPU.  [control] */
+TUTTI_NODISCARD tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
+                                                   const preview_link *link, tutti_error *err);
+
+/* Writes a line: which segments of a step run as one, and the events in between that are heard. */
+void trainer_tell_step(const trainer *t, FILE *file);
+
+engine *trainer_engine(trainer *t);
+const tutti_timestamp *trainer_time(const trainer *t);
+/* The last value logged under `name`; NULL: there is none. */
+const double *trainer_metric(const trainer *t, const char *name);
+
+#endif

@@ -1,0 +1,305 @@
+/* training_loop.c - the pieces of a training loop: what a run does between its events. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer/training_loop.h"
+
+#include "train/checkpoint/reproduction.h"
+#include "train/checkpoint/saver.h"
+#include "train/step/events.h"
+#include "train/step/plan_step.h"
+#include "train/step/train_step.h"
+#include "train/step/trainer_state.h"
+#include "train/trainer/begin.h"
+#include "train/trainer/evaluate.h"
+#include "train/trainer/trainer.h"
+#include "train/update/optimizer_shares.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Tokens of the whole batch as it is now. */
+static int64_t batch_tokens(trainer *t)
+{
+    const slot *input =
+        source_has_tokens(&t->train) ? batch_find(&t->tensors.whole, "input") : NULL;
+    return input ? tutti_numel(&input->now.desc) : 0;
+}
+
+/* Nanoseconds since the last call, evaluations left out; of several ranks rank 0's, so that clocks agree. */
+static int64_t lap(trainer *t)
+{
+    if (distributed_on(&t->distributed)) {
+        const int64_t first = t->distributed.lap_ns;
+        t->distributed.lap_ns = 0;
+        return first;
+    }
+    const int64_t now = now_ns(), passed = now - t->run.clock.lap_ns;
+    t->run.clock.lap_ns = now;
+    return passed;
+}
+
+/* ---- before the first event ---- */
+
+tutti_status training_begin(trainer *t, const char *resume, tutti_error *err)
+{
+    t->fits = true;
+    return t->begun ? TUTTI_OK : trainer_begin(t, resume, err);
+}
+
+/* The plan of a training kind for microbatches of the present size. */
+static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
+{
+    uint32_t n;
+    const tutti_column *columns = loader_columns(t->train.loader, &n);
+    batch shape;
+    memset(&shape, 0, sizeof shape);
+    shape.ncolumns = n;
+    for (uint32_t k = 0; k < n; k++) {
+        tutti_desc d = columns[k].desc;
+        memmove(&d.dim[1], &d.dim[0], (size_t)d.rank * sizeof d.dim[0]);
+        d.dim[0] = t->tensors.microbatch_size;
+        d.rank++;
+        memcpy(shape.columns[k].name, columns[k].name, sizeof shape.columns[k].name);
+        shape.columns[k].now.desc = d;
+    }
+    plan_request request;
+    plan *p;
+    tutti_status s = trainer_request(t, kind, &shape, &request, err);
+    if (!s)
+        s = net_plan(t->run.net, &request, &p, err);
+    context_tune_message(&t->run);
+    return s;
+}
+
+static void tell_shares(trainer *t)
+{
+    char text[120];
+    const updater *u = &t->updater;
+    if (!u->world || !distributed_first(&t->distributed))
+        return;
+    (void)snprintf(text, sizeof text, "%llu of %llu bytes of optimizer state are on this rank",
+                   (unsigned long long)shares_bytes(u),
+                   (unsigned long long)u->nslots * (uint64_t)u->count * sizeof(float));
+    run_log_message(&t->run.log, TUTTI_LOG_INFO, "distributed", text);
+}
+
+/* Rank 0 measures kernels, the others take its choices. */
+static tutti_status plan_for_ranks(trainer *t, tutti_error *err)
+{
+    const bool first = distributed_first(&t->distributed);
+    tutti_status s = first ? plan_kind(t, PLAN_TRAIN, err) : TUTTI_OK;
+    s = distributed_share_choices(&t->distributed, s, err);
+    if (!s && !first)
+        s = plan_kind(t, PLAN_TRAIN, err);
+    if (!s && t->resume.same)
+        s = reproduction_confirm(&t->run, t->resume.accept_bits, err);
+    tell_shares(t);
+    return distributed_agree(&t->distributed, s, err);
+}
+
+tutti_status training_plan(trainer *t, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    if (!t->run.net)
+        return TUTTI_OK;
+    if (distributed_on(&t->distributed))
+        return plan_for_ranks(t, err);
+    do {
+        s = plan_kind(t, PLAN_TRAIN, err);
+        if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
+            s = plan_kind(t, PLAN_TRAIN_ADD, err);
+    } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
+    return s || !t->resume.same ? s : reproduction_confirm(&t->run, t->resume.accept_bits, err);
+}
+
+/* ---- for a loop of its own ---- */
+
+void training_serve(trainer *t, const void *(*answer)(void *ctx, const char *interface_id),
+                    void *ctx)
+{
+    t->hooks.answer = answer;
+    t->hooks.ctx = ctx;
+}
+
+void training_on_checkpoint(trainer *t,
+                            tutti_status (*save)(void *ctx, char **ret_text, tutti_error *err),
+                            tutti_status (*load)(void *ctx, const char *path, const char *text,
+                                                 tutti_error *err),
+                            void *ctx)
+{
+    t->hooks.save = save;
+    t->hooks.load = load;
+    t->hooks.ctx = ctx;
+}
+
+tutti_status training_event(trainer *t, int32_t event, tutti_error *err)
+{
+    return trainer_event(t, event, err);
+}
+
+bool training_is_stopped(const trainer *t)
+{
+    return t->run.clock.stopped;
+}
+
+void training_log(trainer *t, const tutti_named_value *values, uint32_t n)
+{
+    run_log_metrics(&t->run.log, values, n);
+}
+
+void training_log_epoch(trainer *t)
+{
+    const tutti_named_value v = {"time/epoch", (double)t->run.clock.now.epoch};
+    run_log_metrics(&t->run.log, &v, 1);
+}
+
+void training_log_time(trainer *t, bool tokens, bool end)
+{
+    const tutti_timestamp *now = &t->run.clock.now;
+    const tutti_named_value v[] = {
+        {"time/batch", (double)now->batch},
+        {"time/sample", (double)now->sample},
+        {"time/batch_in_epoch", (double)now->batch_in_epoch},
+        {"time/sample_in_epoch", (double)now->sample_in_epoch},
+        {"time/token", (double)now->token},
+        {"time/token_in_epoch", (double)now->token_in_epoch},
+    };
+    if (end)
+        training_log_epoch(t);
+    run_log_metrics(&t->run.log, v, tokens ? 6 : 4);
+}
+
+void training_message(trainer *t, int level, const char *component, const char *text)
+{
+    run_log_message(&t->run.log, level, component, text);
+}
+
+/* ---- batches and epochs ---- */
+
+int64_t training_batches(const trainer *t)
+{
+    return source_batches(&t->train);
+}
+
+tutti_status training_seek(trainer *t, int64_t pass, int64_t number, tutti_error *err)
+{
+    return source_seek(t->hooks.data ? t->hooks.data : &t->train, pass, number, err);
+}
+
+tutti_status training_next(trainer *t, int64_t *ret_samples, tutti_error *err)
+{
+    data_source *data = t->hooks.data ? t->hooks.data : &t->train;
+    return source_next(data, &t->mirrors, &t->tensors.whole, ret_samples, err);
+}
+
+static tutti_status find_evaluation(trainer *t, const char *label, size_t *ret_number,
+                                    tutti_error *err)
+{
+    for (size_t k = 0; k < t->nevals; k++)
+        if (strcmp(t->evals[k].spec->label, label) == 0) {
+            *ret_number = k;
+            return TUTTI_OK;
+        }
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "the run has no evaluation %s", label);
+}
+
+tutti_status training_use_data(trainer *t, const char *label, tutti_error *err)
+{
+    size_t k = 0;
+    if (t->train.loader && strcmp(label, "train") == 0) {
+        t->hooks.data = NULL;
+        return TUTTI_OK;
+    }
+    const tutti_status s = find_evaluation(t, label, &k, err);
+    if (!s)
+        t->hooks.data = &t->evals[k];
+    return s;
+}
+
+tutti_status training_evaluate(trainer *t, const char *label, tutti_error *err)
+{
+    size_t k = 0;
+    const tutti_status s = find_evaluation(t, label, &k, err);
+    return s ? s : trainer_evaluate_now(t, k, err);
+}
+
+void training_begin_batch(trainer *t, int64_t samples, training_batch *ret_batch)
+{
+    t->tensors.phase = PHASE_BATCH;
+    t->run.step.step = (uint64_t)t->run.clock.now.batch;
+    *ret_batch = (training_batch){samples, batch_tokens(t)};
+}
+
+void training_start_clock(trainer *t)
+{
+    t->run.clock.lap_ns = now_ns();
+}
+
+tutti_status training_step(trainer *t, tutti_error *err)
+{
+    return trainer_step_batch(t, err);
+}
+
+double training_loss(trainer *t)
+{
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    const double *loss = async_flush(&t->async, &ignored)
+                             ? NULL
+                             : run_log_value(&t->run.log, "loss/train/total");
+    return loss ? *loss : (double)NAN;
+}
+
+void training_count_batch(trainer *t, const training_batch *b)
+{
+    t->run.clock.previous = t->run.clock.now;
+    t->run.clock.has_previous = true;
+    timestamp_next_batch(&t->run.clock.now, b->samples, b->tokens, lap(t));
+}
+
+void training_end_batch(trainer *t)
+{
+    tensors_end_batch(&t->tensors);
+}
+
+tutti_status training_end_epoch(trainer *t, tutti_error *err)
+{
+    tutti_status s = async_flush(&t->async, err);
+    if (s)
+        return s;
+    metric_set_log(&t->run.log, &t->train.metrics, "train", (uint64_t)t->run.clock.now.batch);
+    s = t->run.file->step_schedulers_every_batch ? TUTTI_OK
+                                                 : updater_schedule(&t->updater, err);
+    if (s)
+        return s;
+    t->run.clock.previous = t->run.clock.now;
+    timestamp_next_epoch(&t->run.clock.now, lap(t));
+    return TUTTI_OK;
+}
+
+tutti_status training_flush(trainer *t, tutti_error *err)
+{
+    return async_flush(&t->async, err);
+}
+
+tutti_status training_refit(trainer *t, tutti_error *err)
+{
+    return updater_refit(&t->updater, err);
+}
+
+tutti_status training_save(trainer *t, tutti_error *err)
+{
+    bool can;
+    return saver_save(&t->run, &can, err);
+}
+
+tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
+{
+    saver v;
+    const bool saves = saver_find(&t->run, &v);
+    const tutti_status s = training_save(t, err);
+    return s ? s
+             : tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",
+                          trainer_signal(), (long long)t->run.clock.now.batch,
+                          saves ? ", which is saved"
+                                : "; no checkpoint_saver, so nothing is saved");
+}

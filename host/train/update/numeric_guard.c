@@ -1,0 +1,148 @@
+/* numeric_guard.c - losses and weights that are not finite: noticed, named, and what the run wants then. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/update/numeric_guard.h"
+
+#include "graph/ir/sound.h"
+#include "graph/runtime/device_memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHERE_SIZE = 160 };
+
+/* "module body.head: its weight is not finite", for the first such weight; *ret_found. */
+static tutti_status find_weight(const run_context *run, char *where, bool *ret_found,
+                                tutti_error *err)
+{
+    *ret_found = false;
+    for (uint32_t k = 0; k < net_weight_count(run->net) && !*ret_found; k++) {
+        const tutti_weight *w = net_weight(run->net, k);
+        const uint64_t bytes = tutti_nbytes(&w->data.desc);
+        tutti_tensor here = w->data;
+        void *copy = NULL;
+        tutti_status s = TUTTI_OK;
+        if (context_is_remote(run)) {
+            here.data = copy = malloc(bytes ? bytes : 1);
+            s = copy ? device_copy(context_device(run), copy, w->data.data, bytes,
+                                   TUTTI_COPY_FROM_DEVICE, err)
+                     : tutti_fail(err, TUTTI_E_NOMEM, "no memory to look at %s", w->path);
+        }
+        *ret_found = !s && !tensor_is_sound(&here);
+        free(copy);
+        if (s)
+            return s;
+        const char *dot = strrchr(w->path, '.');
+        if (*ret_found)
+            (void)snprintf(where, WHERE_SIZE, "module %.*s: its %s is not finite",
+                           (int)(dot ? dot - w->path : 0), w->path, dot ? dot + 1 : w->path);
+    }
+    return TUTTI_OK;
+}
+
+/* A column of the batch that the host can look at. */
+static bool find_column(const numeric_guard *g, char *where)
+{
+    const batch *b = &g->tensors->micro;
+    for (uint32_t k = 0; k < b->ncolumns; k++) {
+        const tutti_tensor *t = &b->columns[k].now;
+        if (t->device != TUTTI_DEVICE_CPU || tensor_is_sound(t))
+            continue;
+        (void)snprintf(where, WHERE_SIZE, "the batch's %s is not finite", b->columns[k].name);
+        return true;
+    }
+    return false;
+}
+
+/* The first of the forward pass, which is computed again for that. */
+static tutti_status find_module(const numeric_guard *g, plan *p, char *where, tutti_error *err)
+{
+    const char *scope = NULL, *op = NULL;
+    const tutti_status s = plan_find_unsound(p, &g->run->step, &scope, &op, err);
+    if (s)
+        return s;
+    if (op)
+        (void)snprintf(where, WHERE_SIZE, "the first result that is not finite is %s's %s",
+                       *scope ? scope : "the model", op);
+    else
+        (void)snprintf(where, WHERE_SIZE, "the model's outputs are finite, its loss is not");
+    return TUTTI_OK;
+}
+
+/* Where it comes from.  Computing the forward pass again changes running statistics, so that a run
+ * which goes on does not. */
+static tutti_status find_cause(const numeric_guard *g, plan *p, char *where, tutti_error *err)
+{
+    bool found = p && find_column(g, where);
+    const tutti_status s = found ? TUTTI_OK : find_weight(g->run, where, &found, err);
+    if (s || found)
+        return s;
+    if (!p || g->run->file->numerics.on_nonfinite != RUN_NONFINITE_STOP)
+        (void)snprintf(where, WHERE_SIZE, "the batch and all weights are finite");
+    else
+        return find_module(g, p, where, err);
+    return TUTTI_OK;
+}
+
+static tutti_status report(numeric_guard *g, plan *p, double loss, uint64_t number,
+                           tutti_error *err)
+{
+    const bool stops = g->run->file->numerics.on_nonfinite == RUN_NONFINITE_STOP;
+    char where[WHERE_SIZE], text[256];
+    if (g->told)
+        return TUTTI_OK;
+    g->told = true;
+    const tutti_status s = find_cause(g, p, where, err);
+    if (s)
+        return s;
+    (void)snprintf(text, sizeof text, "the loss of batch %llu is %s: %s",
+                   (unsigned long long)number, isnan(loss) ? "NaN" : "infinite", where);
+    if (stops)
+        return tutti_fail(err, TUTTI_E_NUMERIC, "%s", text);
+    run_log_message(&g->run->log, TUTTI_LOG_WARNING, "train", text);
+    return TUTTI_OK;
+}
+
+tutti_status guard_loss(numeric_guard *g, double loss, double scale, uint64_t number,
+                        tutti_error *err)
+{
+    /* What overflows 16 bits is left out by the loss scale, until that has nothing more to give. */
+    if (isfinite(loss) || scale >= 1.0) {
+        g->told = false;
+        return TUTTI_OK;
+    }
+    return g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
+               ? TUTTI_OK
+               : report(g, NULL, loss, number, err);
+}
+
+tutti_status guard_plan(numeric_guard *g, plan *p, tutti_error *err)
+{
+    const double loss = (double)*(const float *)plan_loss(p).data;
+    const bool scaled = g->scaler->on && scaler_scale(g->scaler) >= 1.0;
+    if (isfinite(loss) || scaled) {
+        g->told = g->told && !isfinite(loss);
+        return TUTTI_OK;
+    }
+    return g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
+               ? TUTTI_OK
+               : report(g, p, loss, (uint64_t)g->run->clock.now.batch, err);
+}
+
+tutti_status guard_weights(numeric_guard *g, tutti_error *err)
+{
+    char where[WHERE_SIZE], text[256];
+    bool found = false;
+    if (!g->run->net || g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE || g->told)
+        return TUTTI_OK;
+    const tutti_status s = find_weight(g->run, where, &found, err);
+    if (s || !found)
+        return s;
+    (void)snprintf(text, sizeof text, "after batch %lld, %s",
+                   (long long)g->run->clock.now.batch, where);
+    if (g->run->file->numerics.on_nonfinite == RUN_NONFINITE_STOP)
+        return tutti_fail(err, TUTTI_E_NUMERIC, "%s", text);
+    run_log_message(&g->run->log, TUTTI_LOG_WARNING, "train", text);
+    return TUTTI_OK;
+}

@@ -1,0 +1,128 @@
+/* optimizer_shares.c - optimizer state divided among the ranks. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/update/optimizer_shares.h"
+
+#include "dist/shares.h"
+#include "graph/runtime/device_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tutti_status no_memory(int64_t numbers, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
+                      (unsigned long long)numbers * sizeof(float));
+}
+
+/* This rank's numbers of `whole`, n of them, one behind the other; or back to their places. */
+static void pack(const world *w, float *whole, int64_t n, float *own, bool back)
+{
+    world_span span;
+    for (int64_t at = 0; world_next_own(w, n, &at, &span); own += span.count)
+        memcpy(back ? whole + span.first : own, back ? own : whole + span.first,
+               (size_t)span.count * sizeof *own);
+}
+
+void shares_take(updater *u, uint32_t k, const float *whole)
+{
+    pack(u->world, (float *)(uintptr_t)whole, u->count, u->slots[k], false);
+}
+
+tutti_status shares_collect(const updater *u, uint32_t k, float *whole, tutti_error *err)
+{
+    return world_collect_shares(u->world, u->slots[k], whole, u->count, err);
+}
+
+/* The state of every weight that is still there, from its place in the old arena to that in the new. */
+static void move_weights(const updater *u, const float *from, float *to)
+{
+    for (uint32_t k = 0; k < net_weight_count(u->run->net); k++) {
+        const int64_t there = net_offset(u->run->net, k);
+        const int64_t before = net_previous_offset(u->run->net, k);
+        const int64_t n = tutti_numel(&net_weight(u->run->net, k)->data.desc);
+        if (there >= 0 && before >= 0 && before + n <= u->count)
+            memcpy(to + there, from + before, (size_t)n * sizeof *to);
+    }
+}
+
+/* Slot `k` whole on all ranks for as long as it takes. */
+static tutti_status move_slot(const updater *u, uint32_t k, int64_t count, float *next,
+                              tutti_error *err)
+{
+    float *old = calloc((size_t)u->count + 1, sizeof *old);
+    float *new = calloc((size_t)count + 1, sizeof *new);
+    tutti_status s = old && new ? TUTTI_OK : no_memory(u->count + count, err);
+    if (!s) {
+        pack(u->world, old, u->count, u->slots[k], true);
+        s = world_gather_shares(u->world, old, u->count, err);
+    }
+    if (!s) {
+        move_weights(u, old, new);
+        pack(u->world, new, count, next, false);
+    }
+    free(old);
+    free(new);
+    return s;
+}
+
+tutti_status shares_move(updater *u, int64_t count, bool first, tutti_error *err)
+{
+    const int64_t own = world_own(u->world, count);
+    float *next[TUTTI_OPTIMIZER_MAX_SLOTS] = {NULL};
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k < u->nslots && !s; k++) {
+        next[k] = device_alloc(u->device, (uint64_t)(own + 16) * sizeof *next[k]);
+        s = !next[k] ? no_memory(own, err)
+            : first  ? TUTTI_OK
+                     : move_slot(u, k, count, next[k], err);
+    }
+    for (uint32_t k = 0; k < u->nslots; k++) {
+        device_free(u->device, s ? next[k] : u->slots[k]);
+        u->slots[k] = s ? u->slots[k] : next[k];
+    }
+    u->count = s ? u->count : count;
+    return s;
+}
+
+uint64_t shares_bytes(const updater *u)
+{
+    return u->nslots * (uint64_t)world_own(u->world, u->count) * sizeof(float);
+}
+
+/* The ranges that lie in `span`, whose state begins at `state`. */
+static size_t cut_one(const updater *u, world_span span, int64_t state, param_range *to)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < u->nranges; k++) {
+        const param_range *r = &u->ranges[k];
+        const int64_t first = r->first > span.first ? r->first : span.first;
+        const int64_t end = r->first + r->count < span.first + span.count
+                                ? r->first + r->count
+                                : span.first + span.count;
+        if (end <= first)
+            continue;
+        to[n] = *r;
+        to[n].first = first;
+        to[n].count = end - first;
+        to[n++].state = state + first - span.first;
+    }
+    return n;
+}
+
+tutti_status shares_cut(updater *u, tutti_error *err)
+{
+    world_span span;
+    size_t spans = 0, n = 0;
+    int64_t state = 0;
+    for (int64_t at = 0; world_next_own(u->world, u->count, &at, &span);)
+        spans++;
+    param_range *ranges = calloc(u->nranges + spans + 1, sizeof *ranges);
+    if (!ranges)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
+    for (int64_t at = 0; world_next_own(u->world, u->count, &at, &span); state += span.count)
+        n += cut_one(u, span, state, ranges + n);
+    free(u->ranges);
+    u->ranges = ranges;
+    u->nranges = n;
+    return TUTTI_OK;
+}

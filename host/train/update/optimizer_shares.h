@@ -1,0 +1,26 @@
+/* optimizer_shares.h - optimizer state divided among the ranks: each updates its shares of the weights, then all
+ * weights are gathered. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_UPDATE_OPTIMIZER_SHARES_H
+#define HOST_TRAIN_UPDATE_OPTIMIZER_SHARES_H
+
+#include "train/update/updater.h"
+
+/* All ranks call these at the same place.  Of an updater whose `world` is set: a slot holds this rank's numbers alone,
+ * those of world_next_own one behind the other. */
+
+/* Slots for an arena of `count` numbers; what belongs to a surviving weight moves along, unless they are the `first`.
+ * Errors: E_NOMEM, and those of world.h.  [control] */
+TUTTI_NODISCARD tutti_status shares_move(updater *u, int64_t count, bool first,
+                                         tutti_error *err);
+/* Bytes of state that are on this rank. */
+uint64_t shares_bytes(const updater *u);
+/* Cuts the updater's ranges to what is this rank's.  Errors: E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status shares_cut(updater *u, tutti_error *err);
+/* Slot `k`, as long as the arena, into `whole` of rank 0; NULL elsewhere.  [control] */
+TUTTI_NODISCARD tutti_status shares_collect(const updater *u, uint32_t k, float *whole,
+                                            tutti_error *err);
+/* This rank's part of slot `k` out of `whole`. */
+void shares_take(updater *u, uint32_t k, const float *whole);
+
+#endif

@@ -1,0 +1,228 @@
+/* updater.c - optimizer groups over the flat arenas, their state, their rates from the schedulers. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/update/updater.h"
+
+#include "graph/runtime/device_memory.h"
+#include "train/update/optimizer_shares.h"
+#include "train/update/plugin_kernels.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements between two weights are fewer. */
+enum { MOST_PADDING = 32 };
+
+/* Whether every group has a kernel on the device, and all read there what changes from step to step. */
+static void find_kernels(updater *u)
+{
+    u->has_kernels = u->reads_numbers = true;
+    for (size_t k = 0; k < u->ngroups; k++) {
+        const tutti_optimizer_v1 *table = u->groups[k].table;
+        u->has_kernels = u->has_kernels && u->groups[k].kernel;
+        u->reads_numbers = u->reads_numbers && u->groups[k].kernel &&
+                           TUTTI_HAS(table, tutti_optimizer_v1, reads_numbers) &&
+                           table->reads_numbers;
+    }
+}
+
+tutti_status updater_open(updater *u, plugin_kernels *kernels, tutti_error *err)
+{
+    run_file *run = u->run->file;
+    u->groups = calloc(run->ngroups, sizeof *u->groups);
+    u->schedulers = calloc(run->schedulers.count + 1, sizeof *u->schedulers);
+    if (!u->groups || !u->schedulers)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
+    for (size_t k = 0; k < run->ngroups; k++) {
+        optimizer_group *g = &u->groups[k];
+        const tutti_status s = context_open(u->run, &run->groups[k].part, &g->optimizer, err);
+        if (s)
+            return s;
+        u->ngroups = k + 1;
+        g->table = instance_query(g->optimizer, TUTTI_OPTIMIZER_V1);
+        if (!g->table)
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "optimizer %s has no " TUTTI_OPTIMIZER_V1,
+                              run->groups[k].part.name);
+        g->kernel = kernels_run_there(kernels, g->optimizer) &&
+                    TUTTI_HAS(g->table, tutti_optimizer_v1, update_on_device) &&
+                    g->table->update_on_device;
+        g->match = run->groups[k].match;
+        g->lr = g->table->lr;
+        if (g->table->nslots > u->nslots)
+            u->nslots = g->table->nslots;
+    }
+    find_kernels(u);
+    if (u->nslots > TUTTI_OPTIMIZER_MAX_SLOTS)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "optimizer %s wants %u slots, at most %d are possible",
+                          run->groups[0].part.name, u->nslots, TUTTI_OPTIMIZER_MAX_SLOTS);
+    for (size_t k = 0; k < run->schedulers.count; k++) {
+        const tutti_status s =
+            context_open(u->run, &run->schedulers.items[k], &u->schedulers[k], err);
+        if (s)
+            return s;
+        u->nschedulers = k + 1;
+        if (!instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1))
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "scheduler %s has no " TUTTI_SCHEDULER_V1,
+                              run->schedulers.items[k].name);
+    }
+    return TUTTI_OK;
+}
+
+uint32_t updater_group(const void *run, const char *path)
+{
+    const run_file *r = run;
+    uint32_t k = 0;
+    while (k + 1 < r->ngroups && fnmatch(r->groups[k].match, path, 0) != 0)
+        k++;
+    return k;
+}
+
+/* New slots as long as the arena; what belongs to a surviving weight is copied. */
+static tutti_status move_slots(updater *u, int64_t count, bool first, tutti_error *err)
+{
+    for (uint32_t s = 0; s < u->nslots; s++) {
+        const uint64_t bytes = (uint64_t)count * sizeof(float);
+        float *next = device_alloc(u->device, bytes);
+        if (!next)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
+                              (unsigned long long)bytes);
+        for (uint32_t k = 0; !first && k < net_weight_count(u->run->net); k++) {
+            const int64_t to = net_offset(u->run->net, k),
+                          from = net_previous_offset(u->run->net, k);
+            const int64_t n = tutti_numel(&net_weight(u->run->net, k)->data.desc);
+            tutti_status moved = TUTTI_OK;
+            if (to >= 0 && from >= 0 && from + n <= u->count)
+                moved = device_copy(u->device, next + to, u->slots[s] + from,
+                                    (uint64_t)n * sizeof(float), TUTTI_COPY_ON_DEVICE, err);
+            if (moved) {
+                device_free(u->device, next);
+                return moved;
+            }
+        }
+        device_free(u->device, u->slots[s]);
+        u->slots[s] = next;
+    }
+    u->count = count;
+    return TUTTI_OK;
+}
+
+static tutti_status fit_net(updater *u, tutti_error *err)
+{
+    if (u->group_of && u->version == net_version(u->run->net))
+        return TUTTI_OK;
+    float *weights, *grads;
+    int64_t count;
+    u->device = context_device(u->run);
+    net_arena(u->run->net, &weights, &grads, &count);
+    tutti_status s = scalars_open(u->scalars, err);
+    if (s)
+        return s;
+    s = u->world ? shares_move(u, count, !u->group_of, err)
+                 : move_slots(u, count, !u->group_of, err);
+    if (!s && device_is_async(u->device)) /* updates under way use the ranges */
+        s = u->device->table->synchronise(u->device->device, NULL, err);
+    if (s)
+        return s;
+    captures_drop(&u->graphs, u->device);
+    free(u->staged);
+    u->staged = NULL;
+    const uint32_t n = net_weight_count(u->run->net);
+    int32_t *groups = calloc((size_t)n + 1, sizeof *groups);
+    param_range *ranges = calloc((size_t)n + 1, sizeof *ranges);
+    if (!groups || !ranges) {
+        free(groups);
+        free(ranges);
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
+    }
+    free(u->group_of);
+    free(u->ranges);
+    u->group_of = groups;
+    u->ranges = ranges;
+    u->nranges = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const int64_t first = net_offset(u->run->net, k);
+        const tutti_weight *w = net_weight(u->run->net, k);
+        groups[k] = first < 0 ? -1 : (int32_t)updater_group(u->run->file, w->path);
+        if (first < 0)
+            continue;
+        param_range *last = u->nranges ? &ranges[u->nranges - 1] : NULL;
+        const int64_t size = tutti_numel(&w->data.desc);
+        /* Padding between two weights of one group is zero and stays zero under any update. */
+        if (last && last->group == (uint32_t)groups[k] && first >= last->first + last->count &&
+            first < last->first + last->count + MOST_PADDING)
+            last->count = first + size - last->first;
+        else
+            ranges[u->nranges++] = (param_range){.updater = u,
+                                                 .first = first,
+                                                 .count = size,
+                                                 .state = first,
+                                                 .group = (uint32_t)groups[k],
+                                                 .threads = u->run->threads};
+    }
+    if (u->world && (s = shares_cut(u, err)))
+        return s;
+    u->version = net_version(u->run->net);
+    return TUTTI_OK;
+}
+
+tutti_status updater_refit(updater *u, tutti_error *err)
+{
+    if (!u->run->net)
+        return TUTTI_OK;
+    const tutti_status s = net_commit(u->run->net, err);
+    return s ? s : fit_net(u, err);
+}
+
+tutti_status updater_schedule(updater *u, tutti_error *err)
+{
+    u->run->clock.scheduled = u->run->clock.now;
+    return updater_reschedule(u, err);
+}
+
+tutti_status updater_reschedule(updater *u, tutti_error *err)
+{
+    const tutti_schedule s = {sizeof s,
+                              0,
+                              &u->run->clock.scheduled,
+                              u->run->clock.planned,
+                              u->run->clock.batches_per_epoch,
+                              u->run->file->length.scale_schedule_ratio};
+    double factor = 1.0;
+    for (size_t k = 0; k < u->nschedulers; k++) {
+        const tutti_scheduler_v1 *table = instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1);
+        double one = 1.0;
+        instance_call c = instance_enter(u->schedulers[k], "multiplier");
+        const tutti_status status =
+            table->multiplier(instance_self(u->schedulers[k]), &s, &one, err);
+        instance_leave(&c);
+        if (status)
+            return status;
+        factor *= one;
+    }
+    for (size_t k = 0; k < u->ngroups; k++)
+        u->groups[k].lr = u->groups[k].table->lr * factor;
+    return TUTTI_OK;
+}
+
+void updater_close(updater *u)
+{
+    for (size_t k = 0; k < u->ngroups; k++)
+        instance_free(u->groups[k].optimizer);
+    for (size_t k = 0; k < u->nschedulers; k++)
+        instance_free(u->schedulers[k]);
+    if (device_is_async(u->device)) /* updates under way use all this */
+        (void)u->device->table->synchronise(u->device->device, NULL, NULL);
+    captures_drop(&u->graphs, u->device);
+    for (uint32_t s = 0; s < TUTTI_OPTIMIZER_MAX_SLOTS; s++)
+        device_free(u->device, u->slots[s]);
+    device_free(u->device, u->numbers);
+    free(u->staged);
+    free(u->groups);
+    free(u->schedulers);
+    free(u->ranges);
+    free(u->group_of);
+    memset(u, 0, sizeof *u);
+}

@@ -1,0 +1,83 @@
+/* updater.h - optimizer groups over the flat arenas: their state, their rates, one update of all weights. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_UPDATE_UPDATER_H
+#define HOST_TRAIN_UPDATE_UPDATER_H
+
+#include "graph/runtime/graph_capture.h"
+#include "train/update/loss_scaler.h"
+#include "tutti/scheduler.h"
+
+struct plugin_kernels;
+struct updater;
+
+typedef struct optimizer_group {
+    instance *optimizer;
+    const tutti_optimizer_v1 *table;
+    const char *match; /* shell pattern of weights' paths */
+    double lr;         /* of now */
+    bool kernel;       /* it updates weights on the run's device */
+} optimizer_group;
+
+/* Neighbours in the arena that belong to one group. */
+typedef struct param_range {
+    struct updater *updater;
+    int64_t first; /* in the arena */
+    int64_t count;
+    int64_t state; /* where it begins in a slot */
+    uint32_t group;
+    int32_t threads;
+    tutti_op_call call; /* where a device makes the update */
+    tutti_desc desc[TUTTI_OPTIMIZER_MAX_SLOTS + 4];
+} param_range;
+
+typedef struct updater {
+    run_context *run;
+    host_mirrors *mirrors;
+    device_scalars *scalars;
+    const loss_scaler *scaler;
+    optimizer_group *groups;
+    size_t ngroups;
+    instance **schedulers;
+    size_t nschedulers;
+    bool has_kernels;   /* every group has one on the run's device */
+    bool reads_numbers; /* and all read there what changes from step to step */
+    uint32_t nslots;
+    struct world *world; /* whose ranks have a part of the slots each; NULL: they are here */
+    float
+        *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* each as long as the arena, or this rank's part */
+    int64_t count;                         /* of the arena that the slots fit */
+    param_range *ranges;
+    size_t nranges;
+    int32_t *group_of;          /* per weight of the net; -1 for none */
+    uint64_t version;           /* of the net that all this fits */
+    int64_t step;               /* updates so far */
+    const tutti_device *device; /* where the arena and the slots lie; NULL: here */
+    double *numbers; /* on the device: TUTTI_UPDATE_NUMBERS a group; scalars have their own */
+    uint16_t *half;  /* net_half_weights, where all groups write it; or NULL */
+    int32_t half_dtype;
+    float *staged;         /* on the host, where a device does not run the optimizer's code */
+    graph_captures graphs; /* of updates that are no part of another graph */
+} updater;
+
+/* The group of the weight at `path`: of `run` (a run_file) the first that matches.  A net_group_fn. */
+uint32_t updater_group(const void *run, const char *path);
+/* The other members that point elsewhere are set.  [control] */
+TUTTI_NODISCARD tutti_status updater_open(updater *u, struct plugin_kernels *kernels,
+                                          tutti_error *err);
+/* Commits what surgery has changed in the net and fits slots and ranges to it; state moves along with its
+ * weights.  A run without a net has nothing to fit.  [control] */
+TUTTI_NODISCARD tutti_status updater_refit(updater *u, tutti_error *err);
+/* Sets every group's learning rate for the time of now, or for run_clock.scheduled again.  [step] */
+TUTTI_NODISCARD tutti_status updater_schedule(updater *u, tutti_error *err);
+TUTTI_NODISCARD tutti_status updater_reschedule(updater *u, tutti_error *err);
+void updater_close(updater *u);
+
+/* optimizer_step.c: one update of all weights.  [step] */
+TUTTI_NODISCARD tutti_status updater_step(updater *u, tutti_error *err);
+/* The same in three parts, where it is part of a merged run: before that, in it, and after it went well. */
+TUTTI_NODISCARD tutti_status updater_begin(updater *u, tutti_error *err);
+plan_tail updater_tail(updater *u);
+void updater_end(updater *u);
+bool updater_merges(const updater *u); /* whether it may be */
+
+#endif

@@ -1,0 +1,18 @@
+/* weights_service.h - tutti.weights/1: parameters, gradients and learning rates for plugins. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_UPDATE_WEIGHTS_SERVICE_H
+#define HOST_TRAIN_UPDATE_WEIGHTS_SERVICE_H
+
+#include "train/update/updater.h"
+
+typedef struct weights_service {
+    tutti_weights_v1 table;
+    updater *updater;
+} weights_service;
+
+void weights_service_init(weights_service *w, updater *u);
+/* Weight k where it is, with its group.  Errors: E_RANGE. */
+TUTTI_NODISCARD tutti_status weights_find(const updater *u, uint32_t k,
+                                          tutti_weight *ret_weight, tutti_error *err);
+
+#endif
