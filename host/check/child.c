@@ -1,7 +1,7 @@
 /* child.c - a child process per piece of work: its limits, its sentences through shared memory, its end. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/child.h"
-#include "plugin/crash.h"
+#include "plugin/crash/crash.h"
 
 #include <errno.h>
 #include <fcntl.h>

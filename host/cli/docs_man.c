@@ -1,7 +1,7 @@
 /* docs_man.c - tutti docs man: the man page of the program or of a command, out of the tables of options.c. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/env.h"
 #include "cli/docs.h"
-#include "plugin/env.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ typedef struct named {
     const char *name, *doc;
 } named;
 
-/* Beside those of loading plugins, which plugin/env.h has. */
+/* Beside those of loading plugins, which base/env.h has. */
 static const named variables[] = {
     {"OMP_NUM_THREADS", "how many threads `bench kernels` uses; runs go by their `threads`"},
     {"OMP_WAIT_POLICY", "of OpenMP; without it, and without GOMP_SPINCOUNT, threads spin for a "

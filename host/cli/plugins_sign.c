@@ -1,7 +1,7 @@
 /* plugins_sign.c - tutti plugins keygen, sign and verify: keys, and signatures of plugins' folders. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "plugin/signed.h"
+#include "plugin/trust/signed.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* authority.c - policies, pins and keys together: what is asked of each plugin, and whether a file has it. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/env.h"
 #include "base/text.h"
-#include "plugin/config.h"
-#include "plugin/env.h"
 #include "plugin/registry_internal.h"
+#include "plugin/trust/config.h"
 
 #include <limits.h>
 #include <stdio.h>

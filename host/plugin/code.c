@@ -1,7 +1,7 @@
 /* code.c - files of device code beside a manifest: judged as its library is, then read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/call.h"
-#include "plugin/cubin.h"
+#include "plugin/elf/cubin.h"
 #include "plugin/plugin.h"
 #include "plugin/registry_internal.h"
 

@@ -1,6 +1,6 @@
 /* library.c - holding a plugin's library to the rules, at the search and again as it is loaded. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/elf.h"
+#include "plugin/elf/elf.h"
 #include "plugin/registry_internal.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* needs.c - DT_NEEDED, RPATH and RUNPATH, resolved as the system's loader does. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/needs.h"
-#include "plugin/elf.h"
+#include "plugin/elf/elf.h"
 #include "plugin/image.h"
 #include "plugin/plugin.h"
 

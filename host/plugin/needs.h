@@ -3,7 +3,7 @@
 #ifndef HOST_PLUGIN_NEEDS_H
 #define HOST_PLUGIN_NEEDS_H
 
-#include "plugin/bytes.h"
+#include "plugin/trust/bytes.h"
 
 typedef struct plugin plugin;
 

@@ -3,14 +3,14 @@
 #ifndef HOST_PLUGIN_PLUGIN_H
 #define HOST_PLUGIN_PLUGIN_H
 
+#include "base/json_read.h"
 #include "plugin/instance.h"
 #include "plugin/needs.h"
-#include "plugin/policy.h"
-#include "plugin/signed.h"
+#include "plugin/trust/policy.h"
+#include "plugin/trust/signed.h"
 
 #define MANIFEST_LIMIT ((size_t)1 << 20)
-#define MANIFEST_MINOR 0   /* of format 1.N, as this host reads it */
-#define MANIFEST_ITEMS 256 /* objects, settings, kernels, words in a list */
+#define MANIFEST_MINOR 0 /* of format 1.N, as this host reads it */
 #define ENTRY_SYMBOL "tutti_plugin_v1"
 #define HANDLER_HIDDEN ((size_t)3) /* engine, count and error beside the declared arguments */
 
@@ -162,16 +162,6 @@ TUTTI_NODISCARD tutti_status code_read(const plugin *p, const code_file *f, void
 
 /* Holds every typed table of an open instance to release 1.0, and its traits to the tables that they promise. */
 TUTTI_NODISCARD tutti_status tables_check(instance *i, tutti_error *err);
-
-/* Helpers of the strict readers.  A wrong type is a fault and NULL; an absent member is NULL, and a fault when it
- * is required. */
-const json_node *read_member(const json_node *node, const char *key, int type, int required,
-                             faults *f);
-/* At most MANIFEST_ITEMS strings, none empty or twice; NULL-terminated; the caller frees it.  NULL
- * when absent or faulty. */
-const char **read_words(const json_node *node, const char *key, faults *f);
-const char *read_string(const json_node *node, const char *key, int required, faults *f);
-const char *read_sha256(const json_node *node, faults *f); /* "sha256", or NULL */
 
 /* An event that an object hears, and whether it may be missing here: a name or {"name": ..., "optional": true}. */
 const char *manifest_heard(const json_node *node, bool *ret_optional);

@@ -1,8 +1,8 @@
 /* registry.c - all plugins together: selection, duplicates, finding. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
+#include "base/env.h"
 #include "base/text.h"
-#include "plugin/env.h"
 #include "plugin/registry_internal.h"
 
 #include <fnmatch.h>

@@ -5,7 +5,7 @@
 
 #include "base/faults.h"
 #include "base/json.h"
-#include "plugin/crash.h"
+#include "plugin/crash/crash.h"
 #include "tutti/tutti.h"
 
 #include <stdbool.h>

@@ -4,10 +4,10 @@
 #define HOST_PLUGIN_REGISTRY_INTERNAL_H
 
 #include "base/text.h"
-#include "plugin/config.h"
-#include "plugin/keyring.h"
+#include "plugin/crash/process_state.h"
 #include "plugin/plugin.h"
-#include "plugin/process_state.h"
+#include "plugin/trust/config.h"
+#include "plugin/trust/keyring.h"
 #include "tutti/logger.h"
 
 /* A folder to look in. */

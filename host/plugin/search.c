@@ -1,7 +1,7 @@
 /* search.c - where plugins are looked for, and judging what is there. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/env.h"
 #include "base/text.h"
-#include "plugin/env.h"
 #include "plugin/registry_internal.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* cubin_fuzz.c - device code of any bytes: one sentence or none, and no read outside. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/cubin.h"
+#include "plugin/elf/cubin.h"
 
 #include <stdlib.h>
 

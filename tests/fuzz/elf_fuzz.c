@@ -1,6 +1,6 @@
 /* elf_fuzz.c - any bytes as a shared object: a verdict, never a read outside of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/elf.h"
+#include "plugin/elf/elf.h"
 
 #include <string.h>
 

@@ -56,6 +56,8 @@ parts() {
       "host/$folder/$part"
   done
 }
+parts plugin crash elf trust
+refuse "a part of host/plugin includes what uses it" '#include "plugin/[a-z_]*\.h"' -- 'host/plugin/*/*.[ch]'
 parts graph ir passes runtime program net
 parts train run_file context data ranks update step checkpoint trainer
 # name of the header, the files that may include it

@@ -49,7 +49,7 @@ async metrics             host/train/step/async_metrics.c
 data loader               host/train/data/loader.c
 checkpoint                host/train/checkpoint/checkpoint_write.c
 dispatch                  host/engine/dispatch.c
-breadcrumb                host/plugin/crash.c
+breadcrumb                host/plugin/crash/crash.c
 """
 
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/context/signals.h"
 
-#include "plugin/crash.h"
+#include "plugin/crash/crash.h"
 
 #include <errno.h>
 #include <signal.h>

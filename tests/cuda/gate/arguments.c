@@ -7,7 +7,7 @@
  * agree with the files that they name. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emulator.h"
-#include "plugin/cubin.h"
+#include "plugin/elf/cubin.h"
 #include "plugin/registry_internal.h"
 
 #include <dirent.h>

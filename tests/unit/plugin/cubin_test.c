@@ -1,7 +1,7 @@
 /* cubin_test.c - device code is held to the arguments that its callers pass. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cubin_make.h"
-#include "plugin/cubin.h"
+#include "plugin/elf/cubin.h"
 #include "tutti_check.h"
 
 static const uint32_t wanted[] = {8, 4, 8};

@@ -1,6 +1,6 @@
 /* owner_test.c - private groups, and what the program's own modes say of the folders beside it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/owner.h"
+#include "plugin/trust/owner.h"
 #include "tutti_check.h"
 
 #include <grp.h>
