@@ -57,6 +57,21 @@ tutti_status conv2d_dgrad_flipped_run(const conv2d_dgrad_flipped *t, const float
                                       const float *w, float *dx, void *scratch);
 void conv2d_dgrad_flipped_destroy(conv2d_dgrad_flipped *t); /* NULL is fine */
 
+/* 3 x 3 convolutions and their gradients with products of bf16 by Winograd's F(2 x 2, 3 x 3); `dtypes.bf16` is set.
+ * Transformed factors are rounded to bf16: errors are some 2.4 times those of rounding both factors.  Results
+ * are the same with any number of threads. */
+typedef struct conv2d_winograd_state conv2d_winograd_state;
+
+int conv2d_winograd_fits(const conv2d_geometry *g);
+tutti_status conv2d_winograd_create(int32_t kind, const conv2d_geometry *g,
+                                    const conv2d_dtypes *t, int32_t threads,
+                                    conv2d_winograd_state **ret, uint64_t *ret_scratch,
+                                    tutti_error *err);
+/* The operation's inputs and its output; bias may be NULL. */
+void conv2d_winograd_run(const conv2d_winograd_state *s, const void *in0, const void *in1,
+                         const float *bias, void *out, void *scratch);
+void conv2d_winograd_destroy(conv2d_winograd_state *s); /* NULL is fine */
+
 /* dw as a sum, in a fixed order, of what each thread alone makes of its images: nobody waits for
  * others but once. */
 typedef struct conv2d_wgrad_per_thread conv2d_wgrad_per_thread;

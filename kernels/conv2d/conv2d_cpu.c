@@ -9,10 +9,11 @@
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* or one of the next three, or none: the plain loops */
+    dnn *big; /* or one of the next four, or none: the plain loops */
     conv2d_1x1 *gemm_1x1;
     conv2d_dgrad_flipped *dgrad;
     conv2d_wgrad_per_thread *wgrad;
+    conv2d_winograd_state *winograd;
 } state;
 
 static void destroy(void *self)
@@ -24,6 +25,7 @@ static void destroy(void *self)
     conv2d_1x1_destroy(s->gemm_1x1);
     conv2d_dgrad_flipped_destroy(s->dgrad);
     conv2d_wgrad_per_thread_destroy(s->wgrad);
+    conv2d_winograd_destroy(s->winograd);
     free(s);
 }
 
@@ -33,7 +35,14 @@ static int has_sums(const conv2d_geometry *g)
 }
 
 /* Those of ours follow oneDNN's. */
-enum { DGRAD_FLIPPED = DNN_ALGORITHMS, WGRAD_PER_THREAD, GEMM_1X1, NAMES, MAX_ALGORITHMS = 6 };
+enum {
+    DGRAD_FLIPPED = DNN_ALGORITHMS,
+    WGRAD_PER_THREAD,
+    GEMM_1X1,
+    WINOGRAD,
+    NAMES,
+    MAX_ALGORITHMS = 6
+};
 
 /* Of f32, and of bf16. */
 static char names[2][NAMES][DNN_NAME];
@@ -49,6 +58,7 @@ static void name_algorithms(void)
             dnn_name(texts[bf16][k], names[bf16][k]);
     memcpy(names[0][GEMM_1X1], "tiles", sizeof "tiles");
     memcpy(names[1][GEMM_1X1], "bf16 tiles", sizeof "bf16 tiles");
+    memcpy(names[1][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
 }
 
 static conv2d_geometry geometry(int kind, const tutti_op_call *c)
@@ -109,6 +119,8 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int3
         ret[n++] = WGRAD_PER_THREAD;
     if (conv2d_1x1_fit(g))
         ret[n++] = GEMM_1X1;
+    if (bf16 && conv2d_winograd_fits(g))
+        ret[n++] = WINOGRAD;
     return n;
 }
 
@@ -123,6 +135,8 @@ static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c
         return conv2d_dgrad_flipped_create(g, c->threads, &s->dgrad, ret_scratch, err);
     if (algorithm == WGRAD_PER_THREAD)
         return conv2d_wgrad_per_thread_create(g, t, c->threads, &s->wgrad, ret_scratch, err);
+    if (algorithm == WINOGRAD)
+        return conv2d_winograd_create(kind, g, t, c->threads, &s->winograd, ret_scratch, err);
     dnn_call call = conv2d_call(kind, g, t, c->threads, algorithm);
     if (kind == DNN_CONV && c->nin > 2)
         call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
@@ -204,6 +218,13 @@ static tutti_status run_big(const state *s, const void *src, const void *w, cons
     return dnn_run(s->big, data, scratch);
 }
 
+static tutti_status run_winograd(const state *s, const void *const *in, const float *bias,
+                                 void *out, void *scratch)
+{
+    conv2d_winograd_run(s->winograd, in[0], in[1], bias, out, scratch);
+    return TUTTI_OK;
+}
+
 static tutti_status forward_run(void *self, const tutti_op_call *c, const void *const *in,
                                 void *const *out, void *scratch)
 {
@@ -211,6 +232,8 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
     const void *bias = c->nin > 2 ? in[2] : NULL;
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], bias, out[0], scratch);
+    if (s->winograd)
+        return run_winograd(s, in, bias, out[0], scratch);
     if (s->big)
         return run_big(s, in[0], in[1], bias, out[0], scratch);
     const int64_t pixels = s->g.b * s->g.oh * s->g.ow;
@@ -228,6 +251,8 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
     if (s->dgrad)
         return conv2d_dgrad_flipped_run(s->dgrad, in[0], in[1], out[0], scratch);
+    if (s->winograd)
+        return run_winograd(s, in, NULL, out[0], scratch);
     if (s->big)
         return run_big(s, out[0], in[1], NULL, in[0], scratch);
     const int64_t pixels = s->g.b * s->g.h * s->g.w;
@@ -245,6 +270,8 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
     if (s->wgrad)
         return conv2d_wgrad_per_thread_run(s->wgrad, in[0], in[1], out[0], scratch);
+    if (s->winograd)
+        return run_winograd(s, in, NULL, out[0], scratch);
     if (s->big)
         return run_big(s, in[0], out[0], NULL, in[1], scratch);
 #pragma omp parallel for schedule(static) num_threads(c->threads)

@@ -124,10 +124,11 @@ static void check_call(int kind, const call *q, int32_t threads)
     void *y = malloc(bytes), *again = malloc(bytes);
     for (uint32_t k = 0; k == 0 || (op->cpu_algorithms && op->cpu_algorithms->name(&c, k));
          k++) {
-        if (op->cpu_algorithms)
-            ck_assert_ptr_nonnull(strstr(op->cpu_algorithms->name(&c, k), "bf16"));
+        const char *name = op->cpu_algorithms ? op->cpu_algorithms->name(&c, k) : "bf16";
+        ck_assert_ptr_nonnull(strstr(name, "bf16"));
         check_algorithm(op, &c, k, data, y);
-        check_result(q, y, want, size);
+        if (!strstr(name, "Winograd")) /* which rounds other numbers: conv_winograd_test.c */
+            check_result(q, y, want, size);
         check_algorithm(op, &c, k, data, again);
         ck_assert_mem_eq(y, again, bytes);
     }

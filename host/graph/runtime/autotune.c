@@ -221,12 +221,22 @@ static float number_at(const tutti_desc *d, const void *data, int64_t k)
     return number;
 }
 
-/* Algorithm k's results are those of algorithm 0, by their largest entries; of bf16 but for a last bit. */
+static bool reads_bf16(const tutti_op_call *c)
+{
+    for (uint32_t k = 0; k < c->nin; k++)
+        if (c->in[k].dtype == TUTTI_BF16)
+            return true;
+    return false;
+}
+
+/* Algorithm k's results are those of algorithm 0, by their largest entries: to two steps of bf16 where results, or
+ * factors that an algorithm may round once more, have no more than its 8 bits. */
 static bool agrees(const measurement *m)
 {
     for (uint32_t k = 0; k < m->c->nout; k++) {
         const tutti_desc *d = &m->c->out[k];
-        const double most = d->dtype == TUTTI_BF16 ? 0x1p-7 : AUTOTUNE_TOLERANCE;
+        const bool bf16 = d->dtype == TUTTI_BF16 || reads_bf16(m->c);
+        const double most = bf16 ? 0x1p-7 : AUTOTUNE_TOLERANCE;
         float scale = 0.0f, worst = 0.0f;
         if (d->dtype != TUTTI_F32 && d->dtype != TUTTI_BF16)
             return false;
