@@ -78,6 +78,8 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
     }
     if (!getcwd(here, sizeof here))
         (void)snprintf(here, sizeof here, ".");
+    if (o->resume && strcmp(o->resume, "auto") == 0 && kind == RUN_FILE_TRAIN)
+        kind |= RUN_FILE_NAMED;
     const tutti_status s =
         !o->run ? run_file_parse("embedded run", cli_default_run, here, o->sets, r, &run, f)
         : find_recipe(o->run, recipe, sizeof recipe)
@@ -87,6 +89,16 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
         (void)fprintf(stderr, "%s\n", faults_text(f, k));
     faults_destroy(f);
     return s ? NULL : run;
+}
+
+bool cli_has_weights(const cli_options *o, const run_file *run, const char *command)
+{
+    const bool has = o->resume || run->checkpoints.weights;
+    if (!has)
+        (void)fprintf(stderr,
+                      "tutti: %s needs --checkpoint, or \"load_weights\" in the run file\n",
+                      command);
+    return has;
 }
 
 void cli_message(void *ctx, int level, const char *component, const char *text)

@@ -20,6 +20,9 @@ bool cli_share(const char *below, char *ret_path, size_t size);
  * stands, or the embedded default; prints every fault.  NULL when there was one. */
 run_file *cli_run_file(const cli_options *o, int kind, registry *r);
 
+/* Whether the command knows which weights to take; says so where it does not. */
+bool cli_has_weights(const cli_options *o, const run_file *run, const char *command);
+
 /* From here on calls of plugins that take long are named. */
 void cli_watch(const run_file *run);
 /* The end of that; the command's exit status, given the run's: changes of the process that

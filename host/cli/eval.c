@@ -7,17 +7,15 @@
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
-    if (!o->resume) {
-        (void)fprintf(stderr, "tutti: eval needs --checkpoint\n");
-        return CLI_USAGE;
-    }
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
     run_file *run = r ? cli_run_file(o, RUN_FILE_TRAIN, r) : NULL;
     if (!run)
         goto end;
-    trainer_catch_signals();
+    if (!cli_has_weights(o, run, "eval"))
+        goto end;
+    trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
@@ -43,7 +41,8 @@ const cli_command cli_eval = {
     .kind = CLI_VALUE_RUN,
     .summary = "evaluate the model of a checkpoint",
     .doc = "Runs every evaluation of RUN.json once and prints its metrics; trains nothing.  "
-           "Needs --checkpoint.",
+           "Needs --checkpoint, or \"load_weights\" in RUN.json; the file may be another "
+           "program's.",
     .more = "Exit status: 0 evaluated, 1 failed, 2 wrong usage or input, 128 + signal when "
             "stopped.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_CHECKPOINT,

@@ -83,8 +83,8 @@ static tutti_status predict_into(trainer *t, const cli_options *o, tutti_error *
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
-    if (!o->resume || !o->output) {
-        (void)fprintf(stderr, "tutti: predict needs --checkpoint and --output\n");
+    if (!o->output) {
+        (void)fprintf(stderr, "tutti: predict needs --output\n");
         return CLI_USAGE;
     }
     trainer *t = NULL;
@@ -93,7 +93,9 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     run_file *run = r ? cli_run_file(o, RUN_FILE_TRAIN, r) : NULL;
     if (!run)
         goto end;
-    trainer_catch_signals();
+    if (!cli_has_weights(o, run, "predict"))
+        goto end;
+    trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
@@ -118,7 +120,8 @@ const cli_command cli_predict = {
     .kind = CLI_VALUE_RUN,
     .summary = "write a model's outputs for a data set",
     .doc = "Writes the model's outputs, one row a sample in the data's order, as a NumPy "
-           "array.  Needs --checkpoint and --output.",
+           "array.  Needs --output, and --checkpoint or \"load_weights\" in RUN.json; the file "
+           "may be another program's.",
     .more =
         "Exit status: 0 written, 1 failed, 2 wrong usage or input, 128 + signal when stopped.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_CHECKPOINT | CLI_TAKES_OUTPUT,

@@ -57,7 +57,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     registry *r = cli_registry(o);
     if (!r || !(run = cli_run_file(o, RUN_FILE_ENGINE, r)) || !cli_may_train(run))
         goto end;
-    trainer_catch_signals();
+    trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e) || loop_run_create(run, t, r, &l, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;

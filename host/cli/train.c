@@ -47,7 +47,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     registry *r = cli_registry(o);
     if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)) || !cli_may_train(run))
         goto end;
-    trainer_catch_signals();
+    trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
         cli_print_failure(run, e.text);
         goto end;
@@ -74,7 +74,7 @@ const cli_command cli_train = {
     .doc = "Trains the model of RUN.json, a file or a recipe's name; without it the embedded "
            "run, a small CNN on drawn digits.",
     .more = "SIGINT, SIGTERM and SIGHUP stop after the batch under way and save;\n"
-            "SIGUSR1 saves and goes on.\n"
+            "SIGUSR1, or the signals of \"save_on\", save and go on.\n"
             "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input,\n"
             "             128 + signal when stopped.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_RESUME | CLI_TAKES_DURATION,

@@ -32,7 +32,7 @@ says "an option of other commands" 2 "tutti: --resume is no option" "$TUTTI" val
 says "too many arguments" 2 'tutti: usage: tutti validate [OPTION...] RUN.json; `tutti help validate` tells more' \
   "$TUTTI" validate run.json run.json
 says "no argument" 2 'tutti: usage: tutti eval [OPTION...] RUN.json; `tutti help eval` tells more' "$TUTTI" eval
-says "no checkpoint" 2 "tutti: eval needs --checkpoint" "$TUTTI" eval run.json
+says "no checkpoint" 2 'tutti: eval needs --checkpoint, or "load_weights" in the run file' "$TUTTI" eval run.json
 says "nothing to measure" 2 'tutti: usage: tutti bench [OPTION...] dispatch|plan|kernels|optimizer [NAME COUNT]|loader [RUN.json]; `tutti help bench` tells more' \
   "$TUTTI" bench all
 says "help of an unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" help trian

@@ -70,6 +70,6 @@ assert len(first) == 62, len(first)
 assert first == second, [k for k in first if first[k] != second[k]]
 PY
 says "another width" 1 \
-  'tutti: torchvision.safetensors: fc.weight is F32 (10, 32), the model'"'"'s is F32 (10, 64)' \
+  'tutti: torchvision.safetensors: fc.weight is F32 (10, 32), the model'"'"'s is F32 (10, 64); 101 of this run'"'"'s 102 weights do not fit, "load_strict": false takes the others' \
   "$TUTTI" train second.json --set model.width=8
 finish

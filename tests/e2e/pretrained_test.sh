@@ -59,6 +59,6 @@ says "a file that is not there" 1 \
   'tutti: nowhere: cannot open the checkpoint: No such file or directory' \
   "$TUTTI" train second.json --set load_weights=nowhere
 says "another model" 1 \
-  'tutti: published/model.safetensors: ln_f.bias is F32 (16), the model'"'"'s is F32 (32)' \
+  'tutti: published/model.safetensors: ln_f.bias is F32 (16), the model'"'"'s is F32 (32); none of this run'"'"'s 28 weights fits' \
   "$TUTTI" train second.json --set model.n_embd=32
 finish

@@ -70,7 +70,7 @@ says "a flipped bit" 1 \
   resume flip.safetensors
 sed 's/"hidden": \[32\]/"hidden": [16]/' run.json >other.json
 says "another model" 1 \
-  "tutti: $saved: model.body.head.weight is F32 (10, 32), this run's is F32 (10, 16)" \
+  "tutti: $saved: model.body.head.weight is F32 (10, 32), the model's is F32 (10, 16); 3 of this run's 4 weights do not fit, \"load_strict\": false takes the others" \
   resume "$saved" other.json
 
 # The same checkpoint as if a plugin of another version had written it, in the format of before.

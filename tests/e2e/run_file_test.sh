@@ -62,4 +62,13 @@ says "a path in a run file is relative to the file" 2 \
 says "a path given by --set is relative to the working folder" 2 \
   'tutti: dataset mds cannot be opened: data/index.json: No such file or directory' \
   "$TUTTI" train runs/mds.json --set train.dataset.path=data
+# ---- names ----
+mkdir names && cd names || exit 1
+small_run '"loggers": [{"name": "jsonl"}]' | sed '/"name": "small"/d' >nameless.json
+check "a run without a name trains" "$TUTTI" train nameless.json --set max_duration=1ba
+check "under a name of time and two words" sh -c "ls runs | grep -Exq '[0-9]{10}-[a-z]+-[a-z]+'"
+says "but is not looked for" 2 'nameless.json:1: name is missing, want one: auto looks for the run of that name' \
+  "$TUTTI" train nameless.json --resume auto
+says "nor evaluated" 2 'nameless.json:1: name is missing, want one: auto looks for the run of that name' \
+  "$TUTTI" eval nameless.json --checkpoint auto
 finish

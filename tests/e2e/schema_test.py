@@ -52,7 +52,8 @@ GOOD = {
     "watchdog_s": 2.5,
     "microbatch_size": 8,
     "scale_schedule_ratio": 0.5,
-    "load_weights": "weights.safetensors",
+    "load_weights": "weights.safetensors", "load_strict": False, "load_ignore_keys": ["model.fc", "optimizer.*"],
+    "load_exclude_algorithms": ["blurpool"], "save_on": ["hup", "usr1", "usr2"],
     "x-anything": {"goes": 1},
 }
 
@@ -80,7 +81,7 @@ CHANGES = [
     ("handlers.0.args", "x"), ("handlers.0.on_error", "halt"), ("handlers.0.evry", 1),
     ("max_duration", None),
     ("max_duration", "3"), ("max_duration", ""), ("max_duration", "0.5dur"),
-    ("max_duration", 0), ("max_duration", 1.5), ("iteration_length", "2ba"), ("iteration_length", 0),
+    ("max_duration", 1.5), ("iteration_length", "2ba"), ("iteration_length", 0),
     ("iteration_length", True), ("step_schedulers_every_batch", 1),
     ("distributed", {}), ("distributed", "shared_memory"), ("distributed.comm", 3), ("distributed.timeout_s", -1),
     ("distributed.join_timeout_s", "10"), ("distributed.bucket_mib", 0), ("distributed.rank", 1),
@@ -91,7 +92,9 @@ CHANGES = [
     ("device", {"name": "cuda", "memory_limit": "8"}), ("device", {"name": "cuda", "memory_limit": 2000000}),
     ("max_duration", "3m5"), ("precision", "fp8"), ("recompute", "some"), ("on_nonfinite", "stay"), ("deterministic", "perhaps"), ("device", 1), ("threads", -1),
     ("threads", 5000), ("microbatch_size", -1), ("microbatch_size", "all"), ("scale_schedule_ratio", 0),
-    ("scale_schedule_ratio", "1"), ("load_weights", ""), ("load_weights", 1), ("sed", 1),
+    ("scale_schedule_ratio", "1"), ("load_weights", ""), ("load_weights", 1),
+    ("load_strict", "no"), ("load_ignore_keys", "model.fc"), ("load_ignore_keys", [""]), ("load_exclude_algorithms", [1]),
+    ("save_on", ["term"]), ("save_on", "hup"), ("max_duration", -1), ("sed", 1),
 ]
 
 

@@ -3,10 +3,11 @@
 . "$(dirname "$0")/lib.sh"
 small_run '"loggers": [{"name": "jsonl", "flush_interval": 1}]' | sed 's/"1ba"/"100ep"/; s/"3ep"/"2000ep"/' >run.json
 
-# start <folder> <command...>: a run of its own that has begun; sets pid.
+# start <folder> <command...>: a run of its own that has begun, of $run; sets pid.
+run=run.json
 start() {
   mkdir "$1"
-  (cd "$1" && shift && exec "$@" "$TUTTI" train ../run.json --set callbacks.0.folder="$PWD/saves" >out.txt 2>err.txt) &
+  (cd "$1" && shift && exec "$@" "$TUTTI" train ../$run --set callbacks.0.folder="$PWD/saves" >out.txt 2>err.txt) &
   pid=$!
   for try in $(seq 1200); do
     grep -qs '"loss/train/total"' "$1/runs/small/log.jsonl" && return
@@ -30,6 +31,15 @@ wait $pid
 check "SIGHUP ends with 129" test $? = 129
 check "and says so" grep -q 'stopped by signal 1 after batch [0-9]*, which is saved' usr1/err.txt
 check "with a second checkpoint" test "$(ls usr1/saves/*ba* | wc -l)" = 2
+
+sed 's/"max_duration"/"save_on": ["hup", "usr2"], &/' run.json >saving.json
+run=saving.json start hup env
+kill -HUP $pid
+check "SIGHUP saves where it is to" saved hup
+check "and does not stop" kill -0 $pid
+kill -TERM $pid
+wait $pid
+check "as SIGTERM does" test $? = 143
 
 start ignored bash -c 'trap "" INT HUP; exec "$@"' -
 kill -INT $pid

@@ -276,7 +276,7 @@ tutti_status checkpoint_find(const checkpoint *c, const char *name, tutti_tensor
             *ret_view = c->items[k].tensor;
             return TUTTI_OK;
         }
-    const char *near = nearest_word(name, c->words);
+    const char *near = err ? nearest_word(name, c->words) : NULL;
     return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no tensor %s%s%s%s", c->path, name,
                       near ? " (the nearest is " : "", near ? near : "", near ? ")" : "");
 }

@@ -44,14 +44,23 @@ static tutti_status find(const checkpoint *c, const char *prefix, const char *pa
     return find_renamed(c, name, ret) ? TUTTI_OK : checkpoint_find(c, name, ret, err);
 }
 
-/* The prefix under which the file has the first weight. */
+/* The prefix under which the file has the most weights. */
 static const char *prefix_of(const checkpoint *c, const net *n)
 {
-    tutti_tensor t;
-    for (int k = 0; k < PREFIXES && net_weight_count(n); k++)
-        if (find(c, prefixes[k], net_weight(n, 0)->path, &t, NULL) == TUTTI_OK)
-            return prefixes[k];
-    return "";
+    const char *best = prefixes[0];
+    uint32_t most = 0;
+    for (int k = 0; k < PREFIXES; k++) {
+        uint32_t found = 0;
+        for (uint32_t w = 0; w < net_weight_count(n); w++) {
+            tutti_tensor t;
+            found += find(c, prefixes[k], net_weight(n, w)->path, &t, NULL) == TUTTI_OK;
+        }
+        if (found > most) {
+            most = found;
+            best = prefixes[k];
+        }
+    }
+    return best;
 }
 
 /* PyTorch keeps a convolution's weight as (Cout, Cin, K, K), we keep it as (Cout, K, K, Cin). */
@@ -78,21 +87,30 @@ static bool has_channels_first(const checkpoint *c, const char *prefix, const ne
     return false;
 }
 
-static tutti_status check(const checkpoint *c, const char *path, const char *prefix,
-                          bool channels_first, const tutti_weight *w, tutti_error *err)
+/* A file, and how its names and its convolutions are. */
+typedef struct source {
+    const checkpoint *file;
+    const char *prefix;
+    bool channels_first;
+} source;
+
+/* What becomes of weight `w`; *ret_there is the file's tensor, with zeros where it has none. */
+static int judge(const source *f, const run_checkpoints *rules, const tutti_weight *w,
+                 tutti_tensor *ret_there)
 {
-    tutti_tensor from;
-    tutti_error why = TUTTI_ERROR_INIT;
-    char have[96], want[96];
-    if (find(c, prefix, w->path, &from, &why))
-        return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no %s, which the model needs", path,
-                          w->path);
-    if (channels_first && w->data.desc.rank == 4 ? is_channels_first(&from.desc, &w->data.desc)
-                                                 : tutti_same_shape(&from.desc, &w->data.desc))
-        return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, the model's is %s", path, w->path,
-                      tutti_desc_text(&from.desc, have, sizeof have),
-                      tutti_desc_text(&w->data.desc, want, sizeof want));
+    char name[1024];
+    memset(ret_there, 0, sizeof *ret_there);
+    const bool known = find(f->file, f->prefix, w->path, ret_there, NULL) == TUTTI_OK;
+    (void)snprintf(name, sizeof name, "model.%s", w->path);
+    if (rules && run_ignores(rules, name))
+        return LOAD_IGNORED;
+    if (!known)
+        return LOAD_MISSING;
+    return (f->channels_first && w->data.desc.rank == 4
+                ? is_channels_first(&ret_there->desc, &w->data.desc)
+                : tutti_same_shape(&ret_there->desc, &w->data.desc))
+               ? LOAD_TAKEN
+               : LOAD_SHAPE;
 }
 
 /* Element k of a file's tensor, whose numbers may lie at any address. */
@@ -151,25 +169,41 @@ static tutti_status take(const tutti_device *d, const tutti_tensor *from, bool c
     return s;
 }
 
+tutti_status pretrained_take(net *n, const char *path, const checkpoint *c,
+                             const run_checkpoints *rules, load_report *report,
+                             tutti_error *err)
+{
+    source f = {.file = c, .prefix = prefix_of(c, n)};
+    tutti_status s = TUTTI_OK;
+    f.channels_first = has_channels_first(c, f.prefix, n);
+    for (uint32_t k = 0; k < net_weight_count(n) && !s; k++) {
+        const tutti_weight *w = net_weight(n, k);
+        tutti_tensor there;
+        const int verdict = judge(&f, rules, w, &there);
+        s = load_report_add(report, w->path, &w->data.desc, there.data ? &there : NULL, verdict,
+                            err);
+    }
+    if (s || (s = load_report_judge(report, path, c, !rules || rules->strict, err)))
+        return s;
+    for (uint32_t k = 0; k < net_weight_count(n) && !s; k++)
+        if (report->rows[k].verdict == LOAD_TAKEN)
+            s = take(net_device(n), &report->rows[k].there, f.channels_first,
+                     &net_weight(n, k)->data, err);
+    net_touch_weights(n);
+    return s;
+}
+
 tutti_status pretrained_load(net *n, const char *path, uint64_t *ret_unused, tutti_error *err)
 {
     checkpoint *c;
+    load_report report = {.rows = NULL};
     tutti_status s = checkpoint_open(path, &c, err);
     if (s)
         return s;
-    const char *prefix = prefix_of(c, n);
-    const bool channels_first = has_channels_first(c, prefix, n);
-    const uint32_t count = net_weight_count(n);
-    for (uint32_t k = 0; k < count && !s; k++)
-        s = check(c, path, prefix, channels_first, net_weight(n, k), err);
-    for (uint32_t k = 0; k < count && !s; k++) {
-        tutti_tensor from;
-        if (find(c, prefix, net_weight(n, k)->path, &from, NULL) == TUTTI_OK)
-            s = take(net_device(n), &from, channels_first, &net_weight(n, k)->data, err);
-    }
-    net_touch_weights(n);
+    s = pretrained_take(n, path, c, NULL, &report, err);
     if (!s)
-        *ret_unused = checkpoint_count(c) - count;
+        *ret_unused = checkpoint_count(c) - report.count;
+    load_report_fini(&report);
     checkpoint_close(c);
     return s;
 }

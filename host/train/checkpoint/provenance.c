@@ -201,6 +201,8 @@ static tutti_status check_surgery(run_context *run, const char *path, const char
         if (!settings)
             continue;
         *settings++ = '\0';
+        if (run_excludes(&run->file->checkpoints, line))
+            continue;
         if (!find_word(now, line, here, sizeof here)) {
             const size_t used = strlen(missing), left = sizeof missing - used;
             if (snprintf(missing + used, left, "%s%s", used ? ", " : "", line) >= (int)left)

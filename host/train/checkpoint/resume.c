@@ -2,10 +2,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/resume.h"
 
-#include "graph/runtime/device_memory.h"
 #include "train/checkpoint/checkpoint_contents.h"
+#include "train/checkpoint/load_rules.h"
+#include "train/checkpoint/pretrained.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
+#include "train/checkpoint/restore.h"
 #include "train/checkpoint/saver.h"
 #include "train/checkpoint/settings_check.h"
 #include "train/context/signals.h"
@@ -98,115 +100,6 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
     return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
 }
 
-/* Weights and their optimizer state that this run does not have are left out, but not silently. */
-static void tell_unused(trainer *t, const char *path, const checkpoint *c,
-                        const checkpoint_contents *v)
-{
-    const char *first = NULL;
-    size_t unused = 0;
-    for (size_t k = 0; k < checkpoint_count(c); k++) {
-        checkpoint_item item;
-        checkpoint_at(c, k, &item);
-        bool known =
-            strncmp(item.name, "model.", 6) != 0 && strncmp(item.name, "optimizer.", 10) != 0;
-        for (size_t j = 0; j < v->count && !known; j++)
-            known = strcmp(v->list[j].name, item.name) == 0;
-        if (known)
-            continue;
-        first = first ? first : item.name;
-        unused++;
-    }
-    if (unused == 0)
-        return;
-    char text[600];
-    (void)snprintf(text, sizeof text,
-                   "%s: %zu of its tensors are not in this run's model or optimizer and are "
-                   "left out, such as %s",
-                   path, unused, first);
-    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
-}
-
-/* Item k is not in the file: whether the run may go on without it. */
-static tutti_status check_missing(trainer *t, const char *path, const checkpoint *c,
-                                  const checkpoint_contents *v, size_t k, tutti_error *err)
-{
-    const char *name = v->list[k].name;
-    instance *owner = v->owners[k].instance;
-    if (owner && !provenance_has(c, v->owners[k].label)) {
-        if (k > 0 && v->owners[k - 1].instance == owner)
-            return TUTTI_OK; /* told */
-        char text[600];
-        (void)snprintf(text, sizeof text, "%s: knows no %s; its state begins anew", path,
-                       v->owners[k].label + strcspn(v->owners[k].label, ".") + 1);
-        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
-        return TUTTI_OK;
-    }
-    if (owner) {
-        const tutti_stateful_v1 *table = instance_query(owner, TUTTI_STATEFUL_V1);
-        return TUTTI_HAS(table, tutti_stateful_v1, flags) &&
-                       table->flags & TUTTI_STATEFUL_MAY_BE_NEW
-                   ? TUTTI_OK
-                   : tutti_fail(err, TUTTI_E_NOTFOUND,
-                                "%s: has no %s, though it has the state of %s; it was written "
-                                "by another version or other settings of it",
-                                path, name, instance_name(owner));
-    }
-    if (strncmp(name, "evaluation.", 11) == 0 || strcmp(name, "run.loss_scale") == 0)
-        return TUTTI_OK; /* the run that wrote it had no such evaluation or precision */
-    return tutti_fail(err, TUTTI_E_NOTFOUND,
-                      "%s: has no %s; it was written by another model or optimizer", path,
-                      name);
-}
-
-static tutti_status restore(trainer *t, const char *path, const checkpoint *c,
-                            const checkpoint_contents *v, tutti_error *err)
-{
-    for (size_t k = 0; k < v->count; k++) {
-        tutti_tensor from;
-        tutti_error e = TUTTI_ERROR_INIT;
-        const tutti_tensor *to = &v->list[k].tensor;
-        if (checkpoint_find(c, v->list[k].name, &from, &e)) {
-            const tutti_status s = check_missing(t, path, c, v, k, err);
-            if (s)
-                return s;
-            continue;
-        }
-        if (!tutti_same_shape(&from.desc, &to->desc) || from.desc.dtype != to->desc.dtype) {
-            char have[96], want[96];
-            return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, this run's is %s", path,
-                              v->list[k].name, tutti_desc_text(&from.desc, have, sizeof have),
-                              tutti_desc_text(&to->desc, want, sizeof want));
-        }
-    }
-    mirrors_invalidate(&t->mirrors, MIRROR_ALL);
-    if (t->run.net)
-        net_touch_weights(t->run.net);
-    for (size_t k = 0; k < v->count; k++) {
-        tutti_tensor from;
-        tutti_error e = TUTTI_ERROR_INIT;
-        const tutti_tensor *to = &v->list[k].tensor;
-        if (checkpoint_find(c, v->list[k].name, &from, &e))
-            continue;
-        const tutti_status s = device_copy(
-            to->device == TUTTI_DEVICE_CPU ? NULL : context_device(&t->run), to->data,
-            from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE, err);
-        if (s)
-            return s;
-    }
-    state_owner o;
-    for (size_t k = 0; state_owner_at(t, k, &o); k++) {
-        const tutti_stateful_v1 *table = instance_query(o.instance, TUTTI_STATEFUL_V1);
-        if (!table || !table->restored)
-            continue;
-        instance_call call = instance_enter_whole(o.instance, "restored");
-        const tutti_status s = table->restored(instance_self(o.instance), err);
-        instance_leave(&call);
-        if (s)
-            return s;
-    }
-    return TUTTI_OK;
-}
-
 static tutti_status check_settings(trainer *t, const char *path, const checkpoint *c,
                                    tutti_error *err)
 {
@@ -228,13 +121,12 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
                                  err);
     t->resume.same = !s && same;
     if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, false, clock, &v, err)) ||
-        (s = restore(t, path, c, &v, err)))
+        (s = contents_restore(t, path, c, &v, err)))
         goto fail;
     if (t->hooks.load &&
         (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
     contents_spread(t, &v);
-    tell_unused(t, path, c, &v);
     if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
         goto fail;
     clock_read(t, clock);
@@ -311,6 +203,32 @@ static void set_newest_aside(trainer *t, uint32_t count)
     }
 }
 
+/* Whether another program wrote the file: it has weights, and nothing else of a run. */
+static bool is_foreign(const checkpoint *c)
+{
+    tutti_tensor clock;
+    return !checkpoint_value(c, "plugins") && checkpoint_find(c, "run.clock", &clock, NULL);
+}
+
+static tutti_status load_foreign(trainer *t, const char *path, const checkpoint *c,
+                                 tutti_error *err)
+{
+    load_report report = {.rows = NULL};
+    if (t->fits)
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: is no checkpoint of a run; \"load_weights\" starts a run from "
+                          "such a file",
+                          path);
+    const tutti_status s =
+        pretrained_take(t->run.net, path, c, &t->run.file->checkpoints, &report, err);
+    if (!s) {
+        load_rules_check(&t->run.file->checkpoints, path, c, &report, &t->run.log);
+        load_report_tell(&report, path, c, &t->run.log);
+    }
+    load_report_fini(&report);
+    return s;
+}
+
 static tutti_status load_newest(trainer *t, tutti_error *err)
 {
     tutti_error e = TUTTI_ERROR_INIT;
@@ -342,7 +260,7 @@ tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
         return load_newest(t, err);
     tutti_status s = checkpoint_open(path, &c, err);
     if (!s)
-        s = load_checkpoint(t, path, c, err);
+        s = is_foreign(c) ? load_foreign(t, path, c, err) : load_checkpoint(t, path, c, err);
     checkpoint_close(c);
     return s;
 }

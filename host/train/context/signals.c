@@ -3,6 +3,7 @@
 #include "train/context/signals.h"
 
 #include "plugin/crash/crash.h"
+#include "train/run_file/run_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -86,13 +87,16 @@ static void take(int number, void (*what)(int), int flags)
         (void)sigaction(number, &action, NULL);
 }
 
-void trainer_catch_signals(void)
+void trainer_catch_signals(unsigned saves)
 {
-    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     trains = gettid();
-    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++)
-        take(stops[k], on_stop, SA_RESTART);
-    take(SIGUSR1, on_save, SA_RESTART);
+    take(SIGINT, on_stop, SA_RESTART);
+    take(SIGTERM, on_stop, SA_RESTART);
+    take(SIGHUP, saves & RUN_SAVES_ON_HUP ? on_save : on_stop, SA_RESTART);
+    if (saves & RUN_SAVES_ON_USR1)
+        take(SIGUSR1, on_save, SA_RESTART);
+    if (saves & RUN_SAVES_ON_USR2)
+        take(SIGUSR2, on_save, SA_RESTART);
     take(SIGXFSZ, SIG_IGN, 0); /* writing fails instead, which is told */
     take(SIGPIPE, SIG_IGN, 0);
 }

@@ -39,9 +39,12 @@ void run_check_duration(run_reader *r, const json_node *root)
     if (max.unit == TUTTI_UNIT_DURATION)
         faults_add(r->faults, json_get(root, "max_duration"),
                    "is in dur, want ep, ba, sp, tok or sec");
-    else if (max.unit != TUTTI_UNIT_NONE && max.count <= 0)
-        faults_add(r->faults, json_get(root, "max_duration"), "is %lld, want at least 1",
-                   (long long)max.count);
+    else if (max.unit != TUTTI_UNIT_NONE && max.count < 0)
+        faults_add(r->faults, json_get(root, "max_duration"),
+                   "is %lld, want at least 1, or 0 to evaluate alone", (long long)max.count);
+    if (max.unit != TUTTI_UNIT_NONE && max.count == 0 && r->run->nevals == 0)
+        faults_add(r->faults, json_get(root, "max_duration"),
+                   "is 0, which evaluates, and there is no \"eval\"");
     const bool countable = length.unit == TUTTI_UNIT_EPOCH || length.unit == TUTTI_UNIT_TOKEN;
     if (length.unit != TUTTI_UNIT_NONE && (!countable || length.count <= 0))
         faults_add(r->faults, json_get(root, "iteration_length"), "want at least 1ep or 1tok");

@@ -65,6 +65,10 @@ static const json_member shared_rows[] = {
      .type = MEMBER_BOOL,
      MEMBER_AT(run_file, step_schedulers_every_batch)},
     {.name = "load_weights", .type = MEMBER_STRING},
+    {.name = "load_strict", .type = MEMBER_BOOL, MEMBER_AT(run_file, checkpoints.strict)},
+    {.name = "load_ignore_keys"},
+    {.name = "load_exclude_algorithms"},
+    {.name = "save_on"},
     {.name = NULL},
 };
 
@@ -75,25 +79,11 @@ static void set_defaults(run_file *run)
     run->length.scale_schedule_ratio = 1.0;
     run->step_schedulers_every_batch = true;
     run->watchdog_s = 300.0;
+    run->checkpoints.strict = true;
+    run->checkpoints.signals = RUN_SAVES_ON_USR1;
     run->numerics.precision = precisions[0];
     run->recompute = recomputes[1];
     run->loop.args = (tutti_loop_run_args)TUTTI_LOOP_RUN_INIT;
-}
-
-/* A path, from the run file's folder on; NULL when not given. */
-static char *read_path(run_reader *r, const json_node *at)
-{
-    const char *given = json_string(at);
-    char *path = NULL;
-    if (!given)
-        return NULL;
-    if (*given == '/')
-        path = strdup(given);
-    else if (asprintf(&path, "%s/%s", r->folder, given) < 0)
-        path = NULL;
-    if (!path)
-        faults_add_no_memory(r->faults, at);
-    return path;
 }
 
 /* All objects that the file names; an engine file may do without model, data and optimizer. */
@@ -149,7 +139,7 @@ static void read_run(run_reader *r, int kind)
     run_read_device(r, root);
     if (!run->engine)
         run_read_distributed(r, root);
-    run->load_weights = read_path(r, json_get(root, "load_weights"));
+    run_read_checkpoints(r, root);
 }
 
 static void apply_overrides(json_doc *doc, const char *const *overrides, faults *f)
@@ -168,6 +158,22 @@ static void apply_overrides(json_doc *doc, const char *const *overrides, faults 
     }
 }
 
+/* A training run that its file does not name gets a name; several processes must agree on theirs, so that theirs
+ * stands in the file. */
+static void name_run(json_doc *doc, int kind, faults *f)
+{
+    const json_node *root = json_root(doc);
+    char name[RUN_NAME_SIZE];
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (json_type(root) != JSON_OBJECT || json_get(root, "name") || json_get(root, "process"))
+        return;
+    if (kind & RUN_FILE_NAMED)
+        faults_add(f, root, "name is missing, want one: auto looks for the run of that name");
+    else if (!json_get(root, "distributed") &&
+             json_override(doc, "name", run_name_generate(name), &e))
+        faults_add(f, root, "%s", e.text);
+}
+
 /* Takes `doc`. */
 static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
                              const char *const *overrides, registry *r, run_file **ret_run,
@@ -181,8 +187,10 @@ static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
     }
     run->doc = doc;
     apply_overrides(doc, overrides, f);
+    if (kind & RUN_FILE_NAMES)
+        name_run(doc, kind, f);
     run_reader all = {r, folder, f, run};
-    read_run(&all, kind);
+    read_run(&all, kind & RUN_FILE_KINDS);
     run->text = json_text(json_root(doc));
     if (!run->text)
         faults_add_no_memory(f, NULL);
@@ -227,7 +235,7 @@ tutti_status run_file_read(const char *path, const char *folder, int kind,
         *slash = '\0';
     if (!folder)
         folder = *own ? own : "/";
-    return read_doc(doc, kind, folder, overrides, r, ret_run, f);
+    return read_doc(doc, kind | RUN_FILE_NAMES, folder, overrides, r, ret_run, f);
 }
 
 void run_file_free(run_file *run)
@@ -246,7 +254,7 @@ void run_file_free(run_file *run)
     run_parts_fini(&run->participants.passes);
     run_observers_fini(run);
     run_loop_fini(run);
-    free(run->load_weights);
+    run_checkpoints_fini(&run->checkpoints);
     free(run->text);
     json_free(run->doc);
     free(run);

@@ -89,7 +89,18 @@ typedef struct run_loop {
 } run_loop;
 
 /* A file with "process" is an engine file, for `tutti run`; the others are for `tutti train`. */
-enum { RUN_FILE_TRAIN, RUN_FILE_ENGINE, RUN_FILE_ANY };
+enum {
+    RUN_FILE_TRAIN,
+    RUN_FILE_ENGINE,
+    RUN_FILE_ANY,
+    RUN_FILE_KINDS = 3,
+    RUN_FILE_NAMED = 4, /* with these: a training run must have a name */
+    RUN_FILE_NAMES = 8  /* a training run without one gets one (run_name_generate) */
+};
+enum { RUN_NAME_SIZE = 64 };
+/* Seconds since 1970 and two words, "1763838383-calm-heron": names sort by time, and two runs of one second differ.
+ * Returns `text`, which has room for RUN_NAME_SIZE bytes.  [any] */
+const char *run_name_generate(char *text);
 
 /* What a loss that is not finite means. */
 enum { RUN_NONFINITE_STOP, RUN_NONFINITE_WARN, RUN_NONFINITE_IGNORE };
@@ -125,6 +136,23 @@ typedef struct run_numerics {
     int on_nonfinite;      /* RUN_NONFINITE_* */
 } run_numerics;
 
+/* What is taken from files at the start, and which signals save. */
+typedef struct run_checkpoints {
+    char *weights;        /* a .safetensors file, or NULL */
+    bool strict;          /* weights that a file lacks, or has in another shape, end the run */
+    const char **ignored; /* patterns of names that are not taken; a NULL ends them */
+    const char *
+        *excluded;    /* algorithms whose surgery and state are not wanted; a NULL ends them */
+    unsigned signals; /* that save, and let the run go on: RUN_SAVES_ON_* */
+} run_checkpoints;
+enum { RUN_SAVES_ON_HUP = 1, RUN_SAVES_ON_USR1 = 2, RUN_SAVES_ON_USR2 = 4 };
+
+/* Whether the shell pattern matches `name`, such as "model.fc.weight", or what stands before one of its dots. */
+bool run_pattern_matches(const char *pattern, const char *name);
+/* Whether `name`, as a checkpoint has it, is not to be taken. */
+bool run_ignores(const run_checkpoints *c, const char *name);
+bool run_excludes(const run_checkpoints *c, const char *algorithm);
+
 typedef struct run_file {
     bool engine; /* an engine file: `loop` counts, model and data may be missing */
     run_loop loop;
@@ -143,7 +171,7 @@ typedef struct run_file {
     run_observers observers;
     run_length length;
     bool step_schedulers_every_batch;
-    char *load_weights;      /* a .safetensors file, or NULL */
+    run_checkpoints checkpoints;
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     run_numerics numerics;
     const char *recompute; /* "cheap" */

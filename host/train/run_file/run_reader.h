@@ -51,6 +51,11 @@ void run_read_distributed(run_reader *r, const json_node *root);
 void run_read_observers(run_reader *r, const json_node *root);
 void run_observers_fini(run_file *run);
 
+/* ---- run_checkpoints.c: what is taken from files, and which signals save ---- */
+
+void run_read_checkpoints(run_reader *r, const json_node *root);
+void run_checkpoints_fini(run_checkpoints *c);
+
 /* ---- run_duration.c: how long a training run lasts ---- */
 
 extern const json_member

@@ -3,6 +3,7 @@
 #include "train/trainer/begin.h"
 #include "train/trainer/trainer.h"
 
+#include "train/checkpoint/load_rules.h"
 #include "train/checkpoint/pretrained.h"
 #include "train/checkpoint/resume.h"
 #include "train/step/events.h"
@@ -15,15 +16,24 @@
 static tutti_status load_weights(trainer *t, tutti_error *err)
 {
     char text[640];
-    uint64_t unused = 0;
-    const tutti_status s = pretrained_load(t->run.net, t->run.file->load_weights, &unused, err);
-    if (s)
-        return s;
-    (void)snprintf(text, sizeof text,
-                   "weights from %s; %llu of its tensors are not the model's",
-                   t->run.file->load_weights, (unsigned long long)unused);
-    run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
-    return TUTTI_OK;
+    checkpoint *c = NULL;
+    load_report report = {.rows = NULL};
+    const run_checkpoints *rules = &t->run.file->checkpoints;
+    tutti_status s = checkpoint_open(rules->weights, &c, err);
+    if (!s)
+        s = pretrained_take(t->run.net, rules->weights, c, rules, &report, err);
+    if (!s) {
+        const size_t taken = load_report_count(&report, LOAD_TAKEN);
+        (void)snprintf(text, sizeof text,
+                       "weights from %.500s; %zu of its tensors are not the model's",
+                       rules->weights, checkpoint_count(c) - taken);
+        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
+        load_rules_check(rules, rules->weights, c, &report, &t->run.log);
+        load_report_tell(&report, rules->weights, c, &t->run.log);
+    }
+    load_report_fini(&report);
+    checkpoint_close(c);
+    return s;
 }
 
 tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err)
@@ -78,7 +88,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) ||
         (s = updater_refit(&t->updater, err)))
         return s;
-    if ((t->run.file->load_weights && (s = load_weights(t, err))) ||
+    if ((t->run.file->checkpoints.weights && (s = load_weights(t, err))) ||
         (resume && (s = trainer_load(t, resume, err))))
         return s;
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) ||

@@ -155,16 +155,10 @@ tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Composer's Trainer.eval: every evaluation once, whatever its interval. */
-tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
+tutti_status trainer_evaluate_all(trainer *t, tutti_error *err)
 {
-    if (t->nevals == 0)
-        return tutti_fail(err, TUTTI_E_ARG, "%s: the run file has no evaluation",
-                          t->run.file->name);
-    tutti_status s = trainer_begin(t, checkpoint, err);
-    if (!s && distributed_on(&t->distributed))
-        s = distributed_share_choices(&t->distributed, TUTTI_OK, err);
-    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_START, err)))
+    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_START, err);
+    if (s)
         return s;
     t->tensors.phase = PHASE_EVAL;
     for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++)
@@ -173,6 +167,17 @@ tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
     if (s == TUTTI_OK && trainer_signal())
         return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal());
     return s ? s : trainer_event(t, TUTTI_EVENT_EVAL_STANDALONE_END, err);
+}
+
+tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
+{
+    if (t->nevals == 0)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: the run file has no evaluation",
+                          t->run.file->name);
+    tutti_status s = trainer_begin(t, checkpoint, err);
+    if (!s && distributed_on(&t->distributed))
+        s = distributed_share_choices(&t->distributed, TUTTI_OK, err);
+    return s ? s : trainer_evaluate_all(t, err);
 }
 
 tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)

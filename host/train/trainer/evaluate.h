@@ -5,6 +5,8 @@
 
 #include "train/step/trainer_state.h"
 
+/* Composer's Trainer.eval: every evaluation once, whatever its interval. */
+TUTTI_NODISCARD tutti_status trainer_evaluate_all(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
 /* Evaluation k at an event of a loop, or inside its process function; the training batch under way keeps
  * its columns, not its outputs.  E_STATE as training_evaluate.  [step] */

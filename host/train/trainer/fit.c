@@ -156,12 +156,24 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
                       duration_text(here, now, sizeof now));
 }
 
+/* A max_duration of 0. */
+static tutti_status evaluate_alone(trainer *t, tutti_error *err)
+{
+    const tutti_status s = distributed_on(&t->distributed)
+                               ? distributed_share_choices(&t->distributed, TUTTI_OK, err)
+                               : TUTTI_OK;
+    return s ? s : trainer_evaluate_all(t, err);
+}
+
 static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 {
     t->fits = true;
     t->resume.strict = o->strict;
     t->resume.accept_bits = o->accept_bits;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
+    if (!s && t->run.file->length.max_duration.count == 0 &&
+        o->duration.unit == TUTTI_UNIT_NONE)
+        return evaluate_alone(t, err);
     if (s || (s = set_duration(t, o, err)) || (s = training_plan(t, err)) ||
         (s = seek(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;

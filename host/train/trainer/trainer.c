@@ -227,7 +227,7 @@ static tutti_status check_settings(trainer *t, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG,
                           "max_duration is given in iter, which needs an iteration_length such "
                           "as \"2ep\"");
-    if (t->run.clock.max_duration.count <= 0)
+    if (t->run.clock.max_duration.count <= 0 && run->length.max_duration.count > 0)
         return tutti_fail(err, TUTTI_E_ARG,
                           "scale_schedule_ratio %g makes a max_duration of nothing, want a "
                           "larger ratio or a longer max_duration",

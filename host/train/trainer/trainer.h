@@ -38,7 +38,7 @@ typedef struct fit_options {
     bool reset_time; /* the clocks begin at zero again; weights and states stay */
 } fit_options;
 
-/* Trains until the duration is over; may be called again.  Errors: E_STATE the duration is over already
+/* Trains until the duration is over; may be called again.  A max_duration of 0 evaluates alone, once.  Errors: E_STATE the duration is over already
  * (trainer_finished); E_INTERRUPTED a caught signal ended it after a batch: a checkpoint has then been
  * written if the run has a saver.  [control] */
 TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err);

@@ -191,7 +191,8 @@ tutti_status updater_reschedule(updater *u, tutti_error *err)
                               u->run->clock.batches_per_epoch,
                               u->run->file->length.scale_schedule_ratio};
     double factor = 1.0;
-    for (size_t k = 0; k < u->nschedulers; k++) {
+    const bool trains = u->run->clock.planned.count > 0; /* a length of nothing has no course */
+    for (size_t k = 0; trains && k < u->nschedulers; k++) {
         const tutti_scheduler_v1 *table = instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1);
         double one = 1.0;
         instance_call c = instance_enter(u->schedulers[k], "multiplier");

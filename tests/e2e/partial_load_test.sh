@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# partial_load_test.sh - parts of a file: a new head, names left out, algorithms left out, evaluations of foreign files.
+. "$(dirname "$0")/lib.sh"
+python=${PYTHON:-python3}
+
+# Pictures of four classes, and of three.
+"$python" - <<'PY'
+import struct
+def npy(path, descr, shape, data):
+    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
+for n in (3, 4):
+    npy(f"x{n}.npy", "|u1", (60, 8, 8, 1), bytes((k * 37 + k // 64 % n * 50) % 256 for k in range(60 * 64)))
+    npy(f"y{n}.npy", "<i8", (60,), b"".join(struct.pack("<q", k % n) for k in range(60)))
+PY
+run() { # run <name> <classes> <members>
+  cat <<JSON
+{"name": "$1", "model": {"name": "resnet_cifar", "depth": 8},
+ "train": {"dataset": {"name": "npy", "inputs": "x$2.npy", "targets": "y$2.npy", "classes": $2}, "transforms": [{"name": "to_float"}],
+           "batch_size": 20},
+ "eval": [{"label": "test", "dataset": {"name": "npy", "inputs": "x$2.npy", "targets": "y$2.npy", "classes": $2},
+           "transforms": [{"name": "to_float"}], "batch_size": 20, "metrics": [{"name": "cross_entropy"}]}],
+ "optimizer": {"name": "sgd", "lr": 0.05, "momentum": 0.9}, "threads": 1,
+ "schedulers": [{"name": "cosine_annealing"}],
+ "callbacks": [{"name": "checkpoint_saver", "folder": "$1"}], "max_duration": "1ep"${3:+, $3}}
+JSON
+}
+run four 4 >four.json
+run three 3 >three.json
+check "a net of four classes is trained" "$TUTTI" train four.json
+four=four/latest.safetensors
+
+# ---- another head ----
+says "a file of another head is refused" 1 \
+  "tutti: $four: head.bias is F32 (4), the model's is F32 (3); 2 of this run's 37 weights do not fit, \"load_strict\": false takes the others" \
+  "$TUTTI" train three.json --set load_weights=$four
+"$TUTTI" train three.json --set load_weights=$four --set load_strict=false --set max_duration=0 >out.txt 2>err.txt
+check "without load_strict it is taken" test $? = 0
+check "a table counts" grep -q "^tutti: train: .*$four gives 35 of 37 weights; the others begin anew$" err.txt
+check "by parts of the model" grep -Eq '^tutti: train:   conv +1 of 1$' err.txt
+check "of which one has no weight" grep -Eq '^tutti: train:   head +0 of 2$' err.txt
+check "and says why" grep -q "not taken: head.bias, F32 (3): the file's is F32 (4)$" err.txt
+check "max_duration 0 evaluates" grep -q '^test cross_entropy' out.txt
+check "and trains nothing" grep -q '^trained 0 batches' out.txt
+"$TUTTI" train three.json --resume $four --set load_strict=false \
+  --set 'load_ignore_keys=["run.clock", "callback"]' --set callbacks.0.folder=on >out.txt 2>err.txt
+check "a run goes on with what fits of a checkpoint" test $? = 0
+check "optimizer state goes with its weight" grep -Eq ': 2 of [0-9]+ states of the optimizer begin anew$' err.txt
+check "and a clock that is not taken begins anew" grep -q '^trained 3 batches' out.txt
+says "nothing that fits" 1 \
+  "tutti: $four: has no body.head.bias, which the model needs; the nearest is model.head.bias; none of this run's 4 weights fits" \
+  "$TUTTI" train three.json --set load_weights=$four --set load_strict=false --set 'model={"name": "mlp", "hidden": [4]}'
+
+"$TUTTI" train three.json --set load_weights=$four --set 'load_ignore_keys=["model.hed", "model.head"]' --set max_duration=0 \
+  --set callbacks.0.folder=fifth >out.txt 2>err.txt
+check "a head that is ignored need not fit" test $? = 0
+check "nor is what ignores nothing silent" test "$(grep -c 'has nothing like model.hed, ' err.txt)" = 1
+check "but what does" test "$(grep -c 'has nothing like' err.txt)" = 1
+
+# ---- names that are left out ----
+evaluate() { "$TUTTI" eval "$@" 2>err.txt | grep cross; }
+all=$(evaluate four.json --checkpoint $four)
+check "eval does not take what it ignores" test "$all" != "$(evaluate four.json --checkpoint $four --set 'load_ignore_keys=["model.head"]')"
+check "and says so" grep -q 'not taken: model.head.weight, F32 (4, 64): is left out by load_ignore_keys' err.txt
+
+# ---- evaluations and outputs of files that others wrote ----
+"$python" - $four foreign.safetensors <<'PY'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size, = struct.unpack("<Q", data[:8])
+header, body = json.loads(data[8:8 + size]), data[8 + size:]
+out, blob = {}, b""
+for name, entry in header.items():
+    if name.startswith("model."):
+        raw = body[slice(*entry["data_offsets"])]
+        out[name[6:]] = {**entry, "data_offsets": [len(blob), len(blob) + len(raw)]}
+        blob += raw
+text = json.dumps(out).encode()
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + blob)
+PY
+check "a foreign file is evaluated" test "$all" = "$(evaluate four.json --checkpoint foreign.safetensors)"
+check "also by the run file's word" test "$all" = "$(evaluate four.json --set load_weights=foreign.safetensors)"
+check "its outputs are written" "$TUTTI" predict four.json --checkpoint foreign.safetensors --output out.npy
+says "it is no run to go on with" 1 \
+  'tutti: foreign.safetensors: is no checkpoint of a run; "load_weights" starts a run from such a file' \
+  "$TUTTI" train four.json --resume foreign.safetensors --set callbacks.0.folder=new
+
+# ---- algorithms that are left out ----
+run changed 4 '"algorithms": [{"name": "squeeze_excite", "min_channels": 16}, {"name": "ema", "half_life": "5ba"}]' >changed.json
+check "a run whose model is changed" "$TUTTI" train changed.json
+"$TUTTI" train four.json --resume changed/latest.safetensors --set max_duration=2ep --set callbacks.0.folder=other \
+  --set 'load_exclude_algorithms=["squeeze_excite"]' --set load_strict=false >out.txt 2>err.txt
+check "goes on without it" test $? = 0
+check "and says which weights are left" grep -q 'of its tensors are not in this run.s model or optimizer and are left out, such as ' err.txt
+"$TUTTI" train changed.json --resume changed/latest.safetensors --set max_duration=2ep --set callbacks.0.folder=third \
+  --set 'load_exclude_algorithms=["emma"]' >out.txt 2>err.txt
+check "a name that the file does not know is told" grep -q 'has no algorithm emma, which load_exclude_algorithms leaves out; did you mean ema?' err.txt
+"$TUTTI" train four.json --resume $four --set max_duration=2ep --set callbacks.0.folder=fourth \
+  --set 'load_ignore_keys=["model.haed.*"]' >out.txt 2>err.txt
+check "so is a pattern of nothing" grep -q 'has nothing like model.haed.\*, which load_ignore_keys leaves out' err.txt
+finish
