@@ -106,6 +106,18 @@ tutti_status world_gather_shares(world *w, float *data, int64_t n, tutti_error *
     return s;
 }
 
+tutti_status world_all_to_all(world *w, const tutti_parts *out, const tutti_parts *in,
+                              tutti_error *err)
+{
+    uint64_t request = 0;
+    instance_call c = instance_enter(w->options.comm, "all_to_all");
+    tutti_status s = w->table->all_to_all(w->self, out, in, &request, err);
+    if (!s)
+        s = w->table->wait(w->self, request, err);
+    instance_leave(&c);
+    return s;
+}
+
 /* This rank's share of a bucket goes to rank 0, which gets all of them at their places. */
 static tutti_status collect_one(world *w, const share_parts *p, const float *mine, float *whole,
                                 uint64_t *zeros, tutti_error *err)
@@ -121,13 +133,7 @@ static tutti_status collect_one(world *w, const share_parts *p, const float *min
                             .data = rank ? (void *)(uintptr_t)mine : (void *)whole,
                             .offsets = rank ? zeros : p->offsets,
                             .bytes = rank ? zeros : p->bytes};
-    uint64_t request = 0;
-    instance_call c = instance_enter(w->options.comm, "all_to_all");
-    tutti_status s = w->table->all_to_all(w->self, &out, &in, &request, err);
-    if (!s)
-        s = w->table->wait(w->self, request, err);
-    instance_leave(&c);
-    return s;
+    return world_all_to_all(w, &out, &in, err);
 }
 
 tutti_status world_collect_shares(world *w, const float *mine, float *whole, int64_t n,

@@ -54,7 +54,6 @@ static int64_t pack(piece *p, float *to)
 
 static tutti_status transpose(piece *p, float *send, float *receive, tutti_error *err)
 {
-    world *w = p->w;
     const tutti_parts out = {.struct_size = sizeof out,
                              .data = send,
                              .offsets = p->offsets[0],
@@ -63,13 +62,7 @@ static tutti_status transpose(piece *p, float *send, float *receive, tutti_error
                             .data = receive,
                             .offsets = p->offsets[1],
                             .bytes = p->bytes[1]};
-    uint64_t request = 0;
-    instance_call c = instance_enter(w->options.comm, "all_to_all");
-    tutti_status s = w->table->all_to_all(w->self, &out, &in, &request, err);
-    if (!s)
-        s = w->table->wait(w->self, request, err);
-    instance_leave(&c);
-    return s;
+    return world_all_to_all(p->w, &out, &in, err);
 }
 
 /* This rank's share of the piece, summed in the tree's order. */

@@ -37,6 +37,9 @@ struct world {
     background background;
 };
 
+/* Part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
+TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,
+                                              const tutti_parts *in, tutti_error *err);
 /* The ranks' shares of one bucket to all. */
 TUTTI_NODISCARD tutti_status world_gather_piece(world *w, float *data, int64_t n,
                                                 tutti_error *err);
