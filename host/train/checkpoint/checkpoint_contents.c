@@ -201,14 +201,19 @@ tutti_status contents_collect(trainer *t, bool saves, int64_t *clock, checkpoint
     return s;
 }
 
-/* Copies to the host what lies on a device. */
-tutti_status contents_to_host(const trainer *t, checkpoint_contents *v, tutti_error *err)
+static bool is_here(const checkpoint_contents *v, size_t k)
+{
+    return v->list[k].tensor.device == TUTTI_DEVICE_CPU;
+}
+
+tutti_status contents_to_host(const trainer *t, checkpoint_contents *v, bool copies,
+                              tutti_error *err)
 {
     const tutti_device *d = context_device(&t->run);
     uint64_t bytes = 0, at = 0;
     tutti_status s = TUTTI_OK;
     for (size_t k = 0; k < v->count; k++)
-        if (v->list[k].tensor.device != TUTTI_DEVICE_CPU)
+        if (copies || !is_here(v, k))
             bytes += bytes_round(tutti_nbytes(&v->list[k].tensor.desc));
     if (bytes == 0)
         return TUTTI_OK;
@@ -219,14 +224,19 @@ tutti_status contents_to_host(const trainer *t, checkpoint_contents *v, tutti_er
     for (size_t k = 0; k < v->count && !s; k++) {
         tutti_tensor *one = &v->list[k].tensor;
         const uint64_t size = tutti_nbytes(&one->desc);
-        if (one->device == TUTTI_DEVICE_CPU)
+        if (is_here(v, k) && !copies)
             continue;
-        s = device_copy(d, v->staged + at, one->data, size,
-                        TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
+        if (is_here(v, k) && size)
+            memcpy(v->staged + at, one->data, size);
+        else if (!is_here(v, k))
+            s = device_copy(d, v->staged + at, one->data, size,
+                            TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING, err);
         one->data = v->staged + at;
         one->device = TUTTI_DEVICE_CPU;
         at += bytes_round(size);
     }
+    if (!context_is_remote(&t->run))
+        return s;
     tutti_error ignored = TUTTI_ERROR_INIT; /* copies begun must end before the memory goes */
     const tutti_status ended = d->table->synchronise(d->device, NULL, s ? &ignored : err);
     return s ? s : ended;

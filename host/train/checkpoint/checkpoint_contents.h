@@ -23,7 +23,7 @@ typedef struct checkpoint_contents {
     char (*names)[192];
     size_t count;
     size_t capacity;
-    unsigned char *staged; /* what lies on a device, for writing */
+    unsigned char *staged; /* copies, for writing */
     float *slots
         [TUTTI_OPTIMIZER_MAX_SLOTS]; /* of the optimizer, whole, where ranks have a part of them each */
 } checkpoint_contents;
@@ -34,9 +34,9 @@ typedef struct checkpoint_contents {
 TUTTI_NODISCARD tutti_status contents_collect(trainer *t, bool saves, int64_t *clock,
                                               checkpoint_contents *ret, tutti_error *err);
 void contents_spread(trainer *t, const checkpoint_contents *k);
-/* Copies to the host what lies on a device, for writing. */
+/* Copies to the host what lies on a device, for writing; with `copies` everything, which may then change. */
 TUTTI_NODISCARD tutti_status contents_to_host(const trainer *t, checkpoint_contents *k,
-                                              tutti_error *err);
+                                              bool copies, tutti_error *err);
 void contents_fini(checkpoint_contents *k); /* also of zeros */
 
 void clock_write(const trainer *t, int64_t *clock);

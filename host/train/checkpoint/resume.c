@@ -1,4 +1,4 @@
-/* resume.c - saving a run, and taking one up from its checkpoint. */
+/* resume.c - taking up a run from its checkpoint. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/resume.h"
 
@@ -38,66 +38,6 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
 int64_t trainer_samples(const trainer *t)
 {
     return t->train.loader ? loader_dataset(t->train.loader)->samples : 0;
-}
-
-/* Collects what a checkpoint holds; rank 0 writes it. */
-static tutti_status save(trainer *t, const char *path, tutti_error *err)
-{
-    checkpoint_contents v = {.list = NULL};
-    int64_t clock[CLOCK_SIZE] = {0};
-    provenance o;
-    reproduction r = {.kernels = NULL};
-    tutti_status s = async_flush(&t->async, err); /* rows of batches that the checkpoint has */
-    if (!s)
-        s = mirrors_flush(&t->mirrors, false, err);
-    if (!s && t->scaler.on && t->scalars.on)
-        s = scalars_fetch(&t->scalars, NULL, err);
-    char *loop_text = NULL;
-    if (!s && t->hooks.save)
-        s = t->hooks.save(t->hooks.ctx, &loop_text, err);
-    if (!s)
-        s = provenance_write(&t->run, state_owners_text(t), &o, err);
-    if (t->updater.world && !trainer_hurries()) /* all come, or nobody does */
-        s = distributed_agree(&t->distributed, s, err);
-    else if (t->updater.world && !s)
-        s = tutti_fail(err, TUTTI_E_INTERRUPTED,
-                       "nothing is saved: the other ranks have a part of the optimizer state");
-    if (s) {
-        free(loop_text);
-        return s;
-    }
-    clock_write(t, clock);
-    run_log_sync(&t->run.log);
-    s = contents_collect(t, true, clock, &v, err);
-    if (s == TUTTI_OK)
-        s = contents_to_host(t, &v, err);
-    if (s == TUTTI_OK)
-        s = reproduction_write(&t->run, &t->tensors, &r, err);
-    if (s == TUTTI_OK) {
-        char samples[24];
-        (void)snprintf(samples, sizeof samples, "%lld", (long long)trainer_samples(t));
-        const checkpoint_text texts[] = {
-            {"samples", samples},       {"kernels", r.kernels ? r.kernels : ""},
-            {"threads", r.threads},     {"microbatch", r.microbatch},
-            {"machine", r.machine},     {"format", "pt"},
-            {"run", t->run.file->text}, {"plugins", o.plugins},
-            {"objects", o.objects},     {"surgery", o.surgery},
-            {"frozen", o.frozen},       {"loop", loop_text}};
-        const size_t n = sizeof texts / sizeof *texts;
-        if (distributed_first(&t->distributed))
-            s = checkpoint_write(path, v.list, v.count, texts, loop_text ? n : n - 1, err);
-    }
-    contents_fini(&v);
-    reproduction_fini(&r);
-    provenance_fini(&o);
-    free(loop_text);
-    return s;
-}
-
-tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
-{
-    const tutti_status s = save(t, path, err);
-    return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
 }
 
 static tutti_status check_settings(trainer *t, const char *path, const checkpoint *c,

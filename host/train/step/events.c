@@ -13,7 +13,11 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
     if (!s && !settled &&
         t->run.log.lacks_memory) /* what stops and schedules by metrics would not know */
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the last values of metrics");
-    return s ? s : settled;
+    if (s || settled)
+        return s ? s : settled;
+    /* Several ranks hear of it at the end of a batch. */
+    return distributed_on(&t->distributed) ? TUTTI_OK
+                                           : write_behind_failed(&t->files.behind, err);
 }
 
 bool trainer_done(const trainer *t)

@@ -230,6 +230,8 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
         t->tensors.phase = PHASE_BATCH;
     }
     t->tensors.microbatch = 0;
+    if (!s)
+        s = write_behind_failed(&t->files.behind, err);
     return distributed_end(d, s, ret_loss, err);
 }
 

@@ -8,6 +8,7 @@
 #include "train/data/data_source.h"
 #include "train/ranks/distributed.h"
 #include "train/step/async_metrics.h"
+#include "train/step/write_behind.h"
 #include "train/update/plugin_kernels.h"
 #include "train/update/weights_service.h"
 #include "tutti/checkpoint.h"
@@ -59,6 +60,12 @@ typedef struct trainer_resume {
     bool same;        /* this run's kernels computed it too */
 } trainer_resume;
 
+/* What a run that trains writes. */
+typedef struct trainer_files {
+    folder_lock *locks;  /* on its folders */
+    write_behind behind; /* a checkpoint */
+} trainer_files;
+
 struct trainer {
     run_context run;
     loop_hooks hooks;
@@ -80,10 +87,10 @@ struct trainer {
     step_plans plans;
     observers observers;
     trainer_resume resume;
-    bool failed;        /* to open, or to train */
-    bool begun;         /* INIT has been fired and the checkpoint, if any, loaded */
-    bool fits;          /* it trains, and writes to the run's folders */
-    folder_lock *locks; /* on these */
+    bool failed; /* to open, or to train */
+    bool begun;  /* INIT has been fired and the checkpoint, if any, loaded */
+    bool fits;   /* it trains, and writes to the run's folders */
+    trainer_files files;
 
     trainer_services services;
 };

@@ -39,7 +39,7 @@ static tutti_status load_weights(trainer *t, tutti_error *err)
 tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    const tutti_status s = folder_lock_take(&t->locks, folder, &why);
+    const tutti_status s = folder_lock_take(&t->files.locks, folder, &why);
     if (s != TUTTI_E_UNSUPPORTED)
         return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", why.text);

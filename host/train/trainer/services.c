@@ -26,6 +26,20 @@ static tutti_status checkpoint_save(void *ctx, const char *path, tutti_error *er
     return trainer_save(ctx, path, err);
 }
 
+static tutti_status checkpoint_save_behind(void *ctx, const char *path, tutti_error *err)
+{
+    return trainer_save_behind(ctx, path, err);
+}
+
+static tutti_status checkpoint_settle(void *ctx, int32_t wait, int32_t *ret_whole,
+                                      tutti_error *err)
+{
+    bool whole = false;
+    const tutti_status s = trainer_settle(ctx, wait != 0, &whole, err);
+    *ret_whole = whole;
+    return s;
+}
+
 static const char *checkpoint_run_name(void *ctx)
 {
     return ((trainer *)ctx)->run.file->name;
@@ -55,7 +69,9 @@ void trainer_services_init(trainer *t)
                                                    .save = checkpoint_save,
                                                    .run_name = checkpoint_run_name,
                                                    .run_folder = checkpoint_run_folder,
-                                                   .claim = checkpoint_claim};
+                                                   .claim = checkpoint_claim,
+                                                   .save_behind = checkpoint_save_behind,
+                                                   .settle = checkpoint_settle};
 }
 
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)

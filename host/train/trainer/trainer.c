@@ -399,6 +399,7 @@ void trainer_destroy(trainer *t)
     if (!t)
         return;
     run_context *run = &t->run;
+    trainer_end_saving(t);
     run->log.ready = false;     /* a logger that has closed hears nothing */
     if (context_is_remote(run)) /* kernels of plugins may be under way */
         (void)run->device.device.table->synchronise(run->device.device.device, NULL, NULL);
@@ -429,7 +430,7 @@ void trainer_destroy(trainer *t)
     instance_free(run->model);
     mirrors_fini(&t->mirrors);
     run_log_fini(&run->log);
-    folder_lock_release(t->locks); /* all files are closed */
+    folder_lock_release(t->files.locks); /* all files are closed */
     free(t);
 }
 

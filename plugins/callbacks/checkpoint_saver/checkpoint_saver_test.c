@@ -19,6 +19,7 @@ static void settings(int64_t count, int32_t unit, int64_t keep)
     given_time(&g, "interval", count, unit);
     given_int(&g, "keep", keep);
     given_bool(&g, "overwrite", 0);
+    given_bool(&g, "async", 0);
 }
 
 static void open_it(void)

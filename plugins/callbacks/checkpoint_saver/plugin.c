@@ -28,6 +28,10 @@ typedef struct saver {
     interval interval;
     int64_t keep;
     bool overwrite;
+    bool behind; /* files are written while training goes on */
+    bool waits;  /* for one of these: */
+    bool told;   /* that training waits for the disk */
+    char pending[SAVED_NAME];
     char folder[512];
     char latest[768];
     char newest[768];
@@ -35,13 +39,6 @@ typedef struct saver {
     int64_t last_batch;
     char saved[SAVED_ROOM][SAVED_NAME];
 } saver;
-
-static tutti_status saver_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
 
 static tutti_status find_folder(saver *v, const tutti_params *params, tutti_error *err)
 {
@@ -85,6 +82,8 @@ static tutti_status saver_open(const tutti_host *host, const tutti_params *param
     v->interval = (interval){.state = v->state, .every = tutti_param_time(params, "interval")};
     v->keep = tutti_param_i64(params, "keep");
     v->overwrite = tutti_param_i64(params, "overwrite") != 0;
+    v->behind = tutti_param_i64(params, "async") != 0 &&
+                TUTTI_HAS(v->checkpoint, tutti_checkpoint_v1, settle) && v->checkpoint->settle;
     v->last_batch = -1;
     if ((s = find_folder(v, params, err)))
         goto fail;
@@ -176,40 +175,100 @@ static void rotate(saver *v)
     }
 }
 
-/* The file notes itself, so that a resumed run knows all there are. */
-static tutti_status saver_save(void *self, tutti_error *err)
+/* The file `name` is in place. */
+static void saver_count(saver *v, const char *name)
 {
-    saver *v = self;
-    char name[SAVED_NAME], path[768], text[800];
-    if (v->state->time->batch == v->last_batch)
+    char text[800];
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (!v->writes)
+        return;
+    (void)snprintf(text, sizeof text, "saved %s/%s", v->folder, name);
+    note(v, TUTTI_LOG_INFO, text);
+    if (v->keep != 0 && link_latest(v, name, &why))
+        note(v, TUTTI_LOG_WARNING, why.text); /* the checkpoint counts without it */
+    rotate(v);
+}
+
+/* A file that is written behind counts once it is whole. */
+static tutti_status saver_settle(saver *v, bool wait, tutti_error *err)
+{
+    int32_t whole = 0;
+    if (!v->behind || (!wait && !v->waits))
         return TUTTI_OK;
-    tutti_status s = name_expand(v->filename, v->checkpoint->run_name(v->checkpoint->ctx),
-                                 v->state->time, name, sizeof name, err);
-    if (s)
-        return s;
-    (void)snprintf(path, sizeof path, "%s/%s", v->folder, name);
+    const tutti_status s = v->checkpoint->settle(v->checkpoint->ctx, wait, &whole, err);
+    if (!s && whole && v->waits) {
+        v->waits = false;
+        saver_count(v, v->pending);
+    }
+    return s;
+}
+
+static void tell_slow(saver *v)
+{
+    if (v->waits && !v->told && v->writes)
+        note(v, TUTTI_LOG_WARNING,
+             "a checkpoint is due while the one before is still written: training waits for "
+             "the disk; want a longer interval");
+    v->told = v->told || v->waits;
+}
+
+/* The file notes itself, so that a resumed run knows all there are. */
+static tutti_status save_as(saver *v, const char *name, bool behind, tutti_error *err)
+{
+    const tutti_checkpoint_v1 *c = v->checkpoint;
     const int64_t before = v->last_batch;
+    char path[768];
+    (void)snprintf(path, sizeof path, "%s/%s", v->folder, name);
     char(*saved)[SAVED_NAME] = malloc(sizeof v->saved);
     if (!saved)
         return tutti_fail(err, TUTTI_E_NOMEM, "checkpoint_saver: no memory to save %s", path);
     memcpy(saved, v->saved, sizeof v->saved);
     v->last_batch = v->state->time->batch;
     saved_add(v, name);
-    s = v->checkpoint->save(v->checkpoint->ctx, path, err);
+    const tutti_status s =
+        behind ? c->save_behind(c->ctx, path, err) : c->save(c->ctx, path, err);
     if (s) {
         v->last_batch = before;
         memcpy(v->saved, saved, sizeof v->saved);
     }
     free(saved);
-    if (s || !v->writes)
+    return s;
+}
+
+static tutti_status save_now(saver *v, bool behind, tutti_error *err)
+{
+    char name[SAVED_NAME];
+    tutti_status s;
+    if (v->state->time->batch == v->last_batch)
+        return saver_settle(v, !behind, err);
+    if (behind && !saver_settle(v, false, err))
+        tell_slow(v);
+    if ((s = saver_settle(v, true, err)) ||
+        (s = name_expand(v->filename, v->checkpoint->run_name(v->checkpoint->ctx),
+                         v->state->time, name, sizeof name, err)) ||
+        (s = save_as(v, name, behind, err)))
         return s;
-    (void)snprintf(text, sizeof text, "saved %s", path);
-    note(v, TUTTI_LOG_INFO, text);
-    tutti_error why = TUTTI_ERROR_INIT;
-    if (v->keep != 0 && link_latest(v, name, &why))
-        note(v, TUTTI_LOG_WARNING, why.text); /* the checkpoint counts without it */
-    rotate(v);
+    if (behind) {
+        v->waits = true;
+        (void)snprintf(v->pending, sizeof v->pending, "%s", name);
+    } else {
+        saver_count(v, name);
+    }
     return TUTTI_OK;
+}
+
+/* Whoever asks for it wants a file. */
+static tutti_status saver_save(void *self, tutti_error *err)
+{
+    return save_now(self, false, err);
+}
+
+static tutti_status saver_close(void *self, tutti_error *err)
+{
+    saver *v = self;
+    const tutti_status s = saver_settle(v, false, err);
+    free(v);
+    return s;
 }
 
 /* A run that starts must not write over files of another. */
@@ -291,9 +350,12 @@ static tutti_status saver_event(void *self, const tutti_event *event, tutti_erro
         return take_folder(v, err);
     case TUTTI_EVENT_BATCH_START:
         interval_batch(&v->interval);
-        return TUTTI_OK;
+        return saver_settle(v, false, err);
+    case TUTTI_EVENT_FIT_END:
+        return saver_due(self, event->id) ? save_now(v, false, err)
+                                          : saver_settle(v, true, err);
     default:
-        return saver_due(self, event->id) ? saver_save(self, err) : TUTTI_OK;
+        return saver_due(self, event->id) ? save_now(v, v->behind, err) : TUTTI_OK;
     }
 }
 

@@ -97,6 +97,21 @@ pub struct tutti_checkpoint_v1 {
             err: *mut tutti_error,
         ) -> tutti_status,
     >,
+    pub save_behind: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            path: *const ::std::os::raw::c_char,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
+    pub settle: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            wait: i32,
+            ret_whole: *mut i32,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
 }
 pub const TUTTI_DTYPE_NONE: _bindgen_ty_2 = 0;
 pub const TUTTI_F32: _bindgen_ty_2 = 1;

@@ -1,0 +1,161 @@
+"""save_test.py - checkpoints that are written while training goes on, in one process and in worlds:
+save_test.py TUTTI HOLD [NAME]..., HOLD being the library that makes a disk stand still."""
+# SPDX-License-Identifier: Apache-2.0
+import fcntl
+import json
+import os
+import signal
+import sys
+import termios
+import time
+
+from ranks import World, changed, difference, main, messages, numbers, write
+
+HOLD = sys.argv.pop(2)
+
+
+def saver(interval="3ba", **more):
+    """The run's callbacks."""
+    return [{"name": "checkpoint_saver", "interval": interval, "async": True, **more}]
+
+
+def alone(run):
+    """The same run without ranks."""
+    return {key: value for key, value in run.items() if key != "distributed"}
+
+
+def wait_until(what, process, limit=120):
+    """Until what() is true or the process ends; whether it is true."""
+    until = time.monotonic() + limit
+    while time.monotonic() < until and process.poll() is None and not what():
+        time.sleep(0.005)
+    return what()
+
+
+def batch_of(folder):
+    """The last batch that the log has a loss of; -1 before the first."""
+    last = -1
+    path = os.path.join(folder, "runs/ranks/log.jsonl")
+    for line in open(path, encoding="utf-8") if os.path.exists(path) else ():
+        if line.endswith("\n") and "loss/train/total" in line:
+            last = json.loads(line)["batch"]
+    return last
+
+
+def has_said(process):
+    """Whether it has written to stderr what nobody has read."""
+    return int.from_bytes(fcntl.ioctl(process.stderr, termios.FIONREAD, bytes(4)), sys.byteorder) > 0
+
+
+def whole(world):
+    """The checkpoints that count."""
+    return sorted(name for name in world.saved() if name.endswith(".safetensors") and name != "latest.safetensors")
+
+
+def held(tutti, folder, run, size, options=()):
+    """A world whose checkpoints do not reach the disk before `release`."""
+    write(folder, run)
+    hold = os.path.join(folder, "hold")
+    with open(hold, "w", encoding="utf-8"):
+        pass
+    env = {"LD_PRELOAD": HOLD, "TUTTI_HOLD": hold, "TUTTI_HOLD_NAME": ".safetensors.tmp-"}
+    os.environ.update(env)
+    world = World(tutti, folder, size, options)
+    for name in env:
+        del os.environ[name]
+    return world
+
+
+def release(folder):
+    """The disk goes on."""
+    os.unlink(os.path.join(folder, "hold"))
+
+
+def bits(tutti, folder, report):
+    """What is written behind is what would be written at once."""
+    plain = os.path.join(folder, "plain")
+    write(plain, changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba", "keep": 2}]))
+    World(tutti, plain, 1).end()
+    for size in (1, 2, 3):
+        where = os.path.join(folder, str(size))
+        write(where, changed(callbacks=saver(keep=2)))
+        world = World(tutti, where, size)
+        status, _, err = world.end()
+        text = difference(plain, where)
+        report.check(f"{size} ranks that save behind have the bits of one that waits", status == [0] * size and not text,
+                     f"{text} {err}")
+        report.check("as many files are kept", whole(world) == ["ep1-ba6.safetensors", "ep2-ba8.safetensors"], f"{world.saved()}")
+        report.check("each was told", sum(line.startswith("saved ") for line in messages(where)) == 3, f"{messages(where)}")
+
+
+def slow(tutti, folder, report):
+    """Steps do not wait for the disk; the end of the run does."""
+    for size, run in ((1, alone(changed(callbacks=saver()))), (2, changed(callbacks=saver()))):
+        where = os.path.join(folder, str(size))
+        run["loggers"] = [{"name": "jsonl", "flush_interval": 1}]
+        world = held(tutti, where, run, size)
+        good = wait_until(lambda: batch_of(where) == 5, world.ranks[0])
+        report.check(f"{size}: training goes on to the next save while one is written", good and not whole(world),
+                     f"batch {batch_of(where)}, {world.saved()}")
+        report.check("and says that it waits", wait_until(lambda w=world: has_said(w.ranks[0]), world.ranks[0]) and not whole(world),
+                     f"{world.saved()}")
+        release(where)
+        status, _, err = world.end()
+        report.check("it ends well", status == [0] * size and len(whole(world)) == 3, f"{status} {err} {world.saved()}")
+        slower = [line for line in messages(where) if "training waits for the disk" in line]
+        report.check("which is told once", len(slower) == 1, f"{messages(where)}")
+
+
+def killed(tutti, folder, report):
+    """A file that was not finished does not count."""
+    plain = os.path.join(folder, "plain")
+    write(plain, changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba"}]))
+    World(tutti, plain, 1).end()
+    for size in (1, 2):
+        where = os.path.join(folder, str(size))
+        world = held(tutti, where, changed(callbacks=saver()), size)
+        wait_until(lambda w=world: any(".tmp-" in name for name in w.saved()), world.ranks[0])
+        world.signal(0, signal.SIGKILL)
+        status, _, err = world.end()
+        report.check(f"{size}: a kill while a file is written leaves none", status[0] == -9 and not whole(world), f"{status} {err}")
+        release(where)
+        status, _, err = World(tutti, where, size, ["--resume", "auto"]).end()
+        text = difference(plain, where)
+        report.check("and the run begins anew, with the same bits", status == [0] * size and not text, f"{status} {text} {err}")
+
+
+def stopped(tutti, folder, report):
+    """A signal while a file is written: both files are whole."""
+    world = held(tutti, folder, changed(callbacks=saver(), max_duration="4000ep"), 2)
+    wait_until(lambda: any(".tmp-" in name for name in world.saved()), world.ranks[0])
+    world.signal(1, signal.SIGTERM)
+    release(folder)
+    status, _, err = world.end()
+    report.check("a signal while a file is written ends all with 143", status == [143] * 2, f"{status} {err}")
+    batch = err[0].split("after batch ")[1].split(",")[0] if "after batch " in err[0] else "?"
+    report.check("the batch is saved", any(f"-ba{batch}." in name for name in whole(world)), f"{err} {world.saved()}")
+
+
+def fails(tutti, folder, report):
+    """A file that cannot be written ends the run, which says so once."""
+    for size, run in ((1, alone(changed(max_duration="4000ep", callbacks=saver("2ba")))),
+                      (2, changed(max_duration="4000ep", callbacks=saver("2ba")))):
+        where = os.path.join(folder, str(size))
+        write(where, run)
+        checkpoints = os.path.join(where, "runs/ranks/checkpoints")
+        os.makedirs(os.path.join(where, "runs/ranks/real"))
+        os.symlink("real", checkpoints)
+        with open(os.path.join(where, "file"), "w", encoding="utf-8"):
+            pass
+        world = World(tutti, where, size)
+        world.wait_for_batch(2)
+        os.replace(os.path.join(where, "file"), checkpoints)
+        status, _, err = world.end()
+        report.check(f"{size}: a file that cannot be written ends the run", status == [1] * size, f"{status} {err}")
+        said = [line for text in err for line in text.splitlines() if "checkpoints/" in line and "cannot link" not in line]
+        report.check("which rank 0 says once", len(said) == 1 and said[0] in err[0], f"{err}")
+        report.check("and nothing is lost before it", numbers(where), "no rows")
+
+
+if __name__ == "__main__":
+    sys.exit(main([bits, slow, killed, stopped, fails]))
