@@ -1,9 +1,7 @@
 /* plugin.c - jsonl: everything that is logged, as JSON lines that read back exactly. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../common/json_line.h"
 #include "../log_file.h"
-
-#include <stdio.h>
-#include <time.h>
 
 typedef struct jsonl {
     log_file file; /* first: the shared calls take it */
@@ -41,66 +39,12 @@ static tutti_status jsonl_close(void *self, tutti_error *err)
     return s;
 }
 
-static void put_string(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            (void)fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            (void)fprintf(out, "\\u%04x", c);
-        else
-            (void)fputc(c, out);
-    }
-    (void)fputc('"', out);
-}
-
-/* The shortest text that reads back as the same number. */
-static void put_number(FILE *out, double v)
-{
-    char text[40];
-    if (isnan(v)) {
-        (void)fputs("\"NaN\"", out);
-        return;
-    }
-    if (isinf(v)) {
-        (void)fputs(v > 0 ? "\"Infinity\"" : "\"-Infinity\"", out);
-        return;
-    }
-    for (int digits = 6; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    (void)fputs(text, out);
-}
-
-static void begin(FILE *out, const char *kind)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)fprintf(out, "{\"time\":%lld.%03ld,\"kind\":\"%s\"", (long long)now.tv_sec,
-                  now.tv_nsec / 1000000, kind);
-}
-
 static tutti_status jsonl_metrics(void *self, const tutti_named_value *values, uint32_t n,
                                   uint64_t step, tutti_error *err)
 {
     jsonl *j = self;
-    FILE *out = j->file.out;
-    if (!out)
-        return TUTTI_OK;
-    begin(out, "metrics");
-    (void)fprintf(out, ",\"batch\":%llu,\"epoch\":%lld,\"values\":{", (unsigned long long)step,
-                  (long long)j->state->time->epoch);
-    for (uint32_t k = 0; k < n; k++) {
-        (void)fputs(k ? "," : "", out);
-        put_string(out, values[k].name);
-        (void)fputc(':', out);
-        put_number(out, values[k].value);
-    }
-    (void)fputs("}}\n", out);
+    if (j->file.out)
+        json_line_metrics(j->file.out, values, n, step, j->state->time->epoch);
     return log_file_check(&j->file, err);
 }
 
@@ -108,58 +52,25 @@ static tutti_status jsonl_hyperparameters(void *self, const tutti_named_text *va
                                           uint32_t n, tutti_error *err)
 {
     jsonl *j = self;
-    FILE *out = j->file.out;
-    if (!out)
-        return TUTTI_OK;
-    begin(out, "hyperparameters");
-    (void)fputs(",\"values\":{", out);
-    for (uint32_t k = 0; k < n; k++) {
-        (void)fputs(k ? "," : "", out);
-        put_string(out, values[k].name);
-        (void)fprintf(out, ":%s", values[k].text);
-    }
-    (void)fputs("}}\n", out);
+    if (j->file.out)
+        json_line_hyperparameters(j->file.out, values, n);
     return log_file_check(&j->file, err);
 }
 
 static tutti_status jsonl_trace(void *self, const tutti_trace *trace, tutti_error *err)
 {
     jsonl *j = self;
-    FILE *out = j->file.out;
-    char key[256];
-    if (!out || !j->file.log_traces)
-        return TUTTI_OK;
-    begin(out, "trace");
-    (void)fputs(",\"key\":", out);
-    put_string(out, trace_key(trace, key, sizeof key));
-    (void)fprintf(out, ",\"batch\":%llu,\"algorithm\":", (unsigned long long)trace->step);
-    put_string(out, trace->name);
-    (void)fputs(",\"event\":", out);
-    put_string(out, trace->event_name);
-    (void)fprintf(out, ",\"ran\":%s,\"order\":%d,\"exit_code\":", trace->ran ? "true" : "false",
-                  (int)trace->order);
-    if (trace->exit_code == TUTTI_EXIT_NONE)
-        (void)fputs("null", out);
-    else
-        (void)fprintf(out, "%lld", (long long)trace->exit_code);
-    (void)fprintf(out, ",\"duration_ns\":%llu}\n", (unsigned long long)trace->duration_ns);
+    if (j->file.out && j->file.log_traces)
+        json_line_trace(j->file.out, trace);
     return log_file_check(&j->file, err);
 }
 
 static tutti_status jsonl_message(void *self, int32_t level, const char *component,
                                   const char *text, tutti_error *err)
 {
-    static const char *const levels[] = {"debug", "info", "warning", "error"};
     jsonl *j = self;
-    FILE *out = j->file.out;
-    if (!out)
-        return TUTTI_OK;
-    begin(out, "message");
-    (void)fprintf(out, ",\"level\":\"%s\",\"component\":", levels[level & 3]);
-    put_string(out, component);
-    (void)fputs(",\"text\":", out);
-    put_string(out, text);
-    (void)fputs("}\n", out);
+    if (j->file.out)
+        json_line_message(j->file.out, level, component, text);
     return log_file_check(&j->file, err);
 }
 
