@@ -2,7 +2,7 @@
 # callbacks_test.sh - callbacks and loggers in a real run: what they write, stop and refuse.
 . "$(dirname "$0")/lib.sh"
 
-small_run '"loggers": [{"name": "file"}, {"name": "jsonl", "log_traces": true}, {"name": "console", "log_interval": "1ep"}, {"name": "progress_bar"}], "algorithms": [{"name": "label_smoothing"}]' |
+small_run '"loggers": [{"name": "file"}, {"name": "jsonl", "log_traces": true}, {"name": "console", "log_interval": "1ep"}, {"name": "progress_bar"}, {"name": "pipe", "command": ["sh", "-c", "cat >piped.jsonl"]}], "algorithms": [{"name": "label_smoothing"}]' |
   sed 's/"callbacks": \[/"callbacks": [{"name": "speed_monitor", "window_size": 5}, {"name": "lr_monitor"}, {"name": "nan_monitor"}, {"name": "early_stopper", "monitor": "accuracy", "dataloader_label": "test", "patience": "9ep"}, /' >run.json
 check "every callback and logger" "$TUTTI" train run.json
 check "the JSON lines are read back" python3 - <<'PY'
@@ -21,6 +21,8 @@ assert values["time/val"][-1] > 0
 traces = [row for row in rows if row["kind"] == "trace" and row["algorithm"] == "label_smoothing"]
 assert len(traces) >= 30, len(traces)
 PY
+check "a program got the same metrics" cmp <(sed -n '/"kind":"metrics"/s/"time":[^,]*,//p' runs/small/log.jsonl) \
+  <(sed -n '/"kind":"metrics"/s/"time":[^,]*,//p' piped.jsonl)
 check "the text file has the losses" grep -q '^\[metric\]\[batch=29\]: loss/train/total: ' runs/small/log.txt
 check "two checkpoints and their link" test "$(find saves -name '*.safetensors' | wc -l)" = 3
 
