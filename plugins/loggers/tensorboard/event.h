@@ -1,0 +1,34 @@
+/* event.h - the records of TensorBoard's event files: Event messages of protobuf in TFRecord frames. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TENSORBOARD_EVENT_H
+#define TENSORBOARD_EVENT_H
+
+#include "tutti/logger.h"
+
+#include <stdbool.h>
+
+/* Bytes that grow.  Once memory has failed, nothing is added. */
+typedef struct bytes {
+    char *data;
+    size_t size, capacity;
+    bool failed;
+} bytes;
+
+/* Each adds one whole record.  `time` is in Unix seconds, `step` the batch. */
+
+/* What every file begins with. */
+void event_file_version(bytes *to, double time);
+/* The run goes on (or begins) at `step`: readers forget what files have from there on. */
+void event_start(bytes *to, double time, int64_t step);
+/* Names with `prefix` before them. */
+void event_scalars(bytes *to, double time, int64_t step, const char *prefix,
+                   const tutti_named_value *values, uint32_t n);
+void event_text(bytes *to, double time, int64_t step, const char *tag, const char *text);
+/* For the plugin HParams: what the run was given, and what it is judged by: the tags "hparams/<name>".  Texts of
+ * hyperparameters are JSON values. */
+void event_hparams(bytes *to, double time, const char *run_name, const tutti_named_text *values,
+                   uint32_t n, const char *const *metrics, uint32_t nmetrics);
+/* The session has ended. */
+void event_hparams_end(bytes *to, double time);
+
+#endif

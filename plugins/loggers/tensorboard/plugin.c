@@ -1,0 +1,282 @@
+/* plugin.c - tensorboard: event files of scalars, texts and hyperparameters. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../common/outbox_logger.h"
+#include "event.h"
+#include "event_file.h"
+
+#include <string.h>
+#include <time.h>
+
+typedef struct tensorboard {
+    outbox *outbox;
+    const tutti_state_v1 *state;
+    event_file file; /* the outbox's thread has it */
+    int64_t flush_interval;
+    bytes begin;             /* where training begins: goes before `events` */
+    bytes events;            /* since the last flush */
+    latest_values metrics;   /* the last ones, for the table of runs */
+    tutti_named_text *given; /* hyperparameters; both texts are ours */
+    uint32_t ngiven, given_capacity;
+    bool has_hparams; /* they are in the file */
+    bool has_trained;
+    char run_name[256];
+} tensorboard;
+
+static tutti_status fail_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "tensorboard: no memory for what is logged");
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static tutti_status tensorboard_send(void *ctx, const outbox_record *records, uint32_t n,
+                                     uint32_t *ret_sent, tutti_error *err)
+{
+    tensorboard *t = ctx;
+    const tutti_status s = event_file_add(&t->file, records, n, err);
+    *ret_sent = s ? 0 : n;
+    return s;
+}
+
+static void tensorboard_free(tensorboard *t)
+{
+    event_file_close(&t->file);
+    for (uint32_t k = 0; k < t->ngiven; k++) {
+        free((char *)(uintptr_t)t->given[k].name);
+        free((char *)(uintptr_t)t->given[k].text);
+    }
+    free(t->given);
+    free(t->metrics.items);
+    free(t->begin.data);
+    free(t->events.data);
+    free(t);
+}
+
+/* LOG_DIR/RUN_NAME. */
+static tutti_status set_folder(tensorboard *t, const tutti_host *host,
+                               const tutti_params *params, tutti_error *err)
+{
+    const char *folder = tutti_param_str(params, "log_dir");
+    const tutti_checkpoint_v1 *checkpoint =
+        logger_service(host, "tensorboard", TUTTI_CHECKPOINT_V1, err);
+    if (!checkpoint)
+        return TUTTI_E_UNSUPPORTED;
+    (void)snprintf(t->run_name, sizeof t->run_name, "%s",
+                   checkpoint->run_name(checkpoint->ctx));
+    const int n = snprintf(t->file.folder, sizeof t->file.folder, "%s/%s",
+                           folder ? folder : "tensorboard_logs", t->run_name);
+    if (n < 0 || (size_t)n >= sizeof t->file.folder)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "tensorboard: log_dir is longer than %zu characters",
+                          sizeof t->file.folder - 1 - strlen(t->run_name));
+    return TUTTI_OK;
+}
+
+static tutti_status tensorboard_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
+{
+    tensorboard *t = calloc(1, sizeof *t);
+    if (!t)
+        return fail_memory(err);
+    t->file.fd = -1;
+    t->flush_interval = tutti_param_i64(params, "flush_interval");
+    tutti_status s = set_folder(t, host, params, err);
+    t->state = s ? NULL : logger_service(host, "tensorboard", TUTTI_STATE_V1, err);
+    if (!s && !t->state)
+        s = TUTTI_E_UNSUPPORTED;
+    if (!s)
+        s = outbox_logger_open(
+            (outbox_config){.who = "tensorboard", .ctx = t, .send = tensorboard_send}, host,
+            params, &t->outbox, err);
+    if (s) {
+        tensorboard_free(t);
+        return s;
+    }
+    *ret_self = t;
+    return TUTTI_OK;
+}
+
+/* ---- from the logger's memory to the outbox ---- */
+
+static tutti_status hand_over(tensorboard *t, bytes *b, tutti_error *err)
+{
+    const bool failed = b->failed;
+    if (b->size)
+        outbox_put(t->outbox, b->data, b->size);
+    b->size = 0;
+    b->failed = false;
+    return failed ? fail_memory(err) : TUTTI_OK;
+}
+
+static tutti_status flush(tensorboard *t, tutti_error *err)
+{
+    const tutti_status s = hand_over(t, &t->begin, err);
+    const tutti_status also = hand_over(t, &t->events, err);
+    return s ? s : also;
+}
+
+static bool judges(const char *name)
+{
+    return strstr(name, "metric") || strstr(name, "loss");
+}
+
+/* The table of runs: what this one was given, and the metrics by which it is judged, as of now. */
+static tutti_status add_hparams(tensorboard *t, tutti_error *err)
+{
+    const latest_values *m = &t->metrics;
+    const char **names = malloc((m->count ? m->count : 1) * sizeof *names);
+    uint32_t n = 0;
+    if (!names)
+        return fail_memory(err);
+    for (uint32_t k = 0; k < m->count; k++)
+        if (judges(m->items[k].name)) {
+            const tutti_named_value v = {m->items[k].name, m->items[k].value};
+            event_scalars(&t->events, now(), t->state->time->batch, "hparams/", &v, 1);
+            names[n++] = m->items[k].name;
+        }
+    if (!t->has_hparams) /* readers keep the first */
+        event_hparams(&t->events, now(), t->run_name, t->given, t->ngiven, names, n);
+    t->has_hparams = true;
+    free(names);
+    return TUTTI_OK;
+}
+
+static tutti_status tensorboard_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    tensorboard *t = self;
+    tutti_status s = TUTTI_OK;
+    switch (event->id) {
+    case TUTTI_EVENT_FIT_START:
+        event_start(&t->begin, now(), event->time->batch);
+        break;
+    case TUTTI_EVENT_BATCH_END:
+        s = event->time->batch % t->flush_interval == 0 ? flush(t, err) : TUTTI_OK;
+        break;
+    case TUTTI_EVENT_EVAL_END:
+        s = add_hparams(t, err);
+        break;
+    case TUTTI_EVENT_FIT_END:
+        t->has_trained = true;
+        break;
+    default:
+        break;
+    }
+    if (!s && event->id != TUTTI_EVENT_INIT && event->id != TUTTI_EVENT_BATCH_END)
+        s = flush(t, err);
+    const tutti_status sent = outbox_event(t->outbox, event, err);
+    return s ? s : sent;
+}
+
+static tutti_status tensorboard_close(void *self, tutti_error *err)
+{
+    tensorboard *t = self;
+    tutti_status s = t->has_hparams || !t->ngiven ? TUTTI_OK : add_hparams(t, err);
+    if (t->has_trained)
+        event_hparams_end(&t->events, now());
+    if (!s)
+        s = flush(t, err);
+    outbox_destroy(t->outbox);
+    tensorboard_free(t);
+    return s;
+}
+
+/* ---- the calls of a logger ---- */
+
+static tutti_status tensorboard_metrics(void *self, const tutti_named_value *values, uint32_t n,
+                                        uint64_t step, tutti_error *err)
+{
+    tensorboard *t = self;
+    bool kept = true;
+    for (uint32_t k = 0; k < n; k++)
+        kept = latest_set(&t->metrics, values[k].name, values[k].value) && kept;
+    event_scalars(&t->events, now(), (int64_t)step, "", values, n);
+    return kept && !t->events.failed ? TUTTI_OK : fail_memory(err);
+}
+
+/* The pair with room for a new one at the end. */
+static tutti_named_text *given_slot(tensorboard *t, const char *name)
+{
+    for (uint32_t k = 0; k < t->ngiven; k++)
+        if (strcmp(t->given[k].name, name) == 0)
+            return &t->given[k];
+    if (t->ngiven == t->given_capacity) {
+        const uint32_t capacity = 2 * t->given_capacity + 16;
+        tutti_named_text *grown = realloc(t->given, capacity * sizeof *grown);
+        if (!grown)
+            return NULL;
+        t->given = grown;
+        t->given_capacity = capacity;
+    }
+    const tutti_named_text fresh = {strdup(name), NULL};
+    if (!fresh.name)
+        return NULL;
+    t->given[t->ngiven] = fresh;
+    return &t->given[t->ngiven++];
+}
+
+static tutti_status tensorboard_hyperparameters(void *self, const tutti_named_text *values,
+                                                uint32_t n, tutti_error *err)
+{
+    tensorboard *t = self;
+    for (uint32_t k = 0; k < n; k++) {
+        char *text = strdup(values[k].text);
+        tutti_named_text *slot = text ? given_slot(t, values[k].name) : NULL;
+        if (!slot) {
+            free(text);
+            return fail_memory(err);
+        }
+        free((char *)(uintptr_t)slot->text);
+        slot->text = text;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status tensorboard_message(void *self, int32_t level, const char *component,
+                                        const char *text, tutti_error *err)
+{
+    tensorboard *t = self;
+    char line[2048];
+    if (level < TUTTI_LOG_INFO)
+        return TUTTI_OK;
+    (void)snprintf(line, sizeof line, "%s: %s", component, text);
+    event_text(&t->events, now(), t->state->time->batch, "messages", line);
+    return t->events.failed ? fail_memory(err) : TUTTI_OK;
+}
+
+static tutti_status tensorboard_sync(void *self, tutti_error *err)
+{
+    tensorboard *t = self;
+    const tutti_status s = flush(t, err);
+    outbox_sync(t->outbox);
+    return s;
+}
+
+static tutti_status tensorboard_begin_again(void *self, tutti_error *err)
+{
+    return outbox_begin_again(((tensorboard *)self)->outbox, err);
+}
+
+static const void *tensorboard_query(void *self, const char *interface_id)
+{
+    static const tutti_logger_v1 table = {.struct_size = sizeof table,
+                                          .metrics = tensorboard_metrics,
+                                          .hyperparameters = tensorboard_hyperparameters,
+                                          .message = tensorboard_message,
+                                          .sync = tensorboard_sync,
+                                          .begin_again = tensorboard_begin_again};
+    (void)self;
+    return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = tensorboard_open,
+                                  .run_event = tensorboard_event,
+                                  .close = tensorboard_close,
+                                  .query = tensorboard_query};
+
+LOGGER_PLUGIN("tensorboard", calls)

@@ -1,0 +1,411 @@
+/* tensorboard_test.c - the logger through its entry function; its files are read by a reader of the test's own. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_check.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static stage run;
+static subject it;
+static char told[1 << 17]; /* what the reader found, an item a line */
+
+/* ---- the reader: TFRecord and protobuf, by their definitions ---- */
+
+static uint32_t checksum(const unsigned char *data, size_t size)
+{
+    uint32_t crc = 0xffffffffu;
+    for (size_t k = 0; k < size; k++) {
+        crc ^= data[k];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
+    }
+    crc = ~crc;
+    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+static uint64_t fixed(const unsigned char *at, int size)
+{
+    uint64_t v = 0;
+    for (int k = size; k-- > 0;)
+        v = v << 8 | at[k];
+    return v;
+}
+
+/* A field of a message: a number, or bytes. */
+typedef struct field {
+    uint32_t number;
+    uint64_t value;
+    const unsigned char *data;
+    size_t size;
+} field;
+
+typedef struct message {
+    const unsigned char *at, *end;
+} message;
+
+static uint64_t varint(message *m)
+{
+    uint64_t v = 0;
+    for (int shift = 0;; shift += 7) {
+        ck_assert(m->at < m->end);
+        v |= (uint64_t)(*m->at & 127) << shift;
+        if (!(*m->at++ & 128))
+            return v;
+    }
+}
+
+static bool next_field(message *m, field *ret)
+{
+    if (m->at == m->end)
+        return false;
+    const uint64_t key = varint(m);
+    *ret = (field){.number = (uint32_t)(key >> 3)};
+    switch (key & 7) {
+    case 0:
+        ret->value = varint(m);
+        break;
+    case 1:
+        ret->value = fixed(m->at, 8);
+        m->at += 8;
+        break;
+    case 2:
+        ret->size = varint(m);
+        ret->data = m->at;
+        m->at += ret->size;
+        break;
+    case 5:
+        ret->value = fixed(m->at, 4);
+        m->at += 4;
+        break;
+    default:
+        ck_abort_msg("wire type %d", (int)(key & 7));
+    }
+    ck_assert(m->at <= m->end);
+    return true;
+}
+
+static message inside(const field *f)
+{
+    return (message){f->data, f->data + f->size};
+}
+
+/* The field at a path of numbers, each within the one before: "9.1.2". */
+static bool find(message m, const char *path, field *ret)
+{
+    char *rest;
+    const uint32_t number = (uint32_t)strtoul(path, &rest, 10);
+    for (field f; next_field(&m, &f);)
+        if (f.number == number) {
+            if (!*rest) {
+                *ret = f;
+                return true;
+            }
+            if (find(inside(&f), rest + 1, ret))
+                return true;
+        }
+    return false;
+}
+
+static double as_double(uint64_t bits)
+{
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static float as_float(uint64_t bits)
+{
+    const uint32_t low = (uint32_t)bits;
+    float v;
+    memcpy(&v, &low, sizeof v);
+    return v;
+}
+
+TUTTI_PRINTF(1, 2)
+static void tell(const char *format, ...)
+{
+    const size_t used = strlen(told);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(told + used, sizeof told - used, format, args);
+    va_end(args);
+}
+
+/* HParamsPluginData. */
+static void tell_hparams(message content)
+{
+    field f, part, number;
+    if (find(content, "2", &f))
+        for (message m = inside(&f); next_field(&m, &part);) {
+            const bool metric = part.number == 5;
+            if (metric ? find(inside(&part), "1.2", &f) : find(inside(&part), "1", &f))
+                tell(" %s %.*s", metric ? "metric" : "setting", (int)f.size, f.data);
+            if (!metric && find(inside(&part), "4", &number))
+                tell(":%d", (int)number.value);
+        }
+    if (find(content, "3", &f))
+        for (message m = inside(&f); next_field(&m, &part);) {
+            field name, value;
+            if (part.number == 4)
+                tell(" group %.*s", (int)part.size, part.data);
+            if (part.number != 1)
+                continue;
+            ck_assert(find(inside(&part), "1", &name));
+            tell(" %.*s=", (int)name.size, name.data);
+            if (find(inside(&part), "2.2", &value))
+                tell("%g", as_double(value.value));
+            else if (find(inside(&part), "2.3", &value))
+                tell("'%.*s'", (int)value.size, value.data);
+            else if (find(inside(&part), "2.4", &value))
+                tell("%s", value.value ? "true" : "false");
+        }
+    if (find(content, "4.1", &f))
+        tell(" status %d", (int)f.value);
+}
+
+static void tell_event(message event)
+{
+    field step = {0}, f, tag, part;
+    ck_assert(find(event, "1", &f));
+    ck_assert(as_double(f.value) > 1.6e9);
+    (void)find(event, "2", &step);
+    if (find(event, "3", &f))
+        tell("version %.*s\n", (int)f.size, f.data);
+    if (find(event, "7.1", &f))
+        tell("%d session %d\n", (int)step.value, (int)f.value);
+    if (!find(event, "5", &f))
+        return;
+    for (message m = inside(&f); next_field(&m, &part);) {
+        const message value = inside(&part);
+        ck_assert(find(value, "1", &tag));
+        tell("%d %.*s", (int)step.value, (int)tag.size, tag.data);
+        if (find(value, "2", &f))
+            tell(" %g", (double)as_float(f.value));
+        if (find(value, "9.1.1", &f))
+            tell(" (%.*s)", (int)f.size, f.data);
+        if (find(value, "8.8", &f))
+            tell(" \"%.*s\"", (int)f.size, f.data);
+        if (find(value, "9.1.2", &f))
+            tell_hparams(inside(&f));
+        tell("\n");
+    }
+}
+
+/* The whole file; every checksum holds. */
+static void tell_file(const char *path)
+{
+    struct stat st;
+    FILE *in = fopen(path, "re");
+    ck_assert_ptr_nonnull(in);
+    ck_assert_int_eq(fstat(fileno(in), &st), 0);
+    const size_t size = (size_t)st.st_size;
+    unsigned char *data = malloc(size + 1);
+    ck_assert_uint_eq(fread(data, 1, size, in), size);
+    (void)fclose(in);
+    for (size_t at = 0; at < size;) {
+        ck_assert_uint_le(at + 16, size);
+        const uint64_t n = fixed(data + at, 8);
+        ck_assert_uint_le(at + 16 + n, size);
+        ck_assert_uint_eq(fixed(data + at + 8, 4), checksum(data + at, 8));
+        ck_assert_uint_eq(fixed(data + at + 12 + n, 4), checksum(data + at + 12, n));
+        tell_event((message){data + at + 12, data + at + 12 + n});
+        at += 16 + n;
+    }
+    free(data);
+}
+
+/* All files of the run, in the order of their names, which is that of time. */
+static const char *read_all(void)
+{
+    char folder[400], path[800];
+    struct dirent **entries;
+    told[0] = '\0';
+    (void)snprintf(folder, sizeof folder, "%s/tb/trial", run.run_folder);
+    const int n = scandir(folder, &entries, NULL, alphasort);
+    for (int k = 0; k < n; k++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entries[k]->d_name);
+        if (strstr(path, "/events.out.tfevents."))
+            tell_file(path);
+        free(entries[k]);
+    }
+    if (n >= 0)
+        free(entries);
+    return told;
+}
+
+/* ---- the logger ---- */
+
+static const tutti_logger_v1 *open_it(int flush_interval, int queue_size, double flush_timeout)
+{
+    char folder[400];
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)snprintf(folder, sizeof folder, "%s/tb", run.run_folder);
+    given_init(&g);
+    given_path(&g, "log_dir", folder);
+    given_int(&g, "flush_interval", flush_interval);
+    given_int(&g, "queue_size", queue_size);
+    given_float(&g, "flush_timeout", flush_timeout);
+    ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "tensorboard", &g,
+                              run.services, &err),
+                 err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    return subject_query(&it, TUTTI_LOGGER_V1);
+}
+
+static void log_value(const tutti_logger_v1 *table, const char *name, double value)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_named_value v = {name, value};
+    ck_assert_ok(table->metrics(it.self, &v, 1, (uint64_t)run.time.batch, &err), err);
+}
+
+START_TEST(a_run_is_what_an_independent_reader_finds)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_named_text h[] = {{"seed", "17"},
+                                  {"model", "\"cnn\""},
+                                  {"autoresume", "true"},
+                                  {"lr", "0.05"},
+                                  {"sizes", "[1, 2]"}};
+    const tutti_named_value v[] = {{"loss/train/total", 0.25}, {"lr-sgd/group0", 0.5}};
+    stage_init(&run);
+    const tutti_logger_v1 *table = open_it(100, 64, 100);
+    ck_assert_ok(table->hyperparameters(it.self, h, 5, &err), err);
+    ck_assert_ok(table->message(it.self, TUTTI_LOG_INFO, "train", "begins", &err), err);
+    ck_assert_ok(table->message(it.self, TUTTI_LOG_DEBUG, "train", "whispers", &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    stage_next_batch(&run);
+    ck_assert_ok(table->metrics(it.self, v, 2, 1, &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+    log_value(table, "metrics/eval/accuracy", 0.75);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
+    stage_next_batch(&run);
+    log_value(table, "loss/train/total", NAN);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    subject_close(&it);
+    ck_assert_str_eq(
+        read_all(),
+        "version brain.Event:2\n"
+        "0 session 1\n"
+        "0 messages (text) \"train: begins\"\n"
+        "1 loss/train/total 0.25\n"
+        "1 lr-sgd/group0 0.5\n"
+        "1 metrics/eval/accuracy 0.75\n"
+        "1 hparams/loss/train/total 0.25\n"
+        "1 hparams/metrics/eval/accuracy 0.75\n"
+        "0 _hparams_/experiment (hparams) setting seed:3 setting model:1 setting autoresume:2 "
+        "setting lr:3 setting sizes:1 metric hparams/loss/train/total metric "
+        "hparams/metrics/eval/accuracy\n"
+        "0 _hparams_/session_start_info (hparams) seed=17 model='cnn' autoresume=true lr=0.05 "
+        "sizes='[1, 2]' group trial\n"
+        "2 loss/train/total nan\n"
+        "0 _hparams_/session_end_info (hparams) status 1\n");
+    ck_assert_str_eq(run.noted, "");
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_resumed_run_says_where_it_goes_on)
+{
+    stage_init(&run);
+    const tutti_logger_v1 *table = open_it(1, 64, 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    for (int k = 0; k < 3; k++) {
+        stage_next_batch(&run);
+        log_value(table, "loss", k);
+    }
+    subject_close(&it);
+    run.time.batch = 2;
+    table = open_it(1, 64, 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    stage_next_batch(&run);
+    log_value(table, "loss", 5);
+    subject_close(&it);
+    ck_assert_str_eq(read_all(),
+                     "version brain.Event:2\n0 session 1\n1 loss 0\n2 loss 1\n3 loss 2\n"
+                     "version brain.Event:2\n2 session 1\n3 loss 5\n");
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(nothing_is_lost_over_a_full_disk_and_it_is_told_once)
+{
+    char want[3000] = "version brain.Event:2\n0 session 1\n";
+    struct rlimit limit, small;
+    stage_init(&run);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = (struct rlimit){200, limit.rlim_max};
+    const tutti_logger_v1 *table = open_it(1, 64, 100);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    for (int k = 0; k < 50; k++) {
+        stage_next_batch(&run);
+        log_value(table, "loss", k);
+        const size_t used = strlen(want);
+        (void)snprintf(want + used, sizeof want - used, "%d loss %d\n", k + 1, k);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    }
+    while (!run.noted[0]) {
+        (void)usleep(10000);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    }
+    ck_assert_ptr_nonnull(strstr(run.noted, "tensorboard: cannot write "));
+    ck_assert_ptr_nonnull(
+        strstr(run.noted, ": File too large; what is logged is kept and sent when it can be"));
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    subject_close(&it);
+    ck_assert_str_eq(read_all(), want);
+    ck_assert_str_eq(run.noted, "tensorboard: can send again");
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_folder_that_cannot_be_made_costs_nothing_but_a_sentence)
+{
+    char path[400], want[1000];
+    stage_init(&run);
+    (void)snprintf(path, sizeof path, "%s/tb", run.run_folder);
+    FILE *f = fopen(path, "we"); /* a file where the folder is to be */
+    ck_assert_ptr_nonnull(f);
+    (void)fclose(f);
+    const tutti_logger_v1 *table = open_it(1, 64, 0);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    log_value(table, "loss", 1);
+    while (!run.noted[0]) {
+        (void)usleep(10000);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    }
+    ck_assert_ptr_nonnull(strstr(run.noted, ": Not a directory; what is logged is kept"));
+    subject_close(&it);
+    (void)snprintf(want, sizeof want,
+                   "they wait in %s/tensorboard.waiting for the next run in its folder",
+                   run.run_folder);
+    ck_assert_ptr_nonnull(strstr(run.noted, want));
+    ck_assert_int_eq(unlink(path), 0);
+    run.noted[0] = '\0';
+    table = open_it(1, 64, 100);
+    log_value(table, "loss", 2);
+    subject_close(&it);
+    ck_assert_str_eq(read_all(), "version brain.Event:2\n0 session 1\n0 loss 1\n0 loss 2\n");
+    ck_assert_str_eq(run.noted, "");
+    stage_fini(&run);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tensorboard");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, a_run_is_what_an_independent_reader_finds);
+    tcase_add_test(tc, a_resumed_run_says_where_it_goes_on);
+    tcase_add_test(tc, nothing_is_lost_over_a_full_disk_and_it_is_told_once);
+    tcase_add_test(tc, a_folder_that_cannot_be_made_costs_nothing_but_a_sentence);
+    return tutti_run(suite);
+}

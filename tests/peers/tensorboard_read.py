@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""tensorboard_read.py - what the real TensorBoard reads from a folder of event files, as JSON.
+
+Run by hand, with tensorboard from PyPI: tensorboard_read.py LOG_DIR.  "scalars" has [step, value] by run and tag,
+"texts" [step, text]; "hparams" what the plugin HParams shows: each session's settings and metrics.
+"""
+import json
+import sys
+
+from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer as event_multiplexer
+from tensorboard.context import RequestContext
+from tensorboard.plugins import base_plugin
+from tensorboard.plugins.hparams import backend_context, list_session_groups, get_experiment
+from tensorboard.plugins.hparams import api_pb2
+from google.protobuf import json_format
+
+
+def series(multiplexer, run, tag):
+    """[(step, value)] of a tag, a number or a text each."""
+    rows = []
+    for event in multiplexer.Tensors(run, tag):
+        proto = event.tensor_proto
+        rows.append([event.step, proto.string_val[0].decode() if proto.string_val else proto.float_val[0]])
+    return rows
+
+
+def main():
+    """Reads LOG_DIR and prints."""
+    multiplexer = event_multiplexer.EventMultiplexer(tensor_size_guidance={"scalars": 0, "text": 0})
+    multiplexer.AddRunsFromDirectory(sys.argv[1])
+    multiplexer.Reload()
+    found = {"scalars": {}, "texts": {}, "hparams": []}
+    for run in multiplexer.Runs():
+        for plugin, kind in (("scalars", "scalars"), ("text", "texts")):
+            for tag in multiplexer.PluginRunToTagToContent(plugin).get(run, {}):
+                found[kind].setdefault(run, {})[tag] = series(multiplexer, run, tag)
+    provider = data_provider.MultiplexerDataProvider(multiplexer, sys.argv[1])
+    context = backend_context.Context(base_plugin.TBContext(data_provider=provider))
+    request = api_pb2.ListSessionGroupsRequest(
+        start_index=0, slice_size=100,
+        allowed_statuses=[api_pb2.STATUS_UNKNOWN, api_pb2.STATUS_SUCCESS, api_pb2.STATUS_RUNNING])
+    experiment = get_experiment.Handler(RequestContext(), context, "", api_pb2.GetExperimentRequest()).run()
+    for name in experiment.metric_infos:
+        request.col_params.add(metric=name.name)
+    groups = list_session_groups.Handler(RequestContext(), context, "", request).run()
+    for group in groups.session_groups:
+        for session in group.sessions:
+            found["hparams"].append({
+                "name": session.name, "status": session.status,
+                "hparams": {k: json_format.MessageToDict(v) for k, v in group.hparams.items()},
+                "metrics": {m.name.tag: [m.training_step, m.value] for m in session.metric_values}})
+    json.dump(found, sys.stdout, indent=1, sort_keys=True)
+
+
+if __name__ == "__main__":
+    main()
