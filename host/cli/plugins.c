@@ -142,8 +142,11 @@ static void print_handler(const handler_info *h)
     for (uint32_t k = 0; k < h->nargs; k++)
         (void)printf("%s%s %s", k ? ", " : "", h->arg_types[k], h->arg_names[k]);
     const bool plain = strcmp(h->returns, "status") == 0;
-    (void)printf(")%s%s: %s of %s\n  %s\n", plain ? "" : " gives ", plain ? "" : h->returns,
-                 kind_of(h), h->plugin_id, h->doc ? h->doc : "");
+    const bool place = h->value_path != NULL;
+    (void)printf(")%s%s%s%s: %s of %s\n  %s\n", plain && !place ? "" : " gives ",
+                 place ? h->value_path : "", place ? " of " : "",
+                 plain && !place ? "" : h->returns, kind_of(h), h->plugin_id,
+                 h->doc ? h->doc : "");
 }
 
 /* How many objects and functions of that name, or of the plugin of that id, it has printed. */

@@ -285,28 +285,14 @@ const int32_t *binding_events(const binding *b, size_t *ret_count)
     return b->events;
 }
 
-static tutti_status load(const bound_function *fn, const tutti_engine_v1 *engine_table,
-                         tutti_error *err)
-{
-    const json_node *list = fn->info.requires_;
-    for (size_t k = 0; list && k < json_count(list); k++) {
-        const char *id = json_string(json_at(list, k));
-        if (!engine_table->query(engine_table->ctx, id))
-            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                              "%s: requires %s, which this host does not offer here",
-                              fn->info.manifest, id);
-    }
-    return handler_load(fn->handler, err);
-}
-
 tutti_status binding_open(binding *b, const tutti_engine_v1 *engine_table, tutti_error *err)
 {
-    tutti_status s = b->own ? TUTTI_OK : load(&b->call, engine_table, err);
+    tutti_status s = b->own ? TUTTI_OK : function_open(&b->call, engine_table, err);
     for (size_t k = 0; k < b->nbound && s == TUTTI_OK; k++) {
         bound_event *e = &b->bound[k];
         e->filter.ctx = &e->test;
         if (e->test.handler)
-            s = load(&e->test, engine_table, err);
+            s = function_open(&e->test, engine_table, err);
     }
     return s;
 }

@@ -1,103 +1,21 @@
 /* function.c - arguments checked against what a manifest declares, and the call. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/function.h"
-#include "base/duration.h"
+#include "engine/callback.h"
+#include "plugin/call.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void function_fini(bound_function *fn)
 {
-    free(fn->values);
+    callbacks_free(fn->callbacks);
+    argument_memory_free(fn->memory);
     free((void *)fn->args);
-}
-
-typedef struct integer_type {
-    const char *name;
-    int64_t min;
-    uint64_t max;
-} integer_type;
-
-static const integer_type integers[] = {
-    {"i8", INT8_MIN, INT8_MAX},    {"i16", INT16_MIN, INT16_MAX}, {"i32", INT32_MIN, INT32_MAX},
-    {"i64", INT64_MIN, INT64_MAX}, {"u8", 0, UINT8_MAX},          {"u16", 0, UINT16_MAX},
-    {"u32", 0, UINT32_MAX},        {"u64", 0, INT64_MAX}};
-
-/* A signed number has the same bits. */
-static void store_integer(argument *v, const char *type, int64_t x)
-{
-    const int bits = atoi(type + 1);
-    if (bits == 8)
-        v->as.u8 = (uint8_t)x;
-    else if (bits == 16)
-        v->as.u16 = (uint16_t)x;
-    else if (bits == 32)
-        v->as.u32 = (uint32_t)x;
-    else
-        v->as.i64 = x;
-}
-
-static void refuse(const json_node *at, const char *want, const char *name, faults *f)
-{
-    char *got = json_text(at);
-    faults_add(f, at, "is %.60s, want %s for \"%s\"", got ? got : "?", want, name);
-    free(got);
-}
-
-static void read_integer(const json_node *at, const integer_type *t, const char *name,
-                         argument *v, faults *f)
-{
-    const int64_t x = json_int(at);
-    char want[96];
-    if (json_type(at) == JSON_INT && x >= t->min && (x < 0 || (uint64_t)x <= t->max)) {
-        store_integer(v, t->name, x);
-        return;
-    }
-    (void)snprintf(want, sizeof want, "an %s (%lld to %llu)", t->name, (long long)t->min,
-                   (unsigned long long)t->max);
-    refuse(at, want, name, f);
-}
-
-static void read_real(const json_node *at, bool narrow, const char *name, argument *v,
-                      faults *f)
-{
-    const double x = json_real(at);
-    const bool number = json_type(at) == JSON_INT || json_type(at) == JSON_REAL;
-    if (!number || (narrow && isinf((float)x)))
-        refuse(at, narrow ? "an f32" : "an f64", name, f);
-    else if (narrow)
-        v->as.f32 = (float)x;
-    else
-        v->as.f64 = x;
-}
-
-static void read_value(const json_node *at, const char *type, const char *name, argument *v,
-                       faults *f)
-{
-    tutti_error e = TUTTI_ERROR_INIT;
-    for (size_t k = 0; k < sizeof integers / sizeof *integers; k++)
-        if (strcmp(integers[k].name, type) == 0) {
-            read_integer(at, &integers[k], name, v, f);
-            return;
-        }
-    if (type[0] == 'f') {
-        read_real(at, strcmp(type, "f32") == 0, name, v, f);
-    } else if (strcmp(type, "bool") == 0) {
-        v->as.i32 = json_bool(at);
-        if (json_type(at) != JSON_BOOL)
-            refuse(at, "true or false", name, f);
-    } else if (json_type(at) != JSON_STRING) {
-        refuse(at, strcmp(type, "time") == 0 ? "a time such as \"10ep\"" : "a string", name, f);
-    } else if (strcmp(type, "time") == 0) {
-        v->as.pointer = &v->time;
-        if (duration_parse(json_string(at), &v->time, &e))
-            faults_add(f, at, "%s", e.text);
-    } else {
-        v->as.pointer = json_string(at);
-    }
 }
 
 /* "note(str what, f64 limit)", for messages. */
@@ -111,42 +29,85 @@ static void signature(const handler_info *h, char *text, size_t size)
         (void)snprintf(text + used, size - used, ")");
 }
 
-/* The arguments by position or by name; `at` is where they should be. */
-static void read_args(bound_function *fn, const json_node *args, const json_node *at, faults *f)
+/* The names that an object of arguments has must be the function's. */
+static void check_names(const handler_info *h, const json_node *args, const char *text,
+                        faults *f)
 {
-    const handler_info *h = &fn->info;
-    const bool named = args && json_type(args) == JSON_OBJECT;
-    char text[256];
-    signature(h, text, sizeof text);
-    if (args && !named && json_type(args) != JSON_ARRAY) {
-        faults_add(f, args, "is %s, want a list, or an object by name", json_type_name(args));
-        return;
-    }
-    if (!named && json_count(args) != h->nargs) {
-        faults_add(f, args ? args : at, "%zu arguments are given, want %u: %s",
-                   json_count(args), h->nargs, text);
-        return;
-    }
-    for (size_t k = 0; named && k < json_count(args); k++) {
+    for (size_t k = 0; k < json_count(args); k++) {
         uint32_t m = 0;
         while (m < h->nargs && strcmp(h->arg_names[m], json_key(json_at(args, k))) != 0)
             m++;
         if (m == h->nargs)
             faults_add(f, json_at(args, k), "is no argument of %s", text);
     }
+}
+
+/* Argument k is the callback's next one. */
+static bool take_from(const bound_function *fn, uint32_t k, const ctype *caller, size_t *next,
+                      const json_node *at, faults *f)
+{
+    const handler_info *h = &fn->info;
+    const ctype_member *given = *next < caller->count ? &caller->members[(*next)++] : NULL;
+    if (given && ctype_same(h->ctypes[k], given->type))
+        return true;
+    if (given)
+        faults_add(f, at, "%s wants %s \"%s\", where the callback \"%s\" gives %s \"%s\"",
+                   fn->name, h->arg_types[k], h->arg_names[k], caller->word, given->word,
+                   given->name);
+    else
+        faults_add(
+            f, at,
+            "%s wants %s \"%s\" as well, where the callback \"%s\" has %zu arguments to give",
+            fn->name, h->arg_types[k], h->arg_names[k], caller->word, caller->count);
+    return false;
+}
+
+static void read_arg(bound_function *fn, uint32_t k, const json_node *one,
+                     const argument_reader *r)
+{
+    const ctype *t = fn->info.ctypes[k];
+    fn->args[k] = argument_allocate(r, t->size, one);
+    if (fn->args[k])
+        argument_read(r, one, t, fn->info.arg_names[k], fn->args[k]);
+}
+
+/* The arguments by position or by name; `at` is where they should be. */
+static void read_args(bound_function *fn, const json_node *args, const json_node *at,
+                      const ctype *caller, const argument_reader *r)
+{
+    const handler_info *h = &fn->info;
+    const bool named = args && json_type(args) == JSON_OBJECT;
+    size_t next = 0;
+    char text[256];
+    signature(h, text, sizeof text);
+    if (args && !named && json_type(args) != JSON_ARRAY) {
+        faults_add(r->f, args, "is %s, want a list, or an object by name",
+                   json_type_name(args));
+        return;
+    }
+    if (!named && (json_count(args) > h->nargs || (json_count(args) < h->nargs && !caller))) {
+        faults_add(r->f, args ? args : at, "%zu arguments are given, want %u: %s",
+                   json_count(args), h->nargs, text);
+        return;
+    }
+    if (named)
+        check_names(h, args, text, r->f);
     for (uint32_t k = 0; k < h->nargs; k++) {
         const json_node *one = named ? json_get(args, h->arg_names[k]) : json_at(args, k);
         if (one)
-            read_value(one, h->arg_types[k], h->arg_names[k], &fn->values[k], f);
-        else
-            faults_add(f, args, "has no \"%s\": %s", h->arg_names[k], text);
-        fn->args[k] = &fn->values[k].as;
+            read_arg(fn, k, one, r);
+        else if (caller && !take_from(fn, k, caller, &next, at, r->f))
+            return;
+        else if (!caller)
+            faults_add(r->f, args, "has no \"%s\": %s", h->arg_names[k], text);
     }
 }
 
-void function_read(registry *r, const json_node *call, const json_node *args,
-                   const json_node *at, bool is_filter, bound_function *fn, faults *f)
+static void read_function(registry *r, const json_node *call, const json_node *args,
+                          const json_node *at, bool is_filter, const ctype *caller,
+                          bound_function *fn, faults *f)
 {
+    const argument_reader reader = {r, &fn->memory, &fn->callbacks, f};
     tutti_error e = TUTTI_ERROR_INIT;
     if (!call || json_type(call) != JSON_STRING) {
         faults_add(f, call ? call : at, "%s %s, want a function such as \"demo.note\"",
@@ -165,13 +126,38 @@ void function_read(registry *r, const json_node *call, const json_node *args,
                    json_string(call));
         return;
     }
-    fn->values = calloc(fn->info.nargs + 1, sizeof *fn->values);
     fn->args = calloc(fn->info.nargs + 1, sizeof *fn->args);
-    if (!fn->values || !fn->args) {
+    if (fn->args)
+        read_args(fn, args, at, caller, &reader);
+    else
         faults_add_no_memory(f, call);
-        return;
+}
+
+void function_read(registry *r, const json_node *call, const json_node *args,
+                   const json_node *at, bool is_filter, bound_function *fn, faults *f)
+{
+    read_function(r, call, args, at, is_filter, NULL, fn, f);
+}
+
+void function_read_callback(registry *r, const json_node *call, const json_node *args,
+                            const json_node *at, const ctype *caller, bound_function *fn,
+                            faults *f)
+{
+    read_function(r, call, args, at, false, caller, fn, f);
+}
+
+tutti_status function_open(bound_function *fn, const tutti_engine_v1 *engine, tutti_error *err)
+{
+    const json_node *list = fn->info.requires_;
+    for (size_t k = 0; list && k < json_count(list); k++) {
+        const char *id = json_string(json_at(list, k));
+        if (!engine->query(engine->ctx, id))
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "%s: requires %s, which this host does not offer here",
+                              fn->info.manifest, id);
     }
-    read_args(fn, args, at, f);
+    const tutti_status s = handler_load(fn->handler, err);
+    return s ? s : callbacks_open(fn->callbacks, engine, err);
 }
 
 /* What the function's result means to those who called it. */
@@ -199,27 +185,65 @@ static tutti_status judge_posix(double result, int code, tutti_error *err)
                : TUTTI_OK;
 }
 
-int32_t function_call(const bound_function *fn, int64_t count, double *ret_value,
-                      tutti_error *err)
+/* The number that the manifest says the function gives. */
+static double value_of(const handler_info *h, void *const *args, const char *result)
+{
+    const ctype_place *p = h->value;
+    if (!p)
+        return strcmp(h->returns, "status") == 0 || strcmp(h->returns, "posix") == 0 ||
+                       h->result->kind == CTYPE_VOID
+                   ? (double)NAN
+                   : ctype_number(h->result, result);
+    const char *behind = result;
+    if (p->arg >= 0)
+        memcpy(&behind, args[p->arg], sizeof behind);
+    return behind ? ctype_number(p->type, behind + p->offset) : (double)NAN;
+}
+
+static int32_t call(const bound_function *fn, int64_t count, void *const *args,
+                    double *ret_value, void *ret_result, tutti_error *err)
 {
     breadcrumb *const crumb = &crash_breadcrumb;
     const crash_who *const who = crumb->who;
-    const char *const call = crumb->call, *const returns = fn->info.returns;
+    const char *const called = crumb->call, *const returns = fn->info.returns;
+    callback_frame frame;
     crumb->who = &fn->who;
     crumb->call = fn->info.name;
+    callback_frame_push(&frame, fn->engine);
     errno = 0;
-    const double result = handler_call(fn->handler, fn->engine, count, fn->args, err);
+    handler_call(fn->handler, fn->engine, count, args, ret_result, err);
     const int code = errno;
+    const tutti_status back = callback_frame_pop(&frame, err);
     crumb->who = who;
-    crumb->call = call;
-    const bool is_status = strcmp(returns, "status") == 0,
-               is_posix = strcmp(returns, "posix") == 0;
+    crumb->call = called;
     if (ret_value)
-        *ret_value =
-            is_status || is_posix || strcmp(returns, "void") == 0 ? (double)NAN : result;
-    if (is_status)
+        *ret_value = value_of(&fn->info, args, ret_result);
+    if (back)
+        return back;
+    const double result =
+        fn->info.result->kind == CTYPE_NUMBER || fn->info.result->kind == CTYPE_BOOL
+            ? ctype_number(fn->info.result, ret_result)
+            : 0.0;
+    if (strcmp(returns, "status") == 0)
         return judge(fn, (int32_t)result, err);
-    if (is_posix)
+    if (strcmp(returns, "posix") == 0)
         return judge_posix(result, code, err);
     return fn->info.filter && result != 0.0;
+}
+
+int32_t function_call(const bound_function *fn, int64_t count, double *ret_value,
+                      tutti_error *err)
+{
+    max_align_t result[CALL_RESULT_BYTES / sizeof(max_align_t)];
+    return call(fn, count, fn->args, ret_value, result, err);
+}
+
+tutti_status function_call_back(const bound_function *fn, void *const *args, void *ret_result,
+                                tutti_error *err)
+{
+    max_align_t result[CALL_RESULT_BYTES / sizeof(max_align_t)];
+    const tutti_status s = call(fn, 0, args, NULL, result, err);
+    if (fn->info.result->kind != CTYPE_VOID && fn->info.result->kind != CTYPE_STRUCT)
+        memcpy(ret_result, result, fn->info.result->size);
+    return s;
 }

@@ -85,6 +85,10 @@ void handler_describe(const handler *h, handler_info *ret_info)
                                .engine = h->engine,
                                .filter = h->filter,
                                .returns = h->returns,
+                               .ctypes = h->ctypes,
+                               .result = h->result,
+                               .value_path = h->value_path,
+                               .value = h->value_path ? &h->value : NULL,
                                .requires_ = h->plugin->declared.requires_};
 }
 
@@ -93,8 +97,8 @@ tutti_status handler_load(const handler *h, tutti_error *err)
     return registry_load(h->plugin, err);
 }
 
-double handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
-                    tutti_error *err)
+void handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
+                  void *ret_result, tutti_error *err)
 {
     void *all[CALL_MAX_ARGS];
     uint32_t n = 0;
@@ -108,7 +112,6 @@ double handler_call(const handler *h, const void *engine, int64_t count, void *c
         all[n++] = &err;
     process_state *before = check_begin(h->plugin);
     process_account once = {0};
-    const double result = call_handler(h->cif, h->function, h->returns, all);
+    call_run_typed(h->cif, h->function, all, ret_result);
     check_end(h->plugin, before, &once);
-    return result;
 }

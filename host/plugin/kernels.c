@@ -7,29 +7,26 @@
 #include <string.h>
 
 /* An argument is ["name", "type"]; a kernel's may have "in", "out" or "inout" as its third. */
-static const char *read_arg(const json_node *node, bool in_handler, faults *f)
+static const char *read_arg(kernel *k, const json_node *node, const ctype **ret_type, faults *f)
 {
+    const bool in_handler = k->handler;
     const size_t count = json_count(node);
     const char *texts[3] = {NULL, NULL, "in"};
     bool good = json_type(node) == JSON_ARRAY && (count == 2 || (count == 3 && !in_handler));
-    for (size_t k = 0; good && k < count; k++) {
-        texts[k] = json_string(json_at(node, k));
-        good = texts[k] && *texts[k];
+    for (size_t n = 0; good && n < count; n++) {
+        texts[n] = json_string(json_at(node, n));
+        good = texts[n] && *texts[n];
     }
     if (!good) {
         faults_add(f, node, "want [\"name\", \"type\"]%s",
                    in_handler ? "" : " or [\"name\", \"type\", \"in\"]");
         return NULL;
     }
-    if (in_handler && !call_handler_type_known(texts[1])) {
-        faults_add(
-            f, node,
-            "\"%s\" is no type that a run file can give a handler, want i8 to i64, u8 to "
-            "u64, f32, f64, bool, str or time",
-            texts[1]);
-        return NULL;
+    if (in_handler) {
+        *ret_type = ctype_argument(k->plugin->types, texts[1], node, f);
+        return *ret_type ? texts[1] : NULL;
     }
-    if (!in_handler && !call_type_known(texts[1])) {
+    if (!call_type_known(texts[1])) {
         faults_add(f, node,
                    "\"%s\" is no argument type, want i8 to i64, u8 to u64, f32, f64 or "
                    "buf<T>",
@@ -61,12 +58,14 @@ static void read_args(kernel *k, const json_node *node, faults *f)
         return;
     }
     const char **types = calloc(2 * count + 1, sizeof *types);
-    if (!types) {
+    k->ctypes = calloc(count + 1, sizeof *k->ctypes);
+    if (!types || !k->ctypes) {
+        free((void *)types);
         faults_add_no_memory(f, args);
         return;
     }
     for (size_t a = 0; a < count; a++) {
-        types[a] = read_arg(json_at(args, a), k->handler, f);
+        types[a] = read_arg(k, json_at(args, a), &k->ctypes[a], f);
         types[count + a] = json_string(json_at(json_at(args, a), 0));
     }
     k->arg_types = types; /* one block with the names behind the types */
@@ -151,26 +150,38 @@ uint32_t kernel_arg_size(const char *type)
                                                                : 1;
 }
 
-static const char *read_returns(const json_node *node, faults *f)
+static void read_returns(kernel *k, const json_node *node, faults *f)
 {
     const char *returns = read_string(node, "returns", 0, f);
-    if (!returns)
-        return "status";
-    if (call_result_known(returns))
-        return returns;
-    faults_add(
-        f, json_get(node, "returns"),
-        "\"%s\" is nothing that a handler can return, want status, posix, void, bool, i8 to "
-        "i64, u8 to u64, f32 or f64",
-        returns);
-    return "status";
+    k->result = ctype_result(k->plugin->types, returns ? returns : "status",
+                             json_get(node, "returns"), f);
+    k->returns = returns && k->result ? returns : "status";
+}
+
+/* The number that a handler gives instead of its result.  A struct is none by itself. */
+static void read_value(kernel *k, const json_node *node, faults *f)
+{
+    const char *path = read_string(node, "value", 0, f);
+    bool typed = k->result && k->arg_types;
+    for (uint32_t a = 0; typed && a < k->nargs; a++)
+        typed = k->arg_types[a] && k->arg_names[a];
+    if (path && typed &&
+        ctype_find(path, k->arg_names, k->ctypes, k->nargs, k->result, json_get(node, "value"),
+                   &k->value, f))
+        k->value_path = path;
+    else if (!path && k->result && k->result->kind == CTYPE_STRUCT)
+        faults_add(
+            f, json_get(node, "returns"),
+            "is a struct: want \"value\" with the number of it that the handler gives, such as "
+            "\"returns.%s\"",
+            k->result->members[0].name);
 }
 
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
 {
     static const char *const kernel_keys[] = {"name", "doc", "args", "cpu", "cuda", NULL};
-    static const char *const handler_keys[] = {"name",   "doc",    "args",    "symbol",
-                                               "engine", "filter", "returns", NULL};
+    static const char *const handler_keys[] = {"name",   "doc",     "args",  "symbol", "engine",
+                                               "filter", "returns", "value", NULL};
     kernel *kernels =
         realloc(p->kernels, (p->nkernels + json_count(list) + 1) * sizeof *kernels);
     if (!kernels) {
@@ -191,9 +202,12 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
         k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);
         k.engine = handlers && read_flag(node, "engine", f);
         k.filter = handlers && read_flag(node, "filter", f);
-        k.returns = handlers ? read_returns(node, f) : NULL;
+        if (handlers)
+            read_returns(&k, node, f);
         read_args(&k, node, f);
-        if (!handlers)
+        if (handlers)
+            read_value(&k, node, f);
+        else
             read_cuda(&k, node, f);
         for (size_t m = 0; m < p->nkernels; m++)
             if (k.name && p->kernels[m].name && strcmp(p->kernels[m].name, k.name) == 0)
@@ -207,6 +221,7 @@ void kernels_free(plugin *p)
     for (size_t k = 0; k < p->nkernels; k++) {
         call_free(p->kernels[k].cif);
         free((void *)p->kernels[k].arg_types);
+        free((void *)p->kernels[k].ctypes);
     }
     free(p->kernels);
 }

@@ -243,7 +243,7 @@ static void read_root(plugin *p, const json_node *root, faults *f)
     static const char *const keys[] = {
         "format",   "id",        "version",         "license",  "abi",    "library",  "objects",
         "vendor",   "url",       "kernels",         "handlers", "events", "requires", "uses",
-        "consumes", "conflicts", "must_understand", NULL};
+        "consumes", "conflicts", "must_understand", "types",    NULL};
     static const char *const abi_keys[] = {"min", "built", NULL};
     read_identity(p, root, f);
     faults_unknown_keys(f, root, keys);
@@ -263,7 +263,9 @@ static void read_root(plugin *p, const json_node *root, faults *f)
     const json_node *handlers = read_member(root, "handlers", JSON_ARRAY, 0, f);
     if (kernels)
         kernels_read(p, kernels, false, f);
-    if (handlers)
+    const json_node *types = read_member(root, "types", JSON_ARRAY, 0, f);
+    p->types = ctypes_read(types, f);
+    if (handlers && p->types)
         kernels_read(p, handlers, true, f);
     if (p->declared.foreign)
         check_foreign(p, root, f);

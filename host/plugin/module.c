@@ -158,17 +158,19 @@ static tutti_status check_objects(plugin *p, const tutti_plugin *t, tutti_error 
 /* Prepares calls of a handler, hidden arguments included. */
 static tutti_status prepare_handler(kernel *k, tutti_error *err)
 {
-    const char *types[CALL_MAX_ARGS];
+    static const ctype pointer = {.kind = CTYPE_OPAQUE},
+                       count = {.word = "i64", .kind = CTYPE_NUMBER};
+    const ctype *types[CALL_MAX_ARGS];
     uint32_t n = 0;
     if (k->engine)
-        types[n++] = "ptr";
+        types[n++] = &pointer;
     if (k->filter)
-        types[n++] = "i64";
+        types[n++] = &count;
     for (uint32_t a = 0; a < k->nargs; a++)
-        types[n++] = k->arg_types[a];
+        types[n++] = k->ctypes[a];
     if (strcmp(k->returns, "status") == 0)
-        types[n++] = "ptr";
-    return call_prepare_handler(types, n, k->returns, &k->cif, err);
+        types[n++] = &pointer;
+    return call_prepare_typed(types, n, k->result, &k->cif, err);
 }
 
 static tutti_status take_kernels(plugin *p, const image *i, tutti_error *err)

@@ -26,6 +26,7 @@ void plugin_free(plugin *p)
         return;
     objects_free(p);
     kernels_free(p);
+    ctypes_free(p->types);
     codes_free(p);
     needs_fini(&p->trust.needs);
     signed_fini(&p->trust.sums);

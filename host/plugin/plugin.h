@@ -4,6 +4,7 @@
 #define HOST_PLUGIN_PLUGIN_H
 
 #include "base/json_read.h"
+#include "plugin/ctype.h"
 #include "plugin/instance.h"
 #include "plugin/needs.h"
 #include "plugin/trust/policy.h"
@@ -35,10 +36,14 @@ struct handler {
     const char *const *arg_names; /* nargs each */
     const char *const *arg_types; /* words such as "buf<f32>" */
     uint32_t nargs;
-    bool handler;          /* listed under "handlers" */
-    bool engine;           /* a handler whose first argument is the engine */
-    bool filter;           /* a handler that answers whether others are called */
-    const char *returns;   /* of a handler: call_result_known */
+    bool handler;           /* listed under "handlers" */
+    bool engine;            /* a handler whose first argument is the engine */
+    bool filter;            /* a handler that answers whether others are called */
+    const char *returns;    /* of a handler: as in engine.h, or a struct of "types" */
+    const ctype **ctypes;   /* of a handler's arguments, nargs; owned */
+    const ctype *result;    /* of a handler */
+    const char *value_path; /* of a handler that gives the number at `value`, or NULL */
+    ctype_place value;
     void *function;        /* set at load */
     const char *entry;     /* of a kernel's device code; NULL: it has none */
     const char *file;      /* where that is, beside the manifest */
@@ -116,6 +121,7 @@ struct plugin {
     object *objects;
     size_t nobjects;
     const object **object_list;
+    ctypes *types; /* of handlers */
     kernel *kernels;
     size_t nkernels;
     code_file *codes; /* each once */
@@ -131,7 +137,7 @@ void manifest_read(plugin *p, faults *f, faults *notes);
 void objects_read(plugin *p, const json_node *list, faults *f);
 void objects_free(plugin *p);
 
-/* The kernels and handlers of a manifest. */
+/* The kernels and handlers of a manifest; p->types before those. */
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f);
 void kernels_free(plugin *p);
 

@@ -6,6 +6,7 @@
 #include "base/faults.h"
 #include "base/json.h"
 #include "plugin/crash/crash.h"
+#include "plugin/ctype.h"
 #include "tutti/tutti.h"
 
 #include <stdbool.h>
@@ -88,6 +89,11 @@ typedef struct handler_info {
     bool filter; /* it answers whether others are called */
     const char
         *returns; /* "status", with a tutti_error * as last argument; or as in engine.h */
+    const ctype *const *ctypes; /* of the arguments */
+    const ctype *result;
+    const char *value_path; /* of "value", or NULL */
+    const ctype_place
+        *value; /* the number that it gives, where that is not its result; or NULL */
     const json_node *requires_; /* interface ids that its plugin needs, or NULL */
 } handler_info;
 /* `name` is "plugin.function" with the plugin's id or the end of one ("demo.note" of org.tutti.demo),
@@ -100,9 +106,9 @@ void handler_describe(const handler *h, handler_info *ret_info);
 /* Loads its plugin.  [control] */
 TUTTI_NODISCARD tutti_status handler_load(const handler *h, tutti_error *err);
 /* Calls it: args[k] points to the storage of declared argument k; `count` counts for a filter only.
- * The result is the function's, as a number.  After handler_load.  [step] */
-double handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
-                    tutti_error *err);
+ * *ret_result, of CALL_RESULT_BYTES, is the function's, as C stores it.  After handler_load.  [step] */
+void handler_call(const handler *h, const void *engine, int64_t count, void *const *args,
+                  void *ret_result, tutti_error *err);
 
 /* For listing: plugins in search order, each with its verdict. */
 size_t registry_plugin_count(const registry *r);

@@ -90,7 +90,7 @@ tutti_status loop_run_create(run_file *run, trainer *t, registry *r, loop_run **
     if (!s)
         s = run_join_events(l, err);
     if (!s && !run->loop.supervised)
-        s = handler_load(run->loop.process.handler, err);
+        s = function_open(&run->loop.process, engine_service(l->engine), err);
     if (s)
         loop_run_destroy(l);
     else

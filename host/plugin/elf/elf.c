@@ -129,22 +129,22 @@ static tutti_status check_symbols(const mapped *m, const Elf64_Shdr *table,
             s.st_name >= names->sh_size)
             return mapped_torn(m, err);
         const char *name = (const char *)m->data + names->sh_offset + s.st_name;
-        size_t w = 0;
+        bool declared = false;
         if (!is_exported(&s) || is_tools_own(name))
             continue;
-        while (symbols[w] && strcmp(symbols[w], name) != 0)
-            w++;
+        /* Several handlers may have one symbol. */
+        for (size_t w = 0; symbols[w] && w < MAX_WANTED; w++)
+            if (strcmp(symbols[w], name) == 0)
+                declared = found[w] = true;
         if (entry && strcmp(entry, name) == 0)
             has_entry = true;
-        else if (!symbols[w] && entry)
+        else if (!declared && entry)
             return tutti_fail(
                 err, TUTTI_E_TRUST,
                 "%s: exports \"%s\", which the manifest does not declare; want "
                 "%s and declared kernels only, which -fvisibility=hidden and the SDK's "
                 "version script (tutti_plugin.map, for C++) see to",
                 m->path, name, entry);
-        if (symbols[w] && w < MAX_WANTED)
-            found[w] = true;
     }
     if (!has_entry)
         return tutti_fail(err, TUTTI_E_FORMAT,

@@ -41,7 +41,8 @@ typedef struct tutti_engine_v1 {
 /* A function that a manifest lists under "handlers" is
  *     tutti_status f(args..., tutti_error *err)
  * with its declared arguments: i8 to i64, u8 to u64, f32, f64 as they are, bool as int32_t, str as
- * const char *, time as const tutti_time *, all borrowed for the run.  With "engine": true its first
+ * const char *, time as const tutti_time *, ptr as a void * that is NULL, and structs, arrays, pointers and
+ * callbacks that the manifest's "types" declare (sdk/README.md), all borrowed for the run.  With "engine": true its first
  * argument is a const tutti_engine_v1 *.  Its result is 0 or a negative status, and *err says why; a
  * positive result is no status and a failure wherever the function is called.  With "filter": true it is
  *     int32_t f([engine,] int64_t count, args..., tutti_error *err)
@@ -51,7 +52,10 @@ typedef struct tutti_engine_v1 {
  *     "void"   nothing; the call always succeeds
  *     "bool" (an int), "i8" to "i64", "u8" to "u64", "f32", "f64"   a number: of a process function the
  *              output, of a filter whether it is 0, of a handler a metric of the handler's name
- *     "posix"  an int: below 0 it has failed, and errno says why.  [step] */
+ *     "posix"  an int: below 0 it has failed, and errno says why
+ *     a struct of "types" of at most 1024 bytes, with "value".
+ * "value" of the manifest is the place of the number that counts instead, in the struct that is returned
+ * ("returns.rem") or behind a pointer argument ("ts.tv_sec", "of[1]").  [step] */
 
 TUTTI_C_END
 #endif
