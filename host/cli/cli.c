@@ -5,7 +5,6 @@
 #include "base/launcher.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,6 +87,8 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
     for (size_t k = 0; k < faults_count(f); k++)
         (void)fprintf(stderr, "%s\n", faults_text(f, k));
     faults_destroy(f);
+    if (!s && o->talk.quiet)
+        run_file_be_quiet(run);
     return s ? NULL : run;
 }
 
@@ -101,37 +102,31 @@ bool cli_has_weights(const cli_options *o, const run_file *run, const char *comm
     return has;
 }
 
+/* "tutti: ", in yellow or red for a warning or an error where that can be. */
+static void print_program(int level)
+{
+    const bool coloured = level >= TUTTI_LOG_WARNING && cli_has_colours(stderr);
+    (void)fprintf(stderr, coloured ? "\033[3%dmtutti:\033[0m " : "tutti: ",
+                  level >= TUTTI_LOG_ERROR ? 1 : 3);
+}
+
 void cli_message(void *ctx, int level, const char *component, const char *text)
 {
     const run_file *run = ctx;
-    (void)level;
-    if (run->distributed.rank == 0)
-        (void)fprintf(stderr, "tutti: %s: %s\n", component, text);
-    else
-        (void)fprintf(stderr, "tutti: [rank %d] %s: %s\n", run->distributed.rank, component,
-                      text);
+    print_program(level);
+    if (run->distributed.rank != 0)
+        (void)fprintf(stderr, "[rank %d] ", run->distributed.rank);
+    (void)fprintf(stderr, "%s: %s\n", component, text);
 }
 
 void cli_print_failure(const run_file *run, const char *text)
 {
-    if (run->distributed.rank == 0)
-        (void)fprintf(stderr, "tutti: %s\n", text);
-    else if (!run->distributed.told)
-        (void)fprintf(stderr, "tutti: [rank %d] %s\n", run->distributed.rank, text);
-}
-
-void cli_print_metrics(const trainer *t, const run_file *run)
-{
-    for (size_t e = 0; e < run->nevals; e++)
-        for (size_t k = 0; k < run->evals[e].metrics.count; k++) {
-            char name[160];
-            (void)snprintf(name, sizeof name, "metrics/%s/%s", run->evals[e].label,
-                           run->evals[e].metrics.items[k].name);
-            const double *value = trainer_metric(t, name);
-            if (value)
-                (void)printf("%s %s: %.4f\n", run->evals[e].label,
-                             run->evals[e].metrics.items[k].name, *value);
-        }
+    if (run->distributed.rank != 0 && run->distributed.told)
+        return;
+    print_program(TUTTI_LOG_ERROR);
+    if (run->distributed.rank != 0)
+        (void)fprintf(stderr, "[rank %d] ", run->distributed.rank);
+    (void)fprintf(stderr, "%s\n", text);
 }
 
 bool cli_may_train(const run_file *run)

@@ -4,6 +4,7 @@
 #define HOST_CLI_CLI_H
 
 #include "cli/options.h"
+#include "cli/report.h"
 #include "plugin/instance.h"
 #include "train/trainer/trainer.h"
 
@@ -31,8 +32,6 @@ int cli_finish(int status, const registry *r);
 
 /* Remarks of a trainer, on stderr; `ctx` is its run file. */
 void cli_message(void *ctx, int level, const char *component, const char *text);
-/* The last value of every metric of the evaluations, one a line. */
-void cli_print_metrics(const trainer *t, const run_file *run);
 
 /* The devices of an object of kind "device", with its default settings; of NULL: the host's own of
  * that name. */

@@ -20,7 +20,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    trainer_on_message(t, cli_message, run);
+    trainer_on_message(t, cli_message, run, o->talk.verbose);
     status = CLI_OK;
     if (trainer_eval(t, o->resume, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
@@ -45,7 +45,7 @@ const cli_command cli_eval = {
            "program's.",
     .more = "Exit status: 0 evaluated, 1 failed, 2 wrong usage or input, 128 + signal when "
             "stopped.",
-    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_CHECKPOINT,
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_TALK | CLI_TAKES_CHECKPOINT,
     .least = 1,
     .most = 1,
     .run = run,

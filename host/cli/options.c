@@ -40,6 +40,12 @@ const cli_option cli_option_table[] = {
      "folder, "
      "signals, clock, files, threads, memory; slow",
      ONE(check), NULL},
+    {"quiet", NULL, CLI_VALUE_NONE, CLI_TAKES_TALK,
+     "Prints results, warnings and errors alone: no table of the run, no loggers on the "
+     "terminal",
+     ONE(talk.quiet), NULL},
+    {"verbose", NULL, CLI_VALUE_NONE, CLI_TAKES_TALK,
+     "Prints all that is told to loggers, on standard error", ONE(talk.verbose), NULL},
     {"output", "FILE.npy", CLI_VALUE_FILE, CLI_TAKES_OUTPUT, "Where the outputs go",
      ONE(output), NULL},
     {"data", "LABEL", CLI_VALUE_ANY, CLI_TAKES_OUTPUT,
@@ -74,9 +80,9 @@ const cli_option cli_option_table[] = {
     {"key", "FILE", CLI_VALUE_FILE, CLI_TAKES_SIGN,
      "Of sign: the secret key; of verify: the public key that is trusted, instead of those in "
      "trusted.d",
-     ONE(key), NULL},
+     ONE(signing.key), NULL},
     {"no-password", NULL, CLI_VALUE_NONE, CLI_TAKES_SIGN,
-     "Of keygen: leaves the secret key unencrypted", ONE(no_password), NULL},
+     "Of keygen: leaves the secret key unencrypted", ONE(signing.no_password), NULL},
     {NULL, NULL, 0, 0, NULL, 0, 0, NULL},
 };
 

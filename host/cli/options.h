@@ -22,6 +22,18 @@ typedef struct cli_preview {
     const char *link;  /* between them */
 } cli_preview;
 
+/* How much a run prints. */
+typedef struct cli_talk {
+    bool quiet;
+    bool verbose;
+} cli_talk;
+
+/* What keys and signatures are made with. */
+typedef struct cli_signing {
+    const char *key;  /* of plugins sign and verify */
+    bool no_password; /* of plugins keygen */
+} cli_signing;
+
 /* What a command was given. */
 typedef struct cli_options {
     const cli_command *const *commands; /* all that there are; a NULL ends them */
@@ -47,8 +59,8 @@ typedef struct cli_options {
     const char *members; /* --run of plugins check */
     const char *kind;    /* of plugins new */
     const char *lang;    /* likewise */
-    const char *key;     /* of plugins sign and verify */
-    bool no_password;    /* of plugins keygen */
+    cli_signing signing;
+    cli_talk talk;
 } cli_options;
 
 /* Which options a command takes, one bit a group. */
@@ -62,7 +74,8 @@ enum {
     CLI_TAKES_DRAWING = 64,
     CLI_TAKES_CHECK = 128,
     CLI_TAKES_NEW = 256,
-    CLI_TAKES_SIGN = 512
+    CLI_TAKES_SIGN = 512,
+    CLI_TAKES_TALK = 1024 /* how much it prints */
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists

@@ -45,7 +45,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))
         goto end;
     if (!trainer_create(run, r, ops, &t, &e))
-        trainer_on_message(t, cli_message, run);
+        trainer_on_message(t, cli_message, run, false);
     if (e.status || preview(t, o, ranks, &link, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;

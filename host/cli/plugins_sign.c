@@ -131,9 +131,10 @@ int plugins_keygen(const cli_options *o, const tutti_op *const *ops)
     public_key p;
     if (secret_key_make(&k, &p, &e))
         return tell(&e, CLI_FAILED);
-    int status = o->no_password || choose_password(password) ? CLI_OK : CLI_USAGE;
-    if (!status && (secret_key_write(&k, o->no_password ? NULL : password, &secret, &e) ||
-                    public_key_write(&p, &public, &e)))
+    int status = o->signing.no_password || choose_password(password) ? CLI_OK : CLI_USAGE;
+    if (!status &&
+        (secret_key_write(&k, o->signing.no_password ? NULL : password, &secret, &e) ||
+         public_key_write(&p, &public, &e)))
         status = tell(&e, CLI_FAILED);
     explicit_bzero(password, sizeof password);
     secret_key_forget(&k);
@@ -236,7 +237,7 @@ int plugins_sign(const cli_options *o, const tutti_op *const *ops)
         return tell(&e, CLI_FAILED); /* before anybody types a password */
     if (trust_folder(o->words[1], (trust_rule){0}, &folder, &e))
         return tell(&e, CLI_USAGE);
-    int status = open_key(o->key, &k);
+    int status = open_key(o->signing.key, &k);
     if (!status)
         status = sign_folder(&folder, &k);
     secret_key_forget(&k);
@@ -272,7 +273,8 @@ int plugins_verify(const cli_options *o, const tutti_op *const *ops)
     signed_sums s = {0};
     size_t files = 0;
     int status = CLI_OK;
-    if (trust_folder(o->words[1], (trust_rule){0}, &folder, &e) || read_keys(o->key, &keys, &e))
+    if (trust_folder(o->words[1], (trust_rule){0}, &folder, &e) ||
+        read_keys(o->signing.key, &keys, &e))
         status = tell(&e, CLI_USAGE);
     else if (signed_read(&folder, (trust_rule){0}, &keys, &s, &e) ||
              signed_verify(&folder, &s, &e))

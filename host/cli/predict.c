@@ -100,7 +100,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    trainer_on_message(t, cli_message, run);
+    trainer_on_message(t, cli_message, run, o->talk.verbose);
     status = CLI_OK;
     if (predict_into(t, o, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
@@ -124,7 +124,8 @@ const cli_command cli_predict = {
            "may be another program's.",
     .more =
         "Exit status: 0 written, 1 failed, 2 wrong usage or input, 128 + signal when stopped.",
-    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_CHECKPOINT | CLI_TAKES_OUTPUT,
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_TALK | CLI_TAKES_CHECKPOINT |
+             CLI_TAKES_OUTPUT,
     .least = 1,
     .most = 1,
     .run = run,

@@ -3,6 +3,7 @@
 #include "run/run.h"
 #include "cli/cli.h"
 #include "train/context/run_log.h"
+#include "train/trainer/describe.h"
 #include "tutti/log.h"
 
 #include <math.h>
@@ -16,6 +17,14 @@ static void message(void *ctx, int level, const char *component, const char *tex
         cli_message(ctx, level, component, text);
     else if (level == TUTTI_LOG_INFO && strcmp(component, RUN_LOG_FUNCTIONS) == 0)
         (void)printf("%s\n", text);
+}
+
+static void message_verbose(void *ctx, int level, const char *component, const char *text)
+{
+    if (strcmp(component, RUN_LOG_FUNCTIONS) == 0)
+        message(ctx, level, component, text);
+    else
+        cli_message(ctx, level, component, text);
 }
 
 static void print_results(const loop_run *l, const trainer *t, const run_file *run)
@@ -62,11 +71,15 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    trainer_on_message(t, message, run);
+    trainer_on_message(t, o->talk.verbose ? message_verbose : message, run, true);
+    if (!o->talk.quiet && run->model.object) /* functions alone tell what they want */
+        trainer_on_begin(t, cli_print_start, run);
     cli_watch(run);
     status = go(l, o, &e);
     if (status == CLI_OK)
         print_results(l, t, run);
+    if (status == CLI_OK && !o->talk.quiet && run->model.object)
+        cli_print_places(t);
     status = cli_finish(status, r);
 
 end:
@@ -104,7 +117,7 @@ const cli_command cli_run = {
         "\n"
         "Exit status: 0 done, 1 the run failed, 2 wrong usage or input,\n"
         "             128 + signal when stopped.",
-    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_RESUME,
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_TALK | CLI_TAKES_RESUME,
     .least = 1,
     .most = 1,
     .run = run,

@@ -3,18 +3,10 @@
 #include "cli/cli.h"
 
 #include "base/duration.h"
+#include "train/trainer/describe.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static void print_results(const trainer *t, const run_file *run)
-{
-    (void)printf("trained %lld batches, %lld samples, %.1f s\n",
-                 (long long)trainer_time(t)->batch, (long long)trainer_time(t)->sample,
-                 (double)trainer_time(t)->total_ns * 1e-9);
-    cli_print_metrics(t, run);
-}
 
 /* A run that is over already has done what --resume auto asks for. */
 static int fit(trainer *t, const run_file *run, const cli_options *o, tutti_error *err)
@@ -52,11 +44,15 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         cli_print_failure(run, e.text);
         goto end;
     }
-    trainer_on_message(t, cli_message, run);
+    trainer_on_message(t, cli_message, run, o->talk.verbose);
+    if (!o->talk.quiet)
+        trainer_on_begin(t, cli_print_start, run);
     cli_watch(run);
     status = fit(t, run, o, &e);
     if (status == CLI_OK && run->distributed.rank == 0)
-        print_results(t, run);
+        cli_print_training(t, run);
+    if (status == CLI_OK && run->distributed.rank == 0 && !o->talk.quiet)
+        cli_print_places(t);
     status = cli_finish(status, r);
 
 end:
@@ -77,7 +73,8 @@ const cli_command cli_train = {
             "SIGUSR1, or the signals of \"save_on\", save and go on.\n"
             "Exit status: 0 trained, 1 the run failed, 2 wrong usage or input,\n"
             "             128 + signal when stopped.",
-    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_RESUME | CLI_TAKES_DURATION,
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_TALK | CLI_TAKES_RESUME |
+             CLI_TAKES_DURATION,
     .least = 0,
     .most = 1,
     .run = run,

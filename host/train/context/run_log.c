@@ -72,7 +72,7 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
 
 void run_log_message(run_log *l, int level, const char *component, const char *text)
 {
-    if (l->message && (level >= TUTTI_LOG_WARNING || l->tells_all))
+    if (l->message && (level >= (l->tells_all ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING)))
         l->message(l->message_ctx, level, component, text);
     FOR_EACH_LOGGER(l, i, table, "message")
     {

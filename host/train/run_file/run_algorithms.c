@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_tag(const object *o, const char *tag)
-{
-    const char *const *t = object_describe(o)->tags;
-    while (t && *t && strcmp(*t, tag) != 0)
-        t++;
-    return t && *t;
-}
-
 /* Puts `part` among the training data's transforms, before those that make floats of bytes. */
 static void place_transform(run_reader *r, const run_part *part)
 {
@@ -25,7 +17,7 @@ static void place_transform(run_reader *r, const run_part *part)
         return;
     }
     size_t at = 0;
-    while (at < all->count && !(items[at].object && has_tag(items[at].object, "floats")))
+    while (at < all->count && !(items[at].object && run_has_tag(items[at].object, "floats")))
         at++;
     memmove(items + at + 1, items + at, (all->count - at) * sizeof *items);
     items[at] = *part;
@@ -73,7 +65,7 @@ static bool read_stand_in(run_reader *r, const json_node *n)
         return true;
     }
     if (!name || registry_find(r->registry, TUTTI_KIND_MODEL, name, &o, &e) ||
-        !has_tag(o, "stand_in"))
+        !run_has_tag(o, "stand_in"))
         return false;
     params_free(r->run->model.params);
     run_read_part(r, n, TUTTI_KIND_MODEL, NULL, &r->run->model);

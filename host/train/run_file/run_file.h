@@ -191,6 +191,8 @@ TUTTI_NODISCARD tutti_status run_file_read(const char *path, const char *folder,
 TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             const char *folder, const char *const *overrides,
                                             registry *r, run_file **ret_run, faults *faults);
+/* Leaves out the loggers that write to the terminal: those with the tag "terminal". */
+void run_file_be_quiet(run_file *run);
 void run_file_free(run_file *run); /* NULL is allowed */
 
 #endif

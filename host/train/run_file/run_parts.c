@@ -68,3 +68,23 @@ void run_parts_fini(run_parts *parts)
         run_part_fini(&parts->items[k]);
     free(parts->items);
 }
+
+bool run_has_tag(const object *o, const char *tag)
+{
+    const char *const *t = object_describe(o)->tags;
+    while (t && *t && strcmp(*t, tag) != 0)
+        t++;
+    return t && *t;
+}
+
+void run_file_be_quiet(run_file *run)
+{
+    run_parts *all = &run->participants.loggers;
+    size_t kept = 0;
+    for (size_t k = 0; k < all->count; k++)
+        if (run_has_tag(all->items[k].object, "terminal"))
+            run_part_fini(&all->items[k]);
+        else
+            all->items[kept++] = all->items[k];
+    all->count = kept;
+}

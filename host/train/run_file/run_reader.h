@@ -23,6 +23,7 @@ void run_read_part(run_reader *r, const json_node *at, const char *kind,
 /* The array of them at `key` of `at`; may be absent. */
 void run_read_parts(run_reader *r, const json_node *at, const char *key, const char *kind,
                     run_parts *ret_parts);
+bool run_has_tag(const object *o, const char *tag);
 void run_part_fini(run_part *part);
 void run_parts_fini(run_parts *parts);
 

@@ -28,6 +28,12 @@ typedef struct step_plans {
     bool updated; /* the update was part of the last segment */
 } step_plans;
 
+/* Who wants to know that the run is complete. */
+typedef struct begin_hook {
+    void (*call)(void *ctx, const trainer *t);
+    void *ctx;
+} begin_hook;
+
 /* training_loop.h: what a loop other than fit's has set. */
 typedef struct loop_hooks {
     const void *(*answer)(void *ctx, const char *interface_id);
@@ -35,6 +41,7 @@ typedef struct loop_hooks {
     tutti_status (*load)(void *ctx, const char *path, const char *text, tutti_error *err);
     void *ctx;
     data_source *data; /* that it loads; NULL: the training data */
+    begin_hook begun;  /* of any loop */
 } loop_hooks;
 
 /* An evaluation that events of a loop start. */

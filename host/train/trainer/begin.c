@@ -96,5 +96,9 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         return s;
     t->begun = true;
     s = updater_reschedule(&t->updater, err);
-    return s ? s : distributed_compare_start(&t->distributed, err);
+    if (!s)
+        s = distributed_compare_start(&t->distributed, err);
+    if (!s && t->hooks.begun.call && distributed_first(&t->distributed))
+        t->hooks.begun.call(t->hooks.begun.ctx, t);
+    return s;
 }

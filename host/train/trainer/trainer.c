@@ -437,8 +437,9 @@ void trainer_destroy(trainer *t)
 void trainer_on_message(trainer *t,
                         void (*message)(void *ctx, int level, const char *component,
                                         const char *text),
-                        void *ctx)
+                        void *ctx, bool all)
 {
+    t->run.log.tells_all = t->run.log.tells_all || all;
     t->run.log.message = message;
     t->run.log.message_ctx = ctx;
 }

@@ -21,11 +21,11 @@ TUTTI_NODISCARD tutti_status trainer_create(run_file *run, registry *r,
 void trainer_destroy(trainer *t); /* closes what is open; NULL is allowed */
 
 /* Warnings and errors that belong on the operator's terminal whatever loggers there are; of an engine
- * file all messages. */
+ * file, or with `all`, all messages. */
 void trainer_on_message(trainer *t,
                         void (*message)(void *ctx, int level, const char *component,
                                         const char *text),
-                        void *ctx);
+                        void *ctx, bool all);
 
 typedef struct fit_options {
     /* Of the first fit: NULL for a fresh start, "auto" for the latest checkpoint of this run if there is

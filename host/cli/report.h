@@ -1,0 +1,22 @@
+/* report.h - what a run is, at its start, and what came of it, at its end; all on stdout. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_CLI_REPORT_H
+#define HOST_CLI_REPORT_H
+
+#include "train/trainer/trainer.h"
+
+#include <stdio.h>
+
+/* Whether text on that stream may be coloured: a terminal that can, and no NO_COLOR. */
+bool cli_has_colours(FILE *stream);
+
+/* Model, device, data, algorithms, folder; for trainer_on_begin, `ctx` is the run file. */
+void cli_print_start(void *ctx, const trainer *t);
+/* What was trained, then the last value of every metric, one a line. */
+void cli_print_training(const trainer *t, const run_file *run);
+/* The last value of every metric of the evaluations, one a line. */
+void cli_print_metrics(const trainer *t, const run_file *run);
+/* The newest checkpoint, and what lies in the run's folder. */
+void cli_print_places(const trainer *t);
+
+#endif

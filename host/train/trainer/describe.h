@@ -1,0 +1,39 @@
+/* describe.h - what a run is, for who tells it to people. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_TRAINER_DESCRIBE_H
+#define HOST_TRAIN_TRAINER_DESCRIBE_H
+
+#include "train/trainer/trainer.h"
+
+/* Texts are borrowed from the trainer. */
+typedef struct run_facts {
+    int64_t parameters; /* of the model, without buffers */
+    int64_t trained;    /* of these, not frozen */
+    uint32_t weights;   /* tensors that they are in */
+    int threads;
+    const char *device; /* "cpu" */
+    const char *folder; /* absolute; of what the run writes, may not be there */
+} run_facts;
+
+/* One set of data. */
+typedef struct data_facts {
+    const char *label;   /* "train", or the evaluation's */
+    const char *dataset; /* the object's name */
+    int64_t samples;     /* before transforms */
+    int64_t batches;     /* of one pass; -1: not known */
+    int64_t batch_size;
+} data_facts;
+
+/* As things are now: surgery happens before the first batch.  [control] */
+run_facts trainer_facts(const trainer *t);
+/* The training data, then each evaluation's; false past the last. */
+bool trainer_data(const trainer *t, size_t k, data_facts *ret_facts);
+/* The k-th algorithm in the order of the run file; NULL past the last. */
+const char *trainer_algorithm(const trainer *t, size_t k);
+/* The newest checkpoint, borrowed until the next call; NULL: there is none, or nobody who knows.  [control] */
+const char *trainer_newest_checkpoint(const trainer *t);
+
+/* Once, when everything is open and loaded, before the first batch of any kind: `begun` may ask for the above. */
+void trainer_on_begin(trainer *t, void (*begun)(void *ctx, const trainer *t), void *ctx);
+
+#endif
