@@ -50,6 +50,11 @@ if(TARGET plugin_mpi)
     "The plugin that connects the processes of one run by MPI.")
   set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
 endif()
+if(TARGET plugin_slack)
+  tutti_package(http tutti-http science "${same}"
+    "Loggers that send to servers by libcurl.")
+  set(CPACK_DEBIAN_HTTP_PACKAGE_SHLIBDEPS ON)
+endif()
 if(TUTTI_CUDA)
   tutti_package(cuda tutti-cuda science "${same}"
     "What the plugins run on NVIDIA GPUs.")
