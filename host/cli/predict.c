@@ -95,6 +95,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     if (!cli_has_weights(o, run, "predict"))
         goto end;
+    run_file_forget_loggers(run);
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);

@@ -91,15 +91,15 @@ tutti_status profiler_create(const profiler_options *options, const profiler_run
     return TUTTI_OK;
 }
 
-tutti_status profiler_start(profiler *p, tutti_error *err)
+tutti_status profiler_start(profiler *p, bool resumes, tutti_error *err)
 {
     char *merged = profile_path(p, p->options.merged_trace_filename);
     tutti_status s = merged ? make_folder(p->folder, err)
                             : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the profiler");
-    if (s == TUTTI_OK && !p->options.overwrite && access(merged, F_OK) == 0)
+    if (s == TUTTI_OK && !resumes && !p->options.overwrite && access(merged, F_OK) == 0)
         s = tutti_fail(err, TUTTI_E_EXISTS,
                        "%s is there already: choose another folder, or set overwrite", merged);
-    if (s == TUTTI_OK)
+    if (s == TUTTI_OK && !resumes)
         (void)unlink(merged);
     free(merged);
     return s;

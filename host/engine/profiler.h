@@ -52,8 +52,9 @@ typedef struct profiler_run {
 TUTTI_NODISCARD tutti_status profiler_create(const profiler_options *options,
                                              const profiler_run *run, profiler **ret_profiler,
                                              tutti_error *err);
-/* Makes the folder.  Errors: E_EXISTS when a trace is there that may not be written over; E_IO. */
-TUTTI_NODISCARD tutti_status profiler_start(profiler *p, tutti_error *err);
+/* Makes the folder.  What `resumes` adds to the merged trace that is there.  Errors: E_EXISTS when a trace is
+ * there that may not be written over; E_IO. */
+TUTTI_NODISCARD tutti_status profiler_start(profiler *p, bool resumes, tutti_error *err);
 /* Writes what was recorded and not written yet.  [control] */
 TUTTI_NODISCARD tutti_status profiler_finish(profiler *p, tutti_error *err);
 void profiler_destroy(profiler *p); /* NULL is allowed */

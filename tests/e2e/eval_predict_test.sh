@@ -3,8 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 python=${PYTHON:-python3}
 small_run '"algorithms": [{"name": "ema", "half_life": "5ba"}]' | sed 's/"name": "accuracy"/&}, {"name": "cross_entropy"/' >run.json
+sed -i 's/"max_duration"/"loggers": [{"name": "jsonl"}, {"name": "file"}, {"name": "console"}], "traces": [{"file": "traces.txt"}], &/' run.json
 "$TUTTI" train run.json >train.txt 2>&1
 check "a run" test $? = 0
+cp -r runs before
 
 "$TUTTI" eval run.json --checkpoint auto >eval.txt 2>err.txt
 check "eval prints what the fit's last evaluation did" test "$(grep ^test train.txt)" = "$(cat eval.txt)"
@@ -31,6 +33,25 @@ says "an output that cannot be made" 1 'tutti: none/x.npy.part: No such file or 
   "$TUTTI" predict run.json --checkpoint auto --output none/x.npy
 says "no evaluation" 1 'tutti: small: the run file has no evaluation' \
   "$TUTTI" eval run.json --checkpoint auto --set 'eval=[]'
+
+check "neither touches what the run has logged" diff -r before runs
+
+# Two evaluations, each with its own interval, part of the data and metrics.
+small_run '"loggers": [{"name": "jsonl"}]' | python3 "$e2e/small_run.py" <(cat <<'JSON'
+{"name": "two", "callbacks": [], "max_duration": "20ba", "eval": [
+ {"label": "often", "dataset": {"name": "glyphs", "samples": 100, "split": "test"}, "transforms": [{"name": "to_float"}],
+  "batch_size": 20, "subset_num_batches": 2, "interval": "5ba", "metrics": [{"name": "accuracy"}]},
+ {"label": "rarely", "dataset": {"name": "glyphs", "samples": 60, "split": "test"}, "transforms": [{"name": "to_float"}],
+  "batch_size": 20, "interval": "1ep", "metrics": [{"name": "cross_entropy"}, {"name": "top_k_accuracy"}]}]}
+JSON
+) >two.json
+"$TUTTI" train two.json >two.txt 2>&1
+check "two evaluations" test $? = 0
+check "one comes every 5 batches" test "$(grep metrics/often/accuracy runs/two/log.jsonl | grep -o '"batch":[0-9]*' | tr '\n' ' ')" = \
+  '"batch":5 "batch":10 "batch":15 "batch":20 '
+check "the other every epoch" test "$(grep -c 'metrics/rarely/cross_entropy' runs/two/log.jsonl)" = 2
+check "each with its own metrics" sh -c "! grep -q 'metrics/often/cross_entropy\|metrics/rarely/accuracy' runs/two/log.jsonl"
+check "and its part of the data" grep -Eq '^  often +glyphs, 100 samples, 2 batches of 20$' two.txt
 
 # microbatch_size auto: the plan is made smaller until its memory can be had.
 if [ -n "$SANITIZE" ]; then

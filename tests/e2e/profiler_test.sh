@@ -43,6 +43,15 @@ says "traces are not written over" 1 \
   "$TUTTI" train run.json --set callbacks=[]
 check "unless that is said" "$TUTTI" train run.json --set callbacks=[] --set profiler.overwrite=true \
   --set profiler.num_traces_to_keep=1
+small_run '"profiler": {}' | sed 's/"saves"/"kept"/' >kept.json
+check "a run with a profiler and checkpoints" "$TUTTI" train kept.json --set max_duration=1ep --set name=kept
+cp -r runs/kept/traces before
+check "is evaluated" "$TUTTI" eval kept.json --checkpoint auto --set name=kept
+check "and predicts" "$TUTTI" predict kept.json --checkpoint auto --output out.npy --set name=kept
+check "which leaves its traces alone" diff -r before runs/kept/traces
+check "it goes on" "$TUTTI" train kept.json --resume auto --set max_duration=2ep --set name=kept
+check "and adds to the merged trace" sh -c 'test "$(wc -c <runs/kept/traces/merged_trace.json)" -gt "$(wc -c <before/merged_trace.json)"'
+check "which stays whole" python3 -m json.tool runs/kept/traces/merged_trace.json
 check "the oldest go" test "$(find runs/small/traces -name 'ep*' | wc -l)" = 1
 check "explain makes no files" sh -c "rm -rf runs && $TUTTI explain run.json && test ! -e runs"
 

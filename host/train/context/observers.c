@@ -29,7 +29,7 @@ static tutti_status open_trace(observers *o, run_context *run, const trace_spec 
     return engine_trace_to(run->engine, trace_file_take, *file, spec->all, err);
 }
 
-tutti_status observers_start(observers *o, run_context *run, tutti_error *err)
+tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti_error *err)
 {
     const trace_specs *specs = &run->file->observers.traces;
     tutti_status s = TUTTI_OK;
@@ -45,7 +45,7 @@ tutti_status observers_start(observers *o, run_context *run, tutti_error *err)
         s = open_trace(o, run, &specs->items[k], err);
     if (s || !o->profiler)
         return s;
-    s = profiler_start(o->profiler, err);
+    s = profiler_start(o->profiler, resumes, err);
     if (s == TUTTI_OK)
         engine_profile(run->engine, o->profiler);
     return s;

@@ -15,8 +15,10 @@ typedef struct observers {
 
 /* Makes the profiler, writes no file.  [control] */
 TUTTI_NODISCARD tutti_status observers_open(observers *o, run_context *run, tutti_error *err);
-/* Opens the files, when training begins; the second call does nothing.  [control] */
-TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, tutti_error *err);
+/* Opens the files, when training begins; the second call does nothing.  A run that is taken up, `resumes`, adds to
+ * the merged trace that is there.  [control] */
+TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, bool resumes,
+                                             tutti_error *err);
 /* Ends the profile, while the engine's objects are still there. */
 void observers_finish(observers *o, run_context *run);
 void observers_close(observers *o, run_context *run);

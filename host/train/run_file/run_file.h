@@ -193,6 +193,8 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             registry *r, run_file **ret_run, faults *faults);
 /* Leaves out the loggers that write to the terminal: those with the tag "terminal". */
 void run_file_be_quiet(run_file *run);
+/* Leaves out the others, which keep what a training run has logged. */
+void run_file_forget_loggers(run_file *run);
 void run_file_free(run_file *run); /* NULL is allowed */
 
 #endif

@@ -77,14 +77,25 @@ bool run_has_tag(const object *o, const char *tag)
     return t && *t;
 }
 
-void run_file_be_quiet(run_file *run)
+/* Keeps the loggers that have the tag "terminal", or those that have it not. */
+static void keep_loggers(run_file *run, bool terminal)
 {
     run_parts *all = &run->participants.loggers;
     size_t kept = 0;
     for (size_t k = 0; k < all->count; k++)
-        if (run_has_tag(all->items[k].object, "terminal"))
-            run_part_fini(&all->items[k]);
-        else
+        if (run_has_tag(all->items[k].object, "terminal") == terminal)
             all->items[kept++] = all->items[k];
+        else
+            run_part_fini(&all->items[k]);
     all->count = kept;
+}
+
+void run_file_be_quiet(run_file *run)
+{
+    keep_loggers(run, false);
+}
+
+void run_file_forget_loggers(run_file *run)
+{
+    keep_loggers(run, true);
 }

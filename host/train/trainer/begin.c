@@ -63,8 +63,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
     tutti_status s =
         t->fits && distributed_first(&t->distributed) ? claim_folder(t, err) : TUTTI_OK;
-    if (!s)
-        s = observers_start(&t->observers, &t->run, err);
+    if (!s && t->fits) /* files of a training run are not an evaluation's */
+        s = observers_start(&t->observers, &t->run, resume != NULL, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
         return s;
     t->run.log.ready = true;

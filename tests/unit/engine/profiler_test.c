@@ -81,7 +81,7 @@ START_TEST(markers_nest_and_files_are_whole)
     uint32_t outer, inner, counter;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     profiler *p = made(folder, false);
-    ck_assert_ok(profiler_start(p, &err), err);
+    ck_assert_ok(profiler_start(p, false, &err), err);
     const tutti_profiler_v1 *s = profiler_service(p);
     ck_assert_ok(s->marker(s->ctx, "outer", "a,b", TUTTI_PROFILE_DEFAULT, &outer, &err), err);
     ck_assert_ok(s->marker(s->ctx, "inner \"x\"", NULL, TUTTI_PROFILE_DEFAULT, &inner, &err),
@@ -120,7 +120,7 @@ START_TEST(markers_nest_and_files_are_whole)
                    "%s/{traces}/all.json is there already: choose another folder, or set "
                    "overwrite",
                    folder);
-    ck_assert_int_eq(profiler_start(p, &err), TUTTI_E_EXISTS);
+    ck_assert_int_eq(profiler_start(p, false, &err), TUTTI_E_EXISTS);
     ck_assert_error(err, TUTTI_E_EXISTS, path);
     profiler_destroy(p);
     static const char *const left[] = {"/{traces}/r-1-0-{x}.json", "/{traces}/all.json",
