@@ -72,6 +72,19 @@ void conv2d_winograd_run(const conv2d_winograd_state *s, const void *in0, const 
                          const float *bias, void *out, void *scratch);
 void conv2d_winograd_destroy(conv2d_winograd_state *s); /* NULL is fine */
 
+/* dw (F32) of windows larger than a pixel with products of bf16, for every tap a sum over pixels, by packed panels;
+ * `dtypes.bf16` is set.  Results are the same with any number of threads. */
+typedef struct conv2d_wgrad_pairs conv2d_wgrad_pairs;
+
+int conv2d_wgrad_pairs_fit(const conv2d_geometry *g);
+/* E_UNSUPPORTED for a dw that is not F32. */
+tutti_status conv2d_wgrad_pairs_create(const conv2d_geometry *g, const conv2d_dtypes *t,
+                                       int32_t threads, conv2d_wgrad_pairs **ret,
+                                       uint64_t *ret_scratch, tutti_error *err);
+void conv2d_wgrad_pairs_run(const conv2d_wgrad_pairs *s, const void *x, const void *dy,
+                            float *dw, void *scratch);
+void conv2d_wgrad_pairs_destroy(conv2d_wgrad_pairs *s); /* NULL is fine */
+
 /* dw as a sum, in a fixed order, of what each thread alone makes of its images: nobody waits for
  * others but once. */
 typedef struct conv2d_wgrad_per_thread conv2d_wgrad_per_thread;

@@ -9,11 +9,12 @@
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* or one of the next four, or none: the plain loops */
+    dnn *big; /* or one of the next five, or none: the plain loops */
     conv2d_1x1 *gemm_1x1;
     conv2d_dgrad_flipped *dgrad;
     conv2d_wgrad_per_thread *wgrad;
     conv2d_winograd_state *winograd;
+    conv2d_wgrad_pairs *pairs;
 } state;
 
 static void destroy(void *self)
@@ -26,6 +27,7 @@ static void destroy(void *self)
     conv2d_dgrad_flipped_destroy(s->dgrad);
     conv2d_wgrad_per_thread_destroy(s->wgrad);
     conv2d_winograd_destroy(s->winograd);
+    conv2d_wgrad_pairs_destroy(s->pairs);
     free(s);
 }
 
@@ -40,6 +42,7 @@ enum {
     WGRAD_PER_THREAD,
     GEMM_1X1,
     WINOGRAD,
+    WGRAD_PAIRS,
     NAMES,
     MAX_ALGORITHMS = 6
 };
@@ -59,6 +62,7 @@ static void name_algorithms(void)
     memcpy(names[0][GEMM_1X1], "tiles", sizeof "tiles");
     memcpy(names[1][GEMM_1X1], "bf16 tiles", sizeof "bf16 tiles");
     memcpy(names[1][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
+    memcpy(names[1][WGRAD_PAIRS], "bf16 pairs", sizeof "bf16 pairs");
 }
 
 static conv2d_geometry geometry(int kind, const tutti_op_call *c)
@@ -121,6 +125,8 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int3
         ret[n++] = GEMM_1X1;
     if (bf16 && conv2d_winograd_fits(g))
         ret[n++] = WINOGRAD;
+    if (bf16 && kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_pairs_fit(g))
+        ret[n++] = WGRAD_PAIRS;
     return n;
 }
 
@@ -135,6 +141,8 @@ static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c
         return conv2d_dgrad_flipped_create(g, c->threads, &s->dgrad, ret_scratch, err);
     if (algorithm == WGRAD_PER_THREAD)
         return conv2d_wgrad_per_thread_create(g, t, c->threads, &s->wgrad, ret_scratch, err);
+    if (algorithm == WGRAD_PAIRS)
+        return conv2d_wgrad_pairs_create(g, t, c->threads, &s->pairs, ret_scratch, err);
     if (algorithm == WINOGRAD)
         return conv2d_winograd_create(kind, g, t, c->threads, &s->winograd, ret_scratch, err);
     dnn_call call = conv2d_call(kind, g, t, c->threads, algorithm);
@@ -272,6 +280,10 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
         return conv2d_wgrad_per_thread_run(s->wgrad, in[0], in[1], out[0], scratch);
     if (s->winograd)
         return run_winograd(s, in, NULL, out[0], scratch);
+    if (s->pairs) {
+        conv2d_wgrad_pairs_run(s->pairs, in[0], in[1], out[0], scratch);
+        return TUTTI_OK;
+    }
     if (s->big)
         return run_big(s, in[0], out[0], NULL, in[1], scratch);
 #pragma omp parallel for schedule(static) num_threads(c->threads)

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_winograd.h"
 #include "conv2d/conv2d_algorithms.h"
+#include "conv2d/conv2d_pairs.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@ enum { BLOCK_BYTES = 1 << 19, BLOCK_TILES = 96, SUMS_BYTES = 1 << 21, SUMS_TILES
 
 struct conv2d_winograd_state {
     const conv2d_winograd_loops *loops;
+    const conv2d_pairs_loops *pairs;
     conv2d_geometry g;
     conv2d_dtypes dtypes;
     int32_t kind, threads;
@@ -116,6 +118,7 @@ tutti_status conv2d_winograd_create(int32_t kind, const conv2d_geometry *g,
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->loops = TUTTI_ISA_PICK(conv2d_winograd);
+    s->pairs = TUTTI_ISA_PICK(conv2d_pairs);
     s->g = *g;
     s->dtypes = *t;
     s->kind = kind;
@@ -176,7 +179,7 @@ static void run_images(const conv2d_winograd_state *s, const void *x, const void
 static void run_weights(const conv2d_winograd_state *s, const void *x, const void *dy, void *dw,
                         float *scratch)
 {
-    const int64_t panels = parts_of(s->g.c, WINOGRAD_WIDE);
+    const int64_t panels = parts_of(s->g.c, PAIRS_X);
     float *u = scratch, *v = u + WINOGRAD_POINTS * s->u, *d = v + WINOGRAD_POINTS * s->v;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
@@ -185,14 +188,14 @@ static void run_weights(const conv2d_winograd_state *s, const void *x, const voi
             const int64_t words = parts_of(b.rows * s->x.wide, 2);
 #pragma omp for schedule(static)
             for (int64_t row = 0; row < b.rows; row += 2) {
-                s->loops->pairs(&s->x, &b, row, 1, WINOGRAD_WIDE, x, s->v, v);
-                s->loops->pairs(&s->y, &b, row, 0, WINOGRAD_LANES, dy, s->m, d);
+                s->loops->pairs(&s->x, &b, row, 1, PAIRS_X, x, s->v, v);
+                s->loops->pairs(&s->y, &b, row, 0, PAIRS_DY, dy, s->m, d);
             }
 #pragma omp for schedule(static)
             for (int64_t p = 0; p < WINOGRAD_POINTS * panels; p++) {
                 const int64_t e = p / panels;
-                s->loops->sums(words, b.most, p % panels * WINOGRAD_WIDE, s->g.c, s->g.o,
-                               d + e * s->m, v + e * s->v, k == 0, u + e * s->u);
+                s->pairs->sums(words, b.most, p % panels * PAIRS_X, s->g.c, s->g.o,
+                               d + e * s->m, v + e * s->v, k == 0, u + e * s->u, s->g.c);
             }
         }
 #pragma omp for schedule(static)

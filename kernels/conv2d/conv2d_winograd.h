@@ -54,12 +54,9 @@ typedef struct conv2d_winograd_loops {
     void (*results)(const winograd_images *y, const winograd_block *b, int64_t row,
                     const float *m, int64_t point, const float *bias, void *data);
     /* Words of V (`patch`) or D of rows [row, row + 2) of the block, pairs of tiles, in panels of `columns`
-     * channels: panel p, pair t, channel i at p * most / 2 * columns + t * width of the panel + i. */
+     * channels, as conv2d_pairs.h has them. */
     void (*pairs)(const winograd_images *x, const winograd_block *b, int64_t row, int patch,
                   int64_t columns, const void *data, int64_t point, float *v);
-    /* sum (O, C) of one point, columns of panel c, + or, at `first`, = the sum over pairs of tiles. */
-    void (*sums)(int64_t words, int64_t most, int64_t c, int64_t c_count, int64_t o_count,
-                 const float *d, const float *v, int first, float *sum);
     /* dw of output o from the sums of all points. */
     void (*weights)(int64_t o, int64_t c_count, const float *sum, int64_t point, int32_t dtype,
                     void *dw);

@@ -1,7 +1,9 @@
 /* conv2d_winograd_loops.c - Winograd's transforms and products, sixteen channels at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "conv2d/conv2d_numbers.h"
 #include "conv2d/conv2d_winograd.h"
-#include "conv2d/conv2d_winograd_numbers.h"
+
+enum { WORDS = WINOGRAD_WORDS, WIDE = WINOGRAD_WIDE };
 
 /* ---- filters ---- */
 
@@ -130,6 +132,15 @@ INLINE void pixel(const winograd_images *x, const char *line, int64_t j, int32_t
         *ret = (f32x16){0};
 }
 
+/* For what the next row of tiles is the first to read, if `last` is the last line of this one; a line of a cache has
+ * two blocks of channels of bf16. */
+INLINE void ask(const winograd_images *x, const char *last, int64_t t, int32_t dtype)
+{
+    const char *soon = last ? last + bytes_of(dtype, (x->w + 2 * t) * x->c) : NULL;
+    for (int i = 0; i < 4 && soon; i++)
+        __builtin_prefetch(soon + bytes_of(dtype, (i / 2 * x->w + i % 2) * x->c));
+}
+
 INLINE void patch_transform(const f32x16 *a, const f32x16 *b, const f32x16 *c, const f32x16 *d,
                             f32x16 *ret)
 {
@@ -143,19 +154,33 @@ INLINE void patch_column(const winograd_images *x, const char *const *line, int6
                          int32_t dtype, f32x16 *ret)
 {
     f32x16 v[4];
-    for (int i = 0; i < 4; i++)
+    GEMM_UNROLL for (int i = 0; i < 4; i++)
+    {
         pixel(x, line[i], j, dtype, &v[i]);
+    }
     patch_transform(&v[0], &v[1], &v[2], &v[3], ret);
 }
 
 /* B^T x B of a tile whose columns are transformed. */
 INLINE void patch_points(f32x16 (*column)[4], int how, sink *s)
 {
-    for (int i = 0; i < 4; i++) {
+    GEMM_UNROLL for (int i = 0; i < 4; i++)
+    {
         f32x16 v[4];
         patch_transform(&column[0][i], &column[1][i], &column[2][i], &column[3][i], v);
-        for (int j = 0; j < 4; j++)
+        GEMM_UNROLL for (int j = 0; j < 4; j++)
+        {
             put(s, how, 4 * i + j, &v[j]);
+        }
+    }
+}
+
+/* The last two columns of a tile are the first two of the next one. */
+INLINE void next_columns(f32x16 (*column)[4])
+{
+    GEMM_UNROLL for (int i = 0; i < 8; i++)
+    {
+        column[i / 4][i % 4] = column[2 + i / 4][i % 4];
     }
 }
 
@@ -196,8 +221,10 @@ INLINE void patches_of(const winograd_images *x, const winograd_block *b, int64_
         for (int64_t t = 0; t < x->wide; t++, s.to += WORDS) {
             patch_column(x, line, x->left + 2 * t + 2, dtype, column[2]);
             patch_column(x, line, x->left + 2 * t + 3, dtype, column[3]);
+            if (c % (2 * LANES) == 0)
+                ask(x, line[3], t, dtype);
             patch_points(column, ALONG, &s);
-            memcpy(column[0], column[2], sizeof column[0] * 2);
+            next_columns(column);
         }
     }
 }
@@ -213,7 +240,7 @@ static void patches(const winograd_images *x, const winograd_block *b, int64_t r
 
 /* One row; tiles with an odd number complete a pair. */
 INLINE void pair_row(const winograd_images *x, const char *const *line, int32_t dtype,
-                     int patch, int64_t tile, int64_t wide, sink *s)
+                     int patch, int64_t tile, int64_t wide, int asks, sink *s)
 {
     f32x16 column[4][4];
     if (patch) {
@@ -223,6 +250,8 @@ INLINE void pair_row(const winograd_images *x, const char *const *line, int32_t 
     for (int64_t t = 0; t < x->wide; t++, tile++) {
         const int64_t j = x->left + 2 * t;
         const int how = tile % 2 ? SECOND : FIRST;
+        if (asks)
+            ask(x, line[patch ? 3 : 1], t, dtype);
         if (patch) {
             patch_column(x, line, j + 2, dtype, column[2]);
             patch_column(x, line, j + 3, dtype, column[3]);
@@ -236,7 +265,7 @@ INLINE void pair_row(const winograd_images *x, const char *const *line, int32_t 
         else
             result_points(x, line, j, dtype, SECOND, s);
         if (patch)
-            memcpy(column[0], column[2], sizeof column[0] * 2);
+            next_columns(column);
         s->to += how == SECOND ? wide : 0;
     }
 }
@@ -253,7 +282,7 @@ INLINE void pairs_of(const winograd_images *x, const winograd_block *b, int64_t 
         for (int64_t r = row; r < end; r++) {
             const char *line[4];
             lines_of(x, data, b->first + r, patch ? 4 : 2, c, line);
-            pair_row(x, line, dtype, patch, r * x->wide, wide, &s);
+            pair_row(x, line, dtype, patch, r * x->wide, wide, c % (2 * LANES) == 0, &s);
         }
         for (int e = 0; e < WINOGRAD_POINTS && end * x->wide % 2; e++) /* one without another */
             put(&s, SECOND, e, &zero);
@@ -329,43 +358,6 @@ static void products(int64_t tiles, int64_t most, int64_t ins, int64_t outs, con
             product_tiles[rows][outs - o > LANES](ins / LANES, v + t * WORDS, most * WORDS,
                                                   u + o * ins / 2, m + t * outs + o, outs);
         }
-}
-
-/* Rows (outputs) by `vecs` vectors of channels, over pairs of tiles. */
-INLINE void sum_tile(int rows, int vecs, int64_t words, const float *a, const float *b,
-                     int first, float *y, int64_t y_row)
-{
-    f32x16 acc[GEMM_MAX_ROWS][GEMM_MAX_VECS];
-    GEMM_UNROLL for (int r = 0; r < rows; r++)
-    {
-        for (int v = 0; v < vecs; v++) {
-            const f32x16 zero = {0};
-            const float *at = y + r * y_row + (ptrdiff_t)v * LANES;
-            acc[r][v] = first ? zero : *(const f32x16 *)at;
-        }
-    }
-    loop(rows, vecs, words, a, 1, LANES, b, (ptrdiff_t)vecs * LANES, GEMM_AHEAD, acc);
-    GEMM_UNROLL for (int r = 0; r < rows; r++)
-    {
-        for (int v = 0; v < vecs; v++)
-            *(f32x16 *)(y + r * y_row + (ptrdiff_t)v * LANES) = acc[r][v];
-    }
-}
-
-static void sums(int64_t words, int64_t most, int64_t c, int64_t c_count, int64_t o_count,
-                 const float *d, const float *v, int first, float *sum)
-{
-    const float *b = v + c * most / 2;
-    for (int64_t o = 0; o < o_count; o += LANES) {
-        const float *a = d + o * most / 2;
-        float *y = sum + o * c_count + c;
-        if (c_count - c > LANES) {
-            sum_tile(8, 2, words, a, b, first, y, c_count);
-            sum_tile(8, 2, words, a + 8, b, first, y + 8 * c_count, c_count);
-        } else {
-            sum_tile(16, 1, words, a, b, first, y, c_count);
-        }
-    }
 }
 
 /* ---- results ---- */
@@ -460,5 +452,5 @@ static void weights(int64_t o, int64_t c_count, const float *sum, int64_t point,
     }
 }
 
-const conv2d_winograd_loops conv2d_winograd = {filters, patches, products, results,
-                                               pairs,   sums,    weights};
+const conv2d_winograd_loops conv2d_winograd = {filters, patches, products,
+                                               results, pairs,   weights};

@@ -1,10 +1,9 @@
-/* conv2d_winograd_numbers.h - sixteen numbers of Winograd's transforms: F32 and BF16 in memory, words of pairs, products. */
+/* conv2d_numbers.h - sixteen numbers at a time: F32 and BF16 in memory, words of pairs, products. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_CONV2D_CONV2D_WINOGRAD_NUMBERS_H
-#define KERNELS_CONV2D_CONV2D_WINOGRAD_NUMBERS_H
+#ifndef KERNELS_CONV2D_CONV2D_NUMBERS_H
+#define KERNELS_CONV2D_CONV2D_NUMBERS_H
 
 #include "common/gemm_microkernel_loop.h"
-#include "conv2d/conv2d_winograd.h"
 #include "tutti/tensor.h"
 
 #include <string.h>
@@ -14,10 +13,18 @@
 typedef uint16_t u16x16 __attribute__((vector_size(32), aligned(2)));
 typedef uint32_t u32x16 __attribute__((vector_size(64), aligned(4)));
 
-enum { LANES = WINOGRAD_LANES, WORDS = WINOGRAD_WORDS, WIDE = WINOGRAD_WIDE };
+enum { LANES = 16 };
 
+/* gcc 12 widens halves of a vector one by one where it is not told otherwise. */
 INLINE void load(const void *from, int32_t dtype, f32x16 *ret)
 {
+#if defined(__AVX512BF16__)
+    if (dtype == TUTTI_BF16) {
+        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from));
+        *ret = (f32x16)_mm512_slli_epi32(wide, 16);
+        return;
+    }
+#endif
     if (dtype == TUTTI_BF16)
         *ret = (f32x16)(__builtin_convertvector(*(const u16x16 *)from, u32x16) << 16);
     else
