@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-void json_string(FILE *out, const char *text)
+void json_line_string(FILE *out, const char *text)
 {
     (void)fputc('"', out);
     for (; *text; text++) {
@@ -19,7 +19,7 @@ void json_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-void json_number(FILE *out, double v)
+void json_line_number(FILE *out, double v)
 {
     char text[40];
     if (isnan(v)) {
@@ -54,9 +54,9 @@ void json_line_metrics(FILE *out, const tutti_named_value *values, uint32_t n, u
                   (long long)epoch);
     for (uint32_t k = 0; k < n; k++) {
         (void)fputs(k ? "," : "", out);
-        json_string(out, values[k].name);
+        json_line_string(out, values[k].name);
         (void)fputc(':', out);
-        json_number(out, values[k].value);
+        json_line_number(out, values[k].value);
     }
     (void)fputs("}}\n", out);
 }
@@ -67,7 +67,7 @@ void json_line_hyperparameters(FILE *out, const tutti_named_text *values, uint32
     (void)fputs(",\"values\":{", out);
     for (uint32_t k = 0; k < n; k++) {
         (void)fputs(k ? "," : "", out);
-        json_string(out, values[k].name);
+        json_line_string(out, values[k].name);
         (void)fprintf(out, ":%s", values[k].text);
     }
     (void)fputs("}}\n", out);
@@ -78,11 +78,11 @@ void json_line_trace(FILE *out, const tutti_trace *trace)
     char key[256];
     begin(out, "trace");
     (void)fputs(",\"key\":", out);
-    json_string(out, trace_key(trace, key, sizeof key));
+    json_line_string(out, trace_key(trace, key, sizeof key));
     (void)fprintf(out, ",\"batch\":%llu,\"algorithm\":", (unsigned long long)trace->step);
-    json_string(out, trace->name);
+    json_line_string(out, trace->name);
     (void)fputs(",\"event\":", out);
-    json_string(out, trace->event_name);
+    json_line_string(out, trace->event_name);
     (void)fprintf(out, ",\"ran\":%s,\"order\":%d,\"exit_code\":", trace->ran ? "true" : "false",
                   (int)trace->order);
     if (trace->exit_code == TUTTI_EXIT_NONE)
@@ -97,8 +97,8 @@ void json_line_message(FILE *out, int32_t level, const char *component, const ch
     static const char *const levels[] = {"debug", "info", "warning", "error"};
     begin(out, "message");
     (void)fprintf(out, ",\"level\":\"%s\",\"component\":", levels[level & 3]);
-    json_string(out, component);
+    json_line_string(out, component);
     (void)fputs(",\"text\":", out);
-    json_string(out, text);
+    json_line_string(out, text);
     (void)fputs("}\n", out);
 }

@@ -15,8 +15,8 @@ void json_line_trace(FILE *out, const tutti_trace *trace);
 void json_line_message(FILE *out, int32_t level, const char *component, const char *text);
 
 /* A string with its quotes. */
-void json_string(FILE *out, const char *text);
+void json_line_string(FILE *out, const char *text);
 /* The shortest text that reads back as the same number; NaN and infinities are strings. */
-void json_number(FILE *out, double v);
+void json_line_number(FILE *out, double v);
 
 #endif

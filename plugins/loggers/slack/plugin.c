@@ -146,7 +146,7 @@ static void put_section(FILE *out, const entry *e)
         (void)fprintf(text, "*%s:* %s", e->key, e->text);
     if (text && fclose(text) == 0) {
         (void)fputs("{\"type\":\"section\",\"text\":{\"type\":\"mrkdwn\",\"text\":", out);
-        json_string(out, line);
+        json_line_string(out, line);
         (void)fputs("}}", out);
     }
     free(line);

@@ -1,0 +1,468 @@
+/* plugin.c - mlflow: metrics and hyperparameters to a tracking server, in
+ * batches. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../common/json_line.h"
+#include "../common/outbox_logger.h"
+#include "tracking.h"
+
+#include <fnmatch.h>
+#include <time.h>
+
+enum { MOST_METRICS = 1000 /* that the server takes in one call */ };
+
+/* What was sent last of a metric. */
+typedef struct sent_value {
+    char *name;
+    double value;
+    uint64_t step;
+} sent_value;
+
+/* JSON that is being written. */
+typedef struct text {
+    char *data;
+    size_t size;
+    FILE *out;
+} text;
+
+/* Texts of a setting, which live until close. */
+typedef struct words {
+    const char **items;
+    uint64_t count;
+} words;
+
+typedef struct mlflow {
+    outbox *outbox;
+    tracking tracking; /* the outbox's thread has it */
+    words tags, ignored_metrics, ignored_given;
+    const char *experiment, *run_name, *run_group; /* the group may be NULL */
+    char host_run_name[256];
+    bool resume;
+    bool has_begun, trains, has_ended; /* its begin is in the outbox; FIT_START; FIT_END */
+    int64_t flush_interval;
+    uint64_t every; /* batches between equal values */
+    text metrics;   /* records, or what becomes one: since the last flush */
+    uint32_t nmetrics;
+    text given; /* hyperparameters before the run has begun: whole records, a line
+                 each */
+    sent_value *sent;
+    uint32_t nsent, capacity;
+} mlflow;
+
+static tutti_status fail_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static tutti_status mlflow_send(void *ctx, const outbox_record *records, uint32_t n,
+                                uint32_t *ret_sent, tutti_error *err)
+{
+    mlflow *m = ctx;
+    tutti_status s = TUTTI_OK;
+    while (*ret_sent < n && !s) {
+        s = tracking_send(&m->tracking, &records[*ret_sent], err);
+        *ret_sent += s == TUTTI_OK;
+    }
+    return s;
+}
+
+/* ---- opening ---- */
+
+static void text_free(text *t)
+{
+    if (t->out)
+        (void)fclose(t->out);
+    free(t->data);
+    *t = (text){0};
+}
+
+static void mlflow_free(mlflow *m)
+{
+    http_destroy(m->tracking.http);
+    free(m->tracking.url);
+    free(m->tags.items);
+    free(m->ignored_metrics.items);
+    free(m->ignored_given.items);
+    text_free(&m->metrics);
+    text_free(&m->given);
+    for (uint32_t k = 0; k < m->nsent; k++)
+        free(m->sent[k].name);
+    free(m->sent);
+    free(m);
+}
+
+/* The setting, else the variable, else `otherwise`. */
+static const char *choose(const tutti_params *params, const char *name, const char *variable,
+                          const char *otherwise)
+{
+    const char *value = tutti_param_str(params, name);
+    if (!value && variable)
+        value = getenv(variable);
+    return value && *value ? value : otherwise;
+}
+
+static tutti_status read_address(mlflow *m, const tutti_params *params, tutti_error *err)
+{
+    const char *url = choose(params, "tracking_uri", "MLFLOW_TRACKING_URI", NULL);
+    const char *token = getenv("MLFLOW_TRACKING_TOKEN");
+    if (!url || (strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "mlflow: %s, want the address of a tracking server, as "
+                          "http://localhost:5000",
+                          url ? "tracking_uri begins with neither https:// nor http://"
+                              : "there is no tracking_uri, nor MLFLOW_TRACKING_URI in the "
+                                "environment");
+    m->tracking.url = strdup(url);
+    if (!m->tracking.url)
+        return fail_memory(err);
+    for (size_t n = strlen(m->tracking.url); n && m->tracking.url[n - 1] == '/';)
+        m->tracking.url[--n] = '\0';
+    if (token)
+        (void)snprintf(m->tracking.token, sizeof m->tracking.token, "Authorization: Bearer %s",
+                       token);
+    return TUTTI_OK;
+}
+
+static bool read_words(const tutti_params *params, const char *name, words *ret)
+{
+    const tutti_param *p = tutti_param_find(params, name);
+    ret->items = calloc(p->count ? p->count : 1, sizeof *ret->items);
+    for (uint64_t k = 0; ret->items && k < p->count; k++)
+        ret->items[ret->count++] = p->items[k]->s;
+    return ret->items != NULL;
+}
+
+static tutti_status read_settings(mlflow *m, const tutti_host *host, const tutti_params *params,
+                                  tutti_error *err)
+{
+    const tutti_checkpoint_v1 *checkpoint =
+        logger_service(host, "mlflow", TUTTI_CHECKPOINT_V1, err);
+    if (!checkpoint)
+        return TUTTI_E_UNSUPPORTED;
+    (void)snprintf(m->host_run_name, sizeof m->host_run_name, "%s",
+                   checkpoint->run_name(checkpoint->ctx));
+    (void)snprintf(m->tracking.id_path, sizeof m->tracking.id_path, "%s/mlflow.run",
+                   checkpoint->run_folder(checkpoint->ctx));
+    m->experiment =
+        choose(params, "experiment_name", "MLFLOW_EXPERIMENT_NAME", "my-mlflow-experiment");
+    m->run_name = choose(params, "run_name", NULL, m->host_run_name);
+    m->run_group = tutti_param_str(params, "run_group");
+    m->resume = tutti_param_i64(params, "resume") != 0;
+    m->flush_interval = tutti_param_i64(params, "flush_interval");
+    m->every = (uint64_t)tutti_param_i64(params, "log_duplicated_metric_every_n_steps");
+    if (!read_words(params, "tags", &m->tags) ||
+        !read_words(params, "ignore_metrics", &m->ignored_metrics) ||
+        !read_words(params, "ignore_hyperparameters", &m->ignored_given))
+        return fail_memory(err);
+    for (uint64_t k = 0; k < m->tags.count; k++)
+        if (!strchr(m->tags.items[k], '='))
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "mlflow: the tag %s has no value, want NAME=VALUE",
+                              m->tags.items[k]);
+    return TUTTI_OK;
+}
+
+static tutti_status mlflow_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
+{
+    mlflow *m = calloc(1, sizeof *m);
+    if (!m)
+        return fail_memory(err);
+    tutti_status s = read_settings(m, host, params, err);
+    if (!s)
+        s = read_address(m, params, err);
+    if (!s)
+        s = http_create("mlflow", &m->tracking.http, err);
+    if (!s)
+        s = outbox_logger_open((outbox_config){.who = "mlflow", .ctx = m, .send = mlflow_send},
+                               host, params, &m->outbox, err);
+    m->tracking.outbox = m->outbox;
+    if (s) {
+        mlflow_free(m);
+        return s;
+    }
+    *ret_self = m;
+    return TUTTI_OK;
+}
+
+/* ---- records ---- */
+
+static bool text_begin(text *t)
+{
+    if (!t->out)
+        t->out = open_memstream(&t->data, &t->size);
+    return t->out != NULL;
+}
+
+/* Hands it over as a record, and starts over. */
+static tutti_status text_put(text *t, outbox *o, tutti_error *err)
+{
+    const bool whole = fclose(t->out) == 0;
+    t->out = NULL;
+    if (whole)
+        outbox_put(o, t->data, t->size);
+    text_free(t);
+    return whole ? TUTTI_OK : fail_memory(err);
+}
+
+static void put_tag(FILE *out, const char *comma, const char *name, size_t size,
+                    const char *value)
+{
+    char copy[256];
+    (void)snprintf(copy, sizeof copy, "%.*s", (int)size, name);
+    (void)fprintf(out, "%s{\"key\":", comma);
+    json_line_string(out, copy);
+    (void)fputs(",\"value\":", out);
+    json_line_string(out, value);
+    (void)fputs("}", out);
+}
+
+static tutti_status put_begin(mlflow *m, bool resume, tutti_error *err)
+{
+    text t = {0};
+    if (!text_begin(&t))
+        return fail_memory(err);
+    (void)fprintf(t.out, "%c{\"resume\":%s,\"experiment\":", TRACKING_BEGIN,
+                  resume || m->resume ? "true" : "false");
+    json_line_string(t.out, m->experiment);
+    (void)fputs(",\"run\":{\"run_name\":", t.out);
+    json_line_string(t.out, m->run_name);
+    (void)fprintf(t.out, ",\"start_time\":%lld,\"tags\":[", (long long)now_ms());
+    put_tag(t.out, "", "run_name", 8, m->run_name);
+    if (m->run_group)
+        put_tag(t.out, ",", "run_group", 9, m->run_group);
+    for (uint64_t k = 0; k < m->tags.count; k++) {
+        const char *tag = m->tags.items[k], *value = strchr(tag, '=');
+        put_tag(t.out, ",", tag, (size_t)(value - tag), value + 1);
+    }
+    (void)fputs("]}}", t.out);
+    m->has_begun = true;
+    return text_put(&t, m->outbox, err);
+}
+
+static tutti_status flush(mlflow *m, tutti_error *err)
+{
+    if (!m->nmetrics || !m->has_begun)
+        return TUTTI_OK;
+    (void)fputs("]}", m->metrics.out);
+    m->nmetrics = 0;
+    return text_put(&m->metrics, m->outbox, err);
+}
+
+/* What was given before the run began, a record each. */
+static tutti_status put_given(mlflow *m, tutti_error *err)
+{
+    if (!m->given.out)
+        return TUTTI_OK;
+    const bool whole = fclose(m->given.out) == 0;
+    m->given.out = NULL;
+    for (const char *at = m->given.data; whole && *at;) {
+        const size_t n = strcspn(at, "\n");
+        outbox_put(m->outbox, at, n);
+        at += n + (at[n] == '\n');
+    }
+    text_free(&m->given);
+    return whole ? TUTTI_OK : fail_memory(err);
+}
+
+/* The run begins with its first event behind INIT, or with its end. */
+static tutti_status begin(mlflow *m, bool resume, tutti_error *err)
+{
+    tutti_status s = m->has_begun ? TUTTI_OK : put_begin(m, resume, err);
+    return s ? s : put_given(m, err);
+}
+
+static tutti_status mlflow_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    mlflow *m = self;
+    tutti_status s = TUTTI_OK;
+    const bool fits = event->id == TUTTI_EVENT_FIT_START;
+    if (event->id != TUTTI_EVENT_INIT)
+        s = begin(m, fits && event->time->batch > 0, err);
+    m->trains = m->trains || fits;
+    m->has_ended = m->has_ended || event->id == TUTTI_EVENT_FIT_END;
+    if (!s &&
+        (event->id != TUTTI_EVENT_BATCH_END || event->time->batch % m->flush_interval == 0))
+        s = flush(m, err);
+    const tutti_status sent = outbox_event(m->outbox, event, err);
+    return s ? s : sent;
+}
+
+static tutti_status put_end(mlflow *m, tutti_error *err)
+{
+    text t = {0};
+    if (!text_begin(&t))
+        return fail_memory(err);
+    (void)fprintf(t.out, "%c\"status\":\"%s\",\"end_time\":%lld}", TRACKING_END,
+                  m->trains && !m->has_ended ? "KILLED" : "FINISHED", (long long)now_ms());
+    return text_put(&t, m->outbox, err);
+}
+
+static tutti_status mlflow_close(void *self, tutti_error *err)
+{
+    mlflow *m = self;
+    tutti_status s = TUTTI_OK;
+    if (m->nmetrics || m->given.out)
+        s = begin(m, false, err);
+    if (!s)
+        s = flush(m, err);
+    if (!s && m->has_begun)
+        s = put_end(m, err);
+    outbox_destroy(m->outbox);
+    mlflow_free(m);
+    return s;
+}
+
+/* ---- the calls of a logger ---- */
+
+static bool ignored(const words *patterns, const char *name)
+{
+    for (uint64_t k = 0; k < patterns->count; k++)
+        if (fnmatch(patterns->items[k], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* The metric's last value, made when there is none; NULL: no memory. */
+static sent_value *find_sent(mlflow *m, const char *name, bool *ret_is_new)
+{
+    *ret_is_new = false;
+    for (uint32_t k = 0; k < m->nsent; k++)
+        if (strcmp(m->sent[k].name, name) == 0)
+            return &m->sent[k];
+    if (m->nsent == m->capacity) {
+        const uint32_t capacity = 2 * m->capacity + 32;
+        sent_value *grown = realloc(m->sent, capacity * sizeof *grown);
+        if (!grown)
+            return NULL;
+        m->sent = grown;
+        m->capacity = capacity;
+    }
+    sent_value *v = &m->sent[m->nsent];
+    *v = (sent_value){.name = strdup(name)};
+    m->nsent += v->name != NULL;
+    *ret_is_new = true;
+    return v->name ? v : NULL;
+}
+
+/* A whole record before the run has begun. */
+static tutti_status keep_metrics(mlflow *m, tutti_error *err)
+{
+    (void)fputs("]}", m->metrics.out);
+    m->nmetrics = 0;
+    const bool whole = fclose(m->metrics.out) == 0 && text_begin(&m->given);
+    m->metrics.out = NULL;
+    if (whole)
+        (void)fprintf(m->given.out, "%s\n", m->metrics.data);
+    text_free(&m->metrics);
+    return whole ? TUTTI_OK : fail_memory(err);
+}
+
+static tutti_status add_metric(mlflow *m, const tutti_named_value *value, uint64_t step,
+                               tutti_error *err)
+{
+    bool is_new;
+    sent_value *last =
+        ignored(&m->ignored_metrics, value->name) ? NULL : find_sent(m, value->name, &is_new);
+    if (!last)
+        return ignored(&m->ignored_metrics, value->name) ? TUTTI_OK : fail_memory(err);
+    if (!is_new && last->value == value->value && step < last->step + m->every)
+        return TUTTI_OK;
+    last->value = value->value;
+    last->step = step;
+    if (!text_begin(&m->metrics))
+        return fail_memory(err);
+    FILE *out = m->metrics.out;
+    if (m->nmetrics)
+        (void)fputs(",", out);
+    else
+        (void)fprintf(out, "%c\"metrics\":[", TRACKING_LOG);
+    m->nmetrics++;
+    (void)fputs("{\"key\":", out);
+    json_line_string(out, value->name);
+    (void)fputs(",\"value\":", out);
+    json_line_number(out, value->value);
+    (void)fprintf(out, ",\"timestamp\":%lld,\"step\":%llu}", (long long)now_ms(),
+                  (unsigned long long)step);
+    if (m->nmetrics < MOST_METRICS)
+        return TUTTI_OK;
+    return m->has_begun ? flush(m, err) : keep_metrics(m, err);
+}
+
+static tutti_status mlflow_metrics(void *self, const tutti_named_value *values, uint32_t n,
+                                   uint64_t step, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k < n && !s; k++)
+        s = add_metric(self, &values[k], step, err);
+    return s;
+}
+
+/* A parameter is a text; a string of JSON loses its quotes and keeps its
+ * escapes. */
+static void put_param(FILE *out, const tutti_named_text *given)
+{
+    const size_t size = strlen(given->text);
+    const bool quoted = size >= 2 && given->text[0] == '"';
+    (void)fprintf(out, "%c\"params\":[{\"key\":", TRACKING_LOG);
+    json_line_string(out, given->name);
+    (void)fputs(",\"value\":", out);
+    if (quoted)
+        (void)fputs(given->text, out);
+    else
+        json_line_string(out, given->text);
+    (void)fputs("}]}", out);
+}
+
+static tutti_status mlflow_hyperparameters(void *self, const tutti_named_text *values,
+                                           uint32_t n, tutti_error *err)
+{
+    mlflow *m = self;
+    for (uint32_t k = 0; k < n; k++) {
+        if (ignored(&m->ignored_given, values[k].name))
+            continue;
+        if (!text_begin(&m->given))
+            return fail_memory(err);
+        put_param(m->given.out, &values[k]);
+        (void)fputc('\n', m->given.out);
+    }
+    return m->has_begun ? put_given(m, err) : TUTTI_OK;
+}
+
+static tutti_status mlflow_sync(void *self, tutti_error *err)
+{
+    mlflow *m = self;
+    const tutti_status s = flush(m, err);
+    outbox_sync(m->outbox);
+    return s;
+}
+
+static tutti_status mlflow_begin_again(void *self, tutti_error *err)
+{
+    return outbox_begin_again(((mlflow *)self)->outbox, err);
+}
+
+static const void *mlflow_query(void *self, const char *interface_id)
+{
+    static const tutti_logger_v1 table = {.struct_size = sizeof table,
+                                          .metrics = mlflow_metrics,
+                                          .hyperparameters = mlflow_hyperparameters,
+                                          .sync = mlflow_sync,
+                                          .begin_again = mlflow_begin_again};
+    (void)self;
+    return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = mlflow_open,
+                                  .run_event = mlflow_event,
+                                  .close = mlflow_close,
+                                  .query = mlflow_query};
+
+LOGGER_PLUGIN("mlflow", calls)
