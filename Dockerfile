@@ -3,7 +3,7 @@
 FROM debian:trixie-slim AS build
 COPY . /tutti
 WORKDIR /tutti
-RUN tools/setup && tools/build release -DBUILD_TESTING=OFF -DTUTTI_WERROR=OFF \
+RUN tools/setup && tools/build release -DBUILD_TESTING=OFF -DTUTTI_EMULATOR=ON -DTUTTI_WERROR=OFF \
   && apt-get install -y --no-install-recommends dpkg-dev file \
   && cpack --config build/release/CPackConfig.cmake -B /packages
 
@@ -18,7 +18,7 @@ CMD ["train"]
 
 FROM runtime AS sdk
 USER root
-COPY --from=build /packages/tutti-sdk_*.deb /packages/
+COPY --from=build /packages/tutti-sdk_*.deb /packages/tutti-emulator_*.deb /packages/
 RUN apt-get update && apt-get install -y --no-install-recommends build-essential cmake ninja-build pkg-config check \
   /packages/*.deb && rm -rf /packages /var/lib/apt/lists/*
 USER tutti

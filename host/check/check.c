@@ -201,6 +201,8 @@ static void remove_tree(const char *folder)
     (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+enum { DEVICE_PATIENCE = 4 }; /* an emulated device is slow */
+
 /* The stock run in which the object lives, tried in order; a child that crashes is no reason to go on. */
 static tutti_status try_life(subject *s, child_report *all, tutti_error *err)
 {
@@ -231,6 +233,12 @@ static tutti_status try_life(subject *s, child_report *all, tutti_error *err)
         child_run(s->folder, s->options->seconds, may_print, life_half, s, &one, &ended, err);
     if (!status)
         take(all, &one);
+    if (status || !s->options->device || strcmp(s->info->kind, TUTTI_KIND_DEVICE) == 0)
+        return status;
+    status = child_run(s->folder, DEVICE_PATIENCE * s->options->seconds, may_print, life_device,
+                       s, &one, &ended, err);
+    if (!status)
+        take(all, &one);
     return status;
 }
 
@@ -239,6 +247,10 @@ static const char *why_not(const subject *s, const child_report *all, int check)
 {
     if (check == CHECK_MATCH && strcmp(s->info->kind, TUTTI_KIND_ALGORITHM) != 0)
         return "only algorithms are asked by match in a run";
+    if (check == CHECK_DEVICE && !s->options->device)
+        return "no device is named; --device cuda does";
+    if (check == CHECK_DEVICE && strcmp(s->info->kind, TUTTI_KIND_DEVICE) == 0)
+        return "it is a device itself";
     if (check == CHECK_THREADS)
         return "it has no call tagged [any] that can be made by itself";
     if (check > CHECK_LIFE && all->outcome[CHECK_LIFE] != CHECK_PASSED)

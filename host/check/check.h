@@ -26,7 +26,9 @@
     X(PROCESS, "process", "its calls leave the process as it was")                             \
     X(MATCH, "match", "match changes nothing and answers the same each time")                  \
     X(EVENTS, "events", "it fires events of its own manifest only")                            \
-    X(STATE, "state", "a run that stops and goes on ends with the bits of one that does not")
+    X(STATE, "state", "a run that stops and goes on ends with the bits of one that does not")  \
+    X(DEVICE, "device",                                                                        \
+      "on a device the run ends with the weights of the CPU's, but for rounding")
 
 enum {
 #define CHECK_X(name, id, text) CHECK_##name,
@@ -52,7 +54,8 @@ typedef struct check_options {
     /* Path of a JSON object whose members take the place of those of the stock run in which objects live; NULL:
      * check.json beside the manifest, if there is one. */
     const char *run;
-    double seconds; /* that one child may take */
+    const char *device; /* on which the run is tried as well, "cuda"; NULL: on none */
+    double seconds;     /* that one child may take */
     void (*tell)(void *ctx, const check_result *r);
     void *ctx;
 } check_options;

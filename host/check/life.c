@@ -1,4 +1,4 @@
-/* life.c - the checks life, process, match, events and state. */
+/* life.c - the checks life, process, match, events, state and device. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/life.h"
 #include "check/imports.h"
@@ -6,9 +6,11 @@
 #include "train/step/trainer_state.h"
 #include "train/trainer/services.h"
 #include "tutti/engine.h"
+#include "tutti/kernel.h"
 #include "tutti/state.h"
 #include "tutti/weights.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@ typedef struct life {
     tutti_engine_v1 engine; /* with fire as below */
     _Atomic int64_t calls;  /* of the object */
     bool in_match;          /* of our own */
+    instance *launcher;     /* of the object, that has asked for kernels; NULL: none has */
 } life;
 
 /* ---- what a match could change ---- */
@@ -145,6 +148,9 @@ static tutti_status fire(void *ctx, int32_t event, tutti_error *err)
 static const void *serve(void *ctx, instance *i, const char *interface_id, const void *table)
 {
     life *l = ctx;
+    if (table && instance_object(i) == l->subject->object &&
+        strcmp(interface_id, TUTTI_KERNEL_V1) == 0)
+        l->launcher = i;
     if (!table || strcmp(interface_id, TUTTI_ENGINE_V1) != 0 ||
         !is_ours(l, object_describe(instance_object(i))->plugin_id))
         return table;
@@ -176,6 +182,20 @@ static void report(void *ctx, int level, const char *text)
 
 /* ---- the run ---- */
 
+/* Kernels that the manifest gives device code must run there: the host would run them on copies of its own. */
+static void try_kernels(life *l, plugin_kernels *kernels)
+{
+    kernel_info k;
+    for (uint32_t n = 0; n < instance_kernel_count(l->launcher); n++)
+        if (instance_kernel(l->launcher, n, &k) && k.entry &&
+            !kernels_run_there(kernels, l->launcher)) {
+            child_say(l->child, CHECK_DEVICE, CHECK_FAILED,
+                      "kernel %s runs on the CPU: %s has no device code for %s", k.name, k.file,
+                      l->subject->options->device);
+            return;
+        }
+}
+
 static tutti_status train(life *l, const char *folder, const char *resume, tutti_error *err)
 {
     run_file *run = NULL;
@@ -197,6 +217,8 @@ static tutti_status train(life *l, const char *folder, const char *resume, tutti
         s = trainer_fit(t, &options, err);
         l->trainer = NULL;
     }
+    if (!s && l->launcher && context_is_remote(&t->run))
+        try_kernels(l, &t->kernels);
     subject_end(run, t);
     return s;
 }
@@ -316,4 +338,85 @@ void life_half(child *c, void *subject_)
         compare(c, a, b);
     checkpoint_close(a);
     checkpoint_close(b);
+}
+
+/* ---- the CPU and a device ---- */
+
+/* Rounding differs; a kernel that does something else is off by about what it does. */
+#define DEVICE_TOLERANCE 0.01
+
+/* |x - y| of two F32 tensors of one shape. */
+static double distance(const tutti_tensor *x, const tutti_tensor *y)
+{
+    const float *a = x->data, *b = y->data;
+    double sum = 0.0;
+    for (int64_t k = 0; k < tutti_numel(&x->desc); k++)
+        sum += ((double)a[k] - b[k]) * ((double)a[k] - b[k]);
+    return sqrt(sum);
+}
+
+/* Holds what a weight is after the device's run to how far it goes in the second half of the CPU's. */
+static void compare_weight(child *c, const char *name, const tutti_tensor *cpu,
+                           const tutti_tensor *half, const tutti_tensor *device)
+{
+    if (!tutti_same_shape(&cpu->desc, &half->desc) ||
+        !tutti_same_shape(&cpu->desc, &device->desc)) {
+        child_say(c, CHECK_DEVICE, CHECK_FAILED, "%s has another shape on the device", name);
+        return;
+    }
+    if (cpu->desc.dtype != TUTTI_F32 || half->desc.dtype != TUTTI_F32 ||
+        device->desc.dtype != TUTTI_F32)
+        return;
+    const double way = distance(cpu, half), off = distance(cpu, device);
+    if (!(off <= DEVICE_TOLERANCE * way + 1e-5))
+        child_say(c, CHECK_DEVICE, CHECK_FAILED,
+                  "%s ends %.3g away from where it ends on the CPU, where its last 4 batches "
+                  "move it by %.3g",
+                  name, off, way);
+}
+
+/* Tensors of three checkpoints that are weights of the model. */
+static void compare_weights(child *c, const checkpoint *cpu, const checkpoint *half,
+                            const checkpoint *device)
+{
+    for (size_t k = 0; k < checkpoint_count(cpu); k++) {
+        checkpoint_item one;
+        tutti_tensor before, other;
+        tutti_error e = TUTTI_ERROR_INIT;
+        checkpoint_at(cpu, k, &one);
+        if (strncmp(one.name, "model.", 6) != 0)
+            continue;
+        if (checkpoint_find(half, one.name, &before, &e) ||
+            checkpoint_find(device, one.name, &other, &e))
+            child_say(c, CHECK_DEVICE, CHECK_FAILED, "%s", e.text);
+        else
+            compare_weight(c, one.name, &one.tensor, &before, &other);
+    }
+}
+
+void life_device(child *c, void *subject_)
+{
+    static const char *const paths[] = {"../whole/saves/latest.safetensors",
+                                        "../whole/saves/ba4.safetensors",
+                                        "saves/latest.safetensors"};
+    life l;
+    char device[128];
+    tutti_error e = TUTTI_ERROR_INIT;
+    const subject *s = subject_;
+    checkpoint *files[3] = {NULL, NULL, NULL};
+    begin(&l, c, s);
+    registry_look(s->options->registry, false);
+    child_begin(c, CHECK_DEVICE);
+    (void)snprintf(device, sizeof device, "\"%s\"", s->options->device);
+    tutti_status status = json_override(s->run, "device", device, &e);
+    if (!status)
+        status = train(&l, "device", NULL, &e);
+    for (size_t k = 0; k < 3 && !status; k++)
+        status = checkpoint_open(paths[k], &files[k], &e);
+    if (status)
+        child_say(c, CHECK_DEVICE, CHECK_FAILED, "%s", e.text);
+    else
+        compare_weights(c, files[0], files[1], files[2]);
+    for (size_t k = 0; k < 3; k++)
+        checkpoint_close(files[k]);
 }

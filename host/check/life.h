@@ -1,4 +1,4 @@
-/* life.h - a training run with the object in it, watched, and once more in two parts. */
+/* life.h - a training run with the object in it, watched, once more in two parts, and on a device. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_CHECK_LIFE_H
 #define HOST_CHECK_LIFE_H
@@ -7,8 +7,9 @@
 #include "check/subject.h"
 
 /* In a child each: the whole run, in folder whole/; the second half of it, in half/, taken up from the first one's
- * checkpoint, and compared with it. */
+ * checkpoint, and compared with it; the run on the options' device, in device/, compared with the first one. */
 void life_whole(child *c, void *subject_);
 void life_half(child *c, void *subject_);
+void life_device(child *c, void *subject_);
 
 #endif

@@ -23,7 +23,8 @@
     " \"metrics\": []}],"
 #define STOCK_REST                                                                             \
     "\"optimizer\": {\"name\": \"sgd\", \"lr\": 0.05, \"momentum\": 0.9}, \"schedulers\": []," \
-    "\"algorithms\": [], \"loggers\": [], \"passes\": [], \"seed\": 5, \"threads\": 1,"        \
+    "\"algorithms\": [], \"loggers\": [], \"passes\": [], \"device\": \"cpu\", \"seed\": 5, "  \
+    "\"threads\": 1,"                                                                          \
     "\"max_duration\": \"8ba\", \"callbacks\": []}"
 /* What the check of state compares. */
 #define STOCK_SAVER                                                                            \

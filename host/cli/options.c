@@ -62,9 +62,12 @@ const cli_option cli_option_table[] = {
      "Of check: a JSON object whose members take the place of those of the run in which "
      "objects "
      "are tried; check.json beside the manifest without it",
-     ONE(members), NULL},
+     ONE(checking.members), NULL},
+    {"device", "NAME", CLI_VALUE_DEVICE, CLI_TAKES_CHECK,
+     "Of check: trains on this device too, and compares with the CPU", ONE(checking.device),
+     NULL},
     {"json", NULL, CLI_VALUE_NONE, CLI_TAKES_CHECK, "Of check: prints its results as JSON",
-     ONE(json), NULL},
+     ONE(checking.json), NULL},
     {"kind", "K", CLI_VALUE_KIND, CLI_TAKES_NEW,
      "Of new: what the plugin is, algorithm without it", ONE(kind), NULL},
     {"lang", "c|cpp|rust|cuda", CLI_VALUE_ANY, CLI_TAKES_NEW,
@@ -86,7 +89,7 @@ const cli_option cli_option_table[] = {
     {NULL, NULL, 0, 0, NULL, 0, 0, NULL},
 };
 
-enum { FIRST_KEY = 256, HELP = '?', SHORT_HELP = 'h', VERSION = 'V', MOST = 32 };
+enum { FIRST_KEY = 256, HELP = '?', SHORT_HELP = 'h', VERSION = 'V', MOST = 48 };
 
 /* One parse. */
 typedef struct reading {

@@ -34,6 +34,13 @@ typedef struct cli_signing {
     bool no_password; /* of plugins keygen */
 } cli_signing;
 
+/* How plugins check tries a plugin. */
+typedef struct cli_checking {
+    const char *members; /* --run */
+    const char *device;
+    bool json;
+} cli_checking;
+
 /* What a command was given. */
 typedef struct cli_options {
     const cli_command *const *commands; /* all that there are; a NULL ends them */
@@ -55,10 +62,9 @@ typedef struct cli_options {
     bool accept_bits;
     bool check; /* --check-plugins */
     cli_preview preview;
-    bool json;
-    const char *members; /* --run of plugins check */
-    const char *kind;    /* of plugins new */
-    const char *lang;    /* likewise */
+    cli_checking checking;
+    const char *kind; /* of plugins new */
+    const char *lang; /* likewise */
     cli_signing signing;
     cli_talk talk;
 } cli_options;

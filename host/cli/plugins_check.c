@@ -137,7 +137,7 @@ static bool check_one(const check_options *options, size_t k, listing *l, bool f
 int plugins_check(const cli_options *o, const tutti_op *const *ops)
 {
     place where;
-    listing l = {.json = o->json};
+    listing l = {.json = o->checking.json};
     if (!find_place(o->words[1], &where))
         return CLI_USAGE;
     registry *r = open_registry(o, where.search);
@@ -145,20 +145,21 @@ int plugins_check(const cli_options *o, const tutti_op *const *ops)
         return CLI_USAGE;
     const check_options options = {.registry = r,
                                    .ops = ops,
-                                   .run = o->members,
+                                   .run = o->checking.members,
+                                   .device = o->checking.device,
                                    .seconds = SECONDS,
                                    .tell = tell,
                                    .ctx = &l};
     size_t found = 0;
     bool good = true;
-    (void)printf("%s", o->json ? "{\"plugins\": [" : "");
+    (void)printf("%s", o->checking.json ? "{\"plugins\": [" : "");
     for (size_t k = 0; k < registry_plugin_count(r) && good; k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
         if (is_in(&where, p.folder))
             good = check_one(&options, k, &l, found++ == 0);
     }
-    if (o->json)
+    if (o->checking.json)
         (void)printf("],\n \"passed\": %d, \"failed\": %d, \"not_tried\": %d}\n", l.counts[0],
                      l.counts[1], l.counts[2]);
     else

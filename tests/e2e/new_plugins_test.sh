@@ -11,7 +11,7 @@ nm "$TUTTI" 2>/dev/null | grep -qE '__asan_init|__tsan_init' && skip_all "a sani
 export TUTTI_PLUGIN_PATH= TUTTI_ADD_PLUGIN_PATH= XDG_DATA_HOME=$work/none
 unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER TUTTI_PLUGIN_PATH
 umask 022
-for component in runtime sdk; do
+for component in runtime sdk emulator; do
   check "the component $component" cmake --install "$build" --prefix "$work/p" --component $component
 done
 tutti=$work/p/bin/tutti
@@ -47,6 +47,24 @@ check "they are configured" cmake -S . -B build -G Ninja -DCMAKE_PREFIX_PATH="$w
 check "and built" cmake --build build
 check "their tests and checks pass" ctest --test-dir build -j2 --output-on-failure
 check "each is there" test "$(ls -d build/plugins/*/plugin.json | wc -l)" = ${#names[@]}
+
+# ---- device code without a GPU ----
+# device_check: what the check of the CUDA plugin says of its device code.
+device_check() {
+  cmake --build build >build.log 2>&1 && ctest --test-dir build -R '^my_cuda_algorithm_check$' --verbose | grep -E ' (passed|failed|not tried) +device '
+}
+check "its kernels are run" bash -c "$(declare -f device_check); device_check | grep -q passed"
+sed -i 's/pulled(w\[k\], rate)/pulled(w[k], 2.0f * rate)/' my_cuda_algorithm/kernels.cu
+check "and held to the CPU's results" bash -c "$(declare -f device_check); device_check |
+  grep -qE 'failed +device +model\.[a-z0-9.]+ ends .* away from where it ends on the CPU'"
+mv build/emulated/my_cuda_algorithm.so hidden.so
+check "where there are none, nobody else's are taken" bash -c "
+  LD_LIBRARY_PATH=$work/p/lib/tutti/standin TUTTI_CUDA_LIBRARIES=0 TUTTI_CUDA_EMULATED=$work/build/emulated \
+    '$tutti' plugins check build/plugins/my_cuda_algorithm --device cuda |
+  grep -q 'failed  *device .*kernel pull runs on the CPU: my_cuda_algorithm.fatbin has no device code for cuda'"
+mv hidden.so build/emulated/my_cuda_algorithm.so
+sed -i 's/2.0f \* rate/rate/' my_cuda_algorithm/kernels.cu
+check "mended" bash -c "$(declare -f device_check); device_check | grep -q passed"
 
 # ---- the C++ ones with clang too ----
 if command -v clang++ >/dev/null; then

@@ -42,7 +42,7 @@ tutti_package(runtime tutti science ""
   "Models, data sets, optimizers, training algorithms, metrics, callbacks and\nloggers are shared objects with a stable ABI. This package has the program,\nits plugins and the library for programs that embed it.")
 tutti_package(sdk tutti-sdk libdevel "${same}"
   "What plugins are compiled with: headers, templates, schemas, files for CMake\nand pkg-config, bindings for Rust.")
-set(CPACK_DEBIAN_SDK_PACKAGE_RECOMMENDS "build-essential, cmake, ninja-build, pkg-config, check")
+set(CPACK_DEBIAN_SDK_PACKAGE_RECOMMENDS "build-essential, cmake, ninja-build, pkg-config, check, tutti-emulator")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${debian}/shlibs;${debian}/triggers")
 if(TARGET plugin_mpi)
@@ -54,6 +54,11 @@ if(TARGET plugin_slack)
   tutti_package(http tutti-http science "${same}"
     "Loggers that send to servers by libcurl.")
   set(CPACK_DEBIAN_HTTP_PACKAGE_SHLIBDEPS ON)
+endif()
+if(TARGET standin_cudart)
+  tutti_package(emulator tutti-emulator libdevel "${same}"
+    "Device code of plugins is compiled for the CPU and run there, thread by thread:\na libcudart for their tests, and headers.")
+  set(CPACK_DEBIAN_EMULATOR_PACKAGE_SHLIBDEPS ON)
 endif()
 if(TUTTI_CUDA)
   tutti_package(cuda tutti-cuda science "${same}"

@@ -1,6 +1,7 @@
 # Tutti.cmake - flags in one place, and the four verbs: library, op, plugin, test.
 
 option(BUILD_TESTING "Build the tests, which want the packages of tools/setup --test" ON)
+option(TUTTI_EMULATOR "Without tests too, build the CUDA device that runs on the CPU: the component emulator" OFF)
 option(TUTTI_WERROR "Warnings are errors" OFF)
 option(TUTTI_CUDA "Build the CUDA kernels" OFF)
 if(TUTTI_CUDA)

@@ -25,6 +25,9 @@ static tutti_status load(cuda_device *d, const tutti_cuda_image *image, cuda_cod
             *ret_code = c;
             return TUTTI_OK;
         }
+    if (!image->data && !d->rt->standin && *image->name == '/')
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: there is no device code in %s",
+                          d->label, image->name);
     if (!image->data && !d->rt->standin)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "%s: %s was built without device code, which wants -DTUTTI_CUDA=ON",

@@ -16,7 +16,6 @@ typedef struct code {
     struct code *next;
     tutti_cuda_image image;
     char path[512];
-    char name[128];
 } code;
 
 /* What one instance gets. */
@@ -49,9 +48,7 @@ static tutti_status find_code(instance_kernels *p, uint32_t number, const kernel
     if (!c)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for device code");
     memcpy(c->path, path, sizeof path);
-    (void)snprintf(c->name, sizeof c->name, "plugins/%.*s", (int)strcspn(k->file, "."),
-                   k->file);
-    c->image.name = c->name;
+    c->image.name = c->path;
     const tutti_status s = instance_read_code(p->instance, number, &data, &c->image.bytes, err);
     if (s) {
         free(c);

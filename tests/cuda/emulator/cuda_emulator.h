@@ -22,6 +22,10 @@
 
 #include "cuda_types.h"
 
+/* Programs that are linked with the emulator have these, and libraries that are loaded beside a libcudart that is
+ * made of it. */
+#pragma GCC visibility push(default)
+
 /* Of the thread that runs; set at each switch. */
 extern "C" {
 extern uint3 threadIdx;
@@ -62,6 +66,7 @@ void *emulator_dynamic_shared(void);
 void emulator_add(emulator_kernel *kernel);
 void emulator_set_condition(unsigned long long handle, unsigned value);
 }
+#pragma GCC visibility pop
 
 inline void cudaGraphSetConditional(unsigned long long handle, unsigned value)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct CUlib_st {
-    char *image;
+    images images;
 };
 
 /* What cudaKernel_t points to; one per kernel, kept. */
@@ -25,28 +25,25 @@ enum { SHARED = 48 << 10, SHARED_OPTIN = 227 << 10, PATTERN = 64 };
 static struct CUkern_st *kernels;
 static uint64_t alive, launches;
 
-/* `code` is the image's name, which the host passes to who exports tutti_cuda_standin. */
+/* `code` is what the host calls the image, for it sees who exports tutti_cuda_standin. */
 EXPORT unsigned cudaLibraryLoadData(struct CUlib_st **ret_library, const void *code,
                                     const unsigned *jit, void *const *jit_values, unsigned njit,
                                     const unsigned *options, void *const *option_values,
                                     unsigned noptions)
 {
     unsigned error = enter();
-    const char *image = code;
-    const emulator_kernel *k = emulator_kernels();
-    while (k && strcmp(k->image, image) != 0)
-        k = k->next;
+    images found = {0};
     if (!error && queue_is_gathering())
         error = CAPTURE_UNSUPPORTED;
-    if (!error && !k)
+    else if (!images_find(code, &found) && !error)
         error = NO_KERNEL_IMAGE;
     struct CUlib_st *l = error ? NULL : calloc(1, sizeof *l);
     if (l) {
-        l->image = strdup(image);
+        l->images = found;
         alive++;
         *ret_library = l;
     }
-    trace("load %s", image);
+    trace("load %s", found.name);
     return leave(error);
 }
 
@@ -55,7 +52,6 @@ EXPORT unsigned cudaLibraryUnload(struct CUlib_st *library)
     const unsigned code = enter();
     if (queue_is_gathering())
         return leave(CAPTURE_UNSUPPORTED);
-    free(library->image);
     free(library);
     alive--;
     return leave(code);
@@ -65,7 +61,7 @@ EXPORT unsigned cudaLibraryGetKernel(struct CUkern_st **ret_kernel,
                                      const struct CUlib_st *library, const char *name)
 {
     unsigned code = enter();
-    const emulator_kernel *k = code ? NULL : emulator_find(library->image, name);
+    const emulator_kernel *k = code ? NULL : images_kernel(&library->images, name);
     if (!code && !k)
         return leave(SYMBOL_NOT_FOUND);
     struct CUkern_st *f = kernels;

@@ -227,6 +227,21 @@ void conditions_free(graph_body *g);
 uint64_t graph_leaks(void);
 uint64_t code_leaks(void);
 
+/* ---- images (images.c) ---- */
+
+/* The kernels of an image: those between `first` and `end` that have its name, or all of them. */
+typedef struct images {
+    char name[96]; /* "kernels/exp", "plugins/ema" */
+    const emulator_kernel *first, *end;
+    bool any;
+} images;
+
+/* `code` is an image's name, or the path of a plugin's device code.  For that, kernels are what TUTTI_CUDA_EMULATED's
+ * folders have under the file's name, <name>.so; plugins of the same build or installation are in this library. */
+bool images_find(const char *code, images *ret);
+const emulator_kernel *images_kernel(const images *i,
+                                     const char *name); /* NULL: it has none of this name */
+
 /* ---- kernels (code.c) ---- */
 
 void launch_run(const work *w);
