@@ -54,6 +54,7 @@ static const struct {
     {TUTTI_KIND_TRANSFORM, "train.transforms", true},
     {TUTTI_KIND_METRIC, "eval.0.metrics", true},
     {TUTTI_KIND_MODEL, "model", false},
+    {TUTTI_KIND_LOSS, "loss", false},
     {TUTTI_KIND_OPTIMIZER, "optimizer", false},
     {TUTTI_KIND_DATASET, "train.dataset", false},
     {TUTTI_KIND_DEVICE, "device", false},

@@ -7,11 +7,10 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-    TUTTI_KIND_ALGORITHM, TUTTI_KIND_CALLBACK,  TUTTI_KIND_LOGGER,
-    TUTTI_KIND_PASS,      TUTTI_KIND_MODEL,     TUTTI_KIND_LAYER,
-    TUTTI_KIND_OP,        TUTTI_KIND_DATASET,   TUTTI_KIND_TRANSFORM,
-    TUTTI_KIND_OPTIMIZER, TUTTI_KIND_SCHEDULER, TUTTI_KIND_METRIC,
-    TUTTI_KIND_DEVICE,    TUTTI_KIND_COMM,      NULL};
+    TUTTI_KIND_ALGORITHM, TUTTI_KIND_CALLBACK,  TUTTI_KIND_LOGGER,    TUTTI_KIND_PASS,
+    TUTTI_KIND_MODEL,     TUTTI_KIND_LAYER,     TUTTI_KIND_OP,        TUTTI_KIND_DATASET,
+    TUTTI_KIND_TRANSFORM, TUTTI_KIND_OPTIMIZER, TUTTI_KIND_SCHEDULER, TUTTI_KIND_METRIC,
+    TUTTI_KIND_DEVICE,    TUTTI_KIND_COMM,      TUTTI_KIND_LOSS,      NULL};
 
 static const char *const traits[] = {"find_unused_parameters", "backwards_create_graph",
                                      "interpolate_loss",       "required_on_load",

@@ -1,4 +1,4 @@
-/* model.h - what the classifiers share: making modules, and the loss. */
+/* model.h - what the models share: making modules, heads of classes or numbers, and the loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLUGIN_MODEL_H
 #define PLUGIN_MODEL_H
@@ -67,12 +67,50 @@ static inline tutti_value model_call(const tutti_module_v1 *s, tutti_graph *g, t
     return g->call(g, s->child(s->ctx, m, name), &x, 1, &y, 1) ? 0 : y;
 }
 
-/* Finds the columns "input" (f32) and "target"; *ret_classes is the number of classes: `classes` if
- * above 0, else the data's. */
+/* The head of a model of classes or numbers; such a model's struct begins with it. */
+typedef struct classifier {
+    int64_t classes; /* num_classes; 0: not set */
+    int64_t outputs; /* of the head, after classifier_columns */
+    int32_t numbers; /* targets are numbers, of which cross entropy says nothing */
+    int32_t reserved;
+} classifier;
+
+/* Targets without classes: numbers, or several of them. */
+static inline int classifier_has_numbers(const tutti_column *target)
+{
+    const int32_t dtype = target->desc.dtype;
+    return target->classes == 0 &&
+           (target->desc.rank == 1 || (dtype != TUTTI_I32 && dtype != TUTTI_I64));
+}
+
+/* How many outputs the head has for these targets: num_classes if set, the numbers of a target without classes,
+ * else the data's classes. */
+static inline tutti_status classifier_outputs(const char *model, const tutti_column *target,
+                                              classifier *head, tutti_error *err)
+{
+    char text[96];
+    head->numbers = head->classes <= 0 && classifier_has_numbers(target);
+    if (head->numbers && target->desc.rank > 1)
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "%s: the target is %s, want one number or a row of them", model,
+                          tutti_desc_text(&target->desc, text, sizeof text));
+    head->outputs = head->classes > 0 ? head->classes
+                    : head->numbers   ? tutti_numel(&target->desc)
+                                      : target->classes;
+    if (head->outputs < (head->numbers ? 1 : 2))
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "%s: the data does not say how many classes there are; set num_classes", model);
+    if (target->classes > head->outputs)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: num_classes is %lld, the data has %lld",
+                          model, (long long)head->outputs, (long long)target->classes);
+    return TUTTI_OK;
+}
+
+/* Finds the columns "input" (f32) and "target", and sets head->outputs and head->numbers. */
 static inline tutti_status classifier_columns(const char *model, const tutti_column *columns,
-                                              uint32_t n, int64_t classes,
-                                              tutti_desc *ret_input, int64_t *ret_classes,
-                                              tutti_error *err)
+                                              uint32_t n, classifier *head,
+                                              tutti_desc *ret_input, tutti_error *err)
 {
     const tutti_column *input = NULL, *target = NULL;
     char text[96];
@@ -90,30 +128,37 @@ static inline tutti_status classifier_columns(const char *model, const tutti_col
         return tutti_fail(err, TUTTI_E_ARG,
                           "%s: the input is %s, want F32; add the transform normalize", model,
                           tutti_desc_text(&input->desc, text, sizeof text));
-    if (classes <= 0)
-        classes = target->classes;
-    if (classes < 2)
-        return tutti_fail(
-            err, TUTTI_E_ARG,
-            "%s: the data does not say how many classes there are; set num_classes", model);
-    if (target->classes > classes)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s: num_classes is %lld, the data has %lld",
-                          model, (long long)classes, (long long)target->classes);
     *ret_input = input->desc;
-    *ret_classes = classes;
-    return TUTTI_OK;
+    return classifier_outputs(model, target, head, err);
 }
 
 /* Softmax cross entropy of logits (B, ..., N): mean over the rows that count, of the batch or of each
  * sample; 0 where none does. */
+static inline tutti_value model_cross_entropy(void *self, tutti_graph *g,
+                                              const tutti_value *outputs, uint32_t noutputs,
+                                              const tutti_value *targets, uint32_t ntargets,
+                                              int32_t reduction)
+{
+    (void)self, (void)noutputs, (void)ntargets;
+    return class_loss_mean(g, tutti_softmax_cross_entropy(g, outputs[0], targets[0]),
+                           targets[0], reduction);
+}
+
+/* The same, of a model whose struct begins with a classifier; `self` is that. */
 static inline tutti_value classifier_loss(void *self, tutti_graph *g,
                                           const tutti_value *outputs, uint32_t noutputs,
                                           const tutti_value *targets, uint32_t ntargets,
                                           int32_t reduction)
 {
-    (void)self, (void)noutputs, (void)ntargets;
-    return class_loss_mean(g, tutti_softmax_cross_entropy(g, outputs[0], targets[0]),
-                           targets[0], reduction);
+    if (((const classifier *)self)->numbers) {
+        (void)g->fail(
+            g, TUTTI_E_ARG,
+            "the targets are numbers, and the model's own loss, cross entropy, wants "
+            "classes; set \"loss\", to mse for instance, or num_classes if the numbers "
+            "are probabilities of classes");
+        return 0;
+    }
+    return model_cross_entropy(self, g, outputs, noutputs, targets, ntargets, reduction);
 }
 
 #endif

@@ -100,7 +100,7 @@ fi
 
 # ---- what there is not ----
 says "a kind without a template" 2 "tutti: there is no template of kind device in rust; there are
-  --lang c --kind algorithm callback comm dataset device layer logger metric model op optimizer pass scheduler transform
+  --lang c --kind algorithm callback comm dataset device layer logger loss metric model op optimizer pass scheduler transform
   --lang cpp --kind algorithm metric
   --lang rust --kind algorithm
   --lang cuda --kind algorithm" "$tutti" plugins new mine --kind device --lang rust

@@ -18,6 +18,7 @@ GOOD = {
     "name": "all",
     "seed": 5,
     "model": {"name": "mlp", "hidden": [8]},
+    "loss": {"name": "smooth_l1", "beta": 0.5, "reduction": "sum"},
     "train": {
         "dataset": {"name": "glyphs", "samples": 64},
         "transforms": [{"name": "normalize", "mean": [0.1], "std": [0.3]}],
@@ -69,6 +70,7 @@ CHANGES = [
     ("train.subset_num_batches", -2), ("train.label", "x"), ("train.interval", "1ep"),
     ("train.batchsize", 16), ("eval", {}), ("eval.0.interval", 1.5), ("eval.0.interval", "1"),
     ("eval.0.label", ""), ("eval.0.dataset", None), ("eval.0.lable", "x"),
+    ("loss", {}), ("loss", []), ("loss", {"beta": 1}), ("loss", ""),
     ("optimizer", None), ("optimizer", [{"name": "sgd"}]), ("optimizer.groups", {}),
     ("optimizer.groups.0.match", None), ("schedulers", {}), ("algorithms", "mixup"),
     ("callbacks", [{}]), ("loggers", [1]), ("passes", {}), ("order", "backwards"),

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """metrics.py - prints what torchmetrics makes of the rows of plugins/metrics/class_counts_check.h and of
-calibration_error_test.c.
+calibration_error_test.c, and of the pairs of plugins/metrics/regression_check.h.
 
 Run by hand, never by a test, with the Python of a virtual environment outside of the tree that has `torch` and
 `torchmetrics`; the tests hold the answers."""
 import torch
 import torchmetrics
 import torchmetrics.classification as c
+import torchmetrics.regression as g
 
 ROWS, CLASSES, MASK = 60, 6, 0xFFFFFFFF
 
@@ -38,3 +39,24 @@ for name, metric in plain.items():
     print(f"{name}: {float(metric(CLASSES, ignore_index=-100)(x, y)):.9f}")
 for norm in ("l1", "l2", "max"):
     print(f"calibration_error {norm}: {float(c.MulticlassCalibrationError(CLASSES, n_bins=15, norm=norm, ignore_index=-100)(x, y)):.9f}")
+
+
+def pairs():
+    """pair_fill of regression_check.h."""
+    y = torch.zeros(40 * 3, dtype=torch.float32)
+    x = torch.zeros_like(y)
+    for k in range(40 * 3):
+        y[k] = torch.tensor(number(k) % 1000, dtype=torch.float32) / 100 - k % 3
+        x[k] = y[k] * 0.75 + torch.tensor(number(5000 + k) % 1000, dtype=torch.float32) / 400
+    return x.reshape(40, 3).double(), y.reshape(40, 3).double()
+
+
+x, y = pairs()
+print(f"mean_squared_error: {float(g.MeanSquaredError()(x, y)):.9f}, one {float(g.MeanSquaredError()(x[:, 0], y[:, 0])):.9f}, "
+      f"root {float(g.MeanSquaredError(squared=False)(x, y)):.9f}")
+print(f"mean_absolute_error: {float(g.MeanAbsoluteError()(x, y)):.9f}, one {float(g.MeanAbsoluteError()(x[:, 0], y[:, 0])):.9f}")
+for multioutput in ("uniform_average", "variance_weighted"):
+    print(f"r2_score {multioutput}: {float(g.R2Score(multioutput=multioutput)(x, y)):.9f}")
+print(f"r2_score one: {float(g.R2Score()(x[:, 0], y[:, 0])):.9f}, adjusted 5: {float(g.R2Score(adjusted=5)(x[:, 0], y[:, 0])):.9f}")
+print(f"pearson_corrcoef one: {float(g.PearsonCorrCoef()(x[:, 0], y[:, 0])):.9f}, "
+      f"mean: {float(g.PearsonCorrCoef(num_outputs=3)(x, y).mean()):.9f}")

@@ -1,8 +1,8 @@
-/* loss.c - the loss of a plan: the model's, for training within those of algorithms. */
+/* loss.c - the loss of a plan: the model's or one in its place, for training within those of algorithms. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/net_internal.h"
 
-/* The loss that `below` of the k-th algorithm gives is that of level k; level 0 is the model's. */
+/* The loss that `below` of the k-th object gives is that of level k; level 0 is the model's. */
 typedef struct loss_level {
     net *n;
     graph *g;
@@ -14,7 +14,7 @@ static tutti_value trace_level(const loss_level *l, const tutti_value *outputs,
                                uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
                                int32_t reduction);
 
-/* What an algorithm gives the loss below may be as wrong as anything that a plugin says. */
+/* What an object gives the loss below may be as wrong as anything that a plugin says. */
 static tutti_value trace_below(void *ctx, tutti_graph *b, const tutti_value *outputs,
                                uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
                                int32_t reduction)
@@ -63,7 +63,7 @@ static tutti_value trace_level(const loss_level *l, const tutti_value *outputs,
 tutti_value loss_trace(net *n, graph *g, int kind, const tutti_value *outputs,
                        const tutti_value *targets, uint32_t ntargets)
 {
-    const loss_level l = {n, g, kind == PLAN_EVAL ? 0 : n->losses.naround, 0};
+    const loss_level l = {n, g, kind == PLAN_EVAL ? n->losses.nown : n->losses.naround, 0};
     (void)graph_set_scope(g, l.level ? n->losses.around[l.level - 1].who : "loss");
     n->tracing.in_loss = true;
     n->tracing.depth = 0;

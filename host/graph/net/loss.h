@@ -1,4 +1,4 @@
-/* loss.h - the loss of training: the model's, losses of algorithms around it, penalties beside it. */
+/* loss.h - the loss: the model's or one in its place, losses of algorithms around it, penalties beside it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_GRAPH_NET_LOSS_H
 #define HOST_GRAPH_NET_LOSS_H
@@ -10,7 +10,7 @@
 
 enum { LOSS_MOST = 8, PENALTY_MOST = 8 };
 
-/* One algorithm's loss. */
+/* The loss of one object. */
 typedef struct loss_around {
     const tutti_loss_v1 *table;
     void *self;
@@ -18,7 +18,7 @@ typedef struct loss_around {
     instance *owner; /* NULL: of no plugin */
 } loss_around;
 
-/* What algorithms make of a net's loss. */
+/* What other objects make of a model's loss. */
 typedef struct net_losses {
     loss_around around[LOSS_MOST]; /* the last is outermost */
     struct {
@@ -27,9 +27,16 @@ typedef struct net_losses {
         instance *owner;
     } penalties[PENALTY_MOST];
     uint32_t naround;
+    uint32_t
+        nown; /* 1: the first is in the place of the model's, and evaluations have it too */
     uint32_t npenalties;
+    uint32_t reserved;
 } net_losses;
 
+/* From now on this table emits the loss in the place of the model's, in evaluations too; before any other.  Arguments
+ * and errors as net_add_loss; E_STATE there is a loss already.  [control] */
+TUTTI_NODISCARD tutti_status net_set_loss(net *n, const tutti_loss_v1 *table, void *self,
+                                          const char *who, instance *owner, tutti_error *err);
 /* From now on the loss of training plans is what this table emits, around the loss so far; `self` is the
  * table's, `who` names it in sentences and lives as long as the net, `owner` is whose it is, or NULL.  Plans so far
  * are dropped.  Errors: E_RANGE there are LOSS_MOST.  [control] */
@@ -40,8 +47,8 @@ TUTTI_NODISCARD tutti_status net_add_loss(net *n, const tutti_loss_v1 *table, vo
 TUTTI_NODISCARD tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self,
                                              instance *owner, tutti_error *err);
 
-/* Traces the loss of plans of that kind for `outputs` and `targets`, in scope "loss": the model's, for training
- * within those of net_add_loss.  0 after an error, which `g` keeps. */
+/* Traces the loss of plans of that kind for `outputs` and `targets`, the model's in scope "loss", others in that of
+ * their names: that of net_set_loss or the model's, for training within those of net_add_loss.  0 after an error, which `g` keeps. */
 tutti_value loss_trace(net *n, graph *g, int kind, const tutti_value *outputs,
                        const tutti_value *targets, uint32_t ntargets);
 

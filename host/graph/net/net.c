@@ -140,12 +140,22 @@ const tutti_op *net_op(const net *n, const char *name)
     return op ? *op : NULL;
 }
 
+tutti_status net_set_loss(net *n, const tutti_loss_v1 *table, void *self, const char *who,
+                          instance *owner, tutti_error *err)
+{
+    if (n->losses.naround)
+        return tutti_fail(err, TUTTI_E_STATE, "%s: there is a loss already", who);
+    const tutti_status s = net_add_loss(n, table, self, who, owner, err);
+    n->losses.nown = n->losses.naround;
+    return s;
+}
+
 tutti_status net_add_loss(net *n, const tutti_loss_v1 *table, void *self, const char *who,
                           instance *owner, tutti_error *err)
 {
     net_losses *all = &n->losses;
     if (all->naround == LOSS_MOST)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s: %d algorithms change the loss already", who,
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: %d objects change the loss already", who,
                           LOSS_MOST);
     all->around[all->naround++] = (loss_around){table, self, who, owner};
     plans_drop(n);

@@ -63,6 +63,10 @@ bool state_owner_at(const trainer *t, size_t k, state_owner *ret)
         LABEL("provider.model");
         return true;
     }
+    if (take(&k, t->run.loss, ret)) {
+        LABEL("provider.loss");
+        return true;
+    }
     if (of_updater(&t->updater, &k, ret) || of_source(&t->train, "train", &k, ret))
         return true;
     for (size_t j = 0; j < t->nevals; j++)

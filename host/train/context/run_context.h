@@ -48,6 +48,7 @@ typedef struct run_context {
     backend device;
     net *net; /* NULL without a model, which a loop of functions has not */
     instance *model;
+    instance *loss; /* NULL: the model's own */
     const tutti_model_v1 *model_table;
     participants participants;
     run_clock clock;

@@ -29,11 +29,12 @@ static void view_data(part_view *v, const run_data *d)
 static void check_plugins(run_reader *r)
 {
     const run_file *run = r->run;
-    const run_parts *lists[] = {&run->schedulers, &run->participants.loggers,
+    const run_parts *lists[] = {&run->schedules.schedulers, &run->participants.loggers,
                                 &run->participants.callbacks, &run->participants.algorithms,
                                 &run->participants.passes};
     part_view v = {.count = 0};
     view_add(&v, &run->model, 1);
+    view_add(&v, &run->loss, 1);
     view_data(&v, &run->train);
     for (size_t k = 0; k < run->nevals; k++)
         view_data(&v, &run->evals[k]);

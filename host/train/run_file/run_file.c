@@ -21,6 +21,7 @@ static const char *const nonfinites[] = {[RUN_NONFINITE_STOP] = "stop",
 /* Keys that training runs and engine files share. */
 static const json_member shared_rows[] = {
     {.name = "name", .type = MEMBER_STRING, MEMBER_AT(run_file, name)},
+    {.name = "loss"},
     {.name = "eval"},
     {.name = "schedulers"},
     {.name = "algorithms"},
@@ -63,7 +64,7 @@ static const json_member shared_rows[] = {
      MEMBER_AT(run_file, microbatch_size)},
     {.name = "step_schedulers_every_batch",
      .type = MEMBER_BOOL,
-     MEMBER_AT(run_file, step_schedulers_every_batch)},
+     MEMBER_AT(run_file, schedules.every_batch)},
     {.name = "load_weights", .type = MEMBER_STRING},
     {.name = "load_strict", .type = MEMBER_BOOL, MEMBER_AT(run_file, checkpoints.strict)},
     {.name = "load_ignore_keys"},
@@ -77,7 +78,7 @@ static void set_defaults(run_file *run)
     run->name = "run";
     run->seed = DEFAULT_SEED;
     run->length.scale_schedule_ratio = 1.0;
-    run->step_schedulers_every_batch = true;
+    run->schedules.every_batch = true;
     run->watchdog_s = 300.0;
     run->checkpoints.strict = true;
     run->checkpoints.signals = RUN_SAVES_ON_USR1;
@@ -91,13 +92,16 @@ static void read_objects(run_reader *r, const json_node *root)
 {
     run_file *run = r->run;
     const json_node *model = json_get(root, "model");
+    const json_node *loss = json_get(root, "loss");
     if (model)
         run_read_part(r, model, TUTTI_KIND_MODEL, NULL, &run->model);
+    if (loss)
+        run_read_name_or_part(r, loss, TUTTI_KIND_LOSS, &run->loss);
     run_read_data(r, root);
     if (run->engine && model && !json_get(root, "optimizer"))
         faults_add(r->faults, root, "optimizer is missing, want one for the model");
     run_read_optimizer(r, root);
-    run_read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedulers);
+    run_read_parts(r, root, "schedulers", TUTTI_KIND_SCHEDULER, &run->schedules.schedulers);
     run_read_algorithms(r, root);
     run_read_parts(r, root, "callbacks", TUTTI_KIND_CALLBACK, &run->participants.callbacks);
     run_read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->participants.loggers);
@@ -243,11 +247,12 @@ void run_file_free(run_file *run)
     if (!run)
         return;
     run_part_fini(&run->model);
+    run_part_fini(&run->loss);
     run_part_fini(&run->device.part);
     run_part_fini(&run->distributed.comm);
     run_data_fini(run);
     run_optimizer_fini(run);
-    run_parts_fini(&run->schedulers);
+    run_parts_fini(&run->schedules.schedulers);
     run_parts_fini(&run->participants.algorithms);
     run_parts_fini(&run->participants.callbacks);
     run_parts_fini(&run->participants.loggers);

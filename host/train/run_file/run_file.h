@@ -89,15 +89,9 @@ typedef struct run_loop {
 } run_loop;
 
 /* A file with "process" is an engine file, for `tutti run`; the others are for `tutti train`. */
-enum {
-    RUN_FILE_TRAIN,
-    RUN_FILE_ENGINE,
-    RUN_FILE_ANY,
-    RUN_FILE_KINDS = 3,
-    RUN_FILE_NAMED = 4, /* with these: a training run must have a name */
-    RUN_FILE_NAMES = 8  /* a training run without one gets one (run_name_generate) */
-};
-enum { RUN_NAME_SIZE = 64 };
+enum { RUN_FILE_TRAIN, RUN_FILE_ENGINE, RUN_FILE_ANY };
+/* With NAMED a training run must have a name, with NAMES one without gets one (run_name_generate). */
+enum { RUN_FILE_KINDS = 3, RUN_FILE_NAMED = 4, RUN_FILE_NAMES = 8, RUN_NAME_SIZE = 64 };
 /* Seconds since 1970 and two words, "1763838383-calm-heron": names sort by time, and two runs of one second differ.
  * Returns `text`, which has room for RUN_NAME_SIZE bytes.  [any] */
 const char *run_name_generate(char *text);
@@ -121,6 +115,12 @@ typedef struct run_observers {
     profiler_options profiler;
     bool profiled;
 } run_observers;
+
+/* What learning rates are multiplied by, and when. */
+typedef struct run_schedules {
+    run_parts schedulers;
+    bool every_batch; /* or every epoch */
+} run_schedules;
 
 /* How long a training run lasts. */
 typedef struct run_length {
@@ -161,16 +161,16 @@ typedef struct run_file {
     const char *name;
     uint64_t seed;
     run_part model;
+    run_part loss; /* in the place of the model's; without an object the model's own */
     run_data train;
     run_data *evals;
     size_t nevals;
     run_group *groups; /* at least one */
     size_t ngroups;
-    run_parts schedulers;
+    run_schedules schedules;
     run_participants participants;
     run_observers observers;
     run_length length;
-    bool step_schedulers_every_batch;
     run_checkpoints checkpoints;
     int64_t microbatch_size; /* 0: the whole batch; RUN_MICROBATCH_AUTO: as many as fit */
     run_numerics numerics;

@@ -72,9 +72,9 @@ static void read_process(run_loop *loop, registry *r, const json_node *root, fau
 /* What goes only with something else. */
 static void check_company(const run_loop *loop, const json_node *root, faults *f)
 {
-    static const char *const of_models[] = {"eval",       "optimizer",    "schedulers",
-                                            "algorithms", "load_weights", "microbatch_size",
-                                            NULL};
+    static const char *const of_models[] = {
+        "eval",       "loss",         "optimizer",       "schedulers",
+        "algorithms", "load_weights", "microbatch_size", NULL};
     const json_node *model = json_get(root, "model");
     const json_node *train = json_get(root, "train"), *data = given(root, "data");
     if (loop->supervised && !model)

@@ -6,6 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The object of that name and its settings, which `settings` (NULL: none are given) has beside the keys to skip. */
+static void read_object(run_reader *r, const json_node *name, const json_node *settings,
+                        const char *kind, const char *const *skip, run_part *part)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    const json_node *id = json_get(settings, "id");
+    const char *wanted = part->name;
+    part->name = NULL;
+    if (registry_find(r->registry, kind, wanted, &part->object, &e)) {
+        faults_add(r->faults, name, "%s", e.text);
+        return;
+    }
+    part->name = id && json_string(id) ? json_string(id) : object_describe(part->object)->name;
+    part->params = params_from_json(part->object, settings, skip, r->folder, r->faults);
+    if (part->params && object_check(part->object, part->name, part->params, &e))
+        faults_add(r->faults, part->at, "%s", e.text);
+}
+
 void run_read_part(run_reader *r, const json_node *at, const char *kind,
                    const char *const *skip, run_part *ret_part)
 {
@@ -22,26 +40,27 @@ void run_read_part(run_reader *r, const json_node *at, const char *kind,
         {.name = "id", .type = MEMBER_STRING},
         {.name = NULL},
     };
-    const json_node *name = json_get(at, "name"), *id = json_get(at, "id");
-    tutti_error e = TUTTI_ERROR_INIT;
     *ret_part = (run_part){.at = at};
     if (!json_want(at, JSON_OBJECT, want, r->faults))
         return;
     json_members_read(at, rows, ret_part, r->faults);
-    if (!ret_part->name)
-        return;
-    if (registry_find(r->registry, kind, ret_part->name, &ret_part->object, &e)) {
-        faults_add(r->faults, name, "%s", e.text);
-        ret_part->name = NULL;
+    if (ret_part->name)
+        read_object(r, json_get(at, "name"), at, kind, skip ? skip : part_skip, ret_part);
+}
+
+void run_read_name_or_part(run_reader *r, const json_node *at, const char *kind,
+                           run_part *ret_part)
+{
+    char want[96];
+    *ret_part = (run_part){.at = at};
+    if (json_type(at) == JSON_STRING) {
+        ret_part->name = json_string(at);
+        read_object(r, at, NULL, kind, NULL, ret_part);
         return;
     }
-    ret_part->name =
-        id && json_string(id) ? json_string(id) : object_describe(ret_part->object)->name;
-    ret_part->params =
-        params_from_json(ret_part->object, at, skip ? skip : part_skip, r->folder, r->faults);
-    if (ret_part->params &&
-        object_check(ret_part->object, ret_part->name, ret_part->params, &e))
-        faults_add(r->faults, at, "%s", e.text);
+    (void)snprintf(want, sizeof want, "the name of a %s, or an object with it", kind);
+    if (json_want(at, JSON_OBJECT, want, r->faults))
+        run_read_part(r, at, kind, NULL, ret_part);
 }
 
 void run_read_parts(run_reader *r, const json_node *at, const char *key, const char *kind,

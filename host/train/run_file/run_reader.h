@@ -20,6 +20,9 @@ typedef struct run_reader {
  * NULL-terminated: NULL means name and id. */
 void run_read_part(run_reader *r, const json_node *at, const char *kind,
                    const char *const *skip, run_part *ret_part);
+/* The same, where a name alone will do; `at` is a string or an object. */
+void run_read_name_or_part(run_reader *r, const json_node *at, const char *kind,
+                           run_part *ret_part);
 /* The array of them at `key` of `at`; may be absent. */
 void run_read_parts(run_reader *r, const json_node *at, const char *key, const char *kind,
                     run_parts *ret_parts);

@@ -353,7 +353,7 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     else if ((s = async_end(&t->async, err)))
         return s;
     /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */
-    if (t->run.file->step_schedulers_every_batch && (s = updater_schedule(&t->updater, err)))
+    if (t->run.file->schedules.every_batch && (s = updater_schedule(&t->updater, err)))
         return s;
     if (!measures_async(t))
         metric_set_log(&t->run.log, &t->train.metrics, "train",

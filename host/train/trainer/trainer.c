@@ -39,6 +39,22 @@ static void wrote_module_weight(void *ctx)
     mirrors_module_wrote(&((trainer *)ctx)->mirrors);
 }
 
+/* The loss that the run file has in the place of the model's. */
+static tutti_status open_loss(run_context *run, tutti_error *err)
+{
+    run_part *part = &run->file->loss;
+    if (!part->object)
+        return TUTTI_OK;
+    const tutti_status s = context_open(run, part, &run->loss, err);
+    const tutti_loss_v1 *table = s ? NULL : instance_query(run->loss, TUTTI_LOSS_V1);
+    if (!s && !table)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "loss %s has no " TUTTI_LOSS_V1,
+                          part->name);
+    return s ? s
+             : net_set_loss(run->net, table, instance_self(run->loss), instance_name(run->loss),
+                            run->loss, err);
+}
+
 static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_error *err)
 {
     char path[PATH_MAX];
@@ -70,7 +86,8 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
                           t->run.file->model.name);
     uint32_t n;
     const tutti_column *columns = loader_columns(t->train.loader, &n);
-    if ((s = net_build(t->run.net, t->run.model, columns, n, err)))
+    if ((s = net_build(t->run.net, t->run.model, columns, n, err)) ||
+        (s = open_loss(&t->run, err)))
         return s;
     return net_commit(t->run.net, err);
 }
@@ -427,6 +444,7 @@ void trainer_destroy(trainer *t)
     net_destroy(run->net);
     kernels_fini(&t->kernels);
     backend_close(&run->device);
+    instance_free(run->loss);
     instance_free(run->model);
     mirrors_fini(&t->mirrors);
     run_log_fini(&run->log);

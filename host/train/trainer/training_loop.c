@@ -267,8 +267,7 @@ tutti_status training_end_epoch(trainer *t, tutti_error *err)
     if (s)
         return s;
     metric_set_log(&t->run.log, &t->train.metrics, "train", (uint64_t)t->run.clock.now.batch);
-    s = t->run.file->step_schedulers_every_batch ? TUTTI_OK
-                                                 : updater_schedule(&t->updater, err);
+    s = t->run.file->schedules.every_batch ? TUTTI_OK : updater_schedule(&t->updater, err);
     if (s)
         return s;
     t->run.clock.previous = t->run.clock.now;

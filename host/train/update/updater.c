@@ -30,7 +30,7 @@ tutti_status updater_open(updater *u, plugin_kernels *kernels, tutti_error *err)
 {
     run_file *run = u->run->file;
     u->groups = calloc(run->ngroups, sizeof *u->groups);
-    u->schedulers = calloc(run->schedulers.count + 1, sizeof *u->schedulers);
+    u->schedulers = calloc(run->schedules.schedulers.count + 1, sizeof *u->schedulers);
     if (!u->groups || !u->schedulers)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
     for (size_t k = 0; k < run->ngroups; k++) {
@@ -57,16 +57,16 @@ tutti_status updater_open(updater *u, plugin_kernels *kernels, tutti_error *err)
         return tutti_fail(err, TUTTI_E_RANGE,
                           "optimizer %s wants %u slots, at most %d are possible",
                           run->groups[0].part.name, u->nslots, TUTTI_OPTIMIZER_MAX_SLOTS);
-    for (size_t k = 0; k < run->schedulers.count; k++) {
+    for (size_t k = 0; k < run->schedules.schedulers.count; k++) {
         const tutti_status s =
-            context_open(u->run, &run->schedulers.items[k], &u->schedulers[k], err);
+            context_open(u->run, &run->schedules.schedulers.items[k], &u->schedulers[k], err);
         if (s)
             return s;
         u->nschedulers = k + 1;
         if (!instance_query(u->schedulers[k], TUTTI_SCHEDULER_V1))
             return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                               "scheduler %s has no " TUTTI_SCHEDULER_V1,
-                              run->schedulers.items[k].name);
+                              run->schedules.schedulers.items[k].name);
     }
     return TUTTI_OK;
 }

@@ -8,11 +8,11 @@
 enum { MAX_BLOCKS = 12 };
 
 typedef struct cnn {
+    classifier head; /* first, for classifier_loss */
     const tutti_module_v1 *modules;
     char activation[16];
     double dropout;
     int64_t groups; /* of the norms; 0: batch norm */
-    int64_t classes;
     uint64_t nchannels;
     int64_t channels[MAX_BLOCKS];
 } cnn;
@@ -32,7 +32,7 @@ static tutti_status cnn_open(const tutti_host *host, const tutti_params *params,
     (void)snprintf(m->activation, sizeof m->activation, "%s", activation ? activation : "relu");
     m->groups = tutti_param_i64(params, "norm_groups");
     m->dropout = tutti_param_f64(params, "dropout");
-    m->classes = tutti_param_i64(params, "num_classes");
+    m->head.classes = tutti_param_i64(params, "num_classes");
     *ret_self = m;
     return TUTTI_OK;
 }
@@ -75,12 +75,10 @@ static tutti_status add_block(const cnn *m, tutti_module body, uint64_t k, int64
 static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
                           uint32_t ncolumns, tutti_error *err)
 {
-    const cnn *m = self;
+    cnn *m = self;
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0;
     char text[96];
-    tutti_status s =
-        classifier_columns("cnn", columns, ncolumns, m->classes, &input, &classes, err);
+    tutti_status s = classifier_columns("cnn", columns, ncolumns, &m->head, &input, err);
     if (s)
         return s;
     if (input.rank != 3 || input.dim[0] >> (m->nchannels - 1) < 1 ||
@@ -101,7 +99,7 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
         (m->dropout > 0 &&
          (s = model_add(m->modules, body, "drop", "dropout", &p, 1, NULL, err))))
         return s;
-    return model_linear(m->modules, body, "head", width, classes, err);
+    return model_linear(m->modules, body, "head", width, m->head.outputs, err);
 }
 
 static tutti_status trace(void *self, tutti_graph *g, tutti_module root,

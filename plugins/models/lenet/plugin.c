@@ -8,11 +8,11 @@
 enum { GRID = 4 }; /* mnist_classifier's last map */
 
 typedef struct lenet {
+    classifier head; /* first, for classifier_loss */
     const tutti_module_v1 *modules;
     char activation[16];
     char pool[16];
     int64_t padding;
-    int64_t classes;
 } lenet;
 
 static tutti_status lenet_open(const tutti_host *host, const tutti_params *params,
@@ -27,7 +27,7 @@ static tutti_status lenet_open(const tutti_host *host, const tutti_params *param
     (void)snprintf(m->activation, sizeof m->activation, "%s", activation ? activation : "relu");
     (void)snprintf(m->pool, sizeof m->pool, "%s_pool2d", pool ? pool : "avg");
     m->padding = tutti_param_i64(params, "padding");
-    m->classes = tutti_param_i64(params, "num_classes");
+    m->head.classes = tutti_param_i64(params, "num_classes");
     *ret_self = m;
     return TUTTI_OK;
 }
@@ -69,14 +69,12 @@ static tutti_status lenet_build(void *self, tutti_module root, const tutti_colum
                                 uint32_t ncolumns, tutti_error *err)
 {
     static const char *const acts[] = {"act1", "act2", "act3", "act4"};
-    const lenet *m = self;
+    lenet *m = self;
     const tutti_module_v1 *modules = m->modules;
     const tutti_attr two = tutti_attr_i("kernel_size", 2);
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0;
     char text[96];
-    tutti_status s =
-        classifier_columns("lenet", columns, ncolumns, m->classes, &input, &classes, err);
+    tutti_status s = classifier_columns("lenet", columns, ncolumns, &m->head, &input, err);
     if (s)
         return s;
     const int64_t height = input.rank == 3 ? last_side(m, input.dim[0]) : 0;
@@ -92,7 +90,7 @@ static tutti_status lenet_build(void *self, tutti_module root, const tutti_colum
         (s = model_add(modules, root, "pool2", m->pool, &two, 1, NULL, err)) ||
         (s = model_linear(modules, root, "fc1", 16 * height * width, 120, err)) ||
         (s = model_linear(modules, root, "fc2", 120, 84, err)) ||
-        (s = model_linear(modules, root, "fc3", 84, classes, err)))
+        (s = model_linear(modules, root, "fc3", 84, m->head.outputs, err)))
         return s;
     for (int k = 0; s == TUTTI_OK && k < 4; k++)
         s = model_add(modules, root, acts[k], m->activation, NULL, 0, NULL, err);
@@ -128,12 +126,11 @@ static int divides(int64_t side)
 static tutti_status mnist_build(void *self, tutti_module root, const tutti_column *columns,
                                 uint32_t ncolumns, tutti_error *err)
 {
-    const lenet *m = self;
+    lenet *m = self;
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0;
     char text[96];
-    tutti_status s = classifier_columns("mnist_classifier", columns, ncolumns, m->classes,
-                                        &input, &classes, err);
+    tutti_status s =
+        classifier_columns("mnist_classifier", columns, ncolumns, &m->head, &input, err);
     if (s)
         return s;
     if (input.rank != 3 || !divides(input.dim[0]) || !divides(input.dim[1]))
@@ -147,7 +144,7 @@ static tutti_status mnist_build(void *self, tutti_module root, const tutti_colum
         (s = model_norm(m->modules, root, "bn", 32, err)) ||
         (s = model_linear(m->modules, root, "fc1", 32 * GRID * GRID, 32, err)))
         return s;
-    return model_linear(m->modules, root, "fc2", 32, classes, err);
+    return model_linear(m->modules, root, "fc2", 32, m->head.outputs, err);
 }
 
 static tutti_status mnist_trace(void *self, tutti_graph *g, tutti_module root,

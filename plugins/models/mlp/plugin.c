@@ -8,10 +8,10 @@
 enum { MAX_HIDDEN = 64 };
 
 typedef struct mlp {
+    classifier head; /* first, for classifier_loss */
     const tutti_module_v1 *modules;
     char activation[16];
     double dropout;
-    int64_t classes;
     uint64_t nhidden;
     int64_t hidden[MAX_HIDDEN];
 } mlp;
@@ -30,7 +30,7 @@ static tutti_status mlp_open(const tutti_host *host, const tutti_params *params,
     const char *activation = tutti_param_str(params, "activation");
     (void)snprintf(m->activation, sizeof m->activation, "%s", activation ? activation : "relu");
     m->dropout = tutti_param_f64(params, "dropout");
-    m->classes = tutti_param_i64(params, "num_classes");
+    m->head.classes = tutti_param_i64(params, "num_classes");
     *ret_self = m;
     return TUTTI_OK;
 }
@@ -46,11 +46,9 @@ static tutti_status mlp_close(void *self, tutti_error *err)
 static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
                           uint32_t ncolumns, tutti_error *err)
 {
-    const mlp *m = self;
+    mlp *m = self;
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0;
-    tutti_status s =
-        classifier_columns("mlp", columns, ncolumns, m->classes, &input, &classes, err);
+    tutti_status s = classifier_columns("mlp", columns, ncolumns, &m->head, &input, err);
     tutti_module body;
     if (s || (s = model_add(m->modules, root, "body", "sequential", NULL, 0, &body, err)) ||
         (s = model_add(m->modules, body, "flatten", "flatten", NULL, 0, NULL, err)))
@@ -69,7 +67,7 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
             return s;
         width = m->hidden[k];
     }
-    return model_linear(m->modules, body, "head", width, classes, err);
+    return model_linear(m->modules, body, "head", width, m->head.outputs, err);
 }
 
 static tutti_status trace(void *self, tutti_graph *g, tutti_module root,

@@ -25,10 +25,10 @@ static const form forms[] = {
 };
 
 typedef struct resnet {
+    classifier head; /* first, for classifier_loss */
     const tutti_module_v1 *modules;
     const form *form;
     int64_t width;
-    int64_t classes;
     int64_t zero;  /* the last scale of a block starts from 0 */
     int64_t small; /* the stem keeps the image's size */
 } resnet;
@@ -51,7 +51,7 @@ static tutti_status resnet_open(const tutti_host *host, const tutti_params *para
     r->modules = host->query(host->ctx, TUTTI_MODULE_V1);
     r->form = f;
     r->width = tutti_param_i64(params, "width");
-    r->classes = tutti_param_i64(params, "num_classes");
+    r->head.classes = tutti_param_i64(params, "num_classes");
     r->zero = tutti_param_i64(params, "zero_init_residual");
     r->small = strcmp(tutti_param_str(params, "stem"), "cifar") == 0;
     *ret_self = r;
@@ -101,12 +101,11 @@ static tutti_status add_stage(const resnet *r, tutti_module root, int k, int64_t
 static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
                           uint32_t ncolumns, tutti_error *err)
 {
-    const resnet *r = self;
+    resnet *r = self;
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0, channels = r->width;
+    int64_t channels = r->width;
     char text[96];
-    tutti_status s =
-        classifier_columns("resnet", columns, ncolumns, r->classes, &input, &classes, err);
+    tutti_status s = classifier_columns("resnet", columns, ncolumns, &r->head, &input, err);
     if (s)
         return s;
     if (input.rank != 3)
@@ -117,7 +116,7 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     for (int k = 0; k < STAGES; k++)
         if ((s = add_stage(r, root, k, &channels, err)))
             return s;
-    return model_linear(r->modules, root, "fc", channels, classes, err);
+    return model_linear(r->modules, root, "fc", channels, r->head.outputs, err);
 }
 
 static tutti_status trace(void *self, tutti_graph *g, tutti_module root,

@@ -105,10 +105,10 @@ static const void *block_query(void *self, const char *id)
 /* ---- resnet_cifar ---- */
 
 typedef struct resnet {
+    classifier head; /* first, for classifier_loss */
     const tutti_module_v1 *modules;
     int64_t blocks; /* a stage */
     int64_t width;
-    int64_t classes;
     int64_t conv; /* shortcuts are convolutions */
 } resnet;
 
@@ -126,7 +126,7 @@ static tutti_status resnet_cifar_open(const tutti_host *host, const tutti_params
     r->modules = host->query(host->ctx, TUTTI_MODULE_V1);
     r->blocks = (depth - 2) / 6;
     r->width = tutti_param_i64(params, "width");
-    r->classes = tutti_param_i64(params, "num_classes");
+    r->head.classes = tutti_param_i64(params, "num_classes");
     r->conv = strcmp(tutti_param_str(params, "shortcut"), "conv") == 0;
     *ret_self = r;
     return TUTTI_OK;
@@ -154,12 +154,11 @@ static tutti_status add_stage(const resnet *r, tutti_module root, int stage, tut
 static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
                           uint32_t ncolumns, tutti_error *err)
 {
-    const resnet *r = self;
+    resnet *r = self;
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0;
     char text[96];
-    tutti_status s = classifier_columns("resnet_cifar", columns, ncolumns, r->classes, &input,
-                                        &classes, err);
+    tutti_status s =
+        classifier_columns("resnet_cifar", columns, ncolumns, &r->head, &input, err);
     if (s)
         return s;
     if (input.rank != 3)
@@ -171,7 +170,7 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     for (int stage = 0; stage < 3; stage++)
         if ((s = add_stage(r, root, stage, err)))
             return s;
-    return model_linear(r->modules, root, "head", 4 * r->width, classes, err);
+    return model_linear(r->modules, root, "head", 4 * r->width, r->head.outputs, err);
 }
 
 static tutti_status trace(void *self, tutti_graph *g, tutti_module root,

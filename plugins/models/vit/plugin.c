@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 typedef struct vit {
+    classifier head; /* first, for classifier_loss */
     const tutti_module_v1 *modules;
     int64_t patch;
     int64_t layers;
     int64_t heads;
     int64_t width;
     int64_t inner;
-    int64_t classes;
     int64_t side[2]; /* of the images; known after build */
     double dropout;
 } vit;
@@ -36,7 +36,7 @@ static tutti_status vit_open(const tutti_host *host, const tutti_params *params,
     v->width = width;
     v->inner =
         tutti_param_is_set(params, "mlp_dim") ? tutti_param_i64(params, "mlp_dim") : 4 * width;
-    v->classes = tutti_param_i64(params, "num_classes");
+    v->head.classes = tutti_param_i64(params, "num_classes");
     v->dropout = tutti_param_f64(params, "dropout");
     *ret_self = v;
     return TUTTI_OK;
@@ -85,10 +85,8 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
 {
     vit *v = self;
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0;
     char text[96];
-    tutti_status s =
-        classifier_columns("vit", columns, ncolumns, v->classes, &input, &classes, err);
+    tutti_status s = classifier_columns("vit", columns, ncolumns, &v->head, &input, err);
     if (s)
         return s;
     if (!is_cut(v, &input))
@@ -106,7 +104,7 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     if ((s = add_patches(v, root, input.dim[2], err)) ||
         (s = model_add(v->modules, root, "encoder", "vit_encoder", attr, 6, NULL, err)))
         return s;
-    return add_head(v, root, classes, err);
+    return add_head(v, root, v->head.outputs, err);
 }
 
 /* The class token before the patches: (B, T, C). */

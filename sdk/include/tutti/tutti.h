@@ -32,6 +32,7 @@ TUTTI_C_BEGIN
 #define TUTTI_KIND_METRIC "metric"
 #define TUTTI_KIND_DEVICE "device"
 #define TUTTI_KIND_COMM "comm"
+#define TUTTI_KIND_LOSS "loss"
 
 /* The host as one object sees it.  Valid until that object's last close or post_close returns. */
 typedef struct tutti_host {

@@ -26,6 +26,7 @@ pub const TUTTI_KIND_SCHEDULER: &[u8; 10usize] = b"scheduler\0";
 pub const TUTTI_KIND_METRIC: &[u8; 7usize] = b"metric\0";
 pub const TUTTI_KIND_DEVICE: &[u8; 7usize] = b"device\0";
 pub const TUTTI_KIND_COMM: &[u8; 5usize] = b"comm\0";
+pub const TUTTI_KIND_LOSS: &[u8; 5usize] = b"loss\0";
 pub const TUTTI_ENGINE_V1: &[u8; 15usize] = b"tutti.engine/1\0";
 pub const TUTTI_KERNEL_V1: &[u8; 15usize] = b"tutti.kernel/1\0";
 pub const TUTTI_LOGGER_V1: &[u8; 15usize] = b"tutti.logger/1\0";

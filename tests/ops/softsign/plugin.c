@@ -246,11 +246,10 @@ static tutti_status model_build(void *self, tutti_module root, const tutti_colum
                                 uint32_t ncolumns, tutti_error *err)
 {
     tutti_desc input = {{0}, 0, 0};
-    int64_t classes = 0;
+    classifier head = {.classes = 0};
     tutti_module body;
     (void)self;
-    tutti_status s =
-        classifier_columns("softsign_mlp", columns, ncolumns, 0, &input, &classes, err);
+    tutti_status s = classifier_columns("softsign_mlp", columns, ncolumns, &head, &input, err);
     if (!s)
         s = model_add(modules, root, "body", "sequential", NULL, 0, &body, err);
     if (!s)
@@ -259,7 +258,7 @@ static tutti_status model_build(void *self, tutti_module root, const tutti_colum
         s = model_linear(modules, body, "first", tutti_numel(&input), 32, err);
     if (!s)
         s = model_add(modules, body, "softsign", "softsign", NULL, 0, NULL, err);
-    return s ? s : model_linear(modules, body, "head", 32, classes, err);
+    return s ? s : model_linear(modules, body, "head", 32, head.outputs, err);
 }
 
 static tutti_status model_trace(void *self, tutti_graph *g, tutti_module root,
@@ -277,7 +276,7 @@ static const tutti_model_v1 model_table = {.struct_size = sizeof model_table,
                                            .targets = classifier_targets,
                                            .build = model_build,
                                            .trace = model_trace,
-                                           .loss = classifier_loss};
+                                           .loss = model_cross_entropy};
 
 static const void *model_query(void *self, const char *id)
 {

@@ -255,7 +255,7 @@ START_TEST(there_is_room_for_eight)
     for (int k = 0; k < 8; k++)
         with(&scaled_table, by, "it", n);
     ck_assert_int_eq(net_add_loss(n, &scaled_table, by, "ninth", NULL, &err), TUTTI_E_RANGE);
-    ck_assert_error(err, TUTTI_E_RANGE, "ninth: 8 algorithms change the loss already");
+    ck_assert_error(err, TUTTI_E_RANGE, "ninth: 8 objects change the loss already");
     net_destroy(n);
 }
 END_TEST

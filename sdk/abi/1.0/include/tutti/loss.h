@@ -1,4 +1,4 @@
-/* loss.h - tutti.loss/1: another loss of training in the place of the model's, or around it. */
+/* loss.h - tutti.loss/1: another loss in the place of the model's, or around it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_LOSS_H
 #define TUTTI_LOSS_H
@@ -21,8 +21,8 @@ typedef struct tutti_loss_input {
     uint32_t noutputs;
     uint32_t ntargets;
     void *ctx; /* the host's; pass it to `below` */
-    /* Emits the loss that there would be without this object: the model's, or that of the object that the run
-     * file names before this one.  Outputs and targets may be others, in the same number and order; any
+    /* Emits the loss that there would be without this object: the model's, that of the object which the run file
+     * names as "loss", or that of the algorithm named before this one.  Outputs and targets may be others, in the same number and order; any
      * reduction.  May be called any number of times, or not at all.  0 after an error, which the graph keeps.
      * [control] */
     tutti_value (*below)(void *ctx, tutti_graph *g, const tutti_value *outputs,
@@ -30,12 +30,13 @@ typedef struct tutti_loss_input {
                          int32_t reduction);
 } tutti_loss_input;
 
-/* Provided by an algorithm.  Evaluation keeps the model's own loss. */
+/* Provided by an object of kind "loss", which a run file names in the model's place: training and evaluation both
+ * have it.  Provided by an algorithm it is around that loss, or the model's, in training alone. */
 typedef struct tutti_loss_v1 {
     uint32_t struct_size;
     uint32_t reserved; /* write 0 */
-    /* Emits the loss of training: one F32 number (MEAN), or one a sample, (B) (NONE), for what wants to weigh
-     * samples.  The host differentiates it, so every operation on the way from the outputs needs a gradient.
+    /* Emits the loss: one F32 number (MEAN), or one a sample, (B) (NONE), for what wants to weigh samples.  Outputs
+     * and targets that do not fit are an error of the graph (g->fail), whose sentence says what would.  The host differentiates it, so every operation on the way from the outputs needs a gradient.
      * Called once for each shape of a batch; what changes from step to step is a buffer of a module (g->weight),
      * not a member of the object.  [control] */
     tutti_value (*loss)(void *self, tutti_graph *g, const tutti_loss_input *in);

@@ -1,0 +1,109 @@
+/* loss_plugin.h - the shell of a loss plugin.  The including file defines LOSS_NAME, the object's name, first and
+ * loss_emit after; before, it may define which settings the manifest has: LOSS_VALUE and LOSS_SECOND (floats),
+ * LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All have a reduction. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LOSS_PLUGIN_H
+#define LOSS_PLUGIN_H
+
+#include "loss.h"
+
+#include <stdlib.h>
+
+/* The plugin's own: the loss for in->outputs[0] and in->targets[0], which are there; 0 after an error. */
+static tutti_value loss_emit(const loss *l, tutti_graph *g, const tutti_loss_input *in);
+
+static tutti_value loss_call(void *self, tutti_graph *g, const tutti_loss_input *in)
+{
+    if (in->noutputs < 1 || in->ntargets < 1) {
+        (void)g->fail(g, TUTTI_E_UNSUPPORTED, "the model has no output or no target");
+        return 0;
+    }
+    const tutti_value value = loss_emit(self, g, in);
+    return g->status(g) ? 0 : value;
+}
+
+static tutti_status loss_close(void *self, tutti_error *err)
+{
+    loss *l = self;
+    (void)err;
+    if (l)
+        free(l->weights);
+    free(l);
+    return TUTTI_OK;
+}
+
+#ifdef LOSS_WEIGHTS
+static int loss_read_weights(loss *l, const tutti_params *params)
+{
+    const tutti_param *list = tutti_param_find(params, LOSS_WEIGHTS);
+    if (!list || list->type != TUTTI_PARAM_LIST || !list->count)
+        return 1;
+    l->weights = calloc(list->count, sizeof *l->weights);
+    for (uint64_t k = 0; l->weights && k < list->count; k++)
+        l->weights[k] = (float)list->items[k]->f;
+    l->nweights = (int64_t)list->count;
+    return l->weights != NULL;
+}
+
+/* The weights, (nweights) F32. */
+static inline tutti_value loss_weights(const loss *l, tutti_graph *g)
+{
+    const tutti_tensor t = {l->weights, {{l->nweights}, 1, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    return g->constant(g, &t);
+}
+#endif
+
+static tutti_status loss_open(const tutti_host *host, const tutti_params *params,
+                              void **ret_self, tutti_error *err)
+{
+    (void)host;
+    loss *l = calloc(1, sizeof *l);
+    int whole = l != NULL;
+    if (l) {
+        l->sums = tutti_param_i64(params, "reduction") == 1;
+#ifdef LOSS_VALUE
+        l->value = tutti_param_f64(params, LOSS_VALUE);
+#endif
+#ifdef LOSS_SECOND
+        l->second = tutti_param_f64(params, LOSS_SECOND);
+#endif
+#ifdef LOSS_IGNORES
+        l->ignored = tutti_param_i64(params, "ignore_index");
+#endif
+#ifdef LOSS_WEIGHTS
+        whole = loss_read_weights(l, params);
+#endif
+    }
+    if (!whole) {
+        (void)loss_close(l, NULL);
+        return tutti_fail(err, TUTTI_E_NOMEM, LOSS_NAME ": no memory");
+    }
+    *ret_self = l;
+    return TUTTI_OK;
+}
+
+static const tutti_loss_v1 loss_table = {sizeof loss_table, 0, loss_call};
+
+static const void *loss_query(void *self, const char *interface_id)
+{
+    (void)self;
+    return strcmp(interface_id, TUTTI_LOSS_V1) == 0 ? &loss_table : NULL;
+}
+
+static const tutti_calls loss_calls = {.struct_size = sizeof loss_calls,
+                                       .open = loss_open,
+                                       .close = loss_close,
+                                       .query = loss_query};
+static const tutti_object loss_object =
+    TUTTI_OBJECT_INIT(LOSS_NAME, TUTTI_KIND_LOSS, &loss_calls);
+static const tutti_object *const loss_objects[] = {&loss_object, NULL};
+static const tutti_plugin loss_plugin =
+    TUTTI_PLUGIN_INIT("org.tutti." LOSS_NAME "_loss", "1.0.0", loss_objects);
+
+TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
+{
+    (void)host_abi;
+    return &loss_plugin;
+}
+
+#endif

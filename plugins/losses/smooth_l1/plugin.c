@@ -1,0 +1,15 @@
+/* plugin.c - smooth_l1: squared up to beta, absolute beyond. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define LOSS_NAME "smooth_l1"
+#define LOSS_VALUE "beta"
+#include "../elementwise.h"
+
+static tutti_value loss_element(const loss *l, tutti_graph *g, tutti_value x, tutti_value y)
+{
+    const tutti_value d = tutti_sub(g, x, y), size = tutti_op1(g, "abs", d);
+    if (l->value == 0.0)
+        return size;
+    return loss_below(g, size, l->value,
+                      tutti_affine(g, tutti_mul(g, d, d), 0.5 / l->value, 0.0),
+                      tutti_affine(g, size, 1.0, -0.5 * l->value));
+}

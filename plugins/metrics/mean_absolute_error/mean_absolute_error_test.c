@@ -1,0 +1,32 @@
+/* mean_absolute_error_test.c - the metric through its entry function, against torchmetrics. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../regression_check.h"
+
+/* torchmetrics 1.9.0, by tests/peers/metrics.py */
+START_TEST(values_are_those_of_torchmetrics)
+{
+    given g;
+    given_init(&g);
+    ck_assert_close(pair_value("mean_absolute_error", &g, 0), 0.901562512, 1e-6);
+    given_init(&g);
+    ck_assert_close(pair_value("mean_absolute_error", &g, 1), 0.982812524, 1e-6);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    given g;
+    given_init(&g);
+    pair_refusals("mean_absolute_error", &g);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mean_absolute_error");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, values_are_those_of_torchmetrics);
+    tcase_add_test(tc, what_does_not_fit_is_refused);
+    return tutti_run(suite);
+}
