@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/argument.h"
 #include "base/duration.h"
-#include "engine/callback.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -172,7 +171,7 @@ void argument_read(const argument_reader *r, const json_node *at, const ctype *t
         read_array(r, at, t, name, to);
         return;
     case CTYPE_CALLBACK:
-        callback_read(r, at, t, name, to);
+        r->read_callback(r, at, t, name, to);
         return;
     default:
         read_pointer(r, at, t, name, to);

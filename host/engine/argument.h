@@ -7,14 +7,18 @@
 
 typedef struct callback callback;               /* callback.h */
 typedef struct argument_memory argument_memory; /* blocks that stay where they are */
+typedef struct argument_reader argument_reader;
 
 /* Who reads, and where what is made goes: the owner frees both lists. */
-typedef struct argument_reader {
+struct argument_reader {
     registry *registry;
     argument_memory **memory;
     callback **callbacks;
     faults *f;
-} argument_reader;
+    /* callback_read: a callback's arguments are read as any, so whoever reads knows it. */
+    void (*read_callback)(const argument_reader *r, const json_node *at, const ctype *type,
+                          const char *name, void *to);
+};
 
 /* `bytes` zeros, aligned for any type; NULL with a fault at `at`. */
 void *argument_allocate(const argument_reader *r, size_t bytes, const json_node *at);

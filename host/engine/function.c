@@ -107,7 +107,7 @@ static void read_function(registry *r, const json_node *call, const json_node *a
                           const json_node *at, bool is_filter, const ctype *caller,
                           bound_function *fn, faults *f)
 {
-    const argument_reader reader = {r, &fn->memory, &fn->callbacks, f};
+    const argument_reader reader = {r, &fn->memory, &fn->callbacks, f, callback_read};
     tutti_error e = TUTTI_ERROR_INIT;
     if (!call || json_type(call) != JSON_STRING) {
         faults_add(f, call ? call : at, "%s %s, want a function such as \"demo.note\"",
