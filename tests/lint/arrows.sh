@@ -73,6 +73,8 @@ dlfcn.h host/plugin/image.c host/device/cuda/library.c host/embed/library.c
 TABLE
 refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl)' -- 'kernels' \
   ':!kernels/common/*' ':!*.md' ':!*.txt'
+refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c" '#include <curl/' -- \
+  'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c'
 refuse "a library prints or exits" \
   '(^|[^a-z_.>"])(printf|puts|exit|abort|perror)\(|fprintf\((stderr|stdout)' -- \
   'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
