@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../callback.h"
 #include "tutti/metrics.h"
+#include "tutti/world.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ static const struct counter {
 
 typedef struct memory_monitor {
     const tutti_metrics_v1 *metrics;
+    const tutti_world_v1 *world; /* NULL: one process */
+    int64_t aggregates_every;    /* batches; 0: never */
     int32_t wanted[COUNTERS];
 } memory_monitor;
 
@@ -36,6 +39,9 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "memory_monitor: no memory");
     m->metrics = metrics;
+    m->world = host->query(host->ctx, TUTTI_WORLD_V1);
+    const tutti_param *every = tutti_param_find(params, "dist_aggregate_batch_interval");
+    m->aggregates_every = every && every->type == TUTTI_PARAM_INT ? every->i : 0;
     const tutti_param *keys = tutti_param_find(params, "memory_keys");
     const int32_t all = !keys || keys->type == TUTTI_PARAM_NULL;
     for (int k = 0; k < COUNTERS; k++) {
@@ -56,13 +62,57 @@ static double gigabytes(unsigned long long kib)
     return strtod(text, NULL);
 }
 
+/* Mean, least and most of one number over the processes. */
+static void log_over(const memory_monitor *m, const char *name, const double *values,
+                     size_t stride, int32_t processes)
+{
+    char names[3][64];
+    double sum = 0.0, least = values[0], most = values[0];
+    for (int32_t r = 0; r < processes; r++) {
+        const double one = values[(size_t)r * stride];
+        sum += one;
+        least = one < least ? one : least;
+        most = one > most ? one : most;
+    }
+    static const char *const ends[] = {"avg", "min", "max"};
+    const double numbers[] = {sum / processes, least, most};
+    tutti_named_value v[3];
+    for (int k = 0; k < 3; k++) {
+        (void)snprintf(names[k], sizeof names[k], "%s_%s", name, ends[k]);
+        v[k] = (tutti_named_value){names[k], numbers[k]};
+    }
+    m->metrics->log(m->metrics->ctx, v, 3);
+}
+
+/* All processes come here at the same batch, with the same numbers. */
+static tutti_status aggregate(const memory_monitor *m, const tutti_named_value *v, uint32_t n,
+                              tutti_error *err)
+{
+    const int32_t processes = m->world ? m->world->size(m->world->ctx) : 1;
+    double mine[COUNTERS] = {0.0};
+    tutti_status s = TUTTI_OK;
+    double *all = calloc((size_t)processes, sizeof mine);
+    if (!all)
+        return tutti_fail(err, TUTTI_E_NOMEM, "memory_monitor: no memory for %d processes",
+                          (int)processes);
+    for (uint32_t k = 0; k < n; k++)
+        mine[k] = v[k].value;
+    if (m->world)
+        s = m->world->gather(m->world->ctx, mine, all, sizeof mine, err);
+    else
+        memcpy(all, mine, sizeof mine);
+    for (uint32_t k = 0; k < n && !s; k++)
+        log_over(m, v[k].name, all + k, COUNTERS, processes);
+    free(all);
+    return s;
+}
+
 static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
 {
     const memory_monitor *m = self;
     char line[256];
     tutti_named_value v[COUNTERS];
     uint32_t n = 0;
-    (void)event;
     FILE *in = fopen("/proc/self/status", "r");
     if (!in)
         return tutti_fail(err, TUTTI_E_IO, "memory_monitor: /proc/self/status cannot be read");
@@ -74,7 +124,9 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
                     gigabytes(strtoull(line + strlen(counters[k].line), NULL, 10))};
     (void)fclose(in);
     m->metrics->log(m->metrics->ctx, v, n);
-    return TUTTI_OK;
+    return m->aggregates_every && event->time->batch % m->aggregates_every == 0
+               ? aggregate(m, v, n, err)
+               : TUTTI_OK;
 }
 
 static tutti_status monitor_close(void *self, tutti_error *err)

@@ -4,6 +4,7 @@
 #include "tutti/metrics.h"
 #include "tutti/state.h"
 #include "tutti/stateful.h"
+#include "tutti/world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ typedef struct speed_monitor {
     int64_t seen;    /* marks so far */
     int64_t eval_ns; /* all evaluations; in checkpoints */
     double unit_ns;
+    double processes; /* that train together */
 } speed_monitor;
 
 static tutti_status speed_close(void *self, tutti_error *err)
@@ -57,6 +59,8 @@ static tutti_status speed_open(const tutti_host *host, const tutti_params *param
     m->state = state;
     m->metrics = metrics;
     m->unit_ns = 1e9 * seconds[tutti_param_i64(params, "time_unit") & 3];
+    const tutti_world_v1 *world = host->query(host->ctx, TUTTI_WORLD_V1);
+    m->processes = world ? world->size(world->ctx) : 1.0;
     *ret_self = m;
     return TUTTI_OK;
 }
@@ -74,9 +78,12 @@ static void log_rates(speed_monitor *m, const mark *now)
     const double samples = (double)(now->sample - then->sample) / passed;
     const double tokens = (double)(now->token - then->token) / passed;
     const tutti_named_value v[] = {
-        {"throughput/batches_per_sec", batches}, {"throughput/device/batches_per_sec", batches},
-        {"throughput/samples_per_sec", samples}, {"throughput/device/samples_per_sec", samples},
-        {"throughput/tokens_per_sec", tokens},   {"throughput/device/tokens_per_sec", tokens},
+        {"throughput/batches_per_sec", batches},
+        {"throughput/device/batches_per_sec", batches / m->processes},
+        {"throughput/samples_per_sec", samples},
+        {"throughput/device/samples_per_sec", samples / m->processes},
+        {"throughput/tokens_per_sec", tokens},
+        {"throughput/device/tokens_per_sec", tokens / m->processes},
     };
     m->metrics->log(m->metrics->ctx, v, now->token > 0 ? 6 : 4);
 }

@@ -2,9 +2,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_check.h"
 #include "tutti/stateful.h"
+#include "tutti/world.h"
 
 static stage run;
 static subject it;
+
+static int32_t size_of(void *ctx)
+{
+    (void)ctx;
+    return 4;
+}
+static const tutti_world_v1 four = {.struct_size = sizeof four, .size = size_of};
+static int together; /* four processes */
 
 static void open_it(int64_t window)
 {
@@ -14,6 +23,8 @@ static void open_it(int64_t window)
     given_int(&g, "window_size", window);
     given_enum(&g, "time_unit", "minutes", 1);
     stage_init(&run);
+    if (together)
+        run.services[6] = (service){TUTTI_WORLD_V1, &four};
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "speed_monitor", &g,
                               run.services, &err),
                  err);
@@ -42,6 +53,24 @@ START_TEST(rates_come_once_the_window_is_full)
     ck_assert_close(value("throughput/batches_per_sec"), 2 / 0.06, 1e-9);
     ck_assert_close(value("throughput/device/samples_per_sec"), 20 / 0.06, 1e-9);
     ck_assert_uint_eq(run.nvalues, 7); /* no tokens */
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(rates_of_a_device_are_a_processs_share)
+{
+    together = 1;
+    open_it(1);
+    for (int k = 0; k < 2; k++) {
+        stage_next_batch(&run);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    }
+    ck_assert_close(value("throughput/device/samples_per_sec"),
+                    value("throughput/samples_per_sec") / 4, 1e-9);
+    ck_assert_close(value("throughput/device/batches_per_sec"),
+                    value("throughput/batches_per_sec") / 4, 1e-9);
+    together = 0;
     subject_close(&it);
     stage_fini(&run);
 }
@@ -77,6 +106,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, rates_come_once_the_window_is_full);
+    tcase_add_test(tc, rates_of_a_device_are_a_processs_share);
     tcase_add_test(tc, times_are_in_the_unit_and_evaluations_are_kept);
     return tutti_run(suite);
 }
