@@ -8,6 +8,7 @@ import sys
 from pins import cells_of, gone, pins
 
 PAGE = pathlib.Path("docs/parity.md")
+SCHEMA = pathlib.Path("sdk/schema/run.schema.json")
 NAMES = {"Composer": pathlib.Path("tests/peers/composer.names"), "Ignite": pathlib.Path("tests/peers/ignite.names")}
 
 
@@ -21,8 +22,8 @@ def answers():
 
 
 def settings():
-    """The settings of each object of the project's plugins."""
-    found = {}
+    """The settings of each object of the project's plugins, and the keys of run files."""
+    found = {"run file": set(json.loads(SCHEMA.read_text(encoding="utf-8"))["properties"])}
     for path in pathlib.Path("plugins").glob("*/*/plugin.json"):
         for o in json.loads(path.read_text(encoding="utf-8")).get("objects", []):
             found.setdefault(o["name"], set()).update(o.get("params", {}))
