@@ -81,7 +81,7 @@ def own(m, row):
     """Tutti, with as large a part of a batch at once as there is memory for."""
     why = "no time"
     for micro in (None, row.batch // 2, row.batch // 4):
-        command = [m.build / "tutti", "train", BENCH / "rows" / f"{row.row}.json", "--device", "cuda",
+        command = [m.build / "tutti", "train", BENCH / "rows" / f"{row.row}.json", "--quiet", "--device", "cuda",
                    "--plugin-path", m.build / "bench", "--set", "precision=amp_bf16",
                    "--set", f"train.batch_size={row.batch}", "--set", "train.resident=true"]
         for change in [*row.changes, *([f"microbatch_size={micro}"] if micro else [])]:
