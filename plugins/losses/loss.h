@@ -10,15 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What becomes of losses: their mean, their sum, or the mean of the sums of samples. */
+enum { LOSS_MEAN, LOSS_SUM, LOSS_BATCHMEAN };
+
 /* One loss's settings, of those that there are. */
 typedef struct loss {
     double value;   /* LOSS_VALUE */
     double second;  /* LOSS_SECOND */
     float *weights; /* LOSS_WEIGHTS, `nweights` of them; NULL: none are given */
     int64_t nweights;
-    int64_t ignored; /* ignore_index */
-    int32_t sums;    /* reduction is "sum", not "mean" */
-    int32_t reserved;
+    int64_t ignored;   /* ignore_index */
+    int32_t reduction; /* LOSS_*, in the order of the manifest's words */
+    int32_t flag;      /* LOSS_FLAG */
 } loss;
 
 /* One F32 number. */
@@ -66,9 +69,10 @@ static inline tutti_value loss_refuse(tutti_graph *g, const char *want, tutti_va
     char text[480], a[96], b[96];
     const tutti_desc x = *g->desc(g, output), y = *g->desc(g, target);
     const char *fits =
-        loss_is_class(y.dtype) && loss_has_rows(&x, &y) ? "of classes cross_entropy fits these"
+        loss_is_class(y.dtype) && loss_has_rows(&x, &y)
+            ? "of classes cross_entropy, focal or multi_margin fits these"
         : loss_has_numbers(&x, &y)
-            ? "of numbers mse, l1, smooth_l1 or huber fits these"
+            ? "of numbers mse, l1, smooth_l1, huber or bce_with_logits fits these"
             : "no loss fits these: the model wants another head, or the data another target";
     (void)snprintf(text, sizeof text, "the output is %s and the target %s, want %s; %s",
                    tutti_desc_text(&x, a, sizeof a), tutti_desc_text(&y, b, sizeof b), want,
@@ -102,9 +106,13 @@ static inline tutti_value loss_reduce(const loss *l, tutti_graph *g, tutti_value
     const int32_t rank = g->desc(g, each)->rank;
     const uint32_t naxes = /* none: all */
         reduction == TUTTI_REDUCTION_MEAN || rank < 1 ? 0 : (uint32_t)rank - 1;
+    if (l->reduction == LOSS_BATCHMEAN && rank > 1) {
+        const tutti_value samples = tutti_reduce(g, "sum", each, rest, (uint32_t)rank - 1, 0);
+        return naxes ? samples : tutti_reduce(g, "mean", samples, NULL, 0, 0);
+    }
     if (reduction != TUTTI_REDUCTION_MEAN && naxes == 0)
         return each;
-    return tutti_reduce(g, l->sums ? "sum" : "mean", each, rest, naxes, 0);
+    return tutti_reduce(g, l->reduction == LOSS_SUM ? "sum" : "mean", each, rest, naxes, 0);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* loss_plugin.h - the shell of a loss plugin.  The including file defines LOSS_NAME, the object's name, first and
  * loss_emit after; before, it may define which settings the manifest has: LOSS_VALUE and LOSS_SECOND (floats),
- * LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All have a reduction. */
+ * LOSS_FLAG (a bool), LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All have a reduction. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LOSS_PLUGIN_H
 #define LOSS_PLUGIN_H
@@ -60,15 +60,20 @@ static tutti_status loss_open(const tutti_host *host, const tutti_params *params
     loss *l = calloc(1, sizeof *l);
     int whole = l != NULL;
     if (l) {
-        l->sums = tutti_param_i64(params, "reduction") == 1;
+        l->reduction = (int32_t)tutti_param_i64(params, "reduction");
 #ifdef LOSS_VALUE
         l->value = tutti_param_f64(params, LOSS_VALUE);
 #endif
 #ifdef LOSS_SECOND
         l->second = tutti_param_f64(params, LOSS_SECOND);
 #endif
+#ifdef LOSS_FLAG
+        l->flag = (int32_t)tutti_param_i64(params, LOSS_FLAG);
+#endif
 #ifdef LOSS_IGNORES
-        l->ignored = tutti_param_i64(params, "ignore_index");
+        l->ignored = tutti_param_find(params, "ignore_index")
+                         ? tutti_param_i64(params, "ignore_index")
+                         : -100;
 #endif
 #ifdef LOSS_WEIGHTS
         whole = loss_read_weights(l, params);
@@ -98,7 +103,7 @@ static const tutti_object loss_object =
     TUTTI_OBJECT_INIT(LOSS_NAME, TUTTI_KIND_LOSS, &loss_calls);
 static const tutti_object *const loss_objects[] = {&loss_object, NULL};
 static const tutti_plugin loss_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti." LOSS_NAME "_loss", "1.0.0", loss_objects);
+    TUTTI_PLUGIN_INIT("org.tutti.loss." LOSS_NAME, "1.0.0", loss_objects);
 
 TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
 {

@@ -84,6 +84,6 @@ sed 's/"loss": "mse", //' short.json >own.json
 says "numbers and cross entropy" 1 'tutti: loss: the targets are numbers, and the model'"'"'s own loss, cross entropy, wants classes; set "loss", to mse for instance, or num_classes if the numbers are probabilities of classes' \
   "$TUTTI" train own.json
 small_run '"loss": "mse"' >classes.json
-says "classes and mse" 1 'tutti: mse: the output is F32 (64, 10) and the target I32 (64), want a number for each of the output'"'"'s; of classes cross_entropy fits these' \
+says "classes and mse" 1 'tutti: mse: the output is F32 (64, 10) and the target I32 (64), want a number for each of the output'"'"'s; of classes cross_entropy, focal or multi_margin fits these' \
   "$TUTTI" train classes.json
 finish

@@ -138,7 +138,7 @@ START_TEST(numbers_and_gradients_are_those_of_torch)
     memset(&err, 0, sizeof err);
     ck_assert_ok(json_read(LOSSES_FILE, FILE_LIMIT, &doc, &err), err);
     const json_node *cases = json_get(json_root(doc), "cases");
-    ck_assert_uint_gt(json_count(cases), 20);
+    ck_assert_uint_gt(json_count(cases), 90);
     for (size_t k = 0; k < json_count(cases); k++)
         check_case(json_at(cases, k));
     json_free(doc);
@@ -158,7 +158,22 @@ static const misfit misfits[] = {
      {{4, 3}, 2, TUTTI_F32},
      {{4}, 1, TUTTI_I32},
      "mse: the output is F32 (4, 3) and the target I32 (4), want a number for each of the "
-     "output's; of classes cross_entropy fits these"},
+     "output's; of classes cross_entropy, focal or multi_margin fits these"},
+    {"{\"name\":\"cross_entropy\"}",
+     {{4, 1}, 2, TUTTI_F32},
+     {{4}, 1, TUTTI_F32},
+     "cross_entropy: the output is F32 (4, 1) and the target F32 (4), want classes (B, ...) or "
+     "F32 "
+     "probabilities (B, ..., N); of numbers mse, l1, smooth_l1, huber or bce_with_logits fits "
+     "these"},
+    {"{\"name\":\"focal\",\"weight\":[1,2]}",
+     {{4, 3}, 2, TUTTI_F32},
+     {{4}, 1, TUTTI_I32},
+     "focal: weight has 2 numbers, and the output has 3 classes"},
+    {"{\"name\":\"bce_with_logits\",\"pos_weight\":[1,2]}",
+     {{4, 3}, 2, TUTTI_F32},
+     {{4, 3}, 2, TUTTI_F32},
+     "bce_with_logits: pos_weight has 2 numbers, and the output has 3 labels"},
     {"{\"name\":\"huber\"}",
      {{4, 3}, 2, TUTTI_F32},
      {{4, 2}, 2, TUTTI_F32},
