@@ -118,44 +118,62 @@ tutti_status world_all_to_all(world *w, const tutti_parts *out, const tutti_part
     return s;
 }
 
-/* This rank's share of a bucket goes to rank 0, which gets all of them at their places. */
-static tutti_status collect_one(world *w, const share_parts *p, const float *mine, float *whole,
-                                uint64_t *zeros, tutti_error *err)
+/* What of [first, first + count) lies in [from, to), as a span; empty ones begin at `first`. */
+static world_span overlap(int64_t first, int64_t count, int64_t from, int64_t to)
+{
+    const int64_t begin = first > from ? first : from;
+    const int64_t end = first + count < to ? first + count : to;
+    return begin < end ? (world_span){begin, end - begin} : (world_span){first, 0};
+}
+
+/* Bytes of `span`, counted from number `from`. */
+static void part_set(const share_parts *p, int32_t rank, world_span span, int64_t from)
+{
+    p->bytes[rank] = (uint64_t)span.count * sizeof(float);
+    p->offsets[rank] = span.count ? (uint64_t)(span.first - from) * sizeof(float) : 0;
+}
+
+/* Numbers [at, at + n), a bucket: this rank's share goes to the ranks whose parts it lies in. */
+static tutti_status collect_one(world *w, int64_t at, int64_t n, const int64_t *bounds,
+                                const share_parts p[2], const float *mine, float *part,
+                                tutti_error *err)
 {
     const int32_t rank = w->info.rank;
-    uint64_t *sizes = zeros + w->info.size;
-    sizes[0] = p->bytes[rank];
+    const int64_t own = at + world_share(w, n, rank), end = at + world_share(w, n, rank + 1);
+    for (int32_t r = 0; r < w->info.size; r++) {
+        const int64_t first = at + world_share(w, n, r);
+        const int64_t count = at + world_share(w, n, r + 1) - first;
+        part_set(&p[0], r, overlap(own, end - own, bounds[r], bounds[r + 1]), own);
+        part_set(&p[1], r, overlap(first, count, bounds[rank], bounds[rank + 1]), bounds[rank]);
+    }
     const tutti_parts out = {.struct_size = sizeof out,
                              .data = (void *)(uintptr_t)mine,
-                             .offsets = zeros,
-                             .bytes = sizes};
-    const tutti_parts in = {.struct_size = sizeof in,
-                            .data = rank ? (void *)(uintptr_t)mine : (void *)whole,
-                            .offsets = rank ? zeros : p->offsets,
-                            .bytes = rank ? zeros : p->bytes};
+                             .offsets = p[0].offsets,
+                             .bytes = p[0].bytes};
+    const tutti_parts in = {
+        .struct_size = sizeof in, .data = part, .offsets = p[1].offsets, .bytes = p[1].bytes};
     return world_all_to_all(w, &out, &in, err);
 }
 
-tutti_status world_collect_shares(world *w, const float *mine, float *whole, int64_t n,
-                                  tutti_error *err)
+tutti_status world_collect_shares(world *w, const float *mine, int64_t n, const int64_t *bounds,
+                                  float *part, tutti_error *err)
 {
     const int64_t most = world_bucket(w);
-    share_parts p;
+    share_parts p[2] = {{NULL, NULL}, {NULL, NULL}};
     if (w->info.size == 1) {
-        memcpy(whole, mine, (size_t)n * sizeof *whole);
+        memcpy(part, mine, (size_t)n * sizeof *part);
         return TUTTI_OK;
     }
     background_drain(&w->background);
-    tutti_status s = parts_take(w, &p, err);
-    uint64_t *zeros = s ? NULL : calloc(2 * (size_t)w->info.size, sizeof *zeros);
-    if (!s && !zeros)
-        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
-    for (int64_t first = 0; first < n && !s; first += most) {
-        parts_fill(w, &p, n - first < most ? n - first : most);
-        s = collect_one(w, &p, mine, w->info.rank ? NULL : whole + first, zeros, err);
-        mine += p.bytes[w->info.rank] / sizeof(float);
+    tutti_status s = parts_take(w, &p[0], err);
+    if (!s)
+        s = parts_take(w, &p[1], err);
+    for (int64_t at = 0; at < n && !s; at += most) {
+        const int64_t length = n - at < most ? n - at : most;
+        s = collect_one(w, at, length, bounds, p, mine, part, err);
+        mine += world_share(w, length, w->info.rank + 1) - world_share(w, length, w->info.rank);
     }
-    free(zeros);
-    free(p.offsets);
+    free(p[0].offsets);
+    free(p[1].offsets);
     return s;
 }

@@ -23,9 +23,10 @@ bool world_next_own(const world *w, int64_t n, int64_t *at, world_span *ret_span
 /* Every rank's shares of `data` to all.  [step] */
 TUTTI_NODISCARD tutti_status world_gather_shares(world *w, float *data, int64_t n,
                                                  tutti_error *err);
-/* The ranks' numbers of an array of n, `mine` one behind the other, at their places in `whole` of rank 0; NULL
- * elsewhere.  [control] */
-TUTTI_NODISCARD tutti_status world_collect_shares(world *w, const float *mine, float *whole,
-                                                  int64_t n, tutti_error *err);
+/* Of an array of n, whose numbers the ranks have in `mine`, one behind the other, rank r gets [bounds[r], bounds[r + 1])
+ * in `part`.  [control] */
+TUTTI_NODISCARD tutti_status world_collect_shares(world *w, const float *mine, int64_t n,
+                                                  const int64_t *bounds, float *part,
+                                                  tutti_error *err);
 
 #endif

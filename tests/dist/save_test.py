@@ -9,7 +9,7 @@ import sys
 import termios
 import time
 
-from ranks import World, changed, difference, main, messages, numbers, write
+from ranks import World, changed, difference, final, main, messages, numbers, write
 
 HOLD = sys.argv.pop(2)
 
@@ -88,6 +88,57 @@ def bits(tutti, folder, report):
         report.check("each was told", sum(line.startswith("saved ") for line in messages(where)) == 3, f"{messages(where)}")
 
 
+INDEX = "ep{epoch}-ba{batch}.safetensors.index.json"
+
+
+def shards(tutti, folder, report):
+    """A file a rank, at once and behind: the tensors of one file, read by any number of ranks."""
+    plain = os.path.join(folder, "plain")
+    write(plain, changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba"}]))
+    World(tutti, plain, 1).end()
+    for size, behind, sharding in ((1, False, "none"), (2, False, "states"), (3, True, "states"), (3, True, "none"), (2, True, "states")):
+        where = os.path.join(folder, f"{size}{behind}{sharding}")
+        run = changed(callbacks=saver(keep=2, filename=INDEX) if behind else
+                      [{"name": "checkpoint_saver", "interval": "3ba", "keep": 2, "filename": INDEX}])
+        run["distributed"]["sharding"] = sharding
+        write(where, run)
+        world = World(tutti, where, size)
+        status, _, err = world.end()
+        text = difference(plain, where)
+        report.check(f"{size} ranks, {sharding}, behind {behind}: the tensors of one file", status == [0] * size and not text,
+                     f"{status} {text} {err}")
+        names = sorted(name for name in world.saved() if name.startswith("ep"))
+        report.check("two indexes and their shards are kept", len(names) == 2 + 2 * size and
+                     [name for name in names if name.endswith("json")] == [INDEX.format(epoch=1, batch=6), INDEX.format(epoch=2, batch=8)],
+                     f"{names}")
+    for size in (1, 3):  # the last one, of two ranks
+        there = os.path.join(folder, f"on{size}")
+        write(there, run)
+        options = ["--resume", os.path.join(where, "runs/ranks/checkpoints", INDEX.format(epoch=1, batch=6))]
+        status, _, err = World(tutti, there, size, options).end()
+        report.check(f"{size} go on with the same bits", status == [0] * size and final(there) == final(plain), f"{status} {err}")
+
+
+def broken(tutti, folder, report):
+    """Shards without an index, or an index without a shard, are no checkpoint."""
+    run = changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba", "filename": INDEX}])
+    write(folder, run)
+    world = World(tutti, folder, 2)
+    world.end()
+    whole_run = final(folder)
+    where = os.path.join(folder, "runs/ranks/checkpoints")
+    os.unlink(os.path.join(where, INDEX.format(epoch=2, batch=8)))
+    os.unlink(next(os.path.join(where, name) for name in world.saved() if name.startswith("ep1-ba6-") and "-00002-of-" in name))
+    world = World(tutti, folder, 2, ["--resume", "auto"])
+    status, _, err = world.end()
+    said = "ep1-ba6.safetensors.index.json: the checkpoint is damaged: a file of it is not there: ep1-ba6-"
+    report.check("a shard that is not there is damage", status == [0, 0] and said in err[0], f"{status} {err}")
+    report.check("the run goes on from the one before, with the same bits", final(folder) == whole_run)
+    names = sorted(name for name in world.saved() if name.startswith("ep2-ba8"))
+    report.check("shards that no index has are removed", len(names) == 3, f"{names}")
+    report.check("what was set aside is kept", sum(name.startswith("ep1-ba6") for name in world.saved()) == 5, f"{world.saved()}")
+
+
 def slow(tutti, folder, report):
     """Steps do not wait for the disk; the end of the run does."""
     for size, run in ((1, alone(changed(callbacks=saver()))), (2, changed(callbacks=saver()))):
@@ -158,4 +209,4 @@ def fails(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, slow, killed, stopped, fails]))
+    sys.exit(main([bits, shards, broken, slow, killed, stopped, fails]))

@@ -131,23 +131,55 @@ static size_t count_objects(trainer *t)
     return total;
 }
 
-/* The whole slots: where they are kept, or memory of the contents'. */
-static tutti_status collect_slots(trainer *t, bool saves, checkpoint_contents *v,
-                                  tutti_error *err)
+/* Slots where they are whole, or memory of the contents' for them, for as much as is this rank's to write. */
+static tutti_status collect_slots(trainer *t, const contents_parts *parts,
+                                  checkpoint_contents *v, tutti_error *err)
 {
     const updater *u = &t->updater;
-    const bool here = !saves || distributed_first(&t->distributed);
+    const int64_t n = parts ? parts_own(parts) : u->count;
     tutti_status s = TUTTI_OK;
     for (uint32_t j = 0; u->world && j < u->nslots && !s; j++) {
-        v->slots[j] = here ? calloc((size_t)u->count + 1, sizeof(float)) : NULL;
-        if (here && !v->slots[j])
+        v->slots[j] = calloc((size_t)n + 1, sizeof(float));
+        if (!v->slots[j])
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for %lld numbers of optimizer state",
-                           (long long)u->count);
+                           (long long)n);
     }
-    if (u->world && saves)
+    if (u->world && parts)
         s = distributed_agree(&t->distributed, s, err);
-    for (uint32_t j = 0; u->world && saves && j < u->nslots && !s; j++)
-        s = shares_collect(u, j, v->slots[j], err);
+    for (uint32_t j = 0; u->world && parts && j < u->nslots && !s; j++)
+        s = shares_collect(u, j, parts->bounds, v->slots[j], err);
+    return s;
+}
+
+/* Number `at` of slot `j`; NULL where another rank writes it. */
+static void *state_at(const trainer *t, const checkpoint_contents *v, uint32_t j, int64_t at,
+                      int32_t rank, const contents_parts *parts)
+{
+    if (!t->updater.world)
+        return t->updater.slots[j] + at;
+    if (!parts)
+        return v->slots[j] + at;
+    return rank == parts->mine ? v->slots[j] + (at - parts->bounds[rank]) : NULL;
+}
+
+/* Weight `k` and its optimizer state. */
+static tutti_status add_weight(const trainer *t, const contents_parts *parts,
+                               checkpoint_contents *v, uint32_t k, tutti_error *err)
+{
+    const tutti_weight *w = net_weight(t->run.net, k);
+    const int64_t at = net_offset(t->run.net, k);
+    const uint32_t nslots = at < 0 ? 0 : t->updater.nslots;
+    const int32_t rank = parts ? parts->ranks[k] : 0;
+    const size_t first = v->count;
+    tutti_status s = contents_add(v, &w->data, err, "model.%s", w->path);
+    for (uint32_t j = 0; s == TUTTI_OK && j < nslots; j++) {
+        tutti_tensor one = w->data;
+        one.data = state_at(t, v, j, at, rank, parts);
+        s = contents_add(v, &one, err, "optimizer.%s.%s",
+                         t->updater.groups[0].table->slot_names[j], w->path);
+    }
+    for (size_t i = first; i < v->count; i++)
+        v->ranks[i] = rank;
     return s;
 }
 
@@ -158,8 +190,8 @@ void contents_spread(trainer *t, const checkpoint_contents *v)
 }
 
 /* Everything that a checkpoint keeps, as views of where it lives. */
-tutti_status contents_collect(trainer *t, bool saves, int64_t *clock, checkpoint_contents *v,
-                              tutti_error *err)
+tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *clock,
+                              checkpoint_contents *v, tutti_error *err)
 {
     const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
     v->capacity =
@@ -167,10 +199,11 @@ tutti_status contents_collect(trainer *t, bool saves, int64_t *clock, checkpoint
     v->list = calloc(v->capacity, sizeof *v->list);
     v->names = calloc(v->capacity, sizeof *v->names);
     v->owners = calloc(v->capacity, sizeof *v->owners);
-    if (!v->list || !v->names || !v->owners)
+    v->ranks = calloc(v->capacity, sizeof *v->ranks);
+    if (!v->list || !v->names || !v->owners || !v->ranks)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
     tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_SIZE);
-    tutti_status s = collect_slots(t, saves, v, err);
+    tutti_status s = collect_slots(t, parts, v, err);
     if (s == TUTTI_OK)
         s = contents_add(v, &c, err, "run.clock");
     c = scaler_state(&t->scaler);
@@ -180,25 +213,25 @@ tutti_status contents_collect(trainer *t, bool saves, int64_t *clock, checkpoint
         c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
         s = contents_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
     }
-    for (uint32_t k = 0; s == TUTTI_OK && k < n; k++) {
-        const tutti_weight *w = net_weight(t->run.net, k);
-        s = contents_add(v, &w->data, err, "model.%s", w->path);
-        const int64_t at = net_offset(t->run.net, k);
-        if (at < 0)
-            continue;
-        const tutti_optimizer_v1 *o = t->updater.groups[0].table;
-        for (uint32_t j = 0; s == TUTTI_OK && j < t->updater.nslots; j++) {
-            tutti_tensor one = w->data;
-            float *state = t->updater.world ? v->slots[j] : t->updater.slots[j];
-            one.data = state ? state + at : NULL; /* rank 0 writes */
-            s = contents_add(v, &one, err, "optimizer.%s.%s", o->slot_names[j], w->path);
-        }
-    }
+    for (uint32_t k = 0; s == TUTTI_OK && k < n; k++)
+        s = add_weight(t, parts, v, k, err);
     state_owner o;
     for (size_t k = 0; s == TUTTI_OK && state_owner_at(t, k, &o); k++)
         s = add_object(t, v, &o, err);
     t->mirrors.who = NULL;
     return s;
+}
+
+void contents_keep(checkpoint_contents *v, int32_t rank)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < v->count; k++)
+        if (v->ranks[k] == rank) {
+            v->list[n] = v->list[k]; /* names stay where they are */
+            v->owners[n] = v->owners[k];
+            v->ranks[n++] = rank;
+        }
+    v->count = n;
 }
 
 static bool is_here(const checkpoint_contents *v, size_t k)
@@ -250,6 +283,7 @@ void contents_fini(checkpoint_contents *v)
     free(v->list);
     free(v->names);
     free(v->owners);
+    free(v->ranks);
     *v = (checkpoint_contents){.list = NULL};
 }
 

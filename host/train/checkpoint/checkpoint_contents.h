@@ -4,6 +4,7 @@
 #define HOST_TRAIN_CHECKPOINT_CHECKPOINT_CONTENTS_H
 
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/contents_parts.h"
 #include "train/checkpoint/state_owners.h"
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
@@ -19,6 +20,7 @@ enum {
 
 typedef struct checkpoint_contents {
     checkpoint_item *list;
+    int32_t *ranks;      /* who writes each item */
     state_owner *owners; /* whose each item is; its instance is NULL: the run's own */
     char (*names)[192];
     size_t count;
@@ -29,10 +31,13 @@ typedef struct checkpoint_contents {
 } checkpoint_contents;
 
 /* Everything that a checkpoint keeps.  `clock` has CLOCK_SIZE numbers and outlives *ret.  Slots of which ranks have a
- * part each come together: on rank 0 with `saves`, else as places that contents_spread takes this rank's part
- * of.  All ranks call it. */
-TUTTI_NODISCARD tutti_status contents_collect(trainer *t, bool saves, int64_t *clock,
-                                              checkpoint_contents *ret, tutti_error *err);
+ * part each come together: for saving, the part that is a rank's to write by `parts`; for loading, which is NULL,
+ * as places that contents_spread takes this rank's part of.  All ranks call it. */
+TUTTI_NODISCARD tutti_status contents_collect(trainer *t, const contents_parts *parts,
+                                              int64_t *clock, checkpoint_contents *ret,
+                                              tutti_error *err);
+/* Leaves what `rank` writes. */
+void contents_keep(checkpoint_contents *k, int32_t rank);
 void contents_spread(trainer *t, const checkpoint_contents *k);
 /* Copies to the host what lies on a device, for writing; with `copies` everything, which may then change. */
 TUTTI_NODISCARD tutti_status contents_to_host(const trainer *t, checkpoint_contents *k,

@@ -5,7 +5,6 @@
 #include "train/checkpoint/checkpoint_format.h"
 
 #include "base/faults.h"
-#include "base/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +20,6 @@
 
 #define CHECKSUM_KEY_1 "xxh3_64" /* version 1: the hash of all tensor bytes, 16 digits */
 #define HEADER_LIMIT (100u << 20)
-
-struct checkpoint {
-    char *path;
-    void *map;
-    uint64_t size;
-    json_doc *header;
-    checkpoint_item *items;
-    const char **words; /* the names, NULL-terminated */
-    size_t count;
-    bool sealed;
-};
 
 static tutti_status damaged(const checkpoint *c, const char *why, tutti_error *err)
 {
@@ -201,7 +189,8 @@ static tutti_status read_header(checkpoint *c, tutti_error *err)
     return s ? s : verify(c, data, bytes, err);
 }
 
-tutti_status checkpoint_open(const char *path, checkpoint **ret_checkpoint, tutti_error *err)
+tutti_status checkpoint_open_file(const char *path, checkpoint **ret_checkpoint,
+                                  tutti_error *err)
 {
     tutti_status s;
     struct stat st;
@@ -249,6 +238,9 @@ void checkpoint_close(checkpoint *c)
 {
     if (!c)
         return;
+    for (size_t k = 0; k < c->nshards; k++)
+        checkpoint_close(c->shards[k]);
+    free((void *)c->shards);
     if (c->map)
         (void)munmap(c->map, (size_t)c->size);
     json_free(c->header);
@@ -284,8 +276,10 @@ tutti_status checkpoint_find(const checkpoint *c, const char *name, tutti_tensor
 const char *checkpoint_value(const checkpoint *c, const char *key)
 {
     const json_node *metadata = json_get(json_root(c->header), "__metadata__");
-    const json_node *value = metadata ? json_get(metadata, key) : NULL;
-    return value ? json_string(value) : NULL;
+    const char *value = json_string(json_get(metadata, key));
+    for (size_t k = 0; k < c->nshards && !value; k++)
+        value = checkpoint_value(c->shards[k], key);
+    return value;
 }
 
 bool checkpoint_is_sealed(const checkpoint *c)

@@ -157,49 +157,67 @@ static tutti_status write_sealed(int fd, const char *path, const text_buffer *he
     return s;
 }
 
-tutti_status checkpoint_write(const char *path, const checkpoint_item *items, size_t nitems,
-                              const checkpoint_text *texts, size_t ntexts, tutti_error *err)
+/* What a file is to have: tensors behind their header, or a text alone. */
+typedef struct file_body {
+    text_buffer header;
+    const checkpoint_item *items; /* NULL: a text */
+    size_t count;
+} file_body;
+
+static tutti_status write_body(int fd, const char *path, const file_body *b, tutti_error *err)
+{
+    const tutti_status s = b->items
+                               ? write_sealed(fd, path, &b->header, b->items, b->count, err)
+                               : write_all(fd, path, b->header.data, b->header.size, err);
+    if (!s && fsync(fd) != 0)
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot sync the checkpoint: %s", path,
+                          strerror(errno));
+    return s;
+}
+
+/* Whole or not at all. */
+static tutti_status write_file(const char *path, const file_body *b, tutti_error *err)
 {
     char temporary[4096];
-    text_buffer header = {0};
-    int fd = -1;
-    tutti_status s = check_names(path, items, nitems, err);
-    if (s || (s = folders_make(path, err)))
+    tutti_status s = folders_make(path, err);
+    if (s)
         return s;
     if (snprintf(temporary, sizeof temporary, "%s.tmp-XXXXXX", path) >= (int)sizeof temporary)
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
-    if ((s = make_header(items, nitems, texts, ntexts, &header))) {
-        free(header.data);
-        return tutti_fail(err, s, "%s: no memory for the header", path);
-    }
-    fd = mkstemp(temporary);
-    if (fd < 0) {
-        free(header.data);
+    const int fd = mkstemp(temporary);
+    if (fd < 0)
         return tutti_fail(err, TUTTI_E_IO, "%s: cannot make a temporary file beside it: %s",
                           path, strerror(errno));
-    }
     (void)fchmod(fd, 0644);
-    if ((s = write_sealed(fd, path, &header, items, nitems, err)))
-        goto fail;
-    if (fsync(fd) != 0) {
-        s = tutti_fail(err, TUTTI_E_IO, "%s: cannot sync the checkpoint: %s", path,
-                       strerror(errno));
-        goto fail;
-    }
-    free(header.data);
-    if (close(fd) != 0 || rename(temporary, path) != 0) {
+    if ((s = write_body(fd, path, b, err))) {
+        (void)close(fd);
+    } else if (close(fd) != 0 || rename(temporary, path) != 0) {
         s = tutti_fail(err, TUTTI_E_IO, "%s: cannot put the checkpoint in place: %s", path,
                        strerror(errno));
-        (void)unlink(temporary);
-        return s;
+    } else {
+        return folders_sync(path, err);
     }
-    return folders_sync(path, err);
-
-fail:
-    free(header.data);
-    (void)close(fd);
     (void)unlink(temporary);
     return s;
+}
+
+tutti_status checkpoint_write(const char *path, const checkpoint_item *items, size_t nitems,
+                              const checkpoint_text *texts, size_t ntexts, tutti_error *err)
+{
+    file_body b = {.items = items, .count = nitems};
+    tutti_status s = check_names(path, items, nitems, err);
+    if (!s && (s = make_header(items, nitems, texts, ntexts, &b.header)))
+        s = tutti_fail(err, s, "%s: no memory for the header", path);
+    if (!s)
+        s = write_file(path, &b, err);
+    free(b.header.data);
+    return s;
+}
+
+tutti_status checkpoint_write_text(const char *path, const char *text, tutti_error *err)
+{
+    const file_body b = {.header = {.data = (char *)(uintptr_t)text, .size = strlen(text)}};
+    return write_file(path, &b, err);
 }
 
 tutti_status checkpoint_link(const char *link, const char *target, tutti_error *err)

@@ -60,7 +60,7 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
         s = reproduction_restore(&t->run, &t->tensors, path, c, t->resume.accept_bits, &same,
                                  err);
     t->resume.same = !s && same;
-    if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, false, clock, &v, err)) ||
+    if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, NULL, clock, &v, err)) ||
         (s = contents_restore(t, path, c, &v, err)))
         goto fail;
     if (t->hooks.load &&

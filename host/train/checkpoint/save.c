@@ -4,6 +4,7 @@
 
 #include "plugin/crash/crash.h"
 #include "train/checkpoint/checkpoint_contents.h"
+#include "train/checkpoint/checkpoint_index.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/context/signals.h"
@@ -11,11 +12,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* What a checkpoint holds.  Written at once, its tensors are views of where they live; behind, copies. */
+#include <xxhash.h>
+
+/* What a checkpoint holds, as far as this rank writes it.  Written at once, its tensors are views of where they live;
+ * behind, copies. */
 typedef struct saved_state {
-    char *path;
+    char *path;  /* of the checkpoint */
+    char *shard; /* of this rank's file, where there are several */
+    char *index; /* rank 0's text of which tensor is where; NULL: one file */
     const char *run;
+    bool first;
+    contents_parts parts;
     checkpoint_contents contents;
     int64_t clock[CLOCK_SIZE];
     provenance objects;
@@ -29,11 +38,14 @@ static void saved_free(void *what)
     saved_state *w = what;
     if (!w)
         return;
+    parts_fini(&w->parts);
     contents_fini(&w->contents);
     reproduction_fini(&w->computed);
     provenance_fini(&w->objects);
     free(w->loop);
     free(w->path);
+    free(w->shard);
+    free(w->index);
     free(w);
 }
 
@@ -50,24 +62,70 @@ static tutti_status prepare(trainer *t, saved_state *w, tutti_error *err)
     return s ? s : provenance_write(&t->run, state_owners_text(t), &w->objects, err);
 }
 
+/* A word in the names of a save's files that those of another do not have: rank 0's. */
+static tutti_status make_token(trainer *t, char **ret, tutti_error *err)
+{
+    char mine[24];
+    const uint64_t now = (uint64_t)now_ns() ^ (uint64_t)getpid() << 40;
+    (void)snprintf(mine, sizeof mine, "%08x", (unsigned)XXH64(&now, sizeof now, 0));
+    if (distributed_on(&t->distributed))
+        return world_spread(t->distributed.world, mine, ret, err);
+    *ret = strdup(mine);
+    return *ret ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory to save");
+}
+
+/* Where this rank's part goes, and what rank 0 tells of all parts. */
+static tutti_status name_parts(trainer *t, saved_state *w, tutti_error *err)
+{
+    const world *all = t->distributed.world;
+    const int32_t size = all ? world_size(all) : 1;
+    const checkpoint_contents *v = &w->contents;
+    char *token = NULL;
+    const tutti_status s = make_token(t, &token, err);
+    if (s)
+        return s;
+    w->shard = index_shard(w->path, token, w->parts.mine, size);
+    if (w->first)
+        w->index = index_text(w->path, token, v->list, v->ranks, v->count, size);
+    free(token);
+    return w->shard && (w->index || !w->first)
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to save it", w->path);
+}
+
+static tutti_status collect(trainer *t, saved_state *w, bool copies, tutti_error *err)
+{
+    const bool shards = checkpoint_is_index(w->path);
+    tutti_status s = contents_collect(t, &w->parts, w->clock, &w->contents, err);
+    if (!s && shards)
+        s = name_parts(t, w, err);
+    if (s)
+        return s;
+    contents_keep(&w->contents, w->parts.mine);
+    s = contents_to_host(t, &w->contents, copies, err);
+    return s ? s : reproduction_write(&t->run, &t->tensors, &w->computed, err);
+}
+
 static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *err)
 {
+    const bool shards = checkpoint_is_index(w->path) && distributed_on(&t->distributed);
+    const bool together = t->updater.world || shards;
     tutti_status s = prepare(t, w, err);
-    if (t->updater.world && !trainer_hurries()) /* all come, or nobody does */
+    if (!s)
+        s = parts_make(t, shards, &w->parts, err);
+    if (together && !trainer_hurries()) /* all come, or nobody does */
         s = distributed_agree(&t->distributed, s, err);
-    else if (t->updater.world && !s)
+    else if (together && !s)
         s = tutti_fail(err, TUTTI_E_INTERRUPTED,
-                       "nothing is saved: the other ranks have a part of the optimizer state");
+                       "nothing is saved: the other ranks have a part of what is to be");
     if (s)
         return s;
     clock_write(t, w->clock);
     run_log_sync(&t->run.log);
     w->run = t->run.file->text;
+    w->first = distributed_first(&t->distributed);
     (void)snprintf(w->samples, sizeof w->samples, "%lld", (long long)trainer_samples(t));
-    if ((s = contents_collect(t, true, w->clock, &w->contents, err)) ||
-        (s = contents_to_host(t, &w->contents, copies, err)))
-        return s;
-    return reproduction_write(&t->run, &t->tensors, &w->computed, err);
+    return collect(t, w, copies, err);
 }
 
 static tutti_status saved_write(const void *what, tutti_error *err)
@@ -83,8 +141,20 @@ static tutti_status saved_write(const void *what, tutti_error *err)
         {"objects", o->objects}, {"surgery", o->surgery},
         {"frozen", o->frozen},   {"loop", w->loop}};
     const size_t n = sizeof texts / sizeof *texts;
-    return checkpoint_write(w->path, w->contents.list, w->contents.count, texts,
-                            w->loop ? n : n - 1, err);
+    if (!w->first && w->contents.count == 0)
+        return TUTTI_OK;
+    if (!w->first) /* the run is told of once */
+        return checkpoint_write(w->shard, w->contents.list, w->contents.count,
+                                &(checkpoint_text){"format", "pt"}, 1, err);
+    return checkpoint_write(w->shard ? w->shard : w->path, w->contents.list, w->contents.count,
+                            texts, w->loop ? n : n - 1, err);
+}
+
+/* Once all parts are there. */
+static tutti_status saved_finish(const void *what, tutti_error *err)
+{
+    const saved_state *w = what;
+    return w->index ? index_write(w->path, w->index, err) : TUTTI_OK;
 }
 
 static tutti_status saved_new(const char *path, saved_state **ret, tutti_error *err)
@@ -102,48 +172,76 @@ static tutti_status saved_new(const char *path, saved_state **ret, tutti_error *
 
 /* ---- tutti.checkpoint/1 ---- */
 
+/* Any rank's failure, unless the others are not waited for. */
+static tutti_status agree(trainer *t, tutti_status s, tutti_error *err)
+{
+    return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
+}
+
+/* What is written behind comes to its end; what all ranks write does so together. */
+static tutti_status settle(trainer *t, tutti_error *err)
+{
+    write_behind *b = &t->files.behind;
+    tutti_status s = write_behind_join(b, err);
+    if (!b->together)
+        return s;
+    if (!(s = agree(t, s, err)))
+        s = write_behind_finish(b, err);
+    write_behind_drop(b);
+    return agree(t, s, err);
+}
+
 tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 {
     saved_state *w = NULL;
-    tutti_status s = write_behind_join(&t->files.behind, err);
+    tutti_status s = settle(t, err);
     if (!s)
         s = saved_new(path, &w, err);
     if (!s)
         s = take(t, w, false, err);
-    if (!s && distributed_first(&t->distributed))
+    const bool shards = checkpoint_is_index(path);
+    if (!s && (shards || w->first))
         s = saved_write(w, err);
+    if (shards)
+        s = agree(t, s, err);
+    if (!s && shards)
+        s = saved_finish(w, err);
     saved_free(w);
-    return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
+    return agree(t, s, err);
 }
 
 /* A signal does not leave it half made. */
 tutti_status trainer_save_behind(trainer *t, const char *path, tutti_error *err)
 {
-    const bool writes = distributed_first(&t->distributed), whole = crash_breadcrumb.whole;
+    const bool whole = crash_breadcrumb.whole, shards = checkpoint_is_index(path);
+    const bool writes = shards || distributed_first(&t->distributed);
     saved_state *w = NULL;
     crash_breadcrumb.whole = true;
-    tutti_status s = write_behind_join(&t->files.behind, err);
+    tutti_status s = settle(t, err);
     if (!s)
         s = saved_new(path, &w, err);
     if (!s)
         s = take(t, w, writes, err);
-    if (!s && writes && write_behind_start(&t->files.behind, saved_write, saved_free, w))
-        w = NULL;
-    else if (!s && writes)
-        s = saved_write(w, err);
+    if (!s && writes) {
+        s = write_behind_start(
+            &t->files.behind,
+            &(write_behind_job){
+                .write = saved_write, .finish = saved_finish, .drop = saved_free, .what = w},
+            shards && distributed_on(&t->distributed), err);
+        w = s ? w : NULL;
+    }
     saved_free(w);
     crash_breadcrumb.whole = whole;
-    return distributed_agree(&t->distributed, s, err);
+    return agree(t, s, err);
 }
 
 tutti_status trainer_settle(trainer *t, bool wait, bool *ret_whole, tutti_error *err)
 {
+    tutti_status s = TUTTI_OK;
+    if (wait)
+        s = agree(t, settle(t, err), err);
     *ret_whole = write_behind_is_whole(&t->files.behind);
-    if (!wait)
-        return TUTTI_OK;
-    const tutti_status s = write_behind_join(&t->files.behind, err);
-    *ret_whole = write_behind_is_whole(&t->files.behind);
-    return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
+    return s;
 }
 
 void trainer_end_saving(trainer *t)
@@ -151,4 +249,5 @@ void trainer_end_saving(trainer *t)
     tutti_error e = TUTTI_ERROR_INIT;
     if (write_behind_join(&t->files.behind, &e))
         run_log_message(&t->run.log, TUTTI_LOG_ERROR, "train", e.text);
+    write_behind_drop(&t->files.behind);
 }

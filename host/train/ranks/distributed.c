@@ -18,9 +18,11 @@ typedef struct record {
     int64_t lap_ns;
     uint64_t weights; /* hash of a part of them, before the update */
     int32_t signal;
-    int32_t saves;  /* somebody asks for a checkpoint */
-    int32_t failed; /* this rank's batch; why follows */
-    int32_t reads;  /* somebody may read gradients */
+    int32_t saves;   /* somebody asks for a checkpoint */
+    int32_t failed;  /* this rank's batch; why follows */
+    int32_t reads;   /* somebody may read gradients */
+    int32_t written; /* its part of a checkpoint */
+    int32_t reserved;
 } record;
 
 bool distributed_on(const distributed *d)
@@ -173,6 +175,7 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
     const record *first = record_of(d, all, 0);
     int32_t signal = 0;
     bool saves = false;
+    d->all_written = true;
     d->lap_ns += first->lap_ns;
     for (int32_t r = 0; r < size; r++) {
         const record *one = record_of(d, all, r);
@@ -183,6 +186,7 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
         d->gathers = d->gathers || one->reads;
         signal = signal ? signal : one->signal;
         saves = saves || one->saves;
+        d->all_written = d->all_written && one->written;
         memcpy(d->all_values + (uint64_t)span.first * d->nvalues, one + 1,
                (uint64_t)span.count * d->nvalues * sizeof(double));
     }
@@ -208,7 +212,8 @@ static tutti_status exchange_records(distributed *d, bool failed, bool *ret_fail
                      .signal = trainer_pending_signal(),
                      .saves = trainer_pending_save(),
                      .failed = failed,
-                     .reads = d->reads};
+                     .reads = d->reads,
+                     .written = d->written};
     d->began_ns = now;
     tutti_status s = world_exchange(d->world, mine, all, bytes, err);
     if (!s)

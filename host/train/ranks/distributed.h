@@ -29,10 +29,12 @@ typedef struct distributed {
     world *world; /* NULL: a run without "distributed" */
 
     slot_gradients gradients;
-    bool reads;     /* somebody here may read gradients */
-    bool gathers;   /* somebody on any rank may: all get all of them */
-    bool begun;     /* a batch: all ranks sum its gradients, whatever comes */
-    double *values; /* a slot of mine: its loss by weight, then the metrics' sums */
+    bool reads;   /* somebody here may read gradients */
+    bool gathers; /* somebody on any rank may: all get all of them */
+    bool written; /* this rank's part of a checkpoint, which all know at the end of a batch */
+    bool all_written; /* behind it: every rank's */
+    bool begun;       /* a batch: all ranks sum its gradients, whatever comes */
+    double *values;   /* a slot of mine: its loss by weight, then the metrics' sums */
     uint32_t nvalues;
     double *all_values; /* of all slots */
     int64_t began_ns;   /* of the present lap */

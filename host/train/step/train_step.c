@@ -230,9 +230,12 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
         t->tensors.phase = PHASE_BATCH;
     }
     t->tensors.microbatch = 0;
+    write_behind *b = &t->files.behind;
     if (!s)
-        s = write_behind_failed(&t->files.behind, err);
-    return distributed_end(d, s, ret_loss, err);
+        s = write_behind_failed(b, err);
+    d->written = write_behind_is_written(b);
+    s = distributed_end(d, s, ret_loss, err);
+    return s || !d->all_written ? s : write_behind_go_on(b, err);
 }
 
 static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, double *ret_loss,

@@ -4,52 +4,110 @@
 
 #include "plugin/crash/crash.h"
 
-static void *work(void *ctx)
+static void *write_only(void *ctx)
 {
     write_behind *b = ctx;
     crash_thread_begin();
-    (void)b->write(b->what, &b->error);
+    (void)b->job.write(b->job.what, &b->error);
     crash_thread_end();
     atomic_store(&b->ended, true);
     return NULL;
 }
 
-bool write_behind_start(write_behind *b, tutti_status (*write)(const void *, tutti_error *),
-                        void (*drop)(void *), void *what)
+static void *finish_only(void *ctx)
 {
-    b->write = write;
-    b->drop = drop;
-    b->what = what;
+    write_behind *b = ctx;
+    crash_thread_begin();
+    (void)b->job.finish(b->job.what, &b->error);
+    crash_thread_end();
+    atomic_store(&b->ended, true);
+    return NULL;
+}
+
+static void *write_and_finish(void *ctx)
+{
+    write_behind *b = ctx;
+    crash_thread_begin();
+    if (!b->job.write(b->job.what, &b->error))
+        (void)b->job.finish(b->job.what, &b->error);
+    crash_thread_end();
+    atomic_store(&b->ended, true);
+    return NULL;
+}
+
+static tutti_status run(write_behind *b, void *(*work)(void *), tutti_error *err)
+{
     b->error = (tutti_error)TUTTI_ERROR_INIT;
     atomic_store(&b->ended, false);
-    if (pthread_create(&b->thread, NULL, work, b) == 0)
-        return true;
-    b->what = NULL;
-    return false;
+    b->running = pthread_create(&b->thread, NULL, work, b) == 0;
+    return b->running ? TUTTI_OK
+                      : tutti_fail(err, TUTTI_E_NOMEM,
+                                   "cannot start the thread that writes checkpoints");
+}
+
+tutti_status write_behind_start(write_behind *b, const write_behind_job *job, bool together,
+                                tutti_error *err)
+{
+    b->job = *job;
+    b->together = together;
+    const tutti_status s = run(b, together ? write_only : write_and_finish, err);
+    if (s) {
+        b->job.what = NULL;
+        b->together = false;
+    }
+    return s;
+}
+
+void write_behind_drop(write_behind *b)
+{
+    if (b->job.what)
+        b->job.drop(b->job.what);
+    b->job.what = NULL;
+    b->together = false;
 }
 
 tutti_status write_behind_join(write_behind *b, tutti_error *err)
 {
-    void *what = b->what;
     const bool whole = crash_breadcrumb.whole;
-    if (!what)
+    if (!b->running)
         return TUTTI_OK;
     crash_breadcrumb.whole = true; /* a second signal leaves no thread half joined */
     (void)pthread_join(b->thread, NULL);
-    b->what = NULL;
+    b->running = false;
     crash_breadcrumb.whole = whole;
-    b->drop(what);
     b->lost = b->lost || b->error.status;
+    if (!b->together)
+        write_behind_drop(b);
     return b->error.status ? tutti_fail(err, b->error.status, "%s", b->error.text) : TUTTI_OK;
+}
+
+bool write_behind_is_written(const write_behind *b)
+{
+    return b->together && atomic_load(&b->ended) && !b->error.status;
+}
+
+tutti_status write_behind_go_on(write_behind *b, tutti_error *err)
+{
+    const tutti_status s = write_behind_join(b, err);
+    b->together = false;
+    return s ? s : run(b, finish_only, err);
+}
+
+tutti_status write_behind_finish(write_behind *b, tutti_error *err)
+{
+    const tutti_status s = b->job.what ? b->job.finish(b->job.what, err) : TUTTI_OK;
+    b->lost = b->lost || s;
+    return s;
 }
 
 tutti_status write_behind_failed(write_behind *b, tutti_error *err)
 {
-    return b->what && atomic_load(&b->ended) && b->error.status ? write_behind_join(b, err)
-                                                                : TUTTI_OK;
+    return b->running && atomic_load(&b->ended) && b->error.status ? write_behind_join(b, err)
+                                                                   : TUTTI_OK;
 }
 
 bool write_behind_is_whole(const write_behind *b)
 {
-    return !b->lost && (!b->what || (atomic_load(&b->ended) && !b->error.status));
+    return !b->lost && !b->together &&
+           (!b->running || (atomic_load(&b->ended) && !b->error.status));
 }

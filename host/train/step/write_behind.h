@@ -9,26 +9,40 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+typedef struct write_behind_job {
+    tutti_status (*write)(const void *what, tutti_error *err);
+    tutti_status (*finish)(const void *what, tutti_error *err); /* what makes it count */
+    void (*drop)(void *what);
+    void *what; /* NULL: none */
+} write_behind_job;
+
 /* All functions are called by the step thread. */
 typedef struct write_behind {
-    tutti_status (*write)(const void *what, tutti_error *err); /* by the thread */
-    void (*drop)(void *what);
-    void *what; /* owned; NULL: nothing is under way */
+    write_behind_job job;
+    bool together; /* all ranks write: `finish` is due once all have */
+    bool running;  /* the thread is there */
     pthread_t thread;
     atomic_bool ended;
     tutti_error error; /* the thread's, once it has ended */
     bool lost;         /* something could not be written */
 } write_behind;
 
-/* Takes `what`, which write_behind_join drops; nothing is under way.  False: there is no thread to be had, and `what`
- * stays the caller's. */
-bool write_behind_start(write_behind *b, tutti_status (*write)(const void *, tutti_error *),
-                        void (*drop)(void *), void *what);
-/* Waits for what is under way.  The failure of each is returned once. */
+/* Takes job->what and writes it, then finishes it unless ranks do so `together`; nothing is under way.  Errors:
+ * E_NOMEM there is no thread to be had; what stays the caller's. */
+TUTTI_NODISCARD tutti_status write_behind_start(write_behind *b, const write_behind_job *job,
+                                                bool together, tutti_error *err);
+/* Whether this rank's writing has ended well, where all ranks write. */
+bool write_behind_is_written(const write_behind *b);
+/* All ranks' has: the thread goes on to finish it.  Errors as write_behind_start. */
+TUTTI_NODISCARD tutti_status write_behind_go_on(write_behind *b, tutti_error *err);
+/* Waits for the thread.  The failure of each job is returned once.  What ranks finish together stays for
+ * write_behind_finish, by this thread, and write_behind_drop. */
 TUTTI_NODISCARD tutti_status write_behind_join(write_behind *b, tutti_error *err);
+TUTTI_NODISCARD tutti_status write_behind_finish(write_behind *b, tutti_error *err);
+void write_behind_drop(write_behind *b);
 /* The failure of what has ended, as write_behind_join; TUTTI_OK while it is under way. */
 TUTTI_NODISCARD tutti_status write_behind_failed(write_behind *b, tutti_error *err);
-/* Whether nothing is under way and everything was written. */
+/* Whether everything that was begun was written and finished. */
 bool write_behind_is_whole(const write_behind *b);
 
 #endif

@@ -28,9 +28,10 @@ void shares_take(updater *u, uint32_t k, const float *whole)
     pack(u->world, (float *)(uintptr_t)whole, u->count, u->slots[k], false);
 }
 
-tutti_status shares_collect(const updater *u, uint32_t k, float *whole, tutti_error *err)
+tutti_status shares_collect(const updater *u, uint32_t k, const int64_t *bounds, float *part,
+                            tutti_error *err)
 {
-    return world_collect_shares(u->world, u->slots[k], whole, u->count, err);
+    return world_collect_shares(u->world, u->slots[k], u->count, bounds, part, err);
 }
 
 /* The state of every weight that is still there, from its place in the old arena to that in the new. */

@@ -17,9 +17,9 @@ TUTTI_NODISCARD tutti_status shares_move(updater *u, int64_t count, bool first,
 uint64_t shares_bytes(const updater *u);
 /* Cuts the updater's ranges to what is this rank's.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status shares_cut(updater *u, tutti_error *err);
-/* Slot `k`, as long as the arena, into `whole` of rank 0; NULL elsewhere.  [control] */
-TUTTI_NODISCARD tutti_status shares_collect(const updater *u, uint32_t k, float *whole,
-                                            tutti_error *err);
+/* Numbers [bounds[r], bounds[r + 1]) of slot `k`, counted as the arena's, into `part` of rank r.  [control] */
+TUTTI_NODISCARD tutti_status shares_collect(const updater *u, uint32_t k, const int64_t *bounds,
+                                            float *part, tutti_error *err);
 /* This rank's part of slot `k` out of `whole`. */
 void shares_take(updater *u, uint32_t k, const float *whole);
 

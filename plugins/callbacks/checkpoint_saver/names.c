@@ -110,3 +110,41 @@ bool name_match(const char *pattern, const char *run_name, const char *text, int
     }
     return *text == '\0';
 }
+
+#define TENSORS ".safetensors"
+#define INDEX TENSORS ".index.json"
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+bool name_is_index(const char *text)
+{
+    return ends_with(text, INDEX);
+}
+
+bool name_is_odd_index(const char *text)
+{
+    return ends_with(text, ".index.json") && !name_is_index(text);
+}
+
+bool name_is_shard(const char *text, char *ret_index, size_t size)
+{
+    static const char shape[] = "-hhhhhhhh-ddddd-of-ddddd" TENSORS; /* h, d: digits */
+    const size_t n = strlen(text), tail = sizeof shape - 1;
+    if (n <= tail || n - tail + sizeof INDEX > size)
+        return false;
+    const char *at = text + n - tail;
+    for (size_t k = 0; k < tail; k++) {
+        const bool digit = at[k] >= '0' && at[k] <= '9', hex = at[k] >= 'a' && at[k] <= 'f';
+        const bool open = k < sizeof "-hhhhhhhh-ddddd-of-ddddd" - 1;
+        if (open && shape[k] == 'h'   ? !digit && !hex
+            : open && shape[k] == 'd' ? !digit
+                                      : at[k] != shape[k])
+            return false;
+    }
+    (void)snprintf(ret_index, size, "%.*s%s", (int)(n - tail), text, INDEX);
+    return true;
+}

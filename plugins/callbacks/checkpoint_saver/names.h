@@ -20,4 +20,11 @@ TUTTI_NODISCARD tutti_status name_expand(const char *pattern, const char *run_na
 bool name_match(const char *pattern, const char *run_name, const char *text, int64_t *ret_batch,
                 int64_t *ret_epoch);
 
+/* Whether `text` is a shard of a checkpoint of several files, "STEM-1a2b3c4d-00001-of-00003.safetensors"; then *ret_index
+ * is the name of its index, "STEM.safetensors.index.json". */
+bool name_is_shard(const char *text, char *ret_index, size_t size);
+/* Whether `text` is the name of such an index; of one that says of what only by ".index.json". */
+bool name_is_index(const char *text);
+bool name_is_odd_index(const char *text);
+
 #endif

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../callback.h"
 #include "../interval.h"
+#include "leftovers.h"
 #include "names.h"
 #include "tutti/checkpoint.h"
 #include "tutti/log.h"
@@ -58,6 +59,11 @@ static tutti_status find_folder(saver *v, const tutti_params *params, tutti_erro
         s = tutti_fail(err, TUTTI_E_ARG,
                        "checkpoint_saver: filename is %s, want a name without / (the setting "
                        "folder says where)",
+                       v->filename);
+    if (s == TUTTI_OK && name_is_odd_index(v->filename))
+        s = tutti_fail(err, TUTTI_E_ARG,
+                       "checkpoint_saver: filename is %s, want one that ends in "
+                       ".safetensors.index.json",
                        v->filename);
     (void)snprintf(v->latest, sizeof v->latest, "%s/%s", v->folder, v->latest_name);
     return s;
@@ -170,6 +176,8 @@ static void rotate(saver *v)
         if (unlink(path) != 0 && errno != ENOENT) {
             (void)snprintf(text, sizeof text, "cannot remove %s: %s", path, strerror(errno));
             note(v, TUTTI_LOG_WARNING, text);
+        } else {
+            leftovers_remove_shards(v->folder, v->saved[0]);
         }
         saved_drop(v, 0);
     }
@@ -296,20 +304,6 @@ static tutti_status check_folder(const saver *v, tutti_error *err)
     return s;
 }
 
-/* Whether `name` is that of a checkpoint which a killed process has not finished: ".tmp-a1B2c3" behind
- * it. */
-static bool is_unfinished(const saver *v, const char *run, const char *name)
-{
-    static const char tail[] = ".tmp-";
-    char file[256];
-    int64_t batch, epoch;
-    const char *at = strstr(name, tail);
-    if (!at || strlen(at) != sizeof tail - 1 + 6 || (size_t)(at - name) >= sizeof file)
-        return false;
-    (void)snprintf(file, sizeof file, "%.*s", (int)(at - name), name);
-    return name_match(v->filename, run, file, &batch, &epoch);
-}
-
 /* The folder is this run's alone, so that nobody writes them any more. */
 static void remove_unfinished(const saver *v)
 {
@@ -317,7 +311,7 @@ static void remove_unfinished(const saver *v)
     DIR *dir = opendir(v->folder);
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         char path[1024], text[1200];
-        if (!is_unfinished(v, run, e->d_name))
+        if (!leftovers_have(v->folder, v->filename, run, e->d_name))
             continue;
         (void)snprintf(path, sizeof path, "%s/%s", v->folder, e->d_name);
         (void)snprintf(text, sizeof text, "%s %s, which was not written to its end",

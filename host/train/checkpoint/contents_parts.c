@@ -1,0 +1,82 @@
+/* contents_parts.c - which rank writes which weights and their optimizer state. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint/contents_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A weight of the net, at its place in the arena; -1 for what is not trained. */
+typedef struct place {
+    int64_t at;
+    uint32_t weight;
+    uint32_t reserved;
+} place;
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->weight < y->weight ? -1 : x->weight > y->weight;
+}
+
+/* Of a weight and its optimizer state. */
+static uint64_t weight_bytes(const trainer *t, const place *p)
+{
+    const tutti_weight *w = net_weight(t->run.net, p->weight);
+    return (p->at < 0 ? 1 : 1 + (uint64_t)t->updater.nslots) * tutti_nbytes(&w->data.desc);
+}
+
+/* Each weight goes to the rank in whose part of all bytes its middle lies. */
+static void divide(const trainer *t, const place *places, uint32_t n, int32_t size,
+                   contents_parts *p)
+{
+    uint64_t all = 1, before = 0;
+    for (uint32_t k = 0; k < n; k++)
+        all += weight_bytes(t, &places[k]);
+    for (uint32_t k = n; k-- > 0;) {
+        const uint64_t bytes = weight_bytes(t, &places[k]);
+        const double middle = 1.0 - ((double)before + (double)bytes / 2) / (double)all;
+        const int32_t rank = (int32_t)(middle * size);
+        p->ranks[places[k].weight] = rank < size ? rank : size - 1;
+        for (int32_t r = 1; r <= p->ranks[places[k].weight] && places[k].at >= 0; r++)
+            p->bounds[r] = places[k].at;
+        before += bytes;
+    }
+}
+
+tutti_status parts_make(const trainer *t, bool shares, contents_parts *ret, tutti_error *err)
+{
+    const world *w = t->distributed.world;
+    const int32_t size = w ? world_size(w) : 1;
+    const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
+    place *places = calloc((size_t)n + 1, sizeof *places);
+    ret->mine = w ? world_rank(w) : 0;
+    ret->ranks = calloc((size_t)n + 1, sizeof *ret->ranks);
+    ret->bounds = calloc((size_t)size + 1, sizeof *ret->bounds);
+    const bool there = places && ret->ranks && ret->bounds;
+    for (uint32_t k = 0; there && k < n; k++)
+        places[k] = (place){.at = net_offset(t->run.net, k), .weight = k};
+    for (int32_t r = 1; there && r <= size; r++)
+        ret->bounds[r] = t->updater.count;
+    if (there && shares) {
+        qsort(places, n, sizeof *places, by_place);
+        divide(t, places, n, size, ret);
+    }
+    free(places);
+    return there
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
+}
+
+void parts_fini(contents_parts *p)
+{
+    free(p->ranks);
+    free(p->bounds);
+    *p = (contents_parts){.ranks = NULL};
+}
+
+int64_t parts_own(const contents_parts *p)
+{
+    return p->bounds[p->mine + 1] - p->bounds[p->mine];
+}
