@@ -10,6 +10,8 @@ cp -r runs before
 
 "$TUTTI" eval run.json --checkpoint auto >eval.txt 2>err.txt
 check "eval prints what the fit's last evaluation did" test "$(grep ^test train.txt)" = "$(cat eval.txt)"
+"$TUTTI" eval run.json --checkpoint auto --set eval.0.microbatch_size=7 >parts.txt 2>err.txt
+check "in parts too" diff eval.txt parts.txt
 
 "$TUTTI" predict run.json --checkpoint auto --output out.npy >predict.txt
 check "as many rows as samples" test "$(cat predict.txt)" = '100 predictions'
@@ -66,4 +68,16 @@ fi
 check "a batch that does not fit is trained in parts" test $? = 0
 check "and the parts are told" grep -q 'memory is out with 8000 samples at a time; microbatch_size is now 4000$' err.txt
 check "all of it counts" grep -q '^trained 1 batches, 8000 samples' out.txt
+wide() {
+  "$TUTTI" train --set max_duration=1ba --set train.dataset.samples=400 --set 'loggers=[]' --set eval.0.dataset.samples=12000 \
+    --set eval.0.batch_size=12000 --set eval.0.prefetch=1 --threads 2 "$@"
+}
+wide >whole.txt 2>/dev/null
+(
+  ulimit -v 1000000
+  wide --set eval.0.microbatch_size=auto >out.txt 2>err.txt
+)
+check "a batch that does not fit is evaluated in parts" test $? = 0
+check "which are told too" grep -q 'memory is out with 12000 samples at a time; microbatch_size of the evaluation test is now 6000$' err.txt
+check "and change no metric" diff <(grep ^test whole.txt) <(grep ^test out.txt)
 finish

@@ -26,7 +26,7 @@ GOOD = {
         "batch_size": 16, "subset_num_batches": 2, "workers": 1, "prefetch": 2,
         "shuffle": False, "drop_last": True, "resident": "auto", "x-note": "mine",
     },
-    "eval": [{"dataset": {"name": "glyphs", "samples": 16}, "label": "test", "interval": "1ep",
+    "eval": [{"dataset": {"name": "glyphs", "samples": 16}, "label": "test", "interval": "1ep", "microbatch_size": "auto",
               "transforms": [{"name": "normalize", "mean": [0.1], "std": [0.3]}]}],
     "optimizer": {"name": "sgd", "lr": 0.1, "groups": [{"match": "*.bias", "weight_decay": 0}]},
     "schedulers": [{"name": "constant"}],

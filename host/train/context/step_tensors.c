@@ -21,6 +21,7 @@ void tensors_fini(step_tensors *x)
     batch_fini(&x->whole);
     batch_fini(&x->micro);
     batch_fini(&x->eval);
+    batch_fini(&x->eval_part);
     for (int k = 0; k < STEP_OUTPUTS; k++)
         slot_fini(&x->outputs[k]);
     slot_fini(&x->loss);
@@ -32,6 +33,8 @@ batch *tensors_batch(step_tensors *x)
 {
     if (x->phase == PHASE_EVAL)
         return &x->eval;
+    if (x->phase == PHASE_EVAL_PART)
+        return &x->eval_part;
     return x->phase == PHASE_MICROBATCH ? &x->micro : &x->whole;
 }
 
@@ -64,7 +67,7 @@ static tutti_status no_slot(step_tensors *x, const char *name, tutti_error *err)
 tutti_status tensors_find(step_tensors *x, const char *name, slot **ret_slot, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
-    if (x->complete && (x->phase == PHASE_BATCH || x->phase == PHASE_EVAL))
+    if (x->complete && (x->phase == PHASE_BATCH || x->phase >= PHASE_EVAL))
         status = x->complete(x->complete_ctx, err);
     if (status)
         return status;

@@ -5,7 +5,7 @@
 
 #include "train/context/batch.h"
 
-enum { PHASE_IDLE, PHASE_BATCH, PHASE_MICROBATCH, PHASE_EVAL };
+enum { PHASE_IDLE, PHASE_BATCH, PHASE_MICROBATCH, PHASE_EVAL, PHASE_EVAL_PART };
 enum { STEP_OUTPUTS = 2, FORWARD_OUTPUTS = 16 };
 
 typedef struct step_tensors {
@@ -15,6 +15,7 @@ typedef struct step_tensors {
     batch whole;
     batch micro;
     batch eval;
+    batch eval_part;         /* the one under way, where `eval` does not go at once */
     int64_t microbatch_size; /* samples at a time; "auto" may make it smaller */
     uint32_t microbatch;     /* index of the current one */
     uint32_t noutputs;

@@ -17,6 +17,7 @@ typedef struct data_source {
     device_dataset
         *on_device; /* makes the batches on the run's device; NULL: the loader does, here */
     metric_set metrics;
+    int64_t at_a_time;  /* samples of an evaluation's part; 0: the whole batch */
     tutti_interval due; /* of an evaluation */
     char not_resident
         [640]; /* why samples are not kept though they might be; "": nothing to say */

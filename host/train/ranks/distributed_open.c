@@ -22,6 +22,13 @@ static tutti_status check(const distributed *d, tutti_error *err)
             err, TUTTI_E_ARG,
             "distributed: microbatch_size is auto, want a number: it decides which "
             "gradients are summed, on every rank alike");
+    for (size_t k = 0; k < file->nevals; k++)
+        if (file->evals[k].microbatch_size == RUN_MICROBATCH_AUTO)
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "distributed: microbatch_size of the evaluation %s is auto, want "
+                              "a number: every "
+                              "rank hears of the same parts",
+                              file->evals[k].label);
     return TUTTI_OK;
 }
 

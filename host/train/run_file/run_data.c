@@ -44,8 +44,15 @@ static const json_member data_rows[] = {
     {.name = NULL},
 };
 
+static const char *const microbatch_words[] = {"auto", NULL};
+
 static const json_member eval_rows[] = {
     {.name = "label", .type = MEMBER_STRING, MEMBER_AT(run_data, label)},
+    {.name = "microbatch_size",
+     .type = MEMBER_INT,
+     .max = MAX_BATCH,
+     .words = microbatch_words,
+     MEMBER_AT(run_data, microbatch_size)},
     {.name = NULL},
 };
 

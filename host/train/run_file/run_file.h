@@ -38,6 +38,7 @@ typedef struct run_data {
     run_parts metrics;
     int64_t batch_size;
     int64_t subset_num_batches; /* -1: all */
+    int64_t microbatch_size;    /* of an evaluation; as run_file's */
     uint32_t workers;
     uint32_t prefetch;
     bool shuffle;
@@ -138,12 +139,11 @@ typedef struct run_numerics {
 
 /* What is taken from files at the start, and which signals save. */
 typedef struct run_checkpoints {
-    char *weights;        /* a .safetensors file, or NULL */
-    bool strict;          /* weights that a file lacks, or has in another shape, end the run */
-    const char **ignored; /* patterns of names that are not taken; a NULL ends them */
-    const char *
-        *excluded;    /* algorithms whose surgery and state are not wanted; a NULL ends them */
-    unsigned signals; /* that save, and let the run go on: RUN_SAVES_ON_* */
+    char *weights;         /* a .safetensors file, or NULL */
+    bool strict;           /* weights that a file lacks, or has in another shape, end the run */
+    const char **ignored;  /* patterns of names that are not taken; a NULL ends them */
+    const char **excluded; /* algorithms without their surgery and state; a NULL ends them */
+    unsigned signals;      /* that save, and let the run go on: RUN_SAVES_ON_* */
 } run_checkpoints;
 enum { RUN_SAVES_ON_HUP = 1, RUN_SAVES_ON_USR1 = 2, RUN_SAVES_ON_USR2 = 4 };
 

@@ -15,12 +15,12 @@
 
 tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err)
 {
+    batch *b = tensors_batch(&t->tensors);
     plan_request request;
     plan *p;
-    tutti_status s = trainer_request(t, PLAN_EVAL, &t->tensors.eval, &request, err);
+    tutti_status s = trainer_request(t, PLAN_EVAL, b, &request, err);
     if (s || (s = net_plan(t->run.net, &request, &p, err)) ||
-        (s = trainer_bind_inputs(t, p, &t->tensors.eval, err)) ||
-        (s = trainer_bind_targets(t, p, &t->tensors.eval, err)) ||
+        (s = trainer_bind_inputs(t, p, b, err)) || (s = trainer_bind_targets(t, p, b, err)) ||
         (s = trainer_run(t, p, SEGMENT_FORWARD, 1.0f, err)) ||
         (s = trainer_run(t, p, SEGMENT_LOSS, 1.0f, err)))
         return s;
@@ -30,43 +30,88 @@ tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err)
 
 static tutti_status measure(trainer *t, data_source *e, tutti_error *err)
 {
+    batch *b = tensors_batch(&t->tensors);
     tutti_tensor outputs[2], targets[TUTTI_MAX_COLUMNS];
     tutti_status s = TUTTI_OK;
     uint32_t n = 0;
     const char *const *names = t->run.model_table->targets;
     for (; names && n < TUTTI_MAX_COLUMNS && names[n] && !s; n++)
-        s = tensors_mirror_column(&t->tensors, "", batch_find(&t->tensors.eval, names[n]),
-                                  &targets[n], err);
+        s = tensors_mirror_column(&t->tensors, "", batch_find(b, names[n]), &targets[n], err);
     tutti_metric_input in = {.struct_size = sizeof in,
                              .noutputs = t->tensors.noutputs,
                              .outputs = outputs,
                              .targets = targets,
                              .ntargets = n,
-                             .samples = t->tensors.eval.samples};
+                             .samples = b->samples};
     if (s || (s = tensors_mirror_outputs(&t->tensors, "", outputs, err)) ||
         (s = tensors_read_loss(&t->tensors, &in.loss, err)))
         return s;
     return metric_set_update(&e->metrics, &in, err);
 }
 
-/* `began` is when the batch's work began, its loading included.  Every rank hears of every batch; one of them
- * computes it. */
-static tutti_status eval_batch(trainer *t, data_source *e, int64_t began, tutti_error *err)
+/* The batch, or the part of it, that is under way.  Every rank hears of every batch; one of them computes it. */
+static tutti_status eval_part(trainer *t, data_source *e, tutti_error *err)
 {
     const bool mine = rank_evaluates(t);
+    t->tensors.noutputs = 0; /* those of the one before */
+    t->tensors.loss.now.data = NULL;
+    t->distributed.batches.passed = false;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err);
+    if (s || (mine && (s = trainer_evaluate_batch(t, err))))
+        return s;
+    t->distributed.batches.passed = true;
+    s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err);
+    return s || !mine ? s : measure(t, e, err);
+}
+
+/* After `err` says that memory is out: parts become half as large where the run file says auto. */
+static bool halve(trainer *t, data_source *e, int64_t count, tutti_error *err)
+{
+    char text[200];
+    if (e->spec->microbatch_size != RUN_MICROBATCH_AUTO || count <= 1)
+        return false;
+    e->at_a_time = (count + 1) / 2;
+    (void)snprintf(text, sizeof text,
+                   "memory is out with %lld samples at a time; microbatch_size of the "
+                   "evaluation %.60s is now %lld",
+                   (long long)count, e->spec->label, (long long)e->at_a_time);
+    *err = (tutti_error)TUTTI_ERROR_INIT;
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+    return true;
+}
+
+/* A part whose memory could not be had has changed no metric and comes again, smaller. */
+static tutti_status eval_parts(trainer *t, data_source *e, tutti_error *err)
+{
+    const int64_t all = t->tensors.eval.samples;
+    tutti_status s = TUTTI_OK;
+    for (int64_t at = 0, count; at < all && !s; at += s ? 0 : count) {
+        count = e->at_a_time && e->at_a_time < all - at ? e->at_a_time : all - at;
+        t->tensors.phase = count < all ? PHASE_EVAL_PART : PHASE_EVAL;
+        if (count < all)
+            batch_slice(&t->tensors.eval_part, &t->tensors.eval, at, count);
+        s = eval_part(t, e, err);
+        if (s == TUTTI_E_NOMEM && halve(t, e, count, err)) {
+            s = TUTTI_OK;
+            count = 0;
+        }
+    }
+    return s;
+}
+
+/* `began` is when the batch's work began, its loading included. */
+static tutti_status eval_batch(trainer *t, data_source *e, int64_t began, tutti_error *err)
+{
     t->tensors.noutputs = 0; /* those of the batch before */
     t->tensors.loss.now.data = NULL;
     t->distributed.batches.passed = false;
     tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_START, err);
-    if (s || (s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err)) ||
-        (mine && (s = trainer_evaluate_batch(t, err))))
-        return s;
-    t->distributed.batches.passed = true;
-    if ((s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err)) ||
-        (mine && (s = measure(t, e, err))))
+    if (s || (s = eval_parts(t, e, err)))
         return s;
     timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0, now_ns() - began);
-    s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END, err);
+    s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END,
+                      err); /* the batch is its last part, as upstream */
+    t->tensors.phase = PHASE_EVAL;
     rank_next_evaluation_batch(t);
     return s;
 }
@@ -91,6 +136,8 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
     metric_set_reset(&e->metrics);
+    if (!e->at_a_time && e->spec->microbatch_size > 0)
+        e->at_a_time = e->spec->microbatch_size;
     tutti_status s = rank_begin_evaluation(t, e, err);
     if (s || (s = source_seek(e, 0, 0, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
@@ -113,7 +160,7 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
     const int64_t began = now_ns();
     if (trainer_signal())
         return TUTTI_OK;
-    if (phase == PHASE_EVAL)
+    if (phase >= PHASE_EVAL)
         return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
     if (t->hooks.data == e)
         return tutti_fail(err, TUTTI_E_STATE, "the loop goes through the data of %s now",

@@ -230,6 +230,33 @@ START_TEST(microbatches_add_up_to_the_batch)
 }
 END_TEST
 
+#define TEST_DATA                                                                              \
+    ", \"max_duration\": \"1ep\", \"eval\": [{\"label\": \"test\", \"dataset\": {\"name\": "   \
+    "\"glyphs\", "                                                                             \
+    "\"samples\": 8}, \"transforms\": [{\"name\": \"normalize\", \"mean\": [0.1], \"std\": "   \
+    "[0.3]}], "                                                                                \
+    "\"metrics\": [{\"name\": \"cross_entropy\"}], \"batch_size\": 8, \"workers\": 1"
+
+START_TEST(an_evaluations_batch_goes_in_parts)
+{
+    fitting whole, parts;
+    opened(&whole, TEST_DATA "}]");
+    opened(&parts, TEST_DATA ", \"microbatch_size\": 3}]");
+    fit(&whole, 0, TUTTI_UNIT_NONE);
+    fit(&parts, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(whole.counts[TUTTI_EVENT_EVAL_BEFORE_FORWARD], 1);
+    ck_assert_int_eq(parts.counts[TUTTI_EVENT_EVAL_BEFORE_FORWARD],
+                     3); /* of 3, 3 and 2 samples */
+    ck_assert_int_eq(parts.counts[TUTTI_EVENT_EVAL_AFTER_FORWARD], 3);
+    ck_assert_int_eq(parts.counts[TUTTI_EVENT_EVAL_BATCH_END], 1);
+    ck_assert_int_eq(parts.t->run.clock.eval.sample, 8);
+    ck_assert_close(*trainer_metric(whole.t, "metrics/test/cross_entropy"),
+                    *trainer_metric(parts.t, "metrics/test/cross_entropy"), 1e-6);
+    closed(&whole);
+    closed(&parts);
+}
+END_TEST
+
 START_TEST(each_group_has_its_own_settings)
 {
     fitting f, zero;
@@ -445,6 +472,7 @@ int main(void)
     tcase_add_test(tc, a_duration_that_is_over_is_refused_and_time_can_be_reset);
     tcase_add_loop_test(tc, stopping_makes_the_duration_what_has_passed, 0, 3);
     tcase_add_test(tc, microbatches_add_up_to_the_batch);
+    tcase_add_test(tc, an_evaluations_batch_goes_in_parts);
     tcase_add_test(tc, each_group_has_its_own_settings);
     tcase_add_test(tc, schedulers_step_one_batch_behind_the_clock);
     tcase_add_test(tc, schedulers_may_step_by_epoch);
