@@ -44,9 +44,9 @@ void needs_fini(needs *n)
 /* Takes the need into the list, or frees it. */
 static tutti_status keep(needs *n, need *one, tutti_error *err)
 {
-    if (n->count == n->room) {
-        const size_t room = n->room ? 2 * n->room : 8;
-        need *items = realloc(n->items, room * sizeof *items);
+    if (n->count == n->capacity) {
+        const size_t capacity = n->capacity ? 2 * n->capacity : 8;
+        need *items = realloc(n->items, capacity * sizeof *items);
         if (!items) {
             free(one->name);
             free(one->path);
@@ -54,7 +54,7 @@ static tutti_status keep(needs *n, need *one, tutti_error *err)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the libraries of a plugin");
         }
         n->items = items;
-        n->room = room;
+        n->capacity = capacity;
     }
     n->items[n->count++] = *one;
     return TUTTI_OK;
@@ -74,7 +74,7 @@ static bool is_system(const plugin *p, const char *path)
     return false;
 }
 
-/* Replaces $ORIGIN by the asker's folder.  False: there is another variable, or no room. */
+/* Replaces $ORIGIN by the asker's folder.  False: there is another variable, or too long a path. */
 static bool expand(const asker *a, const char *text, size_t size, char *to)
 {
     static const char *const spelled[] = {"$ORIGIN", "${ORIGIN}"};

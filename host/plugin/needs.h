@@ -20,7 +20,7 @@ typedef struct need {
 typedef struct needs {
     need *items; /* each comes after those that it needs itself */
     size_t count;
-    size_t room;
+    size_t capacity;
 } needs;
 
 /* What `library`, the plugin's own at `path`, needs, and what that needs in turn, looked for as the system's

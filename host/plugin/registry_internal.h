@@ -36,7 +36,7 @@ struct registry {
     size_t nplaces;
     plugin **plugins;
     size_t count;
-    size_t room;
+    size_t capacity;
     authority authority;
     bool check;
     const registry_probe *probe; /* or NULL */

@@ -193,15 +193,15 @@ static bool is_known(const registry *r, const file_mark *mark)
 /* Takes `p` into the registry or frees it. */
 static tutti_status keep_plugin(registry *r, plugin *p, tutti_error *err)
 {
-    if (r->count == r->room) {
-        const size_t room = r->room ? 2 * r->room : 32;
-        plugin **plugins = realloc(r->plugins, room * sizeof *plugins);
+    if (r->count == r->capacity) {
+        const size_t capacity = r->capacity ? 2 * r->capacity : 32;
+        plugin **plugins = realloc(r->plugins, capacity * sizeof *plugins);
         if (!plugins) {
             plugin_free(p);
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the list of plugins");
         }
         r->plugins = plugins;
-        r->room = room;
+        r->capacity = capacity;
     }
     r->plugins[r->count++] = p;
     return TUTTI_OK;

@@ -49,7 +49,7 @@ const char *const *tables_consumed(void)
 
 enum {
     OP_FLAGS = TUTTI_OP_RNG | TUTTI_OP_VIEW | TUTTI_OP_ELEMENTWISE | TUTTI_OP_COMMUTATIVE |
-               TUTTI_OP_FUSED | TUTTI_OP_LOW | TUTTI_OP_BF16
+               TUTTI_OP_FUSED | TUTTI_OP_HALF | TUTTI_OP_BF16
 };
 
 /* Bits that 1.0 gives a meaning. */

@@ -3,7 +3,7 @@
 #ifndef KERNELS_BATCH_NORM_BATCH_NORM_H
 #define KERNELS_BATCH_NORM_BATCH_NORM_H
 
-#include "common/low.h"
+#include "common/half_rows.h"
 
 typedef struct batch_norm_attr {
     double eps;
@@ -94,9 +94,9 @@ static inline int batch_norm_is_bf16(const tutti_op_call *c)
 /* With other operands of 16 bits blocks are smaller, and every thread has room for three of them in f32. */
 static inline int batch_norm_is_low(const tutti_op_call *c)
 {
-    int low = low_is(c->out[0].dtype);
+    int low = half_is(c->out[0].dtype);
     for (uint32_t k = 0; k < c->nin; k++)
-        low |= low_is(c->in[k].dtype);
+        low |= half_is(c->in[k].dtype);
     return low && !batch_norm_is_bf16(c);
 }
 

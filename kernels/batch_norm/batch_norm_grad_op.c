@@ -118,9 +118,9 @@ static block_rows read_rows(const tutti_op_call *c, const void *const *in, void 
     if (batch_norm_is_bf16(c))
         return (block_rows){(const uint16_t *)in[0] + i, (const uint16_t *)in[1] + i,
                             (uint16_t *)dx + i, 1, 0};
-    return (block_rows){low_read(in[0], c->in[0].dtype, i, size, room),
-                        low_read(in[1], c->in[1].dtype, i, size, room + n),
-                        low_place(dx, c->out[0].dtype, i, room + 2 * n), 0, 0};
+    return (block_rows){half_read(in[0], c->in[0].dtype, i, size, room),
+                        half_read(in[1], c->in[1].dtype, i, size, room + n),
+                        half_place(dx, c->out[0].dtype, i, room + 2 * n), 0, 0};
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -165,7 +165,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                     read_rows(c, in, out[0], at * n, size, rooms + (uint64_t)t * room);
                 batch_norm_grad_apply(r.x, r.dy, r.dx, r.bf16, end - at, n, &line, coef);
                 if (!r.bf16)
-                    low_write(out[0], c->out[0].dtype, at * n, size, r.dx);
+                    half_write(out[0], c->out[0].dtype, at * n, size, r.dx);
             }
         }
     }
@@ -205,7 +205,7 @@ static const tutti_kernel cpu = {sizeof(tutti_kernel), 3, prepare, run, NULL};
 OP_TRAITS(batch_norm_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 const tutti_op tutti_op_batch_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &batch_norm_grad_traits,
-                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_LOW,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF,
                                            .name = "batch_norm_grad",
                                            .nin_min = 5,
                                            .nin_max = 6,

@@ -174,7 +174,7 @@ static void sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64
         if (batch_norm_is_bf16(c))
             batch_norm_sums((const uint16_t *)x + at * n, 1, part, n, sums, sums + n);
         else
-            batch_norm_sums(low_read(x, c->in[0].dtype, at * n, part * n, room), 0, part, n,
+            batch_norm_sums(half_read(x, c->in[0].dtype, at * n, part * n, room), 0, part, n,
                             sums, sums + n);
     }
 }
@@ -190,11 +190,11 @@ void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *
         return;
     }
     float *more = room + BATCH_NORM_LOW_BLOCK * n, *place = more + BATCH_NORM_LOW_BLOCK * n;
-    float *to = low_place(y, c->out[0].dtype, i, place);
-    batch_norm_apply(low_read(in[0], c->in[0].dtype, i, size, room),
-                     c->nin > 5 ? low_read(in[5], c->in[5].dtype, i, size, more) : NULL, to, 0,
+    float *to = half_place(y, c->out[0].dtype, i, place);
+    batch_norm_apply(half_read(in[0], c->in[0].dtype, i, size, room),
+                     c->nin > 5 ? half_read(in[5], c->in[5].dtype, i, size, more) : NULL, to, 0,
                      rows, n, line);
-    low_write(y, c->out[0].dtype, i, size, to);
+    half_write(y, c->out[0].dtype, i, size, to);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -350,7 +350,7 @@ OP_TRAITS(batch_norm, KEEP, WHOLE, CONSTANTS, BY, UNCOUNTED, NONE, OTHER,
           .substitute = batch_norm_substitute, .fusions = batch_norm_fusions);
 const tutti_op tutti_op_batch_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &batch_norm_traits,
-                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_LOW,
+                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF,
                                       .name = "batch_norm",
                                       .nin_min = 5,
                                       .nin_max = 6,

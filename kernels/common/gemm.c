@@ -104,8 +104,8 @@ static void edge(gemm_tile *tile, int64_t wide, const block *o, int64_t rows, in
 }
 
 /* One panel of a by the panels of b from column `begin` to `end`, which lies at `at` in the first row. */
-static void strip(const gemm_microkernel *u, const block *o, int64_t row, int64_t begin,
-                  int64_t end, float *at)
+static void multiply_rows(const gemm_microkernel *u, const block *o, int64_t row, int64_t begin,
+                          int64_t end, float *at)
 {
     const int64_t rows = least(o->high, o->rows - row);
     const float *a = o->a + row / o->high * u->panel * o->words;
@@ -129,7 +129,7 @@ static void multiply(const gemm *p, const gemm_data *d, const block *o)
         const int64_t to = least(o->cols, col + BLOCK_COLS);
         float *at = o->passing ? o->y : o->y + col;
         for (int64_t row = 0; row < o->rows; row += o->high)
-            strip(p->microkernel, o, row, col, to, at);
+            multiply_rows(p->microkernel, o, row, col, to, at);
         const gemm_part done = {o->row, o->rows, o->col + col, to - col, at, o->y_row};
         if (o->last && d->epilogue)
             d->epilogue(d->how, &done);

@@ -1,7 +1,7 @@
 /* matmul_epilogue.c - the epilogue of a product: activations and their gradients over its results. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_epilogue.h"
-#include "common/low.h"
+#include "common/half_rows.h"
 #include "matmul/matmul.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ void matmul_epilogue_apply(const matmul_epilogue *epilogue, float *y, int64_t fi
 static void put(const float *s, void *to, int32_t dtype, int64_t first, int64_t n)
 {
     if (dtype == TUTTI_BF16)
-        low_narrow(s, (uint16_t *)to + first, TUTTI_BF16, n);
+        half_downcast(s, (uint16_t *)to + first, TUTTI_BF16, n);
     else
         memcpy((float *)to + first, s, (size_t)n * sizeof *s);
 }
@@ -47,7 +47,7 @@ void matmul_store_row(const matmul_store *to, float *s, int64_t first, int64_t n
     if (to->z)
         put(s, to->z, to->z_dtype, first, n);
     if (to->x && to->x_dtype == TUTTI_BF16)
-        low_widen((const uint16_t *)to->x + first, TUTTI_BF16, x, n);
+        half_upcast((const uint16_t *)to->x + first, TUTTI_BF16, x, n);
     else if (to->x)
         memcpy(x, (const float *)to->x + first, (size_t)n * sizeof *x);
     if (to->act)

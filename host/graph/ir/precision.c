@@ -124,7 +124,7 @@ bool precision_is_native(const tutti_op *op, const tutti_op_call *c)
         alike =
             alike && (!dtype_is_half(c->out[k].dtype) || tutti_same_shape(&c->out[k], c->in));
     }
-    if (!half || (alike && op->flags & TUTTI_OP_LOW))
+    if (!half || (alike && op->flags & TUTTI_OP_HALF))
         return true;
     tutti_op_call call = *c;
     call.out = NULL;

@@ -60,27 +60,27 @@ static tutti_status torn(const image *m, tutti_error *err)
 }
 
 /* " for sm_90" */
-static const char *target(const image *m, char *room, size_t size)
+static const char *target(const image *m, char *text, size_t size)
 {
-    *room = '\0';
+    *text = '\0';
     if (m->architecture)
-        (void)snprintf(room, size, " for sm_%u", m->architecture);
-    return room;
+        (void)snprintf(text, size, " for sm_%u", m->architecture);
+    return text;
 }
 
 static tutti_status hold(const image *m, const cubin_function *f, const uint32_t *sizes,
                          uint32_t nargs, tutti_error *err)
 {
-    char room[24];
+    char text[24];
     if (nargs != f->nargs)
         return tutti_fail(err, TUTTI_E_ARG, "%s: %s%s takes %u arguments, %s has %u",
-                          m->bytes.path, f->entry, target(m, room, sizeof room), nargs, f->by,
+                          m->bytes.path, f->entry, target(m, text, sizeof text), nargs, f->by,
                           f->nargs);
     for (uint32_t k = 0; k < nargs; k++)
         if (sizes[k] != f->sizes[k])
             return tutti_fail(err, TUTTI_E_ARG,
                               "%s: argument %u of %s%s has %u bytes, that of %s has %u",
-                              m->bytes.path, k, f->entry, target(m, room, sizeof room),
+                              m->bytes.path, k, f->entry, target(m, text, sizeof text),
                               sizes[k], f->by, f->sizes[k]);
     return TUTTI_OK;
 }
@@ -140,7 +140,7 @@ static tutti_status check_function(const image *m, const Elf64_Ehdr *h, cubin_fu
                                    tutti_error *err)
 {
     Elf64_Shdr names, s;
-    char room[24];
+    char text[24];
     if (h->e_shentsize != sizeof s || h->e_shoff > m->bytes.size ||
         !mapped_fetch(&m->bytes, h->e_shoff + h->e_shstrndx * sizeof names, &names,
                       sizeof names))
@@ -154,7 +154,7 @@ static tutti_status check_function(const image *m, const Elf64_Ehdr *h, cubin_fu
         }
     }
     return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no function %s%s, which %s names",
-                      m->bytes.path, f->entry, target(m, room, sizeof room), f->by);
+                      m->bytes.path, f->entry, target(m, text, sizeof text), f->by);
 }
 
 static tutti_status check_cubin(const image *m, cubin_function *functions, size_t count,

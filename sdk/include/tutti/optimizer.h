@@ -19,7 +19,7 @@ enum {
     TUTTI_UPDATE_NUMBERS = 8 /* the others are 0 */
 };
 
-/* A stretch of weights, gradients and state, all f32 of length n, 64-byte aligned where the
+/* A parameter range: weights, gradients and state, all f32 of length n, 64-byte aligned where the
  * host can.  The host owns the arrays and keeps the slots (zero at first) in checkpoints. */
 typedef struct tutti_update {
     uint32_t struct_size;
@@ -48,8 +48,8 @@ typedef struct tutti_optimizer_v1 {
     uint32_t nslots;               /* numbers of state per weight */
     const char *const *slot_names; /* nslots names, for checkpoints: "momentum" */
     double lr;                     /* the group's learning rate before schedulers */
-    /* Updates w and slots of the stretch, element by element: the host cuts a group into
-     * stretches at any place and updates them at once on several threads.  [any] */
+    /* Updates w and slots of the range, element by element: the host cuts a group into
+     * ranges at any place and updates them at once on several threads.  [any] */
     void (*update)(void *self, const tutti_update *u);
     /* The same where w, g and slots lie on a device
      * whose memory is its own, by a kernel of the manifest (tutti.kernel/1).  NULL: there is none, and

@@ -50,7 +50,7 @@ typedef struct tutti_device_view_v1 {
 
     /* As tutti.weights/1's `at`, valid until the tree changes (its `version`). */
     tutti_status (*weight)(void *ctx, uint32_t k, tutti_weight *ret_weight, tutti_error *err);
-    /* All F32 weights and buffers, in as few stretches as there can be: usually one that is trained and
+    /* All F32 weights and buffers, in as few ranges as there can be: usually one that is trained and
      * one that is not.  Their order and bounds change with the tree alone. */
     uint32_t (*spans)(void *ctx);
     tutti_status (*span)(void *ctx, uint32_t k, tutti_span *ret_span, tutti_error *err);

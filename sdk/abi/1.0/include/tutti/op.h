@@ -18,7 +18,8 @@ enum {
     TUTTI_OP_ELEMENTWISE = 1u << 2, /* out[k] depends on in[k] alone, after broadcasting */
     TUTTI_OP_COMMUTATIVE = 1u << 3, /* in[0] and in[1] may be swapped */
     TUTTI_OP_FUSED = 1u << 4,       /* `decompose` expresses it in simpler operations */
-    TUTTI_OP_LOW = 1u << 5, /* its kernels take BF16 and F16 for F32 operands and results in the
+    TUTTI_OP_HALF =
+        1u << 5, /* its kernels take BF16 and F16 for F32 operands and results in the
                                shape of in[0]; elsewhere, and without this, the host converts around
                                them.  infer sees F32 in either case */
     TUTTI_OP_BF16 =

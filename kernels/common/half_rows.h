@@ -1,0 +1,55 @@
+/* half_rows.h - operands of F32, BF16 or F16 block by block in f32, for kernels of TUTTI_OP_HALF. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_COMMON_HALF_ROWS_H
+#define KERNELS_COMMON_HALF_ROWS_H
+
+#include "common/half.h"
+#include "common/op_util.h"
+
+static inline int half_is(int32_t dtype)
+{
+    return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
+}
+
+static inline void half_upcast(const uint16_t *from, int32_t dtype, float *to, int64_t n)
+{
+    if (dtype == TUTTI_BF16) {
+        OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_from_bf16(from[i]);
+    } else {
+        OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_from_f16(from[i]);
+    }
+}
+
+static inline void half_downcast(const float *from, uint16_t *to, int32_t dtype, int64_t n)
+{
+    if (dtype == TUTTI_BF16) {
+        OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_to_bf16(from[i]);
+    } else {
+        OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_to_f16(from[i]);
+    }
+}
+
+/* Elements [at, at + n): where they lie if they are f32, otherwise in `room`, converted. */
+static inline const float *half_read(const void *data, int32_t dtype, int64_t at, int64_t n,
+                                     float *room)
+{
+    if (!half_is(dtype))
+        return (const float *)data + at;
+    half_upcast((const uint16_t *)data + at, dtype, room, n);
+    return room;
+}
+
+/* Where elements from `at` on are to be written, before half_write brings them to their place. */
+static inline float *half_place(void *data, int32_t dtype, int64_t at, float *room)
+{
+    return half_is(dtype) ? room : (float *)data + at;
+}
+
+static inline void half_write(void *data, int32_t dtype, int64_t at, int64_t n,
+                              const float *room)
+{
+    if (half_is(dtype))
+        half_downcast(room, (uint16_t *)data + at, dtype, n);
+}
+
+#endif
