@@ -4,39 +4,25 @@
 
 #include "plugin/crash/crash.h"
 
-static void *write_only(void *ctx)
-{
-    write_behind *b = ctx;
-    crash_thread_begin();
-    (void)b->job.write(b->job.what, &b->error);
-    crash_thread_end();
-    atomic_store(&b->ended, true);
-    return NULL;
-}
+enum { WRITES = 1, FINISHES = 2 }; /* what the thread does of a job */
 
-static void *finish_only(void *ctx)
+static void *work(void *ctx)
 {
     write_behind *b = ctx;
+    tutti_status s = TUTTI_OK;
     crash_thread_begin();
-    (void)b->job.finish(b->job.what, &b->error);
-    crash_thread_end();
-    atomic_store(&b->ended, true);
-    return NULL;
-}
-
-static void *write_and_finish(void *ctx)
-{
-    write_behind *b = ctx;
-    crash_thread_begin();
-    if (!b->job.write(b->job.what, &b->error))
+    if (b->steps & WRITES)
+        s = b->job.write(b->job.what, &b->error);
+    if (!s && b->steps & FINISHES)
         (void)b->job.finish(b->job.what, &b->error);
     crash_thread_end();
     atomic_store(&b->ended, true);
     return NULL;
 }
 
-static tutti_status run(write_behind *b, void *(*work)(void *), tutti_error *err)
+static tutti_status run(write_behind *b, unsigned steps, tutti_error *err)
 {
+    b->steps = steps;
     b->error = (tutti_error)TUTTI_ERROR_INIT;
     atomic_store(&b->ended, false);
     b->running = pthread_create(&b->thread, NULL, work, b) == 0;
@@ -50,7 +36,7 @@ tutti_status write_behind_start(write_behind *b, const write_behind_job *job, bo
 {
     b->job = *job;
     b->together = together;
-    const tutti_status s = run(b, together ? write_only : write_and_finish, err);
+    const tutti_status s = run(b, together ? WRITES : WRITES | FINISHES, err);
     if (s) {
         b->job.what = NULL;
         b->together = false;
@@ -90,7 +76,7 @@ tutti_status write_behind_go_on(write_behind *b, tutti_error *err)
 {
     const tutti_status s = write_behind_join(b, err);
     b->together = false;
-    return s ? s : run(b, finish_only, err);
+    return s ? s : run(b, FINISHES, err);
 }
 
 tutti_status write_behind_finish(write_behind *b, tutti_error *err)

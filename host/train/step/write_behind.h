@@ -19,8 +19,9 @@ typedef struct write_behind_job {
 /* All functions are called by the step thread. */
 typedef struct write_behind {
     write_behind_job job;
-    bool together; /* all ranks write: `finish` is due once all have */
-    bool running;  /* the thread is there */
+    bool together;  /* all ranks write: `finish` is due once all have */
+    bool running;   /* the thread is there */
+    unsigned steps; /* of the job, that it does */
     pthread_t thread;
     atomic_bool ended;
     tutti_error error; /* the thread's, once it has ended */
