@@ -52,8 +52,12 @@ engine math.pow '2, "x"' ''
 says "arguments are held to the declaration" 2 'run.json:1: process.args[1]: is "x", want an f64 for "y"' \
   "$TUTTI" run run.json --plugin-path plugins
 check "a listing has them" sh -c "$TUTTI plugins info org.example.math --plugin-path plugins | grep -qx 'pow(f64 x, f64 y) gives f64: handler of org.example.math'"
-check "the check of plugins takes one" "$TUTTI" plugins check plugins/own
-check "and one of the system's" "$TUTTI" plugins check plugins/math
+if [ -n "$SANITIZE" ]; then
+  skip "plugins check, whose limit of memory the address sanitizer exceeds"
+else
+  check "the check of plugins takes one" "$TUTTI" plugins check plugins/own
+  check "and one of the system's" "$TUTTI" plugins check plugins/math
+fi
 
 # refused <what> <sentence> <library> <handlers> [members]: `plugins list` tells.
 refused() {
