@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """comet_bridge.py - JSON lines of the pipe logger to Comet: comet_bridge.py PROJECT [NAME]; COMET_OFFLINE=FOLDER keeps them there"""
 import json
 import os

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """neptune_bridge.py - JSON lines of the pipe logger to Neptune: neptune_bridge.py WORKSPACE/PROJECT [NAME]; NEPTUNE_MODE=offline needs no server"""
 import json
 import math

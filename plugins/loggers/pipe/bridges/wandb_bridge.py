@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """wandb_bridge.py - JSON lines of the pipe logger to Weights & Biases: wandb_bridge.py PROJECT [NAME]"""
 import json
 import sys
