@@ -3,6 +3,7 @@
 #ifndef PLUGIN_LOSS_H
 #define PLUGIN_LOSS_H
 
+#include "../common/shapes_pair.h"
 #include "tutti/loss.h"
 #include "tutti/ops.h"
 #include "tutti/tutti.h"
@@ -46,22 +47,6 @@ static inline int loss_has_rows(const tutti_desc *x, const tutti_desc *y)
     return x->rank == y->rank + 1 && k == y->rank && y->rank > 0;
 }
 
-/* Whether `y` has a number for each of `x`: shapes are the same but for dimensions of 1, as (B, 1) and (B) are. */
-static inline int loss_has_numbers(const tutti_desc *x, const tutti_desc *y)
-{
-    int32_t i = 0, k = 0;
-    for (;; i++, k++) {
-        while (i < x->rank && i && x->dim[i] == 1)
-            i++;
-        while (k < y->rank && k && y->dim[k] == 1)
-            k++;
-        if (i == x->rank || k == y->rank)
-            return i == x->rank && k == y->rank;
-        if (x->dim[i] != y->dim[k])
-            return 0;
-    }
-}
-
 /* The loss does not fit: says what there is, what it wants, and which losses fit.  Returns 0. */
 static inline tutti_value loss_refuse(tutti_graph *g, const char *want, tutti_value output,
                                       tutti_value target)
@@ -71,7 +56,7 @@ static inline tutti_value loss_refuse(tutti_graph *g, const char *want, tutti_va
     const char *fits =
         loss_is_class(y.dtype) && loss_has_rows(&x, &y)
             ? "of classes cross_entropy, focal or multi_margin fits these"
-        : loss_has_numbers(&x, &y)
+        : shapes_pair(&x, &y)
             ? "of numbers mse, l1, smooth_l1, huber or bce_with_logits fits these"
             : "no loss fits these: the model wants another head, or the data another target";
     (void)snprintf(text, sizeof text, "the output is %s and the target %s, want %s; %s",
@@ -91,7 +76,7 @@ static inline tutti_value loss_cast(tutti_graph *g, tutti_value v, int32_t dtype
 static inline tutti_value loss_numbers(tutti_graph *g, tutti_value output, tutti_value target)
 {
     const tutti_desc x = *g->desc(g, output), y = *g->desc(g, target);
-    if (!loss_has_numbers(&x, &y))
+    if (!shapes_pair(&x, &y))
         return loss_refuse(g, "a number for each of the output's", output, target);
     target = loss_cast(g, target, TUTTI_F32);
     return tutti_same_shape(&x, &y) ? target

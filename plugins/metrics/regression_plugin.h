@@ -5,6 +5,7 @@
 #ifndef REGRESSION_PLUGIN_H
 #define REGRESSION_PLUGIN_H
 
+#include "../common/shapes_pair.h"
 #include "tutti/metric.h"
 #include "tutti/tutti.h"
 
@@ -50,22 +51,6 @@ static inline int regression_is_number(int32_t dtype)
            dtype == TUTTI_I64 || dtype == TUTTI_U8 || dtype == TUTTI_BOOL;
 }
 
-/* Whether both have one shape, but for dimensions of 1, as (B, 1) and (B) are. */
-static inline int regression_fits(const tutti_desc *x, const tutti_desc *y)
-{
-    int32_t i = 0, k = 0;
-    for (;; i++, k++) {
-        while (i < x->rank && i && x->dim[i] == 1)
-            i++;
-        while (k < y->rank && k && y->dim[k] == 1)
-            k++;
-        if (i == x->rank || k == y->rank)
-            return i == x->rank && k == y->rank;
-        if (x->dim[i] != y->dim[k])
-            return 0;
-    }
-}
-
 static inline tutti_status regression_check(const regression *m, const tutti_metric_input *in,
                                             tutti_error *err)
 {
@@ -82,7 +67,7 @@ static inline tutti_status regression_check(const regression *m, const tutti_met
     (void)tutti_desc_text(&x->desc, a, sizeof a);
     (void)tutti_desc_text(&y->desc, b, sizeof b);
     if (x->desc.dtype != TUTTI_F32 || !regression_is_number(y->desc.dtype) ||
-        !regression_fits(&x->desc, &y->desc))
+        !shapes_pair(&x->desc, &y->desc))
         return tutti_fail(err, TUTTI_E_SHAPE,
                           METRIC_NAME ": outputs are %s and targets %s, want F32 and numbers "
                                       "of one shape",
