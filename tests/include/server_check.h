@@ -4,6 +4,7 @@
 #ifndef SERVER_CHECK_H
 #define SERVER_CHECK_H
 
+#include "run_check.h"
 #include "tutti_check.h"
 
 #include <arpa/inet.h>
@@ -158,6 +159,33 @@ static inline void server_fini(server *s)
     if (s->runs)
         (void)pthread_join(s->thread, NULL);
     (void)close(s->fd);
+}
+
+/* The fixture of a plugin that sends: a run, the plugin in it, the server.  The test defines what the server answers. */
+static stage run;
+static subject it;
+static server there;
+static size_t answer(server *s, const server_request *r, char *out, size_t room);
+
+static inline void server_setup(void)
+{
+    stage_init(&run);
+    server_init(&there, answer);
+}
+
+static inline void server_teardown(void)
+{
+    server_fini(&there);
+    stage_fini(&run);
+}
+
+/* Until the plugin has told something. */
+static inline void server_wait_note(void)
+{
+    while (!run.noted[0]) {
+        ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+        (void)usleep(10000);
+    }
 }
 
 #endif

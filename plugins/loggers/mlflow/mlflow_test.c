@@ -1,13 +1,7 @@
 /* mlflow_test.c - the logger through its entry function, against a server that knows the calls of MLflow. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run_check.h"
 #include "server_check.h"
 
-#include <unistd.h>
-
-static stage run;
-static subject it;
-static server there;
 /* Guarded by there.lock. */
 static char got[1 << 17];     /* a line each: method, path, body */
 static bool has_experiment;   /* else it is made */
@@ -135,18 +129,6 @@ static void train_batch(const tutti_logger_v1 *table, double loss)
     "POST runs/update {\"run_id\":\"" run "\",\"status\":\"" status "\",\"end_time\":0}\n"
 #define GOES_ON(run) "POST runs/update {\"run_id\":\"" run "\",\"status\":\"RUNNING\"}\n"
 
-static void setup(void)
-{
-    stage_init(&run);
-    server_init(&there, answer);
-}
-
-static void teardown(void)
-{
-    server_fini(&there);
-    stage_fini(&run);
-}
-
 START_TEST(a_run_is_made_fed_and_ended)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -213,22 +195,13 @@ START_TEST(a_run_of_the_same_name_is_found)
 }
 END_TEST
 
-/* Until something is told. */
-static void wait_for_note(void)
-{
-    while (!run.noted[0]) {
-        ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
-        (void)usleep(10000);
-    }
-}
-
 START_TEST(what_a_server_that_is_down_misses_goes_to_that_run_later)
 {
     has_experiment = true;
     const tutti_logger_v1 *table = open_it((options){.ignored = "time/*", .flush_timeout = 0});
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
     train_batch(table, 1);
-    wait_for_note();
+    server_wait_note();
     ck_assert_ptr_nonnull(strstr(run.noted, "mlflow: cannot send to 127.0.0.1:"));
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
     subject_close(&it);
@@ -268,7 +241,7 @@ START_TEST(a_server_that_answers_garbage_is_asked_again)
     const tutti_logger_v1 *table =
         open_it((options){.ignored = "time/*", .flush_timeout = 100});
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
-    wait_for_note();
+    server_wait_note();
     ck_assert_msg(strstr(run.noted, not_good[_i].told), "%s", run.noted);
     train_batch(table, 1);
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
@@ -288,7 +261,7 @@ START_TEST(a_batch_that_is_refused_is_told_and_left_out)
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
     train_batch(table, 1);
     train_batch(table, 2);
-    wait_for_note();
+    server_wait_note();
     ck_assert_ptr_nonnull(strstr(run.noted,
                                  "refuses runs/log-batch with status 400: "
                                  "{\"error_code\":\"INVALID_PARAMETER_VALUE\"}; that record is "
@@ -306,7 +279,7 @@ int main(void)
     Suite *suite = suite_create("mlflow");
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, server_setup, server_teardown);
     tcase_add_test(tc, a_run_is_made_fed_and_ended);
     tcase_add_test(tc, a_run_that_goes_on_is_the_same_on_the_server);
     tcase_add_test(tc, a_run_of_the_same_name_is_found);

@@ -1,13 +1,9 @@
 /* slack_test.c - the logger through its entry function, against a server that takes, refuses, is slow or down. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run_check.h"
 #include "server_check.h"
 
 #include <signal.h>
 
-static stage run;
-static subject it;
-static server there;
 /* Guarded by there.lock. */
 static char got[1 << 16]; /* bodies, a line each */
 static char type[64];
@@ -72,18 +68,6 @@ static void train_batch(const tutti_logger_v1 *table, double loss)
     "{\"type\":\"section\",\"text\":{\"type\":\"mrkdwn\",\"text\":\"" text "\"}}"
 #define LOSS(v) MESSAGE("1", SECTION("*loss:* " v))
 
-static void setup(void)
-{
-    stage_init(&run);
-    server_init(&there, answer);
-}
-
-static void teardown(void)
-{
-    server_fini(&there);
-    stage_fini(&run);
-}
-
 START_TEST(values_are_posted_at_the_interval_and_when_there_are_many)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -130,22 +114,13 @@ START_TEST(keys_are_chosen_by_how_they_begin)
 }
 END_TEST
 
-/* Until something is told. */
-static void wait_for_note(void)
-{
-    while (!run.noted[0]) {
-        ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
-        (void)usleep(10000);
-    }
-}
-
 START_TEST(a_server_that_is_down_gets_everything_when_it_is_back)
 {
     char want[256];
     const tutti_logger_v1 *table = open_it(NULL, 1, TUTTI_UNIT_BATCH, 100);
     train_batch(table, 1);
     train_batch(table, 2);
-    wait_for_note();
+    server_wait_note();
     (void)snprintf(want, sizeof want, "slack: cannot send to 127.0.0.1:%d: ", there.port);
     ck_assert_int_eq(strncmp(run.noted, want, strlen(want)), 0);
     ck_assert_ptr_nonnull(
@@ -180,7 +155,7 @@ START_TEST(an_answer_that_is_not_good_is_told_and_the_message_sent_again)
     server_start(&there);
     const tutti_logger_v1 *table = open_it(NULL, 1, TUTTI_UNIT_BATCH, 100);
     train_batch(table, 1);
-    wait_for_note();
+    server_wait_note();
     ck_assert_msg(strstr(run.noted, not_good[_i].told), "%s", run.noted);
     subject_close(&it);
     ck_assert_str_eq(got, LOSS("1"));
@@ -195,7 +170,7 @@ START_TEST(a_message_that_is_refused_is_left_out)
     server_start(&there);
     const tutti_logger_v1 *table = open_it(NULL, 1, TUTTI_UNIT_BATCH, 100);
     train_batch(table, 1);
-    wait_for_note();
+    server_wait_note();
     (void)snprintf(want, sizeof want,
                    "slack: 127.0.0.1:%d refuses a message with status 404: no_service; that "
                    "record is left out",
@@ -255,7 +230,7 @@ int main(void)
     Suite *suite = suite_create("slack");
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, server_setup, server_teardown);
     tcase_add_test(tc, values_are_posted_at_the_interval_and_when_there_are_many);
     tcase_add_test(tc, keys_are_chosen_by_how_they_begin);
     tcase_add_test(tc, a_server_that_is_down_gets_everything_when_it_is_back);
