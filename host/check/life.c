@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/life.h"
 #include "check/imports.h"
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/services.h"
 #include "tutti/engine.h"

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "embed/weights_file.h"
 #include "graph/runtime/device_memory.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/pretrained.h"
+#include "train/checkpoint_file/checkpoint.h"
+#include "train/pretrained/pretrained.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -47,7 +47,7 @@ loss scale                host/train/update/loss_scaler.c
 host mirror               host/train/context/host_mirror.c
 async metrics             host/train/step/async_metrics.c
 data loader               host/train/data/loader.c
-checkpoint                host/train/checkpoint/checkpoint_write.c
+checkpoint                host/train/checkpoint_file/checkpoint_write.c
 dispatch                  host/engine/dispatch.c
 breadcrumb                host/plugin/crash/crash.c
 """

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made.h"
 #include "published.h"
-#include "train/checkpoint/pretrained.h"
+#include "train/pretrained/pretrained.h"
 
 #include <stdio.h>
 

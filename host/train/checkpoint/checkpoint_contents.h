@@ -3,9 +3,9 @@
 #ifndef HOST_TRAIN_CHECKPOINT_CHECKPOINT_CONTENTS_H
 #define HOST_TRAIN_CHECKPOINT_CHECKPOINT_CONTENTS_H
 
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/contents_parts.h"
 #include "train/checkpoint/state_owners.h"
+#include "train/checkpoint_file/checkpoint.h"
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
  * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_CHECKPOINT_PROVENANCE_H
 #define HOST_TRAIN_CHECKPOINT_PROVENANCE_H
 
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 #include "train/context/run_context.h"
 
 /* What wrote a checkpoint, as its metadata keeps it. */

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_CHECKPOINT_REPRODUCTION_H
 #define HOST_TRAIN_CHECKPOINT_REPRODUCTION_H
 
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 #include "train/context/step_tensors.h"
 
 /* As a checkpoint's metadata keeps it. */

@@ -3,9 +3,9 @@
 #include "train/checkpoint/restore.h"
 
 #include "graph/runtime/device_memory.h"
-#include "train/checkpoint/load_report.h"
-#include "train/checkpoint/load_rules.h"
 #include "train/checkpoint/provenance.h"
+#include "train/pretrained/load_report.h"
+#include "train/pretrained/load_rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,14 +3,14 @@
 #include "train/checkpoint/resume.h"
 
 #include "train/checkpoint/checkpoint_contents.h"
-#include "train/checkpoint/load_rules.h"
-#include "train/checkpoint/pretrained.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/restore.h"
 #include "train/checkpoint/saver.h"
 #include "train/checkpoint/settings_check.h"
 #include "train/context/signals.h"
+#include "train/pretrained/load_rules.h"
+#include "train/pretrained/pretrained.h"
 
 #include <errno.h>
 #include <stdio.h>

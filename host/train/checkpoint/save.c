@@ -4,9 +4,9 @@
 
 #include "plugin/crash/crash.h"
 #include "train/checkpoint/checkpoint_contents.h"
-#include "train/checkpoint/checkpoint_index.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
+#include "train/checkpoint_file/checkpoint_index.h"
 #include "train/context/signals.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_CHECKPOINT_SETTINGS_CHECK_H
 #define HOST_TRAIN_CHECKPOINT_SETTINGS_CHECK_H
 
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 #include "train/context/run_context.h"
 
 /* Compares what decides results (not: what is logged, saved, evaluated, and for how long) and the number

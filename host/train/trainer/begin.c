@@ -3,9 +3,9 @@
 #include "train/trainer/begin.h"
 #include "train/trainer/trainer.h"
 
-#include "train/checkpoint/load_rules.h"
-#include "train/checkpoint/pretrained.h"
 #include "train/checkpoint/resume.h"
+#include "train/pretrained/load_rules.h"
+#include "train/pretrained/pretrained.h"
 #include "train/step/events.h"
 #include "train/step/trainer_state.h"
 

@@ -1,6 +1,6 @@
 /* checkpoint_test.c - files are whole or absent, and damage is noticed. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 #include "tutti_check.h"
 
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* pretrained.c - weights taken by name from a .safetensors file, whoever wrote it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/pretrained.h"
+#include "train/pretrained/pretrained.h"
 
 #include "graph/ir/interpreter.h"
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

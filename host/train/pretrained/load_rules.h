@@ -1,9 +1,9 @@
 /* load_rules.h - whether what a run file leaves out of a file stands in that file. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_CHECKPOINT_LOAD_RULES_H
-#define HOST_TRAIN_CHECKPOINT_LOAD_RULES_H
+#ifndef HOST_TRAIN_PRETRAINED_LOAD_RULES_H
+#define HOST_TRAIN_PRETRAINED_LOAD_RULES_H
 
-#include "train/checkpoint/load_report.h"
+#include "train/pretrained/load_report.h"
 #include "train/run_file/run_file.h"
 
 /* Warns of patterns of load_ignore_keys that match no name of the file at `path` and no weight of the report, and

@@ -1,10 +1,10 @@
 /* pretrained.h - weights taken by name from a .safetensors file, whoever wrote it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_CHECKPOINT_PRETRAINED_H
-#define HOST_TRAIN_CHECKPOINT_PRETRAINED_H
+#ifndef HOST_TRAIN_PRETRAINED_PRETRAINED_H
+#define HOST_TRAIN_PRETRAINED_PRETRAINED_H
 
 #include "graph/net/net.h"
-#include "train/checkpoint/load_report.h"
+#include "train/pretrained/load_report.h"
 #include "train/run_file/run_file.h"
 
 /* Writes the tensors of file `path` into the weights and buffers of the same names; a name in the file

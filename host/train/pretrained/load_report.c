@@ -1,6 +1,6 @@
 /* load_report.c - the table of what a file gave: parts of the model, then each weight that it did not give. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/load_report.h"
+#include "train/pretrained/load_report.h"
 
 #include "base/faults.h"
 

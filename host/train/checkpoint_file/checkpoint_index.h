@@ -1,9 +1,9 @@
 /* checkpoint_index.h - checkpoints of several files: shards, and an index that says which tensor is where. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_CHECKPOINT_CHECKPOINT_INDEX_H
-#define HOST_TRAIN_CHECKPOINT_CHECKPOINT_INDEX_H
+#ifndef HOST_TRAIN_CHECKPOINT_FILE_CHECKPOINT_INDEX_H
+#define HOST_TRAIN_CHECKPOINT_FILE_CHECKPOINT_INDEX_H
 
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 
 #include <stdbool.h>
 

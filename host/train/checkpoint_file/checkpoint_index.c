@@ -1,10 +1,10 @@
 /* checkpoint_index.c - checkpoints of several files: shards, and an index that says which tensor is where. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/checkpoint_index.h"
+#include "train/checkpoint_file/checkpoint_index.h"
 
 #include "base/json.h"
 #include "base/text.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint_file/checkpoint_format.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* load_report.h - which weights of a run a file gave, and why it did not give the others. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_CHECKPOINT_LOAD_REPORT_H
-#define HOST_TRAIN_CHECKPOINT_LOAD_REPORT_H
+#ifndef HOST_TRAIN_PRETRAINED_LOAD_REPORT_H
+#define HOST_TRAIN_PRETRAINED_LOAD_REPORT_H
 
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 #include "train/context/run_log.h"
 
 enum {

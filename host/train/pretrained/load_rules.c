@@ -1,6 +1,6 @@
 /* load_rules.c - whether what a run file leaves out of a file stands in that file. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/load_rules.h"
+#include "train/pretrained/load_rules.h"
 
 #include "base/faults.h"
 

@@ -1,7 +1,7 @@
 /* checkpoint_write.c - checkpoints as safetensors files: written whole or not at all. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint_file/checkpoint.h"
+#include "train/checkpoint_file/checkpoint_format.h"
 
 #include "base/folders.h"
 #include "base/text.h"

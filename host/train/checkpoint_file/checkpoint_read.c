@@ -1,8 +1,8 @@
 /* checkpoint_read.c - checkpoints as safetensors files: verified when read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint_file/checkpoint.h"
+#include "train/checkpoint_file/checkpoint_format.h"
 
 #include "base/faults.h"
 

@@ -1,7 +1,7 @@
 /* checkpoint.h - one .safetensors file with tensors and text: written whole or not at all. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_CHECKPOINT_CHECKPOINT_H
-#define HOST_TRAIN_CHECKPOINT_CHECKPOINT_H
+#ifndef HOST_TRAIN_CHECKPOINT_FILE_CHECKPOINT_H
+#define HOST_TRAIN_CHECKPOINT_FILE_CHECKPOINT_H
 
 #include "tutti/tensor.h"
 

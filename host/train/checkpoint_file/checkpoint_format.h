@@ -1,10 +1,10 @@
 /* checkpoint_format.h - what writing and reading of checkpoints share: where the checksum stands, a file in memory. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_CHECKPOINT_CHECKPOINT_FORMAT_H
-#define HOST_TRAIN_CHECKPOINT_CHECKPOINT_FORMAT_H
+#ifndef HOST_TRAIN_CHECKPOINT_FILE_CHECKPOINT_FORMAT_H
+#define HOST_TRAIN_CHECKPOINT_FILE_CHECKPOINT_FORMAT_H
 
 #include "base/json.h"
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint_file/checkpoint.h"
 
 /* A header of version 2 begins with SEAL_HEAD, then 16 hexadecimal digits: XXH3 of the whole file with SEAL_NONE
  * in their place. */
