@@ -133,6 +133,14 @@ const double *run_log_value(const run_log *l, const char *name)
     return NULL;
 }
 
+const tutti_history_v1 *run_log_history(const run_log *l)
+{
+    const tutti_history_v1 *table = NULL;
+    for (size_t k = 0; k < l->nloggers && !table; k++)
+        table = instance_query(l->loggers[k], TUTTI_HISTORY_V1);
+    return table;
+}
+
 /* ---- tutti.log/1 ---- */
 
 struct log_service {

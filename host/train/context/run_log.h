@@ -4,6 +4,7 @@
 #define HOST_TRAIN_CONTEXT_RUN_LOG_H
 
 #include "plugin/instance.h"
+#include "tutti/history.h"
 #include "tutti/log.h"
 #include "tutti/logger.h"
 #include "tutti/metrics.h"
@@ -49,6 +50,9 @@ void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n);
 void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step);
 /* The last value of that name; NULL when there is none. */
 const double *run_log_value(const run_log *l, const char *name);
+
+/* Of the first logger that keeps all that it hears; NULL: there is none. */
+const tutti_history_v1 *run_log_history(const run_log *l);
 
 /* `level` is TUTTI_LOG_*. */
 void run_log_message(run_log *l, int level, const char *component, const char *text);

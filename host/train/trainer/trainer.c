@@ -477,6 +477,11 @@ const double *trainer_metric(const trainer *t, const char *name)
     return run_log_value(&t->run.log, name);
 }
 
+const tutti_history_v1 *trainer_history(const trainer *t)
+{
+    return run_log_history(&t->run.log);
+}
+
 bool trainer_finished(const trainer *t)
 {
     return run_is_over(&t->run);

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "train/context/signals.h"
 #include "train/run_file/run_file.h"
+#include "tutti/history.h"
 #include "tutti/op.h"
 
 #include <stdbool.h>
@@ -81,5 +82,7 @@ engine *trainer_engine(trainer *t);
 const tutti_timestamp *trainer_time(const trainer *t);
 /* The last value logged under `name`; NULL: there is none. */
 const double *trainer_metric(const trainer *t, const char *name);
+/* What the run's logger in memory has kept; NULL: the run has none. */
+const tutti_history_v1 *trainer_history(const trainer *t);
 
 #endif

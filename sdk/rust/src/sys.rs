@@ -28,6 +28,7 @@ pub const TUTTI_KIND_DEVICE: &[u8; 7usize] = b"device\0";
 pub const TUTTI_KIND_COMM: &[u8; 5usize] = b"comm\0";
 pub const TUTTI_KIND_LOSS: &[u8; 5usize] = b"loss\0";
 pub const TUTTI_ENGINE_V1: &[u8; 15usize] = b"tutti.engine/1\0";
+pub const TUTTI_HISTORY_V1: &[u8; 16usize] = b"tutti.history/1\0";
 pub const TUTTI_KERNEL_V1: &[u8; 15usize] = b"tutti.kernel/1\0";
 pub const TUTTI_LOGGER_V1: &[u8; 15usize] = b"tutti.logger/1\0";
 pub const TUTTI_LOG_V1: &[u8; 12usize] = b"tutti.log/1\0";
@@ -440,6 +441,54 @@ pub struct tutti_engine_v1 {
             json: *const ::std::os::raw::c_char,
             err: *mut tutti_error,
         ) -> tutti_status,
+    >,
+}
+#[repr(C)]
+pub struct tutti_history_v1 {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub ctx: *mut ::std::os::raw::c_void,
+    pub name_at: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            k: u32,
+        ) -> *const ::std::os::raw::c_char,
+    >,
+    pub count: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+        ) -> u64,
+    >,
+    pub latest: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+            ret_value: *mut f64,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
+    pub timeseries: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+            field: *const ::std::os::raw::c_char,
+            ret_values: *mut f64,
+            capacity: u64,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
+    pub hyperparameter_at: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            k: u32,
+        ) -> *const ::std::os::raw::c_char,
+    >,
+    pub hyperparameter: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+        ) -> *const ::std::os::raw::c_char,
     >,
 }
 #[repr(C)]

@@ -1,0 +1,226 @@
+/* plugin.c - in_memory: everything that is logged, kept for plugins and programs that read it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../logger.h"
+#include "series.h"
+#include "tutti/history.h"
+
+/* A GPU's metrics come up to so many batches after theirs. */
+enum { RECENT = 16 };
+
+typedef struct setting {
+    char *name;
+    char *json;
+} setting;
+
+typedef struct in_memory {
+    const tutti_state_v1 *state;
+    series_set metrics;
+    setting *settings;
+    uint32_t nsettings;
+    tutti_timestamp recent[RECENT]; /* when batches started, by their number */
+    tutti_history_v1 history;
+} in_memory;
+
+static tutti_status fail_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "in_memory: no memory for what is logged");
+}
+
+/* ---- the calls of a logger ---- */
+
+static tutti_status in_memory_event(void *self, const tutti_event *event, tutti_error *err)
+{
+    in_memory *m = self;
+    (void)err;
+    if (event->id == TUTTI_EVENT_BATCH_START)
+        m->recent[event->time->batch % RECENT] = *event->time;
+    return TUTTI_OK;
+}
+
+/* The time of batch `step`: now, or when it started. */
+static tutti_timestamp time_of(const in_memory *m, uint64_t step)
+{
+    tutti_timestamp t = *m->state->time;
+    if (t.batch == (int64_t)step)
+        return t;
+    const tutti_timestamp *then = &m->recent[step % RECENT];
+    if (then->struct_size && then->batch == (int64_t)step)
+        return *then;
+    t.batch = (int64_t)step;
+    return t;
+}
+
+static tutti_status in_memory_metrics(void *self, const tutti_named_value *values, uint32_t n,
+                                      uint64_t step, tutti_error *err)
+{
+    in_memory *m = self;
+    const tutti_timestamp time = time_of(m, step);
+    bool kept = true;
+    for (uint32_t k = 0; k < n; k++)
+        kept = series_add(&m->metrics, values[k].name, values[k].value, &time) && kept;
+    return kept ? TUTTI_OK : fail_memory(err);
+}
+
+static setting *find_setting(const in_memory *m, const char *name)
+{
+    for (uint32_t k = 0; k < m->nsettings; k++)
+        if (strcmp(m->settings[k].name, name) == 0)
+            return &m->settings[k];
+    return NULL;
+}
+
+static setting *add_setting(in_memory *m, const char *name)
+{
+    setting *grown = realloc(m->settings, (m->nsettings + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    m->settings = grown;
+    setting fresh = {strdup(name), NULL};
+    if (!fresh.name)
+        return NULL;
+    m->settings[m->nsettings] = fresh;
+    return &m->settings[m->nsettings++];
+}
+
+static tutti_status in_memory_hyperparameters(void *self, const tutti_named_text *values,
+                                              uint32_t n, tutti_error *err)
+{
+    in_memory *m = self;
+    for (uint32_t k = 0; k < n; k++) {
+        setting *s = find_setting(m, values[k].name);
+        char *json = strdup(values[k].text);
+        s = s || !json ? s : add_setting(m, values[k].name);
+        if (!s || !json) {
+            free(json);
+            return fail_memory(err);
+        }
+        free(s->json);
+        s->json = json;
+    }
+    return TUTTI_OK;
+}
+
+/* ---- tutti.history/1 ---- */
+
+static const char *history_name_at(void *ctx, uint32_t k)
+{
+    const in_memory *m = ctx;
+    return k < m->metrics.count ? m->metrics.items[k].name : NULL;
+}
+
+static uint64_t history_count(void *ctx, const char *name)
+{
+    const series *s = series_find(&((const in_memory *)ctx)->metrics, name);
+    return s ? s->count : 0;
+}
+
+static tutti_status find(const in_memory *m, const char *name, const series **ret_series,
+                         tutti_error *err)
+{
+    const series *s = series_find(&m->metrics, name);
+    if (!s || !s->count)
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "in_memory: nothing has been logged as \"%s\"",
+                          name);
+    *ret_series = s;
+    return TUTTI_OK;
+}
+
+static tutti_status history_latest(void *ctx, const char *name, double *ret_value,
+                                   tutti_error *err)
+{
+    const series *s = NULL;
+    const tutti_status status = find(ctx, name, &s, err);
+    if (!status)
+        *ret_value = s->points[s->count - 1].value;
+    return status;
+}
+
+static tutti_status history_timeseries(void *ctx, const char *name, const char *field,
+                                       double *ret_values, uint64_t capacity, tutti_error *err)
+{
+    const in_memory *m = ctx;
+    const series *s = NULL;
+    const tutti_status status = find(m, name, &s, err);
+    if (status)
+        return status;
+    double unused = 0.0;
+    const bool numbers = !field || strcmp(field, name) == 0;
+    if (!numbers && !series_field(m->state->time, field, &unused))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "in_memory: a time has no \"%s\"; want a counter such as \"batch\", "
+                          "\"epoch\" or \"total_wct\"",
+                          field);
+    for (uint64_t k = 0; k < s->count && k < capacity; k++)
+        if (numbers)
+            ret_values[k] = s->points[k].value;
+        else
+            (void)series_field(&m->metrics.times[s->points[k].time], field, &ret_values[k]);
+    return TUTTI_OK;
+}
+
+static const char *history_hyperparameter_at(void *ctx, uint32_t k)
+{
+    const in_memory *m = ctx;
+    return k < m->nsettings ? m->settings[k].name : NULL;
+}
+
+static const char *history_hyperparameter(void *ctx, const char *name)
+{
+    const setting *s = find_setting(ctx, name);
+    return s ? s->json : NULL;
+}
+
+/* ---- the object ---- */
+
+static tutti_status in_memory_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
+{
+    const tutti_state_v1 *state = logger_service(host, "in_memory", TUTTI_STATE_V1, err);
+    in_memory *m = state ? calloc(1, sizeof *m) : NULL;
+    (void)params;
+    if (!m)
+        return state ? fail_memory(err) : TUTTI_E_UNSUPPORTED;
+    m->state = state;
+    m->history = (tutti_history_v1){.struct_size = sizeof m->history,
+                                    .ctx = m,
+                                    .name_at = history_name_at,
+                                    .count = history_count,
+                                    .latest = history_latest,
+                                    .timeseries = history_timeseries,
+                                    .hyperparameter_at = history_hyperparameter_at,
+                                    .hyperparameter = history_hyperparameter};
+    *ret_self = m;
+    return TUTTI_OK;
+}
+
+static tutti_status in_memory_close(void *self, tutti_error *err)
+{
+    in_memory *m = self;
+    (void)err;
+    for (uint32_t k = 0; k < m->nsettings; k++) {
+        free(m->settings[k].name);
+        free(m->settings[k].json);
+    }
+    free(m->settings);
+    series_clear(&m->metrics);
+    free(m);
+    return TUTTI_OK;
+}
+
+static const void *in_memory_query(void *self, const char *interface_id)
+{
+    static const tutti_logger_v1 table = {.struct_size = sizeof table,
+                                          .metrics = in_memory_metrics,
+                                          .hyperparameters = in_memory_hyperparameters};
+    if (strcmp(interface_id, TUTTI_LOGGER_V1) == 0)
+        return &table;
+    return strcmp(interface_id, TUTTI_HISTORY_V1) == 0 ? &((in_memory *)self)->history : NULL;
+}
+
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = in_memory_open,
+                                  .run_event = in_memory_event,
+                                  .close = in_memory_close,
+                                  .query = in_memory_query};
+
+LOGGER_PLUGIN("in_memory", calls)
