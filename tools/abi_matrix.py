@@ -1,7 +1,8 @@
 """abi_matrix.py - the matrix of the plugin ABI: old plugins on today's host, today's plugins on old hosts.
 
 Released plugins are sdk/abi/1.N/plugins: sources of a release, compiled with the headers of that release.  An old host
-is built from the tag abi-1.N; where there is none yet, today's host stands for it, and the report says so.
+is built once from the commit that froze the release and kept in the build folder, as abi_hosts/1.N; where it is not,
+today's host stands for it, and the report says so.
 """
 import json
 import os
@@ -93,27 +94,46 @@ def compile_with(headers, root, build, to):
     return len(targets)
 
 
-def has_tag(root, tag):
-    """Whether this tree is a repository that has the tag."""
+def frozen_at(release):
+    """The commit that froze a release, or None."""
+    file = release / "commit"
+    return file.read_text().strip() if file.exists() else None
+
+
+def has_commit(root, commit):
+    """Whether this tree is a repository that has the commit."""
     return bool(shutil.which("git")) and subprocess.run(
-        ["git", "-C", root, "rev-parse", "-q", "--verify", f"refs/tags/{tag}"], capture_output=True,
-        check=False).returncode == 0
+        ["git", "-C", root, "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True, check=False).returncode == 0
 
 
-def old_host(release, root, build, work):
-    """The program of a release and whether it is its own: built from the tag abi-1.N, else today's."""
-    tag = f"abi-{release.name}"
-    if not has_tag(root, tag):
-        return build / "tutti", False
-    tree = work / tag
-    run(f"{tag} cannot be checked out", "git", "-C", root, "worktree", "add", "--detach", tree, tag)
+def build_host(release, root, commit, kept, work):
+    """The program of a release, built from its commit into the folder `kept`."""
+    tree = work / f"tree-{release.name}"
+    run(f"{commit} cannot be checked out", "git", "-C", root, "worktree", "add", "--detach", tree, commit)
     try:
-        run(f"the host of {tag} does not configure", "cmake", "-S", tree, "-B", work / f"host-{tag}", "-G", "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
-        run(f"the host of {tag} does not build", "ninja", "-C", work / f"host-{tag}", "tutti")
+        run(f"the host of {release.name} does not configure", "cmake", "-S", tree, "-B", work / f"host-{release.name}", "-G",
+            "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
+        run(f"the host of {release.name} does not build", "ninja", "-C", work / f"host-{release.name}", "tutti")
     finally:
         run("git", "git", "-C", root, "worktree", "remove", "--force", tree)
-    return work / f"host-{tag}" / "tutti", True
+    kept.mkdir(parents=True, exist_ok=True)
+    shutil.copy(work / f"host-{release.name}" / "tutti", kept / "tutti")
+    (kept / "commit").write_text(commit + "\n")
+
+
+def old_host(release, root, build, work, everything):
+    """The program of a release, and "" or why today's stands for it."""
+    commit, kept = frozen_at(release), build / "abi_hosts" / release.name
+    if not commit:
+        return build / "tutti", f"{release.name} is not frozen yet"
+    if frozen_at(kept) == commit:
+        return kept / "tutti", ""
+    if not has_commit(root, commit):
+        return build / "tutti", f"commit {commit[:12]} is not here"
+    if not everything:
+        return build / "tutti", "`tools/abi matrix --all` builds its own"
+    build_host(release, root, commit, kept, work)
+    return kept / "tutti", ""
 
 
 def new_plugins(release, host, plugins, work):
@@ -152,8 +172,8 @@ def matrix(releases, root, build, cc, everything, work):
             count = compile_with(release / "include", root, build, again)
             new_plugins(release, today, again / "lib/tutti/plugins", again)
             lines.append(f"today's plugins compiled with the headers of {release.name} on today's host: {count}")
-        host, own = old_host(release, root, build, work)
+        host, why = old_host(release, root, build, work, everything)
         count = new_plugins(release, host, build / "lib/tutti/plugins", work)
         lines.append(f"today's plugins on the host of {release.name}: {count}" +
-                     ("" if own else f" (there is no tag abi-{release.name} yet: today's host stands for it)"))
+                     (f" (today's host stands for it: {why})" if why else ""))
     return lines

@@ -74,5 +74,49 @@ grown "${tagged/ \/\* since 1.1 \*\//}"
 says "one without its tag" 1 'scheduler.h:19: what is behind TUTTI_USE_MINOR >= 1 has no `since 1.1`'
 grown 's|^(    double scale_ratio;.*)$|\1\n    double next; /* since 1.1 */|'
 says "one that is not hidden" 1 '`since 1.1` stands behind TUTTI_USE_MINOR >= 0'
+
+# A repository of its own, in which 1.0 becomes frozen.
+tree=$work/tree
+mkdir -p "$tree/tools" "$tree/sdk"
+cp "$source"/tools/abi* "$tree/tools/"
+cp -r "$source/sdk/abi" "$source/sdk/template" "$source/sdk/template_cuda" "$tree/sdk/"
+cp -r "$source/sdk/abi/1.0/include" "$tree/sdk/include"
+rm -f "$tree/sdk/abi/1.0/commit"
+for name in abi include; do find "$tree/sdk/$name" -name __pycache__ -prune -exec rm -rf {} +; done
+# in_tree WORDS: tools/abi there.
+in_tree() {
+  PYTHONDONTWRITEBYTECODE=1 "$python" "$tree/tools/abi" "$@" --cc "$cc" >"$work/said" 2>&1
+  status=$?
+}
+commit() { git -C "$tree" -c user.name=t -c user.email=t@t.invalid -c commit.gpgsign=false "$@" -q -m one; }
+if command -v git >/dev/null; then
+  git init -q "$tree" && git -C "$tree" add -A && commit commit
+  echo >>"$tree/sdk/abi/README.md"
+  in_tree freeze 1.0
+  says "freezing what is not committed" 2 "the tree has changes that are not committed"
+  git -C "$tree" checkout -q .
+  in_tree freeze 1.1
+  says "freezing what is no release" 2 "there is no release 1.1"
+  in_tree freeze 1.0
+  says "freezing" 0 "1.0 is frozen at $(git -C "$tree" rev-parse HEAD)"
+  git -C "$tree" add -A && commit commit
+  in_tree freeze 1.0
+  says "freezing twice" 2 "1.0 is frozen already"
+  in_tree release 1.0
+  says "releasing again what is frozen" 2 "1.0 is frozen (commit"
+  in_tree check
+  says "a frozen release as it was" "${skipped:-0}" "releases that hold: 1.0"
+  sed -i 's/TUTTI_WRAPPER_NO_LOSS, 1/TUTTI_WRAPPER_NO_LOSS, 2/' "$tree/sdk/abi/1.0/layout.inc"
+  commit commit -a
+  in_tree check
+  says "a frozen release that was edited" 1 "sdk/abi/1.0/layout.inc has changed since 1.0 was frozen at"
+  rm -rf "$tree/.git"
+  cp "$source/sdk/abi/1.0/layout.inc" "$tree/sdk/abi/1.0/"
+  GIT_CEILING_DIRECTORIES=$work in_tree check
+  says "a tarball" "${skipped:-0}" "not compared with the commits that froze them, which are not here: 1.0"
+else
+  echo "skipped: there is no git"
+  skipped=77
+fi
 [ $failures -eq 0 ] || exit 1
 exit "${skipped:-0}"
