@@ -30,7 +30,8 @@ static inline void counts_fill(float *x, int64_t *y)
     }
 }
 
-/* The metric's value for these rows, in two batches, with that "average" (NULL: it has none). */
+/* The metric's value for these rows, in two batches, with that "average" (NULL: it has none); the same rows as the
+ * pixels of three images give the same. */
 static inline double counts_value(const char *name, const char *average)
 {
     static float x[COUNTS_ROWS * COUNTS_CLASSES];
@@ -50,6 +51,8 @@ static inline double counts_value(const char *name, const char *average)
     const double value = gauge_read(&m);
     m.table->reset(m.subject.self);
     ck_assert(isnan(gauge_read(&m)));
+    gauge_add_map(&m, x, y, 3, 4, COUNTS_ROWS / 12, COUNTS_CLASSES);
+    ck_assert_double_eq(gauge_read(&m), value);
     subject_close(&m.subject);
     return value;
 }

@@ -54,6 +54,18 @@ static inline void gauge_add(gauge *m, const float *x, const int64_t *y, int64_t
                  err);
 }
 
+/* The same as a map: B images of H x W rows of N logits, and I64 classes (B, H, W). */
+static inline void gauge_add_map(gauge *m, const float *x, const int64_t *y, int64_t b,
+                                 int64_t h, int64_t w, int64_t n)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_tensor outputs = gauge_tensor(x, TUTTI_F32, 2, b, n);
+    tutti_tensor targets = gauge_tensor(y, TUTTI_I64, 1, b, 0);
+    outputs.desc = (tutti_desc){{b, h, w, n}, 4, TUTTI_F32};
+    targets.desc = (tutti_desc){{b, h, w}, 3, TUTTI_I64};
+    ck_assert_ok(gauge_feed(m, outputs, targets, &err), err);
+}
+
 static inline double gauge_read(gauge *m)
 {
     return m->table->compute(m->subject.self);

@@ -34,6 +34,12 @@ averaged = {"precision": c.MulticlassPrecision, "recall": c.MulticlassRecall, "f
 for name, metric in averaged.items():
     for average in ("macro", "micro", "weighted"):
         print(f"{name} {average}: {float(metric(CLASSES, average=average, ignore_index=-100)(x, y)):.9f}")
+# the same rows as the pixels of three images, classes second as torchmetrics wants them
+images, maps = x.reshape(3, 4, 5, CLASSES).permute(0, 3, 1, 2), y.reshape(3, 4, 5)
+averaged["accuracy"] = c.MulticlassAccuracy
+for name, metric in averaged.items():
+    for average in ("macro", "micro", "weighted"):
+        print(f"{name} {average} of maps: {float(metric(CLASSES, average=average, ignore_index=-100)(images, maps)):.9f}")
 plain = {"cohen_kappa": c.MulticlassCohenKappa, "matthews_corrcoef": c.MulticlassMatthewsCorrCoef}
 for name, metric in plain.items():
     print(f"{name}: {float(metric(CLASSES, ignore_index=-100)(x, y)):.9f}")

@@ -290,11 +290,11 @@ void npy_read(const npy_array *a, int64_t index, void *to)
     }
 }
 
-int64_t npy_whole(const npy_array *a, int64_t index)
+int64_t npy_whole(const npy_array *a, int64_t index, uint64_t at)
 {
     uint8_t bytes[8] = {0};
     uint64_t n = 0;
-    put(bytes, a->data + (uint64_t)index * a->bytes, a->width, a->swapped);
+    put(bytes, a->data + place(a, index, at) * (uint64_t)a->width, a->width, a->swapped);
     const uint16_t one = 1;
     for (int32_t k = 0; k < a->width; k++)
         n |= (uint64_t)bytes[*(const uint8_t *)&one ? k : a->width - 1 - k] << 8 * k;

@@ -32,7 +32,7 @@ void npy_close(npy_array *a);
 /* Sample `index`, as `sample` describes it, in C order and the machine's byte order.  [any] */
 void npy_read(const npy_array *a, int64_t index, void *to);
 
-/* The only value of sample `index` of an array of whole numbers; INT64_MAX if it is larger.  [any] */
-int64_t npy_whole(const npy_array *a, int64_t index);
+/* Value `k`, in C order, of sample `index` of an array of whole numbers; INT64_MAX if it is larger.  [any] */
+int64_t npy_whole(const npy_array *a, int64_t index, uint64_t k);
 
 #endif

@@ -65,6 +65,15 @@ static void settings(const char *inputs, const char *inputs_key, const char *tar
     if (targets_key)
         given_string(&g, "targets_key", targets_key);
     given_int(&g, "classes", 0);
+    given_int(&g, "ignore_index", -100);
+}
+
+static void settings_of_maps(const char *inputs, const char *targets, int64_t classes,
+                             int64_t ignored)
+{
+    settings(inputs, NULL, targets, NULL);
+    given_int(&g, "classes", classes);
+    given_int(&g, "ignore_index", ignored);
 }
 
 static void start(void)
@@ -257,6 +266,61 @@ START_TEST(other_targets_stay_what_they_are)
     (void)save("y.npy", &y);
     ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
     shelf_shape(&s.info.columns[1].desc, "U8 (3)");
+    subject_close(&s.subject);
+}
+END_TEST
+
+/* ---- maps of classes ---- */
+
+/* The map of sample `index`, 2 x 3 classes. */
+static tutti_status read_map(int64_t index, int32_t map[6])
+{
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    uint8_t x[24];
+    void *const data[TUTTI_MAX_COLUMNS] = {x, map};
+    return shelf_read(&s, index, t, data, sizeof x, &err);
+}
+
+START_TEST(whole_numbers_of_any_shape_are_classes_where_their_count_is_told)
+{
+    const uint8_t masks[12] = {0, 1, 2, 3, 255, 0, 1, 1, 255, 255, 4, 0};
+    const int32_t want[12] = {0, 1, 2, 3, -100, 0, 1, 1, -100, -100, 4, 0};
+    for (int fortran = 0; fortran < 2; fortran++) {
+        uint8_t stored[12];
+        int32_t map[6] = {0};
+        char text[96];
+        (void)snprintf(text, sizeof text,
+                       "{'descr': '|u1', 'fortran_order': %s, 'shape': (2, 2, 3)}",
+                       fortran ? "True" : "False");
+        for (int k = 0; k < 12; k++)
+            stored[fortran ? k / 6 + 2 * (k % 6 / 3 + 2 * (k % 3)) : k] = masks[k];
+        const bytes x = array(1, PIXELS, pixels, sizeof pixels), y = array(1, text, stored, 12);
+        settings_of_maps(save("x.npy", &x), save("y.npy", &y), 5, 255);
+        ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
+        shelf_shape(&s.info.columns[1].desc, "I32 (2, 3)");
+        ck_assert_int_eq(s.info.columns[1].classes, 5);
+        for (int64_t k = 0; k < 2; k++) {
+            ck_assert_ok(read_map(k, map), err);
+            ck_assert_mem_eq(map, want + 6 * k, sizeof map);
+        }
+        subject_close(&s.subject);
+    }
+}
+END_TEST
+
+START_TEST(a_label_that_is_no_class_is_refused_when_it_is_read)
+{
+    const int16_t masks[12] = {0, 1, 2, 3, -100, 0, 1, 1, 4, 3, 2, 0};
+    int32_t map[6] = {0};
+    const bytes x = array(1, PIXELS, pixels, sizeof pixels);
+    const bytes y = array(1, "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 2, 3)}",
+                          masks, sizeof masks);
+    settings_of_maps(save("x.npy", &x), save("y.npy", &y), 4, -100);
+    ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
+    ck_assert_ok(read_map(0, map), err);
+    ck_assert_int_eq(map[4], -100);
+    ck_assert_int_eq(read_map(1, map), TUTTI_E_RANGE);
+    shelf_says(&s, &err, TUTTI_E_RANGE, "$/y.npy: sample 1: label 4, want 0 to 3");
     subject_close(&s.subject);
 }
 END_TEST
@@ -557,6 +621,8 @@ int main(void)
     tcase_add_test(c, unsigned_words_widen);
     tcase_add_test(c, whole_numbers_of_every_type_are_classes);
     tcase_add_test(c, other_targets_stay_what_they_are);
+    tcase_add_test(c, whole_numbers_of_any_shape_are_classes_where_their_count_is_told);
+    tcase_add_test(c, a_label_that_is_no_class_is_refused_when_it_is_read);
     tcase_add_loop_test(c, members_of_archives_are_read, 0, 4);
     tcase_add_test(c, an_only_member_needs_no_name);
     tcase_add_test(c, broken_archives_are_refused);

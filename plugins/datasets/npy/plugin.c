@@ -8,39 +8,68 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { IGNORED = -100 }; /* the class that counts in no loss and no metric */
+
 typedef struct npy {
     npy_array inputs;
     npy_array targets; /* name NULL: none */
     tutti_dataset_info info;
+    int64_t ignored; /* the label that becomes IGNORED */
     int32_t classes; /* targets are given as classes */
     int32_t reserved;
 } npy;
 
 /* ---- targets ---- */
 
-/* One whole number a sample. */
-static int are_classes(const npy_array *a)
+/* One whole number a sample, or a map of them whose classes are told. */
+static int are_classes(const npy_array *a, int64_t given)
 {
-    return a->kind != 'f' && a->kind != 'b' && a->bytes == (uint64_t)a->width;
+    return a->kind != 'f' && a->kind != 'b' && (given > 0 || a->bytes == (uint64_t)a->width);
 }
 
+/* Label `k` of a sample as a class. */
+static tutti_status read_class(const npy *d, int64_t index, uint64_t k, int64_t most,
+                               int32_t *ret, tutti_error *err)
+{
+    const int64_t label = npy_whole(&d->targets, index, k);
+    if (label != d->ignored && (label < 0 || label > most))
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld: label %lld, want 0 to %lld",
+                          d->targets.name, (long long)index, (long long)label, (long long)most);
+    *ret = label == d->ignored ? IGNORED : (int32_t)label;
+    return TUTTI_OK;
+}
+
+/* Labels of samples are looked at now, those of maps when they are read. */
 static tutti_status check_classes(npy *d, int64_t given, tutti_error *err)
 {
     const npy_array *a = &d->targets;
     tutti_column *c = &d->info.columns[1];
     const int64_t most = given ? given - 1 : 1 << 24;
     d->classes = 1;
-    c->desc = (tutti_desc){{0}, 0, TUTTI_I32};
+    c->desc = a->sample;
+    c->desc.dtype = TUTTI_I32;
     c->classes = given;
+    if (a->bytes != (uint64_t)a->width)
+        return TUTTI_OK;
+    c->desc = (tutti_desc){{0}, 0, TUTTI_I32};
     for (int64_t k = 0; k < a->samples; k++) {
-        const int64_t label = npy_whole(a, k);
-        if (label < 0 || label > most)
-            return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld: label %lld, want 0 to %lld",
-                              a->name, (long long)k, (long long)label, (long long)most);
+        int32_t label = 0;
+        const tutti_status s = read_class(d, k, 0, most, &label, err);
+        if (s)
+            return s;
         if (label >= c->classes)
             c->classes = label + 1;
     }
     return TUTTI_OK;
+}
+
+static tutti_status read_classes(const npy *d, int64_t index, int32_t *to, tutti_error *err)
+{
+    const int64_t n = tutti_numel(&d->info.columns[1].desc);
+    tutti_status s = TUTTI_OK;
+    for (int64_t k = 0; s == TUTTI_OK && k < n; k++)
+        s = read_class(d, index, (uint64_t)k, d->info.columns[1].classes - 1, &to[k], err);
+    return s;
 }
 
 static tutti_status check_targets(npy *d, int64_t classes, tutti_error *err)
@@ -51,7 +80,7 @@ static tutti_status check_targets(npy *d, int64_t classes, tutti_error *err)
                           d->targets.name, (long long)d->targets.samples, d->inputs.name,
                           (long long)d->inputs.samples);
     (void)snprintf(c->name, sizeof c->name, "target");
-    if (are_classes(&d->targets))
+    if (are_classes(&d->targets, classes))
         return check_classes(d, classes, err);
     c->desc = d->targets.sample;
     return TUTTI_OK;
@@ -73,6 +102,7 @@ static tutti_status npy_sample(void *self, int64_t index, tutti_tensor *columns,
                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
 {
     const npy *d = self;
+    tutti_status s;
     if (index < 0 || index >= d->info.samples || ncolumns != d->info.ncolumns)
         return tutti_fail(err, TUTTI_E_RANGE, "npy: sample %lld, there are %lld",
                           (long long)index, (long long)d->info.samples);
@@ -83,10 +113,10 @@ static tutti_status npy_sample(void *self, int64_t index, tutti_tensor *columns,
             return tutti_fail(err, TUTTI_E_RANGE,
                               "%s: sample %lld does not fit into %llu bytes", a->name,
                               (long long)index, (unsigned long long)capacity[k]);
-        if (k && d->classes)
-            *(int32_t *)columns[k].data = (int32_t)npy_whole(a, index);
-        else
+        if (!k || !d->classes)
             npy_read(a, index, columns[k].data);
+        else if ((s = read_classes(d, index, columns[k].data, err)))
+            return s;
     }
     return TUTTI_OK;
 }
@@ -106,6 +136,7 @@ static tutti_status fill(npy *d, const tutti_params *params, tutti_error *err)
     const char *inputs = tutti_param_str(params, "inputs");
     const char *key = tutti_param_str(params, "targets_key");
     const char *targets = tutti_param_str(params, "targets");
+    d->ignored = tutti_param_i64(params, "ignore_index");
     tutti_status s =
         npy_open(&d->inputs, inputs, tutti_param_str(params, "inputs_key"), "inputs_key", err);
     if (s)

@@ -107,6 +107,50 @@ START_TEST(channels_that_do_not_divide_are_refused)
 }
 END_TEST
 
+/* PyTorch's fan of a transposed convolution: the output's channels times the window. */
+START_TEST(conv_transpose2d_is_a_product_whose_columns_are_pixels)
+{
+    start();
+    given_int(&g, "in_channels", 4);
+    given_int(&g, "out_channels", 6);
+    given_int(&g, "kernel_size", 2);
+    given_bool(&g, "bias", 1);
+    open_layer("conv_transpose2d");
+    const tree_weight *w = t.modules[m].weights;
+    const tutti_desc want = {{4, 2, 2, 6}, 4, TUTTI_F32};
+    ck_assert_uint_eq(t.modules[m].nweights, 2);
+    ck_assert(tutti_same_shape(&w[0].desc, &want));
+    ck_assert_int_eq(w[1].desc.dim[0], 6);
+    for (int k = 0; k < 2; k++)
+        ck_assert_close(w[k].init.b, 1.0 / sqrt(2 * 2 * 6), 1e-15);
+    emits(TUTTI_MODE_TRAIN, "v2 = reshape(weight; shape=[4, 24])\n"
+                            "v3 = matmul(v1, v2; transpose_a=0, transpose_b=0)\n"
+                            "v4 = reshape(v3; shape=[2, 8, 8, 2, 2, 6])\n"
+                            "v5 = permute(v4; order=[0, 1, 3, 2, 4, 5])\n"
+                            "v6 = reshape(v5; shape=[2, 16, 16, 6])\n"
+                            "v7 = add(v6, bias)\n"
+                            "v7\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(upsample2d_is_two_products_with_shares_of_pixels)
+{
+    start();
+    given_int(&g, "scale_factor", 2);
+    given_enum(&g, "mode", "bilinear", 1);
+    given_bool(&g, "align_corners", 0);
+    open_layer("upsample2d");
+    emits(TUTTI_MODE_TRAIN, "v2 = reshape(v1; shape=[2, 8, 32])\n"
+                            "v3 = matmul(constant, v2; transpose_a=0, transpose_b=0)\n"
+                            "v4 = reshape(v3; shape=[32, 8, 4])\n"
+                            "v5 = matmul(constant, v4; transpose_a=0, transpose_b=0)\n"
+                            "v6 = reshape(v5; shape=[2, 16, 16, 4])\n"
+                            "v6\n");
+    subject_close(&s);
+}
+END_TEST
+
 START_TEST(linear_is_a_product_with_the_transpose)
 {
     start();
@@ -481,6 +525,8 @@ int main(void)
     tcase_add_test(c, conv2d_is_a_convolution_with_pytorchs_start);
     tcase_add_test(c, conv2d_can_start_as_he_says_and_without_bias);
     tcase_add_test(c, channels_that_do_not_divide_are_refused);
+    tcase_add_test(c, conv_transpose2d_is_a_product_whose_columns_are_pixels);
+    tcase_add_test(c, upsample2d_is_two_products_with_shares_of_pixels);
     tcase_add_test(c, linear_is_a_product_with_the_transpose);
     tcase_add_test(c, batch_norm2d_moves_its_statistics_in_training_only);
     tcase_add_test(c, batch_norm2d_may_start_with_a_scale_of_zero);

@@ -23,6 +23,8 @@ static const tutti_object *const objects[] = {&nn_conv2d,
                                               &nn_self_attention,
                                               &nn_causal_self_attention,
                                               &nn_attention_heads,
+                                              &nn_conv_transpose2d,
+                                              &nn_upsample2d,
                                               NULL};
 
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.nn", "1.0.0", objects);

@@ -1,6 +1,6 @@
 /* accuracy_test.c - the metric through its entry function, against values worked out by hand. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../metric_check.h"
+#include "../class_counts_check.h"
 
 START_TEST(samples_whose_largest_logit_is_the_target_count)
 {
@@ -53,6 +53,24 @@ START_TEST(a_nan_is_never_right)
 }
 END_TEST
 
+/* torchmetrics 1.9.0, by tests/peers/metrics.py: MulticlassAccuracy(6, average="micro", ignore_index=-100) of logits
+ * (3, 6, 4, 5) and classes (3, 4, 5). */
+START_TEST(the_pixels_of_maps_are_samples)
+{
+    static float x[COUNTS_ROWS * COUNTS_CLASSES];
+    static int64_t y[COUNTS_ROWS];
+    gauge m;
+    given g;
+    given_init(&g);
+    given_int(&g, "ignore_index", -100);
+    counts_fill(x, y);
+    gauge_open(&m, "accuracy", &g);
+    gauge_add_map(&m, x, y, 3, 4, 5, COUNTS_CLASSES);
+    ck_assert_close(gauge_read(&m), 0.384615391, 1e-7);
+    subject_close(&m.subject);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused)
 {
     gauge_refusals("accuracy", NULL);
@@ -67,6 +85,7 @@ int main(void)
     tcase_add_test(tc, samples_whose_largest_logit_is_the_target_count);
     tcase_add_test(tc, targets_may_be_i32_or_soft);
     tcase_add_test(tc, a_nan_is_never_right);
+    tcase_add_test(tc, the_pixels_of_maps_are_samples);
     tcase_add_test(tc, what_does_not_fit_is_refused);
     return tutti_run(suite);
 }

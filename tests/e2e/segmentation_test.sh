@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# segmentation_test.sh - a class for each pixel: the recipe, shortened, learns; evaluation, prediction, a resume to the
+# same bytes, microbatches, the stand-in of a GPU; maps in npy files; and what does not fit.
+. "$(dirname "$0")/lib.sh"
+standin="$(dirname "$TUTTI")/standin"
+recipe=$SOURCE/host/recipes/segmentation.json
+
+# The recipe on pictures of one shape and 16 x 16 pixels.
+python3 - "$recipe" >run.json <<'PY'
+import json, sys
+run = json.load(open(sys.argv[1]))
+run |= {"name": "short", "threads": 1, "max_duration": "1ep", "schedulers": [], "loggers": [],
+        "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "100ba", "keep": 2}]}
+run["model"] |= {"depth": 2}
+run["optimizer"]["lr"] = 0.005
+run["train"] |= {"batch_size": 4}
+run["train"]["dataset"] |= {"samples": 2400, "size": 16, "shapes": 1}
+run["eval"][0]["dataset"] |= {"samples": 100, "size": 16, "shapes": 1}
+print(json.dumps(run))
+PY
+iou_of() { sed -n 's/^test jaccard_index: //p' "$1"; }
+
+check "the recipe, shortened" "$TUTTI" train run.json --quiet
+cp check.out said.txt
+# the ground alone has 0.22
+check "finds shapes" awk -v iou="$(iou_of said.txt)" 'BEGIN {exit !(iou > 0.3)}'
+check "evaluated" "$TUTTI" eval run.json --checkpoint auto
+check "to the same score" test "$(iou_of check.out)" = "$(iou_of said.txt)"
+check "predicted" "$TUTTI" predict run.json --checkpoint auto --output out.npy
+check "logits of each pixel" grep -qa "'shape': (100, 16, 16, 4" out.npy
+python3 - run.json >few.json <<'PY'
+import json, sys
+run = json.load(open(sys.argv[1]))
+run["train"]["dataset"]["samples"] = 64
+run |= {"max_duration": "1ep", "eval": [],
+        "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ba", "keep": 2}]}
+print(json.dumps(run))
+PY
+same "a resume" few.json
+check "in microbatches, enlarged between neighbours" "$TUTTI" train few.json --set callbacks=[] --set max_duration=2ba \
+  --set microbatch_size=2 --set model.upsampling=bilinear
+check "the focal loss" "$TUTTI" train few.json --set callbacks=[] --set max_duration=2ba --set loss=focal
+check "classes smoothed" "$TUTTI" train few.json --set callbacks=[] --set max_duration=2ba \
+  --set 'loss={"name": "cross_entropy", "label_smoothing": 0.1}'
+
+if [ -e "$standin/libcudart.so.13" ]; then
+  rm -rf cpu gpu && mkdir cpu gpu
+  for up in transposed bilinear; do
+    check "$up on the CPU" "$TUTTI" train few.json --set max_duration=3ba --set model.depth=1 --set model.upsampling=$up --set callbacks.0.folder=cpu/saves --device cpu
+    check "$up on the stand-in" env LD_LIBRARY_PATH="$standin" TUTTI_CUDA_STANDIN=leaks=1 "$TUTTI" train few.json \
+      --set max_duration=3ba --set model.depth=1 --set model.upsampling=$up --set callbacks.0.folder=gpu/saves --device cuda
+    check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest gpu)" 1e-2
+    rm -rf cpu gpu && mkdir cpu gpu
+  done
+else
+  skip "the stand-in is not built"
+fi
+
+# Maps in files: the left half is class 1, the right half 0, the middle does not count.
+python3 - <<'PY'
+import struct
+def npy(path, descr, shape, data):
+    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    head += " " * (63 - (len(head) + 10) % 64) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+classes = [[[255 if x in (7, 8) else int(x < 8)] for x in range(16)] for y in range(16)] * 32
+flat = [v[0] for row in classes for v in row]
+npy("masks.npy", "|u1", (32, 16, 16), bytes(flat))
+npy("halves.npy", "<f4", (32, 16, 16, 1), struct.pack(f"<{len(flat)}f", *[float(v == 1) - 0.5 for v in flat]))
+PY
+cat >maps.json <<JSON
+{"name": "maps", "seed": 5, "model": {"name": "unet", "width": 4, "depth": 2}, "threads": 1,
+ "train": {"dataset": {"name": "npy", "inputs": "$work/halves.npy", "targets": "$work/masks.npy", "classes": 2, "ignore_index": 255}, "batch_size": 8},
+ "eval": [{"label": "maps", "dataset": {"name": "npy", "inputs": "$work/halves.npy", "targets": "$work/masks.npy", "classes": 2, "ignore_index": 255},
+           "metrics": [{"name": "jaccard_index", "num_classes": 2}, {"name": "accuracy"}]}],
+ "optimizer": {"name": "adam", "lr": 0.02}, "max_duration": "8ep"}
+JSON
+check "maps of files" "$TUTTI" train maps.json --quiet
+check "are learned" awk '/^maps accuracy/ {exit !($3 > 0.99)}' check.out
+
+says "a label that is no class" 1 "tutti: masks.npy: sample 0: label 255, want 0 to 1" \
+  "$TUTTI" train maps.json --quiet --set train.dataset.ignore_index=-100 --set train.shuffle=false --set train.workers=1
+says "a row of labels" 2 'tutti: unet: samples are F32 (16, 16, 3) and targets F32 (3), want a class for each pixel' \
+  "$TUTTI" train few.json --quiet --set train.dataset.target=labels
+says "a model of one class a picture" 1 'tutti: cross_entropy: the output is F32 (4, 4) and the target I32 (4, 16, 16), want classes (B, ...) or F32 probabilities (B, ..., N); no loss fits these: the model wants another head, or the data another target' \
+  "$TUTTI" train few.json --quiet --set 'model={"name": "cnn"}'
+finish
