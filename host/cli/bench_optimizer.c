@@ -216,6 +216,12 @@ static int blocks(instance *optimizer, int64_t count)
     return CLI_OK;
 }
 
+static bool updates_weights(instance *i)
+{
+    const tutti_optimizer_v1 *t = instance_query(i, TUTTI_OPTIMIZER_V1);
+    return t && TUTTI_HAS(t, tutti_optimizer_v1, by_weight) && t->by_weight;
+}
+
 int bench_optimizer(const cli_options *o, const tutti_op *const *ops)
 {
     instance *optimizers[NAMES] = {NULL};
@@ -232,6 +238,11 @@ int bench_optimizer(const cli_options *o, const tutti_op *const *ops)
             : TUTTI_OK;
     for (int k = 0; k < (one ? 1 : NAMES) && !s; k++)
         s = open_optimizer(r, one ? o->words[1] : names[k], &optimizers[k], &err);
+    if (!s && one && updates_weights(optimizers[0]))
+        s = tutti_fail(&err, TUTTI_E_ARG,
+                       "%s updates whole weights, which this does not measure; want one that "
+                       "goes element by element",
+                       o->words[1]);
     if (s)
         (void)fprintf(stderr, "tutti: %s\n", err.text);
     else if (one)

@@ -409,6 +409,11 @@ tutti_status net_model_create(const net_model_options *options, net_model **ret_
         return tutti_fail(err, TUTTI_E_RANGE,
                           "the optimizer wants %u slots, at most %d are possible",
                           options->optimizer->nslots, TUTTI_OPTIMIZER_MAX_SLOTS);
+    if (options->optimizer && TUTTI_HAS(options->optimizer, tutti_optimizer_v1, by_weight) &&
+        options->optimizer->by_weight)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "the optimizer updates whole weights, which a model of a program's "
+                          "own does not give it; want one that goes element by element");
     net_model *m = calloc(1, sizeof *m);
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");

@@ -20,6 +20,7 @@ typedef struct net_model_options {
 /* x and y are const tutti_tensor * that the net's device can reach, as a supervised loop with that
  * device makes them; y_pred is the model's first output.  In f32; amp and apex want a net that was
  * made with their precision, in which it then always computes. */
+/* Errors: E_NOMEM; E_UNSUPPORTED for an optimizer of whole weights; E_RANGE for too many slots. */
 TUTTI_NODISCARD tutti_status net_model_create(const net_model_options *options,
                                               net_model **ret_model, tutti_error *err);
 void net_model_destroy(net_model *m); /* NULL is allowed */

@@ -102,11 +102,4 @@ static const void *elementwise_query(void *self, const char *interface_id)
                                                          : NULL;
 }
 
-/* Number `at` of the pair "betas", or `otherwise`. */
-static inline double elementwise_beta(const tutti_params *params, int at, double otherwise)
-{
-    const tutti_param *betas = tutti_param_find(params, "betas");
-    return betas && betas->count == 2 ? betas->items[at]->f : otherwise;
-}
-
 #endif

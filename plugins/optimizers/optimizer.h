@@ -79,4 +79,11 @@ static inline const tutti_kernel_v1 *optimizer_kernel(const tutti_host *host, co
     return k && k->find(k->ctx, name, ret_kernel, NULL) == TUTTI_OK ? k : NULL;
 }
 
+/* Number `at` of the pair "betas", or `otherwise`. */
+static inline double optimizer_beta(const tutti_params *params, int at, double otherwise)
+{
+    const tutti_param *betas = tutti_param_find(params, "betas");
+    return betas && betas->count == 2 ? betas->items[at]->f : otherwise;
+}
+
 #endif

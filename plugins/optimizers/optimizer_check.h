@@ -4,6 +4,7 @@
 #ifndef OPTIMIZER_CHECK_H
 #define OPTIMIZER_CHECK_H
 
+#include "drill.h"
 #include "plugin_check.h"
 #include "tutti/half.h"
 #include "tutti/optimizer.h"
@@ -13,7 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { DRILL_N = 67, DRILL_STEPS = 12 };
+enum { DRILL_N = 67 };
 
 typedef struct drill {
     subject subject;
@@ -24,29 +25,6 @@ typedef struct drill {
     int32_t low_dtype;
     int32_t reserved;
 } drill;
-
-/* A number in [-1, 1) that depends on its arguments alone. */
-static inline float drill_number(uint32_t a, uint32_t b)
-{
-    uint32_t x = a * 2654435761u + b * 40503u + 12345u;
-    x ^= x >> 13;
-    x *= 1597334677u;
-    x ^= x >> 16;
-    return (float)(x >> 8) / 8388608.0f - 1.0f;
-}
-
-static inline float drill_gradient(int64_t step, int64_t i)
-{
-    return drill_number((uint32_t)i, (uint32_t)step);
-}
-
-/* One setting; a `type` of 0 ends a list. */
-typedef struct setting {
-    const char *name;
-    char type; /* 'f' value, 'b' value, 'p' a pair of value and second */
-    double value;
-    double second;
-} setting;
 
 typedef struct optimizer_variant {
     setting settings[8];
@@ -99,17 +77,7 @@ static inline double variant_second(const optimizer_variant *v, const char *name
 
 static inline void settings_of(given *g, const optimizer_variant *v)
 {
-    given_init(g);
-    given_float(g, "lr", optimizer_tested.lr);
-    for (const setting *s = v->settings; s->type; s++) {
-        const double pair[] = {s->value, s->second};
-        if (s->type == 'p')
-            given_floats(g, s->name, pair, 2);
-        else if (s->type == 'b')
-            given_bool(g, s->name, s->value != 0.0);
-        else
-            given_float(g, s->name, s->value);
-    }
+    drill_settings(g, optimizer_tested.lr, v->settings);
 }
 
 static inline void drill_open(drill *d, const optimizer_variant *v)
@@ -129,12 +97,6 @@ static inline void drill_open(drill *d, const optimizer_variant *v)
         d->w[i] = drill_number((uint32_t)i, 1000);
 }
 
-/* Rate of step t (from 1): a schedule that moves, so that decays that follow it show. */
-static inline double drill_rate(const drill *d, int64_t t)
-{
-    return d->table->lr * (1.0 - 0.05 * (double)(t - 1));
-}
-
 /* DRILL_STEPS steps, each in two ranges cut at `cut`. */
 static inline void drill_run(drill *d, int64_t cut)
 {
@@ -148,7 +110,7 @@ static inline void drill_run(drill *d, int64_t cut)
                               .n = to - from,
                               .w = d->w + from,
                               .g = g + from,
-                              .lr = drill_rate(d, t),
+                              .lr = drill_rate(d->table->lr, t),
                               .lr_initial = d->table->lr,
                               .step = t,
                               .low = d->low_dtype ? d->low + from : NULL,
@@ -174,8 +136,10 @@ START_TEST(steps_are_as_defined)
         double state[TUTTI_OPTIMIZER_MAX_SLOTS] = {0.0};
         want[i] = d.w[i];
         for (int64_t t = 1; t <= DRILL_STEPS; t++) {
-            const optimizer_step s = {v, drill_rate(&d, t), d.table->lr, drill_gradient(t, i),
-                                      t, &want[i],          state};
+            const optimizer_step s = {v,           drill_rate(d.table->lr, t),
+                                      d.table->lr, drill_gradient(t, i),
+                                      t,           &want[i],
+                                      state};
             optimizer_tested.step(&s);
         }
     }

@@ -109,6 +109,23 @@ def memory(tutti, folder, report):
         report.check(f"{size} ranks keep a part of the state each", abs(have - want) < 0.05 * want, f"{said}, want {want}")
 
 
+WEIGHT_BY_WEIGHT = [{"name": "lamb", "lr": 0.01}, {"name": "lars", "lr": 0.5, "momentum": 0.9, "weight_decay": 0.001}]
+
+
+def whole_weights(tutti, folder, report):
+    """Optimizers that look at a whole weight give the same bits in every world, and refuse one that cuts weights."""
+    for optimizer in WEIGHT_BY_WEIGHT:
+        run = changed(optimizer=optimizer, max_duration="6ba")
+        same(tutti, folder, report, optimizer["name"], run, (3,))
+        run["distributed"]["sharding"] = "states"
+        cut = os.path.join(folder, f"{optimizer['name']}-cut")
+        write(cut, run)
+        status, _, err = World(tutti, cut, 2).end()
+        text = f"optimizer {optimizer['name']} updates whole weights, which \"sharding\": \"states\" of \"distributed\" cuts " \
+               "among the processes; want \"sharding\": \"none\""
+        report.check(f"{optimizer['name']}: cut weights are refused", all(status) and text in err[0], f"{status} {err}")
+
+
 def explained(tutti, folder, report):
     """tutti explain says who may make every rank load whole batches, and when gradients are summed."""
     for algorithm, ends in (
@@ -133,4 +150,4 @@ def onlookers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, explained, onlookers]))
+    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, whole_weights, explained, onlookers]))

@@ -98,7 +98,9 @@ for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, 
   '{"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}' '{"name": "adam", "lr": 0.01, "weight_decay": 0.01}' \
   '{"name": "nadam", "lr": 0.01}' '{"name": "radam", "lr": 0.01}' '{"name": "adagrad", "lr": 0.05}' \
   '{"name": "rmsprop", "lr": 0.001}' '{"name": "rmsprop", "lr": 0.001, "momentum": 0.5, "centered": true}' \
-  '{"name": "adadelta"}' '{"name": "lion", "lr": 0.001, "weight_decay": 0.1}'; do
+  '{"name": "adadelta"}' '{"name": "lion", "lr": 0.001, "weight_decay": 0.1}' \
+  '{"name": "lamb", "lr": 0.01, "groups": [{"match": "*bias", "weight_decay": 0}]}' \
+  '{"name": "lars", "momentum": 0.9, "weight_decay": 0.001}'; do
   rm -rf here there gpu && mkdir here there gpu
   echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": []}" >members.json
   small_run | python3 "$e2e/small_run.py" members.json | tee here/run.json there/run.json >gpu/run.json
@@ -108,6 +110,21 @@ for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, 
   [ -e "$standin/libcudart.so.13" ] || continue
   check "$optimizer on the stand-in" env LD_LIBRARY_PATH="$standin" "$TUTTI" train gpu/run.json --device cuda
   check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest gpu)" 1e-3
+done
+
+# In 16 bits, whose copies the update writes, and with a loss scale that leaves updates out.
+for optimizer in '{"name": "lamb", "lr": 0.01}' '{"name": "lars", "momentum": 0.9, "weight_decay": 0.001}'; do
+  for precision in amp_bf16 amp_fp16; do
+    rm -rf here there gpu && mkdir here there gpu
+    echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": [], \"precision\": \"$precision\"}" >members.json
+    small_run | python3 "$e2e/small_run.py" members.json | tee here/run.json there/run.json >gpu/run.json
+    check "$optimizer, $precision on cpu" "$TUTTI" train here/run.json
+    check "$optimizer, $precision on the device" "$TUTTI" train there/run.json --device shadow --plugin-path "$shadow"
+    check "the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
+    [ -e "$standin/libcudart.so.13" ] || continue
+    check "$optimizer, $precision on the stand-in" env LD_LIBRARY_PATH="$standin" "$TUTTI" train gpu/run.json --device cuda
+    check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest gpu)" 2e-2
+  done
 done
 
 # Texts that a language model writes on the way.

@@ -1,23 +1,29 @@
 #!/usr/bin/env python3
-"""optimizers.py - prints what torch's optimizers make of the gradients of plugins/optimizers/optimizer_check.h: the
-first four weights after its steps, for each variant of the tests in plugins/optimizers.
+"""optimizers.py - prints what the optimizers of torch and timm make of the gradients of plugins/optimizers/drill.h: the
+first four weights after its steps, and of those that update whole weights the norm too, for each variant of the tests
+in plugins/optimizers.
 
-Run by hand, never by a test, with the Python of a virtual environment outside of the tree that has `torch`; the tests
-hold the answers (`torch` of a variant)."""
+Run by hand, never by a test, with the Python of a virtual environment outside of the tree that has `torch` and `timm`;
+the tests hold the answers (`torch` of a variant, or `want` and `norm`)."""
+import math
 import pathlib
 import re
 
+import timm
+import timm.optim
 import torch
 
 torch.set_default_dtype(torch.float64)
 OPTIMIZERS = pathlib.Path(__file__).resolve().parents[2] / "plugins/optimizers"
 NAMES = {"adadelta": "Adadelta", "adagrad": "Adagrad", "adam": "Adam", "adamw": "AdamW", "nadam": "NAdam", "radam": "RAdam",
          "rmsprop": "RMSprop", "sgd": "SGD"}
+# Those that update whole weights, and what of their settings is called otherwise or fixed there.
+WHOLE = {"lamb": (timm.optim.Lamb, {"max_grad_norm": None, "foreach": False}), "lars": (timm.optim.Lars, {"foreach": False})}
 STEPS, COUNT, MASK = 12, 67, 0xFFFFFFFF
 
 
 def number(a, b):
-    """drill_number of optimizer_check.h."""
+    """drill_number of drill.h."""
     x = (a * 2654435761 + b * 40503 + 12345) & MASK
     x ^= x >> 13
     x = x * 1597334677 & MASK
@@ -25,28 +31,53 @@ def number(a, b):
     return (x >> 8) / 8388608.0 - 1.0
 
 
-def variants(name):
-    """The learning rate and the settings of each variant, as the test has them."""
+def settings_in(block):
+    """The settings of one variant, as the test has them."""
+    found = {}
+    for key, kind, x, y in re.findall(r'\{"(\w+)",\s*\'(\w)\',\s*([^,]+),\s*([^,}]+)\}', block):
+        found[key] = {"p": (float(x), float(y)), "b": bool(float(x)), "i": int(float(x))}.get(kind, float(x))
+    return found
+
+
+def test_of(name):
+    """The learning rate of a test and the text of its variants."""
     text = (OPTIMIZERS / name / f"{name}_test.c").read_text()
     lr = float(re.search(rf'"{name}",\s*([0-9.]+),', text).group(1))
-    text = text[text.index("variants[] = {"):text.index("/* ", text.index("variants[] = {"))]
+    begin = text.index("variants[] = {")
+    return lr, text[begin:text.index("\n};", begin)]
+
+
+def variants(name):
+    """The learning rate and the settings of each variant, and the shape where there is one."""
+    lr, text = test_of(name)
+    blocks = re.findall(r"\{\s*\{(\{.*?\})\}\s*,\s*(?:\{(NULL|\"\w+\"),\s*(NULL|\"\w+\")\}\s*,\s*)?\d+(?:,\s*\d+,\s*\{([0-9, ]+)\})?",
+                        text, flags=re.S)
     found = []
-    for block in re.findall(r"\{\s*\{(\{.*?\})\}\s*,\s*\d", text, flags=re.S):
-        one = {}
-        for key, kind, x, y in re.findall(r'\{"(\w+)", \'(\w)\', ([^,]+), ([^}]+)\}', block):
-            one[key] = (float(x), float(y)) if kind == "p" else bool(float(x)) if kind == "b" else float(x)
-        found.append(one)
+    for block, key, word, shape in blocks:
+        settings = settings_in(block)
+        if key not in ("", "NULL"):
+            settings[key.strip('"')] = word.strip('"')
+        found.append((settings, [int(n) for n in shape.split(",")] if shape else [COUNT]))
     return lr, found
 
 
-print(f"torch {torch.__version__}")
-for name, torchs in NAMES.items():
-    lr, found = variants(name)
-    for k, settings in enumerate(found):
-        w = torch.nn.Parameter(torch.tensor([number(i, 1000) for i in range(COUNT)]))
-        optimizer = getattr(torch.optim, torchs)([w], lr=lr, **settings)
-        for t in range(1, STEPS + 1):
-            optimizer.param_groups[0]["lr"] = lr * (1.0 - 0.05 * (t - 1))
-            w.grad = torch.tensor([number(i, t) for i in range(COUNT)])
-            optimizer.step()
-        print(f"{name}[{k}]: {{{', '.join(f'{x:.10f}' for x in w.detach()[:4].tolist())}}}")
+def stepped(make, lr, shape):
+    """The weights after all steps."""
+    count = math.prod(shape)
+    w = torch.nn.Parameter(torch.tensor([number(i, 1000) for i in range(count)]).reshape(shape))
+    optimizer = make([w], lr)
+    for t in range(1, STEPS + 1):
+        optimizer.param_groups[0]["lr"] = lr * (1.0 - 0.05 * (t - 1))
+        w.grad = torch.tensor([number(i, t) for i in range(count)]).reshape(shape)
+        optimizer.step()
+    return w.detach().flatten()
+
+
+print(f"torch {torch.__version__}, timm {timm.__version__}")
+for name in (*NAMES, *WHOLE):
+    kind, more = WHOLE[name] if name in WHOLE else (getattr(torch.optim, NAMES[name]), {})
+    rate, found = variants(name)
+    for k, (settings, shape) in enumerate(found):
+        w = stepped(lambda params, lr, s=settings: kind(params, lr=lr, **s, **more), rate, shape)
+        norm = f", {w.norm().item():.10f}" if name in WHOLE else ""
+        print(f"{name}[{k}]: {{{', '.join(f'{x:.10f}' for x in w[:4].tolist())}}}{norm}")

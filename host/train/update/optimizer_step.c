@@ -50,6 +50,52 @@ static void update_part(const param_range *st, const arrays *a, double lr, int64
     crash_breadcrumb = own;
 }
 
+/* tutti_update.each: the threads do parts of the call that the calling thread is in. */
+static void on_team(void *ctx, int64_t count, void (*part)(void *arg, int64_t k), void *arg)
+{
+    const int threads = *(const int *)ctx;
+    const breadcrumb caller = crash_breadcrumb;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && count > 1)
+    for (int64_t k = 0; k < count; k++) {
+        const breadcrumb own = crash_breadcrumb; /* of a thread of the team */
+        crash_breadcrumb = caller;
+        part(arg, k);
+        crash_breadcrumb = own;
+    }
+}
+
+/* The weight of `st`, whose number is not -1. */
+static void tell_weight(const param_range *st, tutti_update *ret)
+{
+    const tutti_weight *w = net_weight(st->updater->run->net, (uint32_t)st->weight);
+    ret->desc = &w->data.desc;
+    ret->path = w->path;
+}
+
+/* One whole weight, by the optimizer's code on the host. */
+static void update_weight(const param_range *st, const arrays *a, double lr, int64_t step,
+                          void *scratch, int threads)
+{
+    const optimizer_group *g = &st->updater->groups[st->group];
+    tutti_update one = {.struct_size = sizeof one,
+                        .n = st->count,
+                        .w = a->w,
+                        .g = a->g,
+                        .lr = lr,
+                        .lr_initial = g->table->lr,
+                        .step = step,
+                        .low = a->half,
+                        .low_dtype = a->half_dtype,
+                        .scratch = scratch,
+                        .each = on_team,
+                        .each_ctx = &threads};
+    memcpy(one.slot, a->slot, g->table->nslots * sizeof *one.slot);
+    tell_weight(st, &one);
+    instance_call c = instance_enter_whole(g->optimizer, "update");
+    g->table->update(instance_self(g->optimizer), &one);
+    instance_leave(&c);
+}
+
 static bool writes_low(const updater *u)
 {
     bool all = true;
@@ -81,8 +127,18 @@ static void update_here(const updater *u, float *weights, const float *grads, in
         for (size_t k = 0; k < u->nranges; k++) {
             const param_range *st = &u->ranges[k];
             const arrays a = arrays_at(u, st, weights, grads);
-            update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads, &caller);
+            if (st->weight < 0)
+                update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads,
+                            &caller);
         }
+    for (size_t k = 0; k < u->nranges; k++) {
+        const param_range *st = &u->ranges[k];
+        const arrays a = arrays_at(u, st, weights, grads);
+        if (st->weight >= 0)
+            update_weight(st, &a, u->groups[st->group].lr, u->step + 1,
+                          u->memory.staged ? u->memory.staged_scratch : u->memory.scratch,
+                          threads);
+    }
     crash_breadcrumb = caller;
 }
 
@@ -103,6 +159,12 @@ static tutti_status run_update(void *state, const tutti_op_call *c, const void *
     a.half = u->half ? out[u->nslots + 1] : NULL;
     const breadcrumb caller =
         instance_breadcrumb(u->groups[st->group].optimizer, "update", true);
+    if (st->weight >= 0) {
+        update_weight(st, &a, now[TUTTI_UPDATE_LR], (int64_t)now[TUTTI_UPDATE_STEP],
+                      u->memory.scratch, threads);
+        crash_breadcrumb = caller;
+        return TUTTI_OK;
+    }
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
         update_part(st, &a, now[TUTTI_UPDATE_LR], (int64_t)now[TUTTI_UPDATE_STEP], part,
@@ -177,29 +239,31 @@ static tutti_status update_staged(updater *u, float *weights, const float *grads
     const uint64_t bytes = (uint64_t)u->count * sizeof(float);
     float *slots[TUTTI_OPTIMIZER_MAX_SLOTS];
     float *on_device[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {weights};
-    if (!u->staged)
-        u->staged = malloc((u->nslots + 2) * bytes + 1);
-    if (!u->staged)
+    if (!u->memory.staged)
+        u->memory.staged = malloc((u->nslots + 2) * bytes + 1);
+    if (u->memory.bytes && !u->memory.staged_scratch)
+        u->memory.staged_scratch = device_alloc(NULL, u->memory.bytes);
+    if (!u->memory.staged || (u->memory.bytes && !u->memory.staged_scratch))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
                           (unsigned long long)bytes);
     memcpy(slots, u->slots, sizeof slots);
     memcpy(on_device + 1, u->slots, sizeof u->slots);
     tutti_status s =
-        device_copy(u->device, u->staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
+        device_copy(u->device, u->memory.staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
     for (uint32_t k = 0; k <= u->nslots && !s; k++)
-        s = device_copy(u->device, u->staged + (k + 1) * u->count, on_device[k], bytes,
+        s = device_copy(u->device, u->memory.staged + (k + 1) * u->count, on_device[k], bytes,
                         TUTTI_COPY_FROM_DEVICE, err);
     if (s)
         return s;
     for (uint32_t k = 0; k < u->nslots; k++)
-        u->slots[k] = u->staged + (k + 2) * u->count;
+        u->slots[k] = u->memory.staged + (k + 2) * u->count;
     u->step -= counts_there(u);
-    update_here(u, u->staged + u->count, u->staged,
+    update_here(u, u->memory.staged + u->count, u->memory.staged,
                 u->count < SERIAL_BELOW ? 1 : u->run->threads);
     u->step += counts_there(u);
     memcpy(u->slots, slots, sizeof slots);
     for (uint32_t k = 0; k <= u->nslots && !s; k++)
-        s = device_copy(u->device, on_device[k], u->staged + (k + 1) * u->count, bytes,
+        s = device_copy(u->device, on_device[k], u->memory.staged + (k + 1) * u->count, bytes,
                         TUTTI_COPY_TO_DEVICE, err);
     return s;
 }
@@ -222,6 +286,10 @@ static tutti_status update_by_kernel(const updater *u, const param_range *st, fl
                         .low = a.half,
                         .low_dtype = a.half_dtype};
     memcpy(one.slot, a.slot, sizeof one.slot);
+    if (st->weight >= 0) {
+        one.scratch = u->memory.scratch;
+        tell_weight(st, &one);
+    }
     instance_call c = instance_enter_whole(g->optimizer, "update_on_device");
     const tutti_status s = g->table->update_on_device(instance_self(g->optimizer), &one, err);
     instance_leave(&c);
@@ -311,13 +379,14 @@ plan_tail updater_tail(updater *u)
     float *weights, *grads;
     int64_t count;
     net_arena(u->run->net, &weights, &grads, &count);
-    plan_tail tail = {.run = run_tail, .ctx = u, .nplaces = 6};
+    plan_tail tail = {.run = run_tail, .ctx = u, .nplaces = 7};
     tail.places[0] = weights;
     tail.places[1] = grads;
     tail.places[2] = u->slots[0];
     tail.places[3] = u->numbers;
     tail.places[4] = u->half;
     tail.places[5] = u->scalars->scaler;
+    tail.places[6] = u->memory.scratch;
     return tail;
 }
 

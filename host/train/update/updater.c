@@ -47,6 +47,8 @@ tutti_status updater_open(updater *u, plugin_kernels *kernels, tutti_error *err)
         g->kernel = kernels_run_there(kernels, g->optimizer) &&
                     TUTTI_HAS(g->table, tutti_optimizer_v1, update_on_device) &&
                     g->table->update_on_device;
+        g->by_weight =
+            TUTTI_HAS(g->table, tutti_optimizer_v1, by_weight) && g->table->by_weight;
         g->match = run->groups[k].match;
         g->lr = g->table->lr;
         if (g->table->nslots > u->nslots)
@@ -109,6 +111,53 @@ static tutti_status move_slots(updater *u, int64_t count, bool first, tutti_erro
     return TUTTI_OK;
 }
 
+/* Ranks have parts of weights' states, cut anywhere, and of gradients. */
+static tutti_status refuse_shares(const updater *u, tutti_error *err)
+{
+    for (size_t k = 0; u->world && k < u->ngroups; k++)
+        if (u->groups[k].by_weight)
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "optimizer %s updates whole weights, which "
+                              "\"sharding\": \"states\" of \"distributed\" cuts among the "
+                              "processes; want \"sharding\": \"none\"",
+                              object_describe(instance_object(u->groups[k].optimizer))->name);
+    return TUTTI_OK;
+}
+
+/* For the weight that asks for most. */
+static tutti_status fit_scratch(updater *u, tutti_error *err)
+{
+    uint64_t most = 0;
+    for (size_t k = 0; k < u->nranges; k++) {
+        const param_range *r = &u->ranges[k];
+        const optimizer_group *g = &u->groups[r->group];
+        if (r->weight < 0 || !g->table->scratch)
+            continue;
+        instance_call c = instance_enter(g->optimizer, "scratch");
+        const uint64_t bytes =
+            g->table->scratch(instance_self(g->optimizer),
+                              &net_weight(u->run->net, (uint32_t)r->weight)->data.desc);
+        instance_leave(&c);
+        most = bytes > most ? bytes : most;
+    }
+    device_free(u->device, u->memory.scratch);
+    u->memory.scratch = most ? device_alloc(u->device, most) : NULL;
+    u->memory.bytes = most;
+    return u->memory.scratch || !most
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM,
+                            "no memory for %llu bytes of an update of weights",
+                            (unsigned long long)most);
+}
+
+static void drop_staged(updater *u)
+{
+    free(u->memory.staged);
+    device_free(NULL, u->memory.staged_scratch);
+    u->memory.staged = NULL;
+    u->memory.staged_scratch = NULL;
+}
+
 static tutti_status fit_net(updater *u, tutti_error *err)
 {
     if (u->group_of && u->version == net_version(u->run->net))
@@ -117,8 +166,8 @@ static tutti_status fit_net(updater *u, tutti_error *err)
     int64_t count;
     u->device = context_device(u->run);
     net_arena(u->run->net, &weights, &grads, &count);
-    tutti_status s = scalars_open(u->scalars, err);
-    if (s)
+    tutti_status s = refuse_shares(u, err);
+    if (s || (s = scalars_open(u->scalars, err)))
         return s;
     s = u->world ? shares_move(u, count, !u->group_of, err)
                  : move_slots(u, count, !u->group_of, err);
@@ -127,8 +176,7 @@ static tutti_status fit_net(updater *u, tutti_error *err)
     if (s)
         return s;
     captures_drop(&u->graphs, u->device);
-    free(u->staged);
-    u->staged = NULL;
+    drop_staged(u);
     const uint32_t n = net_weight_count(u->run->net);
     int32_t *groups = calloc((size_t)n + 1, sizeof *groups);
     param_range *ranges = calloc((size_t)n + 1, sizeof *ranges);
@@ -150,19 +198,22 @@ static tutti_status fit_net(updater *u, tutti_error *err)
             continue;
         param_range *last = u->nranges ? &ranges[u->nranges - 1] : NULL;
         const int64_t size = tutti_numel(&w->data.desc);
+        const bool whole = u->groups[groups[k]].by_weight;
         /* Padding between two weights of one group is zero and stays zero under any update. */
-        if (last && last->group == (uint32_t)groups[k] && first >= last->first + last->count &&
+        if (last && !whole && last->group == (uint32_t)groups[k] &&
+            first >= last->first + last->count &&
             first < last->first + last->count + MOST_PADDING)
             last->count = first + size - last->first;
         else
             ranges[u->nranges++] = (param_range){.updater = u,
+                                                 .weight = whole ? (int64_t)k : -1,
                                                  .first = first,
                                                  .count = size,
                                                  .state = first,
                                                  .group = (uint32_t)groups[k],
                                                  .threads = u->run->threads};
     }
-    if (u->world && (s = shares_cut(u, err)))
+    if ((u->world && (s = shares_cut(u, err))) || (s = fit_scratch(u, err)))
         return s;
     u->version = net_version(u->run->net);
     return TUTTI_OK;
@@ -220,7 +271,8 @@ void updater_close(updater *u)
     for (uint32_t s = 0; s < TUTTI_OPTIMIZER_MAX_SLOTS; s++)
         device_free(u->device, u->slots[s]);
     device_free(u->device, u->numbers);
-    free(u->staged);
+    device_free(u->device, u->memory.scratch);
+    drop_staged(u);
     free(u->groups);
     free(u->schedulers);
     free(u->ranges);

@@ -16,12 +16,14 @@ typedef struct optimizer_group {
     const char *match; /* shell pattern of weights' paths */
     double lr;         /* of now */
     bool kernel;       /* it updates weights on the run's device */
+    bool by_weight;    /* an update of it is one whole weight */
 } optimizer_group;
 
-/* Neighbours in the arena that belong to one group. */
+/* Neighbours in the arena that belong to one group; one weight, where the group's optimizer wants it whole. */
 typedef struct param_range {
     struct updater *updater;
-    int64_t first; /* in the arena */
+    int64_t weight; /* its number in the net; -1: any number of them */
+    int64_t first;  /* in the arena */
     int64_t count;
     int64_t state; /* where it begins in a slot */
     uint32_t group;
@@ -29,6 +31,14 @@ typedef struct param_range {
     tutti_op_call call; /* where a device makes the update */
     tutti_desc desc[TUTTI_OPTIMIZER_MAX_SLOTS + 4];
 } param_range;
+
+/* Memory that updates work with. */
+typedef struct update_memory {
+    void *scratch;        /* on the device, for the whole weight that asks for most; or NULL */
+    uint64_t bytes;       /* of scratch */
+    float *staged;        /* on the host, where a device does not run the optimizer's code */
+    void *staged_scratch; /* beside it; or NULL */
+} update_memory;
 
 typedef struct updater {
     run_context *run;
@@ -55,7 +65,7 @@ typedef struct updater {
     double *numbers; /* on the device: TUTTI_UPDATE_NUMBERS a group; scalars have their own */
     uint16_t *half;  /* net_half_weights, where all groups write it; or NULL */
     int32_t half_dtype;
-    float *staged;         /* on the host, where a device does not run the optimizer's code */
+    update_memory memory;
     graph_captures graphs; /* of updates that are no part of another graph */
 } updater;
 

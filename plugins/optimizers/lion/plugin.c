@@ -17,7 +17,7 @@ static tutti_status lion_open(const tutti_host *host, const tutti_params *params
         .nslots = 1,
 
         .update = lion_update,
-        .settings = {elementwise_beta(params, 0, 0.9), elementwise_beta(params, 1, 0.99),
+        .settings = {optimizer_beta(params, 0, 0.9), optimizer_beta(params, 1, 0.99),
                      tutti_param_f64(params, "weight_decay")}};
     return elementwise_open(host, params, &options, ret_self, err);
 }

@@ -18,7 +18,7 @@ static tutti_status nadam_open(const tutti_host *host, const tutti_params *param
         .nslots = 2,
         .variant = variant,
         .update = nadam_update,
-        .settings = {elementwise_beta(params, 0, 0.9), elementwise_beta(params, 1, 0.999),
+        .settings = {optimizer_beta(params, 0, 0.9), optimizer_beta(params, 1, 0.999),
                      tutti_param_f64(params, "eps"), tutti_param_f64(params, "weight_decay"),
                      tutti_param_f64(params, "momentum_decay")}};
     return elementwise_open(host, params, &options, ret_self, err);

@@ -19,7 +19,7 @@ enum {
     TUTTI_UPDATE_NUMBERS = 8 /* the others are 0 */
 };
 
-/* A parameter range: weights, gradients and state, all f32 of length n, 64-byte aligned where the
+/* A parameter range, or one weight: weights, gradients and state, all f32 of length n, 64-byte aligned where the
  * host can.  The host owns the arrays and keeps the slots (zero at first) in checkpoints. */
 typedef struct tutti_update {
     uint32_t struct_size;
@@ -40,6 +40,18 @@ typedef struct tutti_update {
     uint16_t *low;
     int32_t low_dtype;
     int32_t reserved2;
+    /* For tables with by_weight, NULL for others: the weight's dimensions, whose product is n, and its
+     * path.  Borrowed for the call. */
+    const tutti_desc *desc;
+    const char *path;
+    /* For tables with by_weight: memory of as many bytes as the table's `scratch` says of the weight,
+     * 64-byte aligned, with any contents; the device's for update_on_device.  NULL: none was asked for. */
+    void *scratch;
+    /* For `update` of tables with by_weight, NULL for others: calls part(arg, k) for each k from 0 to count - 1 with
+     * the threads of the run, and returns when all have returned.  Which thread calls which part, and in which
+     * order, is open: parts write to places of their own. */
+    void (*each)(void *each_ctx, int64_t count, void (*part)(void *arg, int64_t k), void *arg);
+    void *each_ctx;
 } tutti_update;
 
 /* One opened object is one parameter group with its settings. */
@@ -49,7 +61,8 @@ typedef struct tutti_optimizer_v1 {
     const char *const *slot_names; /* nslots names, for checkpoints: "momentum" */
     double lr;                     /* the group's learning rate before schedulers */
     /* Updates w and slots of the range, element by element: the host cuts a group into
-     * ranges at any place and updates them at once on several threads.  [any] */
+     * ranges at any place and updates them at once on several threads.  [any]  With by_weight: of one weight.
+     * [step] */
     void (*update)(void *self, const tutti_update *u);
     /* The same where w, g and slots lie on a device
      * whose memory is its own, by a kernel of the manifest (tutti.kernel/1).  NULL: there is none, and
@@ -62,6 +75,15 @@ typedef struct tutti_optimizer_v1 {
     /* 1: update and update_on_device write `low` where it is not NULL.  0: the host rounds the weights
      * once more after each update. */
     uint32_t writes_low;
+    /* 1: every call of update and update_on_device is one whole weight, with its dimensions and path, and one call
+     * comes after the other: norms, rows and columns and products of a weight are possible.  Slots have
+     * n numbers, to be used as the optimizer likes.  Runs that divide optimizer state among processes refuse
+     * it.  0: `update` as said there. */
+    uint32_t by_weight;
+    uint32_t reserved;
+    /* For by_weight: bytes of `scratch` that an update of a weight of these dimensions needs.  NULL: none.
+     * [control] */
+    uint64_t (*scratch)(void *self, const tutti_desc *desc);
 } tutti_optimizer_v1;
 
 TUTTI_C_END

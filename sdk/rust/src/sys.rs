@@ -1008,6 +1008,20 @@ pub struct tutti_update {
     pub low: *mut u16,
     pub low_dtype: i32,
     pub reserved2: i32,
+    pub desc: *const tutti_desc,
+    pub path: *const ::std::os::raw::c_char,
+    pub scratch: *mut ::std::os::raw::c_void,
+    pub each: ::std::option::Option<
+        unsafe extern "C" fn(
+            each_ctx: *mut ::std::os::raw::c_void,
+            count: i64,
+            part: ::std::option::Option<
+                unsafe extern "C" fn(arg: *mut ::std::os::raw::c_void, k: i64),
+            >,
+            arg: *mut ::std::os::raw::c_void,
+        ),
+    >,
+    pub each_ctx: *mut ::std::os::raw::c_void,
 }
 #[repr(C)]
 pub struct tutti_optimizer_v1 {
@@ -1027,6 +1041,11 @@ pub struct tutti_optimizer_v1 {
     >,
     pub reads_numbers: u32,
     pub writes_low: u32,
+    pub by_weight: u32,
+    pub reserved: u32,
+    pub scratch: ::std::option::Option<
+        unsafe extern "C" fn(self_: *mut ::std::os::raw::c_void, desc: *const tutti_desc) -> u64,
+    >,
 }
 #[repr(C)]
 pub struct tutti_pass_v1 {

@@ -1,0 +1,7 @@
+/* lars.cu - the step on a GPU. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lars_step.h"
+
+#include "../trust_cuda.h"
+
+TRUST_CUDA(lars);

@@ -1,0 +1,199 @@
+/* weight_check.h - tests an optimizer plugin that updates whole weights against the numbers of another implementation:
+ * a test file gives settings, shapes and answers, weight_run does the rest. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIGHT_CHECK_H
+#define WEIGHT_CHECK_H
+
+#include "drill.h"
+#include "tutti/half.h"
+#include "tutti/optimizer.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { WEIGHT_ANSWERS = 4 };
+
+/* Settings and a weight; what tests/peers/optimizers.py prints of it: the first weights behind the steps, and the norm of
+ * all. */
+typedef struct weight_variant {
+    setting settings[10];
+    const char *word[2]; /* a setting that is a word: its name, and it; or NULL */
+    uint32_t nslots;
+    int32_t rank;
+    int64_t dim[4];
+    double want[WEIGHT_ANSWERS];
+    double norm;
+} weight_variant;
+
+typedef struct weight_case {
+    const char *name;
+    double lr;
+    const weight_variant *variants;
+    int nvariants;
+} weight_case;
+
+extern const weight_case weight_tested;
+
+typedef struct weight_drill {
+    subject subject;
+    const tutti_optimizer_v1 *table;
+    tutti_desc desc;
+    int64_t n;
+    float *w, *g;
+    float *slot[TUTTI_OPTIMIZER_MAX_SLOTS];
+    void *scratch;
+    uint64_t scratch_bytes;
+    uint16_t *low;
+    int32_t low_dtype; /* 0: no copy */
+    int32_t reserved;
+} weight_drill;
+
+static inline void weight_open(weight_drill *d, const weight_variant *v)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    given g;
+    drill_settings(&g, weight_tested.lr, v->settings);
+    if (v->word[0])
+        given_string(&g, v->word[0], v->word[1]);
+    memset(d, 0, sizeof *d);
+    ck_assert_ok(subject_open(&d->subject, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER,
+                              weight_tested.name, &g, NULL, &err),
+                 err);
+    d->table = (const tutti_optimizer_v1 *)subject_query(&d->subject, TUTTI_OPTIMIZER_V1);
+    ck_assert_uint_eq(d->table->nslots, v->nslots);
+    ck_assert_uint_eq(d->table->by_weight, 1);
+    d->desc = (tutti_desc){.rank = v->rank, .dtype = TUTTI_F32};
+    memcpy(d->desc.dim, v->dim, (size_t)v->rank * sizeof *v->dim);
+    d->n = tutti_numel(&d->desc);
+    d->w = malloc((size_t)d->n * sizeof *d->w);
+    d->g = malloc((size_t)d->n * sizeof *d->g);
+    d->low = calloc((size_t)d->n, sizeof *d->low);
+    for (uint32_t k = 0; k < v->nslots; k++)
+        d->slot[k] = calloc((size_t)d->n, sizeof(float));
+    d->scratch_bytes = d->table->scratch ? d->table->scratch(d->subject.self, &d->desc) : 0;
+    d->scratch = d->scratch_bytes ? aligned_alloc(64, (d->scratch_bytes + 63) / 64 * 64) : NULL;
+    for (int64_t i = 0; i < d->n; i++)
+        d->w[i] = drill_number((uint32_t)i, 1000);
+}
+
+static inline void weight_close(weight_drill *d)
+{
+    subject_close(&d->subject);
+    for (int k = 0; k < TUTTI_OPTIMIZER_MAX_SLOTS; k++)
+        free(d->slot[k]);
+    free(d->scratch);
+    free(d->low);
+    free(d->g);
+    free(d->w);
+}
+
+/* tutti_update.each: parts in order, or the last one first. */
+static inline void weight_each(void *ctx, int64_t count, void (*part)(void *arg, int64_t k),
+                               void *arg)
+{
+    const bool backwards = *(const bool *)ctx;
+    for (int64_t k = 0; k < count; k++)
+        part(arg, backwards ? count - 1 - k : k);
+}
+
+/* All steps; scratch memory has something else in it before each. */
+static inline void weight_steps(weight_drill *d, bool backwards)
+{
+    for (int64_t t = 1; t <= DRILL_STEPS; t++) {
+        for (int64_t i = 0; i < d->n; i++)
+            d->g[i] = drill_gradient(t, i);
+        if (d->scratch)
+            memset(d->scratch, backwards ? 0xFF : 0xA5, d->scratch_bytes);
+        tutti_update u = {.struct_size = (uint32_t)sizeof u,
+                          .n = d->n,
+                          .w = d->w,
+                          .g = d->g,
+                          .lr = drill_rate(d->table->lr, t),
+                          .lr_initial = d->table->lr,
+                          .step = t,
+                          .low = d->low_dtype ? d->low : NULL,
+                          .low_dtype = d->low_dtype,
+                          .desc = &d->desc,
+                          .path = "layer.weight",
+                          .scratch = d->scratch,
+                          .each = weight_each,
+                          .each_ctx = &backwards};
+        memcpy(u.slot, d->slot, sizeof u.slot);
+        d->table->update(d->subject.self, &u);
+    }
+}
+
+/* ---- the tests ---- */
+
+START_TEST(steps_are_those_of_the_other)
+{
+    const weight_variant *v = &weight_tested.variants[_i];
+    double sum = 0.0;
+    weight_drill d;
+    weight_open(&d, v);
+    weight_steps(&d, false);
+    for (int64_t i = 0; i < d.n; i++)
+        sum += (double)d.w[i] * (double)d.w[i];
+    for (int i = 0; i < WEIGHT_ANSWERS; i++)
+        ck_assert_close(d.w[i], v->want[i], 1e-6);
+    ck_assert_close(sqrt(sum), v->norm, 1e-6 * v->norm);
+    weight_close(&d);
+}
+END_TEST
+
+START_TEST(results_do_not_depend_on_the_order_of_parts)
+{
+    const weight_variant *v = &weight_tested.variants[_i];
+    weight_drill there, back;
+    weight_open(&there, v);
+    weight_open(&back, v);
+    weight_steps(&there, false);
+    weight_steps(&back, true);
+    ck_assert_mem_eq(there.w, back.w, (size_t)there.n * sizeof *there.w);
+    for (uint32_t k = 0; k < v->nslots; k++)
+        ck_assert_mem_eq(there.slot[k], back.slot[k], (size_t)there.n * sizeof(float));
+    weight_close(&there);
+    weight_close(&back);
+}
+END_TEST
+
+START_TEST(a_copy_in_16_bits_is_the_weight_rounded)
+{
+    static const int32_t dtypes[] = {TUTTI_BF16, TUTTI_F16};
+    const weight_variant *v = &weight_tested.variants[_i];
+    weight_drill plain, with;
+    weight_open(&plain, v);
+    ck_assert_uint_eq(plain.table->writes_low, 1);
+    weight_steps(&plain, false);
+    for (int64_t i = 0; i < plain.n; i++)
+        ck_assert_uint_eq(plain.low[i], 0);
+    for (int k = 0; k < 2; k++) {
+        weight_open(&with, v);
+        with.low_dtype = dtypes[k];
+        weight_steps(&with, false);
+        ck_assert_mem_eq(with.w, plain.w, (size_t)plain.n * sizeof *plain.w);
+        for (int64_t i = 0; i < plain.n; i++)
+            ck_assert_uint_eq(with.low[i], tutti_to_half(with.w[i], dtypes[k]));
+        weight_close(&with);
+    }
+    weight_close(&plain);
+}
+END_TEST
+
+/* Runs all of it, with `more` (or NULL), a function that adds tests of this optimizer alone. */
+static inline int weight_run(void (*more)(TCase *tc))
+{
+    const int n = weight_tested.nvariants;
+    Suite *suite = suite_create(weight_tested.name);
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_loop_test(tc, steps_are_those_of_the_other, 0, n);
+    tcase_add_loop_test(tc, results_do_not_depend_on_the_order_of_parts, 0, n);
+    tcase_add_loop_test(tc, a_copy_in_16_bits_is_the_weight_rounded, 0, n);
+    if (more)
+        more(tc);
+    return tutti_run(suite);
+}
+
+#endif
