@@ -108,7 +108,8 @@ static void check_bare_open(bench *b)
     tutti_params *p = subject_params(b->subject, NULL, text, sizeof text);
     if (p && !bench_open(b, NULL, &given, &i, &e)) {
         const tutti_calls *calls = instance_calls(i);
-        const tutti_host host = {(uint32_t)sizeof host, TUTTI_ABI, NULL, no_service};
+        const tutti_host host = {
+            .struct_size = (uint32_t)sizeof host, .abi = TUTTI_ABI, .query = no_service};
         char mark;
         void *self = &mark;
         const tutti_status s = calls->open(&host, p, &self, NULL);

@@ -200,7 +200,13 @@ static bool measure_shapes(net *n)
 int bench_plan(const cli_options *o, const tutti_op *const *ops)
 {
     static const char *const inputs[] = {"input", NULL}, *const targets[] = {"target", NULL};
-    static const tutti_model_v1 table = {sizeof table, 1, inputs, targets, build, trace, loss};
+    static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                         .noutputs = 1,
+                                         .inputs = inputs,
+                                         .targets = targets,
+                                         .build = build,
+                                         .trace = trace,
+                                         .loss = loss};
     const net_options options = {.ops = ops, .seed = 1, .threads = 1};
     tutti_error err = TUTTI_ERROR_INIT;
     net *n = NULL;

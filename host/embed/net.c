@@ -174,7 +174,7 @@ tutti_status tutti_net_open(const tutti_net_options *options, tutti_net **ret_ne
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a net");
     n->report = options->report;
     n->report_ctx = options->report_ctx;
-    n->log = (tutti_log_v1){sizeof n->log, 0, n, report};
+    n->log = (tutti_log_v1){.struct_size = sizeof n->log, .ctx = n, .write = report};
     n->ncolumns = options->ncolumns;
     if (n->ncolumns)
         memcpy(n->columns, options->columns, n->ncolumns * sizeof *n->columns);

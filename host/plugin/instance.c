@@ -277,9 +277,14 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
     i->params = params;
     i->services = services;
     i->services_ctx = ctx;
-    i->host = (tutti_host){(uint32_t)sizeof i->host, TUTTI_ABI, i, host_query};
-    i->kernels =
-        (tutti_kernel_v1){(uint32_t)sizeof i->kernels, 0, i, kernel_find, kernel_launch};
+    i->host = (tutti_host){.struct_size = (uint32_t)sizeof i->host,
+                           .abi = TUTTI_ABI,
+                           .ctx = i,
+                           .query = host_query};
+    i->kernels = (tutti_kernel_v1){.struct_size = (uint32_t)sizeof i->kernels,
+                                   .ctx = i,
+                                   .find = kernel_find,
+                                   .launch = kernel_launch};
     status = check_requires(i, err);
     if (!status)
         status = call_open(i, err);

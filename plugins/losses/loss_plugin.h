@@ -87,7 +87,7 @@ static tutti_status loss_open(const tutti_host *host, const tutti_params *params
     return TUTTI_OK;
 }
 
-static const tutti_loss_v1 loss_table = {sizeof loss_table, 0, loss_call};
+static const tutti_loss_v1 loss_table = {.struct_size = sizeof loss_table, .loss = loss_call};
 
 static const void *loss_query(void *self, const char *interface_id)
 {

@@ -118,7 +118,8 @@ static tutti_status schedule_close(void *self, tutti_error *err)
 
 static const void *schedule_query(void *self, const char *interface_id)
 {
-    static const tutti_scheduler_v1 table = {(uint32_t)sizeof table, 0, schedule_multiplier};
+    static const tutti_scheduler_v1 table = {.struct_size = (uint32_t)sizeof table,
+                                             .multiplier = schedule_multiplier};
     return strcmp(interface_id, TUTTI_SCHEDULER_V1) == 0 ? &table : NULL;
 }
 

@@ -91,7 +91,10 @@ static inline int32_t batch_launch(const batch_kernel *k, const char *name, cons
     }                                                                                          \
     static const void *transform_query(void *self, const char *id)                             \
     {                                                                                          \
-        static const tutti_transform_v1 table = {sizeof table, 0, infer_, apply_, batch_};     \
+        static const tutti_transform_v1 table = {.struct_size = sizeof table,                  \
+                                                 .infer = infer_,                              \
+                                                 .apply = apply_,                              \
+                                                 .apply_batch = batch_};                       \
         (void)self;                                                                            \
         return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;                            \
     }                                                                                          \

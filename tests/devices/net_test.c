@@ -531,8 +531,13 @@ static double compute(void *self)
     return sums[0] / sums[1];
 }
 
-static const tutti_metric_v1 accuracy = {sizeof accuracy, 2,           sums,   "accuracy",
-                                         reset,           count_right, compute};
+static const tutti_metric_v1 accuracy = {.struct_size = sizeof accuracy,
+                                         .nsums = 2,
+                                         .sums = sums,
+                                         .name = "accuracy",
+                                         .reset = reset,
+                                         .update = count_right,
+                                         .compute = compute};
 
 static double evaluate(const rig *r)
 {

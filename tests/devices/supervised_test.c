@@ -316,8 +316,13 @@ static double compute(void *self)
     return sums[0] / sums[1];
 }
 
-static const tutti_metric_v1 mae_table = {sizeof mae_table, 2,      sums, "mae", reset,
-                                          update,           compute};
+static const tutti_metric_v1 mae_table = {.struct_size = sizeof mae_table,
+                                          .nsums = 2,
+                                          .sums = sums,
+                                          .name = "mae",
+                                          .reset = reset,
+                                          .update = update,
+                                          .compute = compute};
 
 START_TEST(an_evaluators_metrics_read_outputs_on_the_host)
 {

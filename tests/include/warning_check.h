@@ -21,7 +21,8 @@ static inline void warning_forget(void)
     warning_last[0] = '\0';
 }
 
-static const tutti_log_v1 warning_log = {(uint32_t)sizeof warning_log, 0, NULL, warning_keep};
+static const tutti_log_v1 warning_log = {.struct_size = (uint32_t)sizeof warning_log,
+                                         .write = warning_keep};
 static const service warning_services[] = {{TUTTI_LOG_V1, &warning_log}, {NULL, NULL}};
 
 #endif

@@ -71,8 +71,13 @@ static tutti_value loss_of_unit(void *self, tutti_graph *g, const tutti_value *o
 }
 
 static const char *const inputs[] = {"input", "residual", NULL}, *const targets[] = {NULL};
-static const tutti_model_v1 table = {sizeof table, 1,          inputs,      targets,
-                                     build_unit,   trace_unit, loss_of_unit};
+static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                     .noutputs = 1,
+                                     .inputs = inputs,
+                                     .targets = targets,
+                                     .build = build_unit,
+                                     .trace = trace_unit,
+                                     .loss = loss_of_unit};
 
 START_TEST(a_gated_linear_unit_gives_upstreams_numbers)
 {

@@ -72,6 +72,7 @@ const tutti_kernel_v1 *kernel_check_open(const char *library, const char *manife
     for (size_t k = 0; k < json_count(kernels); k++)
         declare(handle, json_at(kernels, k));
     json_free(doc);
-    all.table = (tutti_kernel_v1){sizeof all.table, 0, NULL, find, launch};
+    all.table =
+        (tutti_kernel_v1){.struct_size = sizeof all.table, .find = find, .launch = launch};
     return &all.table;
 }

@@ -59,8 +59,13 @@ static tutti_value toy_loss(void *self, tutti_graph *g, const tutti_value *outpu
 
 static const char *const toy_inputs[] = {"input", NULL}, *const toy_targets[] = {"target",
                                                                                  NULL};
-static const tutti_model_v1 toy_table = {sizeof toy_table, 1,         toy_inputs, toy_targets,
-                                         toy_build,        toy_trace, toy_loss};
+static const tutti_model_v1 toy_table = {.struct_size = sizeof toy_table,
+                                         .noutputs = 1,
+                                         .inputs = toy_inputs,
+                                         .targets = toy_targets,
+                                         .build = toy_build,
+                                         .trace = toy_trace,
+                                         .loss = toy_loss};
 
 static inline tutti_desc toy_desc(int32_t dtype, int32_t rank, int64_t a, int64_t b, int64_t c,
                                   int64_t d)

@@ -165,7 +165,7 @@ const tutti_log_v1 *run_log_service(run_log *l, instance *i)
     log_service *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->table = (tutti_log_v1){sizeof s->table, 0, s, log_write};
+    s->table = (tutti_log_v1){.struct_size = sizeof s->table, .ctx = s, .write = log_write};
     s->log = l;
     s->instance = i;
     s->next = l->services;

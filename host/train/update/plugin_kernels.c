@@ -253,7 +253,8 @@ static instance_kernels *entry_of(plugin_kernels *all, instance *i)
     if (!p)
         return NULL;
     *p = (instance_kernels){.next = all->first, .all = all, .instance = i};
-    p->table = (tutti_kernel_v1){sizeof p->table, 0, p, find, launch};
+    p->table = (tutti_kernel_v1){
+        .struct_size = sizeof p->table, .ctx = p, .find = find, .launch = launch};
     device_view_init(&p->view, all, remote && all_run(p) ? context_device(all->run) : NULL);
     all->first = p;
     return p;

@@ -73,7 +73,8 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
 
 static const void *layer_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, layer_build, layer_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = layer_build, .trace = layer_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }

@@ -94,8 +94,8 @@ static int32_t transform_apply(void *self, const tutti_sample *sample, uint32_t 
 
 static const void *transform_query(void *self, const char *id)
 {
-    static const tutti_transform_v1 table = {sizeof table, 0, transform_infer, transform_apply,
-                                             NULL};
+    static const tutti_transform_v1 table = {
+        .struct_size = sizeof table, .infer = transform_infer, .apply = transform_apply};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }

@@ -83,7 +83,7 @@ static tutti_value focal_loss(void *self, tutti_graph *g, const tutti_loss_input
     return g->status(g) ? 0 : class_loss_mean(g, rows, in->targets[0], in->reduction);
 }
 
-static const tutti_loss_v1 table = {sizeof table, 0, focal_loss};
+static const tutti_loss_v1 table = {.struct_size = sizeof table, .loss = focal_loss};
 
 static const void *focal_loss_query(void *self, const char *interface_id)
 {

@@ -67,7 +67,7 @@ static tutti_value term(void *self, tutti_graph *g, const tutti_penalty_input *i
     return sum;
 }
 
-static const tutti_penalty_v1 table = {sizeof table, 0, term};
+static const tutti_penalty_v1 table = {.struct_size = sizeof table, .term = term};
 
 static const void *gradient_penalty_query(void *self, const char *interface_id)
 {

@@ -168,8 +168,8 @@ static tutti_status items(void *self, tutti_state_item *list, uint32_t capacity,
 
 static const void *sam_query(void *self, const char *interface_id)
 {
-    static const tutti_optimizer_wrapper_v1 wrapper = {sizeof wrapper, 0, step,
-                                                       TUTTI_WRAPPER_NO_LOSS, 0};
+    static const tutti_optimizer_wrapper_v1 wrapper = {
+        .struct_size = sizeof wrapper, .step = step, .flags = TUTTI_WRAPPER_NO_LOSS};
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful, .items = items};
     (void)self;
     if (strcmp(interface_id, TUTTI_OPTIMIZER_WRAPPER_V1) == 0)

@@ -28,7 +28,7 @@ static void hyperparameter(void *ctx, const char *name, const char *json)
     (void)snprintf(told + used, sizeof told - used, "%s=%s\n", name, json);
 }
 
-static const tutti_log_v1 log_table = {sizeof log_table, 0, NULL, write_log};
+static const tutti_log_v1 log_table = {.struct_size = sizeof log_table, .write = write_log};
 static const tutti_metrics_v1 metrics_table = {.struct_size = sizeof metrics_table,
                                                .hyperparameter = hyperparameter};
 static service services[] = {{TUTTI_MODULE_V1, &t.table},

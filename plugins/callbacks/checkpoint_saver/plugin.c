@@ -430,8 +430,11 @@ static const void *saver_query(void *self, const char *interface_id)
 {
     static const tutti_stateful_v1 stateful = {
         .struct_size = sizeof stateful, .items = saver_items, .restored = saver_restored};
-    static const tutti_saver_v1 table = {sizeof table, 0,          saver_due, saver_save,
-                                         saver_latest, saver_older};
+    static const tutti_saver_v1 table = {.struct_size = sizeof table,
+                                         .due = saver_due,
+                                         .save = saver_save,
+                                         .latest = saver_latest,
+                                         .older = saver_older};
     (void)self;
     if (strcmp(interface_id, TUTTI_SAVER_V1) == 0)
         return &table;

@@ -70,8 +70,9 @@ static tutti_status data_info(void *self, tutti_dataset_info *ret, tutti_error *
 
 static const void *train_dataset(void *ctx, const char *id, void **ret_self)
 {
-    static const tutti_dataset_v1 data = {sizeof data, 0, data_info, NULL};
-    static const tutti_vocabulary_v1 words = {sizeof words, 0, words_encode, words_token};
+    static const tutti_dataset_v1 data = {.struct_size = sizeof data, .info = data_info};
+    static const tutti_vocabulary_v1 words = {
+        .struct_size = sizeof words, .encode = words_encode, .token = words_token};
     *ret_self = ctx;
     if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
         return t.has_words ? &words : NULL;

@@ -170,7 +170,8 @@ static tutti_status cifar_open(const tutti_host *host, const tutti_params *param
 
 static const void *cifar_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, cifar_info, cifar_read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = cifar_info, .read = cifar_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

@@ -85,7 +85,8 @@ static tutti_status friedman_close(void *self, tutti_error *err)
 
 static const void *friedman_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, friedman_info, friedman_read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = friedman_info, .read = friedman_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

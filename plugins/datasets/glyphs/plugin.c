@@ -221,7 +221,7 @@ static tutti_status glyphs_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const tutti_dataset_v1 table = {sizeof table, 0, info, read};
+static const tutti_dataset_v1 table = {.struct_size = sizeof table, .info = info, .read = read};
 
 static const void *glyphs_query(void *self, const char *id)
 {

@@ -149,7 +149,8 @@ static tutti_status idx_open_self(const tutti_host *host, const tutti_params *pa
 
 static const void *idx_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, idx_info, idx_read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = idx_info, .read = idx_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

@@ -98,7 +98,8 @@ static tutti_status folder_open(const tutti_host *host, const tutti_params *para
 
 static const void *folder_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, folder_info, folder_read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = folder_info, .read = folder_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

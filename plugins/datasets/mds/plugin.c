@@ -347,7 +347,8 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
 
 static const void *mds_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, mds_info, mds_read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = mds_info, .read = mds_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

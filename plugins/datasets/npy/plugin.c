@@ -171,7 +171,8 @@ static tutti_status npy_open_self(const tutti_host *host, const tutti_params *pa
 
 static const void *npy_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, npy_info, npy_sample};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = npy_info, .read = npy_sample};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

@@ -129,8 +129,10 @@ static tutti_status text_open(const tutti_host *host, const tutti_params *params
 
 static const void *text_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 dataset = {sizeof dataset, 0, text_info, text_read};
-    static const tutti_vocabulary_v1 words = {sizeof words, 0, text_encode, text_token};
+    static const tutti_dataset_v1 dataset = {
+        .struct_size = sizeof dataset, .info = text_info, .read = text_read};
+    static const tutti_vocabulary_v1 words = {
+        .struct_size = sizeof words, .encode = text_encode, .token = text_token};
     (void)self;
     if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
         return &words;

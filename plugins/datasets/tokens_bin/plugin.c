@@ -175,8 +175,10 @@ static const char *tokens_token(void *self, int64_t token, uint64_t *ret_size)
 
 static const void *tokens_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 dataset = {sizeof dataset, 0, tokens_info, tokens_read};
-    static const tutti_vocabulary_v1 words = {sizeof words, 0, tokens_encode, tokens_token};
+    static const tutti_dataset_v1 dataset = {
+        .struct_size = sizeof dataset, .info = tokens_info, .read = tokens_read};
+    static const tutti_vocabulary_v1 words = {
+        .struct_size = sizeof words, .encode = tokens_encode, .token = tokens_token};
     if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
         return ((tokens_bin *)self)->vocab.size ? &words : NULL;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &dataset : NULL;

@@ -100,7 +100,8 @@ static tutti_status wds_open_self(const tutti_host *host, const tutti_params *pa
 
 static const void *wds_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, wds_info, wds_read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = wds_info, .read = wds_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

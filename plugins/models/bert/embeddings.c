@@ -92,7 +92,8 @@ static tutti_status embeddings_trace(void *self, tutti_graph *g, tutti_module m,
 
 static const void *embeddings_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, embeddings_build, embeddings_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = embeddings_build, .trace = embeddings_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
@@ -129,7 +130,8 @@ static tutti_status predictions_trace(void *self, tutti_graph *g, tutti_module m
 
 static const void *predictions_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, predictions_build, predictions_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = predictions_build, .trace = predictions_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }

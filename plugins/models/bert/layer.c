@@ -130,7 +130,8 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
 #define PART(name_, object_)                                                                   \
     static const void *name_##_query(void *self, const char *id)                               \
     {                                                                                          \
-        static const tutti_layer_v1 table = {sizeof table, 0, name_##_build, name_##_trace};   \
+        static const tutti_layer_v1 table = {                                                  \
+            .struct_size = sizeof table, .build = name_##_build, .trace = name_##_trace};      \
         (void)self;                                                                            \
         return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;                                \
     }                                                                                          \

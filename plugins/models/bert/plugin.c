@@ -255,8 +255,13 @@ static tutti_status bert_open(const tutti_host *host, const tutti_params *params
                         : 4 * width;
     b->part.dropout = tutti_param_f64(params, "dropout");
     b->inputs[0] = "input";
-    b->table = (tutti_model_v1){sizeof b->table, 1,     b->inputs,          classifier_targets,
-                                build,           trace, model_cross_entropy};
+    b->table = (tutti_model_v1){.struct_size = sizeof b->table,
+                                .noutputs = 1,
+                                .inputs = b->inputs,
+                                .targets = classifier_targets,
+                                .build = build,
+                                .trace = trace,
+                                .loss = model_cross_entropy};
     *ret_self = b;
     return TUTTI_OK;
 }

@@ -111,8 +111,13 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
     return g->status(g);
 }
 
-static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
-                                     build,        trace, classifier_loss};
+static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                     .noutputs = 1,
+                                     .inputs = classifier_inputs,
+                                     .targets = classifier_targets,
+                                     .build = build,
+                                     .trace = trace,
+                                     .loss = classifier_loss};
 
 static const void *cnn_query(void *self, const char *id)
 {

@@ -168,12 +168,20 @@ static tutti_status mnist_trace(void *self, tutti_graph *g, tutti_module root,
 
 /* ---- the plugin ---- */
 
-static const tutti_model_v1 lenet_table = {sizeof lenet_table, 1,           classifier_inputs,
-                                           classifier_targets, lenet_build, lenet_trace,
-                                           classifier_loss};
-static const tutti_model_v1 mnist_table = {sizeof mnist_table, 1,           classifier_inputs,
-                                           classifier_targets, mnist_build, mnist_trace,
-                                           classifier_loss};
+static const tutti_model_v1 lenet_table = {.struct_size = sizeof lenet_table,
+                                           .noutputs = 1,
+                                           .inputs = classifier_inputs,
+                                           .targets = classifier_targets,
+                                           .build = lenet_build,
+                                           .trace = lenet_trace,
+                                           .loss = classifier_loss};
+static const tutti_model_v1 mnist_table = {.struct_size = sizeof mnist_table,
+                                           .noutputs = 1,
+                                           .inputs = classifier_inputs,
+                                           .targets = classifier_targets,
+                                           .build = mnist_build,
+                                           .trace = mnist_trace,
+                                           .loss = classifier_loss};
 
 static const void *lenet_query(void *self, const char *id)
 {

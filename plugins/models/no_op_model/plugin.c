@@ -65,7 +65,13 @@ static tutti_value loss(void *self, tutti_graph *g, const tutti_value *outputs,
 }
 
 static const char *const target[] = {"target", NULL};
-static const tutti_model_v1 table = {sizeof table, 1, target, target, build, trace, loss};
+static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                     .noutputs = 1,
+                                     .inputs = target,
+                                     .targets = target,
+                                     .build = build,
+                                     .trace = trace,
+                                     .loss = loss};
 
 static const void *no_op_model_query(void *self, const char *id)
 {

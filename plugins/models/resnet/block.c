@@ -104,7 +104,8 @@ static tutti_status basic_trace(void *self, tutti_graph *g, tutti_module m,
 
 static const void *basic_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, basic_build, basic_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = basic_build, .trace = basic_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
@@ -136,7 +137,8 @@ static tutti_status bottleneck_trace(void *self, tutti_graph *g, tutti_module m,
 
 static const void *bottleneck_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, bottleneck_build, bottleneck_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = bottleneck_build, .trace = bottleneck_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }

@@ -94,7 +94,8 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const tutti_layer_v1 block_table = {sizeof block_table, 0, block_build, block_trace};
+static const tutti_layer_v1 block_table = {
+    .struct_size = sizeof block_table, .build = block_build, .trace = block_trace};
 
 static const void *block_query(void *self, const char *id)
 {
@@ -189,8 +190,13 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
     return g->status(g);
 }
 
-static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
-                                     build,        trace, classifier_loss};
+static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                     .noutputs = 1,
+                                     .inputs = classifier_inputs,
+                                     .targets = classifier_targets,
+                                     .build = build,
+                                     .trace = trace,
+                                     .loss = classifier_loss};
 
 static const void *resnet_cifar_query(void *self, const char *id)
 {

@@ -69,7 +69,8 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module m, const tutt
 
 static const void *in_proj_attention_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, build, trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = build, .trace = trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }

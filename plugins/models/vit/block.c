@@ -98,7 +98,8 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
 
 static const void *block_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, block_build, block_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = block_build, .trace = block_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
@@ -143,7 +144,8 @@ static tutti_status encoder_trace(void *self, tutti_graph *g, tutti_module m,
 
 static const void *encoder_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, encoder_build, encoder_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = encoder_build, .trace = encoder_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }

@@ -86,7 +86,7 @@ static tutti_status order_names(void *self, int32_t event, const char *const *na
 
 static const void *given_order_query(void *self, const char *interface_id)
 {
-    static const tutti_pass_v1 pass = {sizeof pass, 0, order_names};
+    static const tutti_pass_v1 pass = {.struct_size = sizeof pass, .order = order_names};
     (void)self;
     return strcmp(interface_id, TUTTI_PASS_V1) == 0 ? &pass : NULL;
 }

@@ -143,7 +143,8 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
 
 static const void *augmentation_query(void *self, const char *id)
 {
-    static const tutti_transform_v1 table = {sizeof table, 0, infer, apply, NULL};
+    static const tutti_transform_v1 table = {
+        .struct_size = sizeof table, .infer = infer, .apply = apply};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }

@@ -168,7 +168,8 @@ START_TEST(a_pass_stands_where_its_index_says)
         (void)make(&b, "algorithm", "b", NULL);
         (void)make(&p, "pass", "p", NULL);
         p.object.info.index = front ? 0 : -1;
-        p.actor.pass = (tutti_pass_v1){(uint32_t)sizeof p.actor.pass, 0, reversed};
+        p.actor.pass =
+            (tutti_pass_v1){.struct_size = (uint32_t)sizeof p.actor.pass, .order = reversed};
         engine *e = new_engine(NULL);
         ck_assert_ok(engine_add(e, &a, &err), err);
         ck_assert_ok(engine_add(e, &b, &err), err);

@@ -129,7 +129,8 @@ static tutti_status samples_read(void *self, int64_t index, tutti_tensor *column
 
 static const void *samples_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, samples_info, samples_read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = samples_info, .read = samples_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

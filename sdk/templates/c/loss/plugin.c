@@ -48,7 +48,7 @@ static tutti_value charbonnier_loss(void *self, tutti_graph *g, const tutti_loss
     return x.rank < 2 ? each : tutti_reduce(g, "mean", each, rest, (uint32_t)x.rank - 1, 0);
 }
 
-static const tutti_loss_v1 table = {sizeof table, 0, charbonnier_loss};
+static const tutti_loss_v1 table = {.struct_size = sizeof table, .loss = charbonnier_loss};
 
 static const void *charbonnier_query(void *self, const char *interface_id)
 {

@@ -66,7 +66,7 @@ static tutti_value two_outputs(void *self, tutti_graph *g, const tutti_loss_inpu
     return in->below(in->ctx, g, two, 2, in->targets, 1, in->reduction);
 }
 
-static const tutti_loss_v1 scaled_table = {sizeof scaled_table, 0, scaled},
+static const tutti_loss_v1 scaled_table = {.struct_size = sizeof scaled_table, .loss = scaled},
                            both_table = {sizeof both_table, 0, both},
                            samples_table = {sizeof samples_table, 0, of_samples};
 
@@ -174,7 +174,8 @@ static tutti_value square_of_inputs(void *self, tutti_graph *g, const tutti_pena
 
 START_TEST(a_penalty_is_made_of_its_gradients)
 {
-    static const tutti_penalty_v1 table = {sizeof table, 0, square_of_inputs};
+    static const tutti_penalty_v1 table = {.struct_size = sizeof table,
+                                           .term = square_of_inputs};
     double by[2] = {3.0, 0.0};
     tutti_error err = TUTTI_ERROR_INIT;
     net *n = make();

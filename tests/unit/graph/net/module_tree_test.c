@@ -152,8 +152,13 @@ static tutti_value loss(void *self, tutti_graph *g, const tutti_value *outputs,
     return tutti_reduce(g, "mean", tutti_mul(g, d, d), NULL, 0, 0);
 }
 
-static const tutti_model_v1 table = {sizeof table, 1,     toy_inputs, toy_targets,
-                                     build,        trace, loss};
+static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                     .noutputs = 1,
+                                     .inputs = toy_inputs,
+                                     .targets = toy_targets,
+                                     .build = build,
+                                     .trace = trace,
+                                     .loss = loss};
 static net *n;
 
 static void make(void)
