@@ -69,7 +69,8 @@ void average_fini(average *a)
 }
 
 /* The old entry of that path and shape, most likely at the same place. */
-static const average_entry *find(const average *a, uint32_t guess, const average_entry *like)
+static const average_entry *weight_average_find(const average *a, uint32_t guess,
+                                                const average_entry *like)
 {
     for (uint32_t k = 0; k < a->count; k++) {
         const average_entry *e = &a->entries[(guess + k) % a->count];
@@ -79,16 +80,17 @@ static const average_entry *find(const average *a, uint32_t guess, const average
     return NULL;
 }
 
-static tutti_status copy(const average *a, float *to, const float *from, int64_t n,
-                         tutti_error *err)
+static tutti_status weight_average_copy(const average *a, float *to, const float *from,
+                                        int64_t n, tutti_error *err)
 {
     const tutti_device_view_v1 *v = a->device.view;
     return v->copy(v->ctx, to, from, (uint64_t)n * sizeof *to, TUTTI_COPY_ON_DEVICE, err);
 }
 
 /* A block of span's values, and entries of its weights: their old values where they had some. */
-static tutti_status fill(const average *a, const tutti_span *span, average_block *block,
-                         average_entry *entries, uint32_t *count, tutti_error *err)
+static tutti_status weight_average_fill(const average *a, const tutti_span *span,
+                                        average_block *block, average_entry *entries,
+                                        uint32_t *count, tutti_error *err)
 {
     const tutti_device_view_v1 *v = a->device.view;
     void *memory;
@@ -96,7 +98,7 @@ static tutti_status fill(const average *a, const tutti_span *span, average_block
     if (s)
         return tutti_fail(err, s, "%s: no memory for a copy of the weights", a->device.who);
     *block = (average_block){memory, span->n};
-    s = copy(a, block->value, span->w, span->n, err);
+    s = weight_average_copy(a, block->value, span->w, span->n, err);
     for (uint32_t k = span->first; k < span->first + span->count && !s; k++) {
         tutti_weight w = {.struct_size = sizeof w};
         if ((s = v->weight(v->ctx, k, &w, err)))
@@ -107,9 +109,9 @@ static tutti_status fill(const average *a, const tutti_span *span, average_block
         if (!e->path)
             return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a copy of %s",
                               a->device.who, w.path);
-        const average_entry *old = find(a, (*count)++, e);
+        const average_entry *old = weight_average_find(a, (*count)++, e);
         if (old)
-            s = copy(a, e->value, old->value, tutti_numel(&e->desc), err);
+            s = weight_average_copy(a, e->value, old->value, tutti_numel(&e->desc), err);
     }
     return s;
 }
@@ -128,7 +130,7 @@ tutti_status average_fit(average *a, tutti_error *err)
         tutti_span span = {.struct_size = sizeof span};
         s = v->span(v->ctx, k, &span, err);
         if (!s)
-            s = fill(a, &span, &blocks[k], entries, &count, err);
+            s = weight_average_fill(a, &span, &blocks[k], entries, &count, err);
     }
     if (s) {
         free_all(a, blocks, nblocks, entries, count);
@@ -156,8 +158,8 @@ typedef tutti_status (*visitor)(average *a, average_block *block, tutti_span *sp
                                 double number, tutti_error *err);
 
 /* Calls `trained` or `other` with every block and the model's span. */
-static tutti_status each(average *a, visitor trained, visitor other, double number,
-                         tutti_error *err)
+static tutti_status weight_average_each(average *a, visitor trained, visitor other,
+                                        double number, tutti_error *err)
 {
     const tutti_device_view_v1 *v = a->device.view;
     tutti_status s = fit_once(a, err);
@@ -170,38 +172,38 @@ static tutti_status each(average *a, visitor trained, visitor other, double numb
     return s;
 }
 
-static tutti_status keep(average *a, average_block *b, tutti_span *span, double unused,
-                         tutti_error *err)
+static tutti_status weight_average_keep(average *a, average_block *b, tutti_span *span,
+                                        double unused, tutti_error *err)
 {
     (void)unused;
-    return copy(a, b->value, span->w, b->n, err);
+    return weight_average_copy(a, b->value, span->w, b->n, err);
 }
 
-static tutti_status load(average *a, average_block *b, tutti_span *span, double unused,
-                         tutti_error *err)
+static tutti_status weight_average_load(average *a, average_block *b, tutti_span *span,
+                                        double unused, tutti_error *err)
 {
     (void)unused;
-    return copy(a, span->w, b->value, b->n, err);
+    return weight_average_copy(a, span->w, b->value, b->n, err);
 }
 
-static tutti_status blend(average *a, average_block *b, tutti_span *span, double smoothing,
-                          tutti_error *err)
+static tutti_status weight_average_blend(average *a, average_block *b, tutti_span *span,
+                                         double smoothing, tutti_error *err)
 {
     float kept = (float)smoothing, taken = (float)(1.0 - smoothing);
     return algorithm_launch(&a->device, a->kernel[AVERAGE_BLEND], err, &b->value, &span->w,
                             &kept, &taken, &b->n);
 }
 
-static tutti_status approach(average *a, average_block *b, tutti_span *span, double share,
-                             tutti_error *err)
+static tutti_status weight_average_approach(average *a, average_block *b, tutti_span *span,
+                                            double share, tutti_error *err)
 {
     float taken = (float)share;
     return algorithm_launch(&a->device, a->kernel[AVERAGE_APPROACH], err, &b->value, &span->w,
                             &taken, &b->n);
 }
 
-static tutti_status exchange(average *a, average_block *b, tutti_span *span, double unused,
-                             tutti_error *err)
+static tutti_status weight_average_exchange(average *a, average_block *b, tutti_span *span,
+                                            double unused, tutti_error *err)
 {
     (void)unused;
     return algorithm_launch(&a->device, a->kernel[AVERAGE_EXCHANGE], err, &b->value, &span->w,
@@ -210,7 +212,8 @@ static tutti_status exchange(average *a, average_block *b, tutti_span *span, dou
 
 tutti_status average_start(average *a, tutti_error *err)
 {
-    const tutti_status status = each(a, keep, keep, 0.0, err);
+    const tutti_status status =
+        weight_average_each(a, weight_average_keep, weight_average_keep, 0.0, err);
     if (status == TUTTI_OK)
         a->flags[AVERAGE_STARTED] = 1;
     return status;
@@ -218,22 +221,23 @@ tutti_status average_start(average *a, tutti_error *err)
 
 tutti_status average_update(average *a, double smoothing, tutti_error *err)
 {
-    return each(a, blend, blend, smoothing, err);
+    return weight_average_each(a, weight_average_blend, weight_average_blend, smoothing, err);
 }
 
 tutti_status average_mean(average *a, double share, tutti_error *err)
 {
-    return each(a, approach, keep, share, err);
+    return weight_average_each(a, weight_average_approach, weight_average_keep, share, err);
 }
 
 tutti_status average_load(average *a, tutti_error *err)
 {
-    return each(a, load, load, 0.0, err);
+    return weight_average_each(a, weight_average_load, weight_average_load, 0.0, err);
 }
 
 tutti_status average_swap(average *a, tutti_error *err)
 {
-    const tutti_status status = each(a, exchange, exchange, 0.0, err);
+    const tutti_status status =
+        weight_average_each(a, weight_average_exchange, weight_average_exchange, 0.0, err);
     if (status == TUTTI_OK)
         a->flags[AVERAGE_ACTIVE] = !a->flags[AVERAGE_ACTIVE];
     return status;

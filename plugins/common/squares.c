@@ -48,8 +48,8 @@ void squares_fini(squares *s)
 }
 
 /* Pieces of weight k, `at` in its span: written where there are lists, counted always. */
-static uint32_t cut(const tutti_weight *w, uint32_t k, uint32_t span, int64_t at,
-                    squares_piece *pieces, int64_t *table, uint32_t count)
+static uint32_t squares_cut(const tutti_weight *w, uint32_t k, uint32_t span, int64_t at,
+                            squares_piece *pieces, int64_t *table, uint32_t count)
 {
     const int64_t n = tutti_numel(&w->data.desc);
     for (int64_t from = 0; from < n; from += SQUARES_PIECE, count++) {
@@ -63,8 +63,9 @@ static uint32_t cut(const tutti_weight *w, uint32_t k, uint32_t span, int64_t at
 }
 
 /* Walks all trained weights; without lists it only counts. */
-static tutti_status walk(squares *s, uint32_t nspans, squares_piece *pieces, int64_t *table,
-                         uint32_t *first, uint32_t *ret_count, tutti_error *err)
+static tutti_status squares_walk(squares *s, uint32_t nspans, squares_piece *pieces,
+                                 int64_t *table, uint32_t *first, uint32_t *ret_count,
+                                 tutti_error *err)
 {
     const tutti_device_view_v1 *v = s->view;
     uint32_t count = 0;
@@ -77,8 +78,8 @@ static tutti_status walk(squares *s, uint32_t nspans, squares_piece *pieces, int
             const tutti_status status = v->weight(v->ctx, span.first + j, &w, err);
             if (status)
                 return status;
-            count = cut(&w, span.first + j, k, (const float *)w.data.data - span.w, pieces,
-                        table, count);
+            count = squares_cut(&w, span.first + j, k, (const float *)w.data.data - span.w,
+                                pieces, table, count);
         }
         if (trained < 0)
             return trained;
@@ -89,7 +90,7 @@ static tutti_status walk(squares *s, uint32_t nspans, squares_piece *pieces, int
 }
 
 /* The lists on the host, then the device's memory. */
-static tutti_status fill(squares *s, tutti_error *err)
+static tutti_status squares_fill(squares *s, tutti_error *err)
 {
     const tutti_device_view_v1 *v = s->view;
     const uint32_t nspans = v->spans(v->ctx);
@@ -99,7 +100,7 @@ static tutti_status fill(squares *s, tutti_error *err)
     tutti_status status = TUTTI_OK;
     s->first = calloc((size_t)nspans + 1, sizeof *s->first);
     if (s->first)
-        status = walk(s, nspans, NULL, NULL, s->first, &count, err);
+        status = squares_walk(s, nspans, NULL, NULL, s->first, &count, err);
     if (status)
         return status;
     s->pieces = calloc((size_t)count + 1, sizeof *s->pieces);
@@ -108,7 +109,7 @@ static tutti_status fill(squares *s, tutti_error *err)
         status = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for lists of weights", s->who);
         goto fail;
     }
-    status = walk(s, nspans, s->pieces, table, s->first, &count, err);
+    status = squares_walk(s, nspans, s->pieces, table, s->first, &count, err);
     if (status || (status = v->take(v->ctx, count * 2 * sizeof *table, &memory, err)))
         goto fail;
     s->table = memory;
@@ -131,7 +132,7 @@ tutti_status squares_fit(squares *s, tutti_error *err)
     if (s->table && s->version == version)
         return TUTTI_OK;
     squares_fini(s);
-    const tutti_status status = fill(s, err);
+    const tutti_status status = squares_fill(s, err);
     if (status)
         squares_fini(s);
     s->version = version;

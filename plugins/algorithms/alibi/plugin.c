@@ -90,7 +90,7 @@ static tutti_status clear_bert(const alibi *a, tutti_error *err)
     return status;
 }
 
-static tutti_status operate(const alibi *a, tutti_error *err)
+static tutti_status alibi_operate(const alibi *a, tutti_error *err)
 {
     const tutti_module_v1 *s = algorithm_service(a->host, "alibi", TUTTI_MODULE_V1, err);
     uint32_t causal = 0, both = 0;
@@ -112,7 +112,7 @@ static tutti_status operate(const alibi *a, tutti_error *err)
 }
 
 /* Every column (B, S, ...) becomes (B / scaling, S scaling, ...). */
-static tutti_status reshape(const alibi *a, tutti_error *err)
+static tutti_status alibi_reshape(const alibi *a, tutti_error *err)
 {
     const tutti_device_view_v1 *v = a->view;
     char text[96];
@@ -145,7 +145,7 @@ static tutti_status alibi_apply(void *self, const tutti_event *event, int64_t *r
                                 tutti_error *err)
 {
     (void)ret_exit_code;
-    return event->id == TUTTI_EVENT_INIT ? operate(self, err) : reshape(self, err);
+    return event->id == TUTTI_EVENT_INIT ? alibi_operate(self, err) : alibi_reshape(self, err);
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

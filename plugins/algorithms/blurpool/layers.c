@@ -36,7 +36,7 @@ static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
 }
 
 /* x (B, H, W, C) with each channel convolved by [1 2 1; 2 4 2; 1 2 1] / 16, zeros around it. */
-static tutti_value blur(tutti_graph *g, tutti_value x, int64_t step)
+static tutti_value blurpool_blur(tutti_graph *g, tutti_value x, int64_t step)
 {
     static const float row[3] = {0.25f, 0.5f, 0.25f};
     static const int64_t one[2] = {1, 1};
@@ -62,12 +62,12 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
 {
     const blur_layer *l = self;
     const tutti_module inner = l->modules->child_at(l->modules->ctx, m, 0);
-    const tutti_value x = l->first ? blur(g, in[0], l->stride) : in[0];
+    const tutti_value x = l->first ? blurpool_blur(g, in[0], l->stride) : in[0];
     tutti_value y = 0;
     (void)nin, (void)nout;
     if (g->call(g, inner, &x, 1, &y, 1))
         return g->status(g);
-    out[0] = l->first ? y : blur(g, y, l->stride);
+    out[0] = l->first ? y : blurpool_blur(g, y, l->stride);
     return g->status(g);
 }
 

@@ -88,7 +88,7 @@ static tutti_status blur_all(const blurpool *b, int conv, uint32_t *ret_count, t
     return done < 0 ? done : TUTTI_OK;
 }
 
-static void report(const blurpool *b, uint32_t convs, uint32_t pools)
+static void blurpool_report(const blurpool *b, uint32_t convs, uint32_t pools)
 {
     const tutti_metrics_v1 *metrics = b->host->query(b->host->ctx, TUTTI_METRICS_V1);
     const tutti_log_v1 *log = b->host->query(b->host->ctx, TUTTI_LOG_V1);
@@ -120,7 +120,7 @@ static tutti_status blurpool_apply(void *self, const tutti_event *event, int64_t
     if (!status && b->replace_maxpools)
         status = blur_all(b, 0, &pools, err);
     if (!status)
-        report(b, convs, pools);
+        blurpool_report(b, convs, pools);
     return status;
 }
 

@@ -7,7 +7,7 @@ int64_t kept_count(int64_t size, double p)
     return (int64_t)((1.0 - p) * (double)size);
 }
 
-static int ascending(const void *a, const void *b)
+static int colout_ascending(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -21,7 +21,7 @@ tutti_status kept_draw(kept *k, tutti_stream *r, int64_t size, double p, tutti_e
                           (long long)size);
     algorithm_shuffle(r, index, (uint32_t)size);
     *k = (kept){index, (uint32_t)kept_count(size, p), (uint32_t)size};
-    qsort(index, k->count, sizeof *index, ascending);
+    qsort(index, k->count, sizeof *index, colout_ascending);
     return TUTTI_OK;
 }
 

@@ -72,8 +72,8 @@ static int32_t colout_match(void *self, const tutti_event *event)
 }
 
 /* The column `name`, d (B, H, W, ...), becomes its kept rows and columns. */
-static tutti_status shrink(colout *c, const char *name, const tutti_desc *d, int64_t high,
-                           int64_t wide, tutti_error *err)
+static tutti_status colout_shrink(colout *c, const char *name, const tutti_desc *d,
+                                  int64_t high, int64_t wide, tutti_error *err)
 {
     tutti_tensor x, y;
     tutti_desc less = *d;
@@ -103,14 +103,14 @@ static tutti_status shrink_all(colout *c, const tutti_desc *x, const kept *rows,
         if ((status = batch_describe(&c->device, c->device.target, &target, err)))
             return status;
         if (batch_is_dense(&target, x))
-            status = shrink(c, c->device.target, &target, high, wide, err);
+            status = colout_shrink(c, c->device.target, &target, high, wide, err);
         else if (c->resize_target == RESIZE_TRUE)
             status = tutti_fail(err, TUTTI_E_SHAPE,
                                 "colout: the target is %s, want one of the images' height and "
                                 "width to resize",
                                 tutti_desc_text(&target, text, sizeof text));
     }
-    return status ? status : shrink(c, c->device.input, x, high, wide, err);
+    return status ? status : colout_shrink(c, c->device.input, x, high, wide, err);
 }
 
 static tutti_status colout_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,

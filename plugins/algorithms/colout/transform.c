@@ -35,7 +35,7 @@ static int is_image(const tutti_desc *d)
 }
 
 /* Makes an image's sides smaller; those that are not known yet (-1) stay so. */
-static tutti_status shrink(const colout_transform *c, tutti_desc *d, tutti_error *err)
+static tutti_status colout_shrink(const colout_transform *c, tutti_desc *d, tutti_error *err)
 {
     const double p[2] = {c->p_row, c->p_col};
     tutti_desc less = *d;
@@ -57,7 +57,7 @@ static tutti_status transform_infer(void *self, tutti_column *columns, uint32_t 
 {
     for (uint32_t k = 0; k < ncolumns; k++) {
         const tutti_status status =
-            is_image(&columns[k].desc) ? shrink(self, &columns[k].desc, err) : TUTTI_OK;
+            is_image(&columns[k].desc) ? colout_shrink(self, &columns[k].desc, err) : TUTTI_OK;
         if (status)
             return status;
     }
@@ -73,7 +73,7 @@ static int32_t transform_apply(void *self, const tutti_sample *sample, uint32_t 
     (void)k;
     if (!is_image(&in->desc))
         return 0;
-    tutti_status status = shrink(c, &less, err);
+    tutti_status status = colout_shrink(c, &less, err);
     if (status)
         return status;
     tutti_stream r = tutti_stream_at(

@@ -65,7 +65,8 @@ static int32_t cutmix_match(void *self, const tutti_event *event)
 }
 
 /* The box of every sample of the column `name`, (B, H, W, ...), becomes its partner's. */
-static tutti_status paste(cutmix *m, const char *name, const tutti_desc *d, tutti_error *err)
+static tutti_status cutmix_paste_box(cutmix *m, const char *name, const tutti_desc *d,
+                                     tutti_error *err)
 {
     const algorithm_device *device = &m->p.device;
     tutti_tensor x, y;
@@ -95,7 +96,7 @@ static tutti_status cut_inputs(cutmix *m, uint64_t step, tutti_error *err)
     m->p.weight =
         (double)((m->columns.last - m->columns.first) * (m->rows.last - m->rows.first)) /
         (double)(h * w);
-    return m->p.weight == 0.0 ? TUTTI_OK : paste(m, m->p.device.input, &x, err);
+    return m->p.weight == 0.0 ? TUTTI_OK : cutmix_paste_box(m, m->p.device.input, &x, err);
 }
 
 /* Targets with something for every pixel are cut as the images were, others blended. */
@@ -112,7 +113,7 @@ static tutti_status mix_targets(cutmix *m, tutti_error *err)
     if (m->p.interpolate_loss)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "cutmix: targets for every pixel cannot go with interpolate_loss");
-    return paste(m, m->p.device.target, &target.desc, err);
+    return cutmix_paste_box(m, m->p.device.target, &target.desc, err);
 }
 
 static tutti_status cutmix_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,

@@ -63,8 +63,8 @@ static int32_t cutout_match(void *self, const tutti_event *event)
     return event->id == TUTTI_EVENT_AFTER_DATALOADER;
 }
 
-static tutti_status blank(const cutout *c, const tutti_tensor *x, box_side rows,
-                          box_side columns, tutti_error *err)
+static tutti_status cutout_blank_box(const cutout *c, const tutti_tensor *x, box_side rows,
+                                     box_side columns, tutti_error *err)
 {
     const tutti_desc *d = &x->desc;
     void *data = x->data;
@@ -92,7 +92,7 @@ static tutti_status cutout_apply(void *self, const tutti_event *event, int64_t *
     tutti_stream r = algorithm_stream(c->state, "cutout", event->step);
     for (int64_t k = 0; k < c->holes && !status; k++) {
         const box_side rows = box_draw(&r, h, side, c->uniform);
-        status = blank(c, &x, rows, box_draw(&r, w, side, c->uniform), err);
+        status = cutout_blank_box(c, &x, rows, box_draw(&r, w, side, c->uniform), err);
     }
     return status;
 }

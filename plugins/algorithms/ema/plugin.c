@@ -82,7 +82,7 @@ static tutti_status ema_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t reached(const ema *e, const tutti_event *event)
+static int32_t ema_reached(const ema *e, const tutti_event *event)
 {
     if (e->start.unit == TUTTI_UNIT_DURATION)
         return e->start.fraction <= 0.0 ||
@@ -101,7 +101,7 @@ static int32_t is_update(const ema *e, int32_t event)
            (e->unit == TUTTI_UNIT_EPOCH ? TUTTI_EVENT_EPOCH_END : TUTTI_EVENT_BATCH_END);
 }
 
-static int32_t saving(const ema *e, int32_t event)
+static int32_t ema_saving(const ema *e, int32_t event)
 {
     const tutti_checkpoint_v1 *c = e->host->query(e->host->ctx, TUTTI_CHECKPOINT_V1);
     return c && c->due(c->ctx, event);
@@ -112,7 +112,7 @@ static int32_t ema_match(void *self, const tutti_event *event)
     const ema *e = self;
     const int32_t started = average_started(&e->average), active = average_active(&e->average);
     if (is_update(e, event->id))
-        return started ? on_interval(e, event) : reached(e, event);
+        return started ? on_interval(e, event) : ema_reached(e, event);
     switch (event->id) {
     case TUTTI_EVENT_INIT:
         return 1;
@@ -123,14 +123,14 @@ static int32_t ema_match(void *self, const tutti_event *event)
         return started && !active;
     case TUTTI_EVENT_BATCH_CHECKPOINT:
     case TUTTI_EVENT_EPOCH_CHECKPOINT:
-        return started && !active && saving(e, event->id);
+        return started && !active && ema_saving(e, event->id);
     default:
         return 0;
     }
 }
 
 /* The training weights go back into the model first: after a checkpoint it holds the average. */
-static tutti_status update(ema *e, const tutti_event *event, tutti_error *err)
+static tutti_status ema_update(ema *e, const tutti_event *event, tutti_error *err)
 {
     average *a = &e->average;
     tutti_status status = average_active(a) ? average_swap(a, err) : TUTTI_OK;
@@ -149,19 +149,19 @@ static tutti_status ema_apply(void *self, const tutti_event *event, int64_t *ret
     if (event->id == TUTTI_EVENT_INIT)
         return average_fit(&e->average, err);
     if (is_update(e, event->id))
-        return update(e, event, err);
+        return ema_update(e, event, err);
     return average_swap(&e->average, err);
 }
 
-static tutti_status items(void *self, tutti_state_item *list, uint32_t capacity,
-                          uint32_t *ret_count, tutti_error *err)
+static tutti_status ema_items(void *self, tutti_state_item *list, uint32_t capacity,
+                              uint32_t *ret_count, tutti_error *err)
 {
     return average_items(&((ema *)self)->average, list, capacity, ret_count, err);
 }
 
 static const void *ema_query(void *self, const char *id)
 {
-    static const tutti_stateful_v1 table = {.struct_size = sizeof table, .items = items};
+    static const tutti_stateful_v1 table = {.struct_size = sizeof table, .items = ema_items};
     (void)self;
     return strcmp(id, TUTTI_STATEFUL_V1) == 0 ? &table : NULL;
 }

@@ -43,9 +43,9 @@ static int64_t rank_of(double latent, int64_t in, int64_t out, int64_t fan_in)
 }
 
 /* "0" and "1" in a sequential take the place of `m`. */
-static tutti_status put(const tutti_module_v1 *s, tutti_module m, const char *kind,
-                        const tutti_attr *first, uint32_t nfirst, const tutti_attr *second,
-                        uint32_t nsecond, tutti_error *err)
+static tutti_status factorize_put(const tutti_module_v1 *s, tutti_module m, const char *kind,
+                                  const tutti_attr *first, uint32_t nfirst,
+                                  const tutti_attr *second, uint32_t nsecond, tutti_error *err)
 {
     tutti_module pair, a, b;
     tutti_status status = s->create(s->ctx, "sequential", NULL, 0, &pair, err);
@@ -77,7 +77,7 @@ static int32_t split_conv(const factorize *f, const tutti_module_v1 *s, tutti_mo
     const tutti_attr second[4] = {tutti_attr_i("in_channels", rank),
                                   tutti_attr_i("out_channels", out),
                                   tutti_attr_i("kernel_size", 1), tutti_attr_i("bias", 1)};
-    const tutti_status status = put(s, m, "conv2d", first, 7, second, 4, err);
+    const tutti_status status = factorize_put(s, m, "conv2d", first, 7, second, 4, err);
     return status ? status : 1;
 }
 
@@ -95,7 +95,7 @@ static int32_t split_linear(const factorize *f, const tutti_module_v1 *s, tutti_
     const tutti_attr second[3] = {tutti_attr_i("in_features", rank),
                                   tutti_attr_i("out_features", out),
                                   tutti_attr_i("bias", tutti_param_i64(p, "bias"))};
-    const tutti_status status = put(s, m, "linear", first, 3, second, 3, err);
+    const tutti_status status = factorize_put(s, m, "linear", first, 3, second, 3, err);
     return status ? status : 1;
 }
 

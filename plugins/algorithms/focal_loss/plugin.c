@@ -45,7 +45,7 @@ static tutti_status focal_loss_apply(void *self, const tutti_event *event,
 }
 
 /* (1 - p)^gamma loss for losses -log p. */
-static tutti_value modulated(tutti_graph *g, tutti_value loss, double gamma)
+static tutti_value focal_loss_modulated(tutti_graph *g, tutti_value loss, double gamma)
 {
     const tutti_attr least = tutti_attr_f("min", LEAST);
     const tutti_value p = tutti_op1(g, "exp", tutti_affine(g, loss, -1.0, 0.0));
@@ -61,10 +61,10 @@ static tutti_value focal_rows(tutti_graph *g, tutti_value logits, tutti_value ta
     const tutti_desc d = *g->desc(g, target);
     const int64_t last = d.rank - 1;
     if (d.dtype != TUTTI_F32)
-        return modulated(g, tutti_softmax_cross_entropy(g, logits, target), gamma);
+        return focal_loss_modulated(g, tutti_softmax_cross_entropy(g, logits, target), gamma);
     const tutti_attr axis = tutti_attr_i("axis", -1);
     const tutti_value l = g->emit(g, "log_softmax", &logits, 1, &axis, 1, NULL, 0);
-    const tutti_value each = modulated(g, tutti_affine(g, l, -1.0, 0.0), gamma);
+    const tutti_value each = focal_loss_modulated(g, tutti_affine(g, l, -1.0, 0.0), gamma);
     return tutti_reduce(g, "sum", tutti_mul(g, target, each), &last, 1, 0);
 }
 

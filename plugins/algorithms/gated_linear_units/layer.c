@@ -30,8 +30,8 @@ static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_value call(const tutti_module_v1 *s, tutti_graph *g, tutti_module m,
-                        const char *name, tutti_value x)
+static tutti_value gated_linear_units_call(const tutti_module_v1 *s, tutti_graph *g,
+                                           tutti_module m, const char *name, tutti_value x)
 {
     tutti_value y = 0;
     return g->call(g, s->child(s->ctx, m, name), &x, 1, &y, 1) ? 0 : y;
@@ -44,12 +44,14 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
 {
     const tutti_module_v1 *s = self;
     (void)nin, (void)nout;
-    const tutti_value gate = call(s, g, m, "act", call(s, g, m, "gated_layer", in[0]));
-    tutti_value x = tutti_mul(g, gate, call(s, g, m, "non_gated_layer", in[0]));
+    const tutti_value gate = gated_linear_units_call(
+        s, g, m, "act", gated_linear_units_call(s, g, m, "gated_layer", in[0]));
+    tutti_value x =
+        tutti_mul(g, gate, gated_linear_units_call(s, g, m, "non_gated_layer", in[0]));
     if (s->child(s->ctx, m, "dropout"))
-        x = call(s, g, m, "dropout", x);
-    x = tutti_add(g, call(s, g, m, "wo", x), in[1]);
-    out[0] = call(s, g, m, "layernorm", x);
+        x = gated_linear_units_call(s, g, m, "dropout", x);
+    x = tutti_add(g, gated_linear_units_call(s, g, m, "wo", x), in[1]);
+    out[0] = gated_linear_units_call(s, g, m, "layernorm", x);
     return g->status(g);
 }
 

@@ -26,9 +26,10 @@ static tutti_status units_open(const tutti_host *host, const tutti_params *param
 }
 
 /* A new module of `kind` below `m`. */
-static tutti_status add(const tutti_module_v1 *s, tutti_module m, const char *name,
-                        const char *kind, const tutti_attr *attr, uint32_t nattr,
-                        tutti_error *err)
+static tutti_status gated_linear_units_add(const tutti_module_v1 *s, tutti_module m,
+                                           const char *name, const char *kind,
+                                           const tutti_attr *attr, uint32_t nattr,
+                                           tutti_error *err)
 {
     tutti_module child;
     const tutti_status status = s->create(s->ctx, kind, attr, nattr, &child, err);
@@ -40,7 +41,7 @@ static tutti_status add_linear(const tutti_module_v1 *s, tutti_module m, const c
 {
     const tutti_attr attr[3] = {tutti_attr_i("in_features", in),
                                 tutti_attr_i("out_features", out), tutti_attr_i("bias", bias)};
-    return add(s, m, name, "linear", attr, 3, err);
+    return gated_linear_units_add(s, m, name, "linear", attr, 3, err);
 }
 
 /* A new module of the kind and settings of `like`, whatever surgery has made of it. */
@@ -49,12 +50,13 @@ static tutti_status add_like(const tutti_module_v1 *s, tutti_module m, const cha
 {
     tutti_attr attr[MAX_SETTINGS];
     const uint32_t n = surgery_settings(s->params(s->ctx, like), attr, MAX_SETTINGS);
-    return add(s, m, name, s->kind(s->ctx, like), attr, n, err);
+    return gated_linear_units_add(s, m, name, s->kind(s->ctx, like), attr, n, err);
 }
 
 /* The unit that takes the place of `output`, a bert_output behind the activation `act`. */
-static tutti_status make(const units *u, const tutti_module_v1 *s, tutti_module output,
-                         tutti_module act, tutti_module *ret, tutti_error *err)
+static tutti_status gated_linear_units_make(const units *u, const tutti_module_v1 *s,
+                                            tutti_module output, tutti_module act,
+                                            tutti_module *ret, tutti_error *err)
 {
     const tutti_params *p = s->params(s->ctx, output);
     const int64_t width = tutti_param_i64(p, "hidden_size");
@@ -67,7 +69,7 @@ static tutti_status make(const units *u, const tutti_module_v1 *s, tutti_module 
         (status = add_linear(s, m, "gated_layer", width, inner, u->gated_bias, err)) ||
         (status = add_linear(s, m, "non_gated_layer", width, inner, u->other_bias, err)) ||
         (status = add_linear(s, m, "wo", inner, width, 1, err)) ||
-        (status = u->act ? add(s, m, "act", u->act, NULL, 0, err)
+        (status = u->act ? gated_linear_units_add(s, m, "act", u->act, NULL, 0, err)
                          : add_like(s, m, "act", act, err)) ||
         (status = add_like(s, m, "layernorm", norm, err)) ||
         (dropout && (status = add_like(s, m, "dropout", dropout, err))))
@@ -107,7 +109,7 @@ static int32_t replace_one(const units *u, const tutti_module_v1 *s, tutti_modul
         return 0;
     const tutti_module act = s->child(s->ctx, wide, "act");
     tutti_status status = check_act(u, s, layer, act, first, err);
-    if (status || (status = make(u, s, output, act, &unit, err)) ||
+    if (status || (status = gated_linear_units_make(u, s, output, act, &unit, err)) ||
         (status = s->create(s->ctx, "identity", NULL, 0, &nothing, err)) ||
         (status = s->replace(s->ctx, wide, nothing, err)) ||
         (status = s->replace(s->ctx, output, unit, err)))

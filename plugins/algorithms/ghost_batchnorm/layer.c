@@ -39,8 +39,8 @@ static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
 }
 
 /* Rows first to last - 1 of x, whose shape is d. */
-static tutti_value rows(tutti_graph *g, tutti_value x, const tutti_desc *d, int64_t first,
-                        int64_t last)
+static tutti_value ghost_batchnorm_rows(tutti_graph *g, tutti_value x, const tutti_desc *d,
+                                        int64_t first, int64_t last)
 {
     int64_t begin[TUTTI_MAX_RANK] = {first}, end[TUTTI_MAX_RANK], step[TUTTI_MAX_RANK];
     for (int32_t k = 0; k < d->rank; k++) {
@@ -55,7 +55,7 @@ static tutti_value rows(tutti_graph *g, tutti_value x, const tutti_desc *d, int6
 }
 
 /* The parts side by side along the batch, a few at a time. */
-static tutti_value join(tutti_graph *g, tutti_value *parts, int64_t n)
+static tutti_value ghost_batchnorm_join(tutti_graph *g, tutti_value *parts, int64_t n)
 {
     const tutti_attr axis = tutti_attr_i("axis", 0);
     for (int64_t made; n > 1; n = made) {
@@ -83,14 +83,14 @@ static tutti_value in_parts(tutti_graph *g, tutti_value x, const tutti_desc *d, 
     }
     for (int64_t k = 0; k < n; k++) {
         const int64_t first = k * size, last = first + size < batch ? first + size : batch;
-        const tutti_value in[5] = {rows(g, x, d, first, last), weights[0], weights[1],
-                                   weights[2], weights[3]};
+        const tutti_value in[5] = {ghost_batchnorm_rows(g, x, d, first, last), weights[0],
+                                   weights[1], weights[2], weights[3]};
         tutti_value y[5] = {0};
         parts[k] = g->emit(g, "batch_norm", in, 5, attr, 2, y, 5);
         weights[2] = y[3];
         weights[3] = y[4];
     }
-    const tutti_value joined = join(g, parts, n);
+    const tutti_value joined = ghost_batchnorm_join(g, parts, n);
     free(parts);
     return joined;
 }

@@ -168,7 +168,8 @@ static tutti_status fit_units(clipper *c, tutti_error *err)
 
 /* ---- what is done to each span ---- */
 
-static tutti_status scale(clipper *c, float *x, float *factor, int64_t n, tutti_error *err)
+static tutti_status gradient_clipping_scale(clipper *c, float *x, float *factor, int64_t n,
+                                            tutti_error *err)
 {
     return algorithm_launch(&c->norm.device, c->kernel[KERNEL_SCALE], err, &x, &factor, &n);
 }
@@ -181,7 +182,7 @@ static tutti_status clip_span(clipper *c, tutti_span *span, float *factor, int64
     int64_t *table = c->table.data;
     switch (c->type) {
     case CLIP_NORM:
-        return scale(c, span->g, factor, span->n, err);
+        return gradient_clipping_scale(c, span->g, factor, span->n, err);
     case CLIP_VALUE:
         return algorithm_launch(&c->norm.device, c->kernel[KERNEL_VALUE], err, &span->g, &limit,
                                 &span->n);
@@ -216,7 +217,7 @@ static tutti_status gradient_clipping_apply(void *self, const tutti_event *event
         s = fit_units(c, err);
     float *const later = c->type == CLIP_NORM && !s ? update_factor(c) : NULL;
     if (s || later)
-        return s ? s : scale(c, later, factor, 1, err);
+        return s ? s : gradient_clipping_scale(c, later, factor, 1, err);
     const uint32_t nspans = v->spans(v->ctx);
     for (uint32_t k = 0; k < nspans && !s; k++) {
         tutti_span span = {.struct_size = sizeof span};

@@ -45,7 +45,8 @@ static tutti_status gradient_penalty_apply(void *self, const tutti_event *event,
 
 /* The loss is a mean over B samples, so a sample's own gradient is B times what comes here:
  * 1/B sum |B d|^2 = B sum d^2. */
-static tutti_value term(void *self, tutti_graph *g, const tutti_penalty_input *in)
+static tutti_value gradient_penalty_term(void *self, tutti_graph *g,
+                                         const tutti_penalty_input *in)
 {
     const penalty *p = self;
     const tutti_value *d = p->of_weights ? in->dweights : in->dinputs;
@@ -67,7 +68,8 @@ static tutti_value term(void *self, tutti_graph *g, const tutti_penalty_input *i
     return sum;
 }
 
-static const tutti_penalty_v1 table = {.struct_size = sizeof table, .term = term};
+static const tutti_penalty_v1 table = {.struct_size = sizeof table,
+                                       .term = gradient_penalty_term};
 
 static const void *gradient_penalty_query(void *self, const char *interface_id)
 {

@@ -53,7 +53,8 @@ static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
 }
 
 /* (sigma, width): 0 with chance p, else 1 / (1 - p).  A function of seed and place in the model. */
-static tutti_value masks(const gyro *l, tutti_graph *g, tutti_module m, int64_t width)
+static tutti_value gyro_dropout_masks(const gyro *l, tutti_graph *g, tutti_module m,
+                                      int64_t width)
 {
     const uint64_t n = (uint64_t)(l->sigma * width);
     float *mask = malloc(n * sizeof *mask + 1);
@@ -90,7 +91,7 @@ static tutti_value share_out(tutti_graph *g, int64_t batch, int64_t tau)
     return v;
 }
 
-static tutti_value pick(tutti_graph *g, tutti_value from, tutti_value index)
+static tutti_value gyro_dropout_pick(tutti_graph *g, tutti_value from, tutti_value index)
 {
     const tutti_value in[2] = {from, index};
     const tutti_attr axis = tutti_attr_i("axis", 0);
@@ -112,8 +113,9 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
                    tutti_desc_text(&d, shape, sizeof shape));
     if (d.rank != 2)
         return g->fail(g, TUTTI_E_SHAPE, text);
-    const tutti_value chosen = pick(g, masks(l, g, m, d.dim[1]), g->weight(g, m, "selection"));
-    out[0] = tutti_mul(g, in[0], pick(g, chosen, share_out(g, d.dim[0], l->tau)));
+    const tutti_value chosen = gyro_dropout_pick(g, gyro_dropout_masks(l, g, m, d.dim[1]),
+                                                 g->weight(g, m, "selection"));
+    out[0] = tutti_mul(g, in[0], gyro_dropout_pick(g, chosen, share_out(g, d.dim[0], l->tau)));
     return g->status(g);
 }
 

@@ -61,7 +61,7 @@ static int32_t label_smoothing_match(void *self, const tutti_event *event)
     return event->id == TUTTI_EVENT_AFTER_LOSS && ((smoother *)self)->held;
 }
 
-static tutti_status smooth(smoother *s, tutti_error *err)
+static tutti_status label_smoothing_smooth(smoother *s, tutti_error *err)
 {
     const tutti_device_view_v1 *view = s->device.view;
     tutti_tensor target, y;
@@ -104,7 +104,8 @@ static tutti_status label_smoothing_apply(void *self, const tutti_event *event,
 {
     smoother *s = self;
     (void)ret_exit_code;
-    return event->id == TUTTI_EVENT_BEFORE_LOSS ? smooth(s, err) : put_back(s, err);
+    return event->id == TUTTI_EVENT_BEFORE_LOSS ? label_smoothing_smooth(s, err)
+                                                : put_back(s, err);
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

@@ -80,8 +80,8 @@ static tutti_status is_layer(const freezing *f, tutti_module m, int32_t *ret, tu
 }
 
 /* Freezes the first `depth` layers in the tree's order; *ret_layers is how many there are. */
-static tutti_status walk(const freezing *f, int64_t depth, int64_t *ret_layers,
-                         tutti_error *err)
+static tutti_status layer_freezing_walk(const freezing *f, int64_t depth, int64_t *ret_layers,
+                                        tutti_error *err)
 {
     const tutti_module_v1 *s = f->modules;
     int64_t layers = 0;
@@ -107,9 +107,9 @@ static tutti_status freezing_apply(void *self, const tutti_event *event, int64_t
     (void)event, (void)ret_exit_code;
     if (elapsed > f->start)
         share = f->level * (elapsed - f->start) / (1.0 - f->start);
-    tutti_status status = walk(f, 0, &layers, err);
+    tutti_status status = layer_freezing_walk(f, 0, &layers, err);
     const int64_t depth = layers > 0 ? (int64_t)(share * (double)(layers - 1)) : 0;
-    if (status || (depth > 0 && (status = walk(f, depth, &layers, err))))
+    if (status || (depth > 0 && (status = layer_freezing_walk(f, depth, &layers, err))))
         return status;
     const tutti_named_value v[] = {{"layer_freezing/layers_frozen", (double)depth},
                                    {"layer_freezing/percentage_frozen", share}};

@@ -109,8 +109,8 @@ static double scale_now(const resizing *p)
 }
 
 /* The column `name`, d (B, H, W, ...), becomes its window: pixels cut out, or the nearest ones. */
-static tutti_status shrink(resizing *p, const char *name, const tutti_desc *d, window v,
-                           tutti_error *err)
+static tutti_status progressive_resizing_shrink(resizing *p, const char *name,
+                                                const tutti_desc *d, window v, tutti_error *err)
 {
     tutti_tensor x, y;
     tutti_desc less = *d;
@@ -139,12 +139,13 @@ static tutti_status shrink_all(resizing *p, const tutti_desc *x, const window *v
                               "progressive_resizing: the target is %s, want one of the images' "
                               "height and width to resize",
                               tutti_desc_text(&target, text, sizeof text));
-        status = shrink(p, p->device.target, &target, *v, err);
+        status = progressive_resizing_shrink(p, p->device.target, &target, *v, err);
     }
-    return status ? status : shrink(p, p->device.input, x, *v, err);
+    return status ? status : progressive_resizing_shrink(p, p->device.input, x, *v, err);
 }
 
-static void report(const resizing *p, int64_t height, int64_t width, double scale)
+static void progressive_resizing_report(const resizing *p, int64_t height, int64_t width,
+                                        double scale)
 {
     const tutti_named_value v[] = {{"progressive_resizing/height", (double)height},
                                    {"progressive_resizing/width", (double)width},
@@ -182,7 +183,7 @@ static tutti_status resizing_apply(void *self, const tutti_event *event, int64_t
         if ((status = shrink_all(p, &x, &v, err)))
             return status;
     }
-    report(p, v.high, v.wide, scale);
+    progressive_resizing_report(p, v.high, v.wide, scale);
     return TUTTI_OK;
 }
 

@@ -72,10 +72,10 @@ static tutti_status sam_apply(void *self, const tutti_event *event, int64_t *ret
 }
 
 /* Calls `visit` for every trained span with its part of `before`. */
-static tutti_status each(sam *s,
-                         tutti_status (*visit)(sam *s, tutti_span *span, float *before,
-                                               float *scale, tutti_error *err),
-                         float *scale, tutti_error *err)
+static tutti_status sam_each(sam *s,
+                             tutti_status (*visit)(sam *s, tutti_span *span, float *before,
+                                                   float *scale, tutti_error *err),
+                             float *scale, tutti_error *err)
 {
     const tutti_device_view_v1 *v = s->norm.device.view;
     const uint32_t nspans = v->spans(v->ctx);
@@ -107,15 +107,15 @@ static tutti_status make_room(sam *s, tutti_error *err)
 }
 
 /* Keeps the weights and moves them by scale times their gradients. */
-static tutti_status climb(sam *s, tutti_span *span, float *before, float *scale,
-                          tutti_error *err)
+static tutti_status sam_climb(sam *s, tutti_span *span, float *before, float *scale,
+                              tutti_error *err)
 {
     return algorithm_launch(&s->norm.device, s->kernel, err, &span->w, &span->g, &before,
                             &scale, &span->n);
 }
 
-static tutti_status descend(sam *s, tutti_span *span, float *before, float *unused,
-                            tutti_error *err)
+static tutti_status sam_descend(sam *s, tutti_span *span, float *before, float *unused,
+                                tutti_error *err)
 {
     const tutti_device_view_v1 *v = s->norm.device.view;
     (void)unused;
@@ -130,17 +130,17 @@ static tutti_status sharp_step(sam *s, const tutti_closure *c, tutti_error *err)
     tutti_status status = c->evaluate(c->ctx, &e, err);
     if (status || !e.finite || (status = make_room(s, err)) ||
         (status = norm_divide(&s->norm, s->rho, s->epsilon, (double)INFINITY, &scale, err)) ||
-        (status = each(s, climb, scale, err)))
+        (status = sam_each(s, sam_climb, scale, err)))
         return status;
     status = c->evaluate(c->ctx, &e, err);
     tutti_error later = TUTTI_ERROR_INIT;
-    const tutti_status back = each(s, descend, NULL, status ? &later : err);
+    const tutti_status back = sam_each(s, sam_descend, NULL, status ? &later : err);
     if (status || back || !e.finite)
         return status ? status : back;
     return c->update(c->ctx, err);
 }
 
-static tutti_status step(void *self, const tutti_closure *c, tutti_error *err)
+static tutti_status sam_step(void *self, const tutti_closure *c, tutti_error *err)
 {
     sam *s = self;
     tutti_evaluation e;
@@ -150,8 +150,8 @@ static tutti_status step(void *self, const tutti_closure *c, tutti_error *err)
     return status || !e.finite ? status : c->update(c->ctx, err);
 }
 
-static tutti_status items(void *self, tutti_state_item *list, uint32_t capacity,
-                          uint32_t *ret_count, tutti_error *err)
+static tutti_status sam_items(void *self, tutti_state_item *list, uint32_t capacity,
+                              uint32_t *ret_count, tutti_error *err)
 {
     sam *s = self;
     (void)err;
@@ -169,8 +169,9 @@ static tutti_status items(void *self, tutti_state_item *list, uint32_t capacity,
 static const void *sam_query(void *self, const char *interface_id)
 {
     static const tutti_optimizer_wrapper_v1 wrapper = {
-        .struct_size = sizeof wrapper, .step = step, .flags = TUTTI_WRAPPER_NO_LOSS};
-    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful, .items = items};
+        .struct_size = sizeof wrapper, .step = sam_step, .flags = TUTTI_WRAPPER_NO_LOSS};
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = sam_items};
     (void)self;
     if (strcmp(interface_id, TUTTI_OPTIMIZER_WRAPPER_V1) == 0)
         return &wrapper;

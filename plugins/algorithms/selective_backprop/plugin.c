@@ -150,7 +150,7 @@ static int32_t selective_backprop_match(void *self, const tutti_event *event)
     return s->interrupt == 0 || (event->time->batch_in_epoch + 1) % s->interrupt != 0;
 }
 
-static tutti_status shrink(selector *s, tutti_tensor *x, tutti_error *err)
+static tutti_status selective_backprop_shrink(selector *s, tutti_tensor *x, tutti_error *err)
 {
     char text[96];
     tutti_tensor small = *x;
@@ -232,8 +232,9 @@ static tutti_status find_losses(selector *s, const tutti_tensor *input,
 
 /* Which places among the sorted losses are trained on is drawn here; whose they are is found where the
  * losses are, and nobody waits for it. */
-static tutti_status choose(selector *s, uint64_t step, const float *losses, int64_t samples,
-                           int64_t count, const uint32_t **ret_picked, tutti_error *err)
+static tutti_status selective_backprop_pick(selector *s, uint64_t step, const float *losses,
+                                            int64_t samples, int64_t count,
+                                            const uint32_t **ret_picked, tutti_error *err)
 {
     const uint64_t bytes = (uint64_t)samples * sizeof(uint32_t);
     tutti_stream r = algorithm_stream(s->state, "selective_backprop", step);
@@ -273,9 +274,10 @@ static tutti_status selective_backprop_apply(void *self, const tutti_event *even
                           (long long)samples);
     if (count >= samples)
         return TUTTI_OK;
-    if ((status = shrink(s, &input, err)) ||
+    if ((status = selective_backprop_shrink(s, &input, err)) ||
         (status = find_losses(s, &input, &target, samples, &losses, err)) ||
-        (status = choose(s, event->step, losses, samples, count, &picked, err)))
+        (status =
+             selective_backprop_pick(s, event->step, losses, samples, count, &picked, err)))
         return status;
     return keep_all(s, samples, picked, count, err);
 }

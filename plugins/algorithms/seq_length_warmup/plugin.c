@@ -179,8 +179,8 @@ static tutti_status find_ends(warmup *w, const columns *c, tutti_error *err)
 
 /* Column k with the first `length` tokens of every sequence; where the ends say so the last of them is
  * the sequence's own last one. */
-static tutti_status cut(warmup *w, const char *name, const tutti_desc *d, int64_t length,
-                        tutti_error *err)
+static tutti_status seq_length_warmup_shorten(warmup *w, const char *name, const tutti_desc *d,
+                                              int64_t length, tutti_error *err)
 {
     tutti_tensor x, y;
     tutti_desc less = *d;
@@ -200,7 +200,7 @@ static tutti_status cut_all(warmup *w, const columns *c, int64_t length, tutti_e
 {
     tutti_status status = w->preserve_end ? find_ends(w, c, err) : TUTTI_OK;
     for (char name[2] = "0"; status == TUTTI_OK && name[0] < (char)('0' + c->count); name[0]++)
-        status = cut(w, name, &c->list[name[0] - '0'], length, err);
+        status = seq_length_warmup_shorten(w, name, &c->list[name[0] - '0'], length, err);
     return status;
 }
 

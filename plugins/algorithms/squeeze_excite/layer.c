@@ -35,8 +35,9 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
 }
 
 /* A matrix (out, in) that starts as PyTorch's linear layers do: uniform within 1 / sqrt(in). */
-static tutti_status matrix(const tutti_module_v1 *s, tutti_module m, const char *name,
-                           int64_t out, int64_t in, tutti_error *err)
+static tutti_status squeeze_excite_matrix(const tutti_module_v1 *s, tutti_module m,
+                                          const char *name, int64_t out, int64_t in,
+                                          tutti_error *err)
 {
     const tutti_desc desc = {{out, in}, 2, TUTTI_F32};
     const double bound = 1.0 / sqrt((double)in);
@@ -47,8 +48,10 @@ static tutti_status matrix(const tutti_module_v1 *s, tutti_module m, const char 
 static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
 {
     const excite_layer *l = self;
-    const tutti_status status = matrix(l->modules, m, "squeeze", l->latent, l->channels, err);
-    return status ? status : matrix(l->modules, m, "excite", l->channels, l->latent, err);
+    const tutti_status status =
+        squeeze_excite_matrix(l->modules, m, "squeeze", l->latent, l->channels, err);
+    return status ? status
+                  : squeeze_excite_matrix(l->modules, m, "excite", l->channels, l->latent, err);
 }
 
 static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,

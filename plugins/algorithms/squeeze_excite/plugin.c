@@ -25,8 +25,8 @@ static tutti_status excite_open(const tutti_host *host, const tutti_params *para
 }
 
 /* Puts the block around convolution `m` if it is wide enough. */
-static tutti_status wrap(const squeeze_excite *a, const tutti_module_v1 *s, tutti_module m,
-                         uint32_t *count, tutti_error *err)
+static tutti_status squeeze_excite_wrap(const squeeze_excite *a, const tutti_module_v1 *s,
+                                        tutti_module m, uint32_t *count, tutti_error *err)
 {
     const tutti_params *p = s->params(s->ctx, m);
     const int64_t in = tutti_param_i64(p, "in_channels"),
@@ -48,7 +48,7 @@ static tutti_status wrap(const squeeze_excite *a, const tutti_module_v1 *s, tutt
     return status;
 }
 
-static void report(const squeeze_excite *a, uint32_t count)
+static void squeeze_excite_report(const squeeze_excite *a, uint32_t count)
 {
     const tutti_metrics_v1 *metrics = a->host->query(a->host->ctx, TUTTI_METRICS_V1);
     const tutti_log_v1 *log = a->host->query(a->host->ctx, TUTTI_LOG_V1);
@@ -75,10 +75,10 @@ static tutti_status excite_apply(void *self, const tutti_event *event, int64_t *
     tutti_status status =
         surgery_find(a->host, "squeeze_excite", "conv2d", "squeeze_excite_conv2d", &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++)
-        status = wrap(a, v.s, v.list[k], &count, err);
+        status = squeeze_excite_wrap(a, v.s, v.list[k], &count, err);
     free(v.list);
     if (status == TUTTI_OK)
-        report(a, count);
+        squeeze_excite_report(a, count);
     return status;
 }
 

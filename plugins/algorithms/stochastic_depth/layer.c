@@ -60,8 +60,8 @@ static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
     return status ? status : s->weight(s->ctx, m, "survive", &number, &chance, 0, err);
 }
 
-static tutti_value call(const tutti_module_v1 *s, tutti_graph *g, tutti_module m,
-                        const char *name, tutti_value x)
+static tutti_value stochastic_depth_call(const tutti_module_v1 *s, tutti_graph *g,
+                                         tutti_module m, const char *name, tutti_value x)
 {
     tutti_value y = 0;
     return g->call(g, s->child(s->ctx, m, name), &x, 1, &y, 1) ? 0 : y;
@@ -72,8 +72,9 @@ static tutti_value main_path(const stochastic *l, tutti_graph *g, tutti_module b
 {
     const residual_form *f = l->form;
     for (int32_t k = 0; k < f->npairs; k++) {
-        x = call(l->modules, g, block, f->pairs[k][1],
-                 call(l->modules, g, block, f->pairs[k][0], x));
+        x = stochastic_depth_call(
+            l->modules, g, block, f->pairs[k][1],
+            stochastic_depth_call(l->modules, g, block, f->pairs[k][0], x));
         if (k + 1 < f->npairs)
             x = tutti_relu(g, x);
     }
@@ -101,8 +102,8 @@ static tutti_value sample_mask(const stochastic *l, tutti_graph *g, tutti_module
 }
 
 /* main, where it is kept: 0 or weighed otherwise. */
-static tutti_value weighed(const stochastic *l, tutti_graph *g, tutti_module m,
-                           tutti_module block, tutti_value x)
+static tutti_value stochastic_depth_weighed(const stochastic *l, tutti_graph *g, tutti_module m,
+                                            tutti_module block, tutti_value x)
 {
     if (g->mode != TUTTI_MODE_TRAIN)
         return tutti_mul(g, main_path(l, g, block, x), g->weight(g, m, "survive"));
@@ -121,7 +122,8 @@ static tutti_value weighed(const stochastic *l, tutti_graph *g, tutti_module m,
 }
 
 /* A shortcut without weights in the shape of y: every so many pixels, zeros in the new channels. */
-static tutti_value fit(tutti_graph *g, tutti_value x, const tutti_desc *y, int64_t step)
+static tutti_value stochastic_depth_fit(tutti_graph *g, tutti_value x, const tutti_desc *y,
+                                        int64_t step)
 {
     const tutti_desc d = *g->desc(g, x);
     const int64_t zero[4] = {0, 0, 0, 0}, stride[4] = {1, step, step, 1};
@@ -149,12 +151,13 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     if (!TUTTI_HAS(g, tutti_graph, unguard))
         return g->fail(g, TUTTI_E_UNSUPPORTED,
                        "stochastic_depth: this host's graphs have no guards");
-    const tutti_value y = weighed(l, g, m, block, in[0]);
+    const tutti_value y = stochastic_depth_weighed(l, g, m, block, in[0]);
     for (int32_t k = 0; k < l->form->nshortcut; k++)
         if (s->child(s->ctx, block, l->form->shortcut[k]))
-            shortcut = call(s, g, block, l->form->shortcut[k], shortcut);
+            shortcut = stochastic_depth_call(s, g, block, l->form->shortcut[k], shortcut);
     const tutti_desc d = *g->desc(g, y);
-    shortcut = fit(g, shortcut, &d, tutti_param_i64(s->params(s->ctx, block), "stride"));
+    shortcut = stochastic_depth_fit(g, shortcut, &d,
+                                    tutti_param_i64(s->params(s->ctx, block), "stride"));
     out[0] = tutti_relu(g, tutti_add(g, y, shortcut));
     return g->status(g);
 }

@@ -88,8 +88,8 @@ static tutti_status wrap_all(const depth *d, tutti_error *err)
 }
 
 /* Writes a number of block m. */
-static tutti_status write(const tutti_module_v1 *s, tutti_module m, const char *name,
-                          double value, tutti_error *err)
+static tutti_status stochastic_depth_write(const tutti_module_v1 *s, tutti_module m,
+                                           const char *name, double value, tutti_error *err)
 {
     const float number = (float)value;
     return s->set_weight(s->ctx, m, name, &number, sizeof number, err);
@@ -110,7 +110,8 @@ static tutti_status set_rates(const depth *d, tutti_error *err)
     tutti_status status =
         surgery_find(d->host, "stochastic_depth", "stochastic_block", NULL, &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++)
-        status = write(v.s, v.list[k], "survive", 1.0 - rate_of(d, k, v.count, rate), err);
+        status = stochastic_depth_write(v.s, v.list[k], "survive",
+                                        1.0 - rate_of(d, k, v.count, rate), err);
     free(v.list);
     const tutti_named_value value = {"stochastic_depth/drop_rate", rate};
     if (status == TUTTI_OK && metrics)
@@ -119,7 +120,7 @@ static tutti_status set_rates(const depth *d, tutti_error *err)
 }
 
 /* Draws which blocks this microbatch goes through. */
-static tutti_status draw(const depth *d, uint64_t step, tutti_error *err)
+static tutti_status stochastic_depth_draw(const depth *d, uint64_t step, tutti_error *err)
 {
     surgery v = {NULL, NULL, 0, 0};
     const double rate = rate_now(d);
@@ -128,7 +129,8 @@ static tutti_status draw(const depth *d, uint64_t step, tutti_error *err)
         surgery_find(d->host, "stochastic_depth", "stochastic_block", NULL, &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
         const float survive = (float)(1.0 - rate_of(d, k, v.count, rate)); /* as "survive" is */
-        status = write(v.s, v.list[k], "keep", tutti_stream_uniform(&r) < (double)survive, err);
+        status = stochastic_depth_write(v.s, v.list[k], "keep",
+                                        tutti_stream_uniform(&r) < (double)survive, err);
     }
     free(v.list);
     return status;
@@ -141,7 +143,8 @@ static tutti_status depth_apply(void *self, const tutti_event *event, int64_t *r
     (void)ret_exit_code;
     if (event->id == TUTTI_EVENT_INIT)
         return wrap_all(d, err);
-    return event->id == TUTTI_EVENT_BATCH_START ? set_rates(d, err) : draw(d, event->step, err);
+    return event->id == TUTTI_EVENT_BATCH_START ? set_rates(d, err)
+                                                : stochastic_depth_draw(d, event->step, err);
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

@@ -31,7 +31,7 @@ typedef struct swa {
     average average;
 } swa;
 
-static double number(const tutti_time *t)
+static double swa_number(const tutti_time *t)
 {
     return t->unit == TUTTI_UNIT_DURATION ? t->fraction : (double)t->count;
 }
@@ -46,12 +46,12 @@ static tutti_status swa_check(const tutti_params *params, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG,
                           "swa: swa_start and swa_end are in different units, want dur or ep "
                           "for both");
-    if (number(&start) < 0.0 || number(&start) >= number(&end))
+    if (swa_number(&start) < 0.0 || swa_number(&start) >= swa_number(&end))
         return tutti_fail(
             err, TUTTI_E_RANGE,
             "swa: swa_start is %g and swa_end is %g, want a start of 0 or more and "
             "below the end",
-            number(&start), number(&end));
+            swa_number(&start), swa_number(&end));
     if (end.unit == TUTTI_UNIT_DURATION && end.fraction > 1.0)
         return tutti_fail(err, TUTTI_E_RANGE, "swa: swa_end is %gdur, want 1dur or less",
                           end.fraction);
@@ -106,7 +106,7 @@ static tutti_status swa_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t reached(const swa *s, const tutti_time *when, const tutti_event *event)
+static int32_t swa_reached(const swa *s, const tutti_time *when, const tutti_event *event)
 {
     if (when->unit == TUTTI_UNIT_DURATION)
         return s->state->elapsed(s->state->ctx) >= when->fraction;
@@ -125,11 +125,11 @@ static int32_t swa_match(void *self, const tutti_event *event)
         return s->schedule_lr && flags[AVERAGE_STARTED];
     if (event->id ==
         (s->unit == TUTTI_UNIT_EPOCH ? TUTTI_EVENT_EPOCH_END : TUTTI_EVENT_BATCH_END))
-        return reached(s, &s->start, event);
+        return swa_reached(s, &s->start, event);
     return 0;
 }
 
-static uint32_t groups(const swa *s)
+static uint32_t swa_groups(const swa *s)
 {
     const tutti_weights_v1 *w = s->average.weights;
     const uint32_t n = w->groups(w->ctx);
@@ -144,13 +144,13 @@ static void set_rates(const swa *s)
     t = t < 1.0 ? t : 1.0;
     if (s->strategy != ANNEAL_LINEAR)
         t = (1.0 - cos(acos(-1.0) * t)) / 2.0;
-    for (uint32_t k = 0; k < groups(s); k++) {
+    for (uint32_t k = 0; k < swa_groups(s); k++) {
         const double to = isnan(s->swa_lr) ? s->lr[k] : s->swa_lr;
         w->set_lr(w->ctx, k, s->lr[k] + t * (to - s->lr[k]));
     }
 }
 
-static tutti_status init(swa *s, tutti_error *err)
+static tutti_status swa_init(swa *s, tutti_error *err)
 {
     const tutti_log_v1 *log = s->host->query(s->host->ctx, TUTTI_LOG_V1);
     if (log && s->end.unit == TUTTI_UNIT_DURATION && s->end.fraction >= 1.0)
@@ -161,7 +161,7 @@ static tutti_status init(swa *s, tutti_error *err)
 }
 
 /* mean += (weights - mean) / (number + 1) */
-static tutti_status update(swa *s, const tutti_event *event, tutti_error *err)
+static tutti_status swa_update(swa *s, const tutti_event *event, tutti_error *err)
 {
     int64_t *flags = s->average.flags;
     tutti_status status = TUTTI_OK;
@@ -169,7 +169,7 @@ static tutti_status update(swa *s, const tutti_event *event, tutti_error *err)
         const tutti_weights_v1 *w = s->average.weights;
         if ((status = average_start(&s->average, err)))
             return status;
-        for (uint32_t k = 0; k < groups(s); k++)
+        for (uint32_t k = 0; k < swa_groups(s); k++)
             s->lr[k] = w->lr(w->ctx, k);
     }
     if (flags[FLAG_COUNTER] % s->interval == 0) {
@@ -178,7 +178,7 @@ static tutti_status update(swa *s, const tutti_event *event, tutti_error *err)
         flags[FLAG_AVERAGED]++;
     }
     flags[FLAG_COUNTER]++;
-    if (!reached(s, &s->end, event))
+    if (!swa_reached(s, &s->end, event))
         return TUTTI_OK;
     flags[FLAG_COMPLETED] = 1;
     return average_load(&s->average, err);
@@ -190,9 +190,9 @@ static tutti_status swa_apply(void *self, const tutti_event *event, int64_t *ret
     swa *s = self;
     (void)ret_exit_code;
     if (event->id == TUTTI_EVENT_INIT)
-        return init(s, err);
+        return swa_init(s, err);
     if (event->id != TUTTI_EVENT_BATCH_START)
-        return update(s, event, err);
+        return swa_update(s, event, err);
     set_rates(s);
     return TUTTI_OK;
 }

@@ -22,7 +22,8 @@ static tutti_status standardization_open(const tutti_host *host, const tutti_par
 
 /* 1 when the weight of `m` is read standardized from now on, 0 when it is already, a negative status
  * on error. */
-static int32_t standardize(const tutti_module_v1 *s, tutti_module m, tutti_error *err)
+static int32_t weight_standardization_standardize(const tutti_module_v1 *s, tutti_module m,
+                                                  tutti_error *err)
 {
     tutti_module by = s->parametrization(s->ctx, m, "weight", 0);
     for (uint32_t k = 1; by; by = s->parametrization(s->ctx, m, "weight", k++))
@@ -47,7 +48,7 @@ static tutti_status standardization_apply(void *self, const tutti_event *event,
                          "weight_standardization: this host's weights have no "
                          "parametrizations");
     for (uint32_t k = 0; one >= 0 && (int64_t)k < (int64_t)v.count - a->ignore; k++) {
-        one = standardize(v.s, v.list[k], err);
+        one = weight_standardization_standardize(v.s, v.list[k], err);
         done += one > 0;
     }
     free(v.list);

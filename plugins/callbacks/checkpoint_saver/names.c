@@ -23,7 +23,8 @@
     X(local_world_size, 1)
 
 /* The counter called name[0..n); false when there is none. */
-static bool counter(const char *name, size_t n, const tutti_timestamp *t, int64_t *ret)
+static bool checkpoint_saver_counter(const char *name, size_t n, const tutti_timestamp *t,
+                                     int64_t *ret)
 {
 #define NAME_X(word, value)                                                                    \
     if (n == sizeof #word - 1 && memcmp(name, #word, n) == 0) {                                \
@@ -55,7 +56,7 @@ tutti_status name_expand(const char *pattern, const char *run_name, const tutti_
             if (is_run_name(p + 1, length)) {
                 part = run_name;
                 n = strlen(run_name);
-            } else if (counter(p + 1, length, time, &value)) {
+            } else if (checkpoint_saver_counter(p + 1, length, time, &value)) {
                 n = (size_t)snprintf(number, sizeof number, "%lld", (long long)value);
                 part = number;
             } else {
@@ -95,7 +96,7 @@ bool name_match(const char *pattern, const char *run_name, const char *text, int
             if (strncmp(text, run_name, strlen(run_name)) != 0)
                 return false;
             text += strlen(run_name);
-        } else if (counter(p + 1, length, &none, &value)) {
+        } else if (checkpoint_saver_counter(p + 1, length, &none, &value)) {
             const char *first = text;
             for (value = 0; *text >= '0' && *text <= '9' && text - first < 18; text++)
                 value = 10 * value + (*text - '0');

@@ -101,7 +101,7 @@ fail:
     return s;
 }
 
-static void note(const saver *v, int32_t level, const char *text)
+static void checkpoint_saver_note(const saver *v, int32_t level, const char *text)
 {
     if (v->log)
         v->log->write(v->log->ctx, level, text);
@@ -168,14 +168,14 @@ static tutti_status link_latest(const saver *v, const char *name, tutti_error *e
     return TUTTI_OK;
 }
 
-static void rotate(saver *v)
+static void checkpoint_saver_rotate(saver *v)
 {
     while (v->keep >= 0 && (int64_t)saved_count(v) > v->keep) {
         char path[768], text[1024];
         (void)snprintf(path, sizeof path, "%s/%s", v->folder, v->saved[0]);
         if (unlink(path) != 0 && errno != ENOENT) {
             (void)snprintf(text, sizeof text, "cannot remove %s: %s", path, strerror(errno));
-            note(v, TUTTI_LOG_WARNING, text);
+            checkpoint_saver_note(v, TUTTI_LOG_WARNING, text);
         } else {
             leftovers_remove_shards(v->folder, v->saved[0]);
         }
@@ -191,10 +191,11 @@ static void saver_count(saver *v, const char *name)
     if (!v->writes)
         return;
     (void)snprintf(text, sizeof text, "saved %s/%s", v->folder, name);
-    note(v, TUTTI_LOG_INFO, text);
+    checkpoint_saver_note(v, TUTTI_LOG_INFO, text);
     if (v->keep != 0 && link_latest(v, name, &why))
-        note(v, TUTTI_LOG_WARNING, why.text); /* the checkpoint counts without it */
-    rotate(v);
+        checkpoint_saver_note(v, TUTTI_LOG_WARNING,
+                              why.text); /* the checkpoint counts without it */
+    checkpoint_saver_rotate(v);
 }
 
 /* A file that is written behind counts once it is whole. */
@@ -214,9 +215,10 @@ static tutti_status saver_settle(saver *v, bool wait, tutti_error *err)
 static void tell_slow(saver *v)
 {
     if (v->waits && !v->told && v->writes)
-        note(v, TUTTI_LOG_WARNING,
-             "a checkpoint is due while the one before is still written: training waits for "
-             "the disk; want a longer interval");
+        checkpoint_saver_note(
+            v, TUTTI_LOG_WARNING,
+            "a checkpoint is due while the one before is still written: training waits for "
+            "the disk; want a longer interval");
     v->told = v->told || v->waits;
 }
 
@@ -316,7 +318,7 @@ static void remove_unfinished(const saver *v)
         (void)snprintf(path, sizeof path, "%s/%s", v->folder, e->d_name);
         (void)snprintf(text, sizeof text, "%s %s, which was not written to its end",
                        unlink(path) == 0 ? "removed" : "cannot remove", path);
-        note(v, TUTTI_LOG_INFO, text);
+        checkpoint_saver_note(v, TUTTI_LOG_INFO, text);
     }
     if (dir)
         (void)closedir(dir);

@@ -32,7 +32,8 @@ static tutti_status stopper_open(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status judge(early_stopper *e, const tutti_timestamp *time, tutti_error *err)
+static tutti_status early_stopper_judge(early_stopper *e, const tutti_timestamp *time,
+                                        tutti_error *err)
 {
     double value;
     const tutti_status s = monitor_read(&e->monitor, &value, err);
@@ -64,7 +65,7 @@ static tutti_status stopper_event(void *self, const tutti_event *event, tutti_er
     early_stopper *e = self;
     if (event->id == TUTTI_EVENT_BATCH_END && e->patience.unit != TUTTI_UNIT_BATCH)
         return TUTTI_OK;
-    return monitor_here(&e->monitor) ? judge(e, event->time, err) : TUTTI_OK;
+    return monitor_here(&e->monitor) ? early_stopper_judge(e, event->time, err) : TUTTI_OK;
 }
 
 static tutti_status stopper_close(void *self, tutti_error *err)

@@ -115,7 +115,7 @@ static tutti_status encode_prompt(generate *g, uint32_t k, tutti_error *err)
 }
 
 /* Finds the data's vocabulary and block length, and encodes the prompts. */
-static tutti_status prepare(generate *g, tutti_error *err)
+static tutti_status generate_prepare(generate *g, tutti_error *err)
 {
     tutti_dataset_info info = {.struct_size = sizeof info};
     void *self = NULL;
@@ -192,7 +192,8 @@ static tutti_status run_model(generate *g, int64_t length, tutti_tensor *ret_log
 }
 
 /* Draws the next token of text k from the logits at its last position; -1: they are no numbers. */
-static int64_t draw(generate *g, uint32_t k, int64_t length, const tutti_tensor *logits)
+static int64_t generate_draw(generate *g, uint32_t k, int64_t length,
+                             const tutti_tensor *logits)
 {
     const text *t = &g->texts[k];
     const uint32_t purpose = TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash("generate");
@@ -217,7 +218,7 @@ static tutti_status go_on(generate *g, bool *ret_broken, tutti_error *err)
         if (s)
             return s;
         for (uint32_t k = 0; k < g->count; k++) {
-            const int64_t token = draw(g, k, length, &logits);
+            const int64_t token = generate_draw(g, k, length, &logits);
             if (token < 0) {
                 *ret_broken = true;
                 return TUTTI_OK;
@@ -275,7 +276,7 @@ static tutti_status generate_event(void *self, const tutti_event *event, tutti_e
     generate *g = self;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
-        return prepare(g, err);
+        return generate_prepare(g, err);
     case TUTTI_EVENT_BATCH_START:
         interval_batch(&g->interval);
         return TUTTI_OK;

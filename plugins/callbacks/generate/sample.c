@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int descending(const void *a, const void *b)
+static int generate_descending(const void *a, const void *b)
 {
     const float x = *(const float *)a, y = *(const float *)b;
     return (x < y) - (x > y);
 }
 
 /* The k-th largest. */
-static float threshold(const float *logits, int64_t n, int64_t k, float *scratch)
+static float generate_threshold(const float *logits, int64_t n, int64_t k, float *scratch)
 {
     memcpy(scratch, logits, (size_t)n * sizeof *scratch);
-    qsort(scratch, (size_t)n, sizeof *scratch, descending);
+    qsort(scratch, (size_t)n, sizeof *scratch, generate_descending);
     return scratch[k - 1];
 }
 
@@ -35,7 +35,7 @@ int64_t sample_token(const float *logits, int64_t n, double temperature, int64_t
     if (!(temperature > 0.0))
         return best;
     const float least =
-        top_k > 0 && top_k < n ? threshold(logits, n, top_k, scratch) : -INFINITY;
+        top_k > 0 && top_k < n ? generate_threshold(logits, n, top_k, scratch) : -INFINITY;
     double total = 0.0, passed = 0.0;
     int64_t last = best;
     for (int64_t k = 0; k < n; k++)

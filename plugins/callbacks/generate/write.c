@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void send(const tutti_log_v1 *log, char *line, uint64_t used)
+static void generate_send(const tutti_log_v1 *log, char *line, uint64_t used)
 {
     line[used] = '\0';
     log->write(log->ctx, TUTTI_LOG_INFO, line);
@@ -28,7 +28,7 @@ tutti_status write_lines(const tutti_log_v1 *log, const char *text, uint64_t siz
         const int good = n > 0 && code != 0x7f && (code >= 0x20 || code == '\t');
         n = n ? n : 1;
         if (code == '\n') {
-            send(log, line, used);
+            generate_send(log, line, used);
             used = sizeof mark - 1;
             continue;
         }
@@ -36,7 +36,7 @@ tutti_status write_lines(const tutti_log_v1 *log, const char *text, uint64_t siz
         memcpy(line + used, good ? text + at : unknown, bytes);
         used += bytes;
     }
-    send(log, line, used);
+    generate_send(log, line, used);
     free(line);
     return TUTTI_OK;
 }

@@ -55,7 +55,7 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
 }
 
 /* Gigabytes of 10^9 bytes, rounded to five digits. */
-static double gigabytes(unsigned long long kib)
+static double memory_monitor_gigabytes(unsigned long long kib)
 {
     char text[32];
     (void)snprintf(text, sizeof text, "%.5g", (double)kib * 1024.0 / 1e9);
@@ -85,8 +85,9 @@ static void log_over(const memory_monitor *m, const char *name, const double *va
 }
 
 /* All processes come here at the same batch, with the same numbers. */
-static tutti_status aggregate(const memory_monitor *m, const tutti_named_value *v, uint32_t n,
-                              tutti_error *err)
+static tutti_status memory_monitor_aggregate(const memory_monitor *m,
+                                             const tutti_named_value *v, uint32_t n,
+                                             tutti_error *err)
 {
     const int32_t processes = m->world ? m->world->size(m->world->ctx) : 1;
     double mine[COUNTERS] = {0.0};
@@ -120,12 +121,12 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
         for (int k = 0; k < COUNTERS; k++)
             if (m->wanted[k] && strncmp(line, counters[k].line, strlen(counters[k].line)) == 0)
                 v[n++] = (tutti_named_value){
-                    counters[k].name,
-                    gigabytes(strtoull(line + strlen(counters[k].line), NULL, 10))};
+                    counters[k].name, memory_monitor_gigabytes(
+                                          strtoull(line + strlen(counters[k].line), NULL, 10))};
     (void)fclose(in);
     m->metrics->log(m->metrics->ctx, v, n);
     return m->aggregates_every && event->time->batch % m->aggregates_every == 0
-               ? aggregate(m, v, n, err)
+               ? memory_monitor_aggregate(m, v, n, err)
                : TUTTI_OK;
 }
 

@@ -46,7 +46,7 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status look(const nan_monitor *m, tutti_error *err)
+static tutti_status nan_monitor_look(const nan_monitor *m, tutti_error *err)
 {
     tutti_tensor loss;
     const tutti_status s = m->view->get(m->view->ctx, "loss", &loss, err);
@@ -64,7 +64,7 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     int32_t found = 0, known = 1;
     tutti_status s;
     if (event->id == TUTTI_EVENT_AFTER_LOSS) {
-        s = look(m, err);
+        s = nan_monitor_look(m, err);
         if (!s)
             s = m->view->peek(m->view->ctx, m->found, sizeof found, &found, &known, err);
     } else {

@@ -20,7 +20,7 @@ typedef struct optimizer_monitor {
     int32_t reserved;
 } optimizer_monitor;
 
-static void forget(optimizer_monitor *m)
+static void optimizer_monitor_forget(optimizer_monitor *m)
 {
     const tutti_device_view_v1 *v = m->squares.view;
     for (uint32_t k = 0; k < m->nbefore; k++)
@@ -34,7 +34,7 @@ static tutti_status monitor_close(void *self, tutti_error *err)
 {
     optimizer_monitor *m = self;
     (void)err;
-    forget(m);
+    optimizer_monitor_forget(m);
     squares_fini(&m->squares);
     free(m);
     return TUTTI_OK;
@@ -69,7 +69,7 @@ static tutti_status make_room(optimizer_monitor *m, tutti_error *err)
     const uint32_t nspans = v->spans(v->ctx);
     if (m->before && m->version == m->squares.version)
         return TUTTI_OK;
-    forget(m);
+    optimizer_monitor_forget(m);
     m->before = calloc((size_t)nspans + 1, sizeof *m->before);
     if (!m->before)
         return tutti_fail(err, TUTTI_E_NOMEM, "optimizer_monitor: no memory");
@@ -81,7 +81,7 @@ static tutti_status make_room(optimizer_monitor *m, tutti_error *err)
             trained == 1 ? v->take(v->ctx, (uint64_t)span.n * sizeof(float), &memory, err)
                          : trained;
         if (s) {
-            forget(m);
+            optimizer_monitor_forget(m);
             return s;
         }
         m->before[k] = memory;
@@ -92,7 +92,7 @@ static tutti_status make_room(optimizer_monitor *m, tutti_error *err)
 }
 
 /* Copies the trained weights. */
-static tutti_status copy(optimizer_monitor *m, tutti_error *err)
+static tutti_status optimizer_monitor_copy(optimizer_monitor *m, tutti_error *err)
 {
     const tutti_device_view_v1 *v = m->squares.view;
     tutti_status s = squares_fit(&m->squares, err);
@@ -146,7 +146,7 @@ static tutti_status log_all(optimizer_monitor *m, const char *what, int32_t glob
     return status;
 }
 
-static tutti_status report(optimizer_monitor *m, tutti_error *err)
+static tutti_status optimizer_monitor_report(optimizer_monitor *m, tutti_error *err)
 {
     squares *s = &m->squares;
     tutti_status status = squares_launch(s, SQUARES_OF_GRADIENTS, NULL, err);
@@ -164,11 +164,11 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     optimizer_monitor *m = self;
     if (event->id == TUTTI_EVENT_AFTER_TRAIN_BATCH) {
         const int32_t due = (event->time->batch + 1) % m->interval == 0; /* of this batch */
-        return m->updates && due && !m->taken ? copy(m, err) : TUTTI_OK;
+        return m->updates && due && !m->taken ? optimizer_monitor_copy(m, err) : TUTTI_OK;
     }
     if (event->time->batch % m->interval != 0)
         return TUTTI_OK;
-    const tutti_status status = report(m, err);
+    const tutti_status status = optimizer_monitor_report(m, err);
     m->taken = 0;
     return status;
 }

@@ -65,7 +65,7 @@ static tutti_status estimator_close(void *self, tutti_error *err)
 }
 
 /* The elapsed fraction; with a duration in epochs counted in batches, so that it moves with each. */
-static double elapsed(const runtime_estimator *e, const tutti_timestamp *t)
+static double runtime_estimator_elapsed(const runtime_estimator *e, const tutti_timestamp *t)
 {
     const tutti_time *max = e->state->max_duration;
     if (max->unit == TUTTI_UNIT_EPOCH && max->count > 0) {
@@ -87,9 +87,9 @@ static void give_up(runtime_estimator *e)
                    "runtime_estimator is off: nothing says how long the run will be");
 }
 
-static void begin(runtime_estimator *e, const tutti_timestamp *t)
+static void runtime_estimator_begin(runtime_estimator *e, const tutti_timestamp *t)
 {
-    const double now = elapsed(e, t);
+    const double now = runtime_estimator_elapsed(e, t);
     if (e->skip > 0 || e->start >= 0.0)
         return;
     if (now < 0.0) {
@@ -113,13 +113,13 @@ static double evals_to_come(const runtime_estimator *e)
     return sum;
 }
 
-static void estimate(runtime_estimator *e, const tutti_timestamp *t)
+static void runtime_estimator_estimate(runtime_estimator *e, const tutti_timestamp *t)
 {
     if (e->skip > 0) {
         e->skip--;
         return;
     }
-    const double now = elapsed(e, t);
+    const double now = runtime_estimator_elapsed(e, t);
     if (e->start < 0.0 || !(now > e->start))
         return;
     const double rate = (double)(t->total_ns - e->start_ns) * 1e-9 / (now - e->start);
@@ -148,7 +148,7 @@ static void note_eval(runtime_estimator *e, const tutti_event *event)
         v->rest += seconds;
     }
     v->count++;
-    v->interval = elapsed(e, event->time) / (double)v->count;
+    v->interval = runtime_estimator_elapsed(e, event->time) / (double)v->count;
 }
 
 static tutti_status estimator_event(void *self, const tutti_event *event, tutti_error *err)
@@ -160,9 +160,9 @@ static tutti_status estimator_event(void *self, const tutti_event *event, tutti_
         (void)snprintf(json, sizeof json, "\"%s\"", e->unit);
         e->metrics->hyperparameter(e->metrics->ctx, "time/remaining_estimate_unit", json);
     } else if (!e->disabled && event->id == TUTTI_EVENT_BATCH_START) {
-        begin(e, event->time);
+        runtime_estimator_begin(e, event->time);
     } else if (!e->disabled && event->id == TUTTI_EVENT_BATCH_END) {
-        estimate(e, event->time);
+        runtime_estimator_estimate(e, event->time);
     } else if (!e->disabled) {
         note_eval(e, event);
     }

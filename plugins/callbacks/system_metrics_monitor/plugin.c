@@ -45,7 +45,7 @@ static tutti_status monitor_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static void put(system_monitor *m, const char *name, double value)
+static void system_metrics_monitor_put(system_monitor *m, const char *name, double value)
 {
     if (m->count < MAX_VALUES)
         m->values[m->count++] = (tutti_named_value){name, value};
@@ -69,7 +69,8 @@ static void put_cpu(system_monitor *m)
     if (got < 4)
         return;
     const double all = (double)(now.all - m->last.all);
-    put(m, "cpu_percentage", all > 0.0 ? 100.0 * (double)(now.busy - m->last.busy) / all : 0.0);
+    system_metrics_monitor_put(
+        m, "cpu_percentage", all > 0.0 ? 100.0 * (double)(now.busy - m->last.busy) / all : 0.0);
     m->last = now;
 }
 
@@ -99,10 +100,10 @@ static void put_memory(system_monitor *m)
                 bytes[k] = 1024.0 * (double)strtoull(text + strlen(lines[k].line), NULL, 10);
     (void)fclose(in);
     for (size_t k = 0; k < LINES; k++)
-        put(m, lines[k].name, bytes[k]);
-    put(m, "cpu_memory_used", bytes[0] - bytes[2]);
-    put(m, "cpu_memory_percent",
-        bytes[0] > 0.0 ? 100.0 * (bytes[0] - bytes[2]) / bytes[0] : 0.0);
+        system_metrics_monitor_put(m, lines[k].name, bytes[k]);
+    system_metrics_monitor_put(m, "cpu_memory_used", bytes[0] - bytes[2]);
+    system_metrics_monitor_put(m, "cpu_memory_percent",
+                               bytes[0] > 0.0 ? 100.0 * (bytes[0] - bytes[2]) / bytes[0] : 0.0);
 }
 
 static void put_disk(system_monitor *m)
@@ -113,11 +114,12 @@ static void put_disk(system_monitor *m)
     const double block = (double)disk.f_frsize;
     const double used = block * (double)(disk.f_blocks - disk.f_bfree);
     const double open_to_us = block * (double)disk.f_bavail;
-    put(m, "disk_memory_total", block * (double)disk.f_blocks);
-    put(m, "disk_memory_used", used);
-    put(m, "disk_memory_free", open_to_us);
-    put(m, "disk_memory_percent",
-        used + open_to_us > 0.0 ? 100.0 * used / (used + open_to_us) : 0.0);
+    system_metrics_monitor_put(m, "disk_memory_total", block * (double)disk.f_blocks);
+    system_metrics_monitor_put(m, "disk_memory_used", used);
+    system_metrics_monitor_put(m, "disk_memory_free", open_to_us);
+    system_metrics_monitor_put(m, "disk_memory_percent",
+                               used + open_to_us > 0.0 ? 100.0 * used / (used + open_to_us)
+                                                       : 0.0);
 }
 
 /* Sums over all interfaces since the machine started.  A line is "eth0: " and 16 numbers: bytes,
@@ -143,7 +145,7 @@ static void put_network(system_monitor *m)
     }
     (void)fclose(in);
     for (size_t k = 0; k < sizeof sums / sizeof *sums; k++)
-        put(m, sums[k].name, sum[sums[k].column]);
+        system_metrics_monitor_put(m, sums[k].name, sum[sums[k].column]);
 }
 
 static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)

@@ -135,8 +135,8 @@ static void shared_memory_set_timeout(void *self, uint32_t timeout_ms)
 /* ---- operations: every rank puts a piece into its mailbox, and takes what is for it from the others' ---- */
 
 /* Copies what of [first, first + bytes) of a rank's data lies in the piece [at, at + room) of it. */
-static void take(char *to, uint64_t first, uint64_t bytes, const char *piece, uint64_t at,
-                 uint64_t room)
+static void shared_memory_take(char *to, uint64_t first, uint64_t bytes, const char *piece,
+                               uint64_t at, uint64_t room)
 {
     const uint64_t from = first > at ? first : at;
     const uint64_t end = first + bytes < at + room ? first + bytes : at + room;
@@ -183,8 +183,9 @@ static tutti_status shared_memory_all_to_all(void *self, const tutti_parts *send
                    mine - at < room ? mine - at : room);
         s = segment_wait(g, err);
         for (int32_t k = 0; k < g->size && !s; k++)
-            take((char *)receive->data + receive->offsets[k], ranks[k].offsets[g->rank],
-                 ranks[k].bytes[g->rank], segment_mailbox(g, k), at, room);
+            shared_memory_take((char *)receive->data + receive->offsets[k],
+                               ranks[k].offsets[g->rank], ranks[k].bytes[g->rank],
+                               segment_mailbox(g, k), at, room);
         if (!s)
             s = segment_wait(g, err);
     }
@@ -209,8 +210,8 @@ static tutti_status shared_memory_all_gather(void *self, const tutti_parts *part
         s = segment_wait(g, err);
         for (int32_t k = 0; k < g->size && !s; k++)
             if (k != g->rank)
-                take(data + parts->offsets[k], 0, parts->bytes[k], segment_mailbox(g, k), at,
-                     room);
+                shared_memory_take(data + parts->offsets[k], 0, parts->bytes[k],
+                                   segment_mailbox(g, k), at, room);
         if (!s)
             s = segment_wait(g, err);
     }

@@ -94,7 +94,7 @@ static tutti_status break_off(segment *s, int32_t rank, const char *what, tutti_
 }
 
 /* Looks at those that have not come to barrier `round`. */
-static tutti_status look(segment *s, uint32_t round, int64_t began, tutti_error *err)
+static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutti_error *err)
 {
     const int late = s->timeout_ms && now_ms() - began > s->timeout_ms;
     for (int32_t k = 0; k < s->size; k++) {
@@ -134,7 +134,7 @@ tutti_status segment_wait(segment *s, tutti_error *err)
         const struct timespec a_while = {0, LOOK_MS * 1000000};
         const long r = syscall(SYS_futex, &h->round, FUTEX_WAIT, round, &a_while, NULL, 0);
         if (r != 0 && errno == ETIMEDOUT) {
-            const tutti_status status = look(s, round, began, err);
+            const tutti_status status = segment_look(s, round, began, err);
             if (status)
                 return status;
         }
@@ -144,7 +144,7 @@ tutti_status segment_wait(segment *s, tutti_error *err)
 
 /* ---- the object ---- */
 
-static tutti_status map(segment *s, int fd, uint64_t bytes, tutti_error *err)
+static tutti_status segment_map(segment *s, int fd, uint64_t bytes, tutti_error *err)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
@@ -157,7 +157,7 @@ static tutti_status map(segment *s, int fd, uint64_t bytes, tutti_error *err)
 }
 
 /* What a run before has left under the name goes; nobody has opened it who is alive. */
-static tutti_status make(segment *s, uint64_t room, uint64_t run, tutti_error *err)
+static tutti_status segment_make(segment *s, uint64_t room, uint64_t run, tutti_error *err)
 {
     const uint64_t bytes = header_bytes(s->size) + (uint64_t)s->size * room;
     (void)shm_unlink(s->name);
@@ -170,7 +170,7 @@ static tutti_status make(segment *s, uint64_t room, uint64_t run, tutti_error *e
     const tutti_status status =
         full ? tutti_fail(err, TUTTI_E_IO, "no room for %llu bytes of shared memory: %s",
                           (unsigned long long)bytes, strerror(full))
-             : map(s, fd, bytes, err);
+             : segment_map(s, fd, bytes, err);
     (void)close(fd);
     if (status) {
         (void)shm_unlink(s->name);
@@ -183,7 +183,7 @@ static tutti_status make(segment *s, uint64_t room, uint64_t run, tutti_error *e
     return TUTTI_OK;
 }
 
-static void unmap(segment *s)
+static void segment_unmap(segment *s)
 {
     if (s->shared)
         (void)munmap(s->shared, s->bytes);
@@ -191,14 +191,14 @@ static void unmap(segment *s)
 }
 
 /* Maps what rank 0 has made; 0 where it is not there, or is of a run that has ended. */
-static int attach(segment *s, tutti_error *err)
+static int segment_attach(segment *s, tutti_error *err)
 {
     struct stat now;
     const int fd = shm_open(s->name, O_RDWR, 0600);
     if (fd < 0)
         return 0;
     const int whole = fstat(fd, &now) == 0 && (uint64_t)now.st_size >= sizeof(segment_header);
-    const int mapped = whole && map(s, fd, (uint64_t)now.st_size, err) == TUTTI_OK;
+    const int mapped = whole && segment_map(s, fd, (uint64_t)now.st_size, err) == TUTTI_OK;
     (void)close(fd);
     if (!mapped)
         return 0;
@@ -210,7 +210,7 @@ static int attach(segment *s, tutti_error *err)
     if (process >= 0)
         (void)close(process);
     if (!alive)
-        unmap(s);
+        segment_unmap(s);
     return alive;
 }
 
@@ -232,8 +232,8 @@ tutti_status segment_open(segment *s, const char *name, int32_t rank, int32_t si
     (void)snprintf(s->name, sizeof s->name, "%s", name);
     for (int k = 0; k < SEGMENT_RANKS; k++)
         s->peers[k] = -1;
-    tutti_status status = rank == 0 ? make(s, room, how->run, err) : TUTTI_OK;
-    while (rank > 0 && !attach(s, err)) {
+    tutti_status status = rank == 0 ? segment_make(s, room, how->run, err) : TUTTI_OK;
+    while (rank > 0 && !segment_attach(s, err)) {
         if (how->timeout_ms && now_ms() - began > how->timeout_ms)
             return tutti_fail(err, TUTTI_E_STATE, "rank 0 has not come in %g s",
                               how->timeout_ms * 1e-3);
@@ -259,5 +259,5 @@ void segment_close(segment *s)
     for (int k = 0; k < SEGMENT_RANKS; k++)
         if (s->peers[k] >= 0)
             (void)close(s->peers[k]);
-    unmap(s);
+    segment_unmap(s);
 }

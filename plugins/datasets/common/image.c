@@ -42,7 +42,7 @@ void image_pool_free(image_pool *pool)
     free(pool);
 }
 
-static tjhandle take(image_pool *pool)
+static tjhandle image_take(image_pool *pool)
 {
     (void)pthread_mutex_lock(&pool->lock);
     tjhandle decoder = pool->count > 0 ? pool->idle[--pool->count] : NULL;
@@ -50,7 +50,7 @@ static tjhandle take(image_pool *pool)
     return decoder ? decoder : tjInitDecompress();
 }
 
-static void give(image_pool *pool, tjhandle decoder)
+static void image_give(image_pool *pool, tjhandle decoder)
 {
     (void)pthread_mutex_lock(&pool->lock);
     const int fits = pool->count < POOL_SIZE;
@@ -71,7 +71,7 @@ image_format image_format_of(const void *data, uint64_t size)
                                                                        : IMAGE_UNKNOWN;
 }
 
-static tutti_status fail(tutti_status status, const char *what, char why[IMAGE_WHY_SIZE])
+static tutti_status image_fail(tutti_status status, const char *what, char why[IMAGE_WHY_SIZE])
 {
     (void)snprintf(why, IMAGE_WHY_SIZE, "%s", what);
     return status;
@@ -80,7 +80,7 @@ static tutti_status fail(tutti_status status, const char *what, char why[IMAGE_W
 /* ---- JPEG ---- */
 
 /* The decoder leaves out the finer half, three quarters or seven eighths of the frequencies. */
-static void shrink(int least, int *width, int *height)
+static void image_shrink(int least, int *width, int *height)
 {
     int by = 1;
     const int shorter = *width < *height ? *width : *height;
@@ -97,8 +97,8 @@ static tutti_status jpeg_shape(tjhandle decoder, int least, const void *data, ui
     int width, height, sampling, space;
     if (tjDecompressHeader3(decoder, data, (unsigned long)size, &width, &height, &sampling,
                             &space) != 0)
-        return fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
-    shrink(least, &width, &height);
+        return image_fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+    image_shrink(least, &width, &height);
     *ret = (tutti_desc){{height, width, space == TJCS_GRAY ? 1 : 3}, 3, TUTTI_U8};
     *ret_ink = space == TJCS_CMYK || space == TJCS_YCCK;
     return TUTTI_OK;
@@ -116,7 +116,7 @@ static tutti_status jpeg_pixels(tjhandle decoder, const void *data, uint64_t siz
     if (tjGetErrorCode(decoder) == TJERR_WARNING &&
         !strstr(tjGetErrorStr2(decoder), "remature end"))
         return TUTTI_OK;
-    return fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+    return image_fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
 }
 
 /* Adobe's inverted inks, to which writers of such files keep, as Pillow turns them into colours. */
@@ -126,7 +126,7 @@ static tutti_status jpeg_ink(tjhandle decoder, const void *data, uint64_t size,
     const size_t n = (size_t)(d->dim[0] * d->dim[1]);
     uint8_t *ink = malloc(n * 4);
     if (!ink)
-        return fail(TUTTI_E_NOMEM, "no memory for its inks", why);
+        return image_fail(TUTTI_E_NOMEM, "no memory for its inks", why);
     const tutti_status status = jpeg_pixels(decoder, data, size, d, TJPF_CMYK, ink, why);
     for (size_t k = 0; status == TUTTI_OK && k < n; k++)
         for (int c = 0; c < 3; c++) {
@@ -139,88 +139,89 @@ static tutti_status jpeg_ink(tjhandle decoder, const void *data, uint64_t size,
 }
 
 /* pixels NULL: the shape alone. */
-static tutti_status jpeg(image_pool *pool, const void *data, uint64_t size, tutti_desc *ret,
-                         uint8_t *pixels, char why[IMAGE_WHY_SIZE])
+static tutti_status image_jpeg(image_pool *pool, const void *data, uint64_t size,
+                               tutti_desc *ret, uint8_t *pixels, char why[IMAGE_WHY_SIZE])
 {
-    tjhandle decoder = take(pool);
+    tjhandle decoder = image_take(pool);
     int ink = 0;
     if (!decoder)
-        return fail(TUTTI_E_NOMEM, "no memory for a decoder", why);
+        return image_fail(TUTTI_E_NOMEM, "no memory for a decoder", why);
     tutti_status status = jpeg_shape(decoder, pool->least, data, size, ret, &ink, why);
     if (status == TUTTI_OK && pixels && ink)
         status = jpeg_ink(decoder, data, size, ret, pixels, why);
     else if (status == TUTTI_OK && pixels)
         status = jpeg_pixels(decoder, data, size, ret, ret->dim[2] == 1 ? TJPF_GRAY : TJPF_RGB,
                              pixels, why);
-    give(pool, decoder);
+    image_give(pool, decoder);
     return status;
 }
 
 /* ---- PNG ---- */
 
-static tutti_status png(const void *data, uint64_t size, tutti_desc *ret, uint8_t *pixels,
-                        char why[IMAGE_WHY_SIZE])
+static tutti_status image_png(const void *data, uint64_t size, tutti_desc *ret, uint8_t *pixels,
+                              char why[IMAGE_WHY_SIZE])
 {
     png_image image;
     memset(&image, 0, sizeof image);
     image.version = PNG_IMAGE_VERSION;
     if (!png_image_begin_read_from_memory(&image, data, (size_t)size))
-        return fail(TUTTI_E_FORMAT, image.message, why);
+        return image_fail(TUTTI_E_FORMAT, image.message, why);
     image.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;
     tutti_status status = TUTTI_OK;
     if (image.width > MAX_SIDE || image.height > MAX_SIDE)
-        status = fail(TUTTI_E_FORMAT, "more than 65536 pixels along a side", why);
+        status = image_fail(TUTTI_E_FORMAT, "more than 65536 pixels along a side", why);
     else
         *ret = (tutti_desc){
             {image.height, image.width, PNG_IMAGE_SAMPLE_CHANNELS(image.format)}, 3, TUTTI_U8};
     if (status == TUTTI_OK && pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
-        status = fail(TUTTI_E_FORMAT, image.message, why);
+        status = image_fail(TUTTI_E_FORMAT, image.message, why);
     png_image_free(&image);
     return status;
 }
 
-static tutti_status read(image_pool *pool, const void *data, uint64_t size, tutti_desc *ret,
-                         uint8_t *pixels, char why[IMAGE_WHY_SIZE])
+static tutti_status image_read(image_pool *pool, const void *data, uint64_t size,
+                               tutti_desc *ret, uint8_t *pixels, char why[IMAGE_WHY_SIZE])
 {
     memset(ret, 0, sizeof *ret);
     switch (image_format_of(data, size)) {
     case IMAGE_JPEG:
-        return jpeg(pool, data, size, ret, pixels, why);
+        return image_jpeg(pool, data, size, ret, pixels, why);
     case IMAGE_PNG:
-        return png(data, size, ret, pixels, why);
+        return image_png(data, size, ret, pixels, why);
     case IMAGE_UNKNOWN:
         break;
     }
-    return fail(TUTTI_E_FORMAT, "is neither a JPEG nor a PNG", why);
+    return image_fail(TUTTI_E_FORMAT, "is neither a JPEG nor a PNG", why);
 }
 
 tutti_status image_shape(image_pool *pool, const void *data, uint64_t size,
                          tutti_desc *ret_desc, char why[IMAGE_WHY_SIZE])
 {
-    return read(pool, data, size, ret_desc, NULL, why);
+    return image_read(pool, data, size, ret_desc, NULL, why);
 }
 
 tutti_status image_decode(image_pool *pool, const void *data, uint64_t size, uint8_t *pixels,
                           char why[IMAGE_WHY_SIZE])
 {
     tutti_desc shape;
-    return read(pool, data, size, &shape, pixels, why);
+    return image_read(pool, data, size, &shape, pixels, why);
 }
 
 /* ---- channels ---- */
 
 /* The weights of ITU-R BT.601 in 16 bits, as Pillow has them. */
-static uint8_t luma(const uint8_t *rgb)
+static uint8_t image_luma(const uint8_t *rgb)
 {
     return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
 }
 
-static void convert(const uint8_t *from, size_t pixels, int64_t have, int64_t want, uint8_t *to)
+static void image_convert(const uint8_t *from, size_t pixels, int64_t have, int64_t want,
+                          uint8_t *to)
 {
     const size_t step = (size_t)have;
     for (size_t k = 0; k < pixels; k++, from += step)
         if (want == 1)
-            to[k] = have >= 3 ? luma(from) : from[0];
+            to[k] = have >= 3 ? image_luma(from) : from[0];
         else
             for (size_t c = 0; c < 3; c++)
                 to[3 * k + c] = have >= 3 ? from[c] : from[0];
@@ -232,13 +233,13 @@ tutti_status image_decode_as(image_pool *pool, const void *data, uint64_t size,
     tutti_desc d;
     tutti_status status = image_shape(pool, data, size, &d, why);
     if (status || d.dim[2] == channels)
-        return status ? status : read(pool, data, size, &d, pixels, why);
+        return status ? status : image_read(pool, data, size, &d, pixels, why);
     uint8_t *all = malloc(tutti_nbytes(&d));
     if (!all)
-        return fail(TUTTI_E_NOMEM, "no memory for its pixels", why);
-    status = read(pool, data, size, &d, all, why);
+        return image_fail(TUTTI_E_NOMEM, "no memory for its pixels", why);
+    status = image_read(pool, data, size, &d, all, why);
     if (status == TUTTI_OK)
-        convert(all, (size_t)(d.dim[0] * d.dim[1]), d.dim[2], channels, pixels);
+        image_convert(all, (size_t)(d.dim[0] * d.dim[1]), d.dim[2], channels, pixels);
     free(all);
     return status;
 }

@@ -64,7 +64,7 @@ static uint64_t run_end(const char *text, uint64_t size, uint64_t at, enum class
     return at;
 }
 
-static uint64_t contraction(const char *text, uint64_t size)
+static uint64_t piece_contraction(const char *text, uint64_t size)
 {
     static const char *const all[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
@@ -79,7 +79,7 @@ uint64_t piece_length(const char *text, uint64_t size)
 {
     uint64_t last = 0;
     uint32_t n;
-    const uint64_t short_form = contraction(text, size);
+    const uint64_t short_form = piece_contraction(text, size);
     if (short_form)
         return short_form;
     const uint64_t start = text[0] == ' '; /* " ?" */

@@ -37,8 +37,8 @@ tutti_status vocab_bytes(vocab *v, tutti_error *err)
 /* ---- characters ---- */
 
 /* Marks the characters that occur, a bit each, and counts them. */
-static tutti_status mark(unsigned char *seen, const char *name, const char *data, uint64_t size,
-                         int64_t *ret_count, tutti_error *err)
+static tutti_status vocab_mark(unsigned char *seen, const char *name, const char *data,
+                               uint64_t size, int64_t *ret_count, tutti_error *err)
 {
     uint32_t code = 0;
     int64_t count = 0;
@@ -83,7 +83,7 @@ tutti_status vocab_chars(vocab *v, const char *name, const char *data, uint64_t 
     unsigned char *seen = calloc(UTF8_CODES / 8, 1);
     if (!seen)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its characters", name);
-    tutti_status s = mark(seen, name, data, size, &v->size, err);
+    tutti_status s = vocab_mark(seen, name, data, size, &v->size, err);
     if (s == TUTTI_OK)
         s = number_chars(v, seen, name, err);
     free(seen);

@@ -28,7 +28,7 @@ vocab_merge *vocab_merge_find(const vocab *v, int32_t left, int32_t right)
 
 /* As GPT-2: of all neighbours the pair of the best rank, everywhere from left to right, until no pair
  * is left that merges.  Returns how many tokens remain. */
-static uint64_t merge(const vocab *v, int32_t *tokens, uint64_t n)
+static uint64_t vocab_encode_merge(const vocab *v, int32_t *tokens, uint64_t n)
 {
     for (;;) {
         const vocab_merge *best = NULL;
@@ -50,7 +50,7 @@ static uint64_t merge(const vocab *v, int32_t *tokens, uint64_t n)
     }
 }
 
-static memory *remember(memory *all, const char *piece, uint64_t size)
+static memory *vocab_encode_remember(memory *all, const char *piece, uint64_t size)
 {
     uint64_t h = 14695981039346656037u;
     for (uint64_t k = 0; k < size; k++)
@@ -67,7 +67,7 @@ tutti_status vocab_encode_pieces(const vocab *v, const char *data, uint64_t size
         return tutti_fail(err, TUTTI_E_NOMEM, "vocabulary: no memory to encode");
     for (uint64_t at = 0, n; at < size; at += n) {
         n = piece_length(data + at, size - at);
-        memory *m = n <= MEMORY_MOST ? remember(all, data + at, n) : NULL;
+        memory *m = n <= MEMORY_MOST ? vocab_encode_remember(all, data + at, n) : NULL;
         if (m && m->count && m->size == n && memcmp(data + m->at, data + at, n) == 0) {
             memcpy(tokens + count, tokens + m->first, m->count * sizeof *tokens);
             count += m->count;
@@ -75,7 +75,7 @@ tutti_status vocab_encode_pieces(const vocab *v, const char *data, uint64_t size
         }
         for (uint64_t k = 0; k < n; k++)
             tokens[count + k] = v->of_byte[(unsigned char)data[at + k]];
-        const uint64_t merged = merge(v, tokens + count, n);
+        const uint64_t merged = vocab_encode_merge(v, tokens + count, n);
         if (m)
             *m = (memory){at, count, (uint32_t)n, (uint32_t)merged};
         count += merged;

@@ -8,7 +8,7 @@
 
 /* In both files a token's bytes are written as characters that can be seen: printable ones of Latin-1
  * as themselves, the others as U+0100 and up in their order. */
-static int printable(int byte)
+static int vocab_gpt2_printable(int byte)
 {
     return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
@@ -22,11 +22,11 @@ static void read_letters(int16_t ret[LETTERS])
     for (int code = 0; code < LETTERS; code++)
         ret[code] = -1;
     for (int16_t byte = 0; byte < 256; byte++)
-        ret[printable(byte) ? byte : next++] = byte;
+        ret[vocab_gpt2_printable(byte) ? byte : next++] = byte;
 }
 
 /* Writes the bytes that `key` stands for; returns how many, or -1. */
-static int64_t spell(const int16_t letters[LETTERS], const char *key, char *to)
+static int64_t vocab_gpt2_spell(const int16_t letters[LETTERS], const char *key, char *to)
 {
     const uint64_t size = strlen(key);
     int64_t used = 0;
@@ -85,7 +85,7 @@ static tutti_status fill_tokens(vocab *v, const char *file, json_t *json, tutti_
     for (int byte = 0; byte < 256; byte++)
         v->of_byte[byte] = -1;
     for (size_t k = 0; k < size && s == TUTTI_OK; k++) {
-        const int64_t n = spell(letters, keys[k], v->text + v->at[k]);
+        const int64_t n = vocab_gpt2_spell(letters, keys[k], v->text + v->at[k]);
         if (n < 1)
             s = tutti_fail(err, TUTTI_E_FORMAT,
                            "%s: the token %s has a character that stands for no byte", file,

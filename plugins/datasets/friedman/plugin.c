@@ -31,7 +31,7 @@ static tutti_status friedman_info(void *self, tutti_dataset_info *ret, tutti_err
 }
 
 /* A standard normal number (Box and Muller). */
-static double normal(tutti_stream *s)
+static double friedman_normal(tutti_stream *s)
 {
     const double u = 1.0 - tutti_stream_uniform(s), v = tutti_stream_uniform(s);
     return sqrt(-2.0 * log(u)) * cos(2.0 * pi * v);
@@ -54,7 +54,7 @@ static tutti_status friedman_read(void *self, int64_t index, tutti_tensor *colum
     const double bend = (double)x[2] - 0.5;
     const double y = 10.0 * sin(pi * (double)x[0] * (double)x[1]) + 20.0 * bend * bend +
                      10.0 * (double)x[3] + 5.0 * (double)x[4];
-    *(float *)columns[1].data = (float)(y + d->noise * normal(&s));
+    *(float *)columns[1].data = (float)(y + d->noise * friedman_normal(&s));
     columns[0].desc = (tutti_desc){{d->features}, 1, TUTTI_F32};
     columns[1].desc = (tutti_desc){{0}, 0, TUTTI_F32};
     return TUTTI_OK;

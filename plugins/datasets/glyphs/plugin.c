@@ -100,13 +100,13 @@ typedef struct glyphs {
     float distortion;
 } glyphs;
 
-static float between(tutti_stream *s, float low, float high)
+static float glyphs_between(tutti_stream *s, float low, float high)
 {
     return low + (high - low) * (float)tutti_stream_uniform(s);
 }
 
 /* Distance from p to the segment a b. */
-static float distance(point p, point a, point b)
+static float glyphs_distance(point p, point a, point b)
 {
     const float dx = b.x - a.x, dy = b.y - a.y, px = p.x - a.x, py = p.y - a.y;
     const float length = dx * dx + dy * dy;
@@ -118,18 +118,19 @@ static float distance(point p, point a, point b)
 
 /* The digit's points, moved one by one and then rotated, sheared, scaled and shifted as a whole, in
  * pixels.  Returns how many there are. */
-static int place(const glyphs *g, tutti_stream *s, int digit, point *p)
+static int glyphs_place(const glyphs *g, tutti_stream *s, int digit, point *p)
 {
     const float d = g->distortion;
-    const float angle = between(s, -.35f, .35f) * d, shear = between(s, -.25f, .25f) * d;
-    const float sx = 20.0f * between(s, 1 - .25f * d, 1 + .15f * d);
-    const float sy = 20.0f * between(s, 1 - .25f * d, 1 + .15f * d);
-    const float cx = 14.0f + between(s, -2.5f, 2.5f) * d,
-                cy = 14.0f + between(s, -2.5f, 2.5f) * d;
+    const float angle = glyphs_between(s, -.35f, .35f) * d,
+                shear = glyphs_between(s, -.25f, .25f) * d;
+    const float sx = 20.0f * glyphs_between(s, 1 - .25f * d, 1 + .15f * d);
+    const float sy = 20.0f * glyphs_between(s, 1 - .25f * d, 1 + .15f * d);
+    const float cx = 14.0f + glyphs_between(s, -2.5f, 2.5f) * d,
+                cy = 14.0f + glyphs_between(s, -2.5f, 2.5f) * d;
     int n = 0;
     for (; strokes[digit][n].x > -1; n++) {
-        const float u = strokes[digit][n].x - .5f + between(s, -.05f, .05f) * d;
-        const float v = strokes[digit][n].y - .5f + between(s, -.05f, .05f) * d;
+        const float u = strokes[digit][n].x - .5f + glyphs_between(s, -.05f, .05f) * d;
+        const float v = strokes[digit][n].y - .5f + glyphs_between(s, -.05f, .05f) * d;
         const float x = (u + shear * v) * sx, y = v * sy;
         p[n].x = cx + cosf(angle) * x - sinf(angle) * y;
         p[n].y = cy + sinf(angle) * x + cosf(angle) * y;
@@ -138,7 +139,7 @@ static int place(const glyphs *g, tutti_stream *s, int digit, point *p)
 }
 
 /* Adds the ink of one segment: a soft edge one pixel wide. */
-static void draw(float *ink, point a, point b, float half)
+static void glyphs_draw(float *ink, point a, point b, float half)
 {
     const float margin = half + 1.5f;
     const int x0 = (int)fmaxf(0, fminf(a.x, b.x) - margin);
@@ -148,7 +149,7 @@ static void draw(float *ink, point a, point b, float half)
     for (int y = y0; y <= y1; y++)
         for (int x = x0; x <= x1; x++) {
             const point at = {(float)x + .5f, (float)y + .5f};
-            float v = half + .5f - distance(at, a, b);
+            float v = half + .5f - glyphs_distance(at, a, b);
             v = v < 0 ? 0 : v > 1 ? 1 : v;
             if (v > ink[y * SIDE + x])
                 ink[y * SIDE + x] = v;
@@ -158,7 +159,7 @@ static void draw(float *ink, point a, point b, float half)
 static const tutti_column all_columns[2] = {{"input", {{SIDE, SIDE, 1}, 3, TUTTI_U8}, 0},
                                             {"target", {{0}, 0, TUTTI_I32}, 10}};
 
-static tutti_status info(void *self, tutti_dataset_info *ret, tutti_error *err)
+static tutti_status glyphs_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     (void)err;
     ret->samples = ((const glyphs *)self)->samples;
@@ -167,8 +168,8 @@ static tutti_status info(void *self, tutti_dataset_info *ret, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status read(void *self, int64_t index, tutti_tensor *columns,
-                         const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status glyphs_read(void *self, int64_t index, tutti_tensor *columns,
+                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
 {
     const glyphs *g = self;
     if (index < 0 || index >= g->samples || ncolumns != 2)
@@ -181,15 +182,15 @@ static tutti_status read(void *self, int64_t index, tutti_tensor *columns,
     const int digit = (int)tutti_stream_below(&s, 10);
     float ink[SIDE * SIDE] = {0};
     point p[MAX_POINTS];
-    const int n = place(g, &s, digit, p);
-    const float half = between(&s, .7f, 1.6f), level = between(&s, .65f, 1.0f);
+    const int n = glyphs_place(g, &s, digit, p);
+    const float half = glyphs_between(&s, .7f, 1.6f), level = glyphs_between(&s, .65f, 1.0f);
     for (int k = 0; k + 1 < n; k++)
-        draw(ink, p[k], p[k + 1], half);
+        glyphs_draw(ink, p[k], p[k + 1], half);
     for (int k = 0; k < 2; k++)
         columns[k].desc = all_columns[k].desc;
     uint8_t *pixels = columns[0].data;
     for (int k = 0; k < SIDE * SIDE; k++) {
-        const float grain = g->noise * (between(&s, -1, 1) + between(&s, -1, 1));
+        const float grain = g->noise * (glyphs_between(&s, -1, 1) + glyphs_between(&s, -1, 1));
         float v = 255.0f * (level * ink[k] + grain);
         v = v < 0 ? 0 : v > 255 ? 255 : v;
         pixels[k] = (uint8_t)v;
@@ -221,7 +222,8 @@ static tutti_status glyphs_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const tutti_dataset_v1 table = {.struct_size = sizeof table, .info = info, .read = read};
+static const tutti_dataset_v1 table = {
+    .struct_size = sizeof table, .info = glyphs_info, .read = glyphs_read};
 
 static const void *glyphs_query(void *self, const char *id)
 {

@@ -13,7 +13,8 @@
 #include <zlib.h>
 
 /* Exactly `size` bytes; a short file names what it lacks. */
-static tutti_status take(gzFile gz, const char *path, void *to, uint64_t size, tutti_error *err)
+static tutti_status idx_take(gzFile gz, const char *path, void *to, uint64_t size,
+                             tutti_error *err)
 {
     uint64_t done = 0;
     while (done < size) {
@@ -56,7 +57,7 @@ static int32_t dtype_of(unsigned char code)
 static tutti_status read_header(idx_file *f, gzFile gz, tutti_error *err)
 {
     unsigned char magic[4], dim[4];
-    tutti_status s = take(gz, f->path, magic, sizeof magic, err);
+    tutti_status s = idx_take(gz, f->path, magic, sizeof magic, err);
     if (s)
         return s;
     f->sample.dtype = dtype_of(magic[2]);
@@ -69,7 +70,7 @@ static tutti_status read_header(idx_file *f, gzFile gz, tutti_error *err)
             "dimensions",
             f->path, magic[0], magic[1], magic[2], magic[3], TUTTI_MAX_RANK);
     for (int k = 0; k < rank; k++) {
-        if ((s = take(gz, f->path, dim, sizeof dim, err)))
+        if ((s = idx_take(gz, f->path, dim, sizeof dim, err)))
             return s;
         const int64_t n = (int64_t)dim[0] << 24 | dim[1] << 16 | dim[2] << 8 | dim[3];
         if (k == 0)
@@ -88,7 +89,7 @@ static tutti_status read_header(idx_file *f, gzFile gz, tutti_error *err)
     return TUTTI_OK;
 }
 
-static void swap(unsigned char *data, uint64_t count, uint64_t width)
+static void idx_swap(unsigned char *data, uint64_t count, uint64_t width)
 {
     for (uint64_t k = 0; k < count; k++, data += width)
         for (uint64_t i = 0; i < width / 2; i++) {
@@ -124,14 +125,14 @@ tutti_status idx_open(idx_file *f, const char *path, tutti_error *err)
         s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", path,
                        (unsigned long long)total);
     if (s == TUTTI_OK)
-        s = take(gz, path, f->data, total, err);
+        s = idx_take(gz, path, f->data, total, err);
     char more;
     if (s == TUTTI_OK && gzread(gz, &more, 1) == 1)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is longer than its header says", path);
     (void)gzclose(gz);
     const uint64_t width = tutti_dtype_size(f->sample.dtype);
     if (s == TUTTI_OK)
-        swap(f->data, total / width, width);
+        idx_swap(f->data, total / width, width);
     return s;
 }
 

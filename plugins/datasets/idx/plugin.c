@@ -16,7 +16,7 @@ typedef struct idx {
 
 /* ---- labels ---- */
 
-static int whole(const idx *d)
+static int idx_whole(const idx *d)
 {
     return d->labels.sample.dtype != TUTTI_F32 && d->labels.sample.dtype != TUTTI_F64;
 }
@@ -52,7 +52,7 @@ static tutti_status check_labels(idx *d, int64_t classes, tutti_error *err)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: has %d dimensions, want 1 for labels",
                           d->labels.path, d->labels.sample.rank + 1);
     c->desc = d->labels.sample;
-    if (!whole(d))
+    if (!idx_whole(d))
         return TUTTI_OK;
     c->desc.dtype = TUTTI_I32;
     c->classes = classes;
@@ -113,7 +113,7 @@ static tutti_status idx_close_self(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status fill(idx *d, const tutti_params *params, tutti_error *err)
+static tutti_status idx_fill(idx *d, const tutti_params *params, tutti_error *err)
 {
     const char *labels = tutti_param_str(params, "labels");
     tutti_status s = idx_open(&d->images, tutti_param_str(params, "images"), err);
@@ -139,7 +139,7 @@ static tutti_status idx_open_self(const tutti_host *host, const tutti_params *pa
     idx *d = calloc(1, sizeof *d);
     if (!d)
         return tutti_fail(err, TUTTI_E_NOMEM, "idx: no memory");
-    const tutti_status s = fill(d, params, err);
+    const tutti_status s = idx_fill(d, params, err);
     if (s)
         (void)idx_close_self(d, NULL);
     else

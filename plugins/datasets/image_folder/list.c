@@ -90,7 +90,8 @@ static int32_t is_folder(const char *path, tutti_error *err)
 }
 
 /* Takes *path over. */
-static tutti_status take(image_list *l, char **path, int64_t label, tutti_error *err)
+static tutti_status image_folder_take(image_list *l, char **path, int64_t label,
+                                      tutti_error *err)
 {
     if (l->count == l->capacity) {
         const size_t capacity = l->capacity ? (size_t)l->capacity * 2 : 256;
@@ -110,8 +111,8 @@ static tutti_status take(image_list *l, char **path, int64_t label, tutti_error 
     return TUTTI_OK;
 }
 
-static tutti_status walk(image_list *l, const char *folder, int64_t label, int depth,
-                         tutti_error *err)
+static tutti_status image_folder_walk(image_list *l, const char *folder, int64_t label,
+                                      int depth, tutti_error *err)
 {
     names n;
     if (depth > DEPTH_MAX)
@@ -123,9 +124,9 @@ static tutti_status walk(image_list *l, const char *folder, int64_t label, int d
         if (dir < 0)
             s = dir;
         else if (dir)
-            s = walk(l, n.paths[k], label, depth + 1, err);
+            s = image_folder_walk(l, n.paths[k], label, depth + 1, err);
         else if (is_image(n.paths[k]))
-            s = take(l, &n.paths[k], label, err);
+            s = image_folder_take(l, &n.paths[k], label, err);
     }
     names_free(&n);
     return s;
@@ -143,7 +144,7 @@ tutti_status image_list_make(image_list *l, const char *folder, tutti_error *err
             s = dir;
         if (dir <= 0)
             continue;
-        s = walk(l, n.paths[k], l->classes, 1, err);
+        s = image_folder_walk(l, n.paths[k], l->classes, 1, err);
         if (s == TUTTI_OK && l->count == before)
             s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no .jpg, .jpeg or .png files",
                            n.paths[k]);

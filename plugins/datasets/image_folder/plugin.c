@@ -49,7 +49,7 @@ static tutti_status folder_read(void *self, int64_t index, tutti_tensor *columns
     return s ? tutti_fail(err, s, "%s: %s", f->list.paths[index], why) : TUTTI_OK;
 }
 
-static tutti_status probe(image_folder *f, tutti_error *err)
+static tutti_status image_folder_probe(image_folder *f, tutti_error *err)
 {
     char why[IMAGE_WHY_SIZE];
     for (int64_t k = 0; k < PICTURES_PROBES; k++) {
@@ -88,7 +88,7 @@ static tutti_status folder_open(const tutti_host *host, const tutti_params *para
     if (s == TUTTI_OK)
         s = image_list_make(&f->list, tutti_param_str(params, "path"), err);
     if (s == TUTTI_OK)
-        s = probe(f, err);
+        s = image_folder_probe(f, err);
     if (s)
         (void)folder_close(f, NULL);
     else

@@ -22,7 +22,7 @@ static const struct {
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 TUTTI_PRINTF(2, 3)
-static tutti_status wrong(char *why, const char *format, ...)
+static tutti_status encoding_wrong(char *why, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -58,15 +58,15 @@ static tutti_status parse_array(const char *text, mds_encoding *e, char *why)
     const char *name = text + 1, *shape = strchr(name, ':');
     const int k = dtype_by_name(name, shape ? (size_t)(shape - name) : strlen(name));
     if (*text != ':' || k < 0)
-        return wrong(why, "ndarray%s has no dtype of ndarrays", text);
+        return encoding_wrong(why, "ndarray%s has no dtype of ndarrays", text);
     e->stored = dtypes[k].code;
     for (const char *at = shape; at;) {
         char *end;
         const long long n = strtoll(at + 1, &end, 10);
         if (end == at + 1 || (*end && *end != ',') || n < 1 || n > INT32_MAX ||
             e->dims == TUTTI_MAX_RANK - 1)
-            return wrong(why, "ndarray%s has no sound shape of at most %d dimensions", text,
-                         TUTTI_MAX_RANK - 1);
+            return encoding_wrong(why, "ndarray%s has no sound shape of at most %d dimensions",
+                                  text, TUTTI_MAX_RANK - 1);
         e->dim[e->dims++] = n;
         at = *end ? end : NULL;
     }
@@ -110,8 +110,8 @@ tutti_status mds_encoding_parse(const char *text, mds_encoding *e, char why[IMAG
         return TUTTI_OK;
     }
     (void)(strcmp(text, "pkl") == 0 || strcmp(text, "pickle") == 0
-               ? wrong(why, "is pickled, which runs code when read and is refused")
-               : wrong(why, "has the encoding %s, which is not known here", text));
+               ? encoding_wrong(why, "is pickled, which runs code when read and is refused")
+               : encoding_wrong(why, "has the encoding %s, which is not known here", text));
     return TUTTI_E_UNSUPPORTED;
 }
 
@@ -127,7 +127,7 @@ int64_t mds_encoding_bytes(const mds_encoding *e)
 
 /* ---- numbers ---- */
 
-static uint64_t little(const unsigned char *p, uint64_t bytes)
+static uint64_t encoding_little(const unsigned char *p, uint64_t bytes)
 {
     uint64_t v = 0;
     for (uint64_t k = 0; k < bytes; k++)
@@ -136,7 +136,7 @@ static uint64_t little(const unsigned char *p, uint64_t bytes)
 }
 
 /* IEEE 754 binary16. */
-static float half(uint64_t h)
+static float encoding_half(uint64_t h)
 {
     const int exponent = (int)(h >> 10 & 31);
     const float m = (float)(h & 1023) / 1024.0f;
@@ -146,10 +146,10 @@ static float half(uint64_t h)
     return h >> 15 ? -v : v;
 }
 
-static void number(const mds_encoding *e, const mds_field *f, void *to)
+static void encoding_number(const mds_encoding *e, const mds_field *f, void *to)
 {
     const int k = dtype_by_code(e->stored);
-    uint64_t v = little(f->data, (uint64_t)dtypes[k].bytes);
+    uint64_t v = encoding_little(f->data, (uint64_t)dtypes[k].bytes);
     if (e->integer) {
         const int bits = 8 * dtypes[k].bytes;
         if (*dtypes[k].name == 'i' && bits < 64 && (v >> (bits - 1) & 1))
@@ -157,7 +157,7 @@ static void number(const mds_encoding *e, const mds_field *f, void *to)
         memcpy(to, &v, sizeof v);
         return;
     }
-    float x = half(v);
+    float x = encoding_half(v);
     double d;
     const uint32_t low = (uint32_t)v;
     if (e->stored == 34)
@@ -168,21 +168,22 @@ static void number(const mds_encoding *e, const mds_field *f, void *to)
     memcpy(to, &x, sizeof x);
 }
 
-static tutti_status digits(const mds_encoding *e, const mds_field *f, void *to, char *why)
+static tutti_status encoding_digits(const mds_encoding *e, const mds_field *f, void *to,
+                                    char *why)
 {
     char text[64], *end;
     if (f->size == 0 || f->size >= sizeof text)
-        return wrong(why, "a number of %llu characters, want 1 to 63",
-                     (unsigned long long)f->size);
+        return encoding_wrong(why, "a number of %llu characters, want 1 to 63",
+                              (unsigned long long)f->size);
     memcpy(text, f->data, f->size);
     text[f->size] = '\0';
     errno = 0;
     const long long whole = strtoll(text, &end, 10);
     if (e->integer && (*end || errno))
-        return wrong(why, "\"%s\" is no 64-bit whole number", text);
+        return encoding_wrong(why, "\"%s\" is no 64-bit whole number", text);
     const float x = strtof(text, &end);
     if (!e->integer && *end)
-        return wrong(why, "\"%s\" is no number", text);
+        return encoding_wrong(why, "\"%s\" is no number", text);
     const int64_t v = whole;
     if (e->integer)
         memcpy(to, &v, sizeof v);
@@ -200,24 +201,25 @@ static tutti_status array_shape(const mds_encoding *e, const mds_field *f, tutti
     uint64_t at = 0, count = 1;
     const int k = dtype_by_code(e->stored ? e->stored : at < f->size ? f->data[at] : -1);
     if (k < 0)
-        return wrong(why, "an array of an unknown dtype");
+        return encoding_wrong(why, "an array of an unknown dtype");
     at += e->stored ? 0 : 1;
     *ret = (tutti_desc){{0}, e->dims, dtypes[k].dtype};
     memcpy(ret->dim, e->dim, sizeof ret->dim);
     if (!e->dims) {
         if (at >= f->size)
-            return wrong(why, "an array that ends in its header");
+            return encoding_wrong(why, "an array that ends in its header");
         const uint64_t rank = f->data[at] >> 2, bytes = UINT64_C(1) << (f->data[at] & 3);
         at++;
         if (rank < 1 || rank >= TUTTI_MAX_RANK)
-            return wrong(why, "an array of %d dimensions, want 1 to %d", (int)rank,
-                         TUTTI_MAX_RANK - 1);
+            return encoding_wrong(why, "an array of %d dimensions, want 1 to %d", (int)rank,
+                                  TUTTI_MAX_RANK - 1);
         if (rank * bytes > f->size - at)
-            return wrong(why, "an array that ends in its header");
+            return encoding_wrong(why, "an array that ends in its header");
         for (uint64_t d = 0; d < rank; d++, at += bytes) {
-            const uint64_t n = little(f->data + at, bytes);
+            const uint64_t n = encoding_little(f->data + at, bytes);
             if (n < 1 || n > INT32_MAX)
-                return wrong(why, "an array with a dimension of %llu", (unsigned long long)n);
+                return encoding_wrong(why, "an array with a dimension of %llu",
+                                      (unsigned long long)n);
             ret->dim[ret->rank++] = (int64_t)n;
         }
     }
@@ -225,16 +227,17 @@ static tutti_status array_shape(const mds_encoding *e, const mds_field *f, tutti
         count *= (uint64_t)ret->dim[d]; /* below 2^64: count and dims are below 2^32 */
     if (count > f->size || count * (uint64_t)dtypes[k].bytes != f->size - at) {
         char text[96];
-        return wrong(why, "an array of %s in %llu bytes",
-                     tutti_desc_text(ret, text, sizeof text),
-                     (unsigned long long)(f->size - at));
+        return encoding_wrong(why, "an array of %s in %llu bytes",
+                              tutti_desc_text(ret, text, sizeof text),
+                              (unsigned long long)(f->size - at));
     }
     *ret_dtype = k;
     *ret_begin = at;
     return TUTTI_OK;
 }
 
-static tutti_status array(const mds_encoding *e, const mds_field *f, void *to, char *why)
+static tutti_status encoding_array(const mds_encoding *e, const mds_field *f, void *to,
+                                   char *why)
 {
     tutti_desc d;
     int k = 0;
@@ -247,7 +250,7 @@ static tutti_status array(const mds_encoding *e, const mds_field *f, void *to, c
         return TUTTI_OK;
     }
     for (uint64_t n = 0; n < (f->size - at) / 4; n++) {
-        const int64_t v = (int64_t)little(f->data + at + 4 * n, 4);
+        const int64_t v = (int64_t)encoding_little(f->data + at + 4 * n, 4);
         memcpy((char *)to + 8 * n, &v, sizeof v);
     }
     return TUTTI_OK;
@@ -265,24 +268,24 @@ static tutti_status pil_shape(const mds_field *f, tutti_desc *ret, uint64_t *ret
                  {"RGBA", 4, TUTTI_U8}, {"CMYK", 4, TUTTI_U8}, {"YCbCr", 3, TUTTI_U8},
                  {"HSV", 3, TUTTI_U8},  {"I", 1, TUTTI_I32},   {"F", 1, TUTTI_F32}};
     char mode[8] = "";
-    const uint64_t length = f->size >= 12 ? little(f->data + 8, 4) : UINT64_MAX;
+    const uint64_t length = f->size >= 12 ? encoding_little(f->data + 8, 4) : UINT64_MAX;
     if (length >= sizeof mode || f->size < 12 + length)
-        return wrong(why, "an image that ends in its header");
+        return encoding_wrong(why, "an image that ends in its header");
     memcpy(mode, f->data + 12, length);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; k++) {
         if (strcmp(modes[k].mode, mode) != 0)
             continue;
-        const int64_t width = (int64_t)little(f->data, 4),
-                      height = (int64_t)little(f->data + 4, 4);
+        const int64_t width = (int64_t)encoding_little(f->data, 4),
+                      height = (int64_t)encoding_little(f->data + 4, 4);
         *ret = (tutti_desc){{height, width, modes[k].channels}, 3, modes[k].dtype};
         *ret_begin = 12 + length;
         if (width > 65536 || height > 65536 || tutti_nbytes(ret) != f->size - *ret_begin)
-            return wrong(why, "an image of %lld x %lld in mode %s in %llu bytes",
-                         (long long)width, (long long)height, mode,
-                         (unsigned long long)(f->size - *ret_begin));
+            return encoding_wrong(why, "an image of %lld x %lld in mode %s in %llu bytes",
+                                  (long long)width, (long long)height, mode,
+                                  (unsigned long long)(f->size - *ret_begin));
         return TUTTI_OK;
     }
-    return wrong(why, "an image of mode \"%s\", which is not known here", mode);
+    return encoding_wrong(why, "an image of mode \"%s\", which is not known here", mode);
 }
 
 /* ---- images and lists of them ---- */
@@ -295,7 +298,8 @@ static tutti_status one_shape(int32_t kind, image_pool *pool, const mds_field *f
                            : image_shape(pool, f->data, f->size, ret, why);
 }
 
-static tutti_status one(int32_t kind, image_pool *pool, const mds_field *f, void *to, char *why)
+static tutti_status encoding_one(int32_t kind, image_pool *pool, const mds_field *f, void *to,
+                                 char *why)
 {
     tutti_desc d;
     uint64_t begin;
@@ -311,25 +315,26 @@ static tutti_status list_count(const mds_encoding *e, const mds_field *f, uint64
                                char *why)
 {
     const uint64_t head = (uint64_t)e->skip + 4;
-    *ret = f->size >= head ? little(f->data + e->skip, 4) : 0;
+    *ret = f->size >= head ? encoding_little(f->data + e->skip, 4) : 0;
     uint64_t bytes = head + 4 * *ret;
     for (uint64_t k = 0; k < *ret && head + 4 * *ret <= f->size; k++)
-        bytes += little(f->data + head + 4 * k, 4);
+        bytes += encoding_little(f->data + head + 4 * k, 4);
     if (*ret == 0 || bytes != f->size)
-        return wrong(why, "a list whose %llu images do not fill its %llu bytes",
-                     (unsigned long long)*ret, (unsigned long long)f->size);
+        return encoding_wrong(why, "a list whose %llu images do not fill its %llu bytes",
+                              (unsigned long long)*ret, (unsigned long long)f->size);
     return TUTTI_OK;
 }
 
 /* Calls for each image of a list: all have the shape of the first. */
-static tutti_status list(const mds_encoding *e, image_pool *pool, const mds_field *f,
-                         tutti_desc *ret, char *to, char *why)
+static tutti_status encoding_list(const mds_encoding *e, image_pool *pool, const mds_field *f,
+                                  tutti_desc *ret, char *to, char *why)
 {
     uint64_t count;
     tutti_status status = list_count(e, f, &count, why);
     uint64_t at = (uint64_t)e->skip + 4 + 4 * (status ? 0 : count);
     for (uint64_t k = 0; status == TUTTI_OK && k < count; k++) {
-        const mds_field image = {f->data + at, little(f->data + e->skip + 4 + 4 * k, 4)};
+        const mds_field image = {f->data + at,
+                                 encoding_little(f->data + e->skip + 4 + 4 * k, 4)};
         tutti_desc d;
         if ((status = one_shape(e->element, pool, &image, &d, why)))
             return status;
@@ -337,9 +342,9 @@ static tutti_status list(const mds_encoding *e, image_pool *pool, const mds_fiel
             *ret = (tutti_desc){
                 {(int64_t)count, d.dim[0], d.dim[1], d.dim[2]}, d.rank + 1, d.dtype};
         else if (d.dim[0] != ret->dim[1] || d.dim[1] != ret->dim[2] || d.dim[2] != ret->dim[3])
-            return wrong(why, "a list of images of different shapes");
+            return encoding_wrong(why, "a list of images of different shapes");
         if (to) {
-            status = one(e->element, pool, &image, to, why);
+            status = encoding_one(e->element, pool, &image, to, why);
             to += tutti_nbytes(&d);
         }
         at += image.size;
@@ -367,7 +372,7 @@ tutti_status mds_encoding_shape(const mds_encoding *e, image_pool *pool, const m
     case MDS_PIL:
         return one_shape(e->kind, pool, f, ret, why);
     case MDS_LIST:
-        return list(e, pool, f, ret, NULL, why);
+        return encoding_list(e, pool, f, ret, NULL, why);
     }
     return TUTTI_E_UNSUPPORTED;
 }
@@ -378,20 +383,20 @@ tutti_status mds_encoding_decode(const mds_encoding *e, image_pool *pool, const 
     tutti_desc d = *desc;
     switch ((mds_kind)e->kind) {
     case MDS_NUMBER:
-        number(e, f, data);
+        encoding_number(e, f, data);
         return TUTTI_OK;
     case MDS_DIGITS:
-        return digits(e, f, data, why);
+        return encoding_digits(e, f, data, why);
     case MDS_TEXT:
         memcpy(data, f->data, f->size);
         return TUTTI_OK;
     case MDS_ARRAY:
-        return array(e, f, data, why);
+        return encoding_array(e, f, data, why);
     case MDS_IMAGE:
     case MDS_PIL:
-        return one(e->kind, pool, f, data, why);
+        return encoding_one(e->kind, pool, f, data, why);
     case MDS_LIST:
-        return list(e, pool, f, &d, data, why);
+        return encoding_list(e, pool, f, &d, data, why);
     }
     return TUTTI_E_UNSUPPORTED;
 }

@@ -221,7 +221,7 @@ START_TEST(images_are_decoded)
                  {"jpeg", "U8 (5, 7, 3)", 3},
                  {"jpeg", "U8 (5, 7, 1)", 1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        const bytes fields[] = {picture(cases[k].kind, 7, 5, cases[k].channels, 100),
+        const bytes fields[] = {set_picture(cases[k].kind, 7, 5, cases[k].channels, 100),
                                 FIELD(3, 0, 0, 0, 0, 0, 0, 0)};
         writer_start(&w);
         writer_column(&w, "a", cases[k].kind, -1);
@@ -267,8 +267,8 @@ START_TEST(lists_of_images_are_stacked)
     } cases[] = {{"list[png]", "png", 4}, {"list[jpeg]", "jpeg", 4}, {"jpeg_array", "jpeg", 0}};
     for (size_t k = 0; k < 3; k++) {
         uint8_t field[8192] = {0}, pixels[2 * 4 * 4 * 3];
-        const bytes one = picture(cases[k].kind, 4, 4, 3, 10);
-        const bytes two = picture(cases[k].kind, 4, 4, 3, 150);
+        const bytes one = set_picture(cases[k].kind, 4, 4, 3, 10);
+        const bytes two = set_picture(cases[k].kind, 4, 4, 3, 150);
         const uint32_t head[3] = {2, (uint32_t)one.size, (uint32_t)two.size};
         uint8_t *to = field + cases[k].skip;
         memcpy(to, head, sizeof head);
@@ -296,7 +296,7 @@ static void pictures(int n, const char *label_encoding, int label_size)
     writer_column(&w, "label", label_encoding, label_size);
     for (int k = 0; k < n; k++) {
         const int64_t label = k;
-        const bytes fields[] = {picture("jpeg", 8, 8, 3, 5 * k), {&label, 8}};
+        const bytes fields[] = {set_picture("jpeg", 8, 8, 3, 5 * k), {&label, 8}};
         writer_sample(&w, fields);
     }
 }
@@ -426,7 +426,7 @@ START_TEST(a_sample_of_another_shape_is_told)
     writer_start(&w);
     writer_column(&w, "x", "png", -1);
     for (int k = 0; k < 32; k++) {
-        const bytes field = picture("png", k == 3 ? 9 : 8, 8, 3, 0); /* 3 is not probed */
+        const bytes field = set_picture("png", k == 3 ? 9 : 8, 8, 3, 0); /* 3 is not probed */
         writer_sample(&w, &field);
     }
     writer_finish(&w);

@@ -41,7 +41,7 @@ static tutti_status bad_sample(mds *m, int64_t index, const output *o, tutti_sta
                       (long long)(index - s->first), m->set.columns[o->from].name, why);
 }
 
-static int fits(const tutti_desc *d, const tutti_desc *all)
+static int mds_fits(const tutti_desc *d, const tutti_desc *all)
 {
     int same = d->rank == all->rank && d->dtype == all->dtype;
     for (int32_t k = 0; same && k < d->rank; k++)
@@ -57,7 +57,7 @@ static tutti_status shape_of(mds *m, int64_t index, const output *o, const mds_f
     const tutti_status s = mds_encoding_shape(&o->encoding, m->pool, f, ret, why);
     if (s)
         return bad_sample(m, index, o, s, why, err);
-    if (o->column.desc.dtype == TUTTI_DTYPE_NONE || o->label || fits(ret, &o->column.desc))
+    if (o->column.desc.dtype == TUTTI_DTYPE_NONE || o->label || mds_fits(ret, &o->column.desc))
         return TUTTI_OK;
     (void)snprintf(why, sizeof why, "is %s, others are %s",
                    tutti_desc_text(ret, have, sizeof have),
@@ -74,8 +74,8 @@ static tutti_status no_room(mds *m, int64_t index, const output *o, const tutti_
     return bad_sample(m, index, o, TUTTI_E_RANGE, why, err);
 }
 
-static tutti_status decode(mds *m, int64_t index, const output *o, const mds_field *f,
-                           tutti_tensor *to, uint64_t capacity, tutti_error *err)
+static tutti_status mds_decode(mds *m, int64_t index, const output *o, const mds_field *f,
+                               tutti_tensor *to, uint64_t capacity, tutti_error *err)
 {
     char why[IMAGE_WHY_SIZE] = "";
     tutti_status s = shape_of(m, index, o, f, &to->desc, err);
@@ -116,7 +116,7 @@ static tutti_status read_cached(mds *m, int64_t index, const mds_field *f, tutti
         memcpy(to->data, kept, m->input_bytes);
         return TUTTI_OK;
     }
-    const tutti_status s = decode(m, index, o, f, to, capacity, err);
+    const tutti_status s = mds_decode(m, index, o, f, to, capacity, err);
     uint8_t empty = SLOT_EMPTY;
     if (s == TUTTI_OK && __atomic_compare_exchange_n(&m->slots[index], &empty, SLOT_BUSY, 0,
                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -158,7 +158,7 @@ static tutti_status read_fields(mds *m, int64_t index, const mds_field *fields,
         } else if (k == INPUT && m->cache)
             s = read_cached(m, index, f, &columns[k], capacity[k], err);
         else
-            s = decode(m, index, o, f, &columns[k], capacity[k], err);
+            s = mds_decode(m, index, o, f, &columns[k], capacity[k], err);
     }
     return s;
 }
@@ -183,8 +183,8 @@ static tutti_status mds_read(void *self, int64_t index, tutti_tensor *columns,
 
 /* The column that the run names, or else the first of a kind that suits and is not `taken`;
  * -1: none. */
-static tutti_status choose(mds *m, const char *name, int target, int32_t taken, int32_t *ret,
-                           tutti_error *err)
+static tutti_status mds_choose(mds *m, const char *name, int target, int32_t taken,
+                               int32_t *ret, tutti_error *err)
 {
     *ret = name ? mds_find(&m->set, name) : -1;
     if (name && *ret < 0)
@@ -291,8 +291,8 @@ static tutti_status open_outputs(mds *m, const tutti_params *params, tutti_error
     output *in = &m->outputs[INPUT], *out = &m->outputs[TARGET];
     const char *input = tutti_param_str(params, "input_column");
     const char *target = tutti_param_str(params, "target_column");
-    tutti_status s = choose(m, input, 0, -1, &in->from, err);
-    if (s || (s = choose(m, target, 1, in->from, &out->from, err)))
+    tutti_status s = mds_choose(m, input, 0, -1, &in->from, err);
+    if (s || (s = mds_choose(m, target, 1, in->from, &out->from, err)))
         return s;
     if (in->from < 0)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,

@@ -154,7 +154,8 @@ static inline void writer_finish(writer *w)
 }
 
 /* A picture of one colour, or grey, as a JPEG or PNG; lives until the next but three. */
-static inline bytes picture(const char *kind, int width, int height, int channels, int value)
+static inline bytes set_picture(const char *kind, int width, int height, int channels,
+                                int value)
 {
     static uint8_t pixels[64 * 64 * 3], out[4][16384];
     static int turn;

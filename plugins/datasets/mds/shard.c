@@ -19,7 +19,7 @@
 
 /* ---- index.json ---- */
 
-static char *join(const char *folder, const char *name)
+static char *shard_join(const char *folder, const char *name)
 {
     const size_t size = strlen(folder) + strlen(name) + 2;
     char *path = malloc(size);
@@ -34,8 +34,8 @@ static tutti_status bad_index(const mds_set *set, const char *what, tutti_error 
 }
 
 /* The digest as Python's hashlib and xxhash write it; 0: a hash that is not known here. */
-static int digest(const char *kind, const void *data, uint64_t size,
-                  char ret[2 * EVP_MAX_MD_SIZE + 1])
+static int shard_digest(const char *kind, const void *data, uint64_t size,
+                        char ret[2 * EVP_MAX_MD_SIZE + 1])
 {
     if (strcmp(kind, "xxh32") == 0)
         return snprintf(ret, 9, "%08x", XXH32(data, size, 0));
@@ -76,12 +76,12 @@ static tutti_status read_file_info(mds_set *set, const json_t *file, mds_file *r
     const json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
     if (!name || !*name || strstr(name, "..") || bytes < 1 || bytes > INT64_MAX / 2)
         return bad_index(set, "a shard's file lacks a sound basename or bytes", err);
-    ret->path = join(set->folder, name);
+    ret->path = shard_join(set->folder, name);
     ret->bytes = (uint64_t)bytes;
     int memory = ret->path != NULL;
     json_object_foreach(hashes, kind, value)
     {
-        if (ret->hash || !json_is_string(value) || !digest(kind, "", 0, text))
+        if (ret->hash || !json_is_string(value) || !shard_digest(kind, "", 0, text))
             continue;
         ret->hash_kind = strdup(kind);
         ret->hash = strdup(json_string_value(value));
@@ -168,7 +168,7 @@ tutti_status mds_open(mds_set *set, const char *folder, int32_t verify, tutti_er
     set->verify = verify;
     (void)pthread_mutex_init(&set->closer, NULL);
     set->folder = strdup(folder);
-    char *path = join(folder, "index.json");
+    char *path = shard_join(folder, "index.json");
     if (!set->folder || !path) {
         free(path);
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
@@ -213,10 +213,11 @@ int32_t mds_find(const mds_set *set, const char *name)
 
 /* ---- shards ---- */
 
-static tutti_status verify(const mds_file *f, const void *data, tutti_error *err)
+static tutti_status shard_verify(const mds_file *f, const void *data, tutti_error *err)
 {
     char have[2 * EVP_MAX_MD_SIZE + 1];
-    if (!f->hash || (digest(f->hash_kind, data, f->bytes, have) && !strcasecmp(have, f->hash)))
+    if (!f->hash ||
+        (shard_digest(f->hash_kind, data, f->bytes, have) && !strcasecmp(have, f->hash)))
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: its %s is %s, the index says %s", f->path,
                       f->hash_kind, have, f->hash);
@@ -247,7 +248,7 @@ static tutti_status map_file(const char *path, uint64_t want, const unsigned cha
     return s;
 }
 
-static tutti_status inflate(mds_shard *s, const unsigned char *zip, tutti_error *err)
+static tutti_status shard_inflate(mds_shard *s, const unsigned char *zip, tutti_error *err)
 {
     if (strncmp(s->zip_kind, "zstd", 4) != 0)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: compressed by %s, want zstd",
@@ -268,14 +269,14 @@ static tutti_status inflate(mds_shard *s, const unsigned char *zip, tutti_error 
 }
 
 /* An uncompressed copy is used when it is there, as Streaming does. */
-static tutti_status load(mds_set *set, mds_shard *s, tutti_error *err)
+static tutti_status shard_load(mds_set *set, mds_shard *s, tutti_error *err)
 {
     const int zipped = s->zip.path && access(s->raw.path, F_OK) != 0;
     const mds_file *f = zipped ? &s->zip : &s->raw;
     const unsigned char *data = NULL;
     tutti_status status = map_file(f->path, f->bytes, &data, err);
     if (status == TUTTI_OK && set->verify && !s->verified)
-        status = verify(f, data, err);
+        status = shard_verify(f, data, err);
     s->verified = status == TUTTI_OK;
     if (status == TUTTI_OK && !zipped) {
         s->data = data;
@@ -284,13 +285,13 @@ static tutti_status load(mds_set *set, mds_shard *s, tutti_error *err)
         return TUTTI_OK;
     }
     if (status == TUTTI_OK)
-        status = inflate(s, data, err);
+        status = shard_inflate(s, data, err);
     if (data)
         (void)munmap((void *)(uintptr_t)data, (size_t)f->bytes);
     return status;
 }
 
-static void unload(mds_shard *s)
+static void shard_unload(mds_shard *s)
 {
     if (s->mapped)
         (void)munmap((void *)(uintptr_t)s->data, (size_t)s->size);
@@ -311,7 +312,7 @@ static void close_one(mds_set *set)
         if (pthread_mutex_trylock(&s->lock) != 0)
             continue;
         if (s->data && !s->users && !s->recent) {
-            unload(s);
+            shard_unload(s);
             closed = 1;
             (void)__atomic_fetch_sub(&set->nopen, 1, __ATOMIC_RELAXED);
         }
@@ -322,12 +323,12 @@ static void close_one(mds_set *set)
 }
 
 /* Opens the shard for one more user. */
-static tutti_status enter(mds_set *set, mds_shard *s, tutti_error *err)
+static tutti_status shard_enter(mds_set *set, mds_shard *s, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
     uint64_t open = 0;
     (void)pthread_mutex_lock(&s->lock);
-    if (!s->data && (status = load(set, s, err)) == TUTTI_OK)
+    if (!s->data && (status = shard_load(set, s, err)) == TUTTI_OK)
         open = __atomic_add_fetch(&set->nopen, 1, __ATOMIC_RELAXED);
     s->users += status == TUTTI_OK;
     s->recent = 1;
@@ -337,7 +338,7 @@ static tutti_status enter(mds_set *set, mds_shard *s, tutti_error *err)
     return status;
 }
 
-static void leave(mds_shard *s)
+static void shard_leave(mds_shard *s)
 {
     (void)pthread_mutex_lock(&s->lock);
     s->users--;
@@ -357,7 +358,7 @@ mds_shard *mds_shard_of(mds_set *set, int64_t index)
     return &set->shards[low];
 }
 
-static uint32_t u32(const unsigned char *p)
+static uint32_t shard_u32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -367,11 +368,12 @@ static tutti_status find_fields(const mds_set *set, const mds_shard *s, int64_t 
                                 mds_field *fields, tutti_error *err)
 {
     const uint64_t table = 4 + 4 * ((uint64_t)s->samples + 1);
-    if (s->size < table || u32(s->data) != (uint32_t)s->samples)
+    if (s->size < table || shard_u32(s->data) != (uint32_t)s->samples)
         return tutti_fail(err, TUTTI_E_FORMAT,
                           "%s: its number of samples is not the index's %lld", s->raw.path,
                           (long long)s->samples);
-    const uint64_t begin = u32(s->data + 4 + 4 * at), end = u32(s->data + 8 + 4 * at);
+    const uint64_t begin = shard_u32(s->data + 4 + 4 * at),
+                   end = shard_u32(s->data + 8 + 4 * at);
     if (begin < table || end < begin || end > s->size)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %lld lies outside the file",
                           s->raw.path, (long long)at);
@@ -381,7 +383,7 @@ static tutti_status find_fields(const mds_set *set, const mds_shard *s, int64_t 
     for (uint32_t k = 0; k < set->ncolumns && data <= end; k++) {
         uint64_t size = (uint64_t)set->columns[k].size;
         if (set->columns[k].size < 0) {
-            size = u32(s->data + header);
+            size = shard_u32(s->data + header);
             header += 4;
         }
         fields[k] = (mds_field){s->data + data, size};
@@ -396,18 +398,18 @@ static tutti_status find_fields(const mds_set *set, const mds_shard *s, int64_t 
 tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields, tutti_error *err)
 {
     mds_shard *s = mds_shard_of(set, index);
-    tutti_status status = enter(set, s, err);
+    tutti_status status = shard_enter(set, s, err);
     if (status)
         return status;
     status = find_fields(set, s, index - s->first, fields, err);
     if (status)
-        leave(s);
+        shard_leave(s);
     return status;
 }
 
 void mds_done(mds_set *set, int64_t index)
 {
-    leave(mds_shard_of(set, index));
+    shard_leave(mds_shard_of(set, index));
 }
 
 /* ---- the end ---- */
@@ -423,7 +425,7 @@ void mds_close(mds_set *set)
 {
     for (uint64_t k = 0; k < set->nshards; k++) {
         mds_shard *s = &set->shards[k];
-        unload(s);
+        shard_unload(s);
         free_file(&s->raw);
         free_file(&s->zip);
         free(s->zip_kind);

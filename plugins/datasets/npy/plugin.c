@@ -131,7 +131,7 @@ static tutti_status npy_close_self(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status fill(npy *d, const tutti_params *params, tutti_error *err)
+static tutti_status npy_fill(npy *d, const tutti_params *params, tutti_error *err)
 {
     const char *inputs = tutti_param_str(params, "inputs");
     const char *key = tutti_param_str(params, "targets_key");
@@ -161,7 +161,7 @@ static tutti_status npy_open_self(const tutti_host *host, const tutti_params *pa
     npy *d = calloc(1, sizeof *d);
     if (!d)
         return tutti_fail(err, TUTTI_E_NOMEM, "npy: no memory");
-    const tutti_status s = fill(d, params, err);
+    const tutti_status s = npy_fill(d, params, err);
     if (s)
         (void)npy_close_self(d, NULL);
     else

@@ -20,7 +20,7 @@ static const uint32_t local_mark = 0x04034b50, entry_mark = 0x02014b50, end_mark
 
 /* ---- numbers, least significant byte first ---- */
 
-static uint64_t number(const uint8_t *at, int bytes)
+static uint64_t zip_number(const uint8_t *at, int bytes)
 {
     uint64_t n = 0;
     for (int k = bytes; k-- > 0;)
@@ -28,48 +28,49 @@ static uint64_t number(const uint8_t *at, int bytes)
     return n;
 }
 
-static uint32_t u16(const uint8_t *at)
+static uint32_t zip_u16(const uint8_t *at)
 {
-    return (uint32_t)number(at, 2);
+    return (uint32_t)zip_number(at, 2);
 }
 
-static uint32_t u32(const uint8_t *at)
+static uint32_t zip_u32(const uint8_t *at)
 {
-    return (uint32_t)number(at, 4);
+    return (uint32_t)zip_number(at, 4);
 }
 
 int zip_is(const mapped_file *f)
 {
-    return f->size >= 4 && (u32(f->data) == local_mark || u32(f->data) == end_mark);
+    return f->size >= 4 && (zip_u32(f->data) == local_mark || zip_u32(f->data) == end_mark);
 }
 
 /* ---- the directory ---- */
 
-static tutti_status broken(const char *path, const char *what, tutti_error *err)
+static tutti_status zip_broken(const char *path, const char *what, tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: is a broken zip archive: %s", path, what);
 }
 
 /* Where the entries begin, and how many there are. */
-static tutti_status directory(const mapped_file *f, const char *path, uint64_t *ret_at,
-                              uint64_t *ret_count, tutti_error *err)
+static tutti_status zip_directory(const mapped_file *f, const char *path, uint64_t *ret_at,
+                                  uint64_t *ret_count, tutti_error *err)
 {
     const uint64_t lowest =
         f->size > END_BYTES + COMMENT_MAX ? f->size - END_BYTES - COMMENT_MAX : 0;
     uint64_t end = f->size < END_BYTES ? 0 : f->size - END_BYTES;
-    while (end > lowest && u32(f->data + end) != end_mark)
+    while (end > lowest && zip_u32(f->data + end) != end_mark)
         end--;
-    if (f->size < END_BYTES || u32(f->data + end) != end_mark)
-        return broken(path, "it has no directory at its end", err);
-    *ret_count = u16(f->data + end + 10);
-    *ret_at = u32(f->data + end + 16);
-    if (end < LOCATOR_BYTES || u32(f->data + end - LOCATOR_BYTES) != locator_mark)
+    if (f->size < END_BYTES || zip_u32(f->data + end) != end_mark)
+        return zip_broken(path, "it has no directory at its end", err);
+    *ret_count = zip_u16(f->data + end + 10);
+    *ret_at = zip_u32(f->data + end + 16);
+    if (end < LOCATOR_BYTES || zip_u32(f->data + end - LOCATOR_BYTES) != locator_mark)
         return TUTTI_OK;
-    const uint64_t end64 = number(f->data + end - LOCATOR_BYTES + 8, 8);
-    if (end64 > f->size || f->size - end64 < END64_BYTES || u32(f->data + end64) != end64_mark)
-        return broken(path, "its 64-bit directory is not where it says", err);
-    *ret_count = number(f->data + end64 + 32, 8);
-    *ret_at = number(f->data + end64 + 48, 8);
+    const uint64_t end64 = zip_number(f->data + end - LOCATOR_BYTES + 8, 8);
+    if (end64 > f->size || f->size - end64 < END64_BYTES ||
+        zip_u32(f->data + end64) != end64_mark)
+        return zip_broken(path, "its 64-bit directory is not where it says", err);
+    *ret_count = zip_number(f->data + end64 + 32, 8);
+    *ret_at = zip_number(f->data + end64 + 48, 8);
     return TUTTI_OK;
 }
 
@@ -90,15 +91,15 @@ static int wide_numbers(entry *e, const uint8_t *extra, uint64_t left)
 {
     uint64_t *const wide[] = {&e->size, &e->packed, &e->at};
     while (left >= 4) {
-        const uint64_t bytes = u16(extra + 2);
+        const uint64_t bytes = zip_u16(extra + 2);
         if (bytes > left - 4)
             return 0;
         const uint8_t *at = extra + 4, *past = at + bytes;
-        for (int k = 0; u16(extra) == 1 && k < 3; k++)
+        for (int k = 0; zip_u16(extra) == 1 && k < 3; k++)
             if (*wide[k] == UINT32_MAX) {
                 if (past - at < 8)
                     return 0;
-                *wide[k] = number(at, 8);
+                *wide[k] = zip_number(at, 8);
                 at += 8;
             }
         extra = past;
@@ -111,22 +112,22 @@ static int wide_numbers(entry *e, const uint8_t *extra, uint64_t left)
 static tutti_status next_entry(const mapped_file *f, const char *path, uint64_t *at, entry *e,
                                tutti_error *err)
 {
-    if (*at > f->size || f->size - *at < ENTRY_BYTES || u32(f->data + *at) != entry_mark)
-        return broken(path, "its directory ends too early", err);
+    if (*at > f->size || f->size - *at < ENTRY_BYTES || zip_u32(f->data + *at) != entry_mark)
+        return zip_broken(path, "its directory ends too early", err);
     const uint8_t *d = f->data + *at;
-    const uint64_t name = u16(d + 28), extra = u16(d + 30), comment = u16(d + 32);
+    const uint64_t name = zip_u16(d + 28), extra = zip_u16(d + 30), comment = zip_u16(d + 32);
     if (f->size - *at - ENTRY_BYTES < name + extra + comment)
-        return broken(path, "its directory ends too early", err);
+        return zip_broken(path, "its directory ends too early", err);
     *e = (entry){(const char *)d + ENTRY_BYTES,
                  (uint32_t)name,
-                 u16(d + 8),
-                 u16(d + 10),
-                 u32(d + 16),
-                 u32(d + 20),
-                 u32(d + 24),
-                 u32(d + 42)};
+                 zip_u16(d + 8),
+                 zip_u16(d + 10),
+                 zip_u32(d + 16),
+                 zip_u32(d + 20),
+                 zip_u32(d + 24),
+                 zip_u32(d + 42)};
     if (!wide_numbers(e, d + ENTRY_BYTES + name, extra))
-        return broken(path, "an extra field of its directory is cut off", err);
+        return zip_broken(path, "an extra field of its directory is cut off", err);
     *at += ENTRY_BYTES + name + extra + comment;
     return TUTTI_OK;
 }
@@ -144,23 +145,24 @@ static int is_called(const entry *e, const char *key)
 
 /* ---- one member ---- */
 
-static tutti_status locate(const mapped_file *f, const char *path, const entry *e,
-                           zip_member *ret, tutti_error *err)
+static tutti_status zip_locate(const mapped_file *f, const char *path, const entry *e,
+                               zip_member *ret, tutti_error *err)
 {
     const int name = (int)(e->length - 4);
     if (e->flags & 1 || (e->method != 0 && e->method != 8))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "%s: %.*s is %s; want it stored or deflated", path, name, e->name,
                           e->flags & 1 ? "encrypted" : "packed in another way");
-    if (e->at > f->size || f->size - e->at < LOCAL_BYTES || u32(f->data + e->at) != local_mark)
-        return broken(path, "a member is not where its directory says", err);
+    if (e->at > f->size || f->size - e->at < LOCAL_BYTES ||
+        zip_u32(f->data + e->at) != local_mark)
+        return zip_broken(path, "a member is not where its directory says", err);
     const uint8_t *local = f->data + e->at;
-    const uint64_t begin = e->at + LOCAL_BYTES + u16(local + 26) + u16(local + 28);
+    const uint64_t begin = e->at + LOCAL_BYTES + zip_u16(local + 26) + zip_u16(local + 28);
     if (begin > f->size || f->size - begin < e->packed ||
         (e->method == 0 && e->packed != e->size))
-        return broken(path, "a member is shorter than its directory says", err);
+        return zip_broken(path, "a member is shorter than its directory says", err);
     if (e->size / DEFLATE_RATIO > e->packed)
-        return broken(path, "a member is longer than what it is packed into can hold", err);
+        return zip_broken(path, "a member is longer than what it is packed into can hold", err);
     *ret = (zip_member){f->data + begin, e->packed, e->size, e->crc, e->method == 8};
     return TUTTI_OK;
 }
@@ -172,7 +174,7 @@ tutti_status zip_find(const mapped_file *f, const char *path, const char *key,
     uint64_t at = 0, count = 0, arrays = 0;
     entry e = {0}, found = {0};
     int matches = 0;
-    tutti_status s = directory(f, path, &at, &count, err);
+    tutti_status s = zip_directory(f, path, &at, &count, err);
     for (uint64_t k = 0; s == TUTTI_OK && k < count; k++) {
         if ((s = next_entry(f, path, &at, &e, err)))
             return s;
@@ -191,7 +193,7 @@ tutti_status zip_find(const mapped_file *f, const char *path, const char *key,
     if (arrays == 0)
         return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: holds no arrays", path);
     if (matches == 1)
-        return locate(f, path, &found, ret, err);
+        return zip_locate(f, path, &found, ret, err);
     if (key)
         return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no array %s, it has %s", path, key,
                           names);

@@ -47,7 +47,7 @@ static tutti_status encode_file(text *d, const char *data, uint64_t size, tutti_
     return TUTTI_OK;
 }
 
-static tutti_status fill(text *d, const tutti_params *params, tutti_error *err)
+static tutti_status text_fill(text *d, const tutti_params *params, tutti_error *err)
 {
     const char *path = tutti_param_str(params, "path");
     void *data = NULL;
@@ -119,7 +119,7 @@ static tutti_status text_open(const tutti_host *host, const tutti_params *params
     text *d = calloc(1, sizeof *d);
     if (!d)
         return tutti_fail(err, TUTTI_E_NOMEM, "text: no memory");
-    const tutti_status s = fill(d, params, err);
+    const tutti_status s = text_fill(d, params, err);
     if (s)
         (void)text_close(d, NULL);
     else

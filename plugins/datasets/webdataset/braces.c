@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The end of the pair that opens at `open`, and whether it holds a comma of its own. */
-static const char *closing(const char *open, int *ret_comma)
+static const char *braces_closing(const char *open, int *ret_comma)
 {
     int depth = 0;
     *ret_comma = 0;
@@ -61,7 +61,7 @@ static tutti_status no_memory(tutti_error *err)
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the names of shards");
 }
 
-static tutti_status add(braces *b, const char *text, tutti_error *err)
+static tutti_status braces_add(braces *b, const char *text, tutti_error *err)
 {
     if (b->count == BRACES_MAX)
         return tutti_fail(err, TUTTI_E_RANGE, "the braces stand for more than %d names",
@@ -78,11 +78,13 @@ static tutti_status add(braces *b, const char *text, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status expand(braces *b, const char *text, size_t from, tutti_error *err);
+static tutti_status braces_expand_at(braces *b, const char *text, size_t from,
+                                     tutti_error *err);
 
 /* `text` with [open, close] replaced by `n` bytes of `choice`; braces before `open` stay. */
-static tutti_status replaced(braces *b, const char *text, const char *open, const char *close,
-                             const char *choice, size_t n, tutti_error *err)
+static tutti_status braces_replaced(braces *b, const char *text, const char *open,
+                                    const char *close, const char *choice, size_t n,
+                                    tutti_error *err)
 {
     const size_t head = (size_t)(open - text), tail = strlen(close + 1);
     char *made = malloc(head + n + tail + 1);
@@ -91,7 +93,7 @@ static tutti_status replaced(braces *b, const char *text, const char *open, cons
     memcpy(made, text, head);
     memcpy(made + head, choice, n);
     memcpy(made + head + n, close + 1, tail + 1);
-    const tutti_status s = expand(b, made, head, err);
+    const tutti_status s = braces_expand_at(b, made, head, err);
     free(made);
     return s;
 }
@@ -104,7 +106,7 @@ static tutti_status expand_list(braces *b, const char *text, const char *open,
     tutti_status s = TUTTI_OK;
     for (const char *c = begin; s == TUTTI_OK && c <= close; c++) {
         if (c == close || (depth == 0 && *c == ',')) {
-            s = replaced(b, text, open, close, begin, (size_t)(c - begin), err);
+            s = braces_replaced(b, text, open, close, begin, (size_t)(c - begin), err);
             begin = c + 1;
         }
         depth += (*c == '{') - (*c == '}');
@@ -113,12 +115,12 @@ static tutti_status expand_list(braces *b, const char *text, const char *open,
 }
 
 /* Braces from byte `from` on. */
-static tutti_status expand(braces *b, const char *text, size_t from, tutti_error *err)
+static tutti_status braces_expand_at(braces *b, const char *text, size_t from, tutti_error *err)
 {
     for (const char *open = strchr(text + from, '{'); open; open = strchr(open + 1, '{')) {
         int comma;
         range r;
-        const char *close = closing(open, &comma);
+        const char *close = braces_closing(open, &comma);
         if (close && comma)
             return expand_list(b, text, open, close, err);
         if (!close || !is_range(open, close, &r))
@@ -127,19 +129,19 @@ static tutti_status expand(braces *b, const char *text, size_t from, tutti_error
         for (long k = r.first; s == TUTTI_OK; k += r.last < r.first ? -1 : 1) {
             char number[32];
             const int n = snprintf(number, sizeof number, "%0*ld", r.width, k);
-            s = replaced(b, text, open, close, number, (size_t)n, err);
+            s = braces_replaced(b, text, open, close, number, (size_t)n, err);
             if (k == r.last)
                 break;
         }
         return s;
     }
-    return add(b, text, err);
+    return braces_add(b, text, err);
 }
 
 tutti_status braces_expand(braces *b, const char *text, tutti_error *err)
 {
     *b = (braces){NULL, 0, 0};
-    return expand(b, text, 0, err);
+    return braces_expand_at(b, text, 0, err);
 }
 
 void braces_free(braces *b)

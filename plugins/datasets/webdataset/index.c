@@ -123,7 +123,7 @@ static void begin_sample(reading *r, const char *name, size_t length)
     r->has_target = 0;
 }
 
-static tutti_status twice(const reading *r, const char *ending, tutti_error *err)
+static tutti_status webdataset_twice(const reading *r, const char *ending, tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s has two files %s", r->shard->path,
                       r->sample, ending);
@@ -146,7 +146,7 @@ static tutti_status take_file(reading *r, const tar_file *f, tutti_error *err)
         if (strcasecmp(dot + 1, r->inputs->items[k]->s) != 0)
             continue;
         if (k == r->input)
-            return twice(r, dot + 1, err);
+            return webdataset_twice(r, dot + 1, err);
         if (k < r->input) {
             r->input = k;
             r->place.at = f->at;
@@ -155,7 +155,7 @@ static tutti_status take_file(reading *r, const tar_file *f, tutti_error *err)
     }
     if (!r->target || strcasecmp(dot + 1, r->target) != 0)
         return TUTTI_OK;
-    return r->has_target ? twice(r, dot + 1, err) : take_target(r, f, err);
+    return r->has_target ? webdataset_twice(r, dot + 1, err) : take_target(r, f, err);
 }
 
 static tutti_status read_shard(reading *r, tutti_error *err)

@@ -56,7 +56,7 @@ static tutti_status wds_read(void *self, int64_t index, tutti_tensor *columns,
     return s ? bad_input(w, p, s, why, err) : TUTTI_OK;
 }
 
-static tutti_status probe(webdataset *w, tutti_error *err)
+static tutti_status webdataset_probe(webdataset *w, tutti_error *err)
 {
     char why[IMAGE_WHY_SIZE];
     for (int64_t k = 0; k < PICTURES_PROBES; k++) {
@@ -90,7 +90,7 @@ static tutti_status wds_open_self(const tutti_host *host, const tutti_params *pa
     if (s == TUTTI_OK)
         s = wds_open(&w->index, params, err);
     if (s == TUTTI_OK)
-        s = probe(w, err);
+        s = webdataset_probe(w, err);
     if (s)
         (void)wds_close_self(w, NULL);
     else

@@ -22,7 +22,8 @@ enum {
     PREFIX_BYTES = 155
 };
 
-static int32_t fail(tutti_status status, const char *what, uint64_t at, char why[TAR_WHY_SIZE])
+static int32_t tar_fail(tutti_status status, const char *what, uint64_t at,
+                        char why[TAR_WHY_SIZE])
 {
     (void)snprintf(why, TAR_WHY_SIZE, "%s at byte %llu", what, (unsigned long long)at);
     return status;
@@ -37,7 +38,7 @@ void tar_begin(tar_reader *r, const void *data, uint64_t size)
 }
 
 /* Octal digits between blanks, or GNU's base 256; UINT64_MAX if it is neither. */
-static uint64_t number(const uint8_t *field, int bytes)
+static uint64_t tar_number(const uint8_t *field, int bytes)
 {
     uint64_t n = 0;
     int k = 0;
@@ -59,7 +60,7 @@ static int sum_is_right(const uint8_t *header)
     uint64_t sum = 0;
     for (int k = 0; k < BLOCK; k++)
         sum += k >= SUM_AT && k < SUM_AT + SUM_BYTES ? ' ' : header[k];
-    return number(header + SUM_AT, SUM_BYTES) == sum;
+    return tar_number(header + SUM_AT, SUM_BYTES) == sum;
 }
 
 static int is_zero(const uint8_t *block)
@@ -124,7 +125,7 @@ static int has_data(char type)
 }
 
 /* The header at r->at; 1, 0 at the end, negative on error. */
-static int32_t header(tar_reader *r, uint64_t *ret_size, char why[TAR_WHY_SIZE])
+static int32_t tar_header(tar_reader *r, uint64_t *ret_size, char why[TAR_WHY_SIZE])
 {
     const uint64_t left = r->size - r->at;
     const uint8_t *h = r->data + r->at;
@@ -135,14 +136,14 @@ static int32_t header(tar_reader *r, uint64_t *ret_size, char why[TAR_WHY_SIZE])
         return TUTTI_E_UNSUPPORTED;
     }
     if (left < BLOCK)
-        return fail(TUTTI_E_FORMAT, "ends within a header", r->at, why);
+        return tar_fail(TUTTI_E_FORMAT, "ends within a header", r->at, why);
     if (!sum_is_right(h))
-        return fail(TUTTI_E_FORMAT, "has no tar header", r->at, why);
-    *ret_size = r->wide_size != UINT64_MAX ? r->wide_size : number(h + SIZE_AT, SIZE_BYTES);
+        return tar_fail(TUTTI_E_FORMAT, "has no tar header", r->at, why);
+    *ret_size = r->wide_size != UINT64_MAX ? r->wide_size : tar_number(h + SIZE_AT, SIZE_BYTES);
     if (!has_data((char)h[TYPE_AT]))
         *ret_size = 0;
     if (*ret_size > left - BLOCK)
-        return fail(TUTTI_E_FORMAT, "ends within a file, whose header stands", r->at, why);
+        return tar_fail(TUTTI_E_FORMAT, "ends within a file, whose header stands", r->at, why);
     return 1;
 }
 
@@ -150,7 +151,7 @@ int32_t tar_next(tar_reader *r, tar_file *ret, char why[TAR_WHY_SIZE])
 {
     uint64_t size;
     int32_t s;
-    while ((s = header(r, &size, why)) == 1) {
+    while ((s = tar_header(r, &size, why)) == 1) {
         const uint8_t *h = r->data + r->at;
         const uint64_t at = r->at, padded = (size + BLOCK - 1) / BLOCK * BLOCK;
         const char type = (char)h[TYPE_AT];
@@ -158,11 +159,11 @@ int32_t tar_next(tar_reader *r, tar_file *ret, char why[TAR_WHY_SIZE])
         if (type == 'L' || type == 'x') {
             r->wide_size = UINT64_MAX;
             if (type == 'L' ? !long_name(r, h + BLOCK, size) : !pax_records(r, h + BLOCK, size))
-                return fail(TUTTI_E_FORMAT, "has a broken long header", at, why);
+                return tar_fail(TUTTI_E_FORMAT, "has a broken long header", at, why);
             continue;
         }
         if (type == 'S')
-            return fail(TUTTI_E_UNSUPPORTED, "holds a sparse file", at, why);
+            return tar_fail(TUTTI_E_UNSUPPORTED, "holds a sparse file", at, why);
         if (type == 'g' || type == 'K')
             continue; /* about all files, or where a link leads: nothing for us */
         r->wide_size = UINT64_MAX;

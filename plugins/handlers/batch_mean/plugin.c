@@ -9,7 +9,8 @@ TUTTI_EXPORT tutti_status batch_mean(const tutti_engine_v1 *engine, const char *
 TUTTI_EXPORT tutti_status batch_mean_stop_below(const tutti_engine_v1 *engine, double limit,
                                                 tutti_error *err);
 
-static const void *service(const tutti_engine_v1 *engine, const char *id, tutti_error *err)
+static const void *batch_mean_service(const tutti_engine_v1 *engine, const char *id,
+                                      tutti_error *err)
 {
     const void *table = engine->query(engine->ctx, id);
     if (!table)
@@ -19,8 +20,8 @@ static const void *service(const tutti_engine_v1 *engine, const char *id, tutti_
 
 tutti_status batch_mean(const tutti_engine_v1 *engine, const char *column, tutti_error *err)
 {
-    const tutti_state_v1 *state = service(engine, TUTTI_STATE_V1, err);
-    const tutti_loop_v1 *loop = service(engine, TUTTI_LOOP_V1, err);
+    const tutti_state_v1 *state = batch_mean_service(engine, TUTTI_STATE_V1, err);
+    const tutti_loop_v1 *loop = batch_mean_service(engine, TUTTI_LOOP_V1, err);
     tutti_tensor t;
     double sum = 0.0;
     if (!state || !loop)
@@ -50,7 +51,7 @@ tutti_status batch_mean(const tutti_engine_v1 *engine, const char *column, tutti
 tutti_status batch_mean_stop_below(const tutti_engine_v1 *engine, double limit,
                                    tutti_error *err)
 {
-    const tutti_loop_v1 *loop = service(engine, TUTTI_LOOP_V1, err);
+    const tutti_loop_v1 *loop = batch_mean_service(engine, TUTTI_LOOP_V1, err);
     if (!loop)
         return TUTTI_E_UNSUPPORTED;
     if (loop->output(loop->ctx) < limit)

@@ -17,7 +17,7 @@ TUTTI_EXPORT tutti_status demo_once_only(const tutti_engine_v1 *engine, const ch
 TUTTI_EXPORT int32_t demo_is_prime(int64_t count, int64_t least, tutti_error *err);
 
 /* The service, or NULL with the error told. */
-static const void *service(const tutti_engine_v1 *engine, const char *id, tutti_error *err)
+static const void *demo_service(const tutti_engine_v1 *engine, const char *id, tutti_error *err)
 {
     const void *table = engine->query(engine->ctx, id);
     if (!table)
@@ -28,8 +28,8 @@ static const void *service(const tutti_engine_v1 *engine, const char *id, tutti_
 tutti_status demo_note(const tutti_engine_v1 *engine, const char *metric, double limit,
                        tutti_error *err)
 {
-    const tutti_metrics_v1 *metrics = service(engine, TUTTI_METRICS_V1, err);
-    const tutti_log_v1 *log = service(engine, TUTTI_LOG_V1, err);
+    const tutti_metrics_v1 *metrics = demo_service(engine, TUTTI_METRICS_V1, err);
+    const tutti_log_v1 *log = demo_service(engine, TUTTI_LOG_V1, err);
     const tutti_event *event = engine->now(engine->ctx);
     double value;
     if (!metrics || !log)
@@ -56,7 +56,7 @@ tutti_status demo_mark(const tutti_engine_v1 *engine, tutti_error *err)
 
 tutti_status demo_stop(const tutti_engine_v1 *engine, const char *reason, tutti_error *err)
 {
-    const tutti_state_v1 *state = service(engine, TUTTI_STATE_V1, err);
+    const tutti_state_v1 *state = demo_service(engine, TUTTI_STATE_V1, err);
     if (!state)
         return TUTTI_E_UNSUPPORTED;
     state->stop_training(state->ctx, reason);
@@ -66,7 +66,7 @@ tutti_status demo_stop(const tutti_engine_v1 *engine, const char *reason, tutti_
 tutti_status demo_once_only(const tutti_engine_v1 *engine, const char *handler,
                             const char *text, tutti_error *err)
 {
-    const tutti_log_v1 *log = service(engine, TUTTI_LOG_V1, err);
+    const tutti_log_v1 *log = demo_service(engine, TUTTI_LOG_V1, err);
     if (!log)
         return TUTTI_E_UNSUPPORTED;
     log->write(log->ctx, TUTTI_LOG_INFO, text);

@@ -75,8 +75,8 @@ static tutti_status pool_open(const tutti_host *host, const tutti_params *params
     return TUTTI_OK;
 }
 
-static tutti_status pool(void *self, tutti_graph *g, const char *op, const tutti_value *in,
-                         tutti_value *out)
+static tutti_status nn_pool(void *self, tutti_graph *g, const char *op, const tutti_value *in,
+                            tutti_value *out)
 {
     const nn_layer *l = self;
     const int64_t kernel[2] = {l->i[0], l->i[0]}, stride[2] = {l->i[1], l->i[1]};
@@ -93,7 +93,7 @@ static tutti_status max_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
                                      uint32_t nout)
 {
     (void)m, (void)nin, (void)nout;
-    return pool(self, g, "max_pool2d", in, out);
+    return nn_pool(self, g, "max_pool2d", in, out);
 }
 NN_OBJECT(max_pool2d, pool_open, no_build, max_pool2d_trace)
 
@@ -102,7 +102,7 @@ static tutti_status avg_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
                                      uint32_t nout)
 {
     (void)m, (void)nin, (void)nout;
-    return pool(self, g, "avg_pool2d", in, out);
+    return nn_pool(self, g, "avg_pool2d", in, out);
 }
 NN_OBJECT(avg_pool2d, pool_open, no_build, avg_pool2d_trace)
 

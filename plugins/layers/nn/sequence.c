@@ -204,8 +204,8 @@ static tutti_value alibi_bias(tutti_graph *g, int64_t heads, int64_t t, int32_t 
 }
 
 /* What the heads make of qkv (B, T, 3 C) and the bias, or 0: (B, T, C). */
-static tutti_value attend(const nn_layer *l, tutti_graph *g, tutti_module m, tutti_value qkv,
-                          tutti_value bias, int64_t width)
+static tutti_value nn_attend(const nn_layer *l, tutti_graph *g, tutti_module m, tutti_value qkv,
+                             tutti_value bias, int64_t width)
 {
     const tutti_desc d = *g->desc(g, qkv);
     const int64_t heads = l->i[ATTENTION_HEADS];
@@ -226,8 +226,8 @@ static tutti_value attend(const nn_layer *l, tutti_graph *g, tutti_module m, tut
     return tutti_reshape(g, y, flat, 3);
 }
 
-static tutti_value call(const nn_layer *l, tutti_graph *g, tutti_module m, const char *name,
-                        tutti_value x)
+static tutti_value nn_call(const nn_layer *l, tutti_graph *g, tutti_module m, const char *name,
+                           tutti_value x)
 {
     tutti_value y = 0;
     return g->call(g, l->modules->child(l->modules->ctx, m, name), &x, 1, &y, 1) ? 0 : y;
@@ -243,9 +243,9 @@ static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
     const tutti_desc x = *g->desc(g, in[0]);
     if (x.rank != 3)
         return g->fail(g, TUTTI_E_SHAPE, "self-attention: the input must be (B, T, C)");
-    const tutti_value qkv = call(l, g, m, "c_attn", in[0]);
-    const tutti_value y = attend(l, g, m, qkv, nin > 1 ? in[1] : 0, l->i[ATTENTION_WIDTH]);
-    out[0] = call(l, g, m, "c_proj", y);
+    const tutti_value qkv = nn_call(l, g, m, "c_attn", in[0]);
+    const tutti_value y = nn_attend(l, g, m, qkv, nin > 1 ? in[1] : 0, l->i[ATTENTION_WIDTH]);
+    out[0] = nn_call(l, g, m, "c_proj", y);
     return g->status(g);
 }
 NN_OBJECT(self_attention, attention_open, attention_build, attention_trace)
@@ -284,7 +284,7 @@ static tutti_status heads_trace(void *self, tutti_graph *g, tutti_module m,
         return g->fail(
             g, TUTTI_E_SHAPE,
             "attention_heads: the input must be (B, T, 3 C), with heads that divide C");
-    out[0] = attend(l, g, m, in[0], nin > 1 ? in[1] : 0, x.dim[2] / 3);
+    out[0] = nn_attend(l, g, m, in[0], nin > 1 ? in[1] : 0, x.dim[2] / 3);
     return g->status(g);
 }
 NN_OBJECT(attention_heads, heads_open, heads_build, heads_trace)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Of `size` bytes; polynomial 0x1EDC6F41, reflected, as RFC 3720 defines it. */
-static inline uint32_t crc32c(const void *data, size_t size)
+static inline uint32_t crc32c_of(const void *data, size_t size)
 {
     /* Of the four bits k: k shifted out through the reflected polynomial 0x82F63B78. */
     static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,

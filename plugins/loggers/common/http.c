@@ -27,7 +27,7 @@ static void init_curl(void)
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static size_t take(char *data, size_t one, size_t n, void *ctx)
+static size_t http_take(char *data, size_t one, size_t n, void *ctx)
 {
     http *h = ctx;
     (void)one;
@@ -70,7 +70,7 @@ static void set_common(http *h)
     SET(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
     SET(h, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
     SET(h, CURLOPT_ERRORBUFFER, h->why);
-    SET(h, CURLOPT_WRITEFUNCTION, take);
+    SET(h, CURLOPT_WRITEFUNCTION, http_take);
     SET(h, CURLOPT_WRITEDATA, h);
     SET(h, CURLOPT_NOPROGRESS, 0L);
     SET(h, CURLOPT_XFERINFOFUNCTION, must_end);

@@ -38,7 +38,7 @@ void json_line_number(FILE *out, double v)
     (void)fputs(text, out);
 }
 
-static void begin(FILE *out, const char *kind)
+static void json_line_begin(FILE *out, const char *kind)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -49,7 +49,7 @@ static void begin(FILE *out, const char *kind)
 void json_line_metrics(FILE *out, const tutti_named_value *values, uint32_t n, uint64_t step,
                        int64_t epoch)
 {
-    begin(out, "metrics");
+    json_line_begin(out, "metrics");
     (void)fprintf(out, ",\"batch\":%llu,\"epoch\":%lld,\"values\":{", (unsigned long long)step,
                   (long long)epoch);
     for (uint32_t k = 0; k < n; k++) {
@@ -63,7 +63,7 @@ void json_line_metrics(FILE *out, const tutti_named_value *values, uint32_t n, u
 
 void json_line_hyperparameters(FILE *out, const tutti_named_text *values, uint32_t n)
 {
-    begin(out, "hyperparameters");
+    json_line_begin(out, "hyperparameters");
     (void)fputs(",\"values\":{", out);
     for (uint32_t k = 0; k < n; k++) {
         (void)fputs(k ? "," : "", out);
@@ -76,7 +76,7 @@ void json_line_hyperparameters(FILE *out, const tutti_named_text *values, uint32
 void json_line_trace(FILE *out, const tutti_trace *trace)
 {
     char key[256];
-    begin(out, "trace");
+    json_line_begin(out, "trace");
     (void)fputs(",\"key\":", out);
     json_line_string(out, trace_key(trace, key, sizeof key));
     (void)fprintf(out, ",\"batch\":%llu,\"algorithm\":", (unsigned long long)trace->step);
@@ -95,7 +95,7 @@ void json_line_trace(FILE *out, const tutti_trace *trace)
 void json_line_message(FILE *out, int32_t level, const char *component, const char *text)
 {
     static const char *const levels[] = {"debug", "info", "warning", "error"};
-    begin(out, "message");
+    json_line_begin(out, "message");
     (void)fprintf(out, ",\"level\":\"%s\",\"component\":", levels[level & 3]);
     json_line_string(out, component);
     (void)fputs(",\"text\":", out);

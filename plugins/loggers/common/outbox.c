@@ -65,12 +65,12 @@ static int64_t now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void lock(outbox *o)
+static void outbox_lock(outbox *o)
 {
     (void)pthread_mutex_lock(&o->lock);
 }
 
-static void unlock(outbox *o)
+static void outbox_unlock(outbox *o)
 {
     (void)pthread_mutex_unlock(&o->lock);
 }
@@ -98,14 +98,14 @@ static void add_note(outbox *o, int32_t level, const char *format, ...)
 }
 
 /* Not locked: the log may come back with a message. */
-static void tell(outbox *o)
+static void outbox_tell(outbox *o)
 {
     note said[NOTES];
-    lock(o);
+    outbox_lock(o);
     const uint32_t n = o->nnotes;
     memcpy(said, o->notes, n * sizeof *said);
     o->nnotes = 0;
-    unlock(o);
+    outbox_unlock(o);
     for (uint32_t k = 0; k < n && o->config.log; k++)
         o->config.log->write(o->config.log->ctx, said[k].level, said[k].text);
 }
@@ -126,7 +126,7 @@ static void note_disk(outbox *o, const tutti_error *why)
 }
 
 /* All of the memory goes to the file. */
-static bool spill(outbox *o)
+static bool outbox_spill(outbox *o)
 {
     tutti_error why = TUTTI_ERROR_INIT;
     if (o->first == o->last)
@@ -148,7 +148,7 @@ static bool make_room(outbox *o, size_t size)
         o->last -= o->first;
         o->first = 0;
     }
-    return o->last + size <= o->config.memory || (spill(o) && size <= o->config.memory);
+    return o->last + size <= o->config.memory || (outbox_spill(o) && size <= o->config.memory);
 }
 
 static bool put_memory(outbox *o, const spool_frame *f, const char *data)
@@ -167,7 +167,7 @@ static bool put_file(outbox *o, const spool_frame *f, const char *data)
 {
     tutti_error why = TUTTI_ERROR_INIT;
     const size_t size = sizeof *f + f->size;
-    char *whole = size > o->config.memory && spill(o) ? malloc(size) : NULL;
+    char *whole = size > o->config.memory && outbox_spill(o) ? malloc(size) : NULL;
     if (!whole)
         return false;
     memcpy(whole, f, sizeof *f);
@@ -181,7 +181,7 @@ static bool put_file(outbox *o, const spool_frame *f, const char *data)
 
 /* Copies a batch from the front to the thread's buffer: as many whole records as it holds, one at least.
  * Returns bytes; 0: it cannot be read. */
-static size_t peek(outbox *o)
+static size_t outbox_peek(outbox *o)
 {
     spool_frame f = {0};
     const bool from_file = o->spool.head < o->spool.end;
@@ -205,7 +205,7 @@ static size_t peek(outbox *o)
 }
 
 /* The records in `size` bytes of the batch. */
-static uint32_t parse(outbox *o, size_t size)
+static uint32_t outbox_parse(outbox *o, size_t size)
 {
     uint32_t n = 0;
     spool_frame f;
@@ -219,7 +219,7 @@ static uint32_t parse(outbox *o, size_t size)
 }
 
 /* The first n records leave the front, wherever they are by now. */
-static void take(outbox *o, uint32_t n)
+static void outbox_take(outbox *o, uint32_t n)
 {
     size_t size = 0;
     for (uint32_t k = 0; k < n; k++)
@@ -232,7 +232,7 @@ static void take(outbox *o, uint32_t n)
         o->first += size;
 }
 
-static uint64_t count(const outbox *o)
+static uint64_t outbox_count(const outbox *o)
 {
     uint64_t n = spool_count(o->memory + o->first, o->last - o->first);
     spool s = o->spool; /* a place of its own in the same file */
@@ -271,13 +271,13 @@ static void note_success(outbox *o)
 static void send_batch(outbox *o)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    const uint32_t n = parse(o, peek(o));
+    const uint32_t n = outbox_parse(o, outbox_peek(o));
     uint32_t sent = 0;
     tutti_status s = TUTTI_E_IO;
     if (n) {
-        unlock(o);
+        outbox_unlock(o);
         s = o->config.send(o->config.ctx, o->records, n, &sent, &why);
-        lock(o);
+        outbox_lock(o);
     } else
         (void)tutti_fail(&why, s, "%s: cannot read %s, or no memory", o->config.who, o->path);
     sent = sent > n ? n : sent;
@@ -286,7 +286,7 @@ static void send_batch(outbox *o)
         sent++;
         s = TUTTI_OK;
     }
-    take(o, sent);
+    outbox_take(o, sent);
     if (sent)
         o->wait_ms = 0;
     if (s)
@@ -306,10 +306,10 @@ static void pause_sending(outbox *o)
         o->wait_ms = 0;
 }
 
-static void *work(void *ctx)
+static void *outbox_work(void *ctx)
 {
     outbox *o = ctx;
-    lock(o);
+    outbox_lock(o);
     while (!o->must_end && !(o->is_last && is_empty(o))) {
         if (is_empty(o)) {
             (void)pthread_cond_wait(&o->changed, &o->lock);
@@ -320,20 +320,20 @@ static void *work(void *ctx)
         if (!o->must_end)
             send_batch(o);
     }
-    unlock(o);
+    outbox_unlock(o);
     tutti_error why = TUTTI_ERROR_INIT;
     const tutti_status s = o->config.finish ? o->config.finish(o->config.ctx, &why) : TUTTI_OK;
-    lock(o);
+    outbox_lock(o);
     if (s)
         add_note(o, TUTTI_LOG_WARNING, "%s", why.text);
     o->has_ended = true;
     (void)pthread_cond_broadcast(&o->changed);
-    unlock(o);
+    outbox_unlock(o);
     return NULL;
 }
 
 /* Signals are for the threads of the host. */
-static void start(outbox *o)
+static void outbox_start(outbox *o)
 {
     sigset_t all;
     pthread_attr_t attr;
@@ -342,41 +342,41 @@ static void start(outbox *o)
     (void)sigfillset(&all);
     int failed = pthread_attr_setsigmask_np(&attr, &all);
     if (!failed)
-        failed = pthread_create(&o->thread, &attr, work, o);
+        failed = pthread_create(&o->thread, &attr, outbox_work, o);
     (void)pthread_attr_destroy(&attr);
     o->runs = !failed;
     if (failed) {
-        lock(o);
+        outbox_lock(o);
         if (!o->in_trouble)
             add_note(o, TUTTI_LOG_WARNING, "%s: cannot start a thread: %s; it is tried again",
                      o->config.who, strerror(failed));
         o->in_trouble = true;
-        unlock(o);
+        outbox_unlock(o);
     }
 }
 
 bool outbox_must_end(outbox *o)
 {
-    lock(o);
+    outbox_lock(o);
     const bool must = o->must_end;
-    unlock(o);
+    outbox_unlock(o);
     return must;
 }
 
 bool outbox_is_last(outbox *o)
 {
-    lock(o);
+    outbox_lock(o);
     const bool last = o->is_last;
-    unlock(o);
+    outbox_unlock(o);
     return last;
 }
 
 int64_t outbox_time_left(outbox *o)
 {
-    lock(o);
+    outbox_lock(o);
     const int64_t left = o->is_last ? o->deadline_ms - now_ms() : -1;
     const bool last = o->is_last;
-    unlock(o);
+    outbox_unlock(o);
     return last && left < 0 ? 0 : left;
 }
 
@@ -388,11 +388,11 @@ int outbox_end_fd(const outbox *o)
 bool outbox_wait(outbox *o, int64_t ms)
 {
     const int64_t until = now_ms() + ms;
-    lock(o);
+    outbox_lock(o);
     while (!o->must_end && now_ms() < until)
         wait_until(o, until);
     const bool goes_on = !o->must_end;
-    unlock(o);
+    outbox_unlock(o);
     return goes_on;
 }
 
@@ -444,14 +444,14 @@ tutti_status outbox_create(const outbox_config *config, outbox **ret_outbox, tut
 static tutti_status open_spool(outbox *o, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    lock(o);
+    outbox_lock(o);
     spool_close(&o->spool);
     const tutti_status s = spool_open(&o->spool, o->path, &why);
     if (!s && o->spool.damaged)
         add_note(o, TUTTI_LOG_WARNING,
                  "%s: the last %" PRId64 " bytes of %s are no whole record and are left out",
                  o->config.who, o->spool.damaged, o->path);
-    unlock(o);
+    outbox_unlock(o);
     return s ? tutti_fail(err, s, "%s: %s", o->config.who, why.text) : TUTTI_OK;
 }
 
@@ -461,17 +461,17 @@ tutti_status outbox_event(outbox *o, const tutti_event *event, tutti_error *err)
     if (event->id == TUTTI_EVENT_INIT)
         s = open_spool(o, err);
     else
-        start(o);
-    tell(o);
+        outbox_start(o);
+    outbox_tell(o);
     return s;
 }
 
 void outbox_put(outbox *o, const char *data, size_t size)
 {
-    const spool_frame f = {(uint32_t)size, crc32c(data, size)};
-    lock(o);
+    const spool_frame f = {(uint32_t)size, crc32c_of(data, size)};
+    outbox_lock(o);
     if (o->is_closed) {
-        unlock(o);
+        outbox_unlock(o);
         return;
     }
     const bool was_empty = is_empty(o);
@@ -479,26 +479,26 @@ void outbox_put(outbox *o, const char *data, size_t size)
         o->lost++;
     if (was_empty)
         (void)pthread_cond_broadcast(&o->changed);
-    unlock(o);
-    tell(o);
+    outbox_unlock(o);
+    outbox_tell(o);
 }
 
 void outbox_sync(outbox *o)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    lock(o);
-    if (spill(o) && spool_sync(&o->spool, &why))
+    outbox_lock(o);
+    if (outbox_spill(o) && spool_sync(&o->spool, &why))
         note_disk(o, &why);
-    unlock(o);
-    tell(o);
+    outbox_unlock(o);
+    outbox_tell(o);
 }
 
 tutti_status outbox_begin_again(outbox *o, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    lock(o);
+    outbox_lock(o);
     const tutti_status s = o->runs ? TUTTI_OK : spool_set_aside(&o->spool, &why);
-    unlock(o);
+    outbox_unlock(o);
     return s ? tutti_fail(err, s, "%s: %s", o->config.who, why.text) : TUTTI_OK;
 }
 
@@ -506,7 +506,7 @@ tutti_status outbox_begin_again(outbox *o, tutti_error *err)
 static void end_thread(outbox *o)
 {
     const uint64_t one = 1;
-    lock(o);
+    outbox_lock(o);
     o->is_last = true;
     o->deadline_ms = now_ms() + o->config.limit_ms;
     (void)pthread_cond_broadcast(&o->changed);
@@ -514,7 +514,7 @@ static void end_thread(outbox *o)
         wait_until(o, o->deadline_ms);
     o->must_end = true;
     (void)pthread_cond_broadcast(&o->changed);
-    unlock(o);
+    outbox_unlock(o);
     (void)!write(o->end_fd, &one, sizeof one);
     (void)pthread_join(o->thread, NULL);
 }
@@ -526,9 +526,9 @@ static void keep_rest(outbox *o)
     if (o->refused > 1)
         add_note(o, TUTTI_LOG_WARNING, "%s: %" PRIu64 " records were refused and left out",
                  o->config.who, o->refused);
-    const uint64_t left = count(o);
+    const uint64_t left = outbox_count(o);
     const bool kept =
-        !left || (spill(o) && !spool_sync(&o->spool, &why) && !o->spool.is_unnamed);
+        !left || (outbox_spill(o) && !spool_sync(&o->spool, &why) && !o->spool.is_unnamed);
     if (left && kept)
         add_note(o, TUTTI_LOG_WARNING,
                  "%s: %" PRIu64 " records were not sent within %g s; they wait in %s for the "
@@ -545,12 +545,12 @@ void outbox_destroy(outbox *o)
     if (!o)
         return;
     if (!o->runs && !is_empty(o))
-        start(o);
+        outbox_start(o);
     if (o->runs)
         end_thread(o);
     keep_rest(o);
     o->is_closed = true; /* what is told now has nowhere to go here */
-    tell(o);
+    outbox_tell(o);
     spool_close(&o->spool);
     free_outbox(o);
 }

@@ -69,7 +69,7 @@ static int64_t sound_end(const spool *s, int64_t size)
         char *data = next <= size ? malloc(f.size ? f.size : 1) : NULL;
         const bool sound = data &&
                            read_at(s->fd, data, f.size, at + (int64_t)sizeof f) == f.size &&
-                           crc32c(data, f.size) == f.crc;
+                           crc32c_of(data, f.size) == f.crc;
         free(data);
         if (!sound)
             break;

@@ -98,8 +98,8 @@ static void mlflow_free(mlflow *m)
 }
 
 /* The setting, else the variable, else `otherwise`. */
-static const char *choose(const tutti_params *params, const char *name, const char *variable,
-                          const char *otherwise)
+static const char *mlflow_choose(const tutti_params *params, const char *name,
+                                 const char *variable, const char *otherwise)
 {
     const char *value = tutti_param_str(params, name);
     if (!value && variable)
@@ -109,7 +109,7 @@ static const char *choose(const tutti_params *params, const char *name, const ch
 
 static tutti_status read_address(mlflow *m, const tutti_params *params, tutti_error *err)
 {
-    const char *url = choose(params, "tracking_uri", "MLFLOW_TRACKING_URI", NULL);
+    const char *url = mlflow_choose(params, "tracking_uri", "MLFLOW_TRACKING_URI", NULL);
     const char *token = getenv("MLFLOW_TRACKING_TOKEN");
     if (!url || (strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0))
         return tutti_fail(err, TUTTI_E_ARG,
@@ -149,9 +149,9 @@ static tutti_status read_settings(mlflow *m, const tutti_host *host, const tutti
                    checkpoint->run_name(checkpoint->ctx));
     (void)snprintf(m->tracking.id_path, sizeof m->tracking.id_path, "%s/mlflow.run",
                    checkpoint->run_folder(checkpoint->ctx));
-    m->experiment =
-        choose(params, "experiment_name", "MLFLOW_EXPERIMENT_NAME", "my-mlflow-experiment");
-    m->run_name = choose(params, "run_name", NULL, m->host_run_name);
+    m->experiment = mlflow_choose(params, "experiment_name", "MLFLOW_EXPERIMENT_NAME",
+                                  "my-mlflow-experiment");
+    m->run_name = mlflow_choose(params, "run_name", NULL, m->host_run_name);
     m->run_group = tutti_param_str(params, "run_group");
     m->resume = tutti_param_i64(params, "resume") != 0;
     m->flush_interval = tutti_param_i64(params, "flush_interval");
@@ -246,7 +246,7 @@ static tutti_status put_begin(mlflow *m, bool resume, tutti_error *err)
     return text_put(&t, m->outbox, err);
 }
 
-static tutti_status flush(mlflow *m, tutti_error *err)
+static tutti_status mlflow_flush(mlflow *m, tutti_error *err)
 {
     if (!m->nmetrics || !m->has_begun)
         return TUTTI_OK;
@@ -272,7 +272,7 @@ static tutti_status put_given(mlflow *m, tutti_error *err)
 }
 
 /* The run begins with its first event behind INIT, or with its end. */
-static tutti_status begin(mlflow *m, bool resume, tutti_error *err)
+static tutti_status mlflow_begin(mlflow *m, bool resume, tutti_error *err)
 {
     tutti_status s = m->has_begun ? TUTTI_OK : put_begin(m, resume, err);
     return s ? s : put_given(m, err);
@@ -284,12 +284,12 @@ static tutti_status mlflow_event(void *self, const tutti_event *event, tutti_err
     tutti_status s = TUTTI_OK;
     const bool fits = event->id == TUTTI_EVENT_FIT_START;
     if (event->id != TUTTI_EVENT_INIT)
-        s = begin(m, fits && event->time->batch > 0, err);
+        s = mlflow_begin(m, fits && event->time->batch > 0, err);
     m->trains = m->trains || fits;
     m->has_ended = m->has_ended || event->id == TUTTI_EVENT_FIT_END;
     if (!s &&
         (event->id != TUTTI_EVENT_BATCH_END || event->time->batch % m->flush_interval == 0))
-        s = flush(m, err);
+        s = mlflow_flush(m, err);
     const tutti_status sent = outbox_event(m->outbox, event, err);
     return s ? s : sent;
 }
@@ -309,9 +309,9 @@ static tutti_status mlflow_close(void *self, tutti_error *err)
     mlflow *m = self;
     tutti_status s = TUTTI_OK;
     if (m->nmetrics || m->given.out)
-        s = begin(m, false, err);
+        s = mlflow_begin(m, false, err);
     if (!s)
-        s = flush(m, err);
+        s = mlflow_flush(m, err);
     if (!s && m->has_begun)
         s = put_end(m, err);
     outbox_destroy(m->outbox);
@@ -321,7 +321,7 @@ static tutti_status mlflow_close(void *self, tutti_error *err)
 
 /* ---- the calls of a logger ---- */
 
-static bool ignored(const words *patterns, const char *name)
+static bool mlflow_ignored(const words *patterns, const char *name)
 {
     for (uint64_t k = 0; k < patterns->count; k++)
         if (fnmatch(patterns->items[k], name, 0) == 0)
@@ -368,10 +368,11 @@ static tutti_status add_metric(mlflow *m, const tutti_named_value *value, uint64
                                tutti_error *err)
 {
     bool is_new;
-    sent_value *last =
-        ignored(&m->ignored_metrics, value->name) ? NULL : find_sent(m, value->name, &is_new);
+    sent_value *last = mlflow_ignored(&m->ignored_metrics, value->name)
+                           ? NULL
+                           : find_sent(m, value->name, &is_new);
     if (!last)
-        return ignored(&m->ignored_metrics, value->name) ? TUTTI_OK : fail_memory(err);
+        return mlflow_ignored(&m->ignored_metrics, value->name) ? TUTTI_OK : fail_memory(err);
     if (!is_new && last->value == value->value && step < last->step + m->every)
         return TUTTI_OK;
     last->value = value->value;
@@ -392,7 +393,7 @@ static tutti_status add_metric(mlflow *m, const tutti_named_value *value, uint64
                   (unsigned long long)step);
     if (m->nmetrics < MOST_METRICS)
         return TUTTI_OK;
-    return m->has_begun ? flush(m, err) : keep_metrics(m, err);
+    return m->has_begun ? mlflow_flush(m, err) : keep_metrics(m, err);
 }
 
 static tutti_status mlflow_metrics(void *self, const tutti_named_value *values, uint32_t n,
@@ -425,7 +426,7 @@ static tutti_status mlflow_hyperparameters(void *self, const tutti_named_text *v
 {
     mlflow *m = self;
     for (uint32_t k = 0; k < n; k++) {
-        if (ignored(&m->ignored_given, values[k].name))
+        if (mlflow_ignored(&m->ignored_given, values[k].name))
             continue;
         if (!text_begin(&m->given))
             return fail_memory(err);
@@ -438,7 +439,7 @@ static tutti_status mlflow_hyperparameters(void *self, const tutti_named_text *v
 static tutti_status mlflow_sync(void *self, tutti_error *err)
 {
     mlflow *m = self;
-    const tutti_status s = flush(m, err);
+    const tutti_status s = mlflow_flush(m, err);
     outbox_sync(m->outbox);
     return s;
 }

@@ -12,8 +12,9 @@
 /* ---- calls ---- */
 
 /* One call; *ret_answer is its JSON, the caller's to free, or NULL for an answer of status `absent`. */
-static tutti_status call(tracking *t, const char *method, const char *path, const char *body,
-                         long absent, json_t **ret_answer, tutti_error *err)
+static tutti_status tracking_call(tracking *t, const char *method, const char *path,
+                                  const char *body, long absent, json_t **ret_answer,
+                                  tutti_error *err)
 {
     char url[2048], what[64];
     http_answer answer;
@@ -40,20 +41,20 @@ static tutti_status call(tracking *t, const char *method, const char *path, cons
 }
 
 /* As call, of a body that is freed here. */
-static tutti_status post(tracking *t, const char *path, json_t *body, json_t **ret_answer,
-                         tutti_error *err)
+static tutti_status tracking_post(tracking *t, const char *path, json_t *body,
+                                  json_t **ret_answer, tutti_error *err)
 {
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     if (!text)
         return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
-    const tutti_status s = call(t, "POST", path, text, 0, ret_answer, err);
+    const tutti_status s = tracking_call(t, "POST", path, text, 0, ret_answer, err);
     free(text);
     return s;
 }
 
-static tutti_status lacks(const tracking *t, const char *path, const char *key,
-                          tutti_error *err)
+static tutti_status tracking_lacks(const tracking *t, const char *path, const char *key,
+                                   tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_IO, "mlflow: %s answers %s without %s", http_host(t->http),
                       path, key);
@@ -89,7 +90,7 @@ static tutti_status write_id(const tracking *t, tutti_error *err)
 /* ---- finding and making ---- */
 
 /* As a part of an address. */
-static void escape(const char *text, char *to, size_t room)
+static void tracking_escape(const char *text, char *to, size_t room)
 {
     size_t n = 0;
     for (; *text && n + 4 < room; text++) {
@@ -108,17 +109,18 @@ static tutti_status get_experiment(tracking *t, const char *name, char *ret_id, 
 {
     char escaped[1024], path[1200];
     json_t *answer;
-    escape(name, escaped, sizeof escaped);
+    tracking_escape(name, escaped, sizeof escaped);
     (void)snprintf(path, sizeof path, "experiments/get-by-name?experiment_name=%s", escaped);
-    tutti_status s = call(t, "GET", path, NULL, 404, &answer, err);
+    tutti_status s = tracking_call(t, "GET", path, NULL, 404, &answer, err);
     const char *id = json_string_value(
         json_object_get(json_object_get(answer, "experiment"), "experiment_id"));
     if (!s && !answer) {
-        s = post(t, "experiments/create", json_pack("{ss}", "name", name), &answer, err);
+        s = tracking_post(t, "experiments/create", json_pack("{ss}", "name", name), &answer,
+                          err);
         id = json_string_value(json_object_get(answer, "experiment_id"));
     }
     if (!s && !id)
-        s = lacks(t, "experiments", "an experiment_id", err);
+        s = tracking_lacks(t, "experiments", "an experiment_id", err);
     if (!s)
         (void)snprintf(ret_id, room, "%s", id);
     json_decref(answer);
@@ -136,10 +138,10 @@ static tutti_status search_run(tracking *t, const char *experiment, const char *
 {
     json_t *answer;
     json_t *filter = json_sprintf("tags.run_name = \"%s\"", run_name);
-    const tutti_status s = post(t, "runs/search",
-                                json_pack("{s[s]sosi}", "experiment_ids", experiment, "filter",
-                                          filter, "max_results", 1),
-                                &answer, err);
+    const tutti_status s = tracking_post(t, "runs/search",
+                                         json_pack("{s[s]sosi}", "experiment_ids", experiment,
+                                                   "filter", filter, "max_results", 1),
+                                         &answer, err);
     const char *id = run_id_of(json_array_get(json_object_get(answer, "runs"), 0));
     (void)snprintf(t->run_id, sizeof t->run_id, "%s", id ? id : "");
     json_decref(answer);
@@ -151,12 +153,12 @@ static tutti_status create_run(tracking *t, const char *experiment, json_t *run,
 {
     json_t *answer;
     (void)json_object_set_new(run, "experiment_id", json_string(experiment));
-    const tutti_status s = post(t, "runs/create", json_incref(run), &answer, err);
+    const tutti_status s = tracking_post(t, "runs/create", json_incref(run), &answer, err);
     const char *id = run_id_of(json_object_get(answer, "run"));
     if (id)
         (void)snprintf(t->run_id, sizeof t->run_id, "%s", id);
     json_decref(answer);
-    return s || id ? s : lacks(t, "runs/create", "a run_id", err);
+    return s || id ? s : tracking_lacks(t, "runs/create", "a run_id", err);
 }
 
 /* ---- records ---- */
@@ -170,7 +172,7 @@ static tutti_status call_run(tracking *t, const char *path, const char *rest, si
     if (!body)
         return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
     (void)snprintf(body, size + 128, "{\"run_id\":\"%s\",%.*s", t->run_id, (int)size, rest);
-    const tutti_status s = call(t, "POST", path, body, 0, &answer, err);
+    const tutti_status s = tracking_call(t, "POST", path, body, 0, &answer, err);
     json_decref(answer);
     free(body);
     return s;

@@ -40,7 +40,7 @@ static int set_streams(posix_spawn_file_actions_t *actions, int in, const char *
     return failed ? failed : posix_spawn_file_actions_adddup2(actions, 1, 2);
 }
 
-static int spawn(child *c, int in)
+static int child_spawn(child *c, int in)
 {
     posix_spawnattr_t attr;
     posix_spawn_file_actions_t actions;
@@ -68,7 +68,7 @@ tutti_status child_start(child *c, tutti_error *err)
         return TUTTI_OK;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return tutti_fail(err, TUTTI_E_IO, "pipe: cannot make a pipe: %s", strerror(errno));
-    const int failed = spawn(c, ends[0]);
+    const int failed = child_spawn(c, ends[0]);
     (void)close(ends[0]);
     if (failed || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) {
         c->pid = 0;
@@ -123,7 +123,7 @@ static bool wait_for_end(child *c, outbox *o, int64_t limit_ms, int *ret_status)
 }
 
 /* Nobody reads any more. */
-static tutti_status gone(child *c, outbox *o, tutti_error *err)
+static tutti_status child_gone(child *c, outbox *o, tutti_error *err)
 {
     int status = 0;
     close_input(c);
@@ -189,7 +189,7 @@ tutti_status child_feed(child *c, outbox *o, const outbox_record *records, uint3
     } while (reads && (done < size || unread > 0) && !outbox_must_end(o));
     (void)ioctl(c->in, FIONREAD, &unread); /* it may have read on meanwhile */
     *ret_read = count_read(records, n, done - (size_t)unread);
-    return reads ? TUTTI_OK : gone(c, o, err);
+    return reads ? TUTTI_OK : child_gone(c, o, err);
 }
 
 tutti_status child_finish(child *c, outbox *o, tutti_error *err)

@@ -22,7 +22,7 @@ typedef struct progress_bar {
     latest_values values;
 } progress_bar;
 
-static double seconds(void)
+static double progress_bar_seconds(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -55,7 +55,7 @@ typedef struct line {
 } line;
 
 TUTTI_PRINTF(2, 3)
-static void add(line *l, const char *format, ...)
+static void progress_bar_add(line *l, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -67,7 +67,7 @@ static void add(line *l, const char *format, ...)
 }
 
 /* Fraction of the whole run; -1 when it is not known. */
-static double progress(const progress_bar *b)
+static double progress_bar_progress(const progress_bar *b)
 {
     const tutti_state_v1 *s = b->state;
     const int64_t len = s->eval_label(s->ctx) ? -1 : s->dataloader_len(s->ctx);
@@ -80,27 +80,27 @@ static double progress(const progress_bar *b)
 static void add_bar(line *l, int64_t done, int64_t total)
 {
     const int full = total > 0 ? (int)(BAR_WIDTH * done / total) : 0;
-    add(l, " [");
+    progress_bar_add(l, " [");
     for (int k = 0; k < BAR_WIDTH; k++)
-        add(l, "%c", k < full ? '=' : k == full ? '>' : ' ');
-    add(l, "]");
+        progress_bar_add(l, "%c", k < full ? '=' : k == full ? '>' : ' ');
+    progress_bar_add(l, "]");
 }
 
 static void add_rate(const progress_bar *b, line *l)
 {
     const tutti_timestamp *t = b->state->time;
     const double spent = (double)(t->total_ns - b->start.total_ns) * 1e-9;
-    const double now = progress(b);
+    const double now = progress_bar_progress(b);
     if (!(spent > 0.0))
         return;
-    add(l, ", %.0f samples/s", (double)(t->sample - b->start.sample) / spent);
+    progress_bar_add(l, ", %.0f samples/s", (double)(t->sample - b->start.sample) / spent);
     if (now > b->start_at && now < 1.0) {
         const int64_t left = (int64_t)(spent * (1.0 - now) / (now - b->start_at) + 0.5);
         if (left >= 3600)
-            add(l, ", eta %lld:%02d:%02d", (long long)(left / 3600), (int)(left / 60 % 60),
-                (int)(left % 60));
+            progress_bar_add(l, ", eta %lld:%02d:%02d", (long long)(left / 3600),
+                             (int)(left / 60 % 60), (int)(left % 60));
         else
-            add(l, ", eta %d:%02d", (int)(left / 60), (int)(left % 60));
+            progress_bar_add(l, ", eta %d:%02d", (int)(left / 60), (int)(left % 60));
     }
 }
 
@@ -113,8 +113,8 @@ static void add_values(const progress_bar *b, line *l, const char *prefix, const
         if (strncmp(v->name, prefix, strlen(prefix)) != 0)
             continue;
         const char *name = v->name + strlen(prefix);
-        add(l, "%s%s %s", first, strcmp(name, "total") == 0 ? "loss" : name,
-            number_text(v->value, text, sizeof text));
+        progress_bar_add(l, "%s%s %s", first, strcmp(name, "total") == 0 ? "loss" : name,
+                         number_text(v->value, text, sizeof text));
         first = ", ";
     }
 }
@@ -126,21 +126,21 @@ static void make_train(const progress_bar *b, line *l, bool end)
     const int64_t len = s->dataloader_len(s->ctx);
     if (s->max_duration->unit == TUTTI_UNIT_EPOCH) {
         const int64_t batch = end && len >= 0 ? len : t->batch_in_epoch;
-        add(l, "epoch %lld/%lld", (long long)(end ? t->epoch : t->epoch + 1),
-            (long long)s->max_duration->count);
+        progress_bar_add(l, "epoch %lld/%lld", (long long)(end ? t->epoch : t->epoch + 1),
+                         (long long)s->max_duration->count);
         if (b->terminal)
             add_bar(l, batch, len);
-        add(l, b->terminal ? " %lld" : ", batch %lld", (long long)batch);
+        progress_bar_add(l, b->terminal ? " %lld" : ", batch %lld", (long long)batch);
         if (len >= 0)
-            add(l, "/%lld", (long long)len);
+            progress_bar_add(l, "/%lld", (long long)len);
     } else {
         const double now = s->elapsed(s->ctx);
-        add(l, "training");
+        progress_bar_add(l, "training");
         if (b->terminal)
             add_bar(l, (int64_t)(1000.0 * now), 1000);
-        add(l, b->terminal ? " batch %lld" : ", batch %lld", (long long)t->batch);
+        progress_bar_add(l, b->terminal ? " batch %lld" : ", batch %lld", (long long)t->batch);
         if (s->max_duration->unit == TUTTI_UNIT_BATCH)
-            add(l, "/%lld", (long long)s->max_duration->count);
+            progress_bar_add(l, "/%lld", (long long)s->max_duration->count);
     }
     add_rate(b, l);
     add_values(b, l, "loss/train/", ", ");
@@ -152,7 +152,7 @@ static void make_eval(const progress_bar *b, line *l, bool end)
     const tutti_state_v1 *s = b->state;
     const char *label = s->eval_label(s->ctx);
     const int64_t len = s->dataloader_len(s->ctx);
-    add(l, "eval %s", label ? label : "");
+    progress_bar_add(l, "eval %s", label ? label : "");
     if (end) {
         char prefix[128];
         (void)snprintf(prefix, sizeof prefix, "metrics/%s/", label ? label : "");
@@ -160,12 +160,12 @@ static void make_eval(const progress_bar *b, line *l, bool end)
         return;
     }
     add_bar(l, s->eval_time->batch, len);
-    add(l, " %lld", (long long)s->eval_time->batch);
+    progress_bar_add(l, " %lld", (long long)s->eval_time->batch);
     if (len >= 0)
-        add(l, "/%lld", (long long)len);
+        progress_bar_add(l, "/%lld", (long long)len);
 }
 
-static void show(progress_bar *b, line *l, bool end)
+static void progress_bar_show(progress_bar *b, line *l, bool end)
 {
     if (b->terminal) {
         struct winsize w;
@@ -176,45 +176,45 @@ static void show(progress_bar *b, line *l, bool end)
         (void)fprintf(b->out, "%s\n", l->text);
     (void)fflush(b->out);
     b->drawn = b->terminal && !end;
-    b->last = seconds();
+    b->last = progress_bar_seconds();
 }
 
 static tutti_status bar_event(void *self, const tutti_event *event, tutti_error *err)
 {
     progress_bar *b = self;
     line l = {.used = 0};
-    const double waited = seconds() - b->last;
+    const double waited = progress_bar_seconds() - b->last;
     (void)err;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
         b->start = *event->time;
-        b->start_at = progress(b);
-        b->last = b->terminal ? 0.0 : seconds();
+        b->start_at = progress_bar_progress(b);
+        b->last = b->terminal ? 0.0 : progress_bar_seconds();
         break;
     case TUTTI_EVENT_BATCH_END:
         if (waited >= (b->terminal ? b->refresh : b->line_every)) {
             make_train(b, &l, false);
-            show(b, &l, false);
+            progress_bar_show(b, &l, false);
         }
         break;
     case TUTTI_EVENT_EPOCH_END:
         make_train(b, &l, true);
-        show(b, &l, true);
+        progress_bar_show(b, &l, true);
         break;
     case TUTTI_EVENT_EVAL_BATCH_END:
         if (b->terminal && waited >= b->refresh) {
             make_eval(b, &l, false);
-            show(b, &l, false);
+            progress_bar_show(b, &l, false);
         }
         break;
     case TUTTI_EVENT_EVAL_END:
         make_eval(b, &l, true);
-        show(b, &l, true);
+        progress_bar_show(b, &l, true);
         break;
     case TUTTI_EVENT_FIT_END:
         if (event->time->batch_in_epoch > 0) { /* it ended inside an epoch */
             make_train(b, &l, false);
-            show(b, &l, true);
+            progress_bar_show(b, &l, true);
         }
         break;
     default:

@@ -45,7 +45,7 @@ static tutti_status slack_send(void *ctx, const outbox_record *records, uint32_t
     return s;
 }
 
-static void clear(slack *k)
+static void slack_clear(slack *k)
 {
     for (uint32_t j = 0; j < k->count; j++) {
         free(k->entries[j].key);
@@ -56,7 +56,7 @@ static void clear(slack *k)
 
 static void slack_free(slack *k)
 {
-    clear(k);
+    slack_clear(k);
     if (!k->includes_all)
         regfree(&k->include);
     http_destroy(k->http);
@@ -152,7 +152,7 @@ static void put_section(FILE *out, const entry *e)
     free(line);
 }
 
-static tutti_status post(slack *k, tutti_error *err)
+static tutti_status slack_post(slack *k, tutti_error *err)
 {
     char *body = NULL;
     size_t size = 0;
@@ -160,7 +160,7 @@ static tutti_status post(slack *k, tutti_error *err)
     if (!k->count)
         return TUTTI_OK;
     if (!out) {
-        clear(k);
+        slack_clear(k);
         return fail_memory(err);
     }
     (void)fprintf(out, "{\"text\":\"Logged %u items to Slack\",\"blocks\":[", k->count);
@@ -173,7 +173,7 @@ static tutti_status post(slack *k, tutti_error *err)
     if (whole)
         outbox_put(k->outbox, body, size);
     free(body);
-    clear(k);
+    slack_clear(k);
     return whole ? TUTTI_OK : fail_memory(err);
 }
 
@@ -191,7 +191,7 @@ static entry *place_of(slack *k, const char *key)
     return e;
 }
 
-static tutti_status keep(slack *k, const char *key, const char *text, tutti_error *err)
+static tutti_status slack_keep(slack *k, const char *key, const char *text, tutti_error *err)
 {
     if (!k->includes_all && regexec(&k->include, key, 0, NULL, 0) != 0)
         return TUTTI_OK;
@@ -203,7 +203,7 @@ static tutti_status keep(slack *k, const char *key, const char *text, tutti_erro
     }
     free(e->text);
     e->text = copy;
-    return k->count == k->most ? post(k, err) : TUTTI_OK;
+    return k->count == k->most ? slack_post(k, err) : TUTTI_OK;
 }
 
 static tutti_status slack_event(void *self, const tutti_event *event, tutti_error *err)
@@ -214,7 +214,7 @@ static tutti_status slack_event(void *self, const tutti_event *event, tutti_erro
     const int64_t now = by_epoch ? event->time->epoch : event->time->batch;
     if (event->id == (by_epoch ? TUTTI_EVENT_EPOCH_END : TUTTI_EVENT_BATCH_END) &&
         (now == 1 || (k->interval.count > 0 && now % k->interval.count == 0)))
-        s = post(k, err);
+        s = slack_post(k, err);
     const tutti_status sent = outbox_event(k->outbox, event, err);
     return s ? s : sent;
 }
@@ -222,7 +222,7 @@ static tutti_status slack_event(void *self, const tutti_event *event, tutti_erro
 static tutti_status slack_close(void *self, tutti_error *err)
 {
     slack *k = self;
-    const tutti_status s = post(k, err);
+    const tutti_status s = slack_post(k, err);
     outbox_destroy(k->outbox);
     slack_free(k);
     return s;
@@ -237,7 +237,8 @@ static tutti_status slack_metrics(void *self, const tutti_named_value *values, u
     char text[64];
     (void)step;
     for (uint32_t j = 0; j < n && !s; j++)
-        s = keep(self, values[j].name, number_text(values[j].value, text, sizeof text), err);
+        s = slack_keep(self, values[j].name, number_text(values[j].value, text, sizeof text),
+                       err);
     return s;
 }
 
@@ -246,14 +247,14 @@ static tutti_status slack_hyperparameters(void *self, const tutti_named_text *va
 {
     tutti_status s = TUTTI_OK;
     for (uint32_t j = 0; j < n && !s; j++)
-        s = keep(self, values[j].name, values[j].text, err);
+        s = slack_keep(self, values[j].name, values[j].text, err);
     return s;
 }
 
 static tutti_status slack_trace(void *self, const tutti_trace *trace, tutti_error *err)
 {
     char key[256];
-    return keep(self, trace_key(trace, key, sizeof key), trace->ran ? "1" : "0", err);
+    return slack_keep(self, trace_key(trace, key, sizeof key), trace->ran ? "1" : "0", err);
 }
 
 static tutti_status slack_sync(void *self, tutti_error *err)

@@ -11,7 +11,7 @@
 
 enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
 
-static void add(bytes *b, const void *data, size_t size)
+static void event_add(bytes *b, const void *data, size_t size)
 {
     if (b->size + size > b->capacity && !b->failed) {
         const size_t capacity = 2 * b->capacity + size + 256;
@@ -33,10 +33,10 @@ static void add_varint(bytes *b, uint64_t v)
     unsigned char byte;
     for (; v > 127; v >>= 7) {
         byte = (unsigned char)(v | 128);
-        add(b, &byte, 1);
+        event_add(b, &byte, 1);
     }
     byte = (unsigned char)v;
-    add(b, &byte, 1);
+    event_add(b, &byte, 1);
 }
 
 /* Least significant byte first. */
@@ -44,7 +44,7 @@ static void add_fixed(bytes *b, uint64_t v, int size)
 {
     for (int k = 0; k < size; k++, v >>= 8) {
         const unsigned char byte = (unsigned char)v;
-        add(b, &byte, 1);
+        event_add(b, &byte, 1);
     }
 }
 
@@ -79,7 +79,7 @@ static void put_bytes(bytes *b, uint32_t field, const void *data, size_t size)
 {
     add_key(b, field, LENGTH);
     add_varint(b, size);
-    add(b, data, size);
+    event_add(b, data, size);
 }
 
 static void put_string(bytes *b, uint32_t field, const char *text)
@@ -99,7 +99,7 @@ static void put_message(bytes *b, uint32_t field, bytes *message)
 
 static uint32_t masked_crc(const void *data, size_t size)
 {
-    const uint32_t crc = crc32c(data, size);
+    const uint32_t crc = crc32c_of(data, size);
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
@@ -109,9 +109,9 @@ static void put_record(bytes *to, bytes *event)
     add_fixed(&length, event->size, 8);
     if (!event->failed && !length.failed && !to->failed) {
         const size_t before = to->size;
-        add(to, length.data, 8);
+        event_add(to, length.data, 8);
         add_fixed(to, masked_crc(length.data, 8), 4);
-        add(to, event->data, event->size);
+        event_add(to, event->data, event->size);
         add_fixed(to, masked_crc(event->data, event->size), 4);
         if (to->failed)
             to->size = before;
@@ -179,8 +179,8 @@ void event_scalars(bytes *to, double time, int64_t step, const char *prefix,
         const size_t before = strlen(prefix), size = strlen(values[k].name);
         add_key(&value, VALUE_TAG, LENGTH);
         add_varint(&value, before + size);
-        add(&value, prefix, before);
-        add(&value, values[k].name, size);
+        event_add(&value, prefix, before);
+        event_add(&value, values[k].name, size);
         put_float(&value, VALUE_SIMPLE, (float)values[k].value);
         put_message(&summary, SUMMARY_VALUE, &value);
     }
@@ -292,8 +292,8 @@ static void put_infos(bytes *experiment, const tutti_named_text *values, uint32_
         const size_t size = strlen(metrics[k]);
         add_key(&name, METRIC_NAME_TAG, LENGTH);
         add_varint(&name, size + 8);
-        add(&name, "hparams/", 8);
-        add(&name, metrics[k], size);
+        event_add(&name, "hparams/", 8);
+        event_add(&name, metrics[k], size);
         put_message(&info, METRIC_INFO_NAME, &name);
         put_message(experiment, EXPERIMENT_METRIC_INFOS, &info);
     }

@@ -44,7 +44,7 @@ static void make_folders(const char *folder)
 }
 
 /* Whole again after a write that failed. */
-static void cut(const event_file *f)
+static void event_file_cut(const event_file *f)
 {
     const int cause = errno;
     (void)!ftruncate(f->fd, f->size);
@@ -81,7 +81,7 @@ static tutti_status begin_file(event_file *f, tutti_error *err)
         s = tutti_fail(err, TUTTI_E_NOMEM, "tensorboard: no memory");
     else if (!write_all(f->fd, first.data, first.size)) {
         s = fail_io(f, err);
-        cut(f);
+        event_file_cut(f);
     } else
         f->size = (int64_t)first.size;
     free(first.data);
@@ -104,7 +104,7 @@ tutti_status event_file_add(event_file *f, const outbox_record *records, uint32_
     }
     if (!written || (fsync(f->fd) != 0 && errno != EINVAL)) {
         s = fail_io(f, err);
-        cut(f);
+        event_file_cut(f);
         return s;
     }
     f->size = size;

@@ -27,7 +27,7 @@ static tutti_status fail_memory(tutti_error *err)
     return tutti_fail(err, TUTTI_E_NOMEM, "tensorboard: no memory for what is logged");
 }
 
-static double now(void)
+static double tensorboard_now(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_REALTIME, &t);
@@ -113,14 +113,14 @@ static tutti_status hand_over(tensorboard *t, bytes *b, tutti_error *err)
     return failed ? fail_memory(err) : TUTTI_OK;
 }
 
-static tutti_status flush(tensorboard *t, tutti_error *err)
+static tutti_status tensorboard_flush(tensorboard *t, tutti_error *err)
 {
     const tutti_status s = hand_over(t, &t->begin, err);
     const tutti_status also = hand_over(t, &t->events, err);
     return s ? s : also;
 }
 
-static bool judges(const char *name)
+static bool tensorboard_judges(const char *name)
 {
     return strstr(name, "metric") || strstr(name, "loss");
 }
@@ -134,13 +134,15 @@ static tutti_status add_hparams(tensorboard *t, tutti_error *err)
     if (!names)
         return fail_memory(err);
     for (uint32_t k = 0; k < m->count; k++)
-        if (judges(m->items[k].name)) {
+        if (tensorboard_judges(m->items[k].name)) {
             const tutti_named_value v = {m->items[k].name, m->items[k].value};
-            event_scalars(&t->events, now(), t->state->time->batch, "hparams/", &v, 1);
+            event_scalars(&t->events, tensorboard_now(), t->state->time->batch, "hparams/", &v,
+                          1);
             names[n++] = m->items[k].name;
         }
     if (!t->has_hparams) /* readers keep the first */
-        event_hparams(&t->events, now(), t->run_name, t->given, t->ngiven, names, n);
+        event_hparams(&t->events, tensorboard_now(), t->run_name, t->given, t->ngiven, names,
+                      n);
     t->has_hparams = true;
     free(names);
     return TUTTI_OK;
@@ -152,10 +154,10 @@ static tutti_status tensorboard_event(void *self, const tutti_event *event, tutt
     tutti_status s = TUTTI_OK;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
-        event_start(&t->begin, now(), event->time->batch);
+        event_start(&t->begin, tensorboard_now(), event->time->batch);
         break;
     case TUTTI_EVENT_BATCH_END:
-        s = event->time->batch % t->flush_interval == 0 ? flush(t, err) : TUTTI_OK;
+        s = event->time->batch % t->flush_interval == 0 ? tensorboard_flush(t, err) : TUTTI_OK;
         break;
     case TUTTI_EVENT_EVAL_END:
         s = add_hparams(t, err);
@@ -167,7 +169,7 @@ static tutti_status tensorboard_event(void *self, const tutti_event *event, tutt
         break;
     }
     if (!s && event->id != TUTTI_EVENT_INIT && event->id != TUTTI_EVENT_BATCH_END)
-        s = flush(t, err);
+        s = tensorboard_flush(t, err);
     const tutti_status sent = outbox_event(t->outbox, event, err);
     return s ? s : sent;
 }
@@ -177,9 +179,9 @@ static tutti_status tensorboard_close(void *self, tutti_error *err)
     tensorboard *t = self;
     tutti_status s = t->has_hparams || !t->ngiven ? TUTTI_OK : add_hparams(t, err);
     if (t->has_trained)
-        event_hparams_end(&t->events, now());
+        event_hparams_end(&t->events, tensorboard_now());
     if (!s)
-        s = flush(t, err);
+        s = tensorboard_flush(t, err);
     outbox_destroy(t->outbox);
     tensorboard_free(t);
     return s;
@@ -194,7 +196,7 @@ static tutti_status tensorboard_metrics(void *self, const tutti_named_value *val
     bool kept = true;
     for (uint32_t k = 0; k < n; k++)
         kept = latest_set(&t->metrics, values[k].name, values[k].value) && kept;
-    event_scalars(&t->events, now(), (int64_t)step, "", values, n);
+    event_scalars(&t->events, tensorboard_now(), (int64_t)step, "", values, n);
     return kept && !t->events.failed ? TUTTI_OK : fail_memory(err);
 }
 
@@ -244,14 +246,14 @@ static tutti_status tensorboard_message(void *self, int32_t level, const char *c
     if (level < TUTTI_LOG_INFO)
         return TUTTI_OK;
     (void)snprintf(line, sizeof line, "%s: %s", component, text);
-    event_text(&t->events, now(), t->state->time->batch, "messages", line);
+    event_text(&t->events, tensorboard_now(), t->state->time->batch, "messages", line);
     return t->events.failed ? fail_memory(err) : TUTTI_OK;
 }
 
 static tutti_status tensorboard_sync(void *self, tutti_error *err)
 {
     tensorboard *t = self;
-    const tutti_status s = flush(t, err);
+    const tutti_status s = tensorboard_flush(t, err);
     outbox_sync(t->outbox);
     return s;
 }

@@ -20,7 +20,8 @@ static tutti_status attention_build(void *self, tutti_module m, tutti_error *err
 }
 
 /* The three weights called `name`, one below the other. */
-static tutti_value stacked(const bert_part *p, tutti_graph *g, tutti_module m, const char *name)
+static tutti_value bert_stacked(const bert_part *p, tutti_graph *g, tutti_module m,
+                                const char *name)
 {
     const tutti_module_v1 *s = p->modules;
     const tutti_attr axis = tutti_attr_i("axis", 0);
@@ -31,7 +32,8 @@ static tutti_value stacked(const bert_part *p, tutti_graph *g, tutti_module m, c
 }
 
 /* (B, T, C) -> (B, T, 3 C), as one product where surgery has left all three as they were. */
-static tutti_value project(const bert_part *p, tutti_graph *g, tutti_module m, tutti_value x)
+static tutti_value bert_project(const bert_part *p, tutti_graph *g, tutti_module m,
+                                tutti_value x)
 {
     const tutti_module_v1 *s = p->modules;
     const tutti_attr axis = tutti_attr_i("axis", -1);
@@ -40,8 +42,8 @@ static tutti_value project(const bert_part *p, tutti_graph *g, tutti_module m, t
     for (int k = 0; k < 3; k++)
         linear &= strcmp(s->kind(s->ctx, s->child(s->ctx, m, products[k])), "linear") == 0;
     if (linear) {
-        const tutti_value weight = stacked(p, g, m, "weight");
-        return tutti_matmul(g, x, weight, stacked(p, g, m, "bias"), 0, 1);
+        const tutti_value weight = bert_stacked(p, g, m, "weight");
+        return tutti_matmul(g, x, weight, bert_stacked(p, g, m, "bias"), 0, 1);
     }
     for (int k = 0; k < 3; k++)
         all[k] = model_call(s, g, m, products[k], x);
@@ -55,7 +57,7 @@ static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
 {
     const bert_part *p = self;
     (void)nout;
-    const tutti_value qkv = project(p, g, m, in[0]);
+    const tutti_value qkv = bert_project(p, g, m, in[0]);
     out[0] = bert_call(p->modules, g, m, "heads", qkv, nin > 1 ? in[1] : 0);
     return g->status(g);
 }

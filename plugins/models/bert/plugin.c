@@ -142,8 +142,8 @@ static tutti_status add_classifier(const bert_part *p, tutti_module root, tutti_
     return bert_linear(p->modules, root, "classifier", p->width, labels, err);
 }
 
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status bert_build(void *self, tutti_module root, const tutti_column *columns,
+                               uint32_t ncolumns, tutti_error *err)
 {
     bert *b = self;
     bert_part *p = &b->part;
@@ -198,9 +198,9 @@ static tutti_value first_token(tutti_graph *g, tutti_value x, int64_t width)
 }
 
 /* inputs: tokens (B, T), then their types and the mask, as the data have them. */
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status bert_trace(void *self, tutti_graph *g, tutti_module root,
+                               const tutti_value *inputs, uint32_t ninputs,
+                               tutti_value *outputs, uint32_t noutputs)
 {
     const bert *b = self;
     const tutti_module_v1 *s = b->part.modules;
@@ -259,8 +259,8 @@ static tutti_status bert_open(const tutti_host *host, const tutti_params *params
                                 .noutputs = 1,
                                 .inputs = b->inputs,
                                 .targets = classifier_targets,
-                                .build = build,
-                                .trace = trace,
+                                .build = bert_build,
+                                .trace = bert_trace,
                                 .loss = model_cross_entropy};
     *ret_self = b;
     return TUTTI_OK;

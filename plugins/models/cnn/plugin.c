@@ -72,8 +72,8 @@ static tutti_status add_block(const cnn *m, tutti_module body, uint64_t k, int64
                : TUTTI_OK;
 }
 
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status cnn_build(void *self, tutti_module root, const tutti_column *columns,
+                              uint32_t ncolumns, tutti_error *err)
 {
     cnn *m = self;
     tutti_desc input = {{0}, 0, 0};
@@ -102,9 +102,9 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     return model_linear(m->modules, body, "head", width, m->head.outputs, err);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status cnn_trace(void *self, tutti_graph *g, tutti_module root,
+                              const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
+                              uint32_t noutputs)
 {
     (void)ninputs, (void)noutputs;
     outputs[0] = model_call(((cnn *)self)->modules, g, root, "body", inputs[0]);
@@ -115,8 +115,8 @@ static const tutti_model_v1 table = {.struct_size = sizeof table,
                                      .noutputs = 1,
                                      .inputs = classifier_inputs,
                                      .targets = classifier_targets,
-                                     .build = build,
-                                     .trace = trace,
+                                     .build = cnn_build,
+                                     .trace = cnn_trace,
                                      .loss = classifier_loss};
 
 static const void *cnn_query(void *self, const char *id)

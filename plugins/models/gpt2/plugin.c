@@ -79,8 +79,8 @@ static tutti_status add_blocks(const gpt2 *m, tutti_module root, tutti_error *er
 }
 
 /* wte wpe [drop] h.0 ... ln_f; the head is wte again. */
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status gpt2_build(void *self, tutti_module root, const tutti_column *columns,
+                               uint32_t ncolumns, tutti_error *err)
 {
     gpt2 *m = self;
     const tutti_attr p = tutti_attr_f("p", m->dropout);
@@ -106,8 +106,8 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
 }
 
 /* The first T of the `rows` of wpe. */
-static tutti_value positions(const gpt2 *m, tutti_graph *g, tutti_module wpe, int64_t rows,
-                             int64_t t)
+static tutti_value gpt2_positions(const gpt2 *m, tutti_graph *g, tutti_module wpe, int64_t rows,
+                                  int64_t t)
 {
     const int64_t begin[2] = {0, 0}, end[2] = {t, m->width}, step[2] = {1, 1};
     const tutti_attr cut[3] = {tutti_attr_list("begin", begin, 2),
@@ -117,9 +117,9 @@ static tutti_value positions(const gpt2 *m, tutti_graph *g, tutti_module wpe, in
     return t == rows ? table : g->emit(g, "slice", &table, 1, cut, 3, NULL, 0);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status gpt2_trace(void *self, tutti_graph *g, tutti_module root,
+                               const tutti_value *inputs, uint32_t ninputs,
+                               tutti_value *outputs, uint32_t noutputs)
 {
     const gpt2 *m = self;
     const tutti_module_v1 *s = m->modules;
@@ -134,7 +134,7 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
         return g->fail(g, TUTTI_E_RANGE, text);
     tutti_value x = model_call(s, g, root, "wte", inputs[0]);
     if (wpe)
-        x = tutti_add(g, x, positions(m, g, wpe, rows, t));
+        x = tutti_add(g, x, gpt2_positions(m, g, wpe, rows, t));
     if (s->child(s->ctx, root, "drop"))
         x = model_call(s, g, root, "drop", x);
     x = model_call(s, g, root, "ln_f", model_call(s, g, root, "h", x));
@@ -147,8 +147,8 @@ static const tutti_model_v1 table = {.struct_size = sizeof table,
                                      .noutputs = 1,
                                      .inputs = classifier_inputs,
                                      .targets = classifier_targets,
-                                     .build = build,
-                                     .trace = trace,
+                                     .build = gpt2_build,
+                                     .trace = gpt2_trace,
                                      .loss = model_cross_entropy};
 
 static const void *gpt2_query(void *self, const char *id)

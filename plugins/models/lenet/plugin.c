@@ -49,7 +49,7 @@ static tutti_status biased_conv(const lenet *m, tutti_module root, const char *n
 }
 
 /* (B, H, W, C) -> (B, C H W): channel by channel, as PyTorch has its images. */
-static tutti_value flatten(tutti_graph *g, tutti_value x)
+static tutti_value lenet_flatten(tutti_graph *g, tutti_value x)
 {
     static const int64_t order[4] = {0, 3, 1, 2};
     const int64_t shape[2] = {g->desc(g, x)->dim[0], -1};
@@ -108,7 +108,7 @@ static tutti_status lenet_trace(void *self, tutti_graph *g, tutti_module root,
     tutti_value x = inputs[0];
     for (int k = 0; k < 6; k++)
         x = model_call(modules, g, root, maps[k], x);
-    x = flatten(g, x);
+    x = lenet_flatten(g, x);
     for (int k = 0; k < 5; k++)
         x = model_call(modules, g, root, rows[k], x);
     outputs[0] = x;
@@ -118,7 +118,7 @@ static tutti_status lenet_trace(void *self, tutti_graph *g, tutti_module root,
 /* ---- mnist_classifier ---- */
 
 /* Two 3x3 convolutions take 4 pixels of a side; what is left is cut into GRID equal parts. */
-static int divides(int64_t side)
+static int lenet_divides(int64_t side)
 {
     return side >= 4 + GRID && (side - 4) % GRID == 0;
 }
@@ -133,7 +133,7 @@ static tutti_status mnist_build(void *self, tutti_module root, const tutti_colum
         classifier_columns("mnist_classifier", columns, ncolumns, &m->head, &input, err);
     if (s)
         return s;
-    if (input.rank != 3 || !divides(input.dim[0]) || !divides(input.dim[1]))
+    if (input.rank != 3 || !lenet_divides(input.dim[0]) || !lenet_divides(input.dim[1]))
         return tutti_fail(
             err, TUTTI_E_SHAPE,
             "mnist_classifier: samples are %s, want (H, W, C) with sides that are "
@@ -160,7 +160,7 @@ static tutti_status mnist_trace(void *self, tutti_graph *g, tutti_module root,
     const int64_t part[2] = {d->dim[1] / GRID, d->dim[2] / GRID};
     const tutti_attr attr[2] = {tutti_attr_list("kernel", part, 2),
                                 tutti_attr_list("stride", part, 2)};
-    x = flatten(g, g->emit(g, "avg_pool2d", &x, 1, attr, 2, NULL, 0));
+    x = lenet_flatten(g, g->emit(g, "avg_pool2d", &x, 1, attr, 2, NULL, 0));
     x = tutti_relu(g, model_call(modules, g, root, "fc1", x));
     outputs[0] = model_call(modules, g, root, "fc2", x);
     return g->status(g);

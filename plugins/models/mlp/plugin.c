@@ -43,8 +43,8 @@ static tutti_status mlp_close(void *self, tutti_error *err)
 }
 
 /* body: linear0 act0 [drop0] linear1 ... head */
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status mlp_build(void *self, tutti_module root, const tutti_column *columns,
+                              uint32_t ncolumns, tutti_error *err)
 {
     mlp *m = self;
     tutti_desc input = {{0}, 0, 0};
@@ -70,9 +70,9 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     return model_linear(m->modules, body, "head", width, m->head.outputs, err);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status mlp_trace(void *self, tutti_graph *g, tutti_module root,
+                              const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
+                              uint32_t noutputs)
 {
     (void)ninputs, (void)noutputs;
     outputs[0] = model_call(((mlp *)self)->modules, g, root, "body", inputs[0]);
@@ -83,8 +83,8 @@ static const tutti_model_v1 table = {.struct_size = sizeof table,
                                      .noutputs = 1,
                                      .inputs = classifier_inputs,
                                      .targets = classifier_targets,
-                                     .build = build,
-                                     .trace = trace,
+                                     .build = mlp_build,
+                                     .trace = mlp_trace,
                                      .loss = classifier_loss};
 
 static const void *mlp_query(void *self, const char *id)

@@ -20,8 +20,9 @@ static tutti_status no_op_model_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status no_op_model_build(void *self, tutti_module root,
+                                      const tutti_column *columns, uint32_t ncolumns,
+                                      tutti_error *err)
 {
     const tutti_module_v1 *s = self;
     const tutti_desc number = {{0}, 0, TUTTI_F32};
@@ -34,29 +35,29 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
                       "no_op_model: the data has no column \"target\", which the model needs");
 }
 
-static tutti_value floats(tutti_graph *g, tutti_value x)
+static tutti_value no_op_model_floats(tutti_graph *g, tutti_value x)
 {
     const tutti_attr dtype = tutti_attr_i("dtype", TUTTI_F32);
     return g->desc(g, x)->dtype == TUTTI_F32 ? x
                                              : g->emit(g, "cast", &x, 1, &dtype, 1, NULL, 0);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status no_op_model_trace(void *self, tutti_graph *g, tutti_module root,
+                                      const tutti_value *inputs, uint32_t ninputs,
+                                      tutti_value *outputs, uint32_t noutputs)
 {
     (void)self, (void)ninputs, (void)noutputs;
-    outputs[0] = tutti_mul(g, floats(g, inputs[0]), g->weight(g, root, "weight"));
+    outputs[0] = tutti_mul(g, no_op_model_floats(g, inputs[0]), g->weight(g, root, "weight"));
     return g->status(g);
 }
 
-static tutti_value loss(void *self, tutti_graph *g, const tutti_value *outputs,
-                        uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
-                        int32_t reduction)
+static tutti_value no_op_model_loss(void *self, tutti_graph *g, const tutti_value *outputs,
+                                    uint32_t noutputs, const tutti_value *targets,
+                                    uint32_t ntargets, int32_t reduction)
 {
     static const int64_t axes[TUTTI_MAX_RANK] = {1, 2, 3, 4, 5};
     (void)self, (void)noutputs, (void)ntargets;
-    const tutti_value d = tutti_sub(g, outputs[0], floats(g, targets[0]));
+    const tutti_value d = tutti_sub(g, outputs[0], no_op_model_floats(g, targets[0]));
     const tutti_value square = tutti_mul(g, d, d);
     const int32_t rank = g->desc(g, square)->rank;
     if (reduction == TUTTI_REDUCTION_MEAN)
@@ -69,9 +70,9 @@ static const tutti_model_v1 table = {.struct_size = sizeof table,
                                      .noutputs = 1,
                                      .inputs = target,
                                      .targets = target,
-                                     .build = build,
-                                     .trace = trace,
-                                     .loss = loss};
+                                     .build = no_op_model_build,
+                                     .trace = no_op_model_trace,
+                                     .loss = no_op_model_loss};
 
 static const void *no_op_model_query(void *self, const char *id)
 {

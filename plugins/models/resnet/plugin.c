@@ -98,8 +98,8 @@ static tutti_status add_stage(const resnet *r, tutti_module root, int k, int64_t
     return s;
 }
 
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status resnet_build(void *self, tutti_module root, const tutti_column *columns,
+                                 uint32_t ncolumns, tutti_error *err)
 {
     resnet *r = self;
     tutti_desc input = {{0}, 0, 0};
@@ -119,9 +119,9 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     return model_linear(r->modules, root, "fc", channels, r->head.outputs, err);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status resnet_trace(void *self, tutti_graph *g, tutti_module root,
+                                 const tutti_value *inputs, uint32_t ninputs,
+                                 tutti_value *outputs, uint32_t noutputs)
 {
     static const char *const stages[STAGES] = {"layer1", "layer2", "layer3", "layer4"};
     const resnet *r = self;
@@ -142,8 +142,8 @@ static const tutti_model_v1 table = {.struct_size = sizeof table,
                                      .noutputs = 1,
                                      .inputs = classifier_inputs,
                                      .targets = classifier_targets,
-                                     .build = build,
-                                     .trace = trace,
+                                     .build = resnet_build,
+                                     .trace = resnet_trace,
                                      .loss = classifier_loss};
 
 static const void *resnet_query(void *self, const char *id)

@@ -152,8 +152,9 @@ static tutti_status add_stage(const resnet *r, tutti_module root, int stage, tut
     return s;
 }
 
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status resnet_cifar_build(void *self, tutti_module root,
+                                       const tutti_column *columns, uint32_t ncolumns,
+                                       tutti_error *err)
 {
     resnet *r = self;
     tutti_desc input = {{0}, 0, 0};
@@ -174,9 +175,9 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     return model_linear(r->modules, root, "head", 4 * r->width, r->head.outputs, err);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status resnet_cifar_trace(void *self, tutti_graph *g, tutti_module root,
+                                       const tutti_value *inputs, uint32_t ninputs,
+                                       tutti_value *outputs, uint32_t noutputs)
 {
     const tutti_module_v1 *s = ((resnet *)self)->modules;
     const int64_t axes[2] = {1, 2};
@@ -194,8 +195,8 @@ static const tutti_model_v1 table = {.struct_size = sizeof table,
                                      .noutputs = 1,
                                      .inputs = classifier_inputs,
                                      .targets = classifier_targets,
-                                     .build = build,
-                                     .trace = trace,
+                                     .build = resnet_cifar_build,
+                                     .trace = resnet_cifar_trace,
                                      .loss = classifier_loss};
 
 static const void *resnet_cifar_query(void *self, const char *id)

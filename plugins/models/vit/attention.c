@@ -32,7 +32,7 @@ static tutti_status in_proj_attention_close(void *self, tutti_error *err)
 }
 
 /* in_proj_weight (3 C, C) and in_proj_bias (3 C): queries, keys and values below each other. */
-static tutti_status build(void *self, tutti_module m, tutti_error *err)
+static tutti_status attention_build(void *self, tutti_module m, tutti_error *err)
 {
     const attention *a = self;
     const double bound = sqrt(6.0 / (4.0 * (double)a->width)); /* Glorot and Bengio 2010 */
@@ -49,8 +49,9 @@ static tutti_status build(void *self, tutti_module m, tutti_error *err)
     return status ? status : model_linear(s, m, "out_proj", a->width, a->width, err);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module m, const tutti_value *in,
-                          uint32_t nin, tutti_value *out, uint32_t nout)
+static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
+                                    const tutti_value *in, uint32_t nin, tutti_value *out,
+                                    uint32_t nout)
 {
     const attention *a = self;
     const tutti_desc x = *g->desc(g, in[0]);
@@ -70,7 +71,7 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module m, const tutt
 static const void *in_proj_attention_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = build, .trace = trace};
+        .struct_size = sizeof table, .build = attention_build, .trace = attention_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }

@@ -80,8 +80,8 @@ static tutti_status add_head(const vit *v, tutti_module root, int64_t classes, t
     return s ? s : model_add(v->modules, heads, "head", "linear", attr, 4, NULL, err);
 }
 
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status vit_build(void *self, tutti_module root, const tutti_column *columns,
+                              uint32_t ncolumns, tutti_error *err)
 {
     vit *v = self;
     tutti_desc input = {{0}, 0, 0};
@@ -130,9 +130,9 @@ static tutti_value first_token(const vit *v, tutti_graph *g, tutti_value x)
     return tutti_reshape(g, g->emit(g, "slice", &x, 1, cut, 3, NULL, 0), flat, 2);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status vit_trace(void *self, tutti_graph *g, tutti_module root,
+                              const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
+                              uint32_t noutputs)
 {
     const vit *v = self;
     const tutti_desc in = *g->desc(g, inputs[0]);
@@ -156,8 +156,8 @@ static const tutti_model_v1 table = {.struct_size = sizeof table,
                                      .noutputs = 1,
                                      .inputs = classifier_inputs,
                                      .targets = classifier_targets,
-                                     .build = build,
-                                     .trace = trace,
+                                     .build = vit_build,
+                                     .trace = vit_trace,
                                      .loss = classifier_loss};
 
 static const void *vit_query(void *self, const char *id)

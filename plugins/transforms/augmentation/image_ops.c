@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static uint8_t clip(double v)
+static uint8_t image_ops_clip(double v)
 {
     return v <= 0.0 ? 0 : v >= 255.0 ? 255 : (uint8_t)v;
 }
@@ -17,7 +17,7 @@ static void look_up(const picture *x, int64_t k, const uint8_t *table)
         x->pixels[i] = table[x->pixels[i]];
 }
 
-static void count(const picture *x, int64_t k, int64_t *histogram)
+static void image_ops_count(const picture *x, int64_t k, int64_t *histogram)
 {
     memset(histogram, 0, 256 * sizeof *histogram);
     for (int64_t i = k; i < x->h * x->w * x->c; i += x->c)
@@ -30,7 +30,7 @@ void image_autocontrast(const picture *x)
     uint8_t table[256];
     for (int64_t k = 0; k < x->c; k++) {
         int low = 0, high = 255;
-        count(x, k, histogram);
+        image_ops_count(x, k, histogram);
         while (low < 255 && histogram[low] == 0)
             low++;
         while (high > 0 && histogram[high] == 0)
@@ -39,7 +39,7 @@ void image_autocontrast(const picture *x)
             continue;
         const double scale = 255.0 / (high - low), offset = -low * scale;
         for (int v = 0; v < 256; v++)
-            table[v] = clip(v * scale + offset);
+            table[v] = image_ops_clip(v * scale + offset);
         look_up(x, k, table);
     }
 }
@@ -50,7 +50,7 @@ void image_equalize(const picture *x)
     uint8_t table[256];
     for (int64_t k = 0; k < x->c; k++) {
         int last = 255;
-        count(x, k, histogram);
+        image_ops_count(x, k, histogram);
         while (last > 0 && histogram[last] == 0)
             last--;
         const int64_t step = (x->h * x->w - histogram[last]) / 255;
@@ -58,7 +58,7 @@ void image_equalize(const picture *x)
         if (step == 0)
             continue;
         for (int v = 0; v < 256; v++) {
-            table[v] = clip((double)(sum / step));
+            table[v] = image_ops_clip((double)(sum / step));
             sum += histogram[v];
         }
         look_up(x, k, table);
@@ -80,7 +80,8 @@ void image_solarize(const picture *x, int threshold)
 }
 
 /* [1 1 1; 1 5 1; 1 1 1] / 13 where all of it lies in the picture, the picture at its edge. */
-static double smooth(const uint8_t *x, const picture *p, int64_t row, int64_t column, int64_t k)
+static double image_ops_smooth(const uint8_t *x, const picture *p, int64_t row, int64_t column,
+                               int64_t k)
 {
     const int64_t line = p->w * p->c;
     const uint8_t *at = x + row * line + column * p->c + k;
@@ -98,18 +99,19 @@ void image_sharpness(const picture *x, double factor, uint8_t *scratch)
     memcpy(scratch, x->pixels, (size_t)(x->h * x->w * x->c));
     for (int64_t i = 0; i < x->h * x->w * x->c; i++) {
         const int64_t pixel = i / x->c;
-        const double soft = smooth(scratch, x, pixel / x->w, pixel % x->w, i % x->c);
-        x->pixels[i] = clip(soft + factor * (scratch[i] - soft));
+        const double soft = image_ops_smooth(scratch, x, pixel / x->w, pixel % x->w, i % x->c);
+        x->pixels[i] = image_ops_clip(soft + factor * (scratch[i] - soft));
     }
 }
 
-static int64_t inside(int64_t at, int64_t n)
+static int64_t image_ops_inside(int64_t at, int64_t n)
 {
     return at < 0 ? 0 : at >= n ? n - 1 : at;
 }
 
 /* Writes the pixel at (sx, sy), where (0.5, 0.5) is the centre of the first. */
-static void sample(const picture *p, const uint8_t *x, double sx, double sy, uint8_t *out)
+static void image_ops_sample(const picture *p, const uint8_t *x, double sx, double sy,
+                             uint8_t *out)
 {
     const int64_t line = p->w * p->c;
     if (sx < 0.0 || sx >= (double)p->w || sy < 0.0 || sy >= (double)p->h) {
@@ -118,10 +120,10 @@ static void sample(const picture *p, const uint8_t *x, double sx, double sy, uin
     }
     const double fx = floor(sx - 0.5), fy = floor(sy - 0.5);
     const double dx = sx - 0.5 - fx, dy = sy - 0.5 - fy;
-    const int64_t left = inside((int64_t)fx, p->w) * p->c;
-    const int64_t right = inside((int64_t)fx + 1, p->w) * p->c;
-    const uint8_t *top = x + inside((int64_t)fy, p->h) * line;
-    const uint8_t *bottom = x + inside((int64_t)fy + 1, p->h) * line;
+    const int64_t left = image_ops_inside((int64_t)fx, p->w) * p->c;
+    const int64_t right = image_ops_inside((int64_t)fx + 1, p->w) * p->c;
+    const uint8_t *top = x + image_ops_inside((int64_t)fy, p->h) * line;
+    const uint8_t *bottom = x + image_ops_inside((int64_t)fy + 1, p->h) * line;
     for (int64_t k = 0; k < p->c; k++) {
         const double a = top[left + k] + (top[right + k] - top[left + k]) * dx;
         const double b = bottom[left + k] + (bottom[right + k] - bottom[left + k]) * dx;
@@ -134,8 +136,8 @@ void image_affine(const picture *x, const double m[6], uint8_t *scratch)
     memcpy(scratch, x->pixels, (size_t)(x->h * x->w * x->c));
     for (int64_t i = 0; i < x->h * x->w; i++) {
         const double column = (double)(i % x->w) + 0.5, row = (double)(i / x->w) + 0.5;
-        sample(x, scratch, m[0] * column + m[1] * row + m[2], m[3] * column + m[4] * row + m[5],
-               x->pixels + i * x->c);
+        image_ops_sample(x, scratch, m[0] * column + m[1] * row + m[2],
+                         m[3] * column + m[4] * row + m[5], x->pixels + i * x->c);
     }
 }
 

@@ -59,8 +59,8 @@ static int is_picture(const tutti_desc *d)
     return d->rank == 3 && d->dtype == TUTTI_U8;
 }
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status augmentation_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                       tutti_error *err)
 {
     const augmentation *a = self;
     int32_t found = 0;
@@ -95,8 +95,8 @@ static void draw_shares(const augmentation *a, tutti_stream *r, double *share)
 }
 
 /* out = (1 - m) x + m sum share_k chain_k(x), m ~ Beta(alpha, alpha), rounded down. */
-static void mix(const augmentation *a, tutti_stream *r, const uint8_t *x, const picture *chain,
-                uint8_t *scratch, double *sum, uint8_t *out)
+static void augmentation_mix(const augmentation *a, tutti_stream *r, const uint8_t *x,
+                             const picture *chain, uint8_t *scratch, double *sum, uint8_t *out)
 {
     double share[MAX_WIDTH];
     const int64_t n = chain->h * chain->w * chain->c;
@@ -114,8 +114,8 @@ static void mix(const augmentation *a, tutti_stream *r, const uint8_t *x, const 
         out[i] = (uint8_t)((1.0 - m) * x[i] + m * sum[i]);
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t augmentation_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                  const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const augmentation *a = self;
     const tutti_desc *d = &in->desc;
@@ -131,7 +131,7 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     out->desc = *d;
     if (a->mixes) {
         const picture p = {chain, d->dim[0], d->dim[1], d->dim[2]};
-        mix(a, &r, in->data, &p, scratch, memory, out->data);
+        augmentation_mix(a, &r, in->data, &p, scratch, memory, out->data);
     } else {
         const picture p = {out->data, d->dim[0], d->dim[1], d->dim[2]};
         memcpy(out->data, in->data, n);
@@ -144,7 +144,7 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
 static const void *augmentation_query(void *self, const char *id)
 {
     static const tutti_transform_v1 table = {
-        .struct_size = sizeof table, .infer = infer, .apply = apply};
+        .struct_size = sizeof table, .infer = augmentation_infer, .apply = augmentation_apply};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }

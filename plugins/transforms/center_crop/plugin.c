@@ -8,8 +8,8 @@ typedef struct crop {
     batch_kernel kernel;
 } crop;
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status center_crop_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                      tutti_error *err)
 {
     const crop *c = self;
     (void)err;
@@ -20,8 +20,8 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
 }
 
 /* x: (have[0], have[1]) pixels -> y: (want[0], want[1]) */
-static void cut(const char *x, char *y, const int64_t have[2], const int64_t want[2],
-                uint64_t pixel)
+static void center_crop_cut(const char *x, char *y, const int64_t have[2],
+                            const int64_t want[2], uint64_t pixel)
 {
     const middle_begin down = middle_of(have[0], want[0]), across = middle_of(have[1], want[1]);
     const int64_t rows = have[0] < want[0] ? have[0] : want[0];
@@ -34,8 +34,8 @@ static void cut(const char *x, char *y, const int64_t have[2], const int64_t wan
                (uint64_t)width * pixel);
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t center_crop_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                 const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const crop *c = self;
     const int64_t *have = in->desc.dim, *want = c->size;
@@ -44,7 +44,7 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
         return 0;
     out->desc = in->desc;
     memcpy(out->desc.dim, want, sizeof c->size);
-    cut(in->data, out->data, have, want, pixel_bytes(&in->desc));
+    center_crop_cut(in->data, out->data, have, want, pixel_bytes(&in->desc));
     return 1;
 }
 
@@ -57,8 +57,8 @@ void center_crop_cpu(const uint8_t *x, uint8_t *y, int64_t height, int64_t width
 {
     const int64_t have[2] = {height, width}, want[2] = {rows, columns};
     for (int64_t k = 0; k * rows * columns < n; k++)
-        cut((const char *)x + k * height * width * pixel,
-            (char *)y + k * rows * columns * pixel, have, want, (uint64_t)pixel);
+        center_crop_cut((const char *)x + k * height * width * pixel,
+                        (char *)y + k * rows * columns * pixel, have, want, (uint64_t)pixel);
 }
 
 static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
@@ -79,8 +79,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     return batch_launch(&c->kernel, "center_crop", x, args, sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status center_crop_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     crop *c = calloc(1, sizeof *c);
     if (!c)
@@ -93,4 +93,5 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(center_crop, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(center_crop, center_crop_open, center_crop_infer, center_crop_apply,
+                 apply_batch)

@@ -16,8 +16,8 @@ static int is_picture(const tutti_desc *d)
     return d->rank == 3 && d->dtype == TUTTI_U8;
 }
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status color_jitter_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                       tutti_error *err)
 {
     (void)self;
     for (uint32_t k = 0; k < ncolumns; k++) {
@@ -30,7 +30,7 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
     return TUTTI_OK;
 }
 
-static void change(int which, uint8_t *x, int64_t n, int64_t channels, double draw)
+static void color_jitter_change(int which, uint8_t *x, int64_t n, int64_t channels, double draw)
 {
     switch (which) {
     case BRIGHTNESS:
@@ -54,11 +54,11 @@ static void change_all(const jitter_range *range, uint8_t *x, int64_t n, int64_t
     const jitter_draw d = jitter_draws(stream, *range);
     for (int i = 0; i < CHANGES; i++)
         if (range->of[d.order[i]] > 0.0)
-            change(d.order[i], x, n, channels, d.by[d.order[i]]);
+            color_jitter_change(d.order[i], x, n, channels, d.by[d.order[i]]);
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t color_jitter_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                  const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const jitter *j = self;
     (void)k, (void)err;
@@ -112,8 +112,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     return batch_launch(&j->kernel, "color_jitter", x, args, sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status color_jitter_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     static const char *const names[CHANGES] = {"brightness", "contrast", "saturation", "hue"};
     jitter *j = calloc(1, sizeof *j);
@@ -126,4 +126,5 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(color_jitter, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(color_jitter, color_jitter_open, color_jitter_infer, color_jitter_apply,
+                 apply_batch)

@@ -135,7 +135,7 @@ static void columns_f32(const taps *t, const float *from, int64_t n, float *rest
 /* ---- both ---- */
 
 /* Memory for a value of `size` bytes at every place, or NULL. */
-static void *allocate(int64_t places, size_t size)
+static void *resample_allocate(int64_t places, size_t size)
 {
     return malloc((size_t)places * size);
 }
@@ -149,8 +149,8 @@ tutti_status resample(const resample_window *from, int64_t height, int64_t width
     tutti_status s = taps_make(&across, from->width, width, filter, fixed, err);
     if (s == TUTTI_OK)
         s = taps_make(&down, from->height, height, filter, fixed, err);
-    void *middle = allocate(from->height * n, fixed ? 1 : sizeof(float));
-    int32_t *sums = allocate(n, sizeof *sums);
+    void *middle = resample_allocate(from->height * n, fixed ? 1 : sizeof(float));
+    int32_t *sums = resample_allocate(n, sizeof *sums);
     if (s == TUTTI_OK && (!middle || !sums))
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory to scale an image");
     if (s == TUTTI_OK && fixed) {

@@ -19,8 +19,8 @@ static int is_tokens(const tutti_desc *d)
     return d->rank == 1 && (d->dtype == TUTTI_I32 || d->dtype == TUTTI_I64);
 }
 
-static tutti_status find(const tutti_column *columns, uint32_t n, const char *name,
-                         uint32_t *ret, tutti_error *err)
+static tutti_status mask_tokens_find(const tutti_column *columns, uint32_t n, const char *name,
+                                     uint32_t *ret, tutti_error *err)
 {
     for (uint32_t k = 0; k < n; k++)
         if (strcmp(columns[k].name, name) == 0) {
@@ -33,13 +33,13 @@ static tutti_status find(const tutti_column *columns, uint32_t n, const char *na
 }
 
 /* Afterwards both columns have the vocabulary with the mask in it. */
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status mask_tokens_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                      tutti_error *err)
 {
     masker *m = self;
     char text[96];
-    tutti_status s = find(columns, ncolumns, "input", &m->input, err);
-    if (s || (s = find(columns, ncolumns, "target", &m->target, err)))
+    tutti_status s = mask_tokens_find(columns, ncolumns, "input", &m->input, err);
+    if (s || (s = mask_tokens_find(columns, ncolumns, "target", &m->target, err)))
         return s;
     tutti_column *in = &columns[m->input];
     const int64_t classes = in->classes > 0 ? in->classes : columns[m->target].classes;
@@ -72,8 +72,8 @@ static int is_special(const masker *m, int64_t token)
 }
 
 /* Both columns come from the input as it was, with the same draws. */
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t mask_tokens_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                 const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const masker *m = self;
     if (k != m->input && k != m->target)
@@ -168,8 +168,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     return batch_launch(&m->kernel, "mask_tokens", x, args, sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status mask_tokens_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     const double mask = tutti_param_f64(params, "mask_share");
     const double random = tutti_param_f64(params, "random_share");
@@ -193,4 +193,5 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(mask_tokens, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(mask_tokens, mask_tokens_open, mask_tokens_infer, mask_tokens_apply,
+                 apply_batch)

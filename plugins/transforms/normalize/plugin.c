@@ -16,8 +16,8 @@ typedef struct normalize {
     batch_kernel of_floats;
 } normalize;
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status normalize_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                    tutti_error *err)
 {
     const normalize *m = self;
     for (uint32_t k = 0; k < ncolumns; k++) {
@@ -32,16 +32,16 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
     return TUTTI_OK;
 }
 
-static void floats(const float *x, float *y, int64_t values, uint32_t n, const float *scale,
-                   const float *shift)
+static void normalize_of_floats(const float *x, float *y, int64_t values, uint32_t n,
+                                const float *scale, const float *shift)
 {
     for (int64_t i = 0; i < values; i += n)
         for (uint32_t c = 0; c < n; c++)
             y[i + c] = scale[c] * x[i + c] + shift[c];
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t normalize_apply(void *self, const tutti_sample *sample, uint32_t k,
+                               const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const normalize *m = self;
     (void)sample, (void)k, (void)err;
@@ -51,7 +51,7 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     out->desc = in->desc;
     out->desc.dtype = TUTTI_F32;
     if (in->desc.dtype != TUTTI_U8) {
-        floats(in->data, out->data, values, m->n, m->scale, m->shift);
+        normalize_of_floats(in->data, out->data, values, m->n, m->scale, m->shift);
         return 1;
     }
     TUTTI_ISA_PICK(normalize_bytes)
@@ -78,7 +78,7 @@ void normalize_floats_cpu(const float *x, float *y, int64_t channels, float a0, 
                           float a2, float a3, float b0, float b1, float b2, float b3, int64_t n)
 {
     const channels_line line = {{a0, a1, a2, a3}, {b0, b1, b2, b3}};
-    floats(x, y, n, (uint32_t)channels, line.scale, line.shift);
+    normalize_of_floats(x, y, n, (uint32_t)channels, line.scale, line.shift);
 }
 
 static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
@@ -104,8 +104,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
                         sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status normalize_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
 {
     const tutti_param *mean = tutti_param_find(params, "mean");
     const tutti_param *std = tutti_param_find(params, "std");
@@ -127,4 +127,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(normalize, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(normalize, normalize_open, normalize_infer, normalize_apply, apply_batch)

@@ -11,7 +11,7 @@ typedef struct crop {
 } crop;
 
 /* A reflection has no more rows and columns than the image without its edge. */
-static int fits(const crop *c, const tutti_desc *d)
+static int random_crop_fits(const crop *c, const tutti_desc *d)
 {
     return !c->reflect || (c->padding < d->dim[0] && c->padding < d->dim[1]);
 }
@@ -24,13 +24,13 @@ static tutti_status too_small(const crop *c, const tutti_desc *d, tutti_error *e
                       (long long)c->padding, (long long)d->dim[0], (long long)d->dim[1]);
 }
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status random_crop_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                      tutti_error *err)
 {
     const crop *c = self;
     for (uint32_t k = 0; k < ncolumns; k++) {
         const tutti_desc *d = &columns[k].desc;
-        if (is_image(d) && d->dim[0] >= 0 && d->dim[1] >= 0 && !fits(c, d))
+        if (is_image(d) && d->dim[0] >= 0 && d->dim[1] >= 0 && !random_crop_fits(c, d))
             return too_small(c, d, err);
     }
     return TUTTI_OK;
@@ -69,14 +69,14 @@ static void crop_image(int32_t reflect, const char *x, char *y, int64_t h, int64
     }
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t random_crop_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                 const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const crop *c = self;
     (void)k;
     if (!is_image(&in->desc) || c->padding == 0)
         return 0;
-    if (!fits(c, &in->desc))
+    if (!random_crop_fits(c, &in->desc))
         return too_small(c, &in->desc, err);
     out->desc = in->desc;
     crop_image(c->reflect, in->data, out->data, in->desc.dim[0], in->desc.dim[1],
@@ -122,8 +122,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     return batch_launch(&c->kernel, "random_crop", x, args, sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status random_crop_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     crop *c = calloc(1, sizeof *c);
     if (!c)
@@ -135,4 +135,5 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(random_crop, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(random_crop, random_crop_open, random_crop_infer, random_crop_apply,
+                 apply_batch)

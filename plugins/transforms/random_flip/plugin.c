@@ -8,8 +8,8 @@ typedef struct flip {
     batch_kernel kernel;
 } flip;
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status random_flip_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                      tutti_error *err)
 {
     (void)self, (void)columns, (void)ncolumns, (void)err;
     return TUTTI_OK;
@@ -22,7 +22,8 @@ static inline void mirror_row(const char *x, char *y, int64_t width, uint64_t pi
 }
 
 /* The usual sizes of a pixel are known to the compiler. */
-static void mirror(const char *x, char *y, int64_t height, int64_t width, uint64_t pixel)
+static void random_flip_mirror(const char *x, char *y, int64_t height, int64_t width,
+                               uint64_t pixel)
 {
     const uint64_t row = (uint64_t)width * pixel;
     for (int64_t r = 0; r < height; r++, x += row, y += row)
@@ -36,8 +37,8 @@ static void mirror(const char *x, char *y, int64_t height, int64_t width, uint64
             mirror_row(x, y, width, pixel);
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t random_flip_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                 const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const flip *f = self;
     (void)k, (void)err;
@@ -47,7 +48,8 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
                    f->p))
         return 0;
     out->desc = in->desc;
-    mirror(in->data, out->data, in->desc.dim[0], in->desc.dim[1], pixel_bytes(&in->desc));
+    random_flip_mirror(in->data, out->data, in->desc.dim[0], in->desc.dim[1],
+                       pixel_bytes(&in->desc));
     return 1;
 }
 
@@ -62,7 +64,8 @@ void random_flip_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_
 {
     for (int64_t k = 0; k * size < n; k++, x += size * pixel, y += size * pixel)
         if (flip_draw(seed, purpose, epoch, (uint64_t)index[k], p))
-            mirror((const char *)x, (char *)y, size / width, width, (uint64_t)pixel);
+            random_flip_mirror((const char *)x, (char *)y, size / width, width,
+                               (uint64_t)pixel);
         else
             memcpy(y, x, (size_t)(size * pixel));
 }
@@ -86,8 +89,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     return batch_launch(&f->kernel, "random_flip", x, args, sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status random_flip_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     flip *f = calloc(1, sizeof *f);
     if (!f)
@@ -98,4 +101,5 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(random_flip, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(random_flip, random_flip_open, random_flip_infer, random_flip_apply,
+                 apply_batch)

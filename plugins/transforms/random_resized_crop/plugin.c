@@ -12,8 +12,8 @@ typedef struct crop {
     int32_t reserved;
 } crop;
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status random_resized_crop_infer(void *self, tutti_column *columns,
+                                              uint32_t ncolumns, tutti_error *err)
 {
     const crop *c = self;
     (void)err;
@@ -23,8 +23,9 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
     return TUTTI_OK;
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t random_resized_crop_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                         const tutti_tensor *in, tutti_tensor *out,
+                                         tutti_error *err)
 {
     const crop *c = self;
     (void)k;
@@ -102,8 +103,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
 }
 
 /* Two bounds, the smaller one first. */
-static tutti_status bounds(const tutti_params *params, const char *name, double to[2],
-                           tutti_error *err)
+static tutti_status random_resized_crop_bounds(const tutti_params *params, const char *name,
+                                               double to[2], tutti_error *err)
 {
     const tutti_param *p = tutti_param_find(params, name);
     to[0] = p->items[0]->f;
@@ -115,8 +116,8 @@ static tutti_status bounds(const tutti_params *params, const char *name, double 
                                        name, to[0], to[1]);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status random_resized_crop_open(const tutti_host *host, const tutti_params *params,
+                                             void **ret_self, tutti_error *err)
 {
     crop *c = calloc(1, sizeof *c);
     if (!c)
@@ -126,9 +127,9 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     if (!c->size[1])
         c->size[1] = c->size[0];
     c->filter = (resample_filter)tutti_param_i64(params, "filter");
-    tutti_status s = bounds(params, "scale", c->range.scale, err);
+    tutti_status s = random_resized_crop_bounds(params, "scale", c->range.scale, err);
     if (s == TUTTI_OK)
-        s = bounds(params, "ratio", c->range.ratio, err);
+        s = random_resized_crop_bounds(params, "ratio", c->range.ratio, err);
     for (int k = 0; k < 2; k++)
         c->range.log_ratio[k] = log(c->range.ratio[k]);
     if (s)
@@ -138,4 +139,5 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return s;
 }
 
-TRANSFORM_PLUGIN(random_resized_crop, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(random_resized_crop, random_resized_crop_open, random_resized_crop_infer,
+                 random_resized_crop_apply, apply_batch)

@@ -11,7 +11,7 @@ typedef struct resize {
 } resize;
 
 /* [H, W] after scaling; -1 where a side is open. */
-static void scaled(const resize *r, const int64_t from[2], int64_t to[2])
+static void resize_scaled(const resize *r, const int64_t from[2], int64_t to[2])
 {
     const int64_t side = r->size[0];
     if (r->size[1]) {
@@ -28,29 +28,29 @@ static void scaled(const resize *r, const int64_t from[2], int64_t to[2])
     }
 }
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status resize_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                 tutti_error *err)
 {
     (void)err;
     for (uint32_t k = 0; k < ncolumns; k++) {
         int64_t to[2];
         if (!is_image(&columns[k].desc))
             continue;
-        scaled(self, columns[k].desc.dim, to);
+        resize_scaled(self, columns[k].desc.dim, to);
         memcpy(columns[k].desc.dim, to, sizeof to);
     }
     return TUTTI_OK;
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t resize_apply(void *self, const tutti_sample *sample, uint32_t k,
+                            const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const resize *r = self;
     int64_t to[2];
     (void)sample, (void)k;
     if (!is_image(&in->desc))
         return 0;
-    scaled(r, in->desc.dim, to);
+    resize_scaled(r, in->desc.dim, to);
     if (to[0] == in->desc.dim[0] && to[1] == in->desc.dim[1])
         return 0;
     const resample_window all = resample_window_of(in, 0, 0, in->desc.dim[0], in->desc.dim[1]);
@@ -93,7 +93,7 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     (void)samples, (void)k;
     if (!is_image_batch(d))
         return 0;
-    scaled(r, d->dim + 1, to);
+    resize_scaled(r, d->dim + 1, to);
     if (to[0] == d->dim[1] && to[1] == d->dim[2])
         return 0;
     int64_t height = d->dim[1], width = d->dim[2], channels = d->dim[3];
@@ -107,8 +107,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     return batch_launch(&r->kernel, "resize", x, args, sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status resize_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
 {
     resize *r = calloc(1, sizeof *r);
     if (!r)
@@ -120,4 +120,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(resize, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(resize, resize_open, resize_infer, resize_apply, apply_batch)

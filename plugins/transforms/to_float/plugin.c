@@ -14,8 +14,8 @@ static int is_bytes(const tutti_desc *d)
     return d->rank == 3 && d->dtype == TUTTI_U8;
 }
 
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status to_float_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                   tutti_error *err)
 {
     (void)self, (void)err;
     for (uint32_t k = 0; k < ncolumns; k++)
@@ -24,8 +24,8 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
     return TUTTI_OK;
 }
 
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t to_float_apply(void *self, const tutti_sample *sample, uint32_t k,
+                              const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const to_float *t = self;
     (void)sample, (void)k, (void)err;
@@ -64,8 +64,8 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     return batch_launch(&t->kernel, "to_float", x, args, sizeof args / sizeof *args, err);
 }
 
-static tutti_status open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                         tutti_error *err)
+static tutti_status to_float_open(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
 {
     to_float *t = calloc(1, sizeof *t);
     if (!t)
@@ -78,4 +78,4 @@ static tutti_status open(const tutti_host *host, const tutti_params *params, voi
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(to_float, open, infer, apply, apply_batch)
+TRANSFORM_PLUGIN(to_float, to_float_open, to_float_infer, to_float_apply, apply_batch)

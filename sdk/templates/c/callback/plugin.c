@@ -13,8 +13,8 @@ typedef struct counter {
     int64_t every, count;
 } counter;
 
-static tutti_status open_counter(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status batch_count_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     const tutti_metrics_v1 *metrics = host->query(host->ctx, TUTTI_METRICS_V1);
     if (!metrics)
@@ -29,7 +29,7 @@ static tutti_status open_counter(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status close_counter(void *self, tutti_error *err)
+static tutti_status batch_count_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -37,7 +37,8 @@ static tutti_status close_counter(void *self, tutti_error *err)
 }
 
 /* Hears the events of the manifest. */
-static tutti_status run_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status batch_count_run_event(void *self, const tutti_event *event,
+                                          tutti_error *err)
 {
     counter *c = self;
     (void)event;
@@ -51,8 +52,8 @@ static tutti_status run_event(void *self, const tutti_event *event, tutti_error 
 }
 
 /* What a checkpoint keeps: a resumed run goes on counting. */
-static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
-                          uint32_t *ret_count, tutti_error *err)
+static tutti_status batch_count_items(void *self, tutti_state_item *list, uint32_t room,
+                                      uint32_t *ret_count, tutti_error *err)
 {
     counter *c = self;
     (void)err;
@@ -67,18 +68,19 @@ static tutti_status items(void *self, tutti_state_item *list, uint32_t room,
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *batch_count_query(void *self, const char *interface_id)
 {
-    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful, .items = items};
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = batch_count_items};
     (void)self;
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = open_counter,
-                                  .run_event = run_event,
-                                  .close = close_counter,
-                                  .query = query};
+                                  .open = batch_count_open,
+                                  .run_event = batch_count_run_event,
+                                  .close = batch_count_close,
+                                  .query = batch_count_query};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("batch_count", TUTTI_KIND_CALLBACK, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tutti_status open_alone(const tutti_host *host, const tutti_params *params,
+static tutti_status alone_open(const tutti_host *host, const tutti_params *params,
                                void **ret_self, tutti_error *err)
 {
     (void)host;
@@ -18,7 +18,7 @@ static tutti_status open_alone(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status close_alone(void *self, tutti_error *err)
+static tutti_status alone_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -26,8 +26,8 @@ static tutti_status close_alone(void *self, tutti_error *err)
 }
 
 /* Waits for all ranks; `how` has the time that it may take. */
-static tutti_status join(void *self, const tutti_join *how, tutti_world_info *ret_world,
-                         tutti_error *err)
+static tutti_status alone_join(void *self, const tutti_join *how, tutti_world_info *ret_world,
+                               tutti_error *err)
 {
     (void)self;
     (void)how;
@@ -37,20 +37,20 @@ static tutti_status join(void *self, const tutti_join *how, tutti_world_info *re
     return TUTTI_OK;
 }
 
-static void leave(void *self, int32_t failed)
+static void alone_leave(void *self, int32_t failed)
 {
     (void)self;
     (void)failed;
 }
 
-static void set_timeout(void *self, uint32_t timeout_ms)
+static void alone_set_timeout(void *self, uint32_t timeout_ms)
 {
     (void)self;
     (void)timeout_ms;
 }
 
-static tutti_status exchange(void *self, const void *mine, void *all, uint64_t bytes,
-                             tutti_error *err)
+static tutti_status alone_exchange(void *self, const void *mine, void *all, uint64_t bytes,
+                                   tutti_error *err)
 {
     (void)self;
     (void)err;
@@ -58,8 +58,8 @@ static tutti_status exchange(void *self, const void *mine, void *all, uint64_t b
     return TUTTI_OK;
 }
 
-static tutti_status broadcast(void *self, void *data, uint64_t bytes, int32_t root,
-                              tutti_error *err)
+static tutti_status alone_broadcast(void *self, void *data, uint64_t bytes, int32_t root,
+                                    tutti_error *err)
 {
     (void)self;
     (void)data;
@@ -68,8 +68,9 @@ static tutti_status broadcast(void *self, void *data, uint64_t bytes, int32_t ro
                      : tutti_fail(err, TUTTI_E_ARG, "alone: there is no rank %d", (int)root);
 }
 
-static tutti_status all_to_all(void *self, const tutti_parts *send, const tutti_parts *receive,
-                               uint64_t *ret_request, tutti_error *err)
+static tutti_status alone_all_to_all(void *self, const tutti_parts *send,
+                                     const tutti_parts *receive, uint64_t *ret_request,
+                                     tutti_error *err)
 {
     (void)self;
     *ret_request = 0;
@@ -81,8 +82,8 @@ static tutti_status all_to_all(void *self, const tutti_parts *send, const tutti_
     return TUTTI_OK;
 }
 
-static tutti_status all_gather(void *self, const tutti_parts *parts, uint64_t *ret_request,
-                               tutti_error *err)
+static tutti_status alone_all_gather(void *self, const tutti_parts *parts,
+                                     uint64_t *ret_request, tutti_error *err)
 {
     (void)self;
     (void)parts;
@@ -92,7 +93,7 @@ static tutti_status all_gather(void *self, const tutti_parts *parts, uint64_t *r
 }
 
 /* Operations that are done when they return have nothing to wait for. */
-static tutti_status finish(void *self, uint64_t request, tutti_error *err)
+static tutti_status alone_finish(void *self, uint64_t request, tutti_error *err)
 {
     (void)self;
     (void)request;
@@ -100,30 +101,32 @@ static tutti_status finish(void *self, uint64_t request, tutti_error *err)
     return TUTTI_OK;
 }
 
-static void tell(void *self, const tutti_progress *now)
+static void alone_tell(void *self, const tutti_progress *now)
 {
     (void)self;
     (void)now;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *alone_query(void *self, const char *interface_id)
 {
     static const tutti_collectives_v1 table = {.struct_size = sizeof table,
-                                               .join = join,
-                                               .leave = leave,
-                                               .set_timeout = set_timeout,
-                                               .exchange = exchange,
-                                               .broadcast = broadcast,
-                                               .all_to_all = all_to_all,
-                                               .all_gather = all_gather,
-                                               .wait = finish,
-                                               .tell = tell};
+                                               .join = alone_join,
+                                               .leave = alone_leave,
+                                               .set_timeout = alone_set_timeout,
+                                               .exchange = alone_exchange,
+                                               .broadcast = alone_broadcast,
+                                               .all_to_all = alone_all_to_all,
+                                               .all_gather = alone_all_gather,
+                                               .wait = alone_finish,
+                                               .tell = alone_tell};
     (void)self;
     return strcmp(interface_id, TUTTI_COLLECTIVES_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_alone, .close = close_alone, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = alone_open,
+                                  .close = alone_close,
+                                  .query = alone_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("alone", TUTTI_KIND_COMM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.example.alone", "1.0.0", objects);

@@ -14,7 +14,7 @@ typedef struct clouds {
     double distance;
 } clouds;
 
-static tutti_status info(void *self, tutti_dataset_info *ret_info, tutti_error *err)
+static tutti_status two_clouds_info(void *self, tutti_dataset_info *ret_info, tutti_error *err)
 {
     const clouds *c = self;
     (void)err;
@@ -26,8 +26,9 @@ static tutti_status info(void *self, tutti_dataset_info *ret_info, tutti_error *
 }
 
 /* Called from several threads at once: what a sample is depends on its number alone. */
-static tutti_status read_sample(void *self, int64_t index, tutti_tensor *columns,
-                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status two_clouds_read(void *self, int64_t index, tutti_tensor *columns,
+                                    const uint64_t *capacity, uint32_t ncolumns,
+                                    tutti_error *err)
 {
     const clouds *c = self;
     const uint32_t purpose = TUTTI_RNG_DATASET ^ (uint32_t)tutti_hash("org.example.two_clouds");
@@ -53,8 +54,8 @@ static tutti_status read_sample(void *self, int64_t index, tutti_tensor *columns
     return TUTTI_OK;
 }
 
-static tutti_status open_clouds(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status two_clouds_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     (void)host;
     clouds *c = calloc(1, sizeof *c);
@@ -66,23 +67,25 @@ static tutti_status open_clouds(const tutti_host *host, const tutti_params *para
     return TUTTI_OK;
 }
 
-static tutti_status close_clouds(void *self, tutti_error *err)
+static tutti_status two_clouds_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *two_clouds_query(void *self, const char *interface_id)
 {
     static const tutti_dataset_v1 table = {
-        .struct_size = sizeof table, .info = info, .read = read_sample};
+        .struct_size = sizeof table, .info = two_clouds_info, .read = two_clouds_read};
     (void)self;
     return strcmp(interface_id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_clouds, .close = close_clouds, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = two_clouds_open,
+                                  .close = two_clouds_close,
+                                  .query = two_clouds_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("two_clouds", TUTTI_KIND_DATASET, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin =

@@ -14,14 +14,14 @@ typedef struct device {
     char stream, event;
 } device;
 
-static uint32_t count(void *self)
+static uint32_t plain_memory_count(void *self)
 {
     (void)self;
     return 1;
 }
 
-static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_info,
-                             tutti_error *err)
+static tutti_status plain_memory_describe(void *self, uint32_t index,
+                                          tutti_device_info *ret_info, tutti_error *err)
 {
     (void)self;
     if (index > 0)
@@ -35,7 +35,8 @@ static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_
     return TUTTI_OK;
 }
 
-static tutti_status open_device(void *self, uint32_t index, void **ret_device, tutti_error *err)
+static tutti_status plain_memory_open_device(void *self, uint32_t index, void **ret_device,
+                                             tutti_error *err)
 {
     (void)self;
     (void)index;
@@ -46,13 +47,13 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
     return TUTTI_OK;
 }
 
-static void close_device(void *self)
+static void plain_memory_close_device(void *self)
 {
     free(self);
 }
 
-static tutti_status memory(void *self, uint64_t *ret_free, uint64_t *ret_total,
-                           tutti_error *err)
+static tutti_status plain_memory_memory(void *self, uint64_t *ret_free, uint64_t *ret_total,
+                                        tutti_error *err)
 {
     (void)self;
     (void)err;
@@ -60,7 +61,8 @@ static tutti_status memory(void *self, uint64_t *ret_free, uint64_t *ret_total,
     return TUTTI_OK;
 }
 
-static tutti_status alloc(void *self, uint64_t bytes, void **ret_memory, tutti_error *err)
+static tutti_status plain_memory_alloc(void *self, uint64_t bytes, void **ret_memory,
+                                       tutti_error *err)
 {
     const size_t size = ((size_t)bytes / ALIGNMENT + 1) * ALIGNMENT;
     void *p = aligned_alloc(ALIGNMENT, size);
@@ -73,14 +75,14 @@ static tutti_status alloc(void *self, uint64_t bytes, void **ret_memory, tutti_e
     return TUTTI_OK;
 }
 
-static void release(void *self, void *p)
+static void plain_memory_release(void *self, void *p)
 {
     (void)self;
     free(p);
 }
 
-static tutti_status copy(void *self, void *stream, void *to, const void *from, uint64_t bytes,
-                         int32_t how, tutti_error *err)
+static tutti_status plain_memory_copy(void *self, void *stream, void *to, const void *from,
+                                      uint64_t bytes, int32_t how, tutti_error *err)
 {
     (void)self;
     (void)stream;
@@ -90,8 +92,8 @@ static tutti_status copy(void *self, void *stream, void *to, const void *from, u
     return TUTTI_OK;
 }
 
-static tutti_status fill(void *self, void *stream, void *p, uint8_t byte, uint64_t bytes,
-                         tutti_error *err)
+static tutti_status plain_memory_fill(void *self, void *stream, void *p, uint8_t byte,
+                                      uint64_t bytes, tutti_error *err)
 {
     (void)self;
     (void)stream;
@@ -100,8 +102,8 @@ static tutti_status fill(void *self, void *stream, void *p, uint8_t byte, uint64
     return TUTTI_OK;
 }
 
-static tutti_status draw_uniform(void *self, void *stream, float *p, uint64_t n,
-                                 const tutti_device_draw *draw, tutti_error *err)
+static tutti_status plain_memory_draw_uniform(void *self, void *stream, float *p, uint64_t n,
+                                              const tutti_device_draw *draw, tutti_error *err)
 {
     (void)self;
     (void)stream;
@@ -114,28 +116,28 @@ static tutti_status draw_uniform(void *self, void *stream, float *p, uint64_t n,
     return TUTTI_OK;
 }
 
-static tutti_status stream_create(void *self, void **ret_stream, tutti_error *err)
+static tutti_status plain_memory_stream_create(void *self, void **ret_stream, tutti_error *err)
 {
     (void)err;
     *ret_stream = &((device *)self)->stream;
     return TUTTI_OK;
 }
 
-static tutti_status event_create(void *self, void **ret_event, tutti_error *err)
+static tutti_status plain_memory_event_create(void *self, void **ret_event, tutti_error *err)
 {
     (void)err;
     *ret_event = &((device *)self)->event;
     return TUTTI_OK;
 }
 
-static void nothing(void *self, void *what)
+static void plain_memory_nothing(void *self, void *what)
 {
     (void)self;
     (void)what;
 }
 
 /* For records and waits alike: all work is done already. */
-static tutti_status at_once(void *self, void *a, void *b, tutti_error *err)
+static tutti_status plain_memory_at_once(void *self, void *a, void *b, tutti_error *err)
 {
     (void)self;
     (void)a;
@@ -144,14 +146,14 @@ static tutti_status at_once(void *self, void *a, void *b, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t event_done(void *self, void *event)
+static int32_t plain_memory_event_done(void *self, void *event)
 {
     (void)self;
     (void)event;
     return 1;
 }
 
-static tutti_status synchronise(void *self, void *stream, tutti_error *err)
+static tutti_status plain_memory_synchronise(void *self, void *stream, tutti_error *err)
 {
     (void)self;
     (void)stream;
@@ -159,7 +161,8 @@ static tutti_status synchronise(void *self, void *stream, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status launch(void *self, void *stream, const tutti_launch *l, tutti_error *err)
+static tutti_status plain_memory_launch(void *self, void *stream, const tutti_launch *l,
+                                        tutti_error *err)
 {
     (void)self;
     (void)stream;
@@ -167,8 +170,8 @@ static tutti_status launch(void *self, void *stream, const tutti_launch *l, tutt
     return s ? tutti_fail(err, s, "%s: its kernel failed", l->name) : TUTTI_OK;
 }
 
-static tutti_status open_backend(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status plain_memory_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     (void)host;
     (void)params;
@@ -177,41 +180,43 @@ static tutti_status open_backend(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status close_backend(void *self, tutti_error *err)
+static tutti_status plain_memory_close(void *self, tutti_error *err)
 {
     (void)self;
     (void)err;
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *plain_memory_query(void *self, const char *interface_id)
 {
     static const tutti_device_v1 table = {.struct_size = sizeof table,
-                                          .count = count,
-                                          .describe = describe,
-                                          .open = open_device,
-                                          .close = close_device,
-                                          .memory = memory,
-                                          .alloc = alloc,
-                                          .release = release,
-                                          .copy = copy,
-                                          .fill = fill,
-                                          .random = draw_uniform,
-                                          .stream_create = stream_create,
-                                          .stream_destroy = nothing,
-                                          .event_create = event_create,
-                                          .event_destroy = nothing,
-                                          .event_record = at_once,
-                                          .event_wait = at_once,
-                                          .event_done = event_done,
-                                          .synchronise = synchronise,
-                                          .launch = launch};
+                                          .count = plain_memory_count,
+                                          .describe = plain_memory_describe,
+                                          .open = plain_memory_open_device,
+                                          .close = plain_memory_close_device,
+                                          .memory = plain_memory_memory,
+                                          .alloc = plain_memory_alloc,
+                                          .release = plain_memory_release,
+                                          .copy = plain_memory_copy,
+                                          .fill = plain_memory_fill,
+                                          .random = plain_memory_draw_uniform,
+                                          .stream_create = plain_memory_stream_create,
+                                          .stream_destroy = plain_memory_nothing,
+                                          .event_create = plain_memory_event_create,
+                                          .event_destroy = plain_memory_nothing,
+                                          .event_record = plain_memory_at_once,
+                                          .event_wait = plain_memory_at_once,
+                                          .event_done = plain_memory_event_done,
+                                          .synchronise = plain_memory_synchronise,
+                                          .launch = plain_memory_launch};
     (void)self;
     return strcmp(interface_id, TUTTI_DEVICE_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_backend, .close = close_backend, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = plain_memory_open,
+                                  .close = plain_memory_close,
+                                  .query = plain_memory_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("plain_memory", TUTTI_KIND_DEVICE, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin =

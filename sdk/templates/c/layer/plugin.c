@@ -14,7 +14,7 @@ typedef struct scaling {
 } scaling;
 
 /* Declares the weights; once, after open. */
-static tutti_status build(void *self, tutti_module m, tutti_error *err)
+static tutti_status scale_each_build(void *self, tutti_module m, tutti_error *err)
 {
     const scaling *s = self;
     const tutti_desc desc = {{s->features}, 1, TUTTI_F32};
@@ -24,8 +24,9 @@ static tutti_status build(void *self, tutti_module m, tutti_error *err)
 }
 
 /* Emits operations; their gradients come by themselves. */
-static tutti_status trace(void *self, tutti_graph *g, tutti_module m, const tutti_value *in,
-                          uint32_t nin, tutti_value *out, uint32_t nout)
+static tutti_status scale_each_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
 {
     (void)self;
     (void)nin;
@@ -34,8 +35,8 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module m, const tutt
     return g->status(g);
 }
 
-static tutti_status open_scaling(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status scale_each_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     const tutti_module_v1 *modules = host->query(host->ctx, TUTTI_MODULE_V1);
     if (!modules)
@@ -50,23 +51,25 @@ static tutti_status open_scaling(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status close_scaling(void *self, tutti_error *err)
+static tutti_status scale_each_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *scale_each_query(void *self, const char *interface_id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = build, .trace = trace};
+        .struct_size = sizeof table, .build = scale_each_build, .trace = scale_each_trace};
     (void)self;
     return strcmp(interface_id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_scaling, .close = close_scaling, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = scale_each_open,
+                                  .close = scale_each_close,
+                                  .query = scale_each_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("scale_each", TUTTI_KIND_LAYER, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin =

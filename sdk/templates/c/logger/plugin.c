@@ -12,8 +12,8 @@ typedef struct csv {
     FILE *file;
 } csv;
 
-static tutti_status open_csv(const tutti_host *host, const tutti_params *params,
-                             void **ret_self, tutti_error *err)
+static tutti_status csv_log_open(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
 {
     const char *path = tutti_param_str(params, "path");
     (void)host;
@@ -31,7 +31,7 @@ static tutti_status open_csv(const tutti_host *host, const tutti_params *params,
     return TUTTI_OK;
 }
 
-static tutti_status close_csv(void *self, tutti_error *err)
+static tutti_status csv_log_close(void *self, tutti_error *err)
 {
     csv *c = self;
     const int failed = fclose(c->file);
@@ -39,8 +39,8 @@ static tutti_status close_csv(void *self, tutti_error *err)
     return failed ? tutti_fail(err, TUTTI_E_IO, "csv_log: %s", strerror(errno)) : TUTTI_OK;
 }
 
-static tutti_status metrics(void *self, const tutti_named_value *values, uint32_t n,
-                            uint64_t step, tutti_error *err)
+static tutti_status csv_log_metrics(void *self, const tutti_named_value *values, uint32_t n,
+                                    uint64_t step, tutti_error *err)
 {
     const csv *c = self;
     for (uint32_t k = 0; k < n; k++)
@@ -51,15 +51,18 @@ static tutti_status metrics(void *self, const tutti_named_value *values, uint32_
 }
 
 /* Calls that it does not care for are NULL. */
-static const void *query(void *self, const char *interface_id)
+static const void *csv_log_query(void *self, const char *interface_id)
 {
-    static const tutti_logger_v1 logger = {.struct_size = sizeof logger, .metrics = metrics};
+    static const tutti_logger_v1 logger = {.struct_size = sizeof logger,
+                                           .metrics = csv_log_metrics};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &logger : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_csv, .close = close_csv, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = csv_log_open,
+                                  .close = csv_log_close,
+                                  .query = csv_log_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("csv_log", TUTTI_KIND_LOGGER, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.example.csv_log", "1.0.0", objects);

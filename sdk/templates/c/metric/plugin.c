@@ -12,13 +12,14 @@ typedef struct mean {
     double sums[2];        /* of the numbers, and how many */
 } mean;
 
-static void reset(void *self)
+static void mean_output_reset(void *self)
 {
     mean *m = self;
     m->sums[0] = m->sums[1] = 0;
 }
 
-static tutti_status update(void *self, const tutti_metric_input *in, tutti_error *err)
+static tutti_status mean_output_update(void *self, const tutti_metric_input *in,
+                                       tutti_error *err)
 {
     mean *m = self;
     char text[96];
@@ -35,14 +36,14 @@ static tutti_status update(void *self, const tutti_metric_input *in, tutti_error
     return TUTTI_OK;
 }
 
-static double compute(void *self)
+static double mean_output_compute(void *self)
 {
     const mean *m = self;
     return m->sums[1] > 0 ? m->sums[0] / m->sums[1] : (double)NAN;
 }
 
-static tutti_status open_mean(const tutti_host *host, const tutti_params *params,
-                              void **ret_self, tutti_error *err)
+static tutti_status mean_output_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     (void)host;
     (void)params;
@@ -53,28 +54,30 @@ static tutti_status open_mean(const tutti_host *host, const tutti_params *params
                                  .nsums = 2,
                                  .sums = m->sums,
                                  .name = "mean_output",
-                                 .reset = reset,
-                                 .update = update,
-                                 .compute = compute};
+                                 .reset = mean_output_reset,
+                                 .update = mean_output_update,
+                                 .compute = mean_output_compute};
     *ret_self = m;
     return TUTTI_OK;
 }
 
-static tutti_status close_mean(void *self, tutti_error *err)
+static tutti_status mean_output_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *mean_output_query(void *self, const char *interface_id)
 {
     const mean *m = self;
     return strcmp(interface_id, TUTTI_METRIC_V1) == 0 ? &m->table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_mean, .close = close_mean, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = mean_output_open,
+                                  .close = mean_output_close,
+                                  .query = mean_output_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("mean_output", TUTTI_KIND_METRIC, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin =

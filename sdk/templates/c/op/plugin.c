@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Checks the operands and says what the result is. */
-static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+static tutti_status cubed_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
     char text[96];
     if (c->in[0].dtype != TUTTI_F32)
@@ -19,8 +19,8 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 }
 
 /* dx = 3 x^2 dy, out of other operations, which have gradients of their own. */
-static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
-                        tutti_value *dx)
+static tutti_status cubed_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
+                              tutti_value *dx)
 {
     const tutti_value square = tutti_mul(g, n->in[0], n->in[0]);
     dx[0] = tutti_mul(g, tutti_affine(g, square, 3.0, 0.0), dy[0]);
@@ -28,16 +28,16 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 /* The definition, in f64. */
-static tutti_status reference(const tutti_op_call *c, const double *const *in,
-                              double *const *out)
+static tutti_status cubed_reference(const tutti_op_call *c, const double *const *in,
+                                    double *const *out)
 {
     for (int64_t k = 0, n = tutti_numel(&c->in[0]); k < n; k++)
         out[0][k] = in[0][k] * in[0][k] * in[0][k];
     return TUTTI_OK;
 }
 
-static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
-                        void *const *out, void *scratch)
+static tutti_status cubed_run(void *state, const tutti_op_call *c, const void *const *in,
+                              void *const *out, void *scratch)
 {
     const float *x = in[0];
     float *y = out[0];
@@ -49,7 +49,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 }
 
 /* `inplace`: the result may lie where x was. */
-static const tutti_kernel cpu = {.struct_size = sizeof cpu, .inplace = 1, .run = run};
+static const tutti_kernel cpu = {.struct_size = sizeof cpu, .inplace = 1, .run = cubed_run};
 static const tutti_op_traits traits = {.struct_size = sizeof traits,
                                        .precision = TUTTI_AUTOCAST_WIDEST,
                                        .batch = TUTTI_BATCH_WHOLE,
@@ -64,14 +64,14 @@ static const tutti_op op = {.struct_size = sizeof op,
                             .nin_min = 1,
                             .nin_max = 1,
                             .nout = 1,
-                            .infer = infer,
-                            .vjp = vjp,
-                            .reference = reference,
+                            .infer = cubed_infer,
+                            .vjp = cubed_vjp,
+                            .reference = cubed_reference,
                             .cpu = &cpu,
                             .traits = &traits};
 
-static tutti_status open_op(const tutti_host *host, const tutti_params *params, void **ret_self,
-                            tutti_error *err)
+static tutti_status cubed_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
 {
     (void)host;
     (void)params;
@@ -80,21 +80,23 @@ static tutti_status open_op(const tutti_host *host, const tutti_params *params, 
     return TUTTI_OK;
 }
 
-static tutti_status close_op(void *self, tutti_error *err)
+static tutti_status cubed_close(void *self, tutti_error *err)
 {
     (void)self;
     (void)err;
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *cubed_query(void *self, const char *interface_id)
 {
     (void)self;
     return strcmp(interface_id, TUTTI_OP_V1) == 0 ? &op : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_op, .close = close_op, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = cubed_open,
+                                  .close = cubed_close,
+                                  .query = cubed_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("cubed", TUTTI_KIND_OP, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.example.cubed", "1.0.0", objects);

@@ -11,7 +11,7 @@ typedef struct descent {
 } descent;
 
 /* Stretches of weights come from several threads at once: nothing else is written. */
-static void update(void *self, const tutti_update *u)
+static void sign_descent_update(void *self, const tutti_update *u)
 {
     const float lr = (float)u->lr;
     (void)self;
@@ -19,8 +19,8 @@ static void update(void *self, const tutti_update *u)
         u->w[k] -= u->g[k] > 0 ? lr : u->g[k] < 0 ? -lr : 0;
 }
 
-static tutti_status open_descent(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status sign_descent_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     static const char *const no_slots[] = {NULL};
     (void)host;
@@ -30,26 +30,28 @@ static tutti_status open_descent(const tutti_host *host, const tutti_params *par
     d->table = (tutti_optimizer_v1){.struct_size = sizeof d->table,
                                     .slot_names = no_slots,
                                     .lr = tutti_param_f64(params, "lr"),
-                                    .update = update};
+                                    .update = sign_descent_update};
     *ret_self = d;
     return TUTTI_OK;
 }
 
-static tutti_status close_descent(void *self, tutti_error *err)
+static tutti_status sign_descent_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *sign_descent_query(void *self, const char *interface_id)
 {
     const descent *d = self;
     return strcmp(interface_id, TUTTI_OPTIMIZER_V1) == 0 ? &d->table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_descent, .close = close_descent, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = sign_descent_open,
+                                  .close = sign_descent_close,
+                                  .query = sign_descent_query};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("sign_descent", TUTTI_KIND_OPTIMIZER, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

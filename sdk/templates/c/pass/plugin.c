@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* The result depends on the arguments alone: the host keeps it. */
-static tutti_status order(void *self, int32_t event, const char *const *names, uint32_t n,
-                          uint32_t *ret_order, uint32_t *ret_count, tutti_error *err)
+static tutti_status backwards_order(void *self, int32_t event, const char *const *names,
+                                    uint32_t n, uint32_t *ret_order, uint32_t *ret_count,
+                                    tutti_error *err)
 {
     (void)self;
     (void)event;
@@ -20,7 +21,7 @@ static tutti_status order(void *self, int32_t event, const char *const *names, u
     return TUTTI_OK;
 }
 
-static tutti_status open_backwards(const tutti_host *host, const tutti_params *params,
+static tutti_status backwards_open(const tutti_host *host, const tutti_params *params,
                                    void **ret_self, tutti_error *err)
 {
     (void)host;
@@ -32,24 +33,24 @@ static tutti_status open_backwards(const tutti_host *host, const tutti_params *p
     return TUTTI_OK;
 }
 
-static tutti_status close_backwards(void *self, tutti_error *err)
+static tutti_status backwards_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *backwards_query(void *self, const char *interface_id)
 {
-    static const tutti_pass_v1 table = {.struct_size = sizeof table, .order = order};
+    static const tutti_pass_v1 table = {.struct_size = sizeof table, .order = backwards_order};
     (void)self;
     return strcmp(interface_id, TUTTI_PASS_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = open_backwards,
-                                  .close = close_backwards,
-                                  .query = query};
+                                  .open = backwards_open,
+                                  .close = backwards_close,
+                                  .query = backwards_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("backwards", TUTTI_KIND_PASS, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.example.backwards", "1.0.0", objects);

@@ -12,8 +12,8 @@ typedef struct falling {
 } falling;
 
 /* Pure: the same moment gives the same factor, on any thread. */
-static tutti_status multiplier(void *self, const tutti_schedule *s, double *ret_multiplier,
-                               tutti_error *err)
+static tutti_status inverse_root_multiplier(void *self, const tutti_schedule *s,
+                                            double *ret_multiplier, tutti_error *err)
 {
     const falling *f = self;
     (void)err;
@@ -21,8 +21,8 @@ static tutti_status multiplier(void *self, const tutti_schedule *s, double *ret_
     return TUTTI_OK;
 }
 
-static tutti_status open_falling(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status inverse_root_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     (void)host;
     falling *f = calloc(1, sizeof *f);
@@ -33,23 +33,25 @@ static tutti_status open_falling(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status close_falling(void *self, tutti_error *err)
+static tutti_status inverse_root_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *inverse_root_query(void *self, const char *interface_id)
 {
     static const tutti_scheduler_v1 table = {.struct_size = sizeof table,
-                                             .multiplier = multiplier};
+                                             .multiplier = inverse_root_multiplier};
     (void)self;
     return strcmp(interface_id, TUTTI_SCHEDULER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_falling, .close = close_falling, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = inverse_root_open,
+                                  .close = inverse_root_close,
+                                  .query = inverse_root_query};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("inverse_root", TUTTI_KIND_SCHEDULER, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

@@ -12,8 +12,8 @@ typedef struct turning {
 } turning;
 
 /* Shapes and dtypes stay as they are. */
-static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                          tutti_error *err)
+static tutti_status negate_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                 tutti_error *err)
 {
     (void)self;
     for (uint32_t k = 0; k < ncolumns; k++)
@@ -23,8 +23,8 @@ static tutti_status infer(void *self, tutti_column *columns, uint32_t ncolumns,
 }
 
 /* The draw depends on the sample alone: a resumed run draws what the other one would have. */
-static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const tutti_tensor *in,
-                     tutti_tensor *out, tutti_error *err)
+static int32_t negate_apply(void *self, const tutti_sample *sample, uint32_t k,
+                            const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const turning *t = self;
     const uint32_t purpose = TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash("org.example.negate");
@@ -40,8 +40,8 @@ static int32_t apply(void *self, const tutti_sample *sample, uint32_t k, const t
     return 1;
 }
 
-static tutti_status open_turning(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status negate_open(const tutti_host *host, const tutti_params *params,
+                                void **ret_self, tutti_error *err)
 {
     (void)host;
     turning *t = calloc(1, sizeof *t);
@@ -52,23 +52,25 @@ static tutti_status open_turning(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status close_turning(void *self, tutti_error *err)
+static tutti_status negate_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static const void *query(void *self, const char *interface_id)
+static const void *negate_query(void *self, const char *interface_id)
 {
     static const tutti_transform_v1 table = {
-        .struct_size = sizeof table, .infer = infer, .apply = apply};
+        .struct_size = sizeof table, .infer = negate_infer, .apply = negate_apply};
     (void)self;
     return strcmp(interface_id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = open_turning, .close = close_turning, .query = query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = negate_open,
+                                  .close = negate_close,
+                                  .query = negate_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("negate", TUTTI_KIND_TRANSFORM, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.example.negate", "1.0.0", objects);
