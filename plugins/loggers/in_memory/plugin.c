@@ -114,8 +114,8 @@ static uint64_t history_count(void *ctx, const char *name)
     return s ? s->count : 0;
 }
 
-static tutti_status find(const in_memory *m, const char *name, const series **ret_series,
-                         tutti_error *err)
+static tutti_status in_memory_find(const in_memory *m, const char *name,
+                                   const series **ret_series, tutti_error *err)
 {
     const series *s = series_find(&m->metrics, name);
     if (!s || !s->count)
@@ -129,7 +129,7 @@ static tutti_status history_latest(void *ctx, const char *name, double *ret_valu
                                    tutti_error *err)
 {
     const series *s = NULL;
-    const tutti_status status = find(ctx, name, &s, err);
+    const tutti_status status = in_memory_find(ctx, name, &s, err);
     if (!status)
         *ret_value = s->points[s->count - 1].value;
     return status;
@@ -140,7 +140,7 @@ static tutti_status history_timeseries(void *ctx, const char *name, const char *
 {
     const in_memory *m = ctx;
     const series *s = NULL;
-    const tutti_status status = find(m, name, &s, err);
+    const tutti_status status = in_memory_find(m, name, &s, err);
     if (status)
         return status;
     double unused = 0.0;

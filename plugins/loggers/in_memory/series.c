@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Room for one more element of `size` bytes in *array. */
-static bool grow(void *array, uint64_t count, uint64_t *capacity, size_t size)
+static bool series_grow(void *array, uint64_t count, uint64_t *capacity, size_t size)
 {
     if (count < *capacity)
         return true;
@@ -49,7 +49,8 @@ static bool grow_slots(series_set *s)
 static series *series_new(series_set *s, const char *name)
 {
     uint64_t capacity = s->capacity;
-    const bool may = grow_slots(s) && grow(&s->items, s->count, &capacity, sizeof *s->items);
+    const bool may =
+        grow_slots(s) && series_grow(&s->items, s->count, &capacity, sizeof *s->items);
     s->capacity = (uint32_t)capacity;
     char *copy = may ? strdup(name) : NULL;
     if (!copy)
@@ -69,7 +70,7 @@ const series *series_find(const series_set *s, const char *name)
 static bool intern_time(series_set *s, const tutti_timestamp *time, uint64_t *ret_index)
 {
     if (!s->ntimes || memcmp(&s->times[s->ntimes - 1], time, sizeof *time) != 0) {
-        if (!grow(&s->times, s->ntimes, &s->times_capacity, sizeof *s->times))
+        if (!series_grow(&s->times, s->ntimes, &s->times_capacity, sizeof *s->times))
             return false;
         s->times[s->ntimes++] = *time;
     }
@@ -82,7 +83,7 @@ bool series_add(series_set *s, const char *name, double value, const tutti_times
     const uint32_t k = s->nslots ? *slot_of(s, name) : 0;
     series *to = k ? &s->items[k - 1] : series_new(s, name);
     uint64_t at = 0;
-    if (!to || !grow(&to->points, to->count, &to->capacity, sizeof *to->points) ||
+    if (!to || !series_grow(&to->points, to->count, &to->capacity, sizeof *to->points) ||
         !intern_time(s, time, &at))
         return false;
     to->points[to->count++] = (point){value, at};
