@@ -175,8 +175,12 @@ static tutti_status trace_layer(void *self, tutti_graph *g, tutti_module root,
 static void check_enlarged(const json_node *c)
 {
     static const char *const inputs[] = {"input", NULL}, *const targets[] = {NULL};
-    static const tutti_model_v1 table = {sizeof table, 1,           inputs, targets,
-                                         build_layer,  trace_layer, NULL};
+    static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                         .noutputs = 1,
+                                         .inputs = inputs,
+                                         .targets = targets,
+                                         .build = build_layer,
+                                         .trace = trace_layer};
     const tutti_step step = {.struct_size = sizeof step};
     const plan_request request = {
         .kind = PLAN_EVAL, .ninputs = 1, .inputs = {{{2, 3, 4, 2}, 4, TUTTI_F32}}};

@@ -16,7 +16,7 @@ typedef struct text {
 } text;
 
 /* Takes `c` after blanks; 0 if something else comes. */
-static int take(text *t, char c)
+static int array_take(text *t, char c)
 {
     while (t->at < t->end && isspace((unsigned char)*t->at))
         t->at++;
@@ -29,7 +29,7 @@ static int take(text *t, char c)
 static int take_word(text *t, const char *word)
 {
     const size_t n = strlen(word);
-    if (!take(t, word[0]) || (size_t)(t->end - t->at) < n - 1 ||
+    if (!array_take(t, word[0]) || (size_t)(t->end - t->at) < n - 1 ||
         memcmp(t->at, word + 1, n - 1) != 0)
         return 0;
     t->at += n - 1;
@@ -39,34 +39,34 @@ static int take_word(text *t, const char *word)
 /* A quoted string of fewer than `capacity` characters. */
 static int take_string(text *t, char *to, size_t capacity)
 {
-    const char quote = take(t, '\'') ? '\'' : take(t, '"') ? '"' : '\0';
+    const char quote = array_take(t, '\'') ? '\'' : array_take(t, '"') ? '"' : '\0';
     size_t n = 0;
     while (quote && t->at < t->end && *t->at != quote && n + 1 < capacity)
         to[n++] = *t->at++;
     to[n] = '\0';
-    return quote && take(t, quote);
+    return quote && array_take(t, quote);
 }
 
 /* "(60000, 28, 28)", "(5,)", "()"; Python 2 wrote an L after long numbers. */
 static int take_shape(text *t, int64_t dim[TUTTI_MAX_RANK], int *ret_rank)
 {
     int rank = 0;
-    if (!take(t, '('))
+    if (!array_take(t, '('))
         return 0;
-    while (!take(t, ')')) {
+    while (!array_take(t, ')')) {
         int64_t n = 0;
         int digits = 0;
         while (t->at < t->end && isspace((unsigned char)*t->at))
             t->at++;
         for (; t->at < t->end && isdigit((unsigned char)*t->at); t->at++, digits++)
             n = digits < 18 ? n * 10 + (*t->at - '0') : n;
-        (void)take(t, 'L');
+        (void)array_take(t, 'L');
         if (digits == 0 || digits > 18)
             return 0;
         if (rank < TUTTI_MAX_RANK)
             dim[rank] = n;
         rank++;
-        if (!take(t, ',') && (t->at == t->end || *t->at != ')'))
+        if (!array_take(t, ',') && (t->at == t->end || *t->at != ')'))
             return 0;
     }
     *ret_rank = rank;
@@ -81,20 +81,21 @@ typedef struct header {
     int64_t dim[TUTTI_MAX_RANK];
 } header;
 
-static int parse(text t, header *h)
+static int array_parse(text t, header *h)
 {
     enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
     char key[24];
     int seen = 0;
-    if (!take(&t, '{'))
+    if (!array_take(&t, '{'))
         return 0;
-    while (!take(&t, '}')) {
+    while (!array_take(&t, '}')) {
         int which, good;
-        if (!take_string(&t, key, sizeof key) || !take(&t, ':'))
+        if (!take_string(&t, key, sizeof key) || !array_take(&t, ':'))
             return 0;
         if (strcmp(key, "descr") == 0) {
             which = DESCR;
-            if (take(&t, '[')) { /* a list of fields; what else there is does not matter */
+            if (array_take(&t,
+                           '[')) { /* a list of fields; what else there is does not matter */
                 strcpy(h->type, "record");
                 return 1;
             }
@@ -110,7 +111,7 @@ static int parse(text t, header *h)
         if (!good || seen & which)
             return 0;
         seen |= which;
-        (void)take(&t, ',');
+        (void)array_take(&t, ',');
     }
     return seen == (DESCR | ORDER | SHAPE);
 }
@@ -187,7 +188,7 @@ static tutti_status set_array(npy_array *a, const uint8_t *data, uint64_t size,
     if (size < fixed || size - fixed < length)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: ends within its header", a->name);
     const char *begin = (const char *)data + fixed;
-    if (!parse((text){begin, begin + length}, &h))
+    if (!array_parse((text){begin, begin + length}, &h))
         return tutti_fail(err, TUTTI_E_FORMAT,
                           "%s: the header is no dictionary of descr, fortran_order and shape",
                           a->name);
@@ -245,7 +246,7 @@ void npy_close(npy_array *a)
 
 /* ---- values ---- */
 
-static void put(uint8_t *to, const uint8_t *from, int32_t width, int swapped)
+static void array_put(uint8_t *to, const uint8_t *from, int32_t width, int swapped)
 {
     if (!swapped)
         memcpy(to, from, (size_t)width);
@@ -256,7 +257,7 @@ static void put(uint8_t *to, const uint8_t *from, int32_t width, int swapped)
 
 /* Where value `k` of a sample, in C order, lies among all values: in Fortran order element
  * (index, i1, i2, ...) lies at index + samples (i1 + dim1 (i2 + ...)). */
-static uint64_t place(const npy_array *a, int64_t index, uint64_t k)
+static uint64_t array_place(const npy_array *a, int64_t index, uint64_t k)
 {
     const tutti_desc *d = &a->sample;
     if (!a->fortran)
@@ -280,13 +281,13 @@ void npy_read(const npy_array *a, int64_t index, void *to)
         return;
     }
     for (uint64_t k = 0; k < n; k++) {
-        const uint8_t *from = a->data + place(a, index, k) * width;
+        const uint8_t *from = a->data + array_place(a, index, k) * width;
         if (widen) {
             uint32_t word;
-            put((uint8_t *)&word, from, a->width, a->swapped);
+            array_put((uint8_t *)&word, from, a->width, a->swapped);
             ((int64_t *)to)[k] = word;
         } else
-            put((uint8_t *)to + k * width, from, a->width, a->swapped);
+            array_put((uint8_t *)to + k * width, from, a->width, a->swapped);
     }
 }
 
@@ -294,7 +295,8 @@ int64_t npy_whole(const npy_array *a, int64_t index, uint64_t at)
 {
     uint8_t bytes[8] = {0};
     uint64_t n = 0;
-    put(bytes, a->data + place(a, index, at) * (uint64_t)a->width, a->width, a->swapped);
+    array_put(bytes, a->data + array_place(a, index, at) * (uint64_t)a->width, a->width,
+              a->swapped);
     const uint16_t one = 1;
     for (int32_t k = 0; k < a->width; k++)
         n |= (uint64_t)bytes[*(const uint8_t *)&one ? k : a->width - 1 - k] << 8 * k;

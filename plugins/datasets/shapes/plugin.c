@@ -30,7 +30,7 @@ typedef struct shape {
     float colour[CHANNELS];
 } shape;
 
-static float between(tutti_stream *s, double low, double high)
+static float shapes_between(tutti_stream *s, double low, double high)
 {
     return (float)(low + (high - low) * tutti_stream_uniform(s));
 }
@@ -40,14 +40,14 @@ static shape draw_shape(tutti_stream *s, int64_t size, const float *ground)
 {
     const double n = (double)size;
     shape h = {.kind = CIRCLE + (int32_t)tutti_stream_below(s, KINDS)};
-    h.radius = between(s, 0.18, 0.3) * (float)n;
-    h.x = between(s, 0.2, 0.8) * (float)n;
-    h.y = between(s, 0.2, 0.8) * (float)n;
-    const float angle = between(s, -0.3, 0.3);
+    h.radius = shapes_between(s, 0.18, 0.3) * (float)n;
+    h.x = shapes_between(s, 0.2, 0.8) * (float)n;
+    h.y = shapes_between(s, 0.2, 0.8) * (float)n;
+    const float angle = shapes_between(s, -0.3, 0.3);
     h.sine = sinf(angle);
     h.cosine = cosf(angle);
     for (int c = 0; c < CHANNELS; c++) {
-        const float away = between(s, 0.2, 0.5);
+        const float away = shapes_between(s, 0.2, 0.5);
         const int up = tutti_stream_uniform(s) < 0.5;
         const float first = ground[c] + (up ? away : -away);
         h.colour[c] = first < 0.0f || first > 1.0f ? ground[c] + (up ? -away : away) : first;
@@ -56,7 +56,7 @@ static shape draw_shape(tutti_stream *s, int64_t size, const float *ground)
 }
 
 /* Circles of the radius; squares and triangles inscribed in one. */
-static int covers(const shape *h, float x, float y)
+static int shapes_covers(const shape *h, float x, float y)
 {
     const float dx = x - h->x, dy = y - h->y;
     const float u = h->cosine * dx + h->sine * dy, v = h->cosine * dy - h->sine * dx;
@@ -72,25 +72,25 @@ static int covers(const shape *h, float x, float y)
 static int64_t top_at(const shape *all, int64_t n, int64_t x, int64_t y)
 {
     while (n-- > 0)
-        if (covers(&all[n], (float)x + 0.5f, (float)y + 0.5f))
+        if (shapes_covers(&all[n], (float)x + 0.5f, (float)y + 0.5f))
             return n;
     return -1;
 }
 
 /* Of mean 0 and deviation 1: a sum of two uniform numbers. */
-static float grain(tutti_stream *s)
+static float shapes_grain(tutti_stream *s)
 {
     const float u = tutti_uniform_f32(tutti_stream_u32(s));
     return 2.44948974f * (u + tutti_uniform_f32(tutti_stream_u32(s)) - 1.0f);
 }
 
-static void paint(const shapes *d, tutti_stream *s, uint8_t *pixels, int32_t *classes)
+static void shapes_paint(const shapes *d, tutti_stream *s, uint8_t *pixels, int32_t *classes)
 {
     enum { MOST = 16 };
     shape all[MOST];
     float ground[CHANNELS];
     for (int c = 0; c < CHANNELS; c++)
-        ground[c] = between(s, 0.0, 1.0);
+        ground[c] = shapes_between(s, 0.0, 1.0);
     const int64_t n = 1 + (int64_t)tutti_stream_below(s, (uint32_t)d->most);
     for (int64_t k = 0; k < n; k++)
         all[k] = draw_shape(s, d->size, ground);
@@ -99,14 +99,14 @@ static void paint(const shapes *d, tutti_stream *s, uint8_t *pixels, int32_t *cl
         classes[p] = top < 0 ? BACKGROUND : all[top].kind;
         for (int c = 0; c < CHANNELS; c++) {
             const float clean = top < 0 ? ground[c] : all[top].colour[c];
-            const float v = 255.0f * (clean + (float)d->noise * grain(s));
+            const float v = 255.0f * (clean + (float)d->noise * shapes_grain(s));
             pixels[p * CHANNELS + c] = (uint8_t)fminf(fmaxf(v, 0.0f), 255.0f);
         }
     }
 }
 
 /* Which kinds have a pixel. */
-static void label(const int32_t *classes, int64_t n, float *ret)
+static void shapes_label(const int32_t *classes, int64_t n, float *ret)
 {
     memset(ret, 0, KINDS * sizeof *ret);
     for (int64_t p = 0; p < n; p++)
@@ -114,7 +114,7 @@ static void label(const int32_t *classes, int64_t n, float *ret)
             ret[classes[p] - CIRCLE] = 1.0f;
 }
 
-static void describe(const shapes *d, tutti_column *ret)
+static void shapes_describe(const shapes *d, tutti_column *ret)
 {
     const tutti_column input = {"input", {{d->size, d->size, CHANNELS}, 3, TUTTI_U8}, 0};
     const tutti_column map = {"target", {{d->size, d->size}, 2, TUTTI_I32}, CLASSES};
@@ -123,25 +123,25 @@ static void describe(const shapes *d, tutti_column *ret)
     ret[1] = d->labels ? row : map;
 }
 
-static tutti_status info(void *self, tutti_dataset_info *ret, tutti_error *err)
+static tutti_status shapes_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     const shapes *d = self;
     (void)err;
     ret->samples = d->samples;
     ret->ncolumns = 2;
-    describe(d, ret->columns);
+    shapes_describe(d, ret->columns);
     return TUTTI_OK;
 }
 
-static tutti_status read(void *self, int64_t index, tutti_tensor *columns,
-                         const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status shapes_read(void *self, int64_t index, tutti_tensor *columns,
+                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
 {
     const shapes *d = self;
     tutti_column all[2];
     if (index < 0 || index >= d->samples || ncolumns != 2)
         return tutti_fail(err, TUTTI_E_RANGE, "shapes: sample %lld, there are %lld",
                           (long long)index, (long long)d->samples);
-    describe(d, all);
+    shapes_describe(d, all);
     for (int k = 0; k < 2; k++) {
         columns[k].desc = all[k].desc;
         if (capacity[k] < tutti_nbytes(&all[k].desc))
@@ -153,9 +153,9 @@ static tutti_status read(void *self, int64_t index, tutti_tensor *columns,
         return tutti_fail(err, TUTTI_E_NOMEM, "shapes: no memory for a map");
     tutti_stream s =
         tutti_stream_at(d->seed, TUTTI_RNG_DATASET, 0, d->offset + (uint64_t)index);
-    paint(d, &s, columns[0].data, classes);
+    shapes_paint(d, &s, columns[0].data, classes);
     if (d->labels) {
-        label(classes, pixels, columns[1].data);
+        shapes_label(classes, pixels, columns[1].data);
         free(classes);
     }
     return TUTTI_OK;
@@ -188,7 +188,8 @@ static tutti_status shapes_close(void *self, tutti_error *err)
 
 static const void *shapes_query(void *self, const char *id)
 {
-    static const tutti_dataset_v1 table = {sizeof table, 0, info, read};
+    static const tutti_dataset_v1 table = {
+        .struct_size = sizeof table, .info = shapes_info, .read = shapes_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }

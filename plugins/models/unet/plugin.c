@@ -91,8 +91,8 @@ static tutti_status add_head(const unet *u, tutti_module root, tutti_error *err)
 }
 
 /* Samples are images that can be halved as often, with a class for each pixel. */
-static tutti_status fits(const unet *u, const tutti_desc *input, const tutti_column *columns,
-                         uint32_t ncolumns, tutti_error *err)
+static tutti_status unet_fits(const unet *u, const tutti_desc *input,
+                              const tutti_column *columns, uint32_t ncolumns, tutti_error *err)
 {
     char text[96], target[96];
     if (input->rank != 3 || input->dim[0] >> u->depth < 1 || input->dim[1] >> u->depth < 1)
@@ -112,13 +112,13 @@ static tutti_status fits(const unet *u, const tutti_desc *input, const tutti_col
     return TUTTI_OK;
 }
 
-static tutti_status build(void *self, tutti_module root, const tutti_column *columns,
-                          uint32_t ncolumns, tutti_error *err)
+static tutti_status unet_build(void *self, tutti_module root, const tutti_column *columns,
+                               uint32_t ncolumns, tutti_error *err)
 {
     unet *u = self;
     tutti_desc input = {{0}, 0, 0};
     tutti_status s = classifier_columns("unet", columns, ncolumns, &u->head, &input, err);
-    if (s || (s = fits(u, &input, columns, ncolumns, err)) ||
+    if (s || (s = unet_fits(u, &input, columns, ncolumns, err)) ||
         (s = unet_double_conv(u->modules, root, "inc", input.dim[2], u->width, u->width, err)))
         return s;
     for (int64_t k = 1; s == TUTTI_OK && k <= u->depth; k++)
@@ -128,9 +128,9 @@ static tutti_status build(void *self, tutti_module root, const tutti_column *col
     return s ? s : add_head(u, root, err);
 }
 
-static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
-                          const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
-                          uint32_t noutputs)
+static tutti_status unet_trace(void *self, tutti_graph *g, tutti_module root,
+                               const tutti_value *inputs, uint32_t ninputs,
+                               tutti_value *outputs, uint32_t noutputs)
 {
     const unet *u = self;
     const tutti_module_v1 *m = u->modules;
@@ -153,8 +153,13 @@ static tutti_status trace(void *self, tutti_graph *g, tutti_module root,
     return g->status(g);
 }
 
-static const tutti_model_v1 table = {sizeof table, 1,     classifier_inputs, classifier_targets,
-                                     build,        trace, classifier_loss};
+static const tutti_model_v1 table = {.struct_size = sizeof table,
+                                     .noutputs = 1,
+                                     .inputs = classifier_inputs,
+                                     .targets = classifier_targets,
+                                     .build = unet_build,
+                                     .trace = unet_trace,
+                                     .loss = classifier_loss};
 
 static const void *unet_query(void *self, const char *id)
 {

@@ -65,7 +65,7 @@ static tutti_status up_build(void *self, tutti_module m, tutti_error *err)
 }
 
 /* x with zeros around it, as large as `like`: a side that halving rounded down. */
-static tutti_value grow(tutti_graph *g, tutti_value x, tutti_value like)
+static tutti_value up_grow(tutti_graph *g, tutti_value x, tutti_value like)
 {
     const tutti_desc d = *g->desc(g, x), want = *g->desc(g, like);
     const int64_t dy = want.dim[1] - d.dim[1], dx = want.dim[2] - d.dim[2];
@@ -84,7 +84,7 @@ static tutti_status up_trace(void *self, tutti_graph *g, tutti_module m, const t
     if (nin != 2)
         return g->fail(g, TUTTI_E_ARG,
                        "unet_up: wants what to enlarge and what goes beside it");
-    const tutti_value x = grow(g, model_call(u->modules, g, m, "up", in[0]), in[1]);
+    const tutti_value x = up_grow(g, model_call(u->modules, g, m, "up", in[0]), in[1]);
     const tutti_value both[2] = {in[1], x};
     out[0] =
         model_call(u->modules, g, m, "conv", g->emit(g, "concat", both, 2, &last, 1, NULL, 0));
@@ -93,7 +93,8 @@ static tutti_status up_trace(void *self, tutti_graph *g, tutti_module m, const t
 
 static const void *up_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {sizeof table, 0, up_build, up_trace};
+    static const tutti_layer_v1 table = {
+        .struct_size = sizeof table, .build = up_build, .trace = up_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
