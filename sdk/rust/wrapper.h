@@ -1,5 +1,6 @@
 /* wrapper.h - what bindgen reads to make src/sys.rs: the headers of plugins that hear events or answer query. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tutti/activations.h"
 #include "tutti/checkpoint.h"
 #include "tutti/dataset.h"
 #include "tutti/engine.h"

@@ -5,6 +5,7 @@
 
 #include "graph/net/compiled_graph.h"
 #include "graph/net/loss.h"
+#include "graph/net/module_calls.h"
 #include "graph/net/module_tree.h"
 #include "graph/net/plan.h"
 #include "graph/program/program.h"
@@ -80,8 +81,9 @@ typedef struct net_plan_cache {
 } net_plan_cache;
 
 typedef struct net_tracing {
-    int depth;    /* of nested calls */
-    bool in_loss; /* tracing the loss */
+    int depth;           /* of nested calls */
+    bool in_loss;        /* tracing the loss */
+    module_calls *calls; /* NULL: nobody writes them down */
 } net_tracing;
 
 struct net {

@@ -4,6 +4,7 @@
 #define HOST_GRAPH_NET_PLAN_H
 
 #include "graph/net/net.h"
+#include "tutti/activations.h"
 
 enum {
     PLAN_TRAIN,     /* forward, loss, backward; gradients are written */
@@ -67,6 +68,10 @@ TUTTI_NODISCARD tutti_status plan_run(plan *p, int segment, const tutti_step *st
 TUTTI_NODISCARD tutti_status plan_find_unsound(plan *p, const tutti_step *step,
                                                const char **ret_scope, const char **ret_op,
                                                tutti_error *err);
+/* As tutti.activations/1 says, for the plan's inputs.  [step] */
+TUTTI_NODISCARD tutti_status plan_activations(plan *p, const tutti_step *step,
+                                              tutti_activation_fn each, void *each_ctx,
+                                              tutti_error *err);
 /* Where the plan reads the loss scale: who has something on the device write it there gives NAN as
  * `loss_scale` below, and elsewhere. */
 float *plan_scale(plan *p);

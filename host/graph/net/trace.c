@@ -62,6 +62,8 @@ static tutti_status hook_call(void *ctx, graph *g, tutti_module m, const tutti_v
         if (!out[k])
             (void)b->fail(b, TUTTI_E_FAIL, "trace left a result empty");
     (void)graph_set_scope(g, before);
+    if (n->tracing.calls && !b->status(b))
+        module_calls_add(n->tracing.calls, m, in, nin, out, nout);
     return b->status(b);
 }
 
@@ -71,11 +73,15 @@ static tutti_value hook_read(void *ctx, graph *g, uint32_t id, tutti_value v)
     net *n = ctx;
     tutti_graph *b = graph_builder(g);
     const weight *w = n->tree.weights[id];
+    module_calls *calls = n->tracing.calls;
+    n->tracing.calls = NULL; /* what is made of a weight is no activation */
     for (uint32_t k = 0; k < w->nvia && v; k++) {
         const tutti_desc want = *b->desc(b, v);
         tutti_value y = 0;
-        if (hook_call(n, g, w->via[k], &v, 1, &y, 1))
-            return 0;
+        if (hook_call(n, g, w->via[k], &v, 1, &y, 1)) {
+            v = 0;
+            break;
+        }
         const tutti_desc *got = b->desc(b, y);
         char text[320], a[96], c[96];
         (void)snprintf(text, sizeof text, "%s makes %s of a weight %s: its shape must stay",
@@ -85,6 +91,7 @@ static tutti_value hook_read(void *ctx, graph *g, uint32_t id, tutti_value v)
             (void)b->fail(b, TUTTI_E_SHAPE, text);
         v = b->status(b) ? 0 : y;
     }
+    n->tracing.calls = calls;
     return v;
 }
 

@@ -8,5 +8,6 @@
 /* Fill the tables in t->services; the trainer's other members are in place. */
 void state_service_init(trainer *t);
 void train_service_init(trainer *t);
+void activations_service_init(trainer *t);
 
 #endif

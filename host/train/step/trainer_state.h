@@ -57,6 +57,7 @@ typedef struct trainer_services {
     tutti_metrics_v1 metrics;
     weights_service weights;
     tutti_train_v1 train;
+    tutti_activations_v1 activations;
     tutti_checkpoint_v1 checkpoint;
 } trainer_services;
 

@@ -6,9 +6,10 @@
 pub const TUTTI_MINOR: u32 = 0;
 pub const TUTTI_USE_MINOR: u32 = 0;
 pub const TUTTI_MIN_MINOR: u32 = 0;
-pub const TUTTI_CHECKPOINT_V1: &[u8; 19usize] = b"tutti.checkpoint/1\0";
 pub const TUTTI_MAX_RANK: u32 = 6;
 pub const TUTTI_DEVICE_CPU: i32 = -1;
+pub const TUTTI_ACTIVATIONS_V1: &[u8; 20usize] = b"tutti.activations/1\0";
+pub const TUTTI_CHECKPOINT_V1: &[u8; 19usize] = b"tutti.checkpoint/1\0";
 pub const TUTTI_DATASET_V1: &[u8; 16usize] = b"tutti.dataset/1\0";
 pub const TUTTI_MAX_COLUMNS: u32 = 8;
 pub const TUTTI_MAGIC: u32 = 1230263636;
@@ -71,6 +72,67 @@ pub struct tutti_error {
     pub status: tutti_status,
     pub text: [::std::os::raw::c_char; 504usize],
 }
+pub const TUTTI_DTYPE_NONE: _bindgen_ty_2 = 0;
+pub const TUTTI_F32: _bindgen_ty_2 = 1;
+pub const TUTTI_F64: _bindgen_ty_2 = 2;
+pub const TUTTI_F16: _bindgen_ty_2 = 3;
+pub const TUTTI_BF16: _bindgen_ty_2 = 4;
+pub const TUTTI_I8: _bindgen_ty_2 = 5;
+pub const TUTTI_U8: _bindgen_ty_2 = 6;
+pub const TUTTI_I16: _bindgen_ty_2 = 7;
+pub const TUTTI_U16: _bindgen_ty_2 = 8;
+pub const TUTTI_I32: _bindgen_ty_2 = 9;
+pub const TUTTI_I64: _bindgen_ty_2 = 10;
+pub const TUTTI_U64: _bindgen_ty_2 = 11;
+pub const TUTTI_BOOL: _bindgen_ty_2 = 12;
+pub const TUTTI_F8_E4M3: _bindgen_ty_2 = 13;
+pub const TUTTI_F8_E5M2: _bindgen_ty_2 = 14;
+pub type _bindgen_ty_2 = ::std::os::raw::c_uint;
+#[repr(C)]
+pub struct tutti_desc {
+    pub dim: [i64; 6usize],
+    pub rank: i32,
+    pub dtype: i32,
+}
+#[repr(C)]
+pub struct tutti_tensor {
+    pub data: *mut ::std::os::raw::c_void,
+    pub desc: tutti_desc,
+    pub device: i32,
+    pub reserved: i32,
+}
+#[repr(C)]
+pub struct tutti_activation {
+    pub struct_size: u32,
+    pub ninputs: u32,
+    pub noutputs: u32,
+    pub reserved: u32,
+    pub path: *const ::std::os::raw::c_char,
+    pub kind: *const ::std::os::raw::c_char,
+    pub inputs: *const tutti_tensor,
+    pub outputs: *const tutti_tensor,
+}
+pub type tutti_activation_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        each_ctx: *mut ::std::os::raw::c_void,
+        a: *const tutti_activation,
+        err: *mut tutti_error,
+    ) -> tutti_status,
+>;
+#[repr(C)]
+pub struct tutti_activations_v1 {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub ctx: *mut ::std::os::raw::c_void,
+    pub observe: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            each: tutti_activation_fn,
+            each_ctx: *mut ::std::os::raw::c_void,
+            err: *mut tutti_error,
+        ) -> tutti_status,
+    >,
+}
 #[repr(C)]
 pub struct tutti_checkpoint_v1 {
     pub struct_size: u32,
@@ -114,35 +176,6 @@ pub struct tutti_checkpoint_v1 {
             err: *mut tutti_error,
         ) -> tutti_status,
     >,
-}
-pub const TUTTI_DTYPE_NONE: _bindgen_ty_2 = 0;
-pub const TUTTI_F32: _bindgen_ty_2 = 1;
-pub const TUTTI_F64: _bindgen_ty_2 = 2;
-pub const TUTTI_F16: _bindgen_ty_2 = 3;
-pub const TUTTI_BF16: _bindgen_ty_2 = 4;
-pub const TUTTI_I8: _bindgen_ty_2 = 5;
-pub const TUTTI_U8: _bindgen_ty_2 = 6;
-pub const TUTTI_I16: _bindgen_ty_2 = 7;
-pub const TUTTI_U16: _bindgen_ty_2 = 8;
-pub const TUTTI_I32: _bindgen_ty_2 = 9;
-pub const TUTTI_I64: _bindgen_ty_2 = 10;
-pub const TUTTI_U64: _bindgen_ty_2 = 11;
-pub const TUTTI_BOOL: _bindgen_ty_2 = 12;
-pub const TUTTI_F8_E4M3: _bindgen_ty_2 = 13;
-pub const TUTTI_F8_E5M2: _bindgen_ty_2 = 14;
-pub type _bindgen_ty_2 = ::std::os::raw::c_uint;
-#[repr(C)]
-pub struct tutti_desc {
-    pub dim: [i64; 6usize],
-    pub rank: i32,
-    pub dtype: i32,
-}
-#[repr(C)]
-pub struct tutti_tensor {
-    pub data: *mut ::std::os::raw::c_void,
-    pub desc: tutti_desc,
-    pub device: i32,
-    pub reserved: i32,
 }
 #[repr(C)]
 pub struct tutti_column {

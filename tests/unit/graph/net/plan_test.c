@@ -438,12 +438,58 @@ START_TEST(plans_can_be_read)
 }
 END_TEST
 
+/* The model's own call, beside what the plan has; `fails` makes it fail. */
+typedef struct seen {
+    plan *p;
+    int calls;
+    bool fails;
+} seen;
+
+static tutti_status see(void *ctx, const tutti_activation *a, tutti_error *err)
+{
+    seen *s = ctx;
+    const tutti_tensor x = plan_input(s->p, 0), y = plan_output(s->p, 0);
+    s->calls++;
+    if (s->fails)
+        return tutti_fail(err, TUTTI_E_FAIL, "enough");
+    ck_assert_str_eq(a->path, "");
+    ck_assert_uint_eq(a->ninputs, 1);
+    ck_assert_uint_eq(a->noutputs, 1);
+    ck_assert_int_eq(memcmp(a->inputs[0].data, x.data, tutti_nbytes(&x.desc)), 0);
+    ck_assert(tutti_same_shape(&a->outputs[0].desc, &y.desc));
+    for (int64_t k = 0; k < tutti_numel(&y.desc); k++)
+        ck_assert_close(((float *)a->outputs[0].data)[k], ((float *)y.data)[k], 1e-6);
+    return TUTTI_OK;
+}
+
+START_TEST(activations_are_those_of_the_plan)
+{
+    plan *p = toy_plan(n, PLAN_TRAIN, x_desc(), hard());
+    seen s = {.p = p};
+    tutti_error err = TUTTI_ERROR_INIT;
+    toy_fill(plan_input(p, 0), 1);
+    toy_fill(plan_target(p, 0), 2);
+    toy_run(p, 1.0f);
+    float *grads = copy_grads(), *weights, *now;
+    int64_t count;
+    ck_assert_ok(plan_activations(p, &toy_step, see, &s, &err), err);
+    ck_assert_int_eq(s.calls, 1);
+    net_arena(n, &weights, &now, &count);
+    ck_assert_int_eq(memcmp(grads, now, sizeof *grads * (size_t)count), 0);
+    s.fails = true;
+    ck_assert_int_eq(plan_activations(p, &toy_step, see, &s, &err), TUTTI_E_FAIL);
+    ck_assert_str_eq(err.text, "enough");
+    free(grads);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan");
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, make, drop);
     tcase_add_test(all, the_same_request_is_the_same_plan);
+    tcase_add_test(all, activations_are_those_of_the_plan);
     tcase_add_test(all, gradients_match_differences_of_the_plan_itself);
     tcase_add_test(all, the_loss_scale_scales_gradients_but_not_the_loss);
     tcase_add_test(all, two_microbatches_add_up_to_one_batch);

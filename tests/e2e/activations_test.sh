@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# activations_test.sh - a run whose modules are looked at: what is logged, and that its bits stay.
+. "$(dirname "$0")/lib.sh"
+
+# watched <what> <run file>: a run and the same with the monitor end with the same bytes.
+watched() {
+  rm -rf plain seen && mkdir plain seen
+  cp "$2" plain/run.json
+  sed 's/"callbacks": \[/"callbacks": [{"name": "activation_monitor", "interval": "3ba"}, /' "$2" >seen/run.json
+  for one in plain seen; do
+    check "$1: trains" bash -c "cd $one && '$TUTTI' train run.json --quiet >out.txt 2>&1 || { cat out.txt; false; }"
+  done
+  check "$1: being looked at changes no bit" python3 "$e2e/same_weights.py" "$(latest plain)" "$(latest seen)"
+}
+
+small_run '"loggers": [{"name": "jsonl"}]' >mlp.json
+watched "dropout" mlp.json
+check "each module is there, and what one gives the next one takes" python3 - <<'PY'
+import json
+last, seen = {}, {}
+for line in open("seen/runs/small/log.jsonl"):
+    row = json.loads(line)
+    for name, value in row.get("values", {}).items():
+        if name.startswith("activations/"):
+            seen.setdefault(name, []).append(row["batch"])
+            if row["batch"] == 0:
+                last[name[len("activations/"):]] = value
+assert all(batches == list(range(0, 30, 3)) for batches in seen.values()), seen
+modules = {n.split("/", 1)[1].rsplit("_", 1)[0] for n in last}
+assert modules == {"", "body", "body.flatten", "body.linear0", "body.act0", "body.drop0", "body.head"}, modules
+for kind in ("l2_norm", "average", "kurtosis", "max"):
+    for giver, taker in (("body.flatten_output.0", "body.linear0_input.0"), ("body.linear0_output.0", "body.act0_input.0"), ("body.act0_output.0", "body.drop0_input.0"),
+                         ("body.drop0_output.0", "body.head_input.0"), ("body.head_output.0", "_output.0")):
+        assert repr(last[f"{kind}/{giver}"]) == repr(last[f"{kind}/{taker}"]), (kind, giver)
+assert last["average/body.act0_output.0"] > 0 > last["average/body.act0_output.0"] - last["max/body.act0_output.0"]
+PY
+
+sed 's/"model": {[^}]*}/"model": {"name": "resnet_cifar"}/; s/"samples": 640/"samples": 64/; s/"batch_size": 64/"batch_size": 8/; s/"3ep"/"4ba"/; s/"samples": 100/"samples": 20/' mlp.json >resnet.json
+watched "batch norm" resnet.json
+sed 's/"threads": 2/"threads": 2, "precision": "amp_bf16"/; s/"3ep"/"4ba"/' mlp.json >bf16.json
+watched "16 bits" bf16.json
+check "its numbers are logged in f32" grep -q '"activations/l2_norm/body.head_output.0":[0-9]' seen/runs/small/log.jsonl
+finish
