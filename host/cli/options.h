@@ -38,7 +38,6 @@ typedef struct cli_signing {
 typedef struct cli_checking {
     const char *members; /* --run */
     const char *device;
-    bool json;
 } cli_checking;
 
 /* What a command was given. */
@@ -61,6 +60,7 @@ typedef struct cli_options {
     bool strict;
     bool accept_bits;
     bool check; /* --check-plugins */
+    bool json;
     cli_preview preview;
     cli_checking checking;
     const char *kind; /* of plugins new */
@@ -81,7 +81,8 @@ enum {
     CLI_TAKES_CHECK = 128,
     CLI_TAKES_NEW = 256,
     CLI_TAKES_SIGN = 512,
-    CLI_TAKES_TALK = 1024 /* how much it prints */
+    CLI_TAKES_TALK = 1024, /* how much it prints */
+    CLI_TAKES_JSON = 2048  /* results for programs */
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists

@@ -116,6 +116,12 @@ static void print_object(const object *what)
         for (size_t k = 0; k < o->nevents; k++)
             (void)printf(" %s", event_name(o->events[k]));
         (void)printf("\n");
+        for (size_t k = 0; k < o->nevents; k++) {
+            char *when = object_when(what, k);
+            if (when)
+                (void)printf("  %s when %s\n", event_name(o->events[k]), when);
+            free(when);
+        }
     }
     (void)printf("settings:\n");
     print_params(o);

@@ -137,7 +137,7 @@ static bool check_one(const check_options *options, size_t k, listing *l, bool f
 int plugins_check(const cli_options *o, const tutti_op *const *ops)
 {
     place where;
-    listing l = {.json = o->checking.json};
+    listing l = {.json = o->json};
     if (!find_place(o->words[1], &where))
         return CLI_USAGE;
     registry *r = open_registry(o, where.search);
@@ -152,14 +152,14 @@ int plugins_check(const cli_options *o, const tutti_op *const *ops)
                                    .ctx = &l};
     size_t found = 0;
     bool good = true;
-    (void)printf("%s", o->checking.json ? "{\"plugins\": [" : "");
+    (void)printf("%s", o->json ? "{\"plugins\": [" : "");
     for (size_t k = 0; k < registry_plugin_count(r) && good; k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
         if (is_in(&where, p.folder))
             good = check_one(&options, k, &l, found++ == 0);
     }
-    if (o->checking.json)
+    if (o->json)
         (void)printf("],\n \"passed\": %d, \"failed\": %d, \"not_tried\": %d}\n", l.counts[0],
                      l.counts[1], l.counts[2]);
     else

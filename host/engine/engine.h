@@ -38,7 +38,7 @@ TUTTI_NODISCARD tutti_status engine_create(const engine_options *options, engine
 void engine_destroy(engine *e);
 
 /* Adds a participant (algorithm, callback, logger or pass) in list order; kind, events, tags, order
- * rules and on_error come from its manifest.  A pass counts on its events, or on all when it names
+ * rules and on_error come from its manifest, events as far as its settings let it hear them.  A pass counts on its events, or on all when it names
  * none; its manifest's index, or its setting `index`, is its place among the passes: lifo,
  * loss interpolation, rules; -1 (default) comes after them.  Rules select by name of object or
  * instance, or "tag:x", and are turned round on the events of reverse_on.  Before seal.  [control]
@@ -79,6 +79,9 @@ TUTTI_NODISCARD tutti_status engine_seal(engine *e, tutti_error *err);
  * matches come before any apply.  The first error of a participant whose on_error is "stop" is
  * returned, headed by its name and the event.  E_STATE after close.  [step] */
 TUTTI_NODISCARD tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err);
+
+/* The k-th participant, in the order of engine_add; NULL in *ret_instance: it is no plugin's.  False past the last. */
+bool engine_instance(const engine *e, size_t k, const instance **ret_instance);
 
 /* Whether the k-th participant, in the order of engine_add, has heard INIT, or does not listen to it. */
 bool engine_has_begun(const engine *e, size_t k);

@@ -74,18 +74,29 @@ static bool has_word(const char *const *words, const char *word)
     return false;
 }
 
+bool engine_instance(const engine *e, size_t k, const instance **ret_instance)
+{
+    if (k >= e->nparts)
+        return false;
+    const bool ours = e->parts[k].close == end_close;
+    *ret_instance = ours ? e->parts[k].owner : NULL;
+    return true;
+}
+
 tutti_status engine_add(engine *e, instance *i, tutti_error *err)
 {
     const object_info *info = object_describe(instance_object(i));
     const tutti_param *switched = tutti_param_find(instance_params(i), "interpolate_loss");
     const tutti_param *index = tutti_param_find(instance_params(i), "index");
+    size_t nevents = 0;
+    const int32_t *events = instance_events(i, &nevents);
     participant p = {.name = instance_name(i),
                      .object = info->name,
                      .kind = info->kind,
                      .plugin = info->plugin_id,
                      .manifest = info->manifest,
-                     .events = info->events,
-                     .nevents = info->nevents,
+                     .events = events,
+                     .nevents = nevents,
                      .tags = info->tags,
                      .on_error = info->on_error,
                      .pass_index =

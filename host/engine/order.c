@@ -86,7 +86,7 @@ static bool hears(const participant *p, int32_t event)
     for (size_t k = 0; k < p->nevents; k++)
         if (p->events[k] == event)
             return true;
-    return p->nevents == 0;
+    return !p->events;
 }
 
 /* What a code pass answers must be drawn from what it was given. */

@@ -33,7 +33,7 @@ typedef struct participant {
     const char *manifest; /* path */
     const tutti_calls *calls;
     void *self;
-    const int32_t *events;
+    const int32_t *events; /* NULL: a pass counts on all, others hear none */
     size_t nevents;
     const char *const *tags; /* NULL-terminated, or NULL */
     order_rules rules;

@@ -3,6 +3,7 @@
 #include "plugin/call.h"
 #include "plugin/plugin.h"
 #include "plugin/registry_internal.h"
+#include "plugin/when.h"
 #include "tutti/kernel.h"
 
 #include <stdlib.h>
@@ -20,6 +21,8 @@ struct instance {
     tutti_kernel_v1 kernels;
     void *self;
     process_account *account;
+    int32_t *events;
+    size_t nevents;
     int state;
 };
 
@@ -248,6 +251,38 @@ static void close_both(instance *i)
         (void)instance_post_close(i, NULL);
 }
 
+/* The parts of one that is not open; NULL is allowed. */
+static void release(instance *i)
+{
+    if (!i)
+        return;
+    free(i->events);
+    free(i->account);
+    free(i->name);
+    free(i);
+}
+
+/* With the events that its settings leave it.  NULL: no memory. */
+static instance *make(const object *o, const char *name, tutti_params *params)
+{
+    instance *i = calloc(1, sizeof *i);
+    if (!i)
+        return NULL;
+    i->object = o;
+    i->params = params;
+    i->name = strdup(name);
+    i->account = calloc(1, sizeof *i->account);
+    i->events = calloc(o->info.nevents + 1, sizeof *i->events);
+    if (!i->name || !i->account || !i->events) {
+        release(i);
+        return NULL;
+    }
+    for (size_t k = 0; k < o->info.nevents; k++)
+        if (when_holds(o->events[k], params))
+            i->events[i->nevents++] = o->event_ids[k];
+    return i;
+}
+
 tutti_status instance_open(const object *o, const char *name, tutti_params *params,
                            service_fn services, void *ctx, instance **ret_instance,
                            tutti_error *err)
@@ -260,21 +295,9 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
     if (status)
         return tutti_fail(err, status, "%s %s cannot be opened: %s", o->info.kind, name,
                           cause.text);
-    instance *i = calloc(1, sizeof *i);
-    if (i) {
-        i->name = strdup(name);
-        i->account = calloc(1, sizeof *i->account);
-    }
-    if (!i || !i->name || !i->account) {
-        if (i) {
-            free(i->name);
-            free(i->account);
-        }
-        free(i);
+    instance *i = make(o, name, params);
+    if (!i)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to open it", name);
-    }
-    i->object = o;
-    i->params = params;
     i->services = services;
     i->services_ctx = ctx;
     i->host = (tutti_host){.struct_size = (uint32_t)sizeof i->host,
@@ -294,9 +317,7 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
             close_both(i);
     }
     if (status) {
-        free(i->name);
-        free(i->account);
-        free(i);
+        release(i);
         return status;
     }
     *ret_instance = i;
@@ -309,9 +330,7 @@ void instance_free(instance *i)
         return;
     close_both(i);
     params_free(i->params);
-    free(i->account);
-    free(i->name);
-    free(i);
+    release(i);
 }
 
 const char *instance_name(const instance *i)
@@ -327,6 +346,25 @@ const object *instance_object(const instance *i)
 const tutti_params *instance_params(const instance *i)
 {
     return i->params;
+}
+
+const int32_t *instance_events(const instance *i, size_t *ret_count)
+{
+    *ret_count = i->nevents;
+    return i->object->event_names ? i->events : NULL;
+}
+
+bool instance_left_out(const instance *i, size_t k, int32_t *ret_event, char **ret_when)
+{
+    const object *o = i->object;
+    for (size_t n = 0; n < o->info.nevents; n++) {
+        if (when_holds(o->events[n], i->params) || k--)
+            continue;
+        *ret_event = o->event_ids[n];
+        *ret_when = when_text(o->events[n]);
+        return true;
+    }
+    return false;
 }
 
 const tutti_calls *instance_calls(const instance *i)

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/plugin.h"
 #include "plugin/spec.h"
+#include "plugin/when.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ const char *manifest_heard(const json_node *node, bool *ret_optional)
 
 static void read_event(const json_node *list, size_t k, faults *f)
 {
-    static const char *const keys[] = {"name", "optional", NULL};
+    static const char *const keys[] = {"name", "optional", "when", NULL};
     const json_node *node = json_at(list, k);
     bool optional;
     const char *name = manifest_heard(node, &optional);
@@ -107,7 +108,8 @@ static void read_events(object *o, const json_node *node, faults *f)
     if (o->info.kind && !hears_events(o->info.kind))
         faults_add(f, list, "an object of kind %s hears no events", o->info.kind);
     o->event_ids = calloc(json_count(list), sizeof *o->event_ids);
-    if (!o->event_ids)
+    o->events = calloc(json_count(list), sizeof *o->events);
+    if (!o->event_ids || !o->events)
         faults_add_no_memory(f, list);
 }
 
@@ -188,6 +190,8 @@ static void read_object(object *o, const json_node *node, faults *f)
     const json_node *index = read_member(node, "index", JSON_INT, 0, f);
     o->info.index = index ? (int)json_int(index) : -1;
     read_params(o, node, f);
+    for (size_t k = 0; k < json_count(o->event_names); k++)
+        when_read(json_at(o->event_names, k), o, f);
     read_on_error(o, node, f);
 }
 
@@ -247,6 +251,7 @@ void objects_free(plugin *p)
             spec_fini(&o->specs[m]);
         free(o->specs);
         free(o->event_ids);
+        free((void *)o->events);
         free((void *)o->info.tags);
         free((void *)o->info.traits);
     }

@@ -74,6 +74,7 @@ struct object {
     size_t nspecs;
     const json_node *event_names;
     int32_t *event_ids;
+    const json_node **events; /* entries of event_names, one for each id */
     tutti_calls calls; /* the plugin's table, as much as both sides know; zeros before load */
     tutti_status (*check)(const tutti_params *params,
                           tutti_error *err); /* NULL: there is none */
@@ -169,7 +170,8 @@ TUTTI_NODISCARD tutti_status code_read(const plugin *p, const code_file *f, void
 /* Holds every typed table of an open instance to release 1.0, and its traits to the tables that they promise. */
 TUTTI_NODISCARD tutti_status tables_check(instance *i, tutti_error *err);
 
-/* An event that an object hears, and whether it may be missing here: a name or {"name": ..., "optional": true}. */
+/* An event that an object hears, and whether it may be missing here: a name or {"name": ..., "optional": true},
+ * which may have a "when" (when.h). */
 const char *manifest_heard(const json_node *node, bool *ret_optional);
 
 /* Events of its own: {"name": ..., "attribute": ...} or the name alone.  NULL in *ret_attribute: none. */

@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/text.h"
 #include "plugin/registry_internal.h"
+#include "plugin/when.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -238,7 +239,7 @@ static bool must_understand(const plugin *p, const char *word)
 static void resolve_events(registry *r, object *o)
 {
     plugin *p = o->plugin;
-    for (size_t k = 0; o->event_names && o->event_ids && k < json_count(o->event_names); k++) {
+    for (size_t k = 0; o->event_ids && o->events && k < json_count(o->event_names); k++) {
         const json_node *node = json_at(o->event_names, k);
         bool optional;
         const char *name = manifest_heard(node, &optional);
@@ -262,6 +263,7 @@ static void resolve_events(registry *r, object *o)
             plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_FORMAT, text);
             return;
         }
+        o->events[o->info.nevents] = node;
         o->event_ids[o->info.nevents++] = number;
     }
     o->info.events = o->event_ids;
@@ -407,4 +409,9 @@ tutti_status registry_check(registry *r, size_t k, tutti_error *err)
 const object_info *object_describe(const object *o)
 {
     return &o->info;
+}
+
+char *object_when(const object *o, size_t k)
+{
+    return k < o->info.nevents ? when_text(o->events[k]) : NULL;
 }

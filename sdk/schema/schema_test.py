@@ -41,6 +41,9 @@ def cases(good):
     yield "an enum without values", but(lambda m: params(m)["mode"].pop("values"))
     yield "a list without items", but(lambda m: params(m)["sizes"].pop("items"))
     yield "unknown key of an item", but(lambda m: params(m)["sizes"]["items"].update(maxi=1))
+    for test in (None, "flag", {}, [], {"flag": []}, {"flag": {}}, {"flag": {"like": 1}}, {"count": {"min": "1"}},
+                 {"text": {"is": [["a"]]}}, [{}], {"Flag": True}):
+        yield f"the condition {test}", but(lambda m: m["objects"][0].update(events=[{"name": "batch_end", "when": test}]))
     yield "a setting called id", but(lambda m: params(m).update(id=params(m)["flag"]))
 
 

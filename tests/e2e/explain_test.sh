@@ -35,7 +35,32 @@ check "events of plugins" order milestone ' 1. handler demo.mark list order'
 check "a pass in code" order before_loss ' 1. algorithm mixup moved by pass given_order
  2. algorithm again moved by pass given_order
  3. algorithm label_smoothing moved by pass given_order'
-check "segments of a step" grep -qx 'segments of a step: forward | loss | backward | update; heard in between: before_loss, after_loss, before_backward, after_train_batch' out.txt
+check "segments of a step" grep -qx 'segments of a step: forward | loss | backward | update; heard in between: before_loss, after_loss, after_train_batch' out.txt
+check "what settings leave out" grep -qx '      algorithm mixup                    before_backward: heard when interpolate_loss is true' out.txt
+"$TUTTI" explain run.json --set algorithms.1.interpolate_loss=true --set algorithms.2.update_interval=1ep \
+  --set algorithms.2.half_life=2ep >out.txt 2>err.txt
+check "settings decide" order before_backward ' 1. algorithm mixup list order'
+check "both ways" order before_loss ' 1. algorithm label_smoothing list order
+ 2. algorithm again list order'
+check "units too" order epoch_end ' 1. algorithm ema list order
+ 2. logger file list order'
+check "and which not" order batch_end ' 1. handler demo.mark list order
+ 2. logger file list order'
+check "all of it is told" order 'left out by settings' ' callback checkpoint_saver iteration_checkpoint: heard when interval is iter and interval is above 0
+ algorithm mixup before_loss: heard when interpolate_loss is false
+ algorithm ema batch_end: heard when update_interval is ba, or update_interval is null and half_life is ba or null'
+"$TUTTI" explain run.json --set algorithms='[{"name": "focal_loss"}]' >out.txt 2>err.txt
+check "who works without events" order 'at no event' ' algorithm focal_loss'
+"$TUTTI" explain run.json --json >out.json 2>err.txt
+check "the same for programs" python3 -c '
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert [p["name"] for p in told["events"]["before_loss"]] == ["label_smoothing", "mixup", "again"], told
+assert told["events"]["after_loss"][0]["reason"].startswith("reversed: "), told
+assert {"kind": "algorithm", "name": "mixup", "event": "before_backward",
+        "when": "interpolate_loss is true"} in told["left_out"], told
+assert told["at_no_event"] == [] and len(told["passes"]) == 3, told
+assert told["step"][0].startswith("segments of a step: "), told' out.json
 "$TUTTI" explain run.json --set algorithms='[{"name": "ema"}]' >out.txt 2>err.txt
 check "nobody hears what is in between" grep -qx 'segments of a step: forward + loss + backward + update' out.txt
 check "nothing was trained" test ! -e runs

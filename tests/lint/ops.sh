@@ -14,6 +14,7 @@ host/device/net_model.c scale_checked: run by itself, outside of any graph
 host/graph/runtime/upcast.c dropout: an attribute
 host/plugin/manifest.c min: a key of a manifest
 host/plugin/spec.c min max: keys of a manifest
+host/plugin/when.c min max: keys of a manifest
 host/train/data/data_source.c gather: run by itself, outside of any graph
 host/train/data/device_dataset.c gather: run by itself, outside of any graph
 host/train/data/device_dataset.h gather: run by itself, outside of any graph

@@ -33,6 +33,12 @@ const tutti_params *instance_params(const instance *i)
     return &i->params;
 }
 
+const int32_t *instance_events(const instance *i, size_t *ret_count)
+{
+    *ret_count = i->object.info.nevents;
+    return i->object.info.events;
+}
+
 const tutti_calls *instance_calls(const instance *i)
 {
     return &actor_calls;
@@ -74,7 +80,7 @@ static json_doc *make(instance *i, const char *kind, const char *name, const cha
                                     .kind = kind,
                                     .plugin_id = "org.test",
                                     .manifest = "x/plugin.json",
-                                    .events = events,
+                                    .events = strcmp(kind, "pass") == 0 ? NULL : events,
                                     .nevents = strcmp(kind, "pass") == 0 ? 0 : 2,
                                     .order = doc ? json_root(doc) : NULL,
                                     .on_error = ON_ERROR_STOP,
@@ -182,6 +188,28 @@ START_TEST(a_pass_stands_where_its_index_says)
 }
 END_TEST
 
+START_TEST(a_pass_whose_settings_leave_it_no_event_counts_on_none)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    static const int32_t none[1] = {TUTTI_EVENT_BEFORE_LOSS};
+    instance a, b, p;
+    (void)make(&a, "algorithm", "a", NULL);
+    (void)make(&b, "algorithm", "b", NULL);
+    (void)make(&p, "pass", "p", NULL);
+    p.object.info.events = none;
+    p.object.info.nevents = 0;
+    p.actor.pass = (tutti_pass_v1){(uint32_t)sizeof p.actor.pass, 0, reversed};
+    engine *e = new_engine(NULL);
+    ck_assert_ok(engine_add(e, &a, &err), err);
+    ck_assert_ok(engine_add(e, &b, &err), err);
+    ck_assert_ok(engine_add(e, &p, &err), err);
+    seal(e);
+    run(e, TUTTI_EVENT_BEFORE_LOSS);
+    ck_assert_str_eq(journal, "a b");
+    engine_destroy(e);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("instance");
@@ -191,5 +219,6 @@ int main(void)
     tcase_add_test(tc, an_event_that_reverse_on_cannot_mean_is_refused);
     tcase_add_test(tc, only_those_that_do_interpolate_are_warned_about);
     tcase_add_test(tc, a_pass_stands_where_its_index_says);
+    tcase_add_test(tc, a_pass_whose_settings_leave_it_no_event_counts_on_none);
     return tutti_run(suite);
 }

@@ -100,29 +100,52 @@ static const struct {
      "to "
      "1024\n@:11: kernels[0].cuda.grid: is \"x\", want the name of an argument of type i64 or "
      "u64"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": 3}",
+     ":16: objects[0].events[0].when: is an integer, want an object of settings and their "
+     "values"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {}}",
+     ":16: objects[0].events[0].when: is empty, want an object of settings and their values"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": []}",
+     ":16: objects[0].events[0].when: is empty"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": [\"flag\"]}",
+     ":16: objects[0].events[0].when[0]: is a string, want an object of settings and their "
+     "values"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"flags\": true}}",
+     ":16: objects[0].events[0].when.flags: good has no such setting; did you mean flag?"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"flag\": \"yes\"}}",
+     ":16: objects[0].events[0].when.flag: is \"yes\", want true or false"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"flag\": []}}",
+     ":16: objects[0].events[0].when.flag: is empty"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"flag\": {}}}",
+     ":16: objects[0].events[0].when.flag: is empty"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"flag\": null}}",
+     ":16: objects[0].events[0].when.flag: is null, want true or false"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"flag\": {\"above\": 0}}}",
+     ":16: objects[0].events[0].when.flag.above: flag is no number"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"count\": 12}}",
+     ":16: objects[0].events[0].when.count: is 12, want an integer of at least 1 and of at "
+     "most 9"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"count\": {\"min\": \"1\"}}}",
+     ":16: objects[0].events[0].when.count.min: is a string, want a number"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"count\": {\"mim\": 1}}}",
+     ":16: objects[0].events[0].when.count.mim: unknown key; did you mean min?"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"mode\": [\"slow\", \"fats\"]}}",
+     ":16: objects[0].events[0].when.mode[1]: is \"fats\", want \"slow\" or \"fast\"; did you "
+     "mean fast?"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"every\": \"iter\"}}",
+     ":16: objects[0].events[0].when.every: is \"iter\", want a unit of every (ep, ba) or a "
+     "number"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"every\": {\"not\": \"10ba\"}}}",
+     ":16: objects[0].events[0].when.every.not: is \"10ba\", want a unit of every (ep, ba) or "
+     "a number"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"sizes\": 1}}",
+     ":16: objects[0].events[0].when.sizes: is an integer, want null: of a list or path "
+     "nothing else can be told"},
+    {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"text\": {\"is\": [[\"a\"]]}}}",
+     ":16: objects[0].events[0].when.text.is[0]: is an array, want a value"},
     {"\"events\": [\"batch_end\"", "\"events\": [\"batch_ent\"",
      ":16: objects[0].events[0]: \"batch_ent\" is no event; did you mean batch_end?"},
 };
-
-/* Writes the good manifest with `from` changed, beside the good library. */
-static void write_changed(const char *from, const char *to)
-{
-    static char text[8192];
-    char path[PATH_MAX];
-    shell("umask 022; mkdir '%s/a'; cp '%s/good/good/good.so' '%s/a/'", temporary, FIXTURES,
-          temporary);
-    FILE *in = fopen(FIXTURES "/good/good/plugin.json", "r");
-    ck_assert_ptr_nonnull(in);
-    text[fread(text, 1, sizeof text - 1, in)] = '\0';
-    fclose(in);
-    char *at = strstr(text, from);
-    ck_assert_msg(at != NULL, "the good manifest has no %s", from);
-    (void)snprintf(path, sizeof path, "%s/a/plugin.json", temporary);
-    FILE *out = fopen(path, "w");
-    ck_assert_ptr_nonnull(out);
-    fprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    fclose(out);
-}
 
 /* `text` with "@" in place of the manifest's path. */
 static const char *manifests_own(const char *text)
@@ -218,6 +241,35 @@ START_TEST(what_a_newer_manifest_needs_is_a_fault)
 }
 END_TEST
 
+/* A test that a later format brings cannot be decided: the event is heard. */
+START_TEST(a_condition_of_a_newer_manifest_holds_as_far_as_it_is_not_known)
+{
+    size_t n = 0;
+    instance *i = NULL;
+    tutti_params *params = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    make_temporary();
+    shell("umask 022; mkdir '%s/a'; cp '%s/newer_format/newer_format/newer_format.so' '%s/a/'; "
+          "sed 's/\"batch_end\"/{\"name\": \"batch_end\", \"when\": {\"rate\": {\"like\": "
+          "5}}}, {\"name\": \"epoch_end\", \"when\": {\"rate\": {\"above\": 5, \"like\": "
+          "5}}}/' '%s/newer_format/newer_format/plugin.json' >'%s/a/plugin.json'",
+          temporary, FIXTURES, temporary, FIXTURES, temporary);
+    registry *r = registry_over(temporary);
+    const plugin_info p = plugin_in(r, "a");
+    ck_assert_msg(!p.fault, "%s", p.fault);
+    ck_assert_ptr_nonnull(
+        strstr(reported, "objects[0].events[0].when.rate.like: unknown key (its format"));
+    ck_assert_ok(params_from_attrs(p.objects[0], NULL, 0, &params, &err), err);
+    ck_assert_ok(instance_open(p.objects[0], "it", params, NULL, NULL, &i, &err), err);
+    const int32_t *events = instance_events(i, &n);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_int_eq(events[0], TUTTI_EVENT_BATCH_END);
+    instance_free(i);
+    registry_destroy(r);
+    drop_temporary();
+}
+END_TEST
+
 START_TEST(what_is_no_json_is_refused_with_its_line)
 {
     make_temporary();
@@ -280,6 +332,7 @@ int main(void)
     tcase_add_loop_test(t, a_wrong_manifest_says_where_and_what_was_wanted, 0,
                         sizeof changes / sizeof *changes);
     tcase_add_test(t, a_newer_manifest_is_used_as_far_as_it_is_known);
+    tcase_add_test(t, a_condition_of_a_newer_manifest_holds_as_far_as_it_is_not_known);
     tcase_add_loop_test(t, what_a_newer_manifest_needs_is_a_fault, 0,
                         sizeof must_understand / sizeof *must_understand);
     tcase_add_test(t, what_is_no_json_is_refused_with_its_line);

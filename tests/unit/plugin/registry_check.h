@@ -112,4 +112,24 @@ static inline const object *find(registry *r, const char *kind, const char *name
     return o;
 }
 
+/* Writes the good manifest with `from` changed, beside the good library, to the temporary folder. */
+static inline void write_changed(const char *from, const char *to)
+{
+    static char text[8192];
+    char path[PATH_MAX];
+    shell("umask 022; mkdir '%s/a'; cp '%s/good/good/good.so' '%s/a/'", temporary, FIXTURES,
+          temporary);
+    FILE *in = fopen(FIXTURES "/good/good/plugin.json", "r");
+    ck_assert_ptr_nonnull(in);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    fclose(in);
+    char *at = strstr(text, from);
+    ck_assert_msg(at != NULL, "the good manifest has no %s", from);
+    (void)snprintf(path, sizeof path, "%s/a/plugin.json", temporary);
+    FILE *out = fopen(path, "w");
+    ck_assert_ptr_nonnull(out);
+    fprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    fclose(out);
+}
+
 #endif
