@@ -66,15 +66,15 @@ void batch_norm_grad_sums(const void *x, const void *dy, int32_t low, int64_t ro
 void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
                            int64_t c, const batch_norm_line *line, const float *coef);
 
-/* y of rows [at, at + rows), at most a block, of a call whose residual is input 5; `room` is one
+/* y of rows [at, at + rows), at most a block, of a call whose residual is input 5; `buffer` is one
  * thread's, unused where the loops take its dtypes. */
 void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
-                           int64_t rows, const batch_norm_line *line, float *room);
+                           int64_t rows, const batch_norm_line *line, float *buffer);
 
-/* All rows of such a call, for which the line is known; `rooms` is batch_norm_scratch a thread. */
+/* All rows of such a call, for which the line is known; `buffers` is batch_norm_scratch a thread. */
 void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
-                      const batch_norm_line *line, float *rooms);
-/* Scratch of that: the scale (C), then the rooms. */
+                      const batch_norm_line *line, float *buffers);
+/* Scratch of that: the scale (C), then the buffers. */
 tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
                                       uint64_t *ret_scratch, tutti_error *err);
 
@@ -91,7 +91,7 @@ static inline int batch_norm_is_bf16(const tutti_op_call *c)
     return bf16;
 }
 
-/* With other operands of 16 bits blocks are smaller, and every thread has room for three of them in f32. */
+/* With other operands of 16 bits blocks are smaller, and every thread has space for three of them in f32. */
 static inline int batch_norm_is_low(const tutti_op_call *c)
 {
     int low = half_is(c->out[0].dtype);

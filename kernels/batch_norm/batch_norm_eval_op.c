@@ -41,7 +41,7 @@ tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
 }
 
 void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
-                      const batch_norm_line *line, float *rooms)
+                      const batch_norm_line *line, float *buffers)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int threads = op_threads(c, rows * n);
@@ -52,7 +52,7 @@ void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
         const int64_t count = op_chunk(rows, t, threads, &first);
         for (int64_t at = 0; at < count; at += block)
             batch_norm_apply_rows(c, in, y, first + at, count - at < block ? count - at : block,
-                                  line, rooms + (uint64_t)t * batch_norm_scratch(c));
+                                  line, buffers + (uint64_t)t * batch_norm_scratch(c));
     }
 }
 

@@ -112,15 +112,15 @@ typedef struct block_rows {
 } block_rows;
 
 static block_rows read_rows(const tutti_op_call *c, const void *const *in, void *dx, int64_t i,
-                            int64_t size, float *room)
+                            int64_t size, float *buffer)
 {
     const int64_t n = BATCH_NORM_LOW_BLOCK * batch_norm_channels(&c->in[0]);
     if (batch_norm_is_bf16(c))
         return (block_rows){(const uint16_t *)in[0] + i, (const uint16_t *)in[1] + i,
                             (uint16_t *)dx + i, 1, 0};
-    return (block_rows){half_read(in[0], c->in[0].dtype, i, size, room),
-                        half_read(in[1], c->in[1].dtype, i, size, room + n),
-                        half_place(dx, c->out[0].dtype, i, room + 2 * n), 0, 0};
+    return (block_rows){half_read(in[0], c->in[0].dtype, i, size, buffer),
+                        half_read(in[1], c->in[1].dtype, i, size, buffer + n),
+                        half_place(dx, c->out[0].dtype, i, buffer + 2 * n), 0, 0};
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -129,10 +129,10 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     (void)state;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int64_t block = batch_norm_block(c);
-    const uint64_t room = batch_norm_scratch(c);
+    const uint64_t each = batch_norm_scratch(c);
     const int threads = op_threads(c, rows * n);
     float *coef = (float *)scratch + 4 * n * c->threads, *scale = coef + 3 * n;
-    float *rooms = scale + n;
+    float *buffers = scale + n;
     double *sums = scratch;
     const batch_norm_line line = {in[3], scale, act_of(c) ? in[5] : in[3], act_of(c)};
     for (int64_t k = 0; k < n; k++) /* as the forward pass had it */
@@ -149,7 +149,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             for (int64_t at = first; at < end; at += block) {
                 const int64_t part = end - at < block ? end - at : block;
                 const block_rows r =
-                    read_rows(c, in, out[0], at * n, part * n, rooms + (uint64_t)t * room);
+                    read_rows(c, in, out[0], at * n, part * n, buffers + (uint64_t)t * each);
                 batch_norm_grad_sums(r.x, r.dy, r.bf16, part, n, &line, mine, mine + n);
             }
         }
@@ -162,7 +162,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                 const int64_t at = end - block > first ? end - block : first;
                 const int64_t size = (end - at) * n;
                 const block_rows r =
-                    read_rows(c, in, out[0], at * n, size, rooms + (uint64_t)t * room);
+                    read_rows(c, in, out[0], at * n, size, buffers + (uint64_t)t * each);
                 batch_norm_grad_apply(r.x, r.dy, r.dx, r.bf16, end - at, n, &line, coef);
                 if (!r.bf16)
                     half_write(out[0], c->out[0].dtype, at * n, size, r.dx);

@@ -165,7 +165,7 @@ static void finish(const tutti_op_call *c, const double *sums, int threads,
 
 /* Rows [first, first + count) into one thread's sums. */
 static void sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64_t count,
-                     double *sums, float *room)
+                     double *sums, float *buffer)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), block = batch_norm_block(c);
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
@@ -174,13 +174,13 @@ static void sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64
         if (batch_norm_is_bf16(c))
             batch_norm_sums((const uint16_t *)x + at * n, 1, part, n, sums, sums + n);
         else
-            batch_norm_sums(half_read(x, c->in[0].dtype, at * n, part * n, room), 0, part, n,
+            batch_norm_sums(half_read(x, c->in[0].dtype, at * n, part * n, buffer), 0, part, n,
                             sums, sums + n);
     }
 }
 
 void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
-                           int64_t rows, const batch_norm_line *line, float *room)
+                           int64_t rows, const batch_norm_line *line, float *buffer)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), i = at * n, size = rows * n;
     if (batch_norm_is_bf16(c)) {
@@ -189,9 +189,9 @@ void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *
                          rows, n, line);
         return;
     }
-    float *more = room + BATCH_NORM_LOW_BLOCK * n, *place = more + BATCH_NORM_LOW_BLOCK * n;
+    float *more = buffer + BATCH_NORM_LOW_BLOCK * n, *place = more + BATCH_NORM_LOW_BLOCK * n;
     float *to = half_place(y, c->out[0].dtype, i, place);
-    batch_norm_apply(half_read(in[0], c->in[0].dtype, i, size, room),
+    batch_norm_apply(half_read(in[0], c->in[0].dtype, i, size, buffer),
                      c->nin > 5 ? half_read(in[5], c->in[5].dtype, i, size, more) : NULL, to, 0,
                      rows, n, line);
     half_write(y, c->out[0].dtype, i, size, to);
@@ -203,9 +203,9 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     (void)state;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int64_t block = batch_norm_block(c);
-    const uint64_t room = batch_norm_scratch(c);
+    const uint64_t each = batch_norm_scratch(c);
     const int threads = op_threads(c, rows * n);
-    float *scale = (float *)scratch + 4 * n * c->threads, *rooms = scale + n;
+    float *scale = (float *)scratch + 4 * n * c->threads, *buffers = scale + n;
     double *sums = scratch;
     const batch_norm_line line = {out[1], scale, in[2],
                                   ((const batch_norm_attr *)c->attr)->act};
@@ -215,7 +215,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         for (int t = 0; t < threads; t++) {
             int64_t first;
             const int64_t count = op_chunk(rows, t, threads, &first);
-            sum_rows(c, in[0], first, count, sums + 2 * t * n, rooms + (uint64_t)t * room);
+            sum_rows(c, in[0], first, count, sums + 2 * t * n, buffers + (uint64_t)t * each);
         }
 #pragma omp single
         finish(c, sums, threads, in, out, scale);
@@ -225,7 +225,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             for (end += first; end > first; end -= block) {
                 const int64_t at = end - block > first ? end - block : first;
                 batch_norm_apply_rows(c, in, out[0], at, end - at, &line,
-                                      rooms + (uint64_t)t * room);
+                                      buffers + (uint64_t)t * each);
             }
         }
     }

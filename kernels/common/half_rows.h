@@ -29,27 +29,27 @@ static inline void half_downcast(const float *from, uint16_t *to, int32_t dtype,
     }
 }
 
-/* Elements [at, at + n): where they lie if they are f32, otherwise in `room`, converted. */
+/* Elements [at, at + n): where they lie if they are f32, otherwise in `buffer`, converted. */
 static inline const float *half_read(const void *data, int32_t dtype, int64_t at, int64_t n,
-                                     float *room)
+                                     float *buffer)
 {
     if (!half_is(dtype))
         return (const float *)data + at;
-    half_upcast((const uint16_t *)data + at, dtype, room, n);
-    return room;
+    half_upcast((const uint16_t *)data + at, dtype, buffer, n);
+    return buffer;
 }
 
 /* Where elements from `at` on are to be written, before half_write brings them to their place. */
-static inline float *half_place(void *data, int32_t dtype, int64_t at, float *room)
+static inline float *half_place(void *data, int32_t dtype, int64_t at, float *buffer)
 {
-    return half_is(dtype) ? room : (float *)data + at;
+    return half_is(dtype) ? buffer : (float *)data + at;
 }
 
 static inline void half_write(void *data, int32_t dtype, int64_t at, int64_t n,
-                              const float *room)
+                              const float *buffer)
 {
     if (half_is(dtype))
-        half_downcast(room, (uint16_t *)data + at, dtype, n);
+        half_downcast(buffer, (uint16_t *)data + at, dtype, n);
 }
 
 #endif

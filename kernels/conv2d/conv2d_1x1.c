@@ -147,7 +147,7 @@ static const void *read_pixels(const conv2d_1x1 *s, const void *x, void *dense)
 tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in1,
                             const float *bias, void *out, void *scratch)
 {
-    void *room = (unsigned char *)scratch + s->dense;
+    void *memory = (unsigned char *)scratch + s->dense;
     void *y = s->kind == DNN_CONV_GRAD_INPUT && s->dense ? scratch : out;
     const gemm_bf16_store store = {y, s->p.n};
     gemm_data d = {.a = in0, .b = in1, .bias = bias, .y = y};
@@ -159,7 +159,7 @@ tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in
         d.a = in1;
         d.b = read_pixels(s, in0, scratch);
     }
-    gemm_run(&s->p, &d, room);
+    gemm_run(&s->p, &d, memory);
     if (y != out)
         conv2d_spread(&s->g, s->dtypes.x, s->p.threads, scratch, out);
     return TUTTI_OK;

@@ -88,8 +88,8 @@ static void flip(const conv2d_dgrad_flipped *t, const float *w, float *y)
 tutti_status conv2d_dgrad_flipped_run(const conv2d_dgrad_flipped *t, const float *dy,
                                       const float *w, float *dx, void *scratch)
 {
-    unsigned char *room = scratch;
-    float *dense = t->dense ? (float *)(void *)(room + t->flipped) : dx;
+    unsigned char *memory = scratch;
+    float *dense = t->dense ? (float *)(void *)(memory + t->flipped) : dx;
     const float *filters = w;
     if (t->flipped) {
         flip(t, w, scratch);
@@ -98,7 +98,7 @@ tutti_status conv2d_dgrad_flipped_run(const conv2d_dgrad_flipped *t, const float
     void *const data[DNN_SLOTS] = {[DNN_SRC] = (void *)(uintptr_t)dy,
                                    [DNN_WEIGHTS] = (void *)(uintptr_t)filters,
                                    [DNN_DST] = dense};
-    const tutti_status s = dnn_run(t->conv, data, room + t->flipped + t->dense);
+    const tutti_status s = dnn_run(t->conv, data, memory + t->flipped + t->dense);
     if (!s && t->dense)
         conv2d_spread(&t->g, TUTTI_F32, t->threads, dense, dx);
     return s;

@@ -98,12 +98,12 @@ static const void *element(const void *data, int32_t dtype, int64_t at)
 }
 
 static tutti_status chunk_run(const conv2d_wgrad_per_thread *s, const chunk *p, const void *x,
-                              const void *dy, float *dw, unsigned char *room)
+                              const void *dy, float *dw, unsigned char *memory)
 {
     const conv2d_geometry *g = &s->g;
     const void *from = element(x, s->dtypes.x, p->first * g->h * g->w * g->c);
     if (s->picks) {
-        void *picked = room + p->picked;
+        void *picked = memory + p->picked;
         for (int64_t r = 0; r < p->images * g->oh; r++)
             conv2d_pick(g, s->dtypes.x, r, from, picked);
         from = picked;
@@ -112,19 +112,19 @@ static tutti_status chunk_run(const conv2d_wgrad_per_thread *s, const chunk *p, 
                                    [DNN_WEIGHTS] = dw,
                                    [DNN_DST] = (void *)(uintptr_t)element(
                                        dy, s->dtypes.y, p->first * g->oh * g->ow * g->o)};
-    return dnn_run(p->conv, data, room + p->scratch);
+    return dnn_run(p->conv, data, memory + p->scratch);
 }
 
 tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const void *x,
                                          const void *dy, float *dw, void *scratch)
 {
-    unsigned char *room = scratch;
+    unsigned char *memory = scratch;
     int failed = 0;
 #pragma omp parallel for schedule(static, 1) num_threads(s->count) reduction(| : failed)
     for (int32_t k = 0; k < s->count; k++) {
         const chunk *p = &s->chunks[k];
-        float *sums = k ? (float *)(void *)(room + p->sums) : dw;
-        failed |= chunk_run(s, p, x, dy, sums, room) != TUTTI_OK;
+        float *sums = k ? (float *)(void *)(memory + p->sums) : dw;
+        failed |= chunk_run(s, p, x, dy, sums, memory) != TUTTI_OK;
     }
     if (failed)
         return TUTTI_E_FAIL;
@@ -134,7 +134,8 @@ tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const
         int64_t first;
         const int64_t n = op_chunk(s->weights, t, threads, &first);
         for (int32_t k = 1; k < s->count; k++) {
-            const float *from = (const float *)(const void *)(room + s->chunks[k].sums) + first;
+            const float *from =
+                (const float *)(const void *)(memory + s->chunks[k].sums) + first;
             float *to = dw + first;
             OP_LOOP
             for (int64_t j = 0; j < n; j++)

@@ -307,8 +307,8 @@ static void pairs(const winograd_images *x, const winograd_block *b, int64_t row
 GEMM_MICROKERNEL_LOOP(loop, f32x16, FMA)
 
 /* Rows (tiles) by `vecs` vectors of outputs, over blocks of channels. */
-INLINE void product_tile(int rows, int vecs, int64_t blocks, const float *a, int64_t a_block,
-                         const float *b, float *y, int64_t y_row)
+INLINE void gemm_rows(int rows, int vecs, int64_t blocks, const float *a, int64_t a_block,
+                      const float *b, float *y, int64_t y_row)
 {
     f32x16 acc[GEMM_MAX_ROWS][GEMM_MAX_VECS];
     GEMM_UNROLL for (int r = 0; r < rows; r++)
@@ -325,8 +325,8 @@ INLINE void product_tile(int rows, int vecs, int64_t blocks, const float *a, int
     }
 }
 
-typedef void product_function(int64_t blocks, const float *a, int64_t a_block, const float *b,
-                              float *y, int64_t y_row);
+typedef void gemm_rows_function(int64_t blocks, const float *a, int64_t a_block, const float *b,
+                                float *y, int64_t y_row);
 
 #if defined(__AVX512BF16__)
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
@@ -334,19 +334,19 @@ typedef void product_function(int64_t blocks, const float *a, int64_t a_block, c
 #define TILES(M) M(1) M(2)
 #endif
 #define TILE(rows)                                                                             \
-    static void product_##rows(int64_t blocks, const float *a, int64_t a_block,                \
-                               const float *b, float *y, int64_t y_row)                        \
+    static void gemm_##rows(int64_t blocks, const float *a, int64_t a_block, const float *b,   \
+                            float *y, int64_t y_row)                                           \
     {                                                                                          \
-        product_tile(rows, 1, blocks, a, a_block, b, y, y_row);                                \
+        gemm_rows(rows, 1, blocks, a, a_block, b, y, y_row);                                   \
     }                                                                                          \
-    static void product_wide_##rows(int64_t blocks, const float *a, int64_t a_block,           \
-                                    const float *b, float *y, int64_t y_row)                   \
+    static void gemm_wide_##rows(int64_t blocks, const float *a, int64_t a_block,              \
+                                 const float *b, float *y, int64_t y_row)                      \
     {                                                                                          \
-        product_tile(rows, 2, blocks, a, a_block, b, y, y_row);                                \
+        gemm_rows(rows, 2, blocks, a, a_block, b, y, y_row);                                   \
     }
-#define TILE_AT(rows) [rows] = {product_##rows, product_wide_##rows},
+#define TILE_AT(rows) [rows] = {gemm_##rows, gemm_wide_##rows},
 TILES(TILE)
-static product_function *const product_tiles[][2] = {TILES(TILE_AT)};
+static gemm_rows_function *const gemm_variants[][2] = {TILES(TILE_AT)};
 
 static void products(int64_t tiles, int64_t most, int64_t ins, int64_t outs, const float *v,
                      const float *u, float *m)
@@ -355,7 +355,7 @@ static void products(int64_t tiles, int64_t most, int64_t ins, int64_t outs, con
     for (int64_t o = 0; o < outs; o += WIDE)
         for (int64_t t = 0; t < tiles; t += high) {
             const int64_t rows = tiles - t < high ? tiles - t : high;
-            product_tiles[rows][outs - o > LANES](ins / LANES, v + t * WORDS, most * WORDS,
+            gemm_variants[rows][outs - o > LANES](ins / LANES, v + t * WORDS, most * WORDS,
                                                   u + o * ins / 2, m + t * outs + o, outs);
         }
 }

@@ -9,7 +9,7 @@ CUDA_STRIDED(permute);
 CUDA_KERNEL(permute_tiles_cuda)
 (permute_tiles t, cuda_tensor x, cuda_tensor y, int32_t unit)
 {
-    CUDA_SHARED(uint64_t, room, PERMUTE_TILE * (PERMUTE_TILE + 1));
+    CUDA_SHARED(uint64_t, shared, PERMUTE_TILE * (PERMUTE_TILE + 1));
     const int along = (int)threadIdx.x % PERMUTE_TILE, line = (int)threadIdx.x / PERMUTE_TILE;
     const int lines = (int)blockDim.x / PERMUTE_TILE;
     const int64_t high = (t.rows + PERMUTE_TILE - 1) / PERMUTE_TILE;
@@ -17,7 +17,7 @@ CUDA_KERNEL(permute_tiles_cuda)
     cuda_with_vector_copy(unit, x, y, [&](auto mover) {
         using element = typename decltype(mover)::type;
         if constexpr (sizeof(element) <= sizeof(uint64_t)) {
-            element *tile = reinterpret_cast<element *>(room);
+            element *tile = reinterpret_cast<element *>(shared);
             for (int64_t k = blockIdx.x; k < t.matrices.n * high * wide; k += gridDim.x) {
                 const int64_t row = k / wide % high * PERMUTE_TILE;
                 const int64_t column = k % wide * PERMUTE_TILE;

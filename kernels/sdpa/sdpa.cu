@@ -133,9 +133,9 @@ template <class E> __device__ static inline void fill(rows_of<E> &x, float with)
 }
 
 template <class E, int C, bool DROPS>
-__device__ static inline void forward(const sdpa_cuda_args &a, float *room)
+__device__ static inline void forward(const sdpa_cuda_args &a, float *shared)
 {
-    float *bias = room + E::ROOM;
+    float *bias = shared + E::SHARED;
     uint32_t *kept =
         reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
@@ -151,7 +151,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, float *room)
             load_bias(a, p, i0, j0, bias);
             if (DROPS)
                 load_kept(a, p, i0, j0, kept);
-            E::multiply(a, q, keys(a, a.k, a.s.k, p, j0), room, s);
+            E::multiply(a, q, keys(a, a.k, a.s.k, p, j0), shared, s);
 #pragma unroll
             for (int i = 0; i < E::ROWS; i++) {
                 const int there = seen_of(a, i0 + E::row(i), j0);
@@ -168,7 +168,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, float *room)
 #pragma unroll
                     for (int j = 0; j < E::COLUMNS; j++)
                         s[i][j] *= factor(a, kept, E::row(i), E::column(j));
-            E::accumulate(a, s, keys(a, a.v, a.s.v, p, j0), p.chunk * C, room, result);
+            E::accumulate(a, s, keys(a, a.v, a.s.v, p, j0), p.chunk * C, shared, result);
         }
         for (int i = 0; i < E::ROWS; i++) {
             const int64_t row = i0 + E::row(i);
@@ -223,9 +223,9 @@ CUDA_ENTRY(sdpa_mask);
 
 /* dq = scale dS k with dS = P (dy v^T - delta), P = exp(scores - lse) */
 template <class E, int C, bool DROPS>
-__device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
+__device__ static inline void by_query(const sdpa_cuda_args &a, float *shared)
 {
-    float *bias = room + E::ROOM;
+    float *bias = shared + E::SHARED;
     uint32_t *kept =
         reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
@@ -246,8 +246,8 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
             load_bias(a, p, i0, j0, bias);
             if (DROPS)
                 load_kept(a, p, i0, j0, kept);
-            E::multiply(a, q, k, room, s);
-            E::multiply(a, dy, keys(a, a.v, a.s.v, p, j0), room, dp);
+            E::multiply(a, q, k, shared, s);
+            E::multiply(a, dy, keys(a, a.v, a.s.v, p, j0), shared, dp);
 #pragma unroll
             for (int i = 0; i < E::ROWS; i++) {
                 const int there = seen_of(a, i0 + E::row(i), j0);
@@ -260,7 +260,7 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
                     s[i][j] = E::column(j) < there ? ds : 0.0f;
                 }
             }
-            E::accumulate(a, s, k, p.chunk * C, room, result);
+            E::accumulate(a, s, k, p.chunk * C, shared, result);
         }
         fill<E>(by, a.scale);
         store<E>(a, result, by, queries(a, a.dq, a.s.q, p, i0), p.chunk * C);
@@ -269,9 +269,9 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *room)
 
 /* dv = P^T dy, dk = scale dS^T q: rows of the tiles are keys here. */
 template <class E, int C, bool DROPS>
-__device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
+__device__ static inline void by_key(const sdpa_cuda_args &a, float *shared)
 {
-    float *bias = room + E::ROOM;
+    float *bias = shared + E::SHARED;
     uint32_t *kept =
         reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
     const int64_t tiles = tiles_of(a.s.tk), all = a.s.batch * a.s.heads * a.chunks * tiles;
@@ -289,8 +289,8 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
             load_bias(a, p, i0, j0, bias);
             if (DROPS)
                 load_kept(a, p, i0, j0, kept);
-            E::multiply(a, k, q, room, s);
-            E::multiply(a, v, dy, room, dp);
+            E::multiply(a, k, q, shared, s);
+            E::multiply(a, v, dy, shared, dp);
 #pragma unroll
             for (int j = 0; j < E::COLUMNS; j++) {
                 const int64_t i = i0 + E::column(j), row = p.head * a.s.tq + i;
@@ -307,8 +307,8 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *room)
                     s[r][j] *= times;
                 }
             }
-            E::accumulate(a, s, dy, c, room, dv);
-            E::accumulate(a, dp, q, c, room, dk);
+            E::accumulate(a, s, dy, c, shared, dv);
+            E::accumulate(a, dp, q, c, shared, dk);
         }
         fill<E>(by, a.scale);
         store<E>(a, dk, by, keys(a, a.dk, a.s.k, p, j0), c);
@@ -334,7 +334,7 @@ SDPA_VARIANT(fma, 64, false, by_fma<64>);
 SDPA_VARIANT(fma, 128, false, by_fma<128>);
 SDPA_VARIANT(fma_drop, 64, true, by_fma<64>);
 
-/* The same by tensor cores; so many blocks shall find room on a multiprocessor. */
+/* The same by tensor cores; so many blocks shall fit on a multiprocessor. */
 #define SDPA_MMA_KERNEL(name, body, blocks, ...)                                               \
     CUDA_KERNEL(__launch_bounds__(SDPA_MMA_BLOCK, blocks) name)(sdpa_cuda_args a)              \
     {                                                                                          \

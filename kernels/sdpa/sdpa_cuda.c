@@ -97,7 +97,7 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape, 
     return TUTTI_OK;
 }
 
-static uint32_t room_of(const state *s, bool bias)
+static uint32_t shared_bytes(const state *s, bool bias)
 {
     const uint32_t c = s->columns;
     if (!s->fma)
@@ -114,7 +114,7 @@ static tutti_status launch_tiles(const state *s, const tutti_op_call *c, void *f
     if (blocks == 0)
         return TUTTI_OK;
     return cuda_launch(c->cuda, function, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),
-                       s->fma ? SDPA_FMA_BLOCK : SDPA_MMA_BLOCK, room_of(s, bias), args);
+                       s->fma ? SDPA_FMA_BLOCK : SDPA_MMA_BLOCK, shared_bytes(s, bias), args);
 }
 
 static tutti_status launch(const state *s, const tutti_op_call *c, sdpa_cuda_args *a)

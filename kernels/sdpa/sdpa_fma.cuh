@@ -42,12 +42,12 @@ __device__ static inline void put_four(float *to, const float (&from)[4])
  * columns, result_column(j); how many lanes share a row; and what is done with tiles:
  *   multiply:   tile = rows of `left` times rows of `right`
  *   accumulate: sum += tile times columns c to c + C - 1 of the rows of `right`
- * with ROOM floats of `room` in shared memory.  All threads of the block call them.
+ * with SHARED floats of `shared` in shared memory.  All threads of the block call them.
  * 16 x 16 threads have 4 x 4 numbers each, of results 4 in every 64 columns. */
 template <int C> struct by_fma {
     static constexpr int ROWS = 4, COLUMNS = 4, RESULTS = C / 16, SIMD_LANES = 16;
     enum { THREADS = SDPA_FMA_BLOCK, DEPTH = 32, PITCH = SIDE + 4 };
-    static constexpr int ROOM = SDPA_FMA_ROOM(C);
+    static constexpr int SHARED = SDPA_FMA_ROOM(C);
 
     __device__ static inline int row(int i)
     {
@@ -89,7 +89,7 @@ template <int C> struct by_fma {
     }
 
     __device__ static inline void multiply(const sdpa_cuda_args &a, const tile_rows &left,
-                                           const tile_rows &right, float *room,
+                                           const tile_rows &right, float *shared,
                                            float (&tile)[ROWS][COLUMNS])
     {
         for (int i = 0; i < 4; i++)
@@ -97,14 +97,14 @@ template <int C> struct by_fma {
                 tile[i][j] = 0.0f;
         for (int64_t c = 0; c < a.s.d; c += DEPTH) {
             __syncthreads();
-            load_turned(a, left, c, room);
-            load_turned(a, right, c, room + DEPTH * SIDE);
+            load_turned(a, left, c, shared);
+            load_turned(a, right, c, shared + DEPTH * SIDE);
             __syncthreads();
 #pragma unroll 8
             for (int k = 0; k < DEPTH; k++) {
                 float x[4], y[4];
-                four(room + k * SIDE + row(0), x);
-                four(room + (DEPTH + k) * SIDE + column(0), y);
+                four(shared + k * SIDE + row(0), x);
+                four(shared + (DEPTH + k) * SIDE + column(0), y);
                 for (int i = 0; i < 4; i++)
                     for (int j = 0; j < 4; j++)
                         tile[i][j] = fmaf(x[i], y[j], tile[i][j]);
@@ -114,16 +114,16 @@ template <int C> struct by_fma {
 
     __device__ static inline void accumulate(const sdpa_cuda_args &a,
                                              const float (&tile)[ROWS][COLUMNS],
-                                             const tile_rows &right, int64_t c, float *room,
+                                             const tile_rows &right, int64_t c, float *shared,
                                              float (&sum)[ROWS][RESULTS])
     {
-        float *turned = room + SIDE * C; /* the tile, rows of PITCH floats */
+        float *turned = shared + SIDE * C; /* the tile, rows of PITCH floats */
         __syncthreads();
         for (int j = 0; j < 4; j++) {
             const float x[4] = {tile[0][j], tile[1][j], tile[2][j], tile[3][j]};
             put_four(turned + column(j) * PITCH + row(0), x);
         }
-        load_rows(a, right, c, room);
+        load_rows(a, right, c, shared);
         __syncthreads();
 #pragma unroll 8
         for (int k = 0; k < SIDE; k++) {
@@ -131,7 +131,7 @@ template <int C> struct by_fma {
             four(turned + k * PITCH + row(0), x);
 #pragma unroll
             for (int g = 0; g < C / 64; g++) {
-                four(room + k * C + result_column(4 * g), y);
+                four(shared + k * C + result_column(4 * g), y);
                 for (int i = 0; i < 4; i++)
                     for (int j = 0; j < 4; j++)
                         sum[i][4 * g + j] = fmaf(x[i], y[j], sum[i][4 * g + j]);

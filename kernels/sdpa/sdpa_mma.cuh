@@ -128,7 +128,7 @@ __device__ static inline void put_two(const cuda_tensor &t, int64_t at, float x,
             t.dtype == TUTTI_BF16 ? cuda_pair<TUTTI_BF16>(x, y) : cuda_pair<TUTTI_F16>(x, y);
 }
 
-/* Rows `to` gets y times `by`; the warp's rows of `tile`, which nobody else reads, serve as room. */
+/* Rows `to` gets y times `by`; the warp's rows of `tile`, which nobody else reads, serve as scratch. */
 template <int DTYPE, int C>
 __device__ static inline void store(const tile_rows &to, int d, const part<C> &y,
                                     const float (&by)[2], uint16_t *tile)
@@ -315,16 +315,16 @@ __device__ static inline void soften(part<N> &s, float (&max)[2], float (&sum)[2
 }
 
 template <int DTYPE, int C>
-__device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *room)
+__device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *shared)
 {
     const place p = place_of(a, blockIdx.x, tiles_of(a.s.tq));
     const int64_t i0 = p.tile * SIDE, end = seen_by(a, i0);
     const rows q = rows_of(a, a.q, a.s.q, p, a.s.tq), k = rows_of(a, a.k, a.s.k, p, a.s.tk);
     const rows v = rows_of(a, a.v, a.s.v, p, a.s.tk);
-    uint16_t *stage = room + SIDE * C, *other = stage + 2 * SIDE * C;
+    uint16_t *stage = shared + SIDE * C, *other = stage + 2 * SIDE * C;
     float max[2] = {-INFINITY, -INFINITY}, sum[2] = {};
     part<C> y = {};
-    begin<SIDE, C>(q, i0, room);
+    begin<SIDE, C>(q, i0, shared);
     begin<SIDE, C>(k, 0, stage);
     begin<SIDE, C>(v, 0, stage + SIDE * C);
     cuda_copy_commit();
@@ -337,7 +337,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *room)
             begin<SIDE, C>(v, j0 + SIDE, other + SIDE * C);
             cuda_copy_commit();
         }
-        multiply<DTYPE, SIDE, C>(room, stage, k.d, s);
+        multiply<DTYPE, SIDE, C>(shared, stage, k.d, s);
         score<DTYPE, SIDE>(a, p, i0, j0, s);
         soften<SIDE, C>(s, max, sum, y);
         if (a.s.drop > 0.0f) {
@@ -361,25 +361,25 @@ __device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *room)
             cuda_set(a.lse, p.head * a.s.tq + r, LN2 * max[i] + logf(sum[i]));
         sum[i] = a.keep / sum[i];
     }
-    store<DTYPE, C>(queries(a, a.y, a.s.y, p, i0), q.d, y, sum, room);
+    store<DTYPE, C>(queries(a, a.y, a.s.y, p, i0), q.d, y, sum, shared);
 }
 
 /* How many rows of the other operand the gradient has at a time: registers and shared memory are few. */
 template <int C> constexpr int ACROSS = SDPA_ACROSS(C);
 
 template <int DTYPE, int C>
-__device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *room)
+__device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *shared)
 {
     constexpr int N = ACROSS<C>;
     const place p = place_of(a, blockIdx.x, tiles_of(a.s.tq));
     const int64_t i0 = p.tile * SIDE, end = seen_by(a, i0);
     const rows q = rows_of(a, a.q, a.s.q, p, a.s.tq), dy = rows_of(a, a.dy, a.s.y, p, a.s.tq);
     const rows k = rows_of(a, a.k, a.s.k, p, a.s.tk), v = rows_of(a, a.v, a.s.v, p, a.s.tk);
-    uint16_t *stage = room + 2 * SIDE * C, *other = stage + 2 * N * C;
+    uint16_t *stage = shared + 2 * SIDE * C, *other = stage + 2 * N * C;
     float lse[2] = {}, delta[2] = {};
     part<C> dq = {};
-    begin<SIDE, C>(q, i0, room);
-    begin<SIDE, C>(dy, i0, room + SIDE * C);
+    begin<SIDE, C>(q, i0, shared);
+    begin<SIDE, C>(dy, i0, shared + SIDE * C);
     begin<N, C>(k, 0, stage);
     begin<N, C>(v, 0, stage + N * C);
     cuda_copy_commit();
@@ -397,9 +397,9 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *room)
             begin<N, C>(v, j0 + N, other + N * C);
             cuda_copy_commit();
         }
-        multiply<DTYPE, N, C>(room, stage, k.d, s);
+        multiply<DTYPE, N, C>(shared, stage, k.d, s);
         score<DTYPE, N>(a, p, i0, j0, s);
-        multiply<DTYPE, N, C>(room + SIDE * C, stage + N * C, v.d, dp);
+        multiply<DTYPE, N, C>(shared + SIDE * C, stage + N * C, v.d, dp);
         if (a.s.drop > 0.0f) {
             uint32_t kept[2][N / 32];
             draw<N>(a, p, i0, j0, kept);
@@ -418,7 +418,7 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *room)
         other = swap;
     }
     const float by[2] = {a.scale, a.scale};
-    store<DTYPE, C>(queries(a, a.dq, a.s.q, p, i0), q.d, dq, by, room);
+    store<DTYPE, C>(queries(a, a.dq, a.s.q, p, i0), q.d, dq, by, shared);
 }
 
 /* Of query `threadIdx.x` % N of those from i0 on: lse in powers of two, of the next N threads delta. */
@@ -432,7 +432,7 @@ __device__ static inline float number_of(const sdpa_cuda_args &a, const place &p
 }
 
 template <int DTYPE, int C>
-__device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *room)
+__device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *shared)
 {
     constexpr int N = ACROSS<C>;
     const place p = place_of(a, blockIdx.x, tiles_of(a.s.tk));
@@ -441,12 +441,12 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *room)
     const int64_t first = unseen > 0 ? unseen / N * N : 0;
     const rows q = rows_of(a, a.q, a.s.q, p, a.s.tq), dy = rows_of(a, a.dy, a.s.y, p, a.s.tq);
     const rows k = rows_of(a, a.k, a.s.k, p, a.s.tk), v = rows_of(a, a.v, a.s.v, p, a.s.tk);
-    uint16_t *stage = room + 2 * SIDE * C, *other = stage + 2 * N * C;
-    float *numbers = reinterpret_cast<float *>(room + 2 * SIDE * C + 4 * N * C);
+    uint16_t *stage = shared + 2 * SIDE * C, *other = stage + 2 * N * C;
+    float *numbers = reinterpret_cast<float *>(shared + 2 * SIDE * C + 4 * N * C);
     float *others = numbers + 2 * N; /* lse of N queries, and delta, of each stage */
     part<C> dk = {}, dv = {};
-    begin<SIDE, C>(k, j0, room);
-    begin<SIDE, C>(v, j0, room + SIDE * C);
+    begin<SIDE, C>(k, j0, shared);
+    begin<SIDE, C>(v, j0, shared + SIDE * C);
     begin<N, C>(q, first, stage);
     begin<N, C>(dy, first, stage + N * C);
     cuda_copy_commit();
@@ -465,9 +465,9 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *room)
         uint32_t kept[N / 32] = {};
         if (a.s.drop > 0.0f)
             draw_turned<N>(a, p, i0, j0, kept);
-        multiply<DTYPE, N, C>(room, stage, k.d, s);
+        multiply<DTYPE, N, C>(shared, stage, k.d, s);
         score_turned<DTYPE, N>(a, p, i0, j0, s);
-        multiply<DTYPE, N, C>(room + SIDE * C, stage + N * C, v.d, dp);
+        multiply<DTYPE, N, C>(shared + SIDE * C, stage + N * C, v.d, dp);
 #pragma unroll
         for (int j = 0; j < N / 8; j++) {
             uint32_t bits[2];
@@ -498,8 +498,8 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *room)
     cuda_copy_wait<0>(); /* where no query sees the keys */
     __syncthreads();
     const float by[2] = {a.scale, a.scale}, one[2] = {1.0f, 1.0f};
-    store<DTYPE, C>(keys(a, a.dk, a.s.k, p, j0), k.d, dk, by, room);
-    store<DTYPE, C>(keys(a, a.dv, a.s.v, p, j0), v.d, dv, one, room + SIDE * C);
+    store<DTYPE, C>(keys(a, a.dk, a.s.k, p, j0), k.d, dk, by, shared);
+    store<DTYPE, C>(keys(a, a.dv, a.s.v, p, j0), v.d, dv, one, shared + SIDE * C);
 }
 
 #undef LOG2E

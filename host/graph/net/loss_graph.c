@@ -54,7 +54,7 @@ static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_re
                           h->douts);
 }
 
-static tutti_status compile_head(net *n, const model_graph *b, const plan_request *request,
+static tutti_status compile_loss(net *n, const model_graph *b, const plan_request *request,
                                  loss_graph *h, tutti_error *err)
 {
     program_store stores[NET_MAX_OUTPUTS + 1];
@@ -90,7 +90,7 @@ tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *r
     if (s && h->compiled.g)
         (void)graph_error(h->compiled.g, err);
     if (!s)
-        s = compile_head(n, b, request, h, err);
+        s = compile_loss(n, b, request, h, err);
     if (!s) {
         h->loss_data = device_alloc(h->compiled.device, tutti_nbytes(&h->loss));
         h->scale = device_alloc(h->compiled.device, tutti_nbytes(&h->loss));

@@ -90,7 +90,7 @@ done:
 }
 
 /* Brings in the precision.  What leaves the graph stays f32. */
-static tutti_status cast_body(net *n, model_graph *b, tutti_error *err)
+static tutti_status autocast_model(net *n, model_graph *b, tutti_error *err)
 {
     const graph_autocast half = {n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
                                  : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
@@ -179,7 +179,7 @@ static uint32_t list_stores(const net *n, const model_graph *b, program_store *s
     return count;
 }
 
-tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_body,
+tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_graph,
                                 tutti_error *err)
 {
     model_graph *b = calloc(1, sizeof *b);
@@ -196,11 +196,11 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
     if (!s)
         s = fuse(n, b, fuse_norms, err);
     if (!s)
-        s = cast_body(n, b, err);
+        s = autocast_model(n, b, err);
     if (s)
         model_graph_destroy(b);
     else
-        *ret_body = b;
+        *ret_graph = b;
     return s;
 }
 

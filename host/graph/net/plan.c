@@ -73,7 +73,7 @@ uint32_t plan_noutputs(const plan *p)
     return p->model_graph->noutputs;
 }
 
-static void bind_body(plan *p)
+static void bind_model(plan *p)
 {
     program_set_arena(p->model_graph->compiled.program, p->n->cache.arena);
     for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
@@ -83,7 +83,7 @@ static void bind_body(plan *p)
 tutti_tensor plan_output(plan *p, uint32_t k)
 {
     const model_graph *b = p->model_graph;
-    bind_body(p);
+    bind_model(p);
     return (tutti_tensor){program_address(b->compiled.program, b->outputs[k]),
                           *model_graph_output_desc(b, k), device_number(b->compiled.device), 0};
 }
@@ -121,13 +121,13 @@ float *plan_scale(plan *p)
 }
 
 /* Runs the loss graph with its results going to `loss` and dout[0..noutputs). */
-static tutti_status run_head(plan *p, const tutti_step *step, void *loss, void *const *dout,
+static tutti_status run_loss(plan *p, const tutti_step *step, void *loss, void *const *dout,
                              tutti_error *err)
 {
     loss_graph *h = &p->loss_graph;
     program *q = h->compiled.program;
     uint32_t at = 0;
-    bind_body(p);
+    bind_model(p);
     program_set_arena(q, h->compiled.arena
                              ? h->compiled.arena
                              : p->n->cache.arena +
@@ -184,12 +184,12 @@ static tutti_status run_segment(plan *p, int segment, const tutti_step *step, tu
     void *dout[NET_MAX_OUTPUTS];
     if (segment == SEGMENT_LOSS && !p->loss_graph.compiled.program)
         return TUTTI_OK;
-    bind_body(p);
+    bind_model(p);
     tutti_status s = TUTTI_OK;
     if (segment == SEGMENT_LOSS) {
         for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
             dout[k] = dout_address(p, k);
-        s = run_head(p, step, p->loss_graph.loss_data, dout, err);
+        s = run_loss(p, step, p->loss_graph.loss_data, dout, err);
     } else {
         s = compiled_graph_run(p->n, &p->model_graph->compiled, segment == SEGMENT_BACKWARD,
                                step, err);
@@ -212,7 +212,7 @@ tutti_status plan_find_unsound(plan *p, const tutti_step *step, const char **ret
     const tutti_status s = prepare(p, SEGMENT_FORWARD, step, 1.0f, err);
     if (s)
         return s;
-    bind_body(p);
+    bind_model(p);
     return program_find_unsound(p->model_graph->compiled.program, step, ret_scope, ret_op, err);
 }
 
@@ -342,7 +342,7 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
         s = device_copy(p->loss_graph.compiled.device, other->loss_graph.scale,
                         p->loss_graph.scale, sizeof(float), TUTTI_COPY_ON_DEVICE, err);
     if (!s)
-        s = run_head(other, step, other->loss_graph.blend_loss, dout, err);
+        s = run_loss(other, step, other->loss_graph.blend_loss, dout, err);
     plan_set_target(other, 0, kept);
     if (s)
         return s;

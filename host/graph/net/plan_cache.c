@@ -19,7 +19,7 @@ static bool same_descs(const tutti_desc *a, const tutti_desc *b, uint32_t n)
     return true;
 }
 
-static model_graph *find_body(const net *n, const plan_request *r)
+static model_graph *find_model_graph(const net *n, const plan_request *r)
 {
     for (model_graph *b = n->model_graphs; b; b = b->next)
         if (b->kind == r->kind && b->ninputs == r->ninputs &&
@@ -104,7 +104,7 @@ static uint64_t held_bytes(const plan *p)
     return sum + (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
-static uint64_t body_held_bytes(const model_graph *b)
+static uint64_t model_graph_bytes(const model_graph *b)
 {
     uint64_t sum =
         sizeof *b + graph_bytes(b->compiled.g) + program_held_bytes(b->compiled.program);
@@ -117,7 +117,7 @@ static uint64_t all_held_bytes(const net *n)
 {
     uint64_t sum = 0;
     for (const model_graph *b = n->model_graphs; b; b = b->next)
-        sum += body_held_bytes(b);
+        sum += model_graph_bytes(b);
     for (uint32_t k = 0; k < NET_PLAN_LISTS; k++)
         for (const plan *p = n->cache.plans[k]; p; p = p->next)
             sum += held_bytes(p);
@@ -256,7 +256,7 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
 static tutti_status build_plan(net *n, plan *p, tutti_error *err)
 {
     model_graph *fresh = NULL;
-    model_graph *b = find_body(n, &p->request);
+    model_graph *b = find_model_graph(n, &p->request);
     tutti_status s = TUTTI_OK;
     if (!b) {
         s = model_graph_create(n, &p->request, &fresh, err);

@@ -61,7 +61,7 @@ static inline int32_t plan_mode(int kind)
     return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
 }
 
-tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_body,
+tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_graph,
                                 tutti_error *err);
 /* Where each weight is first used by a forward pass over a small batch of `n`'s columns, as
  * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */

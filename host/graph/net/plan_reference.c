@@ -34,8 +34,8 @@ static void copy_value(interpreter *from, tutti_value v, const graph *g, double 
 }
 
 /* Outputs -> loss and, into the model's interpreter, gradients of the outputs. */
-static tutti_status run_head(plan *p, interpreter *body_it, const tutti_step *step, float scale,
-                             plan_numbers *r, tutti_error *err)
+static tutti_status run_loss(plan *p, interpreter *model_it, const tutti_step *step,
+                             float scale, plan_numbers *r, tutti_error *err)
 {
     const model_graph *b = p->model_graph;
     const loss_graph *h = &p->loss_graph;
@@ -45,7 +45,7 @@ static tutti_status run_head(plan *p, interpreter *body_it, const tutti_step *st
         return s;
     load_weights(p->n, h->compiled.g, it);
     for (uint32_t k = 0; k < b->noutputs; k++)
-        memcpy(interpreter_value(it, h->inputs[k]), interpreter_value(body_it, b->outputs[k]),
+        memcpy(interpreter_value(it, h->inputs[k]), interpreter_value(model_it, b->outputs[k]),
                sizeof(double) *
                    (size_t)tutti_numel(&graph_value_at(b->compiled.g, b->outputs[k])->desc));
     for (uint32_t k = 0; k < p->request.ntargets; k++) {
@@ -61,7 +61,8 @@ static tutti_status run_head(plan *p, interpreter *body_it, const tutti_step *st
         copy_value(it, h->loss_value, h->compiled.g, r->loss);
     for (uint32_t k = 0; k < b->noutputs && !s; k++)
         if (b->douts[k] && h->douts[k])
-            copy_value(it, h->douts[k], h->compiled.g, interpreter_value(body_it, b->douts[k]));
+            copy_value(it, h->douts[k], h->compiled.g,
+                       interpreter_value(model_it, b->douts[k]));
     interpreter_destroy(it);
     return s;
 }
@@ -123,7 +124,7 @@ tutti_status plan_reference(plan *p, const tutti_step *step, float loss_scale,
     }
     s = interpreter_run(it, 0, cut, step, err);
     if (!s && p->loss_graph.compiled.g)
-        s = run_head(p, it, step, loss_scale, &r, err);
+        s = run_loss(p, it, step, loss_scale, &r, err);
     if (!s)
         s = interpreter_run(it, cut, graph_nnodes(b->compiled.g), step, err);
     if (!s)

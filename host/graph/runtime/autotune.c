@@ -187,7 +187,7 @@ static bool take_memory(measurement *m)
     return m->others;
 }
 
-static void contest_fini(measurement *m)
+static void measurement_fini(measurement *m)
 {
     free(m->others);
     for (uint32_t k = 0; k < m->nways; k++) {
@@ -318,7 +318,7 @@ static uint32_t measure(const tutti_op *op, const tutti_op_call *c)
             fit += m.fits[k] = enter(&m, k);
         best = fit ? decide(&m) : 0;
     }
-    contest_fini(&m);
+    measurement_fini(&m);
     return best;
 }
 

@@ -92,7 +92,7 @@ cuda_reduce_lane(const cuda_reduction &r, const cuda_tensor &x, int64_t base, in
 template <class R>
 __device__ static inline void cuda_reduce_pieces(const cuda_reduction &r, const cuda_tensor &x,
                                                  const cuda_tensor &y, double *parts,
-                                                 typename R::total *room)
+                                                 typename R::total *shared)
 {
     const int wide = (int)blockDim.x / r.along, thread = (int)threadIdx.x;
     const int column = r.columns ? thread % wide : thread / r.along;
@@ -100,7 +100,7 @@ __device__ static inline void cuda_reduce_pieces(const cuda_reduction &r, const 
     const int64_t piece = blockIdx.x % r.pieces, tile = blockIdx.x / r.pieces;
     const int64_t result = tile * wide + column, first = piece * r.piece;
     const int64_t end = first + r.piece < r.over.n ? first + r.piece : r.over.n;
-    typename R::total *part = room + column * r.along + lane;
+    typename R::total *part = shared + column * r.along + lane;
     *part = R::none();
     if (result < r.kept.n)
         *part = cuda_reduce_lane<R>(r, x, cuda_index_iter_at(r.kept, result), first, end, lane);
@@ -117,11 +117,11 @@ __device__ static inline void cuda_reduce_pieces(const cuda_reduction &r, const 
 template <class R>
 __device__ static inline void cuda_reduce_join(const double *parts, const cuda_tensor &y,
                                                int64_t results, int32_t pieces, double scale,
-                                               typename R::total *room)
+                                               typename R::total *shared)
 {
     const int thread = (int)threadIdx.x, lane = thread % 32;
     const int64_t result = (int64_t)blockIdx.x * (blockDim.x / 32) + thread / 32;
-    typename R::total *part = room + thread;
+    typename R::total *part = shared + thread;
     *part = R::none();
     for (int32_t k = lane; result < results && k < pieces; k += 32)
         *part = R::join(*part, (typename R::total)parts[result * pieces + k]);
@@ -134,15 +134,15 @@ __device__ static inline void cuda_reduce_join(const double *parts, const cuda_t
 #define CUDA_REDUCE(op, R)                                                                     \
     CUDA_KERNEL(op##_cuda)(cuda_reduction r, cuda_tensor x, cuda_tensor y, double *parts)      \
     {                                                                                          \
-        CUDA_SHARED(R::total, room, CUDA_BLOCK);                                               \
-        cuda_reduce_pieces<R>(r, x, y, parts, room);                                           \
+        CUDA_SHARED(R::total, shared, CUDA_BLOCK);                                             \
+        cuda_reduce_pieces<R>(r, x, y, parts, shared);                                         \
     }                                                                                          \
     CUDA_ENTRY(op##_cuda);                                                                     \
     CUDA_KERNEL(op##_join_cuda)                                                                \
     (const double *parts, cuda_tensor y, int64_t results, int32_t pieces, double scale)        \
     {                                                                                          \
-        CUDA_SHARED(R::total, room, CUDA_BLOCK);                                               \
-        cuda_reduce_join<R>(parts, y, results, pieces, scale, room);                           \
+        CUDA_SHARED(R::total, shared, CUDA_BLOCK);                                             \
+        cuda_reduce_join<R>(parts, y, results, pieces, scale, shared);                         \
     }                                                                                          \
     CUDA_ENTRY(op##_join_cuda)
 
