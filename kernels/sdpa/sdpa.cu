@@ -137,7 +137,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, float *shared)
 {
     float *bias = shared + E::SHARED;
     uint32_t *kept =
-        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
+        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_SIZE : 0));
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
@@ -227,7 +227,7 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, float *shared)
 {
     float *bias = shared + E::SHARED;
     uint32_t *kept =
-        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
+        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_SIZE : 0));
     const int64_t tiles = tiles_of(a.s.tq), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);
@@ -273,7 +273,7 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, float *shared)
 {
     float *bias = shared + E::SHARED;
     uint32_t *kept =
-        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_ROOM : 0));
+        reinterpret_cast<uint32_t *>(bias + (a.bias.data ? (int)SDPA_BIAS_SIZE : 0));
     const int64_t tiles = tiles_of(a.s.tk), all = a.s.batch * a.s.heads * a.chunks * tiles;
     for (int64_t n = blockIdx.x; n < all; n += gridDim.x) {
         const place p = place_of(a, n, tiles);

@@ -102,8 +102,8 @@ static uint32_t shared_bytes(const state *s, bool bias)
     const uint32_t c = s->columns;
     if (!s->fma)
         return s->delta ? SDPA_MMA_GRAD_BYTES(c) : SDPA_MMA_BYTES(c);
-    return (uint32_t)sizeof(float) * (SDPA_FMA_ROOM(c) + (bias ? SDPA_BIAS_ROOM : 0) +
-                                      (s->shape.drop > 0.0f ? SDPA_DROP_ROOM : 0));
+    return (uint32_t)sizeof(float) * (SDPA_FMA_SHARED(c) + (bias ? SDPA_BIAS_SIZE : 0) +
+                                      (s->shape.drop > 0.0f ? SDPA_DROP_SIZE : 0));
 }
 
 static tutti_status launch_tiles(const state *s, const tutti_op_call *c, void *function,

@@ -12,10 +12,10 @@
  * one of, and two stages of two tiles of the other operands. */
 enum { SDPA_SIDE = 64, SDPA_FMA_BLOCK = 256, SDPA_MMA_BLOCK = 128, SDPA_MMA_WIDEST = 128 };
 enum {
-    SDPA_BIAS_ROOM = SDPA_SIDE * (SDPA_SIDE + 1),
-    SDPA_DROP_ROOM = SDPA_SIDE * SDPA_SIDE / 32
+    SDPA_BIAS_SIZE = SDPA_SIDE * (SDPA_SIDE + 1),
+    SDPA_DROP_SIZE = SDPA_SIDE * SDPA_SIDE / 32
 };
-#define SDPA_FMA_ROOM(C) (SDPA_SIDE * (C) + SDPA_SIDE * (SDPA_SIDE + 4))
+#define SDPA_FMA_SHARED(C) (SDPA_SIDE * (C) + SDPA_SIDE * (SDPA_SIDE + 4))
 #define SDPA_ACROSS(C) ((C) > 64 ? 32 : 64) /* rows of the other operands in the gradient */
 #define SDPA_MMA_BYTES(C) (2 * (C)*5 * SDPA_SIDE)
 #define SDPA_MMA_GRAD_BYTES(C)                                                                 \

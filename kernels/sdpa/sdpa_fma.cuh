@@ -47,7 +47,7 @@ __device__ static inline void put_four(float *to, const float (&from)[4])
 template <int C> struct by_fma {
     static constexpr int ROWS = 4, COLUMNS = 4, RESULTS = C / 16, SIMD_LANES = 16;
     enum { THREADS = SDPA_FMA_BLOCK, DEPTH = 32, PITCH = SIDE + 4 };
-    static constexpr int SHARED = SDPA_FMA_ROOM(C);
+    static constexpr int SHARED = SDPA_FMA_SHARED(C);
 
     __device__ static inline int row(int i)
     {

@@ -4,7 +4,7 @@
 #define TUTTI_INTERNAL_SCALER_H
 
 /* By place in that tensor of F64.  The loss scale is GradScaler's; only operations
- * that the host alone makes (kernels/updates) touch it. */
+ * that the host alone makes (kernels/optimizer_scalars) touch it. */
 enum {
     TUTTI_SCALER_SCALE,
     TUTTI_SCALER_CLEAN,   /* updates since the scale's last change */

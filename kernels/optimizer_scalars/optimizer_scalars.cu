@@ -1,18 +1,18 @@
-/* updates.cu - the numbers around an update, on the GPU. */
+/* optimizer_scalars.cu - the numbers around an update, on the GPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/device.cuh"
-#include "updates/updates.h"
+#include "optimizer_scalars/optimizer_scalars.h"
 
 CUDA_KERNEL(unscale_cuda)(float *g, double *scaler, int64_t n)
 {
-    const float factor = updates_unscale(scaler);
+    const float factor = optimizer_scalars_unscale(scaler);
     bool bad = false;
     CUDA_EACH(k, n)
     {
         g[k] *= factor;
         uint32_t bits;
         memcpy(&bits, &g[k], sizeof bits);
-        bad = bad || updates_is_bad(bits);
+        bad = bad || optimizer_scalars_is_bad(bits);
     }
     if (bad) /* whoever writes writes the same */
         scaler[TUTTI_SCALER_FOUND] = 1.0;
@@ -38,7 +38,7 @@ CUDA_KERNEL(scale_checked_cuda)(float *g, const float *factor, float *found, int
         g[k] *= by;
         uint32_t bits;
         memcpy(&bits, &g[k], sizeof bits);
-        bad = bad || updates_is_bad(bits);
+        bad = bad || optimizer_scalars_is_bad(bits);
     }
     if (bad) /* whoever writes writes the same */
         *found = 1.0f;
@@ -47,13 +47,13 @@ CUDA_ENTRY(scale_checked_cuda);
 
 CUDA_KERNEL(loss_scale_cuda)(const double *scaler, const double *weight, float *scale)
 {
-    *scale = updates_loss_scale(scaler, *weight);
+    *scale = optimizer_scalars_loss_scale(scaler, *weight);
 }
 CUDA_ENTRY(loss_scale_cuda);
 
 CUDA_KERNEL(next_update_cuda)
 (const double *lrs, float *factor, double *scaler, double *numbers, int64_t groups)
 {
-    updates_next(lrs, factor, scaler, numbers, groups);
+    optimizer_scalars_next(lrs, factor, scaler, numbers, groups);
 }
 CUDA_ENTRY(next_update_cuda);

@@ -1,9 +1,9 @@
-/* updates_test.c - loss scale and update numbers by their kernels, here or on a device, against GradScaler. */
+/* optimizer_scalars_test.c - loss scale and update numbers by their kernels, here or on a device, against GradScaler. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/op_test.h"
 #include "graph/program/program.h"
 #include "graph/runtime/device_memory.h"
-#include "updates/updates.h"
+#include "optimizer_scalars/optimizer_scalars.h"
 
 #include <math.h>
 
@@ -268,8 +268,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updates");
-    TCase *t = tcase_create("updates");
+    Suite *suite = suite_create("optimizer_scalars");
+    TCase *t = tcase_create("optimizer_scalars");
     tcase_add_loop_test(t, a_number_that_is_not_finite_is_found_and_halves_the_scale, 0, 4);
     tcase_add_test(t, the_scale_grows_after_2000_clean_updates_up_to_the_range_of_f32);
     tcase_add_test(t, a_step_without_an_update_is_not_counted_as_one);

@@ -1,8 +1,8 @@
-/* updates_op.c - operations around an update, made by the host alone; what they write lies where it is read. */
+/* optimizer_scalars_op.c - operations around an update, made by the host alone; what they write lies where it is read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/launch.h"
 #include "common/op_util.h"
-#include "updates/updates.h"
+#include "optimizer_scalars/optimizer_scalars.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ static uint32_t multiply(float *restrict g, float by, int64_t n)
         uint32_t bits;
         g[k] *= by;
         memcpy(&bits, &g[k], sizeof bits);
-        bad |= (uint32_t)updates_is_bad(bits);
+        bad |= (uint32_t)optimizer_scalars_is_bad(bits);
     }
     return bad;
 }
@@ -46,7 +46,7 @@ static tutti_status unscale(void *state, const tutti_op_call *c, const void *con
 {
     double *scaler = out[1];
     (void)state, (void)in, (void)scratch;
-    if (multiply_all(c, out[0], updates_unscale(scaler)))
+    if (multiply_all(c, out[0], optimizer_scalars_unscale(scaler)))
         scaler[TUTTI_SCALER_FOUND] = 1.0;
     return TUTTI_OK;
 }
@@ -127,7 +127,7 @@ static tutti_status loss_scale(void *state, const tutti_op_call *c, const void *
                                void *const *out, void *scratch)
 {
     (void)state, (void)c, (void)scratch;
-    *(float *)out[0] = updates_loss_scale(in[0], *(const double *)in[1]);
+    *(float *)out[0] = optimizer_scalars_loss_scale(in[0], *(const double *)in[1]);
     return TUTTI_OK;
 }
 
@@ -152,7 +152,7 @@ static tutti_status next_update(void *state, const tutti_op_call *c, const void 
                                 void *const *out, void *scratch)
 {
     (void)state, (void)scratch;
-    updates_next(in[0], out[0], out[1], out[2], c->out[2].dim[0]);
+    optimizer_scalars_next(in[0], out[0], out[1], out[2], c->out[2].dim[0]);
     return TUTTI_OK;
 }
 

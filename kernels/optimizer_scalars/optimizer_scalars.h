@@ -1,32 +1,32 @@
-/* updates.h - the numbers around an update: the loss scale, and what optimizers read; for every device. */
+/* optimizer_scalars.h - the numbers around an update: the loss scale, and what optimizers read; for every device. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_UPDATES_H
-#define KERNELS_UPDATES_H
+#ifndef KERNELS_OPTIMIZER_SCALARS_H
+#define KERNELS_OPTIMIZER_SCALARS_H
 
 #include "tutti/optimizer.h"
 #include "tutti/rng.h" /* TUTTI_HD */
 #include "tutti_internal/scaler.h"
 
 /* What gradients are multiplied by to take the scale back. */
-TUTTI_HD float updates_unscale(const double *scaler)
+TUTTI_HD float optimizer_scalars_unscale(const double *scaler)
 {
     return (float)(1.0 / scaler[TUTTI_SCALER_SCALE]);
 }
 
-TUTTI_HD float updates_loss_scale(const double *scaler, double weight)
+TUTTI_HD float optimizer_scalars_loss_scale(const double *scaler, double weight)
 {
     return (float)(weight *
                    (scaler[TUTTI_SCALER_ON] != 0.0 ? scaler[TUTTI_SCALER_SCALE] : 1.0));
 }
 
 /* Infinite or NaN: an exponent of ones, which no fast maths can hide. */
-TUTTI_HD int updates_is_bad(uint32_t bits)
+TUTTI_HD int optimizer_scalars_is_bad(uint32_t bits)
 {
     return (bits & 0x7F800000u) == 0x7F800000u;
 }
 
 /* GradScaler's update: halved where something was found, doubled after enough clean ones. */
-TUTTI_HD void updates_rescale(double *scaler, int found)
+TUTTI_HD void optimizer_scalars_rescale(double *scaler, int found)
 {
     if (found) {
         scaler[TUTTI_SCALER_SCALE] *= 0.5;
@@ -40,8 +40,8 @@ TUTTI_HD void updates_rescale(double *scaler, int found)
 
 /* The numbers of an update for `groups` groups, of which there may be none: then the step ends without
  * one.  The factor is used up. */
-TUTTI_HD void updates_next(const double *lrs, float *factor, double *scaler, double *numbers,
-                           int64_t groups)
+TUTTI_HD void optimizer_scalars_next(const double *lrs, float *factor, double *scaler,
+                                     double *numbers, int64_t groups)
 {
     const int on = scaler[TUTTI_SCALER_ON] != 0.0;
     const int found = on && scaler[TUTTI_SCALER_FOUND] != 0.0;
@@ -56,7 +56,7 @@ TUTTI_HD void updates_next(const double *lrs, float *factor, double *scaler, dou
     }
     *factor = 1.0f;
     if (on)
-        updates_rescale(scaler, found);
+        optimizer_scalars_rescale(scaler, found);
     scaler[TUTTI_SCALER_SKIPPED] = (double)found;
     scaler[TUTTI_SCALER_FOUND] = 0.0;
 }
