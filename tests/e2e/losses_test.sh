@@ -40,6 +40,30 @@ JSON
 }
 r2_of() { sed -n 's/^table r2_score: //p' "$1"; }
 
+# A table of rows whose last number is the target, by the recipe.
+python3 - <<'PY'
+import math, random, struct
+random.seed(3)
+def table(path, n):
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({n}, 6), }}"
+    head += " " * (63 - (len(head) + 10) % 64) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+        for _ in range(n):
+            x = [random.random() for _ in range(5)]
+            y = 10 * math.sin(math.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
+            f.write(struct.pack("<6d", *x, y + random.gauss(0, 1)))
+table("table.npy", 10000)
+table("test.npy", 2000)
+PY
+recipe=$SOURCE/host/recipes/regression.json
+check "the recipe of a regression" "$TUTTI" train "$recipe" --quiet
+check "reaches its score" awk '/^test r2_score/ {exit !($3 > 0.94)}' check.out
+check "the recipe on a table in a file" "$TUTTI" train "$recipe" --quiet \
+  --set "train.dataset={\"name\": \"npy\", \"inputs\": \"$work/table.npy\", \"target_column\": -1}" \
+  --set "eval.0.dataset={\"name\": \"npy\", \"inputs\": \"$work/test.npy\", \"target_column\": -1}"
+check "reaches it too" awk '/^test r2_score/ {exit !($3 > 0.94)}' check.out
+
 run_of >run.json
 check "a table of numbers" "$TUTTI" train run.json
 cp check.out said.txt

@@ -305,3 +305,17 @@ int64_t npy_whole(const npy_array *a, int64_t index, uint64_t at)
         return (int64_t)((n ^ sign) - sign);
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
+
+double npy_number(const npy_array *a, int64_t index, uint64_t k)
+{
+    uint8_t bytes[8] = {0};
+    float narrow;
+    double wide;
+    if (a->kind != 'f')
+        return (double)npy_whole(a, index, k);
+    array_put(bytes, a->data + array_place(a, index, k) * (uint64_t)a->width, a->width,
+              a->swapped);
+    memcpy(&narrow, bytes, sizeof narrow);
+    memcpy(&wide, bytes, sizeof wide);
+    return a->width == (int32_t)sizeof wide ? wide : (double)narrow;
+}

@@ -35,4 +35,7 @@ void npy_read(const npy_array *a, int64_t index, void *to);
 /* Value `k`, in C order, of sample `index` of an array of whole numbers; INT64_MAX if it is larger.  [any] */
 int64_t npy_whole(const npy_array *a, int64_t index, uint64_t k);
 
+/* Value `k`, in C order, of sample `index` of an array of 32-bit or 64-bit floats or of whole numbers.  [any] */
+double npy_number(const npy_array *a, int64_t index, uint64_t k);
+
 #endif

@@ -66,6 +66,7 @@ static void settings(const char *inputs, const char *inputs_key, const char *tar
         given_string(&g, "targets_key", targets_key);
     given_int(&g, "classes", 0);
     given_int(&g, "ignore_index", -100);
+    given_null(&g, "target_column");
 }
 
 static void settings_of_maps(const char *inputs, const char *targets, int64_t classes,
@@ -322,6 +323,66 @@ START_TEST(a_label_that_is_no_class_is_refused_when_it_is_read)
     ck_assert_int_eq(read_map(1, map), TUTTI_E_RANGE);
     shelf_says(&s, &err, TUTTI_E_RANGE, "$/y.npy: sample 1: label 4, want 0 to 3");
     subject_close(&s.subject);
+}
+END_TEST
+
+/* ---- tables ---- */
+
+static const double rows[6] = {0.5, -1.0, 3.0, 1e9 + 1, 2.0, -7.25};
+#define TABLE "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}"
+
+static void settings_of_table(const char *inputs, int64_t column)
+{
+    settings(inputs, NULL, NULL, NULL);
+    given_int(&g, "target_column", column);
+}
+
+START_TEST(a_column_of_a_table_is_the_target)
+{
+    const bytes wide = array(1, TABLE, rows, sizeof rows);
+    const bytes whole = array(1, "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3)}",
+                              "\x01\x04\xff\x05\x03\x06", 6);
+    const float want[3][2][3] = {{{0.5f, -1.0f, 3.0f}, {1e9f, 2.0f, -7.25f}},
+                                 {{0.5f, 3.0f, -1.0f}, {1e9f, -7.25f, 2.0f}},
+                                 {{1.0f, -1.0f, 3.0f}, {4.0f, 5.0f, 6.0f}}};
+    for (int c = 0; c < 3; c++) {
+        float x[4] = {0}, y[4] = {0};
+        tutti_tensor t[TUTTI_MAX_COLUMNS];
+        void *const data[TUTTI_MAX_COLUMNS] = {x, y};
+        settings_of_table(save("table.npy", c == 2 ? &whole : &wide), c == 1 ? 1 : -1);
+        ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
+        ck_assert_int_eq(s.info.samples, 2);
+        for (int64_t k = 0; k < 2; k++) {
+            ck_assert_ok(shelf_read(&s, k, t, data, sizeof x, &err), err);
+            shelf_shape(&t[0].desc, "F32 (2)");
+            shelf_shape(&t[1].desc, "F32 ()");
+            ck_assert_mem_eq(x, want[c][k], 2 * sizeof *x);
+            ck_assert_float_eq(y[0], want[c][k][2]);
+        }
+        subject_close(&s.subject);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_table_is_refused)
+{
+    const bytes table = array(1, TABLE, rows, sizeof rows);
+    const bytes pictures = array(1, PIXELS, pixels, sizeof pixels);
+    settings_of_table(save("t.npy", &table), 3);
+    shelf_refused(&s, "npy", &g, TUTTI_E_RANGE,
+                  "$/t.npy: target_column is 3, rows have 3 numbers");
+    settings_of_table(save("t.npy", &table), -4);
+    shelf_refused(&s, "npy", &g, TUTTI_E_RANGE,
+                  "$/t.npy: target_column is -4, rows have 3 numbers");
+    settings_of_table(save("p.npy", &pictures), -1);
+    shelf_refused(
+        &s, "npy", &g, TUTTI_E_SHAPE,
+        "$/p.npy: samples are U8 (2, 3), want rows of two or more numbers, of 32 bits "
+        "or 64 if they are floats");
+    settings_of_table(save("t.npy", &table), -1);
+    given_path(&g, "targets", "y.npy");
+    shelf_refused(&s, "npy", &g, TUTTI_E_ARG,
+                  "npy: targets come from target_column, or from another array");
 }
 END_TEST
 
@@ -622,6 +683,8 @@ int main(void)
     tcase_add_test(c, whole_numbers_of_every_type_are_classes);
     tcase_add_test(c, other_targets_stay_what_they_are);
     tcase_add_test(c, whole_numbers_of_any_shape_are_classes_where_their_count_is_told);
+    tcase_add_test(c, a_column_of_a_table_is_the_target);
+    tcase_add_test(c, what_is_no_table_is_refused);
     tcase_add_test(c, a_label_that_is_no_class_is_refused_when_it_is_read);
     tcase_add_loop_test(c, members_of_archives_are_read, 0, 4);
     tcase_add_test(c, an_only_member_needs_no_name);

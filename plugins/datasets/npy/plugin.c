@@ -16,8 +16,50 @@ typedef struct npy {
     tutti_dataset_info info;
     int64_t ignored; /* the label that becomes IGNORED */
     int32_t classes; /* targets are given as classes */
-    int32_t reserved;
+    int32_t table;   /* samples are rows of numbers; the one of `column` is the target */
+    int64_t column;
 } npy;
+
+/* ---- tables ---- */
+
+/* A row is read as f32: what is left of it without its target, and the target. */
+static tutti_status open_table(npy *d, const tutti_params *params, tutti_error *err)
+{
+    const npy_array *a = &d->inputs;
+    const int64_t given = tutti_param_i64(params, "target_column"), n = a->sample.dim[0];
+    char text[96];
+    if (tutti_param_is_set(params, "targets") || tutti_param_is_set(params, "targets_key"))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "npy: targets come from target_column, or from another array");
+    if (a->sample.rank != 1 || n < 2 || (a->kind == 'f' && a->width == 2))
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "%s: samples are %s, want rows of two or more numbers, of 32 bits or "
+                          "64 if they are floats",
+                          a->name, tutti_desc_text(&a->sample, text, sizeof text));
+    d->column = given < 0 ? given + n : given;
+    if (d->column < 0 || d->column >= n)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "%s: target_column is %lld, rows have %lld numbers", a->name,
+                          (long long)given, (long long)n);
+    d->table = 1;
+    d->info.ncolumns = 2;
+    d->info.columns[0].desc = (tutti_desc){{n - 1}, 1, TUTTI_F32};
+    d->info.columns[1].desc = (tutti_desc){{0}, 0, TUTTI_F32};
+    (void)snprintf(d->info.columns[1].name, sizeof d->info.columns[1].name, "target");
+    return TUTTI_OK;
+}
+
+static void read_row(const npy *d, int64_t index, float *inputs, float *target)
+{
+    const int64_t n = d->inputs.sample.dim[0];
+    for (int64_t k = 0; k < n; k++) {
+        const float value = (float)npy_number(&d->inputs, index, (uint64_t)k);
+        if (k == d->column)
+            *target = value;
+        else
+            *inputs++ = value;
+    }
+}
 
 /* ---- targets ---- */
 
@@ -107,17 +149,21 @@ static tutti_status npy_sample(void *self, int64_t index, tutti_tensor *columns,
         return tutti_fail(err, TUTTI_E_RANGE, "npy: sample %lld, there are %lld",
                           (long long)index, (long long)d->info.samples);
     for (uint32_t k = 0; k < ncolumns; k++) {
-        const npy_array *a = k ? &d->targets : &d->inputs;
+        const npy_array *a = k && !d->table ? &d->targets : &d->inputs;
         columns[k].desc = d->info.columns[k].desc;
         if (capacity[k] < tutti_nbytes(&columns[k].desc))
             return tutti_fail(err, TUTTI_E_RANGE,
                               "%s: sample %lld does not fit into %llu bytes", a->name,
                               (long long)index, (unsigned long long)capacity[k]);
+        if (d->table)
+            continue;
         if (!k || !d->classes)
             npy_read(a, index, columns[k].data);
         else if ((s = read_classes(d, index, columns[k].data, err)))
             return s;
     }
+    if (d->table)
+        read_row(d, index, columns[0].data, columns[1].data);
     return TUTTI_OK;
 }
 
@@ -147,6 +193,8 @@ static tutti_status npy_fill(npy *d, const tutti_params *params, tutti_error *er
     if (in->desc.rank == 2)
         in->desc.dim[in->desc.rank++] = 1;
     d->info.samples = d->inputs.samples;
+    if (tutti_param_is_set(params, "target_column"))
+        return open_table(d, params, err);
     d->info.ncolumns = targets || key ? 2 : 1;
     if (d->info.ncolumns == 1)
         return TUTTI_OK;
