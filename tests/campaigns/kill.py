@@ -1,25 +1,25 @@
-"""kill.py TUTTI [--kills N] [--seed S] [--tally FILE] - runs that are killed and resumed end as one that was not.
+"""kill.py TUTTI [--kills N] [--hours H] [--seed S] - runs that are killed and resumed end as one that was not.
 
 Each case is run once from start to end. Then it is run with --resume auto and stopped at random moments (SIGKILL
-mostly, SIGTERM, SIGSTOP for a while, the cache of kernel choices kept or lost) until it has ended. Compared are the
-bits of the last checkpoint, every batch's row of the log, and what lies in the folder of checkpoints. Cases take
-turns until there were N kills of a run that had begun; a tally is one line of JSON.
+mostly, SIGTERM, SIGSTOP for a while; the cache of kernel choices kept or lost; with --faults often on a disk that is
+so slow that the moment falls into a save) until it has ended. Compared are the bits of the last checkpoint, every
+batch's row of the log, and what lies in the folder of checkpoints. Cases take turns until there were N kills of a run
+that had begun; a tally is one line of JSON.
 """
-import argparse
-import datetime
+# SPDX-License-Identifier: Apache-2.0
 import json
 import os
 import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from checkpoint import tensors  # noqa: E402
+from campaign import Failed, Tally, environment, losses, npy, parser, tensors
 
 BATCHES = 40
 BASE = {
@@ -58,28 +58,39 @@ CASES = {
     "growing": CNN | algorithms({"name": "progressive_resizing", "initial_scale": 0.5}),
     "cut": CNN | algorithms("cutmix", "cutout"),
     "blurred": CNN | algorithms("blurpool"),
+    "text": {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8}, "eval": [],
+             "train": {"dataset": {"name": "text", "path": "text.txt", "length": 8}, "batch_size": 8, "workers": 2}},
+    "arrays": {"model": {"name": "mlp", "hidden": [8]}, "eval": [],
+               "train": {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy", "classes": 10}, "batch_size": 32,
+                         "workers": 1}},
 }
-
-
-class Failed(Exception):
-    """A run that did not end as it should."""
 
 
 def command(tutti, *words):
     return [tutti, "train", "run.json", *words]
 
 
-def whole_run(tutti, folder, run):
+def fill(folder, run):
+    """What a run begins with."""
     folder.mkdir()
+    rng = random.Random(1)
     (folder / "run.json").write_text(json.dumps(run))
-    done = subprocess.run(command(tutti), cwd=folder, env=environment(folder.parent / "cache"),
+    (folder / "text.txt").write_text("a run that is killed says this again and again. " * 40)
+    (folder / "x.npy").write_bytes(npy("<f4", (320, 4), struct.pack("<1280f", *(rng.random() for _ in range(1280)))))
+    (folder / "y.npy").write_bytes(npy("<i8", (320,), struct.pack("<320q", *(rng.randrange(10) for _ in range(320)))))
+
+
+def measured(cache, **more):
+    """The environment of runs that measure kernels."""
+    return {k: v for k, v in environment(cache, **more).items() if k != "TUTTI_TUNE"}
+
+
+def whole_run(tutti, folder, run):
+    fill(folder, run)
+    done = subprocess.run(command(tutti), cwd=folder, env=measured(folder.parent / "cache"),
                           capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"the whole run failed: {done.stderr.strip()[-300:]}")
-
-
-def environment(cache):
-    return {k: v for k, v in os.environ.items() if k != "TUTTI_TUNE"} | {"XDG_CACHE_HOME": str(cache)}
 
 
 def has_begun(log):
@@ -97,48 +108,51 @@ def stop(process, how, rng):
         process.send_signal(how)
 
 
-def killed_run(tutti, folder, run, span, rng, tally):
+def slow_disk(slow, folder, rng):
+    """The environment of a disk on which saves take their time, in four of ten attempts, and whether it is that."""
+    if not slow or rng.random() > 0.4:
+        return {}, False
+    return {"LD_PRELOAD": slow, "TUTTI_SLOW": "30000", "TUTTI_SLOW_NAME": str(folder / "saves")}, True
+
+
+def killed_run(tutti, folder, run, span, rng, tally, slow):
     """Runs until it ends by itself; at most 12 kills, so that each run ends."""
-    folder.mkdir()
-    (folder / "run.json").write_text(json.dumps(run))
+    fill(folder, run)
     log = folder / "runs" / run["name"] / "log.jsonl"
     for attempt in range(40):
         # Without a checkpoint it begins anew, and a new run may measure other kernels.
         lost = rng.random() < 0.3 and any((folder / "saves").glob("*-ba*.safetensors"))
         cache = folder.parent / (f"lost{attempt}" if lost else "cache")
+        disk, is_slow = slow_disk(slow, folder, rng) if attempt < 12 else ({}, False)
         with open(folder / "err.txt", "w", encoding="utf-8") as err:
             process = subprocess.Popen(command(tutti, "--resume", "auto"), cwd=folder, stdout=subprocess.DEVNULL,
-                                       stderr=err, env=environment(cache))
+                                       stderr=err, env=measured(cache, **disk))
             how = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGSTOP])
             try:
-                process.wait(timeout=rng.uniform(0.02, 1.2 * span) if attempt < 12 else 600)
+                process.wait(timeout=rng.uniform(0.02, 1.2 * span * (3 if is_slow else 1)) if attempt < 12 else 600)
             except subprocess.TimeoutExpired:
                 stop(process, how, rng)
                 process.wait()
         code = process.returncode
         if code == 0:
-            tally["caches_lost"] += lost
+            tally.add("caches_lost", lost)
             return
         if code not in (-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM):
             raise Failed(f"it ended with {code}: {(folder / 'err.txt').read_text().strip()[-300:]}")
         if has_begun(log):
-            tally["kills"] += 1
-            tally[signal.Signals(how).name] += 1
-        tally["caches_lost"] += lost
+            tally.add("kills")
+            tally.add(signal.Signals(how).name)
+            tally.add("slow_disk", is_slow)
+        tally.add("caches_lost", lost)
     raise Failed("it did not end")
 
 
 def rows(folder, name):
     """The loss of every batch; each once, in order, every line JSON."""
-    losses = []
-    with open(folder / "runs" / name / "log.jsonl", encoding="utf-8") as f:
-        for line in f:
-            row = json.loads(line)
-            if row["kind"] == "metrics" and "loss/train/total" in row["values"]:
-                losses.append((row["batch"], row["values"]["loss/train/total"]))
-    if [batch for batch, _ in losses] != list(range(BATCHES)):
-        raise Failed(f"the log has the batches {[batch for batch, _ in losses]}")
-    return losses
+    found = losses(folder, name)
+    if [batch for batch, _ in found] != list(range(BATCHES)):
+        raise Failed(f"the log has the batches {[batch for batch, _ in found]}")
+    return found
 
 
 def compare(whole, killed, run):
@@ -159,23 +173,19 @@ def compare(whole, killed, run):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tutti")
-    parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--tally")
-    given = parser.parse_args()
+    words = parser(__doc__)
+    words.add_argument("--kills", type=int, default=1000)
+    words.add_argument("--case", choices=CASES, action="append")
+    words.add_argument("--faults", help="the folder of the library that slows saves")
+    given = words.parse_args()
     tutti = os.path.abspath(given.tutti)
-    seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 32)
-    rng = random.Random(seed)
-    tally = {"campaign": "kill", "seed": seed, "kills": 0, "SIGKILL": 0, "SIGTERM": 0, "SIGSTOP": 0,
-             "caches_lost": 0, "runs": 0, "failures": 0}
-    start = time.monotonic()
+    slow = given.faults and os.path.join(os.path.abspath(given.faults), "slow_faults.so")
+    rng = random.Random(given.seed)
+    tally = Tally("kill", given)
     names = given.case or list(CASES)
+    turn = 0
     with tempfile.TemporaryDirectory(prefix="tutti_kill_") as top:
-        turn = 0
-        while tally["kills"] < given.kills:
+        while not tally.is_over() and (given.hours or tally.values.get("kills", 0) < given.kills):
             name = names[turn % len(names)]
             run = BASE | CASES[name] | {"seed": rng.randrange(1000)}
             folder = pathlib.Path(top) / f"{turn}"
@@ -183,21 +193,14 @@ def main():
             try:
                 begun = time.monotonic()
                 whole_run(tutti, folder / "whole", run)
-                killed_run(tutti, folder / "killed", run, time.monotonic() - begun, rng, tally)
+                killed_run(tutti, folder / "killed", run, time.monotonic() - begun, rng, tally, slow)
                 compare(folder / "whole", folder / "killed", run)
             except Failed as why:
-                tally["failures"] += 1
-                print(f"FAILED: {name}, turn {turn} of seed {seed}: {why}", flush=True)
-            tally["runs"] += 1
+                tally.fail(f"{name}, turn {turn} of seed {given.seed}: {why}")
+            tally.add("runs")
             turn += 1
             shutil.rmtree(folder)
-    tally["seconds"] = round(time.monotonic() - start)
-    tally["date"] = datetime.date.today().isoformat()
-    print(json.dumps(tally))
-    if given.tally:
-        with open(given.tally, "a", encoding="utf-8") as f:
-            f.write(json.dumps(tally) + "\n")
-    return 1 if tally["failures"] else 0
+    return tally.finish()
 
 
 sys.exit(main())
