@@ -25,7 +25,8 @@ static inline float drill_gradient(int64_t step, int64_t i)
 /* One setting; a `type` of 0 ends a list. */
 typedef struct setting {
     const char *name;
-    char type; /* 'f' value, 'b' value, 'p' a pair of value and second, 'i' value */
+    char
+        type; /* 'f' value, 'b' value, 'p' a pair of value and second, 'i' value, 'e' a word's number */
     double value;
     double second;
 } setting;
@@ -48,7 +49,7 @@ static inline void drill_settings(given *g, double lr, const setting *settings)
             given_bool(g, s->name, s->value != 0.0);
         else if (s->type == 'i')
             given_int(g, s->name, (int64_t)s->value);
-        else
+        else if (s->type == 'f')
             given_float(g, s->name, s->value);
     }
 }

@@ -109,7 +109,8 @@ def memory(tutti, folder, report):
         report.check(f"{size} ranks keep a part of the state each", abs(have - want) < 0.05 * want, f"{said}, want {want}")
 
 
-WEIGHT_BY_WEIGHT = [{"name": "lamb", "lr": 0.01}, {"name": "lars", "lr": 0.5, "momentum": 0.9, "weight_decay": 0.001}]
+WEIGHT_BY_WEIGHT = [{"name": "lamb", "lr": 0.01}, {"name": "lars", "lr": 0.5, "momentum": 0.9, "weight_decay": 0.001},
+                    {"name": "adafactor"}, {"name": "muon", "lr": 0.01}]
 
 
 def whole_weights(tutti, folder, report):

@@ -100,7 +100,7 @@ for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, 
   '{"name": "rmsprop", "lr": 0.001}' '{"name": "rmsprop", "lr": 0.001, "momentum": 0.5, "centered": true}' \
   '{"name": "adadelta"}' '{"name": "lion", "lr": 0.001, "weight_decay": 0.1}' \
   '{"name": "lamb", "lr": 0.01, "groups": [{"match": "*bias", "weight_decay": 0}]}' \
-  '{"name": "lars", "momentum": 0.9, "weight_decay": 0.001}'; do
+  '{"name": "lars", "momentum": 0.9, "weight_decay": 0.001}' '{"name": "adafactor"}' '{"name": "muon", "lr": 0.002}'; do
   rm -rf here there gpu && mkdir here there gpu
   echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": []}" >members.json
   small_run | python3 "$e2e/small_run.py" members.json | tee here/run.json there/run.json >gpu/run.json
@@ -113,7 +113,7 @@ for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, 
 done
 
 # In 16 bits, whose copies the update writes, and with a loss scale that leaves updates out.
-for optimizer in '{"name": "lamb", "lr": 0.01}' '{"name": "lars", "momentum": 0.9, "weight_decay": 0.001}'; do
+for optimizer in '{"name": "lamb", "lr": 0.01}' '{"name": "adafactor"}' '{"name": "muon", "lr": 0.002}'; do
   for precision in amp_bf16 amp_fp16; do
     rm -rf here there gpu && mkdir here there gpu
     echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": [], \"precision\": \"$precision\"}" >members.json

@@ -17,8 +17,19 @@ torch.set_default_dtype(torch.float64)
 OPTIMIZERS = pathlib.Path(__file__).resolve().parents[2] / "plugins/optimizers"
 NAMES = {"adadelta": "Adadelta", "adagrad": "Adagrad", "adam": "Adam", "adamw": "AdamW", "nadam": "NAdam", "radam": "RAdam",
          "rmsprop": "RMSprop", "sgd": "SGD"}
-# Those that update whole weights, and what of their settings is called otherwise or fixed there.
-WHOLE = {"lamb": (timm.optim.Lamb, {"max_grad_norm": None, "foreach": False}), "lars": (timm.optim.Lars, {"foreach": False})}
+
+
+def muon(params, lr, **settings):
+    """torch's, and for weights that it refuses AdamW, as it advises."""
+    ours = {key[len("adamw_"):]: settings.pop(key) for key in list(settings) if key.startswith("adamw_")}
+    return torch.optim.AdamW(params, **ours) if ours else torch.optim.Muon(params, lr=lr, **settings)
+
+
+# Those that update whole weights, and what the tests do not say of their settings.
+WHOLE = {"adafactor": (torch.optim.Adafactor, {"foreach": False}),
+         "lamb": (timm.optim.Lamb, {"max_grad_norm": None, "foreach": False}),
+         "lars": (timm.optim.Lars, {"foreach": False}),
+         "muon": (muon, {})}
 STEPS, COUNT, MASK = 12, 67, 0xFFFFFFFF
 
 
@@ -31,11 +42,14 @@ def number(a, b):
     return (x >> 8) / 8388608.0 - 1.0
 
 
-def settings_in(block):
-    """The settings of one variant, as the test has them."""
+def settings_in(block, word):
+    """The settings of one variant, as the test has them; `word` is that of type 'e'."""
     found = {}
     for key, kind, x, y in re.findall(r'\{"(\w+)",\s*\'(\w)\',\s*([^,]+),\s*([^,}]+)\}', block):
-        found[key] = {"p": (float(x), float(y)), "b": bool(float(x)), "i": int(float(x))}.get(kind, float(x))
+        if kind != "e":
+            found[key] = {"p": (float(x), float(y)), "b": bool(float(x)), "i": int(float(x))}.get(kind, float(x))
+        else:
+            found[key] = word.strip('"')
     return found
 
 
@@ -50,25 +64,20 @@ def test_of(name):
 def variants(name):
     """The learning rate and the settings of each variant, and the shape where there is one."""
     lr, text = test_of(name)
-    blocks = re.findall(r"\{\s*\{(\{.*?\})\}\s*,\s*(?:\{(NULL|\"\w+\"),\s*(NULL|\"\w+\")\}\s*,\s*)?\d+(?:,\s*\d+,\s*\{([0-9, ]+)\})?",
-                        text, flags=re.S)
-    found = []
-    for block, key, word, shape in blocks:
-        settings = settings_in(block)
-        if key not in ("", "NULL"):
-            settings[key.strip('"')] = word.strip('"')
-        found.append((settings, [int(n) for n in shape.split(",")] if shape else [COUNT]))
-    return lr, found
+    blocks = re.findall(r"\{\s*\{(\{.*?\})\}\s*,\s*(?:(NULL|\"\w+\")\s*,\s*)?\d+(?:,\s*\d+,\s*\{([0-9, ]+)\})?", text, flags=re.S)
+    return lr, [(settings_in(block, word), [int(n) for n in shape.split(",")] if shape else [COUNT])
+                for block, word, shape in blocks]
 
 
-def stepped(make, lr, shape):
+def stepped(make, lr, shape, dtype):
     """The weights after all steps."""
     count = math.prod(shape)
-    w = torch.nn.Parameter(torch.tensor([number(i, 1000) for i in range(count)]).reshape(shape))
+    w = torch.nn.Parameter(torch.tensor([number(i, 1000) for i in range(count)], dtype=dtype).reshape(shape))
     optimizer = make([w], lr)
+    first = optimizer.param_groups[0]["lr"]
     for t in range(1, STEPS + 1):
-        optimizer.param_groups[0]["lr"] = lr * (1.0 - 0.05 * (t - 1))
-        w.grad = torch.tensor([number(i, t) for i in range(count)]).reshape(shape)
+        optimizer.param_groups[0]["lr"] = first * (1.0 - 0.05 * (t - 1))
+        w.grad = torch.tensor([number(i, t) for i in range(count)], dtype=dtype).reshape(shape)
         optimizer.step()
     return w.detach().flatten()
 
@@ -78,6 +87,8 @@ for name in (*NAMES, *WHOLE):
     kind, more = WHOLE[name] if name in WHOLE else (getattr(torch.optim, NAMES[name]), {})
     rate, found = variants(name)
     for k, (settings, shape) in enumerate(found):
-        w = stepped(lambda params, lr, s=settings: kind(params, lr=lr, **s, **more), rate, shape)
-        norm = f", {w.norm().item():.10f}" if name in WHOLE else ""
+        # Muon rounds to 16 bits on its way: what it rounds must be the same numbers.
+        dtype = torch.float32 if name == "muon" else torch.float64
+        w = stepped(lambda params, lr, s=settings: kind(params, lr=lr, **s, **more), rate, shape, dtype)
+        norm = f", {w.double().norm().item():.10f}" if name in WHOLE else ""
         print(f"{name}[{k}]: {{{', '.join(f'{x:.10f}' for x in w[:4].tolist())}}}{norm}")
