@@ -62,7 +62,7 @@ tutti_status cuda_block(void *device, void *on, int32_t part, const float *guard
                         tutti_error *err);
 void cuda_blocks_end(cuda_device *d); /* that which is open */
 
-/* choices.c: tutti_cuda_v1's recall and keep. */
+/* autotune_choices.c: tutti_cuda_v1's recall and keep. */
 tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t size);
 tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size, tutti_error *err);
 

@@ -1,4 +1,4 @@
-/* choices.c - what kernels have measured on GPUs of this name, in the file that the CPU's choices are in. */
+/* autotune_choices.c - autotuning on GPUs: what was measured for those of this name, in the file of the CPU's choices. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/cuda/device_calls.h"
 
