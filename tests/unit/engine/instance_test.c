@@ -198,7 +198,8 @@ START_TEST(a_pass_whose_settings_leave_it_no_event_counts_on_none)
     (void)make(&p, "pass", "p", NULL);
     p.object.info.events = none;
     p.object.info.nevents = 0;
-    p.actor.pass = (tutti_pass_v1){(uint32_t)sizeof p.actor.pass, 0, reversed};
+    p.actor.pass =
+        (tutti_pass_v1){.struct_size = (uint32_t)sizeof p.actor.pass, .order = reversed};
     engine *e = new_engine(NULL);
     ck_assert_ok(engine_add(e, &a, &err), err);
     ck_assert_ok(engine_add(e, &b, &err), err);
