@@ -2,12 +2,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/services.h"
 
+#include "base/released.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/saver.h"
 #include "train/step/step_services.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
+#include "train/trainer/describe.h"
 #include "train/trainer/trainer.h"
 #include "tutti/kernel.h"
 
@@ -58,9 +60,22 @@ static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error 
     return s || !writes ? s : reproduction_keep(&t->run, folder, err);
 }
 
+/* ---- data ---- */
+
+static int32_t state_data(void *ctx, uint32_t k, tutti_data *ret_data)
+{
+    data_facts f;
+    tutti_error none = TUTTI_ERROR_INIT;
+    if (!trainer_data(ctx, k, &f))
+        return 0;
+    const tutti_data data = {sizeof data, 0, f.label, f.samples, f.batch_size};
+    return RELEASED_GIVE(tutti_data, ret_data, &data, &none) == TUTTI_OK;
+}
+
 void trainer_services_init(trainer *t)
 {
     state_service_init(t);
+    t->services.state.data = state_data;
     train_service_init(t);
     activations_service_init(t);
     weights_service_init(&t->services.weights, &t->updater);

@@ -1119,6 +1119,14 @@ pub struct tutti_scheduler_v1 {
     >,
 }
 #[repr(C)]
+pub struct tutti_data {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub label: *const ::std::os::raw::c_char,
+    pub samples: i64,
+    pub batch_size: i64,
+}
+#[repr(C)]
 pub struct tutti_state_v1 {
     pub struct_size: u32,
     pub reserved: u32,
@@ -1175,6 +1183,13 @@ pub struct tutti_state_v1 {
     >,
     pub device: ::std::option::Option<
         unsafe extern "C" fn(ctx: *mut ::std::os::raw::c_void) -> *const ::std::os::raw::c_char,
+    >,
+    pub data: ::std::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::std::os::raw::c_void,
+            k: u32,
+            ret_data: *mut tutti_data,
+        ) -> i32,
     >,
 }
 #[repr(C)]

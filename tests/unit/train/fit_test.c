@@ -347,6 +347,11 @@ START_TEST(the_state_tells_of_the_run)
     ck_assert_str_eq(s->run_name(s->ctx), "fit");
     ck_assert_str_eq(s->precision(s->ctx), "fp32");
     ck_assert_str_eq(s->device(s->ctx), "cpu");
+    tutti_data data = {.struct_size = sizeof data};
+    ck_assert_int_eq(s->data(s->ctx, 0, &data), 1);
+    ck_assert_str_eq(data.label, "train");
+    ck_assert_int_gt(data.samples, data.batch_size);
+    ck_assert_int_eq(s->data(s->ctx, 9, &data), 0);
     ck_assert_int_eq(s->iteration_length->count, 2);
     ck_assert_int_eq(s->iteration_length->unit, TUTTI_UNIT_EPOCH);
     ck_assert_int_eq(s->predict_time->batch, 0);

@@ -10,6 +10,15 @@ TUTTI_C_BEGIN
 
 #define TUTTI_STATE_V1 "tutti.state/1"
 
+/* One set of the run's data. */
+typedef struct tutti_data {
+    uint32_t struct_size;
+    uint32_t reserved;
+    const char *label;  /* "train", or the evaluation's; lives as long as the run */
+    int64_t samples;    /* before transforms; 0: nothing is loaded */
+    int64_t batch_size; /* over all processes */
+} tutti_data;
+
 /* The run as it is now.  Tensor names: a batch column ("input", "target", or its number "0", "1"),
  * "outputs" (the model's first; "outputs.1" the second), "loss" (scalar f32).  In the microbatch
  * events a batch column is the current microbatch's. */
@@ -47,6 +56,9 @@ typedef struct tutti_state_v1 {
     const char *(*run_name)(void *ctx);  /* never NULL; [any] */
     const char *(*precision)(void *ctx); /* "fp32", "amp_bf16" ...; [any] */
     const char *(*device)(void *ctx);    /* "cpu" or a device's name; [any] */
+    /* The training data for k = 0, then each evaluation's; 0 past the last, with *ret_data as it was.
+     * [step] */
+    int32_t (*data)(void *ctx, uint32_t k, tutti_data *ret_data);
 } tutti_state_v1;
 
 TUTTI_C_END

@@ -1,0 +1,249 @@
+/* mlperf_test.c - the callback through its entry function: its files beside those of Composer's MLPerfCallback. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_check.h"
+
+#include <sys/stat.h>
+
+static stage run;
+static subject it;
+static char text[16384];
+static uint32_t sets = 2; /* of data */
+
+static int32_t data(void *ctx, uint32_t k, tutti_data *ret)
+{
+    (void)ctx;
+    ret->label = k ? "test" : "train";
+    ret->samples = k ? 20 : 40;
+    ret->batch_size = 10;
+    return k < sets;
+}
+
+static int64_t microbatch_size(void *ctx)
+{
+    (void)ctx;
+    return 5;
+}
+
+static const char *device(void *ctx)
+{
+    (void)ctx;
+    return "cpu";
+}
+
+static void begin(void)
+{
+    stage_init(&run);
+    run.seed = 17;
+    run.state.data = data;
+    run.state.microbatch_size = microbatch_size;
+    run.state.device = device;
+    sets = 2;
+}
+
+static void open_it(const char *benchmark, const char *system, const char *command)
+{
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    given_init(&g);
+    given_path(&g, "root_folder", run.run_folder);
+    given_int(&g, "index", 0);
+    given_enum(&g, "benchmark", benchmark, 0);
+    given_float(&g, "target", 0.7);
+    given_enum(&g, "division", "open", 0);
+    given_string(&g, "metric_name", "accuracy");
+    given_string(&g, "metric_label", "test");
+    given_string(&g, "submitter", "Nobody");
+    if (system)
+        given_string(&g, "system_name", system);
+    else
+        given_null(&g, "system_name");
+    given_enum(&g, "status", "onprem", 0);
+    if (command)
+        given_string(&g, "cache_clear_cmd", command);
+    else
+        given_null(&g, "cache_clear_cmd");
+    given_int(&g, "host_processors_per_node", 2);
+    given_bool(&g, "exit_at_target", 1);
+    ck_assert_ok(
+        subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "mlperf", &g, run.services, &err),
+        err);
+}
+
+static void train_an_epoch(double accuracy)
+{
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_START);
+    for (int k = 0; k < 4; k++)
+        stage_next_batch(&run);
+    stage_next_epoch(&run);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_END);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+    stage_value(&run, "metrics/test/accuracy", accuracy);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
+}
+
+/* The file without times and places in the source. */
+static const char *lines(const char *name)
+{
+    static char whole[16384];
+    char *to = text;
+    (void)stage_file(&run, name, whole, sizeof whole);
+    for (const char *from = whole; *from; from++) {
+        if (strncmp(from, "\"time_ms\": ", 11) == 0)
+            from = strchr(from, ',') + 2;
+        if (strncmp(from, "\"file\": ", 8) == 0) {
+            from = strstr(from, "\"lineno\": ") + 10;
+            from += strspn(from, "0123456789");
+            from += strncmp(from, ", ", 2) == 0 ? 2 : 0;
+        }
+        *to++ = *from;
+    }
+    *to = '\0';
+    return text;
+}
+
+#define LINE(type, key, value, metadata)                                                       \
+    ":::MLLOG {\"namespace\": \"\", \"event_type\": \"" type "\", \"key\": \"" key             \
+    "\", \"value\": " value ", \"metadata\": {" metadata "}}\n"
+#define POINT(key, value, metadata) LINE("POINT_IN_TIME", key, value, metadata)
+#define EPOCH_BEGINS(at)                                                                       \
+    POINT("epoch_start", "null", "\"epoch_num\": " at)                                         \
+    POINT("block_start", "null", "\"first_epoch_num\": " at ", \"epoch_count\": 1")
+#define EPOCH_ENDS(at, accuracy)                                                               \
+    POINT("epoch_stop", "null", "\"epoch_num\": " at)                                          \
+    POINT("eval_start", "null", "\"epoch_num\": " at)                                          \
+    POINT("eval_stop", "null", "\"epoch_num\": " at)                                           \
+    POINT("eval_accuracy", accuracy, "\"epoch_num\": " at)                                     \
+    POINT("block_stop", "null", "\"first_epoch_num\": " at)
+#define BEGINS(benchmark)                                                                      \
+    LINE("INTERVAL_START", "cache_clear", "null", "")                                          \
+    LINE("INTERVAL_START", "init_start", "null", "")                                           \
+    POINT("submission_benchmark", "\"" benchmark "\"", "")                                     \
+    POINT("submission_division", "\"open\"", "")                                               \
+    POINT("submission_org", "\"Nobody\"", "")                                                  \
+    POINT("submission_platform", "\"box\"", "")                                                \
+    POINT("submission_status", "\"onprem\"", "")                                               \
+    POINT("seed", "17", "")                                                                    \
+    POINT("global_batch_size", "10", "")                                                       \
+    POINT("device_train_microbatch_size", "5", "")                                             \
+    POINT("train_samples", "40", "")                                                           \
+    POINT("eval_samples", "20", "")                                                            \
+    POINT("init_stop", "null", "")                                                             \
+    POINT("run_start", "null", "")
+
+/* What composer 0.32.1 and mlperf_logging 4.1.68 wrote at the same events, whose rulesets 1.0.0 and 2.0.0 for
+ * resnet in the open division find no fault in it. */
+START_TEST(the_result_is_upstreams_line_by_line)
+{
+    begin();
+    open_it("resnet", "box", "true");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_an_epoch(0.5);
+    ck_assert_str_eq(run.stopped, "");
+    train_an_epoch(0.75);
+    ck_assert_str_eq(run.stopped, "mlperf: the target is met");
+    train_an_epoch(0.8); /* the timed run is over */
+    ck_assert_str_eq(lines("results/box/resnet/result_0.txt"),
+                     BEGINS("resnet") EPOCH_BEGINS("0") EPOCH_ENDS("1", "0.5") EPOCH_BEGINS("1")
+                         EPOCH_ENDS("2", "0.75")
+                             POINT("run_stop", "null", "\"status\": \"success\""));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(bert_counts_samples)
+{
+    begin();
+    open_it("bert", "box", "true");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_an_epoch(0.5);
+    ck_assert_str_eq(lines("results/box/bert/result_0.txt"),
+                     BEGINS("bert") EPOCH_BEGINS("0") EPOCH_ENDS("40", "0.5"));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(the_system_is_described)
+{
+    begin();
+    open_it("resnet", "box", "true");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    (void)stage_file(&run, "systems/box.json", text, sizeof text);
+    static const char *const parts[] = {
+        "{\n    \"submitter\": \"Nobody\",\n    \"division\": \"open\",\n    \"status\": "
+        "\"onprem\",\n    \"number_of_nodes\": 1.0,\n    \"host_processors_per_node\": "
+        "\"2\",\n",
+        "    \"accelerators_per_node\": \"0\",\n", "    \"framework\": \"Tutti\",\n",
+        "    \"system_name\": \"box\"\n}\n"};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        ck_assert_msg(strstr(text, parts[k]) != NULL, "no %s in\n%s", parts[k], text);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(without_a_command_the_operator_is_told_and_the_system_gets_a_name)
+{
+    char path[400];
+    struct stat st;
+    begin();
+    open_it("resnet", NULL, NULL);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_str_eq(run.noted, "cache_clear_cmd is not set: a valid submission needs it");
+    (void)snprintf(path, sizeof path, "%s/results", run.run_folder);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_nlink, 3); /* one folder: 1x..._tutti */
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+static void ck_fails(int32_t event, tutti_status status, const char *sentence)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)stage_event(&run, &it, event, &err);
+    ck_assert_int_eq(err.status, status);
+    ck_assert_msg(strstr(err.text, sentence) != NULL, "%s", err.text);
+}
+
+START_TEST(what_is_wrong_ends_the_run)
+{
+    begin();
+    open_it("resnet", "box", "true");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    sets = 3;
+    ck_fails(TUTTI_EVENT_FIT_START, TUTTI_E_ARG,
+             "mlperf: want training data and exactly one evaluation");
+    sets = 2;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    ck_fails(TUTTI_EVENT_EVAL_END, TUTTI_E_NOTFOUND, "there is no metrics/test/accuracy");
+    subject_close(&it);
+    open_it("resnet", "box", "true");
+    ck_fails(TUTTI_EVENT_INIT, TUTTI_E_EXISTS, "already exists; give another index");
+    subject_close(&it);
+    open_it("resnet", "other", "false");
+    ck_fails(TUTTI_EVENT_INIT, TUTTI_E_FAIL,
+             "mlperf: cache_clear_cmd \"false\" ended with status 1");
+    subject_close(&it);
+    open_it("resnet", "third", "no_such_program_at_all x");
+    ck_fails(TUTTI_EVENT_INIT, TUTTI_E_FAIL, "cache_clear_cmd \"no_such_program_at_all x\": ");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mlperf");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, the_result_is_upstreams_line_by_line);
+    tcase_add_test(tc, bert_counts_samples);
+    tcase_add_test(tc, the_system_is_described);
+    tcase_add_test(tc, without_a_command_the_operator_is_told_and_the_system_gets_a_name);
+    tcase_add_test(tc, what_is_wrong_ends_the_run);
+    return tutti_run(suite);
+}
