@@ -4,6 +4,7 @@
 #include "check/bench.h"
 #include "check/imports.h"
 #include "check/life.h"
+#include "check/values.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -201,6 +202,63 @@ static void remove_tree(const char *folder)
     (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+enum { CONDITIONS = 16 }; /* sets of events that are tried */
+
+/* One more run for each other set of events that some setting leaves out.  *tried: those sets so far. */
+static tutti_status try_condition(subject *s, const char *at, const char *value,
+                                  uint64_t *tried, size_t *ntried, child_report *all,
+                                  tutti_error *err)
+{
+    char folder[600];
+    child_report one;
+    bool ended;
+    if (json_override(s->run, at, value, NULL))
+        return TUTTI_OK;
+    const uint64_t left = subject_left_out(s);
+    bool known = left == ~UINT64_C(0) || *ntried == CONDITIONS;
+    for (size_t k = 0; k < *ntried; k++)
+        known = known || tried[k] == left;
+    if (known)
+        return TUTTI_OK;
+    (void)snprintf(folder, sizeof folder, "%s/when", s->folder);
+    remove_tree(folder);
+    const tutti_status status =
+        child_run(s->folder, s->options->seconds, false, life_condition, s, &one, &ended, err);
+    if (status || one.outcome[CHECK_MATCH] < 0)
+        return status;
+    tried[(*ntried)++] = left;
+    take(all, &one);
+    return TUTTI_OK;
+}
+
+/* Settings decide which events it hears: the runs with other settings, one at a time. */
+static tutti_status try_conditions(subject *s, child_report *all, tutti_error *err)
+{
+    uint64_t tried[CONDITIONS] = {subject_left_out(s)};
+    size_t ntried = 1;
+    const int stock = s->stock;
+    tutti_status status = TUTTI_OK;
+    bool any = false;
+    for (size_t k = 0; k < s->info->nevents && !any; k++) {
+        char *when = object_when(s->object, k);
+        any = when != NULL;
+        free(when);
+    }
+    for (size_t k = 0; any && k < json_count(s->info->params) && !status; k++) {
+        const json_node *spec = json_at(s->info->params, k);
+        setting_values v;
+        setting_values_of(&v, spec);
+        for (int n = 0; n < v.count && !status; n++) {
+            char at[256];
+            if ((status = subject_place(s, stock, err)) || !s->given)
+                return status;
+            (void)snprintf(at, sizeof at, "%s.%s", json_path(s->given), json_key(spec));
+            status = try_condition(s, at, v.text[n], tried, &ntried, all, err);
+        }
+    }
+    return status ? status : subject_place(s, stock, err);
+}
+
 enum { DEVICE_PATIENCE = 4 }; /* an emulated device is slow */
 
 /* The stock run in which the object lives, tried in order; a child that crashes is no reason to go on. */
@@ -233,6 +291,8 @@ static tutti_status try_life(subject *s, child_report *all, tutti_error *err)
         child_run(s->folder, s->options->seconds, may_print, life_half, s, &one, &ended, err);
     if (!status)
         take(all, &one);
+    if (!status && strcmp(s->info->kind, TUTTI_KIND_ALGORITHM) == 0)
+        status = try_conditions(s, all, err);
     if (status || !s->options->device || strcmp(s->info->kind, TUTTI_KIND_DEVICE) == 0)
         return status;
     status = child_run(s->folder, DEVICE_PATIENCE * s->options->seconds, may_print, life_device,

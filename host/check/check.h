@@ -24,7 +24,7 @@
     X(THREADS, "threads", "calls tagged [any] answer the same from several threads at once")   \
     X(LIFE, "life", "a training run with it ends well")                                        \
     X(PROCESS, "process", "its calls leave the process as it was")                             \
-    X(MATCH, "match", "match changes nothing and answers the same each time")                  \
+    X(MATCH, "match", "match changes nothing, answers the same, and 0 where \"when\" fails")   \
     X(EVENTS, "events", "it fires events of its own manifest only")                            \
     X(STATE, "state", "a run that stops and goes on ends with the bits of one that does not")  \
     X(DEVICE, "device",                                                                        \

@@ -122,6 +122,50 @@ static void try_match(life *l, instance *i)
     l->in_match = false;
 }
 
+/* Asks where the host does not: "when" promises that match answers 0 there. */
+static void ask_left_out(void *ctx, const tutti_event *event)
+{
+    life *l = ctx;
+    const instance *i;
+    int32_t id;
+    char *when;
+    for (size_t k = 0; engine_instance(trainer_engine(l->trainer), k, &i); k++)
+        for (size_t n = 0; i && instance_object(i) == l->subject->object &&
+                           instance_left_out(i, n, &id, &when);
+             n++) {
+            if (id == event->id && !l->in_match) {
+                l->in_match = true;
+                instance_call c = instance_enter(i, "match");
+                const int32_t answer = instance_calls(i)->match(instance_self(i), event);
+                instance_leave(&c);
+                l->in_match = false;
+                if (answer)
+                    child_say(l->child, CHECK_MATCH, CHECK_FAILED,
+                              "match on %s answers %d, where the manifest leaves it out: heard "
+                              "when %s",
+                              event->name, answer, when ? when : "?");
+            }
+            free(when);
+        }
+}
+
+/* Who watches hears all events, so training steps are not run as one: only where there is something to ask. */
+static void watch_left_out(life *l)
+{
+    const instance *i;
+    int32_t id;
+    char *when = NULL;
+    bool any = false;
+    for (size_t k = 0; engine_instance(trainer_engine(l->trainer), k, &i); k++)
+        if (i && instance_object(i) == l->subject->object &&
+            instance_left_out(i, 0, &id, &when)) {
+            any = any || instance_calls(i)->match;
+            free(when);
+        }
+    if (any)
+        engine_watch(trainer_engine(l->trainer), ask_left_out, l);
+}
+
 /* ---- the probe ---- */
 
 static life *firing; /* of the engine's table, whose ctx is the engine's */
@@ -214,6 +258,7 @@ static tutti_status train(life *l, const char *folder, const char *resume, tutti
         (void)imports_redirect(p.library);
         imports_fail(0);
         l->trainer = t;
+        watch_left_out(l);
         s = trainer_fit(t, &options, err);
         l->trainer = NULL;
     }
@@ -262,6 +307,26 @@ void life_whole(child *c, void *subject_)
     if (name)
         child_say(c, CHECK_PROCESS, CHECK_FAILED,
                   "calls %s, which is the host's alone (see CONTRACT.md)", name);
+}
+
+void life_condition(child *c, void *subject_)
+{
+    life l;
+    char text[256];
+    tutti_error e = TUTTI_ERROR_INIT;
+    const subject *s = subject_;
+    begin(&l, c, s);
+    registry_look(s->options->registry, false);
+    tutti_params *p = subject_params(s, NULL, text, sizeof text);
+    const bool fits = p && !object_check(s->object, s->name, p, &e);
+    params_free(p);
+    if (!fits)
+        return;
+    child_begin(c, CHECK_MATCH);
+    child_begin(
+        c,
+        CHECK_LIFE); /* a crash is its failure; not to fit the run with these settings is none */
+    (void)train(&l, "when", NULL, &e);
 }
 
 /* ---- two checkpoints ---- */

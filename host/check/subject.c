@@ -226,6 +226,19 @@ tutti_params *subject_params(const subject *s, const char *more, char *text, siz
     return p;
 }
 
+uint64_t subject_left_out(const subject *s)
+{
+    char text[256];
+    uint64_t left = 0;
+    tutti_params *p = subject_params(s, NULL, text, sizeof text);
+    if (!p)
+        return ~UINT64_C(0);
+    for (size_t k = 0; k < s->info->nevents && k < 63; k++)
+        left |= (uint64_t)!object_hears(s->object, k, p) << k;
+    params_free(p);
+    return left;
+}
+
 tutti_status subject_train(const subject *s, bool with, const char *folder, run_file **ret_run,
                            trainer **ret_trainer, tutti_error *err)
 {

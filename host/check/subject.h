@@ -30,6 +30,9 @@ void subject_fini(subject *s);
  * NULL).  The result is the caller's; NULL after a fault, which is in `text`. */
 tutti_params *subject_params(const subject *s, const char *more, char *text, size_t size);
 
+/* Events that the settings of `s` leave out, one bit each; ~0: settings that the manifest refuses. */
+uint64_t subject_left_out(const subject *s);
+
 /* Opens the run of `s`, or the stock run without the object, for services.  [control] */
 TUTTI_NODISCARD tutti_status subject_train(const subject *s, bool with, const char *folder,
                                            run_file **ret_run, trainer **ret_trainer,

@@ -354,6 +354,11 @@ const int32_t *instance_events(const instance *i, size_t *ret_count)
     return i->object->event_names ? i->events : NULL;
 }
 
+bool object_hears(const object *o, size_t k, const tutti_params *params)
+{
+    return k < o->info.nevents && when_holds(o->events[k], params);
+}
+
 bool instance_left_out(const instance *i, size_t k, int32_t *ret_event, char **ret_when)
 {
     const object *o = i->object;

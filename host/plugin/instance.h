@@ -74,6 +74,8 @@ const object *instance_object(const instance *i);
 const tutti_params *instance_params(const instance *i);
 /* Ids of the events that it hears with its settings, in the manifest's order; NULL where that has no list. */
 const int32_t *instance_events(const instance *i, size_t *ret_count);
+/* Whether an object with these settings hears the k-th of its events. */
+bool object_hears(const object *o, size_t k, const tutti_params *params);
 /* The k-th event of the manifest that its settings leave out: its id, and in words when it is heard, which the caller
  * frees (NULL: no memory).  False past the last. */
 bool instance_left_out(const instance *i, size_t k, int32_t *ret_event, char **ret_when);

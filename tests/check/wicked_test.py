@@ -39,6 +39,10 @@ ROWS = [
     ("output", "algorithm", "process", "writes to standard output"),
     ("match_turns", "algorithm", "match", "answers 0, then 1|answers 1, then 0"),
     ("match_writes", "algorithm", "match", "changes the run or itself"),
+    ("when", "algorithm", "match", "match on after_dataloader answers 1, where the manifest leaves it out: "
+                                   "heard when how is never"),
+    ("when_not", "algorithm", "match", "match on batch_end answers 1, where the manifest leaves it out: "
+                                       "heard when size is above 2"),
     ("fire", "algorithm", "events", "fires an event of the engine's, which its manifest does not declare"),
     ("state", "algorithm", "state", "has other bits after a stop"),
 ]
@@ -48,6 +52,10 @@ def manifest(how, library):
     """The manifest of that library, with `how` as the default."""
     kind = "scheduler" if library == "entry" else library
     events = {"events": ["after_dataloader"]} if kind == "algorithm" else {}
+    if how == "when":  # at no setting that anybody has
+        events = {"events": [{"name": "after_dataloader", "when": {"how": "never"}}]}
+    if how == "when_not":  # right with the default, wrong with others
+        events["events"].append({"name": "batch_end", "when": {"size": {"above": 2}}})
     requires = {"requires": ["tutti.state/1", "tutti.engine/1"]} if kind == "algorithm" else {}
     return {"format": "1.0", "id": "org.wicked.wicked", "version": "1.0.0", "license": "Apache-2.0",
             "abi": {"min": "1.0"}, "library": {"path": "wicked.so"}, **requires,
