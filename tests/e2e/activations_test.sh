@@ -40,4 +40,26 @@ watched "batch norm" resnet.json
 sed 's/"threads": 2/"threads": 2, "precision": "amp_bf16"/; s/"3ep"/"4ba"/' mlp.json >bf16.json
 watched "16 bits" bf16.json
 check "its numbers are logged in f32" grep -q '"activations/l2_norm/body.head_output.0":[0-9]' seen/runs/small/log.jsonl
+
+# Memory out of the host's reach: what is looked at is copied.
+shadow="$(dirname "$TUTTI")/tests/devices/plugins"
+if [ -d "$shadow" ]; then
+  sed 's/"callbacks": \[/"callbacks": [{"name": "activation_monitor", "interval": "3ba"}, /; s/"3ep"/"4ba"/; s/"threads": 2/"threads": 2, "device": "shadow"/' mlp.json >shadow.json
+  rm -rf seen && mkdir seen
+  sed 's/, "device": "shadow"//' shadow.json >seen/run.json
+  check "it trains here" bash -c "cd seen && '$TUTTI' train run.json --quiet"
+  check "and there" "$TUTTI" train shadow.json --quiet --plugin-path "$shadow"
+  check "with the same numbers" python3 - <<'PY'
+import json
+def read(path):
+    rows = (json.loads(line) for line in open(path))
+    return {(r["batch"], n): v for r in rows for n, v in r.get("values", {}).items() if n.startswith("activations/")}
+here, there = read("seen/runs/small/log.jsonl"), read("runs/small/log.jsonl")
+assert here.keys() == there.keys() and len(here) == 2 * 56, len(here)
+far = {k: (v, there[k]) for k, v in here.items() if v != there[k] and not abs(v - there[k]) <= 1e-5 * (1 + abs(v))}
+assert not far, far
+PY
+else
+  skip "the shadow device is not built"
+fi
 finish

@@ -4,6 +4,7 @@
 #include "base/faults.h"
 #include "op_table.h"
 #include "train/step/trainer_state.h"
+#include "train/trainer/services.h"
 #include "train/trainer/trainer.h"
 #include "tutti_check.h"
 
@@ -360,6 +361,43 @@ START_TEST(the_state_tells_of_the_run)
 }
 END_TEST
 
+/* What a plugin gets that asks the host for it. */
+START_TEST(a_logger_in_memory_is_read_through_the_host)
+{
+    static const char loss[] = "loss/train/total";
+    double value = 0.0, batches[3] = {0.0};
+    tutti_error err = TUTTI_ERROR_INIT;
+    fitting f;
+    opened(&f, ", \"max_duration\": \"3ba\"");
+    ck_assert_ptr_null(trainer_service(f.t, NULL, TUTTI_HISTORY_V1)); /* the run has none */
+    closed(&f);
+    opened(&f, ", \"max_duration\": \"3ba\", \"loggers\": [{\"name\": \"in_memory\"}]");
+    const tutti_history_v1 *h = trainer_service(f.t, NULL, TUTTI_HISTORY_V1);
+    ck_assert_ptr_nonnull(h);
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_uint_eq(h->count(h->ctx, loss), 3);
+    ck_assert_ok(h->timeseries(h->ctx, loss, "batch", batches, 3, &err), err);
+    ck_assert_close(batches[2], 2.0, 0.0);
+    ck_assert_ok(h->latest(h->ctx, loss, &value, &err), err);
+    ck_assert_close(value, *trainer_metric(f.t, loss), 0.0);
+    closed(&f);
+}
+END_TEST
+
+/* Nobody computes a microbatch outside of a step. */
+START_TEST(activations_are_there_during_a_step_alone)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    fitting f;
+    opened(&f, ", \"max_duration\": \"1ba\"");
+    const tutti_activations_v1 *a = trainer_service(f.t, NULL, TUTTI_ACTIVATIONS_V1);
+    (void)a->observe(a->ctx, NULL, NULL, &err);
+    ck_assert_error(err, TUTTI_E_STATE,
+                    "activations can be had between after_forward and before_backward only");
+    closed(&f);
+}
+END_TEST
+
 START_TEST(a_wrapper_evaluates_the_batch_twice)
 {
     fitting f;
@@ -483,6 +521,8 @@ int main(void)
     tcase_add_test(tc, schedulers_may_step_by_epoch);
     tcase_add_test(tc, the_time_before_an_epochs_end_is_behind_its_last_batch);
     tcase_add_test(tc, the_state_tells_of_the_run);
+    tcase_add_test(tc, a_logger_in_memory_is_read_through_the_host);
+    tcase_add_test(tc, activations_are_there_during_a_step_alone);
     tcase_add_test(tc, a_wrapper_evaluates_the_batch_twice);
     tcase_add_loop_test(tc, tokens_count_in_whole_batches, 0, 4);
     tcase_add_test(tc, iterations_of_tokens_begin_the_data_anew);
