@@ -6,6 +6,7 @@
 #define REGRESSION_PLUGIN_H
 
 #include "../common/shapes_pair.h"
+#include "numbers.h"
 #include "tutti/metric.h"
 #include "tutti/tutti.h"
 
@@ -25,32 +26,6 @@ typedef struct regression {
 static void regression_add(double *sums, double x, double y);
 static double regression_value(const regression *m);
 
-/* Number `k` of a tensor in the host's memory; NaN for a dtype that has none. */
-static inline double regression_number(const tutti_tensor *t, int64_t k)
-{
-    switch (t->desc.dtype) {
-    case TUTTI_F32:
-        return (double)((const float *)t->data)[k];
-    case TUTTI_F64:
-        return ((const double *)t->data)[k];
-    case TUTTI_I32:
-        return (double)((const int32_t *)t->data)[k];
-    case TUTTI_I64:
-        return (double)((const int64_t *)t->data)[k];
-    case TUTTI_U8:
-    case TUTTI_BOOL:
-        return (double)((const uint8_t *)t->data)[k];
-    default:
-        return (double)NAN;
-    }
-}
-
-static inline int regression_is_number(int32_t dtype)
-{
-    return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_I32 ||
-           dtype == TUTTI_I64 || dtype == TUTTI_U8 || dtype == TUTTI_BOOL;
-}
-
 static inline tutti_status regression_check(const regression *m, const tutti_metric_input *in,
                                             tutti_error *err)
 {
@@ -66,7 +41,7 @@ static inline tutti_status regression_check(const regression *m, const tutti_met
                           METRIC_NAME ": outputs or targets are not in the host's memory");
     (void)tutti_desc_text(&x->desc, a, sizeof a);
     (void)tutti_desc_text(&y->desc, b, sizeof b);
-    if (x->desc.dtype != TUTTI_F32 || !regression_is_number(y->desc.dtype) ||
+    if (x->desc.dtype != TUTTI_F32 || !metric_is_number(y->desc.dtype) ||
         !shapes_pair(&x->desc, &y->desc))
         return tutti_fail(err, TUTTI_E_SHAPE,
                           METRIC_NAME ": outputs are %s and targets %s, want F32 and numbers "
@@ -88,8 +63,7 @@ static tutti_status regression_update(void *self, const tutti_metric_input *in,
         return status;
     for (int64_t k = 0, n = tutti_numel(&in->outputs[0].desc); k < n; k++)
         regression_add(m->sums + k % m->outputs * REGRESSION_SUMS,
-                       regression_number(&in->outputs[0], k),
-                       regression_number(&in->targets[0], k));
+                       metric_number(&in->outputs[0], k), metric_number(&in->targets[0], k));
     return TUTTI_OK;
 }
 

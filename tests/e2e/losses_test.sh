@@ -64,6 +64,12 @@ check "the recipe on a table in a file" "$TUTTI" train "$recipe" --quiet \
   --set "eval.0.dataset={\"name\": \"npy\", \"inputs\": \"$work/test.npy\", \"target_column\": -1}"
 check "reaches it too" awk '/^test r2_score/ {exit !($3 > 0.94)}' check.out
 
+# Several labels a picture, by the recipe on pictures of one shape and 16 x 16 pixels: guessing has an auroc of 0.5.
+check "the recipe of several labels, shortened" "$TUTTI" train "$SOURCE/host/recipes/multi_label.json" --quiet --threads 1 \
+  --set train.dataset.size=16 --set train.dataset.shapes=1 --set eval.0.dataset.size=16 --set eval.0.dataset.shapes=1 \
+  --set max_duration=2ep
+check "finds them" awk '/^test multilabel_auroc/ {exit !($3 > 0.65)}' check.out
+
 run_of >run.json
 check "a table of numbers" "$TUTTI" train run.json
 cp check.out said.txt

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """metrics.py - prints what torchmetrics makes of the rows of plugins/metrics/class_counts_check.h and of
-calibration_error_test.c, and of the pairs of plugins/metrics/regression_check.h.
+calibration_error_test.c, of the pairs of plugins/metrics/regression_check.h, and of the
+labels of labels_check.h.
 
 Run by hand, never by a test, with the Python of a virtual environment outside of the tree that has `torch` and
 `torchmetrics`; the tests hold the answers."""
@@ -66,3 +67,26 @@ for multioutput in ("uniform_average", "variance_weighted"):
 print(f"r2_score one: {float(g.R2Score()(x[:, 0], y[:, 0])):.9f}, adjusted 5: {float(g.R2Score(adjusted=5)(x[:, 0], y[:, 0])):.9f}")
 print(f"pearson_corrcoef one: {float(g.PearsonCorrCoef()(x[:, 0], y[:, 0])):.9f}, "
       f"mean: {float(g.PearsonCorrCoef(num_outputs=3)(x, y).mean()):.9f}")
+
+
+def labels():
+    """label_fill of labels_check.h."""
+    x, y = torch.zeros(50, 4), torch.zeros(50, 4, dtype=torch.long)
+    for k in range(200):
+        column = k % 4
+        one = column < 3 and number(3000 + k) % 10 < 2 + 2 * column
+        y[k // 4, column] = -100 if k % 11 == 7 else int(one)
+        x[k // 4, column] = (number(k) % 1000) / 200.0 - 3.0 + (1.5 if one else 0.0)
+    return x, y
+
+
+x, y = labels()
+several = {"multilabel_accuracy": c.MultilabelAccuracy, "multilabel_precision": c.MultilabelPrecision,
+           "multilabel_recall": c.MultilabelRecall, "multilabel_f1_score": c.MultilabelF1Score,
+           "multilabel_jaccard_index": c.MultilabelJaccardIndex, "multilabel_auroc": c.MultilabelAUROC,
+           "multilabel_average_precision": c.MultilabelAveragePrecision}
+for name, metric in several.items():
+    how = {"ignore_index": -100} | ({"thresholds": 20} if name in ("multilabel_auroc", "multilabel_average_precision") else {})
+    told = [float(metric(4, average=average, **how)(x, y)) for average in ("macro", "micro", "weighted")]
+    told += metric(4, average="none", **how)(x, y).tolist()
+    print(f"{name}: {', '.join(f'{v:.9f}' for v in told)}")

@@ -1,0 +1,28 @@
+/* multilabel_precision_test.c - the metric through its entry function, against torchmetrics. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../labels_check.h"
+
+/* torchmetrics 1.9.0, by tests/peers/metrics.py */
+START_TEST(values_are_those_of_torchmetrics)
+{
+    const double want[3 + LABEL_COUNT] = {0.368125021, 0.414634138, 0.523949981, 0.312500000,
+                                          0.560000002, 0.600000024, 0.000000000};
+    label_values("multilabel_precision", want);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    label_refusals("multilabel_precision");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("multilabel_precision");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, values_are_those_of_torchmetrics);
+    tcase_add_test(tc, what_does_not_fit_is_refused);
+    return tutti_run(suite);
+}
