@@ -79,7 +79,7 @@ void cli_print_start(void *ctx, const trainer *t)
         run->numerics.precision);
     print_data(t);
     if (run->ngroups)
-        row("optimizer", "%s", run->groups[0].part.name);
+        row("optimizer", "%s", run->groups[run->ngroups - 1].part.name);
     print_algorithms(t);
     row("folder", "%s", f.folder);
     (void)fflush(stdout);

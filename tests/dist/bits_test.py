@@ -127,6 +127,27 @@ def whole_weights(tutti, folder, report):
         report.check(f"{optimizer['name']}: cut weights are refused", all(status) and text in err[0], f"{status} {err}")
 
 
+GROUPS = {"name": "muon", "lr": 0.01, "groups": [{"match": "*norm*", "frozen": True}, {"match": "*bias", "name": "sgd", "lr": 0.05},
+                                                   {"match": "*conv*", "name": "adafactor", "lr": 0.02}]}
+
+
+def groups_resume(tutti, folder, report):
+    """Groups with other optimizers, or frozen, go on at any number of ranks with the bits of one."""
+    run = changed(optimizer=GROUPS, max_duration="3ep")
+    whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
+    write(whole, run)
+    write(parts, run)
+    World(tutti, whole, 1).end()
+    for size, until in ((2, "1ep"), (1, "2ep"), (3, "3ep")):
+        status, _, err = World(tutti, parts, size, ["--resume", "auto", "--set", f"max_duration={until}"]).end()
+        report.check(f"{size} ranks go on with groups", not any(status), f"{status} {err}")
+    text = difference(whole, parts)
+    report.check("and all end with the bits of one", not text, text)
+    state = {name.split(".")[1] for name in final(whole) if name.startswith("optimizer.")}
+    report.check("each weight has the state of its optimizer", state == {"momentum_buffer", "exp_avg_sq", "row_var", "col_var"},
+                 f"{state}")
+
+
 def explained(tutti, folder, report):
     """tutti explain says who may make every rank load whole batches, and when gradients are summed."""
     for algorithm, ends in (
@@ -151,4 +172,4 @@ def onlookers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, whole_weights, explained, onlookers]))
+    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, whole_weights, groups_resume, explained, onlookers]))

@@ -28,7 +28,7 @@ GOOD = {
     },
     "eval": [{"dataset": {"name": "glyphs", "samples": 16}, "label": "test", "interval": "1ep", "microbatch_size": "auto",
               "transforms": [{"name": "normalize", "mean": [0.1], "std": [0.3]}]}],
-    "optimizer": {"name": "sgd", "lr": 0.1, "groups": [{"match": "*.bias", "weight_decay": 0}]},
+    "optimizer": {"name": "sgd", "lr": 0.1, "groups": [{"match": "*.bias", "weight_decay": 0, "frozen": False}, {"match": "embed*", "name": "adamw", "lr": 0.1}]},
     "schedulers": [{"name": "constant"}],
     "algorithms": [{"name": "mixup", "id": "mix"}],
     "callbacks": [{"name": "lr_monitor"}],

@@ -168,15 +168,16 @@ static tutti_status add_weight(const trainer *t, const contents_parts *parts,
 {
     const tutti_weight *w = net_weight(t->run.net, k);
     const int64_t at = net_offset(t->run.net, k);
-    const uint32_t nslots = at < 0 ? 0 : t->updater.nslots;
+    const tutti_optimizer_v1 *optimizer =
+        at < 0 || !t->updater.ngroups ? NULL : t->updater.groups[t->updater.group_of[k]].table;
+    const uint32_t nslots = optimizer ? optimizer->nslots : 0;
     const int32_t rank = parts ? parts->ranks[k] : 0;
     const size_t first = v->count;
     tutti_status s = contents_add(v, &w->data, err, "model.%s", w->path);
     for (uint32_t j = 0; s == TUTTI_OK && j < nslots; j++) {
         tutti_tensor one = w->data;
         one.data = state_at(t, v, j, at, rank, parts);
-        s = contents_add(v, &one, err, "optimizer.%s.%s",
-                         t->updater.groups[0].table->slot_names[j], w->path);
+        s = contents_add(v, &one, err, "optimizer.%s.%s", optimizer->slot_names[j], w->path);
     }
     for (size_t i = first; i < v->count; i++)
         v->ranks[i] = rank;

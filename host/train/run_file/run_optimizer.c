@@ -13,21 +13,36 @@ static const json_member group_rows[] = {
      .flags = MEMBER_REQUIRED,
      .want = "a pattern of weight paths",
      MEMBER_AT(run_group, match)},
+    {.name = "frozen", .type = MEMBER_BOOL, MEMBER_AT(run_group, frozen)},
     {.name = NULL},
 };
+
+/* Whether `key` is none of the optimizer's settings. */
+static bool is_the_groups(const char *key)
+{
+    return strcmp(key, "match") == 0 || strcmp(key, "frozen") == 0;
+}
+
+/* Whether the group names an optimizer of its own: that has the group's settings alone. */
+static bool names_another(const json_node *optimizer, const json_node *group)
+{
+    const char *name = json_string(json_get(group, "name"));
+    const char *other = json_string(json_get(optimizer, "name"));
+    return name && other && strcmp(name, other) != 0;
+}
 
 /* Group settings over the optimizer's own: one object with both, read as its own document. */
 static json_doc *merged(run_reader *r, const json_node *optimizer, const json_node *group)
 {
     json_doc *doc = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    char *text = json_text(optimizer);
+    char *text = names_another(optimizer, group) ? strdup("{}") : json_text(optimizer);
     if (!text || json_parse(json_name(optimizer), text, strlen(text), &doc, &e))
         doc = NULL;
     free(text);
     for (size_t k = 0; doc && k < json_count(group); k++) {
         const json_node *n = json_at(group, k);
-        if (strcmp(json_key(n), "match") == 0)
+        if (is_the_groups(json_key(n)))
             continue;
         char *value = json_text(n);
         if (!value || json_override(doc, json_key(n), value, &e)) {

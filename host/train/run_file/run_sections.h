@@ -51,6 +51,7 @@ typedef struct run_data {
 /* Weights whose path matches `match` (a shell pattern) and no earlier group's. */
 typedef struct run_group {
     const char *match; /* "*" for the last */
+    bool frozen;       /* nothing trains them */
     run_part part;     /* the optimizer with this group's settings */
 } run_group;
 

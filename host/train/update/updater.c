@@ -198,7 +198,7 @@ static tutti_status fit_net(updater *u, tutti_error *err)
             continue;
         param_range *last = u->nranges ? &ranges[u->nranges - 1] : NULL;
         const int64_t size = tutti_numel(&w->data.desc);
-        const bool whole = u->groups[groups[k]].by_weight;
+        const bool whole = u->ngroups && u->groups[groups[k]].by_weight;
         /* Padding between two weights of one group is zero and stays zero under any update. */
         if (last && !whole && last->group == (uint32_t)groups[k] &&
             first >= last->first + last->count &&
@@ -219,11 +219,28 @@ static tutti_status fit_net(updater *u, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Freezes what groups say, and new weights of theirs.  Whether there was any. */
+static bool freeze_groups(const updater *u)
+{
+    bool any = false;
+    for (uint32_t k = 0; u->ngroups && k < net_weight_count(u->run->net); k++)
+        if (u->group_of[k] >= 0 && u->run->file->groups[u->group_of[k]].frozen) {
+            net_freeze(u->run->net, k);
+            any = true;
+        }
+    return any;
+}
+
 tutti_status updater_refit(updater *u, tutti_error *err)
 {
     if (!u->run->net)
         return TUTTI_OK;
-    const tutti_status s = net_commit(u->run->net, err);
+    tutti_status s = net_commit(u->run->net, err);
+    if (!s)
+        s = fit_net(u, err);
+    if (s || !freeze_groups(u))
+        return s;
+    s = net_commit(u->run->net, err); /* again: slots move from commit to commit */
     return s ? s : fit_net(u, err);
 }
 

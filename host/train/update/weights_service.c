@@ -61,7 +61,9 @@ static uint32_t groups(void *ctx)
 static const char *optimizer(void *ctx)
 {
     const updater *u = ((weights_service *)ctx)->updater;
-    return u->ngroups ? object_describe(instance_object(u->groups[0].optimizer))->name : "";
+    return u->ngroups
+               ? object_describe(instance_object(u->groups[u->ngroups - 1].optimizer))->name
+               : "";
 }
 
 static double lr(void *ctx, uint32_t k)

@@ -284,6 +284,42 @@ START_TEST(each_group_has_its_own_settings)
 }
 END_TEST
 
+/* A frozen group stays, has no state and is known as frozen; the others move, each by its optimizer. */
+START_TEST(groups_may_be_frozen_and_have_another_optimizer)
+{
+    fitting f, start;
+    const char *const groups[] = {
+        "optimizer.groups=[{\"match\": \"*.bias\", \"frozen\": true}, {\"match\": \"*head*\", "
+        "\"name\": \"adamw\", \"lr\": 0.01}]",
+        NULL};
+    const char *more = ", \"max_duration\": \"2ba\"";
+    uint32_t frozen = 0;
+    changes = groups;
+    opened(&start, more);
+    opened(&f, more);
+    changes = NULL;
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    for (uint32_t k = 0; k < net_weight_count(f.t->run.net); k++) {
+        const tutti_weight *w = net_weight(f.t->run.net, k),
+                           *v = net_weight(start.t->run.net, k);
+        const bool bias = strstr(w->path, "bias") != NULL;
+        const bool same = memcmp(w->data.data, v->data.data, tutti_nbytes(&w->data.desc)) == 0;
+        ck_assert_msg(same == bias, "%s: %s", w->path, same ? "stayed" : "moved");
+        ck_assert_int_eq(net_frozen(f.t->run.net, k), bias);
+        ck_assert_int_eq(f.t->updater.group_of[k] < 0, bias);
+        frozen += bias;
+    }
+    ck_assert_uint_gt(frozen, 0);
+    ck_assert_uint_eq(f.t->updater.ngroups, 3);
+    ck_assert_uint_eq(f.t->updater.nslots, 2);
+    ck_assert_str_eq(object_describe(instance_object(f.t->updater.groups[1].optimizer))->name,
+                     "adamw");
+    ck_assert_close(f.t->updater.groups[1].lr, 0.01, 0.0);
+    closed(&f);
+    closed(&start);
+}
+END_TEST
+
 static const char linear[] = ", \"max_duration\": \"4ep\", \"schedulers\": [{\"name\": "
                              "\"linear\", \"alpha_f\": 0.0, \"t_max\": \"4ep\"}]%s";
 
@@ -517,6 +553,7 @@ int main(void)
     tcase_add_test(tc, microbatches_add_up_to_the_batch);
     tcase_add_test(tc, an_evaluations_batch_goes_in_parts);
     tcase_add_test(tc, each_group_has_its_own_settings);
+    tcase_add_test(tc, groups_may_be_frozen_and_have_another_optimizer);
     tcase_add_test(tc, schedulers_step_one_batch_behind_the_clock);
     tcase_add_test(tc, schedulers_may_step_by_epoch);
     tcase_add_test(tc, the_time_before_an_epochs_end_is_behind_its_last_batch);
