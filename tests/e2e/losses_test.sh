@@ -106,6 +106,8 @@ else
   skip "the stand-in is not built"
 fi
 
+says "a metric twice" 2 'run.json: eval[0].metrics[1]: there is another r2_score, and a name has one value in logs; it could stand in an evaluation of its own' \
+  "$TUTTI" validate run.json --set 'eval.0.metrics=[{"name": "r2_score"}, {"name": "r2_score", "adjusted": 4}]'
 says "no such loss" 2 'run.json: loss: there is no loss mes; did you mean mse?' "$TUTTI" validate run.json --set loss=mes
 says "no such setting" 2 'run.json: loss.beta: huber has no such setting; did you mean delta?' \
   "$TUTTI" validate run.json --set 'loss={"name": "huber", "beta": 1}'

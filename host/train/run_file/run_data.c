@@ -79,6 +79,22 @@ static run_data defaults(int role, bool of_loop)
                       .interval = role == DATA_EVAL && !of_loop ? epoch : never};
 }
 
+/* Values are logged by the names of metrics. */
+static void read_metrics(run_reader *r, const json_node *at, run_parts *ret_metrics)
+{
+    run_read_parts(r, at, "metrics", TUTTI_KIND_METRIC, ret_metrics);
+    for (size_t k = 0; k < ret_metrics->count; k++)
+        for (size_t j = 0; j < k; j++) {
+            const char *name = ret_metrics->items[k].name, *other = ret_metrics->items[j].name;
+            if (name && other && strcmp(name, other) == 0)
+                faults_add(
+                    r->faults, json_at(json_get(at, "metrics"), k),
+                    "there is another %s, and a name has one value in logs; it could stand "
+                    "in an evaluation of its own",
+                    name);
+        }
+}
+
 static void read_data(run_reader *r, const json_node *at, int role, run_data *ret_data)
 {
     const bool eval = role == DATA_EVAL;
@@ -97,7 +113,7 @@ static void read_data(run_reader *r, const json_node *at, int role, run_data *re
     if (json_get(at, "dataset"))
         run_read_part(r, json_get(at, "dataset"), TUTTI_KIND_DATASET, NULL, &ret_data->dataset);
     run_read_parts(r, at, "transforms", TUTTI_KIND_TRANSFORM, &ret_data->transforms);
-    run_read_parts(r, at, "metrics", TUTTI_KIND_METRIC, &ret_data->metrics);
+    read_metrics(r, at, &ret_data->metrics);
     if (eval && r->run->engine)
         run_read_on(r, at, ret_data);
 }
