@@ -129,7 +129,7 @@ static tutti_status open_files(mlperf *m, tutti_error *err)
                             strerror(errno));
 }
 
-static tutti_status begin(mlperf *m, tutti_error *err)
+static tutti_status mlperf_begin(mlperf *m, tutti_error *err)
 {
     char text[512];
     const char *const facts[][2] = {{"submission_benchmark", m->benchmark},
@@ -178,8 +178,8 @@ static tutti_status start_run(const mlperf *m, tutti_error *err)
 }
 
 /* "epoch_num": what the benchmark counts, under `name`. */
-static const char *progress(const mlperf *m, const tutti_event *event, const char *name,
-                            const char *more, char text[96])
+static const char *mlperf_progress(const mlperf *m, const tutti_event *event, const char *name,
+                                   const char *more, char text[96])
 {
     const long long now = m->counts_samples ? event->time->sample : event->time->epoch;
     (void)snprintf(text, 96, "\"%s\": %lld%s", name, now, more);
@@ -189,9 +189,9 @@ static const char *progress(const mlperf *m, const tutti_event *event, const cha
 static void start_epoch(const mlperf *m, const tutti_event *event)
 {
     char text[96];
-    POINT(m, "epoch_start", NULL, progress(m, event, "epoch_num", "", text));
+    POINT(m, "epoch_start", NULL, mlperf_progress(m, event, "epoch_num", "", text));
     POINT(m, "block_start", NULL,
-          progress(m, event, "first_epoch_num", ", \"epoch_count\": 1", text));
+          mlperf_progress(m, event, "first_epoch_num", ", \"epoch_count\": 1", text));
 }
 
 static void end_timed_run(mlperf *m)
@@ -211,10 +211,10 @@ static tutti_status end_eval(mlperf *m, const tutti_event *event, tutti_error *e
         return s;
     const bool met = accuracy > m->target;
     if (m->out) {
-        POINT(m, "eval_stop", NULL, progress(m, event, "epoch_num", "", text));
+        POINT(m, "eval_stop", NULL, mlperf_progress(m, event, "epoch_num", "", text));
         POINT(m, "eval_accuracy", mllog_number(accuracy, number, sizeof number),
-              progress(m, event, "epoch_num", "", text));
-        POINT(m, "block_stop", NULL, progress(m, event, "first_epoch_num", "", text));
+              mlperf_progress(m, event, "epoch_num", "", text));
+        POINT(m, "block_stop", NULL, mlperf_progress(m, event, "first_epoch_num", "", text));
         s = check_written(m, err);
         if (met)
             end_timed_run(m);
@@ -230,7 +230,7 @@ static tutti_status mlperf_event(void *self, const tutti_event *event, tutti_err
     char text[96];
     tutti_status s = TUTTI_OK;
     if (event->id == TUTTI_EVENT_INIT)
-        s = m->writes ? begin(m, err) : TUTTI_OK;
+        s = m->writes ? mlperf_begin(m, err) : TUTTI_OK;
     else if (event->id == TUTTI_EVENT_FIT_START)
         s = start_run(m, err);
     else if (event->id == TUTTI_EVENT_EVAL_END)
@@ -239,14 +239,14 @@ static tutti_status mlperf_event(void *self, const tutti_event *event, tutti_err
         start_epoch(m, event);
     else if (m->out)
         POINT(m, event->id == TUTTI_EVENT_EPOCH_END ? "epoch_stop" : "eval_start", NULL,
-              progress(m, event, "epoch_num", "", text));
+              mlperf_progress(m, event, "epoch_num", "", text));
     return s ? s : check_written(m, err);
 }
 
 /* ---- the object ---- */
 
-static tutti_status fill(mlperf *m, const tutti_host *host, const tutti_params *params,
-                         tutti_error *err)
+static tutti_status mlperf_fill(mlperf *m, const tutti_host *host, const tutti_params *params,
+                                tutti_error *err)
 {
     const tutti_world_v1 *world = host->query(host->ctx, TUTTI_WORLD_V1);
     m->monitor.state = callback_service(host, "mlperf", TUTTI_STATE_V1, err);
@@ -279,8 +279,8 @@ static tutti_status mlperf_open(const tutti_host *host, const tutti_params *para
                                 void **ret_self, tutti_error *err)
 {
     mlperf *m = calloc(1, sizeof *m);
-    const tutti_status s =
-        m ? fill(m, host, params, err) : tutti_fail(err, TUTTI_E_NOMEM, "mlperf: no memory");
+    const tutti_status s = m ? mlperf_fill(m, host, params, err)
+                             : tutti_fail(err, TUTTI_E_NOMEM, "mlperf: no memory");
     if (s)
         free(m);
     else

@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 
 /* The text behind "key\t: " in a line of /proc/cpuinfo, or NULL. */
-static const char *behind(const char *line, const char *key)
+static const char *system_behind(const char *line, const char *key)
 {
     const size_t n = strlen(key);
     const char *colon = strncmp(line, key, n) == 0 ? strchr(line + n, ':') : NULL;
@@ -24,11 +24,11 @@ static void read_cpuinfo(system_facts *f)
     FILE *in = fopen("/proc/cpuinfo", "re");
     while (in && fgets(line, sizeof line, in)) {
         line[strcspn(line, "\n")] = '\0';
-        if ((text = behind(line, "model name")) != NULL)
+        if ((text = system_behind(line, "model name")) != NULL)
             (void)snprintf(f->processor, sizeof f->processor, "%s", text);
-        else if ((text = behind(line, "physical id")) != NULL)
+        else if ((text = system_behind(line, "physical id")) != NULL)
             sockets = atoll(text) + 1 > sockets ? atoll(text) + 1 : sockets;
-        else if ((text = behind(line, "cpu cores")) != NULL)
+        else if ((text = system_behind(line, "cpu cores")) != NULL)
             cores = atoll(text);
     }
     if (in)
@@ -51,7 +51,7 @@ void system_look(system_facts *f, const char *name)
         *c = *c == ' ' || *c == '/' ? '_' : *c;
 }
 
-static const char *count(int64_t n, char text[32])
+static const char *system_count(int64_t n, char text[32])
 {
     (void)snprintf(text, 32, n ? "%lld" : "", (long long)n);
     return text;
@@ -85,9 +85,9 @@ static void write_description(FILE *out, const system_facts *f)
         {"division", f->division, false},
         {"status", f->status, false},
         {"number_of_nodes", "1.0", true},
-        {"host_processors_per_node", count(f->processors, processors), false},
+        {"host_processors_per_node", system_count(f->processors, processors), false},
         {"host_processor_model_name", f->processor, false},
-        {"host_processor_core_count", count(f->cores, cores), false},
+        {"host_processor_core_count", system_count(f->cores, cores), false},
         {"host_processor_vcpu_count", "", false},
         {"host_processor_frequency", "", false},
         {"host_processor_caches", "", false},
@@ -98,7 +98,7 @@ static void write_description(FILE *out, const system_facts *f)
         {"host_networking", "", false},
         {"host_networking_topology", "", false},
         {"host_memory_configuration", "", false},
-        {"accelerators_per_node", gpu ? count(f->processes, accelerators) : "0", false},
+        {"accelerators_per_node", gpu ? system_count(f->processes, accelerators) : "0", false},
         {"accelerator_model_name", gpu ? f->device : "", false},
         {"accelerator_host_interconnect", "", false},
         {"accelerator_frequency", "", false},

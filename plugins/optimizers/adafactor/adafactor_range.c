@@ -61,8 +61,8 @@ void adafactor_cols(const adafactor_job *j, int64_t p)
 }
 
 /* The direction of row `r`, of columns [at, at + n). */
-static inline void directions(const adafactor_job *j, int64_t r, int64_t at, int64_t n,
-                              float *restrict to)
+static inline void adafactor_range_directions(const adafactor_job *j, int64_t r, int64_t at,
+                                              int64_t n, float *restrict to)
 {
     const int64_t cols = j->shape.cols, b = r / j->shape.rows;
     const float *restrict g = j->g + r * cols + at;
@@ -87,7 +87,7 @@ void adafactor_look(const adafactor_job *j, int64_t p)
     for (int64_t r = p * j->shape.span; r < end; r++)
         for (int64_t at = 0; at < cols; at += ADAFACTOR_COLUMNS) {
             const int64_t n = cols - at < ADAFACTOR_COLUMNS ? cols - at : ADAFACTOR_COLUMNS;
-            directions(j, r, at, n, some);
+            adafactor_range_directions(j, r, at, n, some);
             for (int64_t t = 0; t < n; t++)
                 lanes[t] += squares_term(some[t], 0.0f);
         }
@@ -104,7 +104,7 @@ void adafactor_move(const adafactor_job *j, int64_t p)
         for (int64_t at = 0; at < cols; at += ADAFACTOR_COLUMNS) {
             const int64_t n = cols - at < ADAFACTOR_COLUMNS ? cols - at : ADAFACTOR_COLUMNS;
             float *restrict w = j->w + r * cols + at;
-            directions(j, r, at, n, some);
+            adafactor_range_directions(j, r, at, n, some);
             for (int64_t t = 0; t < n; t++)
                 w[t] = j->step.shrink * w[t] - j->rate * some[t];
             if (j->low)

@@ -79,7 +79,7 @@ static float rate_of(const adafactor_job *j)
                           j->step);
 }
 
-static void update(void *self, const tutti_update *given)
+static void adafactor_update(void *self, const tutti_update *given)
 {
     const adafactor *o = (const adafactor *)self;
     const tutti_update u = optimizer_known(given);
@@ -171,7 +171,7 @@ static tutti_status update_on_device(void *self, const tutti_update *u, tutti_er
 
 /* ---- the object ---- */
 
-static uint64_t scratch(void *self, const tutti_desc *desc)
+static uint64_t adafactor_scratch(void *self, const tutti_desc *desc)
 {
     const adafactor_shape s = shape_of(desc);
     return (uint64_t)(2 * s.parts + s.batches) * sizeof(double);
@@ -207,12 +207,12 @@ static tutti_status adafactor_open(const tutti_host *host, const tutti_params *p
                                     .nslots = 2,
                                     .slot_names = slots,
                                     .lr = tutti_param_f64(params, "lr"),
-                                    .update = update,
+                                    .update = adafactor_update,
                                     .update_on_device = o->kernels ? update_on_device : NULL,
                                     .reads_numbers = 1,
                                     .writes_low = 1,
                                     .by_weight = 1,
-                                    .scratch = scratch};
+                                    .scratch = adafactor_scratch};
     o->rule = (adafactor_rule){.beta2_decay = tutti_param_f64(params, "beta2_decay"),
                                .eps1 = eps_at(params, 0, 1.1920928955078125e-07),
                                .eps2 = eps_at(params, 1, 0.001),

@@ -15,7 +15,7 @@ static inline int64_t piece_end(const muon_job *j, int64_t p)
 }
 
 /* Where element i of the matrix lies in the direction. */
-static inline int64_t turned(const muon_job *j, int64_t i)
+static inline int64_t muon_range_turned(const muon_job *j, int64_t i)
 {
     return j->rows > j->cols ? i % j->cols * j->rows + i / j->cols : i;
 }
@@ -35,7 +35,7 @@ void muon_look(const muon_job *j, int64_t p)
             lanes[t] += squares_term(some[t], 0.0f);
         }
         for (int64_t t = 0; t < n; t++)
-            j->memory.x[turned(j, at + t)] = some[t];
+            j->memory.x[muon_range_turned(j, at + t)] = some[t];
     }
     j->memory.sums[p] = squares_pair(lanes);
 }
@@ -49,8 +49,8 @@ void muon_scale(const muon_job *j, int64_t p)
 }
 
 /* Rows of b, from `from` on, of the tile's columns; zeros beside them. */
-static void pack(const muon_product *p, int64_t from, int64_t count, int64_t column,
-                 int64_t cols, float (*restrict to)[MUON_TILE])
+static void muon_range_pack(const muon_product *p, int64_t from, int64_t count, int64_t column,
+                            int64_t cols, float (*restrict to)[MUON_TILE])
 {
     for (int64_t k = 0; k < count; k++) {
         for (int64_t c = 0; c < cols && !p->turned; c++)
@@ -89,7 +89,7 @@ void muon_tile(const muon_job *j, int64_t t)
     float panel[PANEL][MUON_TILE], sums[MUON_TILE][MUON_TILE] = {{0.0f}};
     for (int64_t from = 0; from < p->inner; from += PANEL) {
         const int64_t count = p->inner - from < PANEL ? p->inner - from : PANEL;
-        pack(p, from, count, column, cols, panel);
+        muon_range_pack(p, from, count, column, cols, panel);
         for (int64_t r = 0; r < rows; r += TOGETHER)
             add_rows(p->a + (row + r) * p->inner + from, p->inner, rows - r, count,
                      (const float(*)[MUON_TILE])panel, sums + r);
@@ -106,7 +106,7 @@ void muon_change(const muon_job *j, int64_t p)
 {
     const int64_t first = p * SQUARES_PIECE, end = piece_end(j, p);
     for (int64_t i = first; i < end; i++)
-        j->w[i] = muon_move(j->w[i], j->memory.x[turned(j, i)], j->step);
+        j->w[i] = muon_move(j->w[i], j->memory.x[muon_range_turned(j, i)], j->step);
     if (j->low)
         optimizer_to_low(end - first, j->w + first, j->low + first, j->low_dtype);
 }

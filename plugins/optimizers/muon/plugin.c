@@ -46,7 +46,7 @@ static int64_t low_of(const tutti_desc *d)
     return d->dim[0] < d->dim[1] ? d->dim[0] : d->dim[1];
 }
 
-static uint64_t scratch(void *self, const tutti_desc *d)
+static uint64_t muon_scratch(void *self, const tutti_desc *d)
 {
     if (d->rank != 2)
         return 0;
@@ -83,8 +83,8 @@ static float norm_of(const muon_job *j)
 }
 
 /* The three products of one Newton-Schulz step; afterwards the direction is in `next`. */
-static void products(const muon *o, const muon_memory *m, int64_t small, int64_t large,
-                     muon_product ret[3])
+static void muon_products(const muon *o, const muon_memory *m, int64_t small, int64_t large,
+                          muon_product ret[3])
 {
     ret[0] = (muon_product){m->gram, m->x, m->x, NULL, small, small, large, 1.0f, 0.0f, 1, 0};
     ret[1] = (muon_product){m->both, m->gram,     m->gram,     m->gram, small, small,
@@ -93,7 +93,7 @@ static void products(const muon *o, const muon_memory *m, int64_t small, int64_t
                             small,   1.0f,    (float)o->a, 0,    0};
 }
 
-static void turn(muon_memory *m)
+static void muon_turn(muon_memory *m)
 {
     float *x = m->x;
     m->x = m->next;
@@ -120,12 +120,12 @@ static void update_matrix(const muon *o, const tutti_update *u)
     u->each(u->each_ctx, pieces, scale_part, &j);
     for (int32_t s = 0; s < o->ns_steps; s++) {
         muon_product all[3];
-        products(o, &j.memory, small, large, all);
+        muon_products(o, &j.memory, small, large, all);
         for (int k = 0; k < 3; k++) {
             j.product = all[k];
             u->each(u->each_ctx, muon_tiles(&j.product), tile_part, &j);
         }
-        turn(&j.memory);
+        muon_turn(&j.memory);
     }
     u->each(u->each_ctx, pieces, change_part, &j);
 }
@@ -148,7 +148,7 @@ static void adamw_part(void *arg, int64_t p)
      u->low ? u->low + at : NULL, u->low_dtype, &j->step);
 }
 
-static void update(void *self, const tutti_update *given)
+static void muon_update(void *self, const tutti_update *given)
 {
     const muon *o = (const muon *)self;
     const tutti_update u = optimizer_known(given);
@@ -248,8 +248,8 @@ void muon_adamw_cpu(float *w, const float *g, float *m, float *v, uint16_t *low,
 
 /* ---- the update on a device ---- */
 
-static tutti_status launch(const muon *o, int which, void *const *args, uint32_t n,
-                           tutti_error *err)
+static tutti_status muon_launch(const muon *o, int which, void *const *args, uint32_t n,
+                                tutti_error *err)
 {
     return o->kernels->launch(o->kernels->ctx, o->kernel[which], args, n, err);
 }
@@ -261,7 +261,7 @@ static tutti_status adamw_there(const muon *o, tutti_update *u, tutti_error *err
     void *args[] = {&u->w,       &u->g,         &u->slot[0], &u->slot[1], &u->low,
                     &u->numbers, &r.beta1,      &r.beta2,    &r.eps,      &r.weight_decay,
                     &scale,      &u->low_dtype, &u->n};
-    return launch(o, KERNEL_ADAMW, args, sizeof args / sizeof *args, err);
+    return muon_launch(o, KERNEL_ADAMW, args, sizeof args / sizeof *args, err);
 }
 
 static tutti_status products_there(const muon *o, const tutti_update *u, muon_memory *m,
@@ -271,15 +271,15 @@ static tutti_status products_there(const muon *o, const tutti_update *u, muon_me
     tutti_status s = TUTTI_OK;
     for (int32_t step = 0; step < o->ns_steps && !s; step++) {
         muon_product all[3];
-        products(o, m, small, large, all);
+        muon_products(o, m, small, large, all);
         for (int k = 0; k < 3 && !s; k++) {
             muon_product *p = &all[k];
             int64_t threads = muon_tiles(p) * 256;
             void *args[] = {&p->to,   &p->a,     &p->b,     &p->add,  &now,       &p->rows,
                             &p->cols, &p->inner, &p->alpha, &p->beta, &p->turned, &threads};
-            s = launch(o, KERNEL_PRODUCT, args, sizeof args / sizeof *args, err);
+            s = muon_launch(o, KERNEL_PRODUCT, args, sizeof args / sizeof *args, err);
         }
-        turn(m);
+        muon_turn(m);
     }
     return s;
 }
@@ -301,14 +301,14 @@ static tutti_status update_on_device(void *self, const tutti_update *given, tutt
                     &threads};
     void *scale[] = {&m.x,     &m.sums,     &u.numbers, &r.weight_decay, &r.momentum, &r.eps,
                      &r.scale, &r.nesterov, &u.n,       &pieces};
-    tutti_status s = launch(o, KERNEL_LOOK, look, sizeof look / sizeof *look, err);
-    if (s || (s = launch(o, KERNEL_SCALE, scale, sizeof scale / sizeof *scale, err)) ||
+    tutti_status s = muon_launch(o, KERNEL_LOOK, look, sizeof look / sizeof *look, err);
+    if (s || (s = muon_launch(o, KERNEL_SCALE, scale, sizeof scale / sizeof *scale, err)) ||
         (s = products_there(o, &u, &m, small, large, err)))
         return s;
     void *change[] = {&u.w,        &m.x,   &u.low,   &u.numbers,  &r.weight_decay,
                       &r.momentum, &r.eps, &r.scale, &r.nesterov, &u.low_dtype,
                       &rows,       &cols,  &u.n};
-    return launch(o, KERNEL_CHANGE, change, sizeof change / sizeof *change, err);
+    return muon_launch(o, KERNEL_CHANGE, change, sizeof change / sizeof *change, err);
 }
 
 /* ---- the object ---- */
@@ -363,12 +363,12 @@ static tutti_status muon_open(const tutti_host *host, const tutti_params *params
                                     .nslots = 2,
                                     .slot_names = slots,
                                     .lr = tutti_param_f64(params, "lr"),
-                                    .update = update,
+                                    .update = muon_update,
                                     .update_on_device = o->kernels ? update_on_device : NULL,
                                     .reads_numbers = 1,
                                     .writes_low = 1,
                                     .by_weight = 1,
-                                    .scratch = scratch};
+                                    .scratch = muon_scratch};
     read_settings(o, params);
     *ret_self = o;
     return TUTTI_OK;
