@@ -391,6 +391,21 @@ static net_model *model_with(const rig *r, const tutti_optimizer_v1 *o)
     return m;
 }
 
+START_TEST(an_optimizer_of_whole_weights_is_refused)
+{
+    tutti_optimizer_v1 whole = optimizer;
+    const net_model_options options = {.optimizer = &whole};
+    net_model *m = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    whole.by_weight = 1;
+    ck_assert_int_eq(net_model_create(&options, &m, &err), TUTTI_E_UNSUPPORTED);
+    ck_assert_ptr_null(m);
+    ck_assert_str_eq(err.text,
+                     "the optimizer updates whole weights, which a model of a program's own "
+                     "does not give it; want one that goes element by element");
+}
+END_TEST
+
 static net_model *model_for(const rig *r)
 {
     return model_with(r, &optimizer);
@@ -593,6 +608,7 @@ int main(void)
     tcase_add_loop_test(tc, weights_are_updated_through_the_host_where_its_code_cannot_run, 0,
                         NKINDS);
     tcase_add_test(tc, weights_are_updated_by_the_optimizers_kernels);
+    tcase_add_test(tc, an_optimizer_of_whole_weights_is_refused);
     tcase_add_test(tc, a_loss_scale_leaves_the_weights_as_they_would_be);
     tcase_add_loop_test(tc, an_evaluator_over_the_graph_cores_model_knows_its_metrics, 0,
                         NKINDS);

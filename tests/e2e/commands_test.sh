@@ -33,6 +33,9 @@ says "too many arguments" 2 'tutti: usage: tutti validate [OPTION...] RUN.json; 
   "$TUTTI" validate run.json run.json
 says "no argument" 2 'tutti: usage: tutti eval [OPTION...] RUN.json; `tutti help eval` tells more' "$TUTTI" eval
 says "no checkpoint" 2 'tutti: eval needs --checkpoint, or "load_weights" in the run file' "$TUTTI" eval run.json
+says "an optimizer that is not measured by ranges" 1 \
+  'tutti: lamb updates whole weights, which this does not measure; want one that goes element by element' \
+  "$TUTTI" bench optimizer lamb 4096
 says "nothing to measure" 2 'tutti: usage: tutti bench [OPTION...] dispatch|plan|kernels|optimizer [NAME COUNT]|loader [RUN.json]; `tutti help bench` tells more' \
   "$TUTTI" bench all
 says "help of an unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" help trian
