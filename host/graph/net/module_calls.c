@@ -36,5 +36,5 @@ void module_calls_fini(module_calls *c)
 {
     free(c->items);
     free(c->values);
-    *c = (module_calls){NULL};
+    *c = (module_calls){.items = NULL};
 }

@@ -53,7 +53,9 @@ void system_look(system_facts *f, const char *name)
 
 static const char *system_count(int64_t n, char text[32])
 {
-    (void)snprintf(text, 32, n ? "%lld" : "", (long long)n);
+    text[0] = '\0';
+    if (n)
+        (void)snprintf(text, 32, "%lld", (long long)n);
     return text;
 }
 
