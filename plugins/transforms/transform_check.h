@@ -32,6 +32,24 @@ static inline tutti_status bench_infer(bench *b, tutti_desc *d)
     return status;
 }
 
+/* An image with a map of its pixels, or a label beside it: the one is refused, the other is not. */
+static inline void bench_refuses_maps(bench *b, const char *name)
+{
+    tutti_column columns[] = {{"image", {{8, 6, 3}, 3, TUTTI_U8}, 0},
+                              {"mask", {{8, 6}, 2, TUTTI_I32}, 0}};
+    char want[96];
+    (void)snprintf(want, sizeof want, "%s moves the pixels of image and would leave mask",
+                   name);
+    b->err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(b->table->infer(b->subject.self, columns, 2, &b->err),
+                     TUTTI_E_UNSUPPORTED);
+    ck_assert_msg(strstr(b->err.text, want) == b->err.text, "%s", b->err.text);
+    columns[0].desc = (tutti_desc){{8, 6, 3}, 3, TUTTI_U8};
+    columns[1].desc = (tutti_desc){{8}, 1, TUTTI_I32};
+    b->err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_ok(b->table->infer(b->subject.self, columns, 2, &b->err), b->err);
+}
+
 /* Sample `index` of `epoch`; returns what apply returned. */
 static inline int32_t bench_apply(bench *b, const tutti_desc *d, const void *in, void *out,
                                   uint64_t epoch, uint64_t index, tutti_desc *ret_desc)

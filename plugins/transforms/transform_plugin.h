@@ -22,6 +22,29 @@ static inline uint64_t pixel_bytes(const tutti_desc *d)
     return (uint64_t)d->dim[2] * tutti_dtype_size(d->dtype);
 }
 
+/* A map is a column (H, W) beside an image (H, W, C), such as the class of each pixel: what moves pixels of the one
+ * moves those of the other, or refuses. */
+static inline int is_map_of(const tutti_desc *d, const tutti_desc *image)
+{
+    return d->rank + 1 == image->rank &&
+           memcmp(d->dim, image->dim, d->rank * sizeof *d->dim) == 0;
+}
+
+/* For infer of what moves the pixels of images alone. */
+static inline tutti_status refuse_maps(const char *name, const tutti_column *columns,
+                                       uint32_t ncolumns, tutti_error *err)
+{
+    for (uint32_t k = 0; k < ncolumns; k++)
+        for (uint32_t j = 0; j < ncolumns; j++)
+            if (is_image(&columns[j].desc) && is_map_of(&columns[k].desc, &columns[j].desc))
+                return tutti_fail(
+                    err, TUTTI_E_UNSUPPORTED,
+                    "%s moves the pixels of %s and would leave %s, which has a number "
+                    "for each of them, where it is; random_flip moves both",
+                    name, columns[j].name, columns[k].name);
+    return TUTTI_OK;
+}
+
 static inline uint32_t sample_purpose(const char *name)
 {
     return TUTTI_RNG_TRANSFORM ^ (uint32_t)tutti_hash(name);

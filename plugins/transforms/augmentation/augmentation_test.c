@@ -194,6 +194,7 @@ START_TEST(what_is_no_picture_stays_or_is_refused)
     ck_assert_int_eq(bench_infer(&b, &d), TUTTI_E_ARG);
     ck_assert_str_eq(b.err.text, "randaugment: there is no column of pictures U8 (H, W, C); it "
                                  "belongs before normalize and to_float");
+    bench_refuses_maps(&b, "randaugment");
     subject_close(&b.subject);
 }
 END_TEST

@@ -77,7 +77,7 @@ static tutti_status augmentation_infer(void *self, tutti_column *columns, uint32
                           "%s: there is no column of pictures U8 (H, W, C); it belongs before "
                           "normalize and to_float",
                           a->name);
-    return TUTTI_OK;
+    return refuse_maps(a->name, columns, ncolumns, err);
 }
 
 /* Shares of the chains, Dirichlet(alpha, ..., alpha): gamma draws over their sum. */

@@ -71,6 +71,7 @@ START_TEST(what_has_its_size_or_is_no_image_stays)
     open_with(2, 0);
     ck_assert_int_eq(bench_apply(&b, &label, x, y, 0, 0, &made), 0);
     ck_assert_int_eq(bench_apply(&b, &image, x, y, 0, 0, &made), 0);
+    bench_refuses_maps(&b, "center_crop");
     subject_close(&b.subject);
 }
 END_TEST

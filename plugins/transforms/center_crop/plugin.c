@@ -12,11 +12,11 @@ static tutti_status center_crop_infer(void *self, tutti_column *columns, uint32_
                                       tutti_error *err)
 {
     const crop *c = self;
-    (void)err;
+    const tutti_status s = refuse_maps("center_crop", columns, ncolumns, err);
     for (uint32_t k = 0; k < ncolumns; k++)
         if (is_image(&columns[k].desc))
             memcpy(columns[k].desc.dim, c->size, sizeof c->size);
-    return TUTTI_OK;
+    return s;
 }
 
 /* x: (have[0], have[1]) pixels -> y: (want[0], want[1]) */

@@ -33,7 +33,7 @@ static tutti_status random_crop_infer(void *self, tutti_column *columns, uint32_
         if (is_image(d) && d->dim[0] >= 0 && d->dim[1] >= 0 && !random_crop_fits(c, d))
             return too_small(c, d, err);
     }
-    return TUTTI_OK;
+    return refuse_maps("random_crop", columns, ncolumns, err);
 }
 
 /* Pixels dx to dx + w of a line: those inside in one piece, the others one by one. */

@@ -89,6 +89,7 @@ START_TEST(what_cannot_be_cropped_stays_or_is_refused)
     uint8_t x[H * W * C] = {0}, y[H * W * C];
     open_with(P, 0);
     ck_assert_int_eq(bench_apply(&b, &label, x, y, 0, 0, &made), 0);
+    bench_refuses_maps(&b, "random_crop");
     subject_close(&b.subject);
     open_with(0, 0);
     ck_assert_int_eq(bench_apply(&b, &image, x, y, 0, 0, &made), 0);

@@ -1,4 +1,4 @@
-/* plugin.c - random_flip: the image mirrored left to right, at random. */
+/* plugin.c - random_flip: the image, and maps of its pixels, mirrored left to right, at random. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../transform_plugin.h"
 #include "flip.h"
@@ -37,19 +37,32 @@ static void random_flip_mirror(const char *x, char *y, int64_t height, int64_t w
             mirror_row(x, y, width, pixel);
 }
 
+/* Bytes of a pixel of an image or of a map beside one; 0: the column is neither. */
+static uint64_t random_flip_pixel(const tutti_desc *d, const tutti_tensor *columns,
+                                  uint32_t ncolumns, int (*is_picture)(const tutti_desc *d))
+{
+    if (is_picture(d))
+        return (uint64_t)d->dim[d->rank - 1] * tutti_dtype_size(d->dtype);
+    for (uint32_t k = 0; k < ncolumns; k++)
+        if (is_picture(&columns[k].desc) && is_map_of(d, &columns[k].desc))
+            return tutti_dtype_size(d->dtype);
+    return 0;
+}
+
 static int32_t random_flip_apply(void *self, const tutti_sample *sample, uint32_t k,
                                  const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const flip *f = self;
+    const uint64_t pixel =
+        random_flip_pixel(&in->desc, sample->columns, sample->ncolumns, is_image);
     (void)k, (void)err;
-    if (!is_image(&in->desc))
+    if (!pixel)
         return 0;
     if (!flip_draw(sample->seed, sample_purpose("random_flip"), sample->epoch, sample->index,
                    f->p))
         return 0;
     out->desc = in->desc;
-    random_flip_mirror(in->data, out->data, in->desc.dim[0], in->desc.dim[1],
-                       pixel_bytes(&in->desc));
+    random_flip_mirror(in->data, out->data, in->desc.dim[0], in->desc.dim[1], pixel);
     return 1;
 }
 
@@ -75,13 +88,14 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
 {
     flip *f = self;
     const tutti_desc *d = &in->desc;
+    int64_t pixel =
+        (int64_t)random_flip_pixel(d, samples->columns, samples->ncolumns, is_image_batch);
     (void)k;
-    if (!is_image_batch(d) || f->p <= 0.0)
+    if (!pixel || f->p <= 0.0)
         return 0;
     tutti_samples s = *samples;
     uint32_t purpose = sample_purpose("random_flip");
     int64_t width = d->dim[2], size = d->dim[1] * width, n = d->dim[0] * size;
-    int64_t pixel = d->dim[3] * (int64_t)tutti_dtype_size(d->dtype);
     const void *x = in->data;
     void *const args[] = {&x,    &out->data, &s.index, &s.seed, &s.epoch, &purpose,
                           &f->p, &size,      &width,   &pixel,  &n};

@@ -54,6 +54,42 @@ START_TEST(a_share_p_is_flipped_and_draws_are_keyed)
 }
 END_TEST
 
+/* Sample `index`'s image and map, (H, W) numbers, through apply; whether both or neither were mirrored. */
+static int flips_both(const uint8_t *x, const int64_t *map, uint64_t index)
+{
+    uint8_t y[H * W * C];
+    int64_t moved[H * W];
+    const tutti_tensor columns[] = {
+        {(void *)(uintptr_t)x, image, TUTTI_DEVICE_CPU, 0},
+        {(void *)(uintptr_t)map, {{H, W}, 2, TUTTI_I64}, TUTTI_DEVICE_CPU, 0}};
+    const tutti_sample sample = {sizeof sample, 2, 17, 0, index, columns};
+    tutti_tensor outs[] = {{y, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0},
+                           {moved, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0}};
+    int32_t done[2];
+    for (uint32_t k = 0; k < 2; k++)
+        done[k] = b.table->apply(b.subject.self, &sample, k, &columns[k], &outs[k], &b.err);
+    ck_assert_int_eq(done[0], done[1]);
+    for (int k = 0; done[1] && k < H * W; k++)
+        ck_assert_int_eq(moved[k], map[k - k % W + W - 1 - k % W]);
+    return done[0];
+}
+
+START_TEST(a_map_of_the_pixels_moves_with_them)
+{
+    uint8_t x[H * W * C] = {0};
+    int64_t map[H * W];
+    int flipped = 0;
+    for (int k = 0; k < H * W; k++)
+        map[k] = k;
+    open_with(0.5);
+    for (uint64_t k = 0; k < 64; k++)
+        flipped += flips_both(x, map, k);
+    ck_assert_int_gt(flipped, 10);
+    ck_assert_int_lt(flipped, 54);
+    subject_close(&b.subject);
+}
+END_TEST
+
 START_TEST(what_is_no_image_stays)
 {
     const tutti_desc label = {{0}, 0, TUTTI_I32};
@@ -72,6 +108,7 @@ int main(void)
     TCase *c = tcase_create("random_flip");
     tcase_add_test(c, a_flip_mirrors_left_to_right);
     tcase_add_test(c, a_share_p_is_flipped_and_draws_are_keyed);
+    tcase_add_test(c, a_map_of_the_pixels_moves_with_them);
     tcase_add_test(c, what_is_no_image_stays);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -16,11 +16,11 @@ static tutti_status random_resized_crop_infer(void *self, tutti_column *columns,
                                               uint32_t ncolumns, tutti_error *err)
 {
     const crop *c = self;
-    (void)err;
+    const tutti_status s = refuse_maps("random_resized_crop", columns, ncolumns, err);
     for (uint32_t k = 0; k < ncolumns; k++)
         if (is_image(&columns[k].desc))
             memcpy(columns[k].desc.dim, c->size, sizeof c->size);
-    return TUTTI_OK;
+    return s;
 }
 
 static int32_t random_resized_crop_apply(void *self, const tutti_sample *sample, uint32_t k,

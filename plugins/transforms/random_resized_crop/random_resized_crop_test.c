@@ -159,6 +159,7 @@ START_TEST(what_is_no_image_stays)
     bench_open(&b, "random_resized_crop", &g);
     ck_assert_ok(bench_infer(&b, &d), b.err);
     ck_assert_int_eq(bench_apply(&b, &label, &in, &y, 0, 0, &made), 0);
+    bench_refuses_maps(&b, "random_resized_crop");
     subject_close(&b.subject);
 }
 END_TEST

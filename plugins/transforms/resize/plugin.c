@@ -31,7 +31,7 @@ static void resize_scaled(const resize *r, const int64_t from[2], int64_t to[2])
 static tutti_status resize_infer(void *self, tutti_column *columns, uint32_t ncolumns,
                                  tutti_error *err)
 {
-    (void)err;
+    const tutti_status s = refuse_maps("resize", columns, ncolumns, err);
     for (uint32_t k = 0; k < ncolumns; k++) {
         int64_t to[2];
         if (!is_image(&columns[k].desc))
@@ -39,7 +39,7 @@ static tutti_status resize_infer(void *self, tutti_column *columns, uint32_t nco
         resize_scaled(self, columns[k].desc.dim, to);
         memcpy(columns[k].desc.dim, to, sizeof to);
     }
-    return TUTTI_OK;
+    return s;
 }
 
 static int32_t resize_apply(void *self, const tutti_sample *sample, uint32_t k,

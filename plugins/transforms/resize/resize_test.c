@@ -114,6 +114,7 @@ START_TEST(what_has_its_size_or_is_no_image_stays)
     ck_assert_ok(bench_infer(&b, &d), b.err);
     ck_assert_int_eq(d.dim[0], 2);
     ck_assert_int_eq(d.dim[1], 3);
+    bench_refuses_maps(&b, "resize");
     subject_close(&b.subject);
 }
 END_TEST
