@@ -126,5 +126,23 @@ TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi);
         (uint32_t)sizeof(tutti_object), 0, name_, kind_, calls_, check_                        \
     }
 
+/* C alone: the whole table of a plugin with one object, with its entry function.  What follows the kind are members
+ * of tutti_calls: TUTTI_PLUGIN_OF_ONE("org.example.noise", "1.0.0", "noise", TUTTI_KIND_ALGORITHM, .open = noise_open,
+ * .match = noise_match, .apply = noise_apply, .close = noise_close) */
+#define TUTTI_PLUGIN_OF_ONE(id_, version_, name_, kind_, ...)                                  \
+    static const tutti_calls tutti_only_calls = {.struct_size = sizeof(tutti_calls),           \
+                                                 __VA_ARGS__};                                 \
+    static const tutti_object tutti_only_object =                                              \
+        TUTTI_OBJECT_INIT(name_, kind_, &tutti_only_calls);                                    \
+    static const tutti_object *const tutti_only_objects[] = {&tutti_only_object, NULL};        \
+    static const tutti_plugin tutti_only_plugin =                                              \
+        TUTTI_PLUGIN_INIT(id_, version_, tutti_only_objects);                                  \
+    TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                        \
+    {                                                                                          \
+        (void)host_abi; /* one table for every host */                                         \
+        return &tutti_only_plugin;                                                             \
+    }                                                                                          \
+    struct tutti_plugin /* takes the semicolon behind the macro */
+
 TUTTI_C_END
 #endif
