@@ -60,13 +60,22 @@ bool image_is_programs(const char *name)
     return programs;
 }
 
+/* Whether a dlopen that failed wanted memory.  dlerror keeps that to itself, and errno may be that of what came after:
+ * glibc's sentence about a mapping then ends without a reason. */
+static bool wants_memory(int why, const char *text)
+{
+    static const char map[] = "failed to map segment from shared object";
+    const size_t n = sizeof map - 1, size = text ? strlen(text) : 0;
+    return why == ENOMEM || (size >= n && strcmp(text + size - n, map) == 0);
+}
+
 /* The loader's sentence, with the file's path in the place of the memory's. */
 static tutti_status refuse(const char *path, const char *spelled, tutti_error *err)
 {
-    const int why = errno; /* dlerror keeps to itself that memory is out */
+    const int why = errno;
     const char *text = dlerror();
     const size_t n = strlen(spelled);
-    if (why == ENOMEM)
+    if (wants_memory(why, text))
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to load it", path);
     if (text && strncmp(text, spelled, n) == 0)
         return tutti_fail(err, TUTTI_E_IO, "%s%s", path, text + n);
@@ -174,7 +183,7 @@ static tutti_status open_system(const char *path, const need *n, tutti_error *er
         return TUTTI_OK;
     const int why = errno;
     const char *text = dlerror();
-    if (why == ENOMEM)
+    if (wants_memory(why, text))
         return no_memory(path, err);
     return tutti_fail(err, TUTTI_E_IO, "%s: needs %s: %s", path, n->name,
                       text ? text : "it cannot be loaded");

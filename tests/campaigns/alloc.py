@@ -90,6 +90,7 @@ def main():
     p.add_argument("faults")
     p.add_argument("--runs", type=int, help="so many, at random; all otherwise")
     p.add_argument("--case", choices=CASES, action="append")
+    p.add_argument("--limits", action="store_true", help="limits of the address space at which plugins are loaded, alone")
     given = p.parse_args()
     tally = Tally("alloc", given)
     with tempfile.TemporaryDirectory(prefix="tutti_alloc_") as top:
@@ -101,6 +102,8 @@ def main():
             trials += [(name, f"{how} {n}") for n in places for how in ("one", "from")]
             if name in LIMITED:
                 trials += [(name, f"limit {kib}") for kib in range(48 << 10, 128 << 10, 256)]
+        if given.limits:
+            trials = [(name, f"limit {kib}") for name in given.case for kib in range(56 << 10, 66 << 10, 64)]
         each(tally, runs.trial, mixed(trials, given.seed)[:given.runs])
     return tally.finish()
 
