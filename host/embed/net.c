@@ -3,14 +3,15 @@
 #include "tutti_host/net.h"
 #include "base/cpus.h"
 #include "device/net_model.h"
-#include "embed/library.h"
 #include "embed/object.h"
+#include "embed/plugins.h"
 #include "embed/weights_file.h"
 #include "graph/runtime/autotune_file.h"
 #include "op_table.h"
 #include "tutti/log.h"
 #include "tutti/model.h"
 
+#include <limits.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,16 +32,8 @@ struct tutti_net {
     net_model *calls;
     tutti_supervised_model supervised;
     tutti_log_v1 log;
-    void (*report)(void *ctx, int32_t level, const char *text);
-    void *report_ctx;
+    listener told;
 };
-
-static void report(void *ctx, int32_t level, const char *text)
-{
-    const tutti_net *n = ctx;
-    if (n->report)
-        n->report(n->report_ctx, level, text);
-}
 
 /* What objects may ask for. */
 static const void *service(void *ctx, instance *i, const char *id)
@@ -49,18 +42,6 @@ static const void *service(void *ctx, instance *i, const char *id)
     if (strcmp(id, TUTTI_MODULE_V1) == 0)
         return n->net ? net_modules(n->net) : NULL;
     return strcmp(id, TUTTI_LOG_V1) == 0 ? &n->log : NULL;
-}
-
-static tutti_status open_registry(tutti_net *n, const tutti_net_options *o, tutti_error *err)
-{
-    char path[PATH_MAX];
-    const registry_options options = {.plugin_paths = o->plugin_paths,
-                                      .has_policies = true,
-                                      .trust = TRUST_OWNER,
-                                      .program = library_path(path) ? path : NULL,
-                                      .report = report,
-                                      .report_ctx = n};
-    return registry_create(&options, &n->registry, err);
 }
 
 static const tutti_column *column(const tutti_net *n, const char *name)
@@ -131,7 +112,7 @@ static tutti_status open_optimizer(tutti_net *n, const char *json, tutti_error *
 
 static tutti_status open_all(tutti_net *n, const tutti_net_options *o, tutti_error *err)
 {
-    tutti_status s = open_registry(n, o, err);
+    tutti_status s = plugins_open(o->plugin_paths, &n->told, &n->registry, err);
     if (s || (s = open_model(n, o, err)) || (s = open_optimizer(n, o->optimizer, err)))
         return s;
     const net_model_options options = {.net = n->net,
@@ -172,9 +153,9 @@ tutti_status tutti_net_open(const tutti_net_options *options, tutti_net **ret_ne
     tutti_net *n = calloc(1, sizeof *n);
     if (!n)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a net");
-    n->report = options->report;
-    n->report_ctx = options->report_ctx;
-    n->log = (tutti_log_v1){.struct_size = sizeof n->log, .ctx = n, .write = report};
+    n->told = (listener){options->report, options->report_ctx};
+    n->log =
+        (tutti_log_v1){.struct_size = sizeof n->log, .ctx = &n->told, .write = listener_report};
     n->ncolumns = options->ncolumns;
     if (n->ncolumns)
         memcpy(n->columns, options->columns, n->ncolumns * sizeof *n->columns);

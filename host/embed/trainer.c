@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tutti_host/trainer.h"
 #include "base/duration.h"
-#include "embed/library.h"
+#include "embed/plugins.h"
 #include "op_table.h"
 #include "train/trainer/trainer.h"
 #include "tutti/logger.h"
@@ -14,35 +14,15 @@ struct tutti_trainer {
     registry *registry;
     run_file *run;
     trainer *trainer;
-    void (*report)(void *ctx, int32_t level, const char *text);
-    void *report_ctx;
+    listener told;
 };
-
-static void report(void *ctx, int level, const char *text)
-{
-    const tutti_trainer *t = ctx;
-    if (t->report)
-        t->report(t->report_ctx, level, text);
-}
 
 static void message(void *ctx, int level, const char *component, const char *text)
 {
+    tutti_trainer *t = ctx;
     char line[2048];
     (void)snprintf(line, sizeof line, "%s: %s", component, text);
-    report(ctx, level, line);
-}
-
-static tutti_status open_registry(tutti_trainer *t, const tutti_trainer_options *o,
-                                  tutti_error *err)
-{
-    char path[PATH_MAX];
-    const registry_options options = {.plugin_paths = o->plugin_paths,
-                                      .has_policies = true,
-                                      .trust = TRUST_OWNER,
-                                      .program = library_path(path) ? path : NULL,
-                                      .report = report,
-                                      .report_ctx = t};
-    return registry_create(&options, &t->registry, err);
+    listener_report(&t->told, level, line);
 }
 
 /* Every fault is reported, the first is the error. */
@@ -54,7 +34,7 @@ static tutti_status read_run(tutti_trainer *t, const tutti_trainer_options *o, t
     tutti_status s =
         run_file_read(o->run_file, NULL, RUN_FILE_TRAIN, o->sets, t->registry, &t->run, f);
     for (size_t k = 0; k < faults_count(f); k++)
-        report(t, TUTTI_LOG_ERROR, faults_text(f, k));
+        listener_report(&t->told, TUTTI_LOG_ERROR, faults_text(f, k));
     if (s)
         s = tutti_fail(err, s, "%s",
                        faults_count(f) ? faults_text(f, 0) : "no memory for the run file");
@@ -64,7 +44,7 @@ static tutti_status read_run(tutti_trainer *t, const tutti_trainer_options *o, t
 
 static tutti_status open_all(tutti_trainer *t, const tutti_trainer_options *o, tutti_error *err)
 {
-    tutti_status s = open_registry(t, o, err);
+    tutti_status s = plugins_open(o->plugin_paths, &t->told, &t->registry, err);
     if (s || (s = read_run(t, o, err)) ||
         (s = trainer_create(t->run, t->registry, tutti_op_table, &t->trainer, err)))
         return s;
@@ -84,8 +64,7 @@ tutti_status tutti_trainer_open(const tutti_trainer_options *options,
     tutti_trainer *t = calloc(1, sizeof *t);
     if (!t)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a trainer");
-    t->report = options->report;
-    t->report_ctx = options->report_ctx;
+    t->told = (listener){options->report, options->report_ctx};
     const tutti_status s = open_all(t, options, err);
     if (s)
         tutti_trainer_close(t);
