@@ -3,9 +3,9 @@
 #include "common/cuda/device.cuh"
 #include "optimizer_scalars/optimizer_scalars.h"
 
-CUDA_KERNEL(unscale_cuda)(float *g, double *scaler, int64_t n)
+/* This thread's numbers times `factor`; whether one of them is not finite then. */
+__device__ static bool scaled_is_bad(float *g, float factor, int64_t n)
 {
-    const float factor = optimizer_scalars_unscale(scaler);
     bool bad = false;
     CUDA_EACH(k, n)
     {
@@ -14,8 +14,13 @@ CUDA_KERNEL(unscale_cuda)(float *g, double *scaler, int64_t n)
         memcpy(&bits, &g[k], sizeof bits);
         bad = bad || optimizer_scalars_is_bad(bits);
     }
-    if (bad) /* whoever writes writes the same */
-        scaler[TUTTI_SCALER_FOUND] = 1.0;
+    return bad;
+}
+
+CUDA_KERNEL(unscale_cuda)(float *g, double *scaler, int64_t n)
+{
+    if (scaled_is_bad(g, optimizer_scalars_unscale(scaler), n))
+        scaler[TUTTI_SCALER_FOUND] = 1.0; /* whoever writes writes the same */
 }
 CUDA_ENTRY(unscale_cuda);
 
@@ -31,17 +36,8 @@ CUDA_ENTRY(scale_by_cuda);
 
 CUDA_KERNEL(scale_checked_cuda)(float *g, const float *factor, float *found, int64_t n)
 {
-    const float by = *factor;
-    bool bad = false;
-    CUDA_EACH(k, n)
-    {
-        g[k] *= by;
-        uint32_t bits;
-        memcpy(&bits, &g[k], sizeof bits);
-        bad = bad || optimizer_scalars_is_bad(bits);
-    }
-    if (bad) /* whoever writes writes the same */
-        *found = 1.0f;
+    if (scaled_is_bad(g, *factor, n))
+        *found = 1.0f; /* whoever writes writes the same */
 }
 CUDA_ENTRY(scale_checked_cuda);
 
