@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The host's table, or NULL with the error told. */
 static inline const void *logger_service(const tutti_host *host, const char *who,
@@ -47,7 +48,7 @@ static inline const char *number_text(double v, char *text, size_t size)
 
 /* Values by name, in the order in which the names first came. */
 typedef struct latest_value {
-    char name[96];
+    char *name; /* owned */
     double value;
 } latest_value;
 
@@ -73,8 +74,10 @@ static inline bool latest_set(latest_values *v, const char *name, double value)
         v->items = items;
         v->capacity = capacity;
     }
-    (void)snprintf(v->items[v->count].name, sizeof v->items[0].name, "%s", name);
-    v->items[v->count++].value = value;
+    char *own = strdup(name);
+    if (!own)
+        return false;
+    v->items[v->count++] = (latest_value){own, value};
     return true;
 }
 
@@ -86,19 +89,19 @@ static inline void latest_drop(latest_values *v, const char *prefix)
     for (uint32_t k = 0; k < v->count; k++)
         if (strncmp(v->items[k].name, prefix, n) != 0)
             v->items[kept++] = v->items[k];
+        else
+            free(v->items[k].name);
     v->count = kept;
 }
 
-#define LOGGER_PLUGIN(name_, calls_)                                                           \
-    static const tutti_object logger_object =                                                  \
-        TUTTI_OBJECT_INIT(name_, TUTTI_KIND_LOGGER, &(calls_));                                \
-    static const tutti_object *const logger_objects[] = {&logger_object, NULL};                \
-    static const tutti_plugin logger_plugin =                                                  \
-        TUTTI_PLUGIN_INIT("org.tutti." name_, "1.0.0", logger_objects);                        \
-    const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                                     \
-    {                                                                                          \
-        (void)host_abi;                                                                        \
-        return &logger_plugin;                                                                 \
-    }
+static inline void latest_free(latest_values *v)
+{
+    latest_drop(v, "");
+    free(v->items);
+}
+
+/* The plugin of one logger; what follows its name are members of tutti_calls. */
+#define LOGGER_PLUGIN(name_, ...)                                                              \
+    TUTTI_PLUGIN_OF_ONE("org.tutti." name_, "1.0.0", name_, TUTTI_KIND_LOGGER, __VA_ARGS__)
 
 #endif

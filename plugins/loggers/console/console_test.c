@@ -67,6 +67,26 @@ START_TEST(the_first_batch_and_every_interval_are_printed)
 }
 END_TEST
 
+/* Two names that are the same in their first 120 characters. */
+START_TEST(long_names_are_whole_and_apart)
+{
+    char names[2][140], want[2][200];
+    open_it(1, TUTTI_UNIT_BATCH);
+    for (int k = 0; k < 2; k++) {
+        (void)snprintf(names[k], sizeof names[k], "activations/%0120d/%s", 7,
+                       k ? "output" : "input");
+        (void)snprintf(want[k], sizeof want[k], "%s: %d\n", names[k], k);
+        log_value(names[k], k);
+    }
+    batch(0.5);
+    subject_close(&it);
+    (void)stage_file(&run, "err", text, sizeof text);
+    for (int k = 0; k < 2; k++)
+        ck_assert_ptr_nonnull(strstr(text, want[k]));
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(epochs_and_other_units_of_the_run_are_named)
 {
     open_it(1, TUTTI_UNIT_EPOCH);
@@ -146,6 +166,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, the_first_batch_and_every_interval_are_printed);
+    tcase_add_test(tc, long_names_are_whole_and_apart);
     tcase_add_test(tc, epochs_and_other_units_of_the_run_are_named);
     tcase_add_test(tc, an_evaluation_prints_its_own_metrics_at_its_end);
     tcase_add_test(tc, a_long_evaluation_prints_ten_lines_of_progress);

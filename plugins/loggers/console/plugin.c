@@ -44,7 +44,7 @@ static tutti_status console_close(void *self, tutti_error *err)
     console *c = self;
     (void)err;
     (void)fflush(c->out);
-    free(c->values.items);
+    latest_free(&c->values);
     free(c->settings);
     free(c);
     return TUTTI_OK;
@@ -241,10 +241,5 @@ static const void *console_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = console_open,
-                                  .run_event = console_event,
-                                  .close = console_close,
-                                  .query = console_query};
-
-LOGGER_PLUGIN("console", calls)
+LOGGER_PLUGIN("console", .open = console_open, .run_event = console_event,
+              .close = console_close, .query = console_query);

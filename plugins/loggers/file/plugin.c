@@ -113,10 +113,5 @@ static const void *file_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = file_open,
-                                  .run_event = file_event,
-                                  .close = file_close,
-                                  .query = file_query};
-
-LOGGER_PLUGIN("file", calls)
+LOGGER_PLUGIN("file", .open = file_open, .run_event = file_event, .close = file_close,
+              .query = file_query);

@@ -217,10 +217,5 @@ static const void *in_memory_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_HISTORY_V1) == 0 ? &((in_memory *)self)->history : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = in_memory_open,
-                                  .run_event = in_memory_event,
-                                  .close = in_memory_close,
-                                  .query = in_memory_query};
-
-LOGGER_PLUGIN("in_memory", calls)
+LOGGER_PLUGIN("in_memory", .open = in_memory_open, .run_event = in_memory_event,
+              .close = in_memory_close, .query = in_memory_query);

@@ -116,10 +116,5 @@ static const void *jsonl_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = jsonl_open,
-                                  .run_event = jsonl_event,
-                                  .close = jsonl_close,
-                                  .query = jsonl_query};
-
-LOGGER_PLUGIN("jsonl", calls)
+LOGGER_PLUGIN("jsonl", .open = jsonl_open, .run_event = jsonl_event, .close = jsonl_close,
+              .query = jsonl_query);

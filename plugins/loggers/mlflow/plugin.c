@@ -460,10 +460,5 @@ static const void *mlflow_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = mlflow_open,
-                                  .run_event = mlflow_event,
-                                  .close = mlflow_close,
-                                  .query = mlflow_query};
-
-LOGGER_PLUGIN("mlflow", calls)
+LOGGER_PLUGIN("mlflow", .open = mlflow_open, .run_event = mlflow_event, .close = mlflow_close,
+              .query = mlflow_query);

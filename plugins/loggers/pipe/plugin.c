@@ -183,10 +183,5 @@ static const void *pipe_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = pipe_open,
-                                  .run_event = pipe_event,
-                                  .close = pipe_close,
-                                  .query = pipe_query};
-
-LOGGER_PLUGIN("pipe", calls)
+LOGGER_PLUGIN("pipe", .open = pipe_open, .run_event = pipe_event, .close = pipe_close,
+              .query = pipe_query);

@@ -229,7 +229,7 @@ static tutti_status bar_close(void *self, tutti_error *err)
     (void)err;
     if (b->drawn)
         (void)fputc('\n', b->out);
-    free(b->values.items);
+    latest_free(&b->values);
     free(b);
     return TUTTI_OK;
 }
@@ -270,10 +270,5 @@ static const void *bar_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = bar_open,
-                                  .run_event = bar_event,
-                                  .close = bar_close,
-                                  .query = bar_query};
-
-LOGGER_PLUGIN("progress_bar", calls)
+LOGGER_PLUGIN("progress_bar", .open = bar_open, .run_event = bar_event, .close = bar_close,
+              .query = bar_query);

@@ -281,10 +281,5 @@ static const void *slack_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = slack_open,
-                                  .run_event = slack_event,
-                                  .close = slack_close,
-                                  .query = slack_query};
-
-LOGGER_PLUGIN("slack", calls)
+LOGGER_PLUGIN("slack", .open = slack_open, .run_event = slack_event, .close = slack_close,
+              .query = slack_query);

@@ -51,7 +51,7 @@ static void tensorboard_free(tensorboard *t)
         free((char *)(uintptr_t)t->given[k].text);
     }
     free(t->given);
-    free(t->metrics.items);
+    latest_free(&t->metrics);
     free(t->begin.data);
     free(t->events.data);
     free(t);
@@ -275,10 +275,5 @@ static const void *tensorboard_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = tensorboard_open,
-                                  .run_event = tensorboard_event,
-                                  .close = tensorboard_close,
-                                  .query = tensorboard_query};
-
-LOGGER_PLUGIN("tensorboard", calls)
+LOGGER_PLUGIN("tensorboard", .open = tensorboard_open, .run_event = tensorboard_event,
+              .close = tensorboard_close, .query = tensorboard_query);
