@@ -3,6 +3,7 @@
 #ifndef PLUGIN_ALGORITHM_H
 #define PLUGIN_ALGORITHM_H
 
+#include "../common/checked_plugin.h"
 #include "tutti/rng.h"
 #include "tutti/state.h"
 #include "tutti/tensor.h"
@@ -79,18 +80,10 @@ static inline tutti_tensor algorithm_view(float *data, const tutti_desc *shape)
     return t;
 }
 
-/* The plugin of one algorithm: `calls_` is its static const tutti_calls, `check_` of its settings. */
-#define ALGORITHM_PLUGIN(name_, calls_) ALGORITHM_PLUGIN_CHECKED(name_, calls_, NULL)
-#define ALGORITHM_PLUGIN_CHECKED(name_, calls_, check_)                                        \
-    static const tutti_object algorithm_object =                                               \
-        TUTTI_OBJECT_INIT_CHECKED(name_, TUTTI_KIND_ALGORITHM, &(calls_), check_);             \
-    static const tutti_object *const algorithm_objects[] = {&algorithm_object, NULL};          \
-    static const tutti_plugin algorithm_plugin =                                               \
-        TUTTI_PLUGIN_INIT("org.tutti." name_, "1.0.0", algorithm_objects);                     \
-    TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                        \
-    {                                                                                          \
-        (void)host_abi;                                                                        \
-        return &algorithm_plugin;                                                              \
-    }
+/* The plugin of one algorithm; what follows its name, or its check of settings, are members of tutti_calls. */
+#define ALGORITHM_PLUGIN(name_, ...)                                                           \
+    TUTTI_PLUGIN_OF_ONE("org.tutti." name_, "1.0.0", name_, TUTTI_KIND_ALGORITHM, __VA_ARGS__)
+#define ALGORITHM_PLUGIN_CHECKED(name_, check_, ...)                                           \
+    CHECKED_PLUGIN(name_, TUTTI_KIND_ALGORITHM, check_, __VA_ARGS__)
 
 #endif

@@ -3,7 +3,9 @@
 #ifndef CALLBACK_H
 #define CALLBACK_H
 
-#include "tutti/tutti.h"
+#include "../common/checked_plugin.h"
+
+#include <stdlib.h>
 
 /* The host's table, or NULL with the error told. */
 static inline const void *callback_service(const tutti_host *host, const char *who,
@@ -15,17 +17,18 @@ static inline const void *callback_service(const tutti_host *host, const char *w
     return table;
 }
 
-/* The plugin of one callback: `table` is its static const tutti_calls. */
-#define CALLBACK_PLUGIN(name_, calls_)                                                         \
-    static const tutti_object callback_object =                                                \
-        TUTTI_OBJECT_INIT(name_, TUTTI_KIND_CALLBACK, &(calls_));                              \
-    static const tutti_object *const callback_objects[] = {&callback_object, NULL};            \
-    static const tutti_plugin callback_plugin =                                                \
-        TUTTI_PLUGIN_INIT("org.tutti." name_, "1.0.0", callback_objects);                      \
-    const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                                     \
-    {                                                                                          \
-        (void)host_abi;                                                                        \
-        return &callback_plugin;                                                               \
-    }
+/* For callbacks whose instance is one block of memory. */
+static inline tutti_status callback_close(void *self, tutti_error *err)
+{
+    (void)err;
+    free(self);
+    return TUTTI_OK;
+}
+
+/* The plugin of one callback; what follows its name, or its check of settings, are members of tutti_calls. */
+#define CALLBACK_PLUGIN(name_, ...)                                                            \
+    TUTTI_PLUGIN_OF_ONE("org.tutti." name_, "1.0.0", name_, TUTTI_KIND_CALLBACK, __VA_ARGS__)
+#define CALLBACK_PLUGIN_CHECKED(name_, check_, ...)                                            \
+    CHECKED_PLUGIN(name_, TUTTI_KIND_CALLBACK, check_, __VA_ARGS__)
 
 #endif

@@ -95,20 +95,7 @@ static const void *loss_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_LOSS_V1) == 0 ? &loss_table : NULL;
 }
 
-static const tutti_calls loss_calls = {.struct_size = sizeof loss_calls,
-                                       .open = loss_open,
-                                       .close = loss_close,
-                                       .query = loss_query};
-static const tutti_object loss_object =
-    TUTTI_OBJECT_INIT(LOSS_NAME, TUTTI_KIND_LOSS, &loss_calls);
-static const tutti_object *const loss_objects[] = {&loss_object, NULL};
-static const tutti_plugin loss_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti.loss." LOSS_NAME, "1.0.0", loss_objects);
-
-TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &loss_plugin;
-}
+TUTTI_PLUGIN_OF_ONE("org.tutti.loss." LOSS_NAME, "1.0.0", LOSS_NAME, TUTTI_KIND_LOSS,
+                    .open = loss_open, .close = loss_close, .query = loss_query);
 
 #endif

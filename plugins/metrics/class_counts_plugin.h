@@ -176,20 +176,8 @@ static const void *class_counts_query(void *self, const char *interface_id)
                                                       : NULL;
 }
 
-static const tutti_calls class_counts_calls = {.struct_size =
-                                                   (uint32_t)sizeof class_counts_calls,
-                                               .open = class_counts_open,
-                                               .close = class_counts_close,
-                                               .query = class_counts_query};
-static const tutti_object class_counts_object =
-    TUTTI_OBJECT_INIT(METRIC_NAME, TUTTI_KIND_METRIC, &class_counts_calls);
-static const tutti_object *const class_counts_objects[] = {&class_counts_object, NULL};
-static const tutti_plugin class_counts_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti." METRIC_NAME, "1.0.0", class_counts_objects);
-
-const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    return &class_counts_plugin;
-}
+TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
+                    .open = class_counts_open, .close = class_counts_close,
+                    .query = class_counts_query);
 
 #endif

@@ -186,20 +186,7 @@ static const void *labels_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_METRIC_V1) == 0 ? &((const labels *)self)->table : NULL;
 }
 
-static const tutti_calls labels_calls = {.struct_size = (uint32_t)sizeof labels_calls,
-                                         .open = labels_open,
-                                         .close = labels_close,
-                                         .query = labels_query};
-static const tutti_object labels_object =
-    TUTTI_OBJECT_INIT(METRIC_NAME, TUTTI_KIND_METRIC, &labels_calls);
-static const tutti_object *const labels_objects[] = {&labels_object, NULL};
-static const tutti_plugin labels_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti." METRIC_NAME, "1.0.0", labels_objects);
-
-const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &labels_plugin;
-}
+TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
+                    .open = labels_open, .close = labels_close, .query = labels_query);
 
 #endif

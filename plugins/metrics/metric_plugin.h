@@ -89,19 +89,7 @@ static const void *metric_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_METRIC_V1) == 0 ? &((const metric *)self)->table : NULL;
 }
 
-static const tutti_calls metric_calls = {.struct_size = (uint32_t)sizeof metric_calls,
-                                         .open = metric_open,
-                                         .close = metric_close,
-                                         .query = metric_query};
-static const tutti_object metric_object =
-    TUTTI_OBJECT_INIT(METRIC_NAME, TUTTI_KIND_METRIC, &metric_calls);
-static const tutti_object *const metric_objects[] = {&metric_object, NULL};
-static const tutti_plugin metric_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti." METRIC_NAME, "1.0.0", metric_objects);
-
-const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    return &metric_plugin;
-}
+TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
+                    .open = metric_open, .close = metric_close, .query = metric_query);
 
 #endif

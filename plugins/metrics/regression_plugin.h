@@ -122,20 +122,8 @@ static const void *regression_query(void *self, const char *interface_id)
                                                       : NULL;
 }
 
-static const tutti_calls regression_calls = {.struct_size = (uint32_t)sizeof regression_calls,
-                                             .open = regression_open,
-                                             .close = regression_close,
-                                             .query = regression_query};
-static const tutti_object regression_object =
-    TUTTI_OBJECT_INIT(METRIC_NAME, TUTTI_KIND_METRIC, &regression_calls);
-static const tutti_object *const regression_objects[] = {&regression_object, NULL};
-static const tutti_plugin regression_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti." METRIC_NAME, "1.0.0", regression_objects);
-
-const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &regression_plugin;
-}
+TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
+                    .open = regression_open, .close = regression_close,
+                    .query = regression_query);
 
 #endif

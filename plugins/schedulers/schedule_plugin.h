@@ -123,19 +123,7 @@ static const void *schedule_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_SCHEDULER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls schedule_calls = {.struct_size = (uint32_t)sizeof schedule_calls,
-                                           .open = schedule_open,
-                                           .close = schedule_close,
-                                           .query = schedule_query};
-static const tutti_object schedule_object =
-    TUTTI_OBJECT_INIT(SCHEDULE_NAME, TUTTI_KIND_SCHEDULER, &schedule_calls);
-static const tutti_object *const schedule_objects[] = {&schedule_object, NULL};
-static const tutti_plugin schedule_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti." SCHEDULE_NAME, "1.0.0", schedule_objects);
-
-const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    return &schedule_plugin;
-}
+TUTTI_PLUGIN_OF_ONE("org.tutti." SCHEDULE_NAME, "1.0.0", SCHEDULE_NAME, TUTTI_KIND_SCHEDULER,
+                    .open = schedule_open, .close = schedule_close, .query = schedule_query);
 
 #endif

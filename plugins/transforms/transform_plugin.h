@@ -121,19 +121,7 @@ static inline int32_t batch_launch(const batch_kernel *k, const char *name, cons
         (void)self;                                                                            \
         return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;                            \
     }                                                                                          \
-    static const tutti_calls transform_calls = {.struct_size = sizeof transform_calls,         \
-                                                .open = open_,                                 \
-                                                .close = transform_close,                      \
-                                                .query = transform_query};                     \
-    static const tutti_object transform_object =                                               \
-        TUTTI_OBJECT_INIT(#name_, TUTTI_KIND_TRANSFORM, &transform_calls);                     \
-    static const tutti_object *const transform_objects[] = {&transform_object, NULL};          \
-    static const tutti_plugin transform_plugin =                                               \
-        TUTTI_PLUGIN_INIT("org.tutti." #name_, "1.0.0", transform_objects);                    \
-    TUTTI_EXPORT const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)                        \
-    {                                                                                          \
-        (void)host_abi;                                                                        \
-        return &transform_plugin;                                                              \
-    }
+    TUTTI_PLUGIN_OF_ONE("org.tutti." #name_, "1.0.0", #name_, TUTTI_KIND_TRANSFORM,            \
+                        .open = open_, .close = transform_close, .query = transform_query)
 
 #endif

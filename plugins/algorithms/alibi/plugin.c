@@ -148,9 +148,5 @@ static tutti_status alibi_apply(void *self, const tutti_event *event, int64_t *r
     return event->id == TUTTI_EVENT_INIT ? alibi_operate(self, err) : alibi_reshape(self, err);
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = alibi_open,
-                                  .match = alibi_match,
-                                  .apply = alibi_apply,
-                                  .close = surgery_close};
-ALGORITHM_PLUGIN("alibi", calls)
+ALGORITHM_PLUGIN("alibi", .open = alibi_open, .match = alibi_match, .apply = alibi_apply,
+                 .close = surgery_close);

@@ -35,9 +35,5 @@ static tutti_status last_apply(void *self, const tutti_event *event, int64_t *re
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = last_open,
-                                  .match = last_match,
-                                  .apply = last_apply,
-                                  .close = last_close};
-ALGORITHM_PLUGIN("channels_last", calls)
+ALGORITHM_PLUGIN("channels_last", .open = last_open, .match = last_match, .apply = last_apply,
+                 .close = last_close);

@@ -126,9 +126,5 @@ static tutti_status cutmix_apply(void *self, const tutti_event *event, int64_t *
     return m->p.weight == 0.0 ? TUTTI_OK : mix_targets(m, err);
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = cutmix_open,
-                                  .match = cutmix_match,
-                                  .apply = cutmix_apply,
-                                  .close = cutmix_close};
-ALGORITHM_PLUGIN("cutmix", calls)
+ALGORITHM_PLUGIN("cutmix", .open = cutmix_open, .match = cutmix_match, .apply = cutmix_apply,
+                 .close = cutmix_close);

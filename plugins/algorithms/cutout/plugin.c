@@ -97,9 +97,5 @@ static tutti_status cutout_apply(void *self, const tutti_event *event, int64_t *
     return status;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = cutout_open,
-                                  .match = cutout_match,
-                                  .apply = cutout_apply,
-                                  .close = cutout_close};
-ALGORITHM_PLUGIN("cutout", calls)
+ALGORITHM_PLUGIN("cutout", .open = cutout_open, .match = cutout_match, .apply = cutout_apply,
+                 .close = cutout_close);

@@ -135,9 +135,5 @@ static tutti_status factorize_apply(void *self, const tutti_event *event,
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = factorize_open,
-                                  .match = surgery_match,
-                                  .apply = factorize_apply,
-                                  .close = surgery_close};
-ALGORITHM_PLUGIN("factorize", calls)
+ALGORITHM_PLUGIN("factorize", .open = factorize_open, .match = surgery_match,
+                 .apply = factorize_apply, .close = surgery_close);

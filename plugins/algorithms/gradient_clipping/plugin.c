@@ -229,9 +229,6 @@ static tutti_status gradient_clipping_apply(void *self, const tutti_event *event
     return s;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = gradient_clipping_open,
-                                  .match = gradient_clipping_match,
-                                  .apply = gradient_clipping_apply,
-                                  .close = gradient_clipping_close};
-ALGORITHM_PLUGIN("gradient_clipping", calls)
+ALGORITHM_PLUGIN("gradient_clipping", .open = gradient_clipping_open,
+                 .match = gradient_clipping_match, .apply = gradient_clipping_apply,
+                 .close = gradient_clipping_close);

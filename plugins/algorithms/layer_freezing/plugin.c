@@ -117,9 +117,5 @@ static tutti_status freezing_apply(void *self, const tutti_event *event, int64_t
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = freezing_open,
-                                  .match = freezing_match,
-                                  .apply = freezing_apply,
-                                  .close = freezing_close};
-ALGORITHM_PLUGIN("layer_freezing", calls)
+ALGORITHM_PLUGIN("layer_freezing", .open = freezing_open, .match = freezing_match,
+                 .apply = freezing_apply, .close = freezing_close);

@@ -73,9 +73,5 @@ static tutti_status mixup_apply(void *self, const tutti_event *event, int64_t *r
                                  : partners_blend_targets(&m->p, err);
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = mixup_open,
-                                  .match = mixup_match,
-                                  .apply = mixup_apply,
-                                  .close = mixup_close};
-ALGORITHM_PLUGIN("mixup", calls)
+ALGORITHM_PLUGIN("mixup", .open = mixup_open, .match = mixup_match, .apply = mixup_apply,
+                 .close = mixup_close);

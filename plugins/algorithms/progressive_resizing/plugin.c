@@ -187,9 +187,6 @@ static tutti_status resizing_apply(void *self, const tutti_event *event, int64_t
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = resizing_open,
-                                  .match = resizing_match,
-                                  .apply = resizing_apply,
-                                  .close = resizing_close};
-ALGORITHM_PLUGIN_CHECKED("progressive_resizing", calls, resizing_check)
+ALGORITHM_PLUGIN_CHECKED("progressive_resizing", resizing_check, .open = resizing_open,
+                         .match = resizing_match, .apply = resizing_apply,
+                         .close = resizing_close);

@@ -247,9 +247,5 @@ static tutti_status warmup_apply(void *self, const tutti_event *event, int64_t *
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = warmup_open,
-                                  .match = warmup_match,
-                                  .apply = warmup_apply,
-                                  .close = warmup_close};
-ALGORITHM_PLUGIN_CHECKED("seq_length_warmup", calls, warmup_check)
+ALGORITHM_PLUGIN_CHECKED("seq_length_warmup", warmup_check, .open = warmup_open,
+                         .match = warmup_match, .apply = warmup_apply, .close = warmup_close);

@@ -224,10 +224,5 @@ static const void *swa_query(void *self, const char *id)
     return strcmp(id, TUTTI_STATEFUL_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = swa_open,
-                                  .match = swa_match,
-                                  .apply = swa_apply,
-                                  .close = swa_close,
-                                  .query = swa_query};
-ALGORITHM_PLUGIN_CHECKED("swa", calls, swa_check)
+ALGORITHM_PLUGIN_CHECKED("swa", swa_check, .open = swa_open, .match = swa_match,
+                         .apply = swa_apply, .close = swa_close, .query = swa_query);

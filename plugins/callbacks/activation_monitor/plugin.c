@@ -137,26 +137,5 @@ static tutti_status monitor_check(const tutti_params *params, tutti_error *err)
                : tutti_fail(err, TUTTI_E_RANGE, "activation_monitor: interval must be above 0");
 }
 
-static tutti_status monitor_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = monitor_open,
-                                  .run_event = monitor_event,
-                                  .close = monitor_close};
-
-static const tutti_object object =
-    TUTTI_OBJECT_INIT_CHECKED("activation_monitor", TUTTI_KIND_CALLBACK, &calls, monitor_check);
-static const tutti_object *const objects[] = {&object, NULL};
-static const tutti_plugin plugin =
-    TUTTI_PLUGIN_INIT("org.tutti.activation_monitor", "1.0.0", objects);
-
-const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    (void)host_abi;
-    return &plugin;
-}
+CALLBACK_PLUGIN_CHECKED("activation_monitor", monitor_check, .open = monitor_open,
+                        .run_event = monitor_event, .close = callback_close);

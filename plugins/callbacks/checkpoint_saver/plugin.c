@@ -443,10 +443,5 @@ static const void *saver_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = saver_open,
-                                  .run_event = saver_event,
-                                  .close = saver_close,
-                                  .query = saver_query};
-
-CALLBACK_PLUGIN("checkpoint_saver", calls)
+CALLBACK_PLUGIN("checkpoint_saver", .open = saver_open, .run_event = saver_event,
+                .close = saver_close, .query = saver_query);

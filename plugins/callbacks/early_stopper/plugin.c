@@ -68,13 +68,6 @@ static tutti_status stopper_event(void *self, const tutti_event *event, tutti_er
     return monitor_here(&e->monitor) ? early_stopper_judge(e, event->time, err) : TUTTI_OK;
 }
 
-static tutti_status stopper_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
 static tutti_status stopper_items(void *self, tutti_state_item *items, uint32_t capacity,
                                   uint32_t *ret_count, tutti_error *err)
 {
@@ -104,10 +97,5 @@ static const void *stopper_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = stopper_open,
-                                  .run_event = stopper_event,
-                                  .close = stopper_close,
-                                  .query = stopper_query};
-
-CALLBACK_PLUGIN("early_stopper", calls)
+CALLBACK_PLUGIN("early_stopper", .open = stopper_open, .run_event = stopper_event,
+                .close = callback_close, .query = stopper_query);

@@ -287,9 +287,5 @@ static tutti_status generate_event(void *self, const tutti_event *event, tutti_e
     }
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = generate_open,
-                                  .run_event = generate_event,
-                                  .close = generate_close};
-
-CALLBACK_PLUGIN("generate", calls)
+CALLBACK_PLUGIN("generate", .open = generate_open, .run_event = generate_event,
+                .close = generate_close);

@@ -46,16 +46,5 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     return TUTTI_OK;
 }
 
-static tutti_status monitor_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = monitor_open,
-                                  .run_event = monitor_event,
-                                  .close = monitor_close};
-
-CALLBACK_PLUGIN("lr_monitor", calls)
+CALLBACK_PLUGIN("lr_monitor", .open = monitor_open, .run_event = monitor_event,
+                .close = callback_close);

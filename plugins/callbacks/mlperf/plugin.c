@@ -298,9 +298,5 @@ static tutti_status mlperf_close(void *self, tutti_error *err)
     return s;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = mlperf_open,
-                                  .run_event = mlperf_event,
-                                  .close = mlperf_close};
-
-CALLBACK_PLUGIN("mlperf", calls)
+CALLBACK_PLUGIN("mlperf", .open = mlperf_open, .run_event = mlperf_event,
+                .close = mlperf_close);

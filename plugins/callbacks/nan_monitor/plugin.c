@@ -86,9 +86,5 @@ static tutti_status monitor_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = monitor_open,
-                                  .run_event = monitor_event,
-                                  .close = monitor_close};
-
-CALLBACK_PLUGIN("nan_monitor", calls)
+CALLBACK_PLUGIN("nan_monitor", .open = monitor_open, .run_event = monitor_event,
+                .close = monitor_close);

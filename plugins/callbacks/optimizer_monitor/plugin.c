@@ -173,9 +173,5 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     return status;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = monitor_open,
-                                  .run_event = monitor_event,
-                                  .close = monitor_close};
-
-CALLBACK_PLUGIN("optimizer_monitor", calls)
+CALLBACK_PLUGIN("optimizer_monitor", .open = monitor_open, .run_event = monitor_event,
+                .close = monitor_close);

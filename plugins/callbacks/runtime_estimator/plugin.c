@@ -57,13 +57,6 @@ static tutti_status estimator_open(const tutti_host *host, const tutti_params *p
     return TUTTI_OK;
 }
 
-static tutti_status estimator_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
 /* The elapsed fraction; with a duration in epochs counted in batches, so that it moves with each. */
 static double runtime_estimator_elapsed(const runtime_estimator *e, const tutti_timestamp *t)
 {
@@ -169,9 +162,5 @@ static tutti_status estimator_event(void *self, const tutti_event *event, tutti_
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = estimator_open,
-                                  .run_event = estimator_event,
-                                  .close = estimator_close};
-
-CALLBACK_PLUGIN("runtime_estimator", calls)
+CALLBACK_PLUGIN("runtime_estimator", .open = estimator_open, .run_event = estimator_event,
+                .close = callback_close);

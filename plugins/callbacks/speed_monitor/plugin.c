@@ -131,10 +131,5 @@ static const void *speed_query(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = speed_open,
-                                  .run_event = speed_event,
-                                  .close = speed_close,
-                                  .query = speed_query};
-
-CALLBACK_PLUGIN("speed_monitor", calls)
+CALLBACK_PLUGIN("speed_monitor", .open = speed_open, .run_event = speed_event,
+                .close = speed_close, .query = speed_query);

@@ -38,13 +38,6 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status monitor_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
 static void system_metrics_monitor_put(system_monitor *m, const char *name, double value)
 {
     if (m->count < MAX_VALUES)
@@ -161,9 +154,5 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     return TUTTI_OK;
 }
 
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = monitor_open,
-                                  .run_event = monitor_event,
-                                  .close = monitor_close};
-
-CALLBACK_PLUGIN("system_metrics_monitor", calls)
+CALLBACK_PLUGIN("system_metrics_monitor", .open = monitor_open, .run_event = monitor_event,
+                .close = callback_close);

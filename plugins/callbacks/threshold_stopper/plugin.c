@@ -47,16 +47,5 @@ static tutti_status stopper_event(void *self, const tutti_event *event, tutti_er
     return TUTTI_OK;
 }
 
-static tutti_status stopper_close(void *self, tutti_error *err)
-{
-    (void)err;
-    free(self);
-    return TUTTI_OK;
-}
-
-static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = stopper_open,
-                                  .run_event = stopper_event,
-                                  .close = stopper_close};
-
-CALLBACK_PLUGIN("threshold_stopper", calls)
+CALLBACK_PLUGIN("threshold_stopper", .open = stopper_open, .run_event = stopper_event,
+                .close = callback_close);

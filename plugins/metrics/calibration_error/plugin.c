@@ -124,17 +124,6 @@ static const void *calibration_query(void *self, const char *interface_id)
                                                       : NULL;
 }
 
-static const tutti_calls calibration_calls = {.struct_size = (uint32_t)sizeof calibration_calls,
-                                              .open = calibration_open,
-                                              .close = calibration_close,
-                                              .query = calibration_query};
-static const tutti_object calibration_object =
-    TUTTI_OBJECT_INIT(METRIC_NAME, TUTTI_KIND_METRIC, &calibration_calls);
-static const tutti_object *const calibration_objects[] = {&calibration_object, NULL};
-static const tutti_plugin calibration_plugin =
-    TUTTI_PLUGIN_INIT("org.tutti." METRIC_NAME, "1.0.0", calibration_objects);
-
-const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
-{
-    return &calibration_plugin;
-}
+TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
+                    .open = calibration_open, .close = calibration_close,
+                    .query = calibration_query);

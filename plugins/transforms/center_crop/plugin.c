@@ -94,4 +94,4 @@ static tutti_status center_crop_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(center_crop, center_crop_open, center_crop_infer, center_crop_apply,
-                 apply_batch)
+                 apply_batch);

@@ -127,4 +127,4 @@ static tutti_status color_jitter_open(const tutti_host *host, const tutti_params
 }
 
 TRANSFORM_PLUGIN(color_jitter, color_jitter_open, color_jitter_infer, color_jitter_apply,
-                 apply_batch)
+                 apply_batch);

@@ -194,4 +194,4 @@ static tutti_status mask_tokens_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(mask_tokens, mask_tokens_open, mask_tokens_infer, mask_tokens_apply,
-                 apply_batch)
+                 apply_batch);

@@ -127,4 +127,4 @@ static tutti_status normalize_open(const tutti_host *host, const tutti_params *p
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(normalize, normalize_open, normalize_infer, normalize_apply, apply_batch)
+TRANSFORM_PLUGIN(normalize, normalize_open, normalize_infer, normalize_apply, apply_batch);

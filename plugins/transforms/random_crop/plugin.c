@@ -136,4 +136,4 @@ static tutti_status random_crop_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(random_crop, random_crop_open, random_crop_infer, random_crop_apply,
-                 apply_batch)
+                 apply_batch);

@@ -116,4 +116,4 @@ static tutti_status random_flip_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(random_flip, random_flip_open, random_flip_infer, random_flip_apply,
-                 apply_batch)
+                 apply_batch);

@@ -140,4 +140,4 @@ static tutti_status random_resized_crop_open(const tutti_host *host, const tutti
 }
 
 TRANSFORM_PLUGIN(random_resized_crop, random_resized_crop_open, random_resized_crop_infer,
-                 random_resized_crop_apply, apply_batch)
+                 random_resized_crop_apply, apply_batch);

@@ -120,4 +120,4 @@ static tutti_status resize_open(const tutti_host *host, const tutti_params *para
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(resize, resize_open, resize_infer, resize_apply, apply_batch)
+TRANSFORM_PLUGIN(resize, resize_open, resize_infer, resize_apply, apply_batch);

@@ -78,4 +78,4 @@ static tutti_status to_float_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(to_float, to_float_open, to_float_infer, to_float_apply, apply_batch)
+TRANSFORM_PLUGIN(to_float, to_float_open, to_float_infer, to_float_apply, apply_batch);
