@@ -38,7 +38,7 @@ extern const tutti_object nn_conv2d, nn_linear, nn_batch_norm2d, nn_relu, nn_gel
     nn_sigmoid, nn_silu, nn_max_pool2d, nn_avg_pool2d, nn_global_avg_pool, nn_flatten,
     nn_dropout, nn_identity, nn_sequential, nn_layer_norm, nn_group_norm, nn_embedding,
     nn_self_attention, nn_causal_self_attention, nn_attention_heads, nn_conv_transpose2d,
-    nn_upsample2d;
+    nn_upsample2d, nn_rms_norm, nn_grouped_query_attention;
 
 /* Defines the object of a kind out of its open, build and trace. */
 #define NN_OBJECT(name_, open_, build_, trace_)                                                \

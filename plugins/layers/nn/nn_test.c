@@ -518,6 +518,149 @@ START_TEST(heads_that_do_not_divide_the_width_are_refused)
 }
 END_TEST
 
+/* ---- grouped_query_attention: 4 heads of queries and 2 of keys, of 6 numbers, over (2, 3, 12) ---- */
+
+static void given_grouped_query(int64_t kv_heads, const char *rope_type, int64_t index)
+{
+    start();
+    given_int(&g, "embed_dim", 12);
+    given_int(&g, "num_heads", 4);
+    given_int(&g, "num_key_value_heads", kv_heads);
+    given_int(&g, "head_dim", 6);
+    given_bool(&g, "bias", 1);
+    given_bool(&g, "out_bias", 0);
+    given_bool(&g, "qk_norm", 1);
+    given_float(&g, "eps", 1e-6);
+    given_float(&g, "rope_theta", 10000.0);
+    given_enum(&g, "rope_type", rope_type, index);
+    given_float(&g, "rope_factor", 4.0);
+    given_float(&g, "low_freq_factor", 1.0);
+    given_float(&g, "high_freq_factor", 4.0);
+    given_int(&g, "original_max_position_embeddings", 64);
+    given_float(&g, "std", 0.02);
+    given_null(&g, "proj_std");
+}
+
+START_TEST(grouped_queries_share_keys_and_values)
+{
+    static const char *const names[] = {"q_proj", "k_proj", "v_proj",
+                                        "o_proj", "q_norm", "k_norm"};
+    static const int64_t outs[] = {24, 12, 12, 12};
+    given_grouped_query(2, "default", 0);
+    open_layer("grouped_query_attention");
+    for (uint32_t k = 0; k < 6; k++) {
+        const tree_module *child = &t.modules[m + 1 + k];
+        ck_assert_str_eq(child->name, names[k]);
+        ck_assert_str_eq(child->kind, k < 4 ? "linear" : "rms_norm");
+        if (k < 4) {
+            ck_assert_int_eq(tutti_param_i64(&child->given.params, "out_features"), outs[k]);
+            ck_assert_int_eq(tutti_param_i64(&child->given.params, "bias"), k < 3);
+        }
+    }
+    ck_assert_str_eq(attends(TUTTI_MODE_TRAIN, 2),
+                     "v2 = module 3(v1)\n"
+                     "v3 = reshape(v2; shape=[2, 3, 4, 6])\n"
+                     "v4 = module 7(v3)\n"
+                     "v5 = permute(v4; order=[0, 2, 1, 3])\n"
+                     "v6 = module 4(v1)\n"
+                     "v7 = reshape(v6; shape=[2, 3, 2, 6])\n"
+                     "v8 = module 8(v7)\n"
+                     "v9 = permute(v8; order=[0, 2, 1, 3])\n"
+                     "v10 = module 5(v1)\n"
+                     "v11 = reshape(v10; shape=[2, 3, 2, 6])\n"
+                     "v12 = permute(v11; order=[0, 2, 1, 3])\n"
+                     "v13 = rope(v5, constant, constant)\n"
+                     "v14 = rope(v9, constant, constant)\n"
+                     "v15 = reshape(v14; shape=[2, 2, 1, 3, 6])\n"
+                     "v16 = broadcast_to(v15; shape=[2, 2, 2, 3, 6])\n"
+                     "v17 = reshape(v16; shape=[2, 4, 3, 6])\n"
+                     "v18 = reshape(v12; shape=[2, 2, 1, 3, 6])\n"
+                     "v19 = broadcast_to(v18; shape=[2, 2, 2, 3, 6])\n"
+                     "v20 = reshape(v19; shape=[2, 4, 3, 6])\n"
+                     "v21 = sdpa(v13, v17, v20, v1; causal=1)\n"
+                     "v22 = permute(v21; order=[0, 2, 1, 3])\n"
+                     "v23 = reshape(v22; shape=[2, 3, 24])\n"
+                     "v24 = module 6(v23)\nv24\n");
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(as_many_heads_of_keys_are_not_repeated)
+{
+    given_grouped_query(4, "default", 0);
+    given_bool(&g, "qk_norm", 0);
+    open_layer("grouped_query_attention");
+    ck_assert_ptr_null(strstr(attends(TUTTI_MODE_EVAL, 1), "broadcast_to"));
+    subject_close(&s);
+}
+END_TEST
+
+/* The sines of position 1, whose angles are the frequencies 1, 10000^(-1/3) and 10000^(-2/3).  Of 64 positions these
+ * turn 10.2, 0.473 and 0.0219 times: above high_freq_factor, and below low_freq_factor twice.  With 256, 40.7, 1.89
+ * and 0.088 times: the second is between them. */
+START_TEST(frequencies_are_scaled_as_the_type_says)
+{
+    static const char *const types[] = {"default", "linear", "llama3", "llama3"};
+    static const int64_t index[] = {0, 1, 2, 2}, original[] = {64, 64, 64, 256};
+    const double f1 = pow(10000.0, -1.0 / 3.0),
+                 share = (256.0 * f1 / 6.283185307179586 - 1) / 3;
+    const double by[4][3] = {
+        {1, 1, 1}, {0.25, 0.25, 0.25}, {1, 0.25, 0.25}, {1, share + (1 - share) / 4, 0.25}};
+    given_grouped_query(2, types[_i], index[_i]);
+    given_int(&g, "original_max_position_embeddings", original[_i]);
+    open_layer("grouped_query_attention");
+    (void)attends(TUTTI_MODE_EVAL, 1);
+    const tutti_desc want = {{3, 3}, 2, TUTTI_F32};
+    ck_assert(tutti_same_shape(&r.constant_desc, &want));
+    for (int i = 0; i < 3; i++) {
+        ck_assert_close(r.constant[i], 0.0, 0.0);
+        for (int position = 1; position < 3; position++)
+            ck_assert_close(r.constant[3 * position + i],
+                            sin(position * pow(10000.0, -i / 3.0) * by[_i][i]), 1e-7);
+    }
+    subject_close(&s);
+}
+END_TEST
+
+START_TEST(grouped_heads_that_do_not_fit_are_refused)
+{
+    given_grouped_query(3, "default", 0);
+    ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "grouped_query_attention", &g,
+                           TUTTI_E_ARG,
+                           "grouped_query_attention: num_heads 4 is no multiple of "
+                           "num_key_value_heads 3");
+    given_grouped_query(2, "default", 0);
+    given_null(&g, "head_dim");
+    ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "grouped_query_attention", &g,
+                           TUTTI_E_ARG,
+                           "grouped_query_attention: a head has 3 numbers, want an even count; "
+                           "set head_dim");
+    given_grouped_query(2, "llama3", 2);
+    given_float(&g, "low_freq_factor", 4.0);
+    ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "grouped_query_attention", &g,
+                           TUTTI_E_ARG,
+                           "grouped_query_attention: low_freq_factor 4, want less than "
+                           "high_freq_factor 4");
+}
+END_TEST
+
+START_TEST(rms_norm_has_a_scale_that_starts_as_ones)
+{
+    start();
+    given_int(&g, "num_features", 4);
+    given_float(&g, "eps", 1e-5);
+    open_layer("rms_norm");
+    const tree_weight *w = t.modules[m].weights;
+    ck_assert_uint_eq(t.modules[m].nweights, 1);
+    ck_assert_str_eq(w->name, "weight");
+    ck_assert_int_eq(w->init.kind, TUTTI_INIT_CONSTANT);
+    ck_assert_close(w->init.a, 1, 0);
+    ck_assert_uint_eq(w->flags, TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY);
+    emits(TUTTI_MODE_TRAIN, "v2 = rms_norm(v1, weight; eps=1e-05)\nv2\n");
+    subject_close(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("nn");
@@ -547,6 +690,11 @@ int main(void)
     tcase_add_test(c, probabilities_are_dropped_in_training_alone);
     tcase_add_test(c, heads_attend_without_products_of_their_own);
     tcase_add_test(c, heads_that_do_not_divide_the_width_are_refused);
+    tcase_add_test(c, grouped_queries_share_keys_and_values);
+    tcase_add_test(c, as_many_heads_of_keys_are_not_repeated);
+    tcase_add_loop_test(c, frequencies_are_scaled_as_the_type_says, 0, 4);
+    tcase_add_test(c, grouped_heads_that_do_not_fit_are_refused);
+    tcase_add_test(c, rms_norm_has_a_scale_that_starts_as_ones);
     suite_add_tcase(suite, c);
     return tutti_run(suite);
 }

@@ -25,6 +25,8 @@ static const tutti_object *const objects[] = {&nn_conv2d,
                                               &nn_attention_heads,
                                               &nn_conv_transpose2d,
                                               &nn_upsample2d,
+                                              &nn_rms_norm,
+                                              &nn_grouped_query_attention,
                                               NULL};
 
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.nn", "1.0.0", objects);

@@ -44,6 +44,28 @@ static tutti_status layer_norm_trace(void *self, tutti_graph *g, tutti_module m,
 }
 NN_OBJECT(layer_norm, layer_norm_open, layer_norm_build, layer_norm_trace)
 
+/* ---- rms_norm: Zhang and Sennrich 2019, over the last axis ---- */
+
+static tutti_status rms_norm_build(void *self, tutti_module m, tutti_error *err)
+{
+    const nn_layer *l = self;
+    const tutti_init one = nn_constant(1.0);
+    return nn_weight(l, m, "weight", l->i, 1, &one, undecayed, err);
+}
+
+static tutti_status rms_norm_trace(void *self, tutti_graph *g, tutti_module m,
+                                   const tutti_value *in, uint32_t nin, tutti_value *out,
+                                   uint32_t nout)
+{
+    const nn_layer *l = self;
+    (void)nin, (void)nout;
+    const tutti_value all[2] = {in[0], g->weight(g, m, "weight")};
+    const tutti_attr eps = tutti_attr_f("eps", l->f[0]);
+    out[0] = g->emit(g, "rms_norm", all, 2, &eps, 1, NULL, 0);
+    return g->status(g);
+}
+NN_OBJECT(rms_norm, layer_norm_open, rms_norm_build, rms_norm_trace)
+
 /* ---- group_norm: Wu and He 2018, over groups of channels, the last axis, and all pixels ---- */
 
 static tutti_status group_norm_open(const tutti_host *host, const tutti_params *params,
