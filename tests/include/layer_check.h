@@ -401,4 +401,10 @@ static inline void tree_init(tree *t)
     (void)tree_new(t, "model");
 }
 
+/* The root has the settings of `g`, which outlives the tree. */
+static inline void tree_root_given(tree *t, const given *g)
+{
+    t->modules[1].given.params = g->params;
+}
+
 #endif
