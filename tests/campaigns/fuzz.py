@@ -62,7 +62,14 @@ def shards():
     entry = {"format": "mds", "version": 2, "column_names": ["x"], "column_encodings": ["int"], "column_sizes": [8],
              "samples": 2, "hashes": [], "compression": None, "zip_data": None,
              "raw_data": {"basename": "shard.0.mds", "bytes": len(shard), "hashes": {}}}
-    return [json.dumps({"version": 2, "shards": [entry]}).encode() + b"\0" + shard]
+    seeds = [(entry, shard)]
+    for form, lines in (("csv", [b"1,ab\n", b"-2,\n"]), ("json", [b'{"x": 1, "y": "ab"}\n', b'{"x": -2, "y": ""}\n'])):
+        data = struct.pack("<4I", 2, 16, 16 + len(lines[0]), 16 + sum(map(len, lines))) + b"".join(lines)
+        info = {"basename": "shard.0.mds", "bytes": len(data), "hashes": {}}  # data, and where in them the lines are
+        seeds.append(({"format": form, "version": 2, "column_names": ["x", "y"], "column_encodings": ["int", "str"],
+                       "columns": {"x": "int", "y": "str"}, "newline": "\n", "samples": 2, "hashes": [],
+                       "compression": None, "raw_data": info, "raw_meta": info, "zip_data": None, "zip_meta": None}, data))
+    return [json.dumps({"version": 2, "shards": [e]}).encode() + b"\0" + data for e, data in seeds]
 
 
 def libraries():

@@ -22,13 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (s && !err.text[0])
         abort();
     for (int64_t k = 0; !s && k < set.samples && k < 64; k++) {
-        mds_field fields[MDS_MAX_COLUMNS];
-        if (mds_sample(&set, k, fields, &err))
+        mds_row row;
+        if (mds_sample(&set, k, &row, &err))
             break;
         for (uint32_t c = 0; c < set.ncolumns; c++)
-            for (uint64_t b = 0; b < fields[c].size; b++)
-                sum = (unsigned char)(sum + fields[c].data[b]);
-        mds_done(&set, k);
+            for (uint64_t b = 0; b < row.fields[c].size; b++)
+                sum = (unsigned char)(sum + row.fields[c].data[b]);
+        mds_done(&set, k, &row);
     }
     mds_close(&set);
     return 0;

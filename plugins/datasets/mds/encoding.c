@@ -256,6 +256,47 @@ static tutti_status encoding_array(const mds_encoding *e, const mds_field *f, vo
     return TUTTI_OK;
 }
 
+/* ---- whole numbers as they are stored ---- */
+
+int mds_encoding_is_whole(const mds_encoding *e)
+{
+    const int k = dtype_by_code(e->stored);
+    return k >= 0 && *dtypes[k].name != 'f';
+}
+
+mds_values mds_values_of(int32_t stored, const mds_field *f)
+{
+    const int k = dtype_by_code(stored);
+    return (mds_values){f->data, (int64_t)(f->size / (uint64_t)dtypes[k].bytes),
+                        dtypes[k].bytes, *dtypes[k].name == 'i'};
+}
+
+tutti_status mds_encoding_values(const mds_encoding *e, const mds_field *f, mds_values *ret,
+                                 char why[IMAGE_WHY_SIZE])
+{
+    tutti_desc d;
+    int k = 0;
+    uint64_t at = 0;
+    const tutti_status status = array_shape(e, f, &d, &k, &at, why);
+    if (status)
+        return status;
+    if (*dtypes[k].name == 'f')
+        return encoding_wrong(why, "an array of %s, want whole numbers", dtypes[k].name);
+    const mds_field values = {f->data + at, f->size - at};
+    *ret = mds_values_of(dtypes[k].code, &values);
+    return TUTTI_OK;
+}
+
+int64_t mds_values_at(const mds_values *v, int64_t k)
+{
+    const uint64_t bits =
+        encoding_little(v->data + k * v->bytes, (uint64_t)v->bytes); /* 0 above its bytes */
+    const int shift = 64 - 8 * v->bytes;
+    if (v->is_signed)
+        return (int64_t)(bits << shift) >> shift;
+    return bits > INT64_MAX ? -1 : (int64_t)bits;
+}
+
 /* ---- Pillow's images ---- */
 
 static tutti_status pil_shape(const mds_field *f, tutti_desc *ret, uint64_t *ret_begin,

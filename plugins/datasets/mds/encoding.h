@@ -31,6 +31,25 @@ TUTTI_NODISCARD tutti_status mds_encoding_parse(const char *text, mds_encoding *
                                                 char why[IMAGE_WHY_SIZE]);
 /* Bytes of every sample, or -1 when they differ. */
 int64_t mds_encoding_bytes(const mds_encoding *e);
+/* Whether the values of an ARRAY whose dtype is known are whole numbers. */
+int mds_encoding_is_whole(const mds_encoding *e);
+
+/* Whole numbers as they are stored, one after the other. */
+typedef struct mds_values {
+    const unsigned char *data;
+    int64_t count;
+    int32_t bytes; /* of one: 1, 2, 4, 8 */
+    int32_t is_signed;
+} mds_values;
+
+/* Those of an ARRAY, whatever its shape.  E_FORMAT, with `why`: also where they are floats.  [any] */
+TUTTI_NODISCARD tutti_status mds_encoding_values(const mds_encoding *e, const mds_field *f,
+                                                 mds_values *ret, char why[IMAGE_WHY_SIZE]);
+/* The whole field as numbers of the dtype with that code. */
+mds_values mds_values_of(int32_t stored, const mds_field *f);
+/* Value k; -1 where it is larger than an i64.  [any] */
+int64_t mds_values_at(const mds_values *v, int64_t k);
+
 /* The shape that a field becomes, without decoding it: NUMBER and DIGITS a scalar (i64 if whole,
  * else f32), TEXT u8 (N), ARRAY as stored (uint32 widens to i64), images u8 (H, W, C), lists of
  * images u8 (N, H, W, C).  Errors: E_FORMAT, E_NOMEM, with `why`.  [any] */

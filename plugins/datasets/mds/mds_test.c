@@ -1,69 +1,18 @@
 /* mds_test.c - the dataset through its entry function, on sets that the tests write. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "set_check.h"
 #include "set_writer.h"
-
-#include "tutti/dataset.h"
 
 #include <pthread.h>
 #include <stdio.h>
 
-static subject it;
-static const tutti_dataset_v1 *table;
-static tutti_dataset_info info;
 static writer w;
-
-static tutti_status open_path(const char *path, const char *input, int64_t classes,
-                              int64_t cache_mib, tutti_error *err)
-{
-    given g;
-    given_init(&g);
-    given_path(&g, "path", path);
-    input ? given_string(&g, "input_column", input) : given_null(&g, "input_column");
-    given_null(&g, "target_column");
-    given_int(&g, "classes", classes);
-    given_bool(&g, "verify", 1);
-    given_int(&g, "cache_mib", cache_mib);
-    const tutti_status s =
-        subject_open(&it, PLUGIN_PATH, TUTTI_KIND_DATASET, "mds", &g, NULL, err);
-    if (s)
-        return s;
-    table = subject_query(&it, TUTTI_DATASET_V1);
-    memset(&info, 0, sizeof info);
-    info.struct_size = sizeof info;
-    return table->info(it.self, &info, err);
-}
 
 static void open_set(const char *input)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     writer_finish(&w);
     ck_assert_ok(open_path(w.folder, input, 0, 0, &err), err);
-}
-
-/* Reads a sample's columns into buffers of `room` bytes. */
-static tutti_status read_into(int64_t index, tutti_tensor *t, void *const *data, uint64_t room,
-                              tutti_error *err)
-{
-    const uint64_t capacity[2] = {room, room};
-    for (int k = 0; k < 2; k++)
-        t[k] = (tutti_tensor){.data = data[k], .device = TUTTI_DEVICE_CPU};
-    return table->read(it.self, index, t, capacity, info.ncolumns, err);
-}
-
-static tutti_tensor read_one(int64_t index, void *data, uint64_t room)
-{
-    tutti_error err = TUTTI_ERROR_INIT;
-    tutti_tensor t[2];
-    int64_t target[8];
-    void *const to[2] = {data, target};
-    ck_assert_ok(read_into(index, t, to, room, &err), err);
-    return t[0];
-}
-
-static void assert_shape(const tutti_desc *d, const char *want)
-{
-    char text[96];
-    ck_assert_str_eq(tutti_desc_text(d, text, sizeof text), want);
 }
 
 /* An error on opening the set or reading its samples; "$" in the sentence is its folder. */

@@ -1,43 +1,20 @@
 /* plugin.c - mds: samples out of MosaicML Streaming shards, decoded to tensors. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encoding.h"
+#include "dataset.h"
 
-#include "tutti/dataset.h"
 #include "tutti/tutti.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUT, TARGET, OUTPUTS, PROBES = 16 };
-enum { SLOT_EMPTY, SLOT_BUSY, SLOT_READY };
-
-/* A column of the set as a column of our samples. */
-typedef struct output {
-    tutti_column column;
-    mds_encoding encoding;
-    int32_t from;  /* column of the set */
-    int32_t label; /* 1: a class, given as i32 */
-} output;
-
-typedef struct mds {
-    mds_set set;
-    output outputs[OUTPUTS];
-    uint32_t noutputs;
-    uint32_t reserved;
-    image_pool *pool;
-    uint8_t *cache; /* decoded inputs, one after the other; NULL: off */
-    uint8_t *slots; /* per sample: SLOT_* */
-    uint64_t input_bytes;
-} mds;
-
 /* ---- one column of one sample ---- */
 
-static tutti_status bad_sample(mds *m, int64_t index, const output *o, tutti_status status,
-                               const char *why, tutti_error *err)
+tutti_status mds_bad_sample(mds *m, int64_t index, const output *o, tutti_status status,
+                            const char *why, tutti_error *err)
 {
     const mds_shard *s = mds_shard_of(&m->set, index);
-    return tutti_fail(err, status, "%s: sample %lld: column %s: %s", s->raw.path,
+    return tutti_fail(err, status, "%s: sample %lld: column %s: %s", mds_shard_path(s),
                       (long long)(index - s->first), m->set.columns[o->from].name, why);
 }
 
@@ -50,19 +27,19 @@ static int mds_fits(const tutti_desc *d, const tutti_desc *all)
 }
 
 /* The shape of a field, which has to fit the column's. */
-static tutti_status shape_of(mds *m, int64_t index, const output *o, const mds_field *f,
-                             tutti_desc *ret, tutti_error *err)
+tutti_status mds_shape_of(mds *m, int64_t index, const output *o, const mds_field *f,
+                          tutti_desc *ret, tutti_error *err)
 {
     char why[IMAGE_WHY_SIZE] = "", have[80], want[80];
     const tutti_status s = mds_encoding_shape(&o->encoding, m->pool, f, ret, why);
     if (s)
-        return bad_sample(m, index, o, s, why, err);
+        return mds_bad_sample(m, index, o, s, why, err);
     if (o->column.desc.dtype == TUTTI_DTYPE_NONE || o->label || mds_fits(ret, &o->column.desc))
         return TUTTI_OK;
     (void)snprintf(why, sizeof why, "is %s, others are %s",
                    tutti_desc_text(ret, have, sizeof have),
                    tutti_desc_text(&o->column.desc, want, sizeof want));
-    return bad_sample(m, index, o, TUTTI_E_SHAPE, why, err);
+    return mds_bad_sample(m, index, o, TUTTI_E_SHAPE, why, err);
 }
 
 static tutti_status no_room(mds *m, int64_t index, const output *o, const tutti_desc *d,
@@ -71,36 +48,43 @@ static tutti_status no_room(mds *m, int64_t index, const output *o, const tutti_
     char why[IMAGE_WHY_SIZE], text[80];
     (void)snprintf(why, sizeof why, "%s does not fit into %llu bytes",
                    tutti_desc_text(d, text, sizeof text), (unsigned long long)capacity);
-    return bad_sample(m, index, o, TUTTI_E_RANGE, why, err);
+    return mds_bad_sample(m, index, o, TUTTI_E_RANGE, why, err);
 }
 
 static tutti_status mds_decode(mds *m, int64_t index, const output *o, const mds_field *f,
                                tutti_tensor *to, uint64_t capacity, tutti_error *err)
 {
     char why[IMAGE_WHY_SIZE] = "";
-    tutti_status s = shape_of(m, index, o, f, &to->desc, err);
+    tutti_status s = mds_shape_of(m, index, o, f, &to->desc, err);
     if (s)
         return s;
     if (tutti_nbytes(&to->desc) > capacity)
         return no_room(m, index, o, &to->desc, capacity, err);
     s = mds_encoding_decode(&o->encoding, m->pool, f, &to->desc, to->data, why);
-    return s ? bad_sample(m, index, o, s, why, err) : TUTTI_OK;
+    return s ? mds_bad_sample(m, index, o, s, why, err) : TUTTI_OK;
 }
 
-/* A class: any whole number, checked against the number of classes unless that is 0. */
-static tutti_status read_label(mds *m, int64_t index, const output *o, const mds_field *f,
-                               int64_t classes, int64_t *ret, tutti_error *err)
+tutti_status mds_read_label(mds *m, int64_t index, const output *o, const mds_field *f,
+                            int64_t classes, int64_t *ret, tutti_error *err)
 {
     const tutti_desc scalar = {{0}, 0, TUTTI_I64};
     const int64_t most = classes ? classes - 1 : 1 << 24;
     char why[IMAGE_WHY_SIZE] = "";
+    if (o->encoding.kind == MDS_TEXT) {
+        *ret = label_names_class(&m->names, f->data, f->size);
+        if (*ret >= 0)
+            return TUTTI_OK;
+        (void)snprintf(why, sizeof why, "there is no label \"%.*s\"",
+                       (int)(f->size < 60 ? f->size : 60), (const char *)f->data);
+        return mds_bad_sample(m, index, o, TUTTI_E_RANGE, why, err);
+    }
     tutti_status s = mds_encoding_decode(&o->encoding, m->pool, f, &scalar, ret, why);
     if (s == TUTTI_OK && (*ret < 0 || *ret > most)) {
         (void)snprintf(why, sizeof why, "label %lld, want 0 to %lld", (long long)*ret,
                        (long long)most);
         s = TUTTI_E_RANGE;
     }
-    return s ? bad_sample(m, index, o, s, why, err) : TUTTI_OK;
+    return s ? mds_bad_sample(m, index, o, s, why, err) : TUTTI_OK;
 }
 
 /* Decodes once; whoever comes while another worker fills the slot decodes for itself. */
@@ -139,6 +123,25 @@ static tutti_status mds_info(void *self, tutti_dataset_info *ret, tutti_error *e
     return TUTTI_OK;
 }
 
+/* Input and target of a sample of tokens. */
+static tutti_status read_tokens(mds *m, int64_t index, const mds_field *fields,
+                                tutti_tensor *columns, const uint64_t *capacity,
+                                tutti_error *err)
+{
+    for (uint32_t k = 0; k < OUTPUTS; k++) {
+        const output *o = &m->outputs[k];
+        char why[IMAGE_WHY_SIZE] = "";
+        columns[k].desc = o->column.desc;
+        if (capacity[k] < tutti_nbytes(&o->column.desc))
+            return no_room(m, index, o, &o->column.desc, capacity[k], err);
+        const tutti_status s =
+            mds_tokens_read(&m->tokens, &fields[m->tokens.from], k, columns[k].data, why);
+        if (s)
+            return mds_bad_sample(m, index, o, s, why, err);
+    }
+    return TUTTI_OK;
+}
+
 static tutti_status read_fields(mds *m, int64_t index, const mds_field *fields,
                                 tutti_tensor *columns, const uint64_t *capacity,
                                 tutti_error *err)
@@ -149,7 +152,7 @@ static tutti_status read_fields(mds *m, int64_t index, const mds_field *fields,
         const mds_field *f = &fields[o->from];
         if (o->label) {
             int64_t label;
-            if ((s = read_label(m, index, o, f, o->column.classes, &label, err)))
+            if ((s = mds_read_label(m, index, o, f, o->column.classes, &label, err)))
                 return s;
             columns[k].desc = o->column.desc;
             if (capacity[k] < sizeof(int32_t))
@@ -167,107 +170,20 @@ static tutti_status mds_read(void *self, int64_t index, tutti_tensor *columns,
                              const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
 {
     mds *m = self;
-    mds_field fields[MDS_MAX_COLUMNS];
+    mds_row row;
     if (index < 0 || index >= m->set.samples || ncolumns != m->noutputs)
         return tutti_fail(err, TUTTI_E_RANGE, "mds: sample %lld, there are %lld",
                           (long long)index, (long long)m->set.samples);
-    tutti_status s = mds_sample(&m->set, index, fields, err);
+    tutti_status s = mds_sample(&m->set, index, &row, err);
     if (s)
         return s;
-    s = read_fields(m, index, fields, columns, capacity, err);
-    mds_done(&m->set, index);
+    s = m->tokens.from >= 0 ? read_tokens(m, index, row.fields, columns, capacity, err)
+                            : read_fields(m, index, row.fields, columns, capacity, err);
+    mds_done(&m->set, index, &row);
     return s;
 }
 
 /* ---- opening ---- */
-
-/* The column that the run names, or else the first of a kind that suits and is not `taken`;
- * -1: none. */
-static tutti_status mds_choose(mds *m, const char *name, int target, int32_t taken,
-                               int32_t *ret, tutti_error *err)
-{
-    *ret = name ? mds_find(&m->set, name) : -1;
-    if (name && *ret < 0)
-        return tutti_fail(err, TUTTI_E_NOTFOUND, "%s/index.json: there is no column %s",
-                          m->set.folder, name);
-    for (int32_t k = 0; !name && *ret < 0 && k < (int32_t)m->set.ncolumns; k++) {
-        mds_encoding e;
-        char why[IMAGE_WHY_SIZE];
-        const int known = mds_encoding_parse(m->set.columns[k].encoding, &e, why) == TUTTI_OK;
-        const int number = e.kind == MDS_NUMBER || e.kind == MDS_DIGITS;
-        if (known && k != taken && (target ? number : !number && e.kind != MDS_TEXT))
-            *ret = k;
-    }
-    return TUTTI_OK;
-}
-
-static tutti_status set_output(mds *m, output *o, const char *name, tutti_error *err)
-{
-    const mds_column *c = &m->set.columns[o->from];
-    char why[IMAGE_WHY_SIZE];
-    const tutti_status s = mds_encoding_parse(c->encoding, &o->encoding, why);
-    if (s)
-        return tutti_fail(err, s, "%s/index.json: column %s %s", m->set.folder, c->name, why);
-    const int64_t bytes = mds_encoding_bytes(&o->encoding);
-    if (bytes != c->size && (bytes >= 0 || c->size >= 0))
-        return tutti_fail(
-            err, TUTTI_E_FORMAT,
-            "%s/index.json: column %s of encoding %s has the size %lld, want %lld",
-            m->set.folder, c->name, c->encoding, (long long)c->size, (long long)bytes);
-    (void)snprintf(o->column.name, sizeof o->column.name, "%s", name);
-    return TUTTI_OK;
-}
-
-/* The shape of the column: that of every sample if the encoding fixes it; else that of a few
- * samples, where a dimension in which they differ is open. */
-static tutti_status find_shape(mds *m, output *o, tutti_error *err)
-{
-    tutti_desc all = {0};
-    for (int64_t k = 0; k < PROBES; k++) {
-        mds_field fields[MDS_MAX_COLUMNS];
-        const int64_t index = m->set.samples * k / PROBES;
-        tutti_desc d;
-        tutti_status s = mds_sample(&m->set, index, fields, err);
-        if (s)
-            return s;
-        s = shape_of(m, index, o, &fields[o->from], &d, err);
-        mds_done(&m->set, index);
-        if (s)
-            return s;
-        if (k == 0)
-            all = d;
-        if (d.rank != all.rank || d.dtype != all.dtype)
-            return bad_sample(m, index, o, TUTTI_E_SHAPE,
-                              "has another type or rank than the first sample's", err);
-        for (int32_t i = 0; i < d.rank; i++)
-            all.dim[i] = all.dim[i] == d.dim[i] ? d.dim[i] : -1;
-    }
-    o->column.desc = all;
-    return TUTTI_OK;
-}
-
-static tutti_status count_classes(mds *m, int64_t given, tutti_error *err)
-{
-    output *o = &m->outputs[TARGET];
-    const tutti_desc scalar = {{0}, 0, TUTTI_I32};
-    o->label = 1;
-    o->column.desc = scalar;
-    o->column.classes = given;
-    for (int64_t k = 0; given == 0 && k < m->set.samples; k++) {
-        mds_field fields[MDS_MAX_COLUMNS];
-        int64_t label;
-        tutti_status s = mds_sample(&m->set, k, fields, err);
-        if (s)
-            return s;
-        s = read_label(m, k, o, &fields[o->from], 0, &label, err);
-        mds_done(&m->set, k);
-        if (s)
-            return s;
-        if (label >= o->column.classes)
-            o->column.classes = label + 1;
-    }
-    return TUTTI_OK;
-}
 
 static tutti_status make_cache(mds *m, int64_t limit_mib, tutti_error *err)
 {
@@ -286,35 +202,12 @@ static tutti_status make_cache(mds *m, int64_t limit_mib, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status open_outputs(mds *m, const tutti_params *params, tutti_error *err)
-{
-    output *in = &m->outputs[INPUT], *out = &m->outputs[TARGET];
-    const char *input = tutti_param_str(params, "input_column");
-    const char *target = tutti_param_str(params, "target_column");
-    tutti_status s = mds_choose(m, input, 0, -1, &in->from, err);
-    if (s || (s = mds_choose(m, target, 1, in->from, &out->from, err)))
-        return s;
-    if (in->from < 0)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "%s/index.json: there is no column of images or arrays; name one as "
-                          "input_column",
-                          m->set.folder);
-    m->noutputs = out->from < 0 ? 1 : 2;
-    if ((s = set_output(m, in, "input", err)) || (s = find_shape(m, in, err)))
-        return s;
-    if (m->noutputs == 1)
-        return TUTTI_OK;
-    if ((s = set_output(m, out, "target", err)))
-        return s;
-    return out->encoding.integer ? count_classes(m, tutti_param_i64(params, "classes"), err)
-                                 : find_shape(m, out, err);
-}
-
 static tutti_status mds_close_self(void *self, tutti_error *err)
 {
     mds *m = self;
     (void)err;
     mds_close(&m->set);
+    label_names_free(&m->names);
     image_pool_free(m->pool);
     free(m->cache);
     free(m->slots);
@@ -336,7 +229,7 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
     m->pool = pool;
     tutti_status s = mds_open(&m->set, tutti_param_str(params, "path"),
                               (int32_t)tutti_param_i64(params, "verify"), err);
-    if (s || (s = open_outputs(m, params, err)) ||
+    if (s || (s = mds_open_outputs(m, params, err)) ||
         (s = make_cache(m, tutti_param_i64(params, "cache_mib"), err))) {
         (void)mds_close_self(m, NULL);
         return s;

@@ -1,4 +1,5 @@
-/* shard.h - MosaicML Streaming's MDS format, version 2: an index and its shards. */
+/* shard.h - MosaicML Streaming's sets, version 2: an index, and shards of samples (mds), of lines with separators (xsv,
+ * csv, tsv) or of lines of JSON. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLUGIN_MDS_SHARD_H
 #define PLUGIN_MDS_SHARD_H
@@ -9,7 +10,14 @@
 
 enum { MDS_MAX_COLUMNS = 32 };
 
-/* How one column of a sample is stored; columns are sorted by name in the file. */
+/* How the samples of a shard's data stand there. */
+typedef enum mds_format {
+    MDS_BINARY, /* u32 samples, u32 offsets[samples + 1]; a sample: u32 sizes of its variable columns, the columns */
+    MDS_LINES, /* the columns' texts with separators between them; offsets are in the file of meta data */
+    MDS_JSON /* an object; offsets are in the file of meta data */
+} mds_format;
+
+/* How one column of a sample is stored; those of a binary shard are sorted by name. */
 typedef struct mds_column {
     char *name;
     char *encoding;
@@ -24,19 +32,27 @@ typedef struct mds_file {
     uint64_t bytes;
 } mds_file;
 
-typedef struct mds_shard {
+/* A file of a shard in memory. */
+typedef struct mds_part {
     mds_file raw;
-    mds_file zip;   /* path NULL when not compressed */
-    char *zip_kind; /* "zstd", "zstd:7" */
+    mds_file zip; /* path NULL when not compressed */
+    /* behind the shard's lock: */
+    const unsigned char *data; /* NULL: closed */
+    uint64_t size;
+    int mapped;   /* 1: a mapping, 0: memory of ours */
+    int verified; /* its hash was right once */
+} mds_part;
+
+enum { MDS_DATA, MDS_META, MDS_PARTS }; /* MDS_META: of formats other than mds */
+
+typedef struct mds_shard {
+    mds_part part[MDS_PARTS];
+    char *zip_kind; /* "zstd", "zstd:7"; NULL: none */
     int64_t samples;
     int64_t first; /* index of its first sample */
     /* behind the lock: */
-    const unsigned char *data; /* NULL: closed */
-    uint64_t size;
-    int mapped;     /* 1: a mapping, 0: memory of ours */
-    int verified;   /* its hash was right once */
     int recent;     /* used since the hand went past */
-    uint32_t users; /* of `data`; it stays open */
+    uint32_t users; /* of the parts' data; they stay open */
     pthread_mutex_t lock;
 } mds_shard;
 
@@ -51,30 +67,41 @@ typedef struct mds_set {
     mds_column columns[MDS_MAX_COLUMNS]; /* those of every shard */
     uint32_t ncolumns;
     int32_t verify;
+    int32_t format;         /* mds_format, of every shard */
+    char *separator;        /* MDS_LINES: between columns */
+    char *newline;          /* MDS_LINES: at the end of a sample */
     uint64_t nopen;         /* atomic */
     uint64_t hand;          /* where the next shard to close is looked for */
     pthread_mutex_t closer; /* has the hand */
 } mds_set;
 
-/* A column of a sample, in the shard's memory. */
+/* A column of a sample, in the shard's memory or its sample's own. */
 typedef struct mds_field {
     const unsigned char *data;
     uint64_t size;
 } mds_field;
 
-/* Reads folder/index.json.  Errors name the file and what is wrong with it. */
+typedef struct mds_row {
+    mds_field fields[MDS_MAX_COLUMNS];
+    char *own; /* values of JSON; NULL: none */
+} mds_row;
+
+/* Reads folder/index.json.  `set` is for mds_close even after an error.  Errors name the file and what is wrong
+ * with it.  [control] */
 TUTTI_NODISCARD tutti_status mds_open(mds_set *set, const char *folder, int32_t verify,
                                       tutti_error *err);
 void mds_close(mds_set *set);
 /* The fields of sample `index`.  Its shard is mapped, or inflated, when it is not open, and verified the first
  * time; of more than MDS_MAX_OPEN shards one that was not used lately is closed.  The fields are good until
- * mds_done with the same index, which follows each success.  [any] */
-TUTTI_NODISCARD tutti_status mds_sample(mds_set *set, int64_t index, mds_field *fields,
+ * mds_done with the same index and row, which follows each success.  [any] */
+TUTTI_NODISCARD tutti_status mds_sample(mds_set *set, int64_t index, mds_row *ret_row,
                                         tutti_error *err);
-void mds_done(mds_set *set, int64_t index);
+void mds_done(mds_set *set, int64_t index, mds_row *row);
 /* Column number by name; -1. */
 int32_t mds_find(const mds_set *set, const char *name);
 /* The shard that holds sample `index`. */
 mds_shard *mds_shard_of(mds_set *set, int64_t index);
+/* The file that errors about a shard name. */
+const char *mds_shard_path(const mds_shard *s);
 
 #endif

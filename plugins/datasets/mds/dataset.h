@@ -1,0 +1,54 @@
+/* dataset.h - the dataset mds: its columns, and what reading one takes; for its own files. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_MDS_DATASET_H
+#define PLUGIN_MDS_DATASET_H
+
+#include "encoding.h"
+#include "label_names.h"
+#include "tokens.h"
+
+#include "tutti/dataset.h"
+#include "tutti/params.h"
+
+enum { INPUT, TARGET, OUTPUTS, PROBES = 16 };
+enum { SLOT_EMPTY, SLOT_BUSY, SLOT_READY };
+
+/* A column of the set as a column of our samples. */
+typedef struct output {
+    tutti_column column;
+    mds_encoding encoding;
+    int32_t from;  /* column of the set */
+    int32_t label; /* 1: a class, given as i32 */
+} output;
+
+typedef struct mds {
+    mds_set set;
+    output outputs[OUTPUTS];
+    uint32_t noutputs;
+    uint32_t reserved;
+    mds_tokens tokens; /* from -1: none, else both outputs are of it */
+    label_names names; /* of a target of texts */
+    image_pool *pool;
+    uint8_t *cache; /* decoded inputs, one after the other; NULL: off */
+    uint8_t *slots; /* per sample: SLOT_* */
+    uint64_t input_bytes;
+} mds;
+
+/* plugin.c; errors of a sample name its shard, its number there and its column */
+tutti_status mds_bad_sample(mds *m, int64_t index, const output *o, tutti_status status,
+                            const char *why, tutti_error *err);
+/* The shape of a field, which has to fit the column's, if that is known. */
+TUTTI_NODISCARD tutti_status mds_shape_of(mds *m, int64_t index, const output *o,
+                                          const mds_field *f, tutti_desc *ret,
+                                          tutti_error *err);
+/* A class: a text by its place among the labels, or any whole number, checked against the number of classes unless
+ * that is 0. */
+TUTTI_NODISCARD tutti_status mds_read_label(mds *m, int64_t index, const output *o,
+                                            const mds_field *f, int64_t classes, int64_t *ret,
+                                            tutti_error *err);
+
+/* open.c: settles the columns of an open set, and reads what has to be known of all samples.  [control] */
+TUTTI_NODISCARD tutti_status mds_open_outputs(mds *m, const tutti_params *params,
+                                              tutti_error *err);
+
+#endif

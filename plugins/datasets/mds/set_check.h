@@ -1,0 +1,71 @@
+/* set_check.h - an open data set of the plugin, for its tests: one at a time in each program. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MDS_SET_CHECK_H
+#define MDS_SET_CHECK_H
+
+#include "plugin_check.h"
+
+#include "tutti/dataset.h"
+
+static subject it;
+static const tutti_dataset_v1 *table;
+static tutti_dataset_info info;
+/* Settings that few tests give; each test is a process of its own. */
+static const char *target_column, *labels, *tokens_column, *token_type = "int64";
+static int64_t length;
+static int verify = 1;
+
+static inline tutti_status open_path(const char *path, const char *input, int64_t classes,
+                                     int64_t cache_mib, tutti_error *err)
+{
+    given g;
+    given_init(&g);
+    given_path(&g, "path", path);
+    input ? given_string(&g, "input_column", input) : given_null(&g, "input_column");
+    target_column ? given_string(&g, "target_column", target_column)
+                  : given_null(&g, "target_column");
+    labels ? given_path(&g, "labels", labels) : given_null(&g, "labels");
+    tokens_column ? given_string(&g, "tokens_column", tokens_column)
+                  : given_null(&g, "tokens_column");
+    given_string(&g, "token_type", token_type);
+    given_int(&g, "length", length);
+    given_int(&g, "classes", classes);
+    given_bool(&g, "verify", verify);
+    given_int(&g, "cache_mib", cache_mib);
+    const tutti_status s =
+        subject_open(&it, PLUGIN_PATH, TUTTI_KIND_DATASET, "mds", &g, NULL, err);
+    if (s)
+        return s;
+    table = subject_query(&it, TUTTI_DATASET_V1);
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    return table->info(it.self, &info, err);
+}
+
+/* Reads a sample's columns into buffers of `room` bytes. */
+static inline tutti_status read_into(int64_t index, tutti_tensor *t, void *const *data,
+                                     uint64_t room, tutti_error *err)
+{
+    const uint64_t capacity[2] = {room, room};
+    for (int k = 0; k < 2; k++)
+        t[k] = (tutti_tensor){.data = data[k], .device = TUTTI_DEVICE_CPU};
+    return table->read(it.self, index, t, capacity, info.ncolumns, err);
+}
+
+static inline tutti_tensor read_one(int64_t index, void *data, uint64_t room)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_tensor t[2];
+    int64_t target[8];
+    void *const to[2] = {data, target};
+    ck_assert_ok(read_into(index, t, to, room, &err), err);
+    return t[0];
+}
+
+static inline void assert_shape(const tutti_desc *d, const char *want)
+{
+    char text[96];
+    ck_assert_str_eq(tutti_desc_text(d, text, sizeof text), want);
+}
+
+#endif

@@ -1,0 +1,246 @@
+/* upstream_sets.h - files that MosaicML Streaming 0.13.0 wrote, in base64; by tests/peers/streaming_sets.py. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
+static const struct {
+    const char *set, *file, *text;
+} upstream_files[] = {
+    {"mds", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0NjQiLCAibmRhcnJh"
+     "eTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIiwgIngiXSwg"
+     "ImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6IG51bGwsICJmb3JtYXQiOiAi"
+     "bWRzIiwgImhhc2hlcyI6IFsic2hhMSJdLCAicmF3X2RhdGEiOiB7ImJhc2VuYW1lIjogInNoYXJkLjAwMDAwLm1k"
+     "cyIsICJieXRlcyI6IDQ1NiwgImhhc2hlcyI6IHsic2hhMSI6ICI3YTNhODUwMzM1NTA1MjNkNjQ5ZmQ3MGY3ODFh"
+     "YjYyZjFlZGM4NGQyIn19LCAic2FtcGxlcyI6IDQsICJzaXplX2xpbWl0IjogNTAwLCAidmVyc2lvbiI6IDIsICJ6"
+     "aXBfZGF0YSI6IG51bGx9LCB7ImNvbHVtbl9lbmNvZGluZ3MiOiBbImludCIsICJzdHIiLCAiZmxvYXQ2NCIsICJu"
+     "ZGFycmF5OmZsb2F0MzI6MiwzIl0sICJjb2x1bW5fbmFtZXMiOiBbImxhYmVsIiwgIm5hbWUiLCAidmFsdWUiLCAi"
+     "eCJdLCAiY29sdW1uX3NpemVzIjogWzgsIG51bGwsIDgsIDI0XSwgImNvbXByZXNzaW9uIjogbnVsbCwgImZvcm1h"
+     "dCI6ICJtZHMiLCAiaGFzaGVzIjogWyJzaGExIl0sICJyYXdfZGF0YSI6IHsiYmFzZW5hbWUiOiAic2hhcmQuMDAw"
+     "MDEubWRzIiwgImJ5dGVzIjogMzAzLCAiaGFzaGVzIjogeyJzaGExIjogImE1YTA5NzU5MGQwNzU2Zjk4ZWZkMjJk"
+     "NDEzMzY4Mzk3ZjI2MWUyYjYifX0sICJzYW1wbGVzIjogMSwgInNpemVfbGltaXQiOiA1MDAsICJ2ZXJzaW9uIjog"
+     "MiwgInppcF9kYXRhIjogbnVsbH1dLCAidmVyc2lvbiI6IDJ9"},
+    {"mds", "shard.00000.mds",
+     "BAAAAAwBAAA7AQAAagEAAJkBAADIAQAAeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0"
+     "NjQiLCAibmRhcnJheTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZh"
+     "bHVlIiwgIngiXSwgImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6IG51bGws"
+     "ICJmb3JtYXQiOiAibWRzIiwgImhhc2hlcyI6IFsic2hhMSJdLCAic2l6ZV9saW1pdCI6IDUwMCwgInZlcnNpb24i"
+     "OiAyfQMAAAAAAAAAAAAAAGFudAAAAAAAAOC/AAAAAAAAgD8AAABAAABAQAAAgEAAAKBAAwAAAAEAAAAAAAAAYmVl"
+     "AAAAAAAA0L8AAIA/AAAAQAAAQEAAAIBAAACgQAAAwEADAAAAAgAAAAAAAABhbnQAAAAAAAAAAAAAAEAAAEBAAACA"
+     "QAAAoEAAAMBAAADgQAMAAAAAAAAAAAAAAGNhdAAAAAAAANA/AABAQAAAgEAAAKBAAADAQAAA4EAAAABB"},
+    {"mds", "shard.00001.mds",
+     "AQAAAAABAAAvAQAAeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0NjQiLCAibmRhcnJh"
+     "eTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIiwgIngiXSwg"
+     "ImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6IG51bGwsICJmb3JtYXQiOiAi"
+     "bWRzIiwgImhhc2hlcyI6IFsic2hhMSJdLCAic2l6ZV9saW1pdCI6IDUwMCwgInZlcnNpb24iOiAyfQMAAAABAAAA"
+     "AAAAAGJlZQAAAAAAAOA/AACAQAAAoEAAAMBAAADgQAAAAEEAABBB"},
+    {"mds.br", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0NjQiLCAibmRhcnJh"
+     "eTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIiwgIngiXSwg"
+     "ImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6ICJiciIsICJmb3JtYXQiOiAi"
+     "bWRzIiwgImhhc2hlcyI6IFsieHhoNjQiXSwgInJhd19kYXRhIjogeyJiYXNlbmFtZSI6ICJzaGFyZC4wMDAwMC5t"
+     "ZHMiLCAiYnl0ZXMiOiA1MDksICJoYXNoZXMiOiB7Inh4aDY0IjogImQ5MjU5NzRkMzg5MjE1MzMifX0sICJzYW1w"
+     "bGVzIjogNSwgInNpemVfbGltaXQiOiBudWxsLCAidmVyc2lvbiI6IDIsICJ6aXBfZGF0YSI6IHsiYmFzZW5hbWUi"
+     "OiAic2hhcmQuMDAwMDAubWRzLmJyIiwgImJ5dGVzIjogMjQ2LCAiaGFzaGVzIjogeyJ4eGg2NCI6ICJhZjczNWNh"
+     "OTI3NDg0OTI0In19fV0sICJ2ZXJzaW9uIjogMn0="},
+    {"mds.br", "shard.00000.mds.br",
+     "G/wBAJ4HtruJOD5Ki/gi3Asid1db3kL6J6xA8uTJijCgFuCTFABGbtsgld3nJcQSlCwu+QP0+7+3VtEJ1IsSyu3/"
+     "v406L8BE0gMHGEhCJ4j2PFfEzGPTqKTXhBOFqjnMZV7z1xNi0jAePldYzEU9bOAM67Y08bdDqSlYDZn3Iot9IUuW"
+     "xGX4nEkiY4UUfhCqlKhz06isrk10QCMyXpvhpJSUVcuIwFwhMUe4gXhjn61EASrVztdVaYoCkhyFt9nAogQ+O4PF"
+     "pF8cgjpsxPP/0yBEbGKRnUgAoOU5AXgvn8jZshk1KAEnBxe/x9suOEYNUjoAKLMD"},
+    {"mds.bz2", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0NjQiLCAibmRhcnJh"
+     "eTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIiwgIngiXSwg"
+     "ImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6ICJiejIiLCAiZm9ybWF0Ijog"
+     "Im1kcyIsICJoYXNoZXMiOiBbInh4aDY0Il0sICJyYXdfZGF0YSI6IHsiYmFzZW5hbWUiOiAic2hhcmQuMDAwMDAu"
+     "bWRzIiwgImJ5dGVzIjogNTEwLCAiaGFzaGVzIjogeyJ4eGg2NCI6ICJhYmU2ZTVhZjY4NDM2ZGI3In19LCAic2Ft"
+     "cGxlcyI6IDUsICJzaXplX2xpbWl0IjogbnVsbCwgInZlcnNpb24iOiAyLCAiemlwX2RhdGEiOiB7ImJhc2VuYW1l"
+     "IjogInNoYXJkLjAwMDAwLm1kcy5iejIiLCAiYnl0ZXMiOiAzMDYsICJoYXNoZXMiOiB7Inh4aDY0IjogIjBhOTQx"
+     "OTU2NzZmNGQ0MDMifX19XSwgInZlcnNpb24iOiAyfQ=="},
+    {"mds.bz2", "shard.00000.mds.bz2",
+     "QlpoOTFBWSZTWeKZlyEAAEp/3/qASABQBB1Q8AAACr/n/3pAAEAAAADAAMAAQAAAATAA+GRgABoAAyaAAANANIU9"
+     "qTYFGmgABoAAZHqCRRNFB5JiehPUemoabUMTQ0eoep977hykQnROkUVmgiJaWoxUChdE0wRaBtOYQKrVjuw/ZxYc"
+     "5S4qDRbqE2A20PjZ779ensPaDkELuU92DF5DAe1bENlL2weTDPzUvPkvKIcZVUgSw/D+xW7tLQkjvDFTwhIXB1BS"
+     "WO3WyzGBk4ctHqz6KjHt87EgIOZ4RLXWVdxcVw2uDuCeNNKlBiBFYtPiLBeoKBqH4yWTSXbYk5gjEGjCQUHT46oS"
+     "g192SSVRRlzShKtPqZRmmGpKtysoMt7xaRsvgiKab/xdyRThQkOKZlyE"},
+    {"mds.gz", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0NjQiLCAibmRhcnJh"
+     "eTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIiwgIngiXSwg"
+     "ImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6ICJneiIsICJmb3JtYXQiOiAi"
+     "bWRzIiwgImhhc2hlcyI6IFsieHhoNjQiXSwgInJhd19kYXRhIjogeyJiYXNlbmFtZSI6ICJzaGFyZC4wMDAwMC5t"
+     "ZHMiLCAiYnl0ZXMiOiA1MDksICJoYXNoZXMiOiB7Inh4aDY0IjogImVjZGYxZTJhMTQ2YjFlMTUifX0sICJzYW1w"
+     "bGVzIjogNSwgInNpemVfbGltaXQiOiBudWxsLCAidmVyc2lvbiI6IDIsICJ6aXBfZGF0YSI6IHsiYmFzZW5hbWUi"
+     "OiAic2hhcmQuMDAwMDAubWRzLmd6IiwgImJ5dGVzIjogMjc3LCAiaGFzaGVzIjogeyJ4eGg2NCI6ICIzOTk1MDRl"
+     "ODFjZWMxNDA0In19fV0sICJ2ZXJzaW9uIjogMn0="},
+    {"mds.gz", "shard.00000.mds.gz",
+     "H4sIAIecA2sC/22OTWrDMBCFlZbuS09gtPbKCaV4Y/scJYSJrcYC/QRJDk5KITdpb5KeoOQIuUihox9oaC38PM/j"
+     "b57mjhDyMCOkQW1R76gv1DfqlbZaDFKtmGp1x9XG0jJ7plw5mmfUOuPLi9DgHhfeqg6MgX0ZWvOiLPI5XWI/pSiQ"
+     "LCYIWDMRJrDl6w7EEMx4PWD5IQ485ZkahMgzNMUiEnJrmLVcKwTo5hBW0UaC89+ys77Rg+3TlePY45J+1KeuBJfc"
+     "kzGW7phJUcXbLfk9oFw0l1OsxwpfNT6oI+qj9vgs4WvGojmfplBCPgN+8zc9nH8o3lpfL9NCws/VFIo/msllLtUU"
+     "Ssh98wN940bS/QEAAA=="},
+    {"mds.snappy", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0NjQiLCAibmRhcnJh"
+     "eTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIiwgIngiXSwg"
+     "ImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6ICJzbmFwcHkiLCAiZm9ybWF0"
+     "IjogIm1kcyIsICJoYXNoZXMiOiBbInh4aDY0Il0sICJyYXdfZGF0YSI6IHsiYmFzZW5hbWUiOiAic2hhcmQuMDAw"
+     "MDAubWRzIiwgImJ5dGVzIjogNTEzLCAiaGFzaGVzIjogeyJ4eGg2NCI6ICIyZjExY2NlNDNkYmMxYTZmIn19LCAi"
+     "c2FtcGxlcyI6IDUsICJzaXplX2xpbWl0IjogbnVsbCwgInZlcnNpb24iOiAyLCAiemlwX2RhdGEiOiB7ImJhc2Vu"
+     "YW1lIjogInNoYXJkLjAwMDAwLm1kcy5zbmFwcHkiLCAiYnl0ZXMiOiAzNTQsICJoYXNoZXMiOiB7Inh4aDY0Ijog"
+     "IjMyOTRkOTM1Y2FlNzM1MGMifX19XSwgInZlcnNpb24iOiAyfQ=="},
+    {"mds.snappy", "shard.00000.mds.snappy",
+     "gQTwZQUAAAAWAQAARQEAAHQBAACjAQAA0gEAAAECAAB7ImNvbHVtbl9lbmNvZGluZ3MiOiBbImludCIsICJzdHIi"
+     "LCAiZmxvYXQ2NCIsICJuZGFycmF5OmZsb2F0MzI6MiwzIl0sICJjbwVGDG5hbWUJQhBsYWJlbAE9ARMBCAx2YWx1"
+     "BQkAeC4xAAhzaXoJMTw4LCBudWxsLCA4LCAyNF0sAVNIbXByZXNzaW9uIjogInNuYXBweQFKFGZvcm1hdAEUCG1k"
+     "cwERDGhhc2gJRhQieHhoNjQFYQFaEF9saW1pASoJWwwidmVyDU8MMn0DABkBCGFudAkNBOC/CQhEgD8AAABAAABA"
+     "QAAAgEAAAKBAAS8AAQkdDABiZWUJCgjQvwBKKwAIAADABS8AAgklGV4FATJWAAErCAAA4AUvEQEEY2ENjQTQPy6B"
+     "ABErDAAAAEFSjQAE4D8RrC4rAAwAABBB"},
+    {"mds.zstd", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0NjQiLCAibmRhcnJh"
+     "eTpmbG9hdDMyOjIsMyJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIiwgIngiXSwg"
+     "ImNvbHVtbl9zaXplcyI6IFs4LCBudWxsLCA4LCAyNF0sICJjb21wcmVzc2lvbiI6ICJ6c3RkIiwgImZvcm1hdCI6"
+     "ICJtZHMiLCAiaGFzaGVzIjogWyJ4eGg2NCJdLCAicmF3X2RhdGEiOiB7ImJhc2VuYW1lIjogInNoYXJkLjAwMDAw"
+     "Lm1kcyIsICJieXRlcyI6IDUxMSwgImhhc2hlcyI6IHsieHhoNjQiOiAiOTQwOWQxMDMyYTRlN2I2MSJ9fSwgInNh"
+     "bXBsZXMiOiA1LCAic2l6ZV9saW1pdCI6IG51bGwsICJ2ZXJzaW9uIjogMiwgInppcF9kYXRhIjogeyJiYXNlbmFt"
+     "ZSI6ICJzaGFyZC4wMDAwMC5tZHMuenN0ZCIsICJieXRlcyI6IDI5NCwgImhhc2hlcyI6IHsieHhoNjQiOiAiNjRj"
+     "YzE2NWY5NmRjN2RkYyJ9fX1dLCAidmVyc2lvbiI6IDJ9"},
+    {"mds.zstd", "shard.00000.mds.zstd",
+     "KLUv/WD/AOUIAGLOMC6Ap80BM8CRA4FOErkY5uIgo1l823tBe25b/FpbvkiRhpqifR8s1JSUiWaiwk9SjcDf/Geq"
+     "5j9DteOqH+HwR6j3Gssx/A7yO/e7/wzkkep39gEWkvoeDCWMjDdBqyggSWLINmQfeVtW6niunZgtPCm09lUEqSSs"
+     "LViLMZqsLSZopSj248mOr9HxyZ6sGXCiJUuSWBK61n6morhNo6Ney6zxnZAL2ML2YMKHOvMxpowidVjhXw//ov7V"
+     "8K/6L4J/DfwPCCYgcIIhQj7ZCHgJgSF9xIFiuBgik8uCTA/wQkiB80q3w0mxeJiX1ILNsci4CUQmjgGNOGK3HDGE"
+     "FqOKcjks1odqGEq+xCZzjYrQRYMkJWR93DbTsh4U"},
+    {"json.gz", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5zIjogeyJsYWJlbCI6ICJpbnQiLCAibmFtZSI6ICJzdHIiLCAidmFsdWUiOiAi"
+     "ZmxvYXQifSwgImNvbXByZXNzaW9uIjogImd6IiwgImZvcm1hdCI6ICJqc29uIiwgImhhc2hlcyI6IFsieHhoNjQi"
+     "XSwgIm5ld2xpbmUiOiAiXG4iLCAicmF3X2RhdGEiOiB7ImJhc2VuYW1lIjogInNoYXJkLjAwMDAwLmpzb24iLCAi"
+     "Ynl0ZXMiOiAyMTQsICJoYXNoZXMiOiB7Inh4aDY0IjogImNjNmZlNWIzNGFmM2M2ZDkifX0sICJyYXdfbWV0YSI6"
+     "IHsiYmFzZW5hbWUiOiAic2hhcmQuMDAwMDAuanNvbi5tZXRhIiwgImJ5dGVzIjogMjA1LCAiaGFzaGVzIjogeyJ4"
+     "eGg2NCI6ICI4M2NmZWU3MjVmNzFkMjRhIn19LCAic2FtcGxlcyI6IDUsICJzaXplX2xpbWl0IjogNjcxMDg4NjQs"
+     "ICJ2ZXJzaW9uIjogMiwgInppcF9kYXRhIjogeyJiYXNlbmFtZSI6ICJzaGFyZC4wMDAwMC5qc29uLmd6IiwgImJ5"
+     "dGVzIjogOTMsICJoYXNoZXMiOiB7Inh4aDY0IjogImI0MDM0YTdhMmY1ZGY3NzkifX0sICJ6aXBfbWV0YSI6IHsi"
+     "YmFzZW5hbWUiOiAic2hhcmQuMDAwMDAuanNvbi5tZXRhLmd6IiwgImJ5dGVzIjogMTcwLCAiaGFzaGVzIjogeyJ4"
+     "eGg2NCI6ICJhYTE0NzI3YzY5ZjVlZWIyIn19fV0sICJ2ZXJzaW9uIjogMn0="},
+    {"json.gz", "shard.00000.json.gz",
+     "H4sIAIecA2sC/6tWyklMSs1RslIw0FFQykvMTQUylRLzSpSA3LLEnFIQX9dAz7SWqxqu1BBJaVJqKppSIxS1RriN"
+     "NdAzQFaJ7IDkRDSVRsQ6AOxUADWrwljWAAAA"},
+    {"json.gz", "shard.00000.json.meta.gz",
+     "H4sIAIecA2sC/y2NTQrCQAyF3XiPkq0uVEotXsSFiowltSOZGZlMtbR04X08j+cxqQY+yHv5efPZrxbCXngJb+Ej"
+     "DFAFap1n2GUDkLkgSQfWJ1hm4I1DlZyiyoehdtI1BZNgFKsK7h6R2Qavg2uve3WITuaibyy+OI3hBjXjAF3XFDmc"
+     "9Ds+yfrp4XHaYtvjmayzelts16uyLHLNxfgP2Ixf3+5JZ80AAAA="},
+    {"csv", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0Il0sICJjb2x1bW5f"
+     "bmFtZXMiOiBbImxhYmVsIiwgIm5hbWUiLCAidmFsdWUiXSwgImNvbXByZXNzaW9uIjogbnVsbCwgImZvcm1hdCI6"
+     "ICJjc3YiLCAiaGFzaGVzIjogWyJzaGExIl0sICJuZXdsaW5lIjogIlxuIiwgInJhd19kYXRhIjogeyJiYXNlbmFt"
+     "ZSI6ICJzaGFyZC4wMDAwMC5jc3YiLCAiYnl0ZXMiOiA3MSwgImhhc2hlcyI6IHsic2hhMSI6ICI4MTdjMGVhYzE3"
+     "ZDM4ZDRlNzkzNTg5ZDVkOWM4NjhjZjE3YzU1NmIzIn19LCAicmF3X21ldGEiOiB7ImJhc2VuYW1lIjogInNoYXJk"
+     "LjAwMDAwLmNzdi5tZXRhIiwgImJ5dGVzIjogMjMwLCAiaGFzaGVzIjogeyJzaGExIjogIjgwNTEwMWFkMjRlOTBl"
+     "MTBjZDk1YjNhNzNkYzkyMTcwYTg3MWZkMDgifX0sICJzYW1wbGVzIjogNSwgInNpemVfbGltaXQiOiA2NzEwODg2"
+     "NCwgInZlcnNpb24iOiAyLCAiemlwX2RhdGEiOiBudWxsLCAiemlwX21ldGEiOiBudWxsfV0sICJ2ZXJzaW9uIjog"
+     "Mn0="},
+    {"csv", "shard.00000.csv",
+     "bGFiZWwsbmFtZSx2YWx1ZQowLGFudCwtMC41CjEsYmVlLC0wLjI1CjIsYW50LDAuMAowLGNhdCwwLjI1CjEsYmVl"
+     "LDAuNQo="},
+    {"csv", "shard.00000.csv.meta",
+     "BQAAABEAAAAcAAAAKAAAADIAAAA9AAAARwAAAHsiY29sdW1uX2VuY29kaW5ncyI6IFsiaW50IiwgInN0ciIsICJm"
+     "bG9hdCJdLCAiY29sdW1uX25hbWVzIjogWyJsYWJlbCIsICJuYW1lIiwgInZhbHVlIl0sICJjb21wcmVzc2lvbiI6"
+     "IG51bGwsICJmb3JtYXQiOiAiY3N2IiwgImhhc2hlcyI6IFsic2hhMSJdLCAibmV3bGluZSI6ICJcbiIsICJzaXpl"
+     "X2xpbWl0IjogNjcxMDg4NjQsICJ2ZXJzaW9uIjogMn0="},
+    {"tsv.zstd", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0Il0sICJjb2x1bW5f"
+     "bmFtZXMiOiBbImxhYmVsIiwgIm5hbWUiLCAidmFsdWUiXSwgImNvbXByZXNzaW9uIjogInpzdGQiLCAiZm9ybWF0"
+     "IjogInRzdiIsICJoYXNoZXMiOiBbInh4aDY0Il0sICJuZXdsaW5lIjogIlxuIiwgInJhd19kYXRhIjogeyJiYXNl"
+     "bmFtZSI6ICJzaGFyZC4wMDAwMC50c3YiLCAiYnl0ZXMiOiA3MSwgImhhc2hlcyI6IHsieHhoNjQiOiAiMTVlMGI5"
+     "YTg4YjJmZWQ5OSJ9fSwgInJhd19tZXRhIjogeyJiYXNlbmFtZSI6ICJzaGFyZC4wMDAwMC50c3YubWV0YSIsICJi"
+     "eXRlcyI6IDIzMywgImhhc2hlcyI6IHsieHhoNjQiOiAiMzVhNTdmNWE1MjBlNjViYiJ9fSwgInNhbXBsZXMiOiA1"
+     "LCAic2l6ZV9saW1pdCI6IDY3MTA4ODY0LCAidmVyc2lvbiI6IDIsICJ6aXBfZGF0YSI6IHsiYmFzZW5hbWUiOiAi"
+     "c2hhcmQuMDAwMDAudHN2LnpzdGQiLCAiYnl0ZXMiOiA3NCwgImhhc2hlcyI6IHsieHhoNjQiOiAiMmQ1M2RiNzBi"
+     "NjczYjE3ZSJ9fSwgInppcF9tZXRhIjogeyJiYXNlbmFtZSI6ICJzaGFyZC4wMDAwMC50c3YubWV0YS56c3RkIiwg"
+     "ImJ5dGVzIjogMTg1LCAiaGFzaGVzIjogeyJ4eGg2NCI6ICI2ZGRkYTNlYjgyZDcyZWRkIn19fV0sICJ2ZXJzaW9u"
+     "IjogMn0="},
+    {"tsv.zstd", "shard.00000.tsv.meta.zstd",
+     "KLUv/SDphQUAUkoiIkBpnQMAd40IlZHsEA/LbH5GvAIyEarWW7fDkQEm6LA7kAILhlKS3zbUKNU6kCRRLACQddsW"
+     "nbZTrWQC5W0JygfySJI+zZ6oY2QOPqeJPaVSkt92K0RwCjUWNTVgTR1jtQoystccGDvVysibA0rJPuBtHsO6sIPa"
+     "Y1Lhv8D/gP/G/8R/xP/Df0MOAF5FVRqbjav1MJpmjJpREhXWU6krFjYNHGU1U4NARacVFCg="},
+    {"tsv.zstd", "shard.00000.tsv.zstd",
+     "KLUv/SBHDQIANANsYWJlbAluYW1lCXZhbHVlCjAJYW50CS0wLjUKMQliZWUyNQoyMC4wCjAJY2F0CTAuNQoEAEQN"
+     "wHlIZ5N4LU8="},
+    {"xsv.snappy", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJpbnQiLCAic3RyIiwgImZsb2F0Il0sICJjb2x1bW5f"
+     "bmFtZXMiOiBbImxhYmVsIiwgIm5hbWUiLCAidmFsdWUiXSwgImNvbXByZXNzaW9uIjogInNuYXBweSIsICJmb3Jt"
+     "YXQiOiAieHN2IiwgImhhc2hlcyI6IFsieHhoNjQiXSwgIm5ld2xpbmUiOiAiXG4iLCAicmF3X2RhdGEiOiB7ImJh"
+     "c2VuYW1lIjogInNoYXJkLjAwMDAwLnhzdiIsICJieXRlcyI6IDgzLCAiaGFzaGVzIjogeyJ4eGg2NCI6ICI2MGU5"
+     "M2Q0ODZlODBhODk3In19LCAicmF3X21ldGEiOiB7ImJhc2VuYW1lIjogInNoYXJkLjAwMDAwLnhzdi5tZXRhIiwg"
+     "ImJ5dGVzIjogMjU0LCAiaGFzaGVzIjogeyJ4eGg2NCI6ICIyYjc4N2M2NTRkYTZmMjIxIn19LCAic2FtcGxlcyI6"
+     "IDUsICJzZXBhcmF0b3IiOiAiOjoiLCAic2l6ZV9saW1pdCI6IDY3MTA4ODY0LCAidmVyc2lvbiI6IDIsICJ6aXBf"
+     "ZGF0YSI6IHsiYmFzZW5hbWUiOiAic2hhcmQuMDAwMDAueHN2LnNuYXBweSIsICJieXRlcyI6IDc4LCAiaGFzaGVz"
+     "IjogeyJ4eGg2NCI6ICJmOTMwNjY5OGI1ODk3MmNlIn19LCAiemlwX21ldGEiOiB7ImJhc2VuYW1lIjogInNoYXJk"
+     "LjAwMDAwLnhzdi5tZXRhLnNuYXBweSIsICJieXRlcyI6IDIyOSwgImhhc2hlcyI6IHsieHhoNjQiOiAiZTQ5NDE0"
+     "NzI5N2Y3MzdjOSJ9fX1dLCAidmVyc2lvbiI6IDJ9"},
+    {"xsv.snappy", "shard.00000.xsv.meta.snappy",
+     "/gHwSQUAAAATAAAAIAAAAC4AAAA6AAAARwAAAFMAAAB7ImNvbHVtbl9lbmNvZGluZ3MiOiBbImludCIsICJzdHIi"
+     "LCAiZmxvYXQiXSwgES0MbmFtZQkpEGxhYmVsASQBEwEIFHZhbHVlIgksSG1wcmVzc2lvbiI6ICJzbmFwcHkBIxRm"
+     "b3JtYXQBFCh4c3YiLCAiaGFzaA1QFHh4aDY0IgE/GG5ld2xpbmUBJwRcbgEmIHNlcGFyYXRvcgETBDo6BRMcaXpl"
+     "X2xpbWkBTlg2NzEwODg2NCwgInZlcnNpb24iOiAyfQ=="},
+    {"xsv.snappy", "shard.00000.xsv.snappy",
+     "U5hsYWJlbDo6bmFtZTo6dmFsdWUKMDo6YW50OjotMC41CjE6OmJlZToBDQwyNQoyDRsIMC4wAScUY2F0OjowARks"
+     "MTo6YmVlOjowLjUK"},
+    {"ragged", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJqc29uIiwgInVpbnQ4IiwgImJ5dGVzIiwgIm5kYXJy"
+     "YXkiXSwgImNvbHVtbl9uYW1lcyI6IFsiZG9jIiwgImxhYmVsIiwgInJhdyIsICJ4Il0sICJjb2x1bW5fc2l6ZXMi"
+     "OiBbbnVsbCwgMSwgbnVsbCwgbnVsbF0sICJjb21wcmVzc2lvbiI6IG51bGwsICJmb3JtYXQiOiAibWRzIiwgImhh"
+     "c2hlcyI6IFsieHhoNjQiXSwgInJhd19kYXRhIjogeyJiYXNlbmFtZSI6ICJzaGFyZC4wMDAwMC5tZHMiLCAiYnl0"
+     "ZXMiOiA0MjksICJoYXNoZXMiOiB7Inh4aDY0IjogImVhMzc4NjgyMzE0NWY3NDkifX0sICJzYW1wbGVzIjogNSwg"
+     "InNpemVfbGltaXQiOiA2NzEwODg2NCwgInZlcnNpb24iOiAyLCAiemlwX2RhdGEiOiBudWxsfV0sICJ2ZXJzaW9u"
+     "IjogMn0="},
+    {"ragged", "shard.00000.mds",
+     "BQAAAA0BAAAnAQAARAEAAGQBAACHAQAArQEAAHsiY29sdW1uX2VuY29kaW5ncyI6IFsianNvbiIsICJ1aW50OCIs"
+     "ICJieXRlcyIsICJuZGFycmF5Il0sICJjb2x1bW5fbmFtZXMiOiBbImRvYyIsICJsYWJlbCIsICJyYXciLCAieCJd"
+     "LCAiY29sdW1uX3NpemVzIjogW251bGwsIDEsIG51bGwsIG51bGxdLCAiY29tcHJlc3Npb24iOiBudWxsLCAiZm9y"
+     "bWF0IjogIm1kcyIsICJoYXNoZXMiOiBbInh4aDY0Il0sICJzaXplX2xpbWl0IjogNjcxMDg4NjQsICJ2ZXJzaW9u"
+     "IjogMn0IAAAAAAAAAAUAAAB7ImsiOiAwfQARBAEAAAgAAAABAAAABwAAAHsiayI6IDF9AQARBAIAAAEACAAAAAIA"
+     "AAAJAAAAeyJrIjogMn0CAAERBAMAAAEAAgAIAAAAAwAAAAsAAAB7ImsiOiAzfQMAAQIRBAQAAAEAAgADAAgAAAAE"
+     "AAAADQAAAHsiayI6IDR9BAABAgMRBAUAAAEAAgADAAQA"},
+    {"tokens16", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJuZGFycmF5OnVpbnQxNiJdLCAiY29sdW1uX25hbWVz"
+     "IjogWyJ0b2tlbnMiXSwgImNvbHVtbl9zaXplcyI6IFtudWxsXSwgImNvbXByZXNzaW9uIjogbnVsbCwgImZvcm1h"
+     "dCI6ICJtZHMiLCAiaGFzaGVzIjogWyJ4eGg2NCJdLCAicmF3X2RhdGEiOiB7ImJhc2VuYW1lIjogInNoYXJkLjAw"
+     "MDAwLm1kcyIsICJieXRlcyI6IDMzNywgImhhc2hlcyI6IHsieHhoNjQiOiAiN2Y0ODNhMTgxOTVjOWE3YiJ9fSwg"
+     "InNhbXBsZXMiOiA1LCAic2l6ZV9saW1pdCI6IDY3MTA4ODY0LCAidmVyc2lvbiI6IDIsICJ6aXBfZGF0YSI6IG51"
+     "bGx9XSwgInZlcnNpb24iOiAyfQ=="},
+    {"tokens16", "shard.00000.mds",
+     "BQAAANkAAADxAAAACQEAACEBAAA5AQAAUQEAAHsiY29sdW1uX2VuY29kaW5ncyI6IFsibmRhcnJheTp1aW50MTYi"
+     "XSwgImNvbHVtbl9uYW1lcyI6IFsidG9rZW5zIl0sICJjb2x1bW5fc2l6ZXMiOiBbbnVsbF0sICJjb21wcmVzc2lv"
+     "biI6IG51bGwsICJmb3JtYXQiOiAibWRzIiwgImhhc2hlcyI6IFsieHhoNjQiXSwgInNpemVfbGltaXQiOiA2NzEw"
+     "ODg2NCwgInZlcnNpb24iOiAyfRQAAAAECQAAAQACAAMABAAFAAYABwAIABQAAAAECQAAAgAEAAYACAAKAAwADgAQ"
+     "ABQAAAAECQAAAwAGAAkADAAPABIAFQAYABQAAAAECQAABAAIAAwAEAAUABgAHAAgABQAAAAECQAABQAKAA8AFAAZ"
+     "AB4AIwAoAA=="},
+    {"tokens32.gz", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJuZGFycmF5OnVpbnQzMjo5Il0sICJjb2x1bW5fbmFt"
+     "ZXMiOiBbInRva2VucyJdLCAiY29sdW1uX3NpemVzIjogWzM2XSwgImNvbXByZXNzaW9uIjogImd6IiwgImZvcm1h"
+     "dCI6ICJtZHMiLCAiaGFzaGVzIjogWyJ4eGg2NCJdLCAicmF3X2RhdGEiOiB7ImJhc2VuYW1lIjogInNoYXJkLjAw"
+     "MDAwLm1kcyIsICJieXRlcyI6IDM5NywgImhhc2hlcyI6IHsieHhoNjQiOiAiNWFjM2IyNTU0ODc5NzVmOSJ9fSwg"
+     "InNhbXBsZXMiOiA1LCAic2l6ZV9saW1pdCI6IDY3MTA4ODY0LCAidmVyc2lvbiI6IDIsICJ6aXBfZGF0YSI6IHsi"
+     "YmFzZW5hbWUiOiAic2hhcmQuMDAwMDAubWRzLmd6IiwgImJ5dGVzIjogMjUyLCAiaGFzaGVzIjogeyJ4eGg2NCI6"
+     "ICIzNzNmN2ZmNGFhNTU2MGNkIn19fV0sICJ2ZXJzaW9uIjogMn0="},
+    {"tokens32.gz", "shard.00000.mds.gz",
+     "H4sIAIycA2sC/03P0UrDMBQG4Li125TiRCZMkFHjjRde6Dbq7P2eYowR2mwNNokkncyNPYIP6MMI/rVHMPBd5P9P"
+     "DiRkjH3BN9yeMDYHBZ9w4Jktt9qspMlsrszG8zRecJML58RHulWmmozTF758iP8mjdCymarsqzT+f+fVvukmSZPq"
+     "Nye9V9Yg5Js9R7i2Touqvuvc10EhfEEbd7simf4urDetSqVVPZk8Pz3OZskU+bt0tG58xH8Y/sBa0IYAQuhAF3qs"
+     "OS3qOpSdQQTncEEzbepPqevDJVzBkGYCeh/RuwF1NxDTTEj7+9Rfwwju4B5+AJCJSeGNAQAA"},
+    {"tokensb", "index.json",
+     "eyJzaGFyZHMiOiBbeyJjb2x1bW5fZW5jb2RpbmdzIjogWyJieXRlcyJdLCAiY29sdW1uX25hbWVzIjogWyJ0b2tl"
+     "bnMiXSwgImNvbHVtbl9zaXplcyI6IFtudWxsXSwgImNvbXByZXNzaW9uIjogbnVsbCwgImZvcm1hdCI6ICJtZHMi"
+     "LCAiaGFzaGVzIjogWyJ4eGg2NCJdLCAicmF3X2RhdGEiOiB7ImJhc2VuYW1lIjogInNoYXJkLjAwMDAwLm1kcyIs"
+     "ICJieXRlcyI6IDU4OCwgImhhc2hlcyI6IHsieHhoNjQiOiAiMDUyMjQ5ZWI5M2JjYTFhYSJ9fSwgInNhbXBsZXMi"
+     "OiA1LCAic2l6ZV9saW1pdCI6IDY3MTA4ODY0LCAidmVyc2lvbiI6IDIsICJ6aXBfZGF0YSI6IG51bGx9XSwgInZl"
+     "cnNpb24iOiAyfQ=="},
+    {"tokensb", "shard.00000.mds",
+     "BQAAANAAAAAcAQAAaAEAALQBAAAAAgAATAIAAHsiY29sdW1uX2VuY29kaW5ncyI6IFsiYnl0ZXMiXSwgImNvbHVt"
+     "bl9uYW1lcyI6IFsidG9rZW5zIl0sICJjb2x1bW5fc2l6ZXMiOiBbbnVsbF0sICJjb21wcmVzc2lvbiI6IG51bGws"
+     "ICJmb3JtYXQiOiAibWRzIiwgImhhc2hlcyI6IFsieHhoNjQiXSwgInNpemVfbGltaXQiOiA2NzEwODg2NCwgInZl"
+     "cnNpb24iOiAyfUgAAAAAAAAAAAAAAAEAAAAAAAAAAgAAAAAAAAADAAAAAAAAAAQAAAAAAAAABQAAAAAAAAAGAAAA"
+     "AAAAAAcAAAAAAAAACAAAAAAAAABIAAAAAAAAAAAAAAACAAAAAAAAAAQAAAAAAAAABgAAAAAAAAAIAAAAAAAAAAoA"
+     "AAAAAAAADAAAAAAAAAAOAAAAAAAAABAAAAAAAAAASAAAAAAAAAAAAAAAAwAAAAAAAAAGAAAAAAAAAAkAAAAAAAAA"
+     "DAAAAAAAAAAPAAAAAAAAABIAAAAAAAAAFQAAAAAAAAAYAAAAAAAAAEgAAAAAAAAAAAAAAAQAAAAAAAAACAAAAAAA"
+     "AAAMAAAAAAAAABAAAAAAAAAAFAAAAAAAAAAYAAAAAAAAABwAAAAAAAAAIAAAAAAAAABIAAAAAAAAAAAAAAAFAAAA"
+     "AAAAAAoAAAAAAAAADwAAAAAAAAAUAAAAAAAAABkAAAAAAAAAHgAAAAAAAAAjAAAAAAAAACgAAAAAAAAA"},
+};
+/* clang-format on */
