@@ -1,7 +1,7 @@
 /* bench_plan.c - what plans cost beside their kernels: replaying, finding, building, switching. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "graph/net/net_internal.h"
+#include "graph/plan/plan_internal.h"
 #include "tutti/ops.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef HOST_DEVICE_NET_MODEL_H
 #define HOST_DEVICE_NET_MODEL_H
 
-#include "graph/net/plan.h"
+#include "graph/plan/plan.h"
 #include "tutti/optimizer.h"
 #include "tutti_host/supervised.h"
 

@@ -22,10 +22,10 @@ rematerialization         host/graph/program/rematerialize.c
 liveness                  host/graph/program/layout.c
 arena                     host/graph/program/arena.c
 schedule                  host/graph/program/schedule.c
-plan cache                host/graph/net/plan_cache.c
-LRU                       host/graph/net/plan_cache.c
-least recently used       host/graph/net/plan_cache.c
-evict                     host/graph/net/plan_cache.c
+plan cache                host/graph/plan/plan_cache.c
+LRU                       host/graph/plan/plan_cache.c
+least recently used       host/graph/plan/plan_cache.c
+evict                     host/graph/plan/plan_cache.c
 autotune                  host/graph/runtime/autotune.c
 graph capture             host/graph/runtime/graph_capture.c
 micro-kernel              kernels/common/gemm_microkernel.c

@@ -1,6 +1,6 @@
 /* focal_loss_test.c - the plugin focal_loss in plans: its formula, its gradient, and gamma 0. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_reference.h"
+#include "graph/plan/plan_reference.h"
 #include "made.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #define TESTS_MODELS_MADE_H
 
 #include "graph/ir/interpreter.h"
-#include "graph/net/plan_internal.h"
 #include "graph/passes/autodiff.h"
+#include "graph/plan/plan_internal.h"
 #include "op_table.h"
 #include "tutti/rng.h"
 #include "tutti_check.h"

@@ -3,8 +3,8 @@
 #ifndef TOY_MODEL_H
 #define TOY_MODEL_H
 
-#include "graph/net/plan_internal.h"
-#include "graph/net/plan_reference.h"
+#include "graph/plan/plan_internal.h"
+#include "graph/plan/plan_reference.h"
 #include "tutti/ops.h"
 #include "tutti_check.h"
 

@@ -1,6 +1,6 @@
 /* commit.c - the end of a surgery: weights gathered into flat arenas. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/net/net_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdio.h>
@@ -119,7 +119,7 @@ static tutti_status sort(net *n, gathering *g, tutti_error *err)
     for (uint32_t k = g->norder; k-- > 0;)
         if (is_trainable(g->order[k]))
             sorted[used++] = g->order[k];
-    if (model_graph_first_uses(n, key))
+    if (net_first_uses(n, key))
         sort_by_key(sorted, used, key);
     for (uint32_t k = 0; k < used && n->sources.group; k++)
         key[sorted[k]->id] =
@@ -289,7 +289,7 @@ tutti_status net_commit(net *n, tutti_error *err)
     if (!s)
         s = rescue(n, err);
     if (!s) {
-        plans_drop(n);
+        net_drop_plans(n);
         adopt(n, &g);
     }
     gathering_fini(n, &g);

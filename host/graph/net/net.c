@@ -1,7 +1,7 @@
 /* net.c - a net's life: its model, what is known of its weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
-#include "graph/net/plan_internal.h"
+#include "graph/net/net_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,8 @@ void net_destroy(net *n)
 {
     if (!n)
         return;
-    plans_drop(n);
+    if (n->compiled.plans)
+        n->compiled.destroy(n);
     module_tree_destroy(n);
     for (uint32_t k = 0; k < n->tree.nweights; k++) {
         if (n->tree.weights[k]->owned)
@@ -50,10 +51,15 @@ void net_destroy(net *n)
     device_free(n->options.device, n->storage.grads);
     device_free(n->options.device, n->storage.buffers);
     half_weights_destroy(n, n->storage.half);
-    device_free(n->options.device, n->cache.arena);
     op_source_close(n);
     autotuner_destroy(n->autotuner);
     free(n);
+}
+
+void net_drop_plans(net *n)
+{
+    if (n->compiled.plans)
+        n->compiled.drop(n);
 }
 
 const char *net_autotune_complaint(net *n)
@@ -83,7 +89,7 @@ const char *net_cpu(const net *n)
 
 tutti_status net_fix_choices(net *n, const char *lines, int threads, tutti_error *err)
 {
-    plans_drop(n);
+    net_drop_plans(n);
     n->options.threads = threads;
     return autotuner_fix(n->autotuner, lines, err);
 }
@@ -138,42 +144,6 @@ const tutti_op *net_op(const net *n, const char *name)
     while (op && *op && strcmp((*op)->name, name) != 0)
         op++;
     return op ? *op : NULL;
-}
-
-tutti_status net_set_loss(net *n, const tutti_loss_v1 *table, void *self, const char *who,
-                          instance *owner, tutti_error *err)
-{
-    if (n->losses.naround)
-        return tutti_fail(err, TUTTI_E_STATE, "%s: there is a loss already", who);
-    const tutti_status s = net_add_loss(n, table, self, who, owner, err);
-    n->losses.nown = n->losses.naround;
-    return s;
-}
-
-tutti_status net_add_loss(net *n, const tutti_loss_v1 *table, void *self, const char *who,
-                          instance *owner, tutti_error *err)
-{
-    net_losses *all = &n->losses;
-    if (all->naround == LOSS_MOST)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s: %d objects change the loss already", who,
-                          LOSS_MOST);
-    all->around[all->naround++] = (loss_around){table, self, who, owner};
-    plans_drop(n);
-    return TUTTI_OK;
-}
-
-tutti_status net_add_penalty(net *n, const tutti_penalty_v1 *table, void *self, instance *owner,
-                             tutti_error *err)
-{
-    net_losses *all = &n->losses;
-    if (all->npenalties == PENALTY_MOST)
-        return tutti_fail(err, TUTTI_E_RANGE, "more than %d algorithms add a penalty",
-                          PENALTY_MOST);
-    all->penalties[all->npenalties].table = table;
-    all->penalties[all->npenalties].owner = owner;
-    all->penalties[all->npenalties++].self = self;
-    plans_drop(n);
-    return TUTTI_OK;
 }
 
 const tutti_device *net_device(const net *n)
@@ -236,9 +206,4 @@ void net_set_groups(net *n, net_group_fn group, const void *ctx)
 {
     n->sources.group = group;
     n->sources.group_ctx = ctx;
-}
-
-void net_set_memory_limit(net *n, uint64_t bytes)
-{
-    n->cache.memory_limit = bytes;
 }

@@ -1,4 +1,4 @@
-/* net.h - a model: its module tree, weights and buffers, and the plans that run it. */
+/* net.h - a model: its module tree, weights and buffers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_GRAPH_NET_NET_H
 #define HOST_GRAPH_NET_NET_H
@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-typedef struct net net;   /* opaque */
-typedef struct plan plan; /* opaque; owned by its net */
+typedef struct net net; /* opaque */
 
 /* What activations are stored in and products are made of; weights, their gradients, the model's
  * outputs and the loss are f32 in all of them (precision.h). */

@@ -4,21 +4,14 @@
 #define HOST_GRAPH_NET_NET_INTERNAL_H
 
 #include "graph/net/compiled_graph.h"
-#include "graph/net/loss.h"
 #include "graph/net/module_calls.h"
 #include "graph/net/module_tree.h"
-#include "graph/net/plan.h"
 #include "graph/program/program.h"
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/device_memory.h"
-#include "graph/runtime/graph_capture.h"
 
 #define NET_MAX_OUTPUTS 16
-#define NET_PLAN_LISTS 64
 
-typedef struct model_graph model_graph;
-typedef struct loss_blend loss_blend;
-typedef struct loss_graph loss_graph;
 typedef struct half_weights half_weights;
 typedef struct plugin_op plugin_op;
 
@@ -69,16 +62,18 @@ typedef struct net_sources {
     plugin_op *ops; /* opened so far */
 } net_sources;
 
-/* Compiled plans and the memory that they share. */
-typedef struct net_plan_cache {
-    plan *plans[NET_PLAN_LISTS]; /* by hash of the request */
-    unsigned char *arena;
-    uint64_t arena_bytes;
-    uint64_t memory_limit;
-    uint64_t plan_limit;
-    uint64_t clock; /* of net_plan's answers */
-    net_plan_counts counts;
-} net_plan_cache;
+/* What the folder plan/ compiles for the tree; this one says when that ends, and no more. */
+typedef struct net_compiled {
+    struct plan_set *plans;  /* NULL: nothing so far */
+    void (*drop)(net *n);    /* modules, addresses of weights or choices of kernels change */
+    void (*destroy)(net *n); /* the net ends */
+} net_compiled;
+
+/* Of plans; 0: the default. */
+typedef struct net_limits {
+    uint64_t memory; /* bytes of all */
+    uint64_t plans;  /* bytes beside the arena */
+} net_limits;
 
 typedef struct net_tracing {
     int depth;           /* of nested calls */
@@ -93,12 +88,11 @@ struct net {
     model_impl model;
     tutti_column columns[TUTTI_MAX_COLUMNS]; /* of net_build */
     uint32_t ncolumns;
-    net_losses losses;
-    model_graph *model_graphs;
     net_tree tree;
     net_storage storage;
     net_sources sources;
-    net_plan_cache cache;
+    net_compiled compiled;
+    net_limits limits;
     net_tracing tracing;
     bool merging; /* what programs do is gathered around them */
 };
@@ -140,9 +134,14 @@ tutti_status rebuild_place(const net *n, const weight *w, const char *path, tutt
 tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *params,
                                uint32_t nparams, layer_impl *ret_impl, tutti_error *err);
 
-/* net.c: net_build for a model that need not be an instance. */
+/* net.c: what is compiled so far is dropped. */
+void net_drop_plans(net *n);
+/* net_build for a model that need not be an instance. */
 tutti_status net_build_model(net *n, const model_impl *model, const tutti_column *columns,
                              uint32_t ncolumns, tutti_error *err);
+/* first_use.c: where each weight is first used by a forward pass over a small batch of `n`'s columns, as
+ * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */
+bool net_first_uses(net *n, uint32_t *first_use);
 /* trace.c: an empty graph that traces this tree. */
 graph *net_graph(net *n, int32_t mode);
 /* The model's trace and loss in a graph of net_graph. */

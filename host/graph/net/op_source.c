@@ -1,7 +1,7 @@
 /* op_source.c - operations out of the plugin registry, opened when a graph first asks for them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
-#include "graph/net/plan_internal.h"
+#include "graph/net/net_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* rebuild.c - tutti.module/1: modules that are built anew in place, and weights that are read through modules. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/net/net_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* surgery.c - tutti.module/1: what plugins ask of the tree of modules and change in it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/net/net_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* trace.c - graphs that trace a tree: what they ask of its weights and modules. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/net/net_internal.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 
 #include "device/backend.h"
 #include "engine/engine.h"
-#include "graph/net/plan.h"
+#include "graph/plan/plan.h"
 #include "train/context/run_log.h"
 #include "train/run_file/run_file.h"
 #include "tutti/closure.h"

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/trainer.h"
 #include "base/cpus.h"
-#include "graph/net/loss.h"
 #include "graph/passes/rematerialization.h"
+#include "graph/plan/loss.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
 #include "train/checkpoint/resume.h"

@@ -74,7 +74,7 @@ static net *net_in(int precision, toy_model *model)
 {
     net *n = toy_net(tutti_op_table, model);
     n->options.precision = precision;
-    plans_drop(n);
+    net_drop_plans(n);
     return n;
 }
 

@@ -1,6 +1,6 @@
 /* loss_blend.c - blending two losses or gradients on a device, as a graph of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/plan/plan_internal.h"
 #include "tutti/ops.h"
 
 #include <stdlib.h>

@@ -1,9 +1,18 @@
 /* plan_internal.h - what a plan is made of: the model's graph, the loss's graph, penalties. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_GRAPH_NET_PLAN_INTERNAL_H
-#define HOST_GRAPH_NET_PLAN_INTERNAL_H
+#ifndef HOST_GRAPH_PLAN_PLAN_INTERNAL_H
+#define HOST_GRAPH_PLAN_PLAN_INTERNAL_H
 
 #include "graph/net/net_internal.h"
+#include "graph/plan/loss.h"
+#include "graph/plan/plan.h"
+#include "graph/runtime/graph_capture.h"
+
+#define PLAN_LISTS 64
+
+typedef struct model_graph model_graph;
+typedef struct loss_blend loss_blend;
+typedef struct loss_graph loss_graph;
 
 /* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
 struct model_graph {
@@ -55,6 +64,25 @@ struct plan {
     uint64_t hash; /* of the request */
 };
 
+/* What is compiled for a net, and the memory that all of it shares. */
+typedef struct plan_set {
+    net_losses losses;
+    model_graph *model_graphs;
+    plan *plans[PLAN_LISTS]; /* by hash of the request */
+    unsigned char *arena;
+    uint64_t arena_bytes;
+    uint64_t clock; /* of net_plan's answers */
+    net_plan_counts counts;
+} plan_set;
+
+/* plan_set.c.  The net's; NULL: no memory for one. */
+plan_set *plan_set_get(net *n);
+void plan_set_drop(net *n);
+/* One arena serves all plans; its contents need not outlive a change of shapes. */
+tutti_status plan_set_fit_arena(net *n, uint64_t bytes, tutti_error *err);
+/* Of model graph `b`, or all. */
+void plan_set_drop_plans(plan_set *set, const model_graph *b);
+
 /* TUTTI_MODE_* of a plan's kind. */
 static inline int32_t plan_mode(int kind)
 {
@@ -63,9 +91,6 @@ static inline int32_t plan_mode(int kind)
 
 tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_graph,
                                 tutti_error *err);
-/* Where each weight is first used by a forward pass over a small batch of `n`'s columns, as
- * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */
-bool model_graph_first_uses(net *n, uint32_t *first_use);
 tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err);
 void model_graph_destroy(model_graph *b); /* NULL is allowed */
 tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
@@ -79,9 +104,5 @@ tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, f
 void loss_blends_destroy(loss_blend *list);    /* NULL is allowed */
 bool model_graph_trains(const model_graph *b); /* has a backward pass */
 const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k);
-/* plan_cache.c */
-void plans_drop(net *n);
-/* One arena serves all plans; its contents need not outlive a change of shapes. */
-tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* plan_draw.c - a plan as text with its sizes, and as a drawing for Graphviz. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/plan/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdio.h>

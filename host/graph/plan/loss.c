@@ -1,6 +1,6 @@
 /* loss.c - the loss of a plan: the model's or one in its place, for training within those of algorithms. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/plan/plan_internal.h"
 
 /* The loss that `below` of the k-th object gives is that of level k; level 0 is the model's. */
 typedef struct loss_level {
@@ -41,7 +41,7 @@ static tutti_value trace_level(const loss_level *l, const tutti_value *outputs,
         (void)graph_set_scope(l->g, before);
         return loss;
     }
-    const loss_around *around = &n->losses.around[l->level - 1];
+    const loss_around *around = &n->compiled.plans->losses.around[l->level - 1];
     const tutti_loss_input in = {.struct_size = sizeof in,
                                  .reduction = reduction,
                                  .outputs = outputs,
@@ -63,8 +63,9 @@ static tutti_value trace_level(const loss_level *l, const tutti_value *outputs,
 tutti_value loss_trace(net *n, graph *g, int kind, const tutti_value *outputs,
                        const tutti_value *targets, uint32_t ntargets)
 {
-    const loss_level l = {n, g, kind == PLAN_EVAL ? n->losses.nown : n->losses.naround, 0};
-    (void)graph_set_scope(g, l.level ? n->losses.around[l.level - 1].who : "loss");
+    const net_losses *all = &n->compiled.plans->losses;
+    const loss_level l = {n, g, kind == PLAN_EVAL ? all->nown : all->naround, 0};
+    (void)graph_set_scope(g, l.level ? all->around[l.level - 1].who : "loss");
     n->tracing.in_loss = true;
     n->tracing.depth = 0;
     const tutti_value loss =

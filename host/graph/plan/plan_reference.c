@@ -1,8 +1,8 @@
 /* plan_reference.c - what a plan computes, by the f64 interpreter instead of the kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_reference.h"
+#include "graph/plan/plan_reference.h"
 #include "graph/ir/interpreter.h"
-#include "graph/net/plan_internal.h"
+#include "graph/plan/plan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

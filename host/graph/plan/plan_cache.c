@@ -1,6 +1,6 @@
 /* plan_cache.c - the plan cache: found by shapes, built when missing, least recently used evicted (LRU). */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/plan/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
@@ -19,9 +19,9 @@ static bool same_descs(const tutti_desc *a, const tutti_desc *b, uint32_t n)
     return true;
 }
 
-static model_graph *find_model_graph(const net *n, const plan_request *r)
+static model_graph *find_model_graph(const plan_set *set, const plan_request *r)
 {
-    for (model_graph *b = n->model_graphs; b; b = b->next)
+    for (model_graph *b = set->model_graphs; b; b = b->next)
         if (b->kind == r->kind && b->ninputs == r->ninputs &&
             same_descs(b->input_desc, r->inputs, r->ninputs))
             return b;
@@ -50,43 +50,15 @@ static uint64_t request_hash(const plan_request *r)
     return mix_descs(h, r->targets, r->ntargets);
 }
 
-static plan *find_plan(const net *n, const plan_request *r, uint64_t hash)
+static plan *find_plan(const plan_set *set, const plan_request *r, uint64_t hash)
 {
-    for (plan *p = n->cache.plans[hash % NET_PLAN_LISTS]; p; p = p->next)
+    for (plan *p = set->plans[hash % PLAN_LISTS]; p; p = p->next)
         if (p->hash == hash && p->request.kind == r->kind && p->request.ninputs == r->ninputs &&
             p->request.ntargets == r->ntargets &&
             same_descs(p->request.inputs, r->inputs, r->ninputs) &&
             same_descs(p->request.targets, r->targets, r->ntargets))
             return p;
     return NULL;
-}
-
-/* Drops the plans over `b`, or all of them. */
-static void drop_plans(net *n, const model_graph *b)
-{
-    for (uint32_t k = 0; k < NET_PLAN_LISTS; k++) {
-        for (plan **at = &n->cache.plans[k]; *at;) {
-            plan *p = *at;
-            if (b && p->model_graph != b) {
-                at = &p->next;
-                continue;
-            }
-            *at = p->next;
-            loss_graph_fini(&p->loss_graph);
-            free(p);
-            n->cache.counts.plans--;
-        }
-    }
-}
-
-void plans_drop(net *n)
-{
-    drop_plans(n, NULL);
-    while (n->model_graphs) {
-        model_graph *next = n->model_graphs->next;
-        model_graph_destroy(n->model_graphs);
-        n->model_graphs = next;
-    }
 }
 
 /* What a plan holds beside the arena. */
@@ -113,46 +85,42 @@ static uint64_t model_graph_bytes(const model_graph *b)
     return sum;
 }
 
-static uint64_t all_held_bytes(const net *n)
+static uint64_t all_held_bytes(const plan_set *set)
 {
     uint64_t sum = 0;
-    for (const model_graph *b = n->model_graphs; b; b = b->next)
+    for (const model_graph *b = set->model_graphs; b; b = b->next)
         sum += model_graph_bytes(b);
-    for (uint32_t k = 0; k < NET_PLAN_LISTS; k++)
-        for (const plan *p = n->cache.plans[k]; p; p = p->next)
+    for (uint32_t k = 0; k < PLAN_LISTS; k++)
+        for (const plan *p = set->plans[k]; p; p = p->next)
             sum += held_bytes(p);
     return sum;
 }
 
 /* Drops the bodies asked for longest ago, with their plans, until the rest fits the limit. */
-static void drop_unused(net *n)
+static void drop_unused(const net *n, plan_set *set)
 {
-    const uint64_t limit = n->cache.plan_limit ? n->cache.plan_limit : PLAN_LIMIT;
+    const uint64_t limit = n->limits.plans ? n->limits.plans : PLAN_LIMIT;
     uint32_t count = 0;
-    for (const model_graph *b = n->model_graphs; b; b = b->next)
+    for (const model_graph *b = set->model_graphs; b; b = b->next)
         count++;
-    for (; count > BODIES_KEPT && all_held_bytes(n) > limit; count--) {
-        model_graph **oldest = &n->model_graphs;
-        for (model_graph **at = &n->model_graphs; *at; at = &(*at)->next)
+    for (; count > BODIES_KEPT && all_held_bytes(set) > limit; count--) {
+        model_graph **oldest = &set->model_graphs;
+        for (model_graph **at = &set->model_graphs; *at; at = &(*at)->next)
             if ((*at)->used < (*oldest)->used)
                 oldest = at;
         model_graph *b = *oldest;
-        drop_plans(n, b);
+        plan_set_drop_plans(set, b);
         *oldest = b->next;
         model_graph_destroy(b);
-        n->cache.counts.dropped++;
+        set->counts.dropped++;
     }
-}
-
-void net_set_plan_limit(net *n, uint64_t bytes)
-{
-    n->cache.plan_limit = bytes;
 }
 
 net_plan_counts net_count_plans(const net *n)
 {
-    net_plan_counts c = n->cache.counts;
-    c.bytes = all_held_bytes(n);
+    const plan_set *set = n->compiled.plans;
+    net_plan_counts c = set ? set->counts : (net_plan_counts){0};
+    c.bytes = set ? all_held_bytes(set) : 0;
     return c;
 }
 
@@ -185,11 +153,12 @@ static tutti_status check_memory(const net *n, const model_graph *b, const loss_
     static const char *const kinds[] = {"training", "accumulating", "sample loss",
                                         "evaluation"};
     const uint64_t need = needed_bytes(b, h, r);
-    uint64_t have = n->cache.memory_limit;
+    const uint64_t arena = n->compiled.plans->arena_bytes;
+    uint64_t have = n->limits.memory;
     char shape[96], a[32], c[32];
     if (!have) {
         have = device_memory_available(n->options.device);
-        have = have > UINT64_MAX - n->cache.arena_bytes ? have : have + n->cache.arena_bytes;
+        have = have > UINT64_MAX - arena ? have : have + arena;
     }
     if (need <= have)
         return TUTTI_OK;
@@ -201,23 +170,6 @@ static tutti_status check_memory(const net *n, const model_graph *b, const loss_
         bytes_text(need, a, sizeof a), bytes_text(have, c, sizeof c),
         n->options.device ? " on " : "", n->options.device ? n->options.device->info.name : "",
         r->kind == PLAN_EVAL ? "batch_size" : "microbatch_size");
-}
-
-tutti_status plans_fit_arena(net *n, uint64_t bytes, tutti_error *err)
-{
-    if (n->cache.arena && bytes <= n->cache.arena_bytes)
-        return TUTTI_OK;
-    tutti_error why = TUTTI_ERROR_INIT;
-    device_free(n->options.device, n->cache.arena);
-    n->cache.arena_bytes = 0;
-    n->cache.arena = device_try_alloc(n->options.device, bytes, &why);
-    if (!n->cache.arena)
-        return tutti_fail(err, why.status, "no memory for an arena of %llu bytes%s%s",
-                          (unsigned long long)bytes, *why.text ? ": " : "", why.text);
-    if (!n->options.device)
-        host_memory_prefault(n->cache.arena, bytes, n->options.threads);
-    n->cache.arena_bytes = bytes;
-    return TUTTI_OK;
 }
 
 static tutti_status check_descs(const char *what, const tutti_desc *d, uint32_t n,
@@ -255,8 +207,9 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
 /* Traces, compiles and finds memory for `p`, whose request is set. */
 static tutti_status build_plan(net *n, plan *p, tutti_error *err)
 {
+    plan_set *set = n->compiled.plans;
     model_graph *fresh = NULL;
-    model_graph *b = find_model_graph(n, &p->request);
+    model_graph *b = find_model_graph(set, &p->request);
     tutti_status s = TUTTI_OK;
     if (!b) {
         s = model_graph_create(n, &p->request, &fresh, err);
@@ -272,7 +225,7 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
     if (!s)
         s = check_memory(n, b, &p->loss_graph, &p->request, err);
     if (!s && fresh)
-        s = plans_fit_arena(n, program_bytes(b->compiled.program), err);
+        s = plan_set_fit_arena(n, program_bytes(b->compiled.program), err);
     if (!s && loss_extra_bytes(b, &p->loss_graph)) {
         p->loss_graph.compiled.arena =
             device_alloc(n->options.device, program_bytes(p->loss_graph.compiled.program));
@@ -285,8 +238,8 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
         return s;
     }
     if (fresh) {
-        fresh->next = n->model_graphs;
-        n->model_graphs = fresh;
+        fresh->next = set->model_graphs;
+        set->model_graphs = fresh;
     }
     p->model_graph = b;
     return TUTTI_OK;
@@ -295,10 +248,13 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
 tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan, tutti_error *err)
 {
     tutti_status s = check_request(n, request, err);
+    plan_set *set = s ? NULL : plan_set_get(n);
+    if (!s && !set)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
     if (s)
         return s;
     const uint64_t hash = request_hash(request);
-    plan *p = find_plan(n, request, hash);
+    plan *p = find_plan(set, request, hash);
     const bool fresh = !p;
     if (fresh) {
         p = calloc(1, sizeof *p);
@@ -312,14 +268,14 @@ tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan, tutt
             free(p);
             return s;
         }
-        p->next = n->cache.plans[hash % NET_PLAN_LISTS];
-        n->cache.plans[hash % NET_PLAN_LISTS] = p;
-        n->cache.counts.plans++;
-        n->cache.counts.built++;
+        p->next = set->plans[hash % PLAN_LISTS];
+        set->plans[hash % PLAN_LISTS] = p;
+        set->counts.plans++;
+        set->counts.built++;
     }
-    p->model_graph->used = ++n->cache.clock;
+    p->model_graph->used = ++set->clock;
     if (fresh)
-        drop_unused(n);
+        drop_unused(n, set);
     *ret_plan = p;
     return TUTTI_OK;
 }

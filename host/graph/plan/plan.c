@@ -1,6 +1,6 @@
 /* plan.c - running a plan: where its inputs and results lie, its segments, a second loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
+#include "graph/plan/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ uint32_t plan_noutputs(const plan *p)
 
 static void bind_model(plan *p)
 {
-    program_set_arena(p->model_graph->compiled.program, p->n->cache.arena);
+    program_set_arena(p->model_graph->compiled.program, p->n->compiled.plans->arena);
     for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
         program_set_external(p->model_graph->compiled.program, k, plan_input(p, k).data);
 }
@@ -130,7 +130,7 @@ static tutti_status run_loss(plan *p, const tutti_step *step, void *loss, void *
     bind_model(p);
     program_set_arena(q, h->compiled.arena
                              ? h->compiled.arena
-                             : p->n->cache.arena +
+                             : p->n->compiled.plans->arena +
                                    program_cut_offset(p->model_graph->compiled.program));
     for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
         program_set_external(q, at++, plan_output(p, k).data);
@@ -156,7 +156,7 @@ static tutti_status prepare(plan *p, int segment, const tutti_step *step, float 
         return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
     /* A larger plan may have failed to get its arena after the old one was given up. */
     const tutti_status s =
-        plans_fit_arena(p->n, program_bytes(p->model_graph->compiled.program), err);
+        plan_set_fit_arena(p->n, program_bytes(p->model_graph->compiled.program), err);
     if (!s && segment == SEGMENT_FORWARD)
         return half_weights_refresh(p->n, step, err);
     return s || segment != SEGMENT_LOSS || !p->loss_graph.compiled.program
@@ -242,7 +242,7 @@ static uint32_t list_places(merged_work *w, const void **places)
 {
     plan *p = w->plan;
     uint32_t n = 0;
-    places[n++] = p->n->cache.arena;
+    places[n++] = p->n->compiled.plans->arena;
     for (uint32_t k = 0; k < p->model_graph->ninputs; k++)
         places[n++] = plan_input(p, k).data;
     for (uint32_t k = 0; k < p->request.ntargets; k++)

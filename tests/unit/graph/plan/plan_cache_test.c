@@ -91,10 +91,10 @@ END_TEST
 START_TEST(all_plans_share_the_arena_of_the_largest)
 {
     (void)plan_of(PLAN_TRAIN, 512);
-    const uint64_t bytes = n->cache.arena_bytes;
+    const uint64_t bytes = n->compiled.plans->arena_bytes;
     for (int64_t rows = 1; rows < 512; rows *= 2)
         (void)plan_of(PLAN_TRAIN, rows);
-    ck_assert_uint_eq(n->cache.arena_bytes, bytes);
+    ck_assert_uint_eq(n->compiled.plans->arena_bytes, bytes);
 }
 END_TEST
 

@@ -1,9 +1,9 @@
 /* plan_reference.h - what a plan computes, by the f64 interpreter instead of the kernels. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_GRAPH_NET_PLAN_REFERENCE_H
-#define HOST_GRAPH_NET_PLAN_REFERENCE_H
+#ifndef HOST_GRAPH_PLAN_PLAN_REFERENCE_H
+#define HOST_GRAPH_PLAN_PLAN_REFERENCE_H
 
-#include "graph/net/plan.h"
+#include "graph/plan/plan.h"
 
 typedef struct plan_numbers {
     double *outputs; /* all of them, one after the other */

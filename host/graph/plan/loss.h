@@ -1,10 +1,10 @@
 /* loss.h - the loss: the model's or one in its place, losses of algorithms around it, penalties beside it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_GRAPH_NET_LOSS_H
-#define HOST_GRAPH_NET_LOSS_H
+#ifndef HOST_GRAPH_PLAN_LOSS_H
+#define HOST_GRAPH_PLAN_LOSS_H
 
 #include "graph/ir/graph.h"
-#include "graph/net/plan.h"
+#include "graph/plan/plan.h"
 #include "tutti/loss.h"
 #include "tutti/penalty.h"
 

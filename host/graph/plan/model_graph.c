@@ -1,10 +1,10 @@
 /* model_graph.c - tracing a plan: the forward pass with its backward pass. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
-#include "graph/net/plan_internal.h"
 #include "graph/passes/autocast.h"
 #include "graph/passes/autodiff.h"
 #include "graph/passes/fuse.h"
+#include "graph/plan/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
@@ -202,48 +202,6 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
     else
         *ret_graph = b;
     return s;
-}
-
-/* A batch of two samples as the columns describe them; false where they leave something open. */
-static bool small_batch(const net *n, plan_request *request)
-{
-    const char *const *names = n->model.table->inputs;
-    *request = (plan_request){.kind = PLAN_TRAIN};
-    for (uint32_t k = 0; names && names[k]; k++) {
-        const tutti_column *c = NULL;
-        for (uint32_t j = 0; j < n->ncolumns && !c; j++)
-            c = strcmp(n->columns[j].name, names[k]) == 0 ? &n->columns[j] : NULL;
-        if (!c || k >= TUTTI_MAX_COLUMNS || c->desc.rank >= TUTTI_MAX_RANK)
-            return false;
-        tutti_desc *d = &request->inputs[request->ninputs++];
-        *d = (tutti_desc){{2}, c->desc.rank + 1, c->desc.dtype};
-        for (int32_t j = 0; j < c->desc.rank; j++) {
-            if (c->desc.dim[j] < 0)
-                return false;
-            d->dim[j + 1] = c->desc.dim[j];
-        }
-    }
-    return request->ninputs > 0;
-}
-
-bool model_graph_first_uses(net *n, uint32_t *first_use)
-{
-    plan_request request;
-    model_graph *b;
-    uint32_t count = 0;
-    if (!n->model.table || n->model.table->noutputs > NET_MAX_OUTPUTS ||
-        !small_batch(n, &request) || model_graph_create(n, &request, &b, NULL))
-        return false; /* net_plan will say what is wrong, with the real shapes */
-    for (uint32_t k = 0; k < graph_nnodes(b->compiled.g); k++) {
-        const graph_node *node = graph_node_at(b->compiled.g, k);
-        for (uint32_t j = 0; j < node->nin; j++) {
-            const graph_value *v = graph_value_at(b->compiled.g, node->in[j]);
-            if (v->kind == VALUE_WEIGHT && !first_use[v->index])
-                first_use[v->index] = ++count;
-        }
-    }
-    model_graph_destroy(b);
-    return true;
 }
 
 static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)

@@ -1,10 +1,12 @@
 /* plan.h - the plans of a net: compiled for one shape of batch, run by segments. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_GRAPH_NET_PLAN_H
-#define HOST_GRAPH_NET_PLAN_H
+#ifndef HOST_GRAPH_PLAN_PLAN_H
+#define HOST_GRAPH_PLAN_PLAN_H
 
 #include "graph/net/net.h"
 #include "tutti/activations.h"
+
+typedef struct plan plan; /* opaque; owned by its net */
 
 enum {
     PLAN_TRAIN,     /* forward, loss, backward; gradients are written */

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/interpreter.h"
 #include "graph/net/module_calls.h"
-#include "graph/net/plan_internal.h"
 #include "graph/passes/autocast.h"
+#include "graph/plan/plan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

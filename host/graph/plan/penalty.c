@@ -1,7 +1,7 @@
 /* penalty.c - terms of the loss made of its gradients: a graph of its own, differentiated twice. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
 #include "graph/passes/autodiff.h"
+#include "graph/plan/plan_internal.h"
 #include "tutti/ops.h"
 
 #include <stdio.h>
@@ -89,10 +89,11 @@ static void trace_terms(tracing *t, tutti_value loss)
     const tutti_penalty_input in = {sizeof in, t->request->ninputs, t->n->tree.norder,
                                     loss,      t->dinputs,          t->dweights};
     (void)graph_set_scope(t->g, "penalty");
-    for (uint32_t k = 0; k < t->n->losses.npenalties && !b->status(b); k++) {
-        instance_call c = instance_enter_whole(t->n->losses.penalties[k].owner, "term");
-        const tutti_value v =
-            t->n->losses.penalties[k].table->term(t->n->losses.penalties[k].self, b, &in);
+    for (uint32_t k = 0; k < t->n->compiled.plans->losses.npenalties && !b->status(b); k++) {
+        instance_call c =
+            instance_enter_whole(t->n->compiled.plans->losses.penalties[k].owner, "term");
+        const tutti_value v = t->n->compiled.plans->losses.penalties[k].table->term(
+            t->n->compiled.plans->losses.penalties[k].self, b, &in);
         instance_leave(&c);
         const tutti_desc *d = b->desc(b, v);
         if (!b->status(b) && (!v || d->dtype != TUTTI_F32 || tutti_numel(d) != 1)) {

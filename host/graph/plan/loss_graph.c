@@ -1,7 +1,7 @@
 /* loss_graph.c - tracing a plan: the loss and its gradient for the outputs. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/plan_internal.h"
 #include "graph/passes/autodiff.h"
+#include "graph/plan/plan_internal.h"
 
 #include <stdio.h>
 
@@ -97,7 +97,7 @@ tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *r
         if (!h->loss_data || !h->scale)
             s = out_of_memory(err);
     }
-    if (!s && n->losses.npenalties && model_graph_trains(b))
+    if (!s && n->compiled.plans->losses.npenalties && model_graph_trains(b))
         s = penalty_create(n, request, &h->penalty, err);
     if (s)
         loss_graph_fini(h);
