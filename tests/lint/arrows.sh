@@ -75,7 +75,10 @@ refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl
   ':!kernels/common/*' ':!*.md' ':!*.txt'
 refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c" '#include <curl/' -- \
   'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c'
+refuse "the tokenizer includes or links another folder" "#include \"($host|kernels|common|plugins)/|tutti_($host|kernels)\b" -- \
+  'tokenizer' ':!*_test.c'
+refuse "PCRE2 or utf8proc is included outside tokenizer" '#include <(pcre2|utf8proc)' -- '*.c' '*.h' ':!tokenizer/*'
 refuse "a library prints or exits" \
   '(^|[^a-z_.>"])(printf|puts|exit|abort|perror)\(|fprintf\((stderr|stdout)' -- \
-  'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
+  'host/*.c' 'kernels/*.c' 'plugins/*.c' 'tokenizer/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
 exit $bad

@@ -95,17 +95,24 @@ fail:
 
 /* ---- before training ---- */
 
+/* A tokenizer may give more tokens than a prompt has bytes: then the room is made again for all of them. */
 static tutti_status encode_prompt(generate *g, uint32_t k, tutti_error *err)
 {
     text *t = &g->texts[k];
-    const uint64_t size = strlen(t->prompt), capacity = size + (uint64_t)g->new_tokens;
-    free(t->tokens);
-    t->tokens = calloc(capacity, sizeof *t->tokens);
-    if (!t->tokens)
-        return tutti_fail(err, TUTTI_E_NOMEM, "generate: no memory for prompt %u", k);
+    const uint64_t size = strlen(t->prompt);
     tutti_error why = TUTTI_ERROR_INIT;
-    const tutti_status s = g->vocabulary->encode(g->dataset, t->prompt, size, t->tokens,
-                                                 capacity, &t->given, &why);
+    tutti_status s = TUTTI_OK;
+    uint64_t room = size;
+    t->given = 0;
+    do {
+        room = t->given > room ? t->given : room;
+        free(t->tokens);
+        t->tokens = calloc(room + (uint64_t)g->new_tokens, sizeof *t->tokens);
+        if (!t->tokens)
+            return tutti_fail(err, TUTTI_E_NOMEM, "generate: no memory for prompt %u", k);
+        s = g->vocabulary->encode(g->dataset, t->prompt, size, t->tokens, room, &t->given,
+                                  &why);
+    } while (s == TUTTI_OK && t->given > room);
     if (s)
         return tutti_fail(err, s, "generate: prompt %u: %s", k, why.text);
     if (t->given < 1)

@@ -4,11 +4,14 @@
 
 #include "../../common/utf8.h"
 
+#include "tokenizer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 void vocab_close(vocab *v)
 {
+    tokenizer_close(v->tokenizer);
     free(v->text);
     free(v->at);
     free(v->codes);
@@ -137,8 +140,10 @@ static tutti_status check_utf8(const char *name, const char *data, uint64_t size
     return TUTTI_OK;
 }
 
-tutti_status vocab_encode(const vocab *v, const char *name, const char *data, uint64_t size,
-                          int32_t *tokens, uint64_t *ret_count, tutti_error *err)
+/* Those with a table of their own; at most a token a byte. */
+static tutti_status vocab_encode_into(const vocab *v, const char *name, const char *data,
+                                      uint64_t size, int32_t *tokens, uint64_t *ret_count,
+                                      tutti_error *err)
 {
     if (!v->codes && !v->merges) {
         for (uint64_t k = 0; k < size; k++)
@@ -153,16 +158,34 @@ tutti_status vocab_encode(const vocab *v, const char *name, const char *data, ui
                     : vocab_encode_pieces(v, data, size, tokens, ret_count, err);
 }
 
+tutti_status vocab_encode(const vocab *v, const char *name, const char *data, uint64_t size,
+                          int32_t **ret_tokens, uint64_t *ret_count, tutti_error *err)
+{
+    if (v->tokenizer)
+        return vocab_tokenizer_encode(v, name, data, size, ret_tokens, ret_count, err);
+    int32_t *tokens =
+        size < SIZE_MAX / sizeof *tokens ? malloc((size + 1) * sizeof *tokens) : NULL;
+    if (!tokens)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", name);
+    uint64_t count = 0;
+    const tutti_status s = vocab_encode_into(v, name, data, size, tokens, &count, err);
+    if (s) {
+        free(tokens);
+        return s;
+    }
+    int32_t *fewer = realloc(tokens, (count + 1) * sizeof *tokens);
+    *ret_tokens = fewer ? fewer : tokens;
+    *ret_count = count;
+    return TUTTI_OK;
+}
+
 tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
                                 int32_t *tokens, uint64_t capacity, uint64_t *ret_count,
                                 tutti_error *err)
 {
-    int32_t *all = malloc((size + 1) * sizeof *all); /* encoding may pass through one a byte */
+    int32_t *all = NULL;
     uint64_t count = 0;
-    if (!all)
-        return tutti_fail(err, TUTTI_E_NOMEM, "vocabulary: no memory to encode %llu bytes",
-                          (unsigned long long)size);
-    const tutti_status s = vocab_encode(v, "the text to encode", text, size, all, &count, err);
+    const tutti_status s = vocab_encode(v, "the text to encode", text, size, &all, &count, err);
     if (s == TUTTI_OK) {
         const uint64_t fit = count < capacity ? count : capacity;
         if (fit)
@@ -177,6 +200,8 @@ const char *vocab_words_token(const vocab *v, int64_t token, uint64_t *ret_size)
 {
     if (token < 0 || token >= v->size)
         return NULL;
+    if (v->tokenizer)
+        return tokenizer_text(v->tokenizer, token, ret_size);
     *ret_size = v->at[token + 1] - v->at[token];
     return v->text + v->at[token];
 }

@@ -1,4 +1,4 @@
-/* vocab.h - the three vocabularies: bytes, characters of a file, GPT-2's byte-pair encoding. */
+/* vocab.h - vocabularies: bytes, characters of a file, GPT-2's byte-pair encoding, a tokenizer.json. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef VOCAB_H
 #define VOCAB_H
@@ -25,6 +25,7 @@ typedef struct vocab {
     uint32_t bits;
     int32_t of_byte[256];
     uint32_t reserved;
+    struct tokenizer *tokenizer; /* its own tables, or NULL */
 } vocab;
 
 TUTTI_NODISCARD tutti_status vocab_bytes(vocab *v, tutti_error *err);
@@ -34,18 +35,27 @@ TUTTI_NODISCARD tutti_status vocab_chars(vocab *v, const char *name, const char 
 /* vocab.json and merges.txt as GPT-2 and Hugging Face have them. */
 TUTTI_NODISCARD tutti_status vocab_gpt2(vocab *v, const char *vocab_file,
                                         const char *merges_file, tutti_error *err);
+/* A tokenizer.json. */
+TUTTI_NODISCARD tutti_status vocab_tokenizer(vocab *v, const char *file, tutti_error *err);
 void vocab_close(vocab *v);
 
-/* The tokens of `data`, which is called `name` in errors.  `tokens` has room for `size` of them. */
+/* The tokens of `data`, which is called `name` in errors; without those that a tokenizer.json puts around a
+ * text.  The caller frees *ret_tokens. */
 TUTTI_NODISCARD tutti_status vocab_encode(const vocab *v, const char *name, const char *data,
-                                          uint64_t size, int32_t *tokens, uint64_t *ret_count,
-                                          tutti_error *err);
+                                          uint64_t size, int32_t **ret_tokens,
+                                          uint64_t *ret_count, tutti_error *err);
 
 /* The calls of tutti.vocabulary/1. */
 TUTTI_NODISCARD tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
                                                 int32_t *tokens, uint64_t capacity,
                                                 uint64_t *ret_count, tutti_error *err);
 const char *vocab_words_token(const vocab *v, int64_t token, uint64_t *ret_size);
+
+/* vocab_tokenizer.c: as vocab_encode. */
+TUTTI_NODISCARD tutti_status vocab_tokenizer_encode(const vocab *v, const char *name,
+                                                    const char *data, uint64_t size,
+                                                    int32_t **ret_tokens, uint64_t *ret_count,
+                                                    tutti_error *err);
 
 /* vocab_encode.c: pieces of `data`, valid UTF-8, one after the other. */
 TUTTI_NODISCARD tutti_status vocab_encode_pieces(const vocab *v, const char *data,

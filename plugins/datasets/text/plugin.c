@@ -14,37 +14,45 @@ typedef struct text {
     char *path;
 } text;
 
+/* The setting `key`, which is for the vocabulary `kind` alone and needed there. */
+static tutti_status text_check_file(const tutti_params *params, const char *key,
+                                    const char *kind, tutti_error *err)
+{
+    const char *chosen = tutti_param_str(params, "vocabulary");
+    const int wanted = strcmp(chosen, kind) == 0, there = tutti_param_is_set(params, key);
+    if (wanted && !there)
+        return tutti_fail(err, TUTTI_E_ARG, "text: the vocabulary %s wants %s", kind, key);
+    if (there && !wanted)
+        return tutti_fail(err, TUTTI_E_ARG, "text: %s is for the vocabulary %s, not for %s",
+                          key, kind, chosen);
+    return TUTTI_OK;
+}
+
 static tutti_status open_vocab(text *d, const tutti_params *params, const char *data,
                                uint64_t size, tutti_error *err)
 {
     const char *kind = tutti_param_str(params, "vocabulary");
-    const char *words = tutti_param_str(params, "vocab_file");
-    const char *merges = tutti_param_str(params, "merges_file");
-    const int gpt2 = strcmp(kind, "gpt2") == 0;
-    if (gpt2 && !(words && merges))
-        return tutti_fail(err, TUTTI_E_ARG,
-                          "text: the vocabulary gpt2 wants vocab_file and merges_file");
-    if (!gpt2 && (words || merges))
-        return tutti_fail(err, TUTTI_E_ARG, "text: %s is for the vocabulary gpt2, not for %s",
-                          words ? "vocab_file" : "merges_file", kind);
-    return gpt2                         ? vocab_gpt2(&d->vocab, words, merges, err)
-           : strcmp(kind, "chars") == 0 ? vocab_chars(&d->vocab, d->path, data, size, err)
-                                        : vocab_bytes(&d->vocab, err);
+    tutti_status s;
+    if ((s = text_check_file(params, "vocab_file", "gpt2", err)) ||
+        (s = text_check_file(params, "merges_file", "gpt2", err)) ||
+        (s = text_check_file(params, "tokenizer_file", "tokenizer", err)))
+        return s;
+    if (strcmp(kind, "gpt2") == 0)
+        return vocab_gpt2(&d->vocab, tutti_param_str(params, "vocab_file"),
+                          tutti_param_str(params, "merges_file"), err);
+    if (strcmp(kind, "tokenizer") == 0)
+        return vocab_tokenizer(&d->vocab, tutti_param_str(params, "tokenizer_file"), err);
+    return strcmp(kind, "chars") == 0 ? vocab_chars(&d->vocab, d->path, data, size, err)
+                                      : vocab_bytes(&d->vocab, err);
 }
 
 static tutti_status encode_file(text *d, const char *data, uint64_t size, tutti_error *err)
 {
     uint64_t count = 0;
-    d->tokens = size <= SIZE_MAX / sizeof *d->tokens ? malloc(size * sizeof *d->tokens) : NULL;
-    if (!d->tokens)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", d->path);
-    const tutti_status s = vocab_encode(&d->vocab, d->path, data, size, d->tokens, &count, err);
-    if (s)
-        return s;
-    int32_t *fewer = realloc(d->tokens, count * sizeof *d->tokens);
-    d->tokens = fewer ? fewer : d->tokens;
+    const tutti_status s =
+        vocab_encode(&d->vocab, d->path, data, size, &d->tokens, &count, err);
     d->blocks.count = (int64_t)count;
-    return TUTTI_OK;
+    return s;
 }
 
 static tutti_status text_fill(text *d, const tutti_params *params, tutti_error *err)

@@ -21,6 +21,7 @@ static void settings(const char *path, const char *vocabulary, int64_t length,
     given_enum(&g, "vocabulary", vocabulary, 0);
     given_null(&g, "vocab_file");
     given_null(&g, "merges_file");
+    given_null(&g, "tokenizer_file");
     given_int(&g, "length", length);
     given_null(&g, "stride");
     given_enum(&g, "split", split, 0);
@@ -287,6 +288,57 @@ START_TEST(tokens_and_texts_beyond_the_vocabulary_are_told)
 }
 END_TEST
 
+static const char *tokenizer_file(void)
+{
+    static const char json[] =
+        "{\"pre_tokenizer\": {\"type\": \"Metaspace\"}, \"decoder\": {\"type\": \"Metaspace\"},"
+        " \"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"<unk>\", 0],"
+        " [\"\xe2\x96\x81\", -1], [\"a\", -2], [\"\xe2\x96\x81"
+        "ab\", -2], [\"b\", -2]]}}";
+    return shelf_file(&s, "tokenizer.json", json, sizeof json - 1);
+}
+
+START_TEST(a_tokenizer_json_is_a_vocabulary)
+{
+    static const int32_t all[] = {3, 1, 2, 2, 1, 0, 3}, prompt[] = {1, 4};
+    tutti_error err = TUTTI_ERROR_INIT;
+    int32_t tokens[2] = {0};
+    uint64_t n = 0;
+    write_and_set("ab aa z ab", "tokenizer", 6, "all", 0.1);
+    given_path(&g, "tokenizer_file", tokenizer_file());
+    ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
+    ck_assert_int_eq(s.info.samples, 1);
+    ck_assert_int_eq(s.info.columns[1].classes, 5);
+    expect(0, all, 6);
+    const tutti_vocabulary_v1 *v = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
+    ck_assert_ok(v->encode(s.subject.self, "b", 1, tokens, 1, &n, &err), err);
+    ck_assert_uint_eq(n, 2); /* more than there are bytes: the caller asks again */
+    ck_assert_ok(v->encode(s.subject.self, "b", 1, tokens, 2, &n, &err), err);
+    ck_assert_mem_eq(tokens, prompt, sizeof prompt);
+    const char *word = v->token(s.subject.self, 3, &n);
+    ck_assert_uint_eq(n, 3);
+    ck_assert_mem_eq(word, " ab", 3);
+    ck_assert_ptr_null(v->token(s.subject.self, 5, &n));
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(bad_tokenizers_are_refused)
+{
+    write_and_set("hello", "tokenizer", 1, "all", 0.1);
+    shelf_refused(&s, "text", &g, TUTTI_E_ARG,
+                  "text: the vocabulary tokenizer wants tokenizer_file");
+    given_path(&g, "tokenizer_file", shelf_file(&s, "j", "{\"model\"", 8));
+    shelf_refused(&s, "text", &g, TUTTI_E_FORMAT, "$/j:1: ':' expected near end of file");
+    write_and_set("a\xff", "tokenizer", 1, "all", 0.1);
+    given_path(&g, "tokenizer_file", tokenizer_file());
+    shelf_refused(&s, "text", &g, TUTTI_E_FORMAT, "$/t: byte 1 begins no UTF-8 character");
+    given_enum(&g, "vocabulary", "bytes", 0);
+    shelf_refused(&s, "text", &g, TUTTI_E_ARG,
+                  "text: tokenizer_file is for the vocabulary tokenizer, not for bytes");
+}
+END_TEST
+
 /* vocab.json and merges.txt with these contents are refused. */
 static void gpt2_refused(const char *words, const char *merges, tutti_status status,
                          const char *sentence)
@@ -303,8 +355,7 @@ START_TEST(bad_vocabularies_are_refused)
 {
     write_and_set("hello", "gpt2", 1, "all", 0.1);
     given_path(&g, "merges_file", shelf_path(&s, "m"));
-    shelf_refused(&s, "text", &g, TUTTI_E_ARG,
-                  "text: the vocabulary gpt2 wants vocab_file and merges_file");
+    shelf_refused(&s, "text", &g, TUTTI_E_ARG, "text: the vocabulary gpt2 wants vocab_file");
     given_path(&g, "vocab_file", shelf_path(&s, "v"));
     shelf_refused(&s, "text", &g, TUTTI_E_IO, "$/v: No such file or directory");
     given_enum(&g, "vocabulary", "chars", 1);
@@ -350,6 +401,8 @@ int main(void)
     tcase_add_test(c, byte_pairs_merge_in_the_order_of_the_file);
     tcase_add_test(c, what_was_encoded_is_decoded_to_the_same);
     tcase_add_test(c, tokens_and_texts_beyond_the_vocabulary_are_told);
+    tcase_add_test(c, a_tokenizer_json_is_a_vocabulary);
+    tcase_add_test(c, bad_tokenizers_are_refused);
     tcase_add_test(c, bad_vocabularies_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

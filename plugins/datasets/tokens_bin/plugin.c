@@ -110,7 +110,13 @@ static tutti_status open_vocab(tokens_bin *d, const tutti_params *params, tutti_
         return tutti_fail(err, TUTTI_E_ARG, "tokens_bin: %s is set without %s",
                           words ? "vocab_file" : "merges_file",
                           words ? "merges_file" : "vocab_file");
-    return words ? vocab_gpt2(&d->vocab, words, merges, err) : TUTTI_OK;
+    const char *tokenizer = tutti_param_str(params, "tokenizer_file");
+    if (words && tokenizer)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "tokens_bin: vocab_file and tokenizer_file are both set, want one");
+    return words       ? vocab_gpt2(&d->vocab, words, merges, err)
+           : tokenizer ? vocab_tokenizer(&d->vocab, tokenizer, err)
+                       : TUTTI_OK;
 }
 
 static tutti_status tokens_open(const tutti_host *host, const tutti_params *params,

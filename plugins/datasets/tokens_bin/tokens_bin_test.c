@@ -19,6 +19,7 @@ static void settings(const char *path, int64_t length)
     given_null(&g, "vocabulary_size");
     given_null(&g, "vocab_file");
     given_null(&g, "merges_file");
+    given_null(&g, "tokenizer_file");
 }
 
 /* Writes tokens first, first + 1 ... under a header that claims `claimed` of them. */

@@ -1,0 +1,79 @@
+/* unicode.c - classes of characters out of their categories. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unicode.h"
+
+uint64_t unicode_check(const char *text, uint64_t size)
+{
+    uint64_t at = 0;
+    while (at < size) {
+        utf8proc_int32_t code;
+        const utf8proc_ssize_t n = (unsigned char)text[at] < 0x80
+                                       ? 1
+                                       : utf8proc_iterate((const utf8proc_uint8_t *)text + at,
+                                                          (utf8proc_ssize_t)(size - at), &code);
+        if (n < 1)
+            return at;
+        at += (uint64_t)n;
+    }
+    return at;
+}
+
+bool unicode_is_ascii(const char *text, uint64_t size)
+{
+    unsigned char all = 0;
+    for (uint64_t k = 0; k < size; k++)
+        all |= (unsigned char)text[k];
+    return all < 0x80;
+}
+
+static bool unicode_in(uint32_t code, utf8proc_category_t first, utf8proc_category_t last)
+{
+    const utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)code);
+    return c >= first && c <= last;
+}
+
+bool unicode_is_space(uint32_t c)
+{
+    return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
+           c == 0x205f || c == 0x3000;
+}
+
+bool unicode_is_number(uint32_t code)
+{
+    return unicode_in(code, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO);
+}
+
+bool unicode_is_punctuation(uint32_t code)
+{
+    if (code < 0x80)
+        return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') ||
+               (code >= '[' && code <= '`') || (code >= '{' && code <= '~');
+    return unicode_in(code, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+}
+
+bool unicode_is_word(uint32_t code)
+{
+    return unicode_in(code, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_NL) ||
+           utf8proc_category((utf8proc_int32_t)code) == UTF8PROC_CATEGORY_PC ||
+           code == 0x200c || code == 0x200d ||
+           (code >= 0x24b6 &&
+            code <= 0x24e9) || /* letters in circles and squares are alphabetic */
+           (code >= 0x1f130 && code <= 0x1f149) ||
+           (code >= 0x1f150 && code <= 0x1f169) || (code >= 0x1f170 && code <= 0x1f189);
+}
+
+bool unicode_is_mark(uint32_t code)
+{
+    return unicode_in(code, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME);
+}
+
+bool unicode_is_nonspacing(uint32_t code)
+{
+    return utf8proc_category((utf8proc_int32_t)code) == UTF8PROC_CATEGORY_MN;
+}
+
+bool unicode_is_other(uint32_t code)
+{
+    return unicode_in(code, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
+}
