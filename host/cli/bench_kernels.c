@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
 #include "cli/cli.h"
+#include "cli/machine_bound.h"
 #include "graph/program/program.h"
 #include "graph/runtime/host_memory.h"
 
@@ -210,13 +211,10 @@ static tutti_status bench_init(bench *b, const trial *t, const tutti_op *const *
     return TUTTI_OK;
 }
 
-static double triad(float *restrict a, const float *restrict b, const float *restrict c,
-                    int threads)
+static double triad(float *a, const float *b, const float *c, int threads)
 {
     const double start = now(threads);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t k = 0; k < TRIAD; k++)
-        a[k] = b[k] + 0.5f * c[k];
+    machine_triad(a, b, c, TRIAD, threads);
     return now(threads) - start;
 }
 

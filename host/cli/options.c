@@ -27,7 +27,8 @@ const cli_option cli_option_table[] = {
     {"checkpoint", "auto|FILE", CLI_VALUE_FILE, CLI_TAKES_CHECKPOINT,
      "Takes the weights of that checkpoint; auto: of the run's latest one", ONE(resume), NULL},
     {"duration", "TIME", CLI_VALUE_ANY, CLI_TAKES_DURATION,
-     "Trains so much longer (2ep, 500ba, 1h30m) instead of max_duration", ONE(duration), NULL},
+     "Trains so much longer (2ep, 500ba, 1h30m) instead of max_duration", ONE(length.duration),
+     NULL},
     {"reset-time", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
      "With the checkpoint's weights, but all clocks at zero", ONE(reset_time), NULL},
     {"accept-different-bits", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
@@ -40,6 +41,9 @@ const cli_option cli_option_table[] = {
      "folder, "
      "signals, clock, files, threads, memory; slow",
      ONE(check), NULL},
+    {"batches", "N", CLI_VALUE_ANY, CLI_TAKES_BATCHES,
+     "Measures so many batches, 8 without it, after two that are not measured",
+     ONE(length.batches), NULL},
     {"quiet", NULL, CLI_VALUE_NONE, CLI_TAKES_TALK,
      "Prints results, warnings and errors alone: no table of the run, no loggers on the "
      "terminal",

@@ -22,6 +22,12 @@ typedef struct cli_preview {
     const char *link;  /* between them */
 } cli_preview;
 
+/* How long a run lasts. */
+typedef struct cli_length {
+    const char *duration;
+    const char *batches; /* that profile measures */
+} cli_length;
+
 /* How much a run prints. */
 typedef struct cli_talk {
     bool quiet;
@@ -49,7 +55,7 @@ typedef struct cli_options {
     const char *resume; /* or --checkpoint */
     const char *data;
     const char *output;
-    const char *duration;
+    cli_length length;
     const char *lock;                       /* --plugin-lock */
     const char *policy;                     /* --plugin-policy */
     const char *words[CLI_MAX_OPTIONS + 1]; /* other arguments */
@@ -82,7 +88,8 @@ enum {
     CLI_TAKES_NEW = 256,
     CLI_TAKES_SIGN = 512,
     CLI_TAKES_TALK = 1024, /* how much it prints */
-    CLI_TAKES_JSON = 2048  /* results for programs */
+    CLI_TAKES_JSON = 2048, /* results for programs */
+    CLI_TAKES_BATCHES = 4096
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists
@@ -142,7 +149,7 @@ struct cli_command {
 };
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_validate, cli_explain,
-    cli_plan, cli_plugins, cli_ops, cli_layers, cli_bench, cli_docs, cli_version;
+    cli_plan, cli_profile, cli_plugins, cli_ops, cli_layers, cli_bench, cli_docs, cli_version;
 
 /* The command of that name, or NULL. */
 const cli_command *cli_find_command(const cli_command *const *commands, const char *name);

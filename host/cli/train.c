@@ -15,7 +15,7 @@ static int fit(trainer *t, const run_file *run, const cli_options *o, tutti_erro
                            .accept_bits = o->accept_bits,
                            .strict = o->strict,
                            .reset_time = o->reset_time};
-    if (o->duration && duration_parse(o->duration, &options.duration, err)) {
+    if (o->length.duration && duration_parse(o->length.duration, &options.duration, err)) {
         (void)fprintf(stderr, "tutti: --duration %s\n", err->text);
         return CLI_USAGE;
     }

@@ -125,6 +125,11 @@ void profiler_destroy(profiler *p)
     free(p);
 }
 
+char *profiler_merged_path(const profiler *p)
+{
+    return profile_path(p, p->options.merged_trace_filename);
+}
+
 /* ---- files ---- */
 
 static void put_text(FILE *f, const char *text)

@@ -7,11 +7,18 @@
 
 #include <sys/types.h>
 
+typedef struct profile_sum {
+    uint64_t count;
+    int64_t ns;
+    int64_t own_ns; /* not inside of spans within */
+} profile_sum;
+
 typedef struct marker {
     char *name;
     char *categories;
     uint32_t actions; /* bits */
     int32_t open;     /* started and not finished */
+    profile_sum sum;  /* of spans that began in a measured batch */
 } marker;
 
 /* One line of the trace.  A counter's values are values[first, first + count). */
@@ -33,6 +40,9 @@ typedef struct counted {
 typedef struct open_span {
     uint32_t marker;
     bool recorded;
+    bool measured;
+    int64_t begin_ns;
+    int64_t inner_ns; /* of spans within that are over */
 } open_span;
 
 /* CPU time of the process at a moment. */
@@ -70,13 +80,17 @@ struct profiler {
 int64_t profile_now(void);
 /* Whether the marker is recorded at the present action. */
 bool profile_records(const profiler *p, uint32_t marker);
-/* Appends; *values are copied. */
+/* Appends what is so now, or was so at `at_ns`; *values are copied. */
 void profile_record(profiler *p, char phase, uint32_t marker, const tutti_named_value *values,
                     uint32_t n);
+void profile_record_at(profiler *p, char phase, uint32_t marker, int64_t at_ns,
+                       const tutti_named_value *values, uint32_t n);
 void profile_start(profiler *p, uint32_t marker);
 /* Ends the innermost span of the marker and all that lie inside it: in the format, an end closes what
  * began last. */
 void profile_finish(profiler *p, uint32_t marker);
+/* One that is over, right inside of the innermost open one. */
+void profile_span(profiler *p, uint32_t marker, int64_t begin_ns, int64_t end_ns);
 
 /* profile_file.c: writes all records to a file of their own and to the merged one, deletes old
  * files, and starts over with the spans that are open. */

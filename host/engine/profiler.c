@@ -67,7 +67,9 @@ static tutti_status find_marker(profiler *p, const char *name, const char *categ
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for marker %s", name);
     uint32_t *place = place_of(p, name);
     if (!*place) {
-        marker m = {strdup(name), strdup(categories ? categories : ""), actions, 0};
+        marker m = {.name = strdup(name),
+                    .categories = strdup(categories ? categories : ""),
+                    .actions = actions};
         if (!m.name || !m.categories) {
             free(m.name);
             free(m.categories);
@@ -187,10 +189,45 @@ uint32_t profiler_begin(profiler *p, const char *kind, const char *name, const c
     return m;
 }
 
+uint32_t profiler_begin_work(profiler *p, const char *name)
+{
+    uint32_t m;
+    if (find_marker(p, name, "work", TUTTI_PROFILE_DEFAULT, &m, NULL))
+        return UINT32_MAX;
+    profile_start(p, m);
+    return m;
+}
+
 void profiler_end(profiler *p, uint32_t m)
 {
     if (m != UINT32_MAX)
         profile_finish(p, m);
+}
+
+void profiler_span(profiler *p, const char *name, const char *categories, int64_t begin_ns,
+                   int64_t end_ns)
+{
+    uint32_t m;
+    if (!find_marker(p, name, categories, TUTTI_PROFILE_DEFAULT, &m, NULL))
+        profile_span(p, m, begin_ns, end_ns);
+}
+
+void profiler_count(profiler *p, const char *name, const char *categories,
+                    const tutti_named_value *values, uint32_t n)
+{
+    uint32_t m;
+    if (!find_marker(p, name, categories, TUTTI_PROFILE_DEFAULT, &m, NULL) &&
+        profile_records(p, m))
+        profile_record(p, 'C', m, values, n);
+}
+
+bool profiler_total_at(const profiler *p, uint32_t k, profiler_total *ret_total)
+{
+    if (k >= p->nmarkers)
+        return false;
+    const marker *m = &p->markers[k];
+    *ret_total = (profiler_total){m->name, m->sum.count, m->sum.ns, m->sum.own_ns};
+    return true;
 }
 
 /* ---- tutti.profiler/1 ---- */

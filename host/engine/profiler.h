@@ -67,7 +67,30 @@ TUTTI_NODISCARD tutti_status profiler_leave(profiler *p, const tutti_event *even
                                             tutti_error *err);
 /* One participant at an event: "algorithm/mixup/event/before_loss".  [step] */
 uint32_t profiler_begin(profiler *p, const char *kind, const char *name, const char *event);
+/* Work between events: "update/optimizer". */
+uint32_t profiler_begin_work(profiler *p, const char *name);
 void profiler_end(profiler *p, uint32_t marker);
+
+/* Of work that is over, right inside of the innermost open span: its time line's part, and values at its end (`n` may
+ * be 0) as a counter.  Times are CLOCK_MONOTONIC's.  [step] */
+void profiler_span(profiler *p, const char *name, const char *categories, int64_t begin_ns,
+                   int64_t end_ns);
+void profiler_count(profiler *p, const char *name, const char *categories,
+                    const tutti_named_value *values, uint32_t n);
+/* Whether the batch under way is recorded and no warm-up. */
+bool profiler_measures(const profiler *p);
+
+/* What the spans of one name took that began in measured batches. */
+typedef struct profiler_total {
+    const char *name; /* borrowed: "event/forward", "algorithm/mixup/event/before_forward" */
+    uint64_t count;
+    int64_t ns;
+    int64_t own_ns; /* of these, outside of spans within */
+} profiler_total;
+/* The k-th name's; false: there are no more. */
+bool profiler_total_at(const profiler *p, uint32_t k, profiler_total *ret_total);
+/* Where the traces of the whole run are; the caller frees it.  NULL when out of memory. */
+char *profiler_merged_path(const profiler *p);
 
 /* tutti.profiler/1; lives as long as the profiler. */
 const tutti_profiler_v1 *profiler_service(profiler *p);

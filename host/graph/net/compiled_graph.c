@@ -37,6 +37,7 @@ void compiled_graph_bind(compiled_graph *c, const void *const *places, uint32_t 
 tutti_status compiled_graph_run(const net *n, compiled_graph *c, int32_t segment,
                                 const tutti_step *step, tutti_error *err)
 {
+    program_observe(c->program, n->observer);
     return n->merging ? program_run_uncaptured(c->program, segment, step, err)
                       : program_run(c->program, segment, step, err);
 }

@@ -94,7 +94,8 @@ struct net {
     net_compiled compiled;
     net_limits limits;
     net_tracing tracing;
-    bool merging; /* what programs do is gathered around them */
+    bool merging;                     /* what programs do is gathered around them */
+    const program_observer *observer; /* of all plans; NULL: nobody */
 };
 
 /* half_weights.c: trained and frozen weights in 16 bits.  What products read in them: TUTTI_DTYPE_NONE, weights as they

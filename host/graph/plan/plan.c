@@ -63,6 +63,11 @@ uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count)
     return program_last_use(c->program, gradients + first, (uint64_t)count * sizeof(float));
 }
 
+void net_observe(net *n, const program_observer *o)
+{
+    n->observer = o;
+}
+
 void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx)
 {
     program_watch(p->model_graph->compiled.program, passed, ctx);

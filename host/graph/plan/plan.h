@@ -4,6 +4,7 @@
 #define HOST_GRAPH_PLAN_PLAN_H
 
 #include "graph/net/net.h"
+#include "graph/program/program.h"
 #include "tutti/activations.h"
 
 typedef struct plan plan; /* opaque; owned by its net */
@@ -105,6 +106,8 @@ TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target
 uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count);
 /* From now on SEGMENT_BACKWARD calls `passed` behind each of these steps; NULL ends it.  [step] */
 void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
+/* Of all plans, from now on: who hears of each step that the host runs.  Borrowed; NULL ends it. */
+void net_observe(net *n, const program_observer *o);
 /* Whether the forward pass gives weight k of net_weight, a buffer, another value. */
 bool plan_assigns(const plan *p, uint32_t k);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */

@@ -100,6 +100,7 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     if (p->device)
         return program_run_on_device(p, segment, s, end, err);
     for (; s < end; s++) {
+        const int64_t begin_ns = p->watcher.observer ? program_now() : 0;
         const bool skipped = s->guard && **s->guard == 0.0f;
         if (skipped)
             skip(s);
@@ -107,6 +108,9 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
             skipped ? TUTTI_OK : s->run(s->state, s->call, s->in, s->out, s->scratch);
         if (status)
             return fail_step(s, status, err);
+        if (p->watcher.observer)
+            p->watcher.observer->ran(p->watcher.observer->ctx, p, (uint32_t)(s - p->steps),
+                                     begin_ns, program_now());
         if (segment && p->watcher.passed)
             p->watcher.passed(p->watcher.ctx, (uint32_t)(s - p->steps) - p->cut + 1);
     }
@@ -139,7 +143,8 @@ uint32_t program_last_use(program *p, const void *memory, uint64_t bytes)
 
 void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx)
 {
-    p->watcher = (program_watcher){passed, ctx};
+    p->watcher.passed = passed;
+    p->watcher.ctx = ctx;
 }
 
 static bool is_sound(const step *s)

@@ -77,6 +77,24 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 uint32_t program_last_use(program *p, const void *memory, uint64_t bytes);
 /* From now on segment 1, run on the host, calls `passed` behind each step with its number, from 1.  NULL ends it. */
 void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
+/* One step, for who measures. */
+typedef struct program_step {
+    char name[96];     /* its operation; "add+relu" for a group; "store" */
+    const char *scope; /* the path of its module, borrowed; "" for none */
+    double flops;      /* as its operation counts them: two for every product */
+    uint64_t
+        bytes; /* of its operands, and twice its results: lines are read before they are written */
+    uint64_t live; /* of the arena, in use while it runs */
+} program_step;
+/* Steps count from 0.  [step] */
+void program_describe(const program *p, uint32_t k, program_step *ret_step);
+/* Hears of each step that the host has run; times are CLOCK_MONOTONIC's. */
+typedef struct program_observer {
+    void (*ran)(void *ctx, const program *p, uint32_t k, int64_t begin_ns, int64_t end_ns);
+    void *ctx;
+} program_observer;
+/* From now on; borrowed, NULL ends it.  Steps on a device are not heard of. */
+void program_observe(program *p, const program_observer *o);
 /* Runs a segment without a graph of its own: where work of several programs is gathered into one. */
 TUTTI_NODISCARD tutti_status program_run_uncaptured(program *p, int32_t segment,
                                                     const tutti_step *step, tutti_error *err);

@@ -46,10 +46,11 @@ typedef struct step {
     bool upcast;    /* `state` is an upcast */
 } step;
 
-/* program_watch. */
+/* program_watch, program_observe. */
 typedef struct program_watcher {
     void (*passed)(void *ctx, uint32_t step); /* NULL: nobody */
     void *ctx;
+    const program_observer *observer; /* NULL: nobody */
 } program_watcher;
 
 struct program {
@@ -78,6 +79,9 @@ struct program {
 
 /* The class that `v` belongs to. */
 tutti_value program_alias_set(const program *p, tutti_value v);
+
+/* observe.c: CLOCK_MONOTONIC. */
+int64_t program_now(void);
 
 /* Gives back what its kernel prepared. */
 void program_end_step(const step *s);

@@ -69,5 +69,6 @@ void observers_close(observers *o, run_context *run)
                             run->file->observers.traces.items[k].file, e.text);
     }
     free(o->traces);
+    step_profile_stop(&o->steps, run->net);
     profiler_destroy(o->profiler);
 }

@@ -4,9 +4,11 @@
 #define HOST_TRAIN_CONTEXT_OBSERVERS_H
 
 #include "train/context/run_context.h"
+#include "train/context/step_profile.h"
 
 typedef struct observers {
     profiler *profiler; /* NULL when the run file has none */
+    step_profile steps; /* its profiler is NULL where operations are not observed */
     trace_file **traces;
     size_t ntraces;
     bool writes; /* set by who opens: whether this process does */

@@ -55,6 +55,8 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
 void run_file_be_quiet(run_file *run);
 /* Leaves out the others, which keep what a training run has logged. */
 void run_file_forget_loggers(run_file *run);
+/* Leaves out what a run keeps: loggers, callbacks that save (those with the tag "saves"), traces. */
+void run_file_keep_nothing(run_file *run);
 void run_file_free(run_file *run); /* NULL is allowed */
 
 #endif

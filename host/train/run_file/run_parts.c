@@ -96,13 +96,12 @@ bool run_has_tag(const object *o, const char *tag)
     return t && *t;
 }
 
-/* Keeps the loggers that have the tag "terminal", or those that have it not. */
-static void keep_loggers(run_file *run, bool terminal)
+/* Keeps the objects that have the tag, or those that have it not. */
+static void keep_tagged(run_parts *all, const char *tag, bool has)
 {
-    run_parts *all = &run->participants.loggers;
     size_t kept = 0;
     for (size_t k = 0; k < all->count; k++)
-        if (run_has_tag(all->items[k].object, "terminal") == terminal)
+        if (run_has_tag(all->items[k].object, tag) == has)
             all->items[kept++] = all->items[k];
         else
             run_part_fini(&all->items[k]);
@@ -111,10 +110,18 @@ static void keep_loggers(run_file *run, bool terminal)
 
 void run_file_be_quiet(run_file *run)
 {
-    keep_loggers(run, false);
+    keep_tagged(&run->participants.loggers, "terminal", false);
 }
 
 void run_file_forget_loggers(run_file *run)
 {
-    keep_loggers(run, true);
+    keep_tagged(&run->participants.loggers, "terminal", true);
+}
+
+void run_file_keep_nothing(run_file *run)
+{
+    run_file_be_quiet(run);
+    run_file_forget_loggers(run);
+    keep_tagged(&run->participants.callbacks, "saves", false);
+    run->observers.traces.count = 0;
 }

@@ -310,7 +310,11 @@ static tutti_status update(void *ctx, tutti_error *err)
         return tutti_fail(err, TUTTI_E_STATE, "a step has one update, after an evaluation");
     e->updated = true;
     const bool over = e->trainer->plans.updated || scaler_skips(&e->trainer->scaler);
+    profiler *const profiled = over ? NULL : e->trainer->observers.profiler;
+    const uint32_t span = profiled ? profiler_begin_work(profiled, "update/optimizer") : 0;
     const tutti_status s = over ? TUTTI_OK : updater_step(&e->trainer->updater, err);
+    if (profiled)
+        profiler_end(profiled, span);
     return s ? s : context_step_device(&e->trainer->run, err);
 }
 

@@ -58,6 +58,31 @@ const char *trainer_newest_checkpoint(const trainer *t)
     return saver_find(&t->run, &s) && saver_has_paths(&s) ? saver_path(&s, 0) : NULL;
 }
 
+tutti_status trainer_profile_steps(trainer *t, tutti_error *err)
+{
+    if (context_is_remote(&t->run))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "operations run on the device, where their time is not measured");
+    if (t->run.net && t->observers.profiler)
+        step_profile_start(&t->observers.steps, t->observers.profiler, t->run.net);
+    return TUTTI_OK;
+}
+
+const profiler *trainer_profiler(const trainer *t)
+{
+    return t->observers.profiler;
+}
+
+const step_profile *trainer_steps(const trainer *t)
+{
+    return t->observers.steps.profiler ? &t->observers.steps : NULL;
+}
+
+int trainer_threads(const trainer *t)
+{
+    return t->run.threads;
+}
+
 void trainer_on_begin(trainer *t, void (*begun)(void *ctx, const trainer *t), void *ctx)
 {
     t->hooks.begun.call = begun;

@@ -3,6 +3,7 @@
 #ifndef HOST_TRAIN_TRAINER_DESCRIBE_H
 #define HOST_TRAIN_TRAINER_DESCRIBE_H
 
+#include "train/context/step_profile.h"
 #include "train/trainer/trainer.h"
 
 /* Texts are borrowed from the trainer. */
@@ -32,6 +33,14 @@ bool trainer_data(const trainer *t, size_t k, data_facts *ret_facts);
 const char *trainer_algorithm(const trainer *t, size_t k);
 /* The newest checkpoint, borrowed until the next call; NULL: there is none, or nobody who knows.  [control] */
 const char *trainer_newest_checkpoint(const trainer *t);
+
+/* Before the first fit of a run with a profiler: the operations of its plans are observed too.  Errors: E_UNSUPPORTED they
+ * run on a device, where the host does not see their time.  [control] */
+TUTTI_NODISCARD tutti_status trainer_profile_steps(trainer *t, tutti_error *err);
+/* What was measured so far; borrowed.  NULL without a profiler, or without operations. */
+const profiler *trainer_profiler(const trainer *t);
+const step_profile *trainer_steps(const trainer *t);
+int trainer_threads(const trainer *t); /* that kernels compute with */
 
 /* Once, when everything is open and loaded, before the first batch of any kind: `begun` may ask for the above. */
 void trainer_on_begin(trainer *t, void (*begun)(void *ctx, const trainer *t), void *ctx);

@@ -132,6 +132,39 @@ START_TEST(markers_nest_and_files_are_whole)
 }
 END_TEST
 
+/* What spans took is summed by name, each its own part without those within; what the schedule skips is left out. */
+START_TEST(spans_are_summed_by_name)
+{
+    char folder[] = "/tmp/profiler_test_XXXXXX", path[PATH_MAX];
+    tutti_error err = TUTTI_ERROR_INIT;
+    profiler_total t, work = {.count = 0}, part = {.count = 0};
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    profiler *p = made(folder, false);
+    ck_assert_ok(profiler_start(p, false, &err), err);
+    profiler_end(p, profiler_begin_work(p, "work/skipped"));
+    clock_now.batch = 0;
+    step(p, TUTTI_EVENT_BEFORE_DATALOADER);
+    const uint32_t m = profiler_begin_work(p, "work/all");
+    profiler_span(p, "work/part", "op", 1000, 4000);
+    profiler_span(p, "work/part", "op", 5000, 5500);
+    profiler_end(p, m);
+    for (uint32_t k = 0; profiler_total_at(p, k, &t); k++) {
+        ck_assert(strcmp(t.name, "work/skipped") != 0 || t.count == 0);
+        work = strcmp(t.name, "work/all") == 0 ? t : work;
+        part = strcmp(t.name, "work/part") == 0 ? t : part;
+    }
+    ck_assert_uint_eq(part.count, 2);
+    ck_assert_int_eq(part.ns, 3500);
+    ck_assert_int_eq(part.own_ns, 3500);
+    ck_assert_uint_eq(work.count, 1);
+    ck_assert_int_eq(work.own_ns, work.ns - 3500);
+    profiler_destroy(p);
+    (void)snprintf(path, sizeof path, "%s/{traces}", folder);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 START_TEST(settings_are_checked)
 {
     static const char text[] =
@@ -167,6 +200,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, the_schedule_goes_in_cycles);
     tcase_add_test(tc, markers_nest_and_files_are_whole);
+    tcase_add_test(tc, spans_are_summed_by_name);
     tcase_add_test(tc, settings_are_checked);
     return tutti_run(suite);
 }

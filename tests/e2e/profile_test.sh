@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# profile_test.sh - tutti profile: tables by operation, event and plugin that agree, and a time line of them.
+. "$(dirname "$0")/lib.sh"
+trace_check=$(dirname "$(realpath "$0")")/chrome_trace.py
+
+small_run '"algorithms": [{"name": "label_smoothing"}],
+  "loggers": [{"name": "jsonl"}], "traces": [{"file": "traces.txt"}]' >run.json
+check "a profile" "$TUTTI" profile run.json --batches 3
+mv check.out table.txt
+check "its time line" python3 "$trace_check" runs/small-profile/traces/merged_trace.json
+check "and no other file" test "$(find . -type f ! -name check.out ! -name .lock | sort | tr '\n' ' ')" = \
+  "./run.json ./runs/small-profile/traces/merged_trace.json ./table.txt "
+check "what it shows" python3 - <<'PY'
+import json
+import re
+lines = open("table.txt").read().splitlines()
+assert re.fullmatch(r"3 batches, [0-9.]+ ms each, 2 threads", lines[0]), lines[0]
+batch = float(lines[0].split()[2])
+assert lines[1].startswith("bound: ") and lines[1].endswith("measured now"), lines[1]
+
+def table(head):
+    """Rows of a table: the name, then numbers."""
+    at = next(k for k, line in enumerate(lines) if line.startswith(head + " "))
+    rows = {}
+    for line in lines[at + 1:]:
+        if not line:
+            return rows
+        rows[line[:36].strip()] = [float(x) for x in line[36:].replace("%", "").split()
+                                   if not x.isalpha()]
+    return rows
+
+steps, events, plugins = table("operation"), table("event"), table("plugin")
+total = steps.pop("all operations")
+for k in range(5):
+    assert abs(sum(r[k] for r in steps.values()) - total[k]) <= 0.1 * len(steps), (k, total)
+# Two for every product of 784 x 32 and 32 x 10 weights: forward, of weights, and of the second layer's input.
+flops = 2e-9 * 64 * (2 * 784 * 32 + 3 * 32 * 10)
+assert abs(total[3] - flops) < 1e-3 * flops, (total[3], flops)
+products = [r for r in steps.values() if r[3]]
+assert products and all(r[5] > 0 for r in products), "a share of the bound"
+parts = sum(events[e][1] for e in ("forward", "loss", "backward"))
+assert 0 < total[1] <= parts <= events["train_batch"][1] <= batch + 0.001, (total, events)
+assert abs(events["batch"][1] - batch) < 0.001 and events["batch"][0] == 1
+assert plugins["label_smoothing at before_loss"][0] == 1 and plugins["optimizer"][0] == 1
+assert not any("saver" in name for name in plugins), "savers are left out"
+assert any(line.startswith("memory: a plan's results take ") for line in lines)
+
+trace = json.load(open("runs/small-profile/traces/merged_trace.json"))
+begun = [e for e in trace if e["ph"] == "B"]
+measured = [e for e in begun if e["name"].startswith("op/") and e["args"]["batch"] >= 2]
+assert len(measured) == round(3 * total[0]), (len(measured), total[0])
+assert sum(e["name"] == "event/batch" for e in begun) == 4, "one batch warms up"
+live = [e["args"]["live_mb"] for e in trace if e["ph"] == "C" and e["name"] == "memory/arena"]
+assert live and max(live) > 0
+around = []
+for e in trace:
+    if e["ph"] == "B":
+        assert not e["name"].startswith("op/") or around[-1] in (
+            "event/forward", "event/loss", "event/backward"), (e, around)
+        around.append(e["name"])
+    elif e["ph"] == "E":
+        around.pop()
+PY
+check "again, over the first" "$TUTTI" profile run.json --batches 1
+says "a number that is none" 2 "tutti: --batches 0, want a number from 1 to 1000000" \
+  "$TUTTI" profile run.json --batches 0
+says "data that end too soon" 1 \
+  "tutti: no batch was measured: an epoch has fewer than 3 batches" \
+  "$TUTTI" profile run.json --set train.batch_size=640
+finish
