@@ -1,14 +1,17 @@
 # TuttiPlugin.cmake - what a module needs to be a plugin; for this tree and for those that find its SDK.
 
-# tutti_plugin_manifest(<manifest> <folder>): the manifest in the plugin's folder, and check.json where there is one.
+# tutti_plugin_manifest(<manifest> <folder>): the manifest in the plugin's folder; where there are any, check.json, a
+# run in which `tutti plugins check` tries it, and published.json, what published models' config.json say in its settings.
 function(tutti_plugin_manifest manifest folder)
   get_filename_component(manifest "${manifest}" ABSOLUTE)
   configure_file("${manifest}" "${folder}/plugin.json" COPYONLY
     FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ) # whatever the source has
-  get_filename_component(run check.json ABSOLUTE) # the run in which `tutti plugins check` tries it
-  if(EXISTS "${run}")
-    configure_file("${run}" "${folder}/check.json" COPYONLY)
-  endif()
+  foreach(name check.json published.json)
+    get_filename_component(file ${name} ABSOLUTE)
+    if(EXISTS "${file}")
+      configure_file("${file}" "${folder}/${name}" COPYONLY)
+    endif()
+  endforeach()
 endfunction()
 
 # tutti_plugin_module(<target> <name> <manifest> <folder>): <target>, a MODULE library, becomes <folder>/<name>.so
@@ -39,4 +42,7 @@ function(tutti_install_plugin target name manifest)
   set(mode PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
   install(TARGETS ${target} LIBRARY DESTINATION "lib/tutti/plugins/${name}" COMPONENT ${component} ${mode})
   install(FILES "${manifest}" DESTINATION "lib/tutti/plugins/${name}" RENAME plugin.json COMPONENT ${component} ${mode})
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/published.json")
+    install(FILES published.json DESTINATION "lib/tutti/plugins/${name}" COMPONENT ${component} ${mode})
+  endif()
 endfunction()

@@ -55,6 +55,26 @@ check "a run starts from the file" "$TUTTI" train second.json
 result() { grep '^validation language_cross_entropy' "$1"; }
 check "and has its loss" test -n "$(result first.out)" -a "$(result first.out)" = "$(result check.out)"
 
+# The folder itself: sizes come from its config.json, and what the run says comes first.
+cat >published/config.json <<'JSON'
+{"model_type": "gpt2", "activation_function": "gelu_new", "n_layer": 2, "n_head": 2, "n_embd": 16, "n_positions": 16, "n_inner": null}
+JSON
+sed 's|, "n_layer": 2, "n_head": 2, "n_embd": 16}|}|; s|published/model.safetensors|published|' second.json >third.json
+check "a run starts from the folder" "$TUTTI" train third.json
+check "and has its loss too" test "$(result first.out)" = "$(result check.out)"
+says "a setting of the run" 1 \
+  'tutti: published/model.safetensors: ln_f.bias is F32 (16), the model'"'"'s is F32 (32); none of this run'"'"'s 28 weights fits' \
+  "$TUTTI" train third.json --set model.n_embd=32
+mv published/model.safetensors published/weights
+says "a folder without a file that is known" 2 \
+  'third.json:15: load_weights: is the folder published, which has neither model.safetensors nor model.safetensors.index.json' \
+  "$TUTTI" train third.json
+mv published/weights published/model.safetensors
+sed -i 's/gelu_new/relu/' published/config.json
+says "a config with what the model does not know" 2 \
+  'third.json:15: load_weights: published/config.json: activation_function is "relu", of which the model gpt2 knows only ["gelu_new","gelu_pytorch_tanh"]' \
+  "$TUTTI" train third.json
+
 says "a file that is not there" 1 \
   'tutti: nowhere: cannot open the checkpoint: No such file or directory' \
   "$TUTTI" train second.json --set load_weights=nowhere

@@ -1,5 +1,6 @@
 /* run_checkpoints.c - what a run file says of files to load, and of signals that save. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/run_file/run_published.h"
 #include "train/run_file/run_reader.h"
 
 #include <fnmatch.h>
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A path, from the run file's folder on; NULL when not given. */
-static char *read_path(run_reader *r, const json_node *at)
+/* The file of weights at a path, from the run file's folder on; NULL when not given. */
+static char *read_weights(run_reader *r, const json_node *at)
 {
     const char *given = json_string(at);
     char *path = NULL;
@@ -18,9 +19,11 @@ static char *read_path(run_reader *r, const json_node *at)
         path = strdup(given);
     else if (asprintf(&path, "%s/%s", r->folder, given) < 0)
         path = NULL;
+    char *file = path ? published_weights(path, at, r->faults) : NULL;
     if (!path)
         faults_add_no_memory(r->faults, at);
-    return path;
+    free(path);
+    return file;
 }
 
 /* The array of texts at `key`, which are the document's; NULL where there is none. */
@@ -61,7 +64,7 @@ static void read_signals(run_reader *r, const json_node *root)
 void run_read_checkpoints(run_reader *r, const json_node *root)
 {
     run_checkpoints *c = &r->run->checkpoints;
-    c->weights = read_path(r, json_get(root, "load_weights"));
+    c->weights = read_weights(r, json_get(root, "load_weights"));
     c->ignored = read_texts(r, root, "load_ignore_keys", "an array of patterns of names");
     c->excluded = read_texts(r, root, "load_exclude_algorithms", "an array of algorithms");
     read_signals(r, root);

@@ -1,5 +1,6 @@
 /* run_file.c - reading a run file: every fault at once, each with its line. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/run_file/run_published.h"
 #include "train/run_file/run_reader.h"
 
 #include <limits.h>
@@ -193,6 +194,7 @@ static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
     apply_overrides(doc, overrides, f);
     if (kind & RUN_FILE_NAMES)
         name_run(doc, kind, f);
+    published_settings(doc, r, folder, f);
     run_reader all = {r, folder, f, run};
     read_run(&all, kind & RUN_FILE_KINDS);
     run->text = json_text(json_root(doc));

@@ -1,0 +1,21 @@
+/* run_published.h - what the folder of a published model says: the file of its weights, and settings by its config.json. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_RUN_FILE_RUN_PUBLISHED_H
+#define HOST_TRAIN_RUN_FILE_RUN_PUBLISHED_H
+
+#include "base/faults.h"
+#include "plugin/registry.h"
+
+/* The file of weights at `path`, which is that file, or a folder as Hugging Face's libraries write it: with
+ * model.safetensors, or the index of its shards.  The caller frees it; NULL after a fault at `at`. */
+char *published_weights(const char *path, const json_node *at, faults *f);
+
+/* Where "load_weights" of a run is a folder with a config.json, gives "model" the settings that this says and the run
+ * does not.  How, says published.json beside the manifest of the model's plugin: an object for each of its models, with
+ *   "model_types": the config's model_type, and settings that go with it;
+ *   "settings": a setting, and the members of the config that it comes from, the first that is there;
+ *   "wants": a member of the config, and the values that the model knows.
+ * A dot in a member's name goes into an object; a member that is null is not there.  [control] */
+void published_settings(json_doc *run, registry *r, const char *folder, faults *f);
+
+#endif
