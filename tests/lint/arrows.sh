@@ -73,8 +73,9 @@ dlfcn.h host/plugin/image.c host/device/cuda/library.c host/embed/library.c
 TABLE
 refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl)' -- 'kernels' \
   ':!kernels/common/*' ':!*.md' ':!*.txt'
-refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c" '#include <curl/' -- \
-  'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c'
+refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c and plugins/datasets/mds/remote.c" '#include <curl/' -- \
+  'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c' \
+  ':!plugins/datasets/mds/remote.c'
 refuse "the tokenizer includes or links another folder" "#include \"($host|kernels|common|plugins)/|tutti_($host|kernels)\b" -- \
   'tokenizer' ':!*_test.c'
 refuse "PCRE2 or utf8proc is included outside tokenizer" '#include <(pcre2|utf8proc)' -- '*.c' '*.h' ':!tokenizer/*'

@@ -42,6 +42,13 @@ static tutti_status set_output(mds *m, output *o, const char *name, tutti_error 
     return TUTTI_OK;
 }
 
+/* A sample to look at while opening: of a remote set one of its first shard, so that no more is fetched. */
+static int64_t probe_index(const mds *m, int64_t k)
+{
+    const mds_shard *first = mds_shard_of((mds_set *)(uintptr_t)&m->set, 0);
+    return (m->set.cache ? first->samples : m->set.samples) * k / PROBES;
+}
+
 /* The shape of the column: that of every sample if the encoding fixes it; else that of a few
  * samples, where a dimension in which they differ is open. */
 static tutti_status find_shape(mds *m, output *o, tutti_error *err)
@@ -49,7 +56,7 @@ static tutti_status find_shape(mds *m, output *o, tutti_error *err)
     tutti_desc all = {0};
     for (int64_t k = 0; k < PROBES; k++) {
         mds_row row;
-        const int64_t index = m->set.samples * k / PROBES;
+        const int64_t index = probe_index(m, k);
         tutti_desc d;
         tutti_status s = mds_sample(&m->set, index, &row, err);
         if (s)
@@ -77,6 +84,13 @@ typedef tutti_status look(mds *m, int64_t index, output *o, const mds_field *f,
 static tutti_status look_at_all(mds *m, output *o, look *at, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
+    if (m->set.cache)
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "mds: to count the classes of column %s the whole remote set would be "
+            "fetched; want %s",
+            m->set.columns[o->from].name,
+            o->encoding.kind == MDS_TEXT && m->tokens.from < 0 ? "labels" : "classes");
     for (int64_t k = 0; s == TUTTI_OK && k < m->set.samples; k++) {
         mds_row row;
         s = mds_sample(&m->set, k, &row, err);
@@ -169,7 +183,7 @@ static tutti_status find_length(mds *m, int64_t given, tutti_error *err)
 {
     m->tokens.length = given;
     for (int64_t k = 0; !given && k < PROBES; k++) {
-        const int64_t index = m->set.samples * k / PROBES;
+        const int64_t index = probe_index(m, k);
         char why[IMAGE_WHY_SIZE] = "";
         mds_row row;
         int64_t count = 0;

@@ -1,5 +1,6 @@
 /* plugin.c - mds: samples out of MosaicML Streaming shards, decoded to tensors. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cache.h"
 #include "dataset.h"
 
 #include "tutti/tutti.h"
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- one column of one sample ---- */
 
@@ -202,6 +204,36 @@ static tutti_status make_cache(mds *m, int64_t limit_mib, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Opens the set of the folder, and with `remote` its index and shards as far as they are not there. */
+static tutti_status open_set(mds *m, const tutti_params *params, tutti_error *err)
+{
+    const char *folder = tutti_param_str(params, "path");
+    const int32_t verify = (int32_t)tutti_param_i64(params, "verify");
+    const mds_remote_options from = {
+        tutti_param_str(params, "remote"), tutti_param_str(params, "endpoint"),
+        tutti_param_i64(params, "download_retry"), tutti_param_f64(params, "download_timeout")};
+    const mds_cache_options kept = {(uint64_t)tutti_param_i64(params, "disk_mib") << 20,
+                                    tutti_param_i64(params, "predownload")};
+    if (!from.url)
+        return mds_open(&m->set, folder, verify, err);
+    char index[4096];
+    mds_remote *remote = NULL;
+    tutti_status s = mds_remote_open(&from, &remote, err);
+    if (s)
+        return s;
+    (void)snprintf(index, sizeof index, "%s/index.json", folder);
+    const int fetched = access(index, F_OK) != 0;
+    if (fetched)
+        s = mds_remote_fetch(remote, "index.json", index, NULL, 0, err);
+    if (s == TUTTI_OK && (s = mds_open(&m->set, folder, verify, err)) && fetched)
+        (void)unlink(index); /* what the server sent is no index */
+    if (s) {
+        mds_remote_close(remote);
+        return s;
+    }
+    return mds_cache_open(&m->set, remote, &kept, err);
+}
+
 static tutti_status mds_close_self(void *self, tutti_error *err)
 {
     mds *m = self;
@@ -227,8 +259,7 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
     }
     m->pool = pool;
-    tutti_status s = mds_open(&m->set, tutti_param_str(params, "path"),
-                              (int32_t)tutti_param_i64(params, "verify"), err);
+    tutti_status s = open_set(m, params, err);
     if (s || (s = mds_open_outputs(m, params, err)) ||
         (s = make_cache(m, tutti_param_i64(params, "cache_mib"), err))) {
         (void)mds_close_self(m, NULL);

@@ -14,6 +14,9 @@ static tutti_dataset_info info;
 static const char *target_column, *labels, *tokens_column, *token_type = "int64";
 static int64_t length;
 static int verify = 1;
+static const char *remote_url, *endpoint;
+static int64_t disk_mib, predownload, retries;
+static double timeout_s = 30;
 
 static inline tutti_status open_path(const char *path, const char *input, int64_t classes,
                                      int64_t cache_mib, tutti_error *err)
@@ -27,6 +30,12 @@ static inline tutti_status open_path(const char *path, const char *input, int64_
     labels ? given_path(&g, "labels", labels) : given_null(&g, "labels");
     tokens_column ? given_string(&g, "tokens_column", tokens_column)
                   : given_null(&g, "tokens_column");
+    remote_url ? given_string(&g, "remote", remote_url) : given_null(&g, "remote");
+    endpoint ? given_string(&g, "endpoint", endpoint) : given_null(&g, "endpoint");
+    given_int(&g, "disk_mib", disk_mib);
+    given_int(&g, "predownload", predownload);
+    given_int(&g, "download_retry", retries);
+    given_float(&g, "download_timeout", timeout_s);
     given_string(&g, "token_type", token_type);
     given_int(&g, "length", length);
     given_int(&g, "classes", classes);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shard.h"
 
+#include "cache.h"
 #include "digest.h"
 #include "fields.h"
 #include "inflate.h"
@@ -108,7 +109,7 @@ static void shard_unload(mds_shard *s)
     }
 }
 
-static tutti_status shard_load(const mds_set *set, mds_shard *s, tutti_error *err)
+static tutti_status load_parts(const mds_set *set, mds_shard *s, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
     for (int k = 0; status == TUTTI_OK && k < MDS_PARTS && s->part[k].raw.path; k++)
@@ -116,6 +117,30 @@ static tutti_status shard_load(const mds_set *set, mds_shard *s, tutti_error *er
     if (status)
         shard_unload(s);
     return status;
+}
+
+/* A file of a remote set that was here already and is not what it should be is fetched once more. */
+static tutti_status shard_load(const mds_set *set, mds_shard *s, tutti_error *err)
+{
+    if (!set->cache)
+        return load_parts(set, s, err);
+    const int was_here = s->kept;
+    tutti_error cause = TUTTI_ERROR_INIT;
+    tutti_status status = mds_cache_need(set->cache, s, err);
+    if (status || (status = load_parts(set, s, &cause)) == TUTTI_OK)
+        return status;
+    mds_cache_drop(set->cache, s);
+    if (!was_here)
+        return tutti_fail(err, status, "%s", cause.text);
+    status = mds_cache_need(set->cache, s, err);
+    return status ? status : load_parts(set, s, err);
+}
+
+void mds_shard_unload(mds_set *set, mds_shard *s)
+{
+    if (s->part[MDS_DATA].data)
+        (void)__atomic_fetch_sub(&set->nopen, 1, __ATOMIC_RELAXED);
+    shard_unload(s);
 }
 
 /* Closes one shard that nobody uses and that was not used since the hand went past it last: near enough to the
@@ -129,9 +154,8 @@ static void close_one(mds_set *set)
         if (pthread_mutex_trylock(&s->lock) != 0)
             continue;
         if (s->part[MDS_DATA].data && !s->users && !s->recent) {
-            shard_unload(s);
+            mds_shard_unload(set, s);
             closed = 1;
-            (void)__atomic_fetch_sub(&set->nopen, 1, __ATOMIC_RELAXED);
         }
         s->recent = 0;
         (void)pthread_mutex_unlock(&s->lock);
@@ -152,6 +176,8 @@ static tutti_status shard_enter(mds_set *set, mds_shard *s, tutti_error *err)
     (void)pthread_mutex_unlock(&s->lock);
     if (open > MDS_MAX_OPEN)
         close_one(set);
+    if (set->cache)
+        mds_cache_touch(set->cache, s);
     return status;
 }
 
@@ -210,6 +236,7 @@ static void free_file(mds_file *f)
 
 void mds_close(mds_set *set)
 {
+    mds_cache_close(set->cache);
     for (uint64_t k = 0; k < set->nshards; k++) {
         mds_shard *s = &set->shards[k];
         shard_unload(s);

@@ -50,7 +50,9 @@ typedef struct mds_shard {
     char *zip_kind; /* "zstd", "zstd:7"; NULL: none */
     int64_t samples;
     int64_t first; /* index of its first sample */
+    uint64_t used; /* atomic; of a remote set: when, by the cache's clock */
     /* behind the lock: */
+    int kept;       /* of a remote set: its files are here; read without the lock too, atomic */
     int recent;     /* used since the hand went past */
     uint32_t users; /* of the parts' data; they stay open */
     pthread_mutex_t lock;
@@ -61,6 +63,7 @@ enum { MDS_MAX_OPEN = 16384 };
 
 typedef struct mds_set {
     char *folder;
+    struct mds_cache *cache; /* of a remote set, its own; NULL: all files are in the folder */
     mds_shard *shards;
     uint64_t nshards;
     int64_t samples;
@@ -101,6 +104,8 @@ void mds_done(mds_set *set, int64_t index, mds_row *row);
 int32_t mds_find(const mds_set *set, const char *name);
 /* The shard that holds sample `index`. */
 mds_shard *mds_shard_of(mds_set *set, int64_t index);
+/* Closes it: nobody uses it, and its lock is held. */
+void mds_shard_unload(mds_set *set, mds_shard *s);
 /* The file that errors about a shard name. */
 const char *mds_shard_path(const mds_shard *s);
 

@@ -1,0 +1,272 @@
+/* cache.c - least recently used shards leave; one thread fetches ahead. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct mds_cache {
+    mds_set *set;
+    mds_remote *remote;
+    mds_cache_options options;
+    uint64_t clock; /* atomic */
+    pthread_mutex_t
+        lock; /* of what follows; taken while a shard's lock is held, never the other way */
+    pthread_cond_t wake;
+    uint64_t used;     /* bytes of files that are here or on their way */
+    int64_t last;      /* the shard in use */
+    int64_t next, end; /* shards to fetch ahead */
+    int stop, runs;
+    pthread_t thread;
+};
+
+/* The file of a part that is fetched. */
+static const mds_file *part_file(const mds_part *p)
+{
+    return p->zip.path ? &p->zip : &p->raw;
+}
+
+static uint64_t shard_bytes(const mds_shard *s)
+{
+    uint64_t bytes = 0;
+    for (int k = 0; k < MDS_PARTS && s->part[k].raw.path; k++)
+        bytes += part_file(&s->part[k])->bytes;
+    return bytes;
+}
+
+static int is_whole(const mds_file *f)
+{
+    struct stat st;
+    return f->path && stat(f->path, &st) == 0 && (uint64_t)st.st_size == f->bytes;
+}
+
+static int shard_is_here(const mds_shard *s)
+{
+    for (int k = 0; k < MDS_PARTS && s->part[k].raw.path; k++)
+        if (!is_whole(&s->part[k].raw) && !is_whole(&s->part[k].zip))
+            return 0;
+    return 1;
+}
+
+static void remove_files(const mds_shard *s)
+{
+    for (int k = 0; k < MDS_PARTS && s->part[k].raw.path; k++) {
+        (void)unlink(s->part[k].raw.path);
+        if (s->part[k].zip.path)
+            (void)unlink(s->part[k].zip.path);
+    }
+}
+
+/* ---- room ---- */
+
+/* The shard that was used longest ago, of those that are kept; NULL: none. */
+static mds_shard *oldest_shard(const mds_cache *c, const mds_shard *but, uint64_t after)
+{
+    mds_shard *found = NULL;
+    uint64_t best = UINT64_MAX;
+    for (uint64_t k = 0; k < c->set->nshards; k++) {
+        mds_shard *s = &c->set->shards[k];
+        const uint64_t used = __atomic_load_n(&s->used, __ATOMIC_RELAXED);
+        if (s != but && __atomic_load_n(&s->kept, __ATOMIC_RELAXED) && used >= after &&
+            used < best) {
+            found = s;
+            best = used;
+        }
+    }
+    return found;
+}
+
+/* Removes one; 0: it is in use. */
+static int evict_shard(mds_cache *c, mds_shard *s)
+{
+    int gone = 0;
+    if (pthread_mutex_trylock(&s->lock) != 0)
+        return 0;
+    if (s->kept && !s->users) {
+        mds_shard_unload(c->set, s);
+        mds_cache_drop(c, s);
+        gone = 1;
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return gone;
+}
+
+/* Takes `bytes` of the disk for a shard. */
+static void reserve_disk(mds_cache *c, const mds_shard *s, uint64_t bytes)
+{
+    uint64_t after = 0, used;
+    (void)pthread_mutex_lock(&c->lock);
+    used = c->used += bytes;
+    (void)pthread_mutex_unlock(&c->lock);
+    while (c->options.limit && used > c->options.limit) {
+        mds_shard *victim = oldest_shard(c, s, after);
+        if (!victim)
+            return;
+        after = __atomic_load_n(&victim->used, __ATOMIC_RELAXED);
+        after += !evict_shard(c, victim); /* in use: the one after it */
+        (void)pthread_mutex_lock(&c->lock);
+        used = c->used;
+        (void)pthread_mutex_unlock(&c->lock);
+    }
+}
+
+static void release_disk(mds_cache *c, uint64_t bytes)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    c->used -= bytes;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+void mds_cache_drop(mds_cache *c, mds_shard *s)
+{
+    remove_files(s);
+    if (s->kept)
+        release_disk(c, shard_bytes(s));
+    __atomic_store_n(&s->kept, 0, __ATOMIC_RELAXED);
+}
+
+tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err)
+{
+    if (s->kept && shard_is_here(s))
+        return TUTTI_OK;
+    if (s->kept) /* somebody else has removed files */
+        mds_cache_drop(c, s);
+    const size_t folder = strlen(c->set->folder) + 1;
+    tutti_status status = TUTTI_OK;
+    reserve_disk(c, s, shard_bytes(s));
+    for (int k = 0; status == TUTTI_OK && k < MDS_PARTS && s->part[k].raw.path; k++) {
+        const mds_file *f = part_file(&s->part[k]);
+        if (!is_whole(f) && !is_whole(&s->part[k].raw))
+            status =
+                mds_remote_fetch(c->remote, f->path + folder, f->path, f, c->set->verify, err);
+    }
+    if (status)
+        release_disk(c, shard_bytes(s));
+    else
+        __atomic_store_n(&s->kept, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
+/* ---- ahead ---- */
+
+void mds_cache_touch(mds_cache *c, mds_shard *s)
+{
+    const int64_t number = s - c->set->shards;
+    __atomic_store_n(&s->used, __atomic_add_fetch(&c->clock, 1, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+    if (!c->runs)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    const int64_t from = c->last, end = number + 1 + c->options.ahead;
+    c->last = number;
+    /* Any order but theirs does not tell which is next. */
+    if (number != from && number - from <= 1 && from - number <= 1) {
+        const int64_t last = (int64_t)c->set->nshards;
+        c->next = c->next > number && c->next <= end ? c->next : number + 1;
+        c->end = end < last ? end : last;
+        (void)pthread_cond_signal(&c->wake);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* A failure is told by whoever needs the shard. */
+static void fetch_ahead(mds_cache *c, mds_shard *s)
+{
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    (void)pthread_mutex_lock(&s->lock);
+    if (!s->kept && mds_cache_need(c, s, &ignored) == TUTTI_OK)
+        __atomic_store_n(&s->used, __atomic_add_fetch(&c->clock, 1, __ATOMIC_RELAXED),
+                         __ATOMIC_RELAXED);
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+static void *work_ahead(void *ctx)
+{
+    mds_cache *c = ctx;
+    (void)pthread_mutex_lock(&c->lock);
+    while (!c->stop) {
+        if (c->next >= c->end) {
+            (void)pthread_cond_wait(&c->wake, &c->lock);
+            continue;
+        }
+        mds_shard *s = &c->set->shards[c->next++];
+        (void)pthread_mutex_unlock(&c->lock);
+        fetch_ahead(c, s);
+        (void)pthread_mutex_lock(&c->lock);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* ---- the whole ---- */
+
+/* What earlier runs have left here. */
+static tutti_status count_files(mds_cache *c, tutti_error *err)
+{
+    uint64_t largest = 1;
+    for (uint64_t k = 0; k < c->set->nshards; k++) {
+        mds_shard *s = &c->set->shards[k];
+        const uint64_t bytes = shard_bytes(s);
+        largest = bytes > largest ? bytes : largest;
+        if (c->options.limit && bytes > c->options.limit)
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "%s: has %llu bytes, and disk_mib allows no more than %llu",
+                              mds_shard_path(s), (unsigned long long)bytes,
+                              (unsigned long long)c->options.limit);
+        s->kept = shard_is_here(s);
+        c->used += s->kept ? bytes : 0;
+    }
+    /* What is fetched ahead does not push out what is in use, nor the one before it. */
+    const int64_t fit = (int64_t)(c->options.limit / largest) - 2;
+    if (c->options.limit && c->options.ahead > fit)
+        c->options.ahead = fit > 0 ? fit : 0;
+    return TUTTI_OK;
+}
+
+tutti_status mds_cache_open(mds_set *set, mds_remote *remote, const mds_cache_options *options,
+                            tutti_error *err)
+{
+    mds_cache *c = calloc(1, sizeof *c);
+    if (!c) {
+        mds_remote_close(remote);
+        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
+    }
+    c->set = set;
+    c->remote = remote;
+    c->options = *options;
+    c->last = -1; /* the first shard is in order */
+    (void)pthread_mutex_init(&c->lock, NULL);
+    (void)pthread_cond_init(&c->wake, NULL);
+    tutti_status s = count_files(c, err);
+    if (s == TUTTI_OK && c->options.ahead > 0) {
+        if (pthread_create(&c->thread, NULL, work_ahead, c) == 0)
+            c->runs = 1;
+        else
+            s = tutti_fail(err, TUTTI_E_NOMEM, "mds: no thread to fetch shards ahead");
+    }
+    if (s)
+        mds_cache_close(c);
+    else
+        set->cache = c;
+    return s;
+}
+
+void mds_cache_close(mds_cache *c)
+{
+    if (!c)
+        return;
+    mds_remote_stop(c->remote);
+    if (c->runs) {
+        (void)pthread_mutex_lock(&c->lock);
+        c->stop = 1;
+        (void)pthread_cond_signal(&c->wake);
+        (void)pthread_mutex_unlock(&c->lock);
+        (void)pthread_join(c->thread, NULL);
+    }
+    (void)pthread_mutex_destroy(&c->lock);
+    (void)pthread_cond_destroy(&c->wake);
+    mds_remote_close(c->remote);
+    free(c);
+}

@@ -1,0 +1,31 @@
+/* cache.h - the files of a remote set that are here: fetched when needed or ahead of it, within a bounded disk. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_MDS_CACHE_H
+#define PLUGIN_MDS_CACHE_H
+
+#include "remote.h"
+
+typedef struct mds_cache mds_cache;
+
+typedef struct mds_cache_options {
+    uint64_t limit; /* bytes of shards' files; 0: no limit */
+    int64_t
+        ahead; /* shards to fetch behind the one in use, while shards are used in their order */
+} mds_cache_options;
+
+/* For an open set, whose folder is the cache; takes `remote` for its own, also after an error.
+ * Errors: E_ARG a limit below the largest shard; E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status mds_cache_open(mds_set *set, mds_remote *remote,
+                                            const mds_cache_options *options, tutti_error *err);
+/* Ends the thread; NULL is allowed.  The set is still open.  [control] */
+void mds_cache_close(mds_cache *c);
+
+/* Makes the shard's files be here.  To make room, those of the shards that were used longest ago and that nobody uses now
+ * are removed; where there are none, the limit is passed for a while.  Its lock is held.  [any] */
+TUTTI_NODISCARD tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err);
+/* Removes its files: they are not what they should be.  Its lock is held.  [any] */
+void mds_cache_drop(mds_cache *c, mds_shard *s);
+/* The shard is in use; without its lock.  [any] */
+void mds_cache_touch(mds_cache *c, mds_shard *s);
+
+#endif
