@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/launcher.h"
+#include "train/record/repeat.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -64,6 +65,48 @@ static bool find_recipe(const char *name, char *path, size_t size)
            cli_share(below, path, size);
 }
 
+/* Says what is wrong with the file, and how it may be quiet. */
+static run_file *told(const cli_options *o, tutti_status s, run_file *run, faults *f)
+{
+    for (size_t k = 0; k < faults_count(f); k++)
+        (void)fprintf(stderr, "%s\n", faults_text(f, k));
+    faults_destroy(f);
+    if (!s && o->talk.quiet)
+        run_file_be_quiet(run);
+    return s ? NULL : run;
+}
+
+/* "name=NAME-repeat", with a number where there is such a folder. */
+static void name_repeat(const char *name, char *text, size_t size)
+{
+    char folder[PATH_MAX];
+    (void)snprintf(text, size, "name=%s-repeat", name);
+    for (int k = 2; snprintf(folder, sizeof folder, "runs/%s", text + 5) < (int)sizeof folder &&
+                    access(folder, F_OK) == 0;
+         k++)
+        (void)snprintf(text, size, "name=%s-repeat-%d", name, k);
+}
+
+run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, registry *r)
+{
+    run_file *run = NULL;
+    char name[512];
+    const char *sets[CLI_MAX_OPTIONS + 2] = {name};
+    faults *f = faults_create();
+    if (!f)
+        (void)fprintf(stderr, "tutti: no memory to read the run file\n");
+    if (registry_trusts_nothing(r) || !f) { /* which has been said */
+        faults_destroy(f);
+        return NULL;
+    }
+    name_repeat(run_repeat_name(repeat), name, sizeof name);
+    for (size_t k = 0; k < o->nsets; k++)
+        sets[k + 1] = o->sets[k];
+    const tutti_status s = run_file_parse(run_repeat_path(repeat), run_repeat_text(repeat),
+                                          run_repeat_folder(repeat), sets, r, &run, f);
+    return told(o, s, run, f);
+}
+
 run_file *cli_run_file(const cli_options *o, int kind, registry *r)
 {
     run_file *run = NULL;
@@ -84,12 +127,7 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
         : find_recipe(o->run, recipe, sizeof recipe)
             ? run_file_read(recipe, here, kind, o->sets, r, &run, f)
             : run_file_read(o->run, NULL, kind, o->sets, r, &run, f);
-    for (size_t k = 0; k < faults_count(f); k++)
-        (void)fprintf(stderr, "%s\n", faults_text(f, k));
-    faults_destroy(f);
-    if (!s && o->talk.quiet)
-        run_file_be_quiet(run);
-    return s ? NULL : run;
+    return told(o, s, run, f);
 }
 
 bool cli_has_weights(const cli_options *o, const run_file *run, const char *command)

@@ -21,6 +21,9 @@ bool cli_share(const char *below, char *ret_path, size_t size);
  * stands, or the embedded default; prints every fault.  NULL when there was one. */
 run_file *cli_run_file(const cli_options *o, int kind, registry *r);
 
+/* The run file of a record, as cli_run_file; the run gets a name of its own, NAME-repeat, unless an override names it. */
+run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, registry *r);
+
 /* Whether the command knows which weights to take; says so where it does not. */
 bool cli_has_weights(const cli_options *o, const run_file *run, const char *command);
 

@@ -30,12 +30,16 @@ const cli_option cli_option_table[] = {
      "Trains so much longer (2ep, 500ba, 1h30m) instead of max_duration", ONE(length.duration),
      NULL},
     {"reset-time", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
-     "With the checkpoint's weights, but all clocks at zero", ONE(reset_time), NULL},
+     "With the checkpoint's weights, but all clocks at zero", ONE(start.reset_time), NULL},
     {"accept-different-bits", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
      "Goes on from a checkpoint of another CPU or other kernels, whose last bits differ",
-     ONE(accept_bits), NULL},
+     ONE(start.accept_bits), NULL},
     {"strict", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
-     "Refuses a checkpoint that was written with other settings", ONE(strict), NULL},
+     "Refuses a checkpoint that was written with other settings", ONE(start.strict), NULL},
+    {"repeat", "RUN_FOLDER", CLI_VALUE_FOLDER, CLI_TAKES_DURATION,
+     "Instead of RUN.json: the run of that folder once more, with the kernels, threads and "
+     "settings that its record has, as NAME-repeat",
+     ONE(start.repeat), NULL},
     {"check-plugins", NULL, CLI_VALUE_NONE, CLI_TAKES_RESUME,
      "Looks, around each call of a plugin, for changes of the process: rounding, locale, "
      "folder, "
@@ -73,6 +77,8 @@ const cli_option cli_option_table[] = {
     {"json", NULL, CLI_VALUE_NONE, CLI_TAKES_CHECK, "Of check: prints its results as JSON",
      ONE(json), NULL},
     {"json", NULL, CLI_VALUE_NONE, CLI_TAKES_JSON, "Prints it as JSON", ONE(json), NULL},
+    {"plot", "METRIC", CLI_VALUE_ANY, CLI_TAKES_PLOT,
+     "Draws the curves of METRIC over the batch, as loss/train/total", ONE(plot), NULL},
     {"kind", "K", CLI_VALUE_KIND, CLI_TAKES_NEW,
      "Of new: what the plugin is, algorithm without it", ONE(kind), NULL},
     {"lang", "c|cpp|rust|cuda", CLI_VALUE_ANY, CLI_TAKES_NEW,

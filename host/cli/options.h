@@ -28,6 +28,14 @@ typedef struct cli_length {
     const char *batches; /* that profile measures */
 } cli_length;
 
+/* How training starts. */
+typedef struct cli_start {
+    const char *repeat; /* the folder of a run */
+    bool reset_time;
+    bool strict;
+    bool accept_bits;
+} cli_start;
+
 /* How much a run prints. */
 typedef struct cli_talk {
     bool quiet;
@@ -62,11 +70,10 @@ typedef struct cli_options {
     size_t nsets;
     size_t npaths;
     size_t nwords;
-    bool reset_time;
-    bool strict;
-    bool accept_bits;
     bool check; /* --check-plugins */
     bool json;
+    cli_start start;
+    const char *plot; /* a metric, of runs */
     cli_preview preview;
     cli_checking checking;
     const char *kind; /* of plugins new */
@@ -89,7 +96,8 @@ enum {
     CLI_TAKES_SIGN = 512,
     CLI_TAKES_TALK = 1024, /* how much it prints */
     CLI_TAKES_JSON = 2048, /* results for programs */
-    CLI_TAKES_BATCHES = 4096
+    CLI_TAKES_BATCHES = 4096,
+    CLI_TAKES_PLOT = 8192
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists
@@ -148,8 +156,9 @@ struct cli_command {
     const cli_use *uses; /* instead of args, least, most and run; a NULL name ends them */
 };
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_validate, cli_explain,
-    cli_plan, cli_profile, cli_plugins, cli_ops, cli_layers, cli_bench, cli_docs, cli_version;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_runs, cli_validate,
+    cli_explain, cli_plan, cli_profile, cli_plugins, cli_ops, cli_layers, cli_bench, cli_docs,
+    cli_version;
 
 /* The command of that name, or NULL. */
 const cli_command *cli_find_command(const cli_command *const *commands, const char *name);

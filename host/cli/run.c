@@ -42,9 +42,14 @@ static void print_results(const loop_run *l, const trainer *t, const run_file *r
 }
 
 /* A run that is over already has done what --resume auto asks for. */
-static int go(loop_run *l, const cli_options *o, tutti_error *err)
+static int go(loop_run *l, trainer *t, const cli_options *o, tutti_error *err)
 {
-    const tutti_status s = loop_run_go(l, o->resume, err);
+    const record_options start = {.version = TUTTI_VERSION, .resume = o->resume};
+    tutti_status s = trainer_keep_record(t, &start, err);
+    if (!s)
+        s = loop_run_go(l, o->resume, err);
+    trainer_end_record(t, loop_run_interrupted(l) && !s ? TUTTI_E_INTERRUPTED : s,
+                       s ? err->text : NULL);
     if (s == TUTTI_OK)
         return CLI_OK;
     (void)fprintf(stderr, "tutti: %s\n", err->text);
@@ -75,7 +80,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     if (!o->talk.quiet && run->model.object) /* functions alone tell what they want */
         trainer_on_begin(t, cli_print_start, run);
     cli_watch(run);
-    status = go(l, o, &e);
+    status = go(l, t, o, &e);
     if (status == CLI_OK)
         print_results(l, t, run);
     if (status == CLI_OK && !o->talk.quiet && run->model.object)

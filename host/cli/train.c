@@ -3,23 +3,29 @@
 #include "cli/cli.h"
 
 #include "base/duration.h"
+#include "train/record/repeat.h"
 #include "train/trainer/describe.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* A run that is over already has done what --resume auto asks for. */
-static int fit(trainer *t, const run_file *run, const cli_options *o, tutti_error *err)
+static int fit(trainer *t, const run_file *run, const cli_options *o,
+               const record_options *start, tutti_error *err)
 {
-    fit_options options = {.resume = o->resume,
-                           .accept_bits = o->accept_bits,
-                           .strict = o->strict,
-                           .reset_time = o->reset_time};
-    if (o->length.duration && duration_parse(o->length.duration, &options.duration, err)) {
+    fit_options options = {.resume = start->resume,
+                           .accept_bits = o->start.accept_bits,
+                           .strict = o->start.strict,
+                           .reset_time = start->reset_time};
+    if (start->duration && duration_parse(start->duration, &options.duration, err)) {
         (void)fprintf(stderr, "tutti: --duration %s\n", err->text);
         return CLI_USAGE;
     }
-    if (trainer_fit(t, &options, err) == TUTTI_OK)
+    tutti_status s = trainer_keep_record(t, start, err);
+    if (!s)
+        s = trainer_fit(t, &options, err);
+    trainer_end_record(t, s, s ? err->text : NULL);
+    if (!s)
         return CLI_OK;
     cli_print_failure(run, err->text);
     if (err->status == TUTTI_E_INTERRUPTED)
@@ -30,14 +36,53 @@ static int fit(trainer *t, const run_file *run, const cli_options *o, tutti_erro
                : CLI_FAILED;
 }
 
+/* How the run is started: as the command line says, or as the run that it repeats was. */
+static record_options start_of(const cli_options *o, const run_repeat *repeat)
+{
+    record_options s = {.version = TUTTI_VERSION,
+                        .resume = o->resume,
+                        .duration = o->length.duration,
+                        .reset_time = o->start.reset_time,
+                        .repeats = repeat};
+    if (repeat && !s.resume)
+        s.resume = run_repeat_resume(repeat);
+    if (repeat && !s.duration)
+        s.duration = run_repeat_duration(repeat);
+    if (repeat)
+        s.reset_time = s.reset_time || run_repeat_resets_time(repeat);
+    return s;
+}
+
+/* The run file, of the record with --repeat; NULL after saying what is wrong. */
+static run_file *read_run(const cli_options *o, registry *r, run_repeat **ret_repeat)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (!o->start.repeat)
+        return cli_run_file(o, RUN_FILE_TRAIN, r);
+    if (o->run) {
+        (void)fprintf(
+            stderr,
+            "tutti: --repeat takes the run file of the record; leave %s out, or change "
+            "the run with --set\n",
+            o->run);
+        return NULL;
+    }
+    if (run_repeat_open(o->start.repeat, ret_repeat, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        return NULL;
+    }
+    return cli_repeated_file(o, *ret_repeat, r);
+}
+
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
     trainer *t = NULL;
     run_file *run = NULL;
+    run_repeat *repeat = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
-    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)) || !cli_may_train(run))
+    if (!r || !(run = read_run(o, r, &repeat)) || !cli_may_train(run))
         goto end;
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
@@ -48,7 +93,8 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     if (!o->talk.quiet)
         trainer_on_begin(t, cli_print_start, run);
     cli_watch(run);
-    status = fit(t, run, o, &e);
+    const record_options start = start_of(o, repeat);
+    status = fit(t, run, o, &start, &e);
     if (status == CLI_OK && run->distributed.rank == 0)
         cli_print_training(t, run);
     if (status == CLI_OK && run->distributed.rank == 0 && !o->talk.quiet)
@@ -58,6 +104,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
 end:
     trainer_destroy(t);
     run_file_free(run);
+    run_repeat_free(repeat);
     registry_destroy(r);
     return status;
 }

@@ -20,7 +20,7 @@ has "and the results" '^train loss: [0-9.]+$'
 has "of training" '^train accuracy: [0-9.]+$'
 has "and evaluations" '^test accuracy: [0-9.]+$'
 has "the newest checkpoint" "^  checkpoint  $work/saves/ep0-ba10.safetensors\$"
-has "and what lies in the folder" "^  folder      $work/runs/small: log.jsonl\$"
+has "and what lies in the folder" "^  folder      $work/runs/small: log.jsonl, record.json\$"
 has "a logger on the terminal is heard" 'loss/train/total' err.txt
 rm -rf saves runs
 

@@ -13,7 +13,7 @@ refuse() {
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }
-host='base|signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
+host='base|signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|look|cli'
 # later FOLDER NAMES: what a folder of the host may neither include nor link.
 later() {
   refuse "host/$1 includes a later folder" "#include \"($2)/" -- "host/$1"
@@ -44,7 +44,8 @@ later loop 'graph|dist|train|run|check|embed|cli'
 later train 'loop|run|check|embed|cli'
 later run 'graph|device|dist|check|embed|cli'
 later check 'graph|device|dist|loop|run|embed|cli'
-later embed 'dist|run|check|cli'
+later embed 'dist|run|check|look|cli'
+later look 'signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
 # parts FOLDER PART...: the libraries of a folder, each of which may include those before it.
 parts() {
   local folder=$1 part
@@ -59,7 +60,7 @@ parts() {
 parts plugin crash elf trust
 refuse "a part of host/plugin includes what uses it" '#include "plugin/[a-z_]*\.h"' -- 'host/plugin/*/*.[ch]'
 parts graph ir passes runtime program net plan
-parts train checkpoint_file run_file context pretrained data ranks update step checkpoint trainer
+parts train checkpoint_file run_file context pretrained data ranks update step checkpoint record trainer
 # name of the header, the files that may include it
 while read -r header owners; do
   # shellcheck disable=SC2086

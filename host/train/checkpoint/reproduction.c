@@ -125,43 +125,54 @@ static tutti_status take_threads(run_context *run, const char *path, int then, b
     return differs(run, text, accept, err);
 }
 
-/* What the run chose after the checkpoint at `path` lies beside it. */
-static tutti_status fix_later(run_context *run, const char *path, tutti_error *err)
+tutti_status reproduction_take(run_context *run, step_tensors *x, const char *path,
+                               const reproduction_texts *then, bool accept, bool *ret_same,
+                               tutti_error *err)
+{
+    *ret_same = false;
+    if (!run->net)
+        return TUTTI_OK;
+    tutti_status s = check_machine(run, path, then->machine, accept, ret_same, err);
+    if (!s)
+        s = take_threads(run, path, (int)strtol(then->threads, NULL, 10), accept, ret_same,
+                         err);
+    const int64_t size = strtoll(then->microbatch, NULL, 10);
+    if (run->file->microbatch_size == RUN_MICROBATCH_AUTO && size > 0 &&
+        size <= run->file->train.batch_size)
+        x->microbatch_size = size;
+    return s ? s : net_fix_choices(run->net, then->kernels, run->threads, err);
+}
+
+tutti_status reproduction_take_later(run_context *run, const char *folder, tutti_error *err)
 {
     char file[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const int n =
-        snprintf(file, sizeof file, "%.*s" KEPT, (int)(slash ? slash + 1 - path : 0), path);
-    return n < (int)sizeof file ? net_fix_choices_of(run->net, file, err) : TUTTI_OK;
+    return run->net && snprintf(file, sizeof file, "%s/" KEPT, folder) < (int)sizeof file
+               ? net_fix_choices_of(run->net, file, err)
+               : TUTTI_OK;
 }
 
 tutti_status reproduction_restore(run_context *run, step_tensors *x, const char *path,
                                   const checkpoint *c, bool accept, bool *ret_same,
                                   tutti_error *err)
 {
-    char text[160];
-    const char *kernels = checkpoint_value(c, "kernels");
-    const char *machine = checkpoint_value(c, "machine");
-    const char *threads = checkpoint_value(c, "threads");
-    const char *microbatch = checkpoint_value(c, "microbatch");
+    char text[160], folder[PATH_MAX];
+    const reproduction_texts then = {.kernels = checkpoint_value(c, "kernels"),
+                                     .machine = checkpoint_value(c, "machine"),
+                                     .threads = checkpoint_value(c, "threads"),
+                                     .microbatch = checkpoint_value(c, "microbatch")};
     *ret_same = false;
     if (!run->net)
         return TUTTI_OK;
-    if (!kernels || !machine || !threads || !microbatch) {
+    if (!then.kernels || !then.machine || !then.threads || !then.microbatch) {
         (void)snprintf(text, sizeof text, "%.64s: does not say which kernels computed it",
                        path);
         return differs(run, text, true, err);
     }
-    tutti_status s = check_machine(run, path, machine, accept, ret_same, err);
-    if (!s)
-        s = take_threads(run, path, (int)strtol(threads, NULL, 10), accept, ret_same, err);
-    const int64_t size = strtoll(microbatch, NULL, 10);
-    if (run->file->microbatch_size == RUN_MICROBATCH_AUTO && size > 0 &&
-        size <= run->file->train.batch_size)
-        x->microbatch_size = size;
-    if (!s)
-        s = net_fix_choices(run->net, kernels, run->threads, err);
-    return s ? s : fix_later(run, path, err);
+    const tutti_status s = reproduction_take(run, x, path, &then, accept, ret_same, err);
+    const char *slash = strrchr(path, '/'); /* what was chosen after the save lies beside it */
+    (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1,
+                   slash ? path : ".");
+    return s ? s : reproduction_take_later(run, folder, err);
 }
 
 tutti_status reproduction_keep(run_context *run, const char *folder, tutti_error *err)

@@ -18,6 +18,14 @@ TUTTI_NODISCARD tutti_status reproduction_write(const run_context *run, const st
                                                 reproduction *ret, tutti_error *err);
 void reproduction_fini(reproduction *r);
 
+/* The same as it was read: of a checkpoint's metadata or of a run's record.  Borrowed. */
+typedef struct reproduction_texts {
+    const char *kernels;
+    const char *machine;
+    const char *threads;
+    const char *microbatch;
+} reproduction_texts;
+
 /* Takes up what the run of `c` computed with, before any plan is made.  Where that cannot be, this run's
  * results differ in their last bits: E_STATE says why, or with `accept` a warning; then *ret_same
  * is false.  [control] */
@@ -25,6 +33,13 @@ TUTTI_NODISCARD tutti_status reproduction_restore(run_context *run, step_tensors
                                                   const char *path, const checkpoint *c,
                                                   bool accept, bool *ret_same,
                                                   tutti_error *err);
+/* The same with what `then` says, which has every member; `path` names it in messages. */
+TUTTI_NODISCARD tutti_status reproduction_take(run_context *run, step_tensors *x,
+                                               const char *path, const reproduction_texts *then,
+                                               bool accept, bool *ret_same, tutti_error *err);
+/* Also the choices that reproduction_keep has kept in `folder`, where there are any. */
+TUTTI_NODISCARD tutti_status reproduction_take_later(run_context *run, const char *folder,
+                                                     tutti_error *err);
 /* Kernels for shapes that the run meets later are kept in `folder`, where its checkpoints are, as soon as
  * they are chosen. */
 TUTTI_NODISCARD tutti_status reproduction_keep(run_context *run, const char *folder,

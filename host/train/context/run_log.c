@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/context/run_log.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,8 @@ static void keep(run_log *l, const tutti_named_value *from)
     for (uint32_t k = 0; k < l->nvalues; k++)
         if (strcmp(l->values[k].name, from->name) == 0) {
             l->values[k].value = from->value;
+            l->values[k].least = fmin(l->values[k].least, from->value);
+            l->values[k].most = fmax(l->values[k].most, from->value);
             return;
         }
     if (l->nvalues == l->capacity) {
@@ -42,8 +45,7 @@ static void keep(run_log *l, const tutti_named_value *from)
         l->lacks_memory = true;
         return;
     }
-    l->values[l->nvalues].name = name;
-    l->values[l->nvalues++].value = from->value;
+    l->values[l->nvalues++] = (logged_value){name, from->value, from->value, from->value};
 }
 
 /* A logger that fails is reported once and does not stop the training. */

@@ -18,6 +18,7 @@
 typedef struct logged_value {
     char *name;
     double value;
+    double least, most; /* of all that were logged; NaN: none was a number */
 } logged_value;
 
 /* tutti.log/1 of one plugin. */

@@ -125,7 +125,7 @@ static bool judge_kind(run_reader *r, int kind, const json_node *root)
 static void read_run(run_reader *r, int kind)
 {
     run_file *run = r->run;
-    const json_node *root = json_root(run->doc);
+    const json_node *root = json_root(run->source.doc);
     set_defaults(run);
     if (!json_want(root, JSON_OBJECT, "an object", r->faults) || !judge_kind(r, kind, root))
         return;
@@ -190,7 +190,8 @@ static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
         faults_add_no_memory(f, NULL);
         return TUTTI_E_NOMEM;
     }
-    run->doc = doc;
+    run->source.doc = doc;
+    run->source.folder = strdup(folder);
     apply_overrides(doc, overrides, f);
     if (kind & RUN_FILE_NAMES)
         name_run(doc, kind, f);
@@ -198,7 +199,7 @@ static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
     run_reader all = {r, folder, f, run};
     read_run(&all, kind & RUN_FILE_KINDS);
     run->text = json_text(json_root(doc));
-    if (!run->text)
+    if (!run->text || !run->source.folder)
         faults_add_no_memory(f, NULL);
     if (faults_count(f)) {
         run_file_free(run);
@@ -263,6 +264,7 @@ void run_file_free(run_file *run)
     run_loop_fini(run);
     run_checkpoints_fini(&run->checkpoints);
     free(run->text);
-    json_free(run->doc);
+    free(run->source.folder);
+    json_free(run->source.doc);
     free(run);
 }

@@ -13,10 +13,16 @@ enum { RUN_FILE_KINDS = 3, RUN_FILE_NAMED = 4, RUN_FILE_NAMES = 8, RUN_NAME_SIZE
  * Returns `text`, which holds RUN_NAME_SIZE bytes.  [any] */
 const char *run_name_generate(char *text);
 
+/* What a run file is read from. */
+typedef struct run_source {
+    json_doc *doc;
+    char *folder; /* absolute; where its relative paths count from */
+} run_source;
+
 typedef struct run_file {
     bool engine; /* an engine file: `loop` counts, model and data may be missing */
     run_loop loop;
-    json_doc *doc;
+    run_source source;
     char *text; /* the run as compact JSON, overrides applied */
     const char *name;
     uint64_t seed;

@@ -6,6 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Relative paths of overrides count from where one stands.  In the run file that checkpoints and records keep they are
+ * absolute. */
+static void keep_paths(run_reader *r, const tutti_params *params, const json_node *settings)
+{
+    for (uint32_t k = 0; params && k < params->count; k++) {
+        const tutti_param *p = params->items[k];
+        const json_node *given = json_get(settings, p->name);
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (p->type == TUTTI_PARAM_PATH && p->s && json_type(given) == JSON_STRING &&
+            json_line(given) == 0 && strcmp(json_string(given), p->s) != 0 &&
+            json_override(r->run->source.doc, json_path(given), p->s, &e))
+            faults_add(r->faults, given, "%s", e.text);
+    }
+}
+
 /* The object of that name and its settings, which `settings` (NULL: none are given) has beside the keys to skip. */
 static void read_object(run_reader *r, const json_node *name, const json_node *settings,
                         const char *kind, const char *const *skip, run_part *part)
@@ -20,6 +35,7 @@ static void read_object(run_reader *r, const json_node *name, const json_node *s
     }
     part->name = id && json_string(id) ? json_string(id) : object_describe(part->object)->name;
     part->params = params_from_json(part->object, settings, skip, r->folder, r->faults);
+    keep_paths(r, part->params, settings);
     if (part->params && object_check(part->object, part->name, part->params, &e))
         faults_add(r->faults, part->at, "%s", e.text);
 }

@@ -68,10 +68,26 @@ typedef struct trainer_resume {
     bool same;        /* this run's kernels computed it too */
 } trainer_resume;
 
+typedef struct run_repeat run_repeat; /* record/repeat.h */
+
+/* What the run's folder tells of the run (record/record.h). */
+typedef struct run_record {
+    const char *version; /* of the program, borrowed; NULL: no record is kept */
+    char *start;         /* how the first attempt was started, as JSON */
+    char *attempts;      /* those before this one, as JSON; NULL: none */
+    char *run;           /* the run file, as the record has it; NULL: nothing is written yet */
+    double started;      /* Unix seconds */
+    const run_repeat *repeats; /* the run that this one repeats, borrowed, or NULL */
+    bool resumes;              /* this attempt goes on from a checkpoint of the run */
+    bool planned;              /* kernels are chosen */
+    bool broken;               /* it cannot be written, which has been said */
+} run_record;
+
 /* What a run that trains writes. */
 typedef struct trainer_files {
     folder_lock *locks;  /* on its folders */
     write_behind behind; /* a checkpoint */
+    run_record record;
 } trainer_files;
 
 struct trainer {

@@ -6,6 +6,8 @@
 #include "train/checkpoint/resume.h"
 #include "train/pretrained/load_rules.h"
 #include "train/pretrained/pretrained.h"
+#include "train/record/record.h"
+#include "train/record/repeat.h"
 #include "train/step/events.h"
 #include "train/step/trainer_state.h"
 
@@ -56,6 +58,7 @@ static tutti_status claim_folder(trainer *t, tutti_error *err)
         writes =
             writes || (table && TUTTI_HAS(table, tutti_logger_v1, sync) && table->sync != NULL);
     }
+    writes = writes || t->files.record.version;
     return writes ? trainer_claim(t, t->run.folder, err) : TUTTI_OK;
 }
 
@@ -63,6 +66,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
     tutti_status s =
         t->fits && distributed_first(&t->distributed) ? claim_folder(t, err) : TUTTI_OK;
+    if (!s)
+        record_begin(t);
     if (!s && t->fits) /* files of a training run are not an evaluation's */
         s = observers_start(&t->observers, &t->run, resume != NULL, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
@@ -89,7 +94,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = updater_refit(&t->updater, err)))
         return s;
     if ((t->run.file->checkpoints.weights && (s = load_weights(t, err))) ||
-        (resume && (s = trainer_load(t, resume, err))))
+        (resume && (s = trainer_load(t, resume, err))) ||
+        (s = run_repeat_take(t, t->resume.accept_bits, err)))
         return s;
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) ||
         (s = updater_refit(&t->updater, err)))

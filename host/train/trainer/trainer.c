@@ -448,6 +448,9 @@ void trainer_destroy(trainer *t)
     instance_free(run->model);
     mirrors_fini(&t->mirrors);
     run_log_fini(&run->log);
+    free(t->files.record.start);
+    free(t->files.record.attempts);
+    free(t->files.record.run);
     folder_lock_release(t->files.locks); /* all files are closed */
     free(t);
 }

@@ -28,6 +28,21 @@ void trainer_on_message(trainer *t,
                                         const char *text),
                         void *ctx, bool all);
 
+/* Before the first fit: the run's folder keeps a record, from which the run can be repeated (record/README.md).
+ * Without it the library writes nothing of its own. */
+typedef struct run_repeat run_repeat; /* record/repeat.h */
+typedef struct record_options {
+    const char *version;  /* of the program; borrowed, as `repeats` is */
+    const char *resume;   /* how the run is started, as in fit_options; or NULL */
+    const char *duration; /* what fit_options' is read from, or NULL */
+    bool reset_time;
+    const run_repeat *repeats; /* another run that is repeated, record/repeat.h; or NULL */
+} record_options;
+TUTTI_NODISCARD tutti_status trainer_keep_record(trainer *t, const record_options *o,
+                                                 tutti_error *err);
+/* What came of all fits; `why` is the sentence of the error, NULL without one.  [control] */
+void trainer_end_record(trainer *t, tutti_status s, const char *why);
+
 typedef struct fit_options {
     /* Of the first fit: NULL for a fresh start, "auto" for the latest checkpoint of this run if there is
      * one, else a checkpoint's path.  Later fits go on from where the last one ended. */

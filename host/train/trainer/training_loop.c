@@ -4,6 +4,7 @@
 
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/saver.h"
+#include "train/record/record.h"
 #include "train/step/events.h"
 #include "train/step/plan_step.h"
 #include "train/step/train_step.h"
@@ -97,19 +98,25 @@ static tutti_status plan_for_ranks(trainer *t, tutti_error *err)
     return distributed_agree(&t->distributed, s, err);
 }
 
-tutti_status training_plan(trainer *t, tutti_error *err)
+static tutti_status plan_alone(trainer *t, tutti_error *err)
 {
-    tutti_status s = TUTTI_OK;
-    if (!t->run.net)
-        return TUTTI_OK;
-    if (distributed_on(&t->distributed))
-        return plan_for_ranks(t, err);
+    tutti_status s;
     do {
         s = plan_kind(t, PLAN_TRAIN, err);
         if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
             s = plan_kind(t, PLAN_TRAIN_ADD, err);
     } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     return s || !t->resume.same ? s : reproduction_confirm(&t->run, t->resume.accept_bits, err);
+}
+
+tutti_status training_plan(trainer *t, tutti_error *err)
+{
+    const tutti_status s = !t->run.net                       ? TUTTI_OK
+                           : distributed_on(&t->distributed) ? plan_for_ranks(t, err)
+                                                             : plan_alone(t, err);
+    if (!s)
+        record_plan(t);
+    return s;
 }
 
 /* ---- for a loop of its own ---- */

@@ -1,0 +1,290 @@
+/* record.c - the record of a run: written whole, at its beginning, once it is planned, and at its end. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/record/record.h"
+
+#include "base/folders.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "train/checkpoint/reproduction.h"
+#include "train/context/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RECORD_LIMIT = 64 << 20 };
+
+static void add_text(text_buffer *b, const char *key, const char *text)
+{
+    text_add(b, ",\n \"%s\": ", key);
+    if (text)
+        text_add_quoted(b, text);
+    else
+        text_add(b, "null");
+}
+
+static void add_real(text_buffer *b, double value)
+{
+    char text[TEXT_REAL_SIZE];
+    if (isfinite(value))
+        text_add(b, "%s", text_real(value, text));
+    else
+        text_add(b, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+}
+
+static double wall_clock(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- what the run is made of ---- */
+
+/* The plugins in use, each with the hash of its library. */
+static void add_plugins(text_buffer *b, const run_context *run)
+{
+    const char *comma = "";
+    text_add(b, ",\n \"plugins\": [");
+    for (size_t k = 0; k < registry_plugin_count(run->registry); k++) {
+        char hex[REGISTRY_HEX_SIZE] = "";
+        plugin_info p;
+        registry_plugin(run->registry, k, &p);
+        if (!p.loaded)
+            continue;
+        text_add(b, "%s\n  {\"id\": ", comma);
+        text_add_quoted(b, p.id);
+        text_add(b, ", \"version\": ");
+        text_add_quoted(b, p.version);
+        text_add(b, ", \"folder\": ");
+        text_add_quoted(b, p.folder);
+        if (p.library && registry_sha256(p.library, hex, NULL) == TUTTI_OK)
+            text_add(b, ", \"sha256\": \"%s\"", hex);
+        text_add(b, "}");
+        comma = ",";
+    }
+    text_add(b, "]");
+}
+
+static void add_data(text_buffer *b, const trainer *t)
+{
+    text_add(b, ",\n \"data\": [");
+    for (size_t k = 0; k <= t->nevals; k++) {
+        const data_source *s = k ? &t->evals[k - 1] : &t->train;
+        text_add(b, "%s{\"label\": ", k ? ", " : "");
+        text_add_quoted(b, k ? s->spec->label : "train");
+        text_add(b, ", \"samples\": %lld}",
+                 s->loader ? (long long)loader_dataset(s->loader)->samples : 0LL);
+    }
+    text_add(b, "]");
+}
+
+/* Machine, threads, microbatch and kernels, as checkpoints have them. */
+static void add_reproduction(text_buffer *b, trainer *t)
+{
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    reproduction now = {.kernels = NULL};
+    if (!t->run.net || reproduction_write(&t->run, &t->tensors, &now, &ignored))
+        return;
+    add_text(b, "machine", now.machine);
+    add_text(b, "threads", now.threads);
+    add_text(b, "microbatch", now.microbatch);
+    if (t->files.record.planned)
+        add_text(b, "kernels", now.kernels);
+    reproduction_fini(&now);
+}
+
+/* ---- what came of it ---- */
+
+static void add_metrics(text_buffer *b, const run_log *l)
+{
+    text_add(b, ",\n \"metrics\": {");
+    for (uint32_t k = 0; k < l->nvalues; k++) {
+        const logged_value *v = &l->values[k];
+        text_add(b, "%s\n  ", k ? "," : "");
+        text_add_quoted(b, v->name);
+        text_add(b, ": {\"last\": ");
+        add_real(b, v->value);
+        text_add(b, ", \"least\": ");
+        add_real(b, v->least);
+        text_add(b, ", \"greatest\": ");
+        add_real(b, v->most);
+        text_add(b, "}");
+    }
+    text_add(b, "}");
+}
+
+static void add_outcome(text_buffer *b, const trainer *t, const char *status, const char *why)
+{
+    const tutti_timestamp *now = &t->run.clock.now;
+    add_text(b, "status", status);
+    if (why)
+        add_text(b, "error", why);
+    text_add(b, ",\n \"batches\": %lld, \"samples\": %lld, \"epochs\": %lld, \"seconds\": %.3f",
+             (long long)now->batch, (long long)now->sample, (long long)now->epoch,
+             (double)now->total_ns * 1e-9);
+    add_metrics(b, &t->run.log);
+}
+
+/* ---- the file ---- */
+
+/* How the run once began: `record` is of the attempt that this one goes on from. */
+static void keep_start(run_record *r, const json_node *record)
+{
+    const json_node *start = json_get(record, "start"),
+                    *attempts = json_get(record, "attempts");
+    char *before = attempts ? json_text(attempts) : NULL;
+    char *run = json_get(record, "run") ? json_text(json_get(record, "run")) : NULL;
+    text_buffer b = {.data = NULL};
+    free(r->start);
+    r->start = start ? json_text(start) : NULL;
+    r->started = json_real(json_get(record, "started"));
+    if (before && strlen(before) > 2)
+        text_add(&b, "%.*s, ", (int)strlen(before) - 1, before);
+    else
+        text_add(&b, "[");
+    text_add(&b, "{\"status\": ");
+    text_add_quoted(&b, json_string(json_get(record, "status"))
+                            ? json_string(json_get(record, "status"))
+                            : "?");
+    text_add(&b, ", \"batches\": %lld, \"same_settings\": %s}]",
+             (long long)json_int(json_get(record, "batches")),
+             run && r->run && strcmp(run, r->run) == 0 ? "true" : "false");
+    r->attempts = b.failed ? NULL : b.data;
+    free(before);
+    free(run);
+}
+
+/* What --resume takes up is the run that the folder has the record of, where it has one. */
+static void read_earlier(trainer *t, const char *path)
+{
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    if (!t->files.record.resumes || json_read(path, RECORD_LIMIT, &doc, &ignored))
+        return;
+    keep_start(&t->files.record, json_root(doc));
+    json_free(doc);
+}
+
+static char *compose(trainer *t, const char *status, const char *why)
+{
+    run_record *r = &t->files.record;
+    const run_file *file = t->run.file;
+    char host[256] = "?", here[PATH_MAX] = "";
+    text_buffer b = {.data = NULL};
+    (void)gethostname(host, sizeof host - 1);
+    (void)!getcwd(here, sizeof here);
+    text_add(&b, "{\"format\": \"" RECORD_FORMAT "\"");
+    add_text(&b, "name", file->name);
+    add_text(&b, "command", file->engine ? "run" : "train");
+    add_text(&b, "version", r->version);
+    text_add(&b, ",\n \"abi\": \"%u.%u\"", TUTTI_ABI >> 16, TUTTI_ABI & 0xFFFFu);
+    add_text(&b, "host", host);
+    text_add(&b, ",\n \"process\": %ld", (long)getpid());
+    add_text(&b, "working_folder", here);
+    add_text(&b, "folder", file->source.folder);
+    text_add(&b, ",\n \"started\": %.3f", r->started);
+    if (strcmp(status, "running") != 0)
+        text_add(&b, ",\n \"ended\": %.3f", wall_clock());
+    text_add(&b, ",\n \"start\": %s", r->start ? r->start : "{}");
+    text_add(&b, ",\n \"attempts\": %s", r->attempts ? r->attempts : "[]");
+    text_add(&b, ",\n \"run\": %s", file->text);
+    add_data(&b, t);
+    add_plugins(&b, &t->run);
+    add_reproduction(&b, t);
+    add_outcome(&b, t, status, why);
+    text_add(&b, "}\n");
+    if (b.failed)
+        free(b.data);
+    return b.failed ? NULL : b.data;
+}
+
+/* The whole file or, where anything fails, the one that was there. */
+static tutti_status replace(const char *path, const char *text, tutti_error *err)
+{
+    char part[PATH_MAX];
+    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
+        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
+    (void)!folders_make(path, NULL); /* what is wrong shows when the file is opened */
+    FILE *file = fopen(part, "we");
+    bool good = file && fputs(text, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    int cause = good ? 0 : errno;
+    if (file && fclose(file) != 0 && good) {
+        good = false;
+        cause = errno;
+    }
+    if (good && rename(part, path) != 0) {
+        good = false;
+        cause = errno;
+    }
+    if (good)
+        return folders_sync(path, err);
+    if (file)
+        (void)unlink(part);
+    return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(cause));
+}
+
+static bool keeps(const trainer *t)
+{
+    return t->files.record.version && t->fits && distributed_first(&t->distributed) &&
+           !t->files.record.broken;
+}
+
+static void write_record(trainer *t, const char *status, const char *why)
+{
+    char path[PATH_MAX], text[640];
+    tutti_error e = TUTTI_ERROR_INIT;
+    (void)snprintf(path, sizeof path, "%s/" RECORD_FILE, t->run.folder);
+    if (!t->files.record.run) { /* the first time */
+        json_doc *doc = NULL;
+        if (json_parse("run", t->run.file->text, strlen(t->run.file->text), &doc, &e) ==
+            TUTTI_OK)
+            t->files.record.run = json_text(json_root(doc));
+        json_free(doc);
+        t->files.record.started = wall_clock();
+        read_earlier(t, path);
+    }
+    char *record = compose(t, status, why);
+    const tutti_status s = record ? replace(path, record, &e)
+                                  : tutti_fail(&e, TUTTI_E_NOMEM, "%s: no memory", path);
+    free(record);
+    if (!s)
+        return;
+    t->files.record.broken = true;
+    (void)snprintf(text, sizeof text, "%.500s; the run has no record and cannot be repeated",
+                   e.text);
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+}
+
+void record_begin(trainer *t)
+{
+    if (keeps(t))
+        write_record(t, "running", NULL);
+}
+
+void record_plan(trainer *t)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (!keeps(t))
+        return;
+    t->files.record.planned = true;
+    write_record(t, "running", NULL);
+    if (!t->files.record.broken && reproduction_keep(&t->run, t->run.folder, &e))
+        run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", e.text);
+}
+
+void record_end(trainer *t, tutti_status s, const char *why)
+{
+    if (keeps(t) && t->files.record.run)
+        write_record(t,
+                     s == TUTTI_OK              ? "finished"
+                     : s == TUTTI_E_INTERRUPTED ? "interrupted"
+                                                : "failed",
+                     why);
+}
