@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_file.h"
 
-#include "datasets/npy/array.h"
+#include "datasets/common/npy_array.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* plugin.c - npy: NumPy's arrays as a dataset. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "array.h"
+#include "../common/npy_array.h"
 
 #include "tutti/dataset.h"
 #include "tutti/tutti.h"

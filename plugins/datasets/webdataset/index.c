@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "index.h"
 
+#include "../common/npy_array.h"
 #include "braces.h"
 #include "tar.h"
+#include "unpack.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -70,14 +72,29 @@ static tutti_status json_label(const reading *r, const char *data, uint64_t size
     return s;
 }
 
+/* An array of one whole number. */
+static tutti_status array_label(const reading *r, const char *data, uint64_t size, int64_t *ret,
+                                tutti_error *err)
+{
+    npy_array a;
+    const tutti_status s = npy_view(&a, r->shard->path, (const uint8_t *)data, size, err);
+    if (s)
+        return s;
+    if (a.kind == 'f' || a.bytes != (uint64_t)a.width)
+        return bad_target(r, "is no array of one whole number", err);
+    *ret = npy_whole(&a, 0, 0);
+    return TUTTI_OK;
+}
+
 static tutti_status take_target(reading *r, const tar_file *f, tutti_error *err)
 {
     const char *data = (const char *)r->shard->file.data + f->at;
     const int64_t most = r->given ? r->given - 1 : MAX_LABEL;
     int64_t label = 0;
-    const tutti_status s = strcasecmp(r->target, "json") == 0
-                               ? json_label(r, data, f->size, &label, err)
-                               : text_label(r, data, f->size, &label, err);
+    const tutti_status s =
+        strcasecmp(r->target, "json") == 0  ? json_label(r, data, f->size, &label, err)
+        : strcasecmp(r->target, "npy") == 0 ? array_label(r, data, f->size, &label, err)
+                                            : text_label(r, data, f->size, &label, err);
     if (s)
         return s;
     if (label < 0 || label > most)
@@ -102,6 +119,13 @@ static tutti_status finish_sample(reading *r, tutti_error *err)
     if (!has_input || !has_target)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s has no %s", r->shard->path,
                           r->sample, has_input ? r->target : r->inputs->items[0]->s);
+    const int32_t kind = (int32_t)wds_kind_of(r->inputs->items[r->input]->s);
+    if (x->count > 0 && kind != x->kind)
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: sample %s has the input %s, which is of another kind than those "
+                          "before it",
+                          r->shard->path, r->sample, r->inputs->items[r->input]->s);
+    x->kind = kind;
     if (x->count == x->capacity) {
         const int64_t capacity = x->capacity ? x->capacity * 2 : 1024;
         place *grown = realloc(x->places, (size_t)capacity * sizeof *grown);
@@ -179,7 +203,20 @@ static tutti_status read_shard(reading *r, tutti_error *err)
 
 /* ---- all shards ---- */
 
-static tutti_status open_shards(wds_index *x, const char *path, tutti_error *err)
+static tutti_status open_shard(shard *s, const char *folder, tutti_error *err)
+{
+    tutti_status status = mapped_file_open(&s->file, s->path, err);
+    if (status || !unpack_is_packed(&s->file))
+        return status;
+    mapped_file packed = s->file;
+    s->file = (mapped_file){NULL, 0};
+    status = unpack_file(&packed, s->path, folder, &s->file, err);
+    mapped_file_close(&packed);
+    return status;
+}
+
+static tutti_status open_shards(wds_index *x, const char *path, const char *folder,
+                                tutti_error *err)
 {
     braces names;
     tutti_status s = braces_expand(&names, path, err);
@@ -189,16 +226,23 @@ static tutti_status open_shards(wds_index *x, const char *path, tutti_error *err
         x->shards[k].path = names.texts[k];
         names.texts[k] = NULL;
         x->nshards = k + 1;
-        s = mapped_file_open(&x->shards[k].file, x->shards[k].path, err);
+        s = open_shard(&x->shards[k], folder, err);
     }
     braces_free(&names);
     return s;
 }
 
+static const char *unpack_folder(const tutti_params *params)
+{
+    const char *given = tutti_param_str(params, "unpack_folder"), *usual = getenv("TMPDIR");
+    return given ? given : usual && *usual ? usual : "/var/tmp";
+}
+
 tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err)
 {
     memset(x, 0, sizeof *x);
-    tutti_status s = open_shards(x, tutti_param_str(params, "path"), err);
+    tutti_status s =
+        open_shards(x, tutti_param_str(params, "path"), unpack_folder(params), err);
     reading *r = calloc(1, sizeof *r);
     if (s == TUTTI_OK && !r)
         s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");

@@ -5,6 +5,8 @@
 
 #include "../common/mapped_file.h"
 
+#include "value.h"
+
 #include "tutti/params.h"
 
 typedef struct shard {
@@ -27,10 +29,10 @@ typedef struct wds_index {
     int64_t capacity;
     int64_t classes; /* 0: no targets */
     uint32_t nshards;
-    uint32_t reserved;
+    int32_t kind; /* wds_kind, of every input */
 } wds_index;
 
-/* Maps the shards and reads their headers and classes.  `x` is for wds_close even after an error.
+/* Maps the shards, unpacked where they are compressed, and reads their headers and classes.  `x` is for wds_close even after an error.
  * Errors, which name the shard and the sample: E_IO, E_FORMAT, E_RANGE, E_UNSUPPORTED, E_NOMEM.
  * [control] */
 TUTTI_NODISCARD tutti_status wds_open(wds_index *x, const tutti_params *params,

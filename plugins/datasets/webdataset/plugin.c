@@ -1,4 +1,4 @@
-/* plugin.c - webdataset: images and classes out of tar shards. */
+/* plugin.c - webdataset: images, arrays or texts and classes out of tar shards. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "index.h"
 
@@ -7,11 +7,14 @@
 #include "tutti/dataset.h"
 #include "tutti/tutti.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct webdataset {
     wds_index index;
     pictures pictures;
+    tutti_desc desc; /* of inputs that are no images; -1 for a dimension in which they differ */
+    char key[256];   /* of a json input */
 } webdataset;
 
 /* A sample is named by its shard and by where its input lies. */
@@ -30,8 +33,61 @@ static tutti_status wds_info(void *self, tutti_dataset_info *ret, tutti_error *e
     (void)err;
     ret->samples = w->index.count;
     ret->ncolumns = w->index.classes ? 2 : 1;
-    ret->columns[0] = (tutti_column){"input", w->pictures.desc, 0};
+    ret->columns[0] =
+        (tutti_column){"input", w->index.kind == WDS_IMAGE ? w->pictures.desc : w->desc, 0};
     ret->columns[1] = (tutti_column){"target", {{0}, 0, TUTTI_I32}, w->index.classes};
+    return TUTTI_OK;
+}
+
+static tutti_status value_of(const webdataset *w, const place *p, tutti_desc *ret, void *to,
+                             uint64_t capacity, tutti_error *err)
+{
+    const shard *s = &w->index.shards[p->shard];
+    char name[512];
+    (void)snprintf(name, sizeof name, "%s: input at byte %llu", s->path,
+                   (unsigned long long)p->at);
+    return wds_value((wds_kind)w->index.kind, name, w->key, s->file.data + p->at, p->size, ret,
+                     to, capacity, err);
+}
+
+static int value_fits(const tutti_desc *d, const tutti_desc *all)
+{
+    int same = d->rank == all->rank && d->dtype == all->dtype;
+    for (int32_t k = 0; same && k < d->rank; k++)
+        same = all->dim[k] < 0 || d->dim[k] == all->dim[k];
+    return same;
+}
+
+static tutti_status read_value(const webdataset *w, const place *p, tutti_tensor *to,
+                               uint64_t capacity, tutti_error *err)
+{
+    char why[200], have[80], want[80];
+    const tutti_status s = value_of(w, p, &to->desc, to->data, capacity, err);
+    if (s || value_fits(&to->desc, &w->desc))
+        return s;
+    (void)snprintf(why, sizeof why, "is %s, others are %s",
+                   tutti_desc_text(&to->desc, have, sizeof have),
+                   tutti_desc_text(&w->desc, want, sizeof want));
+    return bad_input(w, p, TUTTI_E_SHAPE, why, err);
+}
+
+/* A dimension in which a few samples differ is open. */
+static tutti_status probe_values(webdataset *w, tutti_error *err)
+{
+    for (int64_t k = 0; k < PICTURES_PROBES; k++) {
+        const place *p = &w->index.places[w->index.count * k / PICTURES_PROBES];
+        tutti_desc d;
+        const tutti_status s = value_of(w, p, &d, NULL, 0, err);
+        if (s)
+            return s;
+        if (k == 0)
+            w->desc = d;
+        if (d.rank != w->desc.rank || d.dtype != w->desc.dtype)
+            return bad_input(w, p, TUTTI_E_SHAPE, "has another type or rank than the first",
+                             err);
+        for (int32_t r = 0; r < d.rank; r++)
+            w->desc.dim[r] = w->desc.dim[r] == d.dim[r] ? d.dim[r] : -1;
+    }
     return TUTTI_OK;
 }
 
@@ -51,6 +107,8 @@ static tutti_status wds_read(void *self, int64_t index, tutti_tensor *columns,
         *(int32_t *)columns[1].data = p->label;
     }
     const uint8_t *data = w->index.shards[p->shard].file.data + p->at;
+    if (w->index.kind != WDS_IMAGE)
+        return read_value(w, p, &columns[0], capacity[0], err);
     const tutti_status s =
         pictures_read(&w->pictures, data, p->size, &columns[0], capacity[0], why);
     return s ? bad_input(w, p, s, why, err) : TUTTI_OK;
@@ -86,11 +144,12 @@ static tutti_status wds_open_self(const tutti_host *host, const tutti_params *pa
     webdataset *w = calloc(1, sizeof *w);
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");
+    (void)snprintf(w->key, sizeof w->key, "%s", tutti_param_str(params, "input_key"));
     tutti_status s = pictures_open(&w->pictures, params, err);
     if (s == TUTTI_OK)
         s = wds_open(&w->index, params, err);
     if (s == TUTTI_OK)
-        s = webdataset_probe(w, err);
+        s = w->index.kind == WDS_IMAGE ? webdataset_probe(w, err) : probe_values(w, err);
     if (s)
         (void)wds_close_self(w, NULL);
     else

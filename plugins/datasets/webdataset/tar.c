@@ -131,10 +131,6 @@ static int32_t tar_header(tar_reader *r, uint64_t *ret_size, char why[TAR_WHY_SI
     const uint8_t *h = r->data + r->at;
     if (left == 0 || (left >= BLOCK && is_zero(h)))
         return 0;
-    if (r->at == 0 && left > 2 && h[0] == 0x1f && h[1] == 0x8b) {
-        (void)snprintf(why, TAR_WHY_SIZE, "is gzipped, want it unpacked");
-        return TUTTI_E_UNSUPPORTED;
-    }
     if (left < BLOCK)
         return tar_fail(TUTTI_E_FORMAT, "ends within a header", r->at, why);
     if (!sum_is_right(h))

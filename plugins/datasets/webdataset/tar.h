@@ -26,7 +26,7 @@ typedef struct tar_file {
 void tar_begin(tar_reader *r, const void *data, uint64_t size);
 
 /* 1 and the next regular file, 0 at the end, negative with the cause in `why`: E_FORMAT,
- * E_UNSUPPORTED (compressed or sparse files).  [control] */
+ * E_UNSUPPORTED (sparse files).  [control] */
 int32_t tar_next(tar_reader *r, tar_file *ret, char why[TAR_WHY_SIZE]);
 
 #endif

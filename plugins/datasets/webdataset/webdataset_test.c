@@ -3,6 +3,9 @@
 #include "../picture_check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
 
 static shelf s;
 static given g;
@@ -83,6 +86,8 @@ static void settings(const char *path, const char *target)
     given_null(&g, "target");
     if (target)
         given_string(&g, "target", target);
+    given_string(&g, "input_key", "value");
+    given_null(&g, "unpack_folder");
     given_string(&g, "target_key", "label");
     given_int(&g, "classes", 0);
     given_enum(&g, "channels", "rgb", 0);
@@ -355,14 +360,204 @@ START_TEST(samples_that_lack_or_repeat_a_file_are_refused)
 }
 END_TEST
 
+/* As a file of gzip, or of zstd, in two parts one after the other. */
+static void tar_packed_end(const char *name, int zstd)
+{
+    static uint8_t packed[sizeof t.data + 4096];
+    const size_t half = t.size / 2;
+    size_t size = 0;
+    memset(t.data + t.size, 0, 1024);
+    for (int k = 0; k < 2; k++) {
+        const uint8_t *from = t.data + (k ? half : 0);
+        const size_t bytes = k ? t.size + 1024 - half : half;
+        if (zstd) {
+            size += ZSTD_compress(packed + size, sizeof packed - size, from, bytes, 3);
+            continue;
+        }
+        z_stream z = {.next_in = (Bytef *)(uintptr_t)from,
+                      .avail_in = (uInt)bytes,
+                      .next_out = packed + size,
+                      .avail_out = (uInt)(sizeof packed - size)};
+        ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY),
+                         Z_OK);
+        ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+        size += z.total_out;
+        (void)deflateEnd(&z);
+    }
+    (void)shelf_file(&s, name, packed, size);
+    t.size = 0;
+}
+
+START_TEST(compressed_shards_are_unpacked)
+{
+    static const char *const names[] = {"s-0.tar.gz", "s-1.tar.zst"};
+    settings("s-{0.tar.gz,1.tar.zst}", "cls");
+    for (int k = 0; k < 2; k++) {
+        tar_picture("a.png", k);
+        tar_text("a.cls", k ? "7" : "3");
+        tar_packed_end(names[k], k);
+    }
+    given_path(&g, "unpack_folder", s.folder);
+    ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
+    ck_assert_int_eq(s.info.samples, 2);
+    expect(0, 0, 3);
+    expect(1, 1, 7);
+    subject_close(&s.subject);
+    for (int k = 0; k < 2; k++) { /* cut off in the second part */
+        const char *path = shelf_path(&s, names[k]);
+        FILE *f = fopen(path, "rb");
+        ck_assert_ptr_nonnull(f);
+        ck_assert_int_eq(fseek(f, 0, SEEK_END), 0);
+        const long size = ftell(f);
+        (void)fclose(f);
+        ck_assert_int_eq(truncate(path, size - 3), 0);
+        char sentence[128];
+        (void)snprintf(sentence, sizeof sentence,
+                       "$/%s: is damaged or cut off: it cannot be unpacked", names[k]);
+        settings(names[k], "cls");
+        shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT, sentence);
+    }
+    tar_picture("a.png", 1);
+    tar_packed_end("x.tar.gz", 0);
+    settings("x.tar.gz", NULL);
+    given_path(&g, "unpack_folder", "/nowhere");
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_IO,
+                  "$/x.tar.gz: cannot be unpacked in /nowhere: No such file or directory");
+}
+END_TEST
+
+/* A NumPy array, version 1.0. */
+static void tar_array(const char *name, const char *type, const char *shape, const void *data,
+                      size_t size)
+{
+    uint8_t file[512] = "\x93NUMPY\x01";
+    const int n =
+        snprintf((char *)file + 10, 200,
+                 "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", type, shape);
+    file[8] = (uint8_t)n;
+    memcpy(file + 10 + n, data, size);
+    tar_entry(POSIX, '0', NULL, name, file, 10 + (size_t)n + size);
+}
+
+static void only_input(const char *ending)
+{
+    const char *const inputs[] = {ending};
+    given_strings(&g, "inputs", inputs, 1);
+}
+
+/* Sample `index` is this. */
+static void expect_value(int64_t index, const char *shape, const void *want, size_t size)
+{
+    tutti_tensor columns[TUTTI_MAX_COLUMNS];
+    uint8_t value[64];
+    int32_t label[16];
+    void *const data[TUTTI_MAX_COLUMNS] = {value, label};
+    ck_assert_ok(shelf_read(&s, index, columns, data, sizeof value, &err), err);
+    shelf_shape(&columns[0].desc, shape);
+    ck_assert_mem_eq(value, want, size);
+    if (s.info.ncolumns == 2)
+        ck_assert_int_eq(label[0], (int)index + 2);
+}
+
+START_TEST(arrays_texts_and_members_are_inputs)
+{
+    static const float x[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}}, one = 0.5F;
+    static const int64_t labels[2] = {2, 3};
+    static const uint16_t halves[2] = {0x3c00, 0xc000};
+    for (int k = 0; k < 2; k++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%d.npy", k);
+        tar_array(name, "<f4", "(2, 2)", x[k], sizeof x[k]);
+        (void)snprintf(name, sizeof name, "%d.y.npy", k);
+        tar_array(name, "<i8", "()", &labels[k], sizeof labels[k]);
+        (void)snprintf(name, sizeof name, "%d.txt", k);
+        tar_text(name, k ? "later" : "now");
+        (void)snprintf(name, sizeof name, "%d.json", k);
+        tar_text(name, k ? "{\"value\": 0.5, \"t\": \"z\", \"l\": [5, 6, 7, 8], \"label\": 3}"
+                         : "{\"value\": 1, \"t\": \"ab\", \"l\": [1, 2, 3, 4], \"label\": 2}");
+        (void)snprintf(name, sizeof name, "%d.h.npy", k);
+        tar_array(name, "<f2", "(2,)", halves, sizeof halves);
+    }
+    tar_end("x.tar");
+    static const struct {
+        const char *input, *key, *target, *column, *shape;
+        const void *want;
+        size_t size;
+    } cases[] = {
+        {"npy", "", "json", "F32 (2, 2)", "F32 (2, 2)", x[1], sizeof x[1]},
+        {"txt", "", "json", "U8 (-1)", "U8 (5)", "later", 5},
+        {"json", "value", "json", "F32 ()", "F32 ()", &one, sizeof one},
+        {"json", "t", "json", "U8 (-1)", "U8 (1)", "z", 1},
+        {"json", "l", NULL, "F32 (4)", "F32 (4)", x[1], sizeof x[1]},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        settings("x.tar", cases[k].target);
+        only_input(cases[k].input);
+        given_string(&g, "input_key", cases[k].key);
+        ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
+        shelf_shape(&s.info.columns[0].desc, cases[k].column);
+        expect_value(1, cases[k].shape, cases[k].want, cases[k].size);
+        subject_close(&s.subject);
+    }
+}
+END_TEST
+
+START_TEST(faults_of_values_are_told)
+{
+    static const float x[4] = {1, 2, 3, 4};
+    static const int32_t label = 3;
+    static const uint16_t halves[2] = {0x3c00, 0xc000};
+    tar_array("a.npy", "<f2", "(2,)", halves, sizeof halves);
+    tar_text("a.json", "{\"l\": [1, \"x\"]}");
+    tar_array("a.cls", "<f4", "(1,)", x, 4);
+    tar_end("x.tar");
+    settings("x.tar", NULL);
+    only_input("npy");
+    ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
+    expect_value(0, "F16 (2)", halves, sizeof halves);
+    subject_close(&s.subject);
+    only_input("json");
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
+                  "$/x.tar: input at byte 1536: has no number, list of numbers or text called "
+                  "value");
+    given_string(&g, "input_key", "l");
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
+                  "$/x.tar: input at byte 1536: the list l holds more than numbers");
+    tar_array("a.npy", "<i4", "()", &label, sizeof label);
+    tar_text("a.txt", "a");
+    tar_text("b.txt", "b");
+    tar_array("b.npy", "<f4", "(4,)", x, sizeof x);
+    tar_end("x.tar");
+    settings("x.tar", "npy");
+    only_input("txt");
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
+                  "$/x.tar: sample b: npy is no array of one whole number");
+    tar_text("a.npy", "no array");
+    tar_end("x.tar");
+    settings("x.tar", NULL);
+    only_input("npy");
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
+                  "$/x.tar: input at byte 512: is neither a NumPy array nor an .npz file");
+    tar_text("a.txt", "a");
+    tar_picture("b.png", 1);
+    tar_end("x.tar");
+    static const char *const both[] = {"txt", "png"};
+    given_strings(&g, "inputs", both, 2);
+    shelf_refused(
+        &s, "webdataset", &g, TUTTI_E_FORMAT,
+        "$/x.tar: sample b has the input png, which is of another kind than those before "
+        "it");
+}
+END_TEST
+
 START_TEST(broken_archives_are_refused)
 {
     settings("x.tar", "cls");
     (void)shelf_file(&s, "x.tar", "", 0);
     shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT, "$/x.tar: is empty or no regular file");
     (void)shelf_file(&s, "x.tar", "\x1f\x8b\x08", 3);
-    shelf_refused(&s, "webdataset", &g, TUTTI_E_UNSUPPORTED,
-                  "$/x.tar: is gzipped, want it unpacked");
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
+                  "$/x.tar: is damaged or cut off: it cannot be unpacked");
     (void)shelf_file(&s, "x.tar", "some text", 9);
     shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
                   "$/x.tar: ends within a header at byte 0");
@@ -452,6 +647,9 @@ int main(void)
     tcase_add_test(c, bad_targets_are_refused);
     tcase_add_test(c, samples_that_lack_or_repeat_a_file_are_refused);
     tcase_add_test(c, broken_archives_are_refused);
+    tcase_add_test(c, compressed_shards_are_unpacked);
+    tcase_add_test(c, arrays_texts_and_members_are_inputs);
+    tcase_add_test(c, faults_of_values_are_told);
     tcase_add_test(c, broken_images_are_named);
     tcase_add_test(c, every_damaged_byte_is_refused_or_read);
     suite_add_tcase(suite, c);

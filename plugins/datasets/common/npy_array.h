@@ -1,9 +1,9 @@
-/* array.h - one NumPy array, read a sample at a time. */
+/* npy_array.h - one NumPy array, read a sample at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_NPY_ARRAY_H
-#define PLUGIN_NPY_ARRAY_H
+#ifndef PLUGIN_DATASETS_NPY_ARRAY_H
+#define PLUGIN_DATASETS_NPY_ARRAY_H
 
-#include "../common/mapped_file.h"
+#include "mapped_file.h"
 
 #include "tutti/tensor.h"
 
@@ -28,6 +28,11 @@ typedef struct npy_array {
 TUTTI_NODISCARD tutti_status npy_open(npy_array *a, const char *path, const char *key,
                                       const char *setting, tutti_error *err);
 void npy_close(npy_array *a);
+
+/* An array in memory, with its header, as one sample of all its dimensions; nothing is to be closed.  `name` begins
+ * sentences.  Errors: E_FORMAT, E_VERSION, E_SHAPE, E_UNSUPPORTED.  [any] */
+TUTTI_NODISCARD tutti_status npy_view(npy_array *a, const char *name, const uint8_t *data,
+                                      uint64_t size, tutti_error *err);
 
 /* Sample `index`, as `sample` describes it, in C order and the machine's byte order.  [any] */
 void npy_read(const npy_array *a, int64_t index, void *to);

@@ -1,9 +1,9 @@
 /* zip.h - members of a zip archive in memory, as far as .npz files need it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_NPY_ZIP_H
-#define PLUGIN_NPY_ZIP_H
+#ifndef PLUGIN_DATASETS_ZIP_H
+#define PLUGIN_DATASETS_ZIP_H
 
-#include "../common/mapped_file.h"
+#include "mapped_file.h"
 
 typedef struct zip_member {
     const uint8_t *data; /* `packed` bytes in the file */

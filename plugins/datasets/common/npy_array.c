@@ -1,6 +1,6 @@
-/* array.c - NumPy's format: numpy/lib/format.py describes versions 1.0 to 3.0. */
+/* npy_array.c - NumPy's format: numpy/lib/format.py describes versions 1.0 to 3.0. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "array.h"
+#include "npy_array.h"
 
 #include "zip.h"
 
@@ -148,8 +148,16 @@ static tutti_status set_type(npy_array *a, const char *descr, tutti_error *err)
                       descr);
 }
 
-static tutti_status set_shape(npy_array *a, const header *h, tutti_error *err)
+/* `whole`: one sample, of all dimensions. */
+static tutti_status set_shape(npy_array *a, header *h, int whole, tutti_error *err)
 {
+    if (whole && h->rank < TUTTI_MAX_RANK) {
+        memmove(h->dim + 1, h->dim, (size_t)h->rank * sizeof *h->dim);
+        h->dim[0] = 1;
+        h->rank++;
+    } else if (whole)
+        return tutti_fail(err, TUTTI_E_SHAPE, "%s: has %d dimensions, want at most %d", a->name,
+                          h->rank, TUTTI_MAX_RANK - 1);
     if (h->rank < 1 || h->rank > TUTTI_MAX_RANK)
         return tutti_fail(err, TUTTI_E_SHAPE,
                           "%s: has %d dimensions, want 1 to %d, the first for the samples",
@@ -171,7 +179,7 @@ static tutti_status set_shape(npy_array *a, const header *h, tutti_error *err)
 }
 
 /* `data` is the array with its header: a whole file, or a member of one. */
-static tutti_status set_array(npy_array *a, const uint8_t *data, uint64_t size,
+static tutti_status set_array(npy_array *a, const uint8_t *data, uint64_t size, int whole,
                               tutti_error *err)
 {
     header h = {.rank = 0};
@@ -193,7 +201,7 @@ static tutti_status set_array(npy_array *a, const uint8_t *data, uint64_t size,
                           "%s: the header is no dictionary of descr, fortran_order and shape",
                           a->name);
     tutti_status s = set_type(a, h.type, err);
-    if (s || (s = set_shape(a, &h, err)))
+    if (s || (s = set_shape(a, &h, whole, err)))
         return s;
     const uint64_t have = size - fixed - length;
     a->fortran = (char)(h.fortran && a->sample.rank > 0);
@@ -222,18 +230,25 @@ tutti_status npy_open(npy_array *a, const char *path, const char *key, const cha
     (void)snprintf(a->name, capacity, "%s%s%s%s", path, zip && key ? "[" : "",
                    zip && key ? key : "", zip && key ? "]" : "");
     if (!zip)
-        return set_array(a, a->file.data, a->file.size, err);
+        return set_array(a, a->file.data, a->file.size, 0, err);
     if ((s = zip_find(&a->file, path, key, setting, &m, err)))
         return s;
     if (!m.deflated)
-        return set_array(a, m.data, m.size, err);
+        return set_array(a, m.data, m.size, 0, err);
     if (!(a->unpacked = malloc(m.size ? m.size : 1)))
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", a->name,
                           (unsigned long long)m.size);
     if ((s = zip_inflate(&m, a->name, a->unpacked, err)))
         return s;
     mapped_file_close(&a->file);
-    return set_array(a, a->unpacked, m.size, err);
+    return set_array(a, a->unpacked, m.size, 0, err);
+}
+
+tutti_status npy_view(npy_array *a, const char *name, const uint8_t *data, uint64_t size,
+                      tutti_error *err)
+{
+    *a = (npy_array){.name = (char *)(uintptr_t)name};
+    return set_array(a, data, size, 1, err);
 }
 
 void npy_close(npy_array *a)
