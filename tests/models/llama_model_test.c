@@ -1,18 +1,11 @@
 /* llama_model_test.c - llama as the host builds it: size, f32 plans against f64, and the folders and recorded logits of
  * transformers' Llama, Qwen 2 and Qwen 3. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "made.h"
-
-#include "base/json.h"
-#include "train/checkpoint_file/checkpoint.h"
-#include "train/pretrained/pretrained.h"
-#include "train/run_file/run_published.h"
+#include "published_folder.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { B = 2, T = 7, VOCABULARY = 23, LOGITS = B * T * VOCABULARY, FILE_LIMIT = 1 << 20 };
+enum { B = 2, T = 7, VOCABULARY = 23, FILE_LIMIT = 1 << 20 };
 
 static tutti_column columns[2];
 static int32_t input[B * T], target[B * T];
@@ -83,64 +76,10 @@ END_TEST
 /* ---- folders of transformers: llama.json has their config.json and logits ---- */
 
 static json_doc *recorded;
-static char folder[64];
-
-static void open_folder(void)
-{
-    ck_assert_ok(json_read(LLAMA_FILE, FILE_LIMIT, &recorded, &err), err);
-    strcpy(folder, "/tmp/tutti_llama_XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static void close_folder(void)
-{
-    (void)unlink(in_folder("config.json"));
-    (void)unlink(in_folder("model.safetensors"));
-    ck_assert_int_eq(rmdir(folder), 0);
-    json_free(recorded);
-}
-
 static const json_node *recorded_case(int k)
 {
+    ck_assert_ok(json_read(LLAMA_FILE, FILE_LIMIT, &recorded, &err), err);
     return json_at(json_get(json_root(recorded), "cases"), (size_t)k);
-}
-
-static void write_config(const char *text)
-{
-    FILE *f = fopen(in_folder("config.json"), "w");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_int_ge(fputs(text, f), 0);
-    ck_assert_int_eq(fclose(f), 0);
-}
-
-/* What a run with `model` and the folder makes of "model", as JSON for the caller to free; the first fault, or "". */
-static char *settings_of(const char *model, char fault[512])
-{
-    char text[512], path[512];
-    json_doc *run;
-    registry *plugins;
-    faults *f = faults_create();
-    const registry_options where = {.trust = TRUST_NONE};
-    (void)snprintf(path, sizeof path, "%s/lib/tutti/plugins", getenv("TUTTI_BUILD"));
-    ck_assert_int_eq(setenv("TUTTI_PLUGIN_PATH", path, 1), 0);
-    ck_assert_ok(registry_create(&where, &plugins, &err), err);
-    (void)snprintf(text, sizeof text, "{\"model\": %s, \"load_weights\": \"%s\"}", model,
-                   strrchr(folder, '/') + 1);
-    ck_assert_ok(json_parse("run.json", text, strlen(text), &run, &err), err);
-    published_settings(run, plugins, "/tmp", f);
-    (void)snprintf(fault, 512, "%s", faults_count(f) ? faults_text(f, 0) : "");
-    char *settings = json_text(json_get(json_root(run), "model"));
-    json_free(run);
-    faults_destroy(f);
-    registry_destroy(plugins);
-    return settings;
 }
 
 /* As llama.py: by the bytes of names, norms around 1. */
@@ -148,13 +87,8 @@ static void fill_weights(const made *m)
 {
     for (uint32_t k = 0; k < net_weight_count(m->net); k++) {
         const tutti_weight *w = net_weight(m->net, k);
-        const float about = strstr(w->path, "norm") ? 0.5f : -0.5f;
-        float *x = w->data.data;
-        int64_t seed = 0;
-        for (const char *c = w->path; *c; c++)
-            seed += *c;
-        for (int64_t i = 0; i < tutti_numel(&w->data.desc); i++)
-            x[i] = (float)((double)((i * 37 + seed * 11) % 101) / 101.0) + about;
+        fill_by_name(w->data.data, tutti_numel(&w->data.desc), w->path,
+                     strstr(w->path, "norm") ? 0.5f : -0.5f);
     }
 }
 
@@ -171,25 +105,13 @@ static void write_weights(const made *m)
     free(items);
 }
 
-static void check_logits(made *m, const json_node *want)
-{
-    static const tutti_step step = {.struct_size = sizeof step};
-    const trial t = batch();
-    double logits[LOGITS];
-    ck_assert_uint_eq(json_count(want), LOGITS);
-    for (size_t k = 0; k < LOGITS; k++)
-        logits[k] = json_real(json_at(want, k));
-    plan *p = planned(m, PLAN_EVAL, &t);
-    ck_assert_ok(plan_run(p, SEGMENT_FORWARD, &step, 1.0f, &err), err);
-    ck_close_all("logits", plan_output(p, 0).data, logits, LOGITS, 1.0, 1e-5);
-}
-
 /* Once with weights by the rule, and once more with those of the folder. */
 START_TEST(a_folder_gives_the_logits_of_transformers)
 {
     made m;
     char fault[512];
     uint64_t unused = 1;
+    const trial t = batch();
     open_folder();
     const json_node *one = recorded_case(_i);
     char *config = json_text(json_get(one, "config"));
@@ -198,7 +120,7 @@ START_TEST(a_folder_gives_the_logits_of_transformers)
     ck_assert_str_eq(fault, "");
     build_for(&m, settings, T, VOCABULARY);
     fill_weights(&m);
-    check_logits(&m, json_get(one, "logits"));
+    check_logits(&m, &t, json_get(one, "logits"));
     write_weights(&m);
     unmake(&m);
     faults *f = faults_create();
@@ -207,13 +129,14 @@ START_TEST(a_folder_gives_the_logits_of_transformers)
     build_for(&m, settings, T, VOCABULARY);
     ck_assert_ok(pretrained_load(m.net, file, &unused, &err), err);
     ck_assert_uint_eq(unused, 0);
-    check_logits(&m, json_get(one, "logits"));
+    check_logits(&m, &t, json_get(one, "logits"));
     unmake(&m);
     faults_destroy(f);
     free(file);
     free(settings);
     free(config);
     close_folder();
+    json_free(recorded);
 }
 END_TEST
 

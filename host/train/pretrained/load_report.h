@@ -25,6 +25,7 @@ typedef struct load_report {
     load_row *rows; /* in the order of the model */
     size_t count;
     size_t capacity;
+    size_t tensors; /* of the file, which those that are taken are made of */
 } load_report;
 
 /* Adds weight `name`, which outlives the report; `there` NULL: the file has none.  [control] */

@@ -65,6 +65,8 @@ void run_read_checkpoints(run_reader *r, const json_node *root)
 {
     run_checkpoints *c = &r->run->checkpoints;
     c->weights = read_weights(r, json_get(root, "load_weights"));
+    if (c->weights && r->run->model.object)
+        c->names = published_names(r->run->model.object, &c->published, r->faults);
     c->ignored = read_texts(r, root, "load_ignore_keys", "an array of patterns of names");
     c->excluded = read_texts(r, root, "load_exclude_algorithms", "an array of algorithms");
     read_signals(r, root);
@@ -73,6 +75,7 @@ void run_read_checkpoints(run_reader *r, const json_node *root)
 void run_checkpoints_fini(run_checkpoints *c)
 {
     free(c->weights);
+    json_free(c->published);
     free(c->ignored);
     free(c->excluded);
 }

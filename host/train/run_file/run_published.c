@@ -84,6 +84,13 @@ static void set(const published *p, const char *name, const json_node *value)
     free(text);
 }
 
+/* Those of a case. */
+static void set_all(const published *p, const json_node *settings)
+{
+    for (size_t k = 0; k < json_count(settings); k++)
+        set(p, json_key(json_at(settings, k)), json_at(settings, k));
+}
+
 /* Whether `value` is one of a list. */
 static bool is_one_of(const json_node *value, const json_node *list)
 {
@@ -133,14 +140,30 @@ static const json_node *type_of(const published *p)
     return found;
 }
 
+/* Whether the config has, of each member of "if", one of the values. */
+static bool case_holds(const published *p, const json_node *one)
+{
+    const json_node *tests = json_get(one, "if");
+    for (size_t k = 0; k < json_count(tests); k++) {
+        const json_node *value = member_at(p->config, json_key(json_at(tests, k)));
+        if (!value || !is_one_of(value, json_at(tests, k)))
+            return false;
+    }
+    return true;
+}
+
 static void take_settings(const published *p)
 {
     const json_node *settings = json_get(p->says, "settings"), *type = type_of(p);
     if (!type)
         return;
     check_wants(p);
-    for (size_t k = 0; k < json_count(type); k++)
-        set(p, json_key(json_at(type, k)), json_at(type, k));
+    set_all(p, type);
+    for (size_t k = 0; k < json_count(json_get(p->says, "cases")); k++) {
+        const json_node *one = json_at(json_get(p->says, "cases"), k);
+        if (case_holds(p, one))
+            set_all(p, json_get(one, "settings"));
+    }
     for (size_t k = 0; k < json_count(settings); k++) {
         const json_node *sources = json_at(settings, k), *value = NULL;
         for (size_t s = 0; s < json_count(sources) && !value; s++)
@@ -150,24 +173,24 @@ static void take_settings(const published *p)
     }
 }
 
-/* published.json beside the manifest of the plugin that has model `name`; NULL where there is none. */
-static json_doc *read_published(registry *r, const char *name, faults *f,
-                                const char **ret_object)
+/* What published.json beside the manifest says of model `o`; *ret_doc has it.  NULL where there is none. */
+static const json_node *read_published(const object *o, json_doc **ret_doc, faults *f)
 {
-    const object *o;
     char path[LONGEST_PATH];
-    json_doc *doc = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    if (registry_find(r, TUTTI_KIND_MODEL, name, &o, &e))
-        return NULL; /* told where the model is read */
     const char *manifest = object_describe(o)->manifest;
     const char *slash = strrchr(manifest, '/');
-    *ret_object = object_describe(o)->name;
     (void)snprintf(path, sizeof path, "%.*spublished.json",
                    slash ? (int)(slash - manifest + 1) : 0, manifest);
-    if (is_file(path) && json_read(path, CONFIG_LIMIT, &doc, &e))
+    *ret_doc = NULL;
+    if (is_file(path) && json_read(path, CONFIG_LIMIT, ret_doc, &e))
         faults_add(f, NULL, "%s", e.text);
-    return doc;
+    return *ret_doc ? json_get(json_root(*ret_doc), object_describe(o)->name) : NULL;
+}
+
+const json_node *published_names(const object *o, json_doc **ret_doc, faults *f)
+{
+    return json_get(read_published(o, ret_doc, f), "names");
 }
 
 void published_settings(json_doc *run, registry *r, const char *folder, faults *f)
@@ -175,22 +198,27 @@ void published_settings(json_doc *run, registry *r, const char *folder, faults *
     const json_node *root = json_root(run), *at = json_get(root, "load_weights");
     const char *given = json_string(at);
     const char *name = json_string(json_get(json_get(root, "model"), "name"));
+    const object *o = NULL;
     char path[LONGEST_PATH];
-    json_doc *config = NULL;
+    json_doc *says = NULL, *config = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     if (!given || !name)
         return;
     (void)snprintf(path, sizeof path, "%s%s%s/config.json", *given == '/' ? "" : folder,
                    *given == '/' ? "" : "/", given);
-    published p = {.run = run, .path = path, .where = at, .faults = f};
-    json_doc *says = is_file(path) ? read_published(r, name, f, &p.model) : NULL;
-    if (says && (p.says = json_get(json_root(says), p.model))) {
-        if (json_read(path, CONFIG_LIMIT, &config, &e))
-            faults_add(f, at, "%s", e.text);
-        else {
-            p.config = json_root(config);
-            take_settings(&p);
-        }
+    if (!is_file(path) || registry_find(r, TUTTI_KIND_MODEL, name, &o, &e))
+        return; /* an unknown model is told where it is read */
+    published p = {.run = run,
+                   .path = path,
+                   .model = object_describe(o)->name,
+                   .says = read_published(o, &says, f),
+                   .where = at,
+                   .faults = f};
+    if (p.says && json_read(path, CONFIG_LIMIT, &config, &e)) {
+        faults_add(f, at, "%s", e.text);
+    } else if (p.says) {
+        p.config = json_root(config);
+        take_settings(&p);
     }
     json_free(config);
     json_free(says);

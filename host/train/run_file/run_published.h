@@ -13,9 +13,14 @@ char *published_weights(const char *path, const json_node *at, faults *f);
 /* Where "load_weights" of a run is a folder with a config.json, gives "model" the settings that this says and the run
  * does not.  How, says published.json beside the manifest of the model's plugin: an object for each of its models, with
  *   "model_types": the config's model_type, and settings that go with it;
+ *   "cases": an array of {"if": members and lists of values, "settings": those that go with one of each};
  *   "settings": a setting, and the members of the config that it comes from, the first that is there;
  *   "wants": a member of the config, and the values that the model knows.
  * A dot in a member's name goes into an object; a member that is null is not there.  [control] */
 void published_settings(json_doc *run, registry *r, const char *folder, faults *f);
+
+/* What it says of the names of weights in published files, by those of model `o` ("names", for weight_source.h);
+ * *ret_doc has it, which the caller frees.  NULL where it says nothing, or after a fault.  [control] */
+const json_node *published_names(const object *o, json_doc **ret_doc, faults *f);
 
 #endif

@@ -132,7 +132,9 @@ typedef struct run_numerics {
 
 /* What is taken from files at the start, and which signals save. */
 typedef struct run_checkpoints {
-    char *weights;         /* a .safetensors file, or NULL */
+    char *weights;          /* a .safetensors file, or NULL */
+    json_doc *published;    /* what the model's plugin says of published files, or NULL */
+    const json_node *names; /* names of weights in there; may be NULL */
     bool strict;           /* weights that a file lacks, or has in another shape, end the run */
     const char **ignored;  /* patterns of names that are not taken; a NULL ends them */
     const char **excluded; /* algorithms without their surgery and state; a NULL ends them */

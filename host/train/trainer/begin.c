@@ -25,10 +25,9 @@ static tutti_status load_weights(trainer *t, tutti_error *err)
     if (!s)
         s = pretrained_take(t->run.net, rules->weights, c, rules, &report, err);
     if (!s) {
-        const size_t taken = load_report_count(&report, LOAD_TAKEN);
         (void)snprintf(text, sizeof text,
                        "weights from %.500s; %zu of its tensors are not the model's",
-                       rules->weights, checkpoint_count(c) - taken);
+                       rules->weights, checkpoint_count(c) - report.tensors);
         run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
         load_rules_check(rules, rules->weights, c, &report, &t->run.log);
         load_report_tell(&report, rules->weights, c, &t->run.log);

@@ -15,6 +15,7 @@ typedef struct part {
     int64_t heads;
     int64_t inner; /* of the perceptron */
     double dropout;
+    double eps;
 } part;
 
 static tutti_status vit_open(const tutti_host *host, const tutti_params *params,
@@ -30,6 +31,7 @@ static tutti_status vit_open(const tutti_host *host, const tutti_params *params,
     p->heads = tutti_param_i64(params, "num_heads");
     p->inner = tutti_param_i64(params, "mlp_dim");
     p->dropout = tutti_param_f64(params, "dropout");
+    p->eps = tutti_param_f64(params, "layer_norm_eps");
     *ret_self = p;
     return TUTTI_OK;
 }
@@ -73,11 +75,11 @@ static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
     const tutti_attr attention[2] = {tutti_attr_i("hidden_dim", p->width),
                                      tutti_attr_i("num_heads", p->heads)};
     tutti_status s;
-    if ((s = vit_norm(p->modules, m, "ln_1", p->width, err)) ||
+    if ((s = vit_norm(p->modules, m, "ln_1", p->width, p->eps, err)) ||
         (s = model_add(p->modules, m, "self_attention", "in_proj_attention", attention, 2, NULL,
                        err)) ||
         (s = vit_dropout(p->modules, m, "dropout", p->dropout, err)) ||
-        (s = vit_norm(p->modules, m, "ln_2", p->width, err)))
+        (s = vit_norm(p->modules, m, "ln_2", p->width, p->eps, err)))
         return s;
     return add_mlp(p, m, err);
 }
@@ -111,9 +113,10 @@ static tutti_status encoder_build(void *self, tutti_module m, tutti_error *err)
     const part *p = self;
     const tutti_desc positions = {{1, p->tokens, p->width}, 3, TUTTI_F32};
     const tutti_init normal = {TUTTI_INIT_NORMAL, 0, 0.0, 0.02, 0.0, NULL};
-    const tutti_attr attr[4] = {
+    const tutti_attr attr[5] = {
         tutti_attr_i("hidden_dim", p->width), tutti_attr_i("num_heads", p->heads),
-        tutti_attr_i("mlp_dim", p->inner), tutti_attr_f("dropout", p->dropout)};
+        tutti_attr_i("mlp_dim", p->inner), tutti_attr_f("dropout", p->dropout),
+        tutti_attr_f("layer_norm_eps", p->eps)};
     const tutti_module_v1 *modules = p->modules;
     tutti_module layers;
     tutti_status s = modules->weight(modules->ctx, m, "pos_embedding", &positions, &normal,
@@ -124,10 +127,10 @@ static tutti_status encoder_build(void *self, tutti_module m, tutti_error *err)
     for (int64_t k = 0; k < p->layers; k++) {
         char name[40];
         (void)snprintf(name, sizeof name, "encoder_layer_%lld", (long long)k);
-        if ((s = model_add(modules, layers, name, "vit_block", attr, 4, NULL, err)))
+        if ((s = model_add(modules, layers, name, "vit_block", attr, 5, NULL, err)))
             return s;
     }
-    return vit_norm(modules, m, "ln", p->width, err);
+    return vit_norm(modules, m, "ln", p->width, p->eps, err);
 }
 
 static tutti_status encoder_trace(void *self, tutti_graph *g, tutti_module m,

@@ -15,6 +15,7 @@ typedef struct vit {
     int64_t inner;
     int64_t side[2]; /* of the images; known after build */
     double dropout;
+    double eps; /* of the norms */
 } vit;
 
 static tutti_status vit_open(const tutti_host *host, const tutti_params *params,
@@ -38,6 +39,7 @@ static tutti_status vit_open(const tutti_host *host, const tutti_params *params,
         tutti_param_is_set(params, "mlp_dim") ? tutti_param_i64(params, "mlp_dim") : 4 * width;
     v->head.classes = tutti_param_i64(params, "num_classes");
     v->dropout = tutti_param_f64(params, "dropout");
+    v->eps = tutti_param_f64(params, "layer_norm_eps");
     *ret_self = v;
     return TUTTI_OK;
 }
@@ -97,12 +99,13 @@ static tutti_status vit_build(void *self, tutti_module root, const tutti_column 
             tutti_desc_text(&input, text, sizeof text), (long long)v->patch);
     memcpy(v->side, input.dim, sizeof v->side);
     const int64_t patches = v->side[0] / v->patch * (v->side[1] / v->patch);
-    const tutti_attr attr[6] = {
+    const tutti_attr attr[7] = {
         tutti_attr_i("tokens", patches + 1),   tutti_attr_i("hidden_dim", v->width),
         tutti_attr_i("num_layers", v->layers), tutti_attr_i("num_heads", v->heads),
-        tutti_attr_i("mlp_dim", v->inner),     tutti_attr_f("dropout", v->dropout)};
+        tutti_attr_i("mlp_dim", v->inner),     tutti_attr_f("dropout", v->dropout),
+        tutti_attr_f("layer_norm_eps", v->eps)};
     if ((s = add_patches(v, root, input.dim[2], err)) ||
-        (s = model_add(v->modules, root, "encoder", "vit_encoder", attr, 6, NULL, err)))
+        (s = model_add(v->modules, root, "encoder", "vit_encoder", attr, 7, NULL, err)))
         return s;
     return add_head(v, root, v->head.outputs, err);
 }

@@ -13,9 +13,10 @@ extern const tutti_object vit_encoder, vit_block, in_proj_attention;
 
 /* The norm over C of `name`. */
 static inline tutti_status vit_norm(const tutti_module_v1 *m, tutti_module parent,
-                                    const char *name, int64_t width, tutti_error *err)
+                                    const char *name, int64_t width, double eps,
+                                    tutti_error *err)
 {
-    const tutti_attr attr[2] = {tutti_attr_i("num_features", width), tutti_attr_f("eps", 1e-6)};
+    const tutti_attr attr[2] = {tutti_attr_i("num_features", width), tutti_attr_f("eps", eps)};
     return model_add(m, parent, name, "layer_norm", attr, 2, NULL, err);
 }
 

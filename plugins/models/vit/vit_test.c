@@ -17,6 +17,7 @@ static void settings(int64_t heads)
     given_null(&g, "mlp_dim");
     given_float(&g, "dropout", 0.0);
     given_null(&g, "num_classes");
+    given_float(&g, "layer_norm_eps", 1e-6);
 }
 
 START_TEST(an_image_becomes_patches_and_a_token)
@@ -28,7 +29,7 @@ START_TEST(an_image_becomes_patches_and_a_token)
         easel_tree(&e),
         "2<1 conv_proj conv2d in_channels=3 out_channels=24 kernel_size=4 stride=4\n"
         "3<1 encoder vit_encoder tokens=5 hidden_dim=24 num_layers=2 num_heads=3 mlp_dim=96 "
-        "dropout=0\n"
+        "dropout=0 layer_norm_eps=1e-06\n"
         "4<1 heads sequential\n"
         "5<4 head linear in_features=24 out_features=10 init=2 std=0\n");
     ck_assert_str_eq(e.tree.modules[1].weights[0].name, "class_token");
@@ -101,6 +102,7 @@ static void layer(const char *kind, double dropout, const char *tree_text,
     given_int(&g, "num_heads", 3);
     given_int(&g, "mlp_dim", 96);
     given_float(&g, "dropout", dropout);
+    given_float(&g, "layer_norm_eps", 1e-6);
     ck_assert_ok(
         subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, kind, &g, e.services, &e.err),
         e.err);
@@ -119,8 +121,10 @@ START_TEST(an_encoder_adds_positions_and_runs_blocks)
     layer("vit_encoder", 0.5,
           "2<1 dropout dropout p=0.5\n"
           "3<1 layers sequential\n"
-          "4<3 encoder_layer_0 vit_block hidden_dim=24 num_heads=3 mlp_dim=96 dropout=0.5\n"
-          "5<3 encoder_layer_1 vit_block hidden_dim=24 num_heads=3 mlp_dim=96 dropout=0.5\n"
+          "4<3 encoder_layer_0 vit_block hidden_dim=24 num_heads=3 mlp_dim=96 dropout=0.5 "
+          "layer_norm_eps=1e-06\n"
+          "5<3 encoder_layer_1 vit_block hidden_dim=24 num_heads=3 mlp_dim=96 dropout=0.5 "
+          "layer_norm_eps=1e-06\n"
           "6<1 ln layer_norm num_features=24 eps=1e-06\n",
           "v2 = add(v1, pos_embedding)\n"
           "v3 = module 2(v2)\n"
