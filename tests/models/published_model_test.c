@@ -1,4 +1,4 @@
-/* published_model_test.c - folders of transformers' GPT-2, BERT, ViT and ResNet: their settings, names and logits. */
+/* published_model_test.c - folders of transformers' GPT-2, BERT, RoBERTa, ViT and ResNet: their settings, names and logits. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "published_folder.h"
 
@@ -128,6 +128,8 @@ static const struct {
 } cases[] = {{"gpt2", "gpt2"},
              {"bert_masked_lm", "bert"},
              {"bert_classes", "bert"},
+             {"roberta_masked_lm", "bert"},
+             {"roberta_classes", "bert"},
              {"vit", "vit"},
              {"resnet", "resnet"}};
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""published.py - what transformers' GPT-2, BERT, ViT and ResNet give on weights by a rule, as JSON: tests/models/published.json.
+"""published.py - what transformers' GPT-2, BERT, RoBERTa, ViT and ResNet give on weights by a rule, as JSON: tests/models/published.json.
 
 Run by hand, in a virtual environment with torch and transformers:
 
@@ -17,11 +17,13 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (BertConfig, BertForMaskedLM, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel,
-                          ResNetConfig, ResNetForImageClassification, ViTConfig, ViTForImageClassification)
+                          ResNetConfig, ResNetForImageClassification, RobertaConfig, RobertaForMaskedLM,
+                          RobertaForSequenceClassification, ViTConfig, ViTForImageClassification)
 
 BATCH, LENGTH, VOCABULARY, CLASSES, SIDE = 2, 7, 23, 3, 8
 BERT = dict(vocab_size=VOCABULARY, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
             max_position_embeddings=16)
+ROBERTA = dict(BERT, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1)
 BASIC = dict(embedding_size=4, hidden_sizes=[4, 8, 16, 32], depths=[2, 2, 2, 2], layer_type="basic", num_labels=CLASSES)
 DEEP = dict(embedding_size=4, hidden_sizes=[16, 32, 64, 128], depths=[3, 4, 6, 3], num_labels=CLASSES)
 CASES = {
@@ -29,6 +31,8 @@ CASES = {
              GPT2Config(vocab_size=VOCABULARY, n_layer=2, n_head=2, n_embd=8, n_positions=16)),
     "bert_masked_lm": ("tokens", BertForMaskedLM, BertConfig(**BERT)),
     "bert_classes": ("label", BertForSequenceClassification, BertConfig(**BERT, num_labels=CLASSES)),
+    "roberta_masked_lm": ("tokens", RobertaForMaskedLM, RobertaConfig(**ROBERTA)),
+    "roberta_classes": ("label", RobertaForSequenceClassification, RobertaConfig(**ROBERTA, num_labels=CLASSES)),
     "vit": ("image", ViTForImageClassification,
             ViTConfig(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12, image_size=SIDE,
                       patch_size=4, num_labels=CLASSES)),
@@ -57,6 +61,7 @@ def batch(kind):
     if kind == "image":
         x = by_rule(BATCH * SIDE * SIDE * 3, "image").float() * 4
         return x.reshape(BATCH, SIDE, SIDE, 3).permute(0, 3, 1, 2)
+    # never 1, which is RoBERTa's padding
     return torch.tensor([(7 * k * k + 3 * k) % VOCABULARY for k in range(BATCH * LENGTH)]).reshape(BATCH, LENGTH)
 
 

@@ -17,8 +17,10 @@ typedef struct bert_part {
     int64_t types;
     int64_t width;
     int64_t heads;
-    int64_t inner; /* of the perceptron; of the product in bert_output */
+    int64_t inner;  /* of the perceptron; of the product in bert_output */
+    int64_t offset; /* the first position's row */
     double dropout;
+    double eps; /* of the norms */
 } bert_part;
 
 tutti_status bert_part_open(const tutti_host *host, const tutti_params *params, void **ret_self,
@@ -42,10 +44,9 @@ static inline tutti_status bert_linear(const tutti_module_v1 *m, tutti_module pa
 }
 
 static inline tutti_status bert_norm(const tutti_module_v1 *m, tutti_module parent,
-                                     int64_t width, tutti_error *err)
+                                     int64_t width, double eps, tutti_error *err)
 {
-    const tutti_attr attr[2] = {tutti_attr_i("num_features", width),
-                                tutti_attr_f("eps", 1e-12)};
+    const tutti_attr attr[2] = {tutti_attr_i("num_features", width), tutti_attr_f("eps", eps)};
     return model_add(m, parent, "LayerNorm", "layer_norm", attr, 2, NULL, err);
 }
 

@@ -20,6 +20,8 @@ static void settings(int classifies, double dropout)
     given_null(&g, "max_position_embeddings");
     given_int(&g, "type_vocab_size", 2);
     given_float(&g, "dropout", dropout);
+    given_int(&g, "position_offset", 0);
+    given_float(&g, "layer_norm_eps", 1e-12);
 }
 
 /* Builds for sequences of `length` tokens out of 65, with `more` of the columns that may be there. */
@@ -47,17 +49,19 @@ static const char *trace(uint32_t ninputs)
 static const char body[] =
     "2<1 bert sequential\n"
     "3<2 embeddings bert_embeddings vocab_size=65 max_position_embeddings=16 "
-    "type_vocab_size=2 hidden_size=8 dropout=0.1\n"
+    "type_vocab_size=2 hidden_size=8 dropout=0.1 position_offset=0 layer_norm_eps=1e-12\n"
     "4<2 encoder sequential\n"
     "5<4 layer sequential\n"
-    "6<5 0 bert_layer hidden_size=8 num_attention_heads=2 intermediate_size=32 dropout=0.1\n"
-    "7<5 1 bert_layer hidden_size=8 num_attention_heads=2 intermediate_size=32 dropout=0.1\n";
+    "6<5 0 bert_layer hidden_size=8 num_attention_heads=2 intermediate_size=32 dropout=0.1 "
+    "layer_norm_eps=1e-12\n"
+    "7<5 1 bert_layer hidden_size=8 num_attention_heads=2 intermediate_size=32 dropout=0.1 "
+    "layer_norm_eps=1e-12\n";
 
 START_TEST(the_names_are_those_of_the_published_files)
 {
     static const char *const heads[] = {
         "8<1 cls sequential\n"
-        "9<8 predictions bert_predictions vocab_size=65 hidden_size=8\n",
+        "9<8 predictions bert_predictions vocab_size=65 hidden_size=8 layer_norm_eps=1e-12\n",
         "8<2 pooler sequential\n"
         "9<8 dense linear in_features=8 out_features=8 init=2 std=0.02\n"
         "10<8 activation tanh\n"
@@ -142,6 +146,8 @@ static const tutti_layer_v1 *open_layer(const char *kind, double dropout)
     given_int(&g, "num_attention_heads", 2);
     given_int(&g, "intermediate_size", 32);
     given_float(&g, "dropout", dropout);
+    given_int(&g, "position_offset", 0);
+    given_float(&g, "layer_norm_eps", 1e-12);
     ck_assert_ok(
         subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, kind, &g, e.services, &e.err),
         e.err);
@@ -201,11 +207,13 @@ START_TEST(a_layer_normalises_after_its_sums)
     layer("bert_layer", 0.0, 2,
           "2<1 attention sequential\n"
           "3<2 self bert_self_attention hidden_size=8 num_attention_heads=2 dropout=0\n"
-          "4<2 output bert_output hidden_size=8 intermediate_size=8 dropout=0\n"
+          "4<2 output bert_output hidden_size=8 intermediate_size=8 dropout=0 "
+          "layer_norm_eps=1e-12\n"
           "5<1 intermediate sequential\n"
           "6<5 dense linear in_features=8 out_features=32 init=2 std=0.02\n"
           "7<5 act gelu\n"
-          "8<1 output bert_output hidden_size=8 intermediate_size=32 dropout=0\n",
+          "8<1 output bert_output hidden_size=8 intermediate_size=32 dropout=0 "
+          "layer_norm_eps=1e-12\n",
           "v2 = module 3(v1, v1)\n"
           "v3 = module 4(v2, v1)\n"
           "v4 = module 5(v3)\n"

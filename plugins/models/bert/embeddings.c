@@ -18,7 +18,9 @@ tutti_status bert_part_open(const tutti_host *host, const tutti_params *params, 
     p->width = tutti_param_i64(params, "hidden_size");
     p->heads = tutti_param_i64(params, "num_attention_heads");
     p->inner = tutti_param_i64(params, "intermediate_size");
+    p->offset = tutti_param_i64(params, "position_offset");
     p->dropout = tutti_param_f64(params, "dropout");
+    p->eps = tutti_param_f64(params, "layer_norm_eps");
     *ret_self = p;
     return TUTTI_OK;
 }
@@ -48,16 +50,16 @@ static tutti_status embeddings_build(void *self, tutti_module m, tutti_error *er
     if ((s = add_table(p, m, "word_embeddings", p->vocabulary, err)) ||
         (s = add_table(p, m, "position_embeddings", p->length, err)) ||
         (s = add_table(p, m, "token_type_embeddings", p->types, err)) ||
-        (s = bert_norm(p->modules, m, p->width, err)))
+        (s = bert_norm(p->modules, m, p->width, p->eps, err)))
         return s;
     return bert_dropout(p->modules, m, p->dropout, err);
 }
 
-/* The first n rows of the table of child `name`, which has `rows`. */
-static tutti_value first_rows(const bert_part *p, tutti_graph *g, tutti_module m,
-                              const char *name, int64_t rows, int64_t n)
+/* n rows, from `first` on, of the table of child `name`, which has `rows`. */
+static tutti_value some_rows(const bert_part *p, tutti_graph *g, tutti_module m,
+                             const char *name, int64_t rows, int64_t first, int64_t n)
 {
-    const int64_t begin[2] = {0, 0}, end[2] = {n, p->width}, step[2] = {1, 1};
+    const int64_t begin[2] = {first, 0}, end[2] = {first + n, p->width}, step[2] = {1, 1};
     const tutti_attr cut[3] = {tutti_attr_list("begin", begin, 2),
                                tutti_attr_list("end", end, 2),
                                tutti_attr_list("stride", step, 2)};
@@ -73,18 +75,20 @@ static tutti_status embeddings_trace(void *self, tutti_graph *g, tutti_module m,
 {
     const bert_part *p = self;
     const int64_t t = g->desc(g, in[0])->dim[1];
-    char text[112];
+    char text[144];
     (void)nout;
     (void)snprintf(text, sizeof text,
-                   "bert: a sequence of %lld tokens, max_position_embeddings is %lld",
-                   (long long)t, (long long)p->length);
-    if (t > p->length)
+                   "bert: a sequence of %lld tokens, max_position_embeddings is %lld%s",
+                   (long long)t, (long long)p->length,
+                   p->offset ? ", of which position_offset takes some" : "");
+    if (t > p->length - p->offset)
         return g->fail(g, TUTTI_E_RANGE, text);
     const tutti_value word = model_call(p->modules, g, m, "word_embeddings", in[0]);
-    const tutti_value position = first_rows(p, g, m, "position_embeddings", p->length, t);
+    const tutti_value position =
+        some_rows(p, g, m, "position_embeddings", p->length, p->offset, t);
     const tutti_value type = nin > 1
                                  ? model_call(p->modules, g, m, "token_type_embeddings", in[1])
-                                 : first_rows(p, g, m, "token_type_embeddings", p->types, 1);
+                                 : some_rows(p, g, m, "token_type_embeddings", p->types, 0, 1);
     const tutti_value x = tutti_add(g, word, tutti_add(g, position, type));
     out[0] = bert_drop(p->modules, g, m, model_call(p->modules, g, m, "LayerNorm", x));
     return g->status(g);
@@ -113,7 +117,7 @@ static tutti_status predictions_build(void *self, tutti_module m, tutti_error *e
         (s = bert_linear(p->modules, transform, "dense", p->width, p->width, err)) ||
         (s = model_add(p->modules, transform, "act", "gelu", NULL, 0, NULL, err)))
         return s;
-    return bert_norm(p->modules, transform, p->width, err);
+    return bert_norm(p->modules, transform, p->width, p->eps, err);
 }
 
 /* in[0] (B, T, C), in[1] the table of tokens (V, C): logits (B, T, V). */

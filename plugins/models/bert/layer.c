@@ -71,7 +71,7 @@ static tutti_status output_build(void *self, tutti_module m, tutti_error *err)
     if ((s = bert_linear(p->modules, m, "dense", p->inner, p->width, err)) ||
         (s = bert_dropout(p->modules, m, p->dropout, err)))
         return s;
-    return bert_norm(p->modules, m, p->width, err);
+    return bert_norm(p->modules, m, p->width, p->eps, err);
 }
 
 static tutti_status output_trace(void *self, tutti_graph *g, tutti_module m,
@@ -90,10 +90,10 @@ static tutti_status output_trace(void *self, tutti_graph *g, tutti_module m,
 static tutti_status add_output(const bert_part *p, tutti_module m, int64_t inner,
                                tutti_error *err)
 {
-    const tutti_attr attr[3] = {tutti_attr_i("hidden_size", p->width),
-                                tutti_attr_i("intermediate_size", inner),
-                                tutti_attr_f("dropout", p->dropout)};
-    return model_add(p->modules, m, "output", "bert_output", attr, 3, NULL, err);
+    const tutti_attr attr[4] = {
+        tutti_attr_i("hidden_size", p->width), tutti_attr_i("intermediate_size", inner),
+        tutti_attr_f("dropout", p->dropout), tutti_attr_f("layer_norm_eps", p->eps)};
+    return model_add(p->modules, m, "output", "bert_output", attr, 4, NULL, err);
 }
 
 static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)

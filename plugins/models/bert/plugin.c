@@ -89,20 +89,23 @@ static tutti_status label_columns(const bert *b, const tutti_column *columns, ui
 
 static tutti_status add_embeddings(const bert_part *p, tutti_module parent, tutti_error *err)
 {
-    const tutti_attr attr[5] = {tutti_attr_i("vocab_size", p->vocabulary),
+    const tutti_attr attr[7] = {tutti_attr_i("vocab_size", p->vocabulary),
                                 tutti_attr_i("max_position_embeddings", p->length),
                                 tutti_attr_i("type_vocab_size", p->types),
                                 tutti_attr_i("hidden_size", p->width),
-                                tutti_attr_f("dropout", p->dropout)};
-    return model_add(p->modules, parent, "embeddings", "bert_embeddings", attr, 5, NULL, err);
+                                tutti_attr_f("dropout", p->dropout),
+                                tutti_attr_i("position_offset", p->offset),
+                                tutti_attr_f("layer_norm_eps", p->eps)};
+    return model_add(p->modules, parent, "embeddings", "bert_embeddings", attr, 7, NULL, err);
 }
 
 static tutti_status add_layers(const bert *b, tutti_module parent, tutti_error *err)
 {
     const bert_part *p = &b->part;
-    const tutti_attr attr[4] = {
+    const tutti_attr attr[5] = {
         tutti_attr_i("hidden_size", p->width), tutti_attr_i("num_attention_heads", p->heads),
-        tutti_attr_i("intermediate_size", p->inner), tutti_attr_f("dropout", p->dropout)};
+        tutti_attr_i("intermediate_size", p->inner), tutti_attr_f("dropout", p->dropout),
+        tutti_attr_f("layer_norm_eps", p->eps)};
     tutti_module encoder, layers;
     tutti_status s =
         model_add(p->modules, parent, "encoder", "sequential", NULL, 0, &encoder, err);
@@ -111,7 +114,7 @@ static tutti_status add_layers(const bert *b, tutti_module parent, tutti_error *
     for (int64_t k = 0; k < b->layers && !s; k++) {
         char name[24];
         (void)snprintf(name, sizeof name, "%lld", (long long)k);
-        s = model_add(p->modules, layers, name, "bert_layer", attr, 4, NULL, err);
+        s = model_add(p->modules, layers, name, "bert_layer", attr, 5, NULL, err);
     }
     return s;
 }
@@ -119,12 +122,13 @@ static tutti_status add_layers(const bert *b, tutti_module parent, tutti_error *
 /* cls.predictions, under the root. */
 static tutti_status add_predictions(const bert_part *p, tutti_module root, tutti_error *err)
 {
-    const tutti_attr attr[2] = {tutti_attr_i("vocab_size", p->vocabulary),
-                                tutti_attr_i("hidden_size", p->width)};
+    const tutti_attr attr[3] = {tutti_attr_i("vocab_size", p->vocabulary),
+                                tutti_attr_i("hidden_size", p->width),
+                                tutti_attr_f("layer_norm_eps", p->eps)};
     tutti_module cls;
     const tutti_status s = model_add(p->modules, root, "cls", "sequential", NULL, 0, &cls, err);
     return s ? s
-             : model_add(p->modules, cls, "predictions", "bert_predictions", attr, 2, NULL,
+             : model_add(p->modules, cls, "predictions", "bert_predictions", attr, 3, NULL,
                          err);
 }
 
@@ -159,8 +163,8 @@ static tutti_status bert_build(void *self, tutti_module root, const tutti_column
         return s;
     p->vocabulary = vocabulary;
     if (p->length <= 0)
-        p->length = length;
-    if (length > p->length)
+        p->length = length + p->offset;
+    if (length > p->length - p->offset)
         return tutti_fail(
             err, TUTTI_E_RANGE,
             "bert: max_position_embeddings is %lld, the data has sequences of %lld",
@@ -253,7 +257,9 @@ static tutti_status bert_open(const tutti_host *host, const tutti_params *params
     b->part.inner = tutti_param_is_set(params, "intermediate_size")
                         ? tutti_param_i64(params, "intermediate_size")
                         : 4 * width;
+    b->part.offset = tutti_param_i64(params, "position_offset");
     b->part.dropout = tutti_param_f64(params, "dropout");
+    b->part.eps = tutti_param_f64(params, "layer_norm_eps");
     b->inputs[0] = "input";
     b->table = (tutti_model_v1){.struct_size = sizeof b->table,
                                 .noutputs = 1,
