@@ -200,6 +200,10 @@ tutti_status tree_read(json_doc *doc, const char *text, size_t size, bool no_lin
 {
     json_error_t cause;
     bool lacks = false;
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
+        text += 3;
+        size -= 3;
+    }
     json_t *value = load(text, size, &cause, &lacks);
     if (lacks)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its values", doc->name);

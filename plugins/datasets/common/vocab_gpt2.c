@@ -192,7 +192,8 @@ tutti_status vocab_gpt2(vocab *v, const char *vocab_file, const char *merges_fil
     tutti_status s = read_text(vocab_file, &words, &words_size, err);
     if (s || (s = read_text(merges_file, &merges, &merges_size, err)))
         goto done;
-    json = json_loadb(words, words_size, JSON_REJECT_DUPLICATES, &why);
+    const uint64_t mark = words_size >= 3 && memcmp(words, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    json = json_loadb(words + mark, words_size - mark, JSON_REJECT_DUPLICATES, &why);
     if (!json)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", vocab_file, why.line, why.text);
     else if (!json_is_object(json) || json_object_size(json) > INT32_MAX)

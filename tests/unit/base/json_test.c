@@ -116,6 +116,24 @@ START_TEST(bad_text_is_refused_with_its_line)
 }
 END_TEST
 
+/* As Windows' editors write it. */
+START_TEST(a_byte_order_mark_is_skipped)
+{
+    static const char text[] = "\xef\xbb\xbf{\"a\":\n 1}";
+    json_doc *doc = NULL;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(json_parse("run.json", text, sizeof text - 1, &doc, &err), err);
+    const json_node *a = json_get(json_root(doc), "a");
+    ck_assert_ptr_nonnull(a);
+    ck_assert_int_eq(json_line(a), 2);
+    json_free(doc);
+    ck_refused("\xef\xbb\xbf", 3,
+               "run.json:1: not valid JSON: unexpected token near end of file");
+    ck_refused("{\"a\": \xef\xbb\xbf 1}", 11,
+               "run.json:1: not valid JSON: invalid token near '\xef\xbb\xbf'");
+}
+END_TEST
+
 START_TEST(nesting_beyond_64_is_refused)
 {
     char text[140];
@@ -304,6 +322,7 @@ int main(void)
     tcase_add_test(t, text_is_written_compactly_in_document_order);
     tcase_add_test(t, reals_are_written_so_that_they_come_back);
     tcase_add_test(t, bad_text_is_refused_with_its_line);
+    tcase_add_test(t, a_byte_order_mark_is_skipped);
     tcase_add_test(t, nesting_beyond_64_is_refused);
     tcase_add_test(t, files_have_a_size_limit);
     tcase_add_loop_test(t, an_override_sets_one_value, 0, sizeof overrides / sizeof *overrides);
