@@ -106,8 +106,8 @@ int decode_named_byte(const char *text, uint64_t size)
     static const char digits[] = "0123456789ABCDEFabcdef";
     if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
         return -1;
-    const char *high = memchr(digits, text[3], 22), *low = memchr(digits, text[4], 22);
-    if (!high || !low)
+    const char *high = strchr(digits, text[3]), *low = strchr(digits, text[4]);
+    if (!high || !low || !*high || !*low)
         return -1;
     const int a = (int)(high - digits), b = (int)(low - digits);
     return 16 * (a > 15 ? a - 6 : a) + (b > 15 ? b - 6 : b);
@@ -271,14 +271,15 @@ static void decode_step_run(const decode_step *s, const texts *in, texts *out)
         texts_end(out);
 }
 
-void decode_run(const decode *d, texts *in, texts *spare)
+texts *decode_run(const decode *d, texts *in, texts *spare)
 {
+    texts *const both[2] = {in, spare};
     for (uint32_t k = 0; k < d->count; k++) {
-        texts_clear(spare);
-        decode_step_run(&d->steps[k], in, spare);
-        const texts swap = *in;
-        *in = *spare;
-        *spare = swap;
-        in->all.lacks = in->all.lacks || spare->all.lacks;
+        const texts *from = both[k % 2];
+        texts *to = both[(k + 1) % 2];
+        texts_clear(to);
+        decode_step_run(&d->steps[k], from, to);
+        to->all.lacks = to->all.lacks || from->all.lacks;
     }
+    return both[d->count % 2];
 }

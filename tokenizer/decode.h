@@ -17,8 +17,8 @@ void texts_end(texts *t); /* what was added to `all` since is one text */
 void texts_clear(texts *t);
 void texts_free(texts *t);
 
-/* `in` through all steps; `spare` is scratch. */
-void decode_run(const decode *d, texts *in, texts *spare);
+/* `in` through all steps: what came out lies in one of the two. */
+texts *decode_run(const decode *d, texts *in, texts *spare);
 /* One token of a step that takes them one by one. */
 void decode_token(const decode_step *s, const char *text, uint64_t size, bool first, bool last,
                   bytes *to);

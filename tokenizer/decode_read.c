@@ -134,15 +134,17 @@ tutti_status tokenizer_decode(const tokenizer *t, const int32_t *ids, uint64_t c
             texts_end(&in);
         }
     }
-    if (s == TUTTI_OK)
-        decode_run(&t->decode, &in, &spare);
-    *ret_size = in.all.size;
-    bytes_add(&in.all, "", 1);
-    if (s == TUTTI_OK && in.all.lacks)
-        s = tokenizer_no_memory(err);
     if (s == TUTTI_OK) {
-        *ret = in.all.data;
-        in.all.data = NULL;
+        texts *out = decode_run(&t->decode, &in, &spare);
+        const uint64_t size = out->all.size;
+        bytes_add(&out->all, "", 1);
+        if (out->all.lacks) {
+            s = tokenizer_no_memory(err);
+        } else {
+            *ret = out->all.data;
+            *ret_size = size;
+            out->all.data = NULL;
+        }
     }
     texts_free(&in);
     texts_free(&spare);

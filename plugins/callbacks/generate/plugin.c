@@ -31,14 +31,14 @@ typedef struct generate {
     interval interval;
     text *texts;
     uint32_t count;
-    uint32_t reserved;
+    int32_t packed; /* the data have document_ids and position_ids, so the model takes them */
     int64_t new_tokens;
     double temperature;
     int64_t top_k;
     int64_t length;  /* T */
     int64_t classes; /* tokens with a meaning */
     int64_t last_batch;
-    int32_t *window; /* (count, T), or less of it */
+    int32_t *window; /* tokens (count, length), then as many document_ids and position_ids */
     float *scratch;  /* (classes) */
 } generate;
 
@@ -144,7 +144,10 @@ static tutti_status generate_prepare(generate *g, tutti_error *err)
     g->classes = info.columns[0].classes;
     free(g->window);
     free(g->scratch);
-    g->window = calloc((size_t)g->count * (size_t)g->length, sizeof *g->window);
+    g->packed = 0;
+    for (uint32_t k = 0; k < info.ncolumns; k++)
+        g->packed |= strcmp(info.columns[k].name, "document_ids") == 0;
+    g->window = calloc((size_t)g->count * (size_t)g->length * 3, sizeof *g->window);
     g->scratch = calloc((size_t)g->classes, sizeof *g->scratch);
     if (!g->window || !g->scratch)
         return tutti_fail(err, TUTTI_E_NOMEM, "generate: no memory");
@@ -179,10 +182,19 @@ static tutti_status run_model(generate *g, int64_t length, tutti_tensor *ret_log
         memcpy(g->window + (int64_t)k * length, t->tokens + (t->count - n),
                n * sizeof *g->window);
     }
-    const tutti_tensor input = {.data = g->window,
-                                .desc = {{g->count, length}, 2, TUTTI_I32},
-                                .device = TUTTI_DEVICE_CPU};
-    const tutti_status s = g->train->forward(g->train->ctx, &input, 1, ret_logits, 1, err);
+    int32_t *const documents = g->window + (int64_t)g->count * length;
+    int32_t *const positions = documents + (int64_t)g->count * length;
+    const tutti_desc shape = {{g->count, length}, 2, TUTTI_I32};
+    const tutti_tensor inputs[3] = {
+        {.data = g->window, .desc = shape, .device = TUTTI_DEVICE_CPU},
+        {.data = documents, .desc = shape, .device = TUTTI_DEVICE_CPU},
+        {.data = positions, .desc = shape, .device = TUTTI_DEVICE_CPU}};
+    for (int64_t k = 0; g->packed && k < g->count * length; k++) {
+        documents[k] = 0;
+        positions[k] = (int32_t)(k % length);
+    }
+    const tutti_status s =
+        g->train->forward(g->train->ctx, inputs, g->packed ? 3 : 1, ret_logits, 1, err);
     const tutti_desc *d = &ret_logits->desc;
     if (s == TUTTI_OK && (d->rank != 3 || d->dtype != TUTTI_F32 || d->dim[0] != g->count ||
                           d->dim[1] != length || d->dim[2] < g->classes ||

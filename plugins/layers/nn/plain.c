@@ -156,22 +156,25 @@ static tutti_status dropout_trace(void *self, tutti_graph *g, tutti_module m,
 }
 NN_OBJECT(dropout, dropout_open, no_build, dropout_trace)
 
-/* ---- sequential: its children, one after the other ---- */
+/* ---- sequential: its children, one after the other; what comes beside the first input goes to each ---- */
 
 static tutti_status sequential_trace(void *self, tutti_graph *g, tutti_module m,
                                      const tutti_value *in, uint32_t nin, tutti_value *out,
                                      uint32_t nout)
 {
     const tutti_module_v1 *modules = ((nn_layer *)self)->modules;
-    (void)nin, (void)nout;
-    tutti_value x = in[0];
+    tutti_value x[8] = {in[0]}, y = 0;
+    (void)nout;
+    if (nin > sizeof x / sizeof *x)
+        return g->fail(g, TUTTI_E_ARG, "sequential: wants 8 inputs at most");
+    for (uint32_t k = 1; k < nin; k++)
+        x[k] = in[k];
     for (uint32_t k = 0; modules->child_at(modules->ctx, m, k); k++) {
-        tutti_value y = 0;
-        if (g->call(g, modules->child_at(modules->ctx, m, k), &x, 1, &y, 1))
+        if (g->call(g, modules->child_at(modules->ctx, m, k), x, nin, &y, 1))
             return g->status(g);
-        x = y;
+        x[0] = y;
     }
-    out[0] = x;
+    out[0] = x[0];
     return g->status(g);
 }
 NN_OBJECT(sequential, nn_open, no_build, sequential_trace)

@@ -95,8 +95,10 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
                                 uint32_t nout)
 {
     const tutti_module_v1 *s = ((block *)self)->modules;
-    (void)nin, (void)nout;
-    tutti_value y = model_call(s, g, m, "attn", model_call(s, g, m, "ln_1", in[0]));
+    (void)nout;
+    const tutti_value attended[2] = {model_call(s, g, m, "ln_1", in[0]), nin > 1 ? in[1] : 0};
+    tutti_value y = 0;
+    (void)g->call(g, s->child(s->ctx, m, "attn"), attended, nin > 1 ? 2 : 1, &y, 1);
     if (s->child(s->ctx, m, "drop"))
         y = model_call(s, g, m, "drop", y);
     const tutti_value x = tutti_add(g, in[0], y);

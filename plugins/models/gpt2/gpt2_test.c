@@ -148,6 +148,45 @@ START_TEST(dropout_follows_both_halves)
 }
 END_TEST
 
+/* ---- several documents a row ---- */
+
+static tutti_status build_packed(const char *third, const char *fourth, uint32_t n,
+                                 int32_t rank)
+{
+    tutti_column columns[4] = {{"input", {{8}, 1, TUTTI_I32}, 0},
+                               {"target", {{8}, 1, TUTTI_I32}, 65},
+                               {"", {{8, 8}, rank, TUTTI_I32}, 0},
+                               {"", {{8, 8}, rank, TUTTI_I32}, 0}};
+    (void)snprintf(columns[2].name, sizeof columns[2].name, "%s", third);
+    (void)snprintf(columns[3].name, sizeof columns[3].name, "%s", fourth);
+    settings(1, 0.0, 0);
+    ck_assert_ok(easel_open(&e, "gpt2", &g), e.err);
+    return e.table->build(e.subject.self, 1, columns, n, &e.err);
+}
+
+START_TEST(documents_of_a_row_are_inputs)
+{
+    ck_assert_ok(build_packed("position_ids", "document_ids", 4, 1), e.err);
+    ck_assert_str_eq(e.table->inputs[0], "input");
+    ck_assert_str_eq(e.table->inputs[1], "document_ids");
+    ck_assert_str_eq(e.table->inputs[2], "position_ids");
+    ck_assert_ptr_null(e.table->inputs[3]);
+    subject_close(&e.subject);
+    ck_assert_int_eq(build_packed("position_ids", "", 3, 1), TUTTI_E_NOTFOUND);
+    ck_assert_error(e.err, TUTTI_E_NOTFOUND,
+                    "gpt2: the data have the column position_ids and no document_ids");
+    subject_close(&e.subject);
+    ck_assert_int_eq(build_packed("document_ids", "", 3, 1), TUTTI_E_NOTFOUND);
+    ck_assert_error(e.err, TUTTI_E_NOTFOUND,
+                    "gpt2: the data have the column document_ids and no position_ids");
+    subject_close(&e.subject);
+    ck_assert_int_eq(build_packed("document_ids", "position_ids", 4, 2), TUTTI_E_SHAPE);
+    ck_assert_error(e.err, TUTTI_E_SHAPE,
+                    "gpt2: the column document_ids is I32 (8, 8), want (T) of I32 or I64");
+    subject_close(&e.subject);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 START_TEST(what_does_not_fit_is_refused)
@@ -206,6 +245,7 @@ int main(void)
     tcase_add_test(c, alibi_has_no_positions_and_dropout_follows_the_embeddings);
     tcase_add_test(c, a_block_adds_attention_and_perceptron_to_its_input);
     tcase_add_test(c, dropout_follows_both_halves);
+    tcase_add_test(c, documents_of_a_row_are_inputs);
     tcase_add_test(c, what_does_not_fit_is_refused);
     tcase_add_test(c, a_sequence_longer_than_the_positions_is_refused);
     suite_add_tcase(suite, c);

@@ -1,0 +1,269 @@
+/* documents_test.c - rows of documents packed in three ways, answers that are learnt, formats, and files that are
+ * refused. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../dataset_check.h"
+
+#include "tutti/vocabulary.h"
+
+static shelf s;
+static given g;
+static tutti_error err;
+
+/* The words a to h are 0 to 7. */
+enum { PAD = 8, BOS, EOS, START, END, USER, BOT, UNKNOWN };
+
+static const char *tokenizer_file(void)
+{
+    static const char json[] =
+        "{\"added_tokens\": [{\"id\": 8, \"content\": \"<pad>\", \"special\": true},"
+        " {\"id\": 9, \"content\": \"<bos>\", \"special\": true},"
+        " {\"id\": 10, \"content\": \"<eos>\", \"special\": true},"
+        " {\"id\": 11, \"content\": \"<|im_start|>\", \"special\": true},"
+        " {\"id\": 12, \"content\": \"<|im_end|>\", \"special\": true}],"
+        " \"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"},"
+        " \"model\": {\"type\": \"WordLevel\", \"unk_token\": \"?\", \"vocab\": {\"a\": 0, "
+        "\"b\": 1,"
+        " \"c\": 2, \"d\": 3, \"e\": 4, \"f\": 5, \"g\": 6, \"h\": 7, \"user\": 13,"
+        " \"assistant\": 14, \"?\": 15}}}";
+    return shelf_file(&s, "tokenizer.json", json, sizeof json - 1);
+}
+
+static void settings(const char *name, const char *data, const char *content,
+                     const char *packing, int64_t length)
+{
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    given_init(&g);
+    given_path(&g, "path", shelf_file(&s, name, data, strlen(data)));
+    given_enum(&g, "format", "auto", 0);
+    given_path(&g, "tokenizer_file", tokenizer_file());
+    given_enum(&g, "content", content, 0);
+    given_string(&g, "text_field", "text");
+    given_string(&g, "prompt_field", "prompt");
+    given_string(&g, "completion_field", "completion");
+    given_string(&g, "messages_field", "messages");
+    given_string(&g, "template", "<|im_start|>{role}\n{content}<|im_end|>\n");
+    given_string(&g, "answer_role", "assistant");
+    given_null(&g, "begin_token");
+    given_null(&g, "end_token");
+    given_string(&g, "pad_token", "<pad>");
+    given_int(&g, "length", length);
+    given_enum(&g, "packing", packing, 0);
+    given_enum(&g, "too_long", "cut", 0);
+}
+
+enum { MOST = 16 };
+
+/* The row's columns, as many as there are, against numbers one after the other. */
+static void expect(int64_t row, const int32_t *want)
+{
+    int32_t got[4][MOST];
+    void *const data[TUTTI_MAX_COLUMNS] = {got[0], got[1], got[2], got[3]};
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    ck_assert_ok(shelf_read(&s, row, t, data, sizeof *got, &err), err);
+    for (uint32_t c = 0; c < s.info.ncolumns; c++)
+        for (int64_t k = 0; k < t[c].desc.dim[0]; k++, want++)
+            ck_assert_msg(got[c][k] == *want, "row %lld, %s[%lld] is %d, want %d",
+                          (long long)row, s.info.columns[c].name, (long long)k, got[c][k],
+                          *want);
+}
+
+static void open_rows(int64_t rows, uint32_t columns)
+{
+    ck_assert_ok(shelf_open(&s, "documents", &g, &err), err);
+    ck_assert_int_eq(s.info.samples, rows);
+    ck_assert_uint_eq(s.info.ncolumns, columns);
+    ck_assert_int_eq(s.info.columns[1].classes, 16);
+}
+
+static const char three[] = "{\"text\": \"a b c\"}\n"
+                            "{\"text\": \"d e\"}\r\n"
+                            "\n"
+                            "{\"text\": \"f g h a\"}";
+
+START_TEST(whole_documents_share_rows_and_do_not_see_each_other)
+{
+    static const int32_t first[] = {0, 1, 3, PAD, 1, 2, 4, -100, 0, 0, 1, 2, 0, 1, 0, 0};
+    static const int32_t second[] = {5, 6, 7, PAD, 6, 7, 0, -100, 0, 0, 0, 1, 0, 1, 2, 0};
+    settings("t.jsonl", three, "text", "whole", 4);
+    open_rows(2, 4);
+    ck_assert_str_eq(s.info.columns[2].name, "document_ids");
+    ck_assert_str_eq(s.info.columns[3].name, "position_ids");
+    expect(0, first);
+    expect(1, second);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(documents_are_cut_where_rows_end)
+{
+    static const int32_t first[] = {0, 1, 3, 5, 1, 2, 4, 6, 0, 0, 1, 2, 0, 1, 0, 0};
+    static const int32_t second[] = {6, 7, PAD, PAD, 7, 0, -100, -100, 0, 0, 1, 1, 0, 1, 0, 1};
+    settings("t.jsonl", three, "text", "cut", 4);
+    open_rows(2, 4);
+    expect(0, first);
+    expect(1, second);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(one_document_a_row_has_the_tokens_around_it)
+{
+    static const int32_t first[] = {BOS, 0, 1, 2, 0, 1, 2, EOS};
+    static const int32_t second[] = {BOS, 3, 4, PAD, 3, 4, EOS, -100};
+    static const int32_t third[] = {BOS, 5, 6, 7, 5, 6, 7, 0};
+    static const int32_t rest[] = {0, PAD, PAD, PAD, EOS, -100, -100, -100};
+    settings("t.jsonl", three, "text", "none", 4);
+    given_string(&g, "begin_token", "<bos>");
+    given_string(&g, "end_token", "<eos>");
+    open_rows(4, 2);
+    expect(0, first);
+    expect(1, second);
+    expect(2, third);
+    expect(3, rest);
+    subject_close(&s.subject);
+    given_enum(&g, "too_long", "drop", 1);
+    open_rows(2, 2);
+    subject_close(&s.subject);
+    given_enum(&g, "too_long", "refuse", 2);
+    shelf_refused(&s, "documents", &g, TUTTI_E_RANGE,
+                  "$/t.jsonl:4: has 6 tokens, a row takes 5; set \"too_long\" or a greater "
+                  "\"length\"");
+}
+END_TEST
+
+START_TEST(completions_alone_are_learnt)
+{
+    static const int32_t row[] = {0, 1, 2, 3, PAD, -100, 2, 3, EOS, -100};
+    settings("t.jsonl", "{\"prompt\": \"a b\", \"completion\": \" c d\", \"id\": 7}\n",
+             "completion", "none", 5);
+    given_string(&g, "end_token", "<eos>");
+    open_rows(1, 2);
+    expect(0, row);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(of_a_conversation_the_answers_are_learnt)
+{
+    static const int32_t row[] = {START, USER,  0,    END,  START, BOT,   1,   2,
+                                  END,   START, USER, 3,    END,   START, BOT, 4,
+                                  -100,  -100,  -100, -100, -100,  1,     2,   END,
+                                  -100,  -100,  -100, -100, -100,  -100,  4,   END};
+    settings(
+        "t.jsonl",
+        "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", "
+        "\"content\": \"b c\"}, {\"role\": \"user\", \"content\": \"d\"}, {\"role\": "
+        "\"assistant\", \"content\": \"e\"}]}",
+        "messages", "none", 16);
+    open_rows(1, 2);
+    expect(0, row);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(tables_have_quotes_and_a_byte_order_mark)
+{
+    static const int32_t first[] = {0, 1, 1, 2}, second[] = {3, UNKNOWN, UNKNOWN, 4};
+    settings("t.csv", "\xef\xbb\xbfid,text\r\n1,\"a b\nc\"\r\n\"2, two\",\"d \"\"x\"\" e\"\r\n",
+             "text", "none", 2);
+    open_rows(2, 2);
+    expect(0, first);
+    expect(1, second);
+    subject_close(&s.subject);
+    settings("t.tsv", "text\tid\na b c\t1\nd , e\t2\n", "text", "none", 2);
+    open_rows(2, 2);
+    expect(0, first);
+    expect(1, second);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(tokens_have_texts)
+{
+    int32_t tokens[4] = {0};
+    uint64_t n = 0;
+    settings("t.jsonl", three, "text", "whole", 4);
+    open_rows(2, 4);
+    const tutti_vocabulary_v1 *v = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
+    ck_assert_ok(v->encode(s.subject.self, "b <eos>", 7, tokens, 4, &n, &err), err);
+    ck_assert_uint_eq(n, 2);
+    ck_assert_int_eq(tokens[0], 1);
+    ck_assert_int_eq(tokens[1], EOS);
+    ck_assert_ptr_nonnull(v->token(s.subject.self, EOS, &n));
+    ck_assert_uint_eq(n, 6);
+    subject_close(&s.subject);
+}
+END_TEST
+
+static void refuse(const char *name, const char *data, const char *content, tutti_status status,
+                   const char *sentence)
+{
+    settings(name, data, content, "none", 4);
+    shelf_refused(&s, "documents", &g, status, sentence);
+}
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    refuse(
+        "t.txt", "a", "text", TUTTI_E_ARG,
+        "$/t.txt: its ending is none of .jsonl, .json, .ndjson, .csv and .tsv; set \"format\"");
+    refuse("t.jsonl", "", "text", TUTTI_E_FORMAT, "$/t.jsonl: is empty or no regular file");
+    refuse("t.jsonl", "{\"text\": \"a\"}\n", "text", TUTTI_E_FORMAT,
+           "$/t.jsonl: has no document of two tokens or more");
+    refuse("t.jsonl", "{\"text\": \"a b\"}\n{\"text\": 3}\n", "text", TUTTI_E_FORMAT,
+           "$/t.jsonl:2: the field \"text\" is no string, want a string");
+    refuse("t.jsonl", "{\"txt\": \"a b\"}\n", "text", TUTTI_E_FORMAT,
+           "$/t.jsonl:1: the field \"text\" is missing, want a string");
+    refuse("t.jsonl", "{\"text\": \"a b\"}\n\n{\"text\"\n", "text", TUTTI_E_FORMAT,
+           "$/t.jsonl:3: not valid JSON: ':' expected near end of file");
+    refuse("t.jsonl", "[1]\n", "text", TUTTI_E_FORMAT, "$/t.jsonl:1: is no object of fields");
+    refuse("t.csv", "text,id\na b\n", "text", TUTTI_E_FORMAT,
+           "$/t.csv:2: has 1 fields, the first line has 2");
+    refuse("t.csv", "text\n\"a b\n", "text", TUTTI_E_FORMAT,
+           "$/t.csv:2: a quotation mark is not closed");
+    refuse("t.csv", "text\na \xff\n", "text", TUTTI_E_FORMAT,
+           "$/t.csv:2: has bytes that are no UTF-8");
+    refuse("t.jsonl", "{\"messages\": []}\n", "messages", TUTTI_E_FORMAT,
+           "$/t.jsonl:1: the field \"messages\" is no list of messages");
+    refuse("t.jsonl", "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n",
+           "messages", TUTTI_E_FORMAT,
+           "$/t.jsonl:1: no message has the role \"assistant\", so there is nothing to learn");
+    refuse("t.jsonl", "{\"messages\": [{\"role\": \"user\"}]}\n", "messages", TUTTI_E_FORMAT,
+           "$/t.jsonl:1: the field \"content\" is missing, want a string");
+    settings("t.jsonl", three, "text", "none", 4);
+    given_string(&g, "end_token", "<end>");
+    shelf_refused(&s, "documents", &g, TUTTI_E_NOTFOUND,
+                  "documents: end_token is \"<end>\", which $/tokenizer.json does not have");
+    settings("t.jsonl", three, "messages", "none", 4);
+    given_string(&g, "template", "{role}");
+    shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
+                  "documents: template \"{role}\" does not have {content} once");
+}
+END_TEST
+
+static void start(void)
+{
+    shelf_start(&s);
+}
+
+static void erase(void)
+{
+    folder_remove(s.folder);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("documents");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, start, erase);
+    tcase_add_test(c, whole_documents_share_rows_and_do_not_see_each_other);
+    tcase_add_test(c, documents_are_cut_where_rows_end);
+    tcase_add_test(c, one_document_a_row_has_the_tokens_around_it);
+    tcase_add_test(c, completions_alone_are_learnt);
+    tcase_add_test(c, of_a_conversation_the_answers_are_learnt);
+    tcase_add_test(c, tables_have_quotes_and_a_byte_order_mark);
+    tcase_add_test(c, tokens_have_texts);
+    tcase_add_test(c, what_does_not_fit_is_refused);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}

@@ -1,0 +1,309 @@
+/* plugin.c - documents: texts and conversations of JSON lines, CSV and TSV as rows of tokens. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../common/vocab.h"
+#include "compose.h"
+#include "pack.h"
+#include "records.h"
+
+#include "tokenizer.h"
+#include "tutti/tutti.h"
+#include "tutti/vocabulary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct documents {
+    char *path;
+    vocab vocab;
+    tokenizer_ids tokens;  /* of all documents */
+    unsigned char *learnt; /* of each token */
+    uint64_t learnt_room;
+    int32_t begin_token, end_token; /* or -1 */
+    int32_t padding;
+    uint32_t ncolumns;
+    pack pack;
+} documents;
+
+/* What reading needs. */
+typedef struct reading {
+    documents *d;
+    compose how;
+    composed text;
+    tokenizer_encoder *encoder;
+    tokenizer_ids part; /* ids of a beginning of the text */
+} reading;
+
+/* ---- a document to tokens ---- */
+
+static tutti_status documents_mark(documents *d, uint64_t first, int all, tutti_error *err)
+{
+    if (d->tokens.count > d->learnt_room) {
+        const uint64_t room = 2 * d->tokens.count;
+        unsigned char *learnt = realloc(d->learnt, room);
+        if (!learnt)
+            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", d->path);
+        d->learnt = learnt;
+        d->learnt_room = room;
+    }
+    memset(d->learnt + first, all, d->tokens.count - first);
+    return TUTTI_OK;
+}
+
+/* How many of the text's tokens, from `first` on, are those of its first `size` bytes by themselves: what is behind
+ * belongs to the rest of the text, also a token across the border. */
+static tutti_status documents_border(reading *r, uint64_t first, uint64_t size,
+                                     const char *where, uint64_t *ret, tutti_error *err)
+{
+    const documents *d = r->d;
+    uint64_t n = 0;
+    r->part.count = 0;
+    const tutti_status s =
+        tokenizer_encode(r->encoder, where, r->text.text, size, 0, &r->part, err);
+    while (s == TUTTI_OK && n < r->part.count && first + n < d->tokens.count &&
+           r->part.data[n] == d->tokens.data[first + n])
+        n++;
+    *ret = n;
+    return s;
+}
+
+static tutti_status documents_answers(reading *r, uint64_t first, const char *where,
+                                      tutti_error *err)
+{
+    documents *d = r->d;
+    tutti_status s = documents_mark(d, first, 0, err);
+    for (uint64_t k = 0; k < r->text.answers && s == TUTTI_OK; k++) {
+        uint64_t begin = 0, end = d->tokens.count - first;
+        s = documents_border(r, first, r->text.begin[k], where, &begin, err);
+        if (s == TUTTI_OK && r->text.end[k] < r->text.size)
+            s = documents_border(r, first, r->text.end[k], where, &end, err);
+        if (s == TUTTI_OK && end > begin)
+            memset(d->learnt + first + begin, 1, end - begin);
+    }
+    return s;
+}
+
+static tutti_status documents_token(documents *d, int32_t id, int learnt, tutti_error *err)
+{
+    tokenizer_ids *t = &d->tokens;
+    if (id < 0)
+        return TUTTI_OK;
+    if (t->count == t->room) {
+        const uint64_t room = 2 * t->room + 256;
+        int32_t *data = realloc(t->data, room * sizeof *data);
+        if (!data)
+            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", d->path);
+        t->data = data;
+        t->room = room;
+    }
+    t->data[t->count++] = id;
+    return documents_mark(d, t->count - 1, learnt, err);
+}
+
+static tutti_status documents_add(reading *r, const json_t *record, const char *where,
+                                  tutti_error *err)
+{
+    documents *d = r->d;
+    const uint64_t from = d->tokens.count;
+    tutti_status s = compose_record(&r->how, record, where, &r->text, err);
+    if (s == TUTTI_OK)
+        s = documents_token(d, d->begin_token, 0, err);
+    const uint64_t first = d->tokens.count;
+    if (s == TUTTI_OK)
+        s = tokenizer_encode(r->encoder, where, r->text.text ? r->text.text : "", r->text.size,
+                             0, &d->tokens, err);
+    if (s == TUTTI_OK)
+        s = r->how.kind == COMPOSE_TEXT ? documents_mark(d, first, 1, err)
+                                        : documents_answers(r, first, where, err);
+    if (s == TUTTI_OK)
+        s = documents_token(d, d->end_token, 1, err);
+    return s ? s : pack_add(&d->pack, from, d->tokens.count - from, where, err);
+}
+
+static tutti_status documents_read_all(reading *r, const char *format, tutti_error *err)
+{
+    records file;
+    char where[512];
+    json_t *record = NULL;
+    tutti_status s = records_open(&file, r->d->path, format, err);
+    if (s)
+        return s;
+    while ((s = records_next(&file, &record, err)) == TUTTI_OK && record) {
+        (void)snprintf(where, sizeof where, "%s:%llu", r->d->path,
+                       (unsigned long long)file.here);
+        s = documents_add(r, record, where, err);
+        json_decref(record);
+        if (s)
+            break;
+    }
+    records_close(&file);
+    if (s == TUTTI_OK && r->d->pack.nrows == 0)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has no document of two tokens or more",
+                       r->d->path);
+    return s;
+}
+
+/* ---- settings ---- */
+
+static tutti_status documents_special(const documents *d, const tutti_params *params,
+                                      const char *key, int32_t *ret, tutti_error *err)
+{
+    const char *spelling = tutti_param_str(params, key);
+    if (!spelling)
+        return TUTTI_OK;
+    *ret = (int32_t)tokenizer_find(d->vocab.tokenizer, spelling);
+    return *ret >= 0 ? TUTTI_OK
+                     : tutti_fail(err, TUTTI_E_NOTFOUND,
+                                  "documents: %s is \"%s\", which %s does not have", key,
+                                  spelling, tutti_param_str(params, "tokenizer_file"));
+}
+
+static int documents_word(const tutti_params *params, const char *key, const char *const *words)
+{
+    int k = 0;
+    while (words[k + 1] && strcmp(words[k], tutti_param_str(params, key)) != 0)
+        k++;
+    return k;
+}
+
+static void documents_how(reading *r, const tutti_params *params)
+{
+    static const char *const kinds[] = {"text", "completion", "messages", NULL};
+    static const char *const packings[] = {"none", "whole", "cut", NULL};
+    static const char *const lengths[] = {"cut", "drop", "refuse", NULL};
+    r->how = (compose){.kind = (compose_kind)documents_word(params, "content", kinds),
+                       .text_field = tutti_param_str(params, "text_field"),
+                       .prompt_field = tutti_param_str(params, "prompt_field"),
+                       .completion_field = tutti_param_str(params, "completion_field"),
+                       .messages_field = tutti_param_str(params, "messages_field"),
+                       .message_template = tutti_param_str(params, "template"),
+                       .answer_role = tutti_param_str(params, "answer_role")};
+    pack *p = &r->d->pack;
+    p->packing = (packing)documents_word(params, "packing", packings);
+    p->too_long = (too_long)documents_word(params, "too_long", lengths);
+    p->length = tutti_param_i64(params, "length");
+    r->d->ncolumns = p->packing == PACK_NONE ? 2 : 4;
+}
+
+static tutti_status documents_fill(documents *d, const tutti_params *params, tutti_error *err)
+{
+    reading r = {.d = d};
+    d->begin_token = d->end_token = -1;
+    d->path = strdup(tutti_param_str(params, "path"));
+    if (!d->path)
+        return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory");
+    documents_how(&r, params);
+    tutti_status s = compose_check(&r.how, err);
+    if (s == TUTTI_OK)
+        s = vocab_tokenizer(&d->vocab, tutti_param_str(params, "tokenizer_file"), err);
+    if (s == TUTTI_OK)
+        s = documents_special(d, params, "begin_token", &d->begin_token, err);
+    if (s == TUTTI_OK)
+        s = documents_special(d, params, "end_token", &d->end_token, err);
+    if (s == TUTTI_OK)
+        s = documents_special(d, params, "pad_token", &d->padding, err);
+    if (s == TUTTI_OK)
+        s = tokenizer_encoder_create(d->vocab.tokenizer, &r.encoder, err);
+    if (s == TUTTI_OK)
+        s = documents_read_all(&r, tutti_param_str(params, "format"), err);
+    tokenizer_encoder_destroy(r.encoder);
+    composed_free(&r.text);
+    free(r.part.data);
+    return s;
+}
+
+/* ---- tutti.dataset/1, tutti.vocabulary/1 ---- */
+
+static tutti_status documents_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+{
+    static const char *const names[] = {"input", "target", "document_ids", "position_ids"};
+    const documents *d = self;
+    (void)err;
+    ret->samples = (int64_t)d->pack.nrows;
+    ret->ncolumns = d->ncolumns;
+    memset(ret->columns, 0, sizeof ret->columns);
+    for (uint32_t k = 0; k < d->ncolumns; k++) {
+        memcpy(ret->columns[k].name, names[k], strlen(names[k]));
+        ret->columns[k].desc = (tutti_desc){{d->pack.length}, 1, TUTTI_I32};
+        ret->columns[k].classes = k < 2 ? d->vocab.size : 0;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status documents_read(void *self, int64_t index, tutti_tensor *columns,
+                                   const uint64_t *capacity, uint32_t ncolumns,
+                                   tutti_error *err)
+{
+    const documents *d = self;
+    const pack_source from = {d->tokens.data, d->learnt, d->padding};
+    int32_t *to[4] = {NULL, NULL, NULL, NULL};
+    if (index < 0 || index >= (int64_t)d->pack.nrows || ncolumns != d->ncolumns)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld, there are %llu", d->path,
+                          (long long)index, (unsigned long long)d->pack.nrows);
+    for (uint32_t k = 0; k < ncolumns; k++) {
+        columns[k].desc = (tutti_desc){{d->pack.length}, 1, TUTTI_I32};
+        if (capacity[k] < tutti_nbytes(&columns[k].desc))
+            return tutti_fail(err, TUTTI_E_RANGE,
+                              "%s: sample %lld does not fit into %llu bytes", d->path,
+                              (long long)index, (unsigned long long)capacity[k]);
+        to[k] = columns[k].data;
+    }
+    pack_read(&d->pack, &from, index, to, ncolumns);
+    return TUTTI_OK;
+}
+
+static tutti_status documents_encode(void *self, const char *words, uint64_t size,
+                                     int32_t *tokens, uint64_t room, uint64_t *ret_count,
+                                     tutti_error *err)
+{
+    return vocab_words_encode(&((documents *)self)->vocab, words, size, tokens, room, ret_count,
+                              err);
+}
+
+static const char *documents_text(void *self, int64_t token, uint64_t *ret_size)
+{
+    return vocab_words_token(&((documents *)self)->vocab, token, ret_size);
+}
+
+static tutti_status documents_close(void *self, tutti_error *err)
+{
+    documents *d = self;
+    (void)err;
+    vocab_close(&d->vocab);
+    pack_free(&d->pack);
+    free(d->tokens.data);
+    free(d->learnt);
+    free(d->path);
+    free(d);
+    return TUTTI_OK;
+}
+
+static tutti_status documents_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
+{
+    (void)host;
+    documents *d = calloc(1, sizeof *d);
+    if (!d)
+        return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory");
+    const tutti_status s = documents_fill(d, params, err);
+    if (s)
+        (void)documents_close(d, NULL);
+    else
+        *ret_self = d;
+    return s;
+}
+
+static const void *documents_query(void *self, const char *id)
+{
+    static const tutti_dataset_v1 dataset = {
+        .struct_size = sizeof dataset, .info = documents_info, .read = documents_read};
+    static const tutti_vocabulary_v1 words = {
+        .struct_size = sizeof words, .encode = documents_encode, .token = documents_text};
+    (void)self;
+    if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
+        return &words;
+    return strcmp(id, TUTTI_DATASET_V1) == 0 ? &dataset : NULL;
+}
+
+TUTTI_PLUGIN_OF_ONE("org.tutti.documents", "1.0.0", "documents", TUTTI_KIND_DATASET,
+                    .open = documents_open, .close = documents_close, .query = documents_query);

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# documents_test.sh - a small GPT learns texts of JSON lines in packed rows, whose documents do not see each other,
+# completions of a table, and the answers of conversations.
+. "$(dirname "$0")/lib.sh"
+tokenizer=$SOURCE/tokenizer/recorded/gpt2.json
+
+python3 - <<'PY'
+import json
+who, does, whom = ("king", "queen", "fool"), ("loves", "mocks"), ("rome", "paris")
+lines = [f"the {who[k * 7 % 3]} {does[k * 5 // 3 % 2]} {whom[k // 2 % 2]}." for k in range(120)]
+with open("texts.jsonl", "w") as f, open("chat.jsonl", "w") as chat, open("table.csv", "w") as table:
+    table.write("\ufeffask,say\n")
+    for line in lines:
+        f.write(json.dumps({"text": line}) + "\n")
+        words = line.split()
+        chat.write(json.dumps({"messages": [{"role": "user", "content": words[1]},
+                                            {"role": "assistant", "content": " ".join(words[2:])}]}) + "\n")
+        table.write(f'"{words[1]}, and?","{line}"\n')
+PY
+
+head -c 900 "$tokenizer" >tokenizer.json
+
+# run_of <name> <members of the dataset> <evaluations> <callbacks>
+run_of() {
+  cat <<JSON
+{"name": "$1", "seed": 5, "threads": 2, "model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 32, "block_size": 64},
+ "train": {"dataset": {"name": "documents", "tokenizer_file": "$tokenizer", "pad_token": "<|end|>", $2}, "batch_size": 8},
+ "eval": [$3],
+ "callbacks": [$4], "optimizer": {"name": "adamw", "lr": 0.01}, "loggers": [{"name": "jsonl"}, {"name": "console"}], "max_duration": "60ba"}
+JSON
+}
+# evaluation <label> <members of the dataset>
+evaluation() {
+  cat <<JSON
+{"label": "$1", "dataset": {"name": "documents", "tokenizer_file": "$tokenizer", "pad_token": "<|end|>", $2},
+ "batch_size": 4, "interval": "60ba", "metrics": [{"name": "language_cross_entropy"}]}
+JSON
+}
+# learnt <what> <most>: the last run's loss of training.
+learnt() {
+  check "$1 are learnt: $(sed -n 's/^train loss: //p' check.out) is at most $2" \
+    python3 -c 'import sys; sys.exit(not float(sys.argv[1]) <= float(sys.argv[2]))' \
+    "$(sed -n 's/^train loss: //p' check.out)" "$2"
+}
+
+texts="\"path\": \"$work/texts.jsonl\", \"end_token\": \"<|end|>\", \"packing\": \"whole\""
+run_of texts "$texts, \"length\": 64" \
+  "$(evaluation alone "$texts, \"length\": 30"), $(evaluation packed "$texts, \"length\": 64")" \
+  '{"name": "generate", "prompts": ["the king", "the"], "max_new_tokens": 20, "temperature": 0, "interval": "60ba"}' >texts.json
+"$TUTTI" train texts.json >out.txt 2>&1
+grep -q 'reads no tokenizer.json' out.txt && skip_all "built without PCRE2 or utf8proc"
+check "a prompt goes on" grep -E "the king (loves|mocks) (rome|paris)\." out.txt
+check "texts in packed rows" grep 'train loss' out.txt
+cp out.txt check.out
+learnt texts 0.3
+# A row of 30 holds one of these documents, a row of 64 two or more, which make no difference to each other.
+check "documents of a row do not see each other" python3 - <<'PY'
+import re
+found = dict(re.findall(r"^(\w+) language_cross_entropy: ([0-9.]+)$", open("out.txt").read(), re.M))
+assert found["alone"] == found["packed"] and float(found["alone"]) < 0.3, found
+PY
+
+chat="\"path\": \"$work/chat.jsonl\", \"content\": \"messages\", \"packing\": \"cut\", \"length\": 48"
+run_of chat "$chat, \"template\": \"<|start|>{role}\\n{content}<|end|>\"" "" "" >chat.json
+check "conversations" "$TUTTI" train chat.json --quiet
+learnt answers 0.6
+
+table="\"path\": \"$work/table.csv\", \"content\": \"completion\", \"prompt_field\": \"ask\", \"completion_field\": \"say\""
+run_of table "$table, \"end_token\": \"<|end|>\", \"length\": 48" "" "" >table.json
+check "completions of a table" "$TUTTI" train table.json --quiet
+learnt completions 0.4
+
+says "a tokenizer that is broken gets one sentence" 2 \
+  "tutti: dataset documents cannot be opened: tokenizer.json:1: string or '}' expected near end of file" \
+  "$TUTTI" train <(run_of texts "$texts" "" "" | sed "s|$tokenizer|$work/tokenizer.json|")
+finish
