@@ -456,6 +456,50 @@ START_TEST(more_shards_are_read_than_a_process_may_map)
 }
 END_TEST
 
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                           \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { MEMORY_IS_FREED = 0 }; /* sanitizers keep it for a while */
+#else
+enum { MEMORY_IS_FREED = 1 };
+#endif
+
+/* Memory of this process that no file is mapped to. */
+static uint64_t private_bytes(void)
+{
+    unsigned long all = 0, resident = 0, shared = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fscanf(f, "%lu %lu %lu", &all, &resident, &shared), 3);
+    (void)fclose(f);
+    return (uint64_t)(resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+START_TEST(inflated_shards_stay_within_their_memory)
+{
+    static char value[40000];
+    const bytes field = {value, sizeof value};
+    memset(value, 'x', sizeof value);
+    writer_start(&w);
+    writer_column(&w, "x", "bytes", -1);
+    writer_sample(&w, &field);
+    w.zip = 1;
+    w.copies = 4000; /* 160 MB */
+    inflated_mib = 4;
+    open_set("x");
+    const uint64_t before = private_bytes();
+    for (int64_t k = 0; k < info.samples; k++) {
+        (void)read_one(k, value, sizeof value);
+        ck_assert_int_eq(value[0] + value[sizeof value - 1], 2 * 'x');
+    }
+    if (MEMORY_IS_FREED)
+        ck_assert_uint_lt(private_bytes(), before + ((uint64_t)48 << 20));
+    subject_close(&it);
+}
+END_TEST
+
 START_TEST(cifar_10_is_read)
 {
     char path[512], index[600];
@@ -505,6 +549,7 @@ int main(void)
     c = tcase_create("large");
     tcase_set_timeout(c, 120); /* seconds, beside other tests and sanitizers */
     tcase_add_checked_fixture(c, NULL, erase);
+    tcase_add_test(c, inflated_shards_stay_within_their_memory);
     tcase_add_test(c, more_shards_are_read_than_a_process_may_map);
     suite_add_tcase(s, c);
     return tutti_run(s);

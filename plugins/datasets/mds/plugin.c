@@ -247,6 +247,14 @@ static tutti_status mds_close_self(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Bytes for inflated shards: as the run says, or half of the machine's memory. */
+static uint64_t inflate_limit(int64_t given_mib)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return given_mib ? (uint64_t)given_mib << 20
+                     : (uint64_t)(pages > 0 ? pages : 0) * (uint64_t)(size > 0 ? size : 0) / 2;
+}
+
 static tutti_status mds_open_self(const tutti_host *host, const tutti_params *params,
                                   void **ret_self, tutti_error *err)
 {
@@ -260,6 +268,7 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
     }
     m->pool = pool;
     tutti_status s = open_set(m, params, err);
+    m->set.most_inflated = inflate_limit(tutti_param_i64(params, "inflated_mib"));
     if (s || (s = mds_open_outputs(m, params, err)) ||
         (s = make_cache(m, tutti_param_i64(params, "cache_mib"), err))) {
         (void)mds_close_self(m, NULL);

@@ -15,7 +15,7 @@ static const char *target_column, *labels, *tokens_column, *token_type = "int64"
 static int64_t length;
 static int verify = 1;
 static const char *remote_url, *endpoint;
-static int64_t disk_mib, predownload, retries;
+static int64_t inflated_mib, disk_mib, predownload, retries;
 static double timeout_s = 30;
 
 static inline tutti_status open_path(const char *path, const char *input, int64_t classes,
@@ -32,6 +32,7 @@ static inline tutti_status open_path(const char *path, const char *input, int64_
                   : given_null(&g, "tokens_column");
     remote_url ? given_string(&g, "remote", remote_url) : given_null(&g, "remote");
     endpoint ? given_string(&g, "endpoint", endpoint) : given_null(&g, "endpoint");
+    given_int(&g, "inflated_mib", inflated_mib);
     given_int(&g, "disk_mib", disk_mib);
     given_int(&g, "predownload", predownload);
     given_int(&g, "download_retry", retries);

@@ -53,8 +53,8 @@ static tutti_status map_file(const char *path, uint64_t want, const unsigned cha
     return s;
 }
 
-static tutti_status part_inflate(const mds_shard *s, mds_part *p, const unsigned char *zip,
-                                 tutti_error *err)
+static tutti_status part_inflate(mds_set *set, const mds_shard *s, mds_part *p,
+                                 const unsigned char *zip, tutti_error *err)
 {
     char why[INFLATE_WHY_SIZE];
     unsigned char *raw = malloc(p->raw.bytes);
@@ -69,12 +69,12 @@ static tutti_status part_inflate(const mds_shard *s, mds_part *p, const unsigned
     }
     p->data = raw;
     p->size = p->raw.bytes;
+    (void)__atomic_fetch_add(&set->inflated, p->size, __ATOMIC_RELAXED);
     return TUTTI_OK;
 }
 
 /* An uncompressed copy is used when it is there, as Streaming does. */
-static tutti_status part_load(const mds_set *set, const mds_shard *s, mds_part *p,
-                              tutti_error *err)
+static tutti_status part_load(mds_set *set, const mds_shard *s, mds_part *p, tutti_error *err)
 {
     const int zipped = p->zip.path && access(p->raw.path, F_OK) != 0;
     const mds_file *f = zipped ? &p->zip : &p->raw;
@@ -90,37 +90,39 @@ static tutti_status part_load(const mds_set *set, const mds_shard *s, mds_part *
         return TUTTI_OK;
     }
     if (status == TUTTI_OK)
-        status = part_inflate(s, p, data, err);
+        status = part_inflate(set, s, p, data, err);
     if (data)
         (void)munmap((void *)(uintptr_t)data, (size_t)f->bytes);
     return status;
 }
 
-static void shard_unload(mds_shard *s)
+static void shard_unload(mds_set *set, mds_shard *s)
 {
     for (int k = 0; k < MDS_PARTS; k++) {
         mds_part *p = &s->part[k];
         if (p->mapped)
             (void)munmap((void *)(uintptr_t)p->data, (size_t)p->size);
-        else
+        else if (p->data) {
             free((void *)(uintptr_t)p->data);
+            (void)__atomic_fetch_sub(&set->inflated, p->size, __ATOMIC_RELAXED);
+        }
         p->data = NULL;
         p->mapped = 0;
     }
 }
 
-static tutti_status load_parts(const mds_set *set, mds_shard *s, tutti_error *err)
+static tutti_status load_parts(mds_set *set, mds_shard *s, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
     for (int k = 0; status == TUTTI_OK && k < MDS_PARTS && s->part[k].raw.path; k++)
         status = part_load(set, s, &s->part[k], err);
     if (status)
-        shard_unload(s);
+        shard_unload(set, s);
     return status;
 }
 
 /* A file of a remote set that was here already and is not what it should be is fetched once more. */
-static tutti_status shard_load(const mds_set *set, mds_shard *s, tutti_error *err)
+static tutti_status shard_load(mds_set *set, mds_shard *s, tutti_error *err)
 {
     if (!set->cache)
         return load_parts(set, s, err);
@@ -140,15 +142,16 @@ void mds_shard_unload(mds_set *set, mds_shard *s)
 {
     if (s->part[MDS_DATA].data)
         (void)__atomic_fetch_sub(&set->nopen, 1, __ATOMIC_RELAXED);
-    shard_unload(s);
+    shard_unload(set, s);
 }
 
-/* Closes one shard that nobody uses and that was not used since the hand went past it last: near enough to the
+/* Closes one shard, and returns 1, that nobody uses and that was not used since the hand went past it last: near enough to the
  * one used longest ago.  Others may be in use, all of them even; then there are more for a while. */
-static void close_one(mds_set *set)
+static int close_one(mds_set *set)
 {
+    int closed = 0;
     (void)pthread_mutex_lock(&set->closer);
-    for (uint64_t tries = 0, closed = 0; tries < 2 * set->nshards && !closed; tries++) {
+    for (uint64_t tries = 0; tries < 2 * set->nshards && !closed; tries++) {
         mds_shard *s = &set->shards[set->hand];
         set->hand = (set->hand + 1) % set->nshards;
         if (pthread_mutex_trylock(&s->lock) != 0)
@@ -161,6 +164,13 @@ static void close_one(mds_set *set)
         (void)pthread_mutex_unlock(&s->lock);
     }
     (void)pthread_mutex_unlock(&set->closer);
+    return closed;
+}
+
+static int takes_too_much(const mds_set *set)
+{
+    return set->most_inflated &&
+           __atomic_load_n(&set->inflated, __ATOMIC_RELAXED) > set->most_inflated;
 }
 
 /* Opens the shard for one more user. */
@@ -175,7 +185,9 @@ static tutti_status shard_enter(mds_set *set, mds_shard *s, tutti_error *err)
     s->recent = 1;
     (void)pthread_mutex_unlock(&s->lock);
     if (open > MDS_MAX_OPEN)
-        close_one(set);
+        (void)close_one(set);
+    while (open && takes_too_much(set) && close_one(set))
+        ;
     if (set->cache)
         mds_cache_touch(set->cache, s);
     return status;
@@ -239,7 +251,7 @@ void mds_close(mds_set *set)
     mds_cache_close(set->cache);
     for (uint64_t k = 0; k < set->nshards; k++) {
         mds_shard *s = &set->shards[k];
-        shard_unload(s);
+        shard_unload(set, s);
         for (int p = 0; p < MDS_PARTS; p++) {
             free_file(&s->part[p].raw);
             free_file(&s->part[p].zip);

@@ -74,6 +74,8 @@ typedef struct mds_set {
     char *separator;        /* MDS_LINES: between columns */
     char *newline;          /* MDS_LINES: at the end of a sample */
     uint64_t nopen;         /* atomic */
+    uint64_t inflated;      /* bytes of memory that open shards take; atomic */
+    uint64_t most_inflated; /* above which shards are closed; 0: no limit */
     uint64_t hand;          /* where the next shard to close is looked for */
     pthread_mutex_t closer; /* has the hand */
 } mds_set;
@@ -95,7 +97,7 @@ TUTTI_NODISCARD tutti_status mds_open(mds_set *set, const char *folder, int32_t 
                                       tutti_error *err);
 void mds_close(mds_set *set);
 /* The fields of sample `index`.  Its shard is mapped, or inflated, when it is not open, and verified the first
- * time; of more than MDS_MAX_OPEN shards one that was not used lately is closed.  The fields are good until
+ * time; of more than MDS_MAX_OPEN shards one that was not used lately is closed, and as many as are needed above most_inflated.  The fields are good until
  * mds_done with the same index and row, which follows each success.  [any] */
 TUTTI_NODISCARD tutti_status mds_sample(mds_set *set, int64_t index, mds_row *ret_row,
                                         tutti_error *err);
