@@ -21,6 +21,7 @@ static const named variables[] = {
     {"TUTTI_TUNE", "0: measures no kernels, takes the first of each and reads no choices that "
                    "were kept"},
     {"XDG_CACHE_HOME", "where choices of kernels are kept, in tutti/kernels; ~/.cache without"},
+    {"TUTTI_CHART_JS", "the file of Chart.js, for `report`, instead of where Debian has it"},
     {"TUTTI_CUDART", "the file of the CUDA runtime, instead of where the loader looks"},
     {"TUTTI_CUDA_ALLOW", "tf32, unordered: what kernels on a GPU may do to be faster, for runs "
                          "that do not say it themselves"},

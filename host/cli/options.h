@@ -36,6 +36,12 @@ typedef struct cli_start {
     bool accept_bits;
 } cli_start;
 
+/* What is shown of runs. */
+typedef struct cli_look {
+    const char *plot; /* a metric */
+    const char *page; /* where a report goes */
+} cli_look;
+
 /* How much a run prints. */
 typedef struct cli_talk {
     bool quiet;
@@ -73,7 +79,7 @@ typedef struct cli_options {
     bool check; /* --check-plugins */
     bool json;
     cli_start start;
-    const char *plot; /* a metric, of runs */
+    cli_look look;
     cli_preview preview;
     cli_checking checking;
     const char *kind; /* of plugins new */
@@ -97,7 +103,8 @@ enum {
     CLI_TAKES_TALK = 1024, /* how much it prints */
     CLI_TAKES_JSON = 2048, /* results for programs */
     CLI_TAKES_BATCHES = 4096,
-    CLI_TAKES_PLOT = 8192
+    CLI_TAKES_PLOT = 8192,
+    CLI_TAKES_PAGE = 16384
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists
@@ -156,9 +163,9 @@ struct cli_command {
     const cli_use *uses; /* instead of args, least, most and run; a NULL name ends them */
 };
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_runs, cli_validate,
-    cli_explain, cli_plan, cli_profile, cli_plugins, cli_ops, cli_layers, cli_bench, cli_docs,
-    cli_version;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_runs, cli_report,
+    cli_validate, cli_explain, cli_plan, cli_profile, cli_plugins, cli_ops, cli_layers,
+    cli_bench, cli_docs, cli_version;
 
 /* The command of that name, or NULL. */
 const cli_command *cli_find_command(const cli_command *const *commands, const char *name);

@@ -277,8 +277,8 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: compare needs the folders of two runs or more\n");
     else if (!runs_open(o, compares, &l))
         status = CLI_USAGE;
-    else if (o->plot)
-        status = plot(&l, o->plot);
+    else if (o->look.plot)
+        status = plot(&l, o->look.plot);
     else if (compares)
         status = runs_compare(&l, o->json);
     else if (read_open_ends(&l)) {

@@ -190,7 +190,8 @@ static tutti_status add(run_list *l, const char *folder, const char *record, tut
 static int by_start(const void *a, const void *b)
 {
     const run_folder *x = a, *y = b;
-    return (x->started > y->started) - (x->started < y->started);
+    const int order = (x->started > y->started) - (x->started < y->started);
+    return order ? order : strcmp(x->path, y->path);
 }
 
 static bool record_of(const char *folder, char *path)

@@ -44,6 +44,7 @@ tutti_package(sdk tutti-sdk libdevel "${same}"
   "What plugins are compiled with: headers, templates, schemas, files for CMake\nand pkg-config, bindings for Rust.")
 set(CPACK_DEBIAN_SDK_PACKAGE_RECOMMENDS "build-essential, cmake, ninja-build, pkg-config, check, tutti-emulator")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libjs-chart.js") # of `tutti report`
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${debian}/shlibs;${debian}/triggers")
 if(TARGET plugin_mpi)
   tutti_package(mpi tutti-mpi science "${same}"

@@ -1,0 +1,164 @@
+/* report_page.c - tutti report: runs as one HTML file. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/runs.h"
+#include "look/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where Debian and others have the library that draws charts; TUTTI_CHART_JS names another file. */
+static const char *const libraries[] = {"/usr/share/javascript/chart.js/chart.min.js",
+                                        "/usr/share/javascript/chart.js/Chart.min.js",
+                                        "/usr/share/javascript/chart.js/chart.umd.js",
+                                        "/usr/share/nodejs/chart.js/dist/chart.min.js",
+                                        "/usr/share/nodejs/chart.js/dist/chart.umd.js"};
+
+/* The whole file; the caller frees it.  NULL after saying why. */
+static char *read_text(const char *path)
+{
+    char part[65536];
+    text_buffer b = {.data = NULL};
+    FILE *file = fopen(path, "re");
+    for (size_t n; file && (n = fread(part, 1, sizeof part, file)) > 0;)
+        text_add_bytes(&b, part, n);
+    if (file && !ferror(file) && !b.failed && b.data) {
+        (void)fclose(file);
+        return b.data;
+    }
+    (void)fprintf(stderr, "tutti: %s: %s\n", path,
+                  b.failed ? "no memory to read it"
+                  : errno  ? strerror(errno)
+                           : "it is empty");
+    if (file)
+        (void)fclose(file);
+    free(b.data);
+    return NULL;
+}
+
+static char *read_library(void)
+{
+    const char *own = getenv("TUTTI_CHART_JS");
+    if (own && *own)
+        return read_text(own);
+    for (size_t k = 0; k < sizeof libraries / sizeof *libraries; k++)
+        if (access(libraries[k], R_OK) == 0)
+            return read_text(libraries[k]);
+    (void)fprintf(
+        stderr,
+        "tutti: report draws its charts with Chart.js, which is not at %s: install the "
+        "package libjs-chart.js, or name the file in TUTTI_CHART_JS\n",
+        libraries[0]);
+    return NULL;
+}
+
+/* A part of the page, as it is installed. */
+static char *read_part(const char *name)
+{
+    char path[PATH_MAX];
+    if (cli_share(name, path, sizeof path))
+        return read_text(path);
+    (void)fprintf(stderr, "tutti: %s: it is missing, install tutti anew\n", path);
+    return NULL;
+}
+
+static bool read_runs(const cli_options *o, run_list *l)
+{
+    if (!runs_open(o, 0, l) || !runs_read_logs(l))
+        return false;
+    if (l->count == 0)
+        return false; /* which has been said */
+    for (size_t k = 0; k < l->count; k++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (run_folder_read_traces(&l->items[k], &e)) {
+            (void)fprintf(stderr, "tutti: %s\n", e.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool compose(const run_list *l, text_buffer *page)
+{
+    text_buffer data = {.data = NULL};
+    tutti_error e = TUTTI_ERROR_INIT;
+    bool done = false;
+    char *library = read_library(), *html = NULL, *style = NULL, *script = NULL;
+    if (library && (html = read_part("report/report.html")) &&
+        (style = read_part("report/report.css")) && (script = read_part("report/report.js"))) {
+        done = report_data(&data, l, TUTTI_VERSION, &e) == TUTTI_OK;
+        const report_parts parts = {html, style, data.data, library, script};
+        done = done && report_page(page, &parts, &e) == TUTTI_OK;
+        if (!done)
+            (void)fprintf(stderr, "tutti: %s\n", e.text);
+    }
+    free(data.data);
+    free(library);
+    free(html);
+    free(style);
+    free(script);
+    return done;
+}
+
+/* The whole file, or the one that was there. */
+static bool write_page(const char *path, const text_buffer *page)
+{
+    char part[PATH_MAX];
+    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part) {
+        (void)fprintf(stderr, "tutti: %.80s...: the path is too long\n", path);
+        return false;
+    }
+    FILE *file = fopen(part, "we");
+    bool good = file && fwrite(page->data, 1, page->size, file) == page->size;
+    if (file && fclose(file) != 0)
+        good = false;
+    if (good && rename(part, path) == 0)
+        return true;
+    (void)fprintf(stderr, "tutti: %s: %s\n", path, strerror(errno));
+    if (file)
+        (void)unlink(part);
+    return false;
+}
+
+static int run(const cli_options *o, const tutti_op *const *ops)
+{
+    run_list l = {.items = NULL};
+    text_buffer page = {.data = NULL};
+    const char *path = o->look.page ? o->look.page : "report.html";
+    int status = CLI_USAGE;
+    (void)ops;
+    if (read_runs(o, &l)) {
+        status = CLI_FAILED;
+        if (compose(&l, &page) && write_page(path, &page)) {
+            (void)printf("%s: %zu run%s, %zu KiB\n", path, l.count, l.count == 1 ? "" : "s",
+                         page.size / 1024);
+            status = CLI_OK;
+        }
+    }
+    free(page.data);
+    run_list_fini(&l);
+    return status;
+}
+
+const cli_command cli_report = {
+    .name = "report",
+    .args = "[RUN_FOLDER...]",
+    .kind = CLI_VALUE_FOLDER,
+    .summary = "write runs as one HTML file with their curves",
+    .doc =
+        "Writes the runs, those of ./runs without a folder, as one HTML file that needs no "
+        "network: curves over each other, settings that differ, what each algorithm did, step "
+        "times, texts, the machine, warnings.",
+    .more = "Curves are read from the log of the logger jsonl, what algorithms did from its "
+            "traces\n(\"log_traces\": true) or from \"traces\", step times from \"profiler\".\n"
+            "Exit status: 0 written, 1 it cannot be written, or Chart.js is missing,\n"
+            "             2 wrong usage, or there is no run.",
+    .takes = CLI_TAKES_PAGE,
+    .least = 0,
+    .most = CLI_MAX_OPTIONS,
+    .run = run,
+};

@@ -1,0 +1,27 @@
+/* report.h - runs as one HTML file that asks nothing of a network. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_LOOK_REPORT_H
+#define HOST_LOOK_REPORT_H
+
+#include "base/text.h"
+#include "look/run_folder.h"
+
+/* The data of a report as JSON: runs, whose logs and traces have been read, with their curves, time lines, step times and
+ * messages, and their settings side by side.  "<" stands nowhere in it, so that it can lie in a page.  Errors: E_NOMEM;
+ * a trace that cannot be read.  [any] */
+TUTTI_NODISCARD tutti_status report_data(text_buffer *b, const run_list *runs,
+                                         const char *version, tutti_error *err);
+
+/* The parts of a page; borrowed. */
+typedef struct report_parts {
+    const char *page; /* with {{STYLE}}, {{DATA}}, {{LIBRARY}} and {{SCRIPT}}, once each */
+    const char *style;
+    const char *data;
+    const char *library; /* Chart.js */
+    const char *script;
+} report_parts;
+/* Puts them together.  Errors: E_FORMAT a mark is missing; E_NOMEM. */
+TUTTI_NODISCARD tutti_status report_page(text_buffer *b, const report_parts *parts,
+                                         tutti_error *err);
+
+#endif

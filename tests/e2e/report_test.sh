@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# report_test.sh - `tutti report`: one page that asks nothing of a network, whose numbers are those of the logs, whatever
+# stands in names and messages; drawn by a browser where there is one.
+. "$(dirname "$0")/lib.sh"
+mkdir -p none
+library=/usr/share/javascript/chart.js/chart.min.js
+[ -e "$library" ] || echo 'var Chart = function () {};' >stand_in.js
+[ -e "$library" ] || export TUTTI_CHART_JS=$work/stand_in.js
+
+small_run '"loggers": [{"name": "jsonl", "log_traces": true}],
+  "profiler": {"schedule": {"wait": 1, "warmup": 1, "active": 4, "repeat": 1}}' |
+  sed 's/"workers": 2/"workers": 1/; s/"3ep"/"12ba"/' >run.json
+check "a run" "$TUTTI" train run.json --quiet --set callbacks=[]
+check "one with algorithms" "$TUTTI" train run.json --quiet --set name=mixed --set callbacks=[] --set 'algorithms=[{"name": "mixup"}, {"name": "label_smoothing"}]'
+
+# Runs made by hand: a name that would be markup, a log of 5000 values with gaps and a peak, texts, warnings.
+python3 - <<'PY'
+import json, math, os
+evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+for name, folder, points in ((evil, "evil", 20), ("long", "long", 5000)):
+    os.makedirs(f"made/{folder}")
+    with open(f"made/{folder}/log.jsonl", "w") as log:
+        def write(**line): log.write(json.dumps(line, separators=(",", ":")) + "\n")
+        write(time=1000.0, kind="hyperparameters", values={"seed": 1})
+        for k in range(points):
+            value = 1e3 if k == 3333 else "NaN" if k == 40 else 2 * math.exp(-k / 900) + 0.1 * math.sin(k * 1.7)
+            write(time=1000.0 + k / 10, kind="metrics", batch=k, epoch=0, values={"loss/train/total": value, "metrics/test/" + evil: k / points})
+        write(time=2000.0, kind="message", level="warning", component="train", text="a warning: " + evil)
+        write(time=2001.0, kind="message", level="info", component="generate", text="once upon a <b>time</b>")
+    json.dump({"format": "tutti.record/1", "name": name, "status": "failed", "error": evil, "started": 1000, "ended": 2000.5,
+               "run": {"name": name, "note": evil, "loggers": [{"name": "jsonl"}]}}, open(f"made/{folder}/record.json", "w"))
+PY
+runs="runs/small runs/mixed made/evil made/long"
+check "a report" "$TUTTI" report $runs --page all.html
+check "is one page whose numbers are those of the logs" python3 "$e2e/report_page.py" all.html $runs
+check "nothing half written" test ! -e all.html.part
+check "algorithms, step times, texts and warnings are in it" python3 -c "
+import json, re
+runs = json.loads(re.search(r'id=\"data\">(.*?)</script>', open('all.html').read(), re.S)[1])['runs']
+assert {r['algorithm'] for r in runs[1]['timeline']['rows']} == {'mixup', 'label_smoothing'}
+assert all(r['ran'] == 12 for r in runs[1]['timeline']['rows'] if r['event'] == 'before_loss' and r['algorithm'] == 'label_smoothing')
+assert any(p['name'].startswith('event/') and p['self'] > 0 for p in runs[0]['profile'])
+assert [m['level'] for m in runs[2]['messages']] == ['warning', 'info']"
+check "the runs of a folder" eval '"$TUTTI" report made && python3 "$e2e/report_page.py" report.html made/evil made/long'
+says "a folder without runs" 2 'tutti: none: has no runs' "$TUTTI" report none
+TUTTI_CHART_JS=$work/nowhere.js says "without the library" 1 'tutti: nowhere.js: No such file or directory' "$TUTTI" report made
+says "a place where nobody may write" 1 'tutti: no/report.html: No such file or directory' "$TUTTI" report made --page no/report.html
+
+[ -e "$library" ] || skip "no libjs-chart.js here"
+browser=$(command -v chromium || command -v chromium-browser || true)
+[ -n "$browser" ] || skip "no chromium here"
+if [ -e "$library" ] && [ -n "$browser" ]; then
+  # The page as the browser has it once its scripts have run.
+  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
+    --window-size=1400,3000 --virtual-time-budget=8000 --dump-dom "file://$work/all.html" >dom.html 2>browser.txt
+  check "the browser has run the page to its end" grep -q 'data-ready="true"' dom.html
+  check "and drawn charts" grep -q '<canvas tabindex="0" role="img" aria-label="loss/train/total over the batch[^>]*width: [1-9]' dom.html
+  check "with tables beside them" grep -q '<summary>Table of loss/train/total</summary>' dom.html
+  check "names are text" eval '! grep -q "<img src=\"\?x" dom.html && grep -q "&lt;img src=x onerror=alert(1)&gt;" dom.html'
+  check "algorithms have lanes" grep -q 'label_smoothing at before_loss: ran 12 of 12 times' dom.html
+fi
+finish
