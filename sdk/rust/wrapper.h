@@ -14,6 +14,7 @@
 #include "tutti/module.h"
 #include "tutti/optimizer.h"
 #include "tutti/pass.h"
+#include "tutti/plan.h"
 #include "tutti/scheduler.h"
 #include "tutti/state.h"
 #include "tutti/stateful.h"

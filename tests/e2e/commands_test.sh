@@ -11,7 +11,7 @@ for version in --version -V "train --version" "version --version"; do
   check "$version" sh -c "$TUTTI $version | grep -qx 'tutti [0-9.]*'"
 done
 check "help lists the commands" sh -c "$TUTTI --help | grep -q explain"
-check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.0'"
+check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.1'"
 check "the lowest instruction set can be had" sh -c "TUTTI_ISA=base $TUTTI version | grep -q '^instruction set: base; this CPU'"
 check "and there is no other name" sh -c "! TUTTI_ISA=v9 $TUTTI version 2>&1 | grep -v '^tutti: .*TUTTI_ISA is \"v9\", want one of base'"
 check "plugins list" sh -c "$TUTTI plugins list | grep -q 'org.tutti.sgd'"

@@ -360,6 +360,11 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
     return s;
 }
 
+const program *plan_program(const plan *p)
+{
+    return p->model_graph->compiled.program;
+}
+
 double plan_flops(const plan *p)
 {
     return graph_flops(p->model_graph->compiled.g) +

@@ -111,7 +111,9 @@ void net_observe(net *n, const program_observer *o);
 /* Whether the forward pass gives weight k of net_weight, a buffer, another value. */
 bool plan_assigns(const plan *p, uint32_t k);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */
-double plan_flops(const plan *p);   /* of matrix products and convolutions; 0 when unknown */
+/* Of the model's forward and backward pass: where results lie, and how many steps there are. */
+const program *plan_program(const plan *p);
+double plan_flops(const plan *p); /* of matrix products and convolutions; 0 when unknown */
 /* Writes sizes, nodes, steps with their places, and the arena's map as text. */
 void plan_dump(const plan *p, FILE *file);
 /* Writes the nodes of model and loss as a drawing in Graphviz's language. */

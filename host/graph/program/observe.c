@@ -55,3 +55,57 @@ void program_describe(const program *p, uint32_t k, program_step *ret)
     for (uint32_t j = 0; j < s->call->nout; j++)
         ret->bytes += 2 * tutti_nbytes(&s->call->out[j]);
 }
+
+/* The step at `time`; NULL: it is the one between the segments, or none. */
+static const step *step_at(const program *p, uint32_t time)
+{
+    for (uint32_t k = time < p->nsteps ? time + 1 : p->nsteps; k > 0; k--)
+        if (p->steps[k - 1].time <= time)
+            return p->steps[k - 1].time == time ? &p->steps[k - 1] : NULL;
+    return NULL;
+}
+
+/* Whether the step writes into interval `k`. */
+static bool writes(const program *p, const step *s, uint32_t k)
+{
+    const uint32_t from = (uint32_t)((void *const *)s->out - p->slots);
+    for (uint32_t j = 0; j < s->call->nout; j++) {
+        const alias_set *m = &p->alias_sets[p->slot_alias_set[from + j]];
+        if (m->location == LOCATION_ARENA && m->interval == k)
+            return true;
+    }
+    return false;
+}
+
+uint32_t program_nplaces(const program *p)
+{
+    return p->nintervals;
+}
+
+program_place program_place_at(const program *p, uint32_t k)
+{
+    const arena_interval *at = &p->intervals[k];
+    const step *s = step_at(p, at->first);
+    program_place place = {.op = "",
+                           .scope = "",
+                           .bytes = at->bytes,
+                           .offset = at->offset,
+                           .first = at->first,
+                           .last = at->last < p->nsteps ? at->last : p->nsteps};
+    const bool scratch = s && s->scratch_interval == k;
+    if (!s || (!scratch && !writes(p, s, k)))
+        return place;
+    place.op = scratch ? "scratch" : s->node ? s->node->op->name : "store";
+    place.scope = s->node ? s->node->scope : "";
+    return place;
+}
+
+uint64_t program_peak(const program *p)
+{
+    uint64_t most = 0;
+    for (uint32_t time = 0; time <= p->nsteps; time++) {
+        const uint64_t live = live_at(p, time);
+        most = live > most ? live : most;
+    }
+    return most;
+}

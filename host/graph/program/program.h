@@ -88,6 +88,20 @@ typedef struct program_step {
 } program_step;
 /* Steps count from 0.  [step] */
 void program_describe(const program *p, uint32_t k, program_step *ret_step);
+/* One place of the arena's map, k < program_nplaces.  Times are steps in their order from 0, and one more between the
+ * segments: from 0 to program_nsteps. */
+typedef struct program_place {
+    const char
+        *op; /* that writes it first; "scratch", "" for what comes from outside; borrowed */
+    const char *scope; /* likewise */
+    uint64_t bytes;
+    uint64_t offset;
+    uint32_t first; /* times */
+    uint32_t last;
+} program_place;
+uint32_t program_nplaces(const program *p);
+program_place program_place_at(const program *p, uint32_t k);
+uint64_t program_peak(const program *p); /* of the arena in use at a time; bytes */
 /* Hears of each step that the host has run; times are CLOCK_MONOTONIC's. */
 typedef struct program_observer {
     void (*ran)(void *ctx, const program *p, uint32_t k, int64_t begin_ns, int64_t end_ns);

@@ -9,5 +9,6 @@
 void state_service_init(trainer *t);
 void train_service_init(trainer *t);
 void activations_service_init(trainer *t);
+void plan_service_init(trainer *t);
 
 #endif

@@ -165,6 +165,8 @@ static tutti_status microbatch(trainer *t, const part *m, slot *saved_targets, d
         if ((s = trainer_run_merged(t, t->plans.loss, SEGMENT_BACKWARD, done, err)))
             return s;
     }
+    if (t->plans.counts)
+        t->plans.flops += plan_flops(t->plans.loss);
     if (done == SEGMENT_BACKWARD && (s = trainer_event(t, TUTTI_EVENT_AFTER_BACKWARD, err)))
         return s;
     if (!t->train.metrics.count)
@@ -345,6 +347,8 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     evaluations e;
     memset(&e, 0, sizeof e);
     e.trainer = t;
+    t->plans.flops = 0.0;
+    t->plans.described = NULL;
     t->run.step.step = crash_breadcrumb.step = (uint64_t)t->run.clock.now.batch;
     t->scalars.counted = false;
     tutti_status s = run_closure(t, &e, err);

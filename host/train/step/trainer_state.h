@@ -13,6 +13,7 @@
 #include "train/update/weights_service.h"
 #include "tutti/checkpoint.h"
 #include "tutti/metrics.h"
+#include "tutti/plan.h"
 #include "tutti/state.h"
 #include "tutti/stateful.h"
 #include "tutti/train.h"
@@ -25,7 +26,10 @@ typedef struct step_plans {
     plan *loss;    /* over the same forward pass; another one where targets have changed */
     plan *watched; /* whose backward pass begins sums over the ranks; NULL: none */
     float loss_scale;
-    bool updated; /* the update was part of the last segment */
+    bool updated;          /* the update was part of the last segment */
+    bool counts;           /* somebody asks for `flops` */
+    double flops;          /* of this process, for the batch */
+    const plan *described; /* by tutti.plan/1, in this batch; NULL: none */
 } step_plans;
 
 /* Who wants to know that the run is complete. */
@@ -58,6 +62,7 @@ typedef struct trainer_services {
     weights_service weights;
     tutti_train_v1 train;
     tutti_activations_v1 activations;
+    tutti_plan_v1 plan;
     tutti_checkpoint_v1 checkpoint;
 } trainer_services;
 

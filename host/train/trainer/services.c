@@ -78,6 +78,7 @@ void trainer_services_init(trainer *t)
     t->services.state.data = state_data;
     train_service_init(t);
     activations_service_init(t);
+    plan_service_init(t);
     weights_service_init(&t->services.weights, &t->updater);
     t->services.checkpoint = (tutti_checkpoint_v1){.struct_size = sizeof t->services.checkpoint,
                                                    .ctx = t,
@@ -110,6 +111,10 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         return t->run.file->model.object ? &t->services.train : NULL;
     if (strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0)
         return t->run.file->model.object ? &t->services.activations : NULL;
+    if (strcmp(interface_id, TUTTI_PLAN_V1) == 0) {
+        t->plans.counts = true;
+        return t->run.file->model.object ? &t->services.plan : NULL;
+    }
     if (strcmp(interface_id, TUTTI_CHECKPOINT_V1) == 0)
         return &t->services.checkpoint;
     if (strcmp(interface_id, TUTTI_MODULE_V1) == 0)

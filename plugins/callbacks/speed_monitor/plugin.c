@@ -1,7 +1,10 @@
 /* plugin.c - speed_monitor: throughput over a window of batches, and where the time went. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tutti.plan/1; a host of 1.0 has no FLOPs to log */
+#define TUTTI_MIN_MINOR 0
 #include "../callback.h"
 #include "tutti/metrics.h"
+#include "tutti/plan.h"
 #include "tutti/state.h"
 #include "tutti/stateful.h"
 #include "tutti/world.h"
@@ -15,6 +18,7 @@ typedef struct mark {
     int64_t sample;
     int64_t token;
     int64_t ns;
+    double flops; /* of all processes, since the start */
 } mark;
 
 typedef struct speed_monitor {
@@ -25,7 +29,11 @@ typedef struct speed_monitor {
     int64_t seen;    /* marks so far */
     int64_t eval_ns; /* all evaluations; in checkpoints */
     double unit_ns;
-    double processes; /* that train together */
+    const tutti_plan_v1 *plan;   /* NULL: the host counts no FLOPs */
+    const tutti_world_v1 *world; /* NULL: one process */
+    double processes;            /* that train together */
+    double flops;                /* of all of them, since the start */
+    double flops_available;      /* a second, of one; 0: not known */
 } speed_monitor;
 
 static tutti_status speed_close(void *self, tutti_error *err)
@@ -59,10 +67,44 @@ static tutti_status speed_open(const tutti_host *host, const tutti_params *param
     m->state = state;
     m->metrics = metrics;
     m->unit_ns = 1e9 * seconds[tutti_param_i64(params, "time_unit") & 3];
-    const tutti_world_v1 *world = host->query(host->ctx, TUTTI_WORLD_V1);
-    m->processes = world ? world->size(world->ctx) : 1.0;
+    m->plan = host->query(host->ctx, TUTTI_PLAN_V1);
+    m->world = host->query(host->ctx, TUTTI_WORLD_V1);
+    m->processes = m->world ? m->world->size(m->world->ctx) : 1.0;
+    m->flops_available = tutti_param_is_set(params, "gpu_flops_available")
+                             ? tutti_param_f64(params, "gpu_flops_available")
+                             : 0.0;
     *ret_self = m;
     return TUTTI_OK;
+}
+
+/* Of the batch, over all processes: each computes its own part.  They all come here at the same batch. */
+static tutti_status speed_flops(const speed_monitor *m, double *ret_flops, tutti_error *err)
+{
+    const double mine = m->plan->flops(m->plan->ctx);
+    const size_t processes = (size_t)m->processes;
+    tutti_status s = TUTTI_OK;
+    *ret_flops = mine;
+    if (processes == 1)
+        return s;
+    double *all = calloc(processes, sizeof *all);
+    if (!all)
+        return tutti_fail(err, TUTTI_E_NOMEM, "speed_monitor: no memory for %zu processes",
+                          processes);
+    s = m->world->gather(m->world->ctx, &mine, all, sizeof mine, err);
+    *ret_flops = 0.0;
+    for (size_t k = 0; k < processes; k++)
+        *ret_flops += all[k];
+    free(all);
+    return s;
+}
+
+static void log_flops(const speed_monitor *m, double per_sec)
+{
+    const double device = per_sec / m->processes;
+    const tutti_named_value v[] = {{"throughput/flops_per_sec", per_sec},
+                                   {"throughput/device/flops_per_sec", device},
+                                   {"throughput/device/mfu", device / m->flops_available}};
+    m->metrics->log(m->metrics->ctx, v, m->flops_available > 0.0 ? 3 : 2);
 }
 
 static void log_rates(speed_monitor *m, const mark *now)
@@ -85,19 +127,25 @@ static void log_rates(speed_monitor *m, const mark *now)
         {"throughput/tokens_per_sec", tokens},
         {"throughput/device/tokens_per_sec", tokens / m->processes},
     };
-    m->metrics->log(m->metrics->ctx, v, now->token > 0 ? 6 : 4);
+    m->metrics->log(m->metrics->ctx, v, now->token > then->token ? 6 : 4);
+    if (now->flops > then->flops)
+        log_flops(m, (now->flops - then->flops) / passed);
 }
 
 static tutti_status speed_event(void *self, const tutti_event *event, tutti_error *err)
 {
     speed_monitor *m = self;
-    (void)err;
+    double flops = 0.0;
     if (event->id == TUTTI_EVENT_EVAL_END) {
         m->eval_ns += event->eval_time->total_ns;
         return TUTTI_OK;
     }
     const tutti_timestamp *t = event->time;
-    const mark now = {t->batch, t->sample, t->token, t->total_ns};
+    const tutti_status s = m->plan ? speed_flops(m, &flops, err) : TUTTI_OK;
+    if (s)
+        return s;
+    m->flops += flops;
+    const mark now = {t->batch, t->sample, t->token, t->total_ns, m->flops};
     log_rates(m, &now);
     const double train = (double)t->total_ns / m->unit_ns;
     const double val = (double)m->eval_ns / m->unit_ns;

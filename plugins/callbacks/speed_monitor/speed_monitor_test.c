@@ -1,6 +1,8 @@
 /* speed_monitor_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1
 #include "run_check.h"
+#include "tutti/plan.h"
 #include "tutti/stateful.h"
 #include "tutti/world.h"
 
@@ -14,6 +16,16 @@ static int32_t size_of(void *ctx)
 }
 static const tutti_world_v1 four = {.struct_size = sizeof four, .size = size_of};
 static int together; /* four processes */
+static double batch_flops;
+
+static double flops_of(void *ctx)
+{
+    (void)ctx;
+    return batch_flops;
+}
+static const tutti_plan_v1 counting = {.struct_size = sizeof counting, .flops = flops_of};
+static int counts;       /* the host has tutti.plan/1 */
+static double available; /* gpu_flops_available; 0: not set */
 
 static void open_it(int64_t window)
 {
@@ -22,7 +34,11 @@ static void open_it(int64_t window)
     given_init(&g);
     given_int(&g, "window_size", window);
     given_enum(&g, "time_unit", "minutes", 1);
+    if (available > 0.0)
+        given_float(&g, "gpu_flops_available", available);
     stage_init(&run);
+    if (counts)
+        run.services[6] = (service){TUTTI_PLAN_V1, &counting};
     if (together)
         run.services[6] = (service){TUTTI_WORLD_V1, &four};
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "speed_monitor", &g,
@@ -76,6 +92,32 @@ START_TEST(rates_of_a_device_are_a_processs_share)
 }
 END_TEST
 
+/* The first batch's operations are before the window, as upstream's. */
+START_TEST(operations_are_those_within_the_window)
+{
+    counts = 1;
+    available = _i ? 4e9 : 0.0;
+    open_it(2);
+    for (int k = 0; k < 3; k++) {
+        batch_flops = 1e6 * (k + 1);
+        stage_next_batch(&run);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    }
+    ck_assert_close(value("throughput/flops_per_sec"),
+                    (2e6 + 3e6) / 2 * value("throughput/batches_per_sec"), 1e-9);
+    ck_assert_close(value("throughput/device/flops_per_sec"), value("throughput/flops_per_sec"),
+                    1e-12);
+    ck_assert_uint_eq(run.nvalues, 3 + 4 + 2 + (uint32_t)_i);
+    if (_i)
+        ck_assert_close(value("throughput/device/mfu"),
+                        value("throughput/device/flops_per_sec") / 4e9, 1e-12);
+    counts = 0;
+    available = 0.0;
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(times_are_in_the_unit_and_evaluations_are_kept)
 {
     open_it(100);
@@ -107,6 +149,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, rates_come_once_the_window_is_full);
     tcase_add_test(tc, rates_of_a_device_are_a_processs_share);
+    tcase_add_loop_test(tc, operations_are_those_within_the_window, 0, 2);
     tcase_add_test(tc, times_are_in_the_unit_and_evaluations_are_kept);
     return tutti_run(suite);
 }

@@ -1,0 +1,64 @@
+/* plan_service.c - tutti.plan/1: how much a batch multiplies, and where its results lie. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/released.h"
+#include "train/step/plan_step.h"
+#include "train/step/step_services.h"
+
+static double flops(void *ctx)
+{
+    return ((const trainer *)ctx)->plans.flops;
+}
+
+static tutti_status describe(void *ctx, tutti_plan_facts *ret_facts, tutti_error *err)
+{
+    trainer *t = ctx;
+    plan_request request;
+    plan *p = NULL;
+    const bool trains = t->tensors.phase == PHASE_BATCH || t->tensors.phase == PHASE_MICROBATCH;
+    t->plans.described = NULL;
+    if (!trains || !t->tensors.micro.ncolumns)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "a plan can be had between before_forward and batch_end only");
+    tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
+    if (s || (s = net_plan(t->run.net, &request, &p, err)))
+        return s;
+    const program *q = plan_program(p);
+    const tutti_plan_facts facts = {.struct_size = sizeof facts,
+                                    .results = program_nplaces(q),
+                                    .steps = program_nsteps(q) + 1,
+                                    .arena_bytes = program_bytes(q),
+                                    .peak_bytes = program_peak(q)};
+    t->plans.described = p;
+    return released_give(ret_facts, &facts, sizeof facts, sizeof facts, "tutti_plan_facts",
+                         err);
+}
+
+static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret_result, tutti_error *err)
+{
+    const trainer *t = ctx;
+    const bool trains = t->tensors.phase == PHASE_BATCH || t->tensors.phase == PHASE_MICROBATCH;
+    if (!trains || !t->plans.described)
+        return tutti_fail(err, TUTTI_E_STATE, "no plan was described in this batch");
+    const program *q = plan_program(t->plans.described);
+    if (k >= program_nplaces(q))
+        return tutti_fail(err, TUTTI_E_RANGE, "there is no place %u, the arena has %u", k,
+                          program_nplaces(q));
+    const program_place at = program_place_at(q, k);
+    const tutti_planned one = {.struct_size = sizeof one,
+                               .op = at.op,
+                               .module = at.scope,
+                               .bytes = at.bytes,
+                               .offset = at.offset,
+                               .first = at.first,
+                               .last = at.last};
+    return released_give(ret_result, &one, sizeof one, sizeof one, "tutti_planned", err);
+}
+
+void plan_service_init(trainer *t)
+{
+    t->services.plan = (tutti_plan_v1){.struct_size = sizeof t->services.plan,
+                                       .ctx = t,
+                                       .flops = flops,
+                                       .describe = describe,
+                                       .result = result};
+}

@@ -1,0 +1,143 @@
+/* memory_snapshot_test.c - the callback through its entry function. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1
+#include "run_check.h"
+#include "tutti/plan.h"
+
+static stage run;
+static subject it;
+static char text[4096];
+
+static tutti_status describe(void *ctx, tutti_plan_facts *ret, tutti_error *err)
+{
+    (void)ctx, (void)err;
+    *ret = (tutti_plan_facts){.struct_size = sizeof *ret,
+                              .results = 2,
+                              .steps = 4,
+                              .arena_bytes = 192,
+                              .peak_bytes = 128};
+    return TUTTI_OK;
+}
+
+static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret, tutti_error *err)
+{
+    (void)ctx, (void)err;
+    *ret = (tutti_planned){.struct_size = sizeof *ret,
+                           .op = k ? "relu" : "matmul",
+                           .module = "fc",
+                           .bytes = 64,
+                           .offset = 128 * k,
+                           .first = k,
+                           .last = 2 + k};
+    return TUTTI_OK;
+}
+static const tutti_plan_v1 plan = {
+    .struct_size = sizeof plan, .describe = describe, .result = result};
+
+static tutti_status open_it(int64_t entries, const char *filename, tutti_error *err)
+{
+    given g;
+    given_init(&g);
+    given_int(&g, "skip_batches", 1);
+    given_time(&g, "interval", 2, TUTTI_UNIT_BATCH);
+    given_int(&g, "max_entries", entries);
+    given_string(&g, "folder", "deep/traces");
+    given_string(&g, "filename", filename);
+    given_bool(&g, "overwrite", 0);
+    stage_init(&run);
+    run.services[6] = (service){TUTTI_PLAN_V1, &plan};
+    return subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "memory_snapshot", &g,
+                        run.services, err);
+}
+
+static void batch(void)
+{
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_START);
+    stage_next_batch(&run);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+}
+
+/* One batch is skipped, two pass: the third one's end.  It is taken once. */
+START_TEST(it_is_taken_once_after_the_interval)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(open_it(100, "r{rank}.{batch}.{x}", &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    batch();
+    batch();
+    ck_assert_str_eq(stage_file(&run, "deep/traces/r0.2.{x}.json", text, sizeof text), "");
+    batch();
+    batch();
+    ck_assert_str_eq(stage_file(&run, "deep/traces/r0.3.{x}.json", text, sizeof text),
+                     "{\"batch\": 3, \"steps\": 4, \"arena_bytes\": 192, \"peak_bytes\": 128, "
+                     "\"places\": 2, \"results\": [\n"
+                     "  {\"op\": \"matmul\", \"module\": \"fc\", \"bytes\": 64, \"offset\": 0, "
+                     "\"first\": 0, \"last\": 2},\n"
+                     "  {\"op\": \"relu\", \"module\": \"fc\", \"bytes\": 64, \"offset\": 128, "
+                     "\"first\": 1, \"last\": 3}\n]}\n");
+    (void)stage_file(&run, "deep/traces/r0.3.{x}.html", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "<rect x=\"300.00\" y=\"400.00\" width=\"900.00\" "
+                                       "height=\"200.00\""));
+    ck_assert_ptr_nonnull(strstr(text, "relu fc: 64 bytes at 128, steps 1 to 3</title>"));
+    ck_assert_str_eq(stage_file(&run, "deep/traces/r0.4.{x}.json", text, sizeof text), "");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(max_entries_are_written)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(open_it(1, "one", &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    for (int k = 0; k < 3; k++)
+        batch();
+    (void)stage_file(&run, "deep/traces/one.json", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"places\": 2"));
+    ck_assert_ptr_nonnull(strstr(text, "matmul"));
+    ck_assert_ptr_null(strstr(text, "relu"));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_folder_with_files_is_left_alone)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char command[600];
+    ck_assert_ok(open_it(1, "one", &err), err);
+    (void)snprintf(command, sizeof command, "mkdir -p '%s/deep/traces/old'", run.run_folder);
+    ck_assert_int_eq(system(command), 0);
+    const tutti_event e = {.id = TUTTI_EVENT_INIT, .name = "init", .time = &run.time};
+    ck_assert_int_eq(it.calls->run_event(it.self, &e, &err), TUTTI_E_EXISTS);
+    ck_assert_ptr_nonnull(strstr(err.text,
+                                 "traces has files already: choose another folder, or "
+                                 "set overwrite"));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_name_is_no_path)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_it(1, "a/b", &err), TUTTI_E_ARG);
+    ck_assert_error(
+        err, TUTTI_E_ARG,
+        "memory_snapshot: filename is a/b, want a name without / (the setting folder "
+        "says where)");
+    stage_fini(&run);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory_snapshot");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, it_is_taken_once_after_the_interval);
+    tcase_add_test(tc, max_entries_are_written);
+    tcase_add_test(tc, a_folder_with_files_is_left_alone);
+    tcase_add_test(tc, a_name_is_no_path);
+    return tutti_run(suite);
+}
