@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""names.py FOLDER - the public names of Composer's engine, algorithms, schedulers, callbacks, Trainer and InMemoryLogger, and of Ignite's engine, events,
+"""names.py FOLDER - the public names of Composer's engine, algorithms, schedulers, callbacks, Trainer and loggers, and of Ignite's engine, events,
 handlers and state, out of the sources of their packages, which nobody runs: one a line, members as class.member."""
 import ast
 import pathlib
@@ -8,14 +8,14 @@ import sys
 MODULES = {
     "composer": ("core/__init__.py", "core/engine.py", "core/event.py", "core/state.py", "core/time.py", "core/passes.py",
                  "core/algorithm.py", "core/evaluator.py", "algorithms/__init__.py", "optim/__init__.py", "callbacks/__init__.py",
-                 "trainer/__init__.py", "loggers/in_memory_logger.py"),
+                 "trainer/__init__.py", "loggers/__init__.py"),
     "ignite": ("engine/__init__.py", "engine/engine.py", "engine/events.py", "engine/deterministic.py",
                "handlers/__init__.py"),
 }
 # Classes whose members a plugin, a run file or a program uses one by one.
 MEMBERS = {"Engine", "Event", "State", "Time", "Timestamp", "TimeUnit", "Trace", "Algorithm", "Evaluator", "Events", "EventEnum",
            "CallableEventWithFilter", "EventsList", "RemovableEventHandle", "DeterministicEngine", "InMemoryLogger"}
-PARTS = ("composer/algorithms/", "composer/callbacks/", "composer/optim/scheduler.py", "composer/trainer/trainer.py")  # their constructors' arguments are settings of run files
+PARTS = ("composer/algorithms/", "composer/callbacks/", "composer/loggers/", "composer/optim/scheduler.py", "composer/trainer/trainer.py")  # their constructors' arguments are settings of run files
 
 
 def exported(tree):
