@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unicode.h"
 
+#include "unicode_late.h"
+
 uint64_t unicode_check(const char *text, uint64_t size)
 {
     uint64_t at = 0;
@@ -32,6 +34,20 @@ static bool unicode_in(uint32_t code, utf8proc_category_t first, utf8proc_catego
     return c >= first && c <= last;
 }
 
+static bool unicode_late(uint32_t code, const unicode_range *ranges, size_t count)
+{
+    size_t low = 0, high = count; /* the first range that ends at or behind the character */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ranges[middle].last < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && ranges[low].first <= code;
+}
+#define UNICODE_LATE(code, ranges) unicode_late(code, ranges, sizeof(ranges) / sizeof *(ranges))
+
 bool unicode_is_space(uint32_t c)
 {
     return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xa0 || c == 0x1680 ||
@@ -49,7 +65,8 @@ bool unicode_is_punctuation(uint32_t code)
     if (code < 0x80)
         return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') ||
                (code >= '[' && code <= '`') || (code >= '{' && code <= '~');
-    return unicode_in(code, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+    return unicode_in(code, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO) !=
+           UNICODE_LATE(code, late_punctuation);
 }
 
 bool unicode_is_word(uint32_t code)
@@ -65,15 +82,18 @@ bool unicode_is_word(uint32_t code)
 
 bool unicode_is_mark(uint32_t code)
 {
-    return unicode_in(code, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME);
+    return unicode_in(code, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME) !=
+           UNICODE_LATE(code, late_mark);
 }
 
 bool unicode_is_nonspacing(uint32_t code)
 {
-    return utf8proc_category((utf8proc_int32_t)code) == UTF8PROC_CATEGORY_MN;
+    return unicode_in(code, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_MN) !=
+           UNICODE_LATE(code, late_nonspacing);
 }
 
 bool unicode_is_other(uint32_t code)
 {
-    return unicode_in(code, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
+    return unicode_in(code, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO) !=
+           UNICODE_LATE(code, late_other);
 }

@@ -34,6 +34,7 @@ uint64_t unicode_check(const char *text, uint64_t size);
 /* true: all below 0x80 */
 bool unicode_is_ascii(const char *text, uint64_t size);
 
+/* As the package has them, some of whose tables are older (unicode_late.h). */
 bool unicode_is_space(uint32_t code);  /* the property White_Space */
 bool unicode_is_number(uint32_t code); /* N */
 bool unicode_is_punctuation(

@@ -47,4 +47,44 @@ static inline tutti_status token_columns(const char *model, const tutti_column *
     return TUTTI_OK;
 }
 
+/* The columns that a model of causal attention takes: "input", and where several documents share a row, which the
+ * data say by both of "document_ids" and "position_ids", (T) each, these. */
+static inline tutti_status token_documents(const char *model, const tutti_column *columns,
+                                           uint32_t n, const char *ret_inputs[4],
+                                           tutti_error *err)
+{
+    static const char *const names[2] = {"document_ids", "position_ids"};
+    const tutti_column *found[2] = {NULL, NULL};
+    char text[96];
+    for (uint32_t c = 0; c < n; c++)
+        for (int k = 0; k < 2; k++)
+            if (strcmp(columns[c].name, names[k]) == 0)
+                found[k] = &columns[c];
+    if (!found[0] != !found[1])
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: the data have the column %s and no %s",
+                          model, names[!found[0]], names[!!found[0]]);
+    for (int k = 0; found[0] && k < 2; k++)
+        if (found[k]->desc.rank != 1 ||
+            (found[k]->desc.dtype != TUTTI_I32 && found[k]->desc.dtype != TUTTI_I64))
+            return tutti_fail(err, TUTTI_E_SHAPE,
+                              "%s: the column %s is %s, want (T) of I32 or I64", model,
+                              names[k], tutti_desc_text(&found[k]->desc, text, sizeof text));
+    ret_inputs[0] = "input";
+    ret_inputs[1] = found[0] ? names[0] : NULL;
+    ret_inputs[2] = found[0] ? names[1] : NULL;
+    ret_inputs[3] = NULL;
+    return TUTTI_OK;
+}
+
+/* (B, 1, T, T), to be added to scores: -1e30 where query and key are of different documents of `ids` (B, T). */
+static inline tutti_value token_document_scores(tutti_graph *g, tutti_value ids)
+{
+    const tutti_desc d = *g->desc(g, ids);
+    const int64_t queries[4] = {d.dim[0], 1, d.dim[1], 1}, keys[4] = {d.dim[0], 1, 1, d.dim[1]};
+    const tutti_attr f32 = tutti_attr_i("dtype", TUTTI_F32), equal = tutti_attr_i("kind", 0);
+    const tutti_value x = g->emit(g, "cast", &ids, 1, &f32, 1, NULL, 0);
+    const tutti_value both[2] = {tutti_reshape(g, x, queries, 4), tutti_reshape(g, x, keys, 4)};
+    return tutti_affine(g, g->emit(g, "cmp", both, 2, &equal, 1, NULL, 0), 1e30, -1e30);
+}
+
 #endif

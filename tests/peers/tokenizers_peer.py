@@ -35,7 +35,8 @@ ODD = ["", " ", "   ", "\n", "\r\n", " \n \n", "a  b   c    d", "\t\tx \t y", "t
        "\u4e2d\u6587English\u6df7\u5408 text\u3002", "It's IT'S it\u2019S don'T we'LL \u017f'\u017f k\u212a'\u0130i\u0307",
        "<s>", "a<s>b", " <s> x </s>  y", "<|end|><|end|>", "x <|end|> y<|start|>user\nhi<|end|>\n", "[MASK]", "the [MASK] is",
        "[CLS]a[SEP]", "a [mask] b", "<extra_id_0> and<extra_id_1>", "unknown\U00012000\U00013000\u4dff\ua000 script",
-       "\u2581a \u2581b", "##a ##b", "<0x41> <0xff>", "New York newyork NEW YORK", "x<tool>y <tool> z", "100000 1234567 3.14e-10"]
+       "\u2581a \u2581b", "##a ##b", "<0x41> <0xff>", "New York newyork NEW YORK", "x<tool>y <tool> z", "100000 1234567 3.14e-10",
+       "a\u1abfb \u1885\u1886 \u2e43 x\u0890y \u08d3 \U00011070z"]
 
 
 def text_of(size, seed=7):
@@ -48,7 +49,7 @@ def text_of(size, seed=7):
         w = r.choice(words)
         if k < .03:
             w = "".join(chr(c) for c in (r.randrange(0x20, 0x30000) for _ in range(r.randrange(1, 4)))
-                        if unicodedata.ucd_3_2_0.category(chr(c)) not in ("Cs", "Cn"))  # what all versions have
+                        if unicodedata.category(chr(c)) not in ("Cs", "Cn"))
         elif k < .06:
             w = w.upper()
         elif k < .08:

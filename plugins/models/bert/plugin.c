@@ -27,6 +27,11 @@ static tutti_status find_inputs(bert *b, const tutti_column *columns, uint32_t n
     b->inputs[0] = "input";
     b->has_types = b->has_mask = 0;
     for (uint32_t c = 0; c < n; c++) {
+        if (strcmp(columns[c].name, "document_ids") == 0)
+            return tutti_fail(
+                err, TUTTI_E_UNSUPPORTED,
+                "bert: the data have several documents a row (document_ids), which "
+                "the model does not keep apart");
         b->has_types |= strcmp(columns[c].name, "token_type_ids") == 0;
         b->has_mask |= strcmp(columns[c].name, "attention_mask") == 0;
         if ((strcmp(columns[c].name, "token_type_ids") == 0 ||

@@ -15,9 +15,7 @@ typedef struct gpt2 {
     int64_t length; /* most tokens of a sequence; 0: as many as the data have */
     int64_t alibi;
     double dropout;
-    int32_t packed; /* the data have document_ids and position_ids; known after build */
-    int32_t reserved;
-    const char *inputs[4];
+    const char *inputs[4]; /* known after build */
     tutti_model_v1 table;
 } gpt2;
 
@@ -59,32 +57,6 @@ static tutti_status add_blocks(const gpt2 *m, tutti_module root, tutti_error *er
     return s;
 }
 
-/* Documents that share a row: both columns that keep them apart, or none. */
-static tutti_status gpt2_find_inputs(gpt2 *m, const tutti_column *columns, uint32_t n,
-                                     tutti_error *err)
-{
-    static const char *const names[2] = {"document_ids", "position_ids"};
-    const tutti_column *found[2] = {NULL, NULL};
-    char text[96];
-    for (uint32_t c = 0; c < n; c++)
-        for (int k = 0; k < 2; k++)
-            if (strcmp(columns[c].name, names[k]) == 0)
-                found[k] = &columns[c];
-    if (!found[0] != !found[1])
-        return tutti_fail(err, TUTTI_E_NOTFOUND, "gpt2: the data have the column %s and no %s",
-                          names[!found[0]], names[!!found[0]]);
-    for (int k = 0; found[0] && k < 2; k++)
-        if (found[k]->desc.rank != 1 ||
-            (found[k]->desc.dtype != TUTTI_I32 && found[k]->desc.dtype != TUTTI_I64))
-            return tutti_fail(err, TUTTI_E_SHAPE,
-                              "gpt2: the column %s is %s, want (T) of I32 or I64", names[k],
-                              tutti_desc_text(&found[k]->desc, text, sizeof text));
-    m->packed = found[0] != NULL;
-    m->inputs[1] = m->packed ? names[0] : NULL;
-    m->inputs[2] = m->packed ? names[1] : NULL;
-    return TUTTI_OK;
-}
-
 /* wte wpe [drop] h.0 ... ln_f; the head is wte again. */
 static tutti_status gpt2_build(void *self, tutti_module root, const tutti_column *columns,
                                uint32_t ncolumns, tutti_error *err)
@@ -97,7 +69,7 @@ static tutti_status gpt2_build(void *self, tutti_module root, const tutti_column
         token_columns("gpt2", columns, ncolumns, m->vocabulary, &length, &vocabulary, err);
     if (s)
         return s;
-    if ((s = gpt2_find_inputs(m, columns, ncolumns, err)))
+    if ((s = token_documents("gpt2", columns, ncolumns, m->inputs, err)))
         return s;
     if (m->length <= 0)
         m->length = length;
@@ -112,17 +84,6 @@ static tutti_status gpt2_build(void *self, tutti_module root, const tutti_column
         (s = add_blocks(m, root, err)))
         return s;
     return model_add(m->modules, root, "ln_f", "layer_norm", &features, 1, NULL, err);
-}
-
-/* (B, 1, T, T): -1e30 where query and key are of different documents of `ids` (B, T), else 0. */
-static tutti_value gpt2_documents(tutti_graph *g, tutti_value ids)
-{
-    const tutti_desc d = *g->desc(g, ids);
-    const int64_t queries[4] = {d.dim[0], 1, d.dim[1], 1}, keys[4] = {d.dim[0], 1, 1, d.dim[1]};
-    const tutti_attr f32 = tutti_attr_i("dtype", TUTTI_F32), equal = tutti_attr_i("kind", 0);
-    const tutti_value x = g->emit(g, "cast", &ids, 1, &f32, 1, NULL, 0);
-    const tutti_value both[2] = {tutti_reshape(g, x, queries, 4), tutti_reshape(g, x, keys, 4)};
-    return tutti_affine(g, g->emit(g, "cmp", both, 2, &equal, 1, NULL, 0), 1e30, -1e30);
 }
 
 /* The first T of the `rows` of wpe. */
@@ -155,11 +116,11 @@ static tutti_status gpt2_trace(void *self, tutti_graph *g, tutti_module root,
     tutti_value x = model_call(s, g, root, "wte", inputs[0]);
     if (wpe)
         x = tutti_add(g, x,
-                      m->packed && ninputs > 2 ? model_call(s, g, root, "wpe", inputs[2])
-                                               : gpt2_positions(m, g, wpe, rows, t));
+                      ninputs > 2 ? model_call(s, g, root, "wpe", inputs[2])
+                                  : gpt2_positions(m, g, wpe, rows, t));
     if (s->child(s->ctx, root, "drop"))
         x = model_call(s, g, root, "drop", x);
-    const tutti_value in[2] = {x, m->packed && ninputs > 2 ? gpt2_documents(g, inputs[1]) : 0};
+    const tutti_value in[2] = {x, ninputs > 2 ? token_document_scores(g, inputs[1]) : 0};
     (void)g->call(g, s->child(s->ctx, root, "h"), in, in[1] ? 2 : 1, &x, 1);
     x = model_call(s, g, root, "ln_f", x);
     outputs[0] =

@@ -81,9 +81,12 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
                                 uint32_t nout)
 {
     const tutti_module_v1 *s = ((llama_layer *)self)->modules;
-    (void)nin, (void)nout;
-    tutti_value y = model_call(s, g, m, "input_layernorm", in[0]);
-    const tutti_value x = tutti_add(g, in[0], model_call(s, g, m, "self_attn", y));
+    (void)nout;
+    const tutti_value attended[2] = {model_call(s, g, m, "input_layernorm", in[0]),
+                                     nin > 1 ? in[1] : 0};
+    tutti_value y = 0;
+    (void)g->call(g, s->child(s->ctx, m, "self_attn"), attended, nin > 1 ? 2 : 1, &y, 1);
+    const tutti_value x = tutti_add(g, in[0], y);
     y = model_call(s, g, m, "post_attention_layernorm", x);
     out[0] = tutti_add(g, x, model_call(s, g, m, "mlp", y));
     return g->status(g);

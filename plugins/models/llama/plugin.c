@@ -12,30 +12,9 @@ typedef struct llama {
     int64_t width;
     int64_t tied; /* the head is the token embedding */
     double std;
+    const char *inputs[4]; /* known after build */
+    tutti_model_v1 table;
 } llama;
-
-static tutti_status llama_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
-{
-    const int64_t width = tutti_param_i64(params, "hidden_size");
-    const int64_t heads = tutti_param_i64(params, "num_attention_heads");
-    if (!tutti_param_is_set(params, "head_dim") && width % heads)
-        return tutti_fail(
-            err, TUTTI_E_ARG,
-            "llama: hidden_size %lld does not divide into %lld heads, and head_dim is not set",
-            (long long)width, (long long)heads);
-    llama *m = calloc(1, sizeof *m);
-    if (!m)
-        return tutti_fail(err, TUTTI_E_NOMEM, "llama: no memory");
-    m->modules = host->query(host->ctx, TUTTI_MODULE_V1);
-    m->vocabulary = tutti_param_i64(params, "vocab_size");
-    m->layers = tutti_param_i64(params, "num_hidden_layers");
-    m->width = width;
-    m->tied = tutti_param_i64(params, "tie_word_embeddings");
-    m->std = tutti_param_f64(params, "initializer_range");
-    *ret_self = m;
-    return TUTTI_OK;
-}
 
 static tutti_status llama_close(void *self, tutti_error *err)
 {
@@ -84,14 +63,14 @@ static tutti_status llama_build(void *self, tutti_module root, const tutti_colum
 {
     static const llama_setting of_norm[] = {
         {"hidden_size", "num_features"}, {"rms_norm_eps", "eps"}, {NULL, NULL}};
-    const llama *m = self;
+    llama *m = self;
     const tutti_module_v1 *s = m->modules;
     tutti_attr norm[LLAMA_MOST_SETTINGS];
     tutti_module body;
     int64_t length = 0, vocabulary = 0;
     tutti_status status =
         token_columns("llama", columns, ncolumns, m->vocabulary, &length, &vocabulary, err);
-    if (status)
+    if (status || (status = token_documents("llama", columns, ncolumns, m->inputs, err)))
         return status;
     const tutti_attr embedding[3] = {tutti_attr_i("num_embeddings", vocabulary),
                                      tutti_attr_i("embedding_dim", m->width),
@@ -115,8 +94,12 @@ static tutti_status llama_trace(void *self, tutti_graph *g, tutti_module root,
 {
     const llama *m = self;
     const tutti_module_v1 *s = m->modules;
-    (void)ninputs, (void)noutputs;
-    const tutti_value x = model_call(s, g, root, "model", inputs[0]);
+    (void)noutputs;
+    /* rotary positions are differences: those of the documents are those of the row */
+    const tutti_value in[2] = {inputs[0],
+                               ninputs > 2 ? token_document_scores(g, inputs[1]) : 0};
+    tutti_value x = 0;
+    (void)g->call(g, s->child(s->ctx, root, "model"), in, in[1] ? 2 : 1, &x, 1);
     if (!m->tied) {
         outputs[0] = model_call(s, g, root, "lm_head", x);
         return g->status(g);
@@ -127,18 +110,40 @@ static tutti_status llama_trace(void *self, tutti_graph *g, tutti_module root,
     return g->status(g);
 }
 
-static const tutti_model_v1 table = {.struct_size = sizeof table,
-                                     .noutputs = 1,
-                                     .inputs = classifier_inputs,
-                                     .targets = classifier_targets,
-                                     .build = llama_build,
-                                     .trace = llama_trace,
-                                     .loss = model_cross_entropy};
+static tutti_status llama_open(const tutti_host *host, const tutti_params *params,
+                               void **ret_self, tutti_error *err)
+{
+    const int64_t width = tutti_param_i64(params, "hidden_size");
+    const int64_t heads = tutti_param_i64(params, "num_attention_heads");
+    if (!tutti_param_is_set(params, "head_dim") && width % heads)
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "llama: hidden_size %lld does not divide into %lld heads, and head_dim is not set",
+            (long long)width, (long long)heads);
+    llama *m = calloc(1, sizeof *m);
+    if (!m)
+        return tutti_fail(err, TUTTI_E_NOMEM, "llama: no memory");
+    m->modules = host->query(host->ctx, TUTTI_MODULE_V1);
+    m->vocabulary = tutti_param_i64(params, "vocab_size");
+    m->layers = tutti_param_i64(params, "num_hidden_layers");
+    m->width = width;
+    m->tied = tutti_param_i64(params, "tie_word_embeddings");
+    m->std = tutti_param_f64(params, "initializer_range");
+    m->table = (tutti_model_v1){.struct_size = sizeof m->table,
+                                .noutputs = 1,
+                                .inputs = m->inputs,
+                                .targets = classifier_targets,
+                                .build = llama_build,
+                                .trace = llama_trace,
+                                .loss = model_cross_entropy};
+    m->inputs[0] = "input";
+    *ret_self = m;
+    return TUTTI_OK;
+}
 
 static const void *llama_query(void *self, const char *id)
 {
-    (void)self;
-    return strcmp(id, TUTTI_MODEL_V1) == 0 ? &table : NULL;
+    return strcmp(id, TUTTI_MODEL_V1) == 0 ? &((llama *)self)->table : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
