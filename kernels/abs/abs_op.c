@@ -15,5 +15,5 @@ static tutti_status abs_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(abs, WIDEST);
+OP_POINTWISE(abs, WIDEST, .onnx_type = "Abs");
 OP_UNARY(abs, 1, abs_vjp);

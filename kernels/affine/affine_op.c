@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "affine/affine.h"
 #include "common/elementwise.h"
+#include "common/onnx.h"
 
 static const tutti_attr_field fields[] = {OP_FIELD_F64(affine_attr, scale, 1.0),
                                           OP_FIELD_F64(affine_attr, shift, 0.0)};
@@ -21,6 +22,15 @@ static uint32_t affine_identity(const tutti_op_call *c, const void *const *const
     return a->scale == 1.0 && a->shift == 0.0;
 }
 
+static tutti_value affine_onnx(const tutti_onnx *o)
+{
+    const affine_attr *a = o->call->attr;
+    tutti_value y = o->in[0];
+    if (a->scale != 1.0)
+        y = onnx_op2(o, "Mul", y, onnx_number(o, a->scale));
+    return a->shift == 0.0 ? y : onnx_op2(o, "Add", y, onnx_number(o, a->shift));
+}
+
 OP_TRAITS(affine, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
-          .identity = affine_identity);
+          .identity = affine_identity, .onnx = affine_onnx);
 OP_UNARY_ATTR(affine, affine_attr, fields, 1, affine_vjp);

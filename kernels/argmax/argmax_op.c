@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
 #include "common/cuda/launch.h"
+#include "common/onnx.h"
 
 /* The first of equals; a NaN counts as the greatest.  keepdim: the axis stays, with size 1. */
 typedef struct argmax_attr {
@@ -94,6 +95,14 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
-OP_PLAIN(argmax);
+static tutti_value argmax_onnx(const tutti_onnx *o)
+{
+    const argmax_attr *a = o->call->attr;
+    const tutti_attr attr[2] = {tutti_attr_i("axis", a->axis),
+                                tutti_attr_i("keepdims", a->keepdim)};
+    return onnx_op(o, "ArgMax", o->in, 1, attr, 2);
+}
+
+OP_PLAIN(argmax, .onnx = argmax_onnx);
 OP_DEFINE(argmax, .nin_min = 1, .nin_max = 1, OP_ATTR(argmax_attr, fields), .infer = infer,
           .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -1,6 +1,7 @@
 /* avg_pool2d_op.c - the mean of each window, and its gradient: each is the other's. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/launch.h"
+#include "common/onnx.h"
 #include "common/pool.h"
 
 #include <string.h>
@@ -145,8 +146,13 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+static tutti_value avg_pool2d_onnx(const tutti_onnx *o)
+{
+    return pool_onnx(o, "AveragePool", 1);
+}
+
 OP_TRAITS(avg_pool2d, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .batch_nin = 1,
-          .batch_in = 1, .batch_out = 1);
+          .batch_in = 1, .batch_out = 1, .onnx = avg_pool2d_onnx);
 extern const tutti_op tutti_op_avg_pool2d;
 const tutti_op tutti_op_avg_pool2d = {.struct_size = sizeof(tutti_op),
                                       .traits = &avg_pool2d_traits,

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "axpby/axpby.h"
 #include "common/elementwise.h"
+#include "common/onnx.h"
 
 static const tutti_attr_field fields[] = {OP_FIELD_F64(axpby_attr, a, 1.0),
                                           OP_FIELD_F64(axpby_attr, b, 1.0)};
@@ -17,5 +18,12 @@ static tutti_status axpby_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return TUTTI_OK;
 }
 
-OP_POINTWISE(axpby, WIDEST);
+static tutti_value axpby_onnx(const tutti_onnx *o)
+{
+    const axpby_attr *a = o->call->attr;
+    return onnx_op2(o, "Add", onnx_op2(o, "Mul", o->in[0], onnx_number(o, a->a)),
+                    onnx_op2(o, "Mul", o->in[1], onnx_number(o, a->b)));
+}
+
+OP_POINTWISE(axpby, WIDEST, .onnx = axpby_onnx);
 OP_BINARY_ATTR(axpby, axpby_attr, fields, 1, axpby_vjp);

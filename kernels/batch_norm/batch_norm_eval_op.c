@@ -1,6 +1,7 @@
 /* batch_norm_eval_op.c - y = act((x - mean) (var + eps)^-1/2 gamma + beta + residual), all given. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
+#include "common/onnx.h"
 
 #include <math.h>
 
@@ -115,8 +116,22 @@ static const tutti_fusion batch_norm_eval_fusions[] = {
     {TUTTI_FUSE_RESIDUAL_RELU, 0, "batch_norm_eval"},
     {0, 0, NULL},
 };
+static tutti_value batch_norm_eval_onnx(const tutti_onnx *o)
+{
+    const batch_norm_attr *a = o->call->attr;
+    const int32_t rank = o->call->in[0].rank;
+    const tutti_attr eps = tutti_attr_f("epsilon", a->eps);
+    const tutti_value in[5] = {onnx_channel_second(o, o->in[0], rank), o->in[1], o->in[2],
+                               o->in[3], o->in[4]};
+    tutti_value y = onnx_op(o, "BatchNormalization", in, 5, &eps, 1);
+    y = onnx_channel_last(o, y, rank);
+    if (o->nin > 5)
+        y = onnx_op2(o, "Add", y, o->in[5]);
+    return a->act ? onnx_op1(o, "Relu", y) : y;
+}
+
 OP_TRAITS(batch_norm_eval, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
-          .fusions = batch_norm_eval_fusions);
+          .fusions = batch_norm_eval_fusions, .onnx = batch_norm_eval_onnx);
 const tutti_op tutti_op_batch_norm_eval = {.struct_size = sizeof(tutti_op),
                                            .traits = &batch_norm_eval_traits,
                                            .flags = TUTTI_OP_HALF,

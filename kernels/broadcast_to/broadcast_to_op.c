@@ -3,6 +3,7 @@
 #include "common/broadcast.h"
 #include "common/cuda/strided.h"
 #include "common/elementwise.h"
+#include "common/onnx.h"
 #include "common/shape.h"
 #include "common/strided.h"
 
@@ -43,7 +44,12 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
+static tutti_value broadcast_to_onnx(const tutti_onnx *o)
+{
+    return onnx_op2(o, "Expand", o->in[0], o->shape(o));
+}
+
 OP_TRAITS(broadcast_to, F32, WHOLE, IDENTITY, SAME, UNCOUNTED, NONE, BROADCAST,
-          .identity = op_same);
+          .identity = op_same, .onnx = broadcast_to_onnx);
 OP_DEFINE(broadcast_to, .nin_min = 1, .nin_max = 1, OP_ATTR(shape_attr, shape_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

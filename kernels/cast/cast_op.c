@@ -3,6 +3,7 @@
 #include "cast/cast.h"
 #include "common/cuda/launch.h"
 #include "common/half.h"
+#include "common/onnx.h"
 #include "common/op_util.h"
 #include "tutti/float8.h"
 
@@ -278,7 +279,13 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
-OP_TRAITS(cast, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, CAST, .identity = op_same);
+static tutti_value cast_onnx(const tutti_onnx *o)
+{
+    return onnx_cast(o, o->in[0], ((const cast_attr *)o->call->attr)->dtype);
+}
+
+OP_TRAITS(cast, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, CAST, .identity = op_same,
+          .onnx = cast_onnx);
 OP_DEFINE(cast, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,
           OP_ATTR(cast_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
           .cpu = &cpu, .cuda = &cuda);

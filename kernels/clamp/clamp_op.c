@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clamp/clamp.h"
 #include "common/elementwise.h"
+#include "common/onnx.h"
 
 #include <math.h>
 
@@ -17,5 +18,12 @@ static tutti_status clamp_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return TUTTI_OK;
 }
 
-OP_POINTWISE(clamp, WIDEST);
+static tutti_value clamp_onnx(const tutti_onnx *o)
+{
+    const clamp_attr *a = o->call->attr;
+    const tutti_value in[3] = {o->in[0], onnx_number(o, a->min), onnx_number(o, a->max)};
+    return onnx_op(o, "Clip", in, 3, NULL, 0);
+}
+
+OP_POINTWISE(clamp, WIDEST, .onnx = clamp_onnx);
 OP_UNARY_ATTR(clamp, clamp_attr, fields, 2, clamp_vjp);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmp/cmp.h"
 #include "common/elementwise.h"
+#include "common/onnx.h"
 
 static const tutti_attr_field fields[] = {OP_FIELD_I64(cmp_attr, kind, 0)};
 
@@ -16,7 +17,18 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     return cmp_infer(c, out, err);
 }
 
-OP_POINTWISE(cmp, WIDEST);
+static tutti_value cmp_onnx(const tutti_onnx *o)
+{
+    static const char *const types[] = {"Equal",       "Equal",   "Less",
+                                        "LessOrEqual", "Greater", "GreaterOrEqual"};
+    const int64_t kind = ((const cmp_attr *)o->call->attr)->kind;
+    tutti_value y = onnx_op2(o, types[kind], o->in[0], o->in[1]);
+    if (kind == 1)
+        y = onnx_op1(o, "Not", y);
+    return onnx_cast(o, y, TUTTI_F32);
+}
+
+OP_POINTWISE(cmp, WIDEST, .onnx = cmp_onnx);
 OP_DEFINE(cmp, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 2, .nin_max = 2,
           OP_ATTR(cmp_attr, fields), .infer = infer, .vjp = op_no_gradient,
           .reference = cmp_reference, .cpu = &cmp_cpu, .cuda = &cmp_cuda);

@@ -138,10 +138,11 @@ static inline tutti_value op_broadcast_dims(tutti_graph *g, tutti_value v, const
                                                 __VA_ARGS__}
 
 /* Of operations that work number by number, in device code of fused groups too. */
-#define OP_POINTWISE(op, precision)                                                            \
-    OP_TRAITS(op, precision, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, OTHER)
+#define OP_POINTWISE(op, precision, ...)                                                       \
+    OP_TRAITS(op, precision, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, OTHER, __VA_ARGS__)
 /* Of those that give F32 and have nothing about them that a compiler could use. */
-#define OP_PLAIN(op) OP_TRAITS(op, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER)
+#define OP_PLAIN(op, ...)                                                                      \
+    OP_TRAITS(op, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, __VA_ARGS__)
 
 /* ---- identities ---- */
 

@@ -3,7 +3,7 @@
 #ifndef KERNELS_COMMON_POOL_H
 #define KERNELS_COMMON_POOL_H
 
-#include "common/op_util.h"
+#include "common/onnx.h"
 #include "common/pool_geometry.h"
 
 /* Lists have two entries: rows, columns. */
@@ -119,6 +119,21 @@ static inline tutti_value pool_emit(tutti_graph *g, const char *op, const pool_a
     if (include)
         attr[n++] = tutti_attr_i("count_include_pad", *include);
     return g->emit(g, op, in, nin, attr, n, NULL, 0);
+}
+
+/* The ONNX operator `type` of a pooling; `mean`: it knows what counts. */
+static inline tutti_value pool_onnx(const tutti_onnx *o, const char *type, int mean)
+{
+    const pool_attr *a = o->call->attr;
+    const int64_t none[2] = {0, 0}, *p = a->padding.n ? a->padding.v : none;
+    const int64_t pads[4] = {p[0], p[1], p[0], p[1]};
+    const tutti_attr attr[4] = {
+        tutti_attr_list("kernel_shape", a->kernel.v, 2),
+        tutti_attr_list("strides", (a->stride.n ? &a->stride : &a->kernel)->v, 2),
+        tutti_attr_list("pads", pads, 4),
+        tutti_attr_i("count_include_pad", a->count_include_pad)};
+    const tutti_value x = onnx_channel_second(o, o->in[0], 4);
+    return onnx_channel_last(o, onnx_op(o, type, &x, 1, attr, mean ? 4 : 3), 4);
 }
 
 #endif

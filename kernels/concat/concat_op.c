@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
 #include "common/cuda/strided.h"
+#include "common/onnx.h"
 #include "common/strided.h"
 
 typedef struct concat_attr {
@@ -100,6 +101,11 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_TRAITS(concat, WIDEST, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
+static tutti_value concat_onnx(const tutti_onnx *o)
+{
+    return onnx_along(o, "Concat", ((const concat_attr *)o->call->attr)->axis);
+}
+
+OP_TRAITS(concat, WIDEST, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .onnx = concat_onnx);
 OP_DEFINE(concat, .nin_min = 1, .nin_max = TUTTI_OP_MAX_IN, OP_ATTR(concat_attr, concat_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

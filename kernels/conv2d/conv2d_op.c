@@ -1,5 +1,6 @@
 /* conv2d_op.c - x (B, H, W, C), w (O, KH, KW, C / groups), bias (O) -> y (B, OH, OW, O). */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/onnx.h"
 #include "conv2d/conv2d.h"
 
 static const tutti_attr_field fields[] = {
@@ -58,8 +59,26 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return g->status(g);
 }
 
+static tutti_value conv2d_onnx(const tutti_onnx *o)
+{
+    const conv2d_attr *a = o->call->attr;
+    const tutti_list ones = {2, {1, 1}}, none = {2, {0, 0}};
+    const tutti_list p = a->padding.n ? a->padding : none;
+    const int64_t pads[4] = {p.v[0], p.v[1], p.v[0], p.v[1]};
+    const tutti_desc *w = &o->call->in[1];
+    const tutti_attr attr[5] = {
+        tutti_attr_list("strides", (a->stride.n ? &a->stride : &ones)->v, 2),
+        tutti_attr_list("pads", pads, 4),
+        tutti_attr_list("dilations", (a->dilation.n ? &a->dilation : &ones)->v, 2),
+        tutti_attr_i("group", a->groups), tutti_attr_list("kernel_shape", &w->dim[1], 2)};
+    const tutti_value in[3] = {onnx_channel_second(o, o->in[0], 4),
+                               onnx_channel_second(o, o->in[1], 4), o->nin > 2 ? o->in[2] : 0};
+    return onnx_channel_last(o, onnx_op(o, "Conv", in, o->nin, attr, 5), 4);
+}
+
 OP_TRAITS(conv2d, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 7,
-          .low_out = 1, .batch_nin = 3, .batch_in = 1, .batch_out = 1, .flops = conv2d_flops);
+          .low_out = 1, .batch_nin = 3, .batch_in = 1, .batch_out = 1, .flops = conv2d_flops,
+          .onnx = conv2d_onnx);
 const tutti_op tutti_op_conv2d = {.struct_size = sizeof(tutti_op),
                                   .traits = &conv2d_traits,
                                   .flags = TUTTI_OP_BF16,

@@ -34,6 +34,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_POINTWISE(copy, WIDEST);
+OP_POINTWISE(copy, WIDEST, .onnx_type = "Identity");
 OP_DEFINE(copy, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1, .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -14,5 +14,5 @@ static tutti_status erf_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(erf, WIDEST);
+OP_POINTWISE(erf, WIDEST, .onnx_type = "Erf");
 OP_UNARY(erf, 14, erf_vjp);

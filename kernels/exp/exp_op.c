@@ -11,5 +11,5 @@ static tutti_status exp_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(exp, F32);
+OP_POINTWISE(exp, F32, .onnx_type = "Exp");
 OP_UNARY(exp, 6, exp_vjp);

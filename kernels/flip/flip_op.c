@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
 #include "common/cuda/strided.h"
+#include "common/onnx.h"
 #include "common/strided.h"
 
 /* axes: which ones; none: all. */
@@ -50,6 +51,22 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_attr_field fields[] = {OP_FIELD_LIST(flip_attr, axes)};
 
-OP_PLAIN(flip);
+static tutti_value flip_onnx(const tutti_onnx *o)
+{
+    int32_t reversed[TUTTI_MAX_RANK];
+    int64_t axes[TUTTI_MAX_RANK], back[TUTTI_MAX_RANK], past[TUTTI_MAX_RANK], count = 0;
+    (void)axes_flags("flip", o->call->attr, &o->call->in[0], reversed, NULL);
+    for (int32_t k = 0; k < o->call->in[0].rank; k++)
+        if (reversed[k]) {
+            back[count] = -1;
+            past[count] = INT64_MIN;
+            axes[count++] = k;
+        }
+    const tutti_value in[5] = {o->in[0], onnx_list(o, back, count), onnx_list(o, past, count),
+                               onnx_list(o, axes, count), onnx_list(o, back, count)};
+    return onnx_op(o, "Slice", in, 5, NULL, 0);
+}
+
+OP_PLAIN(flip, .onnx = flip_onnx);
 OP_DEFINE(flip, .nin_min = 1, .nin_max = 1, OP_ATTR(flip_attr, fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

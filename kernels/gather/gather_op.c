@@ -4,6 +4,7 @@
 #include "common/cuda/index_iter.h"
 #include "common/cuda/launch.h"
 #include "common/cuda/vector_copy.h"
+#include "common/onnx.h"
 
 #include <string.h>
 
@@ -122,6 +123,11 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
-OP_PLAIN(gather);
+static tutti_value gather_onnx(const tutti_onnx *o)
+{
+    return onnx_along(o, "Gather", ((const gather_attr *)o->call->attr)->axis);
+}
+
+OP_PLAIN(gather, .onnx = gather_onnx);
 OP_DEFINE(gather, .nin_min = 2, .nin_max = 2, OP_ATTR(gather_attr, fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -1,6 +1,7 @@
 /* gelu_op.c - the Gaussian error linear unit, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/elementwise.h"
+#include "common/onnx.h"
 #include "gelu/gelu.h"
 #include "gelu/gelu_graph.h"
 
@@ -38,8 +39,23 @@ static int32_t gelu_activation(const void *attr)
     return a->approximate ? TUTTI_ACT_GELU_TANH : TUTTI_ACT_GELU;
 }
 
+static tutti_value gelu_onnx(const tutti_onnx *o)
+{
+    const tutti_value x = o->in[0];
+    tutti_value inner;
+    if (((const gelu_attr *)o->call->attr)->approximate) {
+        const tutti_value cube = onnx_op2(o, "Mul", x, onnx_op2(o, "Mul", x, x));
+        inner = onnx_op2(o, "Add", x, onnx_op2(o, "Mul", cube, onnx_number(o, 0.044715)));
+        inner =
+            onnx_op1(o, "Tanh", onnx_op2(o, "Mul", inner, onnx_number(o, sqrt(2.0 / M_PI))));
+    } else
+        inner = onnx_op1(o, "Erf", onnx_op2(o, "Mul", x, onnx_number(o, sqrt(0.5))));
+    const tutti_value share = onnx_op2(o, "Add", inner, onnx_number(o, 1.0));
+    return onnx_op2(o, "Mul", onnx_op2(o, "Mul", x, onnx_number(o, 0.5)), share);
+}
+
 OP_TRAITS(gelu, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION,
-          .activation = gelu_activation);
+          .activation = gelu_activation, .onnx = gelu_onnx);
 OP_UNARY_ATTR(gelu, gelu_attr, fields, 20, gelu_vjp);
 OP_TRAITS(gelu_grad, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION_GRAD,
           .activation = gelu_activation);

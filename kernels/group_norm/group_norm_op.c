@@ -1,5 +1,6 @@
 /* group_norm_op.c - y = (x - mean) rstd gamma + beta, statistics over a group's channels and all pixels. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/onnx.h"
 #include "group_norm/group_norm.h"
 
 #include <math.h>
@@ -163,7 +164,23 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
-OP_PLAIN(group_norm);
+static tutti_value group_norm_onnx(const tutti_onnx *o)
+{
+    const group_norm_attr *a = o->call->attr;
+    const group_norm_shape s = group_norm_shape_of(o->call);
+    const int64_t split[4] = {0, s.pixels, s.groups, s.width}, axes[2] = {1, 3};
+    const tutti_attr over = tutti_attr_list("axes", axes, 2);
+    tutti_value x = onnx_op2(o, "Reshape", o->in[0], onnx_list(o, split, 4));
+    x = onnx_op2(o, "Sub", x, onnx_op(o, "ReduceMean", &x, 1, &over, 1));
+    const tutti_value square = onnx_op2(o, "Mul", x, x);
+    const tutti_value var = onnx_op(o, "ReduceMean", &square, 1, &over, 1);
+    const tutti_value wide = onnx_op2(o, "Add", var, onnx_number(o, a->eps));
+    x = onnx_op2(o, "Div", x, onnx_op1(o, "Sqrt", wide));
+    x = onnx_op2(o, "Reshape", x, o->shape(o));
+    return onnx_op2(o, "Add", onnx_op2(o, "Mul", x, o->in[1]), o->in[2]);
+}
+
+OP_PLAIN(group_norm, .onnx = group_norm_onnx);
 const tutti_op tutti_op_group_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &group_norm_traits,
                                       .flags = TUTTI_OP_FUSED,

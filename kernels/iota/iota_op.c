@@ -1,6 +1,7 @@
 /* iota_op.c - the whole numbers 0, 1 ... size - 1. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/launch.h"
+#include "common/onnx.h"
 #include "common/op_util.h"
 
 /* size: how many; dtype: I64 (the default), I32 or F32. */
@@ -71,6 +72,15 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
-OP_PLAIN(iota);
+static tutti_value iota_onnx(const tutti_onnx *o)
+{
+    const int64_t dtype = ((const iota_attr *)o->call->attr)->dtype;
+    const tutti_value in[3] = {onnx_whole(o, 0), onnx_op1(o, "Squeeze", o->shape(o)),
+                               onnx_whole(o, 1)};
+    const tutti_value y = onnx_op(o, "Range", in, 3, NULL, 0);
+    return dtype == TUTTI_I64 ? y : onnx_cast(o, y, dtype);
+}
+
+OP_PLAIN(iota, .onnx = iota_onnx);
 OP_DEFINE(iota, .nin_min = 0, .nin_max = 0, OP_ATTR(iota_attr, fields), .infer = infer,
           .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -1,5 +1,6 @@
 /* layer_norm_op.c - y = (x - mean) rstd gamma + beta over the last dimension. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/onnx.h"
 #include "layer_norm/layer_norm.h"
 
 #include <math.h>
@@ -152,7 +153,16 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
-OP_TRAITS(layer_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER);
+static tutti_value layer_norm_onnx(const tutti_onnx *o)
+{
+    const tutti_attr attr[2] = {
+        tutti_attr_i("axis", -1),
+        tutti_attr_f("epsilon", ((const layer_norm_attr *)o->call->attr)->eps)};
+    return onnx_op(o, "LayerNormalization", o->in, o->nin, attr, 2);
+}
+
+OP_TRAITS(layer_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER,
+          .onnx = layer_norm_onnx);
 const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &layer_norm_traits,
                                       .flags = TUTTI_OP_FUSED,

@@ -11,5 +11,5 @@ static tutti_status log_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(log, F32);
+OP_POINTWISE(log, F32, .onnx_type = "Log");
 OP_UNARY(log, 8, log_vjp);

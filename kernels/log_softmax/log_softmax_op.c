@@ -1,6 +1,7 @@
 /* log_softmax_op.c - x - log sum exp(x) along an axis. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/softmax.h"
+#include "common/onnx.h"
 
 static void shift(const float *x, float max, float rest, float *y, int64_t n)
 {
@@ -41,5 +42,10 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_PLAIN(log_softmax);
+static tutti_value log_softmax_onnx(const tutti_onnx *o)
+{
+    return onnx_along(o, "LogSoftmax", ((const softmax_attr *)o->call->attr)->axis);
+}
+
+OP_PLAIN(log_softmax, .onnx = log_softmax_onnx);
 SOFTMAX_OP(log_softmax, row);

@@ -1,5 +1,6 @@
 /* matmul_op.c - act(a (..., M, K) times b (..., K, N) plus bias (N)) -> (..., M, N). */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/onnx.h"
 #include "matmul/matmul.h"
 #include "matmul/matmul_epilogue.h"
 
@@ -116,8 +117,33 @@ static const tutti_fusion matmul_fusions[] = {
     {TUTTI_FUSE_FACTOR_SUMS, 0, "matmul_bias_grad"},
     {0, 0, NULL},
 };
+/* The last two dimensions of operand k swapped. */
+static tutti_value transposed(const tutti_onnx *o, uint32_t k)
+{
+    const int32_t rank = o->call->in[k].rank;
+    int64_t order[TUTTI_MAX_RANK];
+    for (int32_t j = 0; j < rank; j++)
+        order[j] = j < rank - 2 ? j : 2 * rank - 3 - j;
+    return onnx_transpose(o, o->in[k], order, rank);
+}
+
+static tutti_value matmul_onnx(const tutti_onnx *o)
+{
+    const matmul_attr *a = o->call->attr;
+    const tutti_desc *d = o->call->in;
+    if (d[0].rank == 2 && d[1].rank == 2) {
+        const tutti_attr attr[2] = {tutti_attr_i("transA", a->transpose_a),
+                                    tutti_attr_i("transB", a->transpose_b)};
+        return onnx_op(o, "Gemm", o->in, o->nin, attr, 2);
+    }
+    const tutti_value x = a->transpose_a ? transposed(o, 0) : o->in[0];
+    const tutti_value y =
+        onnx_op2(o, "MatMul", x, a->transpose_b ? transposed(o, 1) : o->in[1]);
+    return o->nin > 2 ? onnx_op2(o, "Add", y, o->in[2]) : y;
+}
+
 OP_TRAITS(matmul, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 7,
-          .low_out = 1, .flops = matmul_flops, .fusions = matmul_fusions);
+          .low_out = 1, .flops = matmul_flops, .fusions = matmul_fusions, .onnx = matmul_onnx);
 const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
                                   .traits = &matmul_traits,
                                   .flags = TUTTI_OP_BF16,

@@ -18,5 +18,5 @@ static tutti_status max_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(max, WIDEST);
+OP_POINTWISE(max, WIDEST, .onnx_type = "Max");
 OP_BINARY(max, 2, TUTTI_OP_COMMUTATIVE, max_vjp);

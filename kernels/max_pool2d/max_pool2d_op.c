@@ -1,5 +1,6 @@
 /* max_pool2d_op.c - the largest of each window, and where it was. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/onnx.h"
 #include "common/simd.h"
 #include "max_pool2d/max_pool2d.h"
 
@@ -118,8 +119,13 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 
+static tutti_value max_pool2d_onnx(const tutti_onnx *o)
+{
+    return pool_onnx(o, "MaxPool", 0);
+}
+
 OP_TRAITS(max_pool2d, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .batch_nin = 1,
-          .batch_in = 1, .batch_out = 3);
+          .batch_in = 1, .batch_out = 3, .onnx = max_pool2d_onnx);
 const tutti_op tutti_op_max_pool2d = {.struct_size = sizeof(tutti_op),
                                       .traits = &max_pool2d_traits,
                                       .flags = 0,

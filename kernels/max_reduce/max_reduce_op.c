@@ -3,6 +3,7 @@
 #include "common/axes.h"
 #include "common/cuda/reduce.h"
 #include "common/elementwise.h"
+#include "common/onnx.h"
 #include "common/reduce.h"
 
 #include <math.h>
@@ -129,6 +130,15 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
 CUDA_REDUCE_KERNEL(max_reduce, make, 1.0)
 
-OP_TRAITS(max_reduce, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
+static tutti_value max_reduce_onnx(const tutti_onnx *o)
+{
+    const axes_attr *a = o->call->attr;
+    const tutti_attr attr[2] = {tutti_attr_i("keepdims", a->keepdim),
+                                tutti_attr_list("axes", a->axes.v, (uint32_t)a->axes.n)};
+    return onnx_op(o, "ReduceMax", o->in, 1, attr, a->axes.n ? 2 : 1);
+}
+
+OP_TRAITS(max_reduce, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .onnx = max_reduce_onnx);
 OP_DEFINE(max_reduce, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

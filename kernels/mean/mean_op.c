@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
 #include "common/cuda/reduce.h"
+#include "common/onnx.h"
 #include "common/reduce.h"
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -38,6 +39,14 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_PLAIN(mean);
+static tutti_value mean_onnx(const tutti_onnx *o)
+{
+    const axes_attr *a = o->call->attr;
+    const tutti_attr attr[2] = {tutti_attr_i("keepdims", a->keepdim),
+                                tutti_attr_list("axes", a->axes.v, (uint32_t)a->axes.n)};
+    return onnx_op(o, "ReduceMean", o->in, 1, attr, a->axes.n ? 2 : 1);
+}
+
+OP_PLAIN(mean, .onnx = mean_onnx);
 OP_DEFINE(mean, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

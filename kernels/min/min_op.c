@@ -18,5 +18,5 @@ static tutti_status min_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(min, WIDEST);
+OP_POINTWISE(min, WIDEST, .onnx_type = "Min");
 OP_BINARY(min, 2, TUTTI_OP_COMMUTATIVE, min_vjp);

@@ -11,5 +11,5 @@ static tutti_status neg_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(neg, WIDEST);
+OP_POINTWISE(neg, WIDEST, .onnx_type = "Neg");
 OP_UNARY(neg, 1, neg_vjp);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/index_iter.h"
 #include "common/cuda/launch.h"
+#include "common/onnx.h"
 #include "common/op_util.h"
 
 #include <string.h>
@@ -88,6 +89,16 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
 
-OP_PLAIN(one_hot);
+static tutti_value one_hot_onnx(const tutti_onnx *o)
+{
+    float off_on[2] = {0.0f, 1.0f};
+    const tutti_tensor values = {off_on, {{2}, 1, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    const tutti_value in[3] = {o->in[0],
+                               onnx_whole(o, ((const one_hot_attr *)o->call->attr)->classes),
+                               o->graph->constant(o->graph, &values)};
+    return onnx_op(o, "OneHot", in, 3, NULL, 0);
+}
+
+OP_PLAIN(one_hot, .onnx = one_hot_onnx);
 OP_DEFINE(one_hot, .nin_min = 1, .nin_max = 1, OP_ATTR(one_hot_attr, fields), .infer = infer,
           .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);

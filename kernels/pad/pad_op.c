@@ -1,6 +1,7 @@
 /* pad_op.c - elements added around x. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/window.h"
+#include "common/onnx.h"
 #include "common/strided.h"
 
 /* before, after: elements of `value` added at each end of every axis.  Other dtypes than F32 and F64
@@ -101,6 +102,20 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_TRAITS(pad, KEEP, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER);
+static tutti_value pad_onnx(const tutti_onnx *o)
+{
+    const pad_attr *a = o->call->attr;
+    const int32_t rank = o->call->in[0].rank;
+    int64_t pads[2 * TUTTI_MAX_RANK] = {0};
+    for (int32_t k = 0; k < rank; k++) {
+        pads[k] = a->before.v[k];
+        pads[rank + k] = a->after.v[k];
+    }
+    const tutti_value in[3] = {o->in[0], onnx_list(o, pads, 2 * (int64_t)rank),
+                               onnx_number(o, a->value)};
+    return onnx_op(o, "Pad", in, 3, NULL, 0);
+}
+
+OP_TRAITS(pad, KEEP, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER, .onnx = pad_onnx);
 OP_DEFINE(pad, .nin_min = 1, .nin_max = 1, OP_ATTR(pad_attr, pad_fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

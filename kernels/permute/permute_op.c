@@ -1,6 +1,7 @@
 /* permute_op.c - axes in another order. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/strided.h"
+#include "common/onnx.h"
 #include "common/strided.h"
 #include "permute/permute.h"
 
@@ -127,7 +128,13 @@ static uint32_t permute_identity(const tutti_op_call *c, const void *const *cons
     return 1;
 }
 
+static tutti_value permute_onnx(const tutti_onnx *o)
+{
+    const permute_attr *a = o->call->attr;
+    return onnx_transpose(o, o->in[0], a->order.v, (int32_t)a->order.n);
+}
+
 OP_TRAITS(permute, F32, WHOLE, IDENTITY, NEVER, UNCOUNTED, NONE, OTHER,
-          .identity = permute_identity);
+          .identity = permute_identity, .onnx = permute_onnx);
 OP_DEFINE(permute, .nin_min = 1, .nin_max = 1, OP_ATTR(permute_attr, permute_fields),
           .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

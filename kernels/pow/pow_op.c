@@ -23,5 +23,5 @@ static tutti_status pow_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
     return TUTTI_OK;
 }
 
-OP_POINTWISE(pow, F32);
+OP_POINTWISE(pow, F32, .onnx_type = "Pow");
 OP_BINARY(pow, 40, 0, pow_vjp);

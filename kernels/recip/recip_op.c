@@ -13,5 +13,5 @@ static tutti_status recip_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return TUTTI_OK;
 }
 
-OP_POINTWISE(recip, F32);
+OP_POINTWISE(recip, F32, .onnx_type = "Reciprocal");
 OP_UNARY(recip, 3, recip_vjp);

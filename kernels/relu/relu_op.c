@@ -27,7 +27,7 @@ static int32_t relu_activation(const void *attr)
 }
 
 OP_TRAITS(relu, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION,
-          .activation = relu_activation);
+          .activation = relu_activation, .onnx_type = "Relu");
 OP_UNARY(relu, 1, relu_vjp);
 OP_TRAITS(relu_grad, WIDEST, WHOLE, CONSTANTS, SAME, UNCOUNTED, CODE, ACTIVATION_GRAD,
           .activation = relu_activation);

@@ -1,5 +1,6 @@
 /* reshape_op.c - the same elements under another shape. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/onnx.h"
 #include "common/shape.h"
 
 /* One entry of shape may be -1: what the others leave. */
@@ -43,7 +44,13 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_TRAITS(reshape, F32, WHOLE, IDENTITY, NEVER, UNCOUNTED, NONE, OTHER, .identity = op_same);
+static tutti_value reshape_onnx(const tutti_onnx *o)
+{
+    return onnx_op2(o, "Reshape", o->in[0], o->shape(o));
+}
+
+OP_TRAITS(reshape, F32, WHOLE, IDENTITY, NEVER, UNCOUNTED, NONE, OTHER, .identity = op_same,
+          .onnx = reshape_onnx);
 OP_DEFINE(reshape, .flags = TUTTI_OP_VIEW, .nin_min = 1, .nin_max = 1,
           OP_ATTR(shape_attr, shape_fields), .infer = infer, .vjp = vjp,
           .reference = reference);

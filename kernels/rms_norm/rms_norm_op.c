@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rms_norm/rms_norm.h"
 
+#include "common/onnx.h"
+
 #include <math.h>
 
 /* In: x (..., C), gamma (C).  Out: y (..., C), rstd (...) = 1 / sqrt(mean x^2 + eps). */
@@ -117,7 +119,18 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {.struct_size = sizeof(tutti_kernel), .inplace = 1, .run = run};
 
-OP_TRAITS(rms_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER);
+static tutti_value rms_norm_onnx(const tutti_onnx *o)
+{
+    const int64_t last = -1;
+    const tutti_attr over = tutti_attr_list("axes", &last, 1);
+    const tutti_value square = onnx_op2(o, "Mul", o->in[0], o->in[0]);
+    const tutti_value mean = onnx_op(o, "ReduceMean", &square, 1, &over, 1);
+    const tutti_value eps = onnx_number(o, ((const rms_norm_attr *)o->call->attr)->eps);
+    const tutti_value rms = onnx_op1(o, "Sqrt", onnx_op2(o, "Add", mean, eps));
+    return onnx_op2(o, "Mul", onnx_op2(o, "Div", o->in[0], rms), o->in[1]);
+}
+
+OP_TRAITS(rms_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER, .onnx = rms_norm_onnx);
 const tutti_op tutti_op_rms_norm = {.struct_size = sizeof(tutti_op),
                                     .traits = &rms_norm_traits,
                                     .flags = TUTTI_OP_FUSED,

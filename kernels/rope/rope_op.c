@@ -4,6 +4,7 @@
 
 #include "common/cuda/launch.h"
 #include "common/cuda/tensor.h"
+#include "common/onnx.h"
 #include "common/op_util.h"
 
 /* In: x (..., T, D), cos, sin (T, D / 2).  Out: y as x.  For each pair (a, b) = (x[i], x[i + D / 2]):
@@ -169,6 +170,29 @@ static const tutti_kernel cuda = {.struct_size = sizeof(tutti_kernel),
                                   .prepare = cuda_prepare,
                                   .run = cuda_run};
 
-OP_TRAITS(rope, KEEP, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER);
+/* Elements [first, end) of each row of x. */
+static tutti_value onnx_half(const tutti_onnx *o, int64_t first, int64_t end)
+{
+    const int64_t last = -1;
+    const tutti_value in[4] = {o->in[0], onnx_list(o, &first, 1), onnx_list(o, &end, 1),
+                               onnx_list(o, &last, 1)};
+    return onnx_op(o, "Slice", in, 4, NULL, 0);
+}
+
+static tutti_value rope_onnx(const tutti_onnx *o)
+{
+    const int64_t half = o->call->in[0].dim[o->call->in[0].rank - 1] / 2;
+    const tutti_value a = onnx_half(o, 0, half), b = onnx_half(o, half, 2 * half);
+    const tutti_value cosine = o->in[1];
+    const tutti_value sine =
+        ((const rope_attr *)o->call->attr)->inverse ? onnx_op1(o, "Neg", o->in[2]) : o->in[2];
+    const tutti_attr last = tutti_attr_i("axis", -1);
+    const tutti_value y[2] = {
+        onnx_op2(o, "Sub", onnx_op2(o, "Mul", a, cosine), onnx_op2(o, "Mul", b, sine)),
+        onnx_op2(o, "Add", onnx_op2(o, "Mul", b, cosine), onnx_op2(o, "Mul", a, sine))};
+    return onnx_op(o, "Concat", y, 2, &last, 1);
+}
+
+OP_TRAITS(rope, KEEP, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER, .onnx = rope_onnx);
 OP_DEFINE(rope, .nin_min = 3, .nin_max = 3, OP_ATTR(rope_attr, fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

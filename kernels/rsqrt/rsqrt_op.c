@@ -1,6 +1,7 @@
 /* rsqrt_op.c - 1 / sqrt(x), and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/elementwise.h"
+#include "common/onnx.h"
 #include "rsqrt/rsqrt.h"
 
 static tutti_status rsqrt_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
@@ -13,5 +14,10 @@ static tutti_status rsqrt_vjp(tutti_graph *g, const tutti_node *n, const tutti_v
     return TUTTI_OK;
 }
 
-OP_POINTWISE(rsqrt, F32);
+static tutti_value rsqrt_onnx(const tutti_onnx *o)
+{
+    return onnx_op1(o, "Reciprocal", onnx_op1(o, "Sqrt", o->in[0]));
+}
+
+OP_POINTWISE(rsqrt, F32, .onnx = rsqrt_onnx);
 OP_UNARY(rsqrt, 4, rsqrt_vjp);

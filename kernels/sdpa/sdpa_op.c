@@ -1,6 +1,7 @@
 /* sdpa_op.c - attention over (B, H, T, D): gradient rule, descriptor. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdpa/sdpa.h"
+#include "sdpa/sdpa_onnx.h"
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
@@ -90,8 +91,13 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 
+static tutti_value sdpa_onnx(const tutti_onnx *o)
+{
+    return sdpa_onnx_of(o, o->in, o->nin > 3 ? o->in[3] : 0);
+}
+
 OP_TRAITS(sdpa, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 7,
-          .low_out = 1, .batch_nin = 3, .batch_in = 7, .batch_out = 3);
+          .low_out = 1, .batch_nin = 3, .batch_in = 7, .batch_out = 3, .onnx = sdpa_onnx);
 extern const tutti_op tutti_op_sdpa;
 const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
                                 .traits = &sdpa_traits,

@@ -1,6 +1,7 @@
 /* sdpa_packed_op.c - self-attention where q, k and v lie side by side, and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdpa/sdpa.h"
+#include "sdpa/sdpa_onnx.h"
 
 #include <string.h>
 
@@ -229,8 +230,21 @@ static tutti_status grad_decompose(tutti_graph *g, const tutti_node *n, tutti_va
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, grad_prepare, grad_run, NULL};
 
+static tutti_value sdpa_packed_onnx(const tutti_onnx *o)
+{
+    static const int64_t heads_first[4] = {0, 2, 1, 3}; /* (B, T, H, D) <-> (B, H, T, D) */
+    const tutti_attr axis = tutti_attr_i("axis", 2);
+    tutti_value parts[3];
+    for (int k = 0; k < 3; k++) {
+        const tutti_value in[2] = {o->in[0], onnx_whole(o, k)};
+        parts[k] = onnx_transpose(o, onnx_op(o, "Gather", in, 2, &axis, 1), heads_first, 4);
+    }
+    const tutti_value y = sdpa_onnx_of(o, parts, o->nin > 1 ? o->in[1] : 0);
+    return onnx_transpose(o, y, heads_first, 4);
+}
+
 OP_TRAITS(sdpa_packed, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 1,
-          .low_out = 1);
+          .low_out = 1, .onnx = sdpa_packed_onnx);
 extern const tutti_op tutti_op_sdpa_packed, tutti_op_sdpa_packed_grad;
 const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .traits = &sdpa_packed_traits,

@@ -24,7 +24,7 @@ static tutti_status sigmoid_grad_vjp(tutti_graph *g, const tutti_node *n, const 
     return TUTTI_OK;
 }
 
-OP_POINTWISE(sigmoid, WIDEST);
+OP_POINTWISE(sigmoid, WIDEST, .onnx_type = "Sigmoid");
 OP_UNARY(sigmoid, 9, sigmoid_vjp);
 OP_POINTWISE(sigmoid_grad, WIDEST);
 OP_GRADIENT(sigmoid_grad, 1, sigmoid_grad_vjp);

@@ -1,6 +1,7 @@
 /* silu_op.c - x sigmoid(x), and its gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/elementwise.h"
+#include "common/onnx.h"
 #include "silu/silu.h"
 
 static tutti_status silu_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
@@ -28,7 +29,12 @@ static tutti_status silu_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
     return TUTTI_OK;
 }
 
-OP_POINTWISE(silu, WIDEST);
+static tutti_value silu_onnx(const tutti_onnx *o)
+{
+    return onnx_op2(o, "Mul", o->in[0], onnx_op1(o, "Sigmoid", o->in[0]));
+}
+
+OP_POINTWISE(silu, WIDEST, .onnx = silu_onnx);
 OP_UNARY(silu, 10, silu_vjp);
 OP_POINTWISE(silu_grad, WIDEST);
 OP_GRADIENT(silu_grad, 12, silu_grad_vjp);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/strided.h"
 #include "common/cuda/window.h"
+#include "common/onnx.h"
 #include "common/strided.h"
 
 /* Along axis k: begin, begin + stride ... below end.  Missing strides are 1.  slice_grad puts dy back
@@ -148,7 +149,26 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     return TUTTI_OK;
 }
 
-OP_PLAIN(slice);
+static tutti_value slice_onnx(const tutti_onnx *o)
+{
+    const slice_attr *a = o->call->attr;
+    const tutti_desc *x = &o->call->in[0];
+    int64_t begin[TUTTI_MAX_RANK], end[TUTTI_MAX_RANK], steps[TUTTI_MAX_RANK];
+    int64_t axes[TUTTI_MAX_RANK], count = 0;
+    for (int32_t k = 0; k < x->rank; k++) {
+        if (a->begin.v[k] == 0 && a->end.v[k] == x->dim[k] && step(a, k) == 1)
+            continue; /* all of it, however long it is */
+        begin[count] = a->begin.v[k];
+        end[count] = a->end.v[k];
+        steps[count] = step(a, k);
+        axes[count++] = k;
+    }
+    const tutti_value in[5] = {o->in[0], onnx_list(o, begin, count), onnx_list(o, end, count),
+                               onnx_list(o, axes, count), onnx_list(o, steps, count)};
+    return onnx_op(o, "Slice", in, 5, NULL, 0);
+}
+
+OP_PLAIN(slice, .onnx = slice_onnx);
 OP_DEFINE(slice, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
 

@@ -1,6 +1,7 @@
 /* softmax_op.c - exp(x) / sum exp(x) along an axis. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/softmax.h"
+#include "common/onnx.h"
 
 static void row(const float *x, float *y, int64_t n)
 {
@@ -32,5 +33,10 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_PLAIN(softmax);
+static tutti_value softmax_onnx(const tutti_onnx *o)
+{
+    return onnx_along(o, "Softmax", ((const softmax_attr *)o->call->attr)->axis);
+}
+
+OP_PLAIN(softmax, .onnx = softmax_onnx);
 SOFTMAX_OP(softmax, row);

@@ -11,5 +11,5 @@ static tutti_status softplus_vjp(tutti_graph *g, const tutti_node *n, const tutt
     return TUTTI_OK;
 }
 
-OP_POINTWISE(softplus, WIDEST);
+OP_POINTWISE(softplus, WIDEST, .onnx_type = "Softplus");
 OP_UNARY(softplus, 20, softplus_vjp);

@@ -11,5 +11,5 @@ static tutti_status sqrt_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     return TUTTI_OK;
 }
 
-OP_POINTWISE(sqrt, WIDEST);
+OP_POINTWISE(sqrt, WIDEST, .onnx_type = "Sqrt");
 OP_UNARY(sqrt, 3, sqrt_vjp);

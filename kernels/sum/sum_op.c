@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axes.h"
 #include "common/cuda/reduce.h"
+#include "common/onnx.h"
 #include "common/reduce.h"
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -28,6 +29,14 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return TUTTI_OK;
 }
 
-OP_PLAIN(sum);
+static tutti_value sum_onnx(const tutti_onnx *o)
+{
+    const axes_attr *a = o->call->attr;
+    const tutti_attr attr = tutti_attr_i("keepdims", a->keepdim);
+    const tutti_value in[2] = {o->in[0], a->axes.n ? onnx_list(o, a->axes.v, a->axes.n) : 0};
+    return onnx_op(o, "ReduceSum", in, 2, &attr, 1);
+}
+
+OP_PLAIN(sum, .onnx = sum_onnx);
 OP_DEFINE(sum, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields), .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -24,7 +24,7 @@ static tutti_status tanh_grad_vjp(tutti_graph *g, const tutti_node *n, const tut
     return TUTTI_OK;
 }
 
-OP_POINTWISE(tanh, WIDEST);
+OP_POINTWISE(tanh, WIDEST, .onnx_type = "Tanh");
 OP_UNARY(tanh, 14, tanh_vjp);
 OP_POINTWISE(tanh_grad, WIDEST);
 OP_GRADIENT(tanh_grad, 1, tanh_grad_vjp);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/vector_copy.h"
 #include "common/elementwise.h"
+#include "common/onnx.h"
 #include "common/strided.h"
 
 /* c: F32, U8 or BOOL, where 0 chooses b; a and b of one dtype. */
@@ -191,6 +192,14 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 6, cuda_prepare, cuda_run, NULL};
 
-OP_POINTWISE(where, WIDEST);
+static tutti_value where_onnx(const tutti_onnx *o)
+{
+    const int truth = o->call->in[0].dtype == TUTTI_BOOL;
+    const tutti_value in[3] = {truth ? o->in[0] : onnx_cast(o, o->in[0], TUTTI_BOOL), o->in[1],
+                               o->in[2]};
+    return onnx_op(o, "Where", in, 3, NULL, 0);
+}
+
+OP_POINTWISE(where, WIDEST, .onnx = where_onnx);
 OP_DEFINE(where, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 3, .nin_max = 3, .infer = infer,
           .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -12,6 +12,7 @@ TUTTI_C_BEGIN
 
 struct tutti_op_call;
 struct tutti_node;
+struct tutti_onnx;
 
 /* In all of these 0 is "not said": the host then does what is right for any operation, and the tests of
  * the built-in ones fail. */
@@ -133,6 +134,14 @@ typedef struct tutti_op_traits {
     /* TUTTI_ACT_* of these attributes.  [any] */
     int32_t (*activation)(const void *attr);
     const tutti_fusion *fusions; /* NULL: none */
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1: the operator of ONNX that it is, operand by operand and without attributes; NULL: `onnx` says
+     * more. */
+    const char *onnx_type;
+    /* since 1.1: emits the ONNX operators of a node (onnx.h) and returns result 0, or 0 after an error.  NULL, with
+     * onnx_type NULL: it cannot be exported.  [control] */
+    tutti_value (*onnx)(const struct tutti_onnx *o);
+#endif
 } tutti_op_traits;
 
 TUTTI_C_END
