@@ -13,6 +13,7 @@ static void settings(int grey, int vary)
 {
     given_init(&g);
     given_path(&g, "path", s.folder);
+    given_enum(&g, "labels", "folders", 0);
     given_enum(&g, "channels", grey ? "grey" : "rgb", grey);
     given_enum(&g, "sizes", vary ? "vary" : "probe", vary);
     given_null(&g, "shrink");
@@ -268,6 +269,32 @@ START_TEST(folders_that_are_no_set_are_refused)
 }
 END_TEST
 
+START_TEST(images_without_classes_come_in_order_of_their_paths)
+{
+    static const char *const names[] = {"a.png", "b/0.png", "c.png"};
+    uint8_t pixels[8 * 8 * 3];
+    tutti_desc d;
+    settings(0, 0);
+    given_enum(&g, "labels", "none", 1);
+    shelf_refused(&s, "image_folder", &g, TUTTI_E_FORMAT,
+                  "$: holds no .jpg, .jpeg or .png files");
+    folder("b");
+    for (int k = 2; k >= 0; k--) {
+        const picture p = picture_png(8, 8, 3, k);
+        save(names[k], &p);
+    }
+    (void)shelf_file(&s, "notes.txt", "no image", 8);
+    ck_assert_ok(shelf_open(&s, "image_folder", &g, &err), err);
+    ck_assert_int_eq(s.info.samples, 3);
+    ck_assert_int_eq(s.info.columns[1].classes, 0);
+    for (int64_t k = 0; k < 3; k++) {
+        ck_assert_int_eq(sample(k, pixels, sizeof pixels, &d), -100);
+        ck_assert_int_eq(pixels[0], picture_pixel(0, 0, 0, (int)k));
+    }
+    subject_close(&s.subject);
+}
+END_TEST
+
 START_TEST(a_loop_of_links_is_refused)
 {
     folder("cat");
@@ -291,6 +318,7 @@ int main(void)
     tcase_add_test(c, an_image_unlike_those_probed_is_refused);
     tcase_add_test(c, broken_images_are_named);
     tcase_add_test(c, folders_that_are_no_set_are_refused);
+    tcase_add_test(c, images_without_classes_come_in_order_of_their_paths);
     tcase_add_test(c, a_loop_of_links_is_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

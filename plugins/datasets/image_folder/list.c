@@ -157,6 +157,15 @@ tutti_status image_list_make(image_list *l, const char *folder, tutti_error *err
     return s;
 }
 
+tutti_status image_list_make_unlabelled(image_list *l, const char *folder, tutti_error *err)
+{
+    memset(l, 0, sizeof *l);
+    const tutti_status s = image_folder_walk(l, folder, IMAGE_LIST_UNLABELLED, 0, err);
+    return s || l->count ? s
+                         : tutti_fail(err, TUTTI_E_FORMAT,
+                                      "%s: holds no .jpg, .jpeg or .png files", folder);
+}
+
 void image_list_free(image_list *l)
 {
     for (int64_t k = 0; k < l->count; k++)

@@ -8,6 +8,8 @@
 #include "tutti/dataset.h"
 #include "tutti/tutti.h"
 
+enum { LABELS_FOLDERS, LABELS_NONE }; /* of the enum labels */
+
 typedef struct image_folder {
     image_list list;
     pictures pictures;
@@ -85,8 +87,11 @@ static tutti_status folder_open(const tutti_host *host, const tutti_params *para
     if (!f)
         return tutti_fail(err, TUTTI_E_NOMEM, "image_folder: no memory");
     tutti_status s = pictures_open(&f->pictures, params, err);
+    const char *path = tutti_param_str(params, "path");
     if (s == TUTTI_OK)
-        s = image_list_make(&f->list, tutti_param_str(params, "path"), err);
+        s = tutti_param_i64(params, "labels") == LABELS_NONE
+                ? image_list_make_unlabelled(&f->list, path, err)
+                : image_list_make(&f->list, path, err);
     if (s == TUTTI_OK)
         s = image_folder_probe(f, err);
     if (s)
