@@ -76,6 +76,26 @@ static run_file *told(const cli_options *o, tutti_status s, run_file *run, fault
     return s ? NULL : run;
 }
 
+/* For what is wrong with a run file; NULL, which has been said, when none can be read. */
+static faults *faults_of_run(registry *r)
+{
+    faults *f = faults_create();
+    if (!f)
+        (void)fprintf(stderr, "tutti: no memory to read the run file\n");
+    if (registry_trusts_nothing(r)) { /* which has been said */
+        faults_destroy(f);
+        return NULL;
+    }
+    return f;
+}
+
+static const char *folder_here(char *path, size_t size)
+{
+    if (!getcwd(path, size))
+        (void)snprintf(path, size, ".");
+    return path;
+}
+
 /* "name=NAME-repeat", with a number where there is such a folder. */
 static void name_repeat(const char *name, char *text, size_t size)
 {
@@ -92,13 +112,9 @@ run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, regi
     run_file *run = NULL;
     char name[512];
     const char *sets[CLI_MAX_OPTIONS + 2] = {name};
-    faults *f = faults_create();
+    faults *f = faults_of_run(r);
     if (!f)
-        (void)fprintf(stderr, "tutti: no memory to read the run file\n");
-    if (registry_trusts_nothing(r) || !f) { /* which has been said */
-        faults_destroy(f);
         return NULL;
-    }
     name_repeat(run_repeat_name(repeat), name, sizeof name);
     for (size_t k = 0; k < o->nsets; k++)
         sets[k + 1] = o->sets[k];
@@ -107,25 +123,32 @@ run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, regi
     return told(o, s, run, f);
 }
 
+run_file *cli_run_text(const cli_options *o, const char *name, const char *text, registry *r)
+{
+    char here[PATH_MAX];
+    run_file *run = NULL;
+    faults *f = faults_of_run(r);
+    if (!f)
+        return NULL;
+    const tutti_status s =
+        run_file_parse(name, text, folder_here(here, sizeof here), o->sets, r, &run, f);
+    return told(o, s, run, f);
+}
+
 run_file *cli_run_file(const cli_options *o, int kind, registry *r)
 {
-    run_file *run = NULL;
-    faults *f = faults_create();
     char here[PATH_MAX], recipe[PATH_MAX];
+    run_file *run = NULL;
+    if (!o->run)
+        return cli_run_text(o, "embedded run", cli_default_run, r);
+    faults *f = faults_of_run(r);
     if (!f)
-        (void)fprintf(stderr, "tutti: no memory to read the run file\n");
-    if (registry_trusts_nothing(r) || !f) { /* which has been said */
-        faults_destroy(f);
         return NULL;
-    }
-    if (!getcwd(here, sizeof here))
-        (void)snprintf(here, sizeof here, ".");
     if (o->resume && strcmp(o->resume, "auto") == 0 && kind == RUN_FILE_TRAIN)
         kind |= RUN_FILE_NAMED;
     const tutti_status s =
-        !o->run ? run_file_parse("embedded run", cli_default_run, here, o->sets, r, &run, f)
-        : find_recipe(o->run, recipe, sizeof recipe)
-            ? run_file_read(recipe, here, kind, o->sets, r, &run, f)
+        find_recipe(o->run, recipe, sizeof recipe)
+            ? run_file_read(recipe, folder_here(here, sizeof here), kind, o->sets, r, &run, f)
             : run_file_read(o->run, NULL, kind, o->sets, r, &run, f);
     return told(o, s, run, f);
 }

@@ -60,6 +60,25 @@ typedef struct cli_checking {
     const char *device;
 } cli_checking;
 
+/* What plugins new makes. */
+typedef struct cli_making {
+    const char *kind;
+    const char *lang;
+} cli_making;
+
+/* What predict writes, of which data. */
+typedef struct cli_predicting {
+    const char *data; /* label of an evaluation */
+    const char *output;
+    const char *format; /* NULL: as the output's name ends */
+} cli_predicting;
+
+/* What export writes. */
+typedef struct cli_exporting {
+    const char *onnx;  /* path */
+    const char *batch; /* how many samples */
+} cli_exporting;
+
 /* What a command was given. */
 typedef struct cli_options {
     const cli_command *const *commands; /* all that there are; a NULL ends them */
@@ -67,8 +86,7 @@ typedef struct cli_options {
     const char *sets[CLI_MAX_OPTIONS + 1];
     const char *plugin_paths[CLI_MAX_OPTIONS + 1];
     const char *resume; /* or --checkpoint */
-    const char *data;
-    const char *output;
+    cli_predicting predicting;
     cli_length length;
     const char *lock;                       /* --plugin-lock */
     const char *policy;                     /* --plugin-policy */
@@ -82,8 +100,8 @@ typedef struct cli_options {
     cli_look look;
     cli_preview preview;
     cli_checking checking;
-    const char *kind; /* of plugins new */
-    const char *lang; /* likewise */
+    cli_making making;
+    cli_exporting exporting;
     cli_signing signing;
     cli_talk talk;
 } cli_options;
@@ -104,7 +122,8 @@ enum {
     CLI_TAKES_JSON = 2048, /* results for programs */
     CLI_TAKES_BATCHES = 4096,
     CLI_TAKES_PLOT = 8192,
-    CLI_TAKES_PAGE = 16384
+    CLI_TAKES_PAGE = 16384,
+    CLI_TAKES_EXPORT = 32768
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists
@@ -163,9 +182,9 @@ struct cli_command {
     const cli_use *uses; /* instead of args, least, most and run; a NULL name ends them */
 };
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_run, cli_runs, cli_report,
-    cli_validate, cli_explain, cli_plan, cli_profile, cli_plugins, cli_ops, cli_layers,
-    cli_bench, cli_docs, cli_version;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_export, cli_run, cli_runs,
+    cli_report, cli_validate, cli_explain, cli_plan, cli_profile, cli_plugins, cli_ops,
+    cli_layers, cli_bench, cli_docs, cli_version;
 
 /* The command of that name, or NULL. */
 const cli_command *cli_find_command(const cli_command *const *commands, const char *name);

@@ -187,8 +187,9 @@ static int make(const char *name, const char *kind, const char *lang, const char
 
 int plugins_new(const cli_options *o, const tutti_op *const *ops)
 {
-    const char *name = o->words[1], *kind = o->kind ? o->kind : TUTTI_KIND_ALGORITHM;
-    const char *lang = o->lang ? o->lang : "c";
+    const char *name = o->words[1],
+               *kind = o->making.kind ? o->making.kind : TUTTI_KIND_ALGORITHM;
+    const char *lang = o->making.lang ? o->making.lang : "c";
     char templates[PATH_MAX], folder[PATH_MAX], common[PATH_MAX];
     if (!is_name(name)) {
         (void)fprintf(stderr,

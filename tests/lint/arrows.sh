@@ -13,7 +13,7 @@ refuse() {
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }
-host='base|signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|look|cli'
+host='base|signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|look|cli'
 # later FOLDER NAMES: what a folder of the host may neither include nor link.
 later() {
   refuse "host/$1 includes a later folder" "#include \"($2)/" -- "host/$1"
@@ -33,19 +33,20 @@ refuse "the host includes the kernels outside cli/main.c and embed" '#include "o
   'host/*.c' 'host/*.h' 'host/*.cu' ':!host/cli/main.c' ':!host/embed/net.c' ':!host/embed/trainer.c'
 refuse "the host links the kernels outside cli and embed" "tutti_kernels\b" -- 'host/*CMakeLists.txt' \
   ':!host/cli/CMakeLists.txt' ':!host/embed/CMakeLists.txt'
-later base 'signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
-later signature 'plugin|engine|graph|device|dist|loop|train|run|check|cli'
-later plugin 'engine|graph|device|dist|loop|train|run|check|embed|cli'
-later engine 'graph|device|dist|loop|train|run|check|embed|cli'
-later graph 'engine|device|dist|loop|train|run|check|embed|cli'
-later device 'engine|dist|loop|train|run|check|embed|cli'
-later dist 'engine|graph|device|loop|train|run|check|embed|cli'
-later loop 'graph|dist|train|run|check|embed|cli'
+later base 'signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|cli'
+later signature 'plugin|engine|graph|device|dist|export|loop|train|run|check|cli'
+later plugin 'engine|graph|device|dist|export|loop|train|run|check|embed|cli'
+later engine 'graph|device|dist|export|loop|train|run|check|embed|cli'
+later graph 'engine|device|dist|export|loop|train|run|check|embed|cli'
+later device 'engine|dist|export|loop|train|run|check|embed|cli'
+later dist 'engine|graph|device|export|loop|train|run|check|embed|cli'
+later export 'engine|dist|loop|train|run|check|embed|look|cli'
+later loop 'graph|dist|export|train|run|check|embed|cli'
 later train 'loop|run|check|embed|cli'
-later run 'graph|device|dist|check|embed|cli'
-later check 'graph|device|dist|loop|run|embed|cli'
+later run 'graph|device|dist|export|check|embed|cli'
+later check 'graph|device|dist|export|loop|run|embed|cli'
 later embed 'dist|run|check|look|cli'
-later look 'signature|plugin|engine|graph|device|dist|loop|train|run|check|embed|cli'
+later look 'signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|cli'
 # parts FOLDER PART...: the libraries of a folder, each of which may include those before it.
 parts() {
   local folder=$1 part
