@@ -54,6 +54,23 @@ typedef struct cli_signing {
     bool no_password; /* of plugins keygen */
 } cli_signing;
 
+/* What plugins new makes. */
+typedef struct cli_making {
+    const char *kind;
+    const char *lang;
+} cli_making;
+
+/* How generate goes on; numbers as they were given, NULL: not at all. */
+typedef struct cli_generating {
+    const char *prompt;
+    const char *file; /* the prompt's */
+    const char *run;  /* run file */
+    const char *max_tokens, *temperature, *top_k, *top_p, *seed;
+    const char *stops[CLI_MAX_OPTIONS + 1];
+    size_t nstops;
+    bool no_cache;
+} cli_generating;
+
 /* How plugins check tries a plugin. */
 typedef struct cli_checking {
     const char *members; /* --run */
@@ -102,6 +119,7 @@ typedef struct cli_options {
     cli_checking checking;
     cli_making making;
     cli_exporting exporting;
+    cli_generating generating;
     cli_signing signing;
     cli_talk talk;
 } cli_options;
@@ -123,7 +141,8 @@ enum {
     CLI_TAKES_BATCHES = 4096,
     CLI_TAKES_PLOT = 8192,
     CLI_TAKES_PAGE = 16384,
-    CLI_TAKES_EXPORT = 32768
+    CLI_TAKES_EXPORT = 32768,
+    CLI_TAKES_GENERATE = 65536
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists
@@ -182,9 +201,9 @@ struct cli_command {
     const cli_use *uses; /* instead of args, least, most and run; a NULL name ends them */
 };
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_export, cli_run, cli_runs,
-    cli_report, cli_validate, cli_explain, cli_plan, cli_profile, cli_plugins, cli_ops,
-    cli_layers, cli_bench, cli_docs, cli_version;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_generate, cli_export, cli_run,
+    cli_runs, cli_report, cli_validate, cli_explain, cli_plan, cli_profile, cli_plugins,
+    cli_ops, cli_layers, cli_bench, cli_docs, cli_version;
 
 /* The command of that name, or NULL. */
 const cli_command *cli_find_command(const cli_command *const *commands, const char *name);

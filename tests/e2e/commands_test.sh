@@ -2,7 +2,7 @@
 # commands_test.sh - every command, its help and its exit status.
 . "$(dirname "$0")/lib.sh"
 small_run >run.json
-for command in train eval predict export run validate explain plan plugins bench docs version; do
+for command in train eval predict generate export run validate explain plan plugins bench docs version; do
   check "$command has help" "$TUTTI" "$command" --help
   check "$command tells its exit statuses" sh -c "$TUTTI $command --help | grep -q '^Exit status: 0 '"
 done

@@ -62,6 +62,10 @@ typedef struct graph_hooks {
     /* An operation that the table does not have, as long as the graph lives; NULL with the reason, of
      * which E_NOTFOUND is that there is none.  The hook may be NULL. */
     const tutti_op *(*op)(void *ctx, const char *name, tutti_error *err);
+    /* As tutti_graph's; NULL: every sequence begins with the inputs. */
+    tutti_value (*position)(void *ctx, graph *g, int64_t most);
+    tutti_value (*cache)(void *ctx, graph *g, tutti_module m, const char *name,
+                         tutti_value rows);
 } graph_hooks;
 
 /* `ops` is NULL-terminated and outlives the graph; `hooks` may be NULL.  NULL: out of memory. */

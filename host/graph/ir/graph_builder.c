@@ -148,16 +148,40 @@ static tutti_status build_call(tutti_graph *b, tutti_module m, const tutti_value
                            : g->hooks.call(g->hooks.ctx, g, m, args, nin, out, nout);
 }
 
+static tutti_value build_position(tutti_graph *b, int64_t most)
+{
+    graph *g = graph_of(b);
+    return g->error.status || !g->hooks.position ? 0 : g->hooks.position(g->hooks.ctx, g, most);
+}
+
+static tutti_value build_cache(tutti_graph *b, tutti_module m, const char *name,
+                               tutti_value rows)
+{
+    graph *g = graph_of(b);
+    return g->error.status || !g->hooks.cache ? 0
+                                              : g->hooks.cache(g->hooks.ctx, g, m, name, rows);
+}
+
 graph *graph_create(const tutti_op *const *ops, int32_t mode, const graph_hooks *hooks)
 {
     graph *g = calloc(1, sizeof *g);
     if (!g)
         return NULL;
-    g->api = (tutti_graph){sizeof g->api,      mode,         g,
-                           graph_build_emit,   build_desc,   build_weight,
-                           build_constant,     build_assign, build_call,
-                           build_fail,         build_status, graph_build_guard,
-                           graph_build_unguard};
+    g->api = (tutti_graph){.struct_size = sizeof g->api,
+                           .mode = mode,
+                           .ctx = g,
+                           .emit = graph_build_emit,
+                           .desc = build_desc,
+                           .weight = build_weight,
+                           .constant = build_constant,
+                           .assign = build_assign,
+                           .call = build_call,
+                           .fail = build_fail,
+                           .status = build_status,
+                           .guard = graph_build_guard,
+                           .unguard = graph_build_unguard,
+                           .position = build_position,
+                           .cache = build_cache};
     g->ops = ops;
     g->scope = "";
     g->passes = GRAPH_MERGE;

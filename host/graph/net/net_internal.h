@@ -14,6 +14,8 @@
 
 typedef struct half_weights half_weights;
 typedef struct plugin_op plugin_op;
+typedef struct sequence_trace sequence_trace;
+typedef struct sequence_rows sequence_rows;
 
 /* Copies of weights that lie together. */
 typedef struct half_area {
@@ -49,8 +51,9 @@ typedef struct net_tree {
 typedef struct net_storage {
     float *trainable, *grads; /* `count` each */
     int64_t count;
-    void *buffers;      /* behind the frozen weights */
-    half_weights *half; /* NULL: there are none */
+    void *buffers;       /* behind the frozen weights */
+    half_weights *half;  /* NULL: there are none */
+    sequence_rows *rows; /* that sequences have left, for plans of all lengths */
 } net_storage;
 
 /* Where groups of weights, layers and operations come from. */
@@ -76,9 +79,10 @@ typedef struct net_limits {
 } net_limits;
 
 typedef struct net_tracing {
-    int depth;           /* of nested calls */
-    bool in_loss;        /* tracing the loss */
-    module_calls *calls; /* NULL: nobody writes them down */
+    int depth;                /* of nested calls */
+    bool in_loss;             /* tracing the loss */
+    module_calls *calls;      /* NULL: nobody writes them down */
+    sequence_trace *sequence; /* NULL: sequences begin with the inputs */
 } net_tracing;
 
 struct net {

@@ -1,6 +1,7 @@
 /* trace.c - graphs that trace a tree: what they ask of its weights and modules. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/net_internal.h"
+#include "graph/net/sequence.h"
 
 #include <stdio.h>
 
@@ -127,7 +128,13 @@ tutti_value net_trace_loss(net *n, tutti_graph *b, const tutti_value *outputs,
 
 graph *net_graph(net *n, int32_t mode)
 {
-    const graph_hooks hooks = {n, hook_weight, hook_call, hook_read, hook_op};
+    const graph_hooks hooks = {.ctx = n,
+                               .weight = hook_weight,
+                               .call = hook_call,
+                               .read = hook_read,
+                               .op = hook_op,
+                               .position = sequence_position,
+                               .cache = sequence_cache};
     graph *g = graph_create(n->options.ops, mode, &hooks);
     if (g)
         graph_set_passes(g, GRAPH_FOLD);

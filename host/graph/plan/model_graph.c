@@ -33,7 +33,11 @@ static tutti_status trace_forward(net *n, model_graph *b)
     for (uint32_t k = 0; k < b->ninputs; k++)
         b->inputs[k] = graph_input(b->compiled.g, &b->input_desc[k]);
     graph_set_segment(b->compiled.g, 0);
-    (void)net_trace_model(n, t, b->inputs, b->ninputs, b->outputs, b->noutputs);
+    if (b->sequence)
+        (void)sequence_trace_model(n, b->sequence, b->compiled.g, b->inputs[b->ninputs - 1],
+                                   b->inputs, b->ninputs - 1, b->outputs, b->noutputs);
+    else
+        (void)net_trace_model(n, t, b->inputs, b->ninputs, b->outputs, b->noutputs);
     for (uint32_t k = 0; k < b->noutputs && !t->status(t); k++)
         if (!b->outputs[k])
             (void)t->fail(t, TUTTI_E_FAIL, "trace left an output of the model empty");
@@ -53,6 +57,7 @@ static void adopt(const net *n, model_graph *b, graph *to, const tutti_value *ma
         b->grads[k] = map[b->grads[k]];
         b->there[k] = map[b->there[k]];
     }
+    sequence_adopt(b->sequence, map);
     graph_destroy(b->compiled.g);
     b->compiled.g = to;
 }
@@ -77,6 +82,7 @@ static tutti_status fuse(net *n, model_graph *b, fuse_pass *pass, tutti_error *e
         wanted[b->grads[k]] = true;
     for (uint32_t k = 0; k < graph_nassigns(b->compiled.g); k++)
         wanted[graph_assign_at(b->compiled.g, k).value] = true;
+    sequence_want(b->sequence, wanted);
     s = pass(b->compiled.g, wanted, to, map, err);
     if (!s) {
         adopt(n, b, to, map);
@@ -176,7 +182,21 @@ static uint32_t list_stores(const net *n, const model_graph *b, program_store *s
                                               .before = b->grads[k] ? b->there[k] : 0,
                                               .memory = n->tree.order[k]->grad,
                                               .bytes = tutti_nbytes(&n->tree.order[k]->desc)};
-    return count;
+    return count + sequence_list_stores(b->sequence, stores + count);
+}
+
+/* A graph that goes on with sequences takes their new tokens first, and where these stand last. */
+static tutti_status begin_sequence(model_graph *b, const plan_request *r, tutti_error *err)
+{
+    const tutti_desc *tokens = &r->inputs[0];
+    const tutti_desc *position = &r->inputs[r->ninputs ? r->ninputs - 1 : 0];
+    if (r->ninputs < 2 || tokens->rank != 2 || position->rank != 1 ||
+        position->dtype != TUTTI_I32 || position->dim[0] != tokens->dim[1] || r->context < 1)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "a plan that goes on takes tokens (B, T), positions I32 (T), and how "
+                          "long sequences may become");
+    b->sequence = sequence_trace_create(tokens->dim[1], r->context);
+    return b->sequence ? TUTTI_OK : out_of_memory(err);
 }
 
 tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_graph,
@@ -189,6 +209,8 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
     b->ninputs = request->ninputs;
     memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
     tutti_status s = compiled_graph_begin(n, plan_mode(b->kind), "a plan", &b->compiled, err);
+    if (!s && b->kind == PLAN_CONTINUE)
+        s = begin_sequence(b, request, err);
     if (!s)
         s = trace_forward(n, b);
     if (s && b->compiled.g)
@@ -215,8 +237,9 @@ tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tut
     const tutti_device *d = n->options.device;
     b->grads = calloc((size_t)n->tree.norder + 1, sizeof *b->grads);
     b->there = calloc((size_t)n->tree.norder + 1, sizeof *b->there);
-    program_store *stores =
-        calloc((size_t)n->tree.norder + graph_nassigns(b->compiled.g) + 1, sizeof *stores);
+    program_store *stores = calloc((size_t)n->tree.norder + graph_nassigns(b->compiled.g) +
+                                       sequence_count(b->sequence) + 1,
+                                   sizeof *stores);
     tutti_status s = b->grads && b->there && stores ? TUTTI_OK : out_of_memory(err);
     if (!s && model_graph_trains(b))
         s = trace_backward(n, b, err);
@@ -264,5 +287,6 @@ void model_graph_destroy(model_graph *b)
     compiled_graph_fini(&b->compiled);
     free(b->grads);
     free(b->there);
+    sequence_trace_destroy(b->sequence);
     free(b);
 }

@@ -73,6 +73,11 @@ void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void
     program_watch(p->model_graph->compiled.program, passed, ctx);
 }
 
+int64_t plan_context(const plan *p)
+{
+    return p->model_graph->sequence ? p->model_graph->sequence->context : 0;
+}
+
 uint32_t plan_noutputs(const plan *p)
 {
     return p->model_graph->noutputs;

@@ -14,6 +14,8 @@ enum {
     PLAN_TRAIN_ADD, /* the same; gradients are added to */
     PLAN_LOSSES,    /* training-mode forward and one loss a sample, no gradients */
     PLAN_EVAL,      /* evaluation-mode forward and mean loss (0 targets: no loss) */
+    PLAN_CONTINUE, /* evaluation-mode forward of the next tokens of sequences, whose keys and values are
+                       kept from run to run; no loss.  The last input is their positions, I32 (T) */
 };
 enum { SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD, SEGMENT_COUNT };
 
@@ -24,6 +26,8 @@ typedef struct plan_request {
     uint32_t reserved;
     tutti_desc inputs[TUTTI_MAX_COLUMNS];
     tutti_desc targets[TUTTI_MAX_COLUMNS];
+    int64_t
+        context; /* CONTINUE: how long sequences may become where the model does not bound them */
 } plan_request;
 
 /* The plan for these shapes, from the cache or newly traced, differentiated, scheduled and laid
@@ -58,6 +62,8 @@ void plan_set_target(plan *p, uint32_t k, const void *data);
  * changed in place before SEGMENT_LOSS. */
 tutti_tensor plan_output(plan *p, uint32_t k);
 tutti_tensor plan_loss(plan *p); /* scalar f32; (B) for PLAN_LOSSES; no data without targets */
+/* CONTINUE: how long sequences may become. */
+int64_t plan_context(const plan *p);
 uint32_t plan_noutputs(const plan *p);
 
 /* Runs one segment.  SEGMENT_LOSS computes the loss, and its gradient for the outputs times

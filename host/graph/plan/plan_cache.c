@@ -22,8 +22,8 @@ static bool same_descs(const tutti_desc *a, const tutti_desc *b, uint32_t n)
 static model_graph *find_model_graph(const plan_set *set, const plan_request *r)
 {
     for (model_graph *b = set->model_graphs; b; b = b->next)
-        if (b->kind == r->kind && b->ninputs == r->ninputs &&
-            same_descs(b->input_desc, r->inputs, r->ninputs))
+        if (b->kind == r->kind && sequence_fits(b->sequence, r->context) &&
+            b->ninputs == r->ninputs && same_descs(b->input_desc, r->inputs, r->ninputs))
             return b;
     return NULL;
 }
@@ -47,14 +47,14 @@ static uint64_t mix_descs(uint64_t h, const tutti_desc *d, uint32_t n)
 static uint64_t request_hash(const plan_request *r)
 {
     const uint64_t h = mix_descs((uint64_t)r->kind, r->inputs, r->ninputs);
-    return mix_descs(h, r->targets, r->ntargets);
+    return mix_descs(mix(h, (uint64_t)r->context), r->targets, r->ntargets);
 }
 
 static plan *find_plan(const plan_set *set, const plan_request *r, uint64_t hash)
 {
     for (plan *p = set->plans[hash % PLAN_LISTS]; p; p = p->next)
         if (p->hash == hash && p->request.kind == r->kind && p->request.ninputs == r->ninputs &&
-            p->request.ntargets == r->ntargets &&
+            p->request.ntargets == r->ntargets && p->request.context == r->context &&
             same_descs(p->request.inputs, r->inputs, r->ninputs) &&
             same_descs(p->request.targets, r->targets, r->ntargets))
             return p;
@@ -144,14 +144,14 @@ static uint64_t loss_extra_bytes(const model_graph *b, const loss_graph *h)
 static uint64_t needed_bytes(const model_graph *b, const loss_graph *h, const plan_request *r)
 {
     return program_bytes(b->compiled.program) + loss_extra_bytes(b, h) + inputs_bytes(r) +
-           (h->penalty ? penalty_bytes(h->penalty) : 0);
+           sequence_bytes(b->sequence) + (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
 static tutti_status check_memory(const net *n, const model_graph *b, const loss_graph *h,
                                  const plan_request *r, tutti_error *err)
 {
-    static const char *const kinds[] = {"training", "accumulating", "sample loss",
-                                        "evaluation"};
+    static const char *const kinds[] = {"training", "accumulating", "sample loss", "evaluation",
+                                        "continuing"};
     const uint64_t need = needed_bytes(b, h, r);
     const uint64_t arena = n->compiled.plans->arena_bytes;
     uint64_t have = n->limits.memory;
@@ -169,7 +169,9 @@ static tutti_status check_memory(const net *n, const model_graph *b, const loss_
         r->ninputs ? tutti_desc_text(&r->inputs[0], shape, sizeof shape) : "none",
         bytes_text(need, a, sizeof a), bytes_text(have, c, sizeof c),
         n->options.device ? " on " : "", n->options.device ? n->options.device->info.name : "",
-        r->kind == PLAN_EVAL ? "batch_size" : "microbatch_size");
+        r->kind == PLAN_CONTINUE ? "model"
+        : r->kind == PLAN_EVAL   ? "batch_size"
+                                 : "microbatch_size");
 }
 
 static tutti_status check_descs(const char *what, const tutti_desc *d, uint32_t n,
@@ -190,11 +192,11 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
     if (n->tree.changed)
         return tutti_fail(err, TUTTI_E_STATE, "%s: the tree has changed since the last commit",
                           n->model.kind);
-    if (r->kind < PLAN_TRAIN || r->kind > PLAN_EVAL || r->ninputs > TUTTI_MAX_COLUMNS ||
+    if (r->kind < PLAN_TRAIN || r->kind > PLAN_CONTINUE || r->ninputs > TUTTI_MAX_COLUMNS ||
         r->ntargets > TUTTI_MAX_COLUMNS)
         return tutti_fail(err, TUTTI_E_ARG, "%s: this is no valid request for a plan",
                           n->model.kind);
-    if (r->kind != PLAN_EVAL && !r->ntargets)
+    if (r->kind < PLAN_EVAL && !r->ntargets)
         return tutti_fail(err, TUTTI_E_ARG, "%s: a plan with a loss needs targets",
                           n->model.kind);
     if (n->model.table->noutputs > NET_MAX_OUTPUTS)

@@ -4,6 +4,7 @@
 #define HOST_GRAPH_PLAN_PLAN_INTERNAL_H
 
 #include "graph/net/net_internal.h"
+#include "graph/net/sequence.h"
 #include "graph/plan/loss.h"
 #include "graph/plan/plan.h"
 #include "graph/runtime/graph_capture.h"
@@ -29,8 +30,9 @@ struct model_graph {
     uint32_t ninputs, noutputs;
     int kind;
     int reserved;
-    uint64_t cut_bytes; /* that a loss finds in the arena */
-    uint64_t used;      /* the net's clock when a plan over it was last asked for */
+    sequence_trace *sequence; /* PLAN_CONTINUE's; NULL in others */
+    uint64_t cut_bytes;       /* that a loss finds in the arena */
+    uint64_t used;            /* the net's clock when a plan over it was last asked for */
 };
 
 /* The loss and its gradient for the outputs, for targets of certain shapes. */
@@ -86,7 +88,7 @@ void plan_set_drop_plans(plan_set *set, const model_graph *b);
 /* TUTTI_MODE_* of a plan's kind. */
 static inline int32_t plan_mode(int kind)
 {
-    return kind == PLAN_EVAL ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
+    return kind == PLAN_EVAL || kind == PLAN_CONTINUE ? TUTTI_MODE_EVAL : TUTTI_MODE_TRAIN;
 }
 
 tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_graph,

@@ -47,6 +47,7 @@ void plan_set_drop(net *n)
         model_graph_destroy(set->model_graphs);
         set->model_graphs = next;
     }
+    sequence_rows_drop(n);
 }
 
 tutti_status plan_set_fit_arena(net *n, uint64_t bytes, tutti_error *err)

@@ -196,6 +196,36 @@ static tutti_value repeat_heads(const grouped_query *l, tutti_graph *g, tutti_va
     return tutti_reshape(g, g->emit(g, "broadcast_to", &y, 1, &shape, 1, NULL, 0), flat, 4);
 }
 
+/* (T, D / 2): rows of angles where the new tokens stand, out of those of all `n` positions. */
+static tutti_value angles_at(const grouped_query *l, tutti_graph *g, tutti_value position,
+                             int64_t n, double (*f)(double))
+{
+    const tutti_value in[2] = {rope_angles(l, g, n, f), position};
+    const tutti_attr axis = tutti_attr_i("axis", 0);
+    return g->emit(g, "gather", in, 2, &axis, 1, NULL, 0);
+}
+
+/* What the heads make of the new tokens x (B, T, C) and of the keys and values of all before them, where a graph goes
+ * on with sequences: (B, T, H, D). */
+static tutti_value grouped_query_on(const grouped_query *l, tutti_graph *g, tutti_module m,
+                                    tutti_value x, tutti_value position)
+{
+    static const int64_t order[4] = {0, 2, 1, 3};
+    const tutti_value v = heads_of(l, g, m, "v_proj", NULL, x, l->kv_heads);
+    const tutti_value values = g->cache(g, m, "v", tutti_permute(g, v, order, 4));
+    const int64_t n = g->desc(g, values)->dim[1];
+    const tutti_value cosine = angles_at(l, g, position, n, cos);
+    const tutti_value sine = angles_at(l, g, position, n, sin);
+    const tutti_value q[3] = {heads_of(l, g, m, "q_proj", "q_norm", x, l->heads), cosine, sine};
+    const tutti_value k[3] = {heads_of(l, g, m, "k_proj", "k_norm", x, l->kv_heads), cosine,
+                              sine};
+    const tutti_value turned_q = g->emit(g, "rope", q, 3, NULL, 0, NULL, 0);
+    const tutti_value turned_k = g->emit(g, "rope", k, 3, NULL, 0, NULL, 0);
+    const tutti_value keys = g->cache(g, m, "k", tutti_permute(g, turned_k, order, 4));
+    const tutti_value all[4] = {tutti_permute(g, turned_q, order, 4), keys, values, position};
+    return g->emit(g, "sdpa_cached", all, 4, NULL, 0, NULL, 0);
+}
+
 /* in[0] (B, T, C); in[1], where there is one, is added to the scores and broadcasts to (B, H, T, T). */
 static tutti_status grouped_query_trace(void *self, tutti_graph *g, tutti_module m,
                                         const tutti_value *in, uint32_t nin, tutti_value *out,
@@ -209,6 +239,12 @@ static tutti_status grouped_query_trace(void *self, tutti_graph *g, tutti_module
         return g->fail(g, TUTTI_E_SHAPE,
                        "grouped_query_attention: the input must be (B, T, C)");
     const int64_t b = x.dim[0], t = x.dim[1], flat[3] = {b, t, l->heads * l->depth};
+    const tutti_value position = nn_going_on(g, 1, nin > 1);
+    if (position) {
+        const tutti_value heads = grouped_query_on(l, g, m, in[0], position);
+        out[0] = grouped_query_call(l, g, m, "o_proj", tutti_reshape(g, heads, flat, 3));
+        return g->status(g);
+    }
     const tutti_value cosine = rope_angles(l, g, t, cos), sine = rope_angles(l, g, t, sin);
     const tutti_value q[3] = {heads_of(l, g, m, "q_proj", "q_norm", in[0], l->heads), cosine,
                               sine};

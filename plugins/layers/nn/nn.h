@@ -3,6 +3,9 @@
 #ifndef PLUGIN_NN_H
 #define PLUGIN_NN_H
 
+/* Attention goes on with sequences where the host can; an older one does without. */
+#define TUTTI_USE_MINOR 1
+#define TUTTI_MIN_MINOR 0
 #include "tutti/layer.h"
 #include "tutti/module.h"
 #include "tutti/ops.h"
@@ -33,6 +36,9 @@ tutti_status nn_weight(const nn_layer *l, tutti_module m, const char *name, cons
  * when `init` is "kaiming_normal", or normal with the standard deviation `std` when it is "normal". */
 tutti_init nn_init(const nn_layer *l, double fan_in, double fan_out);
 tutti_init nn_constant(double value);
+/* Where the new tokens stand, if the graph goes on with sequences; else 0.  Attention that lets tokens see later ones, and
+ * one with biases of the caller's, cannot: the graph fails. */
+tutti_value nn_going_on(tutti_graph *g, int32_t causal, int32_t biased);
 
 extern const tutti_object nn_conv2d, nn_linear, nn_batch_norm2d, nn_relu, nn_gelu, nn_tanh,
     nn_sigmoid, nn_silu, nn_max_pool2d, nn_avg_pool2d, nn_global_avg_pool, nn_flatten,

@@ -225,6 +225,45 @@ static tutti_value alibi_bias(tutti_graph *g, int64_t heads, int64_t t, int32_t 
     return v;
 }
 
+/* Part k of qkv (B, T, 3, H, D) as (B, T, H, D). */
+static tutti_value nn_third(tutti_graph *g, tutti_value qkv, int64_t k)
+{
+    const tutti_desc d = *g->desc(g, qkv);
+    const int64_t begin[5] = {0, 0, k, 0, 0}, step[5] = {1, 1, 1, 1, 1};
+    const int64_t end[5] = {d.dim[0], d.dim[1], k + 1, d.dim[3], d.dim[4]};
+    const int64_t shape[4] = {d.dim[0], d.dim[1], d.dim[3], d.dim[4]};
+    const tutti_attr cut[3] = {tutti_attr_list("begin", begin, 5),
+                               tutti_attr_list("end", end, 5),
+                               tutti_attr_list("stride", step, 5)};
+    return tutti_reshape(g, g->emit(g, "slice", &qkv, 1, cut, 3, NULL, 0), shape, 4);
+}
+
+/* The same where a graph goes on with sequences: qkv (B, T, 3, H, D) of the new tokens at `position` and
+ * the keys and values of all before them. */
+static tutti_value nn_attend_on(const nn_layer *l, tutti_graph *g, tutti_module m,
+                                tutti_value qkv, tutti_value position)
+{
+    const tutti_value k = g->cache(g, m, "k", nn_third(g, qkv, 1));
+    const tutti_value v = g->cache(g, m, "v", nn_third(g, qkv, 2));
+    const int32_t alibi = l->i[ATTENTION_ALIBI] != 0;
+    const tutti_value in[5] = {
+        nn_third(g, qkv, 0), k, v, position,
+        alibi ? alibi_bias(g, l->i[ATTENTION_HEADS], g->desc(g, k)->dim[1], 1) : 0};
+    return g->emit(g, "sdpa_cached", in, alibi ? 5 : 4, NULL, 0, NULL, 0);
+}
+
+tutti_value nn_going_on(tutti_graph *g, int32_t causal, int32_t biased)
+{
+    const tutti_value position = TUTTI_HAS(g, tutti_graph, cache) ? g->position(g, 0) : 0;
+    if (position && (!causal || biased))
+        (void)g->fail(g, TUTTI_E_UNSUPPORTED,
+                      biased
+                          ? "attention: what is added to the scores is for whole sequences, "
+                            "which cannot go on"
+                          : "attention: tokens see later ones, so that sequences cannot go on");
+    return position;
+}
+
 /* What the heads make of qkv (B, T, 3 C) and the bias, or 0: (B, T, C). */
 static tutti_value nn_attend(const nn_layer *l, tutti_graph *g, tutti_module m, tutti_value qkv,
                              tutti_value bias, int64_t width)
@@ -233,6 +272,11 @@ static tutti_value nn_attend(const nn_layer *l, tutti_graph *g, tutti_module m, 
     const int64_t heads = l->i[ATTENTION_HEADS];
     const int64_t packed[5] = {d.dim[0], d.dim[1], 3, heads, width / heads};
     const int64_t flat[3] = {d.dim[0], d.dim[1], width};
+    const tutti_value position = nn_going_on(g, l->i[ATTENTION_CAUSAL] != 0, bias != 0);
+    if (position) {
+        const tutti_value all = tutti_reshape(g, qkv, packed, 5);
+        return tutti_reshape(g, nn_attend_on(l, g, m, all, position), flat, 3);
+    }
     if (l->i[ATTENTION_ALIBI]) {
         const tutti_value slopes =
             alibi_bias(g, heads, d.dim[1], (int32_t)l->i[ATTENTION_CAUSAL]);

@@ -3,6 +3,9 @@
 #ifndef PLUGIN_GPT2_H
 #define PLUGIN_GPT2_H
 
+/* The model goes on with sequences where the host can; an older one does without. */
+#define TUTTI_USE_MINOR 1
+#define TUTTI_MIN_MINOR 0
 #include "../tokens.h"
 
 /* Of `linear`'s enum init and gelu's enum approximate. */

@@ -98,6 +98,23 @@ static tutti_value gpt2_positions(const gpt2 *m, tutti_graph *g, tutti_module wp
     return t == rows ? table : g->emit(g, "slice", &table, 1, cut, 3, NULL, 0);
 }
 
+/* Each token's position, where the graph goes on with sequences; 0 where they begin. */
+static tutti_value gpt2_going_on(tutti_graph *g, int64_t rows)
+{
+    return TUTTI_HAS(g, tutti_graph, position) ? g->position(g, rows) : 0;
+}
+
+/* What is added to the tokens' embeddings (B, T, C). */
+static tutti_value gpt2_places(const gpt2 *m, tutti_graph *g, tutti_module wpe,
+                               tutti_value going_on, int64_t rows, int64_t t)
+{
+    const tutti_attr axis = tutti_attr_i("axis", 0);
+    if (!going_on)
+        return gpt2_positions(m, g, wpe, rows, t);
+    const tutti_value in[2] = {g->weight(g, wpe, "weight"), going_on};
+    return g->emit(g, "gather", in, 2, &axis, 1, NULL, 0);
+}
+
 static tutti_status gpt2_trace(void *self, tutti_graph *g, tutti_module root,
                                const tutti_value *inputs, uint32_t ninputs,
                                tutti_value *outputs, uint32_t noutputs)
@@ -113,11 +130,12 @@ static tutti_status gpt2_trace(void *self, tutti_graph *g, tutti_module root,
                    (long long)t, (long long)rows);
     if (wpe && t > rows)
         return g->fail(g, TUTTI_E_RANGE, text);
+    const tutti_value going_on = gpt2_going_on(g, rows);
     tutti_value x = model_call(s, g, root, "wte", inputs[0]);
     if (wpe)
         x = tutti_add(g, x,
                       ninputs > 2 ? model_call(s, g, root, "wpe", inputs[2])
-                                  : gpt2_positions(m, g, wpe, rows, t));
+                                  : gpt2_places(m, g, wpe, going_on, rows, t));
     if (s->child(s->ctx, root, "drop"))
         x = model_call(s, g, root, "drop", x);
     const tutti_value in[2] = {x, ninputs > 2 ? token_document_scores(g, inputs[1]) : 0};

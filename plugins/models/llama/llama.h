@@ -3,6 +3,9 @@
 #ifndef PLUGIN_LLAMA_H
 #define PLUGIN_LLAMA_H
 
+/* The model goes on with sequences where the host can; an older one does without. */
+#define TUTTI_USE_MINOR 1
+#define TUTTI_MIN_MINOR 0
 #include "../tokens.h"
 
 enum { LLAMA_INIT_NORMAL = 2, LLAMA_MOST_SETTINGS = 20 }; /* of `linear`'s enum init */

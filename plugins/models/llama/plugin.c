@@ -95,6 +95,8 @@ static tutti_status llama_trace(void *self, tutti_graph *g, tutti_module root,
     const llama *m = self;
     const tutti_module_v1 *s = m->modules;
     (void)noutputs;
+    if (TUTTI_HAS(g, tutti_graph, position)) /* it can go on; the attention has the angles */
+        (void)g->position(g, 0);
     /* rotary positions are differences: those of the documents are those of the row */
     const tutti_value in[2] = {inputs[0],
                                ninputs > 2 ? token_document_scores(g, inputs[1]) : 0};

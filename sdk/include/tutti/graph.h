@@ -94,6 +94,17 @@ struct tutti_graph {
      * nest.  Returns what unguard wants. */
     tutti_value (*guard)(tutti_graph *g, tutti_value keep);
     void (*unguard)(tutti_graph *g, tutti_value before);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1.  The positions of the tokens (B, T) that a graph goes on with from where its sequences were, I32 (T);
+     * 0 where every sequence begins with the inputs.  `most` is how many positions the caller has, 0: any number; the
+     * least of those that callers give is how long sequences may become.  A model that asks, whether it has positions or
+     * not, says with that that it can go on: it mixes tokens by nothing but layers that call `cache`. */
+    tutti_value (*position)(tutti_graph *g, int64_t most);
+    /* since 1.1.  Puts `rows` F32 (B, T, ...) behind those that earlier runs gave under this name of module `m`, and gives
+     * all: (B, N, ...), where N is how long sequences may become and what lies behind the last position means nothing.
+     * 0 where `position` is 0, and after an error. */
+    tutti_value (*cache)(tutti_graph *g, tutti_module m, const char *name, tutti_value rows);
+#endif
 };
 
 TUTTI_C_END
