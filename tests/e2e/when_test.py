@@ -87,6 +87,8 @@ RUNS = [
         {"name": "gated_linear_units"}, {"name": "low_precision_layernorm", "apply_at": "after_load"}],
         callbacks=[{"name": "generate", "interval": "1iter", "max_new_tokens": 2, "prompts": ["a"]}], loggers=[],
         iteration_length="1ep"),
+    dict(GPT, algorithms=[{"name": "lora", "merge": True, "also_train": ["*"]}], callbacks=[], loggers=[]),
+    dict(GPT, algorithms=[{"name": "lora", "save_adapter": "adapter"}], callbacks=[], loggers=[]),
 ]
 
 

@@ -61,7 +61,7 @@ parts() {
 parts plugin crash elf trust
 refuse "a part of host/plugin includes what uses it" '#include "plugin/[a-z_]*\.h"' -- 'host/plugin/*/*.[ch]'
 parts graph ir passes runtime program net plan
-parts train checkpoint_file run_file context pretrained data ranks update step checkpoint record trainer
+parts train checkpoint_file run_file context pretrained data ranks update step checkpoint record trainer generate
 # name of the header, the files that may include it
 while read -r header owners; do
   # shellcheck disable=SC2086
