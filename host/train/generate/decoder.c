@@ -121,7 +121,7 @@ static tutti_status find_column(decoder *d, tutti_error *err)
     const tutti_column *columns = t->train.loader ? loader_columns(t->train.loader, &n) : NULL;
     for (uint32_t k = 0; k < n && names && names[0]; k++)
         c = strcmp(columns[k].name, names[0]) == 0 ? &columns[k] : c;
-    if (!c || names[1] || c->desc.rank != 1 || c->desc.dim[0] < 1 ||
+    if (!c || c->desc.rank != 1 || c->desc.dim[0] < 1 ||
         (c->desc.dtype != TUTTI_I32 && c->desc.dtype != TUTTI_I64))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "%s does not take rows of tokens: it is no language model",
