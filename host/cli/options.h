@@ -77,12 +77,6 @@ typedef struct cli_checking {
     const char *device;
 } cli_checking;
 
-/* What plugins new makes. */
-typedef struct cli_making {
-    const char *kind;
-    const char *lang;
-} cli_making;
-
 /* What predict writes, of which data. */
 typedef struct cli_predicting {
     const char *data; /* label of an evaluation */
