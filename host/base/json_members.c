@@ -49,11 +49,23 @@ static void add_want(text_buffer *b, const json_member *m)
     case MEMBER_STRING:
         text_add(b, "a string that is not empty");
         break;
+    case MEMBER_SHA256:
+        text_add(b, "64 lower-case hexadecimal digits");
+        break;
     case MEMBER_TIME:
         text_add(b, "a time such as \"10ep\"");
         break;
     case MEMBER_ANY:
         text_add(b, "a value");
+        break;
+    case MEMBER_ARRAY:
+        text_add(b, "an array");
+        break;
+    case MEMBER_OBJECT:
+        text_add(b, "an object");
+        break;
+    case MEMBER_WORDS:
+        text_add(b, "an array of strings");
         break;
     default:
         add_words(b, m->words, "");
@@ -173,6 +185,9 @@ static bool read_text(const json_member *m, const json_node *n, void *target)
                                                 : json_string(n);
     if (!text || !*text)
         return false;
+    if (m->type == MEMBER_SHA256 &&
+        (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64))
+        return false;
     store(m, target, &text);
     return true;
 }
@@ -191,6 +206,42 @@ static bool read_time(const json_member *m, const json_node *n, void *target, fa
     return true;
 }
 
+/* What has another length is told of here. */
+static bool read_node(const json_member *m, const json_node *n, void *target, faults *f)
+{
+    if (json_type(n) != (m->type == MEMBER_OBJECT ? JSON_OBJECT : JSON_ARRAY))
+        return false;
+    if (json_count(n) > MEMBER_ITEMS)
+        faults_add(f, n, "has %zu entries, want at most %d", json_count(n), MEMBER_ITEMS);
+    else
+        store(m, target, &n);
+    return true;
+}
+
+/* The same, and of each item that is wrong. */
+static bool read_words(const json_member *m, const json_node *list, void *target, faults *f)
+{
+    static const json_member item = {.type = MEMBER_STRING};
+    if (!read_node(m, list, target, f))
+        return false;
+    for (size_t k = 0; k < json_count(list) && k < MEMBER_ITEMS; k++) {
+        const json_node *n = json_at(list, k);
+        bool twice = false;
+        if (!read_text(&item, n, NULL)) {
+            refuse(&item, n, f);
+            continue;
+        }
+        for (size_t j = 0; j < k && !twice; j++)
+            twice = json_string(json_at(list, j)) &&
+                    strcmp(json_string(json_at(list, j)), json_string(n)) == 0;
+        if (twice)
+            faults_add(f, n, "\"%s\" is there twice", json_string(n));
+    }
+    if (!json_count(list))
+        faults_add(f, list, "is empty");
+    return true;
+}
+
 static bool read_value(const json_member *m, const json_node *n, void *target, faults *f)
 {
     switch (m->type) {
@@ -201,26 +252,66 @@ static bool read_value(const json_member *m, const json_node *n, void *target, f
     case MEMBER_REAL:
         return read_real(m, n, target);
     case MEMBER_STRING:
+    case MEMBER_SHA256:
     case MEMBER_WORD:
         return read_text(m, n, target);
     case MEMBER_TIME:
         return read_time(m, n, target, f);
+    case MEMBER_ARRAY:
+    case MEMBER_OBJECT:
+        return read_node(m, n, target, f);
+    case MEMBER_WORDS:
+        return read_words(m, n, target, f);
     default:
         return true;
     }
 }
 
+/* The member, or NULL when it is absent or faulty. */
+static const json_node *read_row(const json_node *at, const json_member *m, void *target,
+                                 faults *f)
+{
+    const size_t before = faults_count(f);
+    const json_node *n = json_get(at, m->name);
+    if (n && json_type(n) == JSON_NULL && m->flags & MEMBER_NULLABLE)
+        n = NULL;
+    if (!n && m->flags & MEMBER_REQUIRED)
+        miss(m, at, f);
+    else if (n && !read_value(m, n, target, f))
+        refuse(m, n, f);
+    return faults_count(f) == before ? n : NULL;
+}
+
 void json_members_read(const json_node *at, const json_member *rows, void *target, faults *f)
 {
-    for (const json_member *m = rows; m->name; m++) {
-        const json_node *n = json_get(at, m->name);
-        if (n && json_type(n) == JSON_NULL && m->flags & MEMBER_NULLABLE)
-            n = NULL;
-        if (!n && m->flags & MEMBER_REQUIRED)
-            miss(m, at, f);
-        else if (n && !read_value(m, n, target, f))
-            refuse(m, n, f);
-    }
+    for (const json_member *m = rows; m->name; m++)
+        (void)read_row(at, m, target, f);
+}
+
+/* ---- one member ---- */
+
+const json_node *json_member_read(const json_node *at, const char *name, int type,
+                                  unsigned flags, faults *f)
+{
+    const json_member row = {.name = name, .type = type, .flags = flags};
+    return read_row(at, &row, NULL, f);
+}
+
+const char *json_member_string(const json_node *at, const char *name, unsigned flags, faults *f)
+{
+    const json_node *n = json_member_read(at, name, MEMBER_STRING, flags, f);
+    return n ? json_string(n) : NULL;
+}
+
+const char **json_member_words(const json_node *at, const char *name, faults *f)
+{
+    const json_node *list = json_member_read(at, name, MEMBER_WORDS, 0, f);
+    const char **words = list ? calloc(json_count(list) + 1, sizeof *words) : NULL;
+    if (list && !words)
+        faults_add_no_memory(f, list);
+    for (size_t k = 0; words && k < json_count(list); k++)
+        words[k] = json_string(json_at(list, k));
+    return words;
 }
 
 /* ---- objects and arrays ---- */

@@ -13,10 +13,16 @@ enum {
     MEMBER_INT,    /* into an integer */
     MEMBER_REAL,   /* an integer or a real, into a double */
     MEMBER_STRING, /* not empty; into a const char *, borrowed from the document */
+    MEMBER_SHA256, /* in lower-case hexadecimal digits; the same */
     MEMBER_WORD,   /* one of `words`; into a const char *, borrowed from the row */
     MEMBER_CHOICE, /* one of `words`; its index, into a bool or an integer */
-    MEMBER_TIME    /* "10ep", or an integer that counts epochs; into a tutti_time */
+    MEMBER_TIME,   /* "10ep", or an integer that counts epochs; into a tutti_time */
+    MEMBER_ARRAY,  /* of at most MEMBER_ITEMS; into a const json_node *, as is */
+    MEMBER_OBJECT, /* the same */
+    MEMBER_WORDS /* an array of strings, none empty or twice, at least one; see json_member_words */
 };
+
+#define MEMBER_ITEMS 256 /* of an array or object that is such a member */
 
 enum {
     MEMBER_REQUIRED = 1, /* its absence is a fault */
@@ -47,6 +53,15 @@ typedef struct json_member {
  * its target as it is: that is its default.  Every fault is one sentence: what the value is, and what is
  * wanted.  [control] */
 void json_members_read(const json_node *at, const json_member *rows, void *target, faults *f);
+
+/* One member as a row of that type and these flags reads it; NULL when it is absent or faulty.  [control] */
+const json_node *json_member_read(const json_node *at, const char *name, int type,
+                                  unsigned flags, faults *f);
+/* The text of one, MEMBER_STRING. */
+const char *json_member_string(const json_node *at, const char *name, unsigned flags,
+                               faults *f);
+/* The texts of one, MEMBER_WORDS, NULL-terminated; the caller frees the array. */
+const char **json_member_words(const json_node *at, const char *name, faults *f);
 
 /* One fault for every member of `at` that none of the tables names, with the nearest name; "x-..." may always be
  * there.  `tables` is NULL-terminated. */

@@ -1,7 +1,7 @@
 /* ctype.c - words and declarations become types with sizes and offsets. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/ctype.h"
-#include "base/json_read.h"
+#include "base/json_members.h"
 #include "plugin/call.h"
 
 #include <ctype.h>
@@ -195,7 +195,7 @@ static bool read_pairs(ctypes *t, const json_node *list, ctype *c, faults *f)
 {
     const size_t n = json_count(list);
     const bool is_struct = c->kind == CTYPE_STRUCT;
-    const size_t most = is_struct ? JSON_READ_ITEMS : CALL_MAX_ARGS;
+    const size_t most = is_struct ? MEMBER_ITEMS : CALL_MAX_ARGS;
     if (n > most || (n == 0 && is_struct)) {
         faults_add(f, list, "has %zu entries, want %d to %zu", n, is_struct, most);
         return false;
@@ -231,7 +231,7 @@ static bool read_pairs(ctypes *t, const json_node *list, ctype *c, faults *f)
 
 static bool read_callback(ctypes *t, const json_node *node, ctype *c, faults *f)
 {
-    const char *returns = read_string(node, "returns", 1, f);
+    const char *returns = json_member_string(node, "returns", MEMBER_REQUIRED, f);
     c->size = c->align = sizeof(void *);
     c->of = returns ? ctype_result(t, returns, json_get(node, "returns"), f) : NULL;
     if (!c->of)
@@ -251,10 +251,10 @@ static void read_type(ctypes *t, const json_node *node, faults *f)
         return;
     }
     faults_unknown_keys(f, node, keys);
-    const char *name = read_string(node, "name", 1, f);
-    (void)read_string(node, "doc", 0, f);
-    const json_node *members = read_member(node, "members", JSON_ARRAY, 0, f);
-    const json_node *args = read_member(node, "args", JSON_ARRAY, 0, f);
+    const char *name = json_member_string(node, "name", MEMBER_REQUIRED, f);
+    (void)json_member_string(node, "doc", 0, f);
+    const json_node *members = json_member_read(node, "members", MEMBER_ARRAY, 0, f);
+    const json_node *args = json_member_read(node, "args", MEMBER_ARRAY, 0, f);
     if (!name)
         return;
     if (!is_identifier(name) || strlen(name) > 64 || named(t, name) ||
@@ -287,9 +287,8 @@ ctypes *ctypes_read(const json_node *list, faults *f)
         faults_add_no_memory(f, list);
         return NULL;
     }
-    if (json_count(list) > JSON_READ_ITEMS)
-        faults_add(f, list, "has %zu types, want at most %d", json_count(list),
-                   JSON_READ_ITEMS);
+    if (json_count(list) > MEMBER_ITEMS)
+        faults_add(f, list, "has %zu types, want at most %d", json_count(list), MEMBER_ITEMS);
     else
         for (size_t k = 0; k < json_count(list); k++)
             read_type(t, json_at(list, k), f);

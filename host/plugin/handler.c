@@ -35,12 +35,12 @@ static const handler *fitting(const registry *r, const char *name, size_t k)
 
 static tutti_status not_found(const registry *r, const char *name, tutti_error *err)
 {
-    const char *words[JSON_READ_ITEMS + 1];
+    const char *words[MEMBER_ITEMS + 1];
     const char *dot = strrchr(name, '.');
     size_t n = 0;
     for (size_t k = 0; k < r->count; k++) {
         const plugin *p = r->plugins[k];
-        for (size_t m = 0; !p->verdict.fault && m < p->nkernels && n < JSON_READ_ITEMS; m++)
+        for (size_t m = 0; !p->verdict.fault && m < p->nkernels && n < MEMBER_ITEMS; m++)
             if (p->kernels[m].handler && p->kernels[m].name)
                 words[n++] = p->kernels[m].name;
     }

@@ -43,7 +43,7 @@ static const char *read_arg(kernel *k, const json_node *node, const ctype **ret_
 
 static void read_args(kernel *k, const json_node *node, faults *f)
 {
-    const json_node *args = read_member(node, "args", JSON_ARRAY, 1, f);
+    const json_node *args = json_member_read(node, "args", MEMBER_ARRAY, MEMBER_REQUIRED, f);
     if (!args)
         return;
     if (json_count(args) > CALL_MAX_ARGS) {
@@ -76,17 +76,17 @@ static void read_args(kernel *k, const json_node *node, faults *f)
 static const char *read_cpu_symbol(const json_node *node, faults *f)
 {
     static const char *const keys[] = {"symbol", NULL};
-    const json_node *cpu = read_member(node, "cpu", JSON_OBJECT, 1, f);
+    const json_node *cpu = json_member_read(node, "cpu", MEMBER_OBJECT, MEMBER_REQUIRED, f);
     if (!cpu)
         return NULL;
     faults_unknown_keys(f, cpu, keys);
-    return read_string(cpu, "symbol", 1, f);
+    return json_member_string(cpu, "symbol", MEMBER_REQUIRED, f);
 }
 
 static uint32_t read_count(const json_node *node, const char *key, int64_t least, int64_t most,
                            uint32_t without, faults *f)
 {
-    const json_node *n = read_member(node, key, JSON_INT, 0, f);
+    const json_node *n = json_member_read(node, key, MEMBER_INT, 0, f);
     if (!n)
         return without;
     if (json_int(n) < least || json_int(n) > most) {
@@ -106,7 +106,7 @@ static void read_grid(kernel *k, const json_node *cuda, faults *f)
         k->grid = read_count(cuda, "grid", 1, INT32_MAX, 1, f);
         return;
     }
-    const char *name = read_string(cuda, "grid", 1, f);
+    const char *name = json_member_string(cuda, "grid", MEMBER_REQUIRED, f);
     for (uint32_t a = 0; name && a < k->nargs; a++)
         if (k->arg_names[a] && strcmp(k->arg_names[a], name) == 0 && k->arg_types[a] &&
             (strcmp(k->arg_types[a], "i64") == 0 || strcmp(k->arg_types[a], "u64") == 0))
@@ -121,16 +121,16 @@ static void read_cuda(kernel *k, const json_node *node, faults *f)
 {
     static const char *const keys[] = {"file",   "entry",  "grid", "block",
                                        "shared", "sha256", NULL};
-    const json_node *cuda = read_member(node, "cuda", JSON_OBJECT, 0, f);
+    const json_node *cuda = json_member_read(node, "cuda", MEMBER_OBJECT, 0, f);
     if (!cuda)
         return;
     faults_unknown_keys(f, cuda, keys);
-    k->entry = read_string(cuda, "entry", 1, f);
-    k->file = read_string(cuda, "file", 1, f);
+    k->entry = json_member_string(cuda, "entry", MEMBER_REQUIRED, f);
+    k->file = json_member_string(cuda, "file", MEMBER_REQUIRED, f);
     if (k->file && (strchr(k->file, '/') || k->file[0] == '.'))
         faults_add(f, json_get(cuda, "file"), "is \"%s\", want a file beside the manifest",
                    k->file);
-    k->sha256 = read_sha256(cuda, f);
+    k->sha256 = json_string(json_member_read(cuda, "sha256", MEMBER_SHA256, 0, f));
     k->block = read_count(cuda, "block", 1, 1024, 256, f);
     k->shared = read_count(cuda, "shared", 0, 227 << 10, 0, f);
     read_grid(k, cuda, f);
@@ -138,7 +138,7 @@ static void read_cuda(kernel *k, const json_node *node, faults *f)
 
 static bool read_flag(const json_node *node, const char *key, faults *f)
 {
-    const json_node *flag = read_member(node, key, JSON_BOOL, 0, f);
+    const json_node *flag = json_member_read(node, key, MEMBER_BOOL, 0, f);
     return flag && json_bool(flag);
 }
 
@@ -152,7 +152,7 @@ uint32_t kernel_arg_size(const char *type)
 
 static void read_returns(kernel *k, const json_node *node, faults *f)
 {
-    const char *returns = read_string(node, "returns", 0, f);
+    const char *returns = json_member_string(node, "returns", 0, f);
     k->result = ctype_result(k->plugin->types, returns ? returns : "status",
                              json_get(node, "returns"), f);
     k->returns = returns && k->result ? returns : "status";
@@ -161,7 +161,7 @@ static void read_returns(kernel *k, const json_node *node, faults *f)
 /* The number that a handler gives instead of its result.  A struct is none by itself. */
 static void read_value(kernel *k, const json_node *node, faults *f)
 {
-    const char *path = read_string(node, "value", 0, f);
+    const char *path = json_member_string(node, "value", 0, f);
     bool typed = k->result && k->arg_types;
     for (uint32_t a = 0; typed && a < k->nargs; a++)
         typed = k->arg_types[a] && k->arg_names[a];
@@ -197,9 +197,10 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
             continue;
         }
         faults_unknown_keys(f, node, handlers ? handler_keys : kernel_keys);
-        k.name = read_string(node, "name", 1, f);
-        k.doc = read_string(node, "doc", 0, f);
-        k.symbol = handlers ? read_string(node, "symbol", 1, f) : read_cpu_symbol(node, f);
+        k.name = json_member_string(node, "name", MEMBER_REQUIRED, f);
+        k.doc = json_member_string(node, "doc", 0, f);
+        k.symbol = handlers ? json_member_string(node, "symbol", MEMBER_REQUIRED, f)
+                            : read_cpu_symbol(node, f);
         k.engine = handlers && read_flag(node, "engine", f);
         k.filter = handlers && read_flag(node, "filter", f);
         if (handlers)

@@ -42,7 +42,7 @@ static bool read_abi(const json_node *node, const char *key, uint32_t *ret, faul
 {
     unsigned major, minor;
     char rest;
-    const char *text = read_string(node, key, 1, f);
+    const char *text = json_member_string(node, key, MEMBER_REQUIRED, f);
     if (!text)
         return false;
     if (strspn(text, "0123456789.") != strlen(text) || strlen(text) > 9 ||
@@ -110,19 +110,20 @@ static void check_foreign(const plugin *p, const json_node *root, faults *f)
 static void read_library(plugin *p, const json_node *root, faults *f)
 {
     static const char *const keys[] = {"path", "sha256", "foreign", "soname", NULL};
-    const json_node *library = read_member(root, "library", JSON_OBJECT, 1, f);
+    const json_node *library =
+        json_member_read(root, "library", MEMBER_OBJECT, MEMBER_REQUIRED, f);
     if (!library)
         return;
     faults_unknown_keys(f, library, keys);
-    const json_node *foreign = read_member(library, "foreign", JSON_BOOL, 0, f);
+    const json_node *foreign = json_member_read(library, "foreign", MEMBER_BOOL, 0, f);
     p->declared.foreign = foreign && json_bool(foreign);
-    p->declared.soname = read_string(library, "soname", 0, f);
+    p->declared.soname = json_member_string(library, "soname", 0, f);
     if (p->declared.soname) {
         read_soname(p, library, f);
         return;
     }
-    p->declared.library = read_string(library, "path", 1, f);
-    p->declared.sha256 = read_sha256(library, f);
+    p->declared.library = json_member_string(library, "path", MEMBER_REQUIRED, f);
+    p->declared.sha256 = json_string(json_member_read(library, "sha256", MEMBER_SHA256, 0, f));
     /* Every part of the path is a plain name, so that the library lies below the manifest. */
     bool plain = p->declared.library && p->declared.library[0] != '/';
     for (const char *part = plain ? p->declared.library : NULL; part;) {
@@ -142,7 +143,7 @@ static void read_format(const json_node *root, faults *f)
 {
     unsigned minor = 0;
     char rest;
-    const char *format = read_string(root, "format", 1, f);
+    const char *format = json_member_string(root, "format", MEMBER_REQUIRED, f);
     if (!format)
         return;
     if (strlen(format) > 6 || sscanf(format, "1.%u%c", &minor, &rest) != 1)
@@ -155,7 +156,7 @@ static void read_format(const json_node *root, faults *f)
 static void read_identity(plugin *p, const json_node *root, faults *f)
 {
     read_format(root, f);
-    p->id = read_string(root, "id", 1, f);
+    p->id = json_member_string(root, "id", MEMBER_REQUIRED, f);
     if (p->id && !is_id(p->id)) {
         faults_add(f, json_get(root, "id"),
                    "is \"%s\", want a name such as \"org.example.thing\" of a-z, 0-9, dots, "
@@ -163,20 +164,20 @@ static void read_identity(plugin *p, const json_node *root, faults *f)
                    p->id);
         p->id = NULL;
     }
-    p->version = read_string(root, "version", 1, f);
+    p->version = json_member_string(root, "version", MEMBER_REQUIRED, f);
     if (p->version && !is_version(p->version))
         faults_add(f, json_get(root, "version"), "is \"%s\", want a version such as \"1.2.0\"",
                    p->version);
-    p->declared.license = read_string(root, "license", 1, f);
-    (void)read_string(root, "vendor", 0, f);
-    (void)read_string(root, "url", 0, f);
+    p->declared.license = json_member_string(root, "license", MEMBER_REQUIRED, f);
+    (void)json_member_string(root, "vendor", 0, f);
+    (void)json_member_string(root, "url", 0, f);
 }
 
 /* Interfaces that the plugin needs the host to ask its objects for. */
 static void read_consumes(const json_node *root, faults *f)
 {
     const char *const *known = tables_consumed();
-    const char **words = read_words(root, "consumes", f);
+    const char **words = json_member_words(root, "consumes", f);
     for (size_t k = 0; words && words[k]; k++) {
         size_t m = 0;
         while (known[m] && strcmp(known[m], words[k]) != 0)
@@ -192,7 +193,7 @@ static void read_consumes(const json_node *root, faults *f)
 /* A list of strings that is kept as JSON. */
 static const json_node *read_list(const json_node *root, const char *key, faults *f)
 {
-    const char **words = read_words(root, key, f);
+    const char **words = json_member_words(root, key, f);
     const json_node *list = words ? json_get(root, key) : NULL;
     free(words);
     return list;
@@ -210,14 +211,14 @@ static void read_own_events(plugin *p, const json_node *root, faults *f)
 {
     static const char *const keys[] = {"name", "attribute", NULL};
     const size_t before = faults_count(f);
-    const json_node *list = read_member(root, "events", JSON_ARRAY, 0, f);
+    const json_node *list = json_member_read(root, "events", MEMBER_ARRAY, 0, f);
     for (size_t k = 0; list && k < json_count(list); k++) {
         const json_node *node = json_at(list, k);
         const char *attribute, *name = manifest_event(node, &attribute), *ignored;
         if (json_type(node) == JSON_OBJECT) {
             faults_unknown_keys(f, node, keys);
-            (void)read_string(node, "name", 1, f);
-            (void)read_string(node, "attribute", 0, f);
+            (void)json_member_string(node, "name", MEMBER_REQUIRED, f);
+            (void)json_member_string(node, "attribute", 0, f);
         }
         if (!name || !*name) {
             if (json_type(node) != JSON_OBJECT)
@@ -247,7 +248,7 @@ static void read_root(plugin *p, const json_node *root, faults *f)
     static const char *const abi_keys[] = {"min", "built", NULL};
     read_identity(p, root, f);
     faults_unknown_keys(f, root, keys);
-    const json_node *abi = read_member(root, "abi", JSON_OBJECT, 1, f);
+    const json_node *abi = json_member_read(root, "abi", MEMBER_OBJECT, MEMBER_REQUIRED, f);
     if (abi) {
         faults_unknown_keys(f, abi, abi_keys);
         if (read_abi(abi, "min", &p->declared.abi_min, f))
@@ -259,17 +260,18 @@ static void read_root(plugin *p, const json_node *root, faults *f)
     p->declared.conflicts = read_list(root, "conflicts", f);
     p->declared.uses = read_list(root, "uses", f);
     read_consumes(root, f);
-    const json_node *kernels = read_member(root, "kernels", JSON_ARRAY, 0, f);
-    const json_node *handlers = read_member(root, "handlers", JSON_ARRAY, 0, f);
+    const json_node *kernels = json_member_read(root, "kernels", MEMBER_ARRAY, 0, f);
+    const json_node *handlers = json_member_read(root, "handlers", MEMBER_ARRAY, 0, f);
     if (kernels)
         kernels_read(p, kernels, false, f);
-    const json_node *types = read_member(root, "types", JSON_ARRAY, 0, f);
+    const json_node *types = json_member_read(root, "types", MEMBER_ARRAY, 0, f);
     p->types = ctypes_read(types, f);
     if (handlers && p->types)
         kernels_read(p, handlers, true, f);
     if (p->declared.foreign)
         check_foreign(p, root, f);
-    const json_node *objects = read_member(root, "objects", JSON_ARRAY, 1, f);
+    const json_node *objects =
+        json_member_read(root, "objects", MEMBER_ARRAY, MEMBER_REQUIRED, f);
     if (objects)
         objects_read(p, objects, f);
 }
@@ -277,7 +279,8 @@ static void read_root(plugin *p, const json_node *root, faults *f)
 /* The words that a newer manifest says must be understood.  The caller frees it; NULL: none. */
 static const char **read_must(const json_node *root, faults *f)
 {
-    return json_get(root, "must_understand") ? read_words(root, "must_understand", f) : NULL;
+    return json_get(root, "must_understand") ? json_member_words(root, "must_understand", f)
+                                             : NULL;
 }
 
 void manifest_read(plugin *p, faults *f, faults *notes)

@@ -44,19 +44,19 @@ static bool is_name(const char *name)
 
 static void read_name(object *o, const json_node *node, faults *f)
 {
-    o->info.name = read_string(node, "name", 1, f);
+    o->info.name = json_member_string(node, "name", MEMBER_REQUIRED, f);
     if (o->info.name && !is_name(o->info.name)) {
         faults_add(f, json_get(node, "name"),
                    "is \"%s\", want a letter and then letters, digits and _ in lower case",
                    o->info.name);
         o->info.name = NULL;
     }
-    o->info.kind = read_string(node, "kind", 1, f);
+    o->info.kind = json_member_string(node, "kind", MEMBER_REQUIRED, f);
     if (o->info.kind && !is_among(o->info.kind, kinds)) {
         refuse_word(json_get(node, "kind"), o->info.kind, "kind of object", kinds, f);
         o->info.kind = NULL;
     }
-    o->info.doc = read_string(node, "doc", 1, f);
+    o->info.doc = json_member_string(node, "doc", MEMBER_REQUIRED, f);
 }
 
 static bool hears_events(const char *kind)
@@ -80,8 +80,8 @@ static void read_event(const json_node *list, size_t k, faults *f)
     const char *name = manifest_heard(node, &optional);
     if (json_type(node) == JSON_OBJECT) {
         faults_unknown_keys(f, node, keys);
-        (void)read_string(node, "name", 1, f);
-        (void)read_member(node, "optional", JSON_BOOL, 0, f);
+        (void)json_member_string(node, "name", MEMBER_REQUIRED, f);
+        (void)json_member_read(node, "optional", MEMBER_BOOL, 0, f);
     } else if (!name || !*name) {
         faults_add(f, node, "want a string that is not empty");
     }
@@ -95,7 +95,7 @@ static void read_event(const json_node *list, size_t k, faults *f)
 static void read_events(object *o, const json_node *node, faults *f)
 {
     const size_t before = faults_count(f);
-    const json_node *list = read_member(node, "events", JSON_ARRAY, 0, f);
+    const json_node *list = json_member_read(node, "events", MEMBER_ARRAY, 0, f);
     if (!list)
         return;
     for (size_t k = 0; k < json_count(list); k++)
@@ -118,21 +118,21 @@ static void read_order(object *o, const json_node *node, faults *f)
     static const char *const keys[] = {"first",      "last",      "before", "after",
                                        "reverse_on", "exclusive", NULL};
     static const char *const lists[] = {"before", "after", "exclusive", "reverse_on", NULL};
-    const json_node *order = read_member(node, "order", JSON_OBJECT, 0, f);
+    const json_node *order = json_member_read(node, "order", MEMBER_OBJECT, 0, f);
     if (!order)
         return;
     faults_unknown_keys(f, order, keys);
-    (void)read_member(order, "first", JSON_BOOL, 0, f);
-    (void)read_member(order, "last", JSON_BOOL, 0, f);
+    (void)json_member_read(order, "first", MEMBER_BOOL, 0, f);
+    (void)json_member_read(order, "last", MEMBER_BOOL, 0, f);
     for (size_t k = 0; lists[k]; k++)
-        free(read_words(order, lists[k], f));
+        free(json_member_words(order, lists[k], f));
     o->info.order = order;
 }
 
 static void read_on_error(object *o, const json_node *node, faults *f)
 {
     static const char *const words[] = {"stop", "disable", "ignore", NULL};
-    const char *word = read_string(node, "on_error", 0, f);
+    const char *word = json_member_string(node, "on_error", 0, f);
     if (!word)
         return;
     for (int k = 0; words[k]; k++)
@@ -145,7 +145,7 @@ static void read_on_error(object *o, const json_node *node, faults *f)
 
 static void read_params(object *o, const json_node *node, faults *f)
 {
-    const json_node *params = read_member(node, "params", JSON_OBJECT, 0, f);
+    const json_node *params = json_member_read(node, "params", MEMBER_OBJECT, 0, f);
     if (!params || !json_count(params)) {
         o->info.params = params;
         return;
@@ -180,14 +180,14 @@ static void read_object(object *o, const json_node *node, faults *f)
     faults_unknown_keys(f, node, keys);
     read_name(o, node, f);
     read_events(o, node, f);
-    o->info.tags = read_words(node, "tags", f);
-    o->info.traits = read_words(node, "traits", f);
+    o->info.tags = json_member_words(node, "tags", f);
+    o->info.traits = json_member_words(node, "traits", f);
     for (size_t k = 0; o->info.traits && o->info.traits[k]; k++)
         if (!is_among(o->info.traits[k], traits))
             refuse_word(json_at(json_get(node, "traits"), k), o->info.traits[k], "trait",
                         traits, f);
     read_order(o, node, f);
-    const json_node *index = read_member(node, "index", JSON_INT, 0, f);
+    const json_node *index = json_member_read(node, "index", MEMBER_INT, 0, f);
     o->info.index = index ? (int)json_int(index) : -1;
     read_params(o, node, f);
     for (size_t k = 0; k < json_count(o->event_names); k++)

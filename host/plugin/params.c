@@ -29,7 +29,7 @@ static bool is_skipped(const char *key, const char *const *skip)
 /* A fault for a setting that the manifest does not know, with the nearest that it does. */
 static void refuse_unknown(const object *o, const json_node *member, const value_rules *rules)
 {
-    const char *words[JSON_READ_ITEMS + 1];
+    const char *words[MEMBER_ITEMS + 1];
     text_buffer all = {0};
     for (size_t k = 0; k < o->nspecs; k++) {
         words[k] = o->specs[k].name;

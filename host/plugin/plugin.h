@@ -3,7 +3,7 @@
 #ifndef HOST_PLUGIN_PLUGIN_H
 #define HOST_PLUGIN_PLUGIN_H
 
-#include "base/json_read.h"
+#include "base/json_members.h"
 #include "plugin/ctype.h"
 #include "plugin/instance.h"
 #include "plugin/needs.h"

@@ -32,12 +32,12 @@ static void read_count(const json_node *node, const char *key, int64_t *ret, fau
 static void read_words_of(spec *s, const json_node *node, faults *f)
 {
     if (s->type == TUTTI_PARAM_ENUM) {
-        s->words = read_words(node, "values", f);
+        s->words = json_member_words(node, "values", f);
         if (!s->words && !json_get(node, "values"))
             faults_add(f, node, "values is missing, want an array of strings");
     }
     if (s->type == TUTTI_PARAM_TIME)
-        s->words = read_words(node, "units", f);
+        s->words = json_member_words(node, "units", f);
     for (size_t k = 0; s->type == TUTTI_PARAM_TIME && s->words && s->words[k]; k++) {
         bool known = false;
         for (int32_t u = TUTTI_UNIT_NONE + 1; u < UNIT_END; u++)
@@ -51,7 +51,7 @@ static void read_words_of(spec *s, const json_node *node, faults *f)
 
 static void read_items(spec *s, const json_node *node, faults *f)
 {
-    const json_node *items = read_member(node, "items", JSON_OBJECT, 1, f);
+    const json_node *items = json_member_read(node, "items", MEMBER_OBJECT, MEMBER_REQUIRED, f);
     if (!items)
         return;
     s->items = calloc(1, sizeof *s->items);
@@ -63,7 +63,7 @@ static void read_items(spec *s, const json_node *node, faults *f)
 
 static bool read_flag(const json_node *node, const char *key, faults *f)
 {
-    const json_node *flag = read_member(node, key, JSON_BOOL, 0, f);
+    const json_node *flag = json_member_read(node, key, MEMBER_BOOL, 0, f);
     return flag && json_bool(flag);
 }
 
@@ -113,7 +113,7 @@ void spec_read(spec *s, const json_node *node, bool is_item, faults *f)
         faults_add(f, node, "is %s, want an object", json_type_name(node));
         return;
     }
-    const char *type = read_string(node, "type", 1, f);
+    const char *type = json_member_string(node, "type", MEMBER_REQUIRED, f);
     for (int k = 0; type && type_words[k]; k++)
         if (strcmp(type, type_words[k]) == 0)
             s->type = k + TUTTI_PARAM_BOOL;
@@ -129,8 +129,8 @@ void spec_read(spec *s, const json_node *node, bool is_item, faults *f)
         return;
     }
     check_keys(node, s->type, is_item, f);
-    s->unit = read_string(node, "unit", 0, f);
-    (void)read_string(node, "doc", 0, f);
+    s->unit = json_member_string(node, "unit", 0, f);
+    (void)json_member_string(node, "doc", 0, f);
     read_number(node, "min", &s->min, f);
     read_number(node, "max", &s->max, f);
     read_number(node, "above", &s->above, f);

@@ -112,7 +112,7 @@ static const spec *find_spec(const object *o, const char *name)
 
 static void read_case(const json_node *node, const object *o, faults *f)
 {
-    const char *names[JSON_READ_ITEMS + 1] = {NULL};
+    const char *names[MEMBER_ITEMS + 1] = {NULL};
     for (size_t k = 0, n = 0; k < o->nspecs; k++)
         if (o->specs[k].name)
             names[n++] = o->specs[k].name;

@@ -49,7 +49,7 @@ says "a policy that others may write" 2 "tutti: the policy config/policy.json is
 rm config/policy.json
 printf '{"format": "1.0", "trust": "sined", "lock": 3}\n' >mine.json
 says "a policy with faults" 2 "tutti: mine.json:1: trust: is \"sined\", want any, owner, pinned or signed
-mine.json:1: lock: is an integer, want a string" "$TUTTI" validate run.json --plugin-policy mine.json
+mine.json:1: lock: is 3, want a string that is not empty" "$TUTTI" validate run.json --plugin-policy mine.json
 
 # ---- signatures ----
 if ! "$TUTTI" plugins keygen probe --no-password >probe.txt 2>&1; then

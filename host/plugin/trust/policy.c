@@ -1,7 +1,7 @@
 /* policy.c - reading policy.json. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/trust/policy.h"
-#include "base/json_read.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "plugin/trust/config.h"
 
@@ -64,7 +64,7 @@ tutti_status policy_make(unsigned demands, const char *lock_file, policy **ret,
 
 static size_t read_level(const json_node *node, faults *f)
 {
-    const char *word = read_string(node, "trust", 1, f);
+    const char *word = json_member_string(node, "trust", MEMBER_REQUIRED, f);
     for (size_t k = 0; word && k < LEVELS; k++)
         if (strcmp(levels[k].word, word) == 0)
             return k;
@@ -77,7 +77,7 @@ static size_t read_level(const json_node *node, faults *f)
 static void read_entries(policy *p, const json_node *root, faults *f)
 {
     static const char *const keys[] = {"path", "trust", NULL};
-    const json_node *list = read_member(root, "folders", JSON_ARRAY, 0, f);
+    const json_node *list = json_member_read(root, "folders", MEMBER_ARRAY, 0, f);
     p->entries = calloc(json_count(list) + 1, sizeof *p->entries);
     if (!p->entries) {
         faults_add_no_memory(f, list);
@@ -90,7 +90,7 @@ static void read_entries(policy *p, const json_node *root, faults *f)
             continue;
         }
         faults_unknown_keys(f, node, keys);
-        const char *path = read_string(node, "path", 1, f);
+        const char *path = json_member_string(node, "path", MEMBER_REQUIRED, f);
         const size_t n = path ? strlen(path) : 0;
         if (path && (path[0] != '/' || (n > 1 && path[n - 1] == '/')))
             faults_add(f, json_get(node, "path"),
@@ -107,7 +107,7 @@ static bool wants_pins(const policy *p)
 /* The lock file lies beside the policy unless its path is absolute. */
 static void read_lock(policy *p, const json_node *root, faults *f)
 {
-    const char *lock = read_string(root, "lock", 0, f);
+    const char *lock = json_member_string(root, "lock", 0, f);
     char path[PATH_MAX];
     tutti_error e = TUTTI_ERROR_INIT;
     if (lock && !wants_pins(p))
@@ -131,7 +131,7 @@ static void read_root(policy *p, faults *f)
         return;
     }
     faults_unknown_keys(f, root, keys);
-    const char *format = read_string(root, "format", 1, f);
+    const char *format = json_member_string(root, "format", MEMBER_REQUIRED, f);
     if (format && strcmp(format, "1.0") != 0)
         faults_add(f, json_get(root, "format"), "is \"%s\", want \"1.0\"", format);
     p->level = read_level(root, f);

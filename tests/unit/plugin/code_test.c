@@ -184,8 +184,9 @@ START_TEST(the_manifest_may_pin_it)
     registry_destroy(r);
     shell("cd '%s/a' && sed -i 's/\"sha256\": \"[0-9a-f]*\"/\"sha256\": \"F0\"/' plugin.json",
           temporary);
-    ck_fault("#/a/plugin.json:11: kernels[0].cuda.sha256: want 64 lower-case hexadecimal "
-             "digits");
+    ck_fault(
+        "#/a/plugin.json:11: kernels[0].cuda.sha256: is \"F0\", want 64 lower-case hexadecimal "
+        "digits");
     drop_temporary();
 }
 END_TEST

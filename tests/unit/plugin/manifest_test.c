@@ -16,8 +16,9 @@ static const struct {
      ":4: version: is \"1.2\", want a version such as \"1.2.0\""},
     {"\"version\": \"1.2.0\"", "\"version\": \"01.2.0\"",
      ":4: version: is \"01.2.0\", want a version such as \"1.2.0\""},
-    {"  \"license\": \"Apache-2.0\",", "", ":1: license is missing, want a string"},
-    {"\"Apache-2.0\"", "\"\"", ":5: license: is empty"},
+    {"  \"license\": \"Apache-2.0\",", "",
+     ":1: license is missing, want a string that is not empty"},
+    {"\"Apache-2.0\"", "\"\"", ":5: license: is \"\", want a string that is not empty"},
     {"\"min\": \"1.0\"", "\"min\": \"one\"",
      ":7: abi.min: is \"one\", want a version such as \"1.0\""},
     {"\"min\": \"1.0\"", "\"min\": \"1.1\"",
@@ -27,9 +28,9 @@ static const struct {
      "does"},
     {"\"batch_end\", \"completed\"", "\"batch_end\", {\"nam\": \"completed\"}",
      ":16: objects[0].events[1].nam: unknown key; did you mean name?\n@:16: "
-     "objects[0].events[1]: name is missing, want a string"},
+     "objects[0].events[1]: name is missing, want a string that is not empty"},
     {"\"good.so\"", "\"good.so\", \"sha256\": \"12\"",
-     ":8: library.sha256: want 64 lower-case hexadecimal digits"},
+     ":8: library.sha256: is \"12\", want 64 lower-case hexadecimal digits"},
     {"\"good.so\"", "\"/good.so\"",
      ":8: library.path: is \"/good.so\", want a path below the manifest's folder, without "
      "\"..\""},
@@ -48,12 +49,12 @@ static const struct {
     {"\"batch_end\", \"completed\"", "\"batch_end\", \"batch_end\"",
      ":16: objects[0].events[1]: \"batch_end\" is there twice"},
     {"\"quiet\", \"small\"", "\"quiet\", 3",
-     ":17: objects[0].tags[1]: want a string that is not empty"},
+     ":17: objects[0].tags[1]: is 3, want a string that is not empty"},
     {"required_on_load", "required_on_lode",
      ":18: objects[0].traits[0]: \"required_on_lode\" is no trait; did you mean "
      "required_on_load?"},
     {"\"first\": true", "\"first\": 1",
-     ":19: objects[0].order.first: is an integer, want a boolean"},
+     ":19: objects[0].order.first: is 1, want true or false"},
     {"\"first\": true", "\"frist\": true",
      ":19: objects[0].order.frist: unknown key; did you mean first?"},
     {"\"ignore\"", "\"skip\"",
@@ -95,7 +96,8 @@ static const struct {
      "  \"kernels\": [{\"name\": \"k\", \"args\": [[\"x\", \"f32\"]], \"cpu\": {\"symbol\": "
      "\"k\"}, \"cuda\": {\"file\": \"../k\", \"grid\": \"x\", \"block\": 2000}}],\n  "
      "\"objects\": [",
-     ":11: kernels[0].cuda: entry is missing, want a string\n@:11: kernels[0].cuda.file: is "
+     ":11: kernels[0].cuda: entry is missing, want a string that is not empty\n@:11: "
+     "kernels[0].cuda.file: is "
      "\"../k\", want a file beside the manifest\n@:11: kernels[0].cuda.block: is 2000, want 1 "
      "to "
      "1024\n@:11: kernels[0].cuda.grid: is \"x\", want the name of an argument of type i64 or "
