@@ -106,6 +106,9 @@ void mds_done(mds_set *set, int64_t index, mds_row *row);
 int32_t mds_find(const mds_set *set, const char *name);
 /* The shard that holds sample `index`. */
 mds_shard *mds_shard_of(mds_set *set, int64_t index);
+/* Opens its files, which are here, and verifies those that were not; all or none.  Its lock is held.  Errors: E_IO,
+ * E_FORMAT, E_NOMEM, which name the file.  [any] */
+TUTTI_NODISCARD tutti_status mds_parts_load(mds_set *set, mds_shard *s, tutti_error *err);
 /* Closes it: nobody uses it, and its lock is held. */
 void mds_shard_unload(mds_set *set, mds_shard *s);
 /* The file that errors about a shard name. */
