@@ -40,13 +40,19 @@ static void read_object(run_reader *r, const json_node *name, const json_node *s
         faults_add(r->faults, part->at, "%s", e.text);
 }
 
+/* "a" or "an", for a kind. */
+static const char *article(const char *kind)
+{
+    return strchr("aeiou", kind[0]) ? "an" : "a";
+}
+
 void run_read_part(run_reader *r, const json_node *at, const char *kind,
                    const char *const *skip, run_part *ret_part)
 {
     static const char *const part_skip[] = {"name", "id", NULL};
     char want[96], want_name[64];
-    (void)snprintf(want, sizeof want, "an object with the name of a %s", kind);
-    (void)snprintf(want_name, sizeof want_name, "the name of a %s", kind);
+    (void)snprintf(want, sizeof want, "an object with the name of %s %s", article(kind), kind);
+    (void)snprintf(want_name, sizeof want_name, "the name of %s %s", article(kind), kind);
     const json_member rows[] = {
         {.name = "name",
          .type = MEMBER_STRING,
@@ -74,7 +80,8 @@ void run_read_name_or_part(run_reader *r, const json_node *at, const char *kind,
         read_object(r, at, NULL, kind, NULL, ret_part);
         return;
     }
-    (void)snprintf(want, sizeof want, "the name of a %s, or an object with it", kind);
+    (void)snprintf(want, sizeof want, "the name of %s %s, or an object with it", article(kind),
+                   kind);
     if (json_want(at, JSON_OBJECT, want, r->faults))
         run_read_part(r, at, kind, NULL, ret_part);
 }
