@@ -1,8 +1,8 @@
 /* binding.c - handlers of a run file: read, checked against what manifests declare, called. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/binding.h"
-#include "engine/filter.h"
-#include "engine/function.h"
+#include "engine/handlers/filter.h"
+#include "engine/handlers/function.h"
 #include "tutti/metrics.h"
 
 #include <math.h>

@@ -68,7 +68,7 @@ void engine_watch(engine *e, void (*watch)(void *ctx, const tutti_event *event),
 
 /* Puts spans of events, algorithms, callbacks and handlers on the profiler's time line; NULL ends it.
  * The profiler stays the caller's.  [control] */
-typedef struct profiler profiler; /* engine/profiler.h */
+typedef struct profiler profiler; /* engine/profile/profiler.h */
 void engine_profile(engine *e, profiler *p);
 
 /* Checks the rules (exclusive, circles: their edges and files) and fixes the orders.  Errors name the

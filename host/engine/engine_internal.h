@@ -5,7 +5,7 @@
 
 #include "engine/binding.h"
 #include "engine/participant.h"
-#include "engine/profiler.h"
+#include "engine/profile/profiler.h"
 
 #include <pthread.h>
 

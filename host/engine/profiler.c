@@ -1,7 +1,7 @@
 /* profiler.c - markers, the schedule, and recording. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine.h"
-#include "engine/profile_internal.h"
+#include "engine/profile/profile_internal.h"
 #include "tutti/rng.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef HOST_LOOP_LOOP_INTERNAL_H
 #define HOST_LOOP_LOOP_INTERNAL_H
 
-#include "engine/handlers.h"
+#include "engine/handlers/handlers.h"
 #include "tutti_host/loop.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* code.c - files of device code beside a manifest: judged as its library is, then read. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/call.h"
+#include "plugin/call/call.h"
 #include "plugin/elf/cubin.h"
 #include "plugin/plugin.h"
 #include "plugin/registry_internal.h"

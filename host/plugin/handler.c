@@ -1,7 +1,7 @@
 /* handler.c - the functions that manifests declare for run files: finding, loading, calling. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
-#include "plugin/call.h"
+#include "plugin/call/call.h"
 #include "plugin/registry_internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* instance.c - one opened object: its host, its table, its end. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/call.h"
+#include "plugin/call/call.h"
 #include "plugin/plugin.h"
 #include "plugin/registry_internal.h"
 #include "plugin/when.h"

@@ -1,6 +1,6 @@
 /* kernels.c - the typed functions that a manifest declares: kernels and handlers. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/call.h"
+#include "plugin/call/call.h"
 #include "plugin/plugin.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* module.c - loading a plugin's library and holding it to its manifest. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
-#include "plugin/call.h"
+#include "plugin/call/call.h"
 #include "plugin/image.h"
 #include "plugin/registry_internal.h"
 

@@ -4,7 +4,7 @@
 #define HOST_PLUGIN_PLUGIN_H
 
 #include "base/json_members.h"
-#include "plugin/ctype.h"
+#include "plugin/call/ctype.h"
 #include "plugin/instance.h"
 #include "plugin/needs.h"
 #include "plugin/trust/policy.h"

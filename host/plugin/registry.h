@@ -5,8 +5,8 @@
 
 #include "base/faults.h"
 #include "base/json.h"
+#include "plugin/call/ctype.h"
 #include "plugin/crash/crash.h"
-#include "plugin/ctype.h"
 #include "tutti/tutti.h"
 
 #include <stdbool.h>

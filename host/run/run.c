@@ -1,7 +1,7 @@
 /* run.c - a loop's life: made, run to its limit, taken apart. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/run.h"
-#include "engine/function.h"
+#include "engine/handlers/function.h"
 #include "run/run_internal.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef KERNELS_CONV2D_CONV2D_CUDNN_H
 #define KERNELS_CONV2D_CONV2D_CUDNN_H
 
-#include "common/cuda/cudnn.h"
+#include "common/cuda/libraries/cudnn.h"
 #include "conv2d/conv2d_geometry.h"
 
 enum { CONV2D_FORWARD, CONV2D_GRAD_INPUT, CONV2D_GRAD_WEIGHT };

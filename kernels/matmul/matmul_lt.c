@@ -1,8 +1,8 @@
 /* matmul_lt.c - describing a product to cuBLASLt, choosing its algorithm, running it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_lt.h"
-#include "common/cuda/autotune.h"
-#include "common/cuda/cublaslt.h"
+#include "common/cuda/libraries/autotune.h"
+#include "common/cuda/libraries/cublaslt.h"
 #include "matmul/matmul_mask.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* matmul_probe.c - are the bits of cuBLASLt's masks where ours are?  NVIDIA does not say; a small product
  * with known signs tells. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/runtime.h"
+#include "common/cuda/libraries/runtime.h"
 #include "matmul/matmul_lt.h"
 #include "matmul/matmul_mask.h"
 

@@ -3,7 +3,7 @@
 #ifndef KERNELS_SDPA_SDPA_CUDNN_H
 #define KERNELS_SDPA_SDPA_CUDNN_H
 
-#include "common/cuda/cudnn.h"
+#include "common/cuda/libraries/cudnn.h"
 #include "sdpa/sdpa.h"
 
 #include <stdbool.h>

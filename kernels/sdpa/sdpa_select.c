@@ -1,7 +1,7 @@
 /* sdpa_select.c - selects cuDNN or our own kernels for attention on the GPU; autotuning decides where both serve. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/autotune.h"
 #include "common/cuda/convert.h"
+#include "common/cuda/libraries/autotune.h"
 #include "sdpa/sdpa_cuda.h"
 #include "sdpa/sdpa_cudnn.h"
 

@@ -87,7 +87,7 @@ mkdir -p sub
 # bash_shows <word>...: one a line.
 bash_shows() {
   bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tutti; printf "%s\n" "${COMPREPLY[@]}"' \
-    "$SOURCE/host/cli/completion/tutti.bash" "$TUTTI" "$@"
+    "$SOURCE/host/cli/docs/completion/tutti.bash" "$TUTTI" "$@"
 }
 zsh_shows() {
   zsh -fc '
@@ -96,7 +96,7 @@ zsh_shows() {
     compset() { PREFIX=${PREFIX#*=} }
     complete_tutti() { . $0 }
     words=("$@"); CURRENT=$#; PREFIX=${@[-1]}
-    eval "one() { $(<$0) }"; one' "$SOURCE/host/cli/completion/_tutti" "$TUTTI" "$@"
+    eval "one() { $(<$0) }"; one' "$SOURCE/host/cli/docs/completion/_tutti" "$TUTTI" "$@"
 }
 try() {
   local shows=$1

@@ -1,7 +1,7 @@
 /* dispatch_fuzz.c - random casts, rules, failures and events: what the dispatcher promises holds. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine_internal.h"
-#include "engine/filter.h"
+#include "engine/handlers/filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

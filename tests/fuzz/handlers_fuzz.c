@@ -1,7 +1,7 @@
 /* handlers_fuzz.c - any JSON as a run file's handlers, traces and profiler: read, or told what is wrong. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/binding.h"
-#include "engine/profiler.h"
+#include "engine/profile/profiler.h"
 #include "engine/trace.h"
 #include "plugin/registry_internal.h"
 

@@ -58,8 +58,10 @@ parts() {
       "host/$folder/$part"
   done
 }
-parts plugin crash elf trust
+parts plugin crash elf trust call
+parts engine handlers profile
 refuse "a part of host/plugin includes what uses it" '#include "plugin/[a-z_]*\.h"' -- 'host/plugin/*/*.[ch]'
+refuse "a part of host/engine includes what uses it" '#include "engine/[a-z_]*\.h"' -- 'host/engine/*/*.[ch]'
 parts graph ir passes runtime program net plan
 parts train checkpoint_file run_file context pretrained data ranks update step checkpoint record trainer generate
 # name of the header, the files that may include it
@@ -70,7 +72,7 @@ while read -r header owners; do
 done <<'TABLE'
 jansson.h host/base/json.c
 sodium.h host/signature/key.c host/signature/signature.c host/signature/text.c
-ffi.h host/plugin/call.c
+ffi.h host/plugin/call/call.c
 dlfcn.h host/plugin/image.c host/device/cuda/library.c host/embed/library.c
 TABLE
 refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl)' -- 'kernels' \

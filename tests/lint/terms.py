@@ -31,7 +31,7 @@ graph capture             host/graph/runtime/graph_capture.c
 micro-kernel              kernels/common/gemm_microkernel.c
 GEMM                      kernels/common/gemm.c
 SIMD                      kernels/common/simd.h
-autotune                  kernels/common/cuda/autotune.c
+autotune                  kernels/common/cuda/libraries/autotune.c
 epilogue                  kernels/matmul/matmul_epilogue.c
 pointwise fusion          kernels/pointwise_fusion/pointwise_fusion_op.c
 dgrad                     kernels/conv2d/conv2d_dgrad_flipped.c

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel_check.h"
 #include "base/json.h"
-#include "plugin/call.h"
+#include "plugin/call/call.h"
 #include "tutti_check.h"
 
 #include <dlfcn.h>

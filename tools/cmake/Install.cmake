@@ -13,8 +13,8 @@ install(DIRECTORY host/recipes DESTINATION share/tutti COMPONENT runtime ${file_
 install(DIRECTORY host/look/page/ DESTINATION share/tutti/report COMPONENT runtime ${file_mode})
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/tutti COMPONENT runtime)
 install(DIRECTORY "${CMAKE_BINARY_DIR}/share/man.gz/" DESTINATION share/man COMPONENT runtime ${file_mode})
-install(FILES host/cli/completion/tutti.bash DESTINATION share/bash-completion/completions RENAME tutti COMPONENT runtime)
-install(FILES host/cli/completion/_tutti DESTINATION share/zsh/site-functions COMPONENT runtime)
+install(FILES host/cli/docs/completion/tutti.bash DESTINATION share/bash-completion/completions RENAME tutti COMPONENT runtime)
+install(FILES host/cli/docs/completion/_tutti DESTINATION share/zsh/site-functions COMPONENT runtime)
 
 install(TARGETS tutti_host LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT sdk)
 install(DIRECTORY host/include/tutti_host DESTINATION include COMPONENT sdk ${file_mode})

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_CONTEXT_STEP_PROFILE_H
 #define HOST_TRAIN_CONTEXT_STEP_PROFILE_H
 
-#include "engine/profiler.h"
+#include "engine/profile/profiler.h"
 #include "graph/plan/plan.h"
 
 /* All runs of one operation, or of one group of fused ones, in measured batches. */

@@ -5,8 +5,8 @@
 
 #include "base/faults.h"
 #include "engine/binding.h"
-#include "engine/function.h"
-#include "engine/profiler.h"
+#include "engine/handlers/function.h"
+#include "engine/profile/profiler.h"
 #include "engine/trace.h"
 #include "plugin/instance.h"
 #include "tutti_host/device.h"

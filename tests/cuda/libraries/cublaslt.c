@@ -1,6 +1,6 @@
 /* cublaslt.c - a libcublasLt that checks what it is told and multiplies in f64. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/cublaslt.h"
+#include "common/cuda/libraries/cublaslt.h"
 #include "misuse.h"
 
 #include <math.h>

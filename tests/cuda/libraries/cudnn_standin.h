@@ -3,7 +3,7 @@
 #ifndef TESTS_CUDA_LIBRARIES_CUDNN_STANDIN_H
 #define TESTS_CUDA_LIBRARIES_CUDNN_STANDIN_H
 
-#include "common/cuda/cudnn.h"
+#include "common/cuda/libraries/cudnn.h"
 #include "misuse.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 1001, BAD_PARAM = 2000, NOT_SUPPORTED = 3000 };

@@ -4,8 +4,8 @@
 #include <cublasLt.h>
 #include <cudnn_graph.h>
 
-#include "common/cuda/cublaslt.h"
-#include "common/cuda/cudnn.h"
+#include "common/cuda/libraries/cublaslt.h"
+#include "common/cuda/libraries/cudnn.h"
 
 #include <type_traits>
 

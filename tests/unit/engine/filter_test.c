@@ -1,6 +1,6 @@
 /* filter_test.c - the counts that filters pass, as upstream's. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/filter.h"
+#include "engine/handlers/filter.h"
 #include "tutti_check.h"
 
 #include <stdio.h>
