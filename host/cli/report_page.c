@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/runs.h"
-#include "look/report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <limits.h>

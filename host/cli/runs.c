@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "base/text.h"
-#include "look/plot.h"
+#include "report/plot.h"
 
 #include <langinfo.h>
 #include <locale.h>

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cli/options.h"
-#include "look/run_folder.h"
+#include "report/run_folder.h"
 
 /* The runs of the folders among the arguments from the `first` on, of ./runs without any; false after saying what is
  * wrong.  The caller finishes *ret either way. */

@@ -1,7 +1,7 @@
 /* runs_compare.c - tutti runs compare: the settings in which runs differ, and their metrics side by side. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/runs.h"
-#include "look/settings.h"
+#include "report/settings.h"
 
 #include <math.h>
 #include <stdio.h>

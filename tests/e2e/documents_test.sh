@@ -2,7 +2,7 @@
 # documents_test.sh - a small GPT learns texts of JSON lines in packed rows, whose documents do not see each other,
 # completions of a table, and the answers of conversations.
 . "$(dirname "$0")/lib.sh"
-tokenizer=$SOURCE/tokenizer/recorded/gpt2.json
+tokenizer=$SOURCE/plugins/common/tokenizer/recorded/gpt2.json
 
 python3 - <<'PY'
 import json

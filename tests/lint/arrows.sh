@@ -13,7 +13,7 @@ refuse() {
   printf '%s:\n%s\n' "$what" "$found"
   bad=1
 }
-host='base|signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|look|cli'
+host='base|signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|report|cli'
 # later FOLDER NAMES: what a folder of the host may neither include nor link.
 later() {
   refuse "host/$1 includes a later folder" "#include \"($2)/" -- "host/$1"
@@ -40,13 +40,13 @@ later engine 'graph|device|dist|export|loop|train|run|check|embed|cli'
 later graph 'engine|device|dist|export|loop|train|run|check|embed|cli'
 later device 'engine|dist|export|loop|train|run|check|embed|cli'
 later dist 'engine|graph|device|export|loop|train|run|check|embed|cli'
-later export 'engine|dist|loop|train|run|check|embed|look|cli'
+later export 'engine|dist|loop|train|run|check|embed|report|cli'
 later loop 'graph|dist|export|train|run|check|embed|cli'
 later train 'loop|run|check|embed|cli'
 later run 'graph|device|dist|export|check|embed|cli'
 later check 'graph|device|dist|export|loop|run|embed|cli'
-later embed 'dist|run|check|look|cli'
-later look 'signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|cli'
+later embed 'dist|run|check|report|cli'
+later report 'signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|cli'
 # parts FOLDER PART...: the libraries of a folder, each of which may include those before it.
 parts() {
   local folder=$1 part
@@ -81,9 +81,10 @@ refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c and plug
   'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c' \
   ':!plugins/datasets/mds/remote.c'
 refuse "the tokenizer includes or links another folder" "#include \"($host|kernels|common|plugins)/|tutti_($host|kernels)\b" -- \
-  'tokenizer' ':!*_test.c'
-refuse "PCRE2 or utf8proc is included outside tokenizer" '#include <(pcre2|utf8proc)' -- '*.c' '*.h' ':!tokenizer/*'
+  'plugins/common/tokenizer' ':!*_test.c'
+refuse "PCRE2 or utf8proc is included outside plugins/common/tokenizer" \
+  '#include <(pcre2|utf8proc)' -- '*.c' '*.h' ':!plugins/common/tokenizer/*'
 refuse "a library prints or exits" \
   '(^|[^a-z_.>"])(printf|puts|exit|abort|perror)\(|fprintf\((stderr|stdout)' -- \
-  'host/*.c' 'kernels/*.c' 'plugins/*.c' 'tokenizer/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
+  'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
 exit $bad

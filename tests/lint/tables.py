@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-ROOTS = ["sdk", "host", "kernels", "plugins", "tokenizer", "tests", "tools"]
+ROOTS = ["sdk", "host", "kernels", "plugins", "tests", "tools"]
 NAMED = ("plugins/", "sdk/templates/c/", "sdk/template/", "sdk/template_cuda/")
 TABLE = r"\b(?:tutti_\w+_v\d+|tutti_calls|tutti_host)\b(?:\)|(?:\s+const)?\s+\w+\s*=)\s*\{\s*(?=[^.\s}])"
 FUNCTION = r"^static\s+(?!const struct)[\w \*]*?\b([a-zA-Z0-9]+)\s*\([^;{}]*?\)\s*\{"

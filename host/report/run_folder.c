@@ -1,6 +1,6 @@
 /* run_folder.c - the folder of a run: its record, whether somebody works in it, what it has logged. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/run_folder.h"
+#include "report/run_folder.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* decimate.h - long series made short, so that no peak is lost. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_DECIMATE_H
-#define HOST_LOOK_DECIMATE_H
+#ifndef HOST_REPORT_DECIMATE_H
+#define HOST_REPORT_DECIMATE_H
 
-#include "look/history.h"
+#include "report/history.h"
 
 /* Indices of the points that stay, in order: all of them where there are at most 2 * `parts`, else of each of `parts` equal
  * parts the least and the greatest value, and the first of one without a number; the first and the last point

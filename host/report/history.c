@@ -1,6 +1,6 @@
 /* history.c - time series and calls, as they grow while a log is read. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/history_internal.h"
+#include "report/history_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* history_internal.h - what reading a log adds to a history; a failed allocation sets `nomem`. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_HISTORY_INTERNAL_H
-#define HOST_LOOK_HISTORY_INTERNAL_H
+#ifndef HOST_REPORT_HISTORY_INTERNAL_H
+#define HOST_REPORT_HISTORY_INTERNAL_H
 
-#include "look/history.h"
+#include "report/history.h"
 
 void history_add(history *h, const char *name, double step, double time, double value);
 void history_add_message(history *h, const log_message *from); /* texts are copied */

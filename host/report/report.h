@@ -1,10 +1,10 @@
 /* report.h - runs as one HTML file that asks nothing of a network. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_REPORT_H
-#define HOST_LOOK_REPORT_H
+#ifndef HOST_REPORT_REPORT_H
+#define HOST_REPORT_REPORT_H
 
 #include "base/text.h"
-#include "look/run_folder.h"
+#include "report/run_folder.h"
 
 /* The data of a report as JSON: runs, whose logs and traces have been read, with their curves, time lines, step times and
  * messages, and their settings side by side.  "<" stands nowhere in it, so that it can lie in a page.  Errors: E_NOMEM;

@@ -1,6 +1,6 @@
 /* settings.c - run files as flat lists of settings, side by side. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/settings.h"
+#include "report/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* profile.c - where the time of a step went, by a profiler's trace. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/profile.h"
+#include "report/profile.h"
 
 #include "base/json.h"
 

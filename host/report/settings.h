@@ -1,9 +1,9 @@
 /* settings.h - in what the settings of runs differ. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_SETTINGS_H
-#define HOST_LOOK_SETTINGS_H
+#ifndef HOST_REPORT_SETTINGS_H
+#define HOST_REPORT_SETTINGS_H
 
-#include "look/run_folder.h"
+#include "report/run_folder.h"
 
 /* One setting: "optimizer.lr", and what each run has there, as JSON; NULL: it is not set. */
 typedef struct setting {

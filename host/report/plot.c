@@ -1,6 +1,6 @@
 /* plot.c - curves for the terminal, in dots of Braille or in ASCII. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/plot.h"
+#include "report/plot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* report_page.c - the parts of a report, put together as one page. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/report.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

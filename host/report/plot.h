@@ -1,10 +1,10 @@
 /* plot.h - curves for the terminal, in dots of Braille or in ASCII. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_PLOT_H
-#define HOST_LOOK_PLOT_H
+#ifndef HOST_REPORT_PLOT_H
+#define HOST_REPORT_PLOT_H
 
 #include "base/text.h"
-#include "look/history.h"
+#include "report/history.h"
 
 #include <stdbool.h>
 

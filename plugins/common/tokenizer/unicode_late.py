@@ -2,7 +2,7 @@
 """unicode_late.py - prints unicode_late.h: where the package `tokenizers`, whose tables of some classes are of older
 versions of Unicode, judges a character otherwise than utf8proc does. In a virtual environment with the package:
 
-    PYTHON tokenizer/unicode_late.py >tokenizer/unicode_late.h && clang-format -i tokenizer/unicode_late.h
+    PYTHON plugins/common/tokenizer/unicode_late.py >plugins/common/tokenizer/unicode_late.h && clang-format -i plugins/common/tokenizer/unicode_late.h
 """
 import ctypes
 

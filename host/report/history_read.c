@@ -1,7 +1,7 @@
 /* history_read.c - reads the lines of the logger jsonl, and files of traces. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
-#include "look/history_internal.h"
+#include "report/history_internal.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* decimate.c - long series made short, so that no peak is lost. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/decimate.h"
+#include "report/decimate.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* profile.h - where the time of a step went, by a profiler's trace. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_PROFILE_H
-#define HOST_LOOK_PROFILE_H
+#ifndef HOST_REPORT_PROFILE_H
+#define HOST_REPORT_PROFILE_H
 
 #include "tutti/base.h"
 

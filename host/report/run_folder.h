@@ -1,10 +1,10 @@
 /* run_folder.h - the folder of a run: its record, whether somebody works in it, what it has logged. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_RUN_FOLDER_H
-#define HOST_LOOK_RUN_FOLDER_H
+#ifndef HOST_REPORT_RUN_FOLDER_H
+#define HOST_REPORT_RUN_FOLDER_H
 
 #include "base/json.h"
-#include "look/history.h"
+#include "report/history.h"
 
 typedef struct run_folder {
     char *path;            /* as it was given, or found below a given one */

@@ -1,10 +1,10 @@
 /* report_data.c - the data of a report: runs, curves, time lines, step times, messages, settings. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look/report.h"
+#include "report/report.h"
 
-#include "look/decimate.h"
-#include "look/profile.h"
-#include "look/settings.h"
+#include "report/decimate.h"
+#include "report/profile.h"
+#include "report/settings.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* history.h - what a run has logged, as time series, warnings, texts and what its algorithms did. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_LOOK_HISTORY_H
-#define HOST_LOOK_HISTORY_H
+#ifndef HOST_REPORT_HISTORY_H
+#define HOST_REPORT_HISTORY_H
 
 #include "tutti/base.h"
 
