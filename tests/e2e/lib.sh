@@ -19,7 +19,7 @@ check() {
     echo "ok: $what"
   else
     echo "FAILED: $what: $*"
-    head -20 check.out
+    if [ "$(wc -l <check.out)" -le 60 ]; then cat check.out; else head -20 check.out && echo ... && tail -40 check.out; fi
     failures=$((failures + 1))
   fi
 }

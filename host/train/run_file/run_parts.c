@@ -14,7 +14,7 @@ static void keep_paths(run_reader *r, const tutti_params *params, const json_nod
         const tutti_param *p = params->items[k];
         const json_node *given = json_get(settings, p->name);
         tutti_error e = TUTTI_ERROR_INIT;
-        if (p->type == TUTTI_PARAM_PATH && p->s && json_type(given) == JSON_STRING &&
+        if (p->type == TUTTI_PARAM_PATH && p->s && given && json_type(given) == JSON_STRING &&
             json_line(given) == 0 && strcmp(json_string(given), p->s) != 0 &&
             json_override(r->run->source.doc, json_path(given), p->s, &e))
             faults_add(r->faults, given, "%s", e.text);

@@ -12,10 +12,11 @@ static const struct {
 } judged[] = {
     {"missing_entry",
      LIBRARY("missing_entry") ": does not export \"tutti_plugin_v1\", the entry of a plugin"},
-    {"abi_older", MANIFEST("abi_older") ":6: abi.min: needs host ABI 0.9, this host has 1.0 "
-                                        "and takes 1.x only"},
+    {"abi_older",
+     MANIFEST("abi_older") ":6: abi.min: needs host ABI 0.9, this host has " HOST_ABI " "
+                           "and takes 1.x only"},
     {"abi_newer",
-     MANIFEST("abi_newer") ":6: abi.min: needs host ABI 1.7 or later, this host has 1.0"},
+     MANIFEST("abi_newer") ":6: abi.min: needs host ABI 1.7 or later, this host has " HOST_ABI},
     {"unknown_key",
      MANIFEST("unknown_key") ":9: objects[0].evnets: unknown key; did you mean events?"},
     {"wrong_type",

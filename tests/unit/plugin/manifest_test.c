@@ -21,8 +21,8 @@ static const struct {
     {"\"Apache-2.0\"", "\"\"", ":5: license: is \"\", want a string that is not empty"},
     {"\"min\": \"1.0\"", "\"min\": \"one\"",
      ":7: abi.min: is \"one\", want a version such as \"1.0\""},
-    {"\"min\": \"1.0\"", "\"min\": \"1.1\"",
-     ":7: abi.min: needs host ABI 1.1 or later, this host has 1.0"},
+    {"\"min\": \"1.0\"", "\"min\": \"1.99\"",
+     ":7: abi.min: needs host ABI 1.99 or later, this host has " HOST_ABI},
     {"\"x-note\"", "\"consumes\": [\"tutti.later/1\"], \"x-note\"",
      ":10: consumes[0]: needs a host that asks its objects for tutti.later/1; this one never "
      "does"},

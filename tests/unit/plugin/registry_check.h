@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TEXT_OF_(number) #number
+#define TEXT_OF(number) TEXT_OF_(number)
+#define HOST_ABI "1." TEXT_OF(TUTTI_MINOR) /* of the host under test, in sentences */
+
 /* Everything reported, one line each, with folders as shorten() writes them. */
 static char reported[16384];
 
