@@ -3,7 +3,6 @@
 #ifndef KERNELS_SDPA_CACHED_SDPA_CACHED_H
 #define KERNELS_SDPA_CACHED_SDPA_CACHED_H
 
-#include "tutti/isa.h"
 #include "tutti/op.h"
 #include "tutti/rng.h" /* TUTTI_HD */
 
@@ -34,16 +33,5 @@ TUTTI_HD int64_t sdpa_cached_bias(const sdpa_cached_shape *s, int64_t r)
     const int64_t h = r % s->heads, t = r / s->heads % s->t, b = r / s->heads / s->t;
     return b * s->bias[0] + h * s->bias[1] + t * s->bias[2];
 }
-
-typedef struct sdpa_cached_tensors {
-    const float *q, *k, *v;
-    const float *bias;       /* NULL: there is none */
-    const int64_t *position; /* (T), within [0, N) */
-    float *scores;           /* (threads, N) */
-    float *y;
-} sdpa_cached_tensors;
-
-void sdpa_cached_run(const sdpa_cached_shape *s, const sdpa_cached_tensors *t, int threads);
-TUTTI_ISA_VARIANTS(sdpa_cached_run);
 
 #endif

@@ -1,7 +1,7 @@
 /* sdpa_cached_cpu.c - attention to a cache on a CPU: each query of each head reads its keys and values once. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "sdpa_cached/sdpa_cached_cpu.h"
 #include "common/simd.h"
-#include "sdpa_cached/sdpa_cached.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/launch.h"
 #include "common/op_util.h"
-#include "sdpa_cached/sdpa_cached.h"
+#include "sdpa_cached/sdpa_cached_cpu.h"
 
 #include <math.h>
 #include <string.h>

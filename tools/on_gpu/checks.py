@@ -206,7 +206,7 @@ def plugins(m):
         folder = m.scratch / "plugins" / str(at)
         for device in ("cpu", "cuda"):
             (folder / device).mkdir(parents=True)
-            run = {**base, **members, "threads": 1, "callbacks": [
+            run = {**base, **members, "name": f"small_{at}_{device}", "threads": 1, "callbacks": [  # a folder each
                 {"name": "checkpoint_saver", "folder": str(folder / device), "interval": "1dur", "keep": 1}]}
             (folder / device / "run.json").write_text(json.dumps(run), encoding="utf-8")
             said = m.run(train(m, folder / device / "run.json", device), 60)

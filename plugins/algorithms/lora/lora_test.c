@@ -34,8 +34,8 @@ START_TEST(layers_by_path_get_adapters)
     static const char *const targets[] = {"linear", "lin*", "other"};
     static const char *const told[] = {
         "lora/num_linear_replacements=1\n", "lora/num_linear_replacements=1\n",
-        "lora/num_linear_replacements=0\n[2] lora changes nothing: no linear layer has a path "
-        "that target matches\n"};
+        ("lora/num_linear_replacements=0\n[2] lora changes nothing: no linear layer has a path "
+         "that target matches\n")};
     theatre_init(&o);
     const tutti_module m = theatre_add(&o, "linear", "in_features", 4.0, "out_features", 6.0,
                                        "bias", 1.0, "transposed", 1.0, NULL);
