@@ -5,7 +5,7 @@
 
 enum { LANES = 32, EACH = SDPA_CACHED_WIDTH / LANES };
 
-/* Each lane has the elements lane, lane + 32, ... of a row.  The softmax runs: what is summed so far shrinks when a
+/* Each lane has the elements lane, lane + 32, ... of a row, in registers: loops over them have a fixed length.  The softmax runs: what is summed so far shrinks when a
  * score is greater than all before. */
 CUDA_KERNEL(sdpa_cached_cuda)
 (sdpa_cached_shape s, cuda_tensor q, cuda_tensor k, cuda_tensor v, cuda_tensor position,
@@ -21,24 +21,33 @@ CUDA_KERNEL(sdpa_cached_cuda)
         float mine[EACH] = {0}, sums[EACH] = {0}, max = -INFINITY, sum = 0.0f;
         if (!cuda_index_within(last, s.n, fault, mark))
             continue;
-        for (int i = 0; lane + i * LANES < s.d; i++)
-            mine[i] = s.scale * cuda_get(q, r * s.d + lane + i * LANES);
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            if (lane + i * LANES < s.d)
+                mine[i] = s.scale * cuda_get(q, r * s.d + lane + i * LANES);
         for (int64_t j = 0; j <= last; j++) {
             float score = 0.0f;
-            for (int i = 0; lane + i * LANES < s.d; i++)
-                score += mine[i] * cuda_get(k, keys + j * row + lane + i * LANES);
+#pragma unroll
+            for (int i = 0; i < EACH; i++)
+                if (lane + i * LANES < s.d)
+                    score += mine[i] * cuda_get(k, keys + j * row + lane + i * LANES);
             score = cuda_warp_sum(score);
             if (bias.data)
                 score += cuda_get(bias, biases + j * s.bias[3]);
             const float top = fmaxf(max, score), p = expf(score - top);
             const float shrink = max == -INFINITY ? 0.0f : expf(max - top);
-            for (int i = 0; lane + i * LANES < s.d; i++)
-                sums[i] = sums[i] * shrink + p * cuda_get(v, keys + j * row + lane + i * LANES);
+#pragma unroll
+            for (int i = 0; i < EACH; i++)
+                if (lane + i * LANES < s.d)
+                    sums[i] =
+                        sums[i] * shrink + p * cuda_get(v, keys + j * row + lane + i * LANES);
             sum = sum * shrink + p;
             max = top;
         }
-        for (int i = 0; lane + i * LANES < s.d; i++)
-            cuda_set(y, r * s.d + lane + i * LANES, sums[i] / sum);
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            if (lane + i * LANES < s.d)
+                cuda_set(y, r * s.d + lane + i * LANES, sums[i] / sum);
     }
 }
 CUDA_ENTRY(sdpa_cached_cuda);
