@@ -180,6 +180,21 @@ void cli_message(void *ctx, int level, const char *component, const char *text)
     (void)fprintf(stderr, "%s: %s\n", component, text);
 }
 
+trainer *cli_trainer_of_model(const cli_options *o, run_file *run, registry *r,
+                              const tutti_op *const *ops)
+{
+    trainer *t = NULL;
+    tutti_error e = TUTTI_ERROR_INIT;
+    run_file_forget_loggers(run);
+    trainer_catch_signals(run->checkpoints.signals);
+    if (trainer_create(run, r, ops, &t, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        return NULL;
+    }
+    trainer_on_message(t, cli_message, run, o->talk.verbose);
+    return t;
+}
+
 void cli_print_failure(const run_file *run, const char *text)
 {
     if (run->distributed.rank != 0 && run->distributed.told)

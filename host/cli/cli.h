@@ -35,6 +35,10 @@ void cli_watch(const run_file *run);
  * --check-plugins found are a failure.  Does not return when the operator would not wait. */
 int cli_finish(int status, const registry *r);
 
+/* The trainer of a run whose model alone is used: it logs nothing, stops at the run's signals, and its remarks go to stderr.
+ * NULL after one sentence there. */
+trainer *cli_trainer_of_model(const cli_options *o, run_file *run, registry *r,
+                              const tutti_op *const *ops);
 /* Remarks of a trainer, on stderr; `ctx` is its run file. */
 void cli_message(void *ctx, int level, const char *component, const char *text);
 

@@ -15,13 +15,9 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     if (!cli_has_weights(o, run, "eval"))
         goto end;
-    run_file_forget_loggers(run);
-    trainer_catch_signals(run->checkpoints.signals);
-    if (trainer_create(run, r, ops, &t, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
+    t = cli_trainer_of_model(o, run, r, ops);
+    if (!t)
         goto end;
-    }
-    trainer_on_message(t, cli_message, run, o->talk.verbose);
     status = CLI_OK;
     if (trainer_eval(t, o->resume, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);

@@ -303,14 +303,10 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     run = r ? find_run(o, r) : NULL;
     if (!run)
         goto end;
-    run_file_forget_loggers(run);
     run_file_be_quiet(run);
-    trainer_catch_signals(run->checkpoints.signals);
-    if (trainer_create(run, r, ops, &t, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
+    t = cli_trainer_of_model(o, run, r, ops);
+    if (!t)
         goto end;
-    }
-    trainer_on_message(t, cli_message, run, o->talk.verbose);
     status = CLI_OK;
     if (generate(&g, t, &e)) {
         (void)fprintf(stderr, "%stutti: %s\n", g.text.size && !o->json ? "\n" : "", e.text);
