@@ -77,11 +77,11 @@ dlfcn.h host/plugin/image.c host/device/cuda/library.c host/embed/library.c
 TABLE
 refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl)' -- 'kernels' \
   ':!kernels/common/*' ':!*.md' ':!*.txt'
-refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c and plugins/datasets/mds/remote.c" '#include <curl/' -- \
+refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c and plugins/common/remote" '#include <curl/' -- \
   'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c' \
-  ':!plugins/datasets/mds/remote.c'
-refuse "the tokenizer includes or links another folder" "#include \"($host|kernels|common|plugins)/|tutti_($host|kernels)\b" -- \
-  'plugins/common/tokenizer' ':!*_test.c'
+  ':!plugins/common/remote/*'
+refuse "a library of plugins/common includes or links another folder" "#include \"($host|kernels|common|plugins)/|tutti_($host|kernels)\b" -- \
+  'plugins/common/tokenizer' 'plugins/common/remote' ':!*_test.c'
 refuse "PCRE2 or utf8proc is included outside plugins/common/tokenizer" \
   '#include <(pcre2|utf8proc)' -- '*.c' '*.h' ':!plugins/common/tokenizer/*'
 refuse "a library prints or exits" \

@@ -9,7 +9,7 @@
 
 struct mds_cache {
     mds_set *set;
-    mds_remote *remote;
+    remote *remote;
     mds_cache_options options;
     uint64_t clock; /* atomic */
     pthread_mutex_t
@@ -225,16 +225,16 @@ static tutti_status count_files(mds_cache *c, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status mds_cache_open(mds_set *set, mds_remote *remote, const mds_cache_options *options,
+tutti_status mds_cache_open(mds_set *set, remote *there, const mds_cache_options *options,
                             tutti_error *err)
 {
     mds_cache *c = calloc(1, sizeof *c);
     if (!c) {
-        mds_remote_close(remote);
+        remote_close(there);
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
     }
     c->set = set;
-    c->remote = remote;
+    c->remote = there;
     c->options = *options;
     c->last = -1; /* the first shard is in order */
     (void)pthread_mutex_init(&c->lock, NULL);
@@ -257,7 +257,7 @@ void mds_cache_close(mds_cache *c)
 {
     if (!c)
         return;
-    mds_remote_stop(c->remote);
+    remote_stop(c->remote);
     if (c->runs) {
         (void)pthread_mutex_lock(&c->lock);
         c->stop = 1;
@@ -267,6 +267,6 @@ void mds_cache_close(mds_cache *c)
     }
     (void)pthread_mutex_destroy(&c->lock);
     (void)pthread_cond_destroy(&c->wake);
-    mds_remote_close(c->remote);
+    remote_close(c->remote);
     free(c);
 }

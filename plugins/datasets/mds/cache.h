@@ -13,9 +13,9 @@ typedef struct mds_cache_options {
         ahead; /* shards to fetch behind the one in use, while shards are used in their order */
 } mds_cache_options;
 
-/* For an open set, whose folder is the cache; takes `remote` for its own, also after an error.
+/* For an open set, whose folder is the cache; takes `there` for its own, also after an error.
  * Errors: E_ARG a limit below the largest shard; E_NOMEM.  [control] */
-TUTTI_NODISCARD tutti_status mds_cache_open(mds_set *set, mds_remote *remote,
+TUTTI_NODISCARD tutti_status mds_cache_open(mds_set *set, remote *there,
                                             const mds_cache_options *options, tutti_error *err);
 /* Ends the thread; NULL is allowed.  The set is still open.  [control] */
 void mds_cache_close(mds_cache *c);

@@ -209,29 +209,29 @@ static tutti_status open_set(mds *m, const tutti_params *params, tutti_error *er
 {
     const char *folder = tutti_param_str(params, "path");
     const int32_t verify = (int32_t)tutti_param_i64(params, "verify");
-    const mds_remote_options from = {
-        tutti_param_str(params, "remote"), tutti_param_str(params, "endpoint"),
+    const remote_options from = {
+        "mds: remote", tutti_param_str(params, "remote"), tutti_param_str(params, "endpoint"),
         tutti_param_i64(params, "download_retry"), tutti_param_f64(params, "download_timeout")};
     const mds_cache_options kept = {(uint64_t)tutti_param_i64(params, "disk_mib") << 20,
                                     tutti_param_i64(params, "predownload")};
     if (!from.url)
         return mds_open(&m->set, folder, verify, err);
     char index[4096];
-    mds_remote *remote = NULL;
-    tutti_status s = mds_remote_open(&from, &remote, err);
+    remote *there = NULL;
+    tutti_status s = remote_open(&from, &there, err);
     if (s)
         return s;
     (void)snprintf(index, sizeof index, "%s/index.json", folder);
     const int fetched = access(index, F_OK) != 0;
     if (fetched)
-        s = mds_remote_fetch(remote, "index.json", index, NULL, 0, err);
+        s = mds_remote_fetch(there, "index.json", index, NULL, 0, err);
     if (s == TUTTI_OK && (s = mds_open(&m->set, folder, verify, err)) && fetched)
         (void)unlink(index); /* what the server sent is no index */
     if (s) {
-        mds_remote_close(remote);
+        remote_close(there);
         return s;
     }
-    return mds_cache_open(&m->set, remote, &kept, err);
+    return mds_cache_open(&m->set, there, &kept, err);
 }
 
 static tutti_status mds_close_self(void *self, tutti_error *err)

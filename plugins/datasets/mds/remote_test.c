@@ -7,7 +7,7 @@
 #include <dirent.h>
 #include <openssl/evp.h>
 
-#if MDS_HAS_CURL
+#if REMOTE_HAS_CURL
 
 enum { SHARDS = 24, SAMPLES = 4, VALUES = 14000, HEAD = 4 + 4 * (SAMPLES + 1), FAULTS = 4 };
 enum { SHARD_BYTES = HEAD + SAMPLES * (4 + VALUES), NAME_SIZE = 64 };
@@ -432,7 +432,7 @@ int main(void)
     Suite *s = suite_create("mds_remote");
     TCase *c = tcase_create("mds_remote");
     tcase_add_checked_fixture(c, setup, teardown);
-#if MDS_HAS_CURL
+#if REMOTE_HAS_CURL
     tcase_add_test(c, shards_are_fetched_once_and_when_they_are_needed);
     tcase_add_test(c, failures_that_pass_are_survived);
     tcase_add_test(c, failures_that_stay_are_told);

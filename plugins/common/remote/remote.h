@@ -1,0 +1,81 @@
+/* remote.h - files behind http, https or s3: one request, a file that is fetched, by libcurl. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLUGIN_REMOTE_H
+#define PLUGIN_REMOTE_H
+
+#include "tutti/base.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct remote remote;
+
+enum { REMOTE_ADDRESS = 2048, REMOTE_BODY = 4096, REMOTE_ETAG = 128 };
+
+typedef struct remote_options {
+    const char *who; /* begins the sentences of remote_open: "mds: remote" */
+    const char *url; /* "https://host/folder", "s3://bucket/folder" */
+    const char *
+        endpoint; /* of a server that speaks S3: "https://host:port"; NULL: S3_ENDPOINT_URL, else Amazon's */
+    int64_t retries;  /* of remote_fetch, after the first attempt */
+    double silence_s; /* how long a server may neither send nor take anything */
+} remote_options;
+
+/* Credentials for s3 are AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the environment, and the
+ * region AWS_REGION or AWS_DEFAULT_REGION; without them requests are not signed.  Texts are copied.
+ * Errors: E_ARG an address of another kind; E_UNSUPPORTED a build without libcurl; E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status remote_open(const remote_options *options, remote **ret_remote,
+                                         tutti_error *err);
+void remote_close(remote *r); /* NULL is allowed */
+/* Requests under way, and those to come, end soon with E_INTERRUPTED.  [any] */
+void remote_stop(remote *r);
+
+/* ---- one request ---- */
+
+typedef struct remote_request {
+    const char *method; /* "GET", "HEAD", "PUT", "POST", "DELETE" */
+    const char *name;   /* of the file in the folder */
+    const char
+        *query; /* "partNumber=2&uploadId=x", escaped and in the order of names; NULL: none */
+    const void *body; /* (size) */
+    size_t size;
+    FILE *file;    /* where the body of a good answer goes; NULL: to remote_answer.body */
+    uint64_t most; /* bytes that the file may get */
+    bool (*must_end)(void *ctx); /* asked once a second; NULL: only remote_stop ends it */
+    void *ctx;
+} remote_request;
+
+typedef struct remote_answer {
+    long status;            /* 0: none came */
+    int64_t wait_s;         /* that the server asks for before another attempt */
+    int64_t length;         /* that it says the file has; -1: it does not say */
+    uint64_t size;          /* bytes of the body */
+    bool again;             /* what failed: another attempt may do better */
+    char etag[REMOTE_ETAG]; /* as the server writes it; "": none */
+    char body[REMOTE_BODY]; /* its beginning, ends with a zero */
+} remote_answer;
+
+/* *ret_answer is filled in whatever comes of it.  Errors name the address: E_IO it is not reached, is silent, or its
+ * status is not 2xx; E_FORMAT more than `most`; E_INTERRUPTED; E_ARG the address is too long; E_NOMEM.  [any] */
+TUTTI_NODISCARD tutti_status remote_send(remote *r, const remote_request *request,
+                                         remote_answer *ret_answer, tutti_error *err);
+
+/* ---- a file ---- */
+
+typedef struct remote_check {
+    uint64_t most; /* bytes that it may have */
+    /* Whether the file that has come is the right one; E_FORMAT: it is fetched again.  NULL: any is. */
+    tutti_status (*check)(void *ctx, const char *path, uint64_t size, const char *address,
+                          tutti_error *err);
+    void *ctx;
+} remote_check;
+
+/* Fetches `name` to `path`, whose folders it makes; the file is there whole or not at all.  Failures that may pass are
+ * tried again, after longer and longer waits.  Errors: those of remote_send and of the check.  [any] */
+TUTTI_NODISCARD tutti_status remote_fetch(remote *r, const char *name, const char *path,
+                                          const remote_check *check, tutti_error *err);
+
+/* Waits before attempt `turn` from 1 on, or as long as the server asks for; ends early with the remote. */
+void remote_wait(const remote *r, int64_t turn, int64_t asked_s);
+
+#endif
