@@ -118,7 +118,7 @@ static bool write_page(const char *path, const text_buffer *page)
         good = false;
     if (good && rename(part, path) == 0)
         return true;
-    (void)fprintf(stderr, "tutti: %s: %s\n", path, strerror(errno));
+    (void)fprintf(stderr, "tutti: %s cannot be written: %s\n", path, strerror(errno));
     if (file)
         (void)unlink(part);
     return false;

@@ -20,23 +20,20 @@ enum { WIDTH = 80, MOST_WIDTH = 400, HEIGHT = 16, ALONE_HEIGHT = 10 };
 
 bool runs_open(const cli_options *o, size_t first, run_list *ret)
 {
-    size_t bad = 0;
     const char *const here[] = {"runs", NULL};
     const char *const *folders = o->nwords > first ? &o->words[first] : here;
     for (size_t k = 0; folders[k]; k++) {
         tutti_error e = TUTTI_ERROR_INIT;
         const size_t before = ret->count;
-        if (run_list_add(ret, folders[k], &bad, &e)) {
+        if (run_list_add(ret, folders[k], &e)) {
             (void)fprintf(stderr, "tutti: %s\n", e.text);
             return false;
         }
         if (ret->count == before)
             (void)fprintf(stderr, "tutti: %s: has no runs\n", folders[k]);
     }
-    if (bad)
-        (void)fprintf(stderr,
-                      "tutti: %zu folder%s left out, whose record.json cannot be read\n", bad,
-                      bad == 1 ? " is" : "s are");
+    for (size_t k = 0; k < ret->nleft_out; k++)
+        (void)fprintf(stderr, "tutti: %s; the run is left out\n", ret->left_out[k]);
     return true;
 }
 

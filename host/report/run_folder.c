@@ -200,8 +200,17 @@ static bool record_of(const char *folder, char *path)
            access(path, F_OK) == 0;
 }
 
-static tutti_status add_below(run_list *l, const char *folder, DIR *dir, size_t *ret_bad,
-                              tutti_error *err)
+static tutti_status leave_out(run_list *l, const char *why)
+{
+    char **all = realloc((void *)l->left_out, (l->nleft_out + 1) * sizeof *all);
+    if (!all)
+        return TUTTI_E_NOMEM;
+    l->left_out = all;
+    all[l->nleft_out] = strdup(why);
+    return all[l->nleft_out] ? (l->nleft_out++, TUTTI_OK) : TUTTI_E_NOMEM;
+}
+
+static tutti_status add_below(run_list *l, const char *folder, DIR *dir, tutti_error *err)
 {
     char below[PATH_MAX], record[PATH_MAX];
     const struct dirent *e;
@@ -211,17 +220,19 @@ static tutti_status add_below(run_list *l, const char *folder, DIR *dir, size_t 
             snprintf(below, sizeof below, "%s/%s", folder, e->d_name) >= (int)sizeof below ||
             !record_of(below, record))
             continue;
-        const tutti_status s = add(l, below, record, NULL);
-        if (s == TUTTI_E_NOMEM)
+        tutti_error why = TUTTI_ERROR_INIT;
+        tutti_status s = add(l, below, record, &why);
+        if (s && s != TUTTI_E_NOMEM)
+            s = leave_out(l, why.text);
+        if (s)
             return tutti_fail(err, s, "%s: no memory to read it", below);
-        *ret_bad += s != TUTTI_OK;
     }
     if (l->count > first)
         qsort(&l->items[first], l->count - first, sizeof *l->items, by_start);
     return TUTTI_OK;
 }
 
-tutti_status run_list_add(run_list *l, const char *folder, size_t *ret_bad, tutti_error *err)
+tutti_status run_list_add(run_list *l, const char *folder, tutti_error *err)
 {
     char path[PATH_MAX], record[PATH_MAX];
     const size_t n = strlen(folder), slash = n > 1 && folder[n - 1] == '/';
@@ -232,7 +243,7 @@ tutti_status run_list_add(run_list *l, const char *folder, size_t *ret_bad, tutt
     if (!dir)
         return tutti_fail(err, errno == ENOENT ? TUTTI_E_NOTFOUND : TUTTI_E_IO, "%s: %s", path,
                           strerror(errno));
-    const tutti_status s = add_below(l, path, dir, ret_bad, err);
+    const tutti_status s = add_below(l, path, dir, err);
     (void)closedir(dir);
     return s;
 }
@@ -241,7 +252,10 @@ void run_list_fini(run_list *l)
 {
     for (size_t k = 0; k < l->count; k++)
         fini(&l->items[k]);
+    for (size_t k = 0; k < l->nleft_out; k++)
+        free(l->left_out[k]);
     free(l->items);
+    free((void *)l->left_out);
     *l = (run_list){.items = NULL};
 }
 

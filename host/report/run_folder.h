@@ -25,13 +25,14 @@ typedef struct run_folder {
 typedef struct run_list {
     run_folder *items;
     size_t count;
+    char **left_out; /* a sentence for each folder whose record cannot be read */
+    size_t nleft_out;
 } run_list;
 
 /* Adds the run in `folder`, or, where that is none, those right below it in the order of their beginnings.  Nothing is
  * added for a folder without runs.  Errors: E_NOTFOUND there is no such folder; E_IO; E_NOMEM; a record that cannot be
- * read is an error where `folder` is the run's, else the run is left out and counted in *ret_bad.  [any] */
-TUTTI_NODISCARD tutti_status run_list_add(run_list *l, const char *folder, size_t *ret_bad,
-                                          tutti_error *err);
+ * read is an error where `folder` is the run's, else the run is left out, and `left_out` says why.  [any] */
+TUTTI_NODISCARD tutti_status run_list_add(run_list *l, const char *folder, tutti_error *err);
 void run_list_fini(run_list *l);
 
 /* Reads what the run has logged; fills `log`, and with it metric, best and batches of a run that was killed or goes on.

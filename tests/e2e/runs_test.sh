@@ -37,7 +37,7 @@ mkdir -p empty broken/x
 says "a folder without runs" 0 'tutti: empty: has no runs' "$TUTTI" runs empty
 echo '{"format": "other"}' >broken/x/record.json
 says "a record of something else" 0 'tutti: broken: has no runs
-tutti: 1 folder is left out, whose record.json cannot be read' "$TUTTI" runs broken
+tutti: broken/x/record.json: is no record of a run, want tutti.record/1; the run is left out' "$TUTTI" runs broken
 says "which is wrong where it is meant" 2 'tutti: broken/x/record.json: is no record of a run, want tutti.record/1' "$TUTTI" runs broken/x
 
 # Side by side.
