@@ -18,6 +18,7 @@ enum { LOSS_MEAN, LOSS_SUM, LOSS_BATCHMEAN };
 typedef struct loss {
     double value;   /* LOSS_VALUE */
     double second;  /* LOSS_SECOND */
+    double third;   /* LOSS_THIRD */
     float *weights; /* LOSS_WEIGHTS, `nweights` of them; NULL: none are given */
     int64_t nweights;
     int64_t ignored;   /* ignore_index */

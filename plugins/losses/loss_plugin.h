@@ -1,6 +1,7 @@
 /* loss_plugin.h - the shell of a loss plugin.  The including file defines LOSS_NAME, the object's name, first and
- * loss_emit after; before, it may define which settings the manifest has: LOSS_VALUE and LOSS_SECOND (floats),
- * LOSS_FLAG (a bool), LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All have a reduction. */
+ * loss_emit after; before, it may define which settings the manifest has: LOSS_VALUE, LOSS_SECOND and
+ * LOSS_THIRD (floats), LOSS_FLAG (a bool), LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All
+ * have a reduction. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LOSS_PLUGIN_H
 #define LOSS_PLUGIN_H
@@ -66,6 +67,9 @@ static tutti_status loss_open(const tutti_host *host, const tutti_params *params
 #endif
 #ifdef LOSS_SECOND
         l->second = tutti_param_f64(params, LOSS_SECOND);
+#endif
+#ifdef LOSS_THIRD
+        l->third = tutti_param_f64(params, LOSS_THIRD);
 #endif
 #ifdef LOSS_FLAG
         l->flag = (int32_t)tutti_param_i64(params, LOSS_FLAG);

@@ -179,6 +179,15 @@ static const misfit misfits[] = {
      {{4, 2}, 2, TUTTI_F32},
      "huber: the output is F32 (4, 3) and the target F32 (4, 2), want a number for each of the "
      "output's; no loss fits these: the model wants another head, or the data another target"},
+    {"{\"name\":\"triplet\"}",
+     {{4, 2, 3}, 3, TUTTI_F32},
+     {{4}, 1, TUTTI_I32},
+     "triplet: 1 output, the first of which is F32 (4, 2, 3), want F32 (B, 3, D), or 3 outputs "
+     "(B, D); the model siamese with \"parts\": 3 has that"},
+    {"{\"name\":\"cosine_embedding\"}",
+     {{4, 2, 3}, 3, TUTTI_F32},
+     {{4, 2}, 2, TUTTI_I32},
+     "cosine_embedding: the target is I32 (4, 2), want a number for each pair: 1 or -1"},
 };
 
 START_TEST(a_target_that_does_not_fit_is_refused)

@@ -166,6 +166,33 @@ def cases():
         yield from numbers("huber", lambda x, y, r: f.huber_loss(x, y, reduction=r, delta=delta), delta=delta)
     yield from class_cases()
     yield from label_cases()
+    yield from part_cases()
+
+
+def parts(x):
+    """(B, P, D) -> P of (B, D)."""
+    return x.unbind(1)
+
+
+def part_cases():
+    """Pairs (B, 2, D) and triples (B, 3, D)."""
+    pairs, signs = floats(40, 6, 2, 4), classes(41, 6, n=2).double() * 2 - 1
+    pairs[2, 1] = 0.0
+    for margin in (0.0, 0.4, -0.5):
+        for reduction in ("mean", "sum"):
+            def cosine(x, y, reduction=reduction, margin=margin):
+                of = lambda r: f.cosine_embedding_loss(*parts(x), y.reshape(-1), margin=margin, reduction=r)
+                return of(reduction), of("none")
+            more = {"reduction": "sum"} if reduction == "sum" else {}
+            yield case({"name": "cosine_embedding", "margin": margin} | more, pairs, signs if margin else signs.reshape(6, 1), cosine)
+    triples, none = floats(42, 5, 3, 4), classes(43, 5, n=3)
+    for settings in ({}, {"swap": True}, {"margin": 0.3, "p": 1.0}, {"margin": 4.0, "p": 3.0, "swap": True}, {"margin": 2.0, "eps": 0.125}):
+        for reduction in ("mean", "sum"):
+            def triplet(x, y, reduction=reduction, settings=settings):
+                of = lambda r: f.triplet_margin_loss(*parts(x), reduction=r, **settings)
+                return of(reduction), of("none")
+            more = {"reduction": "sum"} if reduction == "sum" else {}
+            yield case({"name": "triplet"} | settings | more, triples, none, triplet, "i32")
 
 
 FILE.write_text('{"from": "torch %s, by tests/peers/losses.py",\n "cases": [\n%s\n]}\n'

@@ -6,7 +6,7 @@ enum { PIXELS = 28 * 28 };
 
 static shelf s;
 
-static void open_set(int64_t samples, int64_t seed, int test)
+static void open_of(const char *sample, int which, int64_t samples, int64_t seed, int test)
 {
     given g;
     tutti_error err = TUTTI_ERROR_INIT;
@@ -16,7 +16,14 @@ static void open_set(int64_t samples, int64_t seed, int test)
     given_int(&g, "seed", seed);
     given_float(&g, "noise", 0.1);
     given_float(&g, "distortion", 1.0);
+    given_enum(&g, "sample", sample, which);
+    given_int(&g, "length", 4);
     ck_assert_ok(shelf_open(&s, "glyphs", &g, &err), err);
+}
+
+static void open_set(int64_t samples, int64_t seed, int test)
+{
+    open_of("single", 0, samples, seed, test);
 }
 
 static int32_t draw(int64_t index, uint8_t pixels[PIXELS])
@@ -79,6 +86,77 @@ START_TEST(a_drawing_depends_on_seed_split_and_index_alone)
 }
 END_TEST
 
+/* Whether SIDE rows of `pixels`, `stride` from each other, have ink. */
+static int has_ink(const uint8_t *pixels, int stride)
+{
+    int ink = 0;
+    for (int k = 0; k < PIXELS; k++)
+        ink += pixels[k / 28 * stride + k % 28] > 128;
+    return ink > 15;
+}
+
+static void read_of(int64_t index, uint8_t *pixels, int32_t *target, tutti_tensor *t)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    void *const data[TUTTI_MAX_COLUMNS] = {pixels, target};
+    ck_assert_ok(shelf_read(&s, index, t, data, 4 * PIXELS, &err), err);
+}
+
+START_TEST(pairs_are_alike_or_not_and_triples_both)
+{
+    static uint8_t pixels[4 * PIXELS];
+    static int32_t target[PIXELS];
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    int alike = 0;
+    open_of("pair", 1, 400, 0, 0);
+    ck_assert_int_eq(s.info.columns[1].classes, 0);
+    for (int64_t k = 0; k < 400; k++) {
+        read_of(k, pixels, target, t);
+        ck_assert(target[0] == 1 || target[0] == -1);
+        alike += target[0] == 1;
+        ck_assert(has_ink(pixels, 28) && has_ink(pixels + PIXELS, 28));
+    }
+    shelf_shape(&t[0].desc, "U8 (56, 28, 1)");
+    shelf_shape(&t[1].desc, "I32 ()");
+    ck_assert_close(alike, 200, 45);
+    subject_close(&s.subject);
+    open_of("triple", 2, 10, 0, 0);
+    read_of(0, pixels, target, t);
+    shelf_shape(&t[0].desc, "U8 (84, 28, 1)");
+    for (int k = 0; k < 3; k++)
+        ck_assert(has_ink(pixels + k * PIXELS, 28));
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(a_line_has_digits_from_the_left_and_their_classes)
+{
+    static uint8_t pixels[4 * PIXELS];
+    static int32_t target[PIXELS];
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    int lengths[5] = {0};
+    open_of("line", 3, 200, 0, 0);
+    ck_assert_int_eq(s.info.columns[1].classes, 10);
+    for (int64_t k = 0; k < 200; k++) {
+        int n = 0;
+        read_of(k, pixels, target, t);
+        while (n < 4 && target[n] >= 0)
+            n++;
+        lengths[n]++;
+        for (int j = 0; j < 4; j++) {
+            ck_assert(j < n ? target[j] < 10 : target[j] == -100);
+            ck_assert_int_eq(has_ink(pixels + j * 28, 4 * 28), j < n);
+        }
+    }
+    shelf_shape(&t[0].desc, "U8 (28, 112, 1)");
+    shelf_shape(&t[1].desc, "I32 (4)");
+    ck_assert_int_eq(lengths[0], 0);
+    for (int n = 1; n <= 4; n++)
+        ck_assert_int_gt(lengths[n], 20);
+    subject_close(&s.subject);
+}
+END_TEST
+
 START_TEST(what_is_not_there_is_refused)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -101,6 +179,8 @@ int main(void)
     TCase *c = tcase_create("glyphs");
     tcase_add_test(c, a_drawing_has_ink_and_a_class);
     tcase_add_test(c, a_drawing_depends_on_seed_split_and_index_alone);
+    tcase_add_test(c, pairs_are_alike_or_not_and_triples_both);
+    tcase_add_test(c, a_line_has_digits_from_the_left_and_their_classes);
     tcase_add_test(c, what_is_not_there_is_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -8,7 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 28, MAX_POINTS = 16, TEST_OFFSET = 1 << 30 };
+enum {
+    SIDE = 28,
+    MAX_POINTS = 16,
+    TEST_OFFSET = 1 << 30,
+    DIGITS = 10,
+    MAX_LENGTH = 64,
+    IGNORED = -100
+};
+
+/* What a sample is, in the order of the manifest's words. */
+enum { SAMPLE_SINGLE, SAMPLE_PAIR, SAMPLE_TRIPLE, SAMPLE_LINE };
 
 typedef struct point {
     float x;
@@ -98,6 +108,8 @@ typedef struct glyphs {
     uint64_t offset;
     float noise;
     float distortion;
+    int32_t sample; /* SAMPLE_* */
+    int32_t length; /* digits of a line at most; drawings of another sample */
 } glyphs;
 
 static float glyphs_between(tutti_stream *s, float low, float high)
@@ -156,15 +168,68 @@ static void glyphs_draw(float *ink, point a, point b, float half)
         }
 }
 
-static const tutti_column all_columns[2] = {{"input", {{SIDE, SIDE, 1}, 3, TUTTI_U8}, 0},
-                                            {"target", {{0}, 0, TUTTI_I32}, 10}};
+/* One drawing into SIDE rows, `stride` pixels from each other; a digit of -1 is grain alone. */
+static void glyphs_picture(const glyphs *g, tutti_stream *s, int digit, uint8_t *pixels,
+                           int64_t stride)
+{
+    float ink[SIDE * SIDE] = {0};
+    point p[MAX_POINTS];
+    const int n = digit < 0 ? 0 : glyphs_place(g, s, digit, p);
+    const float half = glyphs_between(s, .7f, 1.6f), level = glyphs_between(s, .65f, 1.0f);
+    for (int k = 0; k + 1 < n; k++)
+        glyphs_draw(ink, p[k], p[k + 1], half);
+    for (int k = 0; k < SIDE * SIDE; k++) {
+        const float grain = g->noise * (glyphs_between(s, -1, 1) + glyphs_between(s, -1, 1));
+        const float v = 255.0f * (level * ink[k] + grain);
+        pixels[k / SIDE * stride + k % SIDE] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+    }
+}
+
+/* Another digit than this. */
+static int glyphs_other(tutti_stream *s, int digit)
+{
+    return (digit + 1 + (int)tutti_stream_below(s, DIGITS - 1)) % DIGITS;
+}
+
+/* The digits of a sample, `length` of them, -1 where a line has ended; what the target has goes to `target`. */
+static void glyphs_choose(const glyphs *g, tutti_stream *s, int *digit, int32_t *target)
+{
+    const int first = (int)tutti_stream_below(s, DIGITS);
+    digit[0] = first;
+    target[0] = first;
+    if (g->sample == SAMPLE_PAIR) {
+        const int alike = tutti_stream_below(s, 2) == 1;
+        digit[1] = alike ? first : glyphs_other(s, first);
+        target[0] = alike ? 1 : -1;
+    } else if (g->sample == SAMPLE_TRIPLE) {
+        digit[1] = first;
+        digit[2] = glyphs_other(s, first);
+    } else if (g->sample == SAMPLE_LINE) {
+        const int n = 1 + (int)tutti_stream_below(s, (uint64_t)g->length);
+        for (int k = 1; k < g->length; k++) {
+            digit[k] = k < n ? (int)tutti_stream_below(s, DIGITS) : -1;
+            target[k] = k < n ? digit[k] : IGNORED;
+        }
+    }
+}
+
+static void glyphs_columns(const glyphs *g, tutti_column columns[2])
+{
+    const int line = g->sample == SAMPLE_LINE;
+    const int64_t across = line ? g->length : 1, down = line ? 1 : g->length;
+    columns[0] = (tutti_column){"input", {{down * SIDE, across * SIDE, 1}, 3, TUTTI_U8}, 0};
+    columns[1] = (tutti_column){"target",
+                                line ? (tutti_desc){{g->length}, 1, TUTTI_I32}
+                                     : (tutti_desc){{0}, 0, TUTTI_I32},
+                                g->sample == SAMPLE_PAIR ? 0 : DIGITS};
+}
 
 static tutti_status glyphs_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     (void)err;
     ret->samples = ((const glyphs *)self)->samples;
     ret->ncolumns = 2;
-    memcpy(ret->columns, all_columns, sizeof all_columns);
+    glyphs_columns(self, ret->columns);
     return TUTTI_OK;
 }
 
@@ -172,30 +237,23 @@ static tutti_status glyphs_read(void *self, int64_t index, tutti_tensor *columns
                                 const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
 {
     const glyphs *g = self;
+    tutti_column shape[2];
+    int digit[MAX_LENGTH];
     if (index < 0 || index >= g->samples || ncolumns != 2)
         return tutti_fail(err, TUTTI_E_RANGE, "glyphs: sample %lld, there are %lld",
                           (long long)index, (long long)g->samples);
-    if (capacity[0] < SIDE * SIDE || capacity[1] < sizeof(int32_t))
-        return tutti_fail(err, TUTTI_E_RANGE, "glyphs: too little room for a sample");
+    glyphs_columns(g, shape);
+    for (int k = 0; k < 2; k++) {
+        columns[k].desc = shape[k].desc;
+        if (capacity[k] < tutti_nbytes(&shape[k].desc))
+            return tutti_fail(err, TUTTI_E_RANGE, "glyphs: too little room for a sample");
+    }
     tutti_stream s =
         tutti_stream_at(g->seed, TUTTI_RNG_DATASET, 0, g->offset + (uint64_t)index);
-    const int digit = (int)tutti_stream_below(&s, 10);
-    float ink[SIDE * SIDE] = {0};
-    point p[MAX_POINTS];
-    const int n = glyphs_place(g, &s, digit, p);
-    const float half = glyphs_between(&s, .7f, 1.6f), level = glyphs_between(&s, .65f, 1.0f);
-    for (int k = 0; k + 1 < n; k++)
-        glyphs_draw(ink, p[k], p[k + 1], half);
-    for (int k = 0; k < 2; k++)
-        columns[k].desc = all_columns[k].desc;
-    uint8_t *pixels = columns[0].data;
-    for (int k = 0; k < SIDE * SIDE; k++) {
-        const float grain = g->noise * (glyphs_between(&s, -1, 1) + glyphs_between(&s, -1, 1));
-        float v = 255.0f * (level * ink[k] + grain);
-        v = v < 0 ? 0 : v > 255 ? 255 : v;
-        pixels[k] = (uint8_t)v;
-    }
-    *(int32_t *)columns[1].data = digit;
+    glyphs_choose(g, &s, digit, columns[1].data);
+    const int64_t stride = shape[0].desc.dim[1], next = stride > SIDE ? SIDE : SIDE * SIDE;
+    for (int k = 0; k < g->length; k++)
+        glyphs_picture(g, &s, digit[k], (uint8_t *)columns[0].data + k * next, stride);
     return TUTTI_OK;
 }
 
@@ -210,6 +268,9 @@ static tutti_status glyphs_open(const tutti_host *host, const tutti_params *para
     g->seed = (uint64_t)tutti_param_i64(params, "seed");
     g->noise = (float)tutti_param_f64(params, "noise");
     g->distortion = (float)tutti_param_f64(params, "distortion");
+    g->sample = (int32_t)tutti_param_i64(params, "sample");
+    g->length =
+        g->sample == SAMPLE_LINE ? (int32_t)tutti_param_i64(params, "length") : g->sample + 1;
     g->offset = strcmp(tutti_param_str(params, "split"), "test") == 0 ? TEST_OFFSET : 0;
     *ret_self = g;
     return TUTTI_OK;
