@@ -4,7 +4,7 @@
 runner=$1
 folder=$2
 here=$(dirname "$(realpath "$0")")
-for kind in dispatch engine event_counts interval loop schedule time; do
+for kind in dispatch engine event_counts event_sequences interval loop schedule time; do
   [ -s "$folder/$kind.json" ] || { echo "$folder/$kind.json is missing"; exit 1; }
 done
 "$runner" "$folder"/*.json || exit 1

@@ -1,4 +1,5 @@
-/* event_counts_case.c - how often each event fires in a real fit of a small model. */
+/* event_counts_case.c - how often each event fires in a real fit of a small model, and in which order at
+ * which times. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
 #include "conformance.h"
@@ -11,12 +12,28 @@
 
 typedef struct counts {
     int64_t of[COMPOSER_EVENT_END];
+    text_buffer
+        sequence; /* "batch_end:0.1.4.1": epochs, batches, samples, batches of the epoch */
 } counts;
+
+/* An evaluation's events have its own clock, but for those around all evaluations. */
+static const tutti_timestamp *clock_of(const tutti_event *event)
+{
+    const bool around =
+        event->id == TUTTI_EVENT_EVAL_BEFORE_ALL || event->id == TUTTI_EVENT_EVAL_AFTER_ALL;
+    return strncmp(event->name, "eval_", 5) == 0 && !around ? event->eval_time : event->time;
+}
 
 static void count(void *ctx, const tutti_event *event)
 {
-    if (event->id < COMPOSER_EVENT_END)
-        ((counts *)ctx)->of[event->id]++;
+    counts *n = ctx;
+    if (event->id >= COMPOSER_EVENT_END)
+        return;
+    const tutti_timestamp *t = clock_of(event);
+    n->of[event->id]++;
+    text_add(&n->sequence, "%s%s:%lld.%lld.%lld.%lld", n->sequence.size ? " " : "", event->name,
+             (long long)t->epoch, (long long)t->batch, (long long)t->sample,
+             (long long)t->batch_in_epoch);
 }
 
 static void put_data(text_buffer *b, const json_node *fit, const char *prefix,
@@ -83,9 +100,14 @@ static void run_fit(const json_node *fit, registry *plugins, counts *n, text_buf
 void run_event_counts_case(const json_node *c, registry *plugins, verdict *v)
 {
     const json_node *expect = member(c, "expect");
-    counts n = {{0}};
+    const char *sequence = text_of(expect, "sequence");
+    counts n = {{0}, {0}};
     run_fit(member(c, "fit"), plugins, &n, &v->got);
-    for (size_t k = 0; expect && k < json_count(expect); k++) {
+    if (*sequence) {
+        text_add(&v->want, "%s", sequence);
+        text_add(&v->got, "%s", n.sequence.data ? n.sequence.data : "");
+    }
+    for (size_t k = 0; !*sequence && expect && k < json_count(expect); k++) {
         const json_node *one = json_at(expect, k);
         const int32_t event = event_find(json_key(one));
         const int64_t got = event >= 0 && event < COMPOSER_EVENT_END ? n.of[event] : -1;
@@ -94,4 +116,5 @@ void run_event_counts_case(const json_node *c, registry *plugins, verdict *v)
         text_add(&v->want, "%s %lld times ", json_key(one), (long long)json_int(one));
         text_add(&v->got, "%s %lld times ", json_key(one), (long long)got);
     }
+    free(n.sequence.data);
 }
