@@ -88,6 +88,30 @@ static uint64_t read_samples(const target *t, int turn)
     return h;
 }
 
+/* Two epochs, shuffled and not; the host holds an order to the samples that there are. */
+static uint64_t read_orders(const target *t, int turn)
+{
+    const tutti_sample_order_v1 *table = t->table;
+    const int64_t places = table->places(t->self);
+    int64_t *index = places > 0 ? malloc((size_t)places * sizeof *index) : NULL;
+    uint64_t h = digest(0xcbf29ce484222325u, &places, sizeof places);
+    if (!index)
+        fail(t, "an epoch has %lld places", (long long)places);
+    for (uint32_t k = 0; index && k < 4; k++) {
+        const tutti_epoch epoch = {.struct_size = sizeof epoch,
+                                   .shuffle = k & 1,
+                                   .seed = 17,
+                                   .epoch = (k >> 1) + turn,
+                                   .batch_size = 8};
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (table->order(t->self, &epoch, index, &e))
+            fail(t, "order: %s", e.text);
+        h = digest(h, index, (size_t)places * sizeof *index);
+    }
+    free(index);
+    return h;
+}
+
 /* Numbers that are no sample's, and no room. */
 static void misuse_dataset(const target *t)
 {
@@ -336,6 +360,7 @@ static void try_table(bench *b, instance *i)
         const char *id;
         uint64_t (*answer)(const target *t, int turn);
     } rows[] = {{TUTTI_DATASET_V1, read_samples},
+                {TUTTI_SAMPLE_ORDER_V1, read_orders},
                 {TUTTI_SCHEDULER_V1, schedule},
                 {TUTTI_OPTIMIZER_V1, optimize},
                 {TUTTI_METRIC_V1, NULL}};

@@ -340,7 +340,9 @@ tutti_status device_dataset_next(device_dataset *r, tutti_tensor *columns,
         *ret_samples = 0;
         return TUTTI_OK;
     }
-    const int64_t count = loader_order(r->options.loader, r->epoch, r->batch, r->order);
+    int64_t count;
+    if ((s = loader_order(r->options.loader, r->epoch, r->batch, r->order, &count, err)))
+        return s;
     const tutti_tensor numbers = {r->order, {{count}, 1, TUTTI_I64}, TUTTI_DEVICE_CPU, 0};
     if ((s = upload_run(&r->uploads, r->options.device, 0, r->index, &numbers, err)))
         return s;

@@ -172,14 +172,21 @@ tutti_status loader_create(const loader_options *options, loader **ret_loader, t
     if (s || (s = infer_columns(l, err)))
         goto fail;
     const int64_t size = options->batch_size;
-    l->batches =
-        options->drop_last ? l->info.samples / size : (l->info.samples + size - 1) / size;
+    l->orders = (epoch_orders){.dataset = options->dataset,
+                               .samples = l->info.samples,
+                               .batch_size = size,
+                               .seed = options->seed,
+                               .shuffle = options->shuffle};
+    if ((s = epoch_orders_init(&l->orders, err)))
+        goto fail;
+    const int64_t places = l->orders.places;
+    l->batches = options->drop_last ? places / size : (places + size - 1) / size;
     if (options->subset_num_batches >= 0 && options->subset_num_batches < l->batches)
         l->batches = options->subset_num_batches;
     if (l->batches < 1) {
-        s = tutti_fail(
-            err, TUTTI_E_ARG, "dataset %s has %lld samples, which is no whole batch of %lld",
-            instance_name(options->dataset), (long long)l->info.samples, (long long)size);
+        s = tutti_fail(err, TUTTI_E_ARG,
+                       "dataset %s has %lld samples, which is no whole batch of %lld",
+                       instance_name(options->dataset), (long long)places, (long long)size);
         goto fail;
     }
     *ret_loader = l;
@@ -209,6 +216,7 @@ void loader_destroy(loader *l)
     free(l->workers);
     free(l->ring);
     free((void *)l->tables);
+    epoch_orders_fini(&l->orders);
     (void)pthread_mutex_destroy(&l->lock);
     (void)pthread_cond_destroy(&l->filled);
     (void)pthread_cond_destroy(&l->freed);

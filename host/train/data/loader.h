@@ -15,9 +15,10 @@ typedef struct loader_options {
     instance *dataset;           /* borrowed; kind "dataset" */
     instance *const *transforms; /* borrowed; applied in order */
     uint32_t ntransforms;
-    uint32_t workers;           /* threads that read and transform; at least 1 */
-    uint32_t prefetch;          /* batches ready ahead; at least 1 */
-    bool shuffle;               /* a seeded permutation for every epoch; else in order */
+    uint32_t workers;  /* threads that read and transform; at least 1 */
+    uint32_t prefetch; /* batches ready ahead; at least 1 */
+    bool
+        shuffle; /* a seeded permutation for every epoch, or the dataset's own; else in order */
     bool drop_last;             /* leave out a last batch that is not full */
     int64_t batch_size;         /* samples */
     int64_t subset_num_batches; /* batches an epoch at most; -1: all */
@@ -48,8 +49,11 @@ void loader_choose_rows(loader *l,
 bool loader_is_partial(const loader *l);
 TUTTI_NODISCARD tutti_status loader_complete(loader *l, tutti_error *err);
 
-/* The numbers in the dataset of the samples of that batch, at most batch_size; returns how many. */
-int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *index);
+/* The numbers in the dataset of the samples of that batch, at most batch_size.  Errors: the dataset's, where it
+ * has an order of its own. */
+TUTTI_NODISCARD tutti_status loader_order(loader *l, int64_t epoch, int64_t batch,
+                                          int64_t *index, int64_t *ret_samples,
+                                          tutti_error *err);
 
 /* Called before the first batch: all samples are read once, by then, and kept in memory.  They have one
  * shape, as samples_bytes (samples.h) has said. */

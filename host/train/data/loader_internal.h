@@ -3,6 +3,7 @@
 #ifndef HOST_TRAIN_DATA_LOADER_INTERNAL_H
 #define HOST_TRAIN_DATA_LOADER_INTERNAL_H
 
+#include "train/data/epoch_order.h"
 #include "train/data/loader.h"
 
 #include <pthread.h>
@@ -41,6 +42,7 @@ struct loader {
     const tutti_dataset_v1 *dataset;
     const tutti_transform_v1 **tables;
     tutti_dataset_info info;
+    epoch_orders orders;
     tutti_column columns[TUTTI_MAX_COLUMNS]; /* after the transforms */
     uint64_t capacity[TUTTI_MAX_COLUMNS];    /* bytes that a sample needs at its largest */
     int64_t batches;                         /* an epoch */

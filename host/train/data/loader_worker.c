@@ -2,35 +2,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/data/loader_internal.h"
 
-#include "train/data/permutation.h"
 #include "train/data/samples.h"
 
 #include <string.h>
 
 static int64_t batch_samples(const loader *l, int64_t batch)
 {
-    const int64_t left = l->info.samples - batch * l->options.batch_size;
+    const int64_t left = l->orders.places - batch * l->options.batch_size;
     return left < l->options.batch_size ? left : l->options.batch_size;
 }
 
-static permutation order_of(const loader *l, int64_t epoch)
+tutti_status loader_order(loader *l, int64_t epoch, int64_t batch, int64_t *index,
+                          int64_t *ret_samples, tutti_error *err)
 {
-    return permutation_make((uint64_t)l->info.samples, l->options.seed, (uint64_t)epoch);
-}
-
-static int64_t sample_at(const loader *l, const permutation *order, int64_t batch, int64_t row)
-{
-    const int64_t at = batch * l->options.batch_size + row;
-    return l->options.shuffle ? (int64_t)permutation_at(order, (uint64_t)at) : at;
-}
-
-int64_t loader_order(const loader *l, int64_t epoch, int64_t batch, int64_t *index)
-{
-    const permutation order = order_of(l, epoch);
-    const int64_t samples = batch_samples(l, batch);
+    epoch_order order;
+    const tutti_status s = epoch_order_acquire(&l->orders, epoch, &order, err);
+    if (s)
+        return s;
+    const int64_t samples = batch_samples(l, batch), first = batch * l->options.batch_size;
     for (int64_t row = 0; row < samples; row++)
-        index[row] = sample_at(l, &order, batch, row);
-    return samples;
+        index[row] = epoch_order_at(&order, first + row);
+    epoch_order_release(&l->orders, &order);
+    *ret_samples = samples;
+    return TUTTI_OK;
 }
 
 /* ---- the work ---- */
@@ -91,14 +85,18 @@ static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t in
 void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, int64_t from,
                       int64_t end)
 {
-    const loader *l = w->loader;
-    const permutation order = order_of(l, epoch);
+    loader *l = w->loader;
+    const int64_t first = batch * l->options.batch_size;
+    epoch_order order;
+    if (epoch_order_acquire(&l->orders, epoch, &order, &p->error))
+        return;
     for (int64_t row = from; row < end; row++) {
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
-            return; /* nobody will ask for it */
-        if (make_sample(w, p, row, sample_at(l, &order, batch, row), epoch))
-            return;
+            break; /* nobody will ask for it */
+        if (make_sample(w, p, row, epoch_order_at(&order, first + row), epoch))
+            break;
     }
+    epoch_order_release(&l->orders, &order);
 }
 
 static void make_batch(worker *w, ring_slot *p, int64_t epoch, int64_t batch)

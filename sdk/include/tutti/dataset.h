@@ -1,4 +1,4 @@
-/* dataset.h - tutti.dataset/1: samples by index. */
+/* dataset.h - tutti.dataset/1: samples by index; tutti.sample_order/1: the order of an epoch. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_DATASET_H
 #define TUTTI_DATASET_H
@@ -37,6 +37,34 @@ typedef struct tutti_dataset_v1 {
     tutti_status (*read)(void *self, int64_t index, tutti_tensor *columns,
                          const uint64_t *capacity, uint32_t ncolumns, tutti_error *err);
 } tutti_dataset_v1;
+
+#if TUTTI_USE_MINOR >= 1
+#define TUTTI_SAMPLE_ORDER_V1 "tutti.sample_order/1"
+
+/* since 1.1.  The pass over the data that an order is wanted for.  The host owns it. */
+typedef struct tutti_epoch {
+    uint32_t struct_size;
+    uint32_t shuffle;   /* 1: the run wants samples mixed; 0: it does not */
+    uint64_t seed;      /* the run's */
+    int64_t epoch;      /* from 0 */
+    int64_t batch_size; /* samples of a batch, all processes of the run together */
+} tutti_epoch;
+
+/* since 1.1.  A dataset answers this to query where it has an order of its own, in the place of the host's: batch k of
+ * an epoch is samples index[k * batch_size] and on.  The host asks again where a run is resumed, and in every process of
+ * a distributed run, so the answer depends on the settings and the epoch alone. */
+typedef struct tutti_sample_order_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* Samples that an epoch gives, each counted as often as it comes: at least 1, more or fewer than the
+     * dataset's.  Fixed after open.  [any] */
+    int64_t (*places)(void *self);
+    /* Which sample is at each place, from 0 to the dataset's number of samples less one; `index` has room for
+     * all places.  [any], also while samples are read. */
+    tutti_status (*order)(void *self, const tutti_epoch *epoch, int64_t *ret_index,
+                          tutti_error *err);
+} tutti_sample_order_v1;
+#endif
 
 TUTTI_C_END
 #endif

@@ -211,19 +211,132 @@ END_TEST
 START_TEST(the_order_is_that_of_the_batches)
 {
     int64_t order[BATCH], seen[SAMPLES] = {0};
+    tutti_error err = TUTTI_ERROR_INIT;
     loader *l = made(1, true, false, -1), *m = made(1, false, false, -1);
     for (int64_t batch = 0; batch < 7; batch++) {
-        const int64_t n = loader_order(l, 3, batch, order);
+        int64_t n, same;
+        ck_assert_ok(loader_order(l, 3, batch, order, &n, &err), err);
         ck_assert_int_eq(n, batch == 6 ? 2 : BATCH);
         for (int64_t k = 0; k < n; k++)
             seen[order[k]]++;
-        ck_assert_int_eq(loader_order(m, 3, batch, order), n);
+        ck_assert_ok(loader_order(m, 3, batch, order, &same, &err), err);
+        ck_assert_int_eq(same, n);
         ck_assert_int_eq(order[n - 1], batch * BATCH + n - 1);
     }
     for (int k = 0; k < SAMPLES; k++)
         ck_assert_int_eq(seen[k], 1);
     loader_destroy(l);
     loader_destroy(m);
+}
+END_TEST
+
+/* ---- an order of the dataset's own ---- */
+
+enum { PLACES = 20 };
+static int asked; /* orders made */
+
+static int64_t given_places(void *self)
+{
+    (void)self;
+    return PLACES;
+}
+
+/* Epoch e is 49 - e, 48 - e ...; of epoch 9 one is no sample, and epoch 8 has none. */
+static tutti_status given_order(void *self, const tutti_epoch *epoch, int64_t *index,
+                                tutti_error *err)
+{
+    (void)self, (void)err;
+    asked++;
+    ck_assert_uint_eq(epoch->seed, 17);
+    ck_assert_int_eq(epoch->batch_size, BATCH);
+    ck_assert_uint_eq(epoch->shuffle, 1);
+    for (int64_t k = 0; k < PLACES; k++)
+        index[k] = SAMPLES - 1 - k - epoch->epoch;
+    index[5] = epoch->epoch == 9 ? SAMPLES : index[5];
+    return epoch->epoch == 8 ? TUTTI_E_IO : TUTTI_OK;
+}
+
+static const tutti_sample_order_v1 given_table = {
+    .struct_size = sizeof given_table, .places = given_places, .order = given_order};
+
+/* As `made`, with the order above in the place of the host's; 3 batches an epoch. */
+static loader *made_ordered(uint32_t workers)
+{
+    loader *l = made(workers, true, false, 3);
+    l->orders.table = &given_table;
+    l->orders.places = PLACES;
+    return l;
+}
+
+START_TEST(a_dataset_gives_its_order)
+{
+    static float images[BATCH * PIXELS];
+    int32_t labels[BATCH], in_order[BATCH];
+    int64_t order[BATCH], n;
+    tutti_error err = TUTTI_ERROR_INIT;
+    loader *l = made_ordered(4), *m = made(1, false, false, -1);
+    for (int k = 0; k < 3 * 4; k++) { /* three epochs of 3 batches and an end */
+        n = next(l, images, labels);
+        ck_assert_int_eq(n, k % 4 == 3 ? 0 : k % 4 == 2 ? 4 : BATCH);
+        for (int64_t row = 0; row < n; row++) {
+            const int64_t sample = SAMPLES - 1 - (k % 4) * BATCH - row - k / 4;
+            ck_assert_ok(loader_seek(m, 0, sample / BATCH, &err), err);
+            (void)next(m, images, in_order);
+            ck_assert_int_eq(labels[row], in_order[sample % BATCH]);
+        }
+    }
+    ck_assert_ok(loader_order(l, 1, 2, order, &n, &err), err);
+    ck_assert_int_eq(n, 4);
+    ck_assert_int_eq(order[3], SAMPLES - 1 - 19 - 1);
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
+START_TEST(an_order_is_asked_for_once_an_epoch)
+{
+    int64_t order[BATCH], n;
+    tutti_error err = TUTTI_ERROR_INIT;
+    epoch_order held;
+    loader *l = made_ordered(1);
+    asked = 0;
+    ck_assert_ok(epoch_order_acquire(&l->orders, 0, &held, &err), err);
+    for (int64_t epoch = 0; epoch < 6; epoch++)
+        for (int64_t batch = 0; batch < 3; batch++)
+            ck_assert_ok(loader_order(l, epoch, batch, order, &n, &err), err);
+    ck_assert_int_eq(asked, 6);
+    ck_assert_int_eq(epoch_order_at(&held, 19), 30); /* of an epoch long past */
+    epoch_order_release(&l->orders, &held);
+    ck_assert_ok(loader_order(l, 5, 0, order, &n, &err), err);
+    ck_assert_int_eq(asked, 6);
+    ck_assert_ok(loader_order(l, 0, 0, order, &n, &err), err);
+    ck_assert_int_eq(asked, 7);
+    loader_destroy(l);
+}
+END_TEST
+
+START_TEST(a_wrong_order_is_refused)
+{
+    static float images[BATCH * PIXELS];
+    int32_t labels[BATCH];
+    int64_t order[BATCH], n;
+    tutti_tensor columns[TUTTI_MAX_COLUMNS];
+    uint32_t ncolumns;
+    tutti_error err = TUTTI_ERROR_INIT;
+    loader *l = made_ordered(2);
+    ck_assert_int_eq(loader_order(l, 9, 0, order, &n, &err), TUTTI_E_RANGE);
+    ck_assert_error(
+        err, TUTTI_E_RANGE,
+        "dataset glyphs: its order of epoch 9 has sample 50 at place 5, there are 50 samples");
+    tutti_error none = TUTTI_ERROR_INIT;
+    ck_assert_ok(loader_seek(l, 7, 0, &none), none);
+    for (int k = 0; k < 3; k++)
+        ck_assert_int_gt(next(l, images, labels), 0);
+    ck_assert_ok(loader_next(l, columns, &ncolumns, &n, &none), none); /* the end */
+    ck_assert_int_eq(loader_next(l, columns, &ncolumns, &n, &none), TUTTI_E_IO);
+    ck_assert_error(none, TUTTI_E_IO,
+                    "dataset glyphs: its order of epoch 8 fails and gives no reason");
+    loader_destroy(l);
 }
 END_TEST
 
@@ -325,6 +438,9 @@ int main(void)
     tcase_add_test(t, the_order_is_that_of_the_batches);
     tcase_add_test(t, seeking_equals_going_there);
     tcase_add_test(t, an_epoch_is_a_permutation_and_epochs_differ);
+    tcase_add_test(t, a_dataset_gives_its_order);
+    tcase_add_test(t, an_order_is_asked_for_once_an_epoch);
+    tcase_add_test(t, a_wrong_order_is_refused);
     tcase_add_test(t, an_epoch_may_be_cut);
     tcase_add_test(t, no_whole_batch_is_refused);
     suite_add_tcase(suite, t);
