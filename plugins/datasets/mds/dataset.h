@@ -5,6 +5,7 @@
 
 #include "encoding.h"
 #include "label_names.h"
+#include "order.h"
 #include "tokens.h"
 
 #include "tutti/dataset.h"
@@ -28,6 +29,8 @@ typedef struct mds {
     uint32_t reserved;
     mds_tokens tokens; /* from -1: none, else both outputs are of it */
     label_names names; /* of a target of texts */
+    mds_order order;   /* shards NULL: the host's */
+    int32_t run_seed;  /* 1: order has that of the run */
     image_pool *pool;
     uint8_t *cache; /* decoded inputs, one after the other; NULL: off */
     uint8_t *slots; /* per sample: SLOT_* */
@@ -46,6 +49,13 @@ TUTTI_NODISCARD tutti_status mds_shape_of(mds *m, int64_t index, const output *o
 TUTTI_NODISCARD tutti_status mds_read_label(mds *m, int64_t index, const output *o,
                                             const mds_field *f, int64_t classes, int64_t *ret,
                                             tutti_error *err);
+
+/* epoch.c: which order the run wants.  [control] */
+TUTTI_NODISCARD tutti_status mds_open_order(mds *m, const tutti_params *params,
+                                            tutti_error *err);
+void mds_close_order(mds *m);
+/* tutti.sample_order/1; NULL: the host has the order. */
+const tutti_sample_order_v1 *mds_order_table(const mds *m);
 
 /* open.c: settles the columns of an open set, and reads what has to be known of all samples.  [control] */
 TUTTI_NODISCARD tutti_status mds_open_outputs(mds *m, const tutti_params *params,

@@ -408,6 +408,54 @@ static void *read_all(void *failed)
     return NULL;
 }
 
+/* mosaicml-streaming 0.13.0, partitions of get_shuffle: 12 shards of 5 samples, 2 nodes, seed 7, epoch 2. */
+START_TEST(an_epoch_has_the_order_of_streaming)
+{
+    static const int64_t want[60] = {
+        1,  28, 3,  26, 2,  27, 4,  25, 0,  29, 16, 13, 19, 10, 18, 12, 15, 11, 17, 14,
+        53, 57, 51, 55, 52, 59, 54, 58, 50, 56, 9,  48, 6,  49, 7,  45, 8,  46, 5,  47,
+        20, 38, 23, 37, 22, 36, 21, 35, 24, 39, 32, 42, 34, 44, 30, 43, 33, 40, 31, 41};
+    tutti_epoch epoch = {
+        .struct_size = sizeof epoch, .shuffle = 1, .seed = 5, .epoch = 2, .batch_size = 4};
+    int64_t order[64];
+    tutti_error err = TUTTI_ERROR_INIT;
+    writer_start(&w);
+    writer_column(&w, "x", "float32", 4);
+    w.copies = 12;
+    for (int k = 0; k < 5; k++)
+        writer_sample(&w, &FIELD(0, 0, 0, 0));
+    open_set("x");
+    ck_assert_ptr_null(it.calls->query(it.self, TUTTI_SAMPLE_ORDER_V1));
+    subject_close(&it);
+    shuffle_algo = 3; /* py1s */
+    shuffle_seed = 7;
+    nodes = 2;
+    open_set("x");
+    const tutti_sample_order_v1 *of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
+    ck_assert_int_eq(of->places(it.self), 60);
+    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    ck_assert_mem_eq(order, want, sizeof want);
+    epoch.shuffle = 0; /* the two halves of the set take turns */
+    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    for (int k = 0; k < 60; k++)
+        ck_assert_int_eq(order[k], k / 2 + k % 2 * 30);
+    subject_close(&it);
+    shuffle_seed = -1; /* the run's */
+    nodes = 7;         /* parts of 8 and of 9 samples */
+    open_set("x");
+    of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
+    ck_assert_int_eq(of->places(it.self), 63);
+    epoch = (tutti_epoch){sizeof epoch, 1, 7, 2, 4};
+    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    subject_close(&it);
+    shuffle_algo = 0;
+    tutti_error refused = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path(w.folder, "x", 0, 0, &refused), TUTTI_E_ARG);
+    ck_assert_str_eq(refused.text, "mds: num_canonical_nodes is of Streaming's shuffles; set "
+                                   "shuffle_algo to one");
+}
+END_TEST
+
 START_TEST(threads_share_a_set)
 {
     pthread_t threads[4];
@@ -543,6 +591,7 @@ int main(void)
     tcase_add_test(c, faults_of_a_shard_are_told);
     tcase_add_test(c, faults_of_a_sample_are_told);
     tcase_add_test(c, a_sample_of_another_shape_is_told);
+    tcase_add_test(c, an_epoch_has_the_order_of_streaming);
     tcase_add_test(c, threads_share_a_set);
     tcase_add_test(c, cifar_10_is_read);
     suite_add_tcase(s, c);

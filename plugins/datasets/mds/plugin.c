@@ -1,7 +1,8 @@
 /* plugin.c - mds: samples out of MosaicML Streaming shards, decoded to tensors. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cache.h"
 #include "dataset.h"
+
+#include "cache.h"
 
 #include "tutti/tutti.h"
 
@@ -238,6 +239,7 @@ static tutti_status mds_close_self(void *self, tutti_error *err)
 {
     mds *m = self;
     (void)err;
+    mds_close_order(m);
     mds_close(&m->set);
     label_names_free(&m->names);
     image_pool_free(m->pool);
@@ -269,7 +271,7 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
     m->pool = pool;
     tutti_status s = open_set(m, params, err);
     m->set.most_inflated = inflate_limit(tutti_param_i64(params, "inflated_mib"));
-    if (s || (s = mds_open_outputs(m, params, err)) ||
+    if (s || (s = mds_open_order(m, params, err)) || (s = mds_open_outputs(m, params, err)) ||
         (s = make_cache(m, tutti_param_i64(params, "cache_mib"), err))) {
         (void)mds_close_self(m, NULL);
         return s;
@@ -282,7 +284,8 @@ static const void *mds_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = mds_info, .read = mds_read};
-    (void)self;
+    if (strcmp(id, TUTTI_SAMPLE_ORDER_V1) == 0)
+        return mds_order_table(self);
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 

@@ -17,6 +17,13 @@ static int verify = 1;
 static const char *remote_url, *endpoint;
 static int64_t inflated_mib, disk_mib, predownload, retries;
 static double timeout_s = 30;
+static int shuffle_algo; /* its place in the manifest; 0: auto */
+static int64_t shuffle_seed = -1, shuffle_block = -1, nodes = -1; /* -1: null */
+
+static inline void give_or_null(given *g, const char *name, int64_t value)
+{
+    value < 0 ? given_null(g, name) : given_int(g, name, value);
+}
 
 static inline tutti_status open_path(const char *path, const char *input, int64_t classes,
                                      int64_t cache_mib, tutti_error *err)
@@ -40,6 +47,11 @@ static inline tutti_status open_path(const char *path, const char *input, int64_
     given_string(&g, "token_type", token_type);
     given_int(&g, "length", length);
     given_int(&g, "classes", classes);
+    static const char *const algos[] = {"auto", "naive", "py1e", "py1s", "py1br", "py2s"};
+    given_enum(&g, "shuffle_algo", algos[shuffle_algo], shuffle_algo);
+    give_or_null(&g, "shuffle_seed", shuffle_seed);
+    give_or_null(&g, "shuffle_block_size", shuffle_block);
+    give_or_null(&g, "num_canonical_nodes", nodes);
     given_bool(&g, "verify", verify);
     given_int(&g, "cache_mib", cache_mib);
     const tutti_status s =

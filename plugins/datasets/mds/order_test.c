@@ -1,0 +1,162 @@
+/* order_test.c - epochs are those of MosaicML Streaming, and the generator is NumPy's. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "numpy_rng.h"
+#include "order.h"
+#include "tutti_check.h"
+#include "upstream_orders.h"
+
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    const int64_t *shards;
+    int64_t count;
+} sets[] = {{"a", shards_a, sizeof shards_a / sizeof *shards_a},
+            {"b", shards_b, sizeof shards_b / sizeof *shards_b},
+            {"c", shards_c, sizeof shards_c / sizeof *shards_c},
+            {"d", shards_d, sizeof shards_d / sizeof *shards_d}};
+
+static uint64_t digest(const int64_t *numbers, int64_t count)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int64_t k = 0; k < count; k++)
+        h = (h ^ (uint64_t)numbers[k]) * 0x100000001b3u;
+    return h;
+}
+
+static void assert_epoch(size_t row)
+{
+    const struct upstream_order *u = &upstream_orders[row];
+    static int64_t shards[2000];
+    mds_stream streams[3];
+    int64_t nshards = 0, n = 0;
+    for (; n < 3 && u->streams[n].set; n++) {
+        size_t k = 0;
+        while (strcmp(sets[k].name, u->streams[n].set) != 0)
+            k++;
+        streams[n] = (mds_stream){sets[k].count, 0, u->streams[n].choose};
+        ck_assert_int_le(nshards + sets[k].count, 2000);
+        for (int64_t i = 0; i < sets[k].count; i++)
+            streams[n].samples += shards[nshards++] = sets[k].shards[i];
+    }
+    const mds_order o = {.shards = shards,
+                         .streams = streams,
+                         .nstreams = n,
+                         .shuffle = {u->algo, u->nodes, u->seed, u->block},
+                         .granularity = u->granularity,
+                         .fixed = u->fixed,
+                         .mixed = u->mixed};
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(mds_order_places(&o), u->places);
+    int64_t *samples = malloc((size_t)u->places * sizeof *samples);
+    ck_assert_ptr_nonnull(samples);
+    ck_assert_ok(mds_order_samples(&o, u->epoch, samples, &err), err);
+    for (int k = 0; k < 4; k++)
+        ck_assert_msg(samples[k] == u->first[k], "row %zu: place %d has sample %lld, want %lld",
+                      row, k, (long long)samples[k], (long long)u->first[k]);
+    ck_assert_msg(digest(samples, u->places) == u->digest, "row %zu: another order", row);
+    free(samples);
+}
+
+START_TEST(epochs_are_those_of_streaming)
+{
+    const size_t rows = sizeof upstream_orders / sizeof *upstream_orders;
+    ck_assert_uint_gt(rows, 50);
+    for (size_t row = 0; row < rows; row++)
+        assert_epoch(row);
+}
+END_TEST
+
+/* numpy 2.1.3: integers(0, 10, 5), integers(0, 2**40, 3), permutation(10), choice(20, 4, False) of a generator each, and
+ * choice(20000, 500, False), of which the first and the last. */
+START_TEST(numbers_are_those_of_numpy)
+{
+    static const struct {
+        uint64_t seed;
+        int64_t small[5], large[3], order[10], chosen[4], first, last;
+        double part;
+    } rows[] = {
+        {0U,
+         {8, 6, 5, 2, 3},
+         {INT64_C(700346781657), INT64_C(296633628802), INT64_C(45050865998)},
+         {4, 6, 2, 7, 3, 5, 9, 0, 8, 1},
+         {5, 9, 14, 11},
+         19725,
+         17012,
+         0x1.586c967f2e9a8p-2},
+        {1U,
+         {4, 5, 7, 9, 0},
+         {INT64_C(562753827705), INT64_C(1045045885889), INT64_C(158505170440)},
+         {8, 4, 7, 0, 1, 2, 5, 9, 6, 3},
+         {14, 9, 19, 8},
+         12688,
+         9463,
+         0x1.1f6e665939024p+0},
+        {9176U,
+         {9, 8, 9, 1, 2},
+         {INT64_C(885980553204), INT64_C(151299417086), INT64_C(807534218292)},
+         {8, 1, 2, 7, 5, 6, 9, 3, 0, 4},
+         {14, 2, 18, 16},
+         18955,
+         19121,
+         0x1.048882d82fc0dp+1},
+        {4294967295U,
+         {1, 2, 7, 2, 9},
+         {INT64_C(277014882608), INT64_C(240865390265), INT64_C(315872890600)},
+         {0, 1, 4, 8, 3, 7, 5, 6, 2, 9},
+         {4, 13, 3, 19},
+         6901,
+         3816,
+         -0x1.18e691897ea72p-1},
+        {4294967303U,
+         {8, 7, 8, 1, 2},
+         {INT64_C(846778930654), INT64_C(123065306592), INT64_C(207915156546)},
+         {9, 0, 8, 6, 7, 1, 3, 4, 2, 5},
+         {2, 16, 14, 13},
+         9752,
+         17405,
+         0x1.59e83b01330d8p-1},
+        {4611686018427387909U,
+         {0, 9, 0, 8, 6},
+         {INT64_C(1069299881241), INT64_C(956994072082), INT64_C(65348222375)},
+         {6, 8, 4, 9, 2, 1, 3, 0, 7, 5},
+         {19, 17, 1, 18},
+         16846,
+         1984,
+         0x1.a37dc63656af0p-4},
+    };
+    static int64_t many[500];
+    tutti_error err = TUTTI_ERROR_INIT;
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        numpy_rng r;
+        int64_t order[10];
+        numpy_rng_init(&r, rows[row].seed);
+        for (int k = 0; k < 5; k++)
+            ck_assert_int_eq(numpy_rng_integer(&r, 0, 10), rows[row].small[k]);
+        numpy_rng_init(&r, rows[row].seed);
+        for (int k = 0; k < 3; k++)
+            ck_assert_int_eq(numpy_rng_integer(&r, 0, INT64_C(1) << 40), rows[row].large[k]);
+        numpy_rng_init(&r, rows[row].seed);
+        numpy_rng_permutation(&r, 10, order);
+        ck_assert_mem_eq(order, rows[row].order, sizeof order);
+        numpy_rng_init(&r, rows[row].seed);
+        ck_assert_ok(numpy_rng_choice(&r, 20, 4, order, &err), err);
+        ck_assert_mem_eq(order, rows[row].chosen, 4 * sizeof *order);
+        numpy_rng_init(&r, rows[row].seed);
+        ck_assert_ok(numpy_rng_choice(&r, 20000, 500, many, &err), err);
+        ck_assert_int_eq(many[0], rows[row].first);
+        ck_assert_int_eq(many[499], rows[row].last);
+        ck_assert_double_eq(numpy_rng_uniform(&r, -1.0, 2.5), rows[row].part);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("mds_order");
+    TCase *t = tcase_create("order");
+    tcase_add_test(t, epochs_are_those_of_streaming);
+    tcase_add_test(t, numbers_are_those_of_numpy);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
