@@ -263,8 +263,8 @@ tutti_status loader_seek(loader *l, int64_t epoch, int64_t batch, tutti_error *e
     loader_stop_workers(l);
     for (uint32_t p = 0; p < l->nring; p++)
         l->ring[p].state = BATCH_FREE;
-    l->epoch = epoch;
-    l->batch = batch;
+    l->start.epoch = epoch;
+    l->start.batch = batch;
     l->next = l->taken = 0;
     l->held = false;
     l->ended = batch > 0 && batch % l->batches == 0 ? false : true;
@@ -299,8 +299,8 @@ tutti_status loader_complete(loader *l, tutti_error *err)
     ring_slot *p = held_batch(l);
     if (!loader_is_partial(l))
         return TUTTI_OK;
-    const int64_t number = l->batch + p->number;
-    const int64_t epoch = l->epoch + number / l->batches, batch = number % l->batches;
+    const int64_t number = l->start.batch + p->number;
+    const int64_t epoch = l->start.epoch + number / l->batches, batch = number % l->batches;
     worker *own = &l->workers[l->nworkers];
     loader_make_rows(own, p, epoch, batch, 0, p->made.first);
     if (!p->error.status)
@@ -345,7 +345,7 @@ tutti_status loader_next(loader *l, tutti_tensor *columns, uint32_t *ret_ncolumn
         l->held = false;
         (void)pthread_cond_broadcast(&l->freed);
     }
-    if ((l->batch + l->taken) % l->batches == 0 && !l->ended) {
+    if ((l->start.batch + l->taken) % l->batches == 0 && !l->ended) {
         l->ended = true;
         *ret_samples = 0;
         (void)pthread_mutex_unlock(&l->lock);

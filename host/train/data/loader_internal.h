@@ -58,8 +58,9 @@ struct loader {
     pthread_cond_t filled;
     pthread_cond_t freed;
     bool stop;
-    int64_t epoch; /* of batch number 0 */
-    int64_t batch;
+    struct {
+        int64_t epoch, batch;
+    } start;       /* batch number 0 */
     int64_t next;  /* the next number that a worker takes */
     int64_t taken; /* the number that loader_next takes next */
     bool ended;    /* the end of an epoch was reported */

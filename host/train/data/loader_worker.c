@@ -125,8 +125,8 @@ static void *work(void *argument)
         if (l->stop)
             break;
         const int64_t number = l->next++;
-        const int64_t batch = l->batch + number;
-        const int64_t epoch = l->epoch + batch / l->batches;
+        const int64_t batch = l->start.batch + number;
+        const int64_t epoch = l->start.epoch + batch / l->batches;
         p->state = BATCH_TAKEN;
         p->number = number;
         memset(&p->error, 0, sizeof p->error);

@@ -45,31 +45,31 @@ static void seed_words(uint64_t seed, uint64_t ret[4])
 
 /* ---- bits ---- */
 
-static numpy_u128 wide(uint64_t high, uint64_t low)
+static numpy_u128 make_u128(uint64_t high, uint64_t low)
 {
     return (numpy_u128)high << 64 | low;
 }
 
-static void step(numpy_rng *r)
+static void step_state(numpy_rng *r)
 {
-    r->state = r->state * wide(0x2360ed051fc65da4u, 0x4385df649fccf645u) + r->increment;
+    r->state = r->state * make_u128(0x2360ed051fc65da4u, 0x4385df649fccf645u) + r->increment;
 }
 
-static uint64_t next64(numpy_rng *r)
+static uint64_t next_bits64(numpy_rng *r)
 {
-    step(r);
+    step_state(r);
     const uint64_t x = (uint64_t)(r->state >> 64) ^ (uint64_t)r->state;
     const unsigned turn = (unsigned)(r->state >> 122);
     return x >> turn | x << (-turn & 63);
 }
 
-static uint32_t next32(numpy_rng *r)
+static uint32_t next_bits32(numpy_rng *r)
 {
     if (r->has_half) {
         r->has_half = 0;
         return r->half;
     }
-    const uint64_t bits = next64(r);
+    const uint64_t bits = next_bits64(r);
     r->has_half = 1;
     r->half = (uint32_t)(bits >> 32);
     return (uint32_t)bits;
@@ -79,34 +79,34 @@ void numpy_rng_init(numpy_rng *r, uint64_t seed)
 {
     uint64_t words[4];
     seed_words(seed, words);
-    *r = (numpy_rng){.increment = wide(words[2], words[3]) << 1 | 1};
-    step(r);
-    r->state += wide(words[0], words[1]);
-    step(r);
+    *r = (numpy_rng){.increment = make_u128(words[2], words[3]) << 1 | 1};
+    step_state(r);
+    r->state += make_u128(words[0], words[1]);
+    step_state(r);
 }
 
 /* ---- numbers ---- */
 
-static uint32_t below32(numpy_rng *r, uint32_t last)
+static uint32_t draw_below32(numpy_rng *r, uint32_t last)
 {
     const uint32_t range = last + 1;
-    uint64_t m = (uint64_t)next32(r) * range;
+    uint64_t m = (uint64_t)next_bits32(r) * range;
     if ((uint32_t)m < range) {
         const uint32_t threshold = (UINT32_MAX - last) % range;
         while ((uint32_t)m < threshold)
-            m = (uint64_t)next32(r) * range;
+            m = (uint64_t)next_bits32(r) * range;
     }
     return (uint32_t)(m >> 32);
 }
 
-static uint64_t below64(numpy_rng *r, uint64_t last)
+static uint64_t draw_below64(numpy_rng *r, uint64_t last)
 {
     const uint64_t range = last + 1;
-    numpy_u128 m = (numpy_u128)next64(r) * range;
+    numpy_u128 m = (numpy_u128)next_bits64(r) * range;
     if ((uint64_t)m < range) {
         const uint64_t threshold = (UINT64_MAX - last) % range;
         while ((uint64_t)m < threshold)
-            m = (numpy_u128)next64(r) * range;
+            m = (numpy_u128)next_bits64(r) * range;
     }
     return (uint64_t)(m >> 64);
 }
@@ -116,10 +116,10 @@ uint64_t numpy_rng_below(numpy_rng *r, uint64_t last)
     if (last == 0)
         return 0;
     if (last == UINT64_MAX)
-        return next64(r);
+        return next_bits64(r);
     if (last == UINT32_MAX)
-        return next32(r);
-    return last < UINT32_MAX ? below32(r, (uint32_t)last) : below64(r, last);
+        return next_bits32(r);
+    return last < UINT32_MAX ? draw_below32(r, (uint32_t)last) : draw_below64(r, last);
 }
 
 int64_t numpy_rng_integer(numpy_rng *r, int64_t low, int64_t high)
@@ -129,7 +129,7 @@ int64_t numpy_rng_integer(numpy_rng *r, int64_t low, int64_t high)
 
 double numpy_rng_uniform(numpy_rng *r, double low, double high)
 {
-    const double range = high - low, part = (double)(next64(r) >> 11) * 0x1p-53;
+    const double range = high - low, part = (double)(next_bits64(r) >> 11) * 0x1p-53;
     const double along = range * part;
     return low + along;
 }
@@ -145,7 +145,7 @@ static uint64_t masked_below(numpy_rng *r, uint64_t last)
     if (last == 0)
         return 0;
     do
-        value = (last <= UINT32_MAX ? next32(r) : next64(r)) & mask;
+        value = (last <= UINT32_MAX ? next_bits32(r) : next_bits64(r)) & mask;
     while (value > last);
     return value;
 }
