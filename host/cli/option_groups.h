@@ -79,8 +79,10 @@ typedef struct cli_predicting {
 
 /* What export writes. */
 typedef struct cli_exporting {
-    const char *onnx;  /* path */
-    const char *batch; /* how many samples */
+    const char *onnx;        /* path */
+    const char *batch;       /* how many samples */
+    const char *huggingface; /* folder */
+    const char *shard_size;  /* bytes, with a unit */
 } cli_exporting;
 
 #endif

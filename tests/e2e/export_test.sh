@@ -37,7 +37,7 @@ check "which leave nothing behind" test ! -e out -a ! -e out.part
 
 # ---- ONNX ----
 
-says "no file" 2 'tutti: export needs --onnx FILE' "$TUTTI" export "$saved"
+says "no file" 2 'tutti: export needs --onnx FILE or --huggingface FOLDER' "$TUTTI" export "$saved"
 says "no number" 2 'tutti: --batch is "many", want a number of samples above 0' "$TUTTI" export "$saved" --onnx x --batch many
 "$TUTTI" export "$saved" --onnx model.onnx >told.txt 2>err.txt
 if grep -q 'built without protobuf-c' err.txt; then

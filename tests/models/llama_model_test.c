@@ -105,6 +105,18 @@ static void write_weights(const made *m)
     free(items);
 }
 
+/* The folder that is written has the file's tensors, and the architecture. */
+static void ck_assert_goes_out(const made *m, const json_node *architectures)
+{
+    checkpoint *before, *after;
+    const publish_report report = publish_made(m, &after);
+    ck_assert_str_eq(report.architecture, json_string(json_at(architectures, 0)));
+    ck_assert_ok(checkpoint_open(in_folder("model.safetensors"), &before, &err), err);
+    ck_same_tensors(before, after);
+    checkpoint_close(before);
+    checkpoint_close(after);
+}
+
 /* Once with weights by the rule, and once more with those of the folder. */
 START_TEST(a_folder_gives_the_logits_of_transformers)
 {
@@ -130,6 +142,7 @@ START_TEST(a_folder_gives_the_logits_of_transformers)
     ck_assert_ok(pretrained_load(m.net, file, &unused, &err), err);
     ck_assert_uint_eq(unused, 0);
     check_logits(&m, &t, json_get(one, "logits"));
+    ck_assert_goes_out(&m, json_get(json_get(one, "config"), "architectures"));
     unmake(&m);
     faults_destroy(f);
     free(file);

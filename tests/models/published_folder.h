@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "train/checkpoint_file/checkpoint.h"
 #include "train/pretrained/pretrained.h"
+#include "train/publish/publish.h"
 #include "train/run_file/run_published.h"
 
 #include <sys/stat.h>
@@ -28,8 +29,36 @@ static inline const char *in_folder(const char *name)
     return path;
 }
 
+/* What publish_folder makes of a model, in `out` of the folder; the file that is opened is the caller's. */
+static inline publish_report publish_made(const made *m, checkpoint **ret_file)
+{
+    publish_report report;
+    const publish_model model = {m->net, m->model, m->columns, m->ncolumns, NULL, NULL};
+    ck_assert_ok(publish_folder(&model, in_folder("out"), 0, &report, &err), err);
+    ck_assert_ok(checkpoint_open(in_folder("out/model.safetensors"), ret_file, &err), err);
+    return report;
+}
+
+/* The tensors of two files, by name: the same shapes and bits. */
+static inline void ck_same_tensors(const checkpoint *a, const checkpoint *b)
+{
+    ck_assert_uint_eq(checkpoint_count(a), checkpoint_count(b));
+    for (size_t k = 0; k < checkpoint_count(a); k++) {
+        checkpoint_item one;
+        tutti_tensor other;
+        checkpoint_at(a, k, &one);
+        ck_assert_ok(checkpoint_find(b, one.name, &other, &err), err);
+        ck_assert_msg(tutti_same_shape(&one.tensor.desc, &other.desc), "%s", one.name);
+        ck_assert_msg(memcmp(one.tensor.data, other.data, tutti_nbytes(&other.desc)) == 0, "%s",
+                      one.name);
+    }
+}
+
 static inline void close_folder(void)
 {
+    (void)unlink(in_folder("out/config.json"));
+    (void)unlink(in_folder("out/model.safetensors"));
+    (void)rmdir(in_folder("out"));
     (void)unlink(in_folder("config.json"));
     (void)unlink(in_folder("model.safetensors"));
     ck_assert_int_eq(rmdir(folder), 0);

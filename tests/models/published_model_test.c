@@ -116,6 +116,23 @@ static trial build_case(made *m, const char *name, const char *model, const char
     return t;
 }
 
+/* Every setting that the one has the other has. */
+static void ck_assert_same_settings(const char *want, const char *got)
+{
+    json_doc *a, *b;
+    ck_assert_ok(json_parse("want", want, strlen(want), &a, &err), err);
+    ck_assert_ok(json_parse("got", got, strlen(got), &b, &err), err);
+    for (size_t k = 0; k < json_count(json_root(a)); k++) {
+        const json_node *one = json_at(json_root(a), k);
+        char *x = json_text(one), *y = json_text(json_get(json_root(b), json_key(one)));
+        ck_assert_msg(y && strcmp(x, y) == 0, "%s: %s, want %s", json_key(one), y ? y : "-", x);
+        free(x);
+        free(y);
+    }
+    json_free(a);
+    json_free(b);
+}
+
 static void end_case(made *m)
 {
     unmake(m);
@@ -146,6 +163,41 @@ START_TEST(a_folder_gives_the_logits_of_transformers)
 }
 END_TEST
 
+/* Out again, the files are as they came: every name, shape and bit, and a config that says the same. */
+START_TEST(a_model_goes_out_as_it_came_in)
+{
+    made m;
+    size_t tensors;
+    char fault[512], text[64];
+    checkpoint *before, *after;
+    json_doc *config;
+    (void)build_case(&m, cases[_i].name, cases[_i].model, "");
+    ck_assert_ok(load(&m, cases[_i].model, &tensors), err);
+    const publish_report report = publish_made(&m, &after);
+    ck_assert_ok(checkpoint_open(in_folder("model.safetensors"), &before, &err), err);
+    ck_same_tensors(before, after);
+    ck_assert_str_eq(checkpoint_value(after, "format"), "pt");
+    ck_assert_uint_eq(report.tensors, tensors);
+    checkpoint_close(before);
+    checkpoint_close(after);
+    (void)snprintf(text, sizeof text, "{\"name\": \"%s\"}", cases[_i].model);
+    char *settings = settings_of(text, fault);
+    ck_assert_ok(json_read(in_folder("out/config.json"), FILE_LIMIT, &config, &err), err);
+    const json_node *name = json_at(json_get(json_root(config), "architectures"), 0);
+    ck_assert_str_eq(json_string(name), report.architecture);
+    char *written = json_text(json_root(config));
+    write_config(written);
+    char *again = settings_of(text, fault);
+    ck_assert_str_eq(fault, "");
+    ck_assert_same_settings(settings, again);
+    free(settings);
+    free(again);
+    free(written);
+    json_free(config);
+    end_case(&m);
+}
+END_TEST
+
 /* Queries, keys and values are one weight here: without the keys there is none. */
 START_TEST(a_weight_that_lacks_a_part_is_told)
 {
@@ -165,6 +217,8 @@ int main(void)
     TCase *t = tcase_create("folders");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, a_folder_gives_the_logits_of_transformers, 0,
+                        (int)(sizeof cases / sizeof *cases));
+    tcase_add_loop_test(t, a_model_goes_out_as_it_came_in, 0,
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_test(t, a_weight_that_lacks_a_part_is_told);
     suite_add_tcase(s, t);

@@ -45,7 +45,8 @@ char *index_shard(const char *path, const char *token, int32_t k, int32_t count)
     if (ends_with(path, stem, TENSORS))
         stem -= strlen(TENSORS);
     text_add_bytes(&b, path, stem);
-    text_add(&b, "-%s-%05" PRId32 "-of-%05" PRId32 TENSORS, token, k + 1, count);
+    text_add(&b, "%s%s-%05" PRId32 "-of-%05" PRId32 TENSORS, token ? "-" : "",
+             token ? token : "", k + 1, count);
     if (b.failed)
         free(b.data);
     return b.failed ? NULL : b.data;
@@ -215,4 +216,15 @@ tutti_status index_write(const char *path, const char *text, tutti_error *err)
         remove_shards(path, old, text);
     json_free(old);
     return s;
+}
+
+void index_remove(const char *path)
+{
+    json_doc *old = NULL;
+    tutti_error none = TUTTI_ERROR_INIT;
+    if (json_read(path, INDEX_LIMIT, &old, &none))
+        return; /* no index, or no file of ours */
+    (void)unlink(path);
+    remove_shards(path, old, "");
+    json_free(old);
 }

@@ -14,7 +14,8 @@
 bool checkpoint_is_index(const char *path);
 
 /* The path of shard `k` of `count`, from 0: "x.safetensors.index.json" has "x-TOKEN-00001-of-00003.safetensors", so that
- * the shards of an index that is replaced stay until it is.  The caller frees it; NULL: no memory. */
+ * the shards of an index that is replaced stay until it is; without a token, NULL, "x-00001-of-00003.safetensors".  The
+ * caller frees it; NULL: no memory. */
 char *index_shard(const char *path, const char *token, int32_t k, int32_t count);
 
 /* The text of an index; `ranks` has the shard of each item.  The caller frees it; NULL: no memory. */
@@ -24,5 +25,7 @@ char *index_text(const char *path, const char *token, const checkpoint_item *ite
 /* Puts the index in place, as checkpoint_write; then the shards of the one that it replaces go.  Errors: E_IO,
  * E_RANGE.  [any] */
 TUTTI_NODISCARD tutti_status index_write(const char *path, const char *text, tutti_error *err);
+/* Removes the index, if it is there, and the shards that it names.  [any] */
+void index_remove(const char *path);
 
 #endif

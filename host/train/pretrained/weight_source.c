@@ -2,12 +2,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/pretrained/weight_source.h"
 
+#include "train/pretrained/name_pattern.h"
+
 #include <stdio.h>
 #include <string.h>
 
 /* What files put before the names: nothing, our own checkpoints, whole models of transformers. */
 static const char *const prefixes[] = {"", "model.", "transformer."};
-enum { PREFIXES = sizeof prefixes / sizeof *prefixes, NAME = 1024, STARS = 8 };
+enum { PREFIXES = sizeof prefixes / sizeof *prefixes };
 
 /* What the weights of norms are called in the first files of BERT. */
 static const struct {
@@ -19,7 +21,7 @@ static bool find_renamed(const checkpoint *c, const char *name, tutti_tensor *re
 {
     for (int k = 0; k < RENAMED; k++) {
         const size_t tail = strlen(renamed[k].now), length = strlen(name);
-        char then[NAME];
+        char then[NAME_SIZE];
         if (length < tail || strcmp(name + length - tail, renamed[k].now) != 0)
             continue;
         (void)snprintf(then, sizeof then, "%.*s%s", (int)(length - tail), name,
@@ -32,7 +34,7 @@ static bool find_renamed(const checkpoint *c, const char *name, tutti_tensor *re
 /* A name that is too long is in no file. */
 static bool find_tensor(const weight_source *s, const char *path, tutti_tensor *ret)
 {
-    char name[NAME];
+    char name[NAME_SIZE];
     if (snprintf(name, sizeof name, "%s%s", s->prefix, path) >= (int)sizeof name)
         return false;
     return find_renamed(s->file, name, ret) ||
@@ -40,40 +42,6 @@ static bool find_tensor(const weight_source *s, const char *path, tutti_tensor *
 }
 
 /* ---- names ---- */
-
-typedef struct star {
-    const char *at;
-    size_t size;
-} star;
-
-/* Whether `path` is as the key says; stars[k] is what its k-th * stands for. */
-static bool key_fits(const char *key, const char *path, star *stars, int n)
-{
-    if (*key != '*')
-        return *key == *path && (!*key || key_fits(key + 1, path + 1, stars, n));
-    for (size_t size = strcspn(path, "."); n < STARS && size > 0; size--)
-        if (key_fits(key + 1, path + size, stars, n + 1)) {
-            stars[n] = (star){path, size};
-            return true;
-        }
-    return false;
-}
-
-/* `name` with the stars filled in. */
-static void fill_stars(const char *name, const star *stars, char ret[NAME])
-{
-    size_t used = 0;
-    int n = 0;
-    for (; *name && used + 1 < NAME; name++)
-        if (*name == '*' && n < STARS && stars[n].at) {
-            used += (size_t)snprintf(ret + used, NAME - used, "%.*s", (int)stars[n].size,
-                                     stars[n].at);
-            n++;
-        } else {
-            ret[used++] = *name;
-        }
-    ret[used < NAME ? used : NAME - 1] = '\0';
-}
 
 /* Adds one more tensor; false where it is not there or does not go with the others. */
 static bool add_part(const weight_source *s, const char *path, source_weight *w)
@@ -96,15 +64,13 @@ static bool add_part(const weight_source *s, const char *path, source_weight *w)
 }
 
 /* By the value of one of `names`. */
-static source_weight find_by(const weight_source *s, const json_node *value, const star *stars)
+static source_weight find_by(const weight_source *s, const json_node *value,
+                             const name_stars *stars)
 {
-    const size_t count = json_type(value) == JSON_ARRAY ? json_count(value) : 1;
     source_weight w = {.nparts = 0};
-    for (size_t k = 0; k < count; k++) {
-        char name[NAME];
-        const char *text =
-            json_string(json_type(value) == JSON_ARRAY ? json_at(value, k) : value);
-        fill_stars(text ? text : "", stars, name);
+    for (size_t k = 0; k < name_pattern_count(value); k++) {
+        char name[NAME_SIZE];
+        name_pattern_fill(value, k, stars, name);
         if (!add_part(s, name, &w))
             return (source_weight){.nparts = 0};
     }
@@ -114,15 +80,11 @@ static source_weight find_by(const weight_source *s, const json_node *value, con
 source_weight weight_source_find(const weight_source *s, const char *path)
 {
     source_weight w = {.nparts = 0};
+    name_stars stars;
     if (add_part(s, path, &w))
         return w;
-    for (size_t k = 0; s->names && k < json_count(s->names); k++) {
-        star stars[STARS] = {{NULL, 0}};
-        const json_node *one = json_at(s->names, k);
-        if (key_fits(json_key(one), path, stars, 0))
-            return find_by(s, one, stars);
-    }
-    return w;
+    const json_node *value = name_pattern_find(s->names, path, &stars);
+    return value ? find_by(s, value, &stars) : w;
 }
 
 /* ---- the file as a whole ---- */

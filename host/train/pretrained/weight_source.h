@@ -25,9 +25,8 @@ typedef struct weight_source {
 
 /* The file as the weights of `n` find the most in it; it, and `names`, outlive the result. */
 weight_source weight_source_of(const checkpoint *file, const json_node *names, const net *n);
-/* What the file has for the weight of that path: under its own name, or by the first of `names` whose key fits.  A * in
- * a key stands for some bytes of one part of the path between dots, and its value has as many.  A value is a name, or
- * an array of names of tensors that are joined. */
+/* What the file has for the weight of that path: under its own name, or by the first of `names` whose key fits
+ * (name_pattern.h); tensors of several names are joined. */
 source_weight weight_source_find(const weight_source *s, const char *path);
 /* Whether what was found has the weight's shape. */
 bool weight_source_fits(const weight_source *s, const source_weight *found,

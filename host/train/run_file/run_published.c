@@ -59,8 +59,7 @@ typedef struct published {
     faults *faults;
 } published;
 
-/* The member at a dotted path; NULL where it is not there, or null. */
-static const json_node *member_at(const json_node *node, const char *path)
+const json_node *published_member(const json_node *node, const char *path)
 {
     char part[128];
     while (node && *path) {
@@ -111,7 +110,7 @@ static void check_wants(const published *p)
     const json_node *wants = json_get(p->says, "wants");
     for (size_t k = 0; k < json_count(wants); k++) {
         const json_node *list = json_at(wants, k);
-        const json_node *value = member_at(p->config, json_key(list));
+        const json_node *value = published_member(p->config, json_key(list));
         if (!value || is_one_of(value, list))
             continue;
         char *have = json_text(value), *want = json_text(list);
@@ -145,7 +144,7 @@ static bool case_holds(const published *p, const json_node *one)
 {
     const json_node *tests = json_get(one, "if");
     for (size_t k = 0; k < json_count(tests); k++) {
-        const json_node *value = member_at(p->config, json_key(json_at(tests, k)));
+        const json_node *value = published_member(p->config, json_key(json_at(tests, k)));
         if (!value || !is_one_of(value, json_at(tests, k)))
             return false;
     }
@@ -167,14 +166,25 @@ static void take_settings(const published *p)
     for (size_t k = 0; k < json_count(settings); k++) {
         const json_node *sources = json_at(settings, k), *value = NULL;
         for (size_t s = 0; s < json_count(sources) && !value; s++)
-            value = member_at(p->config, json_string(json_at(sources, s)));
+            value = published_member(p->config, json_string(json_at(sources, s)));
         if (value)
             set(p, json_key(sources), value);
     }
 }
 
-/* What published.json beside the manifest says of model `o`; *ret_doc has it.  NULL where there is none. */
-static const json_node *read_published(const object *o, json_doc **ret_doc, faults *f)
+void published_apply(json_doc *run, const published_config *c, faults *f)
+{
+    const published p = {.run = run,
+                         .path = c->path,
+                         .model = object_describe(c->o)->name,
+                         .says = c->says,
+                         .config = c->config,
+                         .where = c->at,
+                         .faults = f};
+    take_settings(&p);
+}
+
+const json_node *published_table(const object *o, json_doc **ret_doc, faults *f)
 {
     char path[LONGEST_PATH];
     tutti_error e = TUTTI_ERROR_INIT;
@@ -190,7 +200,7 @@ static const json_node *read_published(const object *o, json_doc **ret_doc, faul
 
 const json_node *published_names(const object *o, json_doc **ret_doc, faults *f)
 {
-    return json_get(read_published(o, ret_doc, f), "names");
+    return json_get(published_table(o, ret_doc, f), "names");
 }
 
 void published_settings(json_doc *run, registry *r, const char *folder, faults *f)
@@ -208,17 +218,12 @@ void published_settings(json_doc *run, registry *r, const char *folder, faults *
                    *given == '/' ? "" : "/", given);
     if (!is_file(path) || registry_find(r, TUTTI_KIND_MODEL, name, &o, &e))
         return; /* an unknown model is told where it is read */
-    published p = {.run = run,
-                   .path = path,
-                   .model = object_describe(o)->name,
-                   .says = read_published(o, &says, f),
-                   .where = at,
-                   .faults = f};
-    if (p.says && json_read(path, CONFIG_LIMIT, &config, &e)) {
+    const json_node *table = published_table(o, &says, f);
+    if (table && json_read(path, CONFIG_LIMIT, &config, &e)) {
         faults_add(f, at, "%s", e.text);
-    } else if (p.says) {
-        p.config = json_root(config);
-        take_settings(&p);
+    } else if (table) {
+        const published_config c = {o, table, json_root(config), path, at};
+        published_apply(run, &c, f);
     }
     json_free(config);
     json_free(says);

@@ -5,6 +5,9 @@
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
 
+#include <stdio.h>
+#include <string.h>
+
 tutti_status trainer_export_onnx(trainer *t, const char *checkpoint, const char *path,
                                  const onnx_options *o, onnx_report *ret_report,
                                  tutti_error *err)
@@ -14,4 +17,37 @@ tutti_status trainer_export_onnx(trainer *t, const char *checkpoint, const char 
     if (!options.model)
         options.model = t->run.file->name;
     return s ? s : onnx_export(t->run.net, path, &options, ret_report, err);
+}
+
+/* The tokenizer.json of a data set, by its setting of that name; NULL: it has none. */
+static const char *tokenizer_of(const data_source *data)
+{
+    return data->dataset ? tutti_param_str(instance_params(data->dataset), "tokenizer_file")
+                         : NULL;
+}
+
+/* The folder of the file that the run's weights came from, in `text`; NULL: it began with none. */
+static const char *began_with(const run_file *file, char *text, size_t size)
+{
+    const char *weights = file->checkpoints.weights;
+    const char *slash = weights ? strrchr(weights, '/') : NULL;
+    if (!weights)
+        return NULL;
+    (void)snprintf(text, size, "%.*s", slash ? (int)(slash - weights) : 1,
+                   slash ? weights : ".");
+    return text;
+}
+
+tutti_status trainer_export_folder(trainer *t, const char *checkpoint, const char *folder,
+                                   uint64_t shard_bytes, publish_report *ret_report,
+                                   tutti_error *err)
+{
+    char began[4096];
+    publish_model m = {.began = began_with(t->run.file, began, sizeof began),
+                       .tokenizer = tokenizer_of(&t->train)};
+    const tutti_status s = trainer_begin(t, checkpoint, err);
+    m.net = t->run.net;
+    m.model = t->run.model;
+    m.columns = loader_columns(t->train.loader, &m.ncolumns);
+    return s ? s : publish_folder(&m, folder, shard_bytes, ret_report, err);
 }

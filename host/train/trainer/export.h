@@ -4,6 +4,7 @@
 #define HOST_TRAIN_TRAINER_EXPORT_H
 
 #include "export/onnx.h"
+#include "train/publish/publish.h"
 #include "train/trainer/trainer.h"
 
 /* Instead of a fit: the model with the weights of `checkpoint` (as `resume` of trainer_fit) as an ONNX file.
@@ -11,5 +12,12 @@
 TUTTI_NODISCARD tutti_status trainer_export_onnx(trainer *t, const char *checkpoint,
                                                  const char *path, const onnx_options *o,
                                                  onnx_report *ret_report, tutti_error *err);
+/* The same as a folder of Hugging Face's libraries, with the tokenizer.json of the training data (their setting
+ * tokenizer_file) and what stands beside the weights that the run began with.  Errors: those of publish_folder.
+ * [control] */
+TUTTI_NODISCARD tutti_status trainer_export_folder(trainer *t, const char *checkpoint,
+                                                   const char *folder, uint64_t shard_bytes,
+                                                   publish_report *ret_report,
+                                                   tutti_error *err);
 
 #endif
