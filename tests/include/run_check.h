@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-enum { STAGE_VALUES = 64, STAGE_WEIGHTS = 4 };
+enum { STAGE_VALUES = 64, STAGE_WEIGHTS = 4, STAGE_TENSORS = 4 };
 
 /* Not copyable: its services point into it. */
 typedef struct stage {
@@ -33,6 +33,13 @@ typedef struct stage {
         char name[64];
         double value;
     } values[STAGE_VALUES];
+    struct {
+        const char *name;
+        tutti_tensor tensor;
+    } tensors[STAGE_TENSORS]; /* beside "loss" */
+    uint32_t ntensors;
+    uint32_t ntables, nimages; /* calls of metrics->log_table and log_images */
+    char table[4096]; /* the last one: its name, its columns, then its rows, a line each */
     double lr[2];
     tutti_weight weight_list[STAGE_WEIGHTS];
     uint32_t nweights;
@@ -76,6 +83,11 @@ static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *
                                      tutti_error *err)
 {
     stage *s = (stage *)ctx;
+    for (uint32_t k = 0; k < s->ntensors; k++)
+        if (strcmp(name, s->tensors[k].name) == 0) {
+            *ret = s->tensors[k].tensor;
+            return TUTTI_OK;
+        }
     if (strcmp(name, "loss") != 0)
         return tutti_fail(err, TUTTI_E_NOTFOUND, "the state has no %s now", name);
     memset(ret, 0, sizeof *ret);
@@ -83,6 +95,18 @@ static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *
     ret->desc.dtype = TUTTI_F32;
     ret->device = TUTTI_DEVICE_CPU;
     return TUTTI_OK;
+}
+
+/* Tensor `name` of the state from now on: dense, of the caller's memory. */
+static inline void stage_tensor(stage *s, const char *name, void *data, tutti_desc desc)
+{
+    uint32_t k = 0;
+    while (k < s->ntensors && strcmp(name, s->tensors[k].name) != 0)
+        k++;
+    ck_assert_uint_lt(k, STAGE_TENSORS);
+    s->ntensors += k == s->ntensors;
+    s->tensors[k].name = name;
+    s->tensors[k].tensor = (tutti_tensor){data, desc, TUTTI_DEVICE_CPU, 0};
 }
 
 static inline tutti_status stage_set(void *ctx, const char *name, const tutti_tensor *t,
@@ -143,6 +167,32 @@ static inline void stage_hyperparameter(void *ctx, const char *name, const char 
     s->nhyper++;
     (void)snprintf(s->hyper, sizeof s->hyper, "%s=%s", name, json);
 }
+
+#if TUTTI_USE_MINOR >= 1
+/* The table of a test: two rows under "sample" and "said". */
+static inline tutti_table stage_a_table(const char *name)
+{
+    static const char *const columns[] = {"sample", "said"};
+    static const char *const cells[] = {"0", "\"a \\\"b\\\"\"", "1", "[1,2.5]"};
+    return (tutti_table){(uint32_t)sizeof(tutti_table), 2, name, columns, cells, 2};
+}
+
+static inline tutti_status stage_log_table(void *ctx, const tutti_table *t, tutti_error *err)
+{
+    stage *s = (stage *)ctx;
+    size_t used = (size_t)snprintf(s->table, sizeof s->table, "%s\n", t->name);
+    (void)err;
+    s->ntables++;
+    for (uint64_t k = 0; k < (t->nrows + 1) * t->ncolumns; k++) {
+        const uint64_t c = k % t->ncolumns;
+        used += (size_t)snprintf(s->table + used, sizeof s->table - used, "%s%s",
+                                 k < t->ncolumns ? t->columns[c] : t->cells[k - t->ncolumns],
+                                 c + 1 == t->ncolumns ? "\n" : " | ");
+        ck_assert_uint_lt(used, sizeof s->table);
+    }
+    return TUTTI_OK;
+}
+#endif
 
 static inline uint32_t stage_weight_count(void *ctx)
 {
@@ -252,13 +302,17 @@ static inline void stage_init(stage *s)
                                 .get = stage_get,
                                 .set = stage_set,
                                 .stop_training = stage_stop,
-                                .microbatch = &s->microbatch};
+                                .microbatch = &s->microbatch,
+                                .run_name = stage_run_name};
     s->metrics = (tutti_metrics_v1){.struct_size = (uint32_t)sizeof s->metrics,
                                     .ctx = s,
                                     .log = stage_log,
                                     .get = stage_metric,
                                     .name_at = stage_name_at,
                                     .hyperparameter = stage_hyperparameter};
+#if TUTTI_USE_MINOR >= 1
+    s->metrics.log_table = stage_log_table;
+#endif
     s->weights = (tutti_weights_v1){.struct_size = (uint32_t)sizeof s->weights,
                                     .ctx = s,
                                     .count = stage_weight_count,

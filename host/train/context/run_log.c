@@ -2,24 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/context/run_log.h"
 
+#include "train/context/run_log_each.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Loggers begin to work at INIT; before that only the operator's terminal hears messages. */
-static const tutti_logger_v1 *at_work(const run_log *l, size_t k)
-{
-    if (!l->ready && !(l->has_begun && l->has_begun(l->begun_ctx, k)))
-        return NULL;
-    return instance_query(l->loggers[k], TUTTI_LOGGER_V1);
-}
-
-#define FOR_EACH_LOGGER(l, i, table, call)                                                     \
-    for (size_t k_ = 0; k_ < (l)->nloggers; k_++)                                              \
-        for (const tutti_logger_v1 *table = at_work(l, k_); table; table = NULL)               \
-            for (instance *i = (l)->loggers[k_]; i; i = NULL)                                  \
-                for (instance_call call_ = instance_enter(i, call); call_.instance;            \
-                     instance_leave(&call_))
 
 static void keep(run_log *l, const tutti_named_value *from)
 {
@@ -48,13 +35,6 @@ static void keep(run_log *l, const tutti_named_value *from)
     l->values[l->nvalues++] = (logged_value){name, from->value, from->value, from->value};
 }
 
-/* A logger that fails is reported once and does not stop the training. */
-static void failed(run_log *l, instance *i, const tutti_error *e)
-{
-    if (l->message)
-        l->message(l->message_ctx, TUTTI_LOG_WARNING, instance_name(i), e->text);
-}
-
 void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n)
 {
     run_log_metrics_at(l, values, n, (uint64_t)l->now->batch);
@@ -68,7 +48,7 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->metrics && table->metrics(instance_self(i), values, n, step, &e))
-            failed(l, i, &e);
+            run_log_failed(l, i, &e);
     }
 }
 
@@ -80,7 +60,7 @@ void run_log_message(run_log *l, int level, const char *component, const char *t
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->message && table->message(instance_self(i), level, component, text, &e))
-            failed(l, i, &e);
+            run_log_failed(l, i, &e);
     }
 }
 
@@ -91,7 +71,7 @@ void run_log_hyperparameter(run_log *l, const char *name, const char *json)
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->hyperparameters && table->hyperparameters(instance_self(i), &text, 1, &e))
-            failed(l, i, &e);
+            run_log_failed(l, i, &e);
     }
 }
 
@@ -102,7 +82,7 @@ void run_log_sync(run_log *l)
         tutti_error e = TUTTI_ERROR_INIT;
         if (TUTTI_HAS(table, tutti_logger_v1, sync) && table->sync &&
             table->sync(instance_self(i), &e))
-            failed(l, i, &e);
+            run_log_failed(l, i, &e);
     }
 }
 
@@ -113,7 +93,7 @@ void run_log_begin_again(run_log *l)
         tutti_error e = TUTTI_ERROR_INIT;
         if (TUTTI_HAS(table, tutti_logger_v1, begin_again) && table->begin_again &&
             table->begin_again(instance_self(i), &e))
-            failed(l, i, &e);
+            run_log_failed(l, i, &e);
     }
 }
 
@@ -123,7 +103,7 @@ void run_log_trace(run_log *l, const tutti_trace *trace)
     {
         tutti_error e = TUTTI_ERROR_INIT;
         if (table->trace && table->trace(instance_self(i), trace, &e))
-            failed(l, i, &e);
+            run_log_failed(l, i, &e);
     }
 }
 

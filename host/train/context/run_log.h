@@ -37,7 +37,8 @@ typedef struct run_log {
     void *begun_ctx;
     bool ready; /* INIT is over: all of them have */
     log_service *services;
-    bool tells_all; /* to the terminal, not only warnings and errors */
+    bool told_tables, told_images; /* which loggers take none, log_media.h */
+    bool tells_all;                /* to the terminal, not only warnings and errors */
     /* The operator's terminal: warnings and errors, whatever loggers there are; may be NULL. */
     void (*message)(void *ctx, int level, const char *component, const char *text);
     void *message_ctx;

@@ -1,5 +1,6 @@
 /* state_service.c - tutti.state/1 and tutti.metrics/1. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/context/log_media.h"
 #include "train/step/step_services.h"
 #include "train/step/trainer_state.h"
 
@@ -144,6 +145,16 @@ static void metrics_hyperparameter(void *ctx, const char *name, const char *json
     run_log_hyperparameter(&((trainer *)ctx)->run.log, name, json);
 }
 
+static tutti_status metrics_log_table(void *ctx, const tutti_table *table, tutti_error *err)
+{
+    return run_log_table(&((trainer *)ctx)->run.log, table, err);
+}
+
+static tutti_status metrics_log_images(void *ctx, const tutti_images *images, tutti_error *err)
+{
+    return run_log_images(&((trainer *)ctx)->run.log, images, err);
+}
+
 void state_service_init(trainer *t)
 {
     t->services.state =
@@ -173,5 +184,7 @@ void state_service_init(trainer *t)
                                              .log = metrics_log,
                                              .get = metrics_get,
                                              .name_at = metrics_name_at,
-                                             .hyperparameter = metrics_hyperparameter};
+                                             .hyperparameter = metrics_hyperparameter,
+                                             .log_table = metrics_log_table,
+                                             .log_images = metrics_log_images};
 }

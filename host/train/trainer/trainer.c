@@ -220,6 +220,7 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %zu participants", n);
     tutti_status s = open_engine(t, err);
     t->observers.writes = distributed_first(&t->distributed);
+    t->run.log.told_tables = t->run.log.told_images = !t->observers.writes; /* rank 0 logs */
     if (s == TUTTI_OK)
         s = observers_open(&t->observers, &t->run, err);
     for (size_t l = 0; l < 4; l++)

@@ -1,5 +1,6 @@
-/* json_line.c - strings, numbers, and the four kinds of line. */
+/* json_line.c - strings, numbers, tables, and the five kinds of line. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
 #include "json_line.h"
 
 #include <time.h>
@@ -100,5 +101,39 @@ void json_line_message(FILE *out, int32_t level, const char *component, const ch
     json_line_string(out, component);
     (void)fputs(",\"text\":", out);
     json_line_string(out, text);
+    (void)fputs("}\n", out);
+}
+
+/* "columns":[...],"data":[[...],...] */
+static void json_line_cells(FILE *out, const tutti_table *table)
+{
+    (void)fputs("\"columns\":[", out);
+    for (uint32_t c = 0; c < table->ncolumns; c++) {
+        (void)fputs(c ? "," : "", out);
+        json_line_string(out, table->columns[c]);
+    }
+    (void)fputs("],\"data\":[", out);
+    for (uint64_t k = 0; k < table->nrows * table->ncolumns; k++) {
+        const uint64_t c = k % table->ncolumns;
+        (void)fprintf(out, "%s%s%s%s", k && !c ? "," : "", c ? "," : "[", table->cells[k],
+                      c + 1 == table->ncolumns ? "]" : "");
+    }
+    (void)fputs("]", out);
+}
+
+void json_line_split(FILE *out, const tutti_table *table)
+{
+    (void)fputs("{", out);
+    json_line_cells(out, table);
+    (void)fputs("}", out);
+}
+
+void json_line_table(FILE *out, const tutti_table *table, uint64_t step)
+{
+    json_line_begin(out, "table");
+    (void)fprintf(out, ",\"batch\":%llu,\"name\":", (unsigned long long)step);
+    json_line_string(out, table->name);
+    (void)fputs(",", out);
+    json_line_cells(out, table);
     (void)fputs("}\n", out);
 }

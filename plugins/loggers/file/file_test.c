@@ -1,5 +1,6 @@
 /* file_test.c - the logger through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
 #include "run_check.h"
 
 #include <stdio.h>
@@ -44,6 +45,8 @@ START_TEST(each_item_is_a_line)
     ck_assert_ok(table->metrics(it.self, v, 3, 7, &err), err);
     ck_assert_ok(table->trace(it.self, &trace, &err), err);
     ck_assert_ok(table->message(it.self, TUTTI_LOG_INFO, "train", "hello", &err), err);
+    const tutti_table answers = stage_a_table("answers");
+    ck_assert_ok(table->table(it.self, &answers, 7, &err), err);
     ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
     ck_assert_str_eq(stage_file(&run, "log.txt", text, sizeof text),
                      "[hyperparameter]: seed: 17 \n"
@@ -51,7 +54,9 @@ START_TEST(each_item_is_a_line)
                      "[metric][batch=7]: time/batch: 7 \n"
                      "[metric][batch=7]: lr-sgd/group0: 2.000e-05 \n"
                      "[trace]: algorithm_traces/mixup/Event.BEFORE_LOSS:1\n"
-                     "[message][info]: train: hello\n");
+                     "[message][info]: train: hello\n"
+                     "[table]: answers: {\"columns\":[\"sample\",\"said\"],"
+                     "\"data\":[[0,\"a \\\"b\\\"\"],[1,[1,2.5]]]}\n");
     subject_close(&it);
     stage_fini(&run);
 }

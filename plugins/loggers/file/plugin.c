@@ -1,5 +1,8 @@
 /* plugin.c - file: everything that is logged, a line each, in a text file. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not send */
+#include "../common/json_line.h"
 #include "../log_file.h"
 
 #include <stdio.h>
@@ -71,6 +74,20 @@ static tutti_status file_message(void *self, int32_t level, const char *componen
     return log_file_check(f, err);
 }
 
+/* As upstream: on one line, in pandas' split form. */
+static tutti_status file_table(void *self, const tutti_table *table, uint64_t step,
+                               tutti_error *err)
+{
+    log_file *f = self;
+    (void)step;
+    if (f->out) {
+        (void)fprintf(f->out, "[table]: %s: ", table->name);
+        json_line_split(f->out, table);
+        (void)fputc('\n', f->out);
+    }
+    return log_file_check(f, err);
+}
+
 static tutti_status file_sync(void *self, tutti_error *err)
 {
     return log_file_sync(self, err);
@@ -102,7 +119,8 @@ static const void *file_query(void *self, const char *interface_id)
                                           .trace = file_trace,
                                           .message = file_message,
                                           .sync = file_sync,
-                                          .begin_again = file_begin_again};
+                                          .begin_again = file_begin_again,
+                                          .table = file_table};
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
                                                .items = file_items,
                                                .restored = file_restored,

@@ -1,5 +1,6 @@
 /* in_memory_test.c - the logger through its entry function, beside what Composer's InMemoryLogger answered. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
 #include "run_check.h"
 #include "tutti/history.h"
 
@@ -163,6 +164,31 @@ START_TEST(settings_are_kept_and_the_last_one_counts)
 }
 END_TEST
 
+/* As InMemoryLogger.tables: the last of each name, in pandas' split form. */
+START_TEST(tables_are_kept_by_name)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    open_it();
+    ck_assert_ptr_null(history->table_at(history->ctx, 0));
+    ck_assert_ptr_null(history->table(history->ctx, "answers"));
+    tutti_table t = stage_a_table("answers");
+    ck_assert_ok(logger->table(it.self, &t, 3, &err), err);
+    ck_assert_str_eq(
+        history->table(history->ctx, "answers"),
+        "{\"columns\":[\"sample\",\"said\"],\"data\":[[0,\"a \\\"b\\\"\"],[1,[1,2.5]]]}");
+    t.nrows = 0;
+    ck_assert_ok(logger->table(it.self, &t, 4, &err), err);
+    t = stage_a_table("others");
+    ck_assert_ok(logger->table(it.self, &t, 4, &err), err);
+    ck_assert_str_eq(history->table(history->ctx, "answers"),
+                     "{\"columns\":[\"sample\",\"said\"],\"data\":[]}");
+    ck_assert_str_eq(history->table_at(history->ctx, 0), "answers");
+    ck_assert_str_eq(history->table_at(history->ctx, 1), "others");
+    ck_assert_ptr_null(history->table_at(history->ctx, 2));
+    close_it();
+}
+END_TEST
+
 START_TEST(thousands_of_names_are_told_apart)
 {
     enum { NAMES = 3000 };
@@ -211,6 +237,7 @@ int main(void)
     tcase_add_test(tc, time_series_are_as_upstream);
     tcase_add_test(tc, a_number_that_comes_late_has_the_time_of_its_batch);
     tcase_add_test(tc, settings_are_kept_and_the_last_one_counts);
+    tcase_add_test(tc, tables_are_kept_by_name);
     tcase_add_test(tc, thousands_of_names_are_told_apart);
     tcase_add_test(tc, what_was_never_logged_has_no_series);
     return tutti_run(suite);

@@ -1,5 +1,8 @@
 /* plugin.c - in_memory: everything that is logged, kept for plugins and programs that read it. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not send */
+#include "../common/json_line.h"
 #include "../logger.h"
 #include "series.h"
 #include "tutti/history.h"
@@ -7,16 +10,22 @@
 /* A GPU's metrics come up to so many batches after theirs. */
 enum { RECENT = 16 };
 
+/* A setting of the run, or a table that was logged. */
 typedef struct setting {
     char *name;
     char *json;
 } setting;
 
+/* In the order in which the names first came. */
+typedef struct setting_list {
+    setting *items;
+    uint32_t count;
+} setting_list;
+
 typedef struct in_memory {
     const tutti_state_v1 *state;
     series_set metrics;
-    setting *settings;
-    uint32_t nsettings;
+    setting_list settings, tables;
     tutti_timestamp recent[RECENT]; /* when batches started, by their number */
     tutti_history_v1 history;
 } in_memory;
@@ -61,43 +70,76 @@ static tutti_status in_memory_metrics(void *self, const tutti_named_value *value
     return kept ? TUTTI_OK : fail_memory(err);
 }
 
-static setting *find_setting(const in_memory *m, const char *name)
+static setting *find_setting(const setting_list *list, const char *name)
 {
-    for (uint32_t k = 0; k < m->nsettings; k++)
-        if (strcmp(m->settings[k].name, name) == 0)
-            return &m->settings[k];
+    for (uint32_t k = 0; k < list->count; k++)
+        if (strcmp(list->items[k].name, name) == 0)
+            return &list->items[k];
     return NULL;
 }
 
-static setting *add_setting(in_memory *m, const char *name)
+static setting *add_setting(setting_list *list, const char *name)
 {
-    setting *grown = realloc(m->settings, (m->nsettings + 1) * sizeof *grown);
+    setting *grown = realloc(list->items, (list->count + 1) * sizeof *grown);
     if (!grown)
         return NULL;
-    m->settings = grown;
+    list->items = grown;
     setting fresh = {strdup(name), NULL};
     if (!fresh.name)
         return NULL;
-    m->settings[m->nsettings] = fresh;
-    return &m->settings[m->nsettings++];
+    list->items[list->count] = fresh;
+    return &list->items[list->count++];
+}
+
+/* The list owns `json`, which may be NULL for what no memory was left for; the last one of a name counts. */
+static bool set_setting(setting_list *list, const char *name, char *json)
+{
+    setting *s = json ? find_setting(list, name) : NULL;
+    s = s || !json ? s : add_setting(list, name);
+    if (!s) {
+        free(json);
+        return false;
+    }
+    free(s->json);
+    s->json = json;
+    return true;
+}
+
+static void free_settings(setting_list *list)
+{
+    for (uint32_t k = 0; k < list->count; k++) {
+        free(list->items[k].name);
+        free(list->items[k].json);
+    }
+    free(list->items);
 }
 
 static tutti_status in_memory_hyperparameters(void *self, const tutti_named_text *values,
                                               uint32_t n, tutti_error *err)
 {
     in_memory *m = self;
-    for (uint32_t k = 0; k < n; k++) {
-        setting *s = find_setting(m, values[k].name);
-        char *json = strdup(values[k].text);
-        s = s || !json ? s : add_setting(m, values[k].name);
-        if (!s || !json) {
-            free(json);
+    for (uint32_t k = 0; k < n; k++)
+        if (!set_setting(&m->settings, values[k].name, strdup(values[k].text)))
             return fail_memory(err);
-        }
-        free(s->json);
-        s->json = json;
-    }
     return TUTTI_OK;
+}
+
+static tutti_status in_memory_table(void *self, const tutti_table *table, uint64_t step,
+                                    tutti_error *err)
+{
+    in_memory *m = self;
+    char *json = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&json, &size);
+    (void)step;
+    if (!out)
+        return fail_memory(err);
+    json_line_split(out, table);
+    if (fclose(out) != 0) {
+        free(json);
+        json = NULL;
+    }
+    return set_setting(&m->tables, table->name, json) ? TUTTI_OK : fail_memory(err);
 }
 
 /* ---- tutti.history/1 ---- */
@@ -160,13 +202,25 @@ static tutti_status history_timeseries(void *ctx, const char *name, const char *
 
 static const char *history_hyperparameter_at(void *ctx, uint32_t k)
 {
-    const in_memory *m = ctx;
-    return k < m->nsettings ? m->settings[k].name : NULL;
+    const setting_list *list = &((const in_memory *)ctx)->settings;
+    return k < list->count ? list->items[k].name : NULL;
 }
 
 static const char *history_hyperparameter(void *ctx, const char *name)
 {
-    const setting *s = find_setting(ctx, name);
+    const setting *s = find_setting(&((const in_memory *)ctx)->settings, name);
+    return s ? s->json : NULL;
+}
+
+static const char *history_table_at(void *ctx, uint32_t k)
+{
+    const setting_list *list = &((const in_memory *)ctx)->tables;
+    return k < list->count ? list->items[k].name : NULL;
+}
+
+static const char *history_table(void *ctx, const char *name)
+{
+    const setting *s = find_setting(&((const in_memory *)ctx)->tables, name);
     return s ? s->json : NULL;
 }
 
@@ -188,7 +242,9 @@ static tutti_status in_memory_open(const tutti_host *host, const tutti_params *p
                                     .latest = history_latest,
                                     .timeseries = history_timeseries,
                                     .hyperparameter_at = history_hyperparameter_at,
-                                    .hyperparameter = history_hyperparameter};
+                                    .hyperparameter = history_hyperparameter,
+                                    .table_at = history_table_at,
+                                    .table = history_table};
     *ret_self = m;
     return TUTTI_OK;
 }
@@ -197,11 +253,8 @@ static tutti_status in_memory_close(void *self, tutti_error *err)
 {
     in_memory *m = self;
     (void)err;
-    for (uint32_t k = 0; k < m->nsettings; k++) {
-        free(m->settings[k].name);
-        free(m->settings[k].json);
-    }
-    free(m->settings);
+    free_settings(&m->settings);
+    free_settings(&m->tables);
     series_clear(&m->metrics);
     free(m);
     return TUTTI_OK;
@@ -211,7 +264,8 @@ static const void *in_memory_query(void *self, const char *interface_id)
 {
     static const tutti_logger_v1 table = {.struct_size = sizeof table,
                                           .metrics = in_memory_metrics,
-                                          .hyperparameters = in_memory_hyperparameters};
+                                          .hyperparameters = in_memory_hyperparameters,
+                                          .table = in_memory_table};
     if (strcmp(interface_id, TUTTI_LOGGER_V1) == 0)
         return &table;
     return strcmp(interface_id, TUTTI_HISTORY_V1) == 0 ? &((in_memory *)self)->history : NULL;

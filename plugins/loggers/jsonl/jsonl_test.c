@@ -1,5 +1,6 @@
 /* jsonl_test.c - the logger through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
 #include "run_check.h"
 #include "tutti/stateful.h"
 
@@ -72,6 +73,8 @@ START_TEST(each_item_is_an_object_on_a_line)
     ck_assert_ok(table->trace(it.self, &trace, &err), err);
     ck_assert_ok(table->message(it.self, TUTTI_LOG_ERROR, "train", "a \"b\"\\\n\001", &err),
                  err);
+    const tutti_table answers = stage_a_table("answers");
+    ck_assert_ok(table->table(it.self, &answers, 7, &err), err);
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
     ck_assert_str_eq(
         lines(),
@@ -82,7 +85,9 @@ START_TEST(each_item_is_an_object_on_a_line)
         "Event.BEFORE_LOSS\",\"batch\":3,\"algorithm\":\"mixup\",\"event\":\"before_loss\","
         "\"ran\":false,\"order\":-1,\"exit_code\":null,\"duration_ns\":5}\n"
         "{\"kind\":\"message\",\"level\":\"error\",\"component\":\"train\",\"text\":"
-        "\"a \\\"b\\\"\\\\\\u000a\\u0001\"}\n");
+        "\"a \\\"b\\\"\\\\\\u000a\\u0001\"}\n"
+        "{\"kind\":\"table\",\"batch\":7,\"name\":\"answers\",\"columns\":[\"sample\","
+        "\"said\"],\"data\":[[0,\"a \\\"b\\\"\"],[1,[1,2.5]]]}\n");
     subject_close(&it);
     stage_fini(&run);
 }

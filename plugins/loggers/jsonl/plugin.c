@@ -1,5 +1,7 @@
 /* plugin.c - jsonl: everything that is logged, as JSON lines that read back exactly. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/json_line.h"
 #include "../log_file.h"
 
@@ -74,6 +76,15 @@ static tutti_status jsonl_message(void *self, int32_t level, const char *compone
     return log_file_check(&j->file, err);
 }
 
+static tutti_status jsonl_table(void *self, const tutti_table *table, uint64_t step,
+                                tutti_error *err)
+{
+    jsonl *j = self;
+    if (j->file.out)
+        json_line_table(j->file.out, table, step);
+    return log_file_check(&j->file, err);
+}
+
 static tutti_status jsonl_sync(void *self, tutti_error *err)
 {
     return log_file_sync(&((jsonl *)self)->file, err);
@@ -105,7 +116,8 @@ static const void *jsonl_query(void *self, const char *interface_id)
                                           .trace = jsonl_trace,
                                           .message = jsonl_message,
                                           .sync = jsonl_sync,
-                                          .begin_again = jsonl_begin_again};
+                                          .begin_again = jsonl_begin_again,
+                                          .table = jsonl_table};
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
                                                .items = jsonl_items,
                                                .restored = jsonl_restored,

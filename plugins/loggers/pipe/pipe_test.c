@@ -1,5 +1,6 @@
 /* pipe_test.c - the logger through its entry function, with programs that read, die, wait and stay. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
 #include "run_check.h"
 
 #include <signal.h>
@@ -77,6 +78,8 @@ START_TEST(the_program_gets_a_line_for_each_item)
     ck_assert_ok(table->metrics(it.self, &v, 1, 7, &err), err);
     ck_assert_ok(table->trace(it.self, &trace, &err), err);
     ck_assert_ok(table->message(it.self, TUTTI_LOG_INFO, "train", "hello", &err), err);
+    const tutti_table answers = stage_a_table("answers");
+    ck_assert_ok(table->table(it.self, &answers, 7, &err), err);
     subject_close(&it);
     (void)stage_file(&run, "got", text, sizeof text);
     static const char *const want[] = {
@@ -85,9 +88,11 @@ START_TEST(the_program_gets_a_line_for_each_item)
         "total\":0.1}}\n{",
         "\"kind\":\"trace\",\"key\":\"algorithm_traces/mixup/Event.BEFORE_LOSS\",\"batch\":3,",
         "\"kind\":\"message\",\"level\":\"info\",\"component\":\"train\",\"text\":\"hello\"}"
-        "\n"};
+        "\n",
+        "\"kind\":\"table\",\"batch\":7,\"name\":\"answers\",\"columns\":[\"sample\","
+        "\"said\"]"};
     const char *at = text;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         at = strstr(at, want[k]);
         ck_assert_msg(at != NULL, "want %s in %s", want[k], text);
     }

@@ -1,5 +1,7 @@
 /* plugin.c - pipe: everything that is logged, as JSON lines to a program of the user's. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/json_line.h"
 #include "../common/outbox_logger.h"
 #include "child.h"
@@ -158,6 +160,16 @@ static tutti_status pipe_message(void *self, int32_t level, const char *componen
     return line_end(&l, self, err);
 }
 
+static tutti_status pipe_table(void *self, const tutti_table *table, uint64_t step,
+                               tutti_error *err)
+{
+    line l;
+    if (!line_begin(&l))
+        return no_line(err);
+    json_line_table(l.out, table, step);
+    return line_end(&l, self, err);
+}
+
 static tutti_status pipe_sync(void *self, tutti_error *err)
 {
     (void)err;
@@ -178,7 +190,8 @@ static const void *pipe_query(void *self, const char *interface_id)
                                           .trace = pipe_trace,
                                           .message = pipe_message,
                                           .sync = pipe_sync,
-                                          .begin_again = pipe_begin_again};
+                                          .begin_again = pipe_begin_again,
+                                          .table = pipe_table};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }

@@ -34,6 +34,13 @@ typedef struct tutti_history_v1 {
     const char *(*hyperparameter_at)(void *ctx, uint32_t k);
     /* Its value, as JSON; NULL: there is none of this name. */
     const char *(*hyperparameter)(void *ctx, const char *name);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1: the name of the k-th table, in the order in which they first came; NULL past the last. */
+    const char *(*table_at)(void *ctx, uint32_t k);
+    /* since 1.1: the table that came last under that name, as JSON: {"columns":["a"],"data":[[1],[2]]}; NULL: there is
+     * none.  Borrowed until the next one comes. */
+    const char *(*table)(void *ctx, const char *name);
+#endif
 } tutti_history_v1;
 
 TUTTI_C_END

@@ -1,9 +1,13 @@
-/* logger.h - tutti.logger/1: a destination for metrics, settings, traces and messages. */
+/* logger.h - tutti.logger/1: a destination for metrics, settings, traces, messages, tables and images. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_LOGGER_H
 #define TUTTI_LOGGER_H
 
 #include "base.h"
+
+#if TUTTI_USE_MINOR >= 1
+#include "tensor.h" /* since 1.1: images */
+#endif
 
 TUTTI_C_BEGIN
 
@@ -33,6 +37,38 @@ typedef struct tutti_trace {
     uint64_t duration_ns;
 } tutti_trace;
 
+#if TUTTI_USE_MINOR >= 1
+/* Rows of cells under columns.  since 1.1 */
+typedef struct tutti_table {
+    uint32_t struct_size;
+    uint32_t ncolumns;          /* at least 1 */
+    const char *name;           /* "eval_outputs/eval"; never empty */
+    const char *const *columns; /* their names */
+    const char *const *cells;   /* nrows * ncolumns JSON values, row by row: 3, "x", [1, 2] */
+    uint64_t nrows;
+} tutti_table;
+
+/* A class for each pixel of images.  since 1.1 */
+typedef struct tutti_image_mask {
+    const char *name;   /* "prediction", "ground_truth" */
+    const int32_t *map; /* (N, H, W), each at least 0 */
+} tutti_image_mask;
+
+/* Images of one size.  since 1.1 */
+typedef struct tutti_images {
+    uint32_t struct_size;
+    uint32_t nmasks;  /* 0: there are none */
+    const char *name; /* "Images/Train"; never empty */
+    /* (N, H, W, C) in memory of the host, none of them 0, C 1 (grey), 3 (RGB) or 4 (RGB and alpha); U8, or F32 with
+     * 0 for none of a colour and 1 for all of it. */
+    const tutti_tensor *pixels;
+    const tutti_image_mask *masks;
+    const char *const *class_labels; /* names of the classes 0 to nlabels - 1 */
+    uint32_t nlabels;                /* 0: classes have no names */
+    uint32_t reserved;               /* write 0 */
+} tutti_images;
+#endif
+
 enum { TUTTI_LOG_DEBUG = 0, TUTTI_LOG_INFO = 1, TUTTI_LOG_WARNING = 2, TUTTI_LOG_ERROR = 3 };
 
 /* Calls that a logger does not care for are NULL.  Everything is borrowed for the call.  [step] */
@@ -53,6 +89,14 @@ typedef struct tutti_logger_v1 {
     /* The run begins anew, though an earlier attempt at it, which left no checkpoint, may have logged
      * to the same place: that is to be set aside.  Between INIT and FIT_START.  [control] */
     tutti_status (*begin_again)(void *self, tutti_error *err);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1: a table as of batch `step`; one of a name that came before takes its place.  The host has checked it. */
+    tutti_status (*table)(void *self, const tutti_table *table, uint64_t step,
+                          tutti_error *err);
+    /* since 1.1: images as of batch `step`.  The host has checked them. */
+    tutti_status (*images)(void *self, const tutti_images *images, uint64_t step,
+                           tutti_error *err);
+#endif
 } tutti_logger_v1;
 
 TUTTI_C_END
