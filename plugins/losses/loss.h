@@ -22,6 +22,7 @@ typedef struct loss {
     float *weights; /* LOSS_WEIGHTS, `nweights` of them; NULL: none are given */
     int64_t nweights;
     int64_t ignored;   /* ignore_index */
+    int64_t whole;     /* LOSS_WHOLE */
     int32_t reduction; /* LOSS_*, in the order of the manifest's words */
     int32_t flag;      /* LOSS_FLAG */
 } loss;

@@ -1,6 +1,6 @@
 /* loss_plugin.h - the shell of a loss plugin.  The including file defines LOSS_NAME, the object's name, first and
  * loss_emit after; before, it may define which settings the manifest has: LOSS_VALUE, LOSS_SECOND and
- * LOSS_THIRD (floats), LOSS_FLAG (a bool), LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All
+ * LOSS_THIRD (floats), LOSS_WHOLE (an int), LOSS_FLAG (a bool), LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All
  * have a reduction. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LOSS_PLUGIN_H
@@ -70,6 +70,9 @@ static tutti_status loss_open(const tutti_host *host, const tutti_params *params
 #endif
 #ifdef LOSS_THIRD
         l->third = tutti_param_f64(params, LOSS_THIRD);
+#endif
+#ifdef LOSS_WHOLE
+        l->whole = tutti_param_i64(params, LOSS_WHOLE);
 #endif
 #ifdef LOSS_FLAG
         l->flag = (int32_t)tutti_param_i64(params, LOSS_FLAG);

@@ -188,6 +188,11 @@ static const misfit misfits[] = {
      {{4, 2, 3}, 3, TUTTI_F32},
      {{4, 2}, 2, TUTTI_I32},
      "cosine_embedding: the target is I32 (4, 2), want a number for each pair: 1 or -1"},
+    {"{\"name\":\"ctc\"}",
+     {{4, 3}, 2, TUTTI_F32},
+     {{4}, 1, TUTTI_I32},
+     "ctc: the output is F32 (4, 3) and the target I32 (4), want F32 (B, T, N) and classes (B, "
+     "S); the model cnn with \"columns\": true has a row of outputs for each step"},
 };
 
 START_TEST(a_target_that_does_not_fit_is_refused)

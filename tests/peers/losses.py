@@ -167,6 +167,7 @@ def cases():
     yield from class_cases()
     yield from label_cases()
     yield from part_cases()
+    yield from sequence_cases()
 
 
 def parts(x):
@@ -193,6 +194,23 @@ def part_cases():
                 return of(reduction), of("none")
             more = {"reduction": "sum"} if reduction == "sum" else {}
             yield case({"name": "triplet"} | settings | more, triples, none, triplet, "i32")
+
+
+def sequence_cases():
+    """Log-probabilities (B, T, N) and classes (B, S), -100 behind the end; torch's own order is (T, B, N)."""
+    for x, y, blank in ((floats(50, 4, 8, 5).log_softmax(-1).float().double(), [[1, 2, 2, 4], [3, 3, -100, -100], [-100] * 4, [4, 1, 2, 3]], 0),
+                        (floats(51, 3, 6, 4).log_softmax(-1).float().double(), [[0, 1, -100], [2, 2, 2], [1, 0, 1]], 3),
+                        (floats(52, 2, 4, 3).log_softmax(-1).float().double(), [[1, 1, 1], [2, 1, -100]], 0)):
+        y = torch.tensor(y)
+        lengths = (y >= 0).sum(1)
+        for reduction in ("mean", "sum"):
+            def ctc(x, y, reduction=reduction, blank=blank, lengths=lengths):
+                of = lambda r: f.ctc_loss(x.transpose(0, 1), y.clamp(min=0), torch.full((x.shape[0],), x.shape[1]), lengths, blank=blank,
+                                          reduction=r, zero_infinity=x.shape[1] == 4)
+                each = of("none")
+                return of(reduction), each / lengths.clamp(min=1) if reduction == "mean" else each
+            more = ({"reduction": "sum"} if reduction == "sum" else {}) | ({"zero_infinity": True} if x.shape[1] == 4 else {})
+            yield case({"name": "ctc"} | ({"blank": blank} if blank else {}) | more, x, y, ctc, "i32")
 
 
 FILE.write_text('{"from": "torch %s, by tests/peers/losses.py",\n "cases": [\n%s\n]}\n'

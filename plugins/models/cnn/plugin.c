@@ -12,7 +12,8 @@ typedef struct cnn {
     const tutti_module_v1 *modules;
     char activation[16];
     double dropout;
-    int64_t groups; /* of the norms; 0: batch norm */
+    int64_t groups;  /* of the norms; 0: batch norm */
+    int64_t columns; /* 1: outputs for each column */
     uint64_t nchannels;
     int64_t channels[MAX_BLOCKS];
 } cnn;
@@ -31,6 +32,7 @@ static tutti_status cnn_open(const tutti_host *host, const tutti_params *params,
     const char *activation = tutti_param_str(params, "activation");
     (void)snprintf(m->activation, sizeof m->activation, "%s", activation ? activation : "relu");
     m->groups = tutti_param_i64(params, "norm_groups");
+    m->columns = tutti_param_i64(params, "columns");
     m->dropout = tutti_param_f64(params, "dropout");
     m->head.classes = tutti_param_i64(params, "num_classes");
     *ret_self = m;
@@ -95,19 +97,36 @@ static tutti_status cnn_build(void *self, tutti_module root, const tutti_column 
         if ((s = add_block(m, body, k, width, err)))
             return s;
     const tutti_attr p = tutti_attr_f("p", m->dropout);
-    if ((s = model_add(m->modules, body, "pool", "global_avg_pool", NULL, 0, NULL, err)) ||
+    if ((!m->columns &&
+         (s = model_add(m->modules, body, "pool", "global_avg_pool", NULL, 0, NULL, err))) ||
         (m->dropout > 0 &&
          (s = model_add(m->modules, body, "drop", "dropout", &p, 1, NULL, err))))
         return s;
+    if (m->columns) /* a column is all of its pixels */
+        return model_linear(m->modules, root, "head",
+                            width * (input.dim[0] >> (m->nchannels - 1)), m->head.outputs, err);
     return model_linear(m->modules, body, "head", width, m->head.outputs, err);
+}
+
+/* (B, H, W, C) -> (B, W, N) */
+static tutti_value cnn_columns(const cnn *m, tutti_graph *g, tutti_module root, tutti_value x)
+{
+    static const int64_t order[4] = {0, 2, 1, 3};
+    const tutti_desc d = *g->desc(g, x);
+    const int64_t rows[3] = {d.dim[0], d.dim[2], d.dim[1] * d.dim[3]};
+    return model_call(m->modules, g, root, "head",
+                      tutti_reshape(g, tutti_permute(g, x, order, 4), rows, 3));
 }
 
 static tutti_status cnn_trace(void *self, tutti_graph *g, tutti_module root,
                               const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
                               uint32_t noutputs)
 {
+    const cnn *m = self;
     (void)ninputs, (void)noutputs;
-    outputs[0] = model_call(((cnn *)self)->modules, g, root, "body", inputs[0]);
+    outputs[0] = model_call(m->modules, g, root, "body", inputs[0]);
+    if (m->columns)
+        outputs[0] = cnn_columns(m, g, root, outputs[0]);
     return g->status(g);
 }
 

@@ -1,0 +1,152 @@
+/* ctc_test.c - ctc against its definition, finite differences, numbers by hand; what it refuses. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/op_example.h"
+
+#define BLANK(value)                                                                           \
+    {                                                                                          \
+        .name = "blank", .type = TUTTI_ATTR_I64, .i = (value)                                  \
+    }
+
+static const op_case cases[] = {
+    {.op = "ctc",
+     .nin = 2,
+     .in = {DESC(F32, 3, 2, 7, 4), DESC(I32, 2, 2, 3)},
+     .low = {-2, 1},
+     .high = {2, 4},
+     .no_second = 1},
+    /* another blank, sequences of several lengths */
+    {.op = "ctc",
+     .nin = 3,
+     .in = {DESC(F32, 3, 4, 9, 5), DESC(I64, 2, 4, 2), DESC(I32, 1, 4)},
+     .nattr = 1,
+     .attr = {BLANK(4)},
+     .low = {-2, 0, 4},
+     .high = {2, 4, 10},
+     .no_second = 1},
+    /* no class at all, all steps are blank */
+    {.op = "ctc",
+     .nin = 2,
+     .in = {DESC(F32, 3, 2, 3, 4), DESC(I32, 2, 2, 0)},
+     .low = {-2, 0},
+     .high = {2, 0},
+     .no_second = 1},
+    {.op = "ctc",
+     .nin = 2,
+     .in = {DESC(F32, 3, 1, 5, 3), DESC(I64, 2, 1, 4)},
+     .low = {-9, -5},
+     .high = {9, 0},
+     .no_second = 1},
+    {.op = "ctc", .nin = 2, .in = {DESC(F32, 3, 0, 5, 3), DESC(I32, 2, 0, 2)}},
+    /* states and classes beyond a block of threads; many samples */
+    {.op = "ctc",
+     .nin = 2,
+     .in = {DESC(F32, 3, 2, 300, 310), DESC(I32, 2, 2, 140)},
+     .low = {-3, 1},
+     .high = {3, 310},
+     .no_grad = 1},
+    {.op = "ctc",
+     .nin = 2,
+     .in = {DESC(F32, 3, 40, 30, 12), DESC(I32, 2, 40, 9)},
+     .low = {-3, 1},
+     .high = {3, 12},
+     .no_grad = 1},
+    {.op = "ctc_grad",
+     .nin = 3,
+     .in = {DESC(F32, 3, 2, 300, 310), DESC(I32, 2, 2, 140), DESC(F32, 1, 2)},
+     .low = {-3, 1, -1},
+     .high = {3, 310, 1},
+     .no_grad = 5},
+    {.op = "ctc_grad",
+     .nin = 4,
+     .in = {DESC(F32, 3, 40, 30, 12), DESC(I32, 2, 40, 9), DESC(F32, 1, 40), DESC(I64, 1, 40)},
+     .nattr = 1,
+     .attr = {BLANK(11)},
+     .low = {-3, 0, -1, 20},
+     .high = {3, 11, 1, 31},
+     .no_grad = 5},
+};
+
+static const int64_t plain[2] = {0, 0}, silent[2] = {0, 1}; /* blank, zero_infinity */
+
+/* With p = 1/2 everywhere: one class in two steps is "1", "-1", "1-"; three of four paths. */
+static const op_example examples[] = {
+    {.in = {DESC(F32, 3, 1, 2, 2), DESC(I32, 2, 1, 1)},
+     .data = {F32S(0, 0, 0, 0), I32S(1)},
+     .attr = plain,
+     .out = DESC(F32, 1, 1),
+     .want = F32S(0.287682072f)},
+    /* what lies behind the end of a target is not looked at; no class: all blank */
+    {.in = {DESC(F32, 3, 2, 2, 2), DESC(I64, 2, 2, 2)},
+     .data = {F32S(0, 0, 0, 0, 0, 0, 0, 0), I64S(1, -100, -100, -1)},
+     .attr = plain,
+     .out = DESC(F32, 1, 2),
+     .want = F32S(0.287682072f, 1.38629436f)},
+    /* two of a kind want a blank between them: three steps, one path of eight */
+    {.in = {DESC(F32, 3, 1, 3, 2), DESC(I32, 2, 1, 2)},
+     .data = {F32S(0, 0, 0, 0, 0, 0), I32S(1, 1)},
+     .attr = plain,
+     .out = DESC(F32, 1, 1),
+     .want = F32S(2.07944154f)},
+    {.in = {DESC(F32, 3, 2, 2, 2), DESC(I32, 2, 2, 2)},
+     .data = {F32S(0, 0, 0, 0, 0, 0, 0, 0), I32S(1, 1, 1, -1)},
+     .attr = plain,
+     .out = DESC(F32, 1, 2),
+     .want = F32S(INFINITY, 0.287682072f)},
+    {.in = {DESC(F32, 3, 1, 2, 2), DESC(I32, 2, 1, 2)},
+     .data = {F32S(0, 0, 0, 0), I32S(1, 1)},
+     .attr = silent,
+     .out = DESC(F32, 1, 1),
+     .want = F32S(0)},
+    /* a NaN is no infinity */
+    {.in = {DESC(F32, 3, 1, 2, 2), DESC(I32, 2, 1, 2)},
+     .data = {F32S(0, NAN, 0, 0), I32S(1, 1)},
+     .attr = silent,
+     .out = DESC(F32, 1, 1),
+     .want = F32S(NAN)},
+    {.in = {DESC(F32, 3, 1, 2, 2), DESC(I32, 2, 1, 1)},
+     .data = {F32S(0, 0, 0, 0), I32S(2)},
+     .attr = plain,
+     .out = DESC(F32, 1, 1),
+     .status = TUTTI_E_RANGE},
+    {.in = {DESC(F32, 3, 1, 2, 2), DESC(I32, 2, 1, 1)},
+     .data = {F32S(0, 0, 0, 0), I32S(0)},
+     .attr = plain,
+     .out = DESC(F32, 1, 1),
+     .status = TUTTI_E_RANGE},
+    {.in = {DESC(F32, 3, 1, 4, 2), DESC(I32, 2, 1, 3)},
+     .data = {F32S(0, 0, 0, 0, 0, 0, 0, 0), I32S(1, -1, 1)},
+     .attr = plain,
+     .out = DESC(F32, 1, 1),
+     .status = TUTTI_E_RANGE},
+};
+
+static const op_refusal refusals[] = {
+    {.in = {DESC(F32, 2, 2, 3), DESC(I32, 2, 2, 3)},
+     .nin = 2,
+     .attr = plain,
+     .status = TUTTI_E_SHAPE,
+     .text = "ctc: logits is F32 (2, 3), want rank 3"},
+    {.in = {DESC(F32, 3, 2, 3, 4), DESC(I32, 1, 2)},
+     .nin = 2,
+     .attr = plain,
+     .status = TUTTI_E_SHAPE,
+     .text = "ctc: logits are F32 (2, 3, 4) and the target is I32 (2), want (B, T, N) and (B, "
+             "S)"},
+    {.in = {DESC(F32, 3, 2, 3, 4), DESC(F32, 2, 2, 3)},
+     .nin = 2,
+     .attr = plain,
+     .status = TUTTI_E_ARG,
+     .text = "ctc: target is F32 (2, 3), want I32 or I64"},
+    {.in = {DESC(F32, 3, 2, 3, 4), DESC(I32, 2, 2, 3)},
+     .nin = 2,
+     .attr = &(const int64_t[2]){4, 0},
+     .status = TUTTI_E_RANGE,
+     .text = "ctc: blank is 4, and there are 4 classes"},
+    {.in = {DESC(F32, 3, 2, 3, 4), DESC(I32, 2, 2, 3), DESC(I32, 1, 3)},
+     .nin = 3,
+     .attr = plain,
+     .status = TUTTI_E_SHAPE,
+     .text = "ctc: lengths is I32 (3), want (2)"},
+};
+
+OP_TEST_FULL(ctc, 2)
