@@ -51,8 +51,9 @@ static bool isa_is_known(void)
     if (!text || tutti_isa_named(text) >= 0)
         return true;
     (void)fprintf(stderr, "tutti: the environment's TUTTI_ISA is \"%s\", want one of", text);
-    for (int32_t k = 0; k < TUTTI_ISA_LEVELS; k++)
-        (void)fprintf(stderr, "%s %s", k ? "," : "", tutti_isa_name(k));
+    const char *name;
+    for (int32_t k = 0; (name = tutti_isa_name(k)); k++)
+        (void)fprintf(stderr, "%s %s", k ? "," : "", name);
     (void)fprintf(stderr, "\n");
     return false;
 }
