@@ -9,8 +9,10 @@
 /* An engine such as MPI moves bytes only while it is called.  The thread is in a call as long as there is anything to
  * move; nobody else calls the engine then: what blocks waits for the thread first. */
 
-void background_init(background *b)
+void background_init(background *b, background_run *run, void *ctx)
 {
+    b->run = run;
+    b->ctx = ctx;
     (void)pthread_mutex_init(&b->lock, NULL);
     (void)pthread_cond_init(&b->changed, NULL);
 }
@@ -69,11 +71,8 @@ static tutti_status append(background *b, const world_piece *piece, tutti_error 
     return TUTTI_OK;
 }
 
-tutti_status background_start(background *b, background_run *run, void *ctx,
-                              const world_piece *piece, tutti_error *err)
+tutti_status background_start(background *b, const world_piece *piece, tutti_error *err)
 {
-    b->run = run;
-    b->ctx = ctx;
     tutti_status s = start_thread(b, err);
     if (s)
         return s;
