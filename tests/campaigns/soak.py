@@ -10,7 +10,6 @@ the second one: some come and go with evaluations. Runs of an hour and more may 
 """
 # SPDX-License-Identifier: Apache-2.0
 import collections
-import http.server
 import json
 import os
 import pathlib
@@ -20,10 +19,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from campaign import Failed, Tally, environment, losses, parser
+from destinations import loggers, serve
 
 CYCLE = 10  # batches between evaluations and between checkpoints
 WARM_UP = 5  # cycles before the first look: arenas, caches and queues have their size by then
@@ -58,39 +57,6 @@ CASES = {
 EVIL = {"heap": "mapped", "files": "files", "threads": "threads"}  # how it is called, what grows
 Look = collections.namedtuple("Look", "seconds batch resident mapped threads disk files")
 SLACK = {"resident": 1 << 20, "mapped": 1 << 20, "disk": 1 << 16}  # bytes, besides 1 %; files and threads have none
-
-
-class Server(http.server.BaseHTTPRequestHandler):
-    """A webhook, and as much of a tracking server as a run needs."""
-    protocol_version = "HTTP/1.1"  # connections stay, so that they count the same at every look
-
-    def answer(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        text = b"{}"
-        if "experiments" in self.path:
-            text = b'{"experiment": {"experiment_id": "1", "lifecycle_stage": "active"}, "experiment_id": "1"}'
-        elif "runs/create" in self.path:
-            text = b'{"run": {"info": {"run_id": "r1", "run_uuid": "r1"}}}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    do_GET = do_POST = answer
-
-    def log_message(self, *_):
-        pass
-
-
-def loggers(tutti, port):
-    """All that write or send, of those that this build has; and the names of the others."""
-    known = subprocess.run([tutti, "plugins", "list"], capture_output=True, text=True, check=False).stdout
-    given = [{"name": "jsonl", "flush_interval": 1}, {"name": "file"}, {"name": "tensorboard"}, {"name": "console"},
-             {"name": "pipe", "command": ["sh", "-c", "exec cat >/dev/null"], "log_traces": True},
-             {"name": "slack", "webhook_url": f"http://127.0.0.1:{port}/hook", "log_interval": f"{CYCLE}ba"},
-             {"name": "mlflow", "tracking_uri": f"http://127.0.0.1:{port}"}]
-    there = [one for one in given if f"org.tutti.{one['name']} " in known]
-    return there, [one["name"] for one in given if one not in there]
 
 
 class Log:
@@ -225,9 +191,8 @@ def main():
     words.add_argument("--evil", action="store_true")
     given = words.parse_args()
     tutti = os.path.abspath(given.tutti)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    there, missing = loggers(tutti, server.server_port)
+    server = serve()
+    there, missing = loggers(tutti, server.server_port, CYCLE)
     if missing:
         print(f"without the loggers {', '.join(missing)}, which this build does not have")
     tally = Tally("soak", given)

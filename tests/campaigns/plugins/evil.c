@@ -154,6 +154,24 @@ static void thread_exit(evil *e)
     (void)sleep(60); /* the thread ends the process before */
 }
 
+/* Two threads write one number, and neither waits for the other. */
+static int raced;
+
+static void *run_race(void *unused)
+{
+    raced++;
+    return unused;
+}
+
+static void race(evil *e)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_race, NULL))
+        return;
+    raced++;
+    (void)pthread_join(thread, NULL);
+}
+
 /* ---- no end ---- */
 
 /* From now on nothing comes back. */
@@ -295,6 +313,7 @@ static const struct {
     {"thread_segv", thread_segv},
     {"thread_abort", thread_abort},
     {"thread_exit", thread_exit},
+    {"race", race},
     {"loop", loop},
     {"hang", hang},
     {"dawdle", dawdle},
