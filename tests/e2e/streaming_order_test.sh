@@ -56,4 +56,18 @@ ordered '"shuffle_algo": "py1s", "num_canonical_nodes": 3' '"resident": true' >k
 check "data in memory give the same" compared kept.json
 ordered '"shuffle_algo": "py1s", "num_canonical_nodes": 2' >other.json
 check "two nodes give another order" differs other.json
+
+# Two streams: half of one, and the other three times.
+mkdir left right
+python3 - <<'PY'
+import json, os
+index = json.load(open("set/index.json"))
+for name, part in (("left", slice(0, 7)), ("right", slice(7, 10))):
+    shards = index["shards"][part]
+    for shard in shards:
+        os.rename("set/" + shard["raw_data"]["basename"], name + "/" + shard["raw_data"]["basename"])
+    json.dump({"version": 2, "shards": shards}, open(name + "/index.json", "w"))
+PY
+ordered "\"path\": null, \"streams\": [\"$work/left\", \"$work/right\"], \"repeat\": [0.5, 3]" >streams.json
+same "streams" streams.json
 finish

@@ -9,7 +9,6 @@
 
 struct mds_cache {
     mds_set *set;
-    remote *remote;
     mds_cache_options options;
     uint64_t clock; /* atomic */
     pthread_mutex_t
@@ -21,6 +20,12 @@ struct mds_cache {
     int stop, runs;
     pthread_t thread;
 };
+
+/* Where its files come from; NULL: they are here, and stay. */
+static remote *shard_remote(const mds_cache *c, const mds_shard *s)
+{
+    return c->set->folders[s->folder].there;
+}
 
 /* The file of a part that is fetched. */
 static const mds_file *part_file(const mds_part *p)
@@ -121,6 +126,8 @@ static void release_disk(mds_cache *c, uint64_t bytes)
 
 void mds_cache_drop(mds_cache *c, mds_shard *s)
 {
+    if (!shard_remote(c, s))
+        return;
     remove_files(s);
     if (s->kept)
         release_disk(c, shard_bytes(s));
@@ -129,18 +136,18 @@ void mds_cache_drop(mds_cache *c, mds_shard *s)
 
 tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err)
 {
-    if (s->kept && shard_is_here(s))
+    remote *there = shard_remote(c, s);
+    if (!there || (s->kept && shard_is_here(s)))
         return TUTTI_OK;
     if (s->kept) /* somebody else has removed files */
         mds_cache_drop(c, s);
-    const size_t folder = strlen(c->set->folder) + 1;
+    const size_t folder = strlen(c->set->folders[s->folder].path) + 1;
     tutti_status status = TUTTI_OK;
     reserve_disk(c, s, shard_bytes(s));
     for (int k = 0; status == TUTTI_OK && k < MDS_PARTS && s->part[k].raw.path; k++) {
         const mds_file *f = part_file(&s->part[k]);
         if (!is_whole(f) && !is_whole(&s->part[k].raw))
-            status =
-                mds_remote_fetch(c->remote, f->path + folder, f->path, f, c->set->verify, err);
+            status = mds_remote_fetch(there, f->path + folder, f->path, f, c->set->verify, err);
     }
     if (status)
         release_disk(c, shard_bytes(s));
@@ -208,14 +215,14 @@ static tutti_status count_files(mds_cache *c, tutti_error *err)
     uint64_t largest = 1;
     for (uint64_t k = 0; k < c->set->nshards; k++) {
         mds_shard *s = &c->set->shards[k];
-        const uint64_t bytes = shard_bytes(s);
+        const uint64_t bytes = shard_remote(c, s) ? shard_bytes(s) : 0;
         largest = bytes > largest ? bytes : largest;
         if (c->options.limit && bytes > c->options.limit)
             return tutti_fail(err, TUTTI_E_ARG,
                               "%s: has %llu bytes, and disk_mib allows no more than %llu",
                               mds_shard_path(s), (unsigned long long)bytes,
                               (unsigned long long)c->options.limit);
-        s->kept = shard_is_here(s);
+        s->kept = bytes && shard_is_here(s);
         c->used += s->kept ? bytes : 0;
     }
     /* What is fetched ahead does not push out what is in use, nor the one before it. */
@@ -225,16 +232,12 @@ static tutti_status count_files(mds_cache *c, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status mds_cache_open(mds_set *set, remote *there, const mds_cache_options *options,
-                            tutti_error *err)
+tutti_status mds_cache_open(mds_set *set, const mds_cache_options *options, tutti_error *err)
 {
     mds_cache *c = calloc(1, sizeof *c);
-    if (!c) {
-        remote_close(there);
+    if (!c)
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
-    }
     c->set = set;
-    c->remote = there;
     c->options = *options;
     c->last = -1; /* the first shard is in order */
     (void)pthread_mutex_init(&c->lock, NULL);
@@ -257,7 +260,9 @@ void mds_cache_close(mds_cache *c)
 {
     if (!c)
         return;
-    remote_stop(c->remote);
+    for (uint32_t k = 0; k < c->set->nfolders; k++)
+        if (c->set->folders[k].there)
+            remote_stop(c->set->folders[k].there);
     if (c->runs) {
         (void)pthread_mutex_lock(&c->lock);
         c->stop = 1;
@@ -267,6 +272,5 @@ void mds_cache_close(mds_cache *c)
     }
     (void)pthread_mutex_destroy(&c->lock);
     (void)pthread_cond_destroy(&c->wake);
-    remote_close(c->remote);
     free(c);
 }

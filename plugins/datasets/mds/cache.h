@@ -13,10 +13,10 @@ typedef struct mds_cache_options {
         ahead; /* shards to fetch behind the one in use, while shards are used in their order */
 } mds_cache_options;
 
-/* For an open set, whose folder is the cache; takes `there` for its own, also after an error.
+/* For a sealed set: the folders of those that are remote are the cache; the others stay as they are.
  * Errors: E_ARG a limit below the largest shard; E_NOMEM.  [control] */
-TUTTI_NODISCARD tutti_status mds_cache_open(mds_set *set, remote *there,
-                                            const mds_cache_options *options, tutti_error *err);
+TUTTI_NODISCARD tutti_status mds_cache_open(mds_set *set, const mds_cache_options *options,
+                                            tutti_error *err);
 /* Ends the thread; NULL is allowed.  The set is still open.  [control] */
 void mds_cache_close(mds_cache *c);
 

@@ -7,6 +7,7 @@
 #include "label_names.h"
 #include "order.h"
 #include "tokens.h"
+#include "weights.h"
 
 #include "tutti/dataset.h"
 #include "tutti/params.h"
@@ -22,6 +23,14 @@ typedef struct output {
     int32_t label; /* 1: a class, given as i32 */
 } output;
 
+/* What an epoch has of the set, and in which order. */
+typedef struct mds_epochs {
+    mds_order order;     /* shards NULL: all of it, in the host's order */
+    mds_weight *weights; /* one a stream */
+    int64_t size;        /* samples of an epoch as the run says; 0: it does not */
+    int32_t run_seed;    /* 1: the order's seed is that of the run */
+} mds_epochs;
+
 typedef struct mds {
     mds_set set;
     output outputs[OUTPUTS];
@@ -29,8 +38,7 @@ typedef struct mds {
     uint32_t reserved;
     mds_tokens tokens; /* from -1: none, else both outputs are of it */
     label_names names; /* of a target of texts */
-    mds_order order;   /* shards NULL: the host's */
-    int32_t run_seed;  /* 1: order has that of the run */
+    mds_epochs epochs;
     image_pool *pool;
     uint8_t *cache; /* decoded inputs, one after the other; NULL: off */
     uint8_t *slots; /* per sample: SLOT_* */
@@ -49,6 +57,9 @@ TUTTI_NODISCARD tutti_status mds_shape_of(mds *m, int64_t index, const output *o
 TUTTI_NODISCARD tutti_status mds_read_label(mds *m, int64_t index, const output *o,
                                             const mds_field *f, int64_t classes, int64_t *ret,
                                             tutti_error *err);
+
+/* sources.c: the folders of the set, here or remote.  [control] */
+TUTTI_NODISCARD tutti_status mds_open_set(mds *m, const tutti_params *params, tutti_error *err);
 
 /* epoch.c: which order the run wants.  [control] */
 TUTTI_NODISCARD tutti_status mds_open_order(mds *m, const tutti_params *params,

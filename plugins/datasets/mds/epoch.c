@@ -1,4 +1,4 @@
-/* epoch.c - the order of an epoch for the host: tutti.sample_order/1. */
+/* epoch.c - what an epoch has of the set, and in which order, for the host: tutti.sample_order/1. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 
@@ -7,17 +7,25 @@
 
 static int64_t epoch_places(void *self)
 {
-    return mds_order_places(&((const mds *)self)->order);
+    return mds_order_places(&((const mds *)self)->epochs.order);
 }
 
 static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *ret_index,
                                 tutti_error *err)
 {
-    const mds *m = self;
-    mds_order order = m->order;
+    const mds_epochs *e = &((const mds *)self)->epochs;
+    mds_stream streams[MDS_MAX_STREAMS];
+    mds_order order = e->order;
     order.mixed = (int32_t)epoch->shuffle;
-    if (m->run_seed)
+    if (e->run_seed) {
+        memcpy(streams, order.streams, (size_t)order.nstreams * sizeof *streams);
         order.shuffle.seed = epoch->seed;
+        order.streams = streams;
+        const tutti_status s =
+            mds_weights_apply(e->weights, streams, order.nstreams, e->size, epoch->seed, err);
+        if (s)
+            return s;
+    }
     return mds_order_samples(&order, epoch->epoch, ret_index, err);
 }
 
@@ -25,8 +33,10 @@ const tutti_sample_order_v1 *mds_order_table(const mds *m)
 {
     static const tutti_sample_order_v1 table = {
         .struct_size = sizeof table, .places = epoch_places, .order = epoch_order};
-    return m->order.shards ? &table : NULL;
+    return m->epochs.order.shards ? &table : NULL;
 }
+
+/* ---- settings ---- */
 
 /* A setting that the run leaves out is `otherwise`. */
 static int64_t given_or(const tutti_params *params, const char *name, int64_t otherwise)
@@ -34,8 +44,10 @@ static int64_t given_or(const tutti_params *params, const char *name, int64_t ot
     return tutti_param_is_set(params, name) ? tutti_param_i64(params, name) : otherwise;
 }
 
-static mds_shuffle read_shuffle(const tutti_params *params, int32_t algo)
+static mds_shuffle read_shuffle(const tutti_params *params)
 {
+    const int64_t given = tutti_param_i64(params, "shuffle_algo"); /* 0: auto */
+    const int32_t algo = given ? (int32_t)given - 1 : MDS_PY1E;
     const int many = algo == MDS_PY1S || algo == MDS_PY2S;
     const int64_t nodes = given_or(params, "num_canonical_nodes", many ? 64 : 1);
     const int64_t least = 1 << 18, even = 4000000 / nodes;
@@ -46,7 +58,49 @@ static mds_shuffle read_shuffle(const tutti_params *params, int32_t algo)
         .block = given_or(params, "shuffle_block_size", even > least ? even : least)};
 }
 
-static tutti_status refuse_without_shuffle(const tutti_params *params, tutti_error *err)
+/* One value of a list of weights, for stream `k` of `count`; 0 where the run does not say it. */
+static tutti_status read_weight(const tutti_params *params, const char *name, int64_t k,
+                                int64_t count, int32_t kind, mds_weight *w, tutti_error *err)
+{
+    const tutti_param *list = tutti_param_find(params, name);
+    if (!list->count)
+        return TUTTI_OK;
+    if (list->count != (uint64_t)count)
+        return tutti_fail(err, TUTTI_E_ARG, "mds: %s has %llu values, want one a stream: %lld",
+                          name, (unsigned long long)list->count, (long long)count);
+    const tutti_param *value = list->items[k];
+    if (value->f == -1)
+        return TUTTI_OK;
+    if (value->f < 0)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "mds: %s is %g for stream %lld, want -1 or at least 0", name,
+                          value->f, (long long)k + 1);
+    if (w->kind != MDS_ALL)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "mds: stream %lld has more than one of proportion, repeat and choose",
+                          (long long)k + 1);
+    *w = (mds_weight){kind, value->f, value->i};
+    return TUTTI_OK;
+}
+
+/* *ret_any: whether an epoch may have other samples than the set. */
+static tutti_status read_weights(const tutti_params *params, int64_t count,
+                                 mds_weight *ret_weights, int *ret_any, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (int64_t k = 0; k < count && !s; k++) {
+        mds_weight *w = &ret_weights[k];
+        *w = (mds_weight){MDS_ALL, 0, 0};
+        if ((s = read_weight(params, "proportion", k, count, MDS_PROPORTION, w, err)) ||
+            (s = read_weight(params, "repeat", k, count, MDS_REPEAT, w, err)))
+            return s;
+        s = read_weight(params, "choose", k, count, MDS_CHOOSE, w, err);
+        *ret_any = *ret_any || w->kind != MDS_ALL;
+    }
+    return s;
+}
+
+static tutti_status refuse_without_order(const tutti_params *params, tutti_error *err)
 {
     static const char *const names[] = {"shuffle_seed", "shuffle_block_size",
                                         "num_canonical_nodes"};
@@ -58,31 +112,49 @@ static tutti_status refuse_without_shuffle(const tutti_params *params, tutti_err
     return TUTTI_OK;
 }
 
-tutti_status mds_open_order(mds *m, const tutti_params *params, tutti_error *err)
+static tutti_status make_order(mds *m, const tutti_params *params, tutti_error *err)
 {
-    const int64_t algo = tutti_param_i64(params, "shuffle_algo");
-    if (algo == 0)
-        return refuse_without_shuffle(params, err);
+    mds_epochs *e = &m->epochs;
     const uint64_t n = m->set.nshards;
     int64_t *shards = malloc(n * sizeof *shards);
-    mds_stream *streams = malloc(sizeof *streams);
-    m->order = (mds_order){.shards = shards,
+    mds_stream *streams = malloc(m->set.nfolders * sizeof *streams);
+    e->order = (mds_order){.shards = shards,
                            .streams = streams,
-                           .nstreams = 1,
-                           .shuffle = read_shuffle(params, (int32_t)algo - 1),
-                           .granularity = 1};
-    m->run_seed = !tutti_param_is_set(params, "shuffle_seed");
+                           .nstreams = m->set.nfolders,
+                           .shuffle = read_shuffle(params),
+                           .granularity = tutti_param_i64(params, "sampling_granularity"),
+                           .fixed = (int32_t)tutti_param_i64(params, "sampling_method")};
+    e->run_seed = !tutti_param_is_set(params, "shuffle_seed");
     if (!shards || !streams)
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory for %llu shards",
                           (unsigned long long)n);
     for (uint64_t k = 0; k < n; k++)
         shards[k] = m->set.shards[k].samples;
-    *streams = (mds_stream){(int64_t)n, m->set.samples, m->set.samples};
-    return TUTTI_OK;
+    for (uint32_t k = 0; k < m->set.nfolders; k++)
+        streams[k] = (mds_stream){m->set.folders[k].shards, m->set.folders[k].samples, 0};
+    return mds_weights_apply(e->weights, streams, m->set.nfolders, e->size,
+                             e->order.shuffle.seed, err);
+}
+
+tutti_status mds_open_order(mds *m, const tutti_params *params, tutti_error *err)
+{
+    mds_epochs *e = &m->epochs;
+    int any = m->set.nfolders > 1;
+    e->size = tutti_param_i64(params, "epoch_size");
+    e->weights = malloc(m->set.nfolders * sizeof *e->weights);
+    if (!e->weights)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory for %u streams", m->set.nfolders);
+    const tutti_status s = read_weights(params, m->set.nfolders, e->weights, &any, err);
+    if (s)
+        return s;
+    return any || e->size || tutti_param_i64(params, "shuffle_algo")
+               ? make_order(m, params, err)
+               : refuse_without_order(params, err);
 }
 
 void mds_close_order(mds *m)
 {
-    free((void *)(uintptr_t)m->order.shards);
-    free((void *)(uintptr_t)m->order.streams);
+    free(m->epochs.weights);
+    free((void *)(uintptr_t)m->epochs.order.shards);
+    free((void *)(uintptr_t)m->epochs.order.streams);
 }

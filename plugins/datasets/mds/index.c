@@ -1,7 +1,7 @@
 /* index.c - index.json: which shards there are, and their columns. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "digest.h"
-#include "shard.h"
+#include "remote.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -183,8 +183,8 @@ static tutti_status read_shard(mds_set *set, const json_t *json, int first, tutt
     tutti_status status = read_format(set, json, first, err);
     if (status)
         return status;
-    (void)pthread_mutex_init(&s->lock, NULL);
     set->nshards++;
+    s->folder = set->nfolders - 1;
     if (samples < 0 || samples > UINT32_MAX)
         return bad_index(set, "a shard's number of samples is not from 0 to 4294967295", err);
     s->samples = samples;
@@ -195,46 +195,82 @@ static tutti_status read_shard(mds_set *set, const json_t *json, int first, tutt
     return read_parts(set, s, json, err);
 }
 
-tutti_status mds_open(mds_set *set, const char *folder, int32_t verify, tutti_error *err)
+/* The file, which is a regular one: reading a pipe would wait for its other end. */
+static tutti_status load_index(const char *folder, json_t **ret, tutti_error *err)
 {
     json_error_t why;
-    memset(set, 0, sizeof *set);
-    set->verify = verify;
-    (void)pthread_mutex_init(&set->closer, NULL);
-    set->folder = strdup(folder);
+    struct stat st;
     char *path = shard_join(folder, "index.json");
-    if (!set->folder || !path) {
-        free(path);
+    if (!path)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
+    const int missing = stat(path, &st) != 0;
+    tutti_status s = TUTTI_OK;
+    if (missing)
+        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
+    else if (!(*ret = json_load_file(path, JSON_REJECT_DUPLICATES, &why)))
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", path, why.line, why.text);
+    free(path);
+    return s;
+}
+
+/* One more folder, without shards. */
+static tutti_status add_folder(mds_set *set, const char *path, struct remote *there,
+                               tutti_error *err)
+{
+    mds_folder *more = realloc(set->folders, (set->nfolders + 1) * sizeof *more);
+    char *copy = strdup(path);
+    if (more)
+        set->folders = more;
+    if (!more || !copy) {
+        free(copy);
+        remote_close(there);
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
     }
-    struct stat st;
-    const int missing = stat(path, &st) != 0;
-    if (missing || !S_ISREG(st.st_mode)) { /* reading a pipe would wait for its other end */
-        const tutti_status s =
-            missing ? tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno))
-                    : tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
-        free(path);
-        return s;
-    }
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-    free(path);
-    if (!root)
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s/index.json:%d: %s", folder, why.line,
-                          why.text);
-    const json_t *shards = json_object_get(root, "shards");
-    const size_t n = json_array_size(shards);
+    more[set->nfolders++] = (mds_folder){copy, there, 0, 0};
+    set->folder = copy;
+    return TUTTI_OK;
+}
+
+static tutti_status add_shards(mds_set *set, const json_t *list, tutti_error *err)
+{
+    const size_t n = json_array_size(list);
+    mds_shard *more = realloc(set->shards, (set->nshards + n + 1) * sizeof *more);
     tutti_status s = TUTTI_OK;
-    set->shards = calloc(n + 1, sizeof *set->shards);
-    if (!set->shards)
-        s = tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
-    else if (n == 0)
-        s = bad_index(set, "it lists no shards", err);
+    if (!more)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
+    memset(more + set->nshards, 0, (n + 1) * sizeof *more);
+    set->shards = more;
+    if (n == 0)
+        return bad_index(set, "it lists no shards", err);
     for (size_t k = 0; s == TUTTI_OK && k < n; k++)
-        s = read_shard(set, json_array_get(shards, k), k == 0, err);
-    json_decref(root);
-    if (s == TUTTI_OK && set->samples == 0)
-        s = bad_index(set, "the set is empty", err);
+        s = read_shard(set, json_array_get(list, k), set->nshards == 0, err);
     return s;
+}
+
+tutti_status mds_add(mds_set *set, const char *folder, struct remote *there, tutti_error *err)
+{
+    const int64_t samples = set->samples;
+    const uint64_t shards = set->nshards;
+    json_t *root = NULL;
+    tutti_status s = add_folder(set, folder, there, err);
+    if (s || (s = load_index(folder, &root, err)))
+        return s;
+    s = add_shards(set, json_object_get(root, "shards"), err);
+    json_decref(root);
+    mds_folder *f = &set->folders[set->nfolders - 1];
+    f->samples = set->samples - samples;
+    f->shards = (int64_t)(set->nshards - shards);
+    return s == TUTTI_OK && f->samples == 0 ? bad_index(set, "the set is empty", err) : s;
+}
+
+void mds_seal(mds_set *set)
+{
+    (void)pthread_mutex_init(&set->closer, NULL);
+    for (uint64_t k = 0; k < set->nshards; k++)
+        (void)pthread_mutex_init(&set->shards[k].lock, NULL);
+    set->sealed = 1;
 }
 
 int32_t mds_find(const mds_set *set, const char *name)

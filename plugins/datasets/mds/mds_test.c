@@ -456,6 +456,92 @@ START_TEST(an_epoch_has_the_order_of_streaming)
 }
 END_TEST
 
+START_TEST(streams_are_one_set)
+{
+    static writer more;
+    int64_t order[64];
+    float value;
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_epoch epoch = {
+        .struct_size = sizeof epoch, .shuffle = 1, .seed = 5, .epoch = 2, .batch_size = 4};
+    writer_start(&w);
+    writer_column(&w, "x", "float32", 4);
+    for (int k = 0; k < 3; k++)
+        writer_sample(&w, &FIELD(0, 0, 0x80, 0x3f)); /* 1.0 */
+    writer_finish(&w);
+    writer_start(&more);
+    writer_column(&more, "x", "float32", 4);
+    more.copies = 2;
+    for (int k = 0; k < 5; k++)
+        writer_sample(&more, &FIELD(0, 0, 0, 0x40)); /* 2.0 */
+    writer_finish(&more);
+    streams[0] = w.folder;
+    streams[1] = more.folder;
+    nstreams = 2;
+    repeat[0] = 4.5;
+    repeat[1] = choose[0] = -1;
+    choose[1] = 7;
+    nrepeat = nchoose = 2;
+    ck_assert_ok(open_path(NULL, "x", 0, 0, &err), err);
+    ck_assert_int_eq(info.samples, 13);
+    for (int64_t k = 0; k < 13; k++) {
+        (void)read_one(k, &value, sizeof value);
+        ck_assert_float_eq(value, k < 3 ? 1.0f : 2.0f);
+    }
+    const tutti_sample_order_v1 *of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
+    ck_assert_int_eq(of->places(it.self), 13 + 7);
+    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    int times[13] = {0}, second = 0;
+    for (int k = 0; k < 20; k++)
+        times[order[k]]++;
+    for (int k = 0; k < 13; k++) {
+        ck_assert_int_ge(times[k], k < 3 ? 4 : 0);
+        ck_assert_int_le(times[k], k < 3 ? 5 : 1);
+        second += k < 3 ? 0 : times[k];
+    }
+    ck_assert_int_eq(second, 7);
+    subject_close(&it);
+    folder_remove(more.folder);
+}
+END_TEST
+
+/* Two streams with these settings are refused. */
+static void assert_refuses(const char *path, const char *sentence)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path(path, "x", 0, 0, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text, sentence);
+}
+
+START_TEST(faults_of_streams_are_told)
+{
+    writer_start(&w);
+    writer_column(&w, "x", "float32", 4);
+    writer_sample(&w, &FIELD(0, 0, 0, 0));
+    writer_finish(&w);
+    assert_refuses(NULL, "mds: want path, or streams");
+    streams[0] = streams[1] = w.folder;
+    nstreams = 2;
+    assert_refuses(w.folder, "mds: want path and remote, or streams and remotes, not both");
+    remotes[0] = "http://127.0.0.1:1/";
+    nremotes = 1;
+    assert_refuses(NULL, "mds: there are 2 streams and 1 remotes");
+    nremotes = 0;
+    nrepeat = 1;
+    assert_refuses(NULL, "mds: repeat has 1 values, want one a stream: 2");
+    nrepeat = nproportion = 2;
+    repeat[1] = -0.5;
+    assert_refuses(NULL, "mds: stream 1 has more than one of proportion, repeat and choose");
+    nproportion = 0;
+    assert_refuses(NULL, "mds: repeat is -0.5 for stream 2, want -1 or at least 0");
+    repeat[1] = 0;
+    assert_refuses(NULL, "mds: an epoch would have no samples of any stream");
+    repeat[1] = 1;
+    epoch_size = 9;
+    assert_refuses(NULL, "mds: epoch_size is for proportions, not for repeat and choose");
+}
+END_TEST
+
 START_TEST(threads_share_a_set)
 {
     pthread_t threads[4];
@@ -592,6 +678,8 @@ int main(void)
     tcase_add_test(c, faults_of_a_sample_are_told);
     tcase_add_test(c, a_sample_of_another_shape_is_told);
     tcase_add_test(c, an_epoch_has_the_order_of_streaming);
+    tcase_add_test(c, streams_are_one_set);
+    tcase_add_test(c, faults_of_streams_are_told);
     tcase_add_test(c, threads_share_a_set);
     tcase_add_test(c, cifar_10_is_read);
     suite_add_tcase(s, c);

@@ -137,7 +137,7 @@ static tutti_status draw_epoch(const mds_order *o, int64_t epoch, drawn *d, tutt
         s = choose_samples(o, &o->streams[k], o->shards + at, epoch, choose + at, err);
     for (int64_t k = 0; k < nshards && !s; k++)
         units += o->shards[k] ? choose[k] / o->shards[k] + 1 : 0;
-    *d = (drawn){malloc((size_t)samples * sizeof *d->samples),
+    *d = (drawn){calloc((size_t)samples + 1, sizeof *d->samples),
                  malloc(((size_t)units + 1) * sizeof *d->units), 0, 0};
     if (!s)
         s = d->samples && d->units ? draw_streams(o, epoch, choose, d, err) : no_memory(o, err);
@@ -170,7 +170,7 @@ tutti_status mds_order_samples(const mds_order *o, int64_t epoch, int64_t *ret,
     int64_t *turn = NULL;
     tutti_status s = draw_epoch(o, epoch, &d, err);
     if (!s && o->mixed) {
-        turn = malloc((size_t)d.nsamples * sizeof *turn);
+        turn = calloc((size_t)d.nsamples + 1, sizeof *turn);
         s = turn ? mds_shuffle_samples(&o->shuffle, d.units, d.nunits, epoch, turn, err)
                  : no_memory(o, err);
     }

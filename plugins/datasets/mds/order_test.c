@@ -1,9 +1,9 @@
 /* order_test.c - epochs are those of MosaicML Streaming, and the generator is NumPy's. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "numpy_rng.h"
-#include "order.h"
 #include "tutti_check.h"
 #include "upstream_orders.h"
+#include "weights.h"
 
 #include <stdlib.h>
 
@@ -24,21 +24,36 @@ static uint64_t digest(const int64_t *numbers, int64_t count)
     return h;
 }
 
+static mds_weight weight_of(const char *kind, double value)
+{
+    const int32_t of = strcmp(kind, "proportion") == 0 ? MDS_PROPORTION
+                       : strcmp(kind, "repeat") == 0   ? MDS_REPEAT
+                       : strcmp(kind, "choose") == 0   ? MDS_CHOOSE
+                                                       : MDS_ALL;
+    return (mds_weight){of, value, (int64_t)value};
+}
+
 static void assert_epoch(size_t row)
 {
     const struct upstream_order *u = &upstream_orders[row];
     static int64_t shards[2000];
     mds_stream streams[3];
+    mds_weight weights[3];
+    tutti_error err = TUTTI_ERROR_INIT;
     int64_t nshards = 0, n = 0;
     for (; n < 3 && u->streams[n].set; n++) {
         size_t k = 0;
         while (strcmp(sets[k].name, u->streams[n].set) != 0)
             k++;
-        streams[n] = (mds_stream){sets[k].count, 0, u->streams[n].choose};
+        streams[n] = (mds_stream){sets[k].count, 0, 0};
+        weights[n] = weight_of(u->streams[n].weight, u->streams[n].value);
         ck_assert_int_le(nshards + sets[k].count, 2000);
         for (int64_t i = 0; i < sets[k].count; i++)
             streams[n].samples += shards[nshards++] = sets[k].shards[i];
     }
+    ck_assert_ok(mds_weights_apply(weights, streams, n, u->epoch_size, u->seed, &err), err);
+    for (int64_t k = 0; k < n; k++)
+        ck_assert_int_eq(streams[k].choose, u->streams[k].choose);
     const mds_order o = {.shards = shards,
                          .streams = streams,
                          .nstreams = n,
@@ -46,7 +61,6 @@ static void assert_epoch(size_t row)
                          .granularity = u->granularity,
                          .fixed = u->fixed,
                          .mixed = u->mixed};
-    tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_int_eq(mds_order_places(&o), u->places);
     int64_t *samples = malloc((size_t)u->places * sizeof *samples);
     ck_assert_ptr_nonnull(samples);

@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 
-#include "cache.h"
-
 #include "tutti/tutti.h"
 
 #include <stdio.h>
@@ -205,36 +203,6 @@ static tutti_status make_cache(mds *m, int64_t limit_mib, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Opens the set of the folder, and with `remote` its index and shards as far as they are not there. */
-static tutti_status open_set(mds *m, const tutti_params *params, tutti_error *err)
-{
-    const char *folder = tutti_param_str(params, "path");
-    const int32_t verify = (int32_t)tutti_param_i64(params, "verify");
-    const remote_options from = {
-        "mds: remote", tutti_param_str(params, "remote"), tutti_param_str(params, "endpoint"),
-        tutti_param_i64(params, "download_retry"), tutti_param_f64(params, "download_timeout")};
-    const mds_cache_options kept = {(uint64_t)tutti_param_i64(params, "disk_mib") << 20,
-                                    tutti_param_i64(params, "predownload")};
-    if (!from.url)
-        return mds_open(&m->set, folder, verify, err);
-    char index[4096];
-    remote *there = NULL;
-    tutti_status s = remote_open(&from, &there, err);
-    if (s)
-        return s;
-    (void)snprintf(index, sizeof index, "%s/index.json", folder);
-    const int fetched = access(index, F_OK) != 0;
-    if (fetched)
-        s = mds_remote_fetch(there, "index.json", index, NULL, 0, err);
-    if (s == TUTTI_OK && (s = mds_open(&m->set, folder, verify, err)) && fetched)
-        (void)unlink(index); /* what the server sent is no index */
-    if (s) {
-        remote_close(there);
-        return s;
-    }
-    return mds_cache_open(&m->set, there, &kept, err);
-}
-
 static tutti_status mds_close_self(void *self, tutti_error *err)
 {
     mds *m = self;
@@ -269,7 +237,7 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
     }
     m->pool = pool;
-    tutti_status s = open_set(m, params, err);
+    tutti_status s = mds_open_set(m, params, err);
     m->set.most_inflated = inflate_limit(tutti_param_i64(params, "inflated_mib"));
     if (s || (s = mds_open_order(m, params, err)) || (s = mds_open_outputs(m, params, err)) ||
         (s = make_cache(m, tutti_param_i64(params, "cache_mib"), err))) {

@@ -20,6 +20,12 @@ static double timeout_s = 30;
 static int shuffle_algo; /* its place in the manifest; 0: auto */
 static int64_t shuffle_seed = -1, shuffle_block = -1, nodes = -1; /* -1: null */
 
+/* Streams in the place of the path; lists are empty or have one of each. */
+static const char *streams[4], *remotes[4];
+static double repeat[4], proportion[4];
+static int64_t choose[4], epoch_size;
+static uint32_t nstreams, nremotes, nproportion, nrepeat, nchoose;
+
 static inline void give_or_null(given *g, const char *name, int64_t value)
 {
     value < 0 ? given_null(g, name) : given_int(g, name, value);
@@ -30,7 +36,15 @@ static inline tutti_status open_path(const char *path, const char *input, int64_
 {
     given g;
     given_init(&g);
-    given_path(&g, "path", path);
+    path ? given_path(&g, "path", path) : given_null(&g, "path");
+    given_strings(&g, "streams", streams, nstreams);
+    given_strings(&g, "remotes", remotes, nremotes);
+    given_floats(&g, "proportion", proportion, nproportion);
+    given_floats(&g, "repeat", repeat, nrepeat);
+    given_ints(&g, "choose", choose, nchoose);
+    given_int(&g, "epoch_size", epoch_size);
+    given_enum(&g, "sampling_method", "balanced", 0);
+    given_int(&g, "sampling_granularity", 1);
     input ? given_string(&g, "input_column", input) : given_null(&g, "input_column");
     target_column ? given_string(&g, "target_column", target_column)
                   : given_null(&g, "target_column");

@@ -119,16 +119,22 @@ void mds_close(mds_set *set)
             free_file(&s->part[p].zip);
         }
         free(s->zip_kind);
-        (void)pthread_mutex_destroy(&s->lock);
+        if (set->sealed)
+            (void)pthread_mutex_destroy(&s->lock);
+    }
+    for (uint32_t k = 0; k < set->nfolders; k++) {
+        remote_close(set->folders[k].there);
+        free(set->folders[k].path);
     }
     for (uint32_t k = 0; k < set->ncolumns; k++) {
         free(set->columns[k].name);
         free(set->columns[k].encoding);
     }
-    (void)pthread_mutex_destroy(&set->closer);
+    if (set->sealed)
+        (void)pthread_mutex_destroy(&set->closer);
     free(set->separator);
     free(set->newline);
     free(set->shards);
-    free(set->folder);
+    free(set->folders);
     memset(set, 0, sizeof *set);
 }

@@ -47,7 +47,8 @@ enum { MDS_DATA, MDS_META, MDS_PARTS }; /* MDS_META: of formats other than mds *
 
 typedef struct mds_shard {
     mds_part part[MDS_PARTS];
-    char *zip_kind; /* "zstd", "zstd:7"; NULL: none */
+    uint32_t folder; /* which of the set's */
+    char *zip_kind;  /* "zstd", "zstd:7"; NULL: none */
     int64_t samples;
     int64_t first; /* index of its first sample */
     uint64_t used; /* atomic; of a remote set: when, by the cache's clock */
@@ -61,9 +62,21 @@ typedef struct mds_shard {
 /* A process may have 65530 maps, by Linux's default, and needs some for all else. */
 enum { MDS_MAX_OPEN = 16384 };
 
+/* One stream of the set: its index and shards. */
+typedef struct mds_folder {
+    char *path;
+    struct remote *there; /* where its files come from; NULL: they are here */
+    int64_t shards;
+    int64_t samples;
+} mds_folder;
+
 typedef struct mds_set {
-    char *folder;
-    struct mds_cache *cache; /* of a remote set, its own; NULL: all files are in the folder */
+    mds_folder *folders;
+    const char *folder; /* the path of the last, for sentences about what all have */
+    uint32_t nfolders;
+    int32_t sealed;
+    struct mds_cache
+        *cache; /* of a set with a remote folder, its own; NULL: all files are here */
     mds_shard *shards;
     uint64_t nshards;
     int64_t samples;
@@ -91,10 +104,13 @@ typedef struct mds_row {
     char *own; /* values of JSON; NULL: none */
 } mds_row;
 
-/* Reads folder/index.json.  `set` is for mds_close even after an error.  Errors name the file and what is wrong
- * with it.  [control] */
-TUTTI_NODISCARD tutti_status mds_open(mds_set *set, const char *folder, int32_t verify,
-                                      tutti_error *err);
+/* Reads folder/index.json, whose shards come behind those that the set has; they have the same columns.  Takes `there`
+ * for its own, also after an error.  `set` is zeros but for `verify` before the first, and for mds_close even after an
+ * error.  Errors name the file and what is wrong with it.  [control] */
+TUTTI_NODISCARD tutti_status mds_add(mds_set *set, const char *folder, struct remote *there,
+                                     tutti_error *err);
+/* There are no more: samples can be read.  [control] */
+void mds_seal(mds_set *set);
 void mds_close(mds_set *set);
 /* The fields of sample `index`.  Its shard is mapped, or inflated, when it is not open, and verified the first
  * time; of more than MDS_MAX_OPEN shards one that was not used lately is closed, and as many as are needed above most_inflated.  The fields are good until

@@ -218,7 +218,7 @@ static void move_span(int64_t block, numpy_rng *epoch, moved *at, int64_t offset
 static tutti_status shuffle_py1e(const mds_shuffle *sh, spans *s, numpy_rng *epoch,
                                  int64_t *ret, tutti_error *err)
 {
-    moved *all = malloc(((size_t)s->samples + 1) * sizeof *all);
+    moved *all = calloc((size_t)s->samples + 1, sizeof *all);
     if (!all)
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory to shuffle %lld samples",
                           (long long)s->samples);
