@@ -41,4 +41,44 @@ rows = [json.loads(line) for line in open("runs/small/log.jsonl")]
 assert abs(1 - len(table["data"]) / 100 - accuracy) < 1e-6, (len(table["data"]), accuracy)
 assert not any(r[2] for r in table["data"])
 PY
+
+# ---- images ----
+pictures() { # pictures <folder>: a line "TAG WIDTHxHEIGHT" for each in its event files
+  python3 - "$1" <<'PY'
+import glob, re, struct, sys
+data = b"".join(open(f, "rb").read() for f in sorted(glob.glob(sys.argv[1] + "/events*")))
+for m in re.finditer(rb"\n.(Images/[A-Za-z_/]+)\"", data):
+    at = data.index(b"\x89PNG", m.end())
+    print(m[1].decode(), "%dx%d" % struct.unpack(">II", data[at + 16:at + 24]))
+PY
+}
+rm -r saves
+small_run '"loggers": [{"name": "tensorboard"}, {"name": "jsonl"}]' |
+  sed 's/"callbacks": \[/"callbacks": [{"name": "image_visualizer", "interval": "15ba", "num_images": 10}, /; s/"mlp", "hidden": \[32\], "dropout": 0.1/"cnn"/; s/"small"/"pictures"/' >run.json
+check "a run with images" "$TUTTI" train run.json --quiet
+pictures tensorboard_logs/pictures >got.txt
+check "of training at batches 0 and 15, of each of three evaluations" diff - got.txt <<'TXT'
+Images/Train 224x56
+Images/Eval 224x56
+Images/Train 224x56
+Images/Eval 224x56
+Images/Eval 224x56
+TXT
+check "they pass by what takes none" grep -q '"images are logged; they pass by what takes none: jsonl"' runs/pictures/log.jsonl
+cat >segments.json <<'JSON'
+{"name": "segments", "model": {"name": "unet", "width": 4, "depth": 2}, "train": {"dataset": {"name": "shapes", "samples": 16}, "transforms": [{"name": "to_float"}], "batch_size": 8},
+ "eval": [{"label": "test", "dataset": {"name": "shapes", "samples": 8, "split": "test"}, "transforms": [{"name": "to_float"}], "batch_size": 8}],
+ "optimizer": {"name": "sgd", "lr": 0.05}, "max_duration": "1ep", "threads": 2, "loggers": [{"name": "tensorboard"}],
+ "callbacks": [{"name": "image_visualizer", "mode": "segmentation", "num_images": 2}]}
+JSON
+check "a run with masks" "$TUTTI" train segments.json --quiet
+pictures tensorboard_logs/segments | cut -d' ' -f1 >got.txt
+check "beside their images" diff - got.txt <<'TXT'
+Images/Train
+Images/Train/prediction
+Images/Train/ground_truth
+Images/Eval
+Images/Eval/prediction
+Images/Eval/ground_truth
+TXT
 finish

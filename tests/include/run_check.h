@@ -40,6 +40,8 @@ typedef struct stage {
     uint32_t ntensors;
     uint32_t ntables, nimages; /* calls of metrics->log_table and log_images */
     char table[4096]; /* the last one: its name, its columns, then its rows, a line each */
+    char images
+        [4096]; /* the last ones: their name, their shape and their numbers, then a line for each mask */
     double lr[2];
     tutti_weight weight_list[STAGE_WEIGHTS];
     uint32_t nweights;
@@ -194,6 +196,43 @@ static inline tutti_status stage_log_table(void *ctx, const tutti_table *t, tutt
 }
 #endif
 
+#if TUTTI_USE_MINOR >= 1
+TUTTI_PRINTF(3, 4)
+static inline void stage_add(char *text, size_t size, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    ck_assert_int_lt(vsnprintf(text + used, size - used, format, args), (int)(size - used));
+    va_end(args);
+}
+
+static inline tutti_status stage_log_images(void *ctx, const tutti_images *images,
+                                            tutti_error *err)
+{
+    stage *s = (stage *)ctx;
+    const tutti_tensor *p = images->pixels;
+    const int64_t *dim = p->desc.dim;
+    (void)err;
+    s->nimages++;
+    s->images[0] = '\0';
+    stage_add(s->images, sizeof s->images, "%s (%d,%d,%d,%d):", images->name, (int)dim[0],
+              (int)dim[1], (int)dim[2], (int)dim[3]);
+    for (int64_t k = 0; k < tutti_numel(&p->desc); k++)
+        stage_add(s->images, sizeof s->images, " %g",
+                  p->desc.dtype == TUTTI_U8 ? (double)((const uint8_t *)p->data)[k]
+                                            : (double)((const float *)p->data)[k]);
+    stage_add(s->images, sizeof s->images, "\n");
+    for (uint32_t m = 0; m < images->nmasks; m++) {
+        stage_add(s->images, sizeof s->images, "%s:", images->masks[m].name);
+        for (int64_t k = 0; k < dim[0] * dim[1] * dim[2]; k++)
+            stage_add(s->images, sizeof s->images, " %d", (int)images->masks[m].map[k]);
+        stage_add(s->images, sizeof s->images, "\n");
+    }
+    return TUTTI_OK;
+}
+#endif
+
 static inline uint32_t stage_weight_count(void *ctx)
 {
     return ((const stage *)ctx)->nweights;
@@ -312,6 +351,7 @@ static inline void stage_init(stage *s)
                                     .hyperparameter = stage_hyperparameter};
 #if TUTTI_USE_MINOR >= 1
     s->metrics.log_table = stage_log_table;
+    s->metrics.log_images = stage_log_images;
 #endif
     s->weights = (tutti_weights_v1){.struct_size = (uint32_t)sizeof s->weights,
                                     .ctx = s,

@@ -133,8 +133,13 @@ enum { /* field numbers */
        SUMMARY_VALUE = 1,
        VALUE_TAG = 1,
        VALUE_SIMPLE = 2,
+       VALUE_IMAGE = 4,
        VALUE_TENSOR = 8,
        VALUE_METADATA = 9,
+       IMAGE_HEIGHT = 1,
+       IMAGE_WIDTH = 2,
+       IMAGE_COLORSPACE = 3,
+       IMAGE_ENCODED = 4,
        METADATA_PLUGIN_DATA = 1,
        PLUGIN_DATA_NAME = 1,
        PLUGIN_DATA_CONTENT = 2,
@@ -210,6 +215,21 @@ void event_text(bytes *to, double time, int64_t step, const char *tag, const cha
     put_string(&value, VALUE_TAG, tag);
     put_message(&value, VALUE_TENSOR, &tensor);
     put_metadata(&value, "text", NULL);
+    put_message(&summary, SUMMARY_VALUE, &value);
+    put_message(&e, EVENT_SUMMARY, &summary);
+    put_record(to, &e);
+}
+
+void event_picture(bytes *to, double time, int64_t step, const char *tag,
+                   const event_image *given)
+{
+    bytes e = begin_event(time, step), summary = {0}, value = {0}, image = {0};
+    put_int(&image, IMAGE_HEIGHT, given->height);
+    put_int(&image, IMAGE_WIDTH, given->width);
+    put_int(&image, IMAGE_COLORSPACE, given->colourspace);
+    put_bytes(&image, IMAGE_ENCODED, given->png, given->size);
+    put_string(&value, VALUE_TAG, tag);
+    put_message(&value, VALUE_IMAGE, &image);
     put_message(&summary, SUMMARY_VALUE, &value);
     put_message(&e, EVENT_SUMMARY, &summary);
     put_record(to, &e);

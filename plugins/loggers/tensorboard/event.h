@@ -23,6 +23,15 @@ void event_start(bytes *to, double time, int64_t step);
 /* Names with `prefix` before them. */
 void event_scalars(bytes *to, double time, int64_t step, const char *prefix,
                    const tutti_named_value *values, uint32_t n);
+/* An image, as a PNG file of `size` bytes; colourspace is its number of channels. */
+typedef struct event_image {
+    const void *png;
+    size_t size;
+    int64_t height, width;
+    int32_t colourspace;
+} event_image;
+void event_picture(bytes *to, double time, int64_t step, const char *tag,
+                   const event_image *image);
 void event_text(bytes *to, double time, int64_t step, const char *tag, const char *text);
 /* For the plugin HParams: what the run was given, and what it is judged by: the tags "hparams/<name>".  Texts of
  * hyperparameters are JSON values. */

@@ -1,6 +1,9 @@
-/* plugin.c - tensorboard: event files of scalars, texts and hyperparameters. */
+/* plugin.c - tensorboard: event files of scalars, texts, images and hyperparameters. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* images */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/outbox_logger.h"
+#include "../common/picture.h"
 #include "event.h"
 #include "event_file.h"
 
@@ -250,6 +253,28 @@ static tutti_status tensorboard_message(void *self, int32_t level, const char *c
     return t->events.failed ? fail_memory(err) : TUTTI_OK;
 }
 
+/* As one picture of all; masks, where there are some, as one each below the same name. */
+static tutti_status tensorboard_images(void *self, const tutti_images *images, uint64_t step,
+                                       tutti_error *err)
+{
+    tensorboard *t = self;
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k <= images->nmasks && !s; k++) {
+        char tag[256];
+        picture p;
+        s = k == 0 ? picture_grid("tensorboard", images, &p, err)
+                   : picture_mask("tensorboard", images, k - 1, &p, err);
+        if (s)
+            break;
+        (void)snprintf(tag, sizeof tag, "%s%s%s", images->name, k ? "/" : "",
+                       k ? images->masks[k - 1].name : "");
+        event_picture(&t->events, tensorboard_now(), (int64_t)step, tag,
+                      &(event_image){p.png, p.size, p.height, p.width, p.channels});
+        free(p.png);
+    }
+    return s || !t->events.failed ? s : fail_memory(err);
+}
+
 static tutti_status tensorboard_sync(void *self, tutti_error *err)
 {
     tensorboard *t = self;
@@ -270,7 +295,8 @@ static const void *tensorboard_query(void *self, const char *interface_id)
                                           .hyperparameters = tensorboard_hyperparameters,
                                           .message = tensorboard_message,
                                           .sync = tensorboard_sync,
-                                          .begin_again = tensorboard_begin_again};
+                                          .begin_again = tensorboard_begin_again,
+                                          .images = tensorboard_images};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }

@@ -1,8 +1,10 @@
 /* tensorboard_test.c - the logger through its entry function; its files are read by a reader of the test's own. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* images */
 #include "run_check.h"
 
 #include <dirent.h>
+#include <png.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -167,6 +169,28 @@ static void tell_hparams(message content)
         tell(" status %d", (int)f.value);
 }
 
+/* Size, channels and the bytes of an image, rows apart; of colours their places among them. */
+static void tell_image(message image)
+{
+    field height, width, channels, file;
+    ck_assert(find(image, "1", &height) && find(image, "2", &width));
+    ck_assert(find(image, "3", &channels) && find(image, "4", &file));
+    png_image p = {.version = PNG_IMAGE_VERSION};
+    ck_assert(png_image_begin_read_from_memory(&p, file.data, file.size));
+    ck_assert_uint_eq(p.height, height.value);
+    ck_assert_uint_eq(p.width, width.value);
+    unsigned char pixels[4096];
+    ck_assert_uint_le(PNG_IMAGE_SIZE(p), sizeof pixels);
+    const uint32_t each =
+        PNG_IMAGE_PIXEL_CHANNELS(p.format & ~(uint32_t)PNG_FORMAT_FLAG_COLORMAP);
+    p.format &= ~(uint32_t)PNG_FORMAT_FLAG_COLORMAP;
+    ck_assert(png_image_finish_read(&p, NULL, pixels, 0, NULL));
+    ck_assert_uint_eq(each, channels.value);
+    tell(" %ux%ux%u", p.height, p.width, each);
+    for (uint32_t k = 0; k < p.height * p.width * each; k++)
+        tell("%s%u", k % (p.width * each) ? " " : " | ", pixels[k]);
+}
+
 static void tell_event(message event)
 {
     field step = {0}, f, tag, part;
@@ -185,6 +209,8 @@ static void tell_event(message event)
         tell("%d %.*s", (int)step.value, (int)tag.size, tag.data);
         if (find(value, "2", &f))
             tell(" %g", (double)as_float(f.value));
+        if (find(value, "4", &f))
+            tell_image(inside(&f));
         if (find(value, "9.1.1", &f))
             tell(" (%.*s)", (int)f.size, f.data);
         if (find(value, "8.8", &f))
@@ -310,6 +336,45 @@ START_TEST(a_run_is_what_an_independent_reader_finds)
 }
 END_TEST
 
+/* Images of one pixel: as make_grid of torch.utils.tensorboard has them, 8 in a row, and numbers as its make_image:
+ * cut to 0 to 1, 255 times as much, without what is behind the point. */
+START_TEST(images_are_one_picture_and_masks_one_each)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    float values[10];
+    int32_t classes[10];
+    for (int k = 0; k < 10; k++) {
+        values[k] = (float)k * 0.125f;
+        classes[k] = k < 9 ? k : 300;
+    }
+    values[2] = -1;
+    uint8_t colours[] = {1, 2, 3, 4, 5, 6};
+    const tutti_tensor grey = {values, {{10, 1, 1, 1}, 4, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    const tutti_tensor rgb = {colours, {{1, 1, 2, 3}, 4, TUTTI_U8}, TUTTI_DEVICE_CPU, 0};
+    const tutti_image_mask mask = {"prediction", classes};
+    const tutti_images masked = {.struct_size = sizeof masked,
+                                 .nmasks = 1,
+                                 .name = "Images/Train",
+                                 .pixels = &grey,
+                                 .masks = &mask};
+    const tutti_images plain = {
+        .struct_size = sizeof plain, .name = "Images/Eval", .pixels = &rgb};
+    stage_init(&run);
+    const tutti_logger_v1 *table = open_it(100, 64, 100);
+    ck_assert_ok(table->images(it.self, &masked, 3, &err), err);
+    ck_assert_ok(table->images(it.self, &plain, 4, &err), err);
+    subject_close(&it);
+    ck_assert_str_eq(
+        read_all(), "version brain.Event:2\n"
+                    "3 Images/Train 2x8x1 | 0 31 0 95 127 159 191 223 | 255 255 0 0 0 0 0 0\n"
+                    "3 Images/Train/prediction 2x8x3"
+                    " | 0 0 0 128 0 0 0 128 0 128 128 0 0 0 128 128 0 128 0 128 128 128 128 128"
+                    " | 64 0 0 224 224 192 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+                    "4 Images/Eval 1x2x3 | 1 2 3 4 5 6\n");
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(a_resumed_run_says_where_it_goes_on)
 {
     stage_init(&run);
@@ -404,6 +469,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, a_run_is_what_an_independent_reader_finds);
+    tcase_add_test(tc, images_are_one_picture_and_masks_one_each);
     tcase_add_test(tc, a_resumed_run_says_where_it_goes_on);
     tcase_add_test(tc, nothing_is_lost_over_a_full_disk_and_it_is_told_once);
     tcase_add_test(tc, a_folder_that_cannot_be_made_costs_nothing_but_a_sentence);
