@@ -89,7 +89,8 @@ check "losses of samples" "$TUTTI" train short.json \
 
 for model in '"cnn"' '"mnist_classifier"' '"lenet"' '"resnet_cifar", "depth": 8' \
   '"resnet", "depth": 18, "width": 4, "stem": "cifar"' \
-  '"vit", "patch_size": 4, "num_layers": 1, "hidden_dim": 24'; do
+  '"vit", "patch_size": 4, "num_layers": 1, "hidden_dim": 24' \
+  '"convnext", "patch_size": 1, "depths": [1, 1, 1, 1], "hidden_sizes": [8, 8, 8, 8]'; do
   check "two numbers by $model" "$TUTTI" train short.json --set "model={\"name\": $model}" --set max_duration=2ba \
     --set "train.dataset.inputs=$work/images.npy" --set "train.dataset.targets=$work/pairs.npy" --set train.batch_size=32 \
     --set "eval.0.dataset.inputs=$work/images.npy" --set "eval.0.dataset.targets=$work/pairs.npy" \

@@ -51,6 +51,10 @@ static const size_case sizes[] = {
     {"{\"name\":\"vit\",\"num_classes\":1000}", 224, 3, 5717416},
     {"{\"name\":\"vit\",\"num_heads\":12,\"hidden_dim\":768,\"num_classes\":1000}", 224, 3,
      86567656},
+    {"{\"name\":\"convnext\",\"num_classes\":1000}", 224, 3, 28589128},
+    {"{\"name\":\"convnext\",\"num_classes\":1000,\"depths\":[3,3,27,3],"
+     "\"hidden_sizes\":[128,256,512,1024]}",
+     224, 3, 88591464},
 };
 
 /* Counts what the tree declares; nothing is filled in. */
@@ -115,6 +119,9 @@ static const run_case runs[] = {
     {"{\"name\":\"resnet\",\"depth\":18,\"width\":8}", 64, 3},
     {"{\"name\":\"resnet\",\"depth\":50,\"width\":4,\"stem\":\"cifar\"}", 16, 3},
     {"{\"name\":\"vit\",\"patch_size\":4,\"num_layers\":2,\"hidden_dim\":24}", 12, 3},
+    {"{\"name\":\"convnext\",\"patch_size\":1,\"depths\":[1,1,2,1],"
+     "\"hidden_sizes\":[8,8,12,16],\"layer_scale_init_value\":0.5}",
+     9, 3},
 };
 enum { RUNS = sizeof runs / sizeof *runs };
 

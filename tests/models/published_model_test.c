@@ -1,4 +1,4 @@
-/* published_model_test.c - folders of transformers' GPT-2, BERT, RoBERTa, ViT and ResNet: their settings, names and logits. */
+/* published_model_test.c - folders of transformers' GPT-2, BERT, RoBERTa, ViT, ResNet and ConvNeXt: their settings, names and logits. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "published_folder.h"
 
@@ -148,7 +148,8 @@ static const struct {
              {"roberta_masked_lm", "bert"},
              {"roberta_classes", "bert"},
              {"vit", "vit"},
-             {"resnet", "resnet"}};
+             {"resnet", "resnet"},
+             {"convnext", "convnext"}};
 
 START_TEST(a_folder_gives_the_logits_of_transformers)
 {

@@ -50,6 +50,8 @@ MODELS = {
     "resnet_cifar": ({"name": "resnet_cifar", "depth": 20, "num_classes": 10}, images(32, 3), {}),
     "vit": ({"name": "vit", "patch_size": 8, "num_layers": 4, "num_heads": 3, "hidden_dim": 48, "num_classes": 10},
             images(32, 3), {}),
+    "convnext": ({"name": "convnext", "patch_size": 2, "depths": [1, 1, 2, 1], "hidden_sizes": [16, 24, 32, 48],
+                  "layer_scale_init_value": 0.5, "num_classes": 10}, images(32, 3), {}),
     "unet": ({"name": "unet", "width": 8, "depth": 3, "num_classes": 4}, maps(32, 4), {}),
     "unet bilinear": ({"name": "unet", "width": 8, "depth": 2, "upsampling": "bilinear", "num_classes": 4}, maps(32, 4), {}),
     "gpt2": ({"name": "gpt2", "n_layer": 4, "n_head": 4, "n_embd": 64, "vocab_size": 97}, tokens(32, 97), {}),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""published.py - what transformers' GPT-2, BERT, RoBERTa, ViT and ResNet give on weights by a rule, as JSON: tests/models/published.json.
+"""published.py - what transformers' GPT-2, BERT, RoBERTa, ViT, ResNet and ConvNeXt give on weights by a rule, as JSON: tests/models/published.json.
 
 Run by hand, in a virtual environment with torch and transformers:
 
@@ -16,9 +16,10 @@ import tempfile
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import (BertConfig, BertForMaskedLM, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel,
-                          ResNetConfig, ResNetForImageClassification, RobertaConfig, RobertaForMaskedLM,
-                          RobertaForSequenceClassification, ViTConfig, ViTForImageClassification)
+from transformers import (BertConfig, BertForMaskedLM, BertForSequenceClassification, ConvNextConfig,
+                          ConvNextForImageClassification, GPT2Config, GPT2LMHeadModel, ResNetConfig,
+                          ResNetForImageClassification, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification,
+                          ViTConfig, ViTForImageClassification)
 
 BATCH, LENGTH, VOCABULARY, CLASSES, SIDE = 2, 7, 23, 3, 8
 BERT = dict(vocab_size=VOCABULARY, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
@@ -37,6 +38,9 @@ CASES = {
             ViTConfig(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12, image_size=SIDE,
                       patch_size=4, num_labels=CLASSES)),
     "resnet": ("image", ResNetForImageClassification, ResNetConfig(**BASIC)),
+    "convnext": ("image", ConvNextForImageClassification,
+                 ConvNextConfig(patch_size=1, hidden_sizes=[4, 8, 8, 12], depths=[1, 1, 2, 1], image_size=SIDE,
+                                num_labels=CLASSES)),
 }
 BY_HAND = {"resnet50": ("image", ResNetForImageClassification, ResNetConfig(**DEEP))}
 
