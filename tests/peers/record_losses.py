@@ -1,101 +1,104 @@
 #!/usr/bin/env python3
-"""record_losses.py - prints losses.json: what Composer's trainer makes of twin.py's network, with each algorithm and pair.
+"""record_losses.py [NET...] - writes losses.json: what Composer's trainer makes of the networks of nets.py, without an
+algorithm, with each one, and with each two of them; of the networks that are named, or of all.
 
 Run by hand, never by a test, with the Python of a virtual environment outside of the tree that has
-`mosaicml==0.32.1`; a minute or three."""
+`mosaicml==0.32.1` and `transformers==4.40.2`; half a second of one processor for each run."""
 # SPDX-License-Identifier: Apache-2.0
 import json
 import logging
+import pathlib
 import sys
 import tempfile
 import warnings
 
 import composer
+import composer_nets
 import torch
+import transformers
 import twin
 from composer import algorithms
+from composer.callbacks import CheckpointSaver
 from composer.loggers import InMemoryLogger
-from composer.models import ComposerClassifier
-from torch import nn
+from composer_draws import chance
+from nets import NETS
 
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
-UPSTREAM = {"blurpool": "BlurPool", "ema": "EMA", "ghost_batchnorm": "GhostBatchNorm", "gradient_clipping": "GradientClipping",
-            "label_smoothing": "LabelSmoothing", "progressive_resizing": "ProgressiveResizing", "sam": "SAM", "swa": "SWA",
-            "weight_standardization": "WeightStandardization"}
+torch.set_num_threads(1)
+FILE = pathlib.Path(__file__).with_name("losses.json")
+UPSTREAM = {"colout": "ColOut", "cutmix": "CutMix", "cutout": "CutOut", "ema": "EMA", "mixup": "MixUp", "sam": "SAM", "swa": "SWA",
+            "blurpool": "BlurPool", "ghost_batchnorm": "GhostBatchNorm", "low_precision_layernorm": "LowPrecisionLayerNorm"}
+KEYS = {"selective_backprop": {"input_key": "input_ids", "target_key": "labels"}, "label_smoothing": {"target_key": "labels"}}
 
 
-def conv(into, out, side, stride):
-    return nn.Conv2d(into, out, side, stride, side // 2, bias=False)
+class Saver(CheckpointSaver):
+    """Saves nothing: EMA puts its average into the model where a checkpoint is due, and Composer cannot save all of them."""
 
-
-class Block(nn.Module):
-    def __init__(self, into, out):
-        super().__init__()
-        stride = 1 if into == out else 2
-        self.conv1, self.norm1 = conv(into, out, 3, stride), nn.BatchNorm2d(out)
-        self.conv2, self.norm2 = conv(out, out, 3, 1), nn.BatchNorm2d(out)
-        if stride == 2:
-            self.shortcut_conv, self.shortcut_norm = conv(into, out, 1, 2), nn.BatchNorm2d(out)
-
-    def forward(self, x):
-        y = self.norm2(self.conv2(torch.relu(self.norm1(self.conv1(x)))))
-        return torch.relu(y + (self.shortcut_norm(self.shortcut_conv(x)) if hasattr(self, "shortcut_conv") else x))
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        a, b, c = twin.WIDTHS
-        self.conv, self.norm = conv(1, a, 3, 1), nn.BatchNorm2d(a)
-        for k, (into, out) in enumerate(((a, a), (a, b), (b, c))):
-            setattr(self, f"stage{k + 1}", nn.Sequential())
-            getattr(self, f"stage{k + 1}").add_module("block0", Block(into, out))
-        self.head = nn.Linear(c, twin.CLASSES)
-        with torch.no_grad():
-            for name, (shape, values) in twin.weights().items():
-                w = torch.tensor(values).reshape(shape)
-                self.state_dict()[name].copy_(w.permute(0, 3, 1, 2) if len(shape) == 4 else w)
-
-    def forward(self, x):
-        return self.head(self.stage3(self.stage2(self.stage1(torch.relu(self.norm(self.conv(x)))))).mean((2, 3)))
+    def _save_checkpoint(self, state, logger):
+        pass
 
 
 class Head(composer.Callback):
     """The head's first numbers as a checkpoint of the latest batch has them."""
 
+    def __init__(self, net):
+        self.net = net
+
     def batch_checkpoint(self, state, logger):
-        self.values = state.model.module.head.weight.detach().reshape(-1)[:8].tolist()
+        self.values = composer_nets.head(self.net, state.model)
 
 
-def record(names):
-    images, classes = twin.data()
-    x = torch.tensor(images).reshape(twin.SAMPLES, 1, twin.SIDE, twin.SIDE)
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, torch.tensor(classes).long()), twin.BATCH)
-    log, net, head = InMemoryLogger(), Net(), Head()
+def algorithm(net, name):
+    kind = getattr(algorithms, UPSTREAM.get(name, name.title().replace("_", "")))
+    return kind(**net.algorithms[name], **(KEYS.get(name, {}) if net.name != "resnet" else {}))
+
+
+def record(net, names):
+    log, head = InMemoryLogger(), Head(net)
     with tempfile.TemporaryDirectory() as folder:
-        fit(names, loader, net, [log], [head], folder)
+        fit(net, names, [log], [head], folder)
     return {"losses": [round(float(v), 7) for _, v in log.data["loss/train/total"]],
             "eval": round(float(log.data["metrics/eval/CrossEntropy"][-1][1]), 7),
             "head": [round(v, 7) for v in head.values]}
 
 
-def fit(names, loader, net, loggers, callbacks, folder):
-    """EMA puts its average into a checkpoint, where one is saved."""
+def fit(net, names, loggers, callbacks, folder):
+    model, data = composer_nets.make(net)
+    loader = torch.utils.data.DataLoader(data, twin.BATCH)
     trainer = composer.Trainer(
-        model=ComposerClassifier(net, num_classes=twin.CLASSES), train_dataloader=loader, eval_dataloader=loader,
+        model=model, train_dataloader=loader, eval_dataloader=loader,
         eval_interval=f"{twin.EPOCHS}ep", max_duration=f"{twin.EPOCHS}ep", device="cpu", precision="fp32",
-        optimizers=torch.optim.SGD(net.parameters(), lr=twin.RATE, momentum=twin.MOMENTUM), loggers=loggers,
-        callbacks=callbacks, save_folder=folder, save_interval="9ba", progress_bar=False,
-        algorithms=[getattr(algorithms, UPSTREAM[n])(**twin.ALGORITHMS[n]) for n in names])
+        optimizers=torch.optim.SGD(model.parameters(), lr=twin.RATE, momentum=twin.MOMENTUM), loggers=loggers,
+        callbacks=[Saver(folder=folder, save_interval="9ba"), *callbacks], progress_bar=False,
+        algorithms=[algorithm(net, n) for n in names])
+    composer_nets.fill(net, model)
+    chance.trainer, chance.step = trainer, -1
     trainer.fit()
 
 
-found = {"from": f"composer {composer.__version__}, torch {torch.__version__}", "runs": {}}
-for one in twin.RUNS:
-    try:
-        found["runs"][" ".join(one)] = record(one)
-    except Exception as e:  # noqa: BLE001 - a pair that upstream cannot do is no answer
-        print(f"{one}: {e}", file=sys.stderr)
-runs = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in found["runs"].items())
-print(f'{{"from": {json.dumps(found["from"])},\n "runs": {{\n{runs}\n }}}}')
+def runs(net):
+    found = {}
+    for names in net.runs:
+        try:
+            found[" ".join(names)] = record(net, names)
+        except Exception as e:  # noqa: BLE001 - a pair that upstream cannot do is no answer
+            found[" ".join(names)] = None
+            print(f"{net.name}: {names}: {type(e).__name__}: {str(e)[:200]}", file=sys.stderr)
+    return found
+
+
+def main(asked):
+    known = json.loads(FILE.read_text()) if FILE.exists() else {}
+    for name in asked or NETS:
+        known[name] = runs(NETS[name]())
+    known["from"] = f"composer {composer.__version__}, torch {torch.__version__}, transformers {transformers.__version__}"
+    parts = [f' "from": {json.dumps(known["from"])}']
+    for name in NETS:
+        lines = (f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in known[name].items())
+        parts.append(f' {json.dumps(name)}: {{\n' + ",\n".join(lines) + "\n }")
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -3,26 +3,34 @@
 import array
 import itertools
 import math
+import zlib
 
-SAMPLES, SIDE, CLASSES, BATCH, EPOCHS, RATE, MOMENTUM = 24, 16, 10, 8, 3, 0.02, 0.9
+SAMPLES, SIDE, CLASSES, BATCH, EPOCHS, RATE, MOMENTUM, SEED = 24, 16, 10, 8, 3, 0.02, 0.9, 1
 WIDTHS = (4, 8, 16)
 
-# Settings under which an algorithm does something in nine batches; those of both packages, but for "upstream", which
-# are spelled otherwise there.  What draws random numbers is not here: no two packages draw the same.
+# Settings under which an algorithm does something in nine batches; those of both packages.
 ALGORITHMS = {
     "blurpool": {"min_channels": 1},
+    "colout": {"p_row": 0.2, "p_col": 0.3},
+    "cutmix": {"alpha": 1.0},
+    "cutout": {"num_holes": 2, "length": 0.4},
     "ema": {"half_life": "2ba"},
+    "factorize": {"min_channels": 1, "latent_channels": 0.5, "factorize_linears": False},
     "ghost_batchnorm": {"ghost_batch_size": 4},
     "gradient_clipping": {"clipping_type": "norm", "clipping_threshold": 0.5},
     "label_smoothing": {"smoothing": 0.2},
+    "layer_freezing": {"freeze_start": 0.0, "freeze_level": 0.26},
+    "mixup": {"alpha": 0.4},
     "progressive_resizing": {"initial_scale": 0.5, "finetune_fraction": 0.34, "delay_fraction": 0.0},
     "sam": {"rho": 0.05},
+    "selective_backprop": {"start": 0.0, "end": 0.9, "keep": 0.5, "interrupt": 3},
+    "squeeze_excite": {"min_channels": 1, "latent_channels": 2},
     "swa": {"swa_start": "1ep", "swa_end": "2ep", "update_interval": "1ba"},
     "weight_standardization": {},
 }
-# Where the answers are others on purpose: docs/differences.md, of surgeries that miss what another has replaced.
-DIFFER = {("blurpool", "weight_standardization")}
-RUNS = [(), *((name,) for name in ALGORITHMS), *itertools.combinations(ALGORITHMS, 2)]
+# Where the answers are others on purpose: docs/differences.md.
+DIFFER = frozenset({("blurpool", "weight_standardization"), ("cutmix", "mixup"), ("label_smoothing", "mixup"),
+                    ("layer_freezing", "swa"), ("layer_freezing", "weight_standardization")})
 
 
 def numbers(seed, count):
@@ -34,34 +42,54 @@ def numbers(seed, count):
     return found[3:]
 
 
-def shapes():
-    """{name: shape} of the weights; convolutions have (out, height, width, in)."""
-    found = {"conv.weight": (WIDTHS[0], 3, 3, 1)}
-    norms = ["norm"]
+def canonical(name):
+    """A weight's name without what a surgery puts around its layer: the same in both packages."""
+    for there, here in (("parametrizations.weight.original", "weight"), ("batchnorm.", ""), ("module0", "0"), ("module1", "1"),
+                        ("se.pool_and_mlp.2.weight", "squeeze"), ("se.pool_and_mlp.4.weight", "excite")):
+        name = name.replace(there, here)
+    kept = []
+    for part in name.split("."):
+        wrapped = part in ("conv", "norm") and kept and (part in kept[-1] or part == "conv" and kept[-1] in ("0", "1"))
+        kept += [] if wrapped else [part]
+    return ".".join(kept)
+
+
+def weight(name, shape):
+    """The values of a weight; those of convolutions have (out, height, width, in)."""
+    name, count = canonical(name), math.prod(shape)
+    if "norm" in name or len(shape) == 1:
+        return array.array("f", [float("norm" in name and name.endswith(("weight", "running_var")))] * count)
+    return array.array("f", (v * math.sqrt(24 / math.prod(shape[1:])) for v in numbers(zlib.crc32(name.encode()) % 65536, count)))
+
+
+def convolutions():
+    """{path: (out, side, side, in)}"""
+    found = {"conv": (WIDTHS[0], 3, 3, 1)}
     for stage, out in enumerate(WIDTHS):
         block, into = f"stage{stage + 1}.block0", WIDTHS[max(stage - 1, 0)]
-        found |= {f"{block}.conv1.weight": (out, 3, 3, into), f"{block}.conv2.weight": (out, 3, 3, out)}
-        norms += [f"{block}.norm1", f"{block}.norm2"]
+        found |= {f"{block}.conv1": (out, 3, 3, into), f"{block}.conv2": (out, 3, 3, out)}
         if stage:
-            found[f"{block}.shortcut_conv.weight"] = (out, 1, 1, into)
-            norms.append(f"{block}.shortcut_norm")
-    for norm in norms:
-        width = WIDTHS[int(norm[5]) - 1] if norm[:5] == "stage" else WIDTHS[0]
-        found |= {f"{norm}.{part}": (width,) for part in ("weight", "bias", "running_mean", "running_var")}
-    return found | {"head.weight": (CLASSES, WIDTHS[-1]), "head.bias": (CLASSES,)}
+            found[f"{block}.shortcut_conv"] = (out, 1, 1, into)
+    return found
 
 
 def weights():
-    """{name: (shape, values)}, in the order of shapes()."""
-    found = {}
-    for seed, (name, shape) in enumerate(shapes().items()):
-        count = math.prod(shape)
-        if "norm" in name:
-            values = [float(name.endswith(("weight", "running_var")))] * count
-        else:
-            values = [v * math.sqrt(24 / math.prod(shape[1:])) for v in numbers(seed, count)] if len(shape) > 1 else [0.0] * count
-        found[name] = (shape, array.array("f", values))
-    return found
+    """{name: (shape, values)}: all names that a weight may have, whichever algorithms change the network."""
+    around, found = ("", ".conv", ".conv.conv"), {}
+    for path, (out, side, _, into) in convolutions().items():
+        norm = path.replace("conv", "norm")
+        found |= {f"{norm}{w}.{part}": (out,) for w in ("", ".norm") for part in ("weight", "bias", "running_mean", "running_var")}
+        narrow = max(int(ALGORITHMS["factorize"]["latent_channels"] * min(into, out)), 1)
+        hidden = ALGORITHMS["squeeze_excite"]["latent_channels"]
+        for w in around:
+            found |= {f"{path}{w}.weight": (out, side, side, into), f"{path}{w}.squeeze": (hidden, out), f"{path}{w}.excite": (out, hidden)}
+            for v in around:
+                found |= {f"{path}{w}.0{v}.weight": (narrow, side, side, into), f"{path}{w}.1{v}.weight": (out, 1, 1, narrow),
+                          f"{path}{w}.1{v}.bias": (out,)}
+                for part, wide in (("0", narrow), ("1", out)):
+                    found |= {f"{path}{w}.{part}{v}.squeeze": (hidden, wide), f"{path}{w}.{part}{v}.excite": (wide, hidden)}
+    found |= {"head.weight": (CLASSES, WIDTHS[-1]), "head.bias": (CLASSES,)}
+    return {name: (shape, weight(name, shape)) for name, shape in found.items()}
 
 
 def data():

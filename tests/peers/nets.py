@@ -1,0 +1,46 @@
+"""nets.py - the networks that both sides of losses.json train, and with which algorithms."""
+# SPDX-License-Identifier: Apache-2.0
+import array
+import dataclasses
+import itertools
+import typing
+
+import twin
+import twin_text
+
+
+@dataclasses.dataclass
+class Net:
+    name: str
+    model: dict  # of a run file
+    algorithms: dict  # {name: settings}
+    weight: typing.Callable  # (name, shape): values
+    weights: dict  # {name: (shape, values)}
+    arrays: dict  # {file: (kind, shape, values)}
+    metric: str
+    head: str  # the weight that is compared
+    differ: frozenset = frozenset()  # pairs whose answers are others on purpose
+
+    @property
+    def runs(self):
+        """Without an algorithm, with one, with two."""
+        return [(), *((name,) for name in self.algorithms), *itertools.combinations(self.algorithms, 2)]
+
+
+def images():
+    x, classes = twin.data()
+    return Net("resnet", {"name": "resnet_cifar", "depth": 8, "width": twin.WIDTHS[0], "shortcut": "conv"}, twin.ALGORITHMS,
+               twin.weight, twin.weights(), {"x.npy": ("<f4", (twin.SAMPLES, twin.SIDE, twin.SIDE, 1), x),
+                                             "y.npy": ("<i4", (twin.SAMPLES,), array.array("i", classes))},
+               "cross_entropy", "head.weight", twin.DIFFER)
+
+
+def texts(name):
+    shape = (twin_text.SAMPLES, twin_text.LENGTH)
+    return Net(name, twin_text.MODELS[name], twin_text.ALGORITHMS[name], twin_text.weight, twin_text.weights(name),
+               {file: ("<i4", shape, values) for file, values in zip(("x.npy", "y.npy"), twin_text.data())},
+               "language_cross_entropy", twin_text.HEAD[name], twin_text.DIFFER[name])
+
+
+NETS = {"resnet": images, "gpt2": lambda: texts("gpt2"), "bert": lambda: texts("bert")}
+CLASSES = {"resnet": twin.CLASSES, "gpt2": twin_text.WORDS, "bert": twin_text.WORDS}
