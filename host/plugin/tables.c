@@ -5,6 +5,7 @@
 #include "tutti/closure.h"
 #include "tutti/collectives.h"
 #include "tutti/device.h"
+#include "tutti/files.h"
 #include "tutti/history.h"
 #include "tutti/layer.h"
 #include "tutti/logger.h"
@@ -30,6 +31,7 @@ static const char *const consumed[] = {TUTTI_DATASET_V1,
                                        TUTTI_METRIC_V1,
                                        TUTTI_LOGGER_V1,
                                        TUTTI_HISTORY_V1,
+                                       TUTTI_FILES_V1,
                                        TUTTI_LAYER_V1,
                                        TUTTI_MODEL_V1,
                                        TUTTI_STATEFUL_V1,

@@ -6,6 +6,7 @@
 
 #include "logger.h"
 #include "tutti/checkpoint.h"
+#include "tutti/files.h"
 #include "tutti/log.h"
 #include "tutti/rng.h"
 #include "tutti/stateful.h"
@@ -39,6 +40,8 @@ typedef struct log_file {
     int64_t flush_interval;
     bool overwrite;
     bool log_traces;
+    const tutti_files_v1 *files; /* may be NULL */
+    const char *remote_name;     /* where whole lines go after each sync; NULL: nowhere */
     char path[768];
 } log_file;
 
@@ -52,25 +55,30 @@ static inline tutti_status log_file_fail(log_file *f, tutti_error *err)
                       f->who, f->path, strerror(cause));
 }
 
-/* The path with {run_name} replaced; `name` in the run's folder where the setting is not set. */
+/* The name with {run_name} replaced; false: there is no room. */
+static inline bool log_file_name(const log_file *f, const char *name, char *to, size_t room)
+{
+    static const char variable[] = "{run_name}";
+    const char *at = strstr(name, variable);
+    const int n =
+        at ? snprintf(to, room, "%.*s%s%s", (int)(at - name), name,
+                      f->checkpoint->run_name(f->checkpoint->ctx), at + sizeof variable - 1)
+           : snprintf(to, room, "%s", name);
+    return n >= 0 && (size_t)n < room;
+}
+
+/* Of the setting; `name` in the run's folder where it is not set. */
 static inline tutti_status log_file_path(log_file *f, const char *setting, const char *name,
                                          tutti_error *err)
 {
-    static const char variable[] = "{run_name}";
-    const char *at = setting ? strstr(setting, variable) : NULL;
-    int n;
-    if (!setting)
-        n = snprintf(f->path, sizeof f->path, "%s/%s",
-                     f->checkpoint->run_folder(f->checkpoint->ctx), name);
-    else if (at)
-        n = snprintf(f->path, sizeof f->path, "%.*s%s%s", (int)(at - setting), setting,
-                     f->checkpoint->run_name(f->checkpoint->ctx), at + sizeof variable - 1);
-    else
-        n = snprintf(f->path, sizeof f->path, "%s", setting);
-    if (n < 0 || (size_t)n >= sizeof f->path)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s: filename is longer than %zu characters",
-                          f->who, sizeof f->path - 1);
-    return TUTTI_OK;
+    const int n = setting ? 0
+                          : snprintf(f->path, sizeof f->path, "%s/%s",
+                                     f->checkpoint->run_folder(f->checkpoint->ctx), name);
+    const bool fits = setting ? log_file_name(f, setting, f->path, sizeof f->path)
+                              : n >= 0 && (size_t)n < sizeof f->path;
+    return fits ? TUTTI_OK
+                : tutti_fail(err, TUTTI_E_RANGE, "%s: filename is longer than %zu characters",
+                             f->who, sizeof f->path - 1);
 }
 
 static inline tutti_status log_file_init(log_file *f, const char *who, const char *name,
@@ -83,6 +91,8 @@ static inline tutti_status log_file_init(log_file *f, const char *who, const cha
     if (!f->checkpoint)
         return TUTTI_E_UNSUPPORTED;
     f->log = (const tutti_log_v1 *)host->query(host->ctx, TUTTI_LOG_V1);
+    f->files = (const tutti_files_v1 *)host->query(host->ctx, TUTTI_FILES_V1);
+    f->remote_name = tutti_param_str(params, "remote_file_name");
     f->flush_interval = tutti_param_i64(params, "flush_interval");
     f->overwrite = tutti_param_i64(params, "overwrite") != 0;
     f->log_traces = tutti_param_i64(params, "log_traces") != 0;
@@ -352,6 +362,25 @@ static inline tutti_status log_file_begin_again(log_file *f)
     return TUTTI_OK;
 }
 
+/* What is on the disk goes elsewhere too.  What keeps it here is told, once, and ends nothing. */
+static inline void log_file_send(log_file *f)
+{
+    char name[768];
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (!f->remote_name || !f->out || !f->regular)
+        return;
+    const tutti_status s =
+        !f->files ? tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s is not sent: this host has no %s",
+                               f->path, TUTTI_FILES_V1)
+        : log_file_name(f, f->remote_name, name, sizeof name)
+            ? f->files->upload(f->files->ctx, name, f->path, 1, &why)
+            : tutti_fail(&why, TUTTI_E_RANGE, "%s: remote_file_name is too long", f->who);
+    if (s && f->log)
+        f->log->write(f->log->ctx, TUTTI_LOG_WARNING, why.text);
+    if (s && s != TUTTI_E_STATE) /* too many files wait now */
+        f->remote_name = NULL;
+}
+
 static inline tutti_status log_file_event(log_file *f, const tutti_event *event,
                                           tutti_error *err)
 {
@@ -364,7 +393,11 @@ static inline tutti_status log_file_event(log_file *f, const tutti_event *event,
     }
     if (event->id == TUTTI_EVENT_BATCH_END && event->time->batch % f->flush_interval != 0)
         return TUTTI_OK;
-    return log_file_sync(f, err);
+    const tutti_status s = log_file_sync(f, err);
+    if (!s && event->id != TUTTI_EVENT_FIT_START && event->id != TUTTI_EVENT_EVAL_START &&
+        event->id != TUTTI_EVENT_EPOCH_START)
+        log_file_send(f);
+    return s;
 }
 
 static inline tutti_status log_file_close(log_file *f, tutti_error *err)

@@ -39,4 +39,11 @@ check "what it stopped at is saved" test -e stopped/latest.safetensors
 small_run | sed 's/"callbacks": \[/"callbacks": [{"name": "nan_monitor"}, /; s/"saves"/"nan"/; s/"lr": 0.01/"lr": 1e38/' >nan.json
 says "a NaN loss stops the run" 1 \
   'tutti: nan_monitor on after_loss: Train loss contains a NaN.' "$TUTTI" train nan.json
+
+small_run "\"loggers\": [{\"name\": \"jsonl\", \"remote_file_name\": \"{run_name}/log\"}, {\"name\": \"remote_uploader\", \"bucket_uri\": \"file://$work/bucket\"}]" |
+  sed 's/"saves"/"sent"/' >sent.json
+check "a run that sends its files" "$TUTTI" train sent.json
+check "the last checkpoint is there" cmp "bucket/$(cat bucket/small/checkpoints/latest.safetensors.symlink)" sent/latest.safetensors
+check "and the log, as far as the run's end" sh -c 'n=$(wc -c <bucket/small/log) && [ "$n" -gt 1000 ] && head -c "$n" runs/small/log.jsonl | cmp - bucket/small/log'
+check "and nothing waits" test ! -e runs/small/uploads
 finish

@@ -60,7 +60,7 @@ typedef struct stage {
     tutti_checkpoint_v1 checkpoint;
     tutti_log_v1 log;
     view_check view;
-    service services[8];
+    service services[10];
 } stage;
 
 static inline double stage_elapsed(void *ctx)

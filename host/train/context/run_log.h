@@ -4,6 +4,7 @@
 #define HOST_TRAIN_CONTEXT_RUN_LOG_H
 
 #include "plugin/instance.h"
+#include "tutti/files.h"
 #include "tutti/history.h"
 #include "tutti/log.h"
 #include "tutti/logger.h"
@@ -37,6 +38,7 @@ typedef struct run_log {
     void *begun_ctx;
     bool ready; /* INIT is over: all of them have */
     log_service *services;
+    tutti_files_v1 files;
     bool told_tables, told_images; /* which loggers take none, log_media.h */
     bool tells_all;                /* to the terminal, not only warnings and errors */
     /* The operator's terminal: warnings and errors, whatever loggers there are; may be NULL. */
@@ -55,6 +57,9 @@ const double *run_log_value(const run_log *l, const char *name);
 
 /* Of the first logger that keeps all that it hears; NULL: there is none. */
 const tutti_history_v1 *run_log_history(const run_log *l);
+
+/* Gives a file to every logger that takes files. */
+const tutti_files_v1 *run_log_files(run_log *l);
 
 /* `level` is TUTTI_LOG_*. */
 void run_log_message(run_log *l, int level, const char *component, const char *text);

@@ -105,6 +105,8 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         return &t->services.metrics;
     if (strcmp(interface_id, TUTTI_HISTORY_V1) == 0)
         return run_log_history(&t->run.log);
+    if (strcmp(interface_id, TUTTI_FILES_V1) == 0)
+        return run_log_files(&t->run.log);
     if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
         return t->run.file->model.object ? &t->services.weights.table : NULL;
     if (strcmp(interface_id, TUTTI_TRAIN_V1) == 0)

@@ -1,6 +1,7 @@
 /* checkpoint_saver_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run_check.h"
+#define TUTTI_USE_MINOR 1
+#include "files_check.h"
 #include "tutti/stateful.h"
 
 #include <stdio.h>
@@ -16,6 +17,8 @@ static void settings(int64_t count, int32_t unit, int64_t keep)
     given_null(&g, "folder");
     given_string(&g, "filename", "ep{epoch}-ba{batch}.safetensors");
     given_string(&g, "latest_filename", "latest.safetensors");
+    given_string(&g, "remote_file_name", "{run_name}/ep{epoch}-ba{batch}");
+    given_string(&g, "latest_remote_file_name", "{run_name}/latest");
     given_time(&g, "interval", count, unit);
     given_int(&g, "keep", keep);
     given_bool(&g, "overwrite", 0);
@@ -278,6 +281,58 @@ START_TEST(a_resumed_run_removes_the_files_of_before)
 }
 END_TEST
 
+START_TEST(files_that_are_whole_are_sent_elsewhere)
+{
+    char text[64];
+    settings(1, TUTTI_UNIT_EPOCH, 1);
+    stage_init(&run);
+    files_check_init(&run, 6);
+    open_it();
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    epoch();
+    ck_assert_str_eq(files_given, "trial/ep1-ba4 of 2 bytes\n"
+                                  "trial/latest.symlink of 13 bytes, over\n");
+    ck_assert_str_eq(
+        stage_file(&run, "checkpoints/latest.safetensors.symlink", text, sizeof text),
+        "trial/ep1-ba4");
+    files_fail = TUTTI_E_STATE; /* it is told, and ends nothing */
+    epoch();
+    ck_assert_str_eq(run.noted, "trial/ep2-ba8 is not sent: no logger of the run takes files");
+    files_fail = TUTTI_E_NOTFOUND; /* a run without such a logger */
+    run.noted[0] = '\0';
+    epoch();
+    ck_assert(there("ep3-ba12.safetensors"));
+    ck_assert_ptr_null(strstr(run.noted, "not sent"));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(shards_are_sent_beside_their_index)
+{
+    char command[700];
+    settings(1, TUTTI_UNIT_EPOCH, -1);
+    given_string(&g, "filename", "ep{epoch}.safetensors.index.json");
+    given_string(&g, "remote_file_name", "far/ep{epoch}.safetensors.index.json");
+    given_null(&g, "latest_remote_file_name");
+    stage_init(&run);
+    files_check_init(&run, 6);
+    open_it();
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    (void)snprintf(command, sizeof command,
+                   "cd '%s' && mkdir -p checkpoints && cd checkpoints && "
+                   "echo one >ep1-1a2b3c4d-00001-of-00001.safetensors && "
+                   "echo other >ep2-1a2b3c4d-00001-of-00001.safetensors",
+                   run.run_folder);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c) our own folder */
+    epoch();
+    ck_assert_str_eq(files_given, "far/ep1-1a2b3c4d-00001-of-00001.safetensors of 4 bytes\n"
+                                  "far/ep1.safetensors.index.json of 2 bytes\n");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(folders_and_names_may_hold_variables)
 {
     char folder[400], path[600];
@@ -333,6 +388,8 @@ int main(void)
     tcase_add_test(tc, a_failed_save_is_told_and_changes_nothing);
     tcase_add_test(tc, files_of_an_earlier_run_are_not_written_over);
     tcase_add_test(tc, a_resumed_run_removes_the_files_of_before);
+    tcase_add_test(tc, files_that_are_whole_are_sent_elsewhere);
+    tcase_add_test(tc, shards_are_sent_beside_their_index);
     tcase_add_test(tc, folders_and_names_may_hold_variables);
     tcase_add_test(tc, names_that_cannot_be_are_refused);
     return tutti_run(suite);

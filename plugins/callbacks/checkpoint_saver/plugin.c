@@ -1,9 +1,12 @@
 /* plugin.c - checkpoint_saver: writes checkpoints, keeps the newest, links the latest. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1
+#define TUTTI_MIN_MINOR 0
 #include "../callback.h"
 #include "../interval.h"
 #include "leftovers.h"
 #include "names.h"
+#include "remote_copy.h"
 #include "tutti/checkpoint.h"
 #include "tutti/log.h"
 #include "tutti/state.h"
@@ -25,7 +28,8 @@ typedef struct saver {
     const tutti_log_v1 *log;
     const char *filename;
     const char *latest_name;
-    int writes; /* of several processes the first */
+    remote_copy copy; /* what goes elsewhere */
+    int writes;       /* of several processes the first */
     interval interval;
     int64_t keep;
     bool overwrite;
@@ -33,6 +37,7 @@ typedef struct saver {
     bool waits;  /* for one of these: */
     bool told;   /* that training waits for the disk */
     char pending[SAVED_NAME];
+    tutti_timestamp time_saved; /* of the save that is counted next */
     char folder[512];
     char latest[768];
     char newest[768];
@@ -85,13 +90,19 @@ static tutti_status saver_open(const tutti_host *host, const tutti_params *param
     v->writes = !world || world->rank(world->ctx) == 0;
     v->filename = tutti_param_str(params, "filename");
     v->latest_name = tutti_param_str(params, "latest_filename");
+    v->copy =
+        (remote_copy){.files = host->query(host->ctx, TUTTI_FILES_V1), /* may be missing */
+                      .name = tutti_param_str(params, "remote_file_name"),
+                      .latest = tutti_param_str(params, "latest_remote_file_name"),
+                      .run = v->checkpoint->run_name(v->checkpoint->ctx),
+                      .overwrite = tutti_param_i64(params, "overwrite") != 0};
     v->interval = (interval){.state = v->state, .every = tutti_param_time(params, "interval")};
     v->keep = tutti_param_i64(params, "keep");
     v->overwrite = tutti_param_i64(params, "overwrite") != 0;
     v->behind = tutti_param_i64(params, "async") != 0 &&
                 TUTTI_HAS(v->checkpoint, tutti_checkpoint_v1, settle) && v->checkpoint->settle;
     v->last_batch = -1;
-    if ((s = find_folder(v, params, err)))
+    if ((s = find_folder(v, params, err)) || (s = remote_copy_check(&v->copy, err)))
         goto fail;
     *ret_self = v;
     return TUTTI_OK;
@@ -195,6 +206,9 @@ static void saver_count(saver *v, const char *name)
     if (v->keep != 0 && link_latest(v, name, &why))
         checkpoint_saver_note(v, TUTTI_LOG_WARNING,
                               why.text); /* the checkpoint counts without it */
+    why = (tutti_error)TUTTI_ERROR_INIT;
+    if (remote_copy_send(&v->copy, v->folder, name, v->latest, &v->time_saved, &why))
+        checkpoint_saver_note(v, TUTTI_LOG_WARNING, why.text);
     checkpoint_saver_rotate(v);
 }
 
@@ -258,6 +272,7 @@ static tutti_status save_now(saver *v, bool behind, tutti_error *err)
                          v->state->time, name, sizeof name, err)) ||
         (s = save_as(v, name, behind, err)))
         return s;
+    v->time_saved = *v->state->time;
     if (behind) {
         v->waits = true;
         (void)snprintf(v->pending, sizeof v->pending, "%s", name);

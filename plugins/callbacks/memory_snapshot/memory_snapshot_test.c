@@ -1,7 +1,7 @@
 /* memory_snapshot_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1
-#include "run_check.h"
+#include "files_check.h"
 #include "tutti/plan.h"
 
 static stage run;
@@ -43,8 +43,10 @@ static tutti_status open_it(int64_t entries, const char *filename, tutti_error *
     given_int(&g, "max_entries", entries);
     given_string(&g, "folder", "deep/traces");
     given_string(&g, "filename", filename);
+    given_string(&g, "remote_file_name", "{run_name}/{batch}");
     given_bool(&g, "overwrite", 0);
     stage_init(&run);
+    files_check_init(&run, 7);
     run.services[6] = (service){TUTTI_PLAN_V1, &plan};
     return subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "memory_snapshot", &g,
                         run.services, err);
@@ -80,6 +82,8 @@ START_TEST(it_is_taken_once_after_the_interval)
                                        "height=\"200.00\""));
     ck_assert_ptr_nonnull(strstr(text, "relu fc: 64 bytes at 128, steps 1 to 3</title>"));
     ck_assert_str_eq(stage_file(&run, "deep/traces/r0.4.{x}.json", text, sizeof text), "");
+    ck_assert_ptr_eq(strstr(files_given, "trial/3.json of "), files_given);
+    ck_assert_ptr_nonnull(strstr(files_given, " bytes\ntrial/3.html of "));
     subject_close(&it);
     stage_fini(&run);
 }

@@ -3,6 +3,8 @@
 #define TUTTI_USE_MINOR 1 /* tutti.plan/1 */
 #include "../callback.h"
 #include "tutti/checkpoint.h"
+#include "tutti/files.h"
+#include "tutti/log.h"
 #include "tutti/plan.h"
 #include "tutti/world.h"
 
@@ -22,6 +24,9 @@ typedef struct memory_snapshot {
     int64_t start; /* of the interval; -1: not begun */
     tutti_time interval;
     const char *filename;
+    const char *remote_name; /* NULL: files stay here */
+    const tutti_files_v1 *files;
+    const tutti_log_v1 *log; /* may be NULL */
     int32_t rank;
     bool overwrite;
     bool done;
@@ -41,6 +46,9 @@ static tutti_status snapshot_open(const tutti_host *host, const tutti_params *pa
         .start = -1,
         .interval = tutti_param_time(params, "interval"),
         .filename = tutti_param_str(params, "filename"),
+        .remote_name = tutti_param_str(params, "remote_file_name"),
+        .files = host->query(host->ctx, TUTTI_FILES_V1),
+        .log = host->query(host->ctx, TUTTI_LOG_V1),
         .rank = world ? world->rank(world->ctx) : 0,
         .overwrite = tutti_param_i64(params, "overwrite") != 0};
     if (!m.plan || !m.checkpoint)
@@ -128,23 +136,47 @@ static size_t fill_name(const memory_snapshot *m, const tutti_timestamp *t, cons
     return 0;
 }
 
+/* Adds the pattern with its placeholders filled, and the end, to the text at `to`. */
+static void add_name(const memory_snapshot *m, const tutti_timestamp *t, const char *pattern,
+                     const char *end, char *to, size_t size)
+{
+    for (const char *c = pattern; *c && strlen(to) + 1 < size;) {
+        const size_t used = strlen(to);
+        const size_t filled = fill_name(m, t, c, to + used, size - used);
+        if (!filled)
+            to[used] = *c, to[used + 1] = '\0';
+        c += filled ? filled : 1;
+    }
+    (void)snprintf(to + strlen(to), size - strlen(to), "%s", end);
+}
+
 static FILE *open_file(const memory_snapshot *m, const tutti_timestamp *t, const char *end,
                        char *path, size_t size, tutti_error *err)
 {
     (void)snprintf(path, size, "%s/", m->folder);
-    for (const char *c = m->filename; *c && strlen(path) + 1 < size;) {
-        const size_t used = strlen(path);
-        const size_t filled = fill_name(m, t, c, path + used, size - used);
-        if (!filled)
-            path[used] = *c, path[used + 1] = '\0';
-        c += filled ? filled : 1;
-    }
-    (void)snprintf(path + strlen(path), size - strlen(path), "%s", end);
+    add_name(m, t, m->filename, end, path, size);
     FILE *f = fopen(path, m->overwrite ? "w" : "wx");
     if (!f)
         (void)tutti_fail(err, TUTTI_E_IO, "memory_snapshot: cannot write %s: %s", path,
                          strerror(errno));
     return f;
+}
+
+/* The file is whole: it goes to the loggers that send files.  What keeps it here is told and ends nothing. */
+static void send_file(const memory_snapshot *m, const tutti_timestamp *t, const char *end,
+                      const char *path)
+{
+    char name[PATH_SIZE] = "";
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (!m->remote_name)
+        return;
+    add_name(m, t, m->remote_name, end, name, sizeof name);
+    const tutti_status s =
+        m->files ? m->files->upload(m->files->ctx, name, path, m->overwrite, &why)
+                 : tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s is not sent: this host has no %s",
+                              path, TUTTI_FILES_V1);
+    if (s && m->log)
+        m->log->write(m->log->ctx, TUTTI_LOG_WARNING, why.text);
 }
 
 static tutti_status close_file(FILE *f, const char *path, tutti_error *err)
@@ -214,6 +246,8 @@ static tutti_status write_json(const memory_snapshot *m, const tutti_timestamp *
     const tutti_status s = each_result(m, facts, f, put_json, err);
     (void)fprintf(f, "\n]}\n");
     const tutti_status closed = close_file(f, path, s ? NULL : err);
+    if (!s && !closed)
+        send_file(m, t, ".json", path);
     return s ? s : closed;
 }
 
@@ -235,6 +269,8 @@ static tutti_status write_picture(const memory_snapshot *m, const tutti_timestam
     const tutti_status s = each_result(m, facts, f, put_box, err);
     (void)fprintf(f, "</svg>\n");
     const tutti_status closed = close_file(f, path, s ? NULL : err);
+    if (!s && !closed)
+        send_file(m, t, ".html", path);
     return s ? s : closed;
 }
 

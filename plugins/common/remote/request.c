@@ -7,15 +7,19 @@
 #include <openssl/evp.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
-enum { CONNECT_S = 10 };
+enum { CONNECT_S = 10, PERMISSION_MS = 200 };
 
 typedef struct attempt {
     const remote *remote;
     const remote_request *request;
     remote_answer *answer;
-    size_t sent;    /* bytes of the body */
-    bool too_large; /* why writing ended */
+    size_t sent;      /* bytes of the body */
+    curl_off_t moved; /* bytes both ways when it was looked last */
+    double moved_at;  /* seconds: when they had become so many */
+    bool silent;      /* for too long */
+    bool too_large;   /* why writing ended */
     int disk;
     char why[CURL_ERROR_SIZE];
 } attempt;
@@ -68,13 +72,25 @@ static size_t take_header(char *data, size_t one, size_t n, void *ctx)
     return one * n;
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* libcurl asks at least once a second. */
 static int must_end(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
                     curl_off_t up)
 {
-    const attempt *a = ctx;
-    (void)down_all, (void)down, (void)up_all, (void)up;
-    return remote_is_stopped(a->remote) ||
+    attempt *a = ctx;
+    (void)down_all, (void)up_all;
+    if (down + up != a->moved) {
+        a->moved = down + up;
+        a->moved_at = now_s();
+    }
+    a->silent = now_s() - a->moved_at > a->remote->silence_s;
+    return a->silent || remote_is_stopped(a->remote) ||
            (a->request->must_end && a->request->must_end(a->request->ctx));
 }
 
@@ -93,8 +109,6 @@ static void set_limits(CURL *curl, const remote *r)
     SET(curl, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
     SET(curl, CURLOPT_CONNECTTIMEOUT, silence_s < CONNECT_S ? silence_s : (long)CONNECT_S);
-    SET(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    SET(curl, CURLOPT_LOW_SPEED_TIME, silence_s);
     SET(curl, CURLOPT_FOLLOWLOCATION, 1L);
     SET(curl, CURLOPT_MAXREDIRS, 5L);
     SET(curl, CURLOPT_HTTP09_ALLOWED, 0L);
@@ -119,12 +133,13 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *header
     return longer ? longer : list;
 }
 
+/* Bodies of POST are XML. */
 static struct curl_slist *set_headers(CURL *curl, const attempt *a)
 {
     char hash[128];
     struct curl_slist *headers = NULL;
-    if (a->request->size) /* no waiting for permission to send a body */
-        headers = add_header(headers, "Expect:");
+    if (a->request->size && strcmp(a->request->method, "POST") == 0)
+        headers = add_header(headers, "Content-Type: application/xml");
     if (a->remote->signer[0]) {
         hash_header(a->request, hash, sizeof hash);
         headers = add_header(headers, hash);
@@ -150,6 +165,9 @@ static void set_body(CURL *curl, attempt *a)
         SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->size);
     } else if (strcmp(q->method, "PUT") == 0) {
         SET(curl, CURLOPT_UPLOAD, 1L);
+        /* A large body waits so long for permission.  "Expect:" among the headers, which would end that, is signed by
+         * libcurl 7.88 and not sent. */
+        SET(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, (long)PERMISSION_MS);
         SET(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)q->size);
         SET(curl, CURLOPT_READFUNCTION, give_bytes);
         SET(curl, CURLOPT_READDATA, a);
@@ -206,6 +224,11 @@ static tutti_status judge_attempt(attempt *a, CURLcode code, const char *address
     remote_answer *answer = a->answer;
     const bool sends = a->request->size > 0;
     const bool refused = answer->status < 200 || answer->status > 299;
+    if (code == CURLE_ABORTED_BY_CALLBACK && a->silent) {
+        answer->again = true;
+        return tutti_fail(err, TUTTI_E_IO, "%s: the server is silent for %g s", address,
+                          a->remote->silence_s);
+    }
     if (code == CURLE_ABORTED_BY_CALLBACK)
         return tutti_fail(err, TUTTI_E_INTERRUPTED, "%s: not %s, it is being closed", address,
                           sends ? "sent" : "fetched");
@@ -237,7 +260,7 @@ tutti_status remote_send(remote *r, const remote_request *request, remote_answer
                          tutti_error *err)
 {
     char address[REMOTE_ADDRESS];
-    attempt a = {.remote = r, .request = request, .answer = ret_answer};
+    attempt a = {.remote = r, .request = request, .answer = ret_answer, .moved_at = now_s()};
     *ret_answer = (remote_answer){.length = -1};
     const tutti_status s = remote_address(r, request->name, request->query, address, err);
     if (s)

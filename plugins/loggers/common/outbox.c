@@ -47,8 +47,8 @@ static void note_trouble(outbox *o, const tutti_error *why)
 {
     const int64_t most = o->is_last ? LONGEST_LAST_WAIT_MS : LONGEST_WAIT_MS;
     if (!o->in_trouble)
-        outbox_note(o, TUTTI_LOG_WARNING, "%s; what is logged is kept and sent when it can be",
-                    why->text);
+        outbox_note(o, TUTTI_LOG_WARNING, "%s; %s is kept and sent when it can be", why->text,
+                    o->config.what ? o->config.what : "what is logged");
     o->in_trouble = true;
     o->wait_ms = !o->wait_ms ? FIRST_WAIT_MS : 2 * o->wait_ms < most ? 2 * o->wait_ms : most;
 }

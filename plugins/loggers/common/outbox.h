@@ -26,6 +26,7 @@ typedef struct outbox_config {
     const tutti_log_v1 *log; /* may be NULL */
     size_t memory;           /* bytes that wait before the file is used */
     int64_t limit_ms;        /* for what is left at the end */
+    const char *what;        /* waits, in sentences; NULL: "what is logged" */
     void *ctx;
     /* Sends records, n > 0, in order; the first *ret_sent (0 on entry) have arrived, also when it fails.
      * Returns early, with what has arrived, when outbox_must_end.  Errors: E_ARG the destination refuses

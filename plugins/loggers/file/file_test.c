@@ -1,13 +1,15 @@
 /* file_test.c - the logger through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tables */
-#include "run_check.h"
+#define TUTTI_USE_MINOR 1 /* tables, tutti.files/1 */
+#include "files_check.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 static stage run;
 static subject it;
 static given g;
+static bool sends; /* the file elsewhere */
 static char text[4096];
 
 static const tutti_logger_v1 *open_it(const char *filename, int traces)
@@ -18,6 +20,10 @@ static const tutti_logger_v1 *open_it(const char *filename, int traces)
         given_path(&g, "filename", filename);
     else
         given_null(&g, "filename");
+    if (sends)
+        given_string(&g, "remote_file_name", "logs/{run_name}");
+    else
+        given_null(&g, "remote_file_name");
     given_bool(&g, "overwrite", 0);
     given_int(&g, "flush_interval", 1);
     given_bool(&g, "log_traces", traces);
@@ -31,6 +37,32 @@ static const tutti_trace trace = {.struct_size = sizeof trace,
                                   .name = "mixup",
                                   .event_name = "before_loss",
                                   .ran = 1};
+
+START_TEST(the_file_is_sent_after_each_write_to_the_disk)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    sends = true;
+    stage_init(&run);
+    files_check_init(&run, 6);
+    const tutti_logger_v1 *table = open_it(NULL, 1);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    ck_assert_ok(table->message(it.self, TUTTI_LOG_INFO, "train", "hello", &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    ck_assert_ok(table->message(it.self, TUTTI_LOG_INFO, "train", "hello", &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    ck_assert_str_eq(files_given,
+                     "logs/trial of 30 bytes, over\nlogs/trial of 60 bytes, over\n");
+    files_fail = TUTTI_E_NOTFOUND; /* a run without such a logger: once */
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_END);
+    ck_assert_str_eq(run.noted, "logs/trial is not sent: no logger of the run takes files");
+    run.noted[0] = '\0';
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_END);
+    ck_assert_str_eq(run.noted, "");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
 
 START_TEST(each_item_is_a_line)
 {
@@ -117,6 +149,7 @@ int main(void)
     Suite *suite = suite_create("file");
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
+    tcase_add_test(tc, the_file_is_sent_after_each_write_to_the_disk);
     tcase_add_test(tc, each_item_is_a_line);
     tcase_add_test(tc, traces_can_be_left_out_and_lines_are_added_to_what_is_there);
     tcase_add_test(tc, a_full_disk_is_told_once_and_the_run_goes_on);

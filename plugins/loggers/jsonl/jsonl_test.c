@@ -20,6 +20,7 @@ static const tutti_logger_v1 *open_it(const char *filename, int overwrite)
         given_path(&g, "filename", filename);
     else
         given_null(&g, "filename");
+    given_null(&g, "remote_file_name");
     given_bool(&g, "overwrite", overwrite);
     given_int(&g, "flush_interval", 100);
     given_bool(&g, "log_traces", 1);

@@ -1,7 +1,7 @@
 /* plugin.c - jsonl: everything that is logged, as JSON lines that read back exactly. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tables */
-#define TUTTI_MIN_MINOR 0 /* which an older host does not send */
+#define TUTTI_USE_MINOR 1 /* tables, tutti.files/1 */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not have */
 #include "../common/json_line.h"
 #include "../log_file.h"
 

@@ -1,0 +1,31 @@
+/* files.h - tutti.files/1: files to and from other places. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_FILES_H
+#define TUTTI_FILES_H
+
+#include "base.h"
+
+#if TUTTI_USE_MINOR >= 1
+TUTTI_C_BEGIN
+
+#define TUTTI_FILES_V1 "tutti.files/1" /* since 1.1 */
+
+/* Provided by a logger that sends files elsewhere, such as `remote_uploader`; the host hands a table of its own to
+ * whoever asks, and gives each file to all such loggers of the run.  since 1.1 */
+typedef struct tutti_files_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    void *ctx; /* the provider's; pass it back */
+    /* Sends the regular file at `path` to `remote_name` ("small/checkpoints/ep1-ba10.safetensors"), as long as it is at
+     * the call: once that returns, the file may grow, be replaced by another of its name, or be removed; what it
+     * has is not to be changed in place.  Returns without waiting for the other place: what goes wrong there is the logger's
+     * to tell.  With `overwrite` 0 a file that has the name already stays.  Texts are copied.  [step]
+     * Errors: of the host: E_NOTFOUND the run has no such logger; of the provider: E_IO the file cannot be read or
+     * taken, E_ARG the name cannot be one, E_STATE too many files wait. */
+    tutti_status (*upload)(void *ctx, const char *remote_name, const char *path,
+                           int32_t overwrite, tutti_error *err);
+} tutti_files_v1;
+
+TUTTI_C_END
+#endif
+#endif
