@@ -11,11 +11,15 @@ export TUTTI_CONFIG_PATH=$work/no_config # nor do this machine's policies and ke
 e2e=$SOURCE/tests/e2e
 SANITIZE=${SANITIZE:-} # what the program is built with, as in -fsanitize=
 
-# check <what> <command...>: the command succeeds.
+# check <what> <command...>: the command succeeds.  What it prints is check.out afterwards; where it prints nothing, that
+# of the one before stays, which it may have read.
 check() {
-  local what=$1
+  local what=$1 status
   shift
-  if "$@" >check.out 2>&1; then
+  "$@" >check.new 2>&1
+  status=$?
+  if [ -s check.new ] || [ ! -e check.out ]; then mv check.new check.out; fi
+  if [ $status -eq 0 ]; then
     echo "ok: $what"
   else
     echo "FAILED: $what: $*"
