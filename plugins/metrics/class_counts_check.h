@@ -32,7 +32,8 @@ static inline void counts_fill(float *x, int64_t *y)
 
 /* The metric's value for these rows, in two batches, with that "average" (NULL: it has none); the same rows as the
  * pixels of three images give the same. */
-static inline double counts_value(const char *name, const char *average)
+static inline double counts_value_of(const char *name, const char *average, int64_t top_k,
+                                     int64_t one)
 {
     static float x[COUNTS_ROWS * COUNTS_CLASSES];
     static int64_t y[COUNTS_ROWS];
@@ -43,6 +44,10 @@ static inline double counts_value(const char *name, const char *average)
     given_init(&g);
     given_int(&g, "num_classes", COUNTS_CLASSES);
     given_int(&g, "ignore_index", -100);
+    given_int(&g, "top_k", top_k);
+    given_null(&g, "class");
+    if (one >= 0)
+        given_int(&g, "class", one);
     if (average)
         given_enum(&g, "average", average, average[1] == 'a' ? 0 : average[1] == 'i' ? 1 : 2);
     gauge_open(&m, name, &g);
@@ -57,6 +62,39 @@ static inline double counts_value(const char *name, const char *average)
     return value;
 }
 
+static inline double counts_value_at(const char *name, const char *average, int64_t top_k)
+{
+    return counts_value_of(name, average, top_k, -1);
+}
+
+/* The values of single classes, and what is no class. */
+static inline void counts_of_each(const char *name, const double want[COUNTS_CLASSES])
+{
+    char text[120];
+    given g;
+    for (int k = 0; k < COUNTS_CLASSES; k++)
+        ck_assert_close(counts_value_of(name, "macro", 1, k), want[k], 1e-6);
+    given_init(&g);
+    given_int(&g, "num_classes", 3);
+    given_enum(&g, "average", "macro", 0);
+    given_int(&g, "class", 3);
+    (void)snprintf(text, sizeof text, "%s: class is 3, num_classes is 3", name);
+    ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_METRIC, name, &g, TUTTI_E_RANGE, text);
+}
+
+static inline double counts_value(const char *name, const char *average)
+{
+    return counts_value_at(name, average, 1);
+}
+
+/* The values for the two largest logits: macro, micro, weighted. */
+static inline void counts_of_two(const char *name, const double want[3])
+{
+    static const char *const averages[] = {"macro", "micro", "weighted"};
+    for (int k = 0; k < 3; k++)
+        ck_assert_close(counts_value_at(name, averages[k], 2), want[k], 1e-6);
+}
+
 static inline void counts_refusals(const char *name)
 {
     static const float x[4] = {1, 2, 3, 4};
@@ -67,6 +105,7 @@ static inline void counts_refusals(const char *name)
     gauge m;
     given_init(&g);
     given_int(&g, "num_classes", 3);
+    given_enum(&g, "average", "macro", 0);
     gauge_refusals(name, &g);
     gauge_open(&m, name, &g);
     ck_assert_int_eq(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 2),

@@ -15,8 +15,10 @@ enum {
 
 typedef struct class_counts {
     tutti_metric_v1 table;
-    double *sums; /* of `classes` each: hits, then predictions, then targets */
-    int64_t classes;
+    double *sums;    /* of `classes` each: hits, then predictions, then targets */
+    int64_t classes; /* 1: all are one */
+    int64_t top_k;   /* a target among so many largest logits is predicted */
+    int64_t one;     /* the class to tell of, or -1 */
     metric_ignored ignored;
     int32_t average; /* CLASS_* */
     int32_t reserved;
@@ -71,12 +73,14 @@ static inline double class_divide(class_ratio r)
     return r.below != 0.0 ? r.above / r.below : 0.0;
 }
 
-/* Classes' ratios averaged as the setting says. */
+/* Classes' ratios averaged as the setting says, or that of one class. */
 static inline double class_average(const class_counts *m, class_ratio (*ratio)(class_count k))
 {
     const double total = class_total(m);
     class_ratio all = {0.0, 0.0};
     double sum = 0.0, weights = 0.0;
+    if (m->one >= 0)
+        return class_divide(ratio(class_count_of(m, m->one, total)));
     for (int64_t c = 0; c < m->classes; c++) {
         const class_count k = class_count_of(m, c, total);
         const class_ratio r = ratio(k);
@@ -92,17 +96,29 @@ static inline double class_average(const class_counts *m, class_ratio (*ratio)(c
     return weights > 0.0 ? sum / weights : 0.0;
 }
 
+/* A row of logits whose class is `c`. */
+static inline void class_counts_add(const class_counts *m, const float *x, int64_t classes,
+                                    int64_t c)
+{
+    const int hit = metric_rank(x, classes, c) < (m->top_k < classes ? m->top_k : classes);
+    const int64_t guess = hit ? c : metric_argmax(x, classes);
+    const int one = m->classes == 1;
+    m->sums[one ? 0 : c] += hit;
+    m->sums[m->classes + (one ? 0 : guess)] += 1.0;
+    m->sums[2 * m->classes + (one ? 0 : c)] += 1.0;
+}
+
 static tutti_status class_counts_update(void *self, const tutti_metric_input *in,
                                         tutti_error *err)
 {
-    class_counts *m = (class_counts *)self;
+    const class_counts *m = (const class_counts *)self;
     tutti_status status = metric_check(METRIC_NAME, in, err);
     if (status != TUTTI_OK)
         return status;
     const tutti_desc *d = &in->outputs[0].desc;
     const int64_t classes = d->dim[d->rank - 1], rows = tutti_numel(d) / classes;
     const float *x = (const float *)in->outputs[0].data;
-    if (classes != m->classes)
+    if (m->classes > 1 && classes != m->classes)
         return tutti_fail(err, TUTTI_E_SHAPE,
                           METRIC_NAME ": outputs have %lld classes, num_classes is %lld",
                           (long long)classes, (long long)m->classes);
@@ -116,11 +132,8 @@ static tutti_status class_counts_update(void *self, const tutti_metric_input *in
                 return status;
             if (pass == 0 || !counts)
                 continue;
-            const int64_t c = t.soft ? metric_argmax(t.soft, classes) : t.class_index;
-            const int64_t guess = metric_argmax(x + r * classes, classes);
-            m->sums[c] += guess == c;
-            m->sums[classes + guess] += 1.0;
-            m->sums[2 * classes + c] += 1.0;
+            class_counts_add(m, x + r * classes, classes,
+                             t.soft ? metric_argmax(t.soft, classes) : t.class_index);
         }
     return TUTTI_OK;
 }
@@ -148,16 +161,30 @@ static tutti_status class_counts_close(void *self, tutti_error *err)
 static tutti_status class_counts_open(const tutti_host *host, const tutti_params *params,
                                       void **ret_self, tutti_error *err)
 {
+    const int named = tutti_param_is_set(params, "num_classes");
+    const int32_t average = (int32_t)tutti_param_i64(params, "average");
+    const int64_t classes = named ? tutti_param_i64(params, "num_classes") : 1;
+    const int64_t one =
+        tutti_param_is_set(params, "class") ? tutti_param_i64(params, "class") : -1;
+    if (!named && (average != CLASS_MICRO || one >= 0))
+        return tutti_fail(err, TUTTI_E_ARG, METRIC_NAME ": %s wants num_classes",
+                          one >= 0 ? "a class" : "an average over classes");
+    if (one >= classes)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          METRIC_NAME ": class is %lld, num_classes is %lld", (long long)one,
+                          (long long)classes);
     class_counts *m = (class_counts *)calloc(1, sizeof *m);
     if (m) {
-        m->classes = tutti_param_i64(params, "num_classes");
+        m->classes = classes;
         m->sums = (double *)calloc((size_t)(3 * m->classes), sizeof *m->sums);
     }
     if (!m || !m->sums) {
         free(m);
         return tutti_fail(err, TUTTI_E_NOMEM, METRIC_NAME ": no memory");
     }
-    m->average = (int32_t)tutti_param_i64(params, "average");
+    m->average = average;
+    m->one = one;
+    m->top_k = tutti_param_i64(params, "top_k") > 1 ? tutti_param_i64(params, "top_k") : 1;
     m->ignored = metric_ignored_of(params);
     m->table.struct_size = (uint32_t)sizeof m->table;
     m->table.nsums = (uint32_t)(3 * m->classes);

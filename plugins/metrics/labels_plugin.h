@@ -1,6 +1,6 @@
 /* labels_plugin.h - the shell of a metric plugin over several labels a sample: logits (B, ..., K) and targets of 0 and
- * 1.  The including file defines METRIC_NAME, the object's name, first, and labels_add, labels_size and labels_value
- * after. */
+ * 1; with LABELS_OF_CLASSES over classes, each against all others.  The including file defines METRIC_NAME, the object's
+ * name, first, and labels_add, labels_size and labels_value after. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LABELS_PLUGIN_H
 #define LABELS_PLUGIN_H
@@ -10,6 +10,14 @@
 #include "tutti/tutti.h"
 
 #include <stdlib.h>
+
+#ifdef LABELS_OF_CLASSES
+#define LABELS_ONE "class"
+#define LABELS_COUNT_NAME "num_classes"
+#else
+#define LABELS_ONE "label"
+#define LABELS_COUNT_NAME "num_labels"
+#endif
 
 /* How labels are brought to one number, as torchmetrics has it; in the order of the manifest's words. */
 enum {
@@ -39,56 +47,11 @@ static double labels_value(const labels *m, const double *sums);
 /* The plugin's own: how many ones the sums have seen. */
 static double labels_ones(const labels *m, const double *sums);
 
-static inline float labels_sigmoid(float x)
-{
-    return 1.0f / (1.0f + expf(-x));
-}
-
-static inline tutti_status labels_check(const labels *m, const tutti_metric_input *in,
-                                        tutti_error *err)
-{
-    char a[96], b[96];
-    if (in->noutputs < 1 || in->ntargets < 1)
-        return tutti_fail(err, TUTTI_E_ARG,
-                          METRIC_NAME ": got %u outputs and %u targets, want one of each",
-                          in->noutputs, in->ntargets);
-    const tutti_tensor *x = &in->outputs[0], *y = &in->targets[0];
-    if (x->device != TUTTI_DEVICE_CPU || y->device != TUTTI_DEVICE_CPU)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          METRIC_NAME ": outputs or targets are not in the host's memory");
-    tutti_desc d = y->desc;
-    d.dtype = x->desc.dtype;
-    if (x->desc.dtype != TUTTI_F32 || !metric_is_number(y->desc.dtype) ||
-        !tutti_same_shape(&x->desc, &d) || d.rank < 2 || d.dim[d.rank - 1] != m->count)
-        return tutti_fail(err, TUTTI_E_SHAPE,
-                          METRIC_NAME ": outputs are %s and targets %s, want F32 (B, %lld) and "
-                                      "numbers of that shape",
-                          tutti_desc_text(&x->desc, a, sizeof a),
-                          tutti_desc_text(&y->desc, b, sizeof b), (long long)m->count);
-    for (int64_t k = 0, n = tutti_numel(&d); k < n; k++) {
-        const double value = metric_number(y, k);
-        if (value != 0.0 && value != 1.0 && !(m->ignores && value == (double)m->ignored))
-            return tutti_fail(err, TUTTI_E_RANGE,
-                              METRIC_NAME ": target %lld is %g, want 0 or 1", (long long)k,
-                              value);
-    }
-    return TUTTI_OK;
-}
-
-static tutti_status labels_update(void *self, const tutti_metric_input *in, tutti_error *err)
-{
-    const labels *m = (const labels *)self;
-    const tutti_status status = labels_check(m, in, err);
-    if (status != TUTTI_OK)
-        return status;
-    const float *x = (const float *)in->outputs[0].data;
-    for (int64_t k = 0, n = tutti_numel(&in->outputs[0].desc); k < n; k++) {
-        const double y = metric_number(&in->targets[0], k);
-        if (y == 0.0 || y == 1.0)
-            labels_add(m, m->sums + k % m->count * m->each, labels_sigmoid(x[k]), y == 1.0);
-    }
-    return TUTTI_OK;
-}
+#ifdef LABELS_OF_CLASSES
+#include "labels_of_classes.h"
+#else
+#include "labels_update.h"
+#endif
 
 static void labels_reset(void *self)
 {
@@ -138,9 +101,13 @@ static tutti_status labels_close(void *self, tutti_error *err)
 
 static inline void labels_settings(labels *m, const tutti_params *params)
 {
-    m->count = tutti_param_i64(params, "num_labels");
+    m->count = tutti_param_i64(params, LABELS_COUNT_NAME);
     m->average = (int32_t)tutti_param_i64(params, "average");
-    m->label = tutti_param_is_set(params, "label") ? tutti_param_i64(params, "label") : -1;
+#ifdef LABELS_OF_CLASSES /* there is no micro */
+    m->average = m->average ? LABELS_WEIGHTED : LABELS_MACRO;
+#endif
+    m->label =
+        tutti_param_is_set(params, LABELS_ONE) ? tutti_param_i64(params, LABELS_ONE) : -1;
     m->ignores = tutti_param_is_set(params, "ignore_index");
     m->ignored = tutti_param_i64(params, "ignore_index");
     m->threshold = tutti_param_f64(params, "threshold");
@@ -163,7 +130,8 @@ static tutti_status labels_open(const tutti_host *host, const tutti_params *para
         const tutti_status s =
             m && m->label >= m->count
                 ? tutti_fail(err, TUTTI_E_RANGE,
-                             METRIC_NAME ": label is %lld, num_labels is %lld",
+                             METRIC_NAME ": " LABELS_ONE " is %lld, " LABELS_COUNT_NAME
+                                         " is %lld",
                              (long long)m->label, (long long)m->count)
                 : tutti_fail(err, TUTTI_E_NOMEM, METRIC_NAME ": no memory");
         if (m)

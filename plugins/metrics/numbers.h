@@ -33,4 +33,9 @@ static inline int metric_is_number(int32_t dtype)
            dtype == TUTTI_I64 || dtype == TUTTI_U8 || dtype == TUTTI_BOOL;
 }
 
+static inline int metric_is_index(int32_t dtype)
+{
+    return dtype == TUTTI_I32 || dtype == TUTTI_I64;
+}
+
 #endif

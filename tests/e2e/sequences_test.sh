@@ -21,6 +21,7 @@ check "the recipe, shortened" "$TUTTI" train run.json --quiet
 cp check.out said.txt
 # blanks alone, or classes by chance, have a loss above 2
 check "reads lines" awk '/^test loss/ {exit !($3 < 0.8)}' said.txt
+check "digit by digit" awk '/^test word_error_rate/ {exit !($3 < 0.3)}' said.txt
 check "evaluated" "$TUTTI" eval run.json --checkpoint auto --quiet
 check "to the same loss" test "$(grep '^test loss' check.out)" = "$(grep '^test loss' said.txt)"
 check "predicted" "$TUTTI" predict run.json --checkpoint auto --output out.npy
@@ -58,8 +59,9 @@ PY
 files="{\"name\": \"npy\", \"inputs\": \"$work/lines.npy\", \"targets\": \"$work/texts.npy\", \"classes\": 3, \"ignore_index\": 255}"
 check "lines of files" "$TUTTI" train few.json --quiet --set callbacks=[] --set max_duration=12ep --set train.transforms=[] \
   --set eval.0.transforms=[] --set "train.dataset=$files" --set "eval.0.dataset=$files" --set model.num_classes=3 \
-  --set 'loss={"name": "ctc", "zero_infinity": true}' --set 'model.channels=[8, 8]'
-check "are read" awk '/^test loss/ {exit !($3 < 0.1)}' check.out
+  --set 'loss={"name": "ctc", "zero_infinity": true}' --set 'model.channels=[8, 8]' \
+  --set 'eval.0.metrics=[{"name": "loss"}, {"name": "word_error_rate", "blank": 0}]'
+check "are read" awk '/^test loss/ {low = $3 < 0.1} /^test word_error_rate/ {right = $3 < 0.02} END {exit !(low && right)}' check.out
 
 says "an output for the image alone" 1 'tutti: ctc: the output is F32 (16, 11) and the target I32 (16, 2), want F32 (B, T, N) and classes (B, S); the model cnn with "columns": true has a row of outputs for each step' \
   "$TUTTI" train few.json --quiet --set model.columns=false --set callbacks=[]

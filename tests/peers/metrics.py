@@ -35,12 +35,37 @@ averaged = {"precision": c.MulticlassPrecision, "recall": c.MulticlassRecall, "f
 for name, metric in averaged.items():
     for average in ("macro", "micro", "weighted"):
         print(f"{name} {average}: {float(metric(CLASSES, average=average, ignore_index=-100)(x, y)):.9f}")
+for name in ("accuracy", "precision", "recall", "f1_score", "specificity"):
+    metric = averaged.get(name, c.MulticlassAccuracy)
+    for top_k in (1, 2):
+        told = [float(metric(CLASSES, average=a, top_k=top_k, ignore_index=-100)(x, y)) for a in ("macro", "micro", "weighted")]
+        print(f"{name} of the {top_k} largest: {', '.join(f'{v:.9f}' for v in told)}")
 # the same rows as the pixels of three images, classes second as torchmetrics wants them
 images, maps = x.reshape(3, 4, 5, CLASSES).permute(0, 3, 1, 2), y.reshape(3, 4, 5)
 averaged["accuracy"] = c.MulticlassAccuracy
 for name, metric in averaged.items():
     for average in ("macro", "micro", "weighted"):
         print(f"{name} {average} of maps: {float(metric(CLASSES, average=average, ignore_index=-100)(images, maps)):.9f}")
+for name in ("accuracy", "precision", "recall", "f1_score", "specificity", "jaccard_index"):
+    told = averaged.get(name, c.MulticlassAccuracy)(CLASSES, average="none", ignore_index=-100)(x, y).tolist()
+    print(f"{name} of classes: {', '.join(f'{v:.9f}' for v in told)}")
+for name, metric in (("auroc", c.MulticlassAUROC), ("average_precision", c.MulticlassAveragePrecision)):
+    told = [float(metric(CLASSES, average=a, thresholds=20, ignore_index=-100)(x, y)) for a in ("macro", "weighted")]
+    told += metric(CLASSES, average="none", thresholds=20, ignore_index=-100)(x, y).tolist()
+    print(f"{name}: {', '.join(f'{v:.9f}' for v in told)}")
+# maps without ignored pixels, one of which has no pixel of class 3
+def dice_values():
+    import torchmetrics.segmentation as s
+    for aggregation in ("samplewise", "global"):
+        for background in (True, False):
+            told = [float(s.DiceScore(CLASSES, include_background=background, average=a, aggregation_level=aggregation, input_format="index")(
+                images.argmax(1), whole)) for a in ("macro", "micro", "weighted")]
+            print(f"dice_score {aggregation}{'' if background else ' without background'}: {', '.join(f'{v:.9f}' for v in told)}")
+
+
+whole = torch.tensor([number(1000 + r) % (CLASSES - 1) for r in range(ROWS)]).reshape(3, 4, 5)
+whole[1][whole[1] == 3] = 2
+dice_values()
 plain = {"cohen_kappa": c.MulticlassCohenKappa, "matthews_corrcoef": c.MulticlassMatthewsCorrCoef}
 for name, metric in plain.items():
     print(f"{name}: {float(metric(CLASSES, ignore_index=-100)(x, y)):.9f}")
@@ -90,3 +115,19 @@ for name, metric in several.items():
     told = [float(metric(4, average=average, **how)(x, y)) for average in ("macro", "micro", "weighted")]
     told += metric(4, average="none", **how)(x, y).tolist()
     print(f"{name}: {', '.join(f'{v:.9f}' for v in told)}")
+
+
+import torchmetrics.text as t
+
+# the sentences of plugins/metrics/texts_check.h
+SAID = ["the cat is on the mat", "hello there, General Kenobi!", "the the the the", "a b c d e f", "", "one two three four five six seven"]
+WANTED = ["there is a cat on the mat", "hello there general kenobi", "the cat the dog", "a b x d e f g h", "nothing was said", "one two three four five six seven"]
+print(f"word_error_rate: {float(t.WordErrorRate()(SAID, WANTED)):.9f}")
+for n in (1, 2, 4):
+    for smooth in (False, True):
+        print(f"bleu_score {n}{' smooth' if smooth else ''}: {float(t.BLEUScore(n_gram=n, smooth=smooth)(SAID, [[w] for w in WANTED])):.9f}")
+keys = ("rouge1", "rouge2", "rougeL")
+told = t.ROUGEScore(rouge_keys=keys)(SAID, WANTED)
+for key in keys:
+    scores = [float(told[f"{key}_{score}"]) for score in ("fmeasure", "precision", "recall")]
+    print(f"rouge_score {key}: {', '.join(f'{v:.9f}' for v in scores)}")

@@ -11,6 +11,15 @@ START_TEST(values_are_those_of_torchmetrics)
 }
 END_TEST
 
+/* torchmetrics' average "none" */
+START_TEST(a_class_has_a_value_of_its_own)
+{
+    static const double want[COUNTS_CLASSES] = {0.176470593, 0.000000000, 0.437500000,
+                                                0.277777791, 0.263157904, 0.000000000};
+    counts_of_each("jaccard_index", want);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused)
 {
     counts_refusals("jaccard_index");
@@ -23,6 +32,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, values_are_those_of_torchmetrics);
+    tcase_add_test(tc, a_class_has_a_value_of_its_own);
     tcase_add_test(tc, what_does_not_fit_is_refused);
     return tutti_run(suite);
 }

@@ -1,0 +1,58 @@
+/* bleu_score_test.c - the metric through its entry function, against torchmetrics and numbers by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../texts_check.h"
+
+static void settings(given *g, int64_t n, int smooth)
+{
+    texts_given(g);
+    given_int(g, "n_gram", n);
+    given_bool(g, "smooth", smooth);
+}
+
+/* torchmetrics 1.9.0, by tests/peers/metrics.py */
+START_TEST(values_are_those_of_torchmetrics)
+{
+    given g;
+    static const double want[3][2] = {
+        {0.593138814, 0.593138814}, {0.487313271, 0.497794360}, {0.380216688, 0.405957967}};
+    for (int k = 0; k < 6; k++) {
+        settings(&g, 1 << (k / 2), k % 2);
+        ck_assert_close(texts_value("bleu_score", &g), want[k / 2][k % 2], 1e-6);
+    }
+}
+END_TEST
+
+START_TEST(nothing_in_common_is_zero)
+{
+    static const int64_t said[] = {1, 2}, target[] = {3, 4};
+    tutti_error err = TUTTI_ERROR_INIT;
+    given g;
+    gauge m;
+    settings(&g, 1, 0);
+    texts_open(&m, "bleu_score", &g, 0);
+    ck_assert_ok(gauge_feed(&m, gauge_tensor(said, TUTTI_I64, 2, 1, 2),
+                            gauge_tensor(target, TUTTI_I64, 2, 1, 2), &err),
+                 err);
+    ck_assert_close(gauge_read(&m), 0.0, 0.0);
+    subject_close(&m.subject);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    given g;
+    settings(&g, 4, 0);
+    texts_refusals("bleu_score", &g);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("bleu_score");
+    TCase *tc = tcase_create("all");
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, values_are_those_of_torchmetrics);
+    tcase_add_test(tc, nothing_in_common_is_zero);
+    tcase_add_test(tc, what_does_not_fit_is_refused);
+    return tutti_run(suite);
+}
