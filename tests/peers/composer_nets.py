@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 import torchmetrics
+import torchvision
 import transformers
 import twin
 import twin_text
+import twin_vit
 from composer.models import ComposerClassifier, HuggingFaceModel
 from torch import nn
 
@@ -77,6 +79,7 @@ class Text(HuggingFaceModel):
         return {}
 
 
+IMAGES = ("resnet", "vit")
 NO_WEIGHTS = ("blur_filter", "alibi", "lm_head", "decoder")  # buffers, and what is tied to the table of tokens
 
 
@@ -93,11 +96,20 @@ def bert():
         attention_probs_dropout_prob=0.0, max_position_embeddings=twin_text.LENGTH, pad_token_id=None))
 
 
+def vit():
+    """torchvision's, for images of one channel."""
+    net = torchvision.models.VisionTransformer(
+        image_size=twin.SIDE, patch_size=twin_vit.PATCH, num_layers=1, num_heads=twin_vit.HEADS, hidden_dim=twin_vit.WIDTH,
+        mlp_dim=4 * twin_vit.WIDTH, num_classes=twin.CLASSES)
+    net.conv_proj = nn.Conv2d(1, twin_vit.WIDTH, twin_vit.PATCH, twin_vit.PATCH)
+    return net
+
+
 def images(net):
     """The model, and its data as tensors in a list."""
     x, classes = twin.data()
     x = torch.tensor(x).reshape(twin.SAMPLES, 1, twin.SIDE, twin.SIDE)
-    return ComposerClassifier(Net(), num_classes=twin.CLASSES), torch.utils.data.TensorDataset(x, torch.tensor(classes).long())
+    return ComposerClassifier(vit() if net.name == "vit" else Net(), num_classes=twin.CLASSES), torch.utils.data.TensorDataset(x, torch.tensor(classes).long())
 
 
 def texts(net):
@@ -107,12 +119,12 @@ def texts(net):
 
 
 def make(net):
-    return images(net) if net.name == "resnet" else texts(net)
+    return images(net) if net.name in IMAGES else texts(net)
 
 
 def of(net, model):
     """What holds the weights that are named as nets.py has them."""
-    return model.module if net.name == "resnet" else model.model
+    return model.module if net.name in IMAGES else model.model
 
 
 def fill(net, model):

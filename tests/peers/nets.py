@@ -7,6 +7,7 @@ import typing
 
 import twin
 import twin_text
+import twin_vit
 
 
 @dataclasses.dataclass
@@ -27,12 +28,19 @@ class Net:
         return [(), *((name,) for name in self.algorithms), *itertools.combinations(self.algorithms, 2)]
 
 
-def images():
+def pictures():
     x, classes = twin.data()
+    return {"x.npy": ("<f4", (twin.SAMPLES, twin.SIDE, twin.SIDE, 1), x), "y.npy": ("<i4", (twin.SAMPLES,), array.array("i", classes))}
+
+
+def resnet():
     return Net("resnet", {"name": "resnet_cifar", "depth": 8, "width": twin.WIDTHS[0], "shortcut": "conv"}, twin.ALGORITHMS,
-               twin.weight, twin.weights(), {"x.npy": ("<f4", (twin.SAMPLES, twin.SIDE, twin.SIDE, 1), x),
-                                             "y.npy": ("<i4", (twin.SAMPLES,), array.array("i", classes))},
-               "cross_entropy", "head.weight", twin.DIFFER)
+               twin.weight, twin.weights(), pictures(), "cross_entropy", "head.weight", twin.DIFFER)
+
+
+def vit():
+    return Net("vit", twin_vit.MODEL, twin_vit.ALGORITHMS, twin_vit.weight, twin_vit.weights(), pictures(), "cross_entropy",
+               "heads.head.weight", twin_vit.DIFFER)
 
 
 def texts(name):
@@ -42,5 +50,5 @@ def texts(name):
                "language_cross_entropy", twin_text.HEAD[name], twin_text.DIFFER[name])
 
 
-NETS = {"resnet": images, "gpt2": lambda: texts("gpt2"), "bert": lambda: texts("bert")}
-CLASSES = {"resnet": twin.CLASSES, "gpt2": twin_text.WORDS, "bert": twin_text.WORDS}
+NETS = {"resnet": resnet, "vit": vit, "gpt2": lambda: texts("gpt2"), "bert": lambda: texts("bert")}
+CLASSES = {"resnet": twin.CLASSES, "vit": twin.CLASSES, "gpt2": twin_text.WORDS, "bert": twin_text.WORDS}

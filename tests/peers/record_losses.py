@@ -51,7 +51,7 @@ class Head(composer.Callback):
 
 def algorithm(net, name):
     kind = getattr(algorithms, UPSTREAM.get(name, name.title().replace("_", "")))
-    return kind(**net.algorithms[name], **(KEYS.get(name, {}) if net.name != "resnet" else {}))
+    return kind(**net.algorithms[name], **(KEYS.get(name, {}) if net.name not in composer_nets.IMAGES else {}))
 
 
 def record(net, names):
