@@ -77,6 +77,18 @@ run_of table "$table, \"end_token\": \"<|end|>\", \"length\": 48" "" "" >table.j
 check "completions of a table" "$TUTTI" train table.json --quiet
 learnt completions 0.4
 
+# Rows of one document say where it ends.
+warmup='[{"name": "seq_length_warmup", "duration": 0.8, "min_seq_length": 8, "max_seq_length": 48, "step_size": 8, "preserve_end_of_sequence": true}]'
+check "sequences grow, with their ends" "$TUTTI" train table.json --quiet --set name=ends --set max_duration=20ba --set "algorithms=$warmup"
+loss() { sed -n 's/^train loss: //p' check.out; }
+ends=$(loss)
+check "which are others than those of short ones" "$TUTTI" train table.json --quiet --set name=cut --set max_duration=20ba \
+  --set "algorithms=${warmup/true/false}"
+check "as the loss tells" test -n "$ends" -a "$ends" != "$(loss)"
+says "rows of several have no one end" 1 \
+  'tutti: seq_length_warmup on after_dataloader: seq_length_warmup: preserve_end_of_sequence needs a column attention_mask (B, T)' \
+  "$TUTTI" train chat.json --quiet --set name=several --set "algorithms=$warmup"
+
 says "a tokenizer that is broken gets one sentence" 2 \
   "tutti: dataset documents cannot be opened: tokenizer.json:1: string or '}' expected near end of file" \
   "$TUTTI" train <(run_of texts "$texts" "" "" | sed "s|$tokenizer|$work/tokenizer.json|")

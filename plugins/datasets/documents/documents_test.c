@@ -108,21 +108,22 @@ END_TEST
 
 START_TEST(one_document_a_row_has_the_tokens_around_it)
 {
-    static const int32_t first[] = {BOS, 0, 1, 2, 0, 1, 2, EOS};
-    static const int32_t second[] = {BOS, 3, 4, PAD, 3, 4, EOS, -100};
-    static const int32_t third[] = {BOS, 5, 6, 7, 5, 6, 7, 0};
-    static const int32_t rest[] = {0, PAD, PAD, PAD, EOS, -100, -100, -100};
+    static const int32_t first[] = {BOS, 0, 1, 2, 0, 1, 2, EOS, 1, 1, 1, 1};
+    static const int32_t second[] = {BOS, 3, 4, PAD, 3, 4, EOS, -100, 1, 1, 1, 0};
+    static const int32_t third[] = {BOS, 5, 6, 7, 5, 6, 7, 0, 1, 1, 1, 1};
+    static const int32_t rest[] = {0, PAD, PAD, PAD, EOS, -100, -100, -100, 1, 0, 0, 0};
     settings("t.jsonl", three, "text", "none", 4);
     given_string(&g, "begin_token", "<bos>");
     given_string(&g, "end_token", "<eos>");
-    open_rows(4, 2);
+    open_rows(4, 3);
+    ck_assert_str_eq(s.info.columns[2].name, "attention_mask");
     expect(0, first);
     expect(1, second);
     expect(2, third);
     expect(3, rest);
     subject_close(&s.subject);
     given_enum(&g, "too_long", "drop", 1);
-    open_rows(2, 2);
+    open_rows(2, 3);
     subject_close(&s.subject);
     given_enum(&g, "too_long", "refuse", 2);
     shelf_refused(&s, "documents", &g, TUTTI_E_RANGE,
@@ -133,11 +134,11 @@ END_TEST
 
 START_TEST(completions_alone_are_learnt)
 {
-    static const int32_t row[] = {0, 1, 2, 3, PAD, -100, 2, 3, EOS, -100};
+    static const int32_t row[] = {0, 1, 2, 3, PAD, -100, 2, 3, EOS, -100, 1, 1, 1, 1, 0};
     settings("t.jsonl", "{\"prompt\": \"a b\", \"completion\": \" c d\", \"id\": 7}\n",
              "completion", "none", 5);
     given_string(&g, "end_token", "<eos>");
-    open_rows(1, 2);
+    open_rows(1, 3);
     expect(0, row);
     subject_close(&s.subject);
 }
@@ -145,17 +146,18 @@ END_TEST
 
 START_TEST(of_a_conversation_the_answers_are_learnt)
 {
-    static const int32_t row[] = {START, USER,  0,    END,  START, BOT,   1,   2,
-                                  END,   START, USER, 3,    END,   START, BOT, 4,
-                                  -100,  -100,  -100, -100, -100,  1,     2,   END,
-                                  -100,  -100,  -100, -100, -100,  -100,  4,   END};
+    static const int32_t row[] = {START, USER, 0,   END,   START, BOT,  1,    2,    END,  START,
+                                  USER,  3,    END, START, BOT,   4,    -100, -100, -100, -100,
+                                  -100,  1,    2,   END,   -100,  -100, -100, -100, -100, -100,
+                                  4,     END,  1,   1,     1,     1,    1,    1,    1,    1,
+                                  1,     1,    1,   1,     1,     1,    1,    1};
     settings(
         "t.jsonl",
         "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", "
         "\"content\": \"b c\"}, {\"role\": \"user\", \"content\": \"d\"}, {\"role\": "
         "\"assistant\", \"content\": \"e\"}]}",
         "messages", "none", 16);
-    open_rows(1, 2);
+    open_rows(1, 3);
     expect(0, row);
     subject_close(&s.subject);
 }
@@ -163,15 +165,16 @@ END_TEST
 
 START_TEST(tables_have_quotes_and_a_byte_order_mark)
 {
-    static const int32_t first[] = {0, 1, 1, 2}, second[] = {3, UNKNOWN, UNKNOWN, 4};
+    static const int32_t first[] = {0, 1, 1, 2, 1, 1};
+    static const int32_t second[] = {3, UNKNOWN, UNKNOWN, 4, 1, 1};
     settings("t.csv", "\xef\xbb\xbfid,text\r\n1,\"a b\nc\"\r\n\"2, two\",\"d \"\"x\"\" e\"\r\n",
              "text", "none", 2);
-    open_rows(2, 2);
+    open_rows(2, 3);
     expect(0, first);
     expect(1, second);
     subject_close(&s.subject);
     settings("t.tsv", "text\tid\na b c\t1\nd , e\t2\n", "text", "none", 2);
-    open_rows(2, 2);
+    open_rows(2, 3);
     expect(0, first);
     expect(1, second);
     subject_close(&s.subject);

@@ -83,36 +83,38 @@ tutti_status pack_add(pack *p, uint64_t at, uint64_t size, const char *where, tu
     return TUTTI_OK;
 }
 
-static void pack_read_piece(const pack_piece *piece, const pack_source *from, int64_t at,
-                            int32_t document, int32_t *const *columns, uint32_t ncolumns)
+/* The columns behind the target: where tokens are, or whose they are. */
+static void pack_tell(const pack *p, int32_t *const *columns, int64_t at, int32_t document,
+                      int32_t place, int32_t token)
+{
+    columns[2][at] = p->packing == PACK_NONE ? token : document;
+    if (p->packing != PACK_NONE)
+        columns[3][at] = place;
+}
+
+static void pack_read_piece(const pack *p, const pack_piece *piece, const pack_source *from,
+                            int64_t at, int32_t document, int32_t *const *columns)
 {
     for (uint32_t k = 0; k + 1 < piece->size; k++) {
         const uint64_t token = piece->at + k;
         columns[0][at + k] = from->tokens[token];
         columns[1][at + k] = from->learnt[token + 1] ? from->tokens[token + 1] : NOT_LEARNT;
-        if (ncolumns > 2) {
-            columns[2][at + k] = document;
-            columns[3][at + k] = (int32_t)k;
-        }
+        pack_tell(p, columns, at + k, document, (int32_t)k, 1);
     }
 }
 
-void pack_read(const pack *p, const pack_source *from, int64_t row, int32_t *const *columns,
-               uint32_t ncolumns)
+void pack_read(const pack *p, const pack_source *from, int64_t row, int32_t *const *columns)
 {
     const uint64_t end = (uint64_t)row + 1 < p->nrows ? p->rows[row + 1] : p->count;
     int64_t at = 0;
     int32_t document = 0;
     for (uint64_t k = p->rows[row]; k < end; k++) {
-        pack_read_piece(&p->pieces[k], from, at, document++, columns, ncolumns);
+        pack_read_piece(p, &p->pieces[k], from, at, document++, columns);
         at += (int64_t)p->pieces[k].size - 1;
     }
     for (int32_t k = 0; at < p->length; at++, k++) {
         columns[0][at] = from->padding;
         columns[1][at] = NOT_LEARNT;
-        if (ncolumns > 2) {
-            columns[2][at] = document;
-            columns[3][at] = k;
-        }
+        pack_tell(p, columns, at, document, k, 0);
     }
 }

@@ -39,9 +39,8 @@ typedef struct pack_source {
     const unsigned char *learnt; /* of each token: whether it is to be predicted */
     int32_t padding;
 } pack_source;
-/* Columns input, target, document_ids and position_ids, (length) i32 each, of which `ncolumns` are written.  Places
- * behind the last piece have the padding, the target -100 and a document of their own. */
-void pack_read(const pack *p, const pack_source *from, int64_t row, int32_t *const *columns,
-               uint32_t ncolumns);
+/* Columns input and target, and attention_mask for PACK_NONE, else document_ids and position_ids: (length) i32 each.
+ * Places behind the last piece have the padding, the target -100, the mask 0 and a document of their own. */
+void pack_read(const pack *p, const pack_source *from, int64_t row, int32_t *const *columns);
 
 #endif

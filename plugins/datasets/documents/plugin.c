@@ -182,7 +182,7 @@ static void documents_how(reading *r, const tutti_params *params)
     p->packing = (packing)documents_word(params, "packing", packings);
     p->too_long = (too_long)documents_word(params, "too_long", lengths);
     p->length = tutti_param_i64(params, "length");
-    r->d->ncolumns = p->packing == PACK_NONE ? 2 : 4;
+    r->d->ncolumns = p->packing == PACK_NONE ? 3 : 4;
 }
 
 static tutti_status documents_fill(documents *d, const tutti_params *params, tutti_error *err)
@@ -216,8 +216,10 @@ static tutti_status documents_fill(documents *d, const tutti_params *params, tut
 
 static tutti_status documents_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
-    static const char *const names[] = {"input", "target", "document_ids", "position_ids"};
+    static const char *const packed[] = {"input", "target", "document_ids", "position_ids"};
+    static const char *const alone[] = {"input", "target", "attention_mask"};
     const documents *d = self;
+    const char *const *names = d->pack.packing == PACK_NONE ? alone : packed;
     (void)err;
     ret->samples = (int64_t)d->pack.nrows;
     ret->ncolumns = d->ncolumns;
@@ -248,7 +250,7 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
                               (long long)index, (unsigned long long)capacity[k]);
         to[k] = columns[k].data;
     }
-    pack_read(&d->pack, &from, index, to, ncolumns);
+    pack_read(&d->pack, &from, index, to);
     return TUTTI_OK;
 }
 
