@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# texts_test.sh - metrics of texts in runs: a language model's predictions as words of its data's vocabulary, against the
-# definition on what `predict` writes; the stand-in of a GPU; and metrics that are not there or do not fit a task.
+# texts_test.sh - metrics that are more than a number in runs: a language model's predictions as words of its data's vocabulary, against the
+# definition on what `predict` writes; the stand-in of a GPU; the table of a confusion matrix; and metrics that are not there or do not fit a task.
 . "$(dirname "$0")/lib.sh"
 standin="$(dirname "$TUTTI")/standin"
 
@@ -69,6 +69,18 @@ fi
 says "a metric that is not there" 2 'run.json: eval[0].metrics[0].name: there is no metric blue_score; did you mean bleu_score?' \
   "$TUTTI" validate run.json --set 'eval.0.metrics=[{"name": "blue_score"}]'
 small_run >classes.json
+check "a confusion matrix" "$TUTTI" train classes.json --quiet --set callbacks=[] --set 'loggers=[{"name": "jsonl"}]' \
+  --set 'eval.0.metrics=[{"name": "accuracy"}, {"name": "confusion_matrix", "num_classes": 10}]'
+cp check.out matrix.txt
+check "is a table of the log, whose diagonal the accuracy counts" python3 - matrix.txt <<'PY'
+import json, sys
+table = [row for row in map(json.loads, open("runs/small/log.jsonl")) if row["kind"] == "table"][-1]
+assert table["name"] == "confusion_matrix/test" and table["columns"] == ["target"] + [str(k) for k in range(10)], table
+assert [row[0] for row in table["data"]] == list(range(10)) and sum(sum(row[1:]) for row in table["data"]) == 100
+told = dict(line.split(": ") for line in open(sys.argv[1]).read().split("\n") if line.startswith("test "))
+assert sum(row[1 + row[0]] for row in table["data"]) == round(100 * float(told["test accuracy"])), told
+assert told["test accuracy"] == told["test confusion_matrix"]
+PY
 for metric in word_error_rate mean_squared_error multilabel_accuracy; do
   settings=; [ $metric = multilabel_accuracy ] && settings=', "num_labels": 10'
   check "$metric of classes is refused" sh -c "! '$TUTTI' train classes.json --quiet --set max_duration=1ba --set callbacks=[] --set 'eval.0.metrics=[{\"name\": \"$metric\"$settings}]' 2>said.err"

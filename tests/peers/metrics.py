@@ -49,6 +49,9 @@ for name, metric in averaged.items():
 for name in ("accuracy", "precision", "recall", "f1_score", "specificity", "jaccard_index"):
     told = averaged.get(name, c.MulticlassAccuracy)(CLASSES, average="none", ignore_index=-100)(x, y).tolist()
     print(f"{name} of classes: {', '.join(f'{v:.9f}' for v in told)}")
+for normalize in ("none", "true", "pred", "all"):
+    told = c.MulticlassConfusionMatrix(CLASSES, normalize=normalize, ignore_index=-100)(x, y).reshape(-1).tolist()
+    print(f"confusion_matrix {normalize}: {', '.join(f'{v:.9g}' for v in told)}")
 for name, metric in (("auroc", c.MulticlassAUROC), ("average_precision", c.MulticlassAveragePrecision)):
     told = [float(metric(CLASSES, average=a, thresholds=20, ignore_index=-100)(x, y)) for a in ("macro", "weighted")]
     told += metric(CLASSES, average="none", thresholds=20, ignore_index=-100)(x, y).tolist()
