@@ -14,7 +14,7 @@ static const cli_command *const commands[] = {
     &cli_train, &cli_eval,    &cli_predict, &cli_generate, &cli_export,
     &cli_run,   &cli_runs,    &cli_report,  &cli_validate, &cli_explain,
     &cli_plan,  &cli_profile, &cli_plugins, &cli_ops,      &cli_layers,
-    &cli_bench, &cli_docs,    &cli_version, NULL};
+    &cli_data,  &cli_bench,   &cli_docs,    &cli_version,  NULL};
 
 /* libgomp's threads spin for seconds of work at every barrier, which starves the data workers when
  * cores are few.  It reads how long to spin when it is loaded, so the program starts itself once more

@@ -77,6 +77,15 @@ typedef struct cli_predicting {
     const char *format; /* NULL: as the output's name ends */
 } cli_predicting;
 
+/* Which data are looked at or written anew, and how. */
+typedef struct cli_using_data {
+    const char *as;            /* the data set; NULL: told by the path */
+    const char *sheet;         /* where a picture goes */
+    const char *samples;       /* how many are counted */
+    const char *shard_samples; /* of a shard that is written */
+    const char *threads;
+} cli_using_data;
+
 /* What export writes. */
 typedef struct cli_exporting {
     const char *onnx;        /* path */

@@ -99,6 +99,22 @@ const cli_option cli_option_table[] = {
     {"no-cache", NULL, CLI_VALUE_NONE, CLI_TAKES_GENERATE,
      "Computes every token from all before it, which gives the same and takes longer",
      ONE(generating.no_cache), NULL},
+    {"as", "NAME", CLI_VALUE_OBJECT, CLI_TAKES_DATA,
+     "The data set that reads PATH, where the path does not tell", ONE(data.as), NULL},
+    {"set", "KEY=VALUE", CLI_VALUE_ANY, CLI_TAKES_DATA,
+     "A setting of the data set: classes=10, tokenizer_file=tokenizer.json", LIST(sets, nsets),
+     NULL},
+    {"sheet", "FILE.png", CLI_VALUE_FILE, CLI_TAKES_DATA,
+     "Of inspect: writes a picture of up to 64 samples side by side, by their classes",
+     ONE(data.sheet), NULL},
+    {"samples", "N", CLI_VALUE_ANY, CLI_TAKES_DATA,
+     "Of inspect: counts the classes of so many samples, 10000 without it", ONE(data.samples),
+     NULL},
+    {"shard-samples", "N", CLI_VALUE_ANY, CLI_TAKES_DATA,
+     "Of convert: so many samples a shard; as many as make some 32 MiB without it",
+     ONE(data.shard_samples), NULL},
+    {"threads", "N", CLI_VALUE_ANY, CLI_TAKES_DATA,
+     "Of convert: so many threads; one a processor without it", ONE(data.threads), NULL},
     {"dot", NULL, CLI_VALUE_NONE, CLI_TAKES_DRAWING,
      "The nodes as a drawing for Graphviz instead", ONE(preview.dot), NULL},
     {"world", "N", CLI_VALUE_ANY, CLI_TAKES_DRAWING,
@@ -143,7 +159,9 @@ const cli_option cli_option_table[] = {
     {NULL, NULL, 0, 0, NULL, 0, 0, NULL},
 };
 
-enum { FIRST_KEY = 256, HELP = '?', SHORT_HELP = 'h', VERSION = 'V', MOST = 48 };
+enum { ROWS = sizeof cli_option_table / sizeof *cli_option_table - 1 };
+/* Of one command: its options, those for help and version, and the end. */
+enum { FIRST_KEY = 256, HELP = '?', SHORT_HELP = 'h', VERSION = 'V', MOST = ROWS + 4 };
 
 /* One parse. */
 typedef struct reading {
@@ -236,7 +254,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->told = true;
         return 0;
     default:
-        return key < FIRST_KEY || key >= FIRST_KEY + MOST
+        return key < FIRST_KEY || key >= FIRST_KEY + ROWS
                    ? ARGP_ERR_UNKNOWN
                    : take(r, &cli_option_table[key - FIRST_KEY], arg);
     }

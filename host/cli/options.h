@@ -37,6 +37,7 @@ typedef struct cli_options {
     cli_checking checking;
     cli_making making;
     cli_exporting exporting;
+    cli_using_data data;
     cli_generating generating;
     cli_signing signing;
     cli_talk talk;
@@ -60,7 +61,8 @@ enum {
     CLI_TAKES_PLOT = 8192,
     CLI_TAKES_PAGE = 16384,
     CLI_TAKES_EXPORT = 32768,
-    CLI_TAKES_GENERATE = 65536
+    CLI_TAKES_GENERATE = 65536,
+    CLI_TAKES_DATA = 131072
 };
 
 /* What a shell completes a value by, beside the words in small letters that its name lists
@@ -121,7 +123,7 @@ struct cli_command {
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_generate, cli_export, cli_run,
     cli_runs, cli_report, cli_validate, cli_explain, cli_plan, cli_profile, cli_plugins,
-    cli_ops, cli_layers, cli_bench, cli_docs, cli_version;
+    cli_ops, cli_layers, cli_data, cli_bench, cli_docs, cli_version;
 
 /* The command of that name, or NULL. */
 const cli_command *cli_find_command(const cli_command *const *commands, const char *name);

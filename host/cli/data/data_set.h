@@ -1,0 +1,33 @@
+/* data_set.h - a data set opened by its path alone, and its samples. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_CLI_DATA_DATA_SET_H
+#define HOST_CLI_DATA_DATA_SET_H
+
+#include "cli/cli.h"
+#include "tutti/dataset.h"
+#include "tutti/vocabulary.h"
+
+typedef struct data_set {
+    instance *instance;
+    const tutti_dataset_v1 *table;
+    const tutti_vocabulary_v1 *vocabulary; /* NULL: not of tokens whose meaning is known */
+    tutti_dataset_info info;
+    tutti_tensor columns[TUTTI_MAX_COLUMNS]; /* of the sample that was read last */
+    uint64_t capacity[TUTTI_MAX_COLUMNS];
+} data_set;
+
+/* Opens what is at `path` with the data set `name`, or where that is NULL with one that such files or folders belong to, and
+ * with `sets` ("classes=10") of its settings.  Says what is wrong on stderr; `d` is for data_set_close even then. */
+bool data_set_open(data_set *d, registry *r, const char *path, const char *name,
+                   const char *const *sets, size_t nsets);
+void data_set_close(data_set *d);
+
+/* Reads sample `index` into `columns`. */
+TUTTI_NODISCARD tutti_status data_set_read(data_set *d, int64_t index, tutti_error *err);
+
+/* The column called `name`; -1: there is none. */
+int data_set_column(const data_set *d, const char *name);
+/* The number at `k` of a column's data, of whatever type. */
+double data_value(const tutti_tensor *t, int64_t k);
+
+#endif

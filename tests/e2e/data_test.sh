@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# data_test.sh - `tutti data`: what a path holds, told without a run.
+. "$(dirname "$0")/lib.sh"
+
+# Twelve pictures of three classes, a set of shards, an array and a text.
+python3 - <<'PY'
+import json, os, struct, zlib
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+def png(path, width, height, rgb):
+    rows = b"".join(b"\0" + bytes(rgb) * width for _ in range(height))
+    with open(path, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+                + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+for name, count, rgb in (("ant", 6, (255, 0, 0)), ("bee", 4, (0, 255, 0)), ("cat", 2, (0, 0, 255))):
+    os.makedirs("pictures/" + name)
+    for k in range(count):
+        png("pictures/%s/%d.png" % (name, k), 20 + 2 * k, 16, rgb)
+
+os.makedirs("shards")
+rows = [struct.pack("<q4f", k % 2, *[k + 0.25 * j for j in range(4)]) for k in range(10)]
+ends = [4 + 4 * 11 + 24 * k for k in range(11)]
+data = struct.pack("<12I", 10, *ends) + b"".join(rows)
+open("shards/shard.00000.mds", "wb").write(data)
+json.dump({"version": 2, "shards": [{
+    "format": "mds", "version": 2, "samples": 10, "hashes": [], "compression": None, "zip_data": None,
+    "column_names": ["label", "x"], "column_encodings": ["int", "ndarray:float32:4"], "column_sizes": [8, 16],
+    "raw_data": {"basename": "shard.00000.mds", "bytes": len(data), "hashes": {}}}]}, open("shards/index.json", "w"))
+open("words.txt", "w").write("one two three four five six seven eight nine ten\n" * 4)
+head = b"{'descr': '|u1', 'fortran_order': False, 'shape': (5, 8, 8), }"
+head += b" " * (117 - len(head)) + b"\n"
+open("grey.npy", "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + bytes(range(64)) * 5)
+PY
+
+check "a folder of pictures" eval '"$TUTTI" data inspect pictures >text.txt && grep -q "pictures: data set image_folder, 12 samples" text.txt'
+check "columns" eval 'grep -q "^  input *U8 (16, -1, 3)$" text.txt && grep -q "^  target *I32 (), 3 classes$" text.txt'
+check "classes" eval '[ "$(sed -n "/^classes/,\$p" text.txt | tr -s " " | cut -d" " -f2-4)" = "$(printf "%s\n" classes "0 6 50.0%" "1 4 33.3%" "2 2 16.7%")" ]'
+check "for programs" eval '"$TUTTI" data inspect pictures --json --sheet sheet.png >out.json'
+check "what it says" python3 - <<'PY'
+import json
+out = json.load(open("out.json"))
+assert out["samples"] == 12 and out["counted"] == 12 and out["classes"] == [6, 4, 2], out
+assert out["columns"][0] == {"name": "input", "type": "U8", "shape": [16, -1, 3], "classes": 0}, out
+first = out["first"][0]["input"]
+assert first["shape"] == [16, 20, 3] and first["min"] == 0 and first["max"] == 255 and first["mean"] == 85, first
+PY
+check "the sheet has the pictures by class" python3 - <<'PY'
+import struct, zlib
+data = open("sheet.png", "rb").read()
+width, height = struct.unpack(">II", data[16:24])
+assert (width, height) == (8 * 116 + 4, 2 * 116 + 4), (width, height)
+at, packed = 8, b""
+while at < len(data):
+    size, kind = struct.unpack(">I4s", data[at:at + 8])
+    packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+    at += 12 + size
+raw, rows, line = zlib.decompress(packed), [], bytes(3 * width)
+for y in range(height):
+    kind, now = raw[y * (3 * width + 1)], bytearray(raw[y * (3 * width + 1) + 1:(y + 1) * (3 * width + 1)])
+    for x in range(3 * width):
+        a, b, c = (now[x - 3] if x >= 3 else 0), line[x], (line[x - 3] if x >= 3 else 0)
+        p = a + b - c
+        near = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+        now[x] = (now[x] + (0, a, b, (a + b) // 2, near)[kind]) & 255
+    rows.append(bytes(now))
+    line = rows[-1]
+middle = [tuple(rows[4 + r * 116 + 56][3 * (4 + c * 116 + 56):][:3]) for r in range(2) for c in range(8)]
+want = [(255, 0, 0)] * 6 + [(0, 255, 0)] * 4 + [(0, 0, 255)] * 2 + [(16, 16, 16)] * 4
+assert middle == want, middle
+PY
+check "shards" eval '"$TUTTI" data inspect shards | grep -q "shards: data set mds, 10 samples"'
+check "some of the samples" eval '"$TUTTI" data inspect shards --samples 4 | grep -q "^classes, of 4 of the samples$"'
+check "tokens as text" eval '"$TUTTI" data inspect words.txt --set length=24 | grep -q "  input *\"one two three four five \""'
+check "an array" eval '"$TUTTI" data inspect grey.npy --sheet grey.png | grep -q "sample 2"'
+check "a data set that is named" eval '"$TUTTI" data inspect pictures --as image_folder --set channels=grey | grep -q "(16, -1, 1)"'
+says "nothing there" 2 'tutti: nowhere: there is no such file or folder' "$TUTTI" data inspect nowhere
+mkdir -p empty
+says "nothing known" 2 'tutti: empty: nothing tells which data set it is; name one, as --as npy' "$TUTTI" data inspect empty
+says "no pictures" 1 'tutti: sample 0 is no picture: want (height, width, colours)' "$TUTTI" data inspect shards --sheet x.png
+says "no such setting" 2 'tutti: settings: class: mds has no such setting; did you mean classes?' "$TUTTI" data inspect shards --set class=3
+says "no setting" 2 'tutti: --set classes: want KEY=VALUE' "$TUTTI" data inspect shards --set classes
+
+# Written anew as shards: the same samples, whatever the threads.
+check "pictures become shards" "$TUTTI" data convert pictures anew --shard-samples 5
+check "which hold the same" eval '"$TUTTI" data inspect anew --json >anew.json && python3 - <<PY
+import json
+old, new = json.load(open("out.json")), json.load(open("anew.json"))
+assert new["dataset"] == "mds" and len(json.load(open("anew/index.json"))["shards"]) == 3
+assert (old["samples"], old["classes"], old["first"]) == (new["samples"], new["classes"], new["first"]), (old, new)
+PY'
+says "a set that is there" 1 'tutti: anew: there is a set already' "$TUTTI" data convert pictures anew
+check "tokens become shards" eval '"$TUTTI" data convert words.txt tokens --set length=24'
+check "which are the tokens of a model" eval '"$TUTTI" data inspect tokens --json >t.json && "$TUTTI" data inspect words.txt --set length=24 --json >w.json && python3 - <<PY
+import json
+old, new = json.load(open("w.json")), json.load(open("t.json"))
+assert old["first"] == new["first"] and old["samples"] == new["samples"], (old, new)
+PY'
+check "and a file of tokens" "$TUTTI" data convert words.txt words.bin --set length=24
+check "which goes on from sample to sample" eval '"$TUTTI" data inspect words.bin --set length=24 --set vocabulary_size=256 --json >b.json && python3 - <<PY
+import json
+old, new = json.load(open("w.json")), json.load(open("b.json"))
+assert new["dataset"] == "tokens_bin" and old["samples"] == new["samples"] == 8
+assert old["first"] == new["first"], (old, new)
+data, text = open("words.bin", "rb").read()[1024:], open("words.txt", "rb").read()
+assert data == b"".join(bytes([c, 0]) for c in text[:24 * 8 + 1]), data
+PY'
+says "blocks that overlap" 1 'tutti: sample 1 does not begin with the token that the one before it ends with; want "stride" to be "length"' \
+  "$TUTTI" data convert words.txt other.bin --set length=24 --set stride=8
+says "pictures as tokens" 1 'tutti: other.bin: a file of tokens takes samples of tokens, whose target is the input one further' \
+  "$TUTTI" data convert pictures other.bin
+says "a file that is there" 1 'tutti: words.bin: is there already' "$TUTTI" data convert words.txt words.bin --set length=24
+python3 - <<'PY'
+import struct
+head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3000, 4), }"
+head += b" " * (117 - len(head)) + b"\n"
+open("many.npy", "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + struct.pack("<12000f", *range(12000)))
+PY
+check "in one go" "$TUTTI" data convert many.npy whole --shard-samples 50 --threads 1
+# Killed once the first shard is there, wherever it is then; it may have been done.
+"$TUTTI" data convert many.npy killed --shard-samples 50 --threads 3 2>/dev/null &
+until [ -e killed/shard.00000.mds ] || [ -e killed/index.json ]; do sleep 0.01; done
+kill -KILL $! 2>/dev/null
+wait $! 2>/dev/null
+[ -e killed/index.json ] || check "killed and begun again" "$TUTTI" data convert many.npy killed --shard-samples 50 --threads 2
+rm -f killed/conversion.json killed/*.part
+check "the same bytes" diff -r -x .lock whole killed
+mkdir -p begun/shard.00059.mds.part
+check "a shard that cannot be written" eval '! "$TUTTI" data convert many.npy begun --shard-samples 50 --threads 1 2>why.txt && grep -q "begun/shard.00059.mds.part: Is a directory" why.txt'
+rmdir begun/shard.00059.mds.part
+cp begun/shard.00003.mds begun/shard.00007.mds && rm begun/shard.00008.mds
+cp -r begun other && printf '{"from": "elsewhere"}\n' >other/conversion.json
+says "begun from other data" 1 'tutti: other: was begun from other data or with other settings; remove it, or name another folder' \
+  "$TUTTI" data convert many.npy other --shard-samples 50
+truncate -s -1 begun/shard.00009.mds
+check "written shards stay; one that is missing, and one that is cut, are written" eval '"$TUTTI" data convert many.npy begun --shard-samples 50 && [ "$(diff -rq -x .lock whole begun)" = "Files whole/shard.00007.mds and begun/shard.00007.mds differ" ]'
+rm begun/index.json
+check "shards of which nothing is known are written again" eval '"$TUTTI" data convert many.npy begun --shard-samples 50 && diff -r -x .lock whole begun'
+finish
