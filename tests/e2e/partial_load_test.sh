@@ -99,4 +99,35 @@ check "a name that the file does not know is told" grep -q 'has no algorithm emm
 "$TUTTI" train four.json --resume $four --set max_duration=2ep --set callbacks.0.folder=fourth \
   --set 'load_ignore_keys=["model.haed.*"]' >out.txt 2>err.txt
 check "so is a pattern of nothing" grep -q 'has nothing like model.haed.\*, which load_ignore_keys leaves out' err.txt
+
+# ---- files with a part of a run ----
+names() { "$python" -c 'import json, struct, sys
+data = open(sys.argv[1], "rb")
+size, = struct.unpack("<Q", data.read(8))
+print("\n".join(sorted({k.split(".")[0] for k in json.loads(data.read(size)) if k != "__metadata__"})))' "$1"; }
+check "a run that saves weights alone" "$TUTTI" train four.json --set callbacks.0.weights_only=true --set callbacks.0.folder=alone
+check "saves nothing else" test "$(names alone/latest.safetensors)" = model
+for from in alone/ep1-ba3.safetensors auto; do
+  says "no run goes on from it ($from)" 1 \
+    'tutti: alone/ep1-ba3.safetensors: has weights alone, which no run goes on from; "load_weights" starts a run from it' \
+    "$TUTTI" train four.json --set callbacks.0.folder=alone --resume $from
+done
+check "it is evaluated" test "$all" = "$(evaluate four.json --checkpoint alone/latest.safetensors)"
+check "and begins another run" "$TUTTI" train four.json --set load_weights=alone/latest.safetensors --set callbacks.0.folder=begun
+check "names are left out of files" "$TUTTI" train four.json --set 'callbacks.0.ignore_keys=["optimizer", "model.head.*"]' \
+  --set callbacks.0.folder=without
+check "as asked" test "$(names without/latest.safetensors | tr '\n' ' ')" = "callback evaluation model run "
+"$TUTTI" train four.json --resume without/ep1-ba3.safetensors --set load_strict=false --set max_duration=2ep \
+  --set callbacks.0.folder=within >out.txt 2>err.txt
+check "a run goes on from one of these" test $? = 0
+check "and says what begins anew" grep -q 'not taken: model.head.weight' err.txt
+
+# ---- a run's own checkpoint ----
+cp -r four whole
+check "a run goes on by itself" "$TUTTI" train four.json --resume auto --set max_duration=2ep --set callbacks.0.folder=whole
+cp -r four ignoring
+"$TUTTI" train four.json --resume auto --set max_duration=2ep --set callbacks.0.folder=ignoring \
+  --set 'load_ignore_keys=["model.head", "optimizer"]' >out.txt 2>err.txt
+check "whatever it left out of the file that it began with" test $? = 0
+check "with all that it has learned" "$python" "$e2e/same_weights.py" whole/ep2-ba6.safetensors ignoring/ep2-ba6.safetensors
 finish

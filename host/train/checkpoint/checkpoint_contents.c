@@ -223,15 +223,35 @@ tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *
     return s;
 }
 
+/* Item k becomes the n-th; its name stays where it is. */
+static void move_item(checkpoint_contents *v, size_t k, size_t n)
+{
+    v->list[n] = v->list[k];
+    v->owners[n] = v->owners[k];
+    v->ranks[n] = v->ranks[k];
+}
+
+void contents_select(checkpoint_contents *v, bool weights, const char *const *ignore)
+{
+    static const char model[] = "model.";
+    size_t n = 0;
+    for (size_t k = 0; k < v->count; k++) {
+        const char *name = v->list[k].name;
+        bool stays = !weights || strncmp(name, model, sizeof model - 1) == 0;
+        for (const char *const *p = ignore; p && *p && stays; p++)
+            stays = !run_pattern_matches(*p, name);
+        if (stays)
+            move_item(v, k, n++);
+    }
+    v->count = n;
+}
+
 void contents_keep(checkpoint_contents *v, int32_t rank)
 {
     size_t n = 0;
     for (size_t k = 0; k < v->count; k++)
-        if (v->ranks[k] == rank) {
-            v->list[n] = v->list[k]; /* names stay where they are */
-            v->owners[n] = v->owners[k];
-            v->ranks[n++] = rank;
-        }
+        if (v->ranks[k] == rank)
+            move_item(v, k, n++);
     v->count = n;
 }
 

@@ -10,7 +10,10 @@
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
  * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,
  * and with amp_fp16 "run.loss_scale".  Texts: "run" (the run file), the
- * provenance's, and "loop", what the loop of training_on_checkpoint keeps. */
+ * provenance's, and "loop", what the loop of training_on_checkpoint keeps; CONTENTS_KEY is there where a file has
+ * weights alone. */
+#define CONTENTS_KEY "contents"
+#define CONTENTS_WEIGHTS "weights"
 enum {
     CLOCK_FIELDS = 14,             /* counters of a timestamp: of now, before, last schedule */
     CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */
@@ -36,6 +39,8 @@ typedef struct checkpoint_contents {
 TUTTI_NODISCARD tutti_status contents_collect(trainer *t, const contents_parts *parts,
                                               int64_t *clock, checkpoint_contents *ret,
                                               tutti_error *err);
+/* Leaves weights, if these alone are wanted, and of all what no pattern matches; NULL: none, else a NULL ends them. */
+void contents_select(checkpoint_contents *k, bool weights, const char *const *ignore);
 /* Leaves what `rank` writes. */
 void contents_keep(checkpoint_contents *k, int32_t rank);
 void contents_spread(trainer *t, const checkpoint_contents *k);

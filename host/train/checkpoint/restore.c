@@ -17,6 +17,8 @@ typedef struct restoring {
     const char *path;
     const checkpoint *c;
     const checkpoint_contents *v;
+    const run_checkpoints *rules;
+    bool weights;       /* alone */
     load_report report; /* of weights */
     bool *taken;        /* one an item */
     bool weight_taken;  /* that the optimizer state which follows belongs to */
@@ -43,7 +45,7 @@ static void tell_unused(const restoring *r)
         checkpoint_item item;
         checkpoint_at(r->c, k, &item);
         bool known = !has_prefix(item.name, "model.") && !has_prefix(item.name, "optimizer.");
-        known = known || run_ignores(&r->t->run.file->checkpoints, item.name);
+        known = known || run_ignores(r->rules, item.name);
         for (size_t j = 0; j < r->v->count && !known; j++)
             known = strcmp(r->v->list[j].name, item.name) == 0;
         if (known)
@@ -96,8 +98,7 @@ static bool is_excluded(const restoring *r, size_t k)
 {
     const instance *i = r->v->owners[k].instance;
     const object_info *o = i ? object_describe(instance_object(i)) : NULL;
-    return o && strcmp(o->kind, TUTTI_KIND_ALGORITHM) == 0 &&
-           run_excludes(&r->t->run.file->checkpoints, o->name);
+    return o && strcmp(o->kind, TUTTI_KIND_ALGORITHM) == 0 && run_excludes(r->rules, o->name);
 }
 
 static tutti_status check_shape(const restoring *r, size_t k, const tutti_desc *there,
@@ -117,10 +118,10 @@ static tutti_status judge_weight(restoring *r, size_t k, const tutti_tensor *the
                                  tutti_error *err)
 {
     const checkpoint_item *item = &r->v->list[k];
-    const int verdict = run_ignores(&r->t->run.file->checkpoints, item->name) ? LOAD_IGNORED
-                        : !there->data                                        ? LOAD_MISSING
-                        : is_same(&there->desc, &item->tensor.desc)           ? LOAD_TAKEN
-                                                                              : LOAD_SHAPE;
+    const int verdict = run_ignores(r->rules, item->name)           ? LOAD_IGNORED
+                        : !there->data                              ? LOAD_MISSING
+                        : is_same(&there->desc, &item->tensor.desc) ? LOAD_TAKEN
+                                                                    : LOAD_SHAPE;
     r->taken[k] = r->weight_taken = verdict == LOAD_TAKEN;
     return load_report_add(&r->report, item->name, &item->tensor.desc,
                            there->data ? there : NULL, verdict, err);
@@ -130,13 +131,12 @@ static tutti_status judge_weight(restoring *r, size_t k, const tutti_tensor *the
 static tutti_status judge_slot(restoring *r, size_t k, const tutti_tensor *there,
                                tutti_error *err)
 {
-    const run_checkpoints *rules = &r->t->run.file->checkpoints;
     tutti_status s = TUTTI_OK;
     r->states++;
-    r->taken[k] = r->weight_taken && there->data && !run_ignores(rules, r->v->list[k].name);
+    r->taken[k] = r->weight_taken && there->data && !run_ignores(r->rules, r->v->list[k].name);
     if (r->taken[k])
         s = check_shape(r, k, &there->desc, err);
-    else if (rules->strict && r->weight_taken && !there->data)
+    else if (r->rules->strict && r->weight_taken && !there->data)
         s = check_missing(r, k, err);
     r->new_states += !r->taken[k];
     return s;
@@ -150,9 +150,11 @@ static tutti_status judge(restoring *r, size_t k, tutti_error *err)
     const bool known = checkpoint_find(r->c, name, &there, NULL) == TUTTI_OK;
     if (has_prefix(name, "model."))
         return judge_weight(r, k, &there, err);
+    if (r->weights)
+        return TUTTI_OK;
     if (has_prefix(name, "optimizer."))
         return judge_slot(r, k, &there, err);
-    if (run_ignores(&r->t->run.file->checkpoints, name) || is_excluded(r, k))
+    if (run_ignores(r->rules, name) || is_excluded(r, k))
         return TUTTI_OK;
     r->taken[k] = known;
     return known ? check_shape(r, k, &there.desc, err) : check_missing(r, k, err);
@@ -166,9 +168,7 @@ static tutti_status judge_all(restoring *r, tutti_error *err)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to compare it", r->path);
     for (size_t k = 0; k < r->v->count && !s; k++)
         s = judge(r, k, err);
-    return s ? s
-             : load_report_judge(&r->report, r->path, r->c, r->t->run.file->checkpoints.strict,
-                                 err);
+    return s ? s : load_report_judge(&r->report, r->path, r->c, r->rules->strict, err);
 }
 
 static tutti_status copy(restoring *r, tutti_error *err)
@@ -208,7 +208,7 @@ static tutti_status tell_owners(trainer *t, tutti_error *err)
 static void tell(restoring *r)
 {
     char text[600];
-    load_rules_check(&r->t->run.file->checkpoints, r->path, r->c, &r->report, &r->t->run.log);
+    load_rules_check(r->rules, r->path, r->c, &r->report, &r->t->run.log);
     load_report_tell(&r->report, r->path, r->c, &r->t->run.log);
     if (r->new_states) {
         (void)snprintf(text, sizeof text,
@@ -220,9 +220,10 @@ static void tell(restoring *r)
 }
 
 tutti_status contents_restore(trainer *t, const char *path, const checkpoint *c,
-                              const checkpoint_contents *v, tutti_error *err)
+                              const checkpoint_contents *v, const run_checkpoints *rules,
+                              bool weights, tutti_error *err)
 {
-    restoring r = {.t = t, .path = path, .c = c, .v = v};
+    restoring r = {.t = t, .path = path, .c = c, .v = v, .rules = rules, .weights = weights};
     tutti_status s = judge_all(&r, err);
     if (!s)
         s = copy(&r, err);

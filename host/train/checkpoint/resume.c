@@ -46,13 +46,45 @@ static tutti_status check_settings(trainer *t, const char *path, const checkpoin
     return settings_check(&t->run, trainer_samples(t), path, c, t->resume.strict, err);
 }
 
-static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoint *c,
+/* A checkpoint that the run itself has written is taken whole: what its file leaves out is of the one that it began
+ * with. */
+static const run_checkpoints *rules_for(trainer *t, const char *path, bool own)
+{
+    static const run_checkpoints all = {.strict = true};
+    const run_checkpoints *rules = &t->run.file->checkpoints;
+    char text[640];
+    if (!own)
+        return rules;
+    if ((rules->ignored && *rules->ignored) || (rules->excluded && *rules->excluded)) {
+        (void)snprintf(text, sizeof text,
+                       "%.400s is of this run and taken whole: load_ignore_keys and "
+                       "load_exclude_algorithms are for other files",
+                       path);
+        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
+    }
+    return &all;
+}
+
+static bool has_weights_alone(const checkpoint *c)
+{
+    const char *contents = checkpoint_value(c, CONTENTS_KEY);
+    return contents && strcmp(contents, CONTENTS_WEIGHTS) == 0;
+}
+
+/* `own`: the run wrote it. */
+static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoint *c, bool own,
                                     tutti_error *err)
 {
     checkpoint_contents v = {.list = NULL};
     int64_t clock[CLOCK_SIZE] = {0};
     char text[640];
     bool same = false;
+    const bool weights = has_weights_alone(c);
+    if (weights && t->fits)
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: has weights alone, which no run goes on from; \"load_weights\" "
+                          "starts a run from it",
+                          path);
     tutti_status s = provenance_check(&t->run, path, c, err);
     if (!s && t->fits && t->resume.strict)
         s = check_settings(t, path, c, err);
@@ -61,9 +93,9 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
                                  err);
     t->resume.same = !s && same;
     if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, NULL, clock, &v, err)) ||
-        (s = contents_restore(t, path, c, &v, err)))
+        (s = contents_restore(t, path, c, &v, rules_for(t, path, own), weights, err)))
         goto fail;
-    if (t->hooks.load &&
+    if (t->hooks.load && !weights &&
         (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
     contents_spread(t, &v);
@@ -186,7 +218,7 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
         return TUTTI_OK;
     }
     s = k && !t->fits ? tutti_fail(err, e.status, "%s", e.text)
-                      : load_checkpoint(t, path, c, err);
+                      : load_checkpoint(t, path, c, true, err);
     if (!s && distributed_first(&t->distributed))
         set_newest_aside(t, k);
     checkpoint_close(c);
@@ -200,7 +232,8 @@ tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
         return load_newest(t, err);
     tutti_status s = checkpoint_open(path, &c, err);
     if (!s)
-        s = is_foreign(c) ? load_foreign(t, path, c, err) : load_checkpoint(t, path, c, err);
+        s = is_foreign(c) ? load_foreign(t, path, c, err)
+                          : load_checkpoint(t, path, c, false, err);
     checkpoint_close(c);
     return s;
 }

@@ -9,9 +9,8 @@
 int64_t trainer_samples(const trainer *t);
 /* All ranks call these, settle if it waits; they fail on all where rank 0 cannot write.  As tutti.checkpoint/1 has
  * them. */
-TUTTI_NODISCARD tutti_status trainer_save(trainer *t, const char *path, tutti_error *err);
-TUTTI_NODISCARD tutti_status trainer_save_behind(trainer *t, const char *path,
-                                                 tutti_error *err);
+TUTTI_NODISCARD tutti_status trainer_save(trainer *t, const char *path,
+                                          const tutti_save_part *part, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_settle(trainer *t, bool wait, bool *ret_whole,
                                             tutti_error *err);
 /* Waits for what is written behind; a failure is told. */

@@ -24,6 +24,8 @@ typedef struct saved_state {
     char *index; /* rank 0's text of which tensor is where; NULL: one file */
     const char *run;
     bool first;
+    const tutti_save_part *part; /* while it is taken */
+    bool weights;                /* alone */
     contents_parts parts;
     checkpoint_contents contents;
     int64_t clock[CLOCK_SIZE];
@@ -97,6 +99,8 @@ static tutti_status collect(trainer *t, saved_state *w, bool copies, tutti_error
 {
     const bool shards = checkpoint_is_index(w->path);
     tutti_status s = contents_collect(t, &w->parts, w->clock, &w->contents, err);
+    if (!s)
+        contents_select(&w->contents, w->weights, w->part->ignore);
     if (!s && shards)
         s = name_parts(t, w, err);
     if (s)
@@ -133,21 +137,25 @@ static tutti_status saved_write(const void *what, tutti_error *err)
     const saved_state *w = what;
     const reproduction *r = &w->computed;
     const provenance *o = &w->objects;
-    const checkpoint_text texts[] = {
+    checkpoint_text texts[] = {
         {"samples", w->samples}, {"kernels", r->kernels ? r->kernels : ""},
         {"threads", r->threads}, {"microbatch", r->microbatch},
         {"machine", r->machine}, {"format", "pt"},
         {"run", w->run},         {"plugins", o->plugins},
         {"objects", o->objects}, {"surgery", o->surgery},
-        {"frozen", o->frozen},   {"loop", w->loop}};
-    const size_t n = sizeof texts / sizeof *texts;
+        {"frozen", o->frozen},   {NULL, NULL}};
+    size_t n = sizeof texts / sizeof *texts - 1;
+    if (w->weights)
+        texts[n++] = (checkpoint_text){CONTENTS_KEY, CONTENTS_WEIGHTS};
+    else if (w->loop)
+        texts[n++] = (checkpoint_text){"loop", w->loop};
     if (!w->first && w->contents.count == 0)
         return TUTTI_OK;
     if (!w->first) /* the run is told of once */
         return checkpoint_write(w->shard, w->contents.list, w->contents.count,
                                 &(checkpoint_text){"format", "pt"}, 1, err);
     return checkpoint_write(w->shard ? w->shard : w->path, w->contents.list, w->contents.count,
-                            texts, w->loop ? n : n - 1, err);
+                            texts, n, err);
 }
 
 /* Once all parts are there. */
@@ -157,11 +165,15 @@ static tutti_status saved_finish(const void *what, tutti_error *err)
     return w->index ? index_write(w->path, w->index, err) : TUTTI_OK;
 }
 
-static tutti_status saved_new(const char *path, saved_state **ret, tutti_error *err)
+static tutti_status saved_new(const char *path, const tutti_save_part *part, saved_state **ret,
+                              tutti_error *err)
 {
     saved_state *w = calloc(1, sizeof *w);
-    if (w)
+    if (w) {
         w->path = strdup(path);
+        w->part = part;
+        w->weights = part->flags & TUTTI_SAVE_WEIGHTS;
+    }
     if (w && w->path) {
         *ret = w;
         return TUTTI_OK;
@@ -191,12 +203,13 @@ static tutti_status settle(trainer *t, tutti_error *err)
     return agree(t, s, err);
 }
 
-tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
+static tutti_status save_now(trainer *t, const char *path, const tutti_save_part *part,
+                             tutti_error *err)
 {
     saved_state *w = NULL;
     tutti_status s = settle(t, err);
     if (!s)
-        s = saved_new(path, &w, err);
+        s = saved_new(path, part, &w, err);
     if (!s)
         s = take(t, w, false, err);
     const bool shards = checkpoint_is_index(path);
@@ -211,7 +224,8 @@ tutti_status trainer_save(trainer *t, const char *path, tutti_error *err)
 }
 
 /* A signal does not leave it half made. */
-tutti_status trainer_save_behind(trainer *t, const char *path, tutti_error *err)
+static tutti_status save_behind(trainer *t, const char *path, const tutti_save_part *part,
+                                tutti_error *err)
 {
     const bool whole = crash_breadcrumb.whole, shards = checkpoint_is_index(path);
     const bool writes = shards || distributed_first(&t->distributed);
@@ -219,7 +233,7 @@ tutti_status trainer_save_behind(trainer *t, const char *path, tutti_error *err)
     crash_breadcrumb.whole = true;
     tutti_status s = settle(t, err);
     if (!s)
-        s = saved_new(path, &w, err);
+        s = saved_new(path, part, &w, err);
     if (!s)
         s = take(t, w, writes, err);
     if (!s && writes) {
@@ -233,6 +247,13 @@ tutti_status trainer_save_behind(trainer *t, const char *path, tutti_error *err)
     saved_free(w);
     crash_breadcrumb.whole = whole;
     return agree(t, s, err);
+}
+
+tutti_status trainer_save(trainer *t, const char *path, const tutti_save_part *part,
+                          tutti_error *err)
+{
+    return part->flags & TUTTI_SAVE_BEHIND ? save_behind(t, path, part, err)
+                                           : save_now(t, path, part, err);
 }
 
 tutti_status trainer_settle(trainer *t, bool wait, bool *ret_whole, tutti_error *err)

@@ -25,12 +25,28 @@ static int32_t checkpoint_due(void *ctx, int32_t event)
 
 static tutti_status checkpoint_save(void *ctx, const char *path, tutti_error *err)
 {
-    return trainer_save(ctx, path, err);
+    static const tutti_save_part whole = {.struct_size = sizeof whole};
+    return trainer_save(ctx, path, &whole, err);
 }
 
 static tutti_status checkpoint_save_behind(void *ctx, const char *path, tutti_error *err)
 {
-    return trainer_save_behind(ctx, path, err);
+    static const tutti_save_part whole = {.struct_size = sizeof whole,
+                                          .flags = TUTTI_SAVE_BEHIND};
+    return trainer_save(ctx, path, &whole, err);
+}
+
+static tutti_status checkpoint_save_part(void *ctx, const char *path,
+                                         const tutti_save_part *part, tutti_error *err)
+{
+    const tutti_status s =
+        released_room(part->struct_size, sizeof *part, "tutti_save_part", err);
+    if (s)
+        return s;
+    if (part->flags & ~(uint32_t)(TUTTI_SAVE_WEIGHTS | TUTTI_SAVE_BEHIND))
+        return tutti_fail(err, TUTTI_E_ARG, "%s: saved with flags 0x%x, which are unknown",
+                          path, part->flags);
+    return trainer_save(ctx, path, part, err);
 }
 
 static tutti_status checkpoint_settle(void *ctx, int32_t wait, int32_t *ret_whole,
@@ -88,7 +104,8 @@ void trainer_services_init(trainer *t)
                                                    .run_folder = checkpoint_run_folder,
                                                    .claim = checkpoint_claim,
                                                    .save_behind = checkpoint_save_behind,
-                                                   .settle = checkpoint_settle};
+                                                   .settle = checkpoint_settle,
+                                                   .save_part = checkpoint_save_part};
 }
 
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)

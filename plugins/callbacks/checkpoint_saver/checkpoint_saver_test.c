@@ -22,6 +22,8 @@ static void settings(int64_t count, int32_t unit, int64_t keep)
     given_time(&g, "interval", count, unit);
     given_int(&g, "keep", keep);
     given_bool(&g, "overwrite", 0);
+    given_bool(&g, "weights_only", 0);
+    (void)given_list(&g, "ignore_keys", TUTTI_PARAM_STRING, 0);
     given_bool(&g, "async", 0);
 }
 
@@ -308,6 +310,37 @@ START_TEST(files_that_are_whole_are_sent_elsewhere)
 }
 END_TEST
 
+static tutti_status save_part(void *ctx, const char *path, const tutti_save_part *part,
+                              tutti_error *err)
+{
+    ck_assert_uint_eq(part->flags, TUTTI_SAVE_WEIGHTS);
+    ck_assert_str_eq(part->ignore[0], "model.head");
+    ck_assert_ptr_null(part->ignore[1]);
+    return stage_save(ctx, path, err);
+}
+
+START_TEST(a_part_of_the_run_can_be_saved)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const char *const keys[] = {"model.head"};
+    settings(1, TUTTI_UNIT_EPOCH, -1);
+    given_bool(&g, "weights_only", 1);
+    given_strings(&g, "ignore_keys", keys, 1);
+    stage_init(&run);
+    ck_assert_int_eq(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "checkpoint_saver", &g,
+                                  run.services, &err),
+                     TUTTI_E_UNSUPPORTED); /* a host of 1.0 */
+    run.checkpoint.save_part = save_part;
+    open_it();
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    epoch();
+    ck_assert(there("ep1-ba4.safetensors"));
+    ck_assert_int_eq(run.saves, 1);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(shards_are_sent_beside_their_index)
 {
     char command[700];
@@ -389,6 +422,7 @@ int main(void)
     tcase_add_test(tc, files_of_an_earlier_run_are_not_written_over);
     tcase_add_test(tc, a_resumed_run_removes_the_files_of_before);
     tcase_add_test(tc, files_that_are_whole_are_sent_elsewhere);
+    tcase_add_test(tc, a_part_of_the_run_can_be_saved);
     tcase_add_test(tc, shards_are_sent_beside_their_index);
     tcase_add_test(tc, folders_and_names_may_hold_variables);
     tcase_add_test(tc, names_that_cannot_be_are_refused);

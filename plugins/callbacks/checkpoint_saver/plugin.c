@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 /* One more than the manifest lets `keep` be: a new file is noted before an old one goes. */
-enum { SAVED_ROOM = 65, SAVED_NAME = 128 };
+enum { SAVED_ROOM = 65, SAVED_NAME = 128, IGNORED_ROOM = 65 };
 
 typedef struct saver {
     const tutti_state_v1 *state;
@@ -28,8 +28,10 @@ typedef struct saver {
     const tutti_log_v1 *log;
     const char *filename;
     const char *latest_name;
-    remote_copy copy; /* what goes elsewhere */
-    int writes;       /* of several processes the first */
+    remote_copy copy;                  /* what goes elsewhere */
+    uint32_t part;                     /* TUTTI_SAVE_WEIGHTS, or 0 */
+    const char *ignored[IGNORED_ROOM]; /* names that are left out; a NULL ends them */
+    int writes;                        /* of several processes the first */
     interval interval;
     int64_t keep;
     bool overwrite;
@@ -74,6 +76,23 @@ static tutti_status find_folder(saver *v, const tutti_params *params, tutti_erro
     return s;
 }
 
+/* What is left out of files. */
+static tutti_status read_part(saver *v, const tutti_params *params, tutti_error *err)
+{
+    const tutti_param *keys = tutti_param_find(params, "ignore_keys");
+    v->part = tutti_param_i64(params, "weights_only") ? TUTTI_SAVE_WEIGHTS : 0;
+    for (uint64_t k = 0; k < keys->count && k + 1 < IGNORED_ROOM; k++)
+        v->ignored[k] = keys->items[k]->s;
+    if (!v->part && !v->ignored[0])
+        return TUTTI_OK;
+    return TUTTI_HAS(v->checkpoint, tutti_checkpoint_v1, save_part) && v->checkpoint->save_part
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                            "checkpoint_saver: this host has no save_part of %s, which "
+                            "weights_only and ignore_keys want",
+                            TUTTI_CHECKPOINT_V1);
+}
+
 static tutti_status saver_open(const tutti_host *host, const tutti_params *params,
                                void **ret_self, tutti_error *err)
 {
@@ -102,7 +121,8 @@ static tutti_status saver_open(const tutti_host *host, const tutti_params *param
     v->behind = tutti_param_i64(params, "async") != 0 &&
                 TUTTI_HAS(v->checkpoint, tutti_checkpoint_v1, settle) && v->checkpoint->settle;
     v->last_batch = -1;
-    if ((s = find_folder(v, params, err)) || (s = remote_copy_check(&v->copy, err)))
+    if ((s = find_folder(v, params, err)) || (s = remote_copy_check(&v->copy, err)) ||
+        (s = read_part(v, params, err)))
         goto fail;
     *ret_self = v;
     return TUTTI_OK;
@@ -236,10 +256,21 @@ static void tell_slow(saver *v)
     v->told = v->told || v->waits;
 }
 
+static tutti_status write_file(const saver *v, const char *path, bool behind, tutti_error *err)
+{
+    const tutti_checkpoint_v1 *c = v->checkpoint;
+    if (!v->part && !v->ignored[0])
+        return behind ? c->save_behind(c->ctx, path, err) : c->save(c->ctx, path, err);
+    return c->save_part(c->ctx, path,
+                        &(tutti_save_part){.struct_size = sizeof(tutti_save_part),
+                                           .flags = v->part | (behind ? TUTTI_SAVE_BEHIND : 0),
+                                           .ignore = v->ignored},
+                        err);
+}
+
 /* The file notes itself, so that a resumed run knows all there are. */
 static tutti_status save_as(saver *v, const char *name, bool behind, tutti_error *err)
 {
-    const tutti_checkpoint_v1 *c = v->checkpoint;
     const int64_t before = v->last_batch;
     char path[768];
     (void)snprintf(path, sizeof path, "%s/%s", v->folder, name);
@@ -249,8 +280,7 @@ static tutti_status save_as(saver *v, const char *name, bool behind, tutti_error
     memcpy(saved, v->saved, sizeof v->saved);
     v->last_batch = v->state->time->batch;
     saved_add(v, name);
-    const tutti_status s =
-        behind ? c->save_behind(c->ctx, path, err) : c->save(c->ctx, path, err);
+    const tutti_status s = write_file(v, path, behind, err);
     if (s) {
         v->last_batch = before;
         memcpy(v->saved, saved, sizeof v->saved);

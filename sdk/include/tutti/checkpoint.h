@@ -9,6 +9,24 @@ TUTTI_C_BEGIN
 
 #define TUTTI_CHECKPOINT_V1 "tutti.checkpoint/1"
 
+#if TUTTI_USE_MINOR >= 1
+/* since 1.1 */
+enum {
+    TUTTI_SAVE_WEIGHTS =
+        1, /* weights alone: no run goes on from the file, others begin with it */
+    TUTTI_SAVE_BEHIND = 2 /* as save_behind does */
+};
+
+/* What is saved of a run.  since 1.1 */
+typedef struct tutti_save_part {
+    uint32_t struct_size;
+    uint32_t flags; /* TUTTI_SAVE_* */
+    /* Shell patterns of names that are left out, "optimizer" or "model.head.*", as load_ignore_keys of run files has
+     * them; a NULL ends them; NULL: none. */
+    const char *const *ignore;
+} tutti_save_part;
+#endif
+
 typedef struct tutti_checkpoint_v1 {
     uint32_t struct_size;
     uint32_t reserved;
@@ -33,6 +51,11 @@ typedef struct tutti_checkpoint_v1 {
      * `wait` not 0 waits for it; then all processes of a run call it, and E_IO says why it could not be
      * written.  [step] */
     tutti_status (*settle)(void *ctx, int32_t wait, int32_t *ret_whole, tutti_error *err);
+#if TUTTI_USE_MINOR >= 1
+    /* As save and save_behind, of what `part` says.  since 1.1  [step] */
+    tutti_status (*save_part)(void *ctx, const char *path, const tutti_save_part *part,
+                              tutti_error *err);
+#endif
 } tutti_checkpoint_v1;
 
 TUTTI_C_END
